@@ -2,48 +2,48 @@ import { parseArgs } from "node:util";
 import * as z from "zod";
 import { ContenderName } from "#bench/measurement.ts";
 import { ROWS } from "#bench/rows.ts";
-import { messageOf } from "#core/message-of.ts";
+import { getErrorMessage } from "#core/error-message.ts";
 
-/** What a bench run is asked for. */
+/** The options of a bench run. */
 export interface BenchFlags {
   readonly rows: ReadonlySet<string>;
   readonly contenders: ReadonlySet<ContenderName>;
   readonly repetitions: number;
-  /** Where the report goes. */
+  /** The folder of the report. */
   readonly folder: string;
-  /** Whether that is all there is: every row and everybody in it. */
+  /** Whether the run is complete: every row and every contender. */
   readonly whole: boolean;
 }
 
-/** How to ask. */
+/** The help text. */
 export const HELP = `Usage: npm run bench -- [options]
 
-Without options: every row, everybody in it, five times, then the cold start, the invocations and the idle relay;
+Without options: every row, every contender, five times, then the cold start, the invocations and the idle relay;
 the report goes to bench/. With options that leave something out it goes to bench/partial/, which git ignores.
 
   --rows LIST          ids with commas, of: ${ROWS.map(({ row }) => row.id).join(", ")}
   --contenders LIST    of: ${ContenderName.options.join(", ")}
-  --repetitions N      5 unless told, at least 1
-  --folder FOLDER      for the report
+  --repetitions N      at least 1; default 5
+  --folder FOLDER      of the report
   --help
 
---rows hostile is a run of its own: what one hostile cluster of a relay of 100 costs the others, attack by attack. It takes
+--rows hostile is a separate run: what one hostile cluster of a relay of 100 costs the others, attack by attack. It takes
 --clusters, --nodes, --rate, --seconds (of each row), --slots, --megabytes-per-second and --attacks (names with commas, or all).
-With --rounds N each attack is measured N times, each time beside the same attack against a null sink.
+With --rounds N each attack is measured N times, each time next to the same attack against a null sink.
 `;
 
-/** The row that is a program of its own, bench/hostile.ts. */
+/** The row with its own program, bench/hostile.ts. */
 const HOSTILE = "hostile";
 
-/** What the hostile rows are asked for with; undefined where it is not they that are asked for. */
-export function hostileArguments(args: readonly string[]): readonly string[] | undefined {
+/** Returns the arguments of the hostile rows; undefined if other rows are selected. */
+export function selectHostileArguments(args: readonly string[]): readonly string[] | undefined {
   const joined = args.indexOf(`--rows=${HOSTILE}`);
   if (joined !== -1) return args.toSpliced(joined, 1);
   const flag = args.findIndex((each, index) => each === "--rows" && args[index + 1] === HOSTILE);
   return flag === -1 ? undefined : args.toSpliced(flag, 2);
 }
 
-/** Thrown for a command line that is not understood; the message names every fault. */
+/** An invalid command line; the message names every error. */
 export class FlagsError extends Error {
   override readonly name = "FlagsError";
 }
@@ -65,7 +65,7 @@ const Flags = z.strictObject({
   folder: z.string().min(1).optional(),
 });
 
-/** Reads the command line; undefined where help is asked for. Throws `FlagsError`. */
+/** Parses the command line; undefined for help. Throws `FlagsError`. */
 export function readFlags(args: readonly string[]): BenchFlags | undefined {
   const { help, ...values } = parse(args);
   if (help) return undefined;
@@ -92,6 +92,6 @@ function parse(args: readonly string[]) {
     return parseArgs({ args: [...args], options: { ...options, help: { type: "boolean", short: "h" } } })
       .values;
   } catch (error) {
-    throw new FlagsError(messageOf(error));
+    throw new FlagsError(getErrorMessage(error));
   }
 }

@@ -6,27 +6,29 @@ import * as z from "zod";
 import { ALL_ATTACKS, ATTACK_ROWS } from "#bench/hostile/attack-rows.ts";
 import { measureHostile } from "#bench/hostile/measure.ts";
 import type { HostileResults, RoundResults } from "#bench/hostile/measurement.ts";
-import { hostileSection } from "#bench/hostile/report.ts";
+import { formatHostileRun } from "#bench/hostile/report.ts";
 import { measureRounds } from "#bench/hostile/rounds.ts";
-import { roundsSection } from "#bench/hostile/rounds-report.ts";
+import { formatRounds } from "#bench/hostile/rounds-report.ts";
+import { formatPageHead } from "#bench/report/wrap-paragraph.ts";
 import { getControlPlaneBinaries } from "#test/setup/control-plane-binaries.ts";
 import { buildCommandLine, buildFunctions } from "../build/build.ts";
 import { ROOT } from "../build/bundle.ts";
 
-// What one hostile cluster of a relay costs the others: `npm run bench -- --rows hostile`, or `node bench/hostile.ts`. A whole run is
-// kept in bench/hostile.json, of which bench/hostile.md is made; what leaves something out goes to bench/partial/. With --rounds each
-// attack is measured beside its null sink, so many times, and that goes to hostile-rounds.json and hostile-rounds.md.
+// Measures what one hostile cluster of a relay costs the others: `npm run bench -- --rows hostile`, or `node
+// bench/hostile.ts`. A complete run is kept in bench/hostile.json and rendered to bench/hostile.md; a partial
+// one goes to bench/partial/. With --rounds each attack runs next to its null sink, so many times. These
+// results go to hostile-rounds.json and hostile-rounds.md.
 
 const count = z.coerce.number().int().positive();
 const Flags = z.strictObject({
   clusters: count.min(3).default(100),
-  /** Standing in each cluster. */
+  /** Nodes that exist in each cluster from the beginning. */
   nodes: count.default(10),
-  /** Joining in a second, over all clusters but the hostile one. */
+  /** Nodes that join per second, over all clusters but the hostile one. */
   rate: z.coerce.number().positive().max(50).default(6),
-  /** Of each row. */
+  /** The seconds of each row. */
   seconds: count.default(60),
-  /** Invocations at a time that the platform allows. */
+  /** The maximum of concurrent invocations on the platform. */
   slots: count.default(20),
   "megabytes-per-second": z.coerce.number().positive().default(50),
   rounds: count.max(50).optional(),
@@ -71,6 +73,14 @@ if (controlPlane.kind === "missing")
   throw new Error(`the bench needs a control plane: ${controlPlane.because}`);
 await Promise.all([buildFunctions(`${ROOT}/dist`), buildCommandLine(`${ROOT}/dist`)]);
 const described = await promisify(execFile)("git", ["describe", "--always", "--dirty"], { cwd: ROOT });
+const HEAD = formatPageHead(
+  "A relay under attack",
+  "For operators whose tenants are not trusted. This page has what one hostile cluster does to the other clusters of a relay, attack by attack. [How it is measured](README.md#the-hostile-rows).",
+);
+const ROUNDS_HEAD = formatPageHead(
+  "A relay under attack, in rounds",
+  "For operators whose tenants are not trusted. This page has how far an attack slows the other clusters, beside the same attack without an effect on the relay. [How it is measured](README.md#the-hostile-rows).",
+);
 const options = {
   binaries: controlPlane.value,
   clusters: flags.clusters,
@@ -85,19 +95,19 @@ const options = {
   say,
 };
 if (flags.rounds === undefined)
-  process.stdout.write(hostileSection(await measureHostile({ ...options, onResults: write })));
+  process.stdout.write(formatHostileRun(await measureHostile({ ...options, onResults: write })));
 else
   process.stdout.write(
-    roundsSection(await measureRounds({ ...options, rounds: flags.rounds, onResults: writeRounds })),
+    formatRounds(await measureRounds({ ...options, rounds: flags.rounds, onResults: writeRounds })),
   );
 
-/** After each row: a run that breaks must not cost what it has measured. */
+/** Writes after each row, so that a failure does not lose the measurements so far. */
 async function write(sofar: HostileResults): Promise<void> {
-  await writeBoth("hostile", sofar, hostileSection(sofar));
+  await writeBoth("hostile", sofar, `${HEAD}${formatHostileRun(sofar)}`);
 }
 
 async function writeRounds(sofar: RoundResults): Promise<void> {
-  await writeBoth("hostile-rounds", sofar, roundsSection(sofar));
+  await writeBoth("hostile-rounds", sofar, `${ROUNDS_HEAD}${formatRounds(sofar)}`);
 }
 
 async function writeBoth(name: string, sofar: object, section: string): Promise<void> {

@@ -4,23 +4,24 @@ import { parseArgs } from "node:util";
 import * as z from "zod";
 import { measureIdle } from "#bench/idle/measure.ts";
 import { type IdleMeasurement, IdleResults } from "#bench/idle/measurement.ts";
-import { idleSection } from "#bench/idle/report.ts";
+import { formatIdle } from "#bench/idle/report.ts";
 import { getPrograms } from "#bench/programs.ts";
+import { formatPageHead } from "#bench/report/wrap-paragraph.ts";
 import { buildCommandLine, buildFunctions } from "../build/build.ts";
 import { ROOT } from "../build/bundle.ts";
 
-// What a relay costs while nothing is to be done: `node bench/idle.ts --clusters 100 --nodes 50`. Results are kept by numbers of
-// clusters and nodes in bench/idle.json, and bench/idle.md is made of them.
+// Measures what a relay costs while there is no work: `node bench/idle.ts --clusters 100 --nodes 50`. Results
+// are kept by numbers of clusters and nodes in bench/idle.json, and rendered to bench/idle.md.
 
 const count = z.coerce.number().int().positive();
 const Flags = z
   .strictObject({
     clusters: count.default(100),
     nodes: count.default(50),
-    /** Of the clusters, so many are kube-apiservers. */
+    /** The number of clusters on kube-apiservers. */
     real: count.default(2),
     seconds: count.default(120),
-    /** Between two status reports of one node. */
+    /** Seconds between two status reports of one node. */
     heartbeat: count.default(300),
     "no-stock": z.boolean().default(false),
   })
@@ -31,6 +32,11 @@ const Flags = z
 
 const RESULTS = fileURLToPath(new URL("idle.json", import.meta.url));
 const SECTION = fileURLToPath(new URL("idle.md", import.meta.url));
+
+const HEAD = formatPageHead(
+  "An idle relay",
+  "For operators who plan a relay's memory and CPU. This page has what a relay takes while its clusters need no work, beside the stock controller. `node bench/idle.ts` writes it.",
+);
 
 const text = { type: "string" } as const;
 const { values } = parseArgs({
@@ -65,12 +71,12 @@ const measurement = await measureIdle({
   signal: stopping.signal,
   say,
 });
-const results = withMeasurement(await resultsSoFar(), measurement);
+const results = replaceMeasurement(await readResults(), measurement);
 await writeFile(RESULTS, `${JSON.stringify(results, undefined, 2)}\n`);
-await writeFile(SECTION, idleSection(results));
-process.stdout.write(idleSection({ measurements: [measurement] }));
+await writeFile(SECTION, `${HEAD}${formatIdle(results)}`);
+process.stdout.write(formatIdle({ measurements: [measurement] }));
 
-async function resultsSoFar(): Promise<IdleResults> {
+async function readResults(): Promise<IdleResults> {
   try {
     return IdleResults.parse(JSON.parse(await readFile(RESULTS, "utf8")));
   } catch (error) {
@@ -79,8 +85,8 @@ async function resultsSoFar(): Promise<IdleResults> {
   }
 }
 
-/** The new one takes the place of the one with as many clusters and nodes. */
-function withMeasurement({ measurements }: IdleResults, newest: IdleMeasurement): IdleResults {
+/** Replaces the measurement with the same numbers of clusters and nodes. */
+function replaceMeasurement({ measurements }: IdleResults, newest: IdleMeasurement): IdleResults {
   const key = ({ clusters, nodesEach }: IdleMeasurement): number => clusters * 1e6 + nodesEach;
   const others = measurements.filter((each) => key(each) !== key(newest));
   return { measurements: [...others, newest].sort((a, b) => key(b) - key(a)) };

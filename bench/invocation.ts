@@ -4,37 +4,38 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parse } from "yaml";
 import * as z from "zod";
-import { awsEnvironment } from "#bench/contenders/process-contender.ts";
+import { buildAwsEnvironment } from "#bench/contenders/process-contender.ts";
 import { type Environment, type Invocation, startEnvironment } from "#bench/invocation/start-environment.ts";
 import { type BenchStage, setBenchStage } from "#bench/stage.ts";
 import type { MeasuredFunction, MeasuredInvocation, Timing } from "#cli/cost/measured.ts";
-import { aws } from "#clouds/aws/kind.ts";
+import { aws } from "#clouds/aws/provider.ts";
 import { Cluster } from "#config/cluster.ts";
 import type { Event } from "#core/event.ts";
 import { Node } from "#core/node/node.ts";
-import { snapshotOf } from "#core/node/snapshot.ts";
+import { projectNode } from "#core/node/snapshot.ts";
 import { Report } from "#core/report.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
-import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
-import { joiningNode } from "#emulators/harness/joining-node.ts";
+import { buildClusterEntry, writeClustersFile } from "#emulators/harness/clusters-file.ts";
+import { buildJoiningNode } from "#emulators/harness/joining-node.ts";
 import { getControlPlaneBinaries } from "#test/setup/control-plane-binaries.ts";
 
-// Prints what invocations of the packaged function take, as JSON: the `function` of cli/cost/measured.json.
+// Prints the cost of invocations of the packaged function, as JSON: the `function` of cli/cost/measured.json.
 //
-// A real API server and an embedded EC2 endpoint that takes 60 ms for each call; the bundle of dist/ in a new process for each
-// cold invocation, and in one process for all the warm ones of a size. Medians. Run `npm run build` first.
+// It uses a real API server and an embedded EC2 endpoint that takes 60 ms for each call. Each cold invocation
+// runs the bundle of dist/ in a new process; the warm ones of a size share a process. Results are medians.
+// Run `npm run build` first.
 
-/** Milliseconds that each call to the cloud takes, as from a machine in the same region. */
+/** Milliseconds of each call to the cloud, as from a machine in the same region. */
 const CLOUD_LATENCY_MS = 60;
 
-/** Nodes of a batch, and how often each size is measured cold and warm. */
+/** Nodes of a batch, and the number of cold and warm measurements of each size. */
 const SIZES = [
   { nodes: 1, cold: 9, warm: 25 },
   { nodes: 20, cold: 7, warm: 15 },
   { nodes: 100, cold: 5, warm: 9 },
 ] as const;
 
-/** Warm invocations that are run and not counted, while the code is being compiled. */
+/** Warm invocations that do not count, while Node compiles the code. */
 const UNCOUNTED = 5;
 
 const SERVERLESS_YML = fileURLToPath(new URL("../serverless.yml", import.meta.url));
@@ -59,29 +60,29 @@ async function measureFunction(on: BenchStage): Promise<MeasuredFunction> {
   const initialize: MeasuredInvocation[] = [];
   const look: MeasuredInvocation[] = [];
   for (const size of SIZES) {
-    const cold = await coldRuns(on, cluster, size.nodes, size.cold, starts);
-    const warm = await warmRuns(on, cluster, size.nodes, size.warm);
-    initialize.push(summaryOf(size.nodes, warm.initialize, cold.initialize));
-    look.push(summaryOf(size.nodes, warm.look, cold.look));
+    const cold = await measureColdRuns(on, cluster, size.nodes, size.cold, starts);
+    const warm = await measureWarmRuns(on, cluster, size.nodes, size.warm);
+    initialize.push(summarizeRuns(size.nodes, warm.initialize, cold.initialize));
+    look.push(summarizeRuns(size.nodes, warm.look, cold.look));
     all.push(...cold.initialize, ...cold.look, ...warm.initialize, ...warm.look);
   }
   return {
-    memoryMB: await deployedMemoryMB(),
+    memoryMB: await readDeployedMemoryMB(),
     peakMemoryMiB: round(Math.max(...all.map(({ peakMemoryMiB }) => peakMemoryMiB))),
     cloudLatencyMs: CLOUD_LATENCY_MS,
-    start: timingOf(starts),
+    start: getMedianTiming(starts),
     initialize,
     look,
   };
 }
 
-/** The same nodes twice: as they join, and once more when there is nothing left to do. */
+/** Two runs on the same nodes: as they join, and again without work left. */
 interface Runs {
   readonly initialize: Run[];
   readonly look: Run[];
 }
 
-async function coldRuns(
+async function measureColdRuns(
   on: BenchStage,
   cluster: Cluster,
   nodes: number,
@@ -92,22 +93,27 @@ async function coldRuns(
   for (let repetition = 0; repetition < repetitions; repetition += 1) {
     const names = await registerNodes(on, nodes);
     for (const kind of ["initialize", "look"] as const) {
-      const environment = await startEnvironment(variablesOf(on));
+      const environment = await startEnvironment(buildVariables(on));
       starts.push(environment.start);
-      runs[kind].push(await measuredRun(on, environment, await eventOf(on, cluster, names, kind)));
+      runs[kind].push(await measureRun(on, environment, await buildEvent(on, cluster, names, kind)));
       await environment.end();
     }
   }
   return runs;
 }
 
-async function warmRuns(on: BenchStage, cluster: Cluster, nodes: number, repetitions: number): Promise<Runs> {
+async function measureWarmRuns(
+  on: BenchStage,
+  cluster: Cluster,
+  nodes: number,
+  repetitions: number,
+): Promise<Runs> {
   const runs: Runs = { initialize: [], look: [] };
-  const environment = await startEnvironment(variablesOf(on));
+  const environment = await startEnvironment(buildVariables(on));
   for (let repetition = -UNCOUNTED; repetition < repetitions; repetition += 1) {
     const names = await registerNodes(on, nodes);
     for (const kind of ["initialize", "look"] as const) {
-      const run = await measuredRun(on, environment, await eventOf(on, cluster, names, kind));
+      const run = await measureRun(on, environment, await buildEvent(on, cluster, names, kind));
       if (repetition >= 0) runs[kind].push(run);
     }
   }
@@ -115,27 +121,27 @@ async function warmRuns(on: BenchStage, cluster: Cluster, nodes: number, repetit
   return runs;
 }
 
-function summaryOf(nodes: number, warm: readonly Run[], cold: readonly Run[]): MeasuredInvocation {
+function summarizeRuns(nodes: number, warm: readonly Run[], cold: readonly Run[]): MeasuredInvocation {
   const counted = (key: "cloudCalls" | "logLines" | "logBytes"): number =>
-    median(warm.map((run) => run[key]));
+    getMedian(warm.map((run) => run[key]));
   return {
     nodes,
-    warm: timingOf(warm),
-    cold: timingOf(cold),
+    warm: getMedianTiming(warm),
+    cold: getMedianTiming(cold),
     cloudCalls: counted("cloudCalls"),
     logLines: counted("logLines"),
     logBytes: counted("logBytes"),
   };
 }
 
-async function measuredRun(on: BenchStage, environment: Environment, event: Event): Promise<Run> {
+async function measureRun(on: BenchStage, environment: Environment, event: Event): Promise<Run> {
   const before = (await on.ec2.calls()).length;
   const run = await environment.invoke(event);
   assertAllWell(event, run.report);
   return { ...run, cloudCalls: (await on.ec2.calls()).length - before };
 }
 
-/** What did not do its work must not be timed. */
+/** A run without its work must not count. */
 function assertAllWell(event: Event, answer: unknown): void {
   const expected = event.reason === "watch" ? "changed" : "unchanged";
   const { objects } = Report.parse(answer);
@@ -150,7 +156,7 @@ async function registerNodes(on: BenchStage, count: number): Promise<readonly st
   const instances = await on.ec2.addInstances(count);
   await Promise.all(
     instances.map(async ({ privateDnsName: name, id, availabilityZone }) => {
-      const body = joiningNode({ name, providerID: `aws:///${availabilityZone}/${id}` });
+      const body = buildJoiningNode({ name, providerID: `aws:///${availabilityZone}/${id}` });
       const { status, body: answer } = await on.admin.send({ method: "POST", path: "/api/v1/nodes", body });
       if (status !== 201)
         throw new Error(`registering ${name} was answered ${status}: ${answer.slice(0, 300)}`);
@@ -159,7 +165,7 @@ async function registerNodes(on: BenchStage, count: number): Promise<readonly st
   return instances.map(({ privateDnsName }) => privateDnsName);
 }
 
-async function eventOf(
+async function buildEvent(
   on: BenchStage,
   cluster: Cluster,
   names: readonly string[],
@@ -168,7 +174,7 @@ async function eventOf(
   const objects = await Promise.all(
     names.map(async (name) => {
       const { body } = await on.admin.send({ method: "GET", path: `/api/v1/nodes/${name}` });
-      return snapshotOf(Node.parse(JSON.parse(body)), aws.labelPrefixes);
+      return projectNode(Node.parse(JSON.parse(body)), aws.labelPrefixes);
     }),
   );
   return {
@@ -184,36 +190,36 @@ async function eventOf(
 }
 
 async function writeCluster(on: BenchStage): Promise<Cluster> {
-  const entry = clusterEntryOf(on.plane, {
+  const entry = buildClusterEntry(on.plane, {
     name: "bench",
     cloud: { provider: "aws", region: on.ec2.region, vpc: DEFAULT_VPC_ID },
   });
-  await writeClustersFile(clustersFileOf(on), entry);
+  await writeClustersFile(getClustersFile(on), entry);
   return Cluster.parse(entry);
 }
 
-function variablesOf(on: BenchStage): Readonly<Record<string, string | undefined>> {
-  return { ...awsEnvironment(on.ec2.url, on.ec2.region), CLUSTERS_FILE: clustersFileOf(on) };
+function buildVariables(on: BenchStage): Readonly<Record<string, string | undefined>> {
+  return { ...buildAwsEnvironment(on.ec2.url, on.ec2.region), CLUSTERS_FILE: getClustersFile(on) };
 }
 
-function clustersFileOf(on: BenchStage): string {
+function getClustersFile(on: BenchStage): string {
   return join(on.folder, "clusters.yaml");
 }
 
-/** The memory that the function is deployed with. */
-async function deployedMemoryMB(): Promise<number> {
+/** Reads the memory of the deployed function. */
+async function readDeployedMemoryMB(): Promise<number> {
   const Deployed = z.object({ functions: z.object({ node: z.object({ memorySize: z.int() }) }) });
   return Deployed.parse(parse(await readFile(SERVERLESS_YML, "utf8"))).functions.node.memorySize;
 }
 
-function timingOf(timings: readonly Timing[]): Timing {
+function getMedianTiming(timings: readonly Timing[]): Timing {
   return {
-    wallMs: round(median(timings.map(({ wallMs }) => wallMs))),
-    cpuMs: round(median(timings.map(({ cpuMs }) => cpuMs))),
+    wallMs: round(getMedian(timings.map(({ wallMs }) => wallMs))),
+    cpuMs: round(getMedian(timings.map(({ cpuMs }) => cpuMs))),
   };
 }
 
-function median(values: readonly number[]): number {
+function getMedian(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }

@@ -3,11 +3,11 @@ import { cpus, release, totalmem } from "node:os";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { Machine } from "#bench/measurement.ts";
-import { type Programs, stockVersion } from "#bench/programs.ts";
+import { type Programs, readStockVersion } from "#bench/programs.ts";
 
 const run = promisify(execFile);
 
-/** What this machine is, and which versions of what are measured on it. */
+/** Describes this machine, and the versions of the measured programs. */
 export async function describeMachine(programs: Programs, cloudLatencyMs: number): Promise<Machine> {
   const [firstCpu] = cpus();
   return {
@@ -18,17 +18,17 @@ export async function describeMachine(programs: Programs, cloudLatencyMs: number
     kernel: release(),
     versions: {
       node: process.version,
-      go: firstVersion(await output("go", ["version"])),
-      "kube-apiserver": firstVersion(await output(programs.controlPlane.kubeApiserver, ["--version"])),
-      etcd: firstVersion(await output(programs.controlPlane.etcd, ["--version"])),
-      "aws-cloud-controller-manager": await stockVersion(),
-      "serverless-ccm": (await output("git", ["describe", "--always", "--dirty"])).trim(),
+      go: parseVersion(await readOutput("go", ["version"])),
+      "kube-apiserver": parseVersion(await readOutput(programs.controlPlane.kubeApiserver, ["--version"])),
+      etcd: parseVersion(await readOutput(programs.controlPlane.etcd, ["--version"])),
+      "aws-cloud-controller-manager": await readStockVersion(),
+      "serverless-ccm": (await readOutput("git", ["describe", "--always", "--dirty"])).trim(),
     },
     cloudLatencyMs,
   };
 }
 
-async function output(program: string, args: readonly string[]): Promise<string> {
+async function readOutput(program: string, args: readonly string[]): Promise<string> {
   const folder = fileURLToPath(new URL("..", import.meta.url));
   return run(program, args, { cwd: folder }).then(
     ({ stdout }) => stdout,
@@ -36,6 +36,6 @@ async function output(program: string, args: readonly string[]): Promise<string>
   );
 }
 
-function firstVersion(text: string): string {
+function parseVersion(text: string): string {
   return /\bv?(?:go)?\d+\.\d+(?:\.\d+)?\b/.exec(text)?.[0] ?? "unknown";
 }

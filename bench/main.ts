@@ -1,27 +1,34 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { FlagsError, HELP, hostileArguments, readFlags } from "#bench/flags.ts";
+import { FlagsError, HELP, readFlags, selectHostileArguments } from "#bench/flags.ts";
 import { describeMachine } from "#bench/machine.ts";
 import type { Measurement, Results } from "#bench/measurement.ts";
 import { type PlannedRun, planRuns } from "#bench/plan.ts";
 import { getPrograms } from "#bench/programs.ts";
-import { percentile } from "#bench/report/percentile.ts";
+import { getPercentile } from "#bench/report/percentile.ts";
 import { writeReport } from "#bench/report/write.ts";
 import { CONTENDER_BY_NAME, ROWS } from "#bench/rows.ts";
 import { runOnce } from "#bench/run-once.ts";
-import { messageOf } from "#core/message-of.ts";
+import { getErrorMessage } from "#core/error-message.ts";
 import { startProcess } from "#emulators/harness/managed-process.ts";
 
-// The bench: contenders in rows, round by round, and then what is measured without a cluster full of new nodes. See README.md.
+// The bench: contenders in rows, round by round, and then measurements without a cluster full of new nodes.
+// See README.md.
 
-/** Milliseconds that each call to EC2 takes, as from a machine in the same region. */
+/** Milliseconds of each call to EC2, as from a machine in the same region. */
 const CLOUD_LATENCY_MS = 60;
 
-/** Milliseconds until a run is over, whoever is not up by then: the slowest row here takes three minutes. */
+/**
+ * The time limit of a run in milliseconds, with or without all nodes: the slowest row here takes three
+ * minutes.
+ */
 const LIMIT_MS = 10 * 60_000;
 
-/** What is measured beside the rows, each a program of its own that writes its own files; the last one reads those of the others. */
+/**
+ * Measurements outside the rows, each by a program that writes its own files; the last one reads those of the
+ * others.
+ */
 const FURTHER = [
   ["cold-start.ts"],
   ["idle.ts", "--clusters", "1", "--real", "1"],
@@ -30,18 +37,18 @@ const FURTHER = [
 ] as const;
 
 try {
-  const hostile = hostileArguments(process.argv.slice(2));
+  const hostile = selectHostileArguments(process.argv.slice(2));
   const flags = hostile === undefined ? readFlags(process.argv.slice(2)) : undefined;
   if (hostile !== undefined) await runHostile(hostile);
   else if (flags === undefined) process.stdout.write(HELP);
-  else await bench(flags);
+  else await runBench(flags);
 } catch (error) {
   if (!(error instanceof FlagsError)) throw error;
   process.stderr.write(`${error.message}\n`);
   process.exitCode = 2;
 }
 
-async function bench(flags: NonNullable<ReturnType<typeof readFlags>>): Promise<void> {
+async function runBench(flags: NonNullable<ReturnType<typeof readFlags>>): Promise<void> {
   const programs = await getPrograms(say);
   const machine = await describeMachine(programs, CLOUD_LATENCY_MS);
   const runs = planRuns(ROWS, flags);
@@ -62,10 +69,10 @@ async function bench(flags: NonNullable<ReturnType<typeof readFlags>>): Promise<
       };
       const measurement = await runOnce(options);
       measurements.push(measurement);
-      say(`${index + 1}/${runs.length} ${sentenceOf(measurement)}`);
+      say(`${index + 1}/${runs.length} ${formatMeasurement(measurement)}`);
     } catch (error) {
-      // One run that breaks must not cost the others of an hour.
-      const message = `${nameOf(run)} broke: ${messageOf(error)}`;
+      // A failed run must not lose the results of an hour.
+      const message = `${formatRunName(run)} broke: ${getErrorMessage(error)}`;
       notes.push(message);
       say(`${index + 1}/${runs.length} ${message}`);
     }
@@ -83,7 +90,7 @@ async function runFurther(program: string, args: readonly string[]): Promise<voi
   if ((await running.exited) !== 0) say(`${program} broke: ${running.output()}`);
 }
 
-/** What it says is what was asked for, so it goes where this program's own words go. */
+/** Its output is the requested result, so it goes where this program's own output goes. */
 async function runHostile(args: readonly string[]): Promise<void> {
   const path = fileURLToPath(new URL("hostile.ts", import.meta.url));
   const running = spawn(process.execPath, [path, ...args], { stdio: "inherit" });
@@ -91,13 +98,13 @@ async function runHostile(args: readonly string[]): Promise<void> {
   process.exitCode = typeof code === "number" ? code : 1;
 }
 
-function nameOf({ row, contender, repetition }: PlannedRun): string {
+function formatRunName({ row, contender, repetition }: PlannedRun): string {
   return `${row.id} ${contender} #${repetition + 1}`;
 }
 
-function sentenceOf(measurement: Measurement): string {
+function formatMeasurement(measurement: Measurement): string {
   const { row, contender, repetition, latenciesMs, totalMs, nakedNodes, missingNodes } = measurement;
-  const at = (share: number): string => `${Math.round(percentile(latenciesMs, share) ?? 0)} ms`;
+  const at = (share: number): string => `${Math.round(getPercentile(latenciesMs, share) ?? 0)} ms`;
   const parts = [
     `all up after ${(totalMs / 1000).toFixed(1)} s`,
     `p50 ${at(0.5)}, p99 ${at(0.99)}`,

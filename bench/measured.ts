@@ -4,25 +4,26 @@ import { cpus, totalmem } from "node:os";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { IdleResults, type IdleUsage } from "#bench/idle/measurement.ts";
-import { stockVersion } from "#bench/programs.ts";
+import { readStockVersion } from "#bench/programs.ts";
 import { Measured } from "#cli/cost/measured.ts";
 
-// Writes cli/cost/measured.json: what the cost model knows of the programs. The function is measured now, after `npm run build` and
-// on a quiet machine, in about a minute; what stands still comes from bench/idle.json, which `node bench/idle.ts` writes.
+// Writes cli/cost/measured.json, the cost model's facts about the programs. It measures the function now,
+// after `npm run build` and on a quiet machine, in about a minute. The costs without work come from
+// bench/idle.json, which `node bench/idle.ts` writes.
 
 const MEASURED = fileURLToPath(new URL("../cli/cost/measured.json", import.meta.url));
 const IDLE = fileURLToPath(new URL("idle.json", import.meta.url));
 
 const functionPart = await measureFunction();
-const standingPart = standingOf(IdleResults.parse(JSON.parse(await readFile(IDLE, "utf8"))));
+const standingPart = selectStandingCosts(IdleResults.parse(JSON.parse(await readFile(IDLE, "utf8"))));
 const [cpu] = cpus();
 const measured = Measured.parse({
   date: new Date().toISOString().slice(0, 10),
   machine: `${cpus().length} cores of ${cpu?.model.trim()} with ${Math.round(totalmem() / 2 ** 30)} GiB`,
   versions: {
     node: process.versions.node,
-    "aws-cloud-controller-manager": await stockVersion(),
-    "serverless-ccm": await commit(),
+    "aws-cloud-controller-manager": await readStockVersion(),
+    "serverless-ccm": await readCommit(),
   },
   function: functionPart,
   ...standingPart,
@@ -35,8 +36,11 @@ async function measureFunction(): Promise<unknown> {
   return JSON.parse(stdout);
 }
 
-/** The relay with one cluster and with the most that were measured, of as many nodes each, and the stock controller beside them. */
-function standingOf({ measurements }: IdleResults): Pick<Measured, "relay" | "stock"> {
+/**
+ * Returns the relay with one cluster and with the largest measured number of clusters of the same size, and
+ * the stock controller.
+ */
+function selectStandingCosts({ measurements }: IdleResults): Pick<Measured, "relay" | "stock"> {
   const many = measurements.toSorted((a, b) => b.clusters - a.clusters)[0];
   const few = measurements.find(({ clusters, nodesEach }) => clusters === 1 && nodesEach === many?.nodesEach);
   const stock = many?.stock;
@@ -49,18 +53,21 @@ function standingOf({ measurements }: IdleResults): Pick<Measured, "relay" | "st
     relay: {
       nodesPerCluster: many.nodesEach,
       seconds: many.idle.seconds,
-      few: { clusters: few.clusters, ...standing(few.idle) },
-      many: { clusters: many.clusters, ...standing(many.idle) },
+      few: { clusters: few.clusters, ...getStandingCost(few.idle) },
+      many: { clusters: many.clusters, ...getStandingCost(many.idle) },
     },
-    stock: { nodes: many.nodesEach, seconds: stock.seconds, ...standing(stock) },
+    stock: { nodes: many.nodesEach, seconds: stock.seconds, ...getStandingCost(stock) },
   };
 }
 
-function standing({ seconds, cpuSeconds, peakMiB }: IdleUsage): { memoryMiB: number; cpuShare: number } {
+function getStandingCost({ seconds, cpuSeconds, peakMiB }: IdleUsage): {
+  memoryMiB: number;
+  cpuShare: number;
+} {
   return { memoryMiB: peakMiB, cpuShare: cpuSeconds / seconds };
 }
 
-async function commit(): Promise<string> {
+async function readCommit(): Promise<string> {
   const { stdout } = await promisify(execFile)("git", ["rev-parse", "--short", "HEAD"]);
   return stdout.trim();
 }

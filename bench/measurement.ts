@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** What is measured beside what, in the order in which a round runs them. */
+/** The contenders, in the order of a round. */
 export const CONTENDERS = [
   "floor",
   "floor-with-events",
@@ -12,7 +12,9 @@ export const CONTENDERS = [
 export const ContenderName = z.enum(CONTENDERS);
 export type ContenderName = z.output<typeof ContenderName>;
 
-/** How nodes come: before the contender starts, all at once while it watches, or at a rate while it watches. */
+/**
+ * How nodes arrive: before the contender starts, all at once while it watches, or at a rate while it watches.
+ */
 export const Arrival = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("there") }),
   z.strictObject({ kind: z.literal("at-once") }),
@@ -20,7 +22,7 @@ export const Arrival = z.discriminatedUnion("kind", [
 ]);
 export type Arrival = z.output<typeof Arrival>;
 
-/** One situation that contenders are put into. */
+/** One situation for contenders. */
 export const Row = z.strictObject({
   /** Such as `1000-at-once`; names the row on the command line. */
   id: z.string(),
@@ -33,21 +35,24 @@ export type Row = z.output<typeof Row>;
 
 const count = z.int().nonnegative();
 
-/** What one contender did in one row, once. */
+/** One contender's result in one row, once. */
 export const Measurement = z.strictObject({
   row: z.string(),
   contender: ContenderName,
   /** From 0. */
   repetition: count,
-  /** Of each node that came up: milliseconds from its registration to schedulable, as one watch saw both; ascending. */
+  /**
+   * For each node that came up: milliseconds from its registration to schedulable, both seen by one watch;
+   * ascending.
+   */
   latenciesMs: z.array(z.number().nonnegative()),
   /** Milliseconds from the first registration (arrival `there`: from the contender's start) to the last node schedulable. */
   totalMs: z.number().nonnegative(),
-  /** Milliseconds that registering took; 0 where the nodes were there before. */
+  /** Milliseconds of the registrations; 0 if the nodes existed before. */
   registeringMs: z.number().nonnegative(),
-  /** Nodes of which a version without the taint and without an InternalIP or ExternalIP was seen. */
+  /** Nodes that had a version without the taint and without an InternalIP or ExternalIP. */
   nakedNodes: count,
-  /** Nodes that were not up when the time limit ended the run. */
+  /** Nodes that were not up at the time limit. */
   missingNodes: count,
   /** The contender's requests, from the API server's audit log. */
   nodeWrites: count,
@@ -55,7 +60,7 @@ export const Measurement = z.strictObject({
   eventWrites: count,
   /** Requests of any kind answered 429. */
   tooManyRequests: count,
-  /** Calls to EC2, the throttled ones included. */
+  /** Calls to EC2, including throttled ones. */
   cloudCalls: count,
   cloudThrottled: count,
   /** CPU seconds, user and system, from the first registration (`there`: from the start) to the last node schedulable. */
@@ -64,14 +69,14 @@ export const Measurement = z.strictObject({
     kubeApiserver: z.number().nonnegative(),
     etcd: z.number().nonnegative(),
   }),
-  /** Of the contender's process that is always there (for `lambda` the relay), the largest resident set in MiB. */
+  /** The largest resident set in MiB of the contender's permanent process (for `lambda` the relay). */
   peakMemoryMiB: z.number().nonnegative(),
-  /** The machine's load average over one minute, when the run began. */
+  /** The machine's load average over one minute, at the beginning of the run. */
   loadAverage: z.number().nonnegative(),
 });
 export type Measurement = z.output<typeof Measurement>;
 
-/** What a bench run was made on and of. */
+/** The machine and the programs of a bench run. */
 export const Machine = z.strictObject({
   startedAt: z.iso.datetime(),
   cpu: z.string(),
@@ -80,17 +85,17 @@ export const Machine = z.strictObject({
   kernel: z.string(),
   /** Program → version: node, go, kube-apiserver, etcd, aws-cloud-controller-manager, serverless-ccm (its commit). */
   versions: z.record(z.string(), z.string()),
-  /** Of the EC2 endpoint. */
+  /** The latency of the EC2 endpoint. */
   cloudLatencyMs: z.number().nonnegative(),
 });
 export type Machine = z.output<typeof Machine>;
 
-/** A bench run, whole: what `bench/results.json` holds. */
+/** A complete bench run, the content of `bench/results.json`. */
 export const Results = z.strictObject({
   machine: Machine,
   rows: z.array(Row),
   measurements: z.array(Measurement),
-  /** What a reader has to know beside the numbers, such as why a contender is absent from a row. */
+  /** Facts that a reader needs in addition to the numbers, such as why a contender is absent from a row. */
   notes: z.array(z.string()).optional(),
 });
 export type Results = z.output<typeof Results>;

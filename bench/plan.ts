@@ -2,7 +2,7 @@ import type { BenchFlags } from "#bench/flags.ts";
 import type { ContenderName, Row } from "#bench/measurement.ts";
 import type { PlannedRow } from "#bench/rows.ts";
 
-/** One run that is to be made. */
+/** One planned run. */
 export interface PlannedRun {
   readonly row: Row;
   readonly contender: ContenderName;
@@ -10,8 +10,8 @@ export interface PlannedRun {
 }
 
 /**
- * All runs in their order: round by round, so that whatever else the machine does meets everybody alike, and in each round
- * another contender goes first.
+ * Returns all runs in their order: round by round, so that other load on the machine affects all contenders
+ * alike. Each round begins with another contender.
  */
 export function planRuns(rows: readonly PlannedRow[], flags: BenchFlags): readonly PlannedRun[] {
   const runs: PlannedRun[] = [];

@@ -5,10 +5,10 @@ import { fileURLToPath } from "node:url";
 import type { ControlPlaneBinaries } from "#emulators/harness/kube-apiserver.ts";
 import { getControlPlaneBinaries } from "#test/setup/control-plane-binaries.ts";
 import { findProgram } from "#test/setup/find-program.ts";
-import { cacheFolder, makeOnce } from "#test/setup/make-once.ts";
+import { getCacheFolder, makeOnce } from "#test/setup/make-once.ts";
 import { runProgram } from "#test/setup/run-program.ts";
 
-/** The programs that are measured or measured with, by path. */
+/** The paths of the measured programs, and of those that the measurement needs. */
 export interface Programs {
   readonly controlPlane: ControlPlaneBinaries;
   readonly floor: string;
@@ -16,13 +16,13 @@ export interface Programs {
   readonly stock: string;
 }
 
-/** The version of aws-cloud-controller-manager in bench/stock/go.mod. */
-export async function stockVersion(): Promise<string> {
+/** Returns the version of aws-cloud-controller-manager in bench/stock/go.mod. */
+export async function readStockVersion(): Promise<string> {
   const module = await readFile(join(STOCK, "go.mod"), "utf8");
   return /k8s\.io\/cloud-provider-aws (v[\d.]+)/.exec(module)?.[1] ?? "unknown";
 }
 
-/** Finds or builds, once, all that a bench runs; the first time takes Go about ten minutes on two cores. */
+/** Finds or builds, once, all programs of a bench; the first time takes Go about ten minutes on two cores. */
 export async function getPrograms(say: (line: string) => void): Promise<Programs> {
   const part = await getControlPlaneBinaries(say);
   if (part.kind === "missing") throw new Error(`the bench needs a control plane: ${part.because}`);
@@ -31,19 +31,19 @@ export async function getPrograms(say: (line: string) => void): Promise<Programs
   return {
     controlPlane: part.value,
     floor: await getFloor(say),
-    stock: await built("aws-cloud-controller-manager", STOCK, ["go.mod", "go.sum"], "tool", say),
+    stock: await buildProgram("aws-cloud-controller-manager", STOCK, ["go.mod", "go.sum"], "tool", say),
   };
 }
 
 /** Builds the floor program, once; a few seconds. */
 export function getFloor(say: (line: string) => void): Promise<string> {
-  return built("floor", FLOOR, ["go.mod", "main.go"], ".", say);
+  return buildProgram("floor", FLOOR, ["go.mod", "main.go"], ".", say);
 }
 
 const FLOOR = fileURLToPath(new URL("floor", import.meta.url));
 const STOCK = fileURLToPath(new URL("stock", import.meta.url));
 
-async function built(
+async function buildProgram(
   name: string,
   source: string,
   inputs: readonly string[],
@@ -52,7 +52,7 @@ async function built(
 ): Promise<string> {
   const hash = createHash("sha256");
   for (const input of inputs) hash.update(await readFile(join(source, input)));
-  const folder = join(cacheFolder(), "bench", `${name}-${hash.digest("hex").slice(0, 16)}`);
+  const folder = join(getCacheFolder(), "bench", `${name}-${hash.digest("hex").slice(0, 16)}`);
   await makeOnce(folder, async (temporary) => {
     say(`building ${name} with Go, once …`);
     const args = ["build", "-o", `${temporary}/`, "-ldflags", "-s -w", what];

@@ -2,15 +2,15 @@ import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Contender, RunningContender } from "#bench/contenders/contender.ts";
 import type { Measurement, Row } from "#bench/measurement.ts";
-import { usageOf } from "#bench/process-usage.ts";
+import { readUsage } from "#bench/process-usage.ts";
 import type { Programs } from "#bench/programs.ts";
 import { type BenchStage, setBenchStage } from "#bench/stage.ts";
 import type { Ec2Instance } from "#emulators/ec2/instance.ts";
 import type { AuditRecord } from "#emulators/harness/audit-log.ts";
-import { joiningNode } from "#emulators/harness/joining-node.ts";
+import { buildJoiningNode } from "#emulators/harness/joining-node.ts";
 import type { NodeRecord } from "#emulators/harness/node-history.ts";
 
-/** One run: which row, by whom, and how long it may take. */
+/** One run: its row, its contender, and its time limit. */
 export interface RunOptions {
   readonly row: Row;
   readonly contender: Contender;
@@ -21,7 +21,10 @@ export interface RunOptions {
   readonly limitMs: number;
 }
 
-/** Puts a contender into a row's situation on a new stage and measures it. Everything that was started has ended after it. */
+/**
+ * Puts a contender into a row's situation on a new stage and measures it. Everything started has ended
+ * afterwards.
+ */
 export async function runOnce(options: RunOptions): Promise<Measurement> {
   const loadAverage = await readLoadAverage();
   const stage = await setBenchStage(options.programs.controlPlane, options.cloudLatencyMs);
@@ -34,9 +37,9 @@ export async function runOnce(options: RunOptions): Promise<Measurement> {
     if (row.arrival.kind === "there") await register(stage, row, instances);
     else {
       running = await start();
-      await untilWatching(stage, contender, running);
+      await waitUntilWatching(stage, contender, running);
     }
-    const before = await usageOfAll(stage, running);
+    const before = await readTotalUsage(stage, running);
     const startedAt = performance.now();
     const registered =
       row.arrival.kind === "there"
@@ -45,8 +48,8 @@ export async function runOnce(options: RunOptions): Promise<Measurement> {
             registeringMs = performance.now() - startedAt;
           });
     running ??= await start();
-    await Promise.all([registered, untilUp(stage, row, running, options.limitMs)]);
-    const after = await usageOfAll(stage, running);
+    await Promise.all([registered, waitUntilUp(stage, row, running, options.limitMs)]);
+    const after = await readTotalUsage(stage, running);
     const records = [...stage.history.records.values()];
     if (stage.history.hole !== undefined)
       throw new Error(`the witness missed something: ${stage.history.hole}`);
@@ -54,18 +57,18 @@ export async function runOnce(options: RunOptions): Promise<Measurement> {
       row: row.id,
       contender: contender.name,
       repetition: options.repetition,
-      ...timesOf(records, startedAt),
+      ...computeTimes(records, startedAt),
       registeringMs: round(registeringMs),
       nakedNodes: records.filter(({ naked }) => naked).length,
       missingNodes: row.nodes - stage.history.schedulable,
-      ...requestsOf(await settledAuditLog(stage), contender.users),
-      ...callsOf(await stage.ec2.calls()),
+      ...countRequests(await readAuditLog(stage), contender.users),
+      ...countCalls(await stage.ec2.calls()),
       cpuSeconds: {
         contender: round(after.contender.cpuSeconds - before.contender.cpuSeconds),
         kubeApiserver: round(after.kubeApiserver.cpuSeconds - before.kubeApiserver.cpuSeconds),
         etcd: round(after.etcd.cpuSeconds - before.etcd.cpuSeconds),
       },
-      peakMemoryMiB: round((await usageOf(running.pids.slice(0, 1))).peakMemoryMiB),
+      peakMemoryMiB: round((await readUsage(running.pids.slice(0, 1))).peakMemoryMiB),
       loadAverage,
     };
   } finally {
@@ -74,7 +77,7 @@ export async function runOnce(options: RunOptions): Promise<Measurement> {
   }
 }
 
-/** Registrations at a time; each kubelet has its own connection, but the server's work is the same. */
+/** Concurrent registrations; each kubelet has its own connection, but the server's work is the same. */
 const REGISTERING_AT_ONCE = 64;
 
 async function register(stage: BenchStage, row: Row, instances: readonly Ec2Instance[]): Promise<void> {
@@ -99,17 +102,17 @@ async function register(stage: BenchStage, row: Row, instances: readonly Ec2Inst
 async function registerOne({ admin }: BenchStage, row: Row, instance: Ec2Instance): Promise<void> {
   const { availabilityZone, id, privateDnsName: name } = instance;
   const providerID = `aws:///${availabilityZone}/${id}`;
-  const body = joiningNode({ name, ...(row.providerIds ? { providerID } : {}) });
+  const body = buildJoiningNode({ name, ...(row.providerIds ? { providerID } : {}) });
   const answer = await admin.send({ method: "POST", path: "/api/v1/nodes", body });
   if (answer.status !== 201) throw new Error(`registering ${name} answered ${answer.status}: ${answer.body}`);
 }
 
 const WATCHING_TIMEOUT_MS = 60_000;
-/** Caches that are synced and workers that are started have no sign of their own. */
+/** Synced caches and started workers have no visible sign. */
 const SETTLING_MS = 1_000;
 
-/** A contender is on its feet when the API server has answered its watch of nodes. */
-async function untilWatching(
+/** Waits until the API server has answered the contender's watch of nodes: then it is ready. */
+async function waitUntilWatching(
   stage: BenchStage,
   contender: Contender,
   running: RunningContender,
@@ -124,7 +127,7 @@ async function untilWatching(
   await sleep(SETTLING_MS);
 }
 
-async function untilUp(
+async function waitUntilUp(
   { history }: BenchStage,
   row: Row,
   running: RunningContender,
@@ -140,16 +143,16 @@ function failWith(running: RunningContender, otherwise: string | undefined): voi
   if (failure !== undefined) throw new Error(`the contender failed: ${failure}`);
 }
 
-async function usageOfAll({ controlPlanePids }: BenchStage, running: RunningContender | undefined) {
+async function readTotalUsage({ controlPlanePids }: BenchStage, running: RunningContender | undefined) {
   const [contender, kubeApiserver, etcd] = await Promise.all([
-    usageOf(running?.pids ?? []),
-    usageOf([controlPlanePids.kubeApiserver]),
-    usageOf([controlPlanePids.etcd]),
+    readUsage(running?.pids ?? []),
+    readUsage([controlPlanePids.kubeApiserver]),
+    readUsage([controlPlanePids.etcd]),
   ]);
   return { contender, kubeApiserver, etcd };
 }
 
-function timesOf(
+function computeTimes(
   records: readonly NodeRecord[],
   startedAt: number,
 ): Pick<Measurement, "latenciesMs" | "totalMs"> {
@@ -161,15 +164,15 @@ function timesOf(
   return { latenciesMs: latencies.sort((a, b) => a - b), totalMs: round(last - startedAt) };
 }
 
-/** What follows the last node: Events of a last batch. */
+/** The time for Events of a last batch, after the last node. */
 const AFTERWARDS_MS = 700;
 
-async function settledAuditLog(stage: BenchStage): Promise<readonly AuditRecord[]> {
+async function readAuditLog(stage: BenchStage): Promise<readonly AuditRecord[]> {
   await sleep(AFTERWARDS_MS);
   return stage.auditLog();
 }
 
-function requestsOf(
+function countRequests(
   records: readonly AuditRecord[],
   users: readonly string[],
 ): Pick<Measurement, "nodeWrites" | "nodeReads" | "eventWrites" | "tooManyRequests"> {
@@ -184,7 +187,7 @@ function requestsOf(
   };
 }
 
-function callsOf(
+function countCalls(
   calls: readonly { readonly code: string }[],
 ): Pick<Measurement, "cloudCalls" | "cloudThrottled"> {
   const throttled = calls.filter(({ code }) => code === "RequestLimitExceeded");

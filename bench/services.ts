@@ -5,11 +5,12 @@ import * as z from "zod";
 import { getPrograms } from "#bench/programs.ts";
 import { measureServices, SERVICES_CONTENDERS } from "#bench/services/measure.ts";
 import { type ServicesMeasurement, ServicesResults } from "#bench/services/measurement.ts";
-import { servicesPage } from "#bench/services/report.ts";
+import { formatServices } from "#bench/services/report.ts";
 import { getMotoProgram } from "#test/setup/moto-program.ts";
 
-// What Services take, beside the stock controller: `npm run build && node bench/services.ts --services 100 --nodes 50 --joined 50`.
-// The last result of each contender is kept in bench/services.json, and bench/services.md is made of them.
+// Measures the work for Services, next to the stock controller: `npm run build && node bench/services.ts
+// --services 100 --nodes 50 --joined 50`. The last result of each contender is kept in bench/services.json,
+// and rendered to bench/services.md.
 
 const count = z.coerce.number().int().positive();
 const NAMES = SERVICES_CONTENDERS.map(({ name }) => name);
@@ -22,7 +23,7 @@ const Flags = z.strictObject({
     .default(NAMES.join())
     .transform((list) => list.split(","))
     .refine((list) => list.every((name) => NAMES.includes(name)), `known are ${NAMES.join(", ")}`),
-  /** That each part of a run may take. */
+  /** The maximum seconds of each part of a run. */
   timeout: count.default(900),
 });
 
@@ -44,7 +45,7 @@ const PAGE = fileURLToPath(new URL("services.md", import.meta.url));
 const programs = await getPrograms(say);
 const moto = await getMotoProgram(say);
 if (moto.kind === "missing") throw new Error(`the bench needs moto: ${moto.because}`);
-let { measurements } = await resultsSoFar();
+let { measurements } = await readResults();
 for (const contender of SERVICES_CONTENDERS.filter(({ name }) => contenders.includes(name))) {
   say(`${contender.name} …`);
   const measurement: ServicesMeasurement = await measureServices({
@@ -59,11 +60,11 @@ for (const contender of SERVICES_CONTENDERS.filter(({ name }) => contenders.incl
   measurements = [...measurements.filter((each) => each.contender !== contender.name), measurement];
   measurements.sort((one, other) => NAMES.indexOf(one.contender) - NAMES.indexOf(other.contender));
   await writeFile(RESULTS, `${JSON.stringify({ measurements }, undefined, 2)}\n`);
-  await writeFile(PAGE, servicesPage({ measurements }));
+  await writeFile(PAGE, formatServices({ measurements }));
 }
-process.stdout.write(servicesPage({ measurements }));
+process.stdout.write(formatServices({ measurements }));
 
-async function resultsSoFar(): Promise<ServicesResults> {
+async function readResults(): Promise<ServicesResults> {
   try {
     return ServicesResults.parse(JSON.parse(await readFile(RESULTS, "utf8")));
   } catch (error) {

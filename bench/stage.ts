@@ -16,17 +16,20 @@ import { type ManagedProcess, startProcess } from "#emulators/harness/managed-pr
 import { type NodeHistory, recordNodeHistory } from "#emulators/harness/node-history.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
-import { access } from "#test/access.ts";
+import { getConnectOptions } from "#test/access.ts";
 
-/** The user that the stock controller signs in as; bench/stock/access.yaml says what it may do. */
+/** The stock controller's user; bench/stock/access.yaml holds its rights. */
 export const STOCK_USER = "cloud-controller-manager";
 
 /** The cluster's name in its instances' tags. */
 export const CLUSTER_TAG = "bench";
 
-/** What all contenders meet: a new API server with an empty store, an EC2 endpoint in a process of its own, and a witness. */
+/**
+ * The stage of every contender: a new API server with an empty store, an EC2 endpoint in its own process, and
+ * a witness.
+ */
 export interface BenchStage {
-  /** For files of a contender; removed at the end. */
+  /** For a contender's files; removed at the end. */
   readonly folder: string;
   readonly plane: KubeApiserver;
   readonly admin: Transport;
@@ -37,7 +40,7 @@ export interface BenchStage {
   close(): Promise<void>;
 }
 
-/** The EC2 endpoint, which is reached over HTTP alone. */
+/** The EC2 endpoint, reachable only over HTTP. */
 export interface Ec2Process {
   readonly url: string;
   readonly region: string;
@@ -46,7 +49,7 @@ export interface Ec2Process {
   calls(): Promise<readonly CallRecord[]>;
 }
 
-/** Starts the stage; what was started is ended again where a part fails. */
+/** Starts the stage; if a part fails, everything already started is ended. */
 export async function setBenchStage(
   binaries: ControlPlaneBinaries,
   cloudLatencyMs: number,
@@ -66,7 +69,7 @@ export async function setBenchStage(
     closers.push(() => plane.close());
     const { process: ec2Process, ec2 } = await startEc2Process(cloudLatencyMs);
     closers.push(() => ec2Process.stop("SIGTERM"));
-    const admin = connect(await access(plane, "admin"));
+    const admin = connect(await getConnectOptions(plane, "admin"));
     closers.push(() => admin.close());
     const history = await recordNodeHistory(admin);
     closers.push(() => history.close());
@@ -104,7 +107,7 @@ async function startEc2Process(
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   const { url, region, account } = Started.parse(JSON.parse(ec2.output()));
-  await control(`${url}/_/behaviour`, { quotas: QUOTAS });
+  await callControl(`${url}/_/behaviour`, { quotas: QUOTAS });
   return {
     process: ec2,
     ec2: {
@@ -114,10 +117,10 @@ async function startEc2Process(
       addInstances: async (count) => {
         const spec = { tags: { [`kubernetes.io/cluster/${CLUSTER_TAG}`]: "owned" } };
         const body = { instances: Array.from({ length: count }, () => spec) };
-        const answer = await control(`${url}/_/instances`, body);
+        const answer = await callControl(`${url}/_/instances`, body);
         return (answer as { readonly instances: readonly Ec2Instance[] }).instances;
       },
-      calls: async () => (await control(`${url}/_/record`)) as readonly CallRecord[],
+      calls: async () => (await callControl(`${url}/_/record`)) as readonly CallRecord[],
     },
   };
 }
@@ -125,12 +128,13 @@ async function startEc2Process(
 const START_TIMEOUT_MS = 20_000;
 
 /**
- * EC2's own quotas but for one: with DescribeInstanceTopology's single call a second the stock controller, which asks for each node
- * by itself, takes minutes when it is tuned, and what is compared here would be that one call.
+ * EC2's own quotas except one. DescribeInstanceTopology allows a single call a second, and the stock
+ * controller reads each node separately: tuned, it would take minutes, and the comparison would measure only
+ * that call.
  */
 const QUOTAS = { DescribeInstanceTopology: { capacity: 100_000, refillPerSecond: 100_000 } };
 
-async function control(url: string, body?: unknown): Promise<unknown> {
+async function callControl(url: string, body?: unknown): Promise<unknown> {
   const answer = await fetch(url, {
     ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
     headers: { "content-type": "application/json" },

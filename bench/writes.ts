@@ -1,15 +1,15 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
-import { percentile } from "#bench/report/percentile.ts";
+import { getPercentile } from "#bench/report/percentile.ts";
 import { createInProcessInvoker } from "#cli/invoke-in-process.ts";
 import { createMemoryCloud, type MemoryInstances } from "#clouds/memory/cloud.ts";
 import { Cluster } from "#config/cluster.ts";
 import { signIn } from "#config/sign-in.ts";
 import { nodeController } from "#core/node/controller.ts";
 import type { Invoker } from "#delivery/invoker.ts";
-import { clusterEntryOf } from "#emulators/harness/clusters-file.ts";
-import { joiningNode } from "#emulators/harness/joining-node.ts";
+import { buildClusterEntry } from "#emulators/harness/clusters-file.ts";
+import { buildJoiningNode } from "#emulators/harness/joining-node.ts";
 import {
   type ControlPlaneBinaries,
   OUR_MANIFESTS,
@@ -17,16 +17,17 @@ import {
   WRITES_RELAY,
 } from "#emulators/harness/kube-apiserver.ts";
 import { recordNodeHistory } from "#emulators/harness/node-history.ts";
-import { controllerFunction } from "#functions/parts/controller-function.ts";
-import { keptConnections } from "#functions/parts/kept-connections.ts";
+import { createConnectionCache } from "#functions/parts/connection-cache.ts";
+import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import { connect } from "#kube/client/connect.ts";
 import { startRelay } from "#relay/relay.ts";
-import { access } from "#test/access.ts";
-import { addressAt, runningInstance } from "#test/clouds/memory/running-instance.ts";
+import { getConnectOptions } from "#test/access.ts";
+import { buildRunningInstance, getAddress } from "#test/clouds/memory/running-instance.ts";
 import { getControlPlaneBinaries } from "#test/setup/control-plane-binaries.ts";
 
-// What `writes: relay` costs beside `writes: function`: nodes that join at once on a real kube-apiserver, functions in the relay's process with
-// JSON in both directions, interleaved runs: `node bench/writes.ts`. Prints a table of ratios.
+// Compares the costs of `writes: relay` and `writes: function`: `node bench/writes.ts`. Nodes join at once on
+// a real kube-apiserver; functions run in the relay's process with JSON in both directions, in interleaved
+// runs. Prints a table of ratios.
 
 const NODES = 1_000;
 const RUNS = 5;
@@ -46,7 +47,7 @@ async function measure(binaries: ControlPlaneBinaries, writes: Cluster["writes"]
   const folder = await mkdtemp(join(tmpdir(), "bench-writes-"));
   const manifests = [...OUR_MANIFESTS, WRITES_RELAY];
   const plane = await startKubeApiserver({ folder: join(folder, "plane"), binaries, manifests });
-  const { signIn: all, ...entry } = clusterEntryOf(plane, {
+  const { signIn: all, ...entry } = buildClusterEntry(plane, {
     name: "tenant-a",
     cloud: { provider: "memory", instancesFile: "unused" },
     controllers: [nodeController.name],
@@ -54,8 +55,8 @@ async function measure(binaries: ControlPlaneBinaries, writes: Cluster["writes"]
   });
   const cluster = Cluster.parse({ ...entry, signIn: writes === "relay" ? { relay: all?.relay } : all });
   const cloud: MemoryInstances = { instances: new Map() };
-  const api = keptConnections({ role: "node", most: 1, answersAlone: true });
-  const node = controllerFunction(nodeController, {
+  const api = createConnectionCache({ role: "node", most: 1, answersAlone: true });
+  const node = createControllerFunction(nodeController, {
     clusters: async () => cluster,
     cloud: async () => createMemoryCloud(cloud),
     api,
@@ -73,7 +74,7 @@ async function measure(binaries: ControlPlaneBinaries, writes: Cluster["writes"]
       return invocation;
     },
   };
-  const admin = connect(await access(plane, "admin"));
+  const admin = connect(await getConnectOptions(plane, "admin"));
   const history = await recordNodeHistory(admin);
   const relay = startRelay({
     clusters: [
@@ -88,11 +89,11 @@ async function measure(binaries: ControlPlaneBinaries, writes: Cluster["writes"]
   const startedMs = performance.now();
   const names = Array.from({ length: NODES }, (_, index) => `node-${index + 1}`);
   for (const [index, name] of names.entries())
-    cloud.instances.set(name, runningInstance(name, addressAt(index)));
+    cloud.instances.set(name, buildRunningInstance(name, getAddress(index)));
   const waiting = [...names];
   const create = async (): Promise<void> => {
     for (let name = waiting.shift(); name !== undefined; name = waiting.shift())
-      await admin.send({ method: "POST", path: "/api/v1/nodes", body: joiningNode({ name }) });
+      await admin.send({ method: "POST", path: "/api/v1/nodes", body: buildJoiningNode({ name }) });
   };
   await Promise.all(Array.from({ length: CREATED_AT_ONCE }, create));
   await history.until("all to come up", () => history.schedulable === NODES, 300_000);
@@ -108,8 +109,8 @@ async function measure(binaries: ControlPlaneBinaries, writes: Cluster["writes"]
   await rm(folder, { recursive: true });
   return {
     ...{
-      p50Ms: percentile(took, 0.5) ?? 0,
-      p99Ms: percentile(took, 0.99) ?? 0,
+      p50Ms: getPercentile(took, 0.5) ?? 0,
+      p99Ms: getPercentile(took, 0.99) ?? 0,
       lastMs,
       reportBytes,
       invocations,
@@ -137,7 +138,7 @@ const ROWS: readonly (readonly [string, (measured: Measured) => number])[] = [
   ["invocations", ({ invocations }) => invocations],
   ["CPU of relay, functions and the watcher together", ({ cpuMs }) => cpuMs],
 ];
-const median = (values: readonly number[]): number => percentile(values, 0.5) ?? 0;
+const median = (values: readonly number[]): number => getPercentile(values, 0.5) ?? 0;
 const loads = runs.flatMap(({ byFunction, byRelay }) => [byFunction.load, byRelay.load]);
 const lines = ROWS.map(([what, read]) => {
   const ratio = median(runs.map(({ byFunction, byRelay }) => read(byRelay) / read(byFunction)));

@@ -5,25 +5,25 @@ import { parseArgs } from "node:util";
 import * as z from "zod";
 import { ROOT } from "./bundle.ts";
 
-/** An image that the Dockerfile builds from. */
+/** A base image of the Dockerfile. */
 export interface BaseImage {
   readonly registry: string;
   readonly repository: string;
   readonly tag: string;
   /** The build argument with the digest. */
   readonly argument: string;
-  /** As recorded in the Dockerfile; undefined where none is, so that the image is not built. */
+  /** The digest in the Dockerfile; undefined if it has none, so that the image is not built. */
   readonly digest: string | undefined;
 }
 
-/** Where registries are asked, by their names, if elsewhere than at `https://NAME`: a mirror. */
+/** The URLs of registries by name, for mirrors; default: `https://NAME`. */
 export type Mirrors = Readonly<Record<string, string>>;
 
 export const DOCKERFILE = join(ROOT, "infra/container/Dockerfile");
 
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
 const FROM = /^FROM (?:--platform=\S+ )?(?<image>\S+?)@\$\{(?<argument>\w+)(?::\?[^}]*)?\}(?: AS \w+)?$/;
-// The name that images without a registry's name are of, and the host of its API.
+// The registry of images without a registry's name, and the host of its API.
 const DOCKER_HUB = "docker.io";
 const DOCKER_HUB_API = "https://registry-1.docker.io";
 
@@ -40,8 +40,8 @@ const Token = z.union([
   z.object({ access_token: z.string().min(1) }).transform(({ access_token: token }) => token),
 ]);
 
-/** The images that a Dockerfile builds from; throws where one is named without a tag and a digest by build argument. */
-export function baseImages(dockerfile: string): BaseImage[] {
+/** Returns the base images of a Dockerfile; throws if one has no tag and no digest by build argument. */
+export function parseBaseImages(dockerfile: string): BaseImage[] {
   const lines = dockerfile.split("\n").filter((line) => line.startsWith("FROM "));
   if (lines.length === 0) throw new Error("the Dockerfile has no FROM");
   return lines.map((line) => {
@@ -50,15 +50,18 @@ export function baseImages(dockerfile: string): BaseImage[] {
       /^(?:([\w-]+\.[\w.-]+(?::\d+)?)\/)?([a-z0-9][\w./-]*):([\w.-]+)$/.exec(image) ?? [];
     if (tag === "") throw new Error(`"${line}" does not name an image as NAME:TAG@\${ARGUMENT}`);
     const repository = registry === DOCKER_HUB && !name.includes("/") ? `library/${name}` : name;
-    return { registry, repository, tag, argument, digest: recordedDigest(dockerfile, argument) };
+    return { registry, repository, tag, argument, digest: findRecordedDigest(dockerfile, argument) };
   });
 }
 
-/** The Dockerfile with the digests of all its images as their registries have them now. Rejects with the faults of all, if any. */
+/**
+ * Returns the Dockerfile with the current digests of all its images. Rejects with the errors of all images,
+ * if any.
+ */
 export async function recordDigests(dockerfile: string, mirrors: Mirrors): Promise<string> {
-  const images = baseImages(dockerfile);
+  const images = parseBaseImages(dockerfile);
   const resolved = await Promise.allSettled(images.map((image) => resolveDigest(image, mirrors)));
-  const faults = resolved.flatMap((each) => (each.status === "rejected" ? [messageOf(each.reason)] : []));
+  const faults = resolved.flatMap((each) => (each.status === "rejected" ? [formatCause(each.reason)] : []));
   if (faults.length > 0) throw new Error(faults.join("\n"));
   return resolved.reduce((text, each, index) => {
     const name = images[index]?.argument ?? "";
@@ -67,7 +70,7 @@ export async function recordDigests(dockerfile: string, mirrors: Mirrors): Promi
   }, dockerfile);
 }
 
-function recordedDigest(dockerfile: string, argument: string): string | undefined {
+function findRecordedDigest(dockerfile: string, argument: string): string | undefined {
   const [, given] = new RegExp(`^ARG ${argument}(?:=(.*))?$`, "m").exec(dockerfile) ?? [];
   if (given === undefined) {
     if (new RegExp(`^ARG ${argument}$`, "m").test(dockerfile)) return undefined;
@@ -77,37 +80,43 @@ function recordedDigest(dockerfile: string, argument: string): string | undefine
   return given;
 }
 
-/** The digest of an image's index, which covers all platforms, computed from what the registry answers. */
+/**
+ * Returns the digest of an image's index, which covers all platforms, computed from the registry's answer.
+ */
 async function resolveDigest({ registry, repository, tag }: BaseImage, mirrors: Mirrors): Promise<string> {
   const image = `${registry}/${repository}:${tag}`;
   const api = mirrors[registry] ?? (registry === DOCKER_HUB ? DOCKER_HUB_API : `https://${registry}`);
   const url = new URL(`/v2/${repository}/manifests/${tag}`, api);
   try {
-    const response = await ask(url, undefined);
-    const answer = response.status === 401 ? await ask(url, await anonymousToken(response, url)) : response;
+    const response = await request(url, undefined);
+    const answer =
+      response.status === 401 ? await request(url, await fetchAnonymousToken(response, url)) : response;
     if (!answer.ok) throw new Error(`answers ${answer.status}`);
     const type = answer.headers.get("content-type")?.split(";")[0] ?? "nothing";
     if (!INDEX_TYPES.includes(type)) throw new Error(`answers ${type} in place of an index of platforms`);
-    const body = await bodyOf(answer);
+    const body = await readBody(answer);
     Index.parse(JSON.parse(body.toString("utf8")));
     const digest = `sha256:${createHash("sha256").update(body).digest("hex")}`;
     const said = answer.headers.get("docker-content-digest");
     if (said !== null && said !== digest) throw new Error(`says ${said} of what is ${digest}`);
     return digest;
   } catch (cause) {
-    throw new Error(`${image}: ${url.host} ${messageOf(cause)}`, { cause });
+    throw new Error(`${image}: ${url.host} ${formatCause(cause)}`, { cause });
   }
 }
 
-async function ask(url: URL, token: string | undefined): Promise<Response> {
+async function request(url: URL, token: string | undefined): Promise<Response> {
   const headers = { accept: INDEX_TYPES.join(", "), ...(token && { authorization: `Bearer ${token}` }) };
   return fetch(url, { headers, signal: AbortSignal.timeout(TIMEOUT_MS) }).catch((cause) => {
-    throw new Error(`cannot be reached: ${messageOf(cause.cause ?? cause)}`, { cause });
+    throw new Error(`cannot be reached: ${formatCause(cause.cause ?? cause)}`, { cause });
   });
 }
 
-/** A token for anybody, from where the registry's 401 says; by HTTPS, unless the registry itself is asked without. */
-async function anonymousToken(refusal: Response, url: URL): Promise<string> {
+/**
+ * Requests an anonymous token from the address in the registry's 401; over HTTPS, unless the registry itself
+ * is reached without.
+ */
+async function fetchAnonymousToken(refusal: Response, url: URL): Promise<string> {
   const challenge = refusal.headers.get("www-authenticate") ?? "";
   const { realm, ...query } = Object.fromEntries(
     [...challenge.matchAll(/(\w+)="([^"]*)"/g)].map(([, key = "", value = ""]) => [key, value]),
@@ -117,12 +126,12 @@ async function anonymousToken(refusal: Response, url: URL): Promise<string> {
   const from = new URL(realm);
   if (from.protocol !== url.protocol) throw new Error(`names ${from.origin} for tokens`);
   for (const [key, value] of Object.entries(query)) from.searchParams.set(key, value);
-  const answer = await ask(from, undefined);
+  const answer = await request(from, undefined);
   if (!answer.ok) throw new Error(`names ${from.host} for tokens, which answers ${answer.status}`);
-  return Token.parse(JSON.parse((await bodyOf(answer)).toString("utf8")));
+  return Token.parse(JSON.parse((await readBody(answer)).toString("utf8")));
 }
 
-async function bodyOf(answer: Response): Promise<Buffer> {
+async function readBody(answer: Response): Promise<Buffer> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
   for await (const part of answer.body ?? []) {
@@ -133,7 +142,7 @@ async function bodyOf(answer: Response): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-function messageOf(cause: unknown): string {
+function formatCause(cause: unknown): string {
   if (cause instanceof z.ZodError) return `answers what cannot be read: ${z.prettifyError(cause)}`;
   return cause instanceof Error ? cause.message : String(cause);
 }
@@ -145,7 +154,10 @@ function parseMirror(text: string): [string, string] {
   return [registry, url];
 }
 
-/** Records the digests in a Dockerfile, or with `check` says whether they are recorded and current. Resolves to the exit code. */
+/**
+ * Records the digests in a Dockerfile, or with `check` verifies that they are recorded and current. Resolves
+ * to the exit code.
+ */
 async function main(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({
     args: [...args],
@@ -158,14 +170,14 @@ async function main(args: readonly string[]): Promise<number> {
   const mirrors = Object.fromEntries(values.mirror.map(parseMirror));
   const before = await readFile(values.dockerfile, "utf8");
   const after = await recordDigests(before, mirrors);
-  for (const { registry, repository, tag, digest } of baseImages(after))
+  for (const { registry, repository, tag, digest } of parseBaseImages(after))
     process.stdout.write(`${registry}/${repository}:${tag} ${digest}\n`);
   if (after === before) return 0;
   if (values.check) {
     process.stderr.write(`${values.dockerfile} records other digests; run npm run base-images\n`);
     return 1;
   }
-  // Whole, or as it was.
+  // The file is replaced whole or not at all.
   await writeFile(`${values.dockerfile}.new`, after);
   await rename(`${values.dockerfile}.new`, values.dockerfile);
   return 0;
@@ -173,7 +185,7 @@ async function main(args: readonly string[]): Promise<number> {
 
 if (import.meta.main) {
   process.exitCode = await main(process.argv.slice(2)).catch((cause) => {
-    process.stderr.write(`No digest was recorded.\n${messageOf(cause)}\n`);
+    process.stderr.write(`No digest was recorded.\n${formatCause(cause)}\n`);
     return 1;
   });
 }

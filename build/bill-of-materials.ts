@@ -3,60 +3,63 @@ import { readFile } from "node:fs/promises";
 import packageJson from "../package.json" with { type: "json" };
 import type { BaseImage } from "./base-images.ts";
 import type { Bundle } from "./bundle.ts";
-import { type BundledPackage, importsBetweenPackages, OURS, packageIn } from "./bundled-packages.ts";
+import { type BundledPackage, mapPackageImports, OURS, readPackage } from "./bundled-packages.ts";
 import { type LockFile, readLockFile } from "./lock-file.ts";
 
-/** What is handed out: a function's zip, the command line, the image. */
+/** A published artefact: a function's zip, the command line, the image. */
 export interface Artefact {
   readonly name: string;
   readonly bundle: Bundle;
-  /** What it holds: by its path in the artefact, the file's path. */
+  /** Its content: the path in the artefact, and the file's path. */
   readonly files: Readonly<Record<string, string>>;
-  /** The one file that it is; the command line is several, and an image is known by its digest once it is built. */
+  /**
+   * The artefact's single file. The command line has several files, and a built image is identified by its
+   * digest.
+   */
   readonly archive?: string;
-  /** What an image is built on. */
+  /** The image's base. */
   readonly base?: BaseImage;
 }
 
 /**
- * What an artefact is made of as CycloneDX 1.6 in JSON, for those who look for packages with known faults: in a bundle they find none by
- * themselves. Packages have the hashes of the lock file, which npm has compared; files their own; and who imports whom is as it was
- * bundled. There is neither a time nor a serial number, so that the same sources give the same bytes. Rejects where a bundled package has
- * no licence or no hash.
+ * Builds a bill of materials as CycloneDX 1.6 in JSON, for scanners of known vulnerabilities: they cannot see
+ * packages in a bundle. Packages have the hashes of the lock file, which npm has verified; files have their
+ * own. Imports between packages are those of the bundle. It contains neither a time nor a serial number, so
+ * that the same sources give the same bytes. Rejects if a bundled package has no licence or no hash.
  */
-export async function billOfMaterials(artefact: Artefact): Promise<string> {
+export async function buildBillOfMaterials(artefact: Artefact): Promise<string> {
   const { bundle, base } = artefact;
   const lockFile = await readLockFile();
-  const folders = importsBetweenPackages(bundle);
+  const folders = mapPackageImports(bundle);
   const packages = new Map<string, BundledPackage>();
-  for (const folder of folders.keys()) if (folder !== OURS) packages.set(folder, await packageIn(folder));
-  const root = await rootComponent(artefact);
+  for (const folder of folders.keys()) if (folder !== OURS) packages.set(folder, await readPackage(folder));
+  const root = await buildRootComponent(artefact);
   const referenceFor = (folder: string): string => {
     const each = packages.get(folder);
-    return each === undefined ? root["bom-ref"] : purlOf(each);
+    return each === undefined ? root["bom-ref"] : formatPurl(each);
   };
   const components = [...packages].map(([folder, each]) => ({
-    ...componentOf(each),
-    hashes: [lockedHash(folder, lockFile)],
+    ...buildComponent(each),
+    hashes: [getLockedHash(folder, lockFile)],
   }));
   const dependencies = [...folders].map(([folder, imported]) => ({
     ref: referenceFor(folder),
     dependsOn: imported.map(referenceFor),
   }));
-  const image = base === undefined ? [] : [baseComponent(base)];
+  const image = base === undefined ? [] : [buildBaseComponent(base)];
   const document = {
     $schema: "http://cyclonedx.org/schema/bom-1.6.schema.json",
     bomFormat: "CycloneDX",
     specVersion: "1.6",
     version: 1,
     metadata: { lifecycles: [{ phase: "build" }], component: root },
-    components: [...image, ...byReference(components, "bom-ref")],
-    dependencies: merged(
+    components: [...image, ...sortByReference(components, "bom-ref")],
+    dependencies: mergeDependencies(
       dependencies,
       image.map((each) => each["bom-ref"]),
       root["bom-ref"],
     ),
-    // The base is not taken apart, and the manifests of infra/ and the examples, which are in the image as well, are not listed.
+    // The base is not analysed, and the image's manifests of infra/ and examples are not listed.
     ...(image.length === 0
       ? {}
       : {
@@ -71,7 +74,7 @@ export async function billOfMaterials(artefact: Artefact): Promise<string> {
   return `${JSON.stringify(document, undefined, 2)}\n`;
 }
 
-async function rootComponent({ name, files, archive, base }: Artefact) {
+async function buildRootComponent({ name, files, archive, base }: Artefact) {
   const { version, license } = packageJson;
   const reference = `${name}@${version}`;
   const contents = await Promise.all(
@@ -81,7 +84,7 @@ async function rootComponent({ name, files, archive, base }: Artefact) {
         type: "file",
         "bom-ref": `${reference}#${path}`,
         name: path,
-        hashes: [await hashOf(file)],
+        hashes: [await hashFile(file)],
       })),
   );
   return {
@@ -89,14 +92,14 @@ async function rootComponent({ name, files, archive, base }: Artefact) {
     "bom-ref": reference,
     name,
     version,
-    ...(archive === undefined ? {} : { hashes: [await hashOf(archive)] }),
+    ...(archive === undefined ? {} : { hashes: [await hashFile(archive)] }),
     licenses: [{ expression: license }],
     components: contents,
   };
 }
 
-/** An image by its digest; one without has none here either, and cannot be built on. */
-function baseComponent({ registry, repository, tag, digest }: BaseImage) {
+/** Identifies an image by its digest; without a digest it has no identity, and cannot be built on. */
+function buildBaseComponent({ registry, repository, tag, digest }: BaseImage) {
   const name = repository.split("/").at(-1) ?? repository;
   const purl = `pkg:oci/${name}${digest === undefined ? "" : `@${encodeURIComponent(digest)}`}?repository_url=${encodeURIComponent(`${registry}/${repository}`)}&tag=${tag}`;
   return {
@@ -111,21 +114,21 @@ function baseComponent({ registry, repository, tag, digest }: BaseImage) {
   };
 }
 
-/** A package URL; of a scope's name its @ is escaped, as that stands before the version. */
-function purlOf({ name, version }: BundledPackage): string {
+/** Returns a package URL; the @ of a scope is escaped, as an @ precedes the version. */
+function formatPurl({ name, version }: BundledPackage): string {
   return `pkg:npm/${name.replace("@", "%40")}@${version}`;
 }
 
-function componentOf(each: BundledPackage) {
+function buildComponent(each: BundledPackage) {
   const { name, version, license } = each;
-  const purl = purlOf(each);
-  // An expression may be a single identifier, too.
+  const purl = formatPurl(each);
+  // A single identifier is a valid expression, too.
   return { type: "library", "bom-ref": purl, name, version, purl, licenses: [{ expression: license }] };
 }
 
-/** The SHA-512 of the package as the registry hands it out. */
-function lockedHash(folder: string, { packages }: LockFile) {
-  // Where node_modules is a link, a bundle's paths lead out of this folder.
+/** Returns the SHA-512 of the package as the registry serves it. */
+function getLockedHash(folder: string, { packages }: LockFile) {
+  // If node_modules is a link, a bundle's paths lead out of this folder.
   const path = folder.slice(folder.indexOf("node_modules/"));
   const [, base64] = /^sha512-(\S+)$/.exec(packages[path]?.integrity ?? "") ?? [];
   if (base64 === undefined)
@@ -133,7 +136,7 @@ function lockedHash(folder: string, { packages }: LockFile) {
   return { alg: "SHA-512", content: Buffer.from(base64, "base64").toString("hex") };
 }
 
-async function hashOf(file: string) {
+async function hashFile(file: string) {
   return {
     alg: "SHA-256",
     content: createHash("sha256")
@@ -142,8 +145,8 @@ async function hashOf(file: string) {
   };
 }
 
-/** Sorted, and each once: a package may lie in several folders. */
-function byReference<Key extends string, Each extends Readonly<Record<Key, string>>>(
+/** Sorts by reference and removes duplicates: a package may be in several folders. */
+function sortByReference<Key extends string, Each extends Readonly<Record<Key, string>>>(
   list: readonly Each[],
   key: Key,
 ): Each[] {
@@ -152,8 +155,8 @@ function byReference<Key extends string, Each extends Readonly<Record<Key, strin
   );
 }
 
-/** Who depends on whom, each once, with the base images beside what the artefact itself depends on. */
-function merged(
+/** Merges dependencies without duplicates; the artefact itself also depends on the base images. */
+function mergeDependencies(
   list: readonly { readonly ref: string; readonly dependsOn: readonly string[] }[],
   bases: readonly string[],
   root: string,
@@ -167,7 +170,7 @@ function merged(
     for (const each of dependsOn) if (each !== ref) known.add(each);
     edges.set(ref, known);
   }
-  return byReference(
+  return sortByReference(
     [...edges].map(([ref, dependsOn]) => ({ ref, dependsOn: [...dependsOn].toSorted() })),
     "ref",
   );

@@ -4,7 +4,10 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** Milliseconds that importing a module takes in a process of its own, the median of `runs` processes one after another. */
+/**
+ * Measures the milliseconds of importing a module in a new process, the median of `runs` processes in
+ * sequence.
+ */
 export async function importTimeMs(file: string, runs: number): Promise<number> {
   const source = `const start = performance.now(); await import(${JSON.stringify(pathToFileURL(file).href)}); console.log(performance.now() - start);`;
   const times: number[] = [];

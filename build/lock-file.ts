@@ -3,14 +3,14 @@ import { join } from "node:path";
 import * as z from "zod";
 import { ROOT } from "./bundle.ts";
 
-/** What package-lock.json says of packages, by the folder in which npm puts each; "" is this package itself. */
+/** The packages in package-lock.json, by npm's folder; "" is this package itself. */
 export const LockFile = z.object({
   packages: z.record(
     z.string(),
     z.object({
       version: z.string().optional(),
       resolved: z.string().optional(),
-      /** Of the package as the registry hands it out, in the form of Subresource Integrity. */
+      /** The package's hash in the registry, in the form of Subresource Integrity. */
       integrity: z.string().optional(),
       dev: z.boolean().optional(),
       optional: z.boolean().optional(),
@@ -20,7 +20,7 @@ export const LockFile = z.object({
 });
 export type LockFile = z.output<typeof LockFile>;
 
-/** The lock file of this checkout. */
+/** Reads the lock file of this checkout. */
 export async function readLockFile(): Promise<LockFile> {
   return LockFile.parse(JSON.parse(await readFile(join(ROOT, "package-lock.json"), "utf8")));
 }

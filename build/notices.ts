@@ -1,11 +1,14 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Bundle, ROOT } from "./bundle.ts";
-import { bundledFolders, packageIn } from "./bundled-packages.ts";
+import { listBundledFolders, readPackage } from "./bundled-packages.ts";
 
 const LICENCE_FILE = /^((un)?licen[cs]e|copying|notice)([.-].*)?$/i;
 
-/** Where a text stands for packages that carry none: by package, or by licence where its text is the same for all. */
+/**
+ * The location of the licence text of packages that contain none: by package, or by licence if its text is
+ * equal for all.
+ */
 const TEXTS_BY_PACKAGE: Readonly<Record<string, string>> = {
   "@middy/core": join(ROOT, "build/licences/middy.txt"),
   "@middy/util": join(ROOT, "build/licences/middy.txt"),
@@ -13,18 +16,18 @@ const TEXTS_BY_PACKAGE: Readonly<Record<string, string>> = {
 const TEXTS_BY_LICENCE: Readonly<Record<string, string>> = { "Apache-2.0": join(ROOT, "LICENSE") };
 
 /**
- * The names, versions and licence texts of all packages of which something is in the bundles. Rejects where a package has
- * no licence or does not carry its text: what is published must come with it.
+ * Returns the names, versions and licence texts of all packages with code in the bundles. Rejects if a
+ * package has no licence or no licence text, which must be published with it.
  */
-export async function noticesOf(bundles: readonly Bundle[]): Promise<string> {
-  const notices = await Promise.all(bundledFolders(bundles).map(noticeOf));
+export async function readNotices(bundles: readonly Bundle[]): Promise<string> {
+  const notices = await Promise.all(listBundledFolders(bundles).map(readNotice));
   const parts = [...new Set(notices)].sort();
   return `What serverless-ccm is bundled with, and under which licences.\n\n${parts.join("\n")}`;
 }
 
-async function noticeOf(folder: string): Promise<string> {
+async function readNotice(folder: string): Promise<string> {
   const path = join(ROOT, folder);
-  const { name, version, license } = await packageIn(folder);
+  const { name, version, license } = await readPackage(folder);
   const names = (await readdir(path)).filter((file) => LICENCE_FILE.test(file)).sort();
   const known = TEXTS_BY_PACKAGE[name] ?? TEXTS_BY_LICENCE[license];
   const files = names.length === 0 && known !== undefined ? [known] : names.map((file) => join(path, file));

@@ -1,21 +1,21 @@
-/** What one bundle weighs, in bytes; `zip` for a function alone. */
+/** The size of one bundle in bytes; `zip` only for a function. */
 export interface Size {
   readonly name: string;
-  /** Before it is minified. */
+  /** The size before minification. */
   readonly raw?: number;
   readonly minified: number;
   readonly zip?: number;
-  /** Milliseconds to import it in a new process, the median of several. */
+  /** The milliseconds of importing it in a new process, the median of several. */
   readonly importMs?: number;
 }
 
-/** The sizes as a table for people. */
-export function tableOf(sizes: readonly Size[]): string {
+/** Formats the sizes as a table for people. */
+export function formatSizeTable(sizes: readonly Size[]): string {
   const rows = sizes.map(({ name, raw, minified, zip, importMs }) => [
     name,
-    kilobytes(raw),
-    kilobytes(minified),
-    kilobytes(zip),
+    formatKilobytes(raw),
+    formatKilobytes(minified),
+    formatKilobytes(zip),
     importMs?.toFixed(0) ?? "-",
   ]);
   const table = [["bundle", "raw KB", "minified KB", "zip KB", "import ms"], ...rows];
@@ -28,6 +28,6 @@ export function tableOf(sizes: readonly Size[]): string {
   return lines.map((cells) => cells.join("  ")).join("\n");
 }
 
-function kilobytes(bytes: number | undefined): string {
+function formatKilobytes(bytes: number | undefined): string {
   return bytes === undefined ? "-" : (bytes / 1000).toFixed(1);
 }

@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { buffer } from "node:stream/consumers";
 import { ZipFile } from "yazl";
 
-// The first moment that a zip's timestamp can say. In local time, as the format has no zone: the same bytes everywhere.
+// The earliest timestamp of a zip. In local time, as the format has no zone: the bytes are equal everywhere.
 const MTIME = new Date(1980, 0, 1);
 
 /** Writes a zip of files, named by their path in it; the same contents give the same bytes. Resolves to its size. */

@@ -7,35 +7,36 @@ import { loadKubeconfig } from "#cli/load-kubeconfig.ts";
 import { readAllowedSecrets } from "#cli/management-cluster.ts";
 import { createParameterEntry } from "#cli/parameter-entries.ts";
 import { readCloud } from "#cli/settings.ts";
-import type { Environment } from "#clouds/kind.ts";
-import { findCloudKind } from "#clouds/kinds.ts";
+import type { Environment } from "#clouds/provider.ts";
+import { findCloudProvider } from "#clouds/providers.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { isFaulty, isFile, parseEntryDocument } from "#config/clusters-file.ts";
 import { replaceClustersFile, withCluster } from "#config/edit-clusters-file.ts";
-import { findRefusedReferences } from "#config/home/entry-references.ts";
-import { pathOfParameters } from "#config/home/ssm/ssm-home.ts";
 import { readClustersText } from "#config/read-clusters-file.ts";
-import { fileTrouble, readSmallFile } from "#config/read-small-file.ts";
-import { type SignInRole, signInKeyOf } from "#config/sign-in.ts";
+import { describeFileError, readSmallFile } from "#config/read-small-file.ts";
+import { findRefusedReferences } from "#config/registry/entry-references.ts";
+import { parseSsmPath } from "#config/registry/ssm/ssm-registry.ts";
+import type { SignInRole } from "#config/sign-in/error.ts";
+import { selectSignInKey } from "#config/sign-in.ts";
 import { parseYaml } from "#config/yaml-text.ts";
+import { getErrorMessage } from "#core/error-message.ts";
 import { FUNCTION_IDENTITIES } from "#core/identities.ts";
-import { messageOf } from "#core/message-of.ts";
 import { findWatch } from "#core/watches.ts";
-import { systemCode } from "#kube/client/errors.ts";
+import { getSystemCode } from "#kube/client/errors.ts";
 
 /** The flags of `clusters add`. */
 export interface AddFlags {
   readonly clustersFile?: string | undefined;
-  /** Of which API server and authority are taken, and nothing else. */
+  /** The source of the API server and its certificate authority; nothing else is read from it. */
   readonly kubeconfig?: string | undefined;
   readonly context?: string | undefined;
   readonly cloudProvider?: string | undefined;
   readonly cloudConfig?: string | undefined;
   readonly controllers?: string | undefined;
-  /** `WHO=YAML`, once for each who signs in. */
+  /** `WHO=YAML`, once for each identity that signs in. */
   readonly signIn?: readonly string[] | undefined;
   readonly dryRun: boolean;
-  /** Prefixes of the secrets that an entry of a home in SSM may name. */
+  /** Prefixes of the secrets that an entry of a registry in SSM may name. */
   readonly allowedSecrets?: string | undefined;
 }
 
@@ -44,8 +45,8 @@ type Write = (line: string) => void;
 const MAX_BYTES = 1024 * 1024;
 
 /**
- * Writes the entry of a cluster down where clusters are: into the file, or as a parameter of SSM. What would be faulty is refused, with all
- * its faults; so is a name that is there already. With `dryRun` it prints the entry and writes nothing.
+ * Adds the entry of a cluster to its registry: to the file, or as an SSM parameter. Rejects a faulty entry
+ * with all its faults, and a name that exists. With `applyDryRun` it prints the entry and writes nothing.
  */
 export async function addCluster(
   name: string,
@@ -54,41 +55,44 @@ export async function addCluster(
   environment: Environment = process.env,
 ): Promise<void> {
   const faults: ConfigurationFault[] = [];
-  const home = flags.clustersFile ?? (environment["CLUSTERS_FILE"] || undefined);
-  if (home === undefined && !flags.dryRun)
+  const registry = flags.clustersFile ?? (environment["CLUSTERS_FILE"] || undefined);
+  if (registry === undefined && !flags.dryRun)
     faults.push({ name: "--clusters-file", message: "is missing: give it, or set CLUSTERS_FILE" });
   const entry = {
     name,
     ...(await readServer(flags, faults)),
-    cloud: asNewEntry(await readCloud(flags, environment, faults)),
-    ...(flags.controllers === undefined ? {} : { controllers: listOf(flags.controllers) }),
+    cloud: toNewEntry(await readCloud(flags, environment, faults)),
+    ...(flags.controllers === undefined ? {} : { controllers: splitList(flags.controllers) }),
     ...readSignIns(flags.signIn ?? [], faults),
   };
   const text = stringify(entry, { lineWidth: 0 });
   const allowedSecrets = readAllowedSecrets(flags.allowedSecrets, environment, faults);
   if (faults.length === 0) {
-    const ownPath = pathOfParameters(home ?? "");
+    const ownPath = parseSsmPath(registry ?? "");
     const check = (cluster: Cluster) =>
       ownPath === undefined ? [] : findRefusedReferences(cluster, { allowedSecrets, ownPath });
     const parsed = parseEntryDocument({ document: "the entry", name, text, check });
     if (isFaulty(parsed))
       faults.push(...parsed.faults.map(({ subject = "", message }) => ({ name: subject, message })));
-    else faults.push(...faultsOfMissingSignIns(parsed));
+    else faults.push(...findMissingSignIns(parsed));
   }
   if (faults.length > 0) throw new ConfigurationError(faults);
   if (flags.dryRun) return write(text.trimEnd());
-  await writeTo(home ?? "", name, entry, text);
-  write(`${name} is written to ${home}`);
+  await writeTo(registry ?? "", name, entry, text);
+  write(`${name} is written to ${registry}`);
 }
 
-/** Whoever has no way to sign in cannot do its part in the cluster: the relay, and the functions of its controllers. */
-function faultsOfMissingSignIns(cluster: Cluster): readonly ConfigurationFault[] {
+/**
+ * Returns the missing sign-ins. Without them the relay, or the functions of the controllers, cannot work in
+ * the cluster.
+ */
+function findMissingSignIns(cluster: Cluster): readonly ConfigurationFault[] {
   const functions = cluster.controllers.map((name) => findWatch(name)?.functionName);
   const roles: readonly SignInRole[] = [
     "relay",
     ...FUNCTION_IDENTITIES.filter((name) => functions.includes(name)),
   ];
-  const missing = roles.filter((role) => signInKeyOf(cluster, role) === undefined);
+  const missing = roles.filter((role) => selectSignInKey(cluster, role) === undefined);
   if (missing.length === 0) return [];
   const examples = missing.some((role) => role !== "relay") ? ["functions"] : [];
   const flags = [...(missing.includes("relay") ? ["relay"] : []), ...examples].map(
@@ -98,19 +102,19 @@ function faultsOfMissingSignIns(cluster: Cluster): readonly ConfigurationFault[]
   return [{ name: "--sign-in", message }];
 }
 
-function asNewEntry<Cloud extends { readonly provider: string }>(
+function toNewEntry<Cloud extends { readonly provider: string }>(
   cloud: Cloud | undefined,
 ): Cloud | undefined {
-  return cloud && { ...cloud, ...findCloudKind(cloud.provider)?.newEntry, ...cloud };
+  return cloud && { ...cloud, ...findCloudProvider(cloud.provider)?.newEntry, ...cloud };
 }
 
-async function writeTo(home: string, name: string, entry: object, text: string): Promise<void> {
-  if (isFile(home)) return writeToFile(home, entry);
-  const path = pathOfParameters(home);
+async function writeTo(registry: string, name: string, entry: object, text: string): Promise<void> {
+  if (isFile(registry)) return writeToFile(registry, entry);
+  const path = parseSsmPath(registry);
   if (path === undefined) {
     const message =
       'is not written to; make a Secret there with the label serverless-ccm.io/cluster: "true", and the kubeconfig under `kubeconfig`';
-    throw new ConfigurationError([{ name: home, message }]);
+    throw new ConfigurationError([{ name: registry, message }]);
   }
   await createParameterEntry(path, name, text);
 }
@@ -118,7 +122,7 @@ async function writeTo(home: string, name: string, entry: object, text: string):
 async function writeToFile(file: string, entry: object): Promise<void> {
   const isNew = await readFile(file).then(
     () => false,
-    (error: unknown) => systemCode(error) === "ENOENT",
+    (error: unknown) => getSystemCode(error) === "ENOENT",
   );
   if (isNew)
     return writeFile(file, stringify({ clusters: [entry] }, { lineWidth: 0 }), { flag: "wx", mode: 0o644 });
@@ -128,11 +132,14 @@ async function writeToFile(file: string, entry: object): Promise<void> {
       throw new Error(edited.kind === "refused" ? edited.because : "it is there already");
     await replaceClustersFile(file, edited);
   } catch (error) {
-    throw new ConfigurationError([{ name: file, message: messageOf(error) }]);
+    throw new ConfigurationError([{ name: file, message: getErrorMessage(error) }]);
   }
 }
 
-/** Of a kubeconfig the server and its authority: whose credentials it holds does not matter, as they are not taken. */
+/**
+ * Reads the server and its certificate authority from a kubeconfig. Its credentials do not matter, because
+ * they are not used.
+ */
 async function readServer(
   { kubeconfig, context }: AddFlags,
   faults: ConfigurationFault[],
@@ -140,27 +147,27 @@ async function readServer(
   if (kubeconfig === undefined) {
     faults.push({
       name: "--kubeconfig",
-      message: "is required: server and authority are taken of it, and no credentials",
+      message: "is required: server and authority are read from it, and no credentials",
     });
     return {};
   }
   try {
     const { config } = await loadKubeconfig(kubeconfig, context, OWN_KUBECONFIG);
     const { server = "", caData, caFile, tlsServerName } = config.getCurrentCluster() ?? {};
-    const data = caData ?? (caFile === undefined ? undefined : await dataOf(caFile));
+    const data = caData ?? (caFile === undefined ? undefined : await readBase64(caFile));
     return {
       server: server.replace(/\/+$/, ""),
       ...(tlsServerName ? { tlsServerName } : {}),
       ...(data === undefined ? {} : { certificateAuthorityData: data }),
     };
   } catch (error) {
-    const message = error instanceof KubeconfigError ? error.message : fileTrouble(error);
+    const message = error instanceof KubeconfigError ? error.message : describeFileError(error);
     faults.push({ name: "--kubeconfig", message: `${kubeconfig} ${message}` });
     return {};
   }
 }
 
-async function dataOf(file: string): Promise<string> {
+async function readBase64(file: string): Promise<string> {
   return Buffer.from(await readSmallFile(file, MAX_BYTES)).toString("base64");
 }
 
@@ -177,6 +184,6 @@ function readSignIns(written: readonly string[], faults: ConfigurationFault[]): 
   return written.length === 0 ? {} : { signIn };
 }
 
-function listOf(text: string): string[] {
+function splitList(text: string): string[] {
   return text.split(/[\s,]+/).filter((each) => each !== "");
 }

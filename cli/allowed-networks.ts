@@ -1,22 +1,25 @@
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
-import type { Environment } from "#clouds/kind.ts";
-import { type AddressRules, parseAllowedNetworks, rulesFor } from "#config/address-rules.ts";
-import type { HomeKind } from "#config/home/home.ts";
+import type { Environment } from "#clouds/provider.ts";
+import { type AddressRules, parseAllowedNetworks, selectAddressRules } from "#config/address-rules.ts";
+import type { RegistryKind } from "#config/registry/registry.ts";
 
-/** Reads where the API servers of a home's clusters may be: the flag, or ALLOWED_NETWORKS of the environment. */
+/**
+ * Reads the networks in which API servers of a registry may be: from the flag, or from ALLOWED_NETWORKS in
+ * the environment.
+ */
 export function readAllowedNetworks(
   flag: string | undefined,
   environment: Environment,
-  home: HomeKind,
+  registry: RegistryKind,
   faults: ConfigurationFault[],
 ): AddressRules {
   const [name, text] =
     flag === undefined
       ? ["ALLOWED_NETWORKS", environment["ALLOWED_NETWORKS"] || undefined]
       : ["--allowed-networks", flag];
-  if (text === undefined) return rulesFor(home, undefined);
+  if (text === undefined) return selectAddressRules(registry, undefined);
   const parsed = parseAllowedNetworks(text);
-  if (parsed.kind === "networks") return rulesFor(home, parsed.networks);
+  if (parsed.kind === "networks") return selectAddressRules(registry, parsed.networks);
   faults.push(...parsed.faults.map((message) => ({ name, message })));
-  return rulesFor(home, []);
+  return selectAddressRules(registry, []);
 }

@@ -1,18 +1,21 @@
-import { counted } from "#cli/counted.ts";
-import { type BrakeWindow, isUnderWay, windowsOf } from "#core/node-lifecycle/brake.ts";
+import { formatCounted } from "#cli/format-counted.ts";
+import { type BrakeWindow, countBrakeWindows, isUnderWay } from "#core/node-lifecycle/brake.ts";
 import type { BrakeLimit, DeletionState } from "#core/node-lifecycle/state.ts";
-import { secondsSince } from "#core/node-lifecycle/state.ts";
+import { getSecondsSince } from "#core/node-lifecycle/state.ts";
 import type { DeletionSettings } from "#core/settings.ts";
 
-/** What the state of deletion comes to at a moment. */
+/** A summary of the deletion state at one time. */
 export interface BrakeSummary {
   readonly brake: DeletionState["brake"] | undefined;
-  /** Deletions that count, and how many may; how many may is not known where nobody knows how many nodes there are. */
+  /**
+   * The deletions that count, and how many are allowed; the latter is unknown if the number of nodes is
+   * unknown.
+   */
   readonly tenMinutes: Window;
   readonly day: Window;
-  /** Deletions that may still be under way, those that do not count among them: of what the cloud shows as terminated. */
+  /** Deletions that may still be under way, including those of terminated instances, which do not count. */
   readonly underWay: number;
-  /** Nodes whose instance was not found, and when the first of them was missed. */
+  /** Nodes whose instance was not found, and when the first of them was first missed. */
   readonly absent: number;
   readonly absentSince: string | undefined;
   readonly written: string | undefined;
@@ -23,15 +26,15 @@ interface Window {
   readonly most: number | undefined;
 }
 
-/** Sums the state up; `nodes` are those of the cluster, where that is known. */
-export function summaryOfBrake(
+/** Summarizes the deletion state; `nodes` is the number of the cluster's nodes, if known. */
+export function summarizeBrake(
   state: DeletionState,
   settings: DeletionSettings,
   nodes: number | undefined,
   now: Date,
 ): BrakeSummary {
-  // How many may be takes how many there are; what was deleted is known without.
-  const { tenMinutes, day } = windowsOf(state.deletions, { now, settings, nodes: nodes ?? 0 });
+  // The allowed number depends on the number of nodes; the number of past deletions does not.
+  const { tenMinutes, day } = countBrakeWindows(state.deletions, { now, settings, nodes: nodes ?? 0 });
   const known = ({ deletions, most }: BrakeWindow): Window => ({
     deletions,
     most: nodes === undefined ? undefined : most,
@@ -48,8 +51,8 @@ export function summaryOfBrake(
   };
 }
 
-/** The same for people. */
-export function brakeLines(
+/** Formats the summary for people. */
+export function formatBrake(
   summary: BrakeSummary,
   settings: DeletionSettings,
   now: Date,
@@ -57,71 +60,75 @@ export function brakeLines(
 ): readonly string[] {
   const { brake, tenMinutes, day, underWay, absent, absentSince, written } = summary;
   return [
-    line("brake", brake === undefined ? "not pulled" : pulled(brake, settings, now)),
-    ...(brake === undefined ? [] : [line("", atThatMoment(brake))]),
+    formatLine("brake", brake === undefined ? "not pulled" : formatPulled(brake, settings, now)),
+    ...(brake === undefined ? [] : [formatLine("", formatMoment(brake))]),
     ...(settings.enabled
       ? []
-      : [line("deletion", "off by this cluster's configuration: no node is deleted")]),
-    line("10 minutes", windowOf(tenMinutes, settings.maxPercentIn10Minutes)),
-    line("24 hours", windowOf(day, settings.maxPercentIn24Hours)),
-    ...(underWay === 0 ? [] : [line("under way", counted(underWay, "deletion"))]),
-    line(
+      : [formatLine("deletion", "off by this cluster's configuration: no node is deleted")]),
+    formatLine("10 minutes", formatWindow(tenMinutes, settings.maxPercentIn10Minutes)),
+    formatLine("24 hours", formatWindow(day, settings.maxPercentIn24Hours)),
+    ...(underWay === 0 ? [] : [formatLine("under way", formatCounted(underWay, "deletion"))]),
+    formatLine(
       "not found",
-      absent === 0 ? "no node" : `${counted(absent, "node")}, the first ${ago(absentSince ?? "", now)}`,
+      absent === 0
+        ? "no node"
+        : `${formatCounted(absent, "node")}, the first ${formatTimeAgo(absentSince ?? "", now)}`,
     ),
-    ...(scaleIn === undefined ? [] : [line("scale-in", scaleIn)]),
-    line("written", written === undefined ? "never" : ago(written, now)),
+    ...(scaleIn === undefined ? [] : [formatLine("scale-in", scaleIn)]),
+    formatLine("written", written === undefined ? "never" : formatTimeAgo(written, now)),
   ];
 }
 
-/** The most of it in one line, for a list of clusters. */
-export function brakeInOneLine(
+/** Formats the summary in one line, for a list of clusters. */
+export function formatBrakeInOneLine(
   { brake, tenMinutes, day, absent }: BrakeSummary,
   settings: DeletionSettings,
   now: Date,
 ): string {
   const off = settings.enabled ? "" : "; deletion is off";
   const counts = `${tenMinutes.deletions} in 10 minutes, ${day.deletions} in 24 hours, ${absent} not found`;
-  return `${brake === undefined ? "not pulled" : pulled(brake, settings, now)}; deletions that count: ${counts}${off}`;
+  return `${brake === undefined ? "not pulled" : formatPulled(brake, settings, now)}; deletions that count: ${counts}${off}`;
 }
 
-/** A line of a table of two columns. */
-export function line(name: string, words: string): string {
+/** Formats a line of a table with two columns. */
+export function formatLine(name: string, words: string): string {
   return `${name.padEnd(12)}${words}`;
 }
 
 type Brake = NonNullable<DeletionState["brake"]>;
 
-function pulled({ since, limit, nodes }: Brake, settings: DeletionSettings, now: Date): string {
-  return `pulled ${ago(since, now)}: ${LIMITS[limit](settings)}, of ${counted(nodes, "node")}`;
+function formatPulled({ since, limit, nodes }: Brake, settings: DeletionSettings, now: Date): string {
+  return `pulled ${formatTimeAgo(since, now)}: ${LIMITS[limit](settings)}, of ${formatCounted(nodes, "node")}`;
 }
 
 const LIMITS: Readonly<Record<BrakeLimit, (settings: DeletionSettings) => string>> = {
-  TenMinutes: ({ maxPercentIn10Minutes: percent }) => `more than ${percentOf(percent)} in 10 minutes`,
-  Day: ({ maxPercentIn24Hours: percent }) => `more than ${percentOf(percent)} in 24 hours`,
+  TenMinutes: ({ maxPercentIn10Minutes: percent }) => `more than ${formatPercent(percent)} in 10 minutes`,
+  Day: ({ maxPercentIn24Hours: percent }) => `more than ${formatPercent(percent)} in 24 hours`,
   AllNodes: () => "all nodes",
 };
 
-function atThatMoment({ deleted, waiting }: Brake): string {
-  return `${counted(deleted, "deletion")} by then, and ${counted(waiting, "node")} that would have gone too`;
+function formatMoment({ deleted, waiting }: Brake): string {
+  return `${formatCounted(deleted, "deletion")} by then, and ${formatCounted(waiting, "node")} that would have gone too`;
 }
 
-function windowOf({ deletions, most }: Window, percent: number): string {
+function formatWindow({ deletions, most }: Window, percent: number): string {
   const room =
-    most === undefined ? `at most ${percentOf(percent)}` : `of at most ${most} (${percentOf(percent)})`;
-  return `${counted(deletions, "deletion")} that ${deletions === 1 ? "counts" : "count"}, ${room}`;
+    most === undefined
+      ? `at most ${formatPercent(percent)}`
+      : `of at most ${most} (${formatPercent(percent)})`;
+  return `${formatCounted(deletions, "deletion")} that ${deletions === 1 ? "counts" : "count"}, ${room}`;
 }
 
-function percentOf(percent: number): string {
+function formatPercent(percent: number): string {
   return `${Math.round(percent * 10) / 10} %`;
 }
 
-/** A moment, and how long ago it was. */
-export function ago(moment: string, now: Date): string {
-  return `${moment} (${durationOf(secondsSince(moment, now))} ago)`;
+/** Formats a time, and how long ago it was. */
+export function formatTimeAgo(moment: string, now: Date): string {
+  return `${moment} (${formatAge(getSecondsSince(moment, now))} ago)`;
 }
 
-function durationOf(seconds: number): string {
+function formatAge(seconds: number): string {
   const [unit, size] = UNITS.find(([, length]) => seconds >= length) ?? ["s", 1];
   return `${Math.max(0, Math.floor(seconds / size))} ${unit}`;
 }

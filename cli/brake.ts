@@ -1,20 +1,20 @@
-import { brakeInOneLine, brakeLines, summaryOfBrake } from "#cli/brake-lines.ts";
-import { FoundFaults } from "#cli/clusters.ts";
+import { formatBrake, formatBrakeInOneLine, summarizeBrake } from "#cli/brake-lines.ts";
+import { ChecksFailedError } from "#cli/clusters.ts";
 import { ConfigurationError } from "#cli/configuration-error.ts";
 import {
   type ActOnCluster,
   actOnEveryCluster,
-  areAllWell,
+  formatOutcomeCounts,
+  haveAllSucceeded,
   summarizeClusters,
-  sumOf,
 } from "#cli/every-cluster.ts";
-import { type ReachableCluster, type ReachFlags, reachCluster } from "#cli/reach-cluster.ts";
-import { letGoOfBrake, usableState } from "#cli/reset-brake.ts";
-import type { Environment } from "#clouds/kind.ts";
-import { cloudKindOf } from "#clouds/kinds.ts";
-import { jsonLine } from "#core/json-line.ts";
+import { connectCluster, type ReachableCluster, type ReachFlags } from "#cli/reach-cluster.ts";
+import { readUsableState, releaseBrake } from "#cli/reset-brake.ts";
+import type { Environment } from "#clouds/provider.ts";
+import { getCloudProvider } from "#clouds/providers.ts";
+import { formatJsonLine } from "#core/json-line.ts";
 import { NODES } from "#core/resources/resource.ts";
-import { shown } from "#core/shown-text.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
 import { countObjects } from "#kube/apply/read.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
@@ -22,23 +22,25 @@ import type { Transport } from "#kube/client/transport.ts";
 export interface BrakeFlags extends ReachFlags {
   readonly reset?: boolean | undefined;
   readonly json?: boolean | undefined;
-  /** All clusters of the home. */
+  /** Selects all clusters of the registry. */
   readonly all?: boolean | undefined;
 }
 
 type Write = (line: string) => void;
 
-/** Everything together; one request takes ten seconds at the most. */
+/** The time limit of the whole command; one request takes ten seconds at most. */
 const TIMEOUT_MS = 60_000;
 
-/** What `brake` is asked for by words: `[show | reset] [CLUSTER]`. A cluster that has one of these names is named behind the word. */
+/**
+ * Reads the arguments `[show | reset] [CLUSTER]`. A cluster with one of these names is named after the word.
+ */
 export function readBrakeWords(
   [first, second]: readonly (string | undefined)[],
   reset: boolean,
 ): { readonly cluster: string | undefined; readonly reset: boolean } {
   const isWord = first === "show" || first === "reset";
   if (!isWord && second !== undefined) {
-    const message = `is "${shown(second)}": one cluster is expected, or show or reset before its name; all of them by --all`;
+    const message = `is "${sanitizeText(second)}": one cluster is expected, or show or reset before its name; all of them by --all`;
     throw new ConfigurationError([{ name: "CLUSTER", message }]);
   }
   if (first === "show" && reset)
@@ -49,32 +51,32 @@ export function readBrakeWords(
 }
 
 /**
- * Shows the state of deletion of a cluster, and lets its brake go where that is asked for; rejects where there is no usable state. With `all`
- * it does so in every cluster, a line each.
+ * Shows the deletion state of a cluster, and releases its brake on request; rejects if there is no usable
+ * state. With `all` it does so in every cluster, one line each.
  */
-export async function brake(
+export async function runBrake(
   name: string | undefined,
   flags: BrakeFlags,
   write: Write,
   environment: Environment = process.env,
 ): Promise<void> {
-  if (flags.all === true) return brakeOfAll(name, flags, write, environment);
-  const reached = await reachCluster(name, flags, environment, { noCloud: true });
+  if (flags.all === true) return runBrakeForAll(name, flags, write, environment);
+  const reached = await connectCluster(name, flags, environment, { noCloud: true });
   try {
     const { summary, reset, now } = await readBrake(reached, flags.reset === true);
     const { deletion } = reached.cluster.nodes;
-    if (flags.json === true) write(jsonLine({ cluster: reached.cluster.name, ...summary, ...reset }));
+    if (flags.json === true) write(formatJsonLine({ cluster: reached.cluster.name, ...summary, ...reset }));
     else {
       if (reset !== undefined) write(reset.message);
-      const { scaleIn } = cloudKindOf(reached.cluster.cloud);
-      for (const line of brakeLines(summary, deletion, now, scaleIn)) write(line);
+      const { scaleIn } = getCloudProvider(reached.cluster.cloud);
+      for (const line of formatBrake(summary, deletion, now, scaleIn)) write(line);
     }
   } finally {
     await reached.close();
   }
 }
 
-async function brakeOfAll(
+async function runBrakeForAll(
   name: string | undefined,
   flags: BrakeFlags,
   write: Write,
@@ -82,29 +84,32 @@ async function brakeOfAll(
 ): Promise<void> {
   const act: ActOnCluster = async (reached) => {
     const { summary, reset, now } = await readBrake(reached, flags.reset === true);
-    if (flags.json === true) write(jsonLine({ cluster: reached.cluster.name, ...summary, ...reset }));
+    if (flags.json === true) write(formatJsonLine({ cluster: reached.cluster.name, ...summary, ...reset }));
     const { deletion } = reached.cluster.nodes;
-    return reset?.reset === true ? reset.message : brakeInOneLine(summary, deletion, now);
+    return reset?.reset === true ? reset.message : formatBrakeInOneLine(summary, deletion, now);
   };
   const outcomes = await actOnEveryCluster(name, flags, act, { write, environment, noCloud: true });
   if (flags.json !== true) return summarizeClusters(outcomes, write);
   for (const { cluster, outcome, message } of outcomes)
-    if (outcome !== "ok") write(jsonLine({ cluster, error: message }));
-  if (!areAllWell(outcomes)) throw new FoundFaults(sumOf(outcomes));
+    if (outcome !== "ok") write(formatJsonLine({ cluster, error: message }));
+  if (!haveAllSucceeded(outcomes)) throw new ChecksFailedError(formatOutcomeCounts(outcomes));
 }
 
 async function readBrake({ cluster, api }: ReachableCluster, isReset: boolean) {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const transport = await api("node-lifecycle");
-  const reset = isReset ? await letGoOfBrake(transport, cluster.name, signal) : undefined;
-  const { state } = await usableState(transport, signal);
+  const reset = isReset ? await releaseBrake(transport, cluster.name, signal) : undefined;
+  const { state } = await readUsableState(transport, signal);
   const now = new Date();
-  const nodes = await nodesOf(transport, signal);
-  return { reset, now, summary: summaryOfBrake(state, cluster.nodes.deletion, nodes, now) };
+  const nodes = await countNodes(transport, signal);
+  return { reset, now, summary: summarizeBrake(state, cluster.nodes.deletion, nodes, now) };
 }
 
-/** From the API server's own count; undefined where this identity may not list nodes, or the server does not say. */
-async function nodesOf(transport: Transport, signal: AbortSignal): Promise<number | undefined> {
+/**
+ * Reads the API server's own count. Undefined if this identity may not list nodes, or the server does not
+ * report it.
+ */
+async function countNodes(transport: Transport, signal: AbortSignal): Promise<number | undefined> {
   const counted = await countObjects(transport, NODES, signal);
   return counted.kind === "count" ? counted.count : undefined;
 }

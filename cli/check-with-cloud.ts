@@ -2,10 +2,10 @@ import { ConfigurationError } from "#cli/configuration-error.ts";
 import { log } from "#cli/serve.ts";
 import type { Cloud } from "#clouds/cloud.ts";
 
-/** Whoever does not answer within this time says nothing of the configuration. */
+/** The time limit; a cloud that does not answer proves nothing about the configuration. */
 const WITHIN_MS = 5_000;
 
-/** Asks a cloud once whether it knows what the flags say of it, where it can tell; throws what is wrong for sure. */
+/** Asks a cloud once whether it knows what the flags name, if it can tell; throws what is certainly wrong. */
 export async function checkWithCloud(cloud: Cloud, cluster: string): Promise<void> {
   const found = await cloud.checkConfiguration?.(AbortSignal.timeout(WITHIN_MS));
   if (found === undefined) return;

@@ -1,31 +1,33 @@
 import * as z from "zod";
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
-import { stockFormFault } from "#cli/stock-cloud-config.ts";
-import type { Environment } from "#clouds/kind.ts";
+import { formatStockFormError } from "#cli/stock-cloud-config.ts";
+import type { Environment } from "#clouds/provider.ts";
 import {
-  type AnyCloudKind,
-  CLOUD_KINDS,
+  type AnyCloudProvider,
+  CLOUD_PROVIDERS,
   type CloudConfig,
-  findCloudKind,
+  findCloudProvider,
   findPreset,
-} from "#clouds/kinds.ts";
-import { checkWriting } from "#config/fault-words.ts";
+} from "#clouds/providers.ts";
+import { checkWriting } from "#config/describe-errors.ts";
 import { isStockForm } from "#config/stock-form.ts";
 import { parseYaml } from "#config/yaml-text.ts";
-import { pathOf } from "#core/faults.ts";
+import { formatPath } from "#core/config-errors.ts";
 
-/** A cluster's `cloud:` without the defaults, as it would stand in a clusters file. */
+/** A cluster's `cloud:` without defaults, as written in a clusters file. */
 export type WrittenCloudConfig = z.input<typeof CloudConfig>;
 
-/** What `--cloud-provider`, `--cloud-config` and the environment say together, or what is wrong with them. */
+/**
+ * The combined value of `--cloud-provider`, `--cloud-config` and the environment, or what is wrong with them.
+ */
 export type ParsedCloudConfig =
   | { readonly kind: "cloud"; readonly cloud: WrittenCloudConfig }
   | { readonly kind: "faults"; readonly faults: ConfigurationFault[] };
 
 /**
- * Parses a cloud-config (YAML, the keys of the cloud's entry in config/cluster.ts) for a provider. `environment` supplies
- * the region where AWS users expect it to come from; the file's own word wins. Without a text the provider alone is looked at.
- * `file` is where the text comes from, and named where a secret stands in it.
+ * Parses a cloud-config for a provider: YAML with the keys of the cloud's entry in config/cluster.ts.
+ *
+ * `environment` supplies the region where AWS users expect it; a value in the file wins. Without a text, only the provider is checked. `file` is the source of the text, named in the error if it contains a secret.
  */
 export function parseCloudConfig(
   provider: string | undefined,
@@ -34,28 +36,28 @@ export function parseCloudConfig(
   file = "--cloud-config",
 ): ParsedCloudConfig {
   const faults: ConfigurationFault[] = [];
-  const { kind, preset = {} } = findPreset(provider) ?? { kind: findCloudKind(provider) };
+  const { kind, preset = {} } = findPreset(provider) ?? { kind: findCloudProvider(provider) };
   if (kind === undefined) {
     const given = provider === undefined ? "is required" : `"${provider}" is no cloud`;
-    const known = (CLOUD_KINDS as readonly unknown[] as readonly AnyCloudKind[])
+    const known = (CLOUD_PROVIDERS as readonly unknown[] as readonly AnyCloudProvider[])
       .flatMap((each) => [each.provider, ...Object.keys(each.presets ?? {})])
       .join(", ");
     faults.push({ name: "--cloud-provider", message: `${given}; known are ${known}` });
   }
   const document = text === undefined ? undefined : parseMapping(text, faults);
-  // Which keys are right only the cloud can tell: without one the file is not looked at further.
+  // Only the cloud's schema knows the right keys, so without a cloud the file is not checked further.
   if (kind === undefined || document === undefined) return { kind: "faults", faults };
-  const said = kind.fromFile?.(document, file) ?? document;
-  const written = { ...preset, ...supplied(said, environment, kind), provider: kind.provider };
+  const said = kind.convertFile?.(document, file) ?? document;
+  const written = { ...preset, ...fillFromEnvironment(said, environment, kind), provider: kind.provider };
   const checked = checkWriting(kind.config, written);
-  // What was written and not what was parsed: a cluster's hash is of the former.
+  // Returns what was written, not what was parsed, because a cluster's hash covers what was written.
   if (checked.kind === "valid") return { kind: "cloud", cloud: written as WrittenCloudConfig };
   return {
     kind: "faults",
     faults: checked.faults.map(({ path, message }) => {
       const keys = path.map(String).join(".");
-      // Keys with dashes stand as they are written, and are found among the environment's by that.
-      const key = /^[\w-]+$/.test(keys) ? keys : pathOf(path);
+      // Keys with dashes are kept as written, which is how they are found among those from the environment.
+      const key = /^[\w-]+$/.test(keys) ? keys : formatPath(path);
       const variable = kind.environment[keys]?.[0];
       const hint = variable === undefined ? "" : ` (or set ${variable})`;
       return { name: `--cloud-config ${key}`, message: `${message}${hint}` };
@@ -63,11 +65,14 @@ export function parseCloudConfig(
   };
 }
 
-/** The document with what the environment says where it is silent; a key within another counts where that other one is written. */
-function supplied(
+/**
+ * Returns the document with values from the environment for missing keys. A nested key counts only if its
+ * parent is written.
+ */
+function fillFromEnvironment(
   document: Readonly<Record<string, unknown>>,
   environment: Environment,
-  kind: AnyCloudKind,
+  kind: AnyCloudProvider,
 ): Record<string, unknown> {
   const result: Record<string, unknown> = { ...document };
   for (const [path, names] of Object.entries(kind.environment)) {
@@ -83,7 +88,7 @@ function supplied(
 
 function parseMapping(text: string, faults: ConfigurationFault[]): Record<string, unknown> | undefined {
   if (isStockForm(text)) {
-    faults.push({ name: "--cloud-config", message: stockFormFault(text) });
+    faults.push({ name: "--cloud-config", message: formatStockFormError(text) });
     return undefined;
   }
   const parsed = parseYaml(text);

@@ -1,13 +1,16 @@
-import { namedClustersFile } from "#cli/clusters-file.ts";
+import { findClustersFile } from "#cli/clusters-file.ts";
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
-import type { Environment } from "#clouds/kind.ts";
+import type { Environment } from "#clouds/provider.ts";
 
-/** Where a relay's clusters are described: in a file, or by flags, in spite of `unread` where the environment names one. */
+/**
+ * The description of a relay's clusters: a file, or flags. `unread` is the file that the environment names
+ * and that flags override.
+ */
 export type ClusterSource =
   | { readonly kind: "file"; readonly file: string }
   | { readonly kind: "flags"; readonly unread: string | undefined };
 
-/** Flags that describe one cluster, as a clusters file does each of its own, and what does so there. */
+/** Flags that describe one cluster, and what replaces them in a clusters file. */
 const ONE_CLUSTER: Readonly<Record<string, string>> = {
   "--cloud-provider": "cloud.provider of each entry",
   "--cloud-config": "cloud of each entry",
@@ -29,17 +32,19 @@ const ONE_CLUSTER: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads whether a file or flags describe the clusters; `given` are the flags of the command line, defaults aside. Flags win over the
- * environment: `--kubeconfig` beside $CLUSTERS_FILE means the one cluster that it reaches. Beside a clusters file, flags for one
- * cluster are faults, each by its name.
+ * Reads whether a file or flags describe the clusters; `given` are the flags on the command line, without
+ * defaults.
+ *
+ * Flags win over the environment: `--kubeconfig` with $CLUSTERS_FILE means the one cluster that it reaches.
+ * With `--clusters-file`, each flag for one cluster is a fault.
  */
-export function clusterSourceOf(
+export function selectClusterSource(
   clustersFile: string | undefined,
   given: ReadonlySet<string>,
   environment: Environment,
   faults: ConfigurationFault[],
 ): ClusterSource {
-  const fromEnvironment = namedClustersFile(undefined, environment);
+  const fromEnvironment = findClustersFile(undefined, environment);
   if (clustersFile === undefined && (given.has("--kubeconfig") || fromEnvironment === undefined))
     return { kind: "flags", unread: fromEnvironment };
   const [beside, instead] =
@@ -48,7 +53,7 @@ export function clusterSourceOf(
       : ["--clusters-file", ""];
   for (const [name, key] of Object.entries(ONE_CLUSTER)) {
     if (!given.has(name)) continue;
-    const message = `describes one cluster, and has no place beside ${beside}: there it is ${key}${instead}`;
+    const message = `describes one cluster, and cannot be combined with ${beside}: set ${key}${instead}`;
     faults.push({ name, message });
   }
   return { kind: "file", file: clustersFile ?? fromEnvironment ?? "" };

@@ -1,27 +1,35 @@
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
-import type { Environment } from "#clouds/kind.ts";
-import { type ClustersFault, ClustersFileError, placeOf } from "#config/clusters-file.ts";
+import type { Environment } from "#clouds/provider.ts";
+import { ClustersFileError, type ClustersFileIssue, formatFaultPlace } from "#config/clusters-file.ts";
 
-/** The clusters file that the flag names, or else the environment, where an empty variable is as none. */
-export function namedClustersFile(flag: string | undefined, environment: Environment): string | undefined {
+/**
+ * Returns the clusters file from the flag, or else from the environment; an empty variable counts as unset.
+ */
+export function findClustersFile(flag: string | undefined, environment: Environment): string | undefined {
   return flag ?? (environment["CLUSTERS_FILE"] || undefined);
 }
 
-/** The same for a command that is about such a file; throws a `ConfigurationError` where none is named. */
-export function neededClustersFile(flag: string | undefined, environment: Environment): string {
-  const file = namedClustersFile(flag, environment);
+/**
+ * Returns the clusters file from the flag or the environment; throws a `ConfigurationError` if neither names
+ * one.
+ */
+export function requireClustersFile(flag: string | undefined, environment: Environment): string {
+  const file = findClustersFile(flag, environment);
   if (file !== undefined) return file;
   const message = "is missing: give it, or set CLUSTERS_FILE";
   throw new ConfigurationError([{ name: "--clusters-file", message }]);
 }
 
-/** Faults of a clusters file, each by its place. */
-export function faultsIn(file: string, faults: readonly ClustersFault[]): ConfigurationFault[] {
-  return faults.map((fault) => ({ name: placeOf(file, fault), message: fault.message }));
+/** Converts the faults of a clusters file, each with its location. */
+export function toConfigurationFaults(
+  file: string,
+  faults: readonly ClustersFileIssue[],
+): ConfigurationFault[] {
+  return faults.map((fault) => ({ name: formatFaultPlace(file, fault), message: fault.message }));
 }
 
-/** What is wrong with a clusters file by what reading it threw; whatever else was thrown is thrown on. */
-export function faultsOfReading(file: string, error: unknown): ConfigurationFault[] {
+/** Converts an error of reading a clusters file to faults; rethrows any other error. */
+export function toReadFaults(file: string, error: unknown): ConfigurationFault[] {
   if (!(error instanceof ClustersFileError)) throw error;
-  return faultsIn(file, error.faults);
+  return toConfigurationFaults(file, error.faults);
 }

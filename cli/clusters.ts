@@ -1,72 +1,75 @@
-import { configurationWarnings } from "#cli/cluster-doubts.ts";
-import { faultsOfReading, neededClustersFile } from "#cli/clusters-file.ts";
+import { listConfigurationWarnings } from "#cli/cluster-warnings.ts";
+import { requireClustersFile, toReadFaults } from "#cli/clusters-file.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
-import { signInFaultOf } from "#cli/connect-relay.ts";
-import { counted } from "#cli/counted.ts";
-import { connectionChecks } from "#cli/doctor/checks.ts";
+import { describeSignInFailure } from "#cli/connect-relay.ts";
+import { listConnectionChecks } from "#cli/doctor/checks.ts";
 import { createCheckContext } from "#cli/doctor/context.ts";
 import { runChecks } from "#cli/doctor/run-checks.ts";
 import { findExpiredToken } from "#cli/explain-refusal.ts";
-import { trustOf } from "#cli/kubeconfig-trust.ts";
+import { formatCounted } from "#cli/format-counted.ts";
+import { buildTrust } from "#cli/kubeconfig-trust.ts";
 import { loadKubeconfig } from "#cli/load-kubeconfig.ts";
-import { type HomeSettingFlags, openAnyHome } from "#cli/management-cluster.ts";
-import { type ReachableCluster, reachHome } from "#cli/reach-cluster.ts";
-import type { CloudConfig } from "#clouds/kinds.ts";
+import { openAnyRegistry, type RegistrySettingFlags } from "#cli/management-cluster.ts";
+import { connectRegistry, type ReachableCluster } from "#cli/reach-cluster.ts";
+import type { CloudConfig } from "#clouds/providers.ts";
 import type { Cluster } from "#config/cluster.ts";
-import { type ClustersFile, faultLine, placeOf, sentenceOf } from "#config/clusters-file.ts";
-import { SignInError } from "#config/sign-in/error.ts";
-import { type SignInRole, signIn, signInKeyOf } from "#config/sign-in.ts";
+import { type ClustersFile, formatFault, formatFaultPlace, formatFaults } from "#config/clusters-file.ts";
+import { SignInError, type SignInRole } from "#config/sign-in/error.ts";
+import { selectSignInKey, signIn } from "#config/sign-in.ts";
 import { FUNCTION_IDENTITIES } from "#core/identities.ts";
-import { startAtMost } from "#kube/client/slots.ts";
+import { startAtMost } from "#kube/client/semaphore.ts";
 
-/** Where the clusters are read from. */
-export interface ClustersFlags extends HomeSettingFlags {
+/** The source of the clusters. */
+export interface ClustersFlags extends RegistrySettingFlags {
   readonly clustersFile?: string | undefined;
 }
 
-/** Whose sign-ins `clusters check` tries: the relay's, one function's, those of all `functions`, or nobody's for `none`. */
+/**
+ * Selects the sign-ins that `clusters check` tries: the relay's, one function's, those of all `functions`, or
+ * `none`.
+ */
 export interface CheckFlags extends ClustersFlags {
   readonly signIn: string;
-  /** Whether each is connected to, and what it may do there compared with what it needs. */
+  /** Whether to connect as each identity and compare its rights with the required ones. */
   readonly connect?: boolean | undefined;
   readonly allowedNetworks?: string | undefined;
 }
 
-/** A command's answer that is no error of its own and ends the process with 1 all the same. */
-export class FoundFaults extends Error {
+/** Ends the process with exit code 1 after the command has already printed what failed. */
+export class ChecksFailedError extends Error {
   override readonly name = "FoundFaults";
 }
 
 type Write = (line: string) => void;
 
-/** Writes a line for every fault of the file's entries and sign-ins; throws `FoundFaults` where there is one. */
+/** Prints a line for every fault of the entries and sign-ins; throws `ChecksFailedError` if there is one. */
 export async function checkClusters(flags: CheckFlags, write: Write): Promise<void> {
-  const whose = whoseOf(flags.signIn);
-  const file = fileOf(flags);
-  const { clusters, faulty } = await contentOf(file, flags);
-  for (const { faults } of faulty) for (const fault of faults) write(faultLine(file, fault));
-  for (const { cluster, message } of configurationWarnings(clusters))
+  const context = parseSignInRole(flags.signIn);
+  const file = getClustersFile(flags);
+  const { clusters, faulty } = await readContent(file, flags);
+  for (const { faults } of faulty) for (const fault of faults) write(formatFault(file, fault));
+  for (const { cluster, message } of listConfigurationWarnings(clusters))
     write(`${file}: cluster ${cluster}: warning: ${message}`);
-  const unusable = whose === undefined ? [] : await signInFaults(clusters, whose);
+  const unusable = context === undefined ? [] : await checkSignIns(clusters, context);
   for (const line of unusable) write(line);
-  const refused = flags.connect === true ? await connectionFaults(flags) : [];
+  const refused = flags.connect === true ? await checkConnections(flags) : [];
   for (const line of refused) write(line);
   const total = clusters.length + faulty.length;
-  const summary = `${counted(total, "cluster")}, ${faulty.length} faulty, ${unusable.length} that cannot be signed in to${
-    flags.connect === true ? `, ${counted(refused.length, "check")} failed` : ""
+  const summary = `${formatCounted(total, "cluster")}, ${faulty.length} faulty, ${unusable.length} that cannot be signed in to${
+    flags.connect === true ? `, ${formatCounted(refused.length, "check")} failed` : ""
   }`;
-  if (faulty.length + unusable.length + refused.length > 0) throw new FoundFaults(summary);
+  if (faulty.length + unusable.length + refused.length > 0) throw new ChecksFailedError(summary);
   write(summary);
 }
 
-/** Writes the hash that events of the cluster carry. */
+/** Prints the hash that events of the cluster carry. */
 export async function hashCluster(name: string, flags: ClustersFlags, write: Write): Promise<void> {
-  const file = fileOf(flags);
-  const { clusters, faulty } = await contentOf(file, flags);
+  const file = getClustersFile(flags);
+  const { clusters, faulty } = await readContent(file, flags);
   const faults = faulty.filter((entry) => entry.name === name).flatMap((entry) => entry.faults);
   if (faults.length > 0)
     throw new ConfigurationError(
-      faults.map((fault) => ({ name: placeOf(file, fault), message: fault.message })),
+      faults.map((fault) => ({ name: formatFaultPlace(file, fault), message: fault.message })),
     );
   const cluster = clusters.find((each) => each.name === name);
   if (cluster === undefined) {
@@ -76,14 +79,17 @@ export async function hashCluster(name: string, flags: ClustersFlags, write: Wri
   write(cluster.hash);
 }
 
-/** Writes a line for each cluster: its name, hash, server, cloud and controllers; faulty ones by name alone. */
+/**
+ * Prints a line for each cluster: its name, hash, server, cloud and controllers; only the name of a faulty
+ * one.
+ */
 export async function listClusters(flags: ClustersFlags, write: Write): Promise<void> {
-  const file = fileOf(flags);
-  const { clusters, faulty } = await contentOf(file, flags);
+  const file = getClustersFile(flags);
+  const { clusters, faulty } = await readContent(file, flags);
   const rows = [
     ["NAME", "HASH", "SERVER", "CLOUD", "CONTROLLERS", "HOME"],
     ...clusters.map(({ name, hash, server, cloud, controllers }) => {
-      return [name, hash, server, cloudOf(cloud), controllers.join(","), file];
+      return [name, hash, server, formatCloud(cloud), controllers.join(","), file];
     }),
   ];
   const widths = [0, 1, 2, 3, 4].map((column) => Math.max(...rows.map((row) => (row[column] ?? "").length)));
@@ -94,13 +100,13 @@ export async function listClusters(flags: ClustersFlags, write: Write): Promise<
         .join("  ")
         .trimEnd(),
     );
-  for (const { name, faults } of faulty) write(`${name ?? "?"}  faulty: ${sentenceOf(file, faults)}`);
+  for (const { name, faults } of faulty) write(`${name ?? "?"}  faulty: ${formatFaults(file, faults)}`);
 }
 
-/** What `doctor` finds of API servers, identities and their rights, and nothing of the cloud. */
-async function connectionFaults(flags: CheckFlags): Promise<string[]> {
+/** Runs the checks of `doctor` for API servers, identities and rights, without those of the cloud. */
+async function checkConnections(flags: CheckFlags): Promise<string[]> {
   const faults: ConfigurationFault[] = [];
-  const { clusters } = await reachHome(fileOf(flags), flags, process.env, faults);
+  const { clusters } = await connectRegistry(getClustersFile(flags), flags, process.env, faults);
   if (faults.length > 0) throw new ConfigurationError(faults);
   const found = startAtMost(MAX_AT_ONCE, clusters, (reached) =>
     connectTo(reached).finally(() => reached.close()),
@@ -108,13 +114,13 @@ async function connectionFaults(flags: CheckFlags): Promise<string[]> {
   return (await Promise.all(found)).flat();
 }
 
-/** Clusters that are connected to at a time. */
+/** The number of clusters that are checked at a time. */
 const MAX_AT_ONCE = 8;
 
 async function connectTo(reached: ReachableCluster): Promise<string[]> {
   const context = createCheckContext(reached, undefined);
   try {
-    const findings = await runChecks(connectionChecks(context), context);
+    const findings = await runChecks(listConnectionChecks(context), context);
     const failed = findings.filter(({ outcome }) => outcome === "failed");
     return failed.map(({ check, message }) => `cluster ${reached.cluster.name}: ${check}: ${message}`);
   } finally {
@@ -122,67 +128,72 @@ async function connectTo(reached: ReachableCluster): Promise<string[]> {
   }
 }
 
-function fileOf({ clustersFile }: ClustersFlags): string {
-  return neededClustersFile(clustersFile, process.env);
+function getClustersFile({ clustersFile }: ClustersFlags): string {
+  return requireClustersFile(clustersFile, process.env);
 }
 
-function whoseOf(flag: string): SignInRole | undefined {
+function parseSignInRole(flag: string): SignInRole | undefined {
   if (flag === "none") return undefined;
   const known: readonly SignInRole[] = ["relay", "functions", ...FUNCTION_IDENTITIES];
-  const whose = known.find((role) => role === flag);
-  if (whose !== undefined) return whose;
-  const message = `"${flag}" is none; give one of ${[...known, "none"].join(", ")}`;
+  const context = known.find((role) => role === flag);
+  if (context !== undefined) return context;
+  const message = `"${flag}" is unknown; give one of ${[...known, "none"].join(", ")}`;
   throw new ConfigurationError([{ name: "--sign-in", message }]);
 }
 
-/** Of all functions: those that an entry has something for, or the one of all where it has nothing. */
-function rolesOf({ signIn }: Cluster, whose: SignInRole): readonly SignInRole[] {
-  if (whose !== "functions") return [whose];
+/** Lists all functions for which an entry has a sign-in, or the shared one if it has none. */
+function listSignInRoles({ signIn }: Cluster, context: SignInRole): readonly SignInRole[] {
+  if (context !== "functions") return [context];
   const own = FUNCTION_IDENTITIES.filter((name) => signIn[name] !== undefined);
   return signIn.functions === undefined && own.length > 0 ? own : ["functions", ...own];
 }
 
-async function contentOf(file: string, flags: ClustersFlags): Promise<ClustersFile> {
+async function readContent(file: string, flags: ClustersFlags): Promise<ClustersFile> {
   const faults: ConfigurationFault[] = [];
-  const home = await openAnyHome(file, flags, faults);
+  const registry = await openAnyRegistry(file, flags, faults);
   if (faults.length > 0) throw new ConfigurationError(faults);
   try {
-    return await home.read();
+    return await registry.read();
   } catch (error) {
-    throw new ConfigurationError(faultsOfReading(file, error));
+    throw new ConfigurationError(toReadFaults(file, error));
   }
 }
 
-async function signInFaults(clusters: readonly Cluster[], whose: SignInRole): Promise<string[]> {
-  const tries = clusters.flatMap((cluster) => rolesOf(cluster, whose).map((role) => ({ cluster, role })));
+async function checkSignIns(clusters: readonly Cluster[], context: SignInRole): Promise<string[]> {
+  const tries = clusters.flatMap((cluster) =>
+    listSignInRoles(cluster, context).map((role) => ({ cluster, role })),
+  );
   const tried = await Promise.allSettled(tries.map(({ cluster, role }) => trySignIn(cluster, role)));
   return tried.flatMap((each, index) => {
     if (each.status === "fulfilled") return [];
-    const { message } = signInFaultOf(each.reason);
+    const { message } = describeSignInFailure(each.reason);
     const name = `cluster ${tries[index]?.cluster.name}`;
     return [message.startsWith(name) ? message : `${name}: ${message}`];
   });
 }
 
-/** Reads what is signed in with; a kubeconfig is read and judged, and nothing is done of what it says. A token that has ended is a fault. */
+/**
+ * Reads the credentials of a sign-in. A kubeconfig is read and judged, and nothing in it is executed. An
+ * expired token is a fault.
+ */
 async function trySignIn(cluster: Cluster, role: SignInRole): Promise<void> {
-  const key = signInKeyOf(cluster, role) ?? role;
-  const expired = findExpiredToken(await headerOf(cluster, role), Date.now());
+  const key = selectSignInKey(cluster, role) ?? role;
+  const expired = findExpiredToken(await readAuthorizationHeader(cluster, role), Date.now());
   if (expired !== undefined)
     throw new SignInError("SecretExpired", { cluster: cluster.name, role, key }, expired);
 }
 
-async function headerOf(cluster: Cluster, role: SignInRole): Promise<string | undefined> {
+async function readAuthorizationHeader(cluster: Cluster, role: SignInRole): Promise<string | undefined> {
   const how = cluster.signIn[role];
-  // Whoever mints a token connects; that is for --connect.
+  // Minting a token requires a connection, which is for `--connect`.
   if (how?.kind === "minted-token") return undefined;
   if (role !== "relay" || how?.kind !== "kubeconfig" || how.file === undefined)
     return (await signIn(cluster, role)).authorization?.();
-  const { config } = await loadKubeconfig(how.file, how.context, trustOf(cluster, how.allow ?? []));
+  const { config } = await loadKubeconfig(how.file, how.context, buildTrust(cluster, how.allow ?? []));
   const token = config.getCurrentUser()?.token;
   return token ? `Bearer ${token}` : undefined;
 }
 
-function cloudOf(cloud: CloudConfig): string {
+function formatCloud(cloud: CloudConfig): string {
   return "region" in cloud ? `${cloud.provider} ${cloud.region}` : cloud.provider;
 }

@@ -1,29 +1,32 @@
 import { connectExplained } from "#cli/explain-refusal.ts";
 import { connectManagement } from "#cli/management-cluster.ts";
-import { keepFresh } from "#clouds/keep-fresh.ts";
-import { type AddressRules, judgeBy } from "#config/address-rules.ts";
+import { type AddressRules, createAddressJudge } from "#config/address-rules.ts";
 import type { Cluster } from "#config/cluster.ts";
-import { MintError, mintToken } from "#config/home/kubernetes/mint-token.ts";
-import { SignInError } from "#config/sign-in/error.ts";
+import { MintError, mintToken } from "#config/registry/kubernetes/mint-token.ts";
+import { SignInError, type SignInRole } from "#config/sign-in/error.ts";
 import type { SignIn } from "#config/sign-in/kinds.ts";
-import { readAuthority, type SignInRole, serverNameOf } from "#config/sign-in.ts";
+import { readAuthority, selectServerName } from "#config/sign-in.ts";
 import { SYSTEM_NAMESPACE } from "#core/contracts.ts";
-import { IDENTITIES, userOf } from "#core/identities.ts";
+import { formatUser, IDENTITIES } from "#core/identities.ts";
 import type { ConnectOptions, ReadTls } from "#kube/client/connect.ts";
-import { createSlots, FOR_EVER } from "#kube/client/slots.ts";
+import { createSemaphore, NO_LIMIT } from "#kube/client/semaphore.ts";
 import type { Transport } from "#kube/client/transport.ts";
+import { keepFresh } from "#platforms/keep-fresh.ts";
 
-/** Somebody's sign-in by a token that is minted in the management cluster. */
+/** A sign-in with a token that is minted in the management cluster. */
 export type MintedSignIn = Extract<SignIn, { readonly kind: "minted-token" }>;
 
-/** A token is asked for an hour. */
+/** A token is requested for an hour. */
 const LONGEST_TOKEN_MS = 3_600_000;
-/** Tokens that are minted at a time, over all clusters: each takes a connection to the management cluster and one to its own. */
-const slots = createSlots(() => 16, 100_000);
+/**
+ * Limits concurrent minting over all clusters: each takes a connection to the management cluster and one to
+ * the cluster itself.
+ */
+const SEMAPHORE = createSemaphore(() => 16, 100_000);
 
 /**
- * Connects to a cluster as the ServiceAccount of somebody of ours, by a token that is minted for it and renewed before its end. Rejects
- * with `SignInError` where none can be had.
+ * Connects to a cluster as an identity's ServiceAccount, with a minted token that is renewed before it
+ * expires. Rejects with `SignInError` if no token can be minted.
  */
 export async function connectMinted(
   cluster: Cluster,
@@ -44,28 +47,28 @@ export async function connectMinted(
   const readAuthorityAnew = await readAuthority(cluster, role);
   const readTls: ReadTls = async (options) => ({
     ...(await readAuthorityAnew?.(options)),
-    ...serverNameOf(cluster),
+    ...selectServerName(cluster),
   });
-  const judgeAddress = judgeBy(rules);
+  const judgeAddress = createAddressJudge(rules);
 
   async function mint() {
-    await slots.enter(FOR_EVER);
+    await SEMAPHORE.acquire(NO_LIMIT);
     try {
       const minted = await mintToken({
         server: cluster.server.replace(/\/+$/, ""),
         tls: await readTls(),
         secret: { namespace, name, key: how.key },
-        serviceAccount: { namespace: SYSTEM_NAMESPACE, name: userOf(identity ?? "relay") },
+        serviceAccount: { namespace: SYSTEM_NAMESPACE, name: formatUser(identity ?? "relay") },
         management: () => connectManagement(how.management),
         judgeAddress,
       });
       return { value: `Bearer ${minted.token}`, endsAt: minted.expiresAt };
     } catch (error) {
-      // Whatever else this is, its own words may hold what was read.
+      // Other errors may quote what was read, so their messages are not shown.
       const message = error instanceof MintError ? error.message : "no token could be minted";
       throw new SignInError("SecretUnavailable", about, message, undefined, error);
     } finally {
-      slots.leave();
+      SEMAPHORE.release();
     }
   }
 

@@ -8,7 +8,10 @@ const UNIT_SECONDS: Readonly<Record<string, number>> = {
   h: 3600,
 };
 
-/** Parses a duration in Go's notation (`5m0s`, `1h30m`, `250ms`, `1.5h`) to seconds; undefined where it is none, or negative. */
+/**
+ * Parses a duration in Go's notation (`5m0s`, `1h30m`, `250ms`, `1.5h`) to seconds; undefined if it is
+ * malformed or negative.
+ */
 export function parseDurationSeconds(text: string): number | undefined {
   if (text === "0") return 0;
   if (!/^(\d+(\.\d*)?(ns|us|µs|ms|s|m|h))+$/.test(text)) return undefined;

@@ -1,16 +1,16 @@
-/** What ends a command that watches: SIGINT, SIGTERM, or its time being over. */
+/** Ends a watching command: SIGINT, SIGTERM, or its time limit. */
 export interface EndingSignal {
   readonly signal: AbortSignal;
-  /** Whether it was the system's signal that ended it. */
+  /** Returns whether a system signal ended it. */
   isBySignal(): boolean;
   /** Ends it now. */
   end(): void;
-  /** Listens no more. */
+  /** Stops listening. */
   stop(): void;
 }
 
-/** Listens from now on; the first signal ends the command in good order, and a second one as the system would. */
-export function endingSignal(afterMs: number | undefined): EndingSignal {
+/** Starts to listen. The first signal ends the command cleanly, a second one kills it. */
+export function createEndingSignal(afterMs: number | undefined): EndingSignal {
   const ending = new AbortController();
   let isBySignal = false;
   const end = (): void => {

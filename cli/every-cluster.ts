@@ -1,24 +1,32 @@
-import { FoundFaults } from "#cli/clusters.ts";
+import { ChecksFailedError } from "#cli/clusters.ts";
 import { ConfigurationError } from "#cli/configuration-error.ts";
-import { counted } from "#cli/counted.ts";
-import { endingSignal } from "#cli/ending-signal.ts";
-import { type ReachableCluster, type ReachFlags, reachCluster, reachClusters } from "#cli/reach-cluster.ts";
+import { createEndingSignal } from "#cli/ending-signal.ts";
+import { formatCounted } from "#cli/format-counted.ts";
+import {
+  connectCluster,
+  connectClusters,
+  type ReachableCluster,
+  type ReachFlags,
+} from "#cli/reach-cluster.ts";
 import type { ClusterNeeds } from "#cli/settings.ts";
-import type { Environment } from "#clouds/kind.ts";
-import { messageOf } from "#core/message-of.ts";
-import { shown } from "#core/shown-text.ts";
-import { startAtMost } from "#kube/client/slots.ts";
+import type { Environment } from "#clouds/provider.ts";
+import { getErrorMessage } from "#core/error-message.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
+import { startAtMost } from "#kube/client/semaphore.ts";
 
-/** What a command does in one cluster: it resolves with the cluster's line of the summary, and rejects where the cluster failed. */
+/**
+ * A command's action in one cluster. It resolves with the cluster's line of the summary, and rejects if the
+ * cluster failed.
+ */
 export type ActOnCluster = (reached: ReachableCluster, write: Write, fleet: Fleet) => Promise<string>;
 
-/** The clusters that are still to come. */
+/** The clusters whose action has not started. */
 export interface Fleet {
-  /** Begins with no further cluster; those that have begun go on to their end. */
+  /** Starts no further cluster; those that have started continue to their end. */
   halt(): void;
 }
 
-/** What became of one cluster. */
+/** The outcome of one cluster. */
 export interface ClusterOutcome {
   readonly cluster: string;
   readonly outcome: "ok" | "failed" | "not begun";
@@ -27,14 +35,16 @@ export interface ClusterOutcome {
 
 type Write = (line: string) => void;
 
-/** Clusters that a command works in side by side. */
+/** The number of clusters that a command handles at a time. */
 const MAX_AT_ONCE = 8;
 const MAX_CHARACTERS = 1_000;
 
 /**
- * Does the same in all clusters of a home, eight at a time, and resolves with what became of each, in the order of the home; faulty entries
- * have failed. SIGINT and SIGTERM begin no further one. Lines of a cluster begin with its name. Throws `ConfigurationError` where the home
- * cannot be read, or a cluster is named beside `--all`.
+ * Runs an action in all clusters of a registry, eight at a time. Resolves with the outcomes in the registry's
+ * order; faulty entries have failed.
+ *
+ * SIGINT and SIGTERM start no further one. A cluster's lines begin with its name. Throws `ConfigurationError`
+ * if the registry cannot be read, or a cluster is named together with `--all`.
  */
 export async function actOnEveryCluster(
   name: string | undefined,
@@ -44,10 +54,10 @@ export async function actOnEveryCluster(
 ): Promise<readonly ClusterOutcome[]> {
   if (name !== undefined)
     throw new ConfigurationError([
-      { name: "--all", message: `stands beside ${shown(name)}; give one of the two` },
+      { name: "--all", message: `cannot be combined with ${sanitizeText(name)}; give one of the two` },
     ]);
-  const { clusters, faults } = await reachClusters(undefined, flags, environment, needs);
-  const ending = endingSignal(undefined);
+  const { clusters, faults } = await connectClusters(undefined, flags, environment, needs);
+  const ending = createEndingSignal(undefined);
   let isHalted = false;
   const halt = (): void => {
     isHalted = true;
@@ -59,7 +69,7 @@ export async function actOnEveryCluster(
       const tell = (line: string): void => write(`${cluster}: ${line}`);
       return { cluster, outcome: "ok", message: await act(reached, tell, { halt }) };
     } catch (error) {
-      return { cluster, outcome: "failed", message: sentenceOf(error) };
+      return { cluster, outcome: "failed", message: formatError(error) };
     } finally {
       await reached.close();
     }
@@ -78,8 +88,8 @@ export async function actOnEveryCluster(
 }
 
 /**
- * Does it in the cluster of that name, or in all of the home with `--all`, and writes what it came to: one line, or a summary. Rejects as
- * it does in one cluster, and with `FoundFaults` where not all are well.
+ * Runs an action in the cluster of that name, or in all with `--all`, and prints one line or a summary.
+ * Rejects as the action does in one cluster, and with `ChecksFailedError` if not all succeeded.
  */
 export async function actOnClusters(
   name: string | undefined,
@@ -89,7 +99,7 @@ export async function actOnClusters(
 ): Promise<void> {
   const { write, environment = process.env, ...needs } = options;
   if (flags.all === true) return summarizeClusters(await actOnEveryCluster(name, flags, act, options), write);
-  const reached = await reachCluster(name, flags, environment, needs);
+  const reached = await connectCluster(name, flags, environment, needs);
   try {
     write(await act(reached, write, ALONE));
   } finally {
@@ -97,7 +107,7 @@ export async function actOnClusters(
   }
 }
 
-/** Of one cluster there are no others to come. */
+/** A single cluster has no others to halt. */
 const ALONE: Fleet = { halt: () => undefined };
 
 export interface EveryClusterOptions extends ClusterNeeds {
@@ -107,36 +117,41 @@ export interface EveryClusterOptions extends ClusterNeeds {
 
 const NOT_BEGUN = "left as it is; give the command again once the others are well";
 
-/** Writes a line for each cluster, and how many came to what; throws `FoundFaults` with that where not all are well. */
+/**
+ * Prints a line for each cluster and the number of each outcome; throws `ChecksFailedError` with those
+ * numbers if not all succeeded.
+ */
 export function summarizeClusters(outcomes: readonly ClusterOutcome[], write: Write): void {
   const width = Math.max(0, ...outcomes.map(({ cluster }) => cluster.length));
   for (const { cluster, outcome, message } of outcomes)
-    write(`${cluster.padEnd(width)}  ${outcome.padEnd(OUTCOME_WIDTH)}  ${shown(message, MAX_CHARACTERS)}`);
-  const sum = sumOf(outcomes);
-  if (!areAllWell(outcomes)) throw new FoundFaults(sum);
+    write(
+      `${cluster.padEnd(width)}  ${outcome.padEnd(OUTCOME_WIDTH)}  ${sanitizeText(message, MAX_CHARACTERS)}`,
+    );
+  const sum = formatOutcomeCounts(outcomes);
+  if (!haveAllSucceeded(outcomes)) throw new ChecksFailedError(sum);
   write(sum);
 }
 
-/** Whether nothing failed, and nothing was left out. */
-export function areAllWell(outcomes: readonly ClusterOutcome[]): boolean {
+/** Returns whether no cluster failed and none was left out. */
+export function haveAllSucceeded(outcomes: readonly ClusterOutcome[]): boolean {
   return outcomes.every(({ outcome }) => outcome === "ok");
 }
 
-/** How many clusters came to what. */
-export function sumOf(outcomes: readonly ClusterOutcome[]): string {
+/** Formats the number of clusters with each outcome. */
+export function formatOutcomeCounts(outcomes: readonly ClusterOutcome[]): string {
   const kinds = ["ok", "failed", "not begun"] as const;
   const counts = kinds.map(
     (kind) => [outcomes.filter(({ outcome }) => outcome === kind).length, kind] as const,
   );
   const parts = counts.filter(([count]) => count > 0).map(([count, kind]) => `${count} ${kind}`);
-  return `${counted(outcomes.length, "cluster")}: ${parts.join(", ") || "nothing to do"}`;
+  return `${formatCounted(outcomes.length, "cluster")}: ${parts.join(", ") || "nothing to do"}`;
 }
 
 /** `not begun` has nine letters. */
 const OUTCOME_WIDTH = 9;
 
-/** An error in one line. */
-function sentenceOf(error: unknown): string {
-  if (!(error instanceof ConfigurationError)) return messageOf(error);
+/** Formats an error in one line. */
+function formatError(error: unknown): string {
+  if (!(error instanceof ConfigurationError)) return getErrorMessage(error);
   return error.faults.map(({ name, message }) => `${name}: ${message}`).join("; ");
 }

@@ -1,12 +1,13 @@
 import * as z from "zod";
-import { shown } from "#core/shown-text.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
 import { parseJson } from "#kube/client/answer.ts";
 import { type ConnectOptions, connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
 /**
- * Connects as `connect` does. An API server says of a sign-in that it refuses (401) no more than "Unauthorized": here its answer says,
- * too, whose token it was by the token's own words, and what to do. Nothing of a token but these words is told.
+ * Connects like `connect`, and explains a refused sign-in. For a 401 an API server answers only
+ * "Unauthorized": here the message also names the token's owner, by the token's own claims, and what to do.
+ * It contains nothing else of a token.
  */
 export function connectExplained(options: ConnectOptions): Transport {
   const transport = connect(options);
@@ -16,7 +17,7 @@ export function connectExplained(options: ConnectOptions): Transport {
     async send(request) {
       const answer = await transport.send(request);
       if (answer.status !== 401) return answer;
-      // What was just sent is remembered, so that nobody is asked again.
+      // The header that was just sent is cached, so nothing is requested again.
       const header = await authorization?.().catch(() => undefined);
       const said = Said.safeParse(parseJson(answer.body)).data?.message ?? "Unauthorized";
       const message = `${said}: ${explainRefusal(header, now())}`;
@@ -35,7 +36,7 @@ export function connectExplained(options: ConnectOptions): Transport {
 
 const Said = z.object({ message: z.string().max(100) });
 
-/** Why a header may have been refused, and what to do, in one sentence of a message; `nowMs` since the epoch. */
+/** Explains in one sentence why a header may have been refused, and what to do; `nowMs` since the epoch. */
 export function explainRefusal(header: string | undefined, nowMs: number): string {
   if (header === undefined) return CERTIFICATE;
   const token = /^Bearer (\S+)$/.exec(header)?.[1];
@@ -47,14 +48,18 @@ export function explainRefusal(header: string | undefined, nowMs: number): strin
   const { nbf, iat, exp, aud } = claims;
   const begin = nbf ?? iat;
   if (begin !== undefined && begin * 1_000 > nowMs + SKEW_MS)
-    return `${describeToken(claims, nowMs)} begins at ${timeOf(begin)}: see the clocks of this machine and of whoever issued it`;
+    return `${describeToken(claims, nowMs)} is not valid before ${formatTime(begin)}: check the clocks of this machine and of the issuer`;
   const audiences = [aud ?? []].flat();
-  const audience = audiences.length === 0 ? "" : `, and takes the audience ${text(audiences.join(", "), 40)}`;
-  const until = exp === undefined ? "does not end" : `holds until ${timeOf(exp)}`;
+  const audience =
+    audiences.length === 0 ? "" : `, and takes the audience ${sanitize(audiences.join(", "), 40)}`;
+  const until = exp === undefined ? "does not end" : `holds until ${formatTime(exp)}`;
   return `${describeToken(claims, nowMs)} ${until}: see that the API server knows its issuer${audience}`;
 }
 
-/** Whose token has ended, and when; undefined where the header is no such token, or has not. */
+/**
+ * Returns the owner and the end of an expired token; undefined if the header is no such token or has not
+ * expired.
+ */
 export function findExpiredToken(header: string | undefined, nowMs: number): string | undefined {
   const token = /^Bearer (\S+)$/.exec(header ?? "")?.[1];
   const claims = token === undefined ? undefined : readClaims(token);
@@ -66,11 +71,11 @@ const CERTIFICATE =
 const EKS =
   "it signs in with a token of EKS: see that the IAM role has an access entry in the cluster, and that clusterName is the cluster's in EKS";
 const OPAQUE =
-  "its token says nothing of itself: see that it was made for this API server, and that nobody has revoked it";
+  "its token has no readable claims: check that it was issued for this API server, and that it was not revoked";
 const SKEW_MS = 60_000;
 
 const seconds = z.number().min(0).max(253_402_300_799).optional().catch(undefined);
-/** Claims of a JSON web token (RFC 7519), as far as they are told; nothing of it is verified. */
+/** The claims of a JSON web token (RFC 7519) that are shown; nothing of it is verified. */
 const Claims = z.object({
   sub: z.string().optional().catch(undefined),
   iss: z.string().optional().catch(undefined),
@@ -92,26 +97,26 @@ function readClaims(token: string): Claims | undefined {
 
 function describeExpired(claims: Claims, nowMs: number): string | undefined {
   if (claims.exp === undefined || claims.exp * 1_000 > nowMs) return undefined;
-  return `${describeToken(claims, nowMs)} ended ${agoOf(claims.exp, nowMs)}: put a new one in its place, and see why nobody has`;
+  return `${describeToken(claims, nowMs)} ended ${formatTimeAgo(claims.exp, nowMs)}: replace it, and find out why it was not renewed`;
 }
 
 function describeToken({ sub, iss, iat }: Claims, nowMs: number): string {
   const facts = [
-    ...(iss === undefined ? [] : [`issuer ${text(iss, 70)}`]),
-    ...(iat === undefined || iat * 1_000 > nowMs ? [] : [`issued ${agoOf(iat, nowMs)}`]),
+    ...(iss === undefined ? [] : [`issuer ${sanitize(iss, 70)}`]),
+    ...(iat === undefined || iat * 1_000 > nowMs ? [] : [`issued ${formatTimeAgo(iat, nowMs)}`]),
   ];
-  return `the token of ${text(sub ?? "nobody by name", 60)}${facts.length === 0 ? "" : ` (${facts.join(", ")})`}`;
+  return `the token of ${sanitize(sub ?? "an unnamed subject", 60)}${facts.length === 0 ? "" : ` (${facts.join(", ")})`}`;
 }
 
-function text(words: string, most: number): string {
-  return shown(words, most);
+function sanitize(words: string, most: number): string {
+  return sanitizeText(words, most);
 }
 
-function timeOf(second: number): string {
+function formatTime(second: number): string {
   return new Date(second * 1_000).toISOString();
 }
 
-function agoOf(second: number, nowMs: number): string {
+function formatTimeAgo(second: number, nowMs: number): string {
   const age = Math.max(0, Math.floor(nowMs / 1_000 - second));
   const [unit, size] = UNITS.find(([, length]) => age >= 2 * length) ?? ["s", 1];
   return `${Math.floor(age / size)} ${unit} ago`;

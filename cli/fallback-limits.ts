@@ -1,44 +1,49 @@
-import { isAllowed, neededBy, wordsOf } from "#cli/doctor/permissions.ts";
-import { someOf } from "#cli/some-of.ts";
+import { formatRight, isAllowed, listNeededRights } from "#cli/doctor/permissions.ts";
+import { formatList } from "#cli/format-list.ts";
 import type { Cluster } from "#config/cluster.ts";
-import { type SignInRole, signInRoleOf } from "#config/sign-in.ts";
+import type { SignInRole } from "#config/sign-in/error.ts";
+import { getSignInRole } from "#config/sign-in.ts";
+import { getErrorMessage } from "#core/error-message.ts";
 import type { FunctionIdentity } from "#core/identities.ts";
-import { messageOf } from "#core/message-of.ts";
 import { findWatch } from "#core/watches.ts";
-import { createSlots, FOR_EVER } from "#kube/client/slots.ts";
+import { createSemaphore, NO_LIMIT } from "#kube/client/semaphore.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
-/** Clusters that are asked at a time, and for how long one is. */
-const slots = createSlots(() => 4, 100_000);
+/** Limits how many clusters are asked at a time; each has its own time limit. */
+const SEMAPHORE = createSemaphore(() => 4, 100_000);
 const TIMEOUT_MS = 30_000;
 
-/** What of a cluster's work a process could not do in the functions' stead, in words; undefined where it could do all. Never rejects. */
-export async function fallbackLimits(
+/**
+ * Describes which of a cluster's work this process could not do instead of the functions; undefined if it
+ * could do all. Never rejects.
+ */
+export async function findFallbackLimits(
   cluster: Cluster,
   connect: (cluster: Cluster, role: SignInRole) => Promise<Transport>,
   given?: AbortSignal,
   timeoutMs = TIMEOUT_MS,
 ): Promise<string | undefined> {
-  // There the relay writes in any case.
+  // In such a cluster the relay always writes.
   if (cluster.writes === "relay") return undefined;
-  await slots.enter(FOR_EVER);
-  // From here on: what others take is not the cluster's time.
+  await SEMAPHORE.acquire(NO_LIMIT);
+  // The time limit starts here: waiting for other clusters does not count.
   const signal = given ?? AbortSignal.timeout(timeoutMs);
   try {
     const limits: string[] = [];
-    for (const role of rolesOf(cluster)) limits.push(...(await limitsOf(cluster, role, connect, signal)));
+    for (const role of listFunctionRoles(cluster))
+      limits.push(...(await findLimits(cluster, role, connect, signal)));
     return limits.length === 0 ? undefined : limits.join("; ");
   } finally {
-    slots.leave();
+    SEMAPHORE.release();
   }
 }
 
-function rolesOf({ controllers }: Cluster): ReadonlySet<FunctionIdentity> {
-  const roles = controllers.map((name) => signInRoleOf(findWatch(name)?.functionName ?? ""));
+function listFunctionRoles({ controllers }: Cluster): ReadonlySet<FunctionIdentity> {
+  const roles = controllers.map((name) => getSignInRole(findWatch(name)?.functionName ?? ""));
   return new Set(roles.filter((role) => role !== "functions" && role !== "relay"));
 }
 
-async function limitsOf(
+async function findLimits(
   cluster: Cluster,
   role: FunctionIdentity,
   connect: (cluster: Cluster, role: SignInRole) => Promise<Transport>,
@@ -48,15 +53,15 @@ async function limitsOf(
   try {
     const connected = await connect(cluster, role);
     transport = connected;
-    const needed = neededBy({ name: role, role, identities: [role] }, cluster);
+    const needed = listNeededRights({ name: role, role, identities: [role] }, cluster);
     const ask = (_: SignInRole, request: Parameters<Transport["send"]>[0]) => connected.send(request);
     const allowed = await Promise.all(needed.map((right) => isAllowed({ ask }, { role }, right, signal)));
-    const missing = needed.filter((_, index) => allowed[index] !== true).map(wordsOf);
+    const missing = needed.filter((_, index) => allowed[index] !== true).map(formatRight);
     return missing.length === 0
       ? []
-      : [`in the stead of ${role} this process may not ${someOf(missing, MAX_NAMED)}`];
+      : [`on behalf of ${role} this process may not ${formatList(missing, MAX_NAMED)}`];
   } catch (error) {
-    return [`what it may do in the stead of ${role} cannot be told: ${messageOf(error)}`];
+    return [`its rights on behalf of ${role} are unknown: ${getErrorMessage(error)}`];
   } finally {
     await transport?.close();
   }

@@ -4,36 +4,39 @@ import { createFollowedClusters, type FollowedClusters } from "#cli/followed-clu
 import type { InProcessFunctionsOptions } from "#cli/in-process-functions.ts";
 import type { AddressRules } from "#config/address-rules.ts";
 import type { Cluster } from "#config/cluster.ts";
-import type { SignInRole } from "#config/sign-in.ts";
+import type { SignInRole } from "#config/sign-in/error.ts";
 import type { Invoker } from "#delivery/invoker.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
-/** Connects to a cluster as somebody. */
+/** Connects to a cluster as an identity. */
 export type ConnectAs = (cluster: Cluster, role: SignInRole) => Promise<Transport>;
 
 export interface FallbackPartsOptions
-  extends Pick<InProcessFunctionsOptions, "log" | "stopOf" | "tracer" | "fleetBrake"> {
+  extends Pick<InProcessFunctionsOptions, "log" | "readStop" | "tracer" | "fleetBrake"> {
   readonly connect: ConnectAs;
 }
 
-/** What a relay has to do the work of deployed functions by itself. */
+/** What a relay needs to do the work of deployed functions itself. */
 export interface FallbackParts {
   readonly followed: FollowedClusters;
-  /** The same functions in this process, which are loaded with the first event. */
+  /** The functions in this process, loaded with the first event. */
   readonly inProcess: Invoker;
 }
 
-/** A function's own sign-in where this process can read it, and the relay's else: the API server knows what that may do. */
+/**
+ * Connects with a function's own sign-in if this process can read it, and otherwise with the relay's, whose
+ * rights the API server checks.
+ */
 export function connectAsFunction(addresses: AddressRules): ConnectAs {
   return (cluster, role) =>
     connectFunction(cluster, role, addresses).catch(() => connectRelay(cluster, addresses));
 }
 
-/** Loads nothing that functions are made of until they are needed. */
+/** Creates the fallback, which loads the functions' modules only when they are needed. */
 export function createFallbackParts({
   connect,
   log,
-  stopOf,
+  readStop,
   tracer,
   fleetBrake,
 }: FallbackPartsOptions): FallbackParts {
@@ -45,16 +48,16 @@ export function createFallbackParts({
 
   async function load() {
     const { createInProcessFunctions } = await import("#cli/in-process-functions.ts");
-    const { keepForFunctions } = await import("#cli/kept-for-functions.ts");
+    const { keepForFunctions } = await import("#cli/function-resources.ts");
     const kept = keepForFunctions(connect);
     const functions = createInProcessFunctions({
-      ...{ clusters: followed.find, api: kept.api, cloud: kept.cloud, log, stopOf, tracer, fleetBrake },
+      ...{ clusters: followed.find, api: kept.api, cloud: kept.cloud, log, readStop, tracer, fleetBrake },
     });
     return { ...functions, forget: kept.forget, close: kept.close };
   }
 
   async function sayLimits(cluster: Cluster): Promise<void> {
-    const { fallbackLimits } = await import("#cli/fallback-limits.ts");
+    const { findFallbackLimits: fallbackLimits } = await import("#cli/fallback-limits.ts");
     const message = await fallbackLimits(cluster, connect);
     if (message !== undefined)
       log({ level: "warn", event: "FallbackLimited", cluster: cluster.name, message });

@@ -1,10 +1,13 @@
 import { readTraces } from "#cli/read-traces.ts";
 import type { Cluster } from "#config/cluster.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
 import { findSecondCcms, type SecondCcm } from "#core/second-ccm.ts";
-import { shown } from "#core/shown-text.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
-/** The other cloud-controller-managers of a cluster, each written in one line after what could not be read; throws where nodes cannot be listed. */
+/**
+ * Returns the other cloud-controller-managers of a cluster, one line each, after what could not be read;
+ * throws if nodes cannot be listed.
+ */
 export async function findOthers(
   cluster: Cluster,
   transport: Transport,
@@ -14,16 +17,16 @@ export async function findOthers(
   const read = await readTraces(transport, signal);
   if (read.kind === "failed")
     throw new Error(`the nodes of cluster ${cluster.name} cannot be listed: ${read.message}`);
-  for (const line of read.unread) write(`note: ${shown(line)}`);
+  for (const line of read.unread) write(`note: ${sanitizeText(line)}`);
   const others = findSecondCcms(read.traces, new Date());
-  for (const other of others) write(sentenceOf(other));
+  for (const other of others) write(formatSecondCcm(other));
   return others;
 }
 
-function sentenceOf({ manager, lastSeen, isLive, controllers }: SecondCcm): string {
+function formatSecondCcm({ manager, lastSeen, isLive, controllers }: SecondCcm): string {
   const named = controllers
     .map(({ name, isRecent }) => (isRecent ? name : `${name} (not of late)`))
     .join(", ");
   const state = isLive ? "at work" : "quiet for 10 minutes and longer";
-  return `other: ${manager}, ${state}, last seen ${shown(lastSeen)}${named === "" ? "" : `: ${named}`}`;
+  return `other: ${manager}, ${state}, last seen ${sanitizeText(lastSeen)}${named === "" ? "" : `: ${named}`}`;
 }

@@ -1,21 +1,21 @@
 import type { Command } from "commander";
-import { withStockFlags } from "#cli/stock-flags.ts";
+import { addStockFlags } from "#cli/stock-flags.ts";
 
 const ALLOWED_NETWORKS = "networks of internal API servers (default: $ALLOWED_NETWORKS)";
 
 const FLEET_BRAKE = "record of the brake that all clusters share (default: $FLEET_BRAKE)";
 
-const STOP_SWITCH = "record of what is stopped (default: $STOP_SWITCH, or beside the clusters)";
+const STOP_SWITCH = "record of what is stopped (default: $STOP_SWITCH, or next to the clusters)";
 
-/** Adds the flags of `run` and `relay`, each below a heading, and with them those of one of the two alone. */
-export function withServingFlags(command: Command, own?: (command: Command) => Command): Command {
-  withOneCluster(command.optionsGroup("One cluster:"));
-  if (command.name() === "run") withFunctionKubeconfig(command);
-  withControllers(command.optionsGroup("Controllers:"));
-  withManyClusters(command);
+/** Adds the flags of `run` and `relay`, each below a heading; `own` adds those of one of the two. */
+export function addServingFlags(command: Command, own?: (command: Command) => Command): Command {
+  addOneClusterFlags(command.optionsGroup("One cluster:"));
+  if (command.name() === "run") addFunctionKubeconfigFlag(command);
+  addControllerFlags(command.optionsGroup("Controllers:"));
+  addManyClustersFlags(command);
   own?.(command);
-  withSafeguards(command);
-  withStockFlags(command);
+  addSafeguardFlags(command);
+  addStockFlags(command);
   return command
     .optionsGroup("Process:")
     .option("--node-status-update-frequency <duration>", "how often addresses of nodes are compared", "5m0s")
@@ -30,7 +30,7 @@ export function withServingFlags(command: Command, own?: (command: Command) => C
 }
 
 /** Adds the flags by which `relay` finds and replaces the deployed functions. */
-export function withFunctions(command: Command): Command {
+export function addFunctionFlags(command: Command): Command {
   return command
     .optionsGroup("Functions:")
     .option("--function-prefix <prefix>", "functions are named <prefix>node, …")
@@ -39,8 +39,8 @@ export function withFunctions(command: Command): Command {
     .option("--fallback <where>", "in-process: handles events in the relay while AWS Lambda fails");
 }
 
-/** Adds the flags that say where clusters are described, for commands that read or change that. */
-export function withClustersFile(command: Command): Command {
+/** Adds the flags that name the cluster registry, for commands that read or change it. */
+export function addClustersFileFlags(command: Command): Command {
   return command
     .option(
       "--clusters-file <file>",
@@ -55,11 +55,14 @@ export function withClustersFile(command: Command): Command {
     );
 }
 
-/** Adds the flags by which a command reaches clusters: a home, or those by which `run` describes one, of which help names one. */
-export function withReach(command: Command): Command {
+/**
+ * Adds the flags by which a command reaches clusters: a registry, or those with which `run` describes one
+ * cluster. Help shows one of the latter.
+ */
+export function addReachFlags(command: Command): Command {
   const shown = ["--kubeconfig", "--clusters-file"];
-  withAllowedNetworks(command);
-  withControllers(withFunctionKubeconfig(withOneCluster(withClustersFile(command))));
+  addAllowedNetworksFlag(command);
+  addControllerFlags(addFunctionKubeconfigFlag(addOneClusterFlags(addClustersFileFlags(command))));
   for (const option of command.options) if (!shown.includes(option.long ?? "")) option.hideHelp();
   return command.addHelpText(
     "after",
@@ -68,36 +71,36 @@ export function withReach(command: Command): Command {
 }
 
 /** Adds the networks in which API servers may have internal addresses. */
-export function withAllowedNetworks(command: Command): Command {
+export function addAllowedNetworksFlag(command: Command): Command {
   return command.option("--allowed-networks <list>", ALLOWED_NETWORKS);
 }
 
-/** Adds the record of the brake that all clusters share. */
-export function withFleetBrake(command: Command): Command {
+/** Adds the record of the fleet brake, which all clusters share. */
+export function addFleetBrakeFlag(command: Command): Command {
   return command.option("--fleet-brake <record>", FLEET_BRAKE);
 }
 
-/** Adds the home of the stop switch. */
-export function withStopSwitch(command: Command): Command {
+/** Adds the location of the stop switch. */
+export function addStopSwitchFlag(command: Command): Command {
   return command.option("--stop-switch <home>", STOP_SWITCH);
 }
 
-/** Adds a function's own identity, for a cluster by flags. */
-export function withFunctionKubeconfig(command: Command): Command {
+/** Adds a function's own identity, for a cluster described by flags. */
+export function addFunctionKubeconfigFlag(command: Command): Command {
   return command.option(
     "--function-kubeconfig <name=file>",
     "a function's own identity, such as csr=FILE; once for each",
-    eachOf,
+    collectValues,
   );
 }
 
 /** Collects the values of a flag that may be given more than once. */
-export function eachOf(each: string, before: readonly string[] = []): readonly string[] {
+export function collectValues(each: string, before: readonly string[] = []): readonly string[] {
   return [...before, each];
 }
 
-/** Adds the flags that say which cluster there is, and how to reach it. */
-function withOneCluster(command: Command): Command {
+/** Adds the flags that describe the one cluster and how to reach it. */
+function addOneClusterFlags(command: Command): Command {
   return command
     .option("--cloud-provider <name>", "cloud of the cluster, such as aws; a wrong name is answered with all")
     .option("--cloud-config <file>", "YAML with the cloud's own keys, such as region and vpc")
@@ -106,13 +109,13 @@ function withOneCluster(command: Command): Command {
     .option("--relay-kubeconfig <file>", "the relay's own identity (default: that of --kubeconfig)");
 }
 
-/** Adds the flags that say what the controllers of that cluster do. */
-function withControllers(command: Command): Command {
+/** Adds the flags that configure that cluster's controllers. */
+function addControllerFlags(command: Command): Command {
   return command
     .option("--controllers <list>", "controllers to run: *, NAME, -NAME", "*")
     .option(
       "--node-monitor-period <duration>",
-      "how often nodes that are not Ready are looked at (default: 5s)",
+      "how often nodes that are not Ready are checked (default: 5s)",
     )
     .option("--node-deletion-grace <duration>", "between two answers that an instance is gone (default: 30s)")
     .option("--delete-nodes [boolean]", "whether nodes whose instance is gone are deleted (default: true)")
@@ -135,8 +138,8 @@ function withControllers(command: Command): Command {
     .option("--resources <list>", "what gets them: instance (default: instance)");
 }
 
-function withManyClusters(command: Command): Command {
-  return withAllowedNetworks(withClustersFile(command.optionsGroup("Many clusters:")))
+function addManyClustersFlags(command: Command): Command {
+  return addAllowedNetworksFlag(addClustersFileFlags(command.optionsGroup("Many clusters:")))
     .option("--workers <count>", "threads for the clusters of a file; 0: none (default: by their number)")
     .option(
       "--shard-by <reference>",
@@ -146,8 +149,8 @@ function withManyClusters(command: Command): Command {
     .option("--shard-name <name>", "name of this replica (default: $POD_NAME)");
 }
 
-function withSafeguards(command: Command): Command {
-  withFleetBrake(withStopSwitch(command.optionsGroup("Limits and safeguards:")));
+function addSafeguardFlags(command: Command): Command {
+  addFleetBrakeFlag(addStopSwitchFlag(command.optionsGroup("Limits and safeguards:")));
   return command
     .option("--quota-percent <percent>", "percent of each cloud account's API quotas to spend", "100")
     .option("--dry-run", "decide and report, write nothing", false);

@@ -1,7 +1,11 @@
-import { ago, line } from "#cli/brake-lines.ts";
-import { counted } from "#cli/counted.ts";
-import { someOf } from "#cli/some-of.ts";
-import { clustersOf, countedDeletions, mostClusters } from "#core/node-lifecycle/fleet-brake.ts";
+import { formatLine, formatTimeAgo } from "#cli/brake-lines.ts";
+import { formatCounted } from "#cli/format-counted.ts";
+import { formatList } from "#cli/format-list.ts";
+import {
+  getMaxClusters,
+  listDeletionClusters,
+  selectCountedDeletions,
+} from "#core/node-lifecycle/fleet-brake.ts";
 import {
   type FleetBrake,
   type FleetLimit,
@@ -9,64 +13,67 @@ import {
   MAX_FLEET_DELETIONS,
 } from "#core/node-lifecycle/fleet-record.ts";
 
-/** What the record of a fleet comes to at a moment. */
+/** A summary of a fleet's record at one time. */
 export interface FleetBrakeSummary {
   readonly brake: FleetBrake | undefined;
   /** Deletions of the last ten minutes, by cluster. */
   readonly deletions: Readonly<Record<string, number>>;
   readonly mostDeletions: number;
   readonly mostClusters: number;
-  /** How many there are, as far as that was noted. */
+  /** The number of clusters, if it was recorded. */
   readonly clusters: number | undefined;
   readonly written: string | undefined;
 }
 
-/** Sums the record up. */
-export function summaryOfFleetBrake(record: FleetRecord, now: Date): FleetBrakeSummary {
+/** Summarizes the record. */
+export function summarizeFleetBrake(record: FleetRecord, now: Date): FleetBrakeSummary {
   const { brake, clusters, written } = record;
-  const recent = countedDeletions(record, now);
+  const recent = selectCountedDeletions(record, now);
   const deletions = Object.fromEntries(
-    [...clustersOf(recent)].map((name) => [name, recent.filter(({ cluster }) => cluster === name).length]),
+    [...listDeletionClusters(recent)].map((name) => [
+      name,
+      recent.filter(({ cluster }) => cluster === name).length,
+    ]),
   );
   return {
     brake,
     deletions,
     mostDeletions: MAX_FLEET_DELETIONS,
-    mostClusters: mostClusters(clusters),
+    mostClusters: getMaxClusters(clusters),
     clusters,
     written,
   };
 }
 
-/** The same for people. */
-export function fleetBrakeLines(summary: FleetBrakeSummary, now: Date): readonly string[] {
+/** Formats the summary for people. */
+export function formatFleetBrake(summary: FleetBrakeSummary, now: Date): readonly string[] {
   const { brake, deletions, mostDeletions, clusters, written } = summary;
   const all = Object.entries(deletions);
   const sum = all.reduce((total, [, count]) => total + count, 0);
   const known = clusters === undefined ? "how many there are is not noted" : `there are ${clusters}`;
   return [
-    line(
+    formatLine(
       "fleet",
-      brake === undefined ? "not pulled" : `pulled ${ago(brake.since, now)}: ${WHY[brake.limit]}`,
+      brake === undefined ? "not pulled" : `pulled ${formatTimeAgo(brake.since, now)}: ${WHY[brake.limit]}`,
     ),
-    ...(brake === undefined ? [] : [line("", atThatMoment(brake))]),
-    line(
+    ...(brake === undefined ? [] : [formatLine("", formatMoment(brake))]),
+    formatLine(
       "10 minutes",
-      `${counted(sum, "deletion")} that ${sum === 1 ? "counts" : "count"}, of at most ${mostDeletions}`,
+      `${formatCounted(sum, "deletion")} that ${sum === 1 ? "counts" : "count"}, of at most ${mostDeletions}`,
     ),
-    line("clusters", `${all.length} with such deletions, of at most ${summary.mostClusters}; ${known}`),
+    formatLine("clusters", `${all.length} with such deletions, of at most ${summary.mostClusters}; ${known}`),
     ...(all.length === 0
       ? []
       : [
-          line(
+          formatLine(
             "of",
-            someOf(
+            formatList(
               all.map(([name, count]) => `${name} (${count})`),
               MAX_NAMED,
             ),
           ),
         ]),
-    line("written", written === undefined ? "never" : ago(written, now)),
+    formatLine("written", written === undefined ? "never" : formatTimeAgo(written, now)),
   ];
 }
 
@@ -77,6 +84,6 @@ const WHY: Readonly<Record<FleetLimit, string>> = {
   Clusters: "nodes of too many clusters in 10 minutes",
 };
 
-function atThatMoment({ deletions, clusters, cluster, waiting }: FleetBrake): string {
-  return `${counted(deletions, "deletion")} by then in ${counted(clusters, "cluster")}, and ${counted(waiting, "node")} of ${cluster} that would have gone too`;
+function formatMoment({ deletions, clusters, cluster, waiting }: FleetBrake): string {
+  return `${formatCounted(deletions, "deletion")} by then in ${formatCounted(clusters, "cluster")}, and ${formatCounted(waiting, "node")} of ${cluster} that would have gone too`;
 }

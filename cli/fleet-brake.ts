@@ -1,26 +1,28 @@
-import { faultsOfReading, namedClustersFile } from "#cli/clusters-file.ts";
+import { findClustersFile, toReadFaults } from "#cli/clusters-file.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
-import { fleetBrakeLines, summaryOfFleetBrake } from "#cli/fleet-brake-lines.ts";
+import { formatFleetBrake, summarizeFleetBrake } from "#cli/fleet-brake-lines.ts";
 import { readFleetRecordFlag } from "#cli/fleet-record.ts";
-import { type HomeSettingFlags, openAnyHome } from "#cli/management-cluster.ts";
-import { letGoOfFleetBrake, usableFleetRecord } from "#cli/reset-fleet-brake.ts";
-import type { Environment } from "#clouds/kind.ts";
-import { jsonLine } from "#core/json-line.ts";
+import { openAnyRegistry, type RegistrySettingFlags } from "#cli/management-cluster.ts";
+import { readUsableFleetRecord, releaseFleetBrake } from "#cli/reset-fleet-brake.ts";
+import type { Environment } from "#clouds/provider.ts";
+import { formatJsonLine } from "#core/json-line.ts";
 
 /** The flags of `brake --fleet`. */
-export interface FleetBrakeFlags extends HomeSettingFlags {
+export interface FleetBrakeFlags extends RegistrySettingFlags {
   readonly fleetBrake?: string | undefined;
   readonly reset?: boolean | undefined;
   readonly json?: boolean | undefined;
-  /** Where it says how many clusters there are. */
+  /** The source of the number of clusters. */
   readonly clustersFile?: string | undefined;
 }
 
-/** Everything together. */
+/** The time limit of the whole command. */
 const TIMEOUT_MS = 60_000;
 
-/** Shows the brake that all clusters share, and lets it go where that is asked for; rejects where its record cannot be used. */
-export async function fleetBrake(
+/**
+ * Shows the brake that all clusters share, and releases it on request; rejects if its record cannot be used.
+ */
+export async function runFleetBrake(
   name: string | undefined,
   flags: FleetBrakeFlags,
   write: (line: string) => void,
@@ -29,30 +31,30 @@ export async function fleetBrake(
   const faults: ConfigurationFault[] = [];
   const store = readFleetRecordFlag(flags.fleetBrake, environment, faults);
   if (name !== undefined)
-    faults.push({ name: "CLUSTER", message: "has no place beside --fleet: it is the brake of all clusters" });
+    faults.push({ name: "CLUSTER", message: "cannot be combined with --fleet, the brake of all clusters" });
   if (store === undefined && faults.length === 0)
     faults.push({ name: "--fleet-brake", message: "is required: name the record, such as s3://BUCKET/KEY" });
   if (store === undefined || faults.length > 0) throw new ConfigurationError(faults);
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const reset =
     flags.reset === true
-      ? await letGoOfFleetBrake(store, await clustersOf(flags, environment), signal)
+      ? await releaseFleetBrake(store, await countClusters(flags, environment), signal)
       : undefined;
   const now = new Date();
-  const summary = summaryOfFleetBrake(await usableFleetRecord(store, signal), now);
-  if (flags.json === true) return write(jsonLine({ record: store.name, ...summary, ...reset }));
+  const summary = summarizeFleetBrake(await readUsableFleetRecord(store, signal), now);
+  if (flags.json === true) return write(formatJsonLine({ record: store.name, ...summary, ...reset }));
   if (reset !== undefined) write(reset.message);
-  for (const line of fleetBrakeLines(summary, now)) write(line);
+  for (const line of formatFleetBrake(summary, now)) write(line);
 }
 
-/** How many clusters there are; undefined where nothing says which. One whose entry is faulty is none. */
-async function clustersOf(flags: FleetBrakeFlags, environment: Environment): Promise<number | undefined> {
-  const reference = namedClustersFile(flags.clustersFile, environment);
+/** Returns the number of clusters without faulty entries; undefined if no registry is named. */
+async function countClusters(flags: FleetBrakeFlags, environment: Environment): Promise<number | undefined> {
+  const reference = findClustersFile(flags.clustersFile, environment);
   if (reference === undefined) return undefined;
   const faults: ConfigurationFault[] = [];
-  const home = await openAnyHome(reference, flags, faults);
-  const content = await home.read().catch((error: unknown) => {
-    throw new ConfigurationError([...faults, ...faultsOfReading(home.name, error)]);
+  const registry = await openAnyRegistry(reference, flags, faults);
+  const content = await registry.read().catch((error: unknown) => {
+    throw new ConfigurationError([...faults, ...toReadFaults(registry.name, error)]);
   });
   return content.clusters.length || undefined;
 }

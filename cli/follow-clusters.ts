@@ -1,38 +1,43 @@
-import { doubtLine } from "#cli/cluster-doubts.ts";
-import { dryRunOf } from "#cli/dry-run.ts";
-import type { KeptCluster } from "#cli/keep-cluster.ts";
+import { formatWarningLine } from "#cli/cluster-warnings.ts";
+import { toDryRun } from "#cli/dry-run.ts";
+import type { RelayClusterKeeper } from "#cli/keep-cluster.ts";
 import type { ClustersFollower } from "#cli/serve.ts";
 import type { Cluster } from "#config/cluster.ts";
-import { type ClustersFile, type FaultyEntry, hasNoEntries, sentenceOf } from "#config/clusters-file.ts";
-import type { ClusterHome } from "#config/home/home.ts";
+import { type ClustersFile, type FaultyEntry, formatFaults, hasNoEntries } from "#config/clusters-file.ts";
+import type { ClusterRegistry } from "#config/registry/registry.ts";
 import type { RelayCluster } from "#relay/relay.ts";
 
 export interface FollowClustersOptions {
-  readonly home: Pick<ClusterHome, "name" | "follow">;
-  /** What the home said at the start, and those of its clusters that the relay follows by now. */
+  readonly registry: Pick<ClusterRegistry, "name" | "follow">;
+  /** The registry's content at the start, and the clusters that the relay follows already. */
   readonly content: ClustersFile;
   readonly followed: readonly Pick<RelayCluster, "cluster">[];
-  /** Keeps the cluster of a name, which may be followed already; it begins nothing any more once the signal fires. */
-  readonly keep: (name: string, signal: AbortSignal, already: Cluster | undefined) => KeptCluster;
+  /** Keeps the cluster of a name, which may be followed already; it starts nothing after the signal fires. */
+  readonly keep: (name: string, signal: AbortSignal, already: Cluster | undefined) => RelayClusterKeeper;
   readonly log: (line: Readonly<Record<string, unknown>>) => void;
   /** A dry run for all clusters, whatever their entries say. */
   readonly dryRun?: boolean;
-  /** Calls the listener at each SIGHUP, which asks for the home to be read again at once; answers with how to end that. */
+  /**
+   * Calls the listener at each SIGHUP, which requests an immediate read of the registry. Returns a function
+   * that ends that.
+   */
   readonly onHangup?: (listener: () => void) => () => void;
-  /** Milliseconds between two looks at it. */
+  /** Milliseconds between two reads. */
   readonly intervalMs?: number;
 }
 
 /**
- * Keeps a relay's clusters in line with their home: they come, go and change as their entries do. No error removes a cluster:
- * neither a faulty entry or home, nor a cluster that is missing while an entry's name cannot be told.
+ * Keeps a relay's clusters in line with their registry as entries come, go and change.
+ *
+ * No error removes a cluster: neither a faulty entry or registry, nor a missing cluster while the name of any
+ * entry is unreadable.
  */
 export function followClusters(options: FollowClustersOptions): ClustersFollower {
-  const { home, keep, log } = options;
-  const file = home.name;
+  const { registry, keep, log } = options;
+  const file = registry.name;
   const stopping = new AbortController();
-  const kept = new Map<string, KeptCluster>();
-  /** The latest of each cluster; it comes after all earlier ones. */
+  const kept = new Map<string, RelayClusterKeeper>();
+  /** The latest change of each cluster, which follows all earlier ones. */
   const turns = new Map<string, Promise<void>>();
   let named: ReadonlySet<string> = new Set();
   let known = "";
@@ -42,7 +47,7 @@ export function followClusters(options: FollowClustersOptions): ClustersFollower
   for (const { cluster } of options.followed)
     kept.set(cluster.name, keep(cluster.name, stopping.signal, cluster));
 
-  function keptOf(name: string): KeptCluster {
+  function keptOf(name: string): RelayClusterKeeper {
     const one = kept.get(name) ?? keep(name, stopping.signal, undefined);
     kept.set(name, one);
     return one;
@@ -62,15 +67,15 @@ export function followClusters(options: FollowClustersOptions): ClustersFollower
   function take(written: ClustersFile): void {
     isUnreadable = false;
     isEmpty = hasNoEntries(written);
-    const content = options.dryRun === true ? dryRunOf(written) : written;
+    const content = options.dryRun === true ? toDryRun(written) : written;
     const text = JSON.stringify(content);
-    // Touched, or written with the same words.
+    // The file was touched, or written with the same content.
     if (text === known) return;
     known = text;
     const { clusters, faulty } = content;
     log({ level: "info", event: "ClustersRead", file, clusters: clusters.length, faulty: faulty.length });
-    const doubts = doubtLine(clusters);
-    if (doubts !== undefined) log({ ...doubts, file });
+    const warnings = formatWarningLine(clusters);
+    if (warnings !== undefined) log({ ...warnings, file });
     named = new Set([...clusters, ...faulty].flatMap(({ name }) => name ?? []));
     const isSureWhoIsMissing = faulty.every(({ name }) => name !== undefined);
     const missing = [...kept.keys()].filter((name) => !named.has(name));
@@ -84,7 +89,7 @@ export function followClusters(options: FollowClustersOptions): ClustersFollower
     const held = entries.find((entry) => entry.held !== undefined)?.held;
     log({ level: "error", event: "ClusterEntryFaulty", cluster: name, file, faults, code: held });
     if (name !== undefined)
-      keptOf(name).setEntryFault({ code: held ?? "NotConfigured", message: sentenceOf(file, faults) });
+      keptOf(name).setEntryFault({ code: held ?? "NotConfigured", message: formatFaults(file, faults) });
   }
 
   take(options.content);
@@ -94,18 +99,18 @@ export function followClusters(options: FollowClustersOptions): ClustersFollower
     ((reread: () => void) =>
       onHangup(() => {
         log({ level: "info", event: "Rereading", signal: "SIGHUP", file });
-        // What the file says then is news, even where it says the same.
+        // The next content is handled as new, even if it is equal.
         known = "";
         reread();
       }));
-  const following = home.follow({
+  const following = registry.follow({
     signal: stopping.signal,
     onContent: take,
     onError({ code, faults }) {
       isUnreadable = true;
-      // What it says when it is whole again is news.
+      // The content is handled as new once it is valid again.
       known = "";
-      const message = "the clusters that are known go on as before";
+      const message = "the known clusters continue as before";
       log({ level: "error", event: "ClustersFileFaulty", file, code, faults, message });
     },
     ...(onReread === undefined ? {} : { onReread }),

@@ -1,25 +1,28 @@
 import type { Cluster, Clusters } from "#config/cluster.ts";
 import type { Relay } from "#relay/relay.ts";
 
-/** As much of a relay as changes which clusters it follows. */
+/** The methods of a relay that change which clusters it follows. */
 export type FollowingRelay = Pick<Relay, "add" | "remove" | "setConfigurationFault">;
 
-/** The clusters that a relay follows, for the functions that run beside it: they read the very entries that its events are of. */
+/**
+ * The clusters that a relay follows, for functions in the same process: they read the same entries as its
+ * events.
+ */
 export interface FollowedClusters {
   readonly find: Clusters;
-  /** One that the relay begins with. */
+  /** Adds a cluster with which the relay starts. */
   add(cluster: Cluster): void;
-  /** The same relay, whose clusters are known here. */
+  /** Wraps a relay so that this object knows its clusters. */
   of(relay: FollowingRelay): FollowingRelay;
 }
 
-/** Is told of clusters that come, and of those that are followed no longer. */
+/** Is notified of new clusters, and of those that are not followed any more. */
 export interface FollowedClustersListener {
   added(cluster: Cluster): void;
   removed(name: string): Promise<void>;
 }
 
-/** Knows no cluster yet. */
+/** Creates an empty set of clusters. */
 export function createFollowedClusters(listener: FollowedClustersListener): FollowedClusters {
   const clusters = new Map<string, Cluster>();
 

@@ -2,14 +2,17 @@ import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import type { KubeconfigAccess } from "#cli/kubeconfig.ts";
 import { readAccess } from "#cli/settings.ts";
 import { FUNCTION_IDENTITIES, type FunctionIdentity } from "#core/identities.ts";
-import { shown } from "#core/shown-text.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
 
 const FLAG = "--function-kubeconfig";
 
-/** What functions of `run` sign in with by themselves; the others go by `--kubeconfig`. */
+/** The kubeconfigs with which functions of `run` sign in themselves; the others use `--kubeconfig`. */
 export type FunctionAccess = ReadonlyMap<FunctionIdentity, KubeconfigAccess>;
 
-/** Reads what `--function-kubeconfig NAME=FILE` says, which may be given once for each function; every fault goes to `faults`. */
+/**
+ * Reads `--function-kubeconfig NAME=FILE`, which may be given once for each function; every fault goes to
+ * `faults`.
+ */
 export async function readFunctionAccess(
   given: readonly string[],
   faults: ConfigurationFault[],
@@ -19,7 +22,7 @@ export async function readFunctionAccess(
     const at = text.indexOf("=");
     const name = FUNCTION_IDENTITIES.find((each) => each === text.slice(0, Math.max(at, 0)));
     const file = text.slice(at + 1);
-    if (name === undefined || file === "") faults.push({ name: FLAG, message: unusable(text) });
+    if (name === undefined || file === "") faults.push({ name: FLAG, message: formatUnusable(text) });
     else if (files.has(name))
       faults.push({ name: FLAG, message: `names ${name} twice; leave one of them out` });
     else files.set(name, file);
@@ -32,6 +35,6 @@ export async function readFunctionAccess(
   return access;
 }
 
-function unusable(text: string): string {
-  return `"${shown(text)}" names no function and its file; write it as ${FUNCTION_IDENTITIES.join(" or ")}, then = and a kubeconfig`;
+function formatUnusable(text: string): string {
+  return `"${sanitizeText(text)}" names no function and its file; write it as ${FUNCTION_IDENTITIES.join(" or ")}, then = and a kubeconfig`;
 }

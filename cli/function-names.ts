@@ -2,16 +2,16 @@ import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import type { Watch } from "#core/controller.ts";
 import { WATCHES } from "#core/watches.ts";
 
-/** The flags that say which functions are invoked; one of the two is given. */
+/** The flags that name the functions to invoke; one of the two is given. */
 export interface FunctionFlags {
   readonly functionPrefix?: string | undefined;
   readonly functionArn?: string | undefined;
 }
 
-/** Name or ARN of the function that carries out a controller's events, by the controller's name. */
+/** Returns the name or ARN of the function that handles a controller's events. */
 export type FunctionNames = (controller: string) => string;
 
-/** Reads which function carries out what; `watches` are those of all controllers there are. */
+/** Reads which function handles which controller; `watches` are those of all existing controllers. */
 export function readFunctionNames(
   { functionPrefix, functionArn }: FunctionFlags,
   faults: ConfigurationFault[],
@@ -24,8 +24,11 @@ export function readFunctionNames(
   return (controller) => functionArn ?? `${functionPrefix}${names.get(controller) ?? controller}`;
 }
 
-/** What is wrong with one function for all these controllers, the clusters' own; a controller may stand there several times. */
-export function faultsOfOneFunction(
+/**
+ * Returns what is wrong with one function for all these controllers of the clusters; a controller may appear
+ * several times.
+ */
+export function checkOneFunction(
   { functionArn }: FunctionFlags,
   controllers: readonly string[],
   watches: readonly Pick<Watch, "name" | "functionName">[] = WATCHES,

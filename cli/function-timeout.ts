@@ -1,2 +1,2 @@
-/** The functions' time-out as serverless.yml deploys them, in milliseconds. */
+/** The functions' timeout as deployed by serverless.yml, in milliseconds. */
 export const FUNCTION_TIMEOUT_MS = 30_000;

@@ -3,54 +3,57 @@ import { createInProcessInvoker, type FunctionHandler } from "#cli/invoke-in-pro
 import type { Cloud } from "#clouds/cloud.ts";
 import type { Cluster, Clusters } from "#config/cluster.ts";
 import type { FleetBrake } from "#config/fleet-brake/fleet-brake.ts";
-import { type SignInRole, signInRoleOf } from "#config/sign-in.ts";
+import type { SignInRole } from "#config/sign-in/error.ts";
+import { getSignInRole } from "#config/sign-in.ts";
 import type { ControllerName } from "#core/event.ts";
 import type { Stop } from "#core/stop.ts";
 import type { Invoker } from "#delivery/invoker.ts";
-import { controllerFunction } from "#functions/parts/controller-function.ts";
+import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import { loadControllers } from "#functions/parts/controllers.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
 import type { FunctionTracer } from "#functions/parts/function-tracer.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
 export interface InProcessFunctionsOptions {
-  /** Those whose events come, as whoever sends them knows them. */
+  /** The clusters whose events arrive, as the sender knows them. */
   readonly clusters: Clusters;
-  /** A cluster's API server, as the function that asks; whoever gives it closes it. */
+  /** Returns the API server of a cluster with the function's identity; the provider closes it. */
   readonly api: (cluster: Cluster, role: SignInRole) => Promise<Transport>;
-  /** A cluster's cloud; whoever gives it closes it. */
+  /** Returns the cloud of a cluster; the provider closes it. */
   readonly cloud: (cluster: Cluster) => Promise<Cloud>;
-  /** Takes lines for the log. */
+  /** Writes a log line. */
   readonly log: (line: Readonly<Record<string, unknown>>) => void;
-  /** What operators have stopped for a cluster; nothing without it. Never rejects. */
-  readonly stopOf?: ((cluster: string) => Promise<Stop | undefined>) | undefined;
-  /** What their spans go to; nothing is traced without it. */
+  /** Returns what operators have stopped for a cluster; nothing without it. Never rejects. */
+  readonly readStop?: ((cluster: string) => Promise<Stop | undefined>) | undefined;
+  /** Receives the functions' spans; without it nothing is traced. */
   readonly tracer?: FunctionTracer | undefined;
-  /** What lets deletions that nothing proves, over all clusters of a fleet; without it each cluster's own brake alone holds. */
+  /**
+   * Limits unproven deletions over all clusters of a fleet; without it only each cluster's own brake applies.
+   */
   readonly fleetBrake?: FleetBrake | undefined;
 }
 
 /** The functions of all controllers in this process, for any number of clusters; each is loaded with its first event. */
 export interface InProcessFunctions extends Invoker {
-  /** Loads those of these controllers ahead of their events. */
+  /** Loads the functions of these controllers ahead of their events. */
   load(controllers: readonly ControllerName[]): Promise<void>;
 }
 
-/** Makes the functions; what they hold of clusters is their maker's. */
+/** Creates the functions; the caller owns the resources that they use. */
 export function createInProcessFunctions(options: InProcessFunctionsOptions): InProcessFunctions {
   const functions = new Map<ControllerName, Promise<FunctionHandler | undefined>>();
 
   function dependenciesOf(functionName: string): Dependencies {
-    const role = signInRoleOf(functionName);
+    const role = getSignInRole(functionName);
     return {
       clusters: options.clusters,
       cloud: options.cloud,
       api: (cluster) => options.api(cluster, role),
       now: () => new Date(),
-      ...(options.stopOf === undefined ? {} : { stopOf: options.stopOf }),
+      ...(options.readStop === undefined ? {} : { readStop: options.readStop }),
       tracer: options.tracer,
       fleetBrake: options.fleetBrake,
-      // The relay's own lines are about the objects of a report; changes of the cloud are in no report.
+      // The relay's own log lines cover the objects of a report; cloud changes are in no report.
       log: (line) => {
         if (line["event"] === "CloudAction" || line["event"] === "FleetBrakeEngaged") options.log(line);
       },
@@ -59,7 +62,7 @@ export function createInProcessFunctions(options: InProcessFunctionsOptions): In
 
   async function load(name: ControllerName): Promise<FunctionHandler | undefined> {
     const controller = (await loadControllers([name])).find((each) => each.name === name);
-    return controller && controllerFunction(controller, dependenciesOf(controller.functionName));
+    return controller && createControllerFunction(controller, dependenciesOf(controller.functionName));
   }
 
   function functionOf(name: ControllerName): Promise<FunctionHandler | undefined> {

@@ -1,47 +1,53 @@
 import { isDeepStrictEqual } from "node:util";
-import { signInFaultOf } from "#cli/connect-relay.ts";
+import { describeSignInFailure } from "#cli/connect-relay.ts";
 import type { Cluster } from "#config/cluster.ts";
-import { messageOf } from "#core/message-of.ts";
+import { getErrorMessage } from "#core/error-message.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { pause, systemClock } from "#kube/follow/clock.ts";
 import type { ConfigurationFault } from "#relay/followed-cluster.ts";
 import type { Relay } from "#relay/relay.ts";
 
-/** What keeping clusters in line with a file takes. */
+/** The dependencies of keeping clusters in line with a file. */
 export interface KeepClusterOptions {
   readonly relay: Pick<Relay, "add" | "remove" | "setConfigurationFault">;
-  /** Rejects where the cluster's sign-in cannot be used. */
+  /** Connects to the cluster; rejects if its sign-in cannot be used. */
   readonly connect: (cluster: Cluster) => Promise<Transport>;
   readonly log: (line: Readonly<Record<string, unknown>>) => void;
-  /** Nothing is connected or added any more once it fires. */
+  /** Nothing is connected or added after it fires. */
   readonly signal: AbortSignal;
-  /** Milliseconds until a sign-in that cannot be used is tried again, at first; doubled each time, up to a minute. */
+  /**
+   * The first delay before an unusable sign-in is retried, in milliseconds; doubled each time, up to a
+   * minute.
+   */
   readonly retryMs?: number;
 }
 
-/** Keeps one cluster of the relay in line with what is wanted of it. */
-export interface KeptCluster {
-  /** What the cluster's entry says; undefined where it has none any more. Resolves when that is so, or is overtaken. */
+/** Keeps one cluster of the relay in its desired state. */
+export interface RelayClusterKeeper {
+  /**
+   * Sets the cluster's entry; undefined if it has none any more. Resolves when that state is reached or
+   * replaced.
+   */
   want(cluster: Cluster | undefined): Promise<void>;
-  /** The entry is faulty: what was wanted before goes on. */
+  /** Reports that the entry is faulty; the previous state stays. */
   setEntryFault(fault: ConfigurationFault): void;
 }
 
-/** How long what is in flight may take to finish; a function's own time-out is 30 s. */
+/** The time limit of draining; a function's own timeout is 30 s. */
 const DRAIN_TIMEOUT_MS = 35_000;
 
 const RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 60_000;
 
 /**
- * Keeps the cluster of a name. A cluster whose entry changed is followed as before until the new sign-in can be used, and
- * is never followed twice: what is in flight finishes in between.
+ * Keeps the cluster of a name. After a change of its entry, the old connection is used until the new sign-in
+ * works. The cluster is never followed twice: what is in flight finishes in between.
  */
 export function keepCluster(
   name: string,
   options: KeepClusterOptions,
   already: Cluster | undefined,
-): KeptCluster {
+): RelayClusterKeeper {
   const { relay, log } = options;
   let followed = already;
   let wish = new AbortController();
@@ -58,14 +64,14 @@ export function keepCluster(
     publish();
   }
 
-  /** Resolves to undefined where something else is wanted meanwhile. */
+  /** Resolves to undefined if the desired state changed meanwhile. */
   async function connected(cluster: Cluster, signal: AbortSignal): Promise<Transport | undefined> {
     for (let failures = 0; !signal.aborted; failures += 1) {
       try {
         return await options.connect(cluster);
       } catch (error) {
         if (signal.aborted) break;
-        setSignInFault(signInFaultOf(error));
+        setSignInFault(describeSignInFailure(error));
         const waitMs = Math.min(
           LONGEST_RETRY_MS,
           (options.retryMs ?? RETRY_MS) * 2 ** Math.min(failures, 20),
@@ -102,7 +108,7 @@ export function keepCluster(
   }
 
   function failed(error: unknown): void {
-    const message = messageOf(error);
+    const message = getErrorMessage(error);
     log({ level: "error", event: "ClusterFailed", cluster: name, message });
   }
 

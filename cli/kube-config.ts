@@ -1,2 +1,3 @@
-// A module of its own that is loaded on demand: a bundler leaves out what of the library nobody uses only where it sees what is.
+// A separate module that is loaded on demand: a bundler can drop unused parts of the library only if it sees
+// the used ones.
 export { KubeConfig } from "@kubernetes/client-node";

@@ -1,26 +1,32 @@
 import type { TlsCredentials } from "#kube/client/connection.ts";
 
-/** What a kubeconfig signs in with, at one time. */
+/** The credentials of a kubeconfig at one time. */
 export interface Credentials {
   readonly tls: TlsCredentials;
-  /** Of each request. */
+  /** The header of each request. */
   readonly header: string | undefined;
 }
 
-/** Hands out credentials, and reads them no more often than there is reason to. */
+/** Provides credentials, and reads them only as often as necessary. */
 export interface RememberedCredentials {
-  /** As they are now. */
+  /** Returns the current credentials. */
   forConnection(options: { readonly fresh?: boolean }): Promise<Credentials>;
-  /** At most ten seconds old. */
+  /** Returns credentials that are at most ten seconds old. */
   forRequest(options: { readonly fresh?: boolean }): Promise<Credentials>;
 }
 
 /** The library reads files on every call, which a burst of patches would do by the thousand. */
 const REMEMBER_MS = 10_000;
-/** A refusal asks for header and connection, and maybe two clients ask: they mean the same. */
+/**
+ * A refused request needs a new header and a new connection, possibly for two clients: within this time they
+ * share one read.
+ */
 const FRESH_MS = 1_000;
 
-/** Remembers what `read` answers; `fresh` (the server has refused the last) reads anew in any case, plugins included. */
+/**
+ * Caches the result of `read`. `fresh` means that the server has refused the last one, and always reads
+ * again, plugins included.
+ */
 export function rememberCredentials(
   read: (fresh: boolean) => Promise<Credentials>,
   now: () => number = () => performance.now(),

@@ -2,23 +2,28 @@ import * as z from "zod";
 import { type Cluster, isServerName } from "#config/cluster.ts";
 import { KUBECONFIG_POWERS, type KubeconfigPower } from "#config/sign-in/kinds.ts";
 
-/** How far a kubeconfig is trusted: what it may do beyond holding credentials, and of which API server it may speak. */
+/**
+ * The trust in a kubeconfig: what it may do besides holding credentials, and which API server it may name.
+ */
 export interface KubeconfigTrust {
   readonly allow: ReadonlySet<KubeconfigPower>;
-  /** Of the cluster's entry; any where there is none. */
+  /** The server of the cluster's entry; undefined allows any. */
   readonly server: string | undefined;
-  /** Beside it: the name of the entry's server, where that is not the one of its address. */
+  /** The name of the entry's server, if it differs from its address. */
   readonly tlsServerName?: string | undefined;
 }
 
-/** The operator's own, by flag: it may do all but go without verification. */
+/** The trust in the operator's own kubeconfig, given by flag: it may do everything but skip verification. */
 export const OWN_KUBECONFIG: KubeconfigTrust = {
   allow: new Set(KUBECONFIG_POWERS.filter((power) => power !== "insecure-skip-tls-verify")),
   server: undefined,
 };
 
-/** One that a clusters file names: it may be the tenant's, and may do what its entry allows. */
-export function trustOf(
+/**
+ * Builds the trust in a kubeconfig that a clusters file names. It may be the tenant's, and may do what its
+ * entry allows.
+ */
+export function buildTrust(
   { server, tlsServerName }: Pick<Cluster, "server" | "tlsServerName">,
   allow: readonly KubeconfigPower[],
 ): KubeconfigTrust {
@@ -30,7 +35,7 @@ const text = z
   .nullish()
   .transform((value) => value || undefined);
 
-/** What a kubeconfig's context asks for, under the names of the library that acts on it. */
+/** What a kubeconfig's context requires, by the names of the library that acts on it. */
 export const KubeconfigDemands = z.object({
   server: z.string(),
   tlsServerName: text,
@@ -46,8 +51,11 @@ export const KubeconfigDemands = z.object({
 });
 export type KubeconfigDemands = z.output<typeof KubeconfigDemands>;
 
-/** Why what a kubeconfig asks for is refused, by its keys; undefined where nothing is. Nothing of it has been done by then. */
-export function refusalOf(demands: KubeconfigDemands, trust: KubeconfigTrust): string | undefined {
+/**
+ * Returns why a kubeconfig's demands are refused, with their keys; undefined if none is. Nothing of them has
+ * been executed yet.
+ */
+export function findRefusal(demands: KubeconfigDemands, trust: KubeconfigTrust): string | undefined {
   if (!demands.server.startsWith("https://"))
     return "its server is not https: a token would travel in the clear";
   if (demands.proxyUrl !== undefined)
@@ -59,15 +67,15 @@ export function refusalOf(demands: KubeconfigDemands, trust: KubeconfigTrust): s
   );
   if (powers.length === 0) return undefined;
   return powers
-    .map(({ keys, power, instead }) => refused(keys(demands, trust), power, instead, trust))
+    .map(({ keys, power, instead }) => formatRefusal(keys(demands, trust), power, instead, trust))
     .join("; ");
 }
 
 interface Power {
   readonly power: KubeconfigPower;
-  /** The keys by which it is asked for. */
+  /** Returns the keys that demand it. */
   readonly keys: (demands: KubeconfigDemands, trust: KubeconfigTrust) => readonly string[];
-  /** What to write in their place. */
+  /** What to write instead. */
   readonly instead: string;
 }
 
@@ -96,7 +104,7 @@ const POWERS: readonly Power[] = [
   {
     power: "insecure-skip-tls-verify",
     keys: ({ skipTLSVerify }) => (skipTLSVerify ? ["insecure-skip-tls-verify"] : []),
-    instead: "anybody could take the API server's place; give its certificate-authority-data",
+    instead: "any server could pretend to be the API server; give its certificate-authority-data",
   },
   {
     power: "server",
@@ -110,7 +118,12 @@ const POWERS: readonly Power[] = [
   },
 ];
 
-function refused(keys: readonly string[], power: string, instead: string, trust: KubeconfigTrust): string {
+function formatRefusal(
+  keys: readonly string[],
+  power: string,
+  instead: string,
+  trust: KubeconfigTrust,
+): string {
   const allowing =
     trust.server === undefined
       ? ""
@@ -119,10 +132,10 @@ function refused(keys: readonly string[], power: string, instead: string, trust:
 }
 
 function isSame(one: string, other: string): boolean {
-  return URL.canParse(one) && URL.canParse(other) && canonical(one) === canonical(other);
+  return URL.canParse(one) && URL.canParse(other) && canonicalize(one) === canonicalize(other);
 }
 
-function canonical(server: string): string {
+function canonicalize(server: string): string {
   const { origin, pathname } = new URL(server);
   return `${origin}${pathname.replace(/\/+$/, "")}`;
 }

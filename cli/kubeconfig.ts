@@ -2,24 +2,27 @@ import type { RequestOptions } from "node:https";
 import { type Credentials, rememberCredentials } from "#cli/kubeconfig-credentials.ts";
 import { KubeconfigError } from "#cli/kubeconfig-error.ts";
 import { type KubeconfigDemands, type KubeconfigTrust, OWN_KUBECONFIG } from "#cli/kubeconfig-trust.ts";
-import { kubeconfigVersion, type LoadedKubeconfig, loadKubeconfig } from "#cli/load-kubeconfig.ts";
-import { fileTrouble, readSmallFile } from "#config/read-small-file.ts";
+import { type LoadedKubeconfig, loadKubeconfig, readKubeconfigVersion } from "#cli/load-kubeconfig.ts";
+import { describeFileError, readSmallFile } from "#config/read-small-file.ts";
 import type { ReadTls } from "#kube/client/connect.ts";
 import type { Authorization } from "#kube/client/transport.ts";
 
-/** What a kubeconfig's context comes to: where the API server is and how to sign in. */
+/** The access that a kubeconfig's context describes: the API server and the sign-in. */
 export interface KubeconfigAccess {
-  /** As it was at the start; who moves the API server starts anew. */
+  /** The server at the start; after moving the API server, restart the process. */
   readonly server: string;
-  /** Reads the kubeconfig, if it has changed, and the files it names, anew for each connection. */
+  /** Reads the kubeconfig again for each connection if it changed, with the files that it names. */
   readonly tls: ReadTls;
-  /** Asks the kubeconfig's token, token file, exec plugin or OIDC provider, at most every ten seconds. */
+  /**
+   * Gets the header from the kubeconfig's token, token file, exec plugin or OIDC provider, at most every ten
+   * seconds.
+   */
   readonly authorization: Authorization;
 }
 
 /**
- * Reads a kubeconfig's current (or the named) context; rejects with `KubeconfigError`, which never quotes the file, where it asks for
- * more than it is trusted with: now, and whenever it is read again.
+ * Reads a kubeconfig's current (or named) context. Rejects with `KubeconfigError`, which never quotes the
+ * file, if it demands more than it is trusted with, now or at any later read.
  */
 export async function readKubeconfig(
   file: string,
@@ -28,21 +31,21 @@ export async function readKubeconfig(
 ): Promise<KubeconfigAccess> {
   let loaded = await loadKubeconfig(file, context, trust);
 
-  /** An exec plugin that was refused is only asked anew by a kubeconfig that was. */
+  /** Only a new read of the kubeconfig runs an exec plugin again after it was refused. */
   async function read(fresh: boolean): Promise<Credentials> {
-    if (fresh || (await kubeconfigVersion(file)) !== loaded.version) {
+    if (fresh || (await readKubeconfigVersion(file)) !== loaded.version) {
       try {
         loaded = await loadKubeconfig(file, context, trust);
       } catch (error) {
-        // In the middle of being rewritten; the server says when the last one does not hold any more.
+        // The file may be in the middle of a rewrite; the server reports when the last credentials expire.
         if (fresh) throw error;
       }
     }
-    return credentialsOf(file, loaded);
+    return readCredentials(file, loaded);
   }
 
   const credentials = rememberCredentials(read);
-  // What is missing is to be known at the start.
+  // Missing files must be reported at the start.
   await credentials.forConnection({});
   return {
     server: loaded.demands.server.replace(/\/+$/, ""),
@@ -51,11 +54,15 @@ export async function readKubeconfig(
   };
 }
 
-async function credentialsOf(file: string, { config, demands }: LoadedKubeconfig): Promise<Credentials> {
+async function readCredentials(file: string, { config, demands }: LoadedKubeconfig): Promise<Credentials> {
   await readNamedFiles(file, demands);
-  const options = await requestOptions(config, file, demands);
+  const options = await readRequestOptions(config, file, demands);
   const { tokenFile } = demands;
-  const [certificateAuthority, certificate, key] = [pem(options.ca), pem(options.cert), pem(options.key)];
+  const [certificateAuthority, certificate, key] = [
+    toPem(options.ca),
+    toPem(options.cert),
+    toPem(options.key),
+  ];
   const clientCertificate = certificate === undefined || key === undefined ? undefined : { certificate, key };
   return {
     tls: {
@@ -64,15 +71,15 @@ async function credentialsOf(file: string, { config, demands }: LoadedKubeconfig
       ...(demands.tlsServerName === undefined ? {} : { serverName: demands.tlsServerName }),
       ...(demands.skipTLSVerify === true ? { skipsVerification: true } : {}),
     },
-    header: tokenFile === undefined ? headerOf(options) : await bearerOf(file, tokenFile),
+    header: tokenFile === undefined ? getAuthorizationHeader(options) : await readBearer(file, tokenFile),
   };
 }
 
-async function bearerOf(file: string, tokenFile: string): Promise<string> {
+async function readBearer(file: string, tokenFile: string): Promise<string> {
   return `Bearer ${(await readNamed(file, "token file", tokenFile)).trim()}`;
 }
 
-/** The library reads them too, but whatever they are, and says less of those that it cannot read. */
+/** The library reads these files as well, but of any type, and reports less about unreadable ones. */
 async function readNamedFiles(file: string, { caFile, certFile, keyFile }: KubeconfigDemands): Promise<void> {
   const named = { "certificate-authority": caFile, "client-certificate": certFile, "client-key": keyFile };
   for (const [key, path] of Object.entries(named)) if (path) await readNamed(file, key, path);
@@ -84,14 +91,14 @@ async function readNamed(file: string, key: string, path: string): Promise<strin
   try {
     return await readSmallFile(path, MAX_NAMED_BYTES);
   } catch (cause) {
-    throw new KubeconfigError(file, `its ${key} ${path} ${fileTrouble(cause)}`, cause);
+    throw new KubeconfigError(file, `its ${key} ${path} ${describeFileError(cause)}`, cause);
   }
 }
 
-/** An exec plugin that has not answered by then is not waited for: whoever opens a connection waits for it, and all others with him. */
+/** The time limit of an exec plugin: the connection, and all requests that need it, wait for it. */
 const SIGN_IN_TIMEOUT_MS = 30_000;
 
-async function requestOptions(
+async function readRequestOptions(
   config: LoadedKubeconfig["config"],
   file: string,
   demands: KubeconfigDemands,
@@ -104,15 +111,15 @@ async function requestOptions(
     });
     await Promise.race([config.applyToHTTPSOptions(options), timeout]);
   } catch (cause) {
-    // An exec plugin's own words may hold what it was given; its exit is all that is said here.
-    throw new KubeconfigError(file, `signing in as its user failed: ${whatToLookAt(demands)}`, cause);
+    // An exec plugin's message may contain its secrets; only its exit code is shown.
+    throw new KubeconfigError(file, `signing in as its user failed: ${formatHint(demands)}`, cause);
   } finally {
     clearTimeout(timer);
   }
   return options;
 }
 
-function headerOf(options: RequestOptions): string | undefined {
+function getAuthorizationHeader(options: RequestOptions): string | undefined {
   const headers: unknown = options.headers;
   const header =
     headers !== null && typeof headers === "object" ? Reflect.get(headers, "Authorization") : undefined;
@@ -121,11 +128,11 @@ function headerOf(options: RequestOptions): string | undefined {
   return undefined;
 }
 
-function pem(value: RequestOptions["ca"] | RequestOptions["key"]): string | undefined {
+function toPem(value: RequestOptions["ca"] | RequestOptions["key"]): string | undefined {
   return typeof value === "string" || Buffer.isBuffer(value) ? value.toString() : undefined;
 }
 
-function whatToLookAt({ exec, authProvider }: KubeconfigDemands): string {
+function formatHint({ exec, authProvider }: KubeconfigDemands): string {
   if (exec) return `run its exec plugin by hand; it may take ${SIGN_IN_TIMEOUT_MS / 1000} s`;
   if (authProvider) return "see what its auth-provider needs, or use a token or a client certificate";
   return "see its certificate, key and token data";

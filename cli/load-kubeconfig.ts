@@ -4,38 +4,40 @@ import type { KubeConfig } from "@kubernetes/client-node";
 import { parse } from "yaml";
 import * as z from "zod";
 import { KubeconfigError } from "#cli/kubeconfig-error.ts";
-import { KubeconfigDemands, type KubeconfigTrust, refusalOf } from "#cli/kubeconfig-trust.ts";
-import { fileTrouble, readSmallFile } from "#config/read-small-file.ts";
+import { findRefusal, KubeconfigDemands, type KubeconfigTrust } from "#cli/kubeconfig-trust.ts";
+import { describeFileError, readSmallFile } from "#config/read-small-file.ts";
 
-/** A kubeconfig with its context chosen, whose demands are within the trust that there is. */
+/** A kubeconfig with its context selected, whose demands are trusted. */
 export interface LoadedKubeconfig {
-  /** Of the file; another one says that it was written anew. */
+  /** The version of the file, which changes when the file is rewritten. */
   readonly version: string;
   readonly config: KubeConfig;
   readonly demands: KubeconfigDemands;
 }
 
-/** A hundred contexts with their certificates are 1 MB. */
+/** A hundred contexts with their certificates take 1 MB. */
 const MAX_KUBECONFIG_BYTES = 4 * 1024 * 1024;
 
-/** Reads a kubeconfig and does nothing of what it says; rejects with `KubeconfigError` where it is not to be done. */
+/**
+ * Reads a kubeconfig without executing anything in it; rejects with `KubeconfigError` if it must not be used.
+ */
 export async function loadKubeconfig(
   file: string,
   context: string | undefined,
   trust: KubeconfigTrust,
 ): Promise<LoadedKubeconfig> {
-  const version = await kubeconfigVersion(file);
+  const version = await readKubeconfigVersion(file);
   const written = parseWritten(file, await readText(file));
-  const config = await configOf(file, written);
+  const config = await buildKubeConfig(file, written);
   if (context !== undefined) config.setCurrentContext(context);
-  const demands = demandsOf(file, written, config);
-  const refusal = refusalOf(demands, trust);
+  const demands = getDemands(file, written, config);
+  const refusal = findRefusal(demands, trust);
   if (refusal !== undefined) throw new KubeconfigError(file, refusal);
   return { version, config, demands };
 }
 
-/** Tells one state of a file from another. */
-export async function kubeconfigVersion(file: string): Promise<string> {
+/** Returns a text that identifies one state of a file. */
+export async function readKubeconfigVersion(file: string): Promise<string> {
   try {
     const { mtimeMs, size, ino } = await stat(file);
     return `${mtimeMs} ${size} ${ino}`;
@@ -48,12 +50,12 @@ async function readText(file: string): Promise<string> {
   try {
     return await readSmallFile(file, MAX_KUBECONFIG_BYTES);
   } catch (cause) {
-    throw new KubeconfigError(file, fileTrouble(cause), cause);
+    throw new KubeconfigError(file, describeFileError(cause), cause);
   }
 }
 
-/** The part of a kubeconfig that the library would act on by itself while it reads, or does not know. */
-const Written = z.looseObject({
+/** The part of a kubeconfig on which the library would act while reading, or that it does not know. */
+const WrittenKubeconfig = z.looseObject({
   users: z
     .array(
       z.looseObject({
@@ -69,21 +71,23 @@ const Written = z.looseObject({
     )
     .nullish(),
 });
-type Written = z.output<typeof Written>;
+type WrittenKubeconfig = z.output<typeof WrittenKubeconfig>;
 
-function parseWritten(file: string, text: string): Written {
+function parseWritten(file: string, text: string): WrittenKubeconfig {
   try {
-    return Written.parse(parse(text, { merge: true }));
+    return WrittenKubeconfig.parse(parse(text, { merge: true }));
   } catch (cause) {
-    throw notOne(file, cause);
+    throw toKubeconfigError(file, cause);
   }
 }
 
-/** The library gets what was read here, as JSON: what another reader of YAML might see in the text does not count. */
-async function configOf(file: string, written: Written): Promise<KubeConfig> {
-  // 60 MiB, which a relay whose clusters file names no kubeconfig does without.
+/**
+ * The library gets the parsed content as JSON, so that another YAML parser cannot read the text differently.
+ */
+async function buildKubeConfig(file: string, written: WrittenKubeconfig): Promise<KubeConfig> {
+  // Loads 60 MiB, which a relay without kubeconfigs saves.
   const { KubeConfig } = await import("#cli/kube-config.ts");
-  // It reads the files of `token-file`, of any user, before anybody can ask what it is about to do.
+  // The library would read the `token-file` of any user before it can be checked.
   const users = (written.users ?? []).map((each) => ({
     ...each,
     user: { ...each.user, "token-file": undefined },
@@ -94,11 +98,11 @@ async function configOf(file: string, written: Written): Promise<KubeConfig> {
     config.makePathsAbsolute(dirname(file));
     return config;
   } catch (cause) {
-    throw notOne(file, cause);
+    throw toKubeconfigError(file, cause);
   }
 }
 
-function demandsOf(file: string, written: Written, config: KubeConfig): KubeconfigDemands {
+function getDemands(file: string, written: WrittenKubeconfig, config: KubeConfig): KubeconfigDemands {
   const cluster = config.getCurrentCluster();
   if (cluster === null) {
     const contexts = config.getContexts().map(({ name }) => name);
@@ -111,23 +115,29 @@ function demandsOf(file: string, written: Written, config: KubeConfig): Kubeconf
   const user = config.getCurrentUser();
   const named = config.getContextObject(config.getCurrentContext())?.user;
   if (user === null && named)
-    throw new KubeconfigError(file, `context "${config.getCurrentContext()}" names a user that is not there`);
+    throw new KubeconfigError(
+      file,
+      `context "${config.getCurrentContext()}" names a user that does not exist`,
+    );
   const parsed = KubeconfigDemands.safeParse({
     ...cluster,
     ...user,
-    tokenFile: user === null ? undefined : tokenFileOf(file, written, user.name),
+    tokenFile: user === null ? undefined : findTokenFile(file, written, user.name),
   });
   if (parsed.success) return parsed.data;
-  throw notOne(file, parsed.error);
+  throw toKubeconfigError(file, parsed.error);
 }
 
-/** The file that the user signs in with: `tokenFile`, as kubectl knows it, or `token-file` where there is no token. */
-function tokenFileOf(file: string, { users }: Written, userName: string): string | undefined {
+/**
+ * Returns the file of the user's token: `createTokenFileReader`, as kubectl knows it, or `token-file` if
+ * there is no token.
+ */
+function findTokenFile(file: string, { users }: WrittenKubeconfig, userName: string): string | undefined {
   const user = users?.find(({ name }) => name === userName)?.user;
   const tokenFile = user?.tokenFile || (user?.token ? undefined : user?.["token-file"]);
   return tokenFile ? resolve(dirname(file), tokenFile) : undefined;
 }
 
-function notOne(file: string, cause: unknown): KubeconfigError {
+function toKubeconfigError(file: string, cause: unknown): KubeconfigError {
   return new KubeconfigError(file, "is not a kubeconfig: clusters, users and contexts are expected", cause);
 }

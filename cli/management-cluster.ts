@@ -1,72 +1,75 @@
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import { readKubeconfig } from "#cli/kubeconfig.ts";
-import type { Environment } from "#clouds/kind.ts";
-import { ClustersFileError, placeOf } from "#config/clusters-file.ts";
-import { type AllowedSecrets, parseAllowedSecrets } from "#config/home/entry-references.ts";
-import type { ClusterHome } from "#config/home/home.ts";
+import type { Environment } from "#clouds/provider.ts";
+import { ClustersFileError, formatFaultPlace } from "#config/clusters-file.ts";
+import { describeFileError, readSmallFile } from "#config/read-small-file.ts";
+import { type AllowedSecrets, parseAllowedSecrets } from "#config/registry/entry-references.ts";
+import { ANNOTATED, type BuildEntryOptions } from "#config/registry/kubernetes/build-entry.ts";
 import {
   type EntryDefaults,
   NO_DEFAULTS,
   readEntryDefaults,
-} from "#config/home/kubernetes/entry-defaults.ts";
-import { ANNOTATED, type EntryOfFoundOptions } from "#config/home/kubernetes/entry-of-found.ts";
-import { type KubernetesHomeOptions, kubernetesHome } from "#config/home/kubernetes/kubernetes-home.ts";
-import { openHome } from "#config/home/open-home.ts";
-import { fileTrouble, readSmallFile } from "#config/read-small-file.ts";
-import { nearest } from "#core/nearest.ts";
-import { shown } from "#core/shown-text.ts";
+} from "#config/registry/kubernetes/entry-defaults.ts";
+import {
+  createKubernetesRegistry,
+  type KubernetesRegistryOptions,
+} from "#config/registry/kubernetes/kubernetes-registry.ts";
+import { openRegistry } from "#config/registry/open-registry.ts";
+import type { ClusterRegistry } from "#config/registry/registry.ts";
+import { findNearest } from "#core/nearest.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
-/** A management cluster as `--clusters-file` names it: `kubernetes:`, a kubeconfig behind it, and `?namespace=NAME`. */
+/** A management cluster in `--clusters-file`: `kubernetes:`, then a kubeconfig and `?namespace=NAME`. */
 export interface ManagementReference {
-  /** The ServiceAccount of this process's pod without it. */
+  /** Undefined for the ServiceAccount of this process's pod. */
   readonly kubeconfig: string | undefined;
   readonly namespace: string | undefined;
 }
 
-/** Reads such a reference; undefined where it is none. */
+/** Parses such a reference; undefined for any other reference. */
 export function parseManagementReference(reference: string): ManagementReference | undefined {
   const match = /^kubernetes:([^?]*)(?:\?namespace=([a-z0-9]([-a-z0-9]*[a-z0-9])?))?$/.exec(reference);
   if (match === null) return undefined;
   return { kubeconfig: match[1] || undefined, namespace: match[2] };
 }
 
-/** The flags of a home that others than the operator write to, as typed. */
-export interface HomeSettingFlags {
-  /** File of what entries say of clusters that are found in a management cluster. */
+/** The flags of a registry to which others than the operator write. */
+export interface RegistrySettingFlags {
+  /** The file of defaults for clusters that are found in a management cluster. */
   readonly clusterDefaults?: string | undefined;
-  /** Keys of the annotations that count there. */
+  /** The keys of the annotations that are read. */
   readonly clusterAnnotations?: string | undefined;
-  /** Whether whole entries in Secrets are read there. */
+  /** Whether Secrets may contain whole entries. */
   readonly entriesInSecrets?: boolean | undefined;
   /** Prefixes of the secrets that entries may name. */
   readonly allowedSecrets?: string | undefined;
 }
 
-/** Opens the home that `--clusters-file` names, a management cluster among them. */
-export async function openAnyHome(
+/** Opens the registry that `--clusters-file` names, including management clusters. */
+export async function openAnyRegistry(
   reference: string,
-  flags: HomeSettingFlags,
+  flags: RegistrySettingFlags,
   faults: ConfigurationFault[],
   environment: Environment = process.env,
-): Promise<ClusterHome> {
-  const entries = await readHomeSettings(flags, faults, environment);
-  return openHome(reference, entries.allowedSecrets, (further) => {
-    const options = managementOptions(further, entries);
-    return options && kubernetesHome(options);
+): Promise<ClusterRegistry> {
+  const entries = await readRegistrySettings(flags, faults, environment);
+  return openRegistry(reference, entries.allowedSecrets, (further) => {
+    const options = parseManagementOptions(further, entries);
+    return options && createKubernetesRegistry(options);
   });
 }
 
-/** What flags say of entries that others than the operator write. */
-type HomeSettings = Omit<EntryOfFoundOptions, "home"> & { readonly allowedSecrets: AllowedSecrets };
+/** The settings for entries that others than the operator write. */
+type RegistrySettings = Omit<BuildEntryOptions, "home"> & { readonly allowedSecrets: AllowedSecrets };
 
-/** Reads it; every fault goes to `faults`. */
-export async function readHomeSettings(
-  flags: HomeSettingFlags,
+/** Reads the settings; every fault goes to `faults`. */
+export async function readRegistrySettings(
+  flags: RegistrySettingFlags,
   faults: ConfigurationFault[],
   environment: Environment,
-): Promise<HomeSettings> {
+): Promise<RegistrySettings> {
   const { clusterDefaults: file, entriesInSecrets: readsEntriesInSecrets } = flags;
   return {
     defaults: file === undefined ? NO_DEFAULTS : await readDefaults(file, faults),
@@ -76,7 +79,10 @@ export async function readHomeSettings(
   };
 }
 
-/** Reads which secrets the entries of a home may name: the flag, or ALLOWED_SECRETS of the environment. */
+/**
+ * Reads which secrets the entries of a registry may name: from the flag, or from ALLOWED_SECRETS in the
+ * environment.
+ */
 export function readAllowedSecrets(
   flag: string | undefined,
   environment: Environment,
@@ -96,9 +102,9 @@ function readAnnotations(
   const known: readonly string[] = ANNOTATED;
   for (const key of keys ?? []) {
     if (known.includes(key)) continue;
-    const meant = nearest(key, known);
+    const meant = findNearest(key, known);
     const hint = meant === undefined ? `known are ${known.join(", ")}` : `did you mean ${meant}?`;
-    faults.push({ name: "--cluster-annotations", message: `"${shown(key, 64)}" is no key; ${hint}` });
+    faults.push({ name: "--cluster-annotations", message: `"${sanitizeText(key, 64)}" is no key; ${hint}` });
   }
   return keys;
 }
@@ -108,24 +114,29 @@ async function readDefaults(file: string, faults: ConfigurationFault[]): Promise
     return await readEntryDefaults(file);
   } catch (error) {
     if (!(error instanceof ClustersFileError)) throw error;
-    faults.push(...error.faults.map((fault) => ({ name: placeOf(file, fault), message: fault.message })));
+    faults.push(
+      ...error.faults.map((fault) => ({ name: formatFaultPlace(file, fault), message: fault.message })),
+    );
     return NO_DEFAULTS;
   }
 }
 
-/** What the clusters of a management cluster are read with; undefined where the reference names none. */
-export function managementOptions(
+/** Parses the options for reading clusters from a management cluster; undefined for any other reference. */
+export function parseManagementOptions(
   reference: string,
-  entries: HomeSettings,
-): KubernetesHomeOptions | undefined {
+  entries: RegistrySettings,
+): KubernetesRegistryOptions | undefined {
   const parsed = parseManagementReference(reference);
   if (parsed === undefined) return undefined;
   const { namespace } = parsed;
   return { reference, namespace, ...entries, connect: () => connectManagement(reference) };
 }
 
-/** The namespace of this process's pod, where the reference means the cluster around it; undefined where that cannot be told. */
-export async function namespaceOfPod(
+/**
+ * Returns the namespace of this process's pod if the reference means the surrounding cluster; undefined if
+ * unknown.
+ */
+export async function readPodNamespace(
   { kubeconfig }: ManagementReference,
   environment: Environment,
 ): Promise<string | undefined> {
@@ -134,10 +145,10 @@ export async function namespaceOfPod(
   return text?.trim() || undefined;
 }
 
-/** Where a pod finds what it signs in with. */
+/** The folder of a pod's credentials. */
 const SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/** Connects to a management cluster; rejects where it cannot be signed in to. */
+/** Connects to a management cluster; rejects if the sign-in fails. */
 export async function connectManagement(reference: string): Promise<Transport> {
   const kubeconfig = parseManagementReference(reference)?.kubeconfig;
   if (kubeconfig !== undefined) return connect(await readKubeconfig(kubeconfig));
@@ -152,7 +163,7 @@ export async function connectManagement(reference: string): Promise<Transport> {
   return connect({
     server: `https://${authority}:${port ?? 443}`,
     certificateAuthority,
-    // Kubelets renew it; a read costs nothing beside the request.
+    // Kubelets renew the token; reading the file costs little compared with the request.
     authorization: async () => `Bearer ${(await readOfPod("token")).trim()}`,
   });
 }
@@ -164,6 +175,6 @@ async function readOfPod(name: string): Promise<string> {
   try {
     return await readSmallFile(file, MAX_BYTES);
   } catch (error) {
-    throw new Error(`${file} ${fileTrouble(error)}; give the pod a ServiceAccount and mount its token`);
+    throw new Error(`${file} ${describeFileError(error)}; give the pod a ServiceAccount and mount its token`);
   }
 }

@@ -1,29 +1,29 @@
 import { readAllowedNetworks } from "#cli/allowed-networks.ts";
-import { faultsOfReading } from "#cli/clusters-file.ts";
+import { toReadFaults } from "#cli/clusters-file.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { connectRelay } from "#cli/connect-relay.ts";
-import { dryRunOf } from "#cli/dry-run.ts";
+import { toDryRun } from "#cli/dry-run.ts";
 import { followClusters } from "#cli/follow-clusters.ts";
 import type { FollowedClusters } from "#cli/followed-clusters.ts";
 import { onHangup } from "#cli/hangup.ts";
 import { keepCluster } from "#cli/keep-cluster.ts";
-import { type HomeSettingFlags, openAnyHome } from "#cli/management-cluster.ts";
+import { openAnyRegistry, type RegistrySettingFlags } from "#cli/management-cluster.ts";
 import { log, type ServeOptions } from "#cli/serve.ts";
 import type { JoinShard, ShardFlags } from "#cli/sharding.ts";
-import { sayThatItIsDry, sayThatNoneIsUsable } from "#cli/start-notes.ts";
+import { logDryRun, logNoUsableCluster } from "#cli/start-notes.ts";
 import { type FollowedSwitch, followNamedSwitch, type StopSwitchFlags } from "#cli/stop-switch.ts";
 import type { AddressRules } from "#config/address-rules.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { type ClustersFile, hasNoEntries } from "#config/clusters-file.ts";
-import type { ClusterHome } from "#config/home/home.ts";
+import type { ClusterRegistry } from "#config/registry/registry.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { RelayCluster } from "#relay/relay.ts";
 import { isAllOfOthers, type Shard } from "#relay/sharding/shard.ts";
 
-/** The flags of `relay` and `run` about a home of clusters, as typed. */
-export interface HomeFlags extends ShardFlags, StopSwitchFlags, HomeSettingFlags {
+/** The flags of `relay` and `run` about a cluster registry, as typed. */
+export interface RegistryFlags extends ShardFlags, StopSwitchFlags, RegistrySettingFlags {
   readonly clustersFile?: string | undefined;
-  /** Those that stand on the command line, such as `--kubeconfig`; defaults aside. */
+  /** The flags on the command line, such as `--kubeconfig`, without defaults. */
   readonly given: ReadonlySet<string>;
   readonly allowedNetworks?: string | undefined;
   readonly workers?: string | undefined;
@@ -31,71 +31,74 @@ export interface HomeFlags extends ShardFlags, StopSwitchFlags, HomeSettingFlags
   readonly dryRun: boolean;
 }
 
-/** A home of clusters, and what it said at the start. */
+/** A cluster registry, and its content at the start. */
 export interface OpenedClusters {
-  readonly home: ClusterHome;
-  /** Where the API servers of its clusters may be. */
+  readonly registry: ClusterRegistry;
+  /** The networks in which API servers may be. */
   readonly addresses: AddressRules;
   readonly content: ClustersFile;
-  /** Of the clusters, where other replicas follow the rest: home and content are this one's part. */
+  /** This replica's shard if other replicas follow the rest; registry and content are then its part. */
   readonly shard: Shard | undefined;
   /** What operators have stopped, known before anything is sent. */
   readonly stops: FollowedSwitch | undefined;
 }
 
 /**
- * Opens the home that flags name and reads it; throws `ConfigurationError` with every fault found, `faults` included. Other replicas hear
- * of this one when all is well, `check` included.
+ * Opens and reads the registry that flags name; throws `ConfigurationError` with every fault found, `faults`
+ * included. It joins the other replicas only if everything is valid, `check` included.
  */
 export async function openClusters(
   file: string,
-  flags: HomeFlags,
+  flags: RegistryFlags,
   join: JoinShard | undefined,
   faults: ConfigurationFault[],
   check: (content: ClustersFile) => void = () => {},
 ): Promise<OpenedClusters> {
-  const home = await openAnyHome(file, flags, faults);
-  const addresses = readAllowedNetworks(flags.allowedNetworks, process.env, home.kind, faults);
-  const content = await readContent(home, flags.dryRun, faults);
+  const registry = await openAnyRegistry(file, flags, faults);
+  const addresses = readAllowedNetworks(flags.allowedNetworks, process.env, registry.kind, faults);
+  const content = await readContent(registry, flags.dryRun, faults);
   if (faults.length > 0) throw new ConfigurationError(faults);
   check(content);
-  if (flags.dryRun) sayThatItIsDry();
+  if (flags.dryRun) logDryRun();
   const stops = await followNamedSwitch(flags, file, process.env);
   const shard = await join?.(log);
-  if (shard === undefined) return { home, addresses, content, shard, stops };
-  const sharded = shard.of(home);
-  return { home: sharded, addresses, content: sharded.own(content), shard, stops };
+  if (shard === undefined) return { registry, addresses, content, shard, stops };
+  const sharded = shard.of(registry);
+  return { registry: sharded, addresses, content: sharded.own(content), shard, stops };
 }
 
 async function readContent(
-  home: ClusterHome,
+  registry: ClusterRegistry,
   dryRun: boolean,
   faults: ConfigurationFault[],
 ): Promise<ClustersFile> {
   try {
-    const written = await home.read();
-    return dryRun ? dryRunOf(written) : written;
+    const written = await registry.read();
+    return dryRun ? toDryRun(written) : written;
   } catch (error) {
-    faults.push(...faultsOfReading(home.name, error));
+    faults.push(...toReadFaults(registry.name, error));
     return { clusters: [], faulty: [] };
   }
 }
 
-/** The clusters to begin with, all in this thread, and how they change; functions that run beside the relay know them as `beside`. */
-export async function clustersInThread(
-  { home, addresses, content, shard, stops }: OpenedClusters,
+/**
+ * Prepares the initial clusters, all in this thread, and how they change; functions in this process see them
+ * as `beside`.
+ */
+export async function prepareClustersInThread(
+  { registry, addresses, content, shard, stops }: OpenedClusters,
   dryRun: boolean,
   beside?: FollowedClusters,
 ): Promise<Pick<ServeOptions, "clusters" | "follow" | "shard" | "stops">> {
   const connectOne = (cluster: Cluster): Promise<Transport> => connectRelay(cluster, addresses);
   const clusters = await connectAll(content, connectOne);
   const isNoneUsable = clusters.length === 0 && !hasNoEntries(content) && !isAllOfOthers(content, shard);
-  if (isNoneUsable) sayThatNoneIsUsable(home.name);
+  if (isNoneUsable) logNoUsableCluster(registry.name);
   for (const { cluster } of clusters) beside?.add(cluster);
   const follow: ServeOptions["follow"] = (started) => {
     const relay = beside?.of(started) ?? started;
     return followClusters({
-      ...{ home, content, followed: clusters, dryRun, log, onHangup },
+      ...{ registry, content, followed: clusters, dryRun, log, onHangup },
       keep: (name, signal, already) =>
         keepCluster(name, { relay, connect: connectOne, log, signal }, already),
     });
@@ -103,7 +106,10 @@ export async function clustersInThread(
   return { clusters, follow, shard, stops };
 }
 
-/** All that can be signed in to now; whoever follows the home says of the others why not, and tries again. */
+/**
+ * Connects to all clusters with a usable sign-in; the follower of the registry reports the others and
+ * retries.
+ */
 async function connectAll(
   { clusters }: ClustersFile,
   connectOne: (cluster: Cluster) => Promise<Transport>,
@@ -114,7 +120,7 @@ async function connectAll(
   return connected.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
 }
 
-/** Says that replicas have nothing to share where flags describe the one cluster. */
+/** The fault that replicas have nothing to share if flags describe one cluster. */
 export const NOTHING_TO_SHARE: ConfigurationFault = {
   name: "--shard-by, --shard-replicas",
   message: "share the clusters of a home; there is one cluster by flags, so give --clusters-file",

@@ -1,6 +1,6 @@
 import { MINUTE_MS, sweepEveryMinute } from "#cli/sweep-every-minute.ts";
-import { userOf } from "#core/identities.ts";
-import { actingAs } from "#kube/client/acting-as.ts";
+import { formatUser } from "#core/identities.ts";
+import { impersonate } from "#kube/client/impersonate.ts";
 import { type Clock, systemClock } from "#kube/follow/clock.ts";
 import type { RelayOptions } from "#relay/relay.ts";
 import type { RelayMetrics } from "#relay/report/metrics.ts";
@@ -16,10 +16,11 @@ export interface PrivateSweepsOptions {
 }
 
 /**
- * Sweeps, in the relay's own process, the clusters that no function can reach: once a minute each, with rights of the sweep's and by lists
- * of its own. It finds what the relay's watches have missed; a relay that is gone it cannot find.
+ * Sweeps, in the relay's process, the clusters that no function can reach: each once a minute, with the
+ * sweep's rights and its own lists. It finds what the relay's watches have missed; it does not help if the
+ * relay is gone.
  */
-export function privateSweeps({
+export function createPrivateSweeps({
   metrics,
   log,
   clock = systemClock,
@@ -28,14 +29,14 @@ export function privateSweeps({
   const turns = createSweepTurns(clock);
   const overdue = new Map<string, number>();
   let isFollowed = false;
-  return ({ cluster, transport, invoker, stopOf }) => {
+  return ({ cluster, transport, invoker, readStop }) => {
     if (!isFollowed) metrics.followSweep(() => overdue);
     isFollowed = true;
     const sweeping = sweepEveryMinute({
-      ...{ cluster, invoker, log, turns, clock, random, stopOf },
-      // Those that begin together do not list together.
+      ...{ cluster, invoker, log, turns, clock, random, readStop },
+      // Spread, so that clusters that start together do not list together.
       firstMs: MINUTE_MS * (1 + random()),
-      api: async () => actingAs(transport, userOf("sweep")),
+      api: async () => impersonate(transport, formatUser("sweep")),
       onOverdue: (nodes) => void overdue.set(cluster.name, nodes),
     });
     return {

@@ -1,8 +1,8 @@
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import { parseDurationSeconds } from "#cli/duration.ts";
-import { shown } from "#core/shown-text.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
 
-/** From how many seconds to how many a duration may be, the same in words, and durations that show how one is written. */
+/** The allowed range of a duration in seconds, the range in words, and examples of the notation. */
 export interface DurationRange {
   readonly from: number;
   readonly to: number;
@@ -10,7 +10,7 @@ export interface DurationRange {
   readonly examples: string;
 }
 
-/** Reads a flag's duration in Go's notation to seconds; one that is none, or out of range, goes to `faults`. */
+/** Reads a flag's duration in Go's notation to seconds; a malformed or out-of-range one goes to `faults`. */
 export function readDuration(
   name: string,
   text: string | undefined,
@@ -20,6 +20,9 @@ export function readDuration(
   if (text === undefined) return undefined;
   const seconds = parseDurationSeconds(text);
   if (seconds !== undefined && seconds >= from && seconds <= to) return seconds;
-  faults.push({ name, message: `"${shown(text)}" is no duration of ${words}; write it as ${examples}` });
+  faults.push({
+    name,
+    message: `"${sanitizeText(text)}" is no duration of ${words}; write it as ${examples}`,
+  });
   return undefined;
 }

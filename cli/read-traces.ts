@@ -1,22 +1,27 @@
 import { NODE_EVENT_SOURCE, NODE_LIFECYCLE_EVENT_SOURCE, SYSTEM_NAMESPACE } from "#core/contracts.ts";
-import { memberAt } from "#core/node-writers.ts";
-import { collectionPath, LEASES, NODES, objectPath } from "#core/resources/resource.ts";
+import { getMemberAt } from "#core/node-writers.ts";
+import { formatCollectionPath, formatObjectPath, LEASES, NODES } from "#core/resources/resource.ts";
 import type { ClusterTraces } from "#core/second-ccm.ts";
 import { parseJson } from "#kube/client/answer.ts";
 import { MAX_OBJECT_VALUES } from "#kube/client/json-values.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import { listAll } from "#kube/follow/list.ts";
-import { failureOf, type RequestFailure } from "#kube/follow/request-failure.ts";
+import { type RequestFailure, toRequestFailure } from "#kube/follow/request-failure.ts";
 
-/** Traces of cloud-controller-managers, and what could not be read, in words; nodes that cannot be listed are a failure. */
+/**
+ * Traces of cloud-controller-managers, and what could not be read. If nodes cannot be listed, the whole read
+ * fails.
+ */
 export type ReadTraces =
   | { readonly kind: "traces"; readonly traces: ClusterTraces; readonly unread: readonly string[] }
   | RequestFailure;
 
-/** Reads what `findSecondCcms` looks at: all nodes, the Events of each source, and the Lease of the leader. */
+/** Reads the input of `findSecondCcms`: all nodes, the Events of each source, and the Lease of the leader. */
 export async function readTraces(transport: Transport, signal: AbortSignal): Promise<ReadTraces> {
-  const nodes = await listAll(transport, collectionPath(NODES), traceOfNode, signal, { clock: systemClock });
+  const nodes = await listAll(transport, formatCollectionPath(NODES), toNodeTrace, signal, {
+    clock: systemClock,
+  });
   if (nodes.kind === "failed") return nodes;
   const events = await Promise.all(SOURCES.map((source) => readEvents(transport, source, signal)));
   const lease = await readLease(transport, signal);
@@ -40,19 +45,19 @@ const SOURCES = [
   "cloud-controller-manager",
 ];
 
-/** Of Events in the order of their names, which is no order in time: as many as a page has. */
+/** One page of Events; they come in the order of their names, not of time. */
 const MAX_EVENTS = 500;
 
-/** As much of a node as is looked at. */
-function traceOfNode(node: unknown): unknown {
+/** Reduces a node to the fields that are checked. */
+function toNodeTrace(node: unknown): unknown {
   const [managedFields, taints] = [
-    memberAt(node, "metadata", "managedFields"),
-    memberAt(node, "spec", "taints"),
+    getMemberAt(node, "metadata", "managedFields"),
+    getMemberAt(node, "spec", "taints"),
   ];
   return { metadata: { managedFields }, spec: { taints } };
 }
 
-/** Events of one source, or why they cannot be had. */
+/** Reads the Events of one source, or why they are unavailable. */
 async function readEvents(
   transport: Transport,
   source: string,
@@ -63,25 +68,25 @@ async function readEvents(
   const answer = await transport
     .send({ method: "GET", path: `${path}${query}`, compressed: true, signal, maxBytes: MAX_BYTES })
     .catch(() => undefined);
-  if (answer?.status === 200) return itemsOf(answer.body);
-  const because = answer === undefined ? "no answer" : failureOf(answer).message;
+  if (answer?.status === 200) return parseItems(answer.body);
+  const because = answer === undefined ? "no answer" : toRequestFailure(answer).message;
   return `Events cannot be listed: ${because}`;
 }
 
 async function readLease(transport: Transport, signal: AbortSignal): Promise<readonly unknown[] | string> {
-  const path = objectPath(LEASES, { namespace: SYSTEM_NAMESPACE, name: "cloud-controller-manager" });
+  const path = formatObjectPath(LEASES, { namespace: SYSTEM_NAMESPACE, name: "cloud-controller-manager" });
   const answer = await transport
     .send({ method: "GET", path, signal, maxValues: MAX_OBJECT_VALUES })
     .catch(() => undefined);
   if (answer?.status === 200) return [parseJson(answer.body)];
   if (answer?.status === 404) return [];
-  const because = answer === undefined ? "no answer" : failureOf(answer).message;
+  const because = answer === undefined ? "no answer" : toRequestFailure(answer).message;
   return `the Lease ${SYSTEM_NAMESPACE}/cloud-controller-manager cannot be read: ${because}`;
 }
 
 const MAX_BYTES = 8 * 1024 * 1024;
 
-function itemsOf(body: string): readonly unknown[] {
-  const items = memberAt(parseJson(body), "items");
+function parseItems(body: string): readonly unknown[] {
+  const items = getMemberAt(parseJson(body), "items");
   return Array.isArray(items) ? items : [];
 }

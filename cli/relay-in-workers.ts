@@ -6,20 +6,20 @@ import { FUNCTION_TIMEOUT_MS } from "#cli/function-timeout.ts";
 import { onHangup } from "#cli/hangup.ts";
 import type { OpenedClusters } from "#cli/opened-clusters.ts";
 import type { CommonWorkerData, RelayWorkerData, RunWorkerData } from "#cli/relay-worker-data.ts";
-import { log, partOfQuotas, serveUntilSignal } from "#cli/serve.ts";
+import { createQuotaPart, log, serveUntilSignal } from "#cli/serve.ts";
 import type { ServingSettings } from "#cli/settings.ts";
 import { startHealth } from "#cli/start-health.ts";
-import { sayThatNoneIsUsable } from "#cli/start-notes.ts";
+import { logNoUsableCluster } from "#cli/start-notes.ts";
 import type { WorkersFor } from "#cli/workers.ts";
 import type { AddressRules } from "#config/address-rules.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { hasNoEntries } from "#config/clusters-file.ts";
 import type { LambdaInvoker } from "#delivery/invoke-lambda.ts";
 import { systemClock } from "#kube/follow/clock.ts";
-import { createGate } from "#relay/delivery/create-gate.ts";
+import { createInvocationLimiter } from "#relay/delivery/create-invocation-limiter.ts";
 import type { FollowedCluster } from "#relay/followed-cluster.ts";
 import { createRelayMetrics } from "#relay/report/metrics.ts";
-import { withSlowed } from "#relay/report/slowed.ts";
+import { addSlowedClusters } from "#relay/report/slowed-clusters.ts";
 import { isAllOfOthers } from "#relay/sharding/shard.ts";
 import { mergeMetrics, mergeValues } from "#relay/workers/merge-metrics.ts";
 import { createWorkerMetrics } from "#relay/workers/metrics.ts";
@@ -28,35 +28,45 @@ import type { Spawn } from "#relay/workers/running-worker.ts";
 
 export interface RelayInWorkersOptions {
   readonly opened: OpenedClusters;
-  /** URL of the module that a worker is started with. */
+  /** URL of the module with which a worker starts. */
   readonly program: string;
   readonly serving: ServingSettings;
   readonly workersFor: WorkersFor;
   /** A dry run for all clusters, whatever their entries say. */
   readonly dryRun: boolean;
-  /** What a worker is started with. */
+  /** Returns the data with which a worker starts. */
   readonly workerOf: (common: CommonWorkerData) => RelayWorkerData | RunWorkerData;
-  /** Looks at whether deployed functions can be invoked; workers have one each of their own to invoke them. Without it they have the functions. */
+  /**
+   * Checks whether deployed functions can be invoked; each worker has an invoker of its own. Without it the
+   * workers run the functions.
+   */
   readonly platform?: LambdaInvoker | undefined;
-  /** Whether workers handle events by themselves while the platform fails. */
+  /** Whether workers handle events themselves while the platform fails. */
   readonly hasFallback?: boolean;
 }
 
-/** How long after its place was given a function may still be at work: its own time-out, and what it takes to start. */
+/** How long a function may still run after its permit was given: its timeout, and the time to start. */
 const LONGEST_INVOCATION_MS = FUNCTION_TIMEOUT_MS + 5_000;
 
-/** The clusters of a home in worker threads, until a signal ends it; what they cannot stop stays in this thread. */
-export async function relayInWorkers(options: RelayInWorkersOptions): Promise<void> {
+/**
+ * Runs the clusters of a registry in worker threads until a signal ends it; what workers cannot stop stays in
+ * this thread.
+ */
+export async function runRelayInWorkers(options: RelayInWorkersOptions): Promise<void> {
   const { serving, platform } = options;
-  const { home, content, addresses, shard, stops } = options.opened;
+  const { registry, content, addresses, shard, stops } = options.opened;
   const isUsable =
     hasNoEntries(content) ||
     isAllOfOthers(content, shard) ||
     (await isAnyUsable(content.clusters, addresses));
-  if (!isUsable) sayThatNoneIsUsable(home.name);
+  if (!isUsable) logNoUsableCluster(registry.name);
   const clock = systemClock;
   const workerMetrics = createWorkerMetrics();
-  const gate = createGate({ clock, random: Math.random, partOf: partOfQuotas(serving, shard) });
+  const limiter = createInvocationLimiter({
+    clock,
+    random: Math.random,
+    partOf: createQuotaPart(serving, shard),
+  });
   const health =
     platform !== undefined && options.hasFallback === true
       ? startHealth({
@@ -69,7 +79,7 @@ export async function relayInWorkers(options: RelayInWorkersOptions): Promise<vo
     health,
     spawn: spawnWith(options),
     workersFor: options.workersFor,
-    gate,
+    limiter,
     clock,
     longestInvocationMs: LONGEST_INVOCATION_MS,
     stops,
@@ -77,18 +87,18 @@ export async function relayInWorkers(options: RelayInWorkersOptions): Promise<vo
     onDeath: workerMetrics.died,
   });
   const metrics = createRelayMetrics();
-  const status = withSlowed(pool.status, gate.status);
+  const status = addSlowedClusters(pool.status, limiter.status);
   metrics.follow(status);
-  metrics.followGate(gate.status);
+  metrics.followGate(limiter.status);
   if (health !== undefined) metrics.followFallback(health.failing);
-  metrics.followSweep(() => overdueIn(pool.status()));
+  metrics.followSweep(() => getOverdue(pool.status()));
   workerMetrics.follow(() => ({
     workers: pool.workers(),
     quarantined: new Map(pool.status().map(({ name }) => [name, pool.isQuarantined(name)])),
   }));
   const own = () => Promise.all([metrics.values(), workerMetrics.values()]);
   const follower = followClusters({
-    home,
+    registry,
     content,
     followed: content.clusters.map((cluster) => ({ cluster })),
     keep: (name, _, already) => ({
@@ -122,7 +132,7 @@ export async function relayInWorkers(options: RelayInWorkersOptions): Promise<vo
   });
 }
 
-/** The first that is will do; workers say of the others why not, and try again. */
+/** Returns whether any cluster is usable. Workers report the unusable ones and retry. */
 async function isAnyUsable(clusters: readonly Cluster[], addresses: AddressRules): Promise<boolean> {
   for (const cluster of clusters) {
     const transport = await connectRelay(cluster, addresses).catch(() => undefined);
@@ -133,8 +143,9 @@ async function isAnyUsable(clusters: readonly Cluster[], addresses: AddressRules
 }
 
 /**
- * What a worker's heap may hold: a cluster of 10,000 nodes beside fifty small ones. Follows from docs/decisions/0012-bulkheads.md, as
- * does the size of the young generation, which is what cli/small-heap.ts gives the main thread.
+ * The heap limit of a worker: a cluster of 10,000 nodes and fifty small ones. It follows from
+ * docs/decisions/0012-bulkheads.md, like the size of the young generation, which cli/small-heap.ts also sets
+ * for the main thread.
  */
 const OLD_GENERATION_MEBIBYTES = 256;
 const YOUNG_GENERATION_MEBIBYTES = 12;
@@ -159,8 +170,8 @@ function spawnWith({ opened, program, serving, workerOf }: RelayInWorkersOptions
   };
 }
 
-/** By cluster, what the sweeps of the workers have found. */
-function overdueIn(clusters: readonly FollowedCluster[]): ReadonlyMap<string, number> {
+/** Returns the overdue nodes that the workers' sweeps have found, by cluster. */
+function getOverdue(clusters: readonly FollowedCluster[]): ReadonlyMap<string, number> {
   const found = clusters.flatMap(({ name, overdue }) =>
     overdue === undefined ? [] : ([[name, overdue]] as const),
   );

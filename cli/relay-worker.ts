@@ -6,7 +6,7 @@ import { readFunctionNames } from "#cli/function-names.ts";
 import { FUNCTION_TIMEOUT_MS } from "#cli/function-timeout.ts";
 import { keepCluster } from "#cli/keep-cluster.ts";
 import { logToStandardError } from "#cli/log-to-standard-error.ts";
-import { privateSweeps } from "#cli/private-sweeps.ts";
+import { createPrivateSweeps } from "#cli/private-sweeps.ts";
 import { RELAY_WORKER, type RelayWorkerData } from "#cli/relay-worker-data.ts";
 import { type ProcessTracing, startTracing } from "#cli/start-tracing.ts";
 import type { Watch } from "#core/controller.ts";
@@ -14,19 +14,25 @@ import type { Event } from "#core/event.ts";
 import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
 import type { Invoker } from "#delivery/invoker.ts";
 import { systemClock } from "#kube/follow/clock.ts";
-import { withFallback } from "#relay/delivery/with-fallback.ts";
+import { createFallbackInvoker } from "#relay/delivery/fallback-invoker.ts";
 import { startWorkerHost, type WorkerParts, type WorkerWork } from "#relay/workers/worker-host.ts";
 
-/** Sockets to Lambda at most. What is in flight is bounded by each cluster's limits, and clusters come and go. */
+/**
+ * The limit of sockets to Lambda. Each cluster's own limits bound what is in flight, and clusters come and
+ * go.
+ */
 const MAX_SOCKETS = 10_000;
 
-/** Some of a relay's clusters, in this worker thread, until the main thread ends it; `watches` are those of this build without it. */
+/**
+ * Runs some of a relay's clusters in this worker thread until the main thread ends it; `watches` defaults to
+ * those of this build.
+ */
 export async function runRelayWorker(data: RelayWorkerData, watches?: readonly Watch[]): Promise<void> {
   if (parentPort === null || data.kind !== RELAY_WORKER) throw new Error("this is no worker of a relay");
   const port = parentPort;
   const tracing = await startTracing(process.env, logToStandardError);
   const invoker = createLambdaInvoker({
-    // The flags have been found well in the main thread.
+    // The main thread has already validated the flags.
     functionName: readFunctionNames(data, []),
     functionTimeoutMs: FUNCTION_TIMEOUT_MS,
     maxInFlight: MAX_SOCKETS,
@@ -37,7 +43,7 @@ export async function runRelayWorker(data: RelayWorkerData, watches?: readonly W
     ...{ start: data.start, identity: data.identity, watches },
     nodeStatusUpdateFrequencySeconds: data.nodeStatusUpdateFrequencySeconds,
     connect: (cluster) => connectRelay(cluster, data.addresses),
-    sweeps: privateSweeps,
+    sweeps: createPrivateSweeps,
     work(parts) {
       if (data.hasFallback) return workWithFallback(invoker, tracing, data, parts);
       return {
@@ -53,16 +59,18 @@ function workWithFallback(
   invoker: Invoker,
   tracing: ProcessTracing,
   { addresses, fleetBrake }: RelayWorkerData,
-  { mark, log, stopOf, health, metrics }: WorkerParts,
+  { mark, log, readStop, health, metrics }: WorkerParts,
 ): WorkerWork {
   const connectAs = connectAsFunction(addresses);
   const { followed, inProcess } = createFallbackParts({
     connect: async (cluster, role) => mark(await connectAs(cluster, role), cluster),
-    ...{ log, stopOf, tracer: tracing.functions, fleetBrake: openFleetBrake(fleetBrake) },
+    ...{ log, readStop, tracer: tracing.functions, fleetBrake: openFleetBrake(fleetBrake) },
   });
   const onEvent = ({ cluster, controller }: Event): void => metrics.fellBack(cluster, controller);
   return {
-    invoker: tracing.invoker(withFallback(invoker, inProcess, { health, clock: systemClock, onEvent })),
+    invoker: tracing.invoker(
+      createFallbackInvoker(invoker, inProcess, { health, clock: systemClock, onEvent }),
+    ),
     keep: (name, options) => keepCluster(name, { ...options, relay: followed.of(options.relay) }, undefined),
     tracer: tracing.tracer,
   };

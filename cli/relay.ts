@@ -1,20 +1,25 @@
-import { clusterSourceOf } from "#cli/cluster-source.ts";
+import { selectClusterSource } from "#cli/cluster-source.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { connectExplained } from "#cli/explain-refusal.ts";
 import { connectAsFunction, createFallbackParts } from "#cli/fallback.ts";
 import { readFleetBrake, refuseOneThread } from "#cli/fleet-record.ts";
-import { type FunctionFlags, faultsOfOneFunction, readFunctionNames } from "#cli/function-names.ts";
+import { checkOneFunction, type FunctionFlags, readFunctionNames } from "#cli/function-names.ts";
 import { FUNCTION_TIMEOUT_MS } from "#cli/function-timeout.ts";
+import { createInvokerWithFallback } from "#cli/invoker-with-fallback.ts";
 import { readLambdaRegion } from "#cli/lambda-region.ts";
-import { clustersInThread, type HomeFlags, NOTHING_TO_SHARE, openClusters } from "#cli/opened-clusters.ts";
+import {
+  NOTHING_TO_SHARE,
+  openClusters,
+  prepareClustersInThread,
+  type RegistryFlags,
+} from "#cli/opened-clusters.ts";
 import { readFallback } from "#cli/read-fallback.ts";
-import { relayInWorkers } from "#cli/relay-in-workers.ts";
+import { runRelayInWorkers } from "#cli/relay-in-workers.ts";
 import { RELAY_WORKER } from "#cli/relay-worker-data.ts";
 import { log, serve } from "#cli/serve.ts";
-import { servedWithFallback } from "#cli/served-with-fallback.ts";
 import { type Flags, readClusterSettings, readServingSettings } from "#cli/settings.ts";
 import { readSharding } from "#cli/sharding.ts";
-import { sayDoubts, sayStockFlags, sayThatFlagsWin, sayThatNothingIsReadAgain } from "#cli/start-notes.ts";
+import { logConfigurationWarnings, logFlagsWin, logNoReload, logStockFlags } from "#cli/start-notes.ts";
 import { startTracing } from "#cli/start-tracing.ts";
 import { readStockFlags } from "#cli/stock-flags.ts";
 import { followSwitchOfFlags, stopOfAll } from "#cli/stop-switch.ts";
@@ -22,20 +27,26 @@ import { readWorkers } from "#cli/workers.ts";
 import type { ClustersFile } from "#config/clusters-file.ts";
 import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
 
-/** The flags of `relay`, beyond those it shares with `run`. */
-export interface RelayFlags extends Flags, HomeFlags, FunctionFlags {
+/** The flags of `relay` that `run` does not have. */
+export interface RelayFlags extends Flags, RegistryFlags, FunctionFlags {
   readonly dryRun: boolean;
-  /** Where the functions are; what the AWS SDK finds without it. */
+  /** The functions' region; the AWS SDK's default without it. */
   readonly region?: string | undefined;
-  /** Where events are handled while the functions' platform fails; nowhere without it. */
+  /** Where events are handled while the platform fails; nowhere without it. */
   readonly fallback?: string | undefined;
 }
 
-/** Sockets to Lambda at most. What is in flight is bounded by each cluster's limits, and clusters come and go. */
+/**
+ * The limit of sockets to Lambda. Each cluster's own limits bound what is in flight, and clusters come and
+ * go.
+ */
 const MAX_SOCKETS = 10_000;
 
-/** Watches clusters and invokes the deployed functions until a signal ends it; `program` is what worker threads are started with. */
-export async function relay(flags: RelayFlags, program: string): Promise<void> {
+/**
+ * Watches clusters and invokes the deployed functions until a signal ends it; worker threads start with
+ * `program`.
+ */
+export async function runRelay(flags: RelayFlags, program: string): Promise<void> {
   const faults: ConfigurationFault[] = [];
   const serving = { ...readServingSettings(flags, faults), functionPrefix: flags.functionPrefix };
   const stockFlags = readStockFlags(flags, faults);
@@ -44,7 +55,7 @@ export async function relay(flags: RelayFlags, program: string): Promise<void> {
   const hasFallback = readFallback(flags.fallback, faults);
   const workersFor = readWorkers(flags.workers, faults);
   const fleetBrake = readFleetBrake(flags.fleetBrake, process.env, faults);
-  const source = clusterSourceOf(flags.clustersFile, flags.given, process.env, faults);
+  const source = selectClusterSource(flags.clustersFile, flags.given, process.env, faults);
   const join = await readSharding(flags, process.env, faults);
   const makeInvoker = () =>
     createLambdaInvoker({
@@ -57,10 +68,10 @@ export async function relay(flags: RelayFlags, program: string): Promise<void> {
     if (join !== undefined) faults.push(NOTHING_TO_SHARE);
     const { cluster, relayAccess, functionsAccess } = await readClusterSettings(flags, process.env, faults);
     refuseOneFunction(flags, [cluster]);
-    if (source.unread !== undefined) sayThatFlagsWin(source.unread);
-    sayStockFlags(stockFlags);
-    sayThatNothingIsReadAgain();
-    sayDoubts(cluster);
+    if (source.unread !== undefined) logFlagsWin(source.unread);
+    logStockFlags(stockFlags);
+    logNoReload();
+    logConfigurationWarnings(cluster);
     const tracing = await startTracing(process.env, log);
     const invoker = makeInvoker();
     const clusters = [{ cluster, transport: connectExplained(relayAccess) }];
@@ -69,20 +80,20 @@ export async function relay(flags: RelayFlags, program: string): Promise<void> {
       return serve({ clusters, invoker: tracing.invoker(invoker), serving, stops, dryRun: invoker.dryRun });
     const parts = createFallbackParts({
       connect: async () => connectExplained(functionsAccess),
-      ...{ log, stopOf: stopOfAll(stops), tracer: tracing.functions, fleetBrake: fleetBrake?.open() },
+      ...{ log, readStop: stopOfAll(stops), tracer: tracing.functions, fleetBrake: fleetBrake?.open() },
     });
     parts.followed.add(cluster);
-    return serve({ clusters, ...servedWithFallback(invoker, parts, tracing), serving, stops });
+    return serve({ clusters, ...createInvokerWithFallback(invoker, parts, tracing), serving, stops });
   }
   if (workersFor !== undefined && hasFallback) refuseOneThread(fleetBrake, faults);
   const opened = await openClusters(source.file, flags, join, faults, ({ clusters }) =>
     refuseOneFunction(flags, clusters),
   );
-  sayStockFlags(stockFlags);
+  logStockFlags(stockFlags);
   const invoker = makeInvoker();
   if (workersFor !== undefined) {
     const { functionPrefix, functionArn } = flags;
-    return relayInWorkers({
+    return runRelayInWorkers({
       ...{ opened, program, serving, workersFor, dryRun: flags.dryRun },
       workerOf: (common) => ({
         ...common,
@@ -99,23 +110,23 @@ export async function relay(flags: RelayFlags, program: string): Promise<void> {
   const tracing = await startTracing(process.env, log);
   if (!hasFallback)
     return serve({
-      ...(await clustersInThread(opened, flags.dryRun)),
+      ...(await prepareClustersInThread(opened, flags.dryRun)),
       ...{ invoker: tracing.invoker(invoker), tracer: tracing.tracer, serving, dryRun: invoker.dryRun },
     });
   const parts = createFallbackParts({
     connect: connectAsFunction(opened.addresses),
-    ...{ log, stopOf: stopOfAll(opened.stops), tracer: tracing.functions, fleetBrake: fleetBrake?.open() },
+    ...{ log, readStop: stopOfAll(opened.stops), tracer: tracing.functions, fleetBrake: fleetBrake?.open() },
   });
   await serve({
-    ...(await clustersInThread(opened, flags.dryRun, parts.followed)),
-    ...servedWithFallback(invoker, parts, tracing),
+    ...(await prepareClustersInThread(opened, flags.dryRun, parts.followed)),
+    ...createInvokerWithFallback(invoker, parts, tracing),
     serving,
   });
 }
 
-/** One function cannot be that of several controllers. */
+/** Rejects one function for several controllers. */
 function refuseOneFunction(flags: RelayFlags, clusters: ClustersFile["clusters"]): void {
   const controllers = clusters.flatMap((cluster) => cluster.controllers);
-  const faults = faultsOfOneFunction(flags, controllers);
+  const faults = checkOneFunction(flags, controllers);
   if (faults.length > 0) throw new ConfigurationError(faults);
 }

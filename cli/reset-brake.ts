@@ -9,8 +9,8 @@ import { applyShared } from "#kube/apply/apply-shared.ts";
 import { readState } from "#kube/apply/read.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
-/** What a reset came to. */
-export interface Reset {
+/** The result of a reset. */
+export interface ResetResult {
   readonly reset: boolean;
   readonly message: string;
 }
@@ -18,14 +18,14 @@ export interface Reset {
 /** A running controller writes the state at most every fifteen seconds. */
 const MAX_ATTEMPTS = 5;
 
-/** Lets the brake go, by compare-and-swap: what somebody else wrote meanwhile is read, and decided on anew. */
-export async function letGoOfBrake(
+/** Releases the brake by compare-and-swap: after a concurrent write it reads again and decides again. */
+export async function releaseBrake(
   transport: Transport,
   cluster: string,
   signal: AbortSignal,
-): Promise<Reset> {
+): Promise<ResetResult> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
-    const { state, configMap } = await usableState(transport, signal);
+    const { state, configMap } = await readUsableState(transport, signal);
     if (state.brake === undefined)
       return {
         reset: false,
@@ -37,17 +37,18 @@ export async function letGoOfBrake(
       signal,
     );
     if (applied.kind === "done") {
-      const message = `the brake of cluster ${cluster}, pulled ${state.brake.since}, is let go: deletions count from anew, and nodes are missed from anew`;
+      const message = `the brake of cluster ${cluster}, pulled ${state.brake.since}, is released: deletions and missing nodes are counted from zero`;
       return { reset: true, message };
     }
-    if (applied.kind === "failed") throw new Error(`the brake was not reset: ${refused(applied.because)}`);
+    if (applied.kind === "failed")
+      throw new Error(`the brake was not reset: ${formatRefusal(applied.because)}`);
   }
   throw new Error(
-    `the brake was not reset: somebody else wrote the state ${MAX_ATTEMPTS} times meanwhile; try again`,
+    `the brake was not reset: another writer changed the state ${MAX_ATTEMPTS} times meanwhile; try again`,
   );
 }
 
-function refused({ code, message }: { readonly code: string; readonly message: string }): string {
+function formatRefusal({ code, message }: { readonly code: string; readonly message: string }): string {
   const remedy =
     code === "Forbidden"
       ? "; sign in as one that may update it, as the ClusterRole serverless-ccm-node-lifecycle may"
@@ -57,8 +58,8 @@ function refused({ code, message }: { readonly code: string; readonly message: s
 
 type UsableState = Extract<StoredState, { readonly kind: "state" }>;
 
-/** The state of deletion as it is now; rejects where there is none, or none that can be used, and says what to do. */
-export async function usableState(transport: Transport, signal: AbortSignal): Promise<UsableState> {
+/** Reads the current deletion state; rejects a missing or unusable one and says what to do. */
+export async function readUsableState(transport: Transport, signal: AbortSignal): Promise<UsableState> {
   const read = await readState(transport, STATE, signal);
   if (read.kind === "unavailable")
     throw new Error(`${read.because.message}; until then no node of this cluster is deleted`);

@@ -1,9 +1,9 @@
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
-import { given, readSwitch } from "#cli/node-flags.ts";
+import { dropUndefined, readSwitch } from "#cli/node-flags.ts";
 import { type DurationRange, readDuration } from "#cli/read-duration.ts";
 import type { ClusterEntry } from "#config/cluster.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
 import { RouteSettings } from "#core/settings.ts";
-import { shown } from "#core/shown-text.ts";
 
 /** The flags about routes, as typed; a switch without a value is `true`. */
 export interface RouteFlags {
@@ -12,10 +12,10 @@ export interface RouteFlags {
   readonly routeReconciliationPeriod?: string | undefined;
 }
 
-/** A cluster's `routes:` as it would stand in a clusters file that says no more. */
+/** A cluster's `routes:` as a clusters file with the same settings has it. */
 export type WrittenRoutes = NonNullable<ClusterEntry["routes"]>;
 
-/** Reads what the flags say, and nothing where they say nothing: a cluster's hash is of what is written. */
+/** Reads the given flags, and nothing for missing ones, because a cluster's hash covers what is written. */
 export function readRouteFlags(flags: RouteFlags, faults: ConfigurationFault[]): WrittenRoutes | undefined {
   const configure = readSwitch("--configure-cloud-routes", flags.configureCloudRoutes, faults);
   const reconciliationSeconds = readDuration(
@@ -25,18 +25,18 @@ export function readRouteFlags(flags: RouteFlags, faults: ConfigurationFault[]):
     faults,
   );
   const clusterCIDRs = readClusterCIDRs(flags.clusterCidr, faults);
-  return given({ configure, clusterCIDRs, reconciliationSeconds });
+  return dropUndefined({ configure, clusterCIDRs, reconciliationSeconds });
 }
 
 const PERIOD: DurationRange = { from: 10, to: 86_400, words: "10s to 24h", examples: "10s, 10m or 1h" };
 
-/** A list as the stock controller has it: one network, or one of each family. */
+/** Reads a list in the stock controller's format: one network, or one of each family. */
 function readClusterCIDRs(text: string | undefined, faults: ConfigurationFault[]): string[] | undefined {
   if (text === undefined) return undefined;
   const clusterCIDRs = text.trim().split(",");
   const parsed = RouteSettings.safeParse({ clusterCIDRs });
   if (parsed.success) return clusterCIDRs;
-  const message = `"${shown(text)}" cannot be used; give one network such as 10.128.0.0/14, or one of IPv4 and one of IPv6 with a comma between`;
+  const message = `"${sanitizeText(text)}" cannot be used; give one network such as 10.128.0.0/14, or one of IPv4 and one of IPv6 with a comma between`;
   faults.push({ name: "--cluster-cidr", message });
   return undefined;
 }

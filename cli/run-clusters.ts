@@ -1,7 +1,7 @@
 import { connectFunction } from "#cli/connect-identity.ts";
 import type { NamedFleetBrake } from "#cli/fleet-record.ts";
-import { clustersInThread, type OpenedClusters } from "#cli/opened-clusters.ts";
-import { relayInWorkers } from "#cli/relay-in-workers.ts";
+import { type OpenedClusters, prepareClustersInThread } from "#cli/opened-clusters.ts";
+import { runRelayInWorkers } from "#cli/relay-in-workers.ts";
 import { RUN_WORKER } from "#cli/relay-worker-data.ts";
 import { createRunParts } from "#cli/run-parts.ts";
 import { log, serve } from "#cli/serve.ts";
@@ -12,38 +12,39 @@ import type { WorkersFor } from "#cli/workers.ts";
 
 export interface RunClustersOptions {
   readonly opened: OpenedClusters;
-  /** URL of the module that a worker is started with. */
+  /** URL of the module with which a worker starts. */
   readonly program: string;
   readonly serving: ServingSettings;
-  /** Undefined where all clusters are to live in this thread. */
+  /** Undefined if all clusters run in this thread. */
   readonly workersFor: WorkersFor | undefined;
-  /** What lets deletions that nothing proves, over all clusters of a fleet. */
+  /** Limits unproven deletions over all clusters of a fleet. */
   readonly fleetBrake: NamedFleetBrake | undefined;
   /** A dry run for all clusters, whatever their entries say. */
   readonly dryRun: boolean;
 }
 
 /**
- * The clusters of a home with their functions and their sweep, until a signal ends it. In worker threads a cluster's functions run in the
- * thread of its relay, so that whatever its API server answers reaches no cluster of another thread.
+ * Runs the clusters of a registry with their functions and their sweep until a signal ends it. With worker
+ * threads, a cluster's functions run in the thread of its relay, so that its API server's answers affect no
+ * cluster of another thread.
  */
 export async function runClusters({ workersFor, fleetBrake, ...options }: RunClustersOptions): Promise<void> {
   if (workersFor !== undefined)
-    return relayInWorkers({
+    return runRelayInWorkers({
       ...options,
       workersFor,
       workerOf: (common) => ({ ...common, kind: RUN_WORKER, fleetBrake: fleetBrake?.reference }),
     });
   const { opened, serving, dryRun } = options;
   const { stops } = opened;
-  const stopOf = stopOfAll(stops);
+  const readStop = stopOfAll(stops);
   const tracing = await startTracing(process.env, log, "serverless-ccm");
   const { followed, functions, sweeping } = createRunParts({
     connect: (cluster, role) => connectFunction(cluster, role, opened.addresses),
-    ...{ log, stopOf, tracing, fleetBrake: fleetBrake?.open() },
+    ...{ log, readStop, tracing, fleetBrake: fleetBrake?.open() },
   });
   await serve({
-    ...(await clustersInThread(opened, dryRun, followed)),
+    ...(await prepareClustersInThread(opened, dryRun, followed)),
     ...{ invoker: functions, tracer: tracing.tracer },
     sweep(metrics) {
       metrics.followSweep(sweeping.overdue);

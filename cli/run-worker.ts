@@ -4,13 +4,16 @@ import { connectRelay } from "#cli/connect-relay.ts";
 import { openFleetBrake } from "#cli/fleet-record.ts";
 import { keepCluster } from "#cli/keep-cluster.ts";
 import { logToStandardError } from "#cli/log-to-standard-error.ts";
-import { privateSweeps } from "#cli/private-sweeps.ts";
+import { createPrivateSweeps } from "#cli/private-sweeps.ts";
 import { RUN_WORKER, type RunWorkerData } from "#cli/relay-worker-data.ts";
 import { createRunParts } from "#cli/run-parts.ts";
 import { startTracing } from "#cli/start-tracing.ts";
 import { startWorkerHost } from "#relay/workers/worker-host.ts";
 
-/** Some of the clusters of `run`, with their functions and their sweep, in this worker thread, until the main thread ends it. */
+/**
+ * Runs some of the clusters of `run`, with their functions and their sweep, in this worker thread until the
+ * main thread ends it.
+ */
 export async function runRunWorker(data: RunWorkerData): Promise<void> {
   if (parentPort === null || data.kind !== RUN_WORKER) throw new Error("this is no worker of run");
   const port = parentPort;
@@ -20,17 +23,17 @@ export async function runRunWorker(data: RunWorkerData): Promise<void> {
     ...{ port, start: data.start, identity: data.identity },
     nodeStatusUpdateFrequencySeconds: data.nodeStatusUpdateFrequencySeconds,
     connect: (cluster) => connectRelay(cluster, data.addresses),
-    sweeps: privateSweeps,
-    work({ mark, log, stopOf }) {
+    sweeps: createPrivateSweeps,
+    work({ mark, log, readStop }) {
       const { followed, functions, sweeping } = createRunParts({
         connect: async (cluster, role) => mark(await connectFunction(cluster, role, data.addresses), cluster),
-        ...{ log, stopOf, tracing, fleetBrake },
+        ...{ log, readStop, tracing, fleetBrake },
       });
       return {
         invoker: functions,
         keep: (name, options) =>
           keepCluster(name, { ...options, relay: followed.of(options.relay) }, undefined),
-        beside: sweeping,
+        companion: sweeping,
         overdue: sweeping.overdue,
         tracer: tracing.tracer,
       };

@@ -1,12 +1,12 @@
 import * as z from "zod";
 import { checkWithCloud } from "#cli/check-with-cloud.ts";
-import { clusterSourceOf } from "#cli/cluster-source.ts";
+import { selectClusterSource } from "#cli/cluster-source.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { connectExplained } from "#cli/explain-refusal.ts";
 import { readFleetBrake, refuseOneThread } from "#cli/fleet-record.ts";
 import { type FunctionAccess, readFunctionAccess } from "#cli/function-kubeconfigs.ts";
 import { createInProcessFunctions } from "#cli/in-process-functions.ts";
-import { type HomeFlags, NOTHING_TO_SHARE, openClusters } from "#cli/opened-clusters.ts";
+import { NOTHING_TO_SHARE, openClusters, type RegistryFlags } from "#cli/opened-clusters.ts";
 import { runClusters } from "#cli/run-clusters.ts";
 import { log, serve } from "#cli/serve.ts";
 import {
@@ -17,42 +17,42 @@ import {
   type ServingSettings,
 } from "#cli/settings.ts";
 import { readSharding } from "#cli/sharding.ts";
-import { sayDoubts, sayStockFlags, sayThatFlagsWin, sayThatNothingIsReadAgain } from "#cli/start-notes.ts";
+import { logConfigurationWarnings, logFlagsWin, logNoReload, logStockFlags } from "#cli/start-notes.ts";
 import { startTracing } from "#cli/start-tracing.ts";
 import { readStockFlags } from "#cli/stock-flags.ts";
 import { type FollowedSwitch, followSwitchOfFlags, stopOfAll } from "#cli/stop-switch.ts";
 import { sweepEveryMinute } from "#cli/sweep-every-minute.ts";
 import { readWorkers } from "#cli/workers.ts";
-import { loadCloud } from "#clouds/kinds.ts";
+import { loadCloud } from "#clouds/providers.ts";
 import type { FleetBrake } from "#config/fleet-brake/fleet-brake.ts";
-import type { SignInRole } from "#config/sign-in.ts";
-import { faultsOf } from "#core/faults.ts";
-import { messageOf } from "#core/message-of.ts";
-import { clusterObjects } from "#functions/parts/cluster-objects.ts";
+import type { SignInRole } from "#config/sign-in/error.ts";
+import { listFaults } from "#core/config-errors.ts";
+import { getErrorMessage } from "#core/error-message.ts";
+import { createClusterObjects } from "#functions/parts/cluster-objects.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { RelayMetrics } from "#relay/report/metrics.ts";
 
 /** The flags of `run`, as typed. */
-export interface RunFlags extends Flags, HomeFlags {
+export interface RunFlags extends Flags, RegistryFlags {
   readonly dryRun: boolean;
   readonly functionKubeconfig?: readonly string[];
 }
 
-/** Relay and functions in this process, until a signal ends it; `program` is what worker threads are started with. */
+/** Runs relay and functions in this process until a signal ends it; worker threads start with `program`. */
 export async function run(flags: RunFlags, program: string): Promise<void> {
   const faults: ConfigurationFault[] = [];
   const serving = readServingSettings(flags, faults);
   const stockFlags = readStockFlags(flags, faults);
   const workersFor = readWorkers(flags.workers, faults);
-  const source = clusterSourceOf(flags.clustersFile, flags.given, process.env, faults);
+  const source = selectClusterSource(flags.clustersFile, flags.given, process.env, faults);
   const fleetBrake = readFleetBrake(flags.fleetBrake, process.env, faults);
   const join = await readSharding(flags, process.env, faults);
   if (source.kind === "flags") {
     if (join !== undefined) faults.push(NOTHING_TO_SHARE);
     const functionAccess = await readFunctionAccess(flags.functionKubeconfig ?? [], faults);
     const settings = await readClusterSettings(flags, process.env, faults);
-    if (source.unread !== undefined) sayThatFlagsWin(source.unread);
-    sayStockFlags(stockFlags);
+    if (source.unread !== undefined) logFlagsWin(source.unread);
+    logStockFlags(stockFlags);
     return runOne(settings, functionAccess, serving, {
       stops: await followSwitchOfFlags(flags, process.env),
       fleetBrake: fleetBrake?.open(),
@@ -61,35 +61,35 @@ export async function run(flags: RunFlags, program: string): Promise<void> {
   if (flags.functionKubeconfig !== undefined) faults.push(FUNCTION_KUBECONFIG);
   if (workersFor !== undefined) refuseOneThread(fleetBrake, faults);
   const opened = await openClusters(source.file, flags, join, faults);
-  sayStockFlags(stockFlags);
+  logStockFlags(stockFlags);
   await runClusters({ opened, program, serving, workersFor, fleetBrake, dryRun: flags.dryRun });
 }
 
 const FUNCTION_KUBECONFIG: ConfigurationFault = {
   name: "--function-kubeconfig",
   message:
-    "describes one cluster, and has no place beside a clusters file: there it is signIn.NAME of each entry",
+    "describes one cluster, and cannot be combined with a clusters file: set signIn.NAME of each entry",
 };
 
-/** What holds deletions back beyond a cluster's own brake. */
+/** The brakes beyond a cluster's own. */
 interface Brakes {
   readonly stops: FollowedSwitch | undefined;
   readonly fleetBrake: FleetBrake | undefined;
 }
 
-/** The one cluster that flags describe, in this thread. */
+/** Runs the one cluster that flags describe, in this thread. */
 async function runOne(
   { cluster, relayAccess, functionsAccess }: ClusterSettings,
   functionAccess: FunctionAccess,
   serving: ServingSettings,
   { stops, fleetBrake }: Brakes,
 ): Promise<void> {
-  const stopOf = stopOfAll(stops);
-  sayThatNothingIsReadAgain();
-  sayDoubts(cluster);
-  const objects = clusterObjects(() => apiOf("service"));
+  const readStop = stopOfAll(stops);
+  logNoReload();
+  logConfigurationWarnings(cluster);
+  const objects = createClusterObjects(() => apiOf("service"));
   const cloud = await loadCloud(cluster.cloud, { clusterName: cluster.name, objects }).catch((cause) => {
-    throw new ConfigurationError(faultsOfCloud(cause));
+    throw new ConfigurationError(toCloudFaults(cause));
   });
   await checkWithCloud(cloud, cluster.name);
   const tracing = await startTracing(process.env, log, "serverless-ccm");
@@ -102,7 +102,7 @@ async function runOne(
     clusters: async (name) => (name === cluster.name ? cluster : undefined),
     cloud: async () => cloud,
     api: (_, role) => apiOf(role),
-    ...{ log, stopOf, fleetBrake },
+    ...{ log, readStop, fleetBrake },
     tracer: tracing.functions,
   });
   await functions.load(cluster.controllers);
@@ -117,7 +117,7 @@ async function runOne(
         metrics.followSweep(() => overdue);
         const onOverdue = (nodes: number): void => void overdue.set(cluster.name, nodes);
         const api = (): Promise<Transport> => apiOf("sweep");
-        return sweepEveryMinute({ cluster, api, invoker, log, onOverdue, stopOf });
+        return sweepEveryMinute({ cluster, api, invoker, log, onOverdue, readStop });
       },
       serving,
       stops,
@@ -127,9 +127,9 @@ async function runOne(
   }
 }
 
-function faultsOfCloud(cause: unknown): ConfigurationFault[] {
+function toCloudFaults(cause: unknown): ConfigurationFault[] {
   if (cause instanceof z.ZodError) {
-    return faultsOf(cause).map(({ path, message }) => ({ name: `the cloud's file, ${path}`, message }));
+    return listFaults(cause).map(({ path, message }) => ({ name: `the cloud's file, ${path}`, message }));
   }
-  return [{ name: "--cloud-config", message: messageOf(cause) }];
+  return [{ name: "--cloud-config", message: getErrorMessage(cause) }];
 }

@@ -1,15 +1,18 @@
 import { rmSync } from "node:fs";
 
-/** A folder with tokens in it, and what was started in it. */
+/** A folder that contains tokens, and the parts started in it. */
 export interface SecretFolder {
-  /** Has a part closed with the folder, before those that were started earlier; hands it over. */
+  /** Closes a part with the folder, before earlier parts; returns the part. */
   closing<T extends { close(): Promise<void> }>(part: T): T;
   /** Closes all parts, the last one first, and removes the folder. */
   close(): Promise<void>;
 }
 
-/** A folder that was just made: it goes with this process, which may be told to end at any time, or when it is closed. */
-export function secretFolder(folder: string): SecretFolder {
+/**
+ * Opens a newly created folder, which is removed when it is closed or when this process ends, even on a
+ * signal.
+ */
+export function openSecretFolder(folder: string): SecretFolder {
   const remove = (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
   process.once("exit", remove);
   const closers: (() => Promise<void>)[] = [

@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { listenError } from "#cli/listen-error.ts";
-import { privateSweeps } from "#cli/private-sweeps.ts";
+import { toListenError } from "#cli/listen-error.ts";
+import { createPrivateSweeps } from "#cli/private-sweeps.ts";
 import type { ServingSettings } from "#cli/settings.ts";
 import type { ProcessTracing } from "#cli/start-tracing.ts";
 import type { FollowedSwitch } from "#cli/stop-switch.ts";
+import type { Sweeping } from "#cli/sweep-every-minute.ts";
 import type { ControllerName } from "#core/event.ts";
 import { logText } from "#core/log-text.ts";
 import type { Invoker } from "#delivery/invoker.ts";
@@ -13,63 +14,62 @@ import {
   type PlatformCheckOptions,
   type PlatformState,
 } from "#relay/delivery/check-platform.ts";
-import { createGate } from "#relay/delivery/create-gate.ts";
+import { createInvocationLimiter } from "#relay/delivery/create-invocation-limiter.ts";
 import { type Relay, type RelayCluster, startRelay } from "#relay/relay.ts";
 import { createFleetMetrics } from "#relay/report/fleet-metrics.ts";
 import { createRelayMetrics, type RelayMetrics } from "#relay/report/metrics.ts";
-import { createProcessMetrics, servedTogether } from "#relay/report/process-metrics.ts";
-import { withSlowed } from "#relay/report/slowed.ts";
+import { createProcessMetrics, mergeServedMetrics } from "#relay/report/process-metrics.ts";
+import { addSlowedClusters } from "#relay/report/slowed-clusters.ts";
 import { startRelayServer } from "#relay/server.ts";
 import type { Shard } from "#relay/sharding/shard.ts";
 import { createShardMetrics } from "#relay/sharding/shard-metrics.ts";
 import packageJson from "../package.json" with { type: "json" };
 
-/** What a relay process has; `serve` closes the invoker and, with the relay, the transports when it ends. */
+/**
+ * The parts of a relay process; `serve` closes the invoker and, with the relay, the transports when it ends.
+ */
 export interface ServeOptions {
-  /** To begin with. */
+  /** The clusters at the start. */
   readonly clusters: readonly RelayCluster[];
-  /** Changes them from now on; what it started ends with `stop`. */
+  /** Changes the clusters from then on; `stop` ends it. */
   readonly follow?: (relay: Relay) => ClustersFollower;
   readonly invoker: Invoker;
-  /** Starts what sweeps the clusters beside the relay. */
+  /** Starts the sweep of the clusters. */
   readonly sweep?: ((metrics: Pick<RelayMetrics, "followSweep">) => Sweeping) | undefined;
   readonly serving: ServingSettings;
-  /** Where functions are invoked over a network, whether they could be. */
+  /** Checks whether functions can be invoked, if that happens over a network. */
   readonly dryRun?: PlatformCheckOptions["dryRun"];
-  /** Starts to see which functions the platform does not run now, where this process handles their events then. */
+  /**
+   * Starts to detect which functions the platform does not run, if this process then handles their events.
+   */
   readonly fallback?: (
     relay: Pick<Relay, "status">,
     metrics: Pick<RelayMetrics, "fellBack">,
   ) => () => readonly ControllerName[];
-  /** Of the clusters, where other replicas follow the rest; it is left before anything else ends. */
+  /** This replica's shard if other replicas follow the rest; it is left before anything else ends. */
   readonly shard?: Shard | undefined;
-  /** What operators have stopped; nothing without it. It is read until the end. */
+  /** What operators have stopped, read until the end; undefined means nothing. */
   readonly stops?: FollowedSwitch | undefined;
-  /** What spans of the relay's own writes go to; nothing is traced without it. */
+  /** Receives the spans of the relay's own writes; without it nothing is traced. */
   readonly tracer?: ProcessTracing["tracer"];
 }
 
-/** What sweeps clusters now and then. */
-export interface Sweeping {
-  /** Nothing new starts any more. */
-  stop(): void;
-  /** What is in flight is given up; resolves when nothing of it goes on. */
-  close(): Promise<void>;
-}
-
-/** What changes the clusters of a relay. */
+/** Changes the clusters of a relay. */
 export interface ClustersFollower {
-  /** Whether the home could not be read when it was last looked at. */
+  /** Returns whether the last read of the registry failed. */
   isUnreadable(): boolean;
-  /** Whether it says that there are no clusters. */
+  /** Returns whether the registry lists no clusters. */
   hasNoClusters(): boolean;
-  /** Nothing is added or changed any more. */
+  /** Stops adding and changing clusters. */
   stop(): void;
-  /** Resolves when, after `stop`, nothing of it goes on; where something is still in flight, not before the relay is closed. */
+  /**
+   * Resolves when nothing runs any more after `stop`; if something is still in flight, not before the relay
+   * is closed.
+   */
   readonly stopped: Promise<void>;
 }
 
-/** How long what is in flight may take to finish after SIGTERM; a function's own time-out is 30 s. */
+/** The time limit of draining after SIGTERM; a function's own timeout is 30 s. */
 export const DRAIN_TIMEOUT_MS = 35_000;
 
 /** Runs a relay until SIGTERM or SIGINT, then lets what is in flight finish; a second signal ends it at once. */
@@ -86,19 +86,23 @@ export async function serve({
   tracer,
 }: ServeOptions): Promise<void> {
   const metrics = createRelayMetrics();
-  const gate = createGate({ clock: systemClock, random: Math.random, partOf: partOfQuotas(serving, shard) });
-  metrics.followGate(gate.status);
-  const swept = sweptTogether(metrics);
+  const limiter = createInvocationLimiter({
+    clock: systemClock,
+    random: Math.random,
+    partOf: createQuotaPart(serving, shard),
+  });
+  metrics.followGate(limiter.status);
+  const swept = mergeSweeps(metrics);
   const relay = startRelay({
     clusters,
-    gate,
+    limiter,
     invoker,
     metrics,
-    vouches: true,
+    sendsHeartbeats: true,
     identity: randomBytes(4).toString("hex"),
     nodeStatusUpdateFrequencySeconds: serving.nodeStatusUpdateFrequencySeconds,
     onOutcome: log,
-    sweep: privateSweeps({ metrics: swept, log }),
+    sweep: createPrivateSweeps({ metrics: swept, log }),
     ...{ stops, tracer },
   });
   const failing = fallback?.(relay, metrics);
@@ -107,7 +111,7 @@ export async function serve({
   const sweeping = sweep?.(swept);
   if (follower !== undefined) metrics.followHome(follower.isUnreadable);
   await serveUntilSignal({
-    relay: { drain: relay.drain, status: withSlowed(relay.status, gate.status) },
+    relay: { drain: relay.drain, status: addSlowedClusters(relay.status, limiter.status) },
     metrics,
     serving,
     dryRun,
@@ -128,16 +132,16 @@ export async function serve({
   });
 }
 
-/** What of an account's quotas is this process's: its part of what the replicas have together that share the clusters. */
-export function partOfQuotas(
+/** Returns this process's part of an account's quotas: its part of the share of all replicas. */
+export function createQuotaPart(
   { quotaPart }: Pick<ServingSettings, "quotaPart">,
   shard: Pick<Shard, "partOf"> | undefined,
 ): (quotaKey: string) => number {
   return (quotaKey) => quotaPart * (shard?.partOf(quotaKey) ?? 1);
 }
 
-/** Several that sweep, each its own clusters. */
-function sweptTogether(metrics: Pick<RelayMetrics, "followSweep">): Pick<RelayMetrics, "followSweep"> {
+/** Merges several sweeps, each with its own clusters. */
+function mergeSweeps(metrics: Pick<RelayMetrics, "followSweep">): Pick<RelayMetrics, "followSweep"> {
   const all: (() => ReadonlyMap<string, number>)[] = [];
   return {
     followSweep(overdue) {
@@ -147,54 +151,55 @@ function sweptTogether(metrics: Pick<RelayMetrics, "followSweep">): Pick<RelayMe
   };
 }
 
-/** A relay that runs, wherever its clusters live. */
-export interface Served extends Pick<ServeOptions, "serving"> {
+/** A running relay, whose clusters run in any thread. */
+export interface ServedRelay extends Pick<ServeOptions, "serving"> {
   readonly relay: Pick<Relay, "status" | "drain">;
   readonly metrics: Pick<RelayMetrics, "text" | "values" | "contentType" | "followPlatform">;
   readonly dryRun: ServeOptions["dryRun"] | undefined;
   readonly shard?: Shard | undefined;
-  /** The controllers whose events this process handles, as the platform fails. */
+  /** The controllers whose events this process handles because the platform fails. */
   readonly failing?: (() => readonly ControllerName[]) | undefined;
-  /** How many it began with. */
+  /** The number of clusters at the start. */
   readonly clusters: number;
-  /** Whether their home says that there are none; not asked for where flags describe one. */
+  /** Returns whether the registry lists no clusters; missing if flags describe one. */
   readonly hasNoClusters?: (() => boolean) | undefined;
-  /** Nothing is added or changed any more. */
+  /** Stops adding and changing clusters. */
   stop(): void;
   /** Ends everything at once. */
   close(): Promise<void>;
 }
 
-/** Serves its endpoints until SIGTERM or SIGINT, and ends it then. */
-export async function serveUntilSignal(served: Served): Promise<void> {
+/** Serves the endpoints until SIGTERM or SIGINT, and then ends the relay. */
+export async function serveUntilSignal(served: ServedRelay): Promise<void> {
   const { relay, metrics, serving, dryRun, shard } = served;
-  // Before anything is said: whoever reads it may end the relay at once.
-  const { first, second } = endingSignals();
-  const platform = dryRun && checkPlatform({ dryRun, controllers: () => controllersOf(relay.status()), log });
+  // Before the first output: its reader may end the relay at once.
+  const { first, second } = watchEndingSignals();
+  const platform =
+    dryRun && checkPlatform({ dryRun, controllers: () => listControllers(relay.status()), log });
   if (platform !== undefined) metrics.followPlatform(platform.state);
   try {
     const server = await startRelayServer({
       relay,
-      metrics: servedTogether(
+      metrics: mergeServedMetrics(
         serving.metricsDetail === "fleet" ? createFleetMetrics(metrics) : metrics,
         ...(shard === undefined ? [] : [createShardMetrics(shard.status)]),
         createProcessMetrics(packageJson.version, serving.functionPrefix),
       ),
       values: metrics.values,
-      platform: platform && (() => stateOf(platform.state(), served.failing?.() ?? [])),
+      platform: platform && (() => getServedState(platform.state(), served.failing?.() ?? [])),
       shard: shard?.status,
       hasNoClusters: served.hasNoClusters,
       bindAddress: serving.bindAddress,
       port: serving.port,
       allowedHosts: serving.allowedHosts,
     }).catch((error: unknown) => {
-      throw listenError(error, serving.bindAddress, serving.port);
+      throw toListenError(error, serving.bindAddress, serving.port);
     });
     log({ level: "info", event: "Serving", url: server.url, clusters: served.clusters });
     const signal = await first;
     log({ level: "info", event: "Draining", signal });
     served.stop();
-    // The others begin while this one finishes.
+    // The other replicas start while this one finishes.
     await shard?.leave();
     const finished = await relay.drain(AbortSignal.any([AbortSignal.timeout(DRAIN_TIMEOUT_MS), second]));
     log({ level: finished ? "info" : "warn", event: "Drained", finished });
@@ -205,8 +210,8 @@ export async function serveUntilSignal(served: Served): Promise<void> {
   }
 }
 
-/** Work that is done in this process is done, whatever the platform does. */
-function stateOf(
+/** Work that this process handles itself does not depend on the platform. */
+function getServedState(
   state: PlatformState | undefined,
   failing: readonly ControllerName[],
 ): PlatformState | undefined {
@@ -214,17 +219,20 @@ function stateOf(
   return { reachable: true, message: `this process handles events by itself: ${state.message}` };
 }
 
-function controllersOf(clusters: ReturnType<Relay["status"]>): ControllerName[] {
+function listControllers(clusters: ReturnType<Relay["status"]>): ControllerName[] {
   return clusters.flatMap(({ controllers }) => controllers.map(({ name }) => name));
 }
 
-/** Writes one line of JSON to standard error, where programs of this kind log. */
+/** Writes one line of JSON to standard error, the usual log of such programs. */
 export function log(line: Readonly<Record<string, unknown>>): void {
   process.stderr.write(`${logText(line, new Date())}\n`);
 }
 
-/** The first ends the relay in good order, the second at once; there is no moment between them at which a signal would kill it. */
-function endingSignals(): { readonly first: Promise<string>; readonly second: AbortSignal } {
+/**
+ * Watches for signals: the first ends the relay cleanly, the second at once. No moment between them lets a
+ * signal kill it.
+ */
+function watchEndingSignals(): { readonly first: Promise<string>; readonly second: AbortSignal } {
   const second = new AbortController();
   const first = new Promise<string>((resolve) => {
     let count = 0;

@@ -9,9 +9,9 @@ import { type DurationRange, readDuration } from "#cli/read-duration.ts";
 import { type RouteFlags, readRouteFlags } from "#cli/route-flags.ts";
 import { readTaggingFlags, type TaggingFlags } from "#cli/tagging-flags.ts";
 import { Cluster, ClusterEntry } from "#config/cluster.ts";
-import { fileTrouble, readSmallFile } from "#config/read-small-file.ts";
+import { describeFileError, readSmallFile } from "#config/read-small-file.ts";
 import type { ControllerName } from "#core/event.ts";
-import { shown } from "#core/shown-text.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
 import { parseAllowedHosts } from "#relay/served-hosts.ts";
 
 /** The flags that describe one cluster, as typed. */
@@ -29,41 +29,41 @@ export interface ClusterFlags extends NodeFlags, LoadBalancerFlags, RouteFlags, 
 export interface Flags extends ClusterFlags {
   readonly nodeStatusUpdateFrequency: string;
   readonly bindAddress: string;
-  /** What `--bind-address` was called, which counts without it. */
+  /** The earlier name of `--bind-address`, used if that is missing. */
   readonly address?: string | undefined;
   readonly port: string;
   readonly allowedHosts?: string | undefined;
   readonly quotaPercent: string;
   readonly metricsDetail?: string | undefined;
-  /** Those that stand on the command line, defaults aside. */
+  /** The flags on the command line, without defaults. */
   readonly given: ReadonlySet<string>;
 }
 
-/** How a process serves and paces itself, whatever clusters it has. */
+/** How a process serves and limits itself, whatever its clusters. */
 export interface ServingSettings {
   readonly nodeStatusUpdateFrequencySeconds: number;
   readonly bindAddress: string;
   readonly port: number;
-  /** DNS names under which the endpoints answer, besides those that they always answer under. */
+  /** DNS names that the endpoints accept in addition to the built-in ones. */
   readonly allowedHosts: readonly string[];
-  /** Which part of the quotas of each cloud account this process divides among its invocations, 0 to 1. */
+  /** The part of each cloud account's quotas that this process divides among its invocations, 0 to 1. */
   readonly quotaPart: number;
-  /** What the names of the deployed functions begin with; undefined where none are invoked, or one by its ARN. */
+  /** The prefix of the deployed functions' names; undefined if none are invoked, or one by its ARN. */
   readonly functionPrefix?: string | undefined;
   readonly metricsDetail: MetricsDetail;
 }
 
-/** Whether metrics are of each cluster, or all but what alerts read of all clusters together. */
+/** Whether metrics are per cluster, or summed over clusters except those that alerts read. */
 export type MetricsDetail = "cluster" | "fleet";
 
-/** One cluster and the two identities, as flags give them. */
+/** One cluster and the two identities from flags. */
 export interface ClusterSettings {
   readonly cluster: Cluster;
   readonly relayAccess: KubeconfigAccess;
   readonly functionsAccess: KubeconfigAccess;
 }
 
-/** Reads how to serve; every fault goes to `faults`. */
+/** Reads the serving settings; every fault goes to `faults`. */
 export function readServingSettings(flags: Flags, faults: ConfigurationFault[]): ServingSettings {
   return {
     nodeStatusUpdateFrequencySeconds:
@@ -83,7 +83,10 @@ export function readServingSettings(flags: Flags, faults: ConfigurationFault[]):
 
 function readMetricsDetail(text: string | undefined, faults: ConfigurationFault[]): MetricsDetail {
   if (text === undefined || text === "cluster" || text === "fleet") return text ?? "cluster";
-  faults.push({ name: "--metrics-detail", message: `"${shown(text)}" is neither; give cluster or fleet` });
+  faults.push({
+    name: "--metrics-detail",
+    message: `"${sanitizeText(text)}" is neither; give cluster or fleet`,
+  });
   return "cluster";
 }
 
@@ -94,9 +97,9 @@ const STATUS_UPDATE: DurationRange = {
   examples: "5m0s, 90s or 1h",
 };
 
-/** What a command needs of the flags. */
+/** What a command needs from the flags. */
 export interface ClusterNeeds {
-  /** Whether it asks no cloud, so that the flags of one may be left out. */
+  /** Whether the command calls no cloud, so that the cloud's flags may be missing. */
   readonly noCloud?: boolean;
 }
 
@@ -129,8 +132,8 @@ export async function readClusterSettings(
     name: flags.clusterName,
     server: functionsAccess?.server ?? "https://unknown.invalid",
     cloud: cloud ?? { provider: "memory", instancesFile: "unknown" },
-    // Only what flags say, as in an entry that says no more: the hash is of what is written.
-    ...(controllers.length > 0 && !areDefault(controllers) ? { controllers } : {}),
+    // Only what flags set, like an entry without other keys: the hash covers what is written.
+    ...(controllers.length > 0 && !hasDefaultControllers(controllers) ? { controllers } : {}),
     ...(flags.dryRun ? { policies: { dryRun: true } } : {}),
     ...(nodes === undefined ? {} : { nodes }),
     ...(loadBalancers === undefined ? {} : { loadBalancers }),
@@ -146,14 +149,14 @@ export async function readClusterSettings(
   return { cluster: cluster.data, relayAccess, functionsAccess };
 }
 
-/** The flags that say what an entry would have under these keys. */
+/** The flags that correspond to these keys of an entry. */
 const FLAGS: Readonly<Record<string, string>> = {
   name: "--cluster-name",
   controllers: "--controllers",
   "routes.clusterCIDRs": "--cluster-cidr",
 };
 
-function areDefault(controllers: readonly ControllerName[]): boolean {
+function hasDefaultControllers(controllers: readonly ControllerName[]): boolean {
   const byDefault = ClusterEntry.shape.controllers.parse(undefined);
   return byDefault.length === controllers.length && byDefault.every((each) => controllers.includes(each));
 }
@@ -182,7 +185,7 @@ function readQuotaPercent(text: string, faults: ConfigurationFault[]): number {
 /** A cloud-config has ten lines. */
 const MAX_CLOUD_CONFIG_BYTES = 1024 * 1024;
 
-/** Reads the cloud that the flags name and their cloud-config describes, or adds to `faults` why it cannot be used. */
+/** Reads the cloud from the flags and their cloud-config, or adds to `faults` why it cannot be used. */
 export async function readCloud(
   flags: Pick<ClusterFlags, "cloudProvider" | "cloudConfig">,
   environment: Readonly<Record<string, string | undefined>>,
@@ -193,9 +196,9 @@ export async function readCloud(
     if (flags.cloudConfig !== undefined)
       text = await readSmallFile(flags.cloudConfig, MAX_CLOUD_CONFIG_BYTES, { pipes: true });
   } catch (error) {
-    // What would stand there is not known: no key of it is missing.
+    // The file is unreadable, so no key in it counts as missing.
     text = undefined;
-    faults.push({ name: "--cloud-config", message: `${flags.cloudConfig} ${fileTrouble(error)}` });
+    faults.push({ name: "--cloud-config", message: `${flags.cloudConfig} ${describeFileError(error)}` });
   }
   const parsed = parseCloudConfig(flags.cloudProvider, text, environment, flags.cloudConfig);
   if (parsed.kind === "cloud") return parsed.cloud;

@@ -1,33 +1,36 @@
 import { randomBytes } from "node:crypto";
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
-import { connectManagement, namespaceOfPod, parseManagementReference } from "#cli/management-cluster.ts";
-import type { Environment } from "#clouds/kind.ts";
+import { connectManagement, parseManagementReference, readPodNamespace } from "#cli/management-cluster.ts";
+import type { Environment } from "#clouds/provider.ts";
 import { pause, systemClock } from "#kube/follow/clock.ts";
 import { joinByLease } from "#relay/sharding/lease-membership.ts";
 import type { Membership, MembershipNote } from "#relay/sharding/membership.ts";
 import { createShard, type Shard } from "#relay/sharding/shard.ts";
-import { staticMembership } from "#relay/sharding/static-membership.ts";
+import { createStaticMembership } from "#relay/sharding/static-membership.ts";
 
-/** The flags by which replicas share the clusters of a home. */
+/** The flags by which replicas share the clusters of a registry. */
 export interface ShardFlags {
-  /** `kubernetes:[FILE][?namespace=NAME]`: a cluster with Leases. */
+  /** `kubernetes:[FILE][?namespace=NAME]`: the cluster with the Leases. */
   readonly shardBy?: string | undefined;
-  /** All replicas, with a comma between. */
+  /** All replicas, separated by commas. */
   readonly shardReplicas?: string | undefined;
-  /** Which of them this one is. */
+  /** The name of this replica. */
   readonly shardName?: string | undefined;
 }
 
-/** Makes this process one of the replicas. */
+/** Joins the replicas with this process. */
 export type JoinShard = (log: (line: Readonly<Record<string, unknown>>) => void) => Promise<Shard>;
 
-/** As Kubernetes has names of objects. */
+/** The format of Kubernetes object names. */
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 const MAX_REPLICAS = 100;
-/** Until it is known who lives, for at most so long, nothing is followed; after that it is taken up as soon as it is known. */
+/**
+ * Nothing is followed until the live replicas are known, for at most this long; after that, as soon as they
+ * are known.
+ */
 const KNOWN_WITHIN_MS = 5_000;
 
-/** Reads how the clusters are shared; undefined where they are not. Nobody is told of this replica before it is asked to join. */
+/** Reads how the clusters are shared; undefined if they are not. It does not join the replicas yet. */
 export async function readSharding(
   flags: ShardFlags,
   environment: Environment,
@@ -38,7 +41,7 @@ export async function readSharding(
     if (flags.shardName !== undefined)
       faults.push({
         name: "--shard-name",
-        message: "has a place only beside --shard-by or --shard-replicas",
+        message: "requires --shard-by or --shard-replicas",
       });
     return undefined;
   }
@@ -49,7 +52,7 @@ export async function readSharding(
   const replicas = readReplicas(shardReplicas ?? "", self, faults);
   return async (log) => {
     log({ level: "info", event: "ReplicasChanged", replica: self, replicas });
-    return createShard(staticMembership(self, replicas));
+    return createShard(createStaticMembership(self, replicas));
   };
 }
 
@@ -85,7 +88,7 @@ async function readLeases(
     fault(`"${reference}" is not known; write kubernetes:, or kubernetes:FILE?namespace=NAME`);
     return undefined;
   }
-  const namespace = parsed.namespace ?? (await namespaceOfPod(parsed, environment));
+  const namespace = parsed.namespace ?? (await readPodNamespace(parsed, environment));
   if (namespace === undefined) {
     fault(`"${reference}" says no namespace for the Leases; write ${reference}?namespace=NAME`);
     return undefined;
@@ -95,23 +98,23 @@ async function readLeases(
       ...{ self, namespace, clock: systemClock, random: Math.random },
       identity: randomBytes(4).toString("hex"),
       connect: () => connectManagement(reference),
-      note: (note) => log(lineOf(self, note)),
+      note: (note) => log(formatMembershipNote(self, note)),
     });
-    await untilKnown(membership);
+    await waitUntilKnown(membership);
     return createShard(membership);
   };
 }
 
-async function untilKnown(membership: Membership): Promise<void> {
+async function waitUntilKnown(membership: Membership): Promise<void> {
   const known = new AbortController();
   const unsubscribe = membership.onChange(() => known.abort());
   if (membership.replicas() === undefined) await pause(systemClock, KNOWN_WITHIN_MS, known.signal);
   unsubscribe();
 }
 
-const GOES_ON = "it goes on with the clusters it has, and the others follow them, too";
+const GOES_ON = "it continues with its clusters, and the others follow them, too";
 
-function lineOf(replica: string, note: MembershipNote): Readonly<Record<string, unknown>> {
+function formatMembershipNote(replica: string, note: MembershipNote): Readonly<Record<string, unknown>> {
   switch (note.kind) {
     case "changed":
       return { level: "info", event: "ReplicasChanged", replica, replicas: note.replicas };

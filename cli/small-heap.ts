@@ -1,22 +1,26 @@
 import { setFlagsFromString } from "node:v8";
 
-/** V8's option for the half of the heap's youngest part. */
+/** V8's option for half of the heap's young generation. */
 const YOUNG_GENERATION = "max-semi-space-size";
 
 /**
- * 4 MiB in place of 32. A list of nodes that is parsed lives long enough to make the young generation grow to its limit, where it
- * stays, and with it the buffers that wait for its next collection: of a relay with a hundred clusters that was a third. Measured in
- * docs/decisions; 2 MiB and less cost CPU.
+ * 4 MiB instead of 32. A long list of nodes makes the young generation grow to its limit, where it stays,
+ * together with buffers that wait for its next collection. In a relay with a hundred clusters that was a
+ * third of the memory. Measured in docs/decisions; 2 MiB and less cost CPU.
  */
 const YOUNG_MEBIBYTES = 4;
 
 /**
- * The rest of the heap may double between two collections, where V8 lets it grow fourfold: of 5,000 nodes that come at once
- * 40 MiB are live, and the heap was at 130. Half of that growth costs a quarter more CPU, doubling about a twentieth.
+ * The rest of the heap may double between two collections, instead of V8's fourfold growth. When 5,000 nodes
+ * come at once, 40 MiB are live, and the heap was at 130. Half of that growth costs a quarter more CPU,
+ * doubling about a twentieth.
  */
 const GROWTH = "--heap-growing-percent=100";
 
-/** Whether it has been chosen, on the command line or in NODE_OPTIONS; V8 takes underscores for hyphens. */
+/**
+ * Returns whether the size was set on the command line or in NODE_OPTIONS; V8 accepts underscores for
+ * hyphens.
+ */
 export function isYoungGenerationLimited(
   execArgv: readonly string[],
   nodeOptions: string | undefined,
@@ -27,12 +31,12 @@ export function isYoungGenerationLimited(
 }
 
 /**
- * Keeps the heap of this process near what it needs. V8 reads the size of the young generation when it starts and never again, so
- * this program is started anew in the same process, unless that size is chosen already or a process cannot be replaced here. Call
- * it before anything has been done.
+ * Keeps the heap of this process close to what it needs. V8 reads the size of the young generation only at
+ * its start, so this restarts the program in the same process, unless that size is already set or the process
+ * cannot be replaced. Call it first.
  */
 export function keepHeapSmall(): void {
-  // V8 reads this one at every collection, and a V8 that does not know it goes on without it.
+  // V8 reads this flag at every collection, and ignores it if it does not know it.
   setFlagsFromString(GROWTH);
   if (process.execve === undefined || process.platform === "win32") return;
   if (isYoungGenerationLimited(process.execArgv, process.env["NODE_OPTIONS"])) return;

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Invoker } from "#delivery/invoker.ts";
-import { probeEvent } from "#delivery/probe-event.ts";
+import { createProbeEvent } from "#delivery/probe-event.ts";
 import { type Clock, systemClock } from "#kube/follow/clock.ts";
 import {
   createPlatformHealth,
@@ -9,16 +9,16 @@ import {
 } from "#relay/delivery/platform-health.ts";
 
 export interface StartHealthOptions {
-  /** What is probed, and closed by whoever made it. */
+  /** The invoker that is probed; the caller closes it. */
   readonly invoker: Pick<Invoker, "invoke">;
   readonly clusters: () => number;
   readonly log: (line: Readonly<Record<string, unknown>>) => void;
-  /** Told whenever another function fails or is back. */
+  /** Called whenever a function fails or recovers. */
   readonly onChange?: () => void;
   readonly clock?: Clock;
 }
 
-/** The health of the functions' platform, whose changes are lines in the log. */
+/** Starts the health check of the function platform; its changes are log lines. */
 export function startHealth(options: StartHealthOptions): ProcessPlatformHealth {
   const { invoker, log, clock = systemClock } = options;
   const identity = randomBytes(4).toString("hex");
@@ -28,17 +28,20 @@ export function startHealth(options: StartHealthOptions): ProcessPlatformHealth 
     clusters: options.clusters,
     async probe(failure, signal) {
       probes += 1;
-      const invocation = await invoker.invoke(probeEvent(failure, `probe.${identity}.${probes}`), signal);
+      const invocation = await invoker.invoke(
+        createProbeEvent(failure, `probe.${identity}.${probes}`),
+        signal,
+      );
       return invocation.kind === "report";
     },
     onChange(note) {
-      log(lineOf(note));
+      log(formatPlatformNote(note));
       options.onChange?.();
     },
   });
 }
 
-function lineOf(note: PlatformNote): Readonly<Record<string, unknown>> {
+function formatPlatformNote(note: PlatformNote): Readonly<Record<string, unknown>> {
   if (note.kind === "failed") {
     const { failure, durationMs } = note;
     const { controller, code } = failure;

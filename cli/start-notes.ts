@@ -1,37 +1,37 @@
-import { doubtLine } from "#cli/cluster-doubts.ts";
+import { formatWarningLine } from "#cli/cluster-warnings.ts";
 import { onHangup } from "#cli/hangup.ts";
 import { log } from "#cli/serve.ts";
 import type { StockFlag } from "#cli/stock-flags.ts";
 import type { Cluster } from "#config/cluster.ts";
 
-/** Says that `--kubeconfig` was given beside a clusters file that the environment names. */
-export function sayThatFlagsWin(file: string): void {
+/** Logs that `--kubeconfig` overrides a clusters file from the environment. */
+export function logFlagsWin(file: string): void {
   const message = "--kubeconfig means one cluster; the file that $CLUSTERS_FILE names is not read";
   log({ level: "info", event: "ClustersFileNotRead", file, message });
 }
 
-/** Says that no cluster of the file will be written to. */
-export function sayThatItIsDry(): void {
+/** Logs that no cluster of the file will be written to. */
+export function logDryRun(): void {
   const message = "all events of all clusters say dryRun: functions decide and report, and write nothing";
   log({ level: "info", event: "DryRun", message });
 }
 
-/** Says that there is nothing to do until the file, or what it names, is mended. */
-export function sayThatNoneIsUsable(file: string): void {
+/** Logs that there is nothing to do until the file, or a file that it names, is repaired. */
+export function logNoUsableCluster(file: string): void {
   const message =
     "no entry can be used now; each is followed as soon as it is mended, or its sign-in can be used";
   log({ level: "error", event: "NoClusterUsable", file, message });
 }
 
-/** Answers SIGHUP where flags describe the one cluster that there is. */
-export function sayThatNothingIsReadAgain(): void {
+/** Logs for SIGHUP that flags describe the one cluster, so nothing is read again. */
+export function logNoReload(): void {
   const message =
     "what a kubeconfig and the files it names hold is read again by itself when it changes; flags and --cloud-config are not: they take a restart";
   onHangup(() => log({ level: "info", event: "NothingToReread", signal: "SIGHUP", message }));
 }
 
-/** Says of each flag that changes nothing here what takes its place. */
-export function sayStockFlags(flags: readonly StockFlag[]): void {
+/** Logs for each flag without effect what replaces it. */
+export function logStockFlags(flags: readonly StockFlag[]): void {
   for (const { name, instead } of flags)
     log({
       level: "info",
@@ -41,8 +41,8 @@ export function sayStockFlags(flags: readonly StockFlag[]): void {
     });
 }
 
-/** Says of one cluster by flags what is most likely a mistake. */
-export function sayDoubts(cluster: Cluster): void {
-  const doubts = doubtLine([cluster]);
-  if (doubts !== undefined) log(doubts);
+/** Logs the warnings about one cluster from flags. */
+export function logConfigurationWarnings(cluster: Cluster): void {
+  const warnings = formatWarningLine([cluster]);
+  if (warnings !== undefined) log(warnings);
 }

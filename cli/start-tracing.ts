@@ -1,25 +1,25 @@
 import type { Invoker } from "#delivery/invoker.ts";
-import { tracedInvoker } from "#delivery/traced-invoker.ts";
+import { traceInvoker } from "#delivery/traced-invoker.ts";
 import type { FunctionTracer } from "#functions/parts/function-tracer.ts";
 import { openTracer } from "#tracing/open-tracer.ts";
 import { createDroppedLine } from "#tracing/say-dropped.ts";
 import type { Environment } from "#tracing/settings.ts";
 import type { Tracer } from "#tracing/tracer.ts";
 
-/** What a relay process traces with. */
+/** The tracing of a relay process. */
 export interface ProcessTracing {
-  /** The same invoker, whose deliveries are traced; closing it sends what is left, and ends tracing. */
+  /** Wraps an invoker so that its deliveries are traced; closing it sends the rest and ends tracing. */
   invoker<Own extends Invoker>(invoker: Own): Own;
-  /** For functions in this process: their spans go with those of the relay. */
+  /** For functions in this process: their spans go with the relay's. */
   readonly functions: FunctionTracer | undefined;
-  /** For what the process writes in the functions' stead. */
+  /** For what the process writes on behalf of functions. */
   readonly tracer: Pick<Tracer, "start"> | undefined;
 }
 
-/** What has ended is sent so often, and nobody waits for it. */
+/** How often ended spans are sent, in the background. */
 const EVERY_MS = 1_000;
 
-/** Starts to trace where the environment asks for it; without that all stays as it is, and nothing is loaded. */
+/** Starts tracing if the environment requests it; otherwise it changes and loads nothing. */
 export async function startTracing(
   environment: Environment,
   log: (line: Readonly<Record<string, unknown>>) => void,
@@ -43,7 +43,7 @@ export async function startTracing(
     tracer,
     functions: { start: (start) => tracer.start(start), flush: () => Promise.resolve() },
     invoker: (invoker) => ({
-      ...tracedInvoker(invoker, tracer),
+      ...traceInvoker(invoker, tracer),
       async close() {
         await invoker.close();
         clearInterval(timer);

@@ -1,45 +1,47 @@
 import { stringify } from "yaml";
-import { shown } from "#core/shown-text.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
 
-/** What a value is in YAML; INI knows texts alone. */
-type Reading = (value: string) => unknown;
+/** Parses an INI value, which is always a string, to a YAML value. */
+type ValueParser = (value: string) => unknown;
 
-const asText: Reading = (value) => value;
-const asNumber: Reading = (value) => (/^\d{1,9}$/.test(value) ? Number(value) : value);
-const asList: Reading = (value) => [value];
-const asBoolean: Reading = (value) => {
+const parseText: ValueParser = (value) => value;
+const parseNumber: ValueParser = (value) => (/^\d{1,9}$/.test(value) ? Number(value) : value);
+const parseList: ValueParser = (value) => [value];
+const parseBoolean: ValueParser = (value) => {
   if (/^(?:true|yes|on|1)$/i.test(value)) return true;
   return /^(?:false|no|off|0)$/i.test(value) ? false : value;
 };
 
-/** The keys of ours that say what those of the stock AWS controller do, by these in lower case. */
-const KEYS: Readonly<Record<string, readonly [key: string, reading: Reading]>> = {
-  vpc: ["vpc", asText],
-  subnetid: ["subnetID", asText],
-  routetableid: ["routeTableIDs", asList],
-  kubernetesclustertag: ["clusterTag", asText],
-  kubernetesclusterid: ["clusterTag", asText],
-  rolearn: ["roleArn", asText],
-  sourcearn: ["sourceArn", asText],
-  supportedtopologyinstancetypepattern: ["topologyInstanceTypePattern", asText],
-  disablesecuritygroupingress: ["disableSecurityGroupIngress", asBoolean],
-  elbsecuritygroup: ["elbSecurityGroup", asText],
-  nlbsecuritygroupmode: ["nlbSecurityGroupMode", asText],
-  clusterserviceloadbalancerhealthprobemode: ["clusterServiceLoadBalancerHealthProbeMode", asText],
+/** Our keys for those of the stock AWS controller, by the latter in lower case. */
+const KEYS: Readonly<Record<string, readonly [key: string, reading: ValueParser]>> = {
+  vpc: ["vpc", parseText],
+  subnetid: ["subnetID", parseText],
+  routetableid: ["routeTableIDs", parseList],
+  kubernetesclustertag: ["clusterTag", parseText],
+  kubernetesclusterid: ["clusterTag", parseText],
+  rolearn: ["roleArn", parseText],
+  sourcearn: ["sourceArn", parseText],
+  supportedtopologyinstancetypepattern: ["topologyInstanceTypePattern", parseText],
+  disablesecuritygroupingress: ["disableSecurityGroupIngress", parseBoolean],
+  elbsecuritygroup: ["elbSecurityGroup", parseText],
+  nlbsecuritygroupmode: ["nlbSecurityGroupMode", parseText],
+  clusterserviceloadbalancerhealthprobemode: ["clusterServiceLoadBalancerHealthProbeMode", parseText],
   clusterservicesharedloadbalancerhealthprobeport: [
     "clusterServiceSharedLoadBalancerHealthProbePort",
-    asNumber,
+    parseNumber,
   ],
   clusterservicesharedloadbalancerhealthprobepath: [
     "clusterServiceSharedLoadBalancerHealthProbePath",
-    asText,
+    parseText,
   ],
 };
 
-/** Of a zone's name, as the stock controller takes it: `us-west-2-lax-1a` is in `us-west-2`. */
+/**
+ * Extracts the region from a zone's name as the stock controller does: `us-west-2-lax-1a` is in `us-west-2`.
+ */
 const REGION_OF_ZONE = /^([a-zA-Z]+-)+\d+/;
 
-/** The stock AWS controller's INI as the YAML that says the same, and its keys that nothing here says. */
+/** The YAML for the stock AWS controller's INI, and the keys that have no equivalent. */
 export interface TranslatedConfig {
   readonly yaml: string;
   readonly leftOut: readonly string[];
@@ -62,25 +64,25 @@ export function translateStockConfig(text: string): TranslatedConfig {
     else if (name === "nodeipfamilies") families.push(plain);
     else if (name === "region") said["region"] ??= plain;
     else if (Object.hasOwn(KEYS, name)) {
-      const [ours, reading] = KEYS[name] ?? ["", asText];
-      // To the stock controller nothing is as good as no line, and so is port 0.
+      const [ours, reading] = KEYS[name] ?? ["", parseText];
+      // To the stock controller an empty value means a missing line, and so does port 0.
       const value = reading(plain);
       if (plain !== "" && value !== 0) said[ours] = value;
-      // Whoever names the cluster by its old key has both tags.
+      // A cluster that is named by the old key has both tags.
       if (plain !== "" && name === "kubernetesclustertag") said["legacyClusterTag"] = true;
-    } else leftOut.add(shown(name === "" ? `[${section}] ${key}` : key, 64));
+    } else leftOut.add(sanitizeText(name === "" ? `[${section}] ${key}` : key, 64));
   }
   if (families.length > 0) said["nodeIPFamilies"] = families;
   return { yaml: stringify(said, { lineWidth: 0 }), leftOut: [...leftOut] };
 }
 
-/** Says of a cloud-config in the stock form what to write in its place. */
-export function stockFormFault(text: string): string {
+/** Explains what to write instead of a cloud-config in the stock format. */
+export function formatStockFormError(text: string): string {
   const { yaml, leftOut } = translateStockConfig(text);
   const lines = yaml
     .trimEnd()
     .split("\n")
-    .map((line) => `      ${shown(line)}`);
+    .map((line) => `      ${sanitizeText(line)}`);
   const without =
     leftOut.length === 0 ? "" : `\n    without ${leftOut.join(", ")}, which nothing here corresponds to`;
   return `is INI, as the stock controller reads it; write it as YAML:\n${lines.join("\n")}${without}`;

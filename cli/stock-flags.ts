@@ -1,14 +1,14 @@
 import { type Command, Option } from "commander";
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import { readSwitch } from "#cli/node-flags.ts";
-import { shown } from "#core/shown-text.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
 
-/** A flag of the stock controller managers that `run` and `relay` take although it changes nothing here. */
+/** A flag of the stock controller managers that `run` and `relay` accept without effect. */
 export interface StockFlag {
   readonly name: string;
-  /** A switch may stand without a value; the others have one, which is not looked at. */
+  /** Whether it is a switch, which needs no value; the others have a value, which is ignored. */
   readonly isSwitch: boolean;
-  /** What takes its place here. */
+  /** What replaces it here. */
   readonly instead: string;
 }
 
@@ -22,10 +22,12 @@ const HTTP = "the endpoints answer over HTTP at --bind-address and --port; a pro
 const WEBHOOKS = "no webhook is served here; the function admission checks Services of DigitalOcean";
 const PROFILES = "traces tell where time goes: docs/how-to/trace.md";
 
-/** As in k8s.io/cloud-provider and what it is made of, up to 1.36, with those that manifests of older versions have. */
+/**
+ * The flags of k8s.io/cloud-provider and its libraries up to 1.36, with those in manifests of older versions.
+ */
 export const STOCK_FLAGS: readonly StockFlag[] = [
-  ...switches(["leader-elect"], LEADER),
-  ...values(
+  ...createSwitches(["leader-elect"], LEADER),
+  ...createValues(
     [
       "leader-elect-lease-duration",
       "leader-elect-renew-deadline",
@@ -36,28 +38,28 @@ export const STOCK_FLAGS: readonly StockFlag[] = [
     ],
     LEADER,
   ),
-  ...switches(
+  ...createSwitches(
     ["use-service-account-credentials"],
     "each function signs in as a user of its own: --function-kubeconfig, or signIn of an entry",
   ),
-  ...switches(["allocate-node-cidrs"], IPAM),
-  ...values(["cidr-allocator-type"], IPAM),
-  ...switches(
+  ...createSwitches(["allocate-node-cidrs"], IPAM),
+  ...createValues(["cidr-allocator-type"], IPAM),
+  ...createSwitches(
     ["allow-untagged-cloud"],
     "--cloud-config says what the cluster's instances are told by, such as vpc or clusterTag",
   ),
-  ...values(["v", "vmodule", "logging-format", "log-flush-frequency", "stderrthreshold"], LOGS),
-  ...switches(["logtostderr", "alsologtostderr"], LOGS),
-  ...values(["concurrent-node-syncs", "concurrent-service-syncs"], "objects are handled in batches"),
-  ...values(["kube-api-qps", "kube-api-burst", "kube-api-content-type"], PACE),
-  ...values(
+  ...createValues(["v", "vmodule", "logging-format", "log-flush-frequency", "stderrthreshold"], LOGS),
+  ...createSwitches(["logtostderr", "alsologtostderr"], LOGS),
+  ...createValues(["concurrent-node-syncs", "concurrent-service-syncs"], "objects are handled in batches"),
+  ...createValues(["kube-api-qps", "kube-api-burst", "kube-api-content-type"], PACE),
+  ...createValues(
     ["min-resync-period", "node-sync-period"],
     "each resource is listed anew every 15 minutes; --node-status-update-frequency compares addresses",
   ),
-  ...values(["controller-start-interval"], "all controllers start at once, as nothing is shared"),
-  ...values(["external-cloud-volume-plugin"], "volumes are the CSI driver's"),
-  ...switches(["profiling", "contention-profiling"], PROFILES),
-  ...values(
+  ...createValues(["controller-start-interval"], "all controllers start at once, as nothing is shared"),
+  ...createValues(["external-cloud-volume-plugin"], "volumes are the CSI driver's"),
+  ...createSwitches(["profiling", "contention-profiling"], PROFILES),
+  ...createValues(
     [
       "authentication-kubeconfig",
       "authentication-token-webhook-cache-ttl",
@@ -74,23 +76,23 @@ export const STOCK_FLAGS: readonly StockFlag[] = [
     ],
     READERS,
   ),
-  ...switches(["authentication-skip-lookup", "authentication-tolerate-lookup-failure"], READERS),
-  ...values(["cert-dir", "tls-cipher-suites", "tls-min-version"], HTTP),
-  ...values(["webhook-bind-address", "webhook-cert-dir", "webhook-secure-port"], WEBHOOKS),
+  ...createSwitches(["authentication-skip-lookup", "authentication-tolerate-lookup-failure"], READERS),
+  ...createValues(["cert-dir", "tls-cipher-suites", "tls-min-version"], HTTP),
+  ...createValues(["webhook-bind-address", "webhook-cert-dir", "webhook-secure-port"], WEBHOOKS),
 ];
 
-function switches(names: readonly string[], instead: string): StockFlag[] {
+function createSwitches(names: readonly string[], instead: string): StockFlag[] {
   return names.map((name) => ({ name: `--${name}`, isSwitch: true, instead }));
 }
 
-function values(names: readonly string[], instead: string): StockFlag[] {
+function createValues(names: readonly string[], instead: string): StockFlag[] {
   return names.map((name) => ({ name: `--${name}`, isSwitch: false, instead }));
 }
 
-/** A flag that would change what runs: what of its values is taken all the same, and why the rest is not. */
+/** A flag that would change behaviour: which values are still accepted, and why others are not. */
 export interface RefusedFlag {
   readonly name: string;
-  /** Values that change nothing here, in words for the reference; none without it. */
+  /** The accepted values without effect, in words for the reference; none without it. */
   readonly taken?: string;
   readonly isTaken: (value: string) => boolean;
   readonly because: string;
@@ -99,7 +101,10 @@ export interface RefusedFlag {
 const isOff = (value: string): boolean => readSwitch("", value, []) === false;
 const isNeverTaken = (): boolean => false;
 
-/** Feature gates of the stock controller managers, and the value that is as it is here; undefined where either is. */
+/**
+ * Feature gates of the stock controller managers, with the value that matches this program's behaviour;
+ * undefined if both do.
+ */
 const GATES: Readonly<Record<string, boolean | undefined>> = {
   CloudControllerManagerWatchBasedRoutesReconciliation: undefined,
   CloudControllerManagerWebhook: false,
@@ -160,8 +165,8 @@ function isTakenGate(pair: string): boolean {
   return given !== undefined && (GATES[gate] === undefined || GATES[gate] === given);
 }
 
-/** Adds them to `run` and `relay`; help tells of them by a line, as none of them is needed. */
-export function withStockFlags(command: Command): Command {
+/** Adds them to `run` and `relay`; help mentions them in one line, because none is needed. */
+export function addStockFlags(command: Command): Command {
   for (const { name, isSwitch } of STOCK_FLAGS) {
     const flags = name === "--v" ? "-v, --v" : name;
     command.addOption(new Option(`${flags} ${isSwitch ? "[boolean]" : "<value>"}`).hideHelp());
@@ -175,19 +180,22 @@ export function withStockFlags(command: Command): Command {
   );
 }
 
-/** Collects all values of a flag, so that a later one does not hide an earlier; without a value it is `true`. */
+/**
+ * Collects all values of a flag, so that a later one does not hide an earlier one; without a value it is
+ * `true`.
+ */
 function collect(value: string, before: unknown): readonly string[] {
-  return [...textsIn(before), value];
+  return [...listTexts(before), value];
 }
 
-function textsIn(value: unknown): readonly string[] {
+function listTexts(value: unknown): readonly string[] {
   if (value === undefined) return [];
   return Array.isArray(value) ? value.map(String) : [String(value)];
 }
 
 /**
- * Returns those of them that were given; one that would change what runs, or that is no boolean, goes to `faults`. `flags` are all that
- * the program read, by their names in camel case.
+ * Returns the given flags; one that would change behaviour, or is no boolean, goes to `faults`. `flags` are
+ * all that the program read, by their names in camel case.
  */
 export function readStockFlags(
   flags: { readonly given: ReadonlySet<string> },
@@ -198,8 +206,8 @@ export function readStockFlags(
   const typed = (name: string): unknown => values.get(new Option(name).attributeName());
   for (const { name, isTaken, because } of REFUSED_FLAGS) {
     if (!given.has(name)) continue;
-    const refused = textsIn(typed(name)).find((text) => !isTaken(text));
-    if (refused !== undefined) faults.push({ name, message: `"${shown(refused)}" ${because}` });
+    const refused = listTexts(typed(name)).find((text) => !isTaken(text));
+    if (refused !== undefined) faults.push({ name, message: `"${sanitizeText(refused)}" ${because}` });
   }
   const taken = STOCK_FLAGS.filter(({ name }) => given.has(name));
   for (const { name, isSwitch } of taken) {

@@ -1,29 +1,29 @@
 import type { DryDecision } from "#cli/explain/decide-dry.ts";
 import type { ReachFlags } from "#cli/reach-cluster.ts";
-import { namedStopSwitch, openAnySwitch, type StopSwitchFlags } from "#cli/stop-switch.ts";
-import type { Environment } from "#clouds/kind.ts";
+import { findStopSwitch, openAnySwitch, type StopSwitchFlags } from "#cli/stop-switch.ts";
+import type { Environment } from "#clouds/provider.ts";
 import { readStops } from "#config/switch/follow-stops.ts";
 import { isFor, type StopEntry, stopIn } from "#config/switch/stops.ts";
-import { messageOf } from "#core/message-of.ts";
-import { shown } from "#core/shown-text.ts";
+import { getErrorMessage } from "#core/error-message.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
 import { isHeldBy, type Stop } from "#core/stop.ts";
 
-/** What operators have stopped of a cluster, and why that cannot be read, where it cannot. Plain data. */
+/** What operators have stopped of a cluster, or why that is unreadable; plain data. */
 export interface StopStatus {
   readonly stopped: readonly StopEntry[];
   readonly unreadable?: string | undefined;
 }
 
-/** A switch in SSM takes a second; `explain` goes on without an answer. */
+/** A switch in SSM takes a second; `explain` continues without an answer. */
 const TIMEOUT_MS = 10_000;
 
-/** Of many stops of one cluster, so many are named. */
+/** The number of stops of one cluster that are shown. */
 const MAX_NAMED = 10;
 const MAX_SENTENCE = 1_000;
 
 /**
- * Reads what is stopped of a cluster, by the switch that the relay of the same flags follows. Never rejects; undefined where no switch
- * is named.
+ * Reads what is stopped of a cluster, from the switch that a relay with the same flags follows. Never
+ * rejects; undefined if no switch is named.
  */
 export async function readStopStatus(
   cluster: string,
@@ -31,26 +31,31 @@ export async function readStopStatus(
   environment: Environment,
 ): Promise<StopStatus | undefined> {
   const byFlags = flags.clustersFile === undefined && flags.given.has("--kubeconfig");
-  const home = byFlags ? { STOP_SWITCH: environment["STOP_SWITCH"] } : environment;
-  const reference = namedStopSwitch(flags, flags.clustersFile, home);
+  const registry = byFlags ? { STOP_SWITCH: environment["STOP_SWITCH"] } : environment;
+  const reference = findStopSwitch(flags, flags.clustersFile, registry);
   if (reference === undefined) return undefined;
   try {
     const stopSwitch = await openAnySwitch(reference, environment);
     const { stopped, unreadable } = await readStops(stopSwitch, [], AbortSignal.timeout(TIMEOUT_MS));
     return { stopped: stopped.filter((entry) => isFor(entry, cluster)), unreadable: unreadable?.message };
   } catch (error) {
-    return { stopped: [], unreadable: `the stop switch ${reference} cannot be read: ${messageOf(error)}` };
+    return {
+      stopped: [],
+      unreadable: `the stop switch ${reference} cannot be read: ${getErrorMessage(error)}`,
+    };
   }
 }
 
-/** Returns one line about a stop: what, of whom, since when and by whom. */
+/** Returns one line about a stop: what, for which clusters, since when and by whom. */
 export function stopLine({ what, cluster, since, by }: StopEntry): string {
-  const whose = cluster === undefined ? "all clusters" : `cluster ${cluster}`;
-  const words = [since && `since ${since}`, by && `by ${shown(by)}`].filter((each) => each !== undefined);
-  return `${what} of ${whose} are stopped${words.length === 0 ? "" : ` ${words.join(", ")}`}`;
+  const context = cluster === undefined ? "all clusters" : `cluster ${cluster}`;
+  const words = [since && `since ${since}`, by && `by ${sanitizeText(by)}`].filter(
+    (each) => each !== undefined,
+  );
+  return `${what} of ${context} are stopped${words.length === 0 ? "" : ` ${words.join(", ")}`}`;
 }
 
-/** Returns what is stopped, line by line, and how each stop ends; nothing where nothing is stopped. */
+/** Returns what is stopped, line by line, and how to end each stop; no lines if nothing is stopped. */
 export function stopStatusLines(status: StopStatus | undefined): readonly string[] {
   if (status === undefined) return [];
   const { stopped, unreadable } = status;
@@ -58,20 +63,20 @@ export function stopStatusLines(status: StopStatus | undefined): readonly string
   return [
     ...stopped
       .slice(0, MAX_NAMED)
-      .flatMap((entry) => [stopLine(entry), `goes on after: ${resumeCommand(entry)}`]),
+      .flatMap((entry) => [stopLine(entry), `to resume: ${formatResumeCommand(entry)}`]),
     ...(more > 0 ? [`and ${more} stops more: serverless-ccm stop`] : []),
-    ...(unreadable === undefined ? [] : [shown(unreadable, MAX_SENTENCE), UNREADABLE]),
+    ...(unreadable === undefined ? [] : [sanitizeText(unreadable, MAX_SENTENCE), UNREADABLE]),
   ];
 }
 
 const UNREADABLE =
   "deletions that are not proven by themselves wait: docs/how-to/stop-it.md#when-the-switch-cannot-be-read";
 
-function resumeCommand({ what, cluster }: StopEntry): string {
+function formatResumeCommand({ what, cluster }: StopEntry): string {
   return `serverless-ccm stop --resume --${what} ${cluster === undefined ? "--all" : `--cluster ${cluster}`}`;
 }
 
-/** Returns what to do before all else where a stop holds back what was decided, and undefined where none does. */
+/** Returns what to do first if a stop holds back what was decided; undefined if none does. */
 export function stopAdvice(
   status: StopStatus | undefined,
   cluster: string,
@@ -83,10 +88,13 @@ export function stopAdvice(
   if (stop === undefined) return undefined;
   if (!reports.some((report) => isHeld(report, stop))) return undefined;
   if (stop === "unproven") return `Stopped: ${UNREADABLE}`;
-  return `Stopped: an operator has stopped ${stop}, and what would be done is held back: ask whoever it was, then resume it`;
+  return `Stopped: an operator has stopped ${stop}, which holds this back: ask that operator, then resume it`;
 }
 
-/** A dry run without a decision holds back a write that several objects share, and by that deletions are announced. */
+/**
+ * A dry run without a decision holds back a write that several objects share, by which deletions are
+ * announced.
+ */
 function isHeld({ because, decision }: DryDecision["report"], stop: Stop): boolean {
   if (decision === undefined) return because.code === "DryRun";
   return decision.kind === "change" && decision.writes.some((write) => isHeldBy(stop, write));

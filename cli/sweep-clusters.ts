@@ -1,4 +1,4 @@
-import type { Sweeping } from "#cli/serve.ts";
+import type { Sweeping } from "#cli/sweep-every-minute.ts";
 import { MINUTE_MS, type SweepEveryMinuteOptions, sweepEveryMinute } from "#cli/sweep-every-minute.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { systemClock } from "#kube/follow/clock.ts";
@@ -6,19 +6,24 @@ import { createSweepTurns } from "#sweep/sweep-cluster.ts";
 
 export type SweepClustersOptions = Pick<
   SweepEveryMinuteOptions,
-  "api" | "invoker" | "log" | "watches" | "clock" | "random" | "stopOf"
+  "api" | "invoker" | "log" | "watches" | "clock" | "random" | "readStop"
 >;
 
-/** Sweeps the clusters of a process, each by itself: one that takes its time keeps no other waiting, but for its turn to list. */
+/**
+ * Sweeps the clusters of a process independently: a slow one delays no other, except for its turn to list.
+ */
 export interface SweepingClusters extends Sweeping {
   add(cluster: Cluster): void;
-  /** It is swept no longer; what is in flight is given up. */
+  /** Stops sweeping a cluster and abandons what is in flight. */
   remove(name: string): Promise<void>;
-  /** By cluster, how many overdue nodes the last list found. */
+  /** Returns the number of overdue nodes in the last list, by cluster. */
   overdue(): ReadonlyMap<string, number>;
 }
 
-/** Sweeps no cluster yet. Their sweeps are spread over the minute: those that begin together do not list together. */
+/**
+ * Creates the sweeps without clusters. They are spread over the minute, so that clusters that start together
+ * do not list together.
+ */
 export function sweepClusters(options: SweepClustersOptions): SweepingClusters {
   const { clock = systemClock, random = Math.random } = options;
   const turns = createSweepTurns(clock);

@@ -1,49 +1,54 @@
 import { randomBytes } from "node:crypto";
-import type { Sweeping } from "#cli/serve.ts";
+
 import type { Cluster } from "#config/cluster.ts";
 import type { Watch } from "#core/controller.ts";
 import type { Stop } from "#core/stop.ts";
 import type { Invoker } from "#delivery/invoker.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { type Clock, pause, systemClock } from "#kube/follow/clock.ts";
-import type { ReadingTurns } from "#kube/follow/reading-turns.ts";
+import type { ReadPermits } from "#kube/follow/read-permits.ts";
 import { type ClusterSweep, createSweepTurns, sweepCluster } from "#sweep/sweep-cluster.ts";
-import { type SweepLine, sweepLines } from "#sweep/sweep-line.ts";
-import { minuteOf } from "#sweep/turns.ts";
+import { buildSweepLines, type SweepLine } from "#sweep/sweep-line.ts";
+import { toMinute } from "#sweep/turns.ts";
 
 export interface SweepEveryMinuteOptions {
   readonly cluster: Cluster;
-  /** The way to its API server with the right to list, asked for at each sweep; whoever gives it closes it. */
+  /**
+   * Returns the transport to the API server with the right to list, at each sweep; the provider closes it.
+   */
   readonly api: (cluster: Cluster) => Promise<Transport>;
   readonly invoker: Pick<Invoker, "invoke">;
   readonly log: (line: SweepLine) => void;
-  /** Takes how many overdue nodes a list has found. */
+  /** Called with the number of overdue nodes in a list. */
   readonly onOverdue: (overdue: number) => void;
-  /** How long after its start the first sweep is; a minute without it. */
+  /** The delay of the first sweep; a minute without it. */
   readonly firstMs?: number;
-  /** That lists take with those of other clusters; its own without it. */
-  readonly turns?: ReadingTurns;
+  /** Shares list permits with other clusters; its own without it. */
+  readonly turns?: ReadPermits;
   readonly watches?: readonly Watch[];
-  /** What operators have stopped for a cluster; nothing without it. Never rejects. */
-  readonly stopOf?: ((cluster: string) => Promise<Stop | undefined>) | undefined;
+  /** Returns what operators have stopped for a cluster; nothing without it. Never rejects. */
+  readonly readStop?: ((cluster: string) => Promise<Stop | undefined>) | undefined;
   readonly clock?: Clock;
   /** Uniform in [0, 1). */
   readonly random?: () => number;
 }
 
-/** Between two sweeps of a cluster. */
+/** The time between two sweeps of a cluster. */
 export const MINUTE_MS = 60_000;
 
-/** Longer than a deployed sweep has, which is followed by another one in a minute. */
+/** Longer than a deployed sweep may take, which another one follows within a minute. */
 const LONGEST_MS = 120_000;
 
-/** Sweeps one cluster every minute in this process, the first time not before a minute from now: until then the relay lists by itself. */
+/**
+ * Sweeps one cluster every minute in this process, the first time after a minute: until then the relay has
+ * just listed.
+ */
 export function sweepEveryMinute(options: SweepEveryMinuteOptions): Sweeping {
   const { cluster, api, log, clock = systemClock, random = Math.random } = options;
   const stopping = new AbortController();
   const closing = new AbortController();
   const world = {
-    ...{ invoker: options.invoker, clock, random, watches: options.watches, api, stopOf: options.stopOf },
+    ...{ invoker: options.invoker, clock, random, watches: options.watches, api, readStop: options.readStop },
     identity: `sweep-${randomBytes(4).toString("hex")}`,
     turns: options.turns ?? createSweepTurns(clock),
   };
@@ -52,16 +57,16 @@ export function sweepEveryMinute(options: SweepEveryMinuteOptions): Sweeping {
     const late = new AbortController();
     const cancel = clock.after(LONGEST_MS, () => late.abort());
     const time = {
-      minute: minuteOf(clock.wallTime().getTime()),
+      minute: toMinute(clock.wallTime().getTime()),
       signal: AbortSignal.any([stopping.signal, late.signal]),
       giveUp: AbortSignal.any([closing.signal, late.signal]),
     };
     const sweep = await sweepCluster(cluster, world, time);
     cancel();
-    if (wasListed(sweep)) options.onOverdue(sweep.overdue);
+    if (isListed(sweep)) options.onOverdue(sweep.overdue);
     if (stopping.signal.aborted) return;
-    // A Lease that is fresh is nothing to say of one cluster, once a minute.
-    if (sweep.mode !== "lease") for (const line of sweepLines([sweep])) log(line);
+    // A fresh Lease is not worth a log line for one cluster every minute.
+    if (sweep.mode !== "lease") for (const line of buildSweepLines([sweep])) log(line);
   }
 
   async function sweepForever(): Promise<void> {
@@ -83,7 +88,15 @@ export function sweepEveryMinute(options: SweepEveryMinuteOptions): Sweeping {
   };
 }
 
-/** What was not listed says nothing new of the gap. */
-function wasListed({ mode }: ClusterSweep): boolean {
+/** A sweep without a list has no news about the gap. */
+function isListed({ mode }: ClusterSweep): boolean {
   return mode === "audit" || mode === "full";
+}
+
+/** Sweeps clusters at intervals. */
+export interface Sweeping {
+  /** Starts nothing new. */
+  stop(): void;
+  /** Abandons what is in flight; resolves when everything has ended. */
+  close(): Promise<void>;
 }

@@ -1,8 +1,8 @@
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import type { ClusterEntry } from "#config/cluster.ts";
 import type { ControllerName } from "#core/event.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
 import { TaggingSettings } from "#core/settings.ts";
-import { shown } from "#core/shown-text.ts";
 import { taggingWatch } from "#core/tagging/watch.ts";
 
 /** The flags about tags of instances, as typed. */
@@ -11,10 +11,10 @@ export interface TaggingFlags {
   readonly resources?: string | undefined;
 }
 
-/** A cluster's `tagging:` as it would stand in a clusters file that says no more. */
+/** A cluster's `tagging:` as a clusters file with the same settings has it. */
 export type WrittenTagging = NonNullable<ClusterEntry["tagging"]>;
 
-/** Reads what the flags say, and nothing where they say nothing: a cluster's hash is of what is written. */
+/** Reads the given flags, and nothing for missing ones, because a cluster's hash covers what is written. */
 export function readTaggingFlags(
   { tags: written, resources: list }: TaggingFlags,
   controllers: readonly ControllerName[],
@@ -26,7 +26,7 @@ export function readTaggingFlags(
       message: `is required with the controller ${taggingWatch.name}: KEY=VALUE`,
     });
   if (written === undefined && list === undefined) return undefined;
-  const tags = written === undefined ? undefined : pairsOf(written, faults);
+  const tags = written === undefined ? undefined : parsePairs(written, faults);
   const resources = list?.split(",");
   const parsed = TaggingSettings.safeParse({ tags, resources });
   if (parsed.success)
@@ -36,14 +36,14 @@ export function readTaggingFlags(
     };
   for (const { path, message } of parsed.error.issues) {
     const [flag, ...rest] = path;
-    const what = rest.length === 0 ? "" : `"${shown(rest.join("."))}": `;
+    const what = rest.length === 0 ? "" : `"${sanitizeText(rest.join("."))}": `;
     faults.push({ name: `--${String(flag)}`, message: `${what}${message}` });
   }
   return undefined;
 }
 
-/** As the stock controller has them: the first `=` of each ends the key. */
-function pairsOf(written: string, faults: ConfigurationFault[]): Record<string, string> {
+/** Parses pairs in the stock controller's format: the first `=` of each ends the key. */
+function parsePairs(written: string, faults: ConfigurationFault[]): Record<string, string> {
   const pairs: Record<string, string> = {};
   for (const pair of written.split(",")) {
     const end = pair.indexOf("=");
@@ -51,7 +51,7 @@ function pairsOf(written: string, faults: ConfigurationFault[]): Record<string, 
     else
       faults.push({
         name: "--tags",
-        message: `"${shown(pair)}" is no tag; write KEY=VALUE, with a comma between`,
+        message: `"${sanitizeText(pair)}" is no tag; write KEY=VALUE, with a comma between`,
       });
   }
   return pairs;

@@ -1,9 +1,12 @@
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
 
-/** How many workers so many clusters have. */
+/** Returns the number of workers for this many clusters. */
 export type WorkersFor = (clusters: number) => number;
 
-/** Clusters that share a worker by default, of the first two hundred and of all others; follows from docs/decisions/0012-bulkheads.md. */
+/**
+ * The default number of clusters in a worker, for the first two hundred and for all others; follows from
+ * docs/decisions/0012-bulkheads.md.
+ */
 const CLUSTERS_PER_WORKER = 50;
 const FIRST_CLUSTERS = 200;
 const FURTHER_CLUSTERS_PER_WORKER = 100;
@@ -11,9 +14,9 @@ const MAX_DEFAULT_WORKERS = 16;
 
 const MAX_WORKERS = 64;
 
-/** Reads `--workers`; undefined is none: all clusters live in the main thread. */
+/** Reads `--workers`; undefined means none: all clusters run in the main thread. */
 export function readWorkers(text: string | undefined, faults: ConfigurationFault[]): WorkersFor | undefined {
-  if (text === undefined) return workersByDefault;
+  if (text === undefined) return getDefaultWorkers;
   const count = /^\d{1,3}$/.test(text) ? Number(text) : Number.NaN;
   if (count === 0) return undefined;
   if (!(count <= MAX_WORKERS)) {
@@ -23,7 +26,7 @@ export function readWorkers(text: string | undefined, faults: ConfigurationFault
   return () => count;
 }
 
-function workersByDefault(clusters: number): number {
+function getDefaultWorkers(clusters: number): number {
   const first = Math.ceil(Math.min(clusters, FIRST_CLUSTERS) / CLUSTERS_PER_WORKER);
   const further = Math.ceil(Math.max(0, clusters - FIRST_CLUSTERS) / FURTHER_CLUSTERS_PER_WORKER);
   return Math.max(1, Math.min(MAX_DEFAULT_WORKERS, first + further));

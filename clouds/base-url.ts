@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** Where an API is: https, or http to this very machine. */
+/** The URL of an API: https, or http to this machine. */
 export const BaseURL = z
   .string()
   .refine((text) => URL.canParse(text), { error: "a URL", abort: true })

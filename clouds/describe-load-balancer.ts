@@ -1,10 +1,10 @@
-import type { DescribedLoadBalancer } from "#clouds/described.ts";
+import type { DescribedLoadBalancer } from "#clouds/described-load-balancer.ts";
 import type { Service } from "#core/service/service.ts";
 import type { Settings } from "#core/settings.ts";
 
 /**
- * Puts an observation of the capability `loadBalancers` into words; undefined for a cloud that has none. Apart from the kinds, as it is
- * for the command line: no function is to carry it.
+ * Describes an observation of the capability `loadBalancers` for people; undefined for a cloud without it. It
+ * is separate from the providers because only the command line needs it, not the functions.
  */
 export async function describeLoadBalancer(
   service: Service,

@@ -1,10 +1,11 @@
 import type { Diagnosis } from "#clouds/diagnosis.ts";
-import type { LoadCloudOptions } from "#clouds/kind.ts";
-import type { CloudConfig } from "#clouds/kinds.ts";
+import type { LoadCloudOptions } from "#clouds/provider.ts";
+import type { CloudConfig } from "#clouds/providers.ts";
 
 /**
- * What looks for faults of a cloud's configuration; undefined for a cloud that has nothing to look at. Apart from the kinds, as it
- * is for the command line: no function is to carry it. Rejects where files that the configuration names are unusable.
+ * Returns the checks of a cloud's configuration; undefined for a cloud without checks. It is separate from
+ * the providers because only the command line needs it, not the functions. Rejects if files in the
+ * configuration are unusable.
  */
 export async function diagnose(
   config: CloudConfig,

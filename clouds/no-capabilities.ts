@@ -1,23 +1,23 @@
-// What the bundle of a function that has no use for a capability of a cloud has in that one's place, and with it none of its SDK's clients.
+// Replaces a capability, and its SDK clients, in the bundle of a function that does not need it.
 
 /** As in `clouds/aws/load-balancers/capability.ts`. */
-export const createLoadBalancers = noCapability;
+export const createLoadBalancers = throwNoCapability;
 
 /** As in `clouds/aws/tags/capability.ts`. */
-export const createTags = noCapability;
+export const createTags = throwNoCapability;
 
 /** As in `clouds/aws/routes/capability.ts`. */
-export const createRoutes = noCapability;
+export const createRoutes = throwNoCapability;
 
 /** As in `clouds/digitalocean/load-balancer-tags/capability.ts`. */
-export const createLoadBalancerTags = noCapability;
+export const createLoadBalancerTags = throwNoCapability;
 
 /** As in `clouds/digitalocean/service-validation/capability.ts`. */
-export const createServiceValidation = noCapability;
+export const createServiceValidation = throwNoCapability;
 
 /** As in `clouds/digitalocean/firewall/capability.ts`. */
-export const createFirewall = noCapability;
+export const createFirewall = throwNoCapability;
 
-function noCapability(): never {
+function throwNoCapability(): never {
   throw new Error("this function was built without this capability");
 }

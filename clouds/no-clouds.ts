@@ -1,40 +1,40 @@
-// What a bundle has in the place of the clouds that it is built without: those of a function that asks no cloud, which reads how clusters are
-// configured, and that is all; and the others where a build is for some clouds alone.
+// Replaces the clouds that a bundle is built without. A function that calls no cloud only reads how clusters
+// are configured; other builds are for some clouds only.
 
 /** As in `clouds/aws/cloud.ts`. */
-export const createAwsCloud = noCloud;
+export const createAwsCloud = throwNoCloud;
 
 /** As in `clouds/digitalocean/cloud.ts`. */
-export const loadDigitalOceanCloud = noCloud;
+export const loadDigitalOceanCloud = throwNoCloud;
 
 /** As in `clouds/hcloud/cloud.ts`. */
-export const loadHcloudCloud = noCloud;
+export const loadHcloudCloud = throwNoCloud;
 
 /** As in `clouds/keepalived/cloud.ts`. */
-export const createKeepalivedCloud = noCloud;
+export const createKeepalivedCloud = throwNoCloud;
 
 /** As in `clouds/kubevip/cloud.ts`. */
-export const createKubeVipCloud = noCloud;
+export const createKubeVipCloud = throwNoCloud;
 
 /** As in `clouds/memory/cloud.ts`. */
-export const createMemoryCloud = noCloud;
+export const createMemoryCloud = throwNoCloud;
 
 /** As in `clouds/memory/cloud.ts`. */
-export const readMemoryInstances = noCloud;
+export const readMemoryInstances = throwNoCloud;
 
 /** As in `clouds/no-cloud/cloud.ts`. */
-export const createNoCloud = noCloud;
+export const createNoCloud = throwNoCloud;
 
 /** As in `clouds/rancher/cloud.ts`. */
-export const loadRancherCloud = noCloud;
+export const loadRancherCloud = throwNoCloud;
 
 /** As in `clouds/oci/cloud.ts`. */
-export const loadOciCloud = noCloud;
+export const loadOciCloud = throwNoCloud;
 
 /** As in `clouds/openstack/cloud.ts`. */
-export const loadOpenStackCloud = noCloud;
+export const loadOpenStackCloud = throwNoCloud;
 
-function noCloud(): never {
+function throwNoCloud(): never {
   throw new Error(
     "this function was built without this cloud; npm run build -- --clouds names those that it has",
   );

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** The name of an object of Kubernetes, as an operator writes it. */
+/** The name of a Kubernetes object in a configuration. */
 export const ObjectName = z
   .string()
   .max(253)

@@ -1,22 +1,25 @@
 import type { InstanceErrorCode } from "#core/instance.ts";
 
-/** Why a request to a cloud brought nothing, in the words of an answer; what more a cloud says of it, its own fault has. */
+/**
+ * The reason why a request to a cloud failed, in the form of an answer; a cloud's own fault type adds
+ * details.
+ */
 export interface CloudFault {
   readonly code: InstanceErrorCode;
   readonly message: string;
-  /** Asking the same once more may well succeed: the connection broke, or the service failed on its side. */
+  /** A retry may succeed: the connection broke, or the service failed. */
   readonly transient?: true;
 }
 
-/** What a request brought. */
-export type OutcomeOf<Value, Fault extends CloudFault> =
+/** The result of a request. */
+export type BaseOutcome<Value, Fault extends CloudFault> =
   | { readonly kind: "ok"; readonly value: Value }
   | { readonly kind: "fault"; readonly fault: Fault };
 
-export function ok<Value>(value: Value): OutcomeOf<Value, never> {
+export function ok<Value>(value: Value): BaseOutcome<Value, never> {
   return { kind: "ok", value };
 }
 
-export function fault(code: InstanceErrorCode, message: string): OutcomeOf<never, CloudFault> {
+export function fault(code: InstanceErrorCode, message: string): BaseOutcome<never, CloudFault> {
   return { kind: "fault", fault: { code, message } };
 }

@@ -1,27 +1,36 @@
-/** A network that a cluster's configuration names. Ids are unique; names are so within one account. */
+/** A network in a cluster's configuration. Ids are unique; names are unique within one account. */
 export interface ClaimedNetwork {
   readonly kind: "id" | "name";
   readonly value: string;
 }
 
 /**
- * By what a cloud's machines and load balancers are told to be a cluster's. Two clusters whose claims agree would take each other's
- * for their own. Holds no secret.
+ * The criteria that assign a cloud's machines and load balancers to a cluster. Two clusters with matching
+ * claims would treat each other's resources as their own. Holds no secret.
  */
 export interface OwnershipClaim {
-  /** The account, project or server that has the resources, with its region, for messages: equal texts are the same place. */
+  /**
+   * The account, project or server of the resources, with its region, for messages: equal texts mean the same
+   * place.
+   */
   readonly place: string;
-  /** Whether another text is another place for certain; false where only the source of credentials is known. */
+  /**
+   * Whether a different text always means a different place; false if only the source of credentials is
+   * known.
+   */
   readonly isPlaceCertain: boolean;
-  /** What resources carry, such as `tag kubernetes.io/cluster/blue`; one in common is enough. Empty where none is configured. */
+  /**
+   * Marks on resources, such as `tag kubernetes.io/cluster/blue`; one shared mark is a match. Empty if none
+   * is configured.
+   */
   readonly marks: readonly string[];
-  /** Undefined where resources may be in any network. */
+  /** Undefined if resources may be in any network. */
   readonly network: ClaimedNetwork | undefined;
-  /** Whether resources of that network without any mark count as the cluster's. */
+  /** Whether unmarked resources of that network count as the cluster's. */
   readonly takesUnmarked: boolean;
 }
 
-/** Whether two claims agree in a mark and a place; not where both name a network, and the networks differ. */
+/** Whether two claims match in a mark and a place; not if both name a network and the networks differ. */
 export function doClaimsAgree(one: OwnershipClaim, other: OwnershipClaim): boolean {
   return (
     one.marks.some((mark) => other.marks.includes(mark)) &&
@@ -30,7 +39,7 @@ export function doClaimsAgree(one: OwnershipClaim, other: OwnershipClaim): boole
   );
 }
 
-/** Whether two claims are to one network, in which one of them takes what carries no mark. */
+/** Whether two claims are for one network, in which one of them takes unmarked resources. */
 export function doClaimsShareNetwork(one: OwnershipClaim, other: OwnershipClaim): boolean {
   const { network } = one;
   return (
@@ -49,7 +58,7 @@ function isSamePlace(one: OwnershipClaim, other: OwnershipClaim): boolean {
   return a?.kind === "id" && b?.kind === "id" && a.value === b.value;
 }
 
-/** A network by its id may be the one that somebody else names. */
+/** A network with an id may be the same as one that another claim names. */
 function doNetworksDiffer(one: ClaimedNetwork | undefined, other: ClaimedNetwork | undefined): boolean {
   return one !== undefined && one.kind === other?.kind && one.value !== other.value;
 }

@@ -1,12 +1,17 @@
-/** The parts of an account's quotas that the calls in progress were promised. */
+/** The parts of an account's quotas that calls in progress may spend. */
 export interface Shares {
-  /** Opens a call's share; returns what closes it. */
+  /** Opens a call's share and returns a function that closes it. */
   enter(share: number): () => void;
-  /** What they may spend together, at most all of it. With no call in progress the last sum goes on. */
-  current(): number;
+  /**
+   * Returns the part that they may spend together, at most 1. Without a call in progress the last sum stays.
+   */
+  getCurrent(): number;
 }
 
-/** No call is in progress yet, and all may be spent. `settle` is called before each change: what accrued so far did so at the old sum. */
+/**
+ * Creates shares with no call in progress; everything may be spent. `settle` is called before each change,
+ * because tokens so far accrued at the old sum.
+ */
 export function createShares(settle: () => void): Shares {
   const shares = new Map<symbol, number>();
   let current = 1;
@@ -26,6 +31,6 @@ export function createShares(settle: () => void): Shares {
         change();
       };
     },
-    current: () => current,
+    getCurrent: () => current,
   };
 }

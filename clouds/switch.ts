@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** Yes or no, also as the text that an environment variable is. */
+/** A boolean, also as the text of an environment variable. */
 export const Switch = z.union(
   [
     z.boolean(),

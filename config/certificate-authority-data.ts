@@ -1,20 +1,20 @@
 import { X509Certificate } from "node:crypto";
 import * as z from "zod";
 
-/** A bundle of authorities is some KB. */
+/** A bundle of certificate authorities has a few KB. */
 const MAX_CHARACTERS = 256 * 1024;
 
-/** A certificate authority as kubeconfigs hold it: PEM, in base64. */
+/** A certificate authority as in kubeconfigs: PEM in base64. */
 export const CertificateAuthorityData = z
   .string()
   .max(MAX_CHARACTERS)
   .refine(
-    (data) => isAuthority(pemOfData(data)),
+    (data) => isAuthority(decodeCertificateAuthorityData(data)),
     "is no certificate authority: give the base64 of PEM, as certificate-authority-data of a kubeconfig",
   );
 
-/** The PEM that the data stand for. */
-export function pemOfData(data: string): string {
+/** Decodes the data to PEM. */
+export function decodeCertificateAuthorityData(data: string): string {
   return Buffer.from(data, "base64").toString("utf8");
 }
 

@@ -1,10 +1,10 @@
 import { isIP } from "node:net";
 import * as z from "zod";
-import { CloudConfig, cloudKindOf } from "#clouds/kinds.ts";
+import { CloudConfig, getCloudProvider } from "#clouds/providers.ts";
 import { CertificateAuthorityData } from "#config/certificate-authority-data.ts";
 import { checkWrites } from "#config/check-writes.ts";
 import { hashOfEntry } from "#config/cluster-hash.ts";
-import { type CheckedWriting, checkWriting } from "#config/fault-words.ts";
+import { type CheckedInput, checkWriting } from "#config/describe-errors.ts";
 import { SignIn } from "#config/sign-in/kinds.ts";
 import { CONTROLLER_ALIASES } from "#core/contracts.ts";
 import type { WatchContext } from "#core/controller.ts";
@@ -26,7 +26,7 @@ const filePath = z.string().min(1);
 
 const MEBIBYTE = 1024 * 1024;
 
-/** Bounds of what is done for one cluster at a time, and of what is taken of it. */
+/** Limits for the work on one cluster at a time, and for the data accepted from it. */
 export const Limits = z.strictObject({
   /** Invocations in flight, over all controllers. */
   invocations: z.int().min(1).max(100).prefault(4),
@@ -34,11 +34,11 @@ export const Limits = z.strictObject({
   requestsPerFunction: z.int().min(1).max(128).prefault(32),
   /** The share of the account's API quotas that an event without a budget may spend. */
   floorShare: z.number().gt(0).max(1).prefault(0.05),
-  /** Objects of one resource that are followed; those beyond are left out. */
+  /** Objects of one resource that the relay follows; it leaves out further ones. */
   objects: z.int().min(1).max(1_000_000).prefault(DEFAULT_BOUNDS.objects),
-  /** What is kept of them, as JSON. */
+  /** Bytes kept of these objects, as JSON. */
   objectBytes: z.int().min(MEBIBYTE).prefault(DEFAULT_BOUNDS.objectBytes),
-  /** A page of a list: its bytes once decompressed, and its JSON values. */
+  /** One page of a list: its decompressed bytes and its JSON values. */
   pageBytes: z
     .int()
     .min(MEBIBYTE)
@@ -55,17 +55,22 @@ export const Limits = z.strictObject({
     .min(65_536)
     .max(256 * MEBIBYTE)
     .prefault(DEFAULT_BOUNDS.watchLineBytes),
-  /** What the watches may bring for long; a burst of ten seconds' worth and of eight for each object goes through at once. */
+  /**
+   * Sustained rate of watch events. A burst of ten seconds' worth, and of eight for each object, is allowed.
+   */
   watchEventsPerSecond: z.int().min(10).max(1_000_000).prefault(DEFAULT_BOUNDS.watchEventsPerSecond),
-  /** Objects without a usable name, uid or version, and events that are none, before a list or watch is ended. */
+  /**
+   * Objects without a usable name, uid or version, and malformed events, after which a list or watch is
+   * ended.
+   */
   malformedObjects: z.int().min(1).max(1_000_000).prefault(DEFAULT_BOUNDS.malformedObjects),
-  /** The answer to a write, and an object that is read alone. */
+  /** The answer to a write, or a single object. */
   answerBytes: z
     .int()
     .min(65_536)
     .max(64 * MEBIBYTE)
     .prefault(2 * MEBIBYTE),
-  /** Lines of the log in a second; ten times as many go through at once. */
+  /** Log lines a second; a burst may have ten times as many. */
   logLines: z.int().min(1).max(1_000).prefault(10),
 });
 export type Limits = z.output<typeof Limits>;
@@ -83,7 +88,7 @@ const SIGN_INS = {
   "ec2-events": SignIn.optional(),
 } satisfies Record<Identity | "functions", z.ZodType>;
 
-function canonicalName(name: ControllerName): ControllerName {
+function getCanonicalName(name: ControllerName): ControllerName {
   return Object.hasOwn(CONTROLLER_ALIASES, name) ? (CONTROLLER_ALIASES[name] ?? name) : name;
 }
 
@@ -97,7 +102,7 @@ const ServerName = z
     "the name or address that the API server's certificate is for, such as tenant-a.example.com",
   );
 
-/** Whether a name is the one by which the entry's server is asked for. */
+/** Whether a name is valid as the TLS server name of the entry's server. */
 export function isServerName(
   name: string,
   { server, tlsServerName }: { readonly server: string; readonly tlsServerName?: string | undefined },
@@ -113,24 +118,24 @@ export const ClusterEntry = z.strictObject({
   server: z
     .url({ protocol: /^https$/, error: SERVER, abort: true })
     .refine(hasNoCredentials, "holds a user name or password; how one signs in stands under signIn"),
-  /** The name or address that the server's certificate is for, and by which it is asked for; that of `server` without it. */
+  /** The name or address in the server's certificate, sent as TLS server name. Default: that of `server`. */
   tlsServerName: ServerName.optional(),
-  /** PEM file with the API server's certificate authority; the system's authorities without it. */
+  /** PEM file with the API server's certificate authority. Default: the system's authorities. */
   certificateAuthorityFile: filePath.optional(),
-  /** The same written out, in place of a file: PEM in base64, as in kubeconfigs. */
+  /** The API server's certificate authority inline instead of a file: PEM in base64, as in kubeconfigs. */
   certificateAuthorityData: CertificateAuthorityData.optional(),
   /**
-   * An identity for the relay and one for each function, so that none can do what only another must; `functions` is that of
-   * every function without one of its own.
+   * One identity for the relay and one for each function, each with only the rights that it needs.
+   * `functions` applies to every function without an identity of its own.
    */
   signIn: z.strictObject(SIGN_INS).prefault({}),
   cloud: CloudConfig,
-  /** Who writes to the API server: each function, or the relay in their stead where they have no way to it. */
+  /** Who writes to the API server: each function, or the relay for functions that cannot reach the server. */
   writes: z.enum(["function", "relay"]).prefault("function"),
   controllers: z
     .array(ControllerName)
     .min(1)
-    .transform((names) => [...new Set(names.map(canonicalName))])
+    .transform((names) => [...new Set(names.map(getCanonicalName))])
     .prefault(["cloud-node-controller", "cloud-node-lifecycle-controller"]),
   limits: Limits.prefault({}),
   policies: Policies.prefault({}),
@@ -139,11 +144,11 @@ export const ClusterEntry = z.strictObject({
   routes: RouteSettings.prefault({}),
   tagging: TaggingSettings.prefault({}),
 });
-/** An entry as it is written, without the defaults. */
+/** An entry as written, without defaults. */
 export type ClusterEntry = z.input<typeof ClusterEntry>;
 
-/** Parses by a schema of entries, and adds the hash of what was written. */
-export function hashed<Entry extends z.ZodObject>(entry: Entry) {
+/** Parses entries by a schema and adds the hash of the text as written. */
+export function withHash<Entry extends z.ZodObject>(entry: Entry) {
   return z.unknown().transform((written, context): z.output<Entry> & { readonly hash: string } => {
     const checked = checkWrites(checkAuthority(checkApproval(checkRouting(checkWriting(entry, written)))));
     if (checked.kind === "valid")
@@ -155,10 +160,10 @@ export function hashed<Entry extends z.ZodObject>(entry: Entry) {
 }
 
 /**
- * Whoever has routes made says for which networks: no route is made beyond them, and none is deleted. Where none are to be made the
- * controller of routes is none of the cluster's, as with the stock controller.
+ * Checks the networks of the route controller, which creates and deletes routes only in these networks.
+ * `routes.configure: false` disables the controller, as with the stock controller.
  */
-function checkRouting<Output>(checked: CheckedWriting<Output>): CheckedWriting<Output> {
+function checkRouting<Output>(checked: CheckedInput<Output>): CheckedInput<Output> {
   if (checked.kind === "faulty") return checked;
   const { controllers = [], routes } = checked.value as Partial<z.output<typeof ClusterEntry>>;
   if (!controllers.includes(routeWatch.name) || routes === undefined) return checked;
@@ -173,18 +178,21 @@ function checkRouting<Output>(checked: CheckedWriting<Output>): CheckedWriting<O
   return { kind: "faulty", faults: [{ path: ["routes", "clusterCIDRs"], message }] };
 }
 
-/** Of a certificate for whatever address a node says it has, nobody could trust what it serves. */
-function checkApproval<Output>(checked: CheckedWriting<Output>): CheckedWriting<Output> {
+/**
+ * Rejects the csr-approver on clouds whose node addresses are not trusted: a certificate for any claimed
+ * address proves nothing.
+ */
+function checkApproval<Output>(checked: CheckedInput<Output>): CheckedInput<Output> {
   if (checked.kind === "faulty") return checked;
   const { controllers = [], cloud } = checked.value as Partial<z.output<typeof ClusterEntry>>;
   if (cloud === undefined || !controllers.includes(csrWatch.name)) return checked;
-  if (cloudKindOf(cloud).vouchesForAddresses?.(cloud) ?? true) return checked;
+  if (getCloudProvider(cloud).hasTrustedAddresses?.(cloud) ?? true) return checked;
   const message = `leave ${csrWatch.name} out: with the cloud ${cloud.provider} addresses are the nodes' own word, and certificates for them would let any node stand in for any other`;
   return { kind: "faulty", faults: [{ path: ["controllers"], message }] };
 }
 
-/** There is one authority, and it stands in one place. */
-function checkAuthority<Output>(checked: CheckedWriting<Output>): CheckedWriting<Output> {
+/** Checks that an entry configures the authority in one place only. */
+function checkAuthority<Output>(checked: CheckedInput<Output>): CheckedInput<Output> {
   if (checked.kind === "faulty") return checked;
   const { certificateAuthorityFile, certificateAuthorityData } = checked.value as Partial<
     z.output<typeof ClusterEntry>
@@ -194,8 +202,8 @@ function checkAuthority<Output>(checked: CheckedWriting<Output>): CheckedWriting
   return { kind: "faulty", faults: [{ path: ["certificateAuthorityData"], message }] };
 }
 
-/** One cluster, as relay and functions both read it; `hash` is what the two compare. */
-export const Cluster = hashed(ClusterEntry);
+/** A cluster as relay and functions read it; they compare `hash`. */
+export const Cluster = withHash(ClusterEntry);
 export type Cluster = z.output<typeof Cluster>;
 
 function hasNoCredentials(server: string): boolean {
@@ -203,33 +211,40 @@ function hasNoCredentials(server: string): boolean {
   return username === "" && password === "";
 }
 
-/** Equal for clusters that spend from the same API quotas of a cloud. */
-export function quotaKeyOf({ name, cloud }: Pick<Cluster, "name" | "cloud">): string {
-  return cloudKindOf(cloud).quotaKey(cloud) || `${cloud.provider} ${name}`;
+/** Returns a key that is equal for clusters that share the API quotas of a cloud. */
+export function getQuotaKey({ name, cloud }: Pick<Cluster, "name" | "cloud">): string {
+  return getCloudProvider(cloud).getQuotaKey(cloud) || `${cloud.provider} ${name}`;
 }
 
-/** What of a cluster its settings are made of. */
-type Configured = Pick<Cluster, "name" | "cloud" | "nodes" | "loadBalancers" | "routes" | "tagging">;
+/** The fields of a cluster from which its settings are made. */
+type ConfiguredCluster = Pick<Cluster, "name" | "cloud" | "nodes" | "loadBalancers" | "routes" | "tagging">;
 
-/** What of a cluster decisions depend on. */
-export function settingsOf({ name, cloud, nodes, loadBalancers, routes, tagging }: Configured): Settings {
-  const loadBalancerClass = cloudKindOf(cloud).loadBalancerClassOf?.(cloud);
+/** Returns the settings of a cluster on which decisions depend. */
+export function selectSettings({
+  name,
+  cloud,
+  nodes,
+  loadBalancers,
+  routes,
+  tagging,
+}: ConfiguredCluster): Settings {
+  const loadBalancerClass = getCloudProvider(cloud).getLoadBalancerClass?.(cloud);
   const ofClass = loadBalancerClass === undefined ? {} : { loadBalancerClass };
   return { cluster: name, cloud, ...ofClass, nodes, loadBalancers, routes, tagging };
 }
 
-/** What of a cluster the watch half of a controller depends on. */
-export function watchContextOf(cluster: Configured): WatchContext {
-  const { labelPrefixes, labelsOf, nodeKeysOf } = cloudKindOf(cluster.cloud);
+/** Returns the settings of a cluster on which the watch half of a controller depends. */
+export function buildWatchContext(cluster: ConfiguredCluster): WatchContext {
+  const { labelPrefixes, listLabels, listNodeKeys } = getCloudProvider(cluster.cloud);
   return {
-    labelPrefixes: [...labelPrefixes, ...(labelsOf?.(cluster.cloud) ?? [])],
-    nodeKeys: nodeKeysOf?.(cluster.cloud) ?? [],
-    settings: settingsOf(cluster),
+    labelPrefixes: [...labelPrefixes, ...(listLabels?.(cluster.cloud) ?? [])],
+    nodeKeys: listNodeKeys?.(cluster.cloud) ?? [],
+    settings: selectSettings(cluster),
   };
 }
 
 /**
- * Where clusters come from. Resolves to the named cluster, or to undefined where there is none of that name;
- * rejects where the source cannot be read. `fresh` bypasses any cache.
+ * A source of clusters by name. Resolves to undefined if the cluster is not found; rejects if the source
+ * cannot be read. `fresh` bypasses any cache.
  */
 export type Clusters = (name: string, options?: { readonly fresh?: boolean }) => Promise<Cluster | undefined>;

@@ -6,100 +6,109 @@ import * as yaml from "yaml";
 import type { Cluster } from "#config/cluster.ts";
 import {
   type ClustersFile,
+  formatFaults,
   isFaulty,
   parseClustersFile,
   parseEntryDocument,
-  sentenceOf,
 } from "#config/clusters-file.ts";
 import { readClustersText } from "#config/read-clusters-file.ts";
 
-/** A change to a clusters file as text, or why it takes a person. */
-export type Edited =
+/** The edited text of a clusters file, or why a person must edit it. */
+export type EditResult =
   | { readonly kind: "edited"; readonly before: string; readonly after: string }
-  /** It says so already. */
+  /** The file already has this content. */
   | { readonly kind: "same" }
   | { readonly kind: "refused"; readonly because: string };
 
 /**
- * Sets `policies.dryRun` of one entry, and touches nothing else: a word that stands there is replaced in its place, and what is
- * not there yet is added with comments and order kept. Refused where anything else of the file would change with it.
+ * Sets `policies.applyDryRun` of one entry. An existing value is replaced in place; a missing key is added.
+ * Comments and order are kept. Rejects an edit that would change anything else in the file.
  */
-export function withDryRun(before: string, file: string, name: string, dryRun: boolean): Edited {
+export function withDryRun(before: string, file: string, name: string, dryRun: boolean): EditResult {
   const { clusters } = parseClustersFile(before, file);
   const cluster = clusters.find((each) => each.name === name);
-  if (cluster === undefined) return refused(`${file} has no usable entry of the name ${name}`);
+  if (cluster === undefined) return refuseEdit(`${file} has no usable entry of the name ${name}`);
   if (cluster.policies.dryRun === dryRun) return { kind: "same" };
-  const after = editedText(before, (document) => entryIn(document, name), dryRun);
+  const after = editDryRun(before, (document) => findEntry(document, name), dryRun);
   if (after === undefined || !isThatAlone(before, after, file, name, dryRun))
-    return refused(
+    return refuseEdit(
       `set policies.dryRun of ${name} to ${dryRun} by hand: it shares what is written with others`,
     );
   return { kind: "edited", before, after };
 }
 
-/** Sets `policies.dryRun` of an entry that stands by itself, in a document of its own; refused where it cannot be used. */
-export function withDryRunInEntry(before: string, document: string, name: string, dryRun: boolean): Edited {
+/** Sets `policies.applyDryRun` of an entry in a document of its own. Rejects a faulty entry. */
+export function withDryRunInEntry(
+  before: string,
+  document: string,
+  name: string,
+  dryRun: boolean,
+): EditResult {
   const was = parseEntryDocument({ document, name, text: before });
-  if (isFaulty(was)) return refused(sentenceOf(document, was.faults));
+  if (isFaulty(was)) return refuseEdit(formatFaults(document, was.faults));
   if (was.policies.dryRun === dryRun) return { kind: "same" };
-  const after = editedText(before, ({ contents }) => contents, dryRun);
+  const after = editDryRun(before, ({ contents }) => contents, dryRun);
   const is = after === undefined ? undefined : parseEntryDocument({ document, name, text: after });
   if (
     after === undefined ||
     is === undefined ||
     isFaulty(is) ||
-    !isDeepStrictEqual(dryRunSet(was, dryRun), dryRunSet(is))
+    !isDeepStrictEqual(setDryRun(was, dryRun), setDryRun(is))
   )
-    return refused(`set policies.dryRun of ${document} to ${dryRun} by hand: it cannot be changed alone`);
+    return refuseEdit(`set policies.dryRun of ${document} to ${dryRun} by hand: it cannot be changed alone`);
   return { kind: "edited", before, after };
 }
 
-/** A cluster but for its hash, which is of what is written. */
-function dryRunSet({ hash: _, ...cluster }: Cluster, dryRun = cluster.policies.dryRun): object {
+/** The hash is left out, because it depends on the text. */
+function setDryRun({ hash: _, ...cluster }: Cluster, dryRun = cluster.policies.dryRun): object {
   return { ...cluster, policies: { ...cluster.policies, dryRun } };
 }
 
-/** Takes one entry out, and touches nothing else. Refused where anything else of the file would change with it. */
-export function withoutCluster(before: string, file: string, name: string): Edited {
+/** Removes one entry. Rejects an edit that would change anything else in the file. */
+export function removeEntry(before: string, file: string, name: string): EditResult {
   const { clusters } = parseClustersFile(before, file);
   if (!clusters.some((each) => each.name === name))
-    return refused(`${file} has no usable entry of the name ${name}`);
+    return refuseEdit(`${file} has no usable entry of the name ${name}`);
   const document = yaml.parseDocument(before);
   const entries = document.get("clusters");
-  if (!yaml.isSeq(entries)) return refused(`take ${name} out by hand: \`clusters\` is not written as a list`);
+  if (!yaml.isSeq(entries))
+    return refuseEdit(`take ${name} out by hand: \`clusters\` is not written as a list`);
   const place = entries.items.findIndex((item) => yaml.isMap(item) && item.get("name") === name);
   entries.items.splice(place, place < 0 ? 0 : 1);
-  const after = textOf(document);
+  const after = formatDocument(document);
   return after !== undefined && isAllButThat(before, after, file, name)
     ? { kind: "edited", before, after }
-    : refused(`take ${name} out by hand: it shares what is written with others`);
-}
-
-/** Adds an entry behind the last one, and touches nothing else. Refused where there is one of its name, usable or not. */
-export function withCluster(before: string, file: string, entry: object): Edited {
-  const name: unknown = Reflect.get(entry, "name");
-  const was = parseClustersFile(before, file);
-  if ([...was.clusters, ...was.faulty].some((each) => each.name === name))
-    return refused(`there is an entry of the name ${name} already`);
-  const document = yaml.parseDocument(before);
-  const entries = document.get("clusters");
-  if (!yaml.isSeq(entries)) return refused(`add ${name} by hand: \`clusters\` is not written as a list`);
-  // Written as `[]`, it would go on in one line.
-  if (entries.items.length === 0) entries.flow = false;
-  entries.items.push(document.createNode(entry));
-  const after = textOf(document);
-  return after !== undefined && isAllButThat(after, before, file, `${name}`)
-    ? { kind: "edited", before, after }
-    : refused(`add ${name} by hand: the file cannot be written with it`);
+    : refuseEdit(`take ${name} out by hand: it shares what is written with others`);
 }
 
 /**
- * Writes an edited file in place of the one that was read, whole or not at all; rejects where it has changed since. Owner and mode stay
- * as they are, and a symbolic link goes on leading to the file.
+ * Appends an entry. Rejects an entry whose name exists, and an edit that would change anything else in the
+ * file.
+ */
+export function withCluster(before: string, file: string, entry: object): EditResult {
+  const name: unknown = Reflect.get(entry, "name");
+  const was = parseClustersFile(before, file);
+  if ([...was.clusters, ...was.faulty].some((each) => each.name === name))
+    return refuseEdit(`there is an entry of the name ${name} already`);
+  const document = yaml.parseDocument(before);
+  const entries = document.get("clusters");
+  if (!yaml.isSeq(entries)) return refuseEdit(`add ${name} by hand: \`clusters\` is not written as a list`);
+  // A list written as `[]` would continue in one line.
+  if (entries.items.length === 0) entries.flow = false;
+  entries.items.push(document.createNode(entry));
+  const after = formatDocument(document);
+  return after !== undefined && isAllButThat(after, before, file, `${name}`)
+    ? { kind: "edited", before, after }
+    : refuseEdit(`add ${name} by hand: the file cannot be written with it`);
+}
+
+/**
+ * Replaces the clusters file atomically with the edited text. Rejects if the file has changed since it was
+ * read. Keeps owner and mode; a symbolic link still points to the file.
  */
 export async function replaceClustersFile(
   file: string,
-  { before, after }: Extract<Edited, { readonly kind: "edited" }>,
+  { before, after }: Extract<EditResult, { readonly kind: "edited" }>,
 ): Promise<void> {
   const target = await realpath(file);
   const temporary = join(dirname(target), `.${basename(target)}.${process.pid}.tmp`);
@@ -115,7 +124,7 @@ export async function replaceClustersFile(
     } finally {
       await handle.close();
     }
-    if (digestOf(await readClustersText(file)) !== digestOf(before))
+    if (hashText(await readClustersText(file)) !== hashText(before))
       throw new Error(`${file} has changed since it was read; nothing was written, so start again`);
     await rename(temporary, target);
   } catch (error) {
@@ -124,21 +133,21 @@ export async function replaceClustersFile(
   }
 }
 
-function refused(because: string): Edited {
+function refuseEdit(because: string): EditResult {
   return { kind: "refused", because };
 }
 
-function digestOf(text: string): string {
+function hashText(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-function entryIn(document: yaml.Document, name: string): unknown {
+function findEntry(document: yaml.Document, name: string): unknown {
   const clusters = document.get("clusters");
   if (!yaml.isSeq(clusters)) return undefined;
   return clusters.items.find((item) => yaml.isMap(item) && item.get("name") === name);
 }
 
-function editedText(
+function editDryRun(
   text: string,
   find: (document: yaml.Document) => unknown,
   dryRun: boolean,
@@ -151,15 +160,15 @@ function editedText(
     const [start, end] = present.range;
     return `${text.slice(0, start)}${dryRun}${text.slice(end)}`;
   }
-  // A map that another entry refers to, or that is another's, cannot be changed for one of them.
+  // A map that another entry shares by an alias cannot be edited for one entry.
   const policies = entry.get("policies", true);
   if (yaml.isAlias(policies)) return undefined;
   entry.setIn(["policies", "dryRun"], dryRun);
   return document.toString({ lineWidth: 0 });
 }
 
-/** A document without what its aliases stand for cannot be written. */
-function textOf(document: yaml.Document): string | undefined {
+/** A document without the anchors of its aliases cannot be written. */
+function formatDocument(document: yaml.Document): string | undefined {
   try {
     return document.toString({ lineWidth: 0 });
   } catch {
@@ -167,7 +176,7 @@ function textOf(document: yaml.Document): string | undefined {
   }
 }
 
-/** Whether the second lacks this entry, and has all others as they were. */
+/** Whether the second text lacks this entry and has all others unchanged. */
 function isAllButThat(before: string, after: string, file: string, name: string): boolean {
   const hashes = ({ clusters }: ClustersFile) => clusters.map((cluster) => [cluster.name, cluster.hash]);
   const [was, is] = [parseClustersFile(before, file), parseClustersFile(after, file)];
@@ -180,7 +189,7 @@ function isAllButThat(before: string, after: string, file: string, name: string)
   );
 }
 
-/** Whether the two differ in this alone, as relay and functions will read them. */
+/** Whether the two texts differ only in this entry, as relay and functions read them. */
 function isThatAlone(before: string, after: string, file: string, name: string, dryRun: boolean): boolean {
   const without = ({ clusters, faulty }: ClustersFile) => ({
     clusters: clusters.map(({ hash, ...cluster }) =>

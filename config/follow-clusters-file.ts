@@ -1,19 +1,19 @@
 import { ClustersFileError } from "#config/clusters-file.ts";
-import type { FollowHomeOptions } from "#config/home/home.ts";
-import { fileVersion, readClusters } from "#config/read-clusters-file.ts";
+import { getFileVersion, readClusters } from "#config/read-clusters-file.ts";
+import type { FollowRegistryOptions } from "#config/registry/registry.ts";
 import { pause, systemClock } from "#kube/follow/clock.ts";
 
-export interface FollowClustersFileOptions extends FollowHomeOptions {
+export interface FollowClustersFileOptions extends FollowRegistryOptions {
   readonly file: string;
 }
 
-/** Looking costs one `stat`. */
+/** A check costs one `stat`. */
 const INTERVAL_MS = 1_000;
 
 /**
- * Looks at a clusters file until the signal fires. By its state rather than by the system's notifications, which network
- * file systems do not send and which a swapped ConfigMap sends for another file. A state counts when it was seen twice:
- * half of a file that is being written is a list with fewer clusters. Whoever asks for a file has written it to its end.
+ * Follows a clusters file until the signal fires. It polls the file's state: network file systems send no
+ * notifications, and a swapped ConfigMap sends them for another file. A state counts once two polls have seen
+ * it, because a half-written file is a list with fewer clusters. A requested reread counts at once.
  */
 export async function followClustersFile(options: FollowClustersFileOptions): Promise<void> {
   const { file, signal, clock = systemClock, random = Math.random, intervalMs = INTERVAL_MS } = options;
@@ -31,7 +31,7 @@ export async function followClustersFile(options: FollowClustersFileOptions): Pr
     wake = new AbortController();
     const isDue = isAsked;
     isAsked = false;
-    const version = await versionOf(file);
+    const version = await readFileVersion(file);
     if ((isDue || (version === seen && version !== taken)) && (await take(version, options))) taken = version;
     seen = version;
     await pause(clock, intervalMs * (0.75 + random() / 2), wake.signal);
@@ -40,20 +40,20 @@ export async function followClustersFile(options: FollowClustersFileOptions): Pr
   unsubscribe?.();
 }
 
-/** Whether what was read is what stood in the file in that state. */
+/** Takes the content only if it belongs to that state of the file. */
 async function take(version: string, options: FollowClustersFileOptions): Promise<boolean> {
-  const content = await readClusters(options.file).catch(errorOfFile);
-  if (options.signal.aborted || (await versionOf(options.file)) !== version) return false;
+  const content = await readClusters(options.file).catch(toFileError);
+  if (options.signal.aborted || (await readFileVersion(options.file)) !== version) return false;
   if (content instanceof ClustersFileError) options.onError(content);
   else options.onContent(content);
   return true;
 }
 
-function versionOf(file: string): Promise<string> {
-  return fileVersion(file).catch((error: unknown) => errorOfFile(error).message);
+function readFileVersion(file: string): Promise<string> {
+  return getFileVersion(file).catch((error: unknown) => toFileError(error).message);
 }
 
-function errorOfFile(error: unknown): ClustersFileError {
+function toFileError(error: unknown): ClustersFileError {
   if (error instanceof ClustersFileError) return error;
   throw error;
 }

@@ -3,33 +3,36 @@ import type { Cluster, Clusters } from "#config/cluster.ts";
 import {
   type ClustersFile,
   ClustersFileError,
+  createTooLargeError,
   MAX_CLUSTERS_FILE_BYTES,
   parseClustersFile,
-  tooLarge,
 } from "#config/clusters-file.ts";
-import { fileTrouble, readSmallFile } from "#config/read-small-file.ts";
-import { systemCode } from "#kube/client/errors.ts";
+import { describeFileError, readSmallFile } from "#config/read-small-file.ts";
+import { getSystemCode } from "#kube/client/errors.ts";
 
-/** A file's clusters, as they stand in it now; rejects with `ClustersFileError` where it is no list of entries. */
+/**
+ * Reads the current clusters of a file; rejects with `ClustersFileError` if the file is not a list of
+ * entries.
+ */
 export async function readClusters(file: string): Promise<ClustersFile> {
   return parseClustersFile(await readClustersText(file), file);
 }
 
-/** The clusters of a file by name, and all that can be used. */
-export type ClustersOfFile = Clusters & {
+/** The clusters of a file by name, and all usable ones. */
+export type FileClusters = Clusters & {
   readonly all: () => Promise<readonly Cluster[]>;
-  /** The same with the entries that cannot be used. */
+  /** All clusters, with the faulty entries. */
   readonly content: () => Promise<ClustersFile>;
 };
 
 /**
- * Clusters out of a file, which is read again when it changes. Rejects with `ClustersFileError` where the file, or the
- * entry that was asked for, is faulty: what became faulty is not covered up with what stood there before.
+ * Returns the clusters of a file, which it rereads on change. Rejects with `ClustersFileError` if the file or
+ * the requested entry is faulty; it never falls back to the previous content.
  */
-export function readClustersFile(file: string): ClustersOfFile {
+export function readClustersFile(file: string): FileClusters {
   let known: { readonly version: string; readonly content: ClustersFile } | undefined;
   const read = async (isFresh: boolean): Promise<ClustersFile> => {
-    const version = await fileVersion(file);
+    const version = await getFileVersion(file);
     if (known === undefined || known.version !== version || isFresh) {
       known = { version, content: await readClusters(file) };
     }
@@ -46,28 +49,28 @@ export function readClustersFile(file: string): ClustersOfFile {
 }
 
 /**
- * Tells one state of a file from another; a mounted ConfigMap is swapped, so the file's identity counts too. Rejects with
- * `ClustersFileError` where there is no such file.
+ * Returns a version that identifies one state of a file. It includes the file's identity, because a mounted
+ * ConfigMap is swapped. Rejects with `ClustersFileError` if the file is not found.
  */
-export async function fileVersion(file: string): Promise<string> {
+export async function getFileVersion(file: string): Promise<string> {
   try {
     const { mtimeMs, ctimeMs, size, ino } = await stat(file);
     return `${mtimeMs} ${ctimeMs} ${size} ${ino}`;
   } catch (error) {
-    throw unreadable(file, error);
+    throw createUnreadableError(file, error);
   }
 }
 
-/** A file's text as it stands there now; rejects with `ClustersFileError` where it cannot be read. */
+/** Reads the current text of a file; rejects with `ClustersFileError` if that fails. */
 export async function readClustersText(file: string): Promise<string> {
   try {
     return await readSmallFile(file, MAX_CLUSTERS_FILE_BYTES);
   } catch (error) {
-    throw systemCode(error) === "EFBIG" ? tooLarge(file) : unreadable(file, error);
+    throw getSystemCode(error) === "EFBIG" ? createTooLargeError(file) : createUnreadableError(file, error);
   }
 }
 
-function unreadable(file: string, cause: unknown): ClustersFileError {
-  const message = `${fileTrouble(cause)}; see --clusters-file and CLUSTERS_FILE`;
+function createUnreadableError(file: string, cause: unknown): ClustersFileError {
+  const message = `${describeFileError(cause)}; see --clusters-file and CLUSTERS_FILE`;
   return new ClustersFileError("Unreadable", file, [{ path: "", message }], cause);
 }

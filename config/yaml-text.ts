@@ -1,22 +1,22 @@
 import * as yaml from "yaml";
 
-/** Where something stands in a text, both counted from 1. */
+/** A position in a text; line and column count from 1. */
 export interface Position {
   readonly line: number;
   readonly column: number;
 }
 
-/** YAML as plain values, and where they stand in the text; or what is no YAML. */
+/** YAML as plain values with their positions, or the faults of invalid YAML. */
 export type ParsedYaml =
   | { readonly kind: "value"; readonly value: unknown; positionOf(path: readonly PropertyKey[]): Position }
-  | { readonly kind: "faults"; readonly faults: readonly YamlFault[] };
+  | { readonly kind: "faults"; readonly faults: readonly YamlError[] };
 
-/** Why a text is no YAML, and where. */
-export interface YamlFault extends Partial<Position> {
+/** Why a text is invalid YAML, and where. */
+export interface YamlError extends Partial<Position> {
   readonly message: string;
 }
 
-/** Parses one document of YAML (or JSON) strictly: no key twice, no tags, no aliases without end. */
+/** Parses one YAML (or JSON) document strictly: no duplicate keys, no tags, bounded aliases. */
 export function parseYaml(text: string): ParsedYaml {
   const lineCounter = new yaml.LineCounter();
   const document = yaml.parseDocument(text, { uniqueKeys: true, prettyErrors: false, lineCounter });
@@ -31,9 +31,9 @@ export function parseYaml(text: string): ParsedYaml {
   if (faults.length > 0) return { kind: "faults", faults };
   try {
     const value: unknown = document.toJS();
-    return { kind: "value", value, positionOf: (path) => positionAt(offsetOf(document.contents, path)) };
+    return { kind: "value", value, positionOf: (path) => positionAt(findOffset(document.contents, path)) };
   } catch {
-    // Aliases of nothing throw as well as those that multiply beyond the library's limit.
+    // Undefined aliases throw, and so do aliases that expand beyond the library's limit.
     return { kind: "faults", faults: [{ message: "an alias of nothing, or aliases that multiply" }] };
   }
 }
@@ -42,8 +42,9 @@ export function parseYaml(text: string): ParsedYaml {
 const MAX_TOKENS = 20_000;
 
 /**
- * Whether text is more YAML than an API server's or a tenant's document of ours ever is. Ask before `parseYaml` where others write the
- * text: the parser takes time in proportion to the square of the number of brackets and quotes, minutes for half a megabyte of them.
+ * Whether a text has more YAML tokens than any expected document of an API server or a tenant. Call it before
+ * `parseYaml` on untrusted text: the parser's time grows with the square of the brackets and quotes, to
+ * minutes for half a megabyte.
  */
 export function isTooMuchYaml(text: string): boolean {
   let tokens = 0;
@@ -59,24 +60,24 @@ const WORDS: Readonly<Partial<Record<yaml.ErrorCode, string>>> = {
   DUPLICATE_KEY: "a key that stands here twice; keys of a mapping are unique",
 };
 
-/** Of the key or list item that the path leads to, or of the last one on the way that there is. */
-function offsetOf(contents: unknown, path: readonly PropertyKey[]): number {
+/** Returns the offset of the key or list item at the path, or of the last existing one on the way. */
+function findOffset(contents: unknown, path: readonly PropertyKey[]): number {
   let node = contents;
-  let offset = startOf(node) ?? 0;
+  let offset = getStartOffset(node) ?? 0;
   for (const segment of path) {
     if (yaml.isMap(node)) {
       const pair = node.items.find(({ key }) => yaml.isScalar(key) && String(key.value) === String(segment));
       if (pair === undefined) break;
-      offset = startOf(pair.key) ?? offset;
+      offset = getStartOffset(pair.key) ?? offset;
       node = pair.value;
     } else if (yaml.isSeq(node)) {
       node = node.items[Number(segment)];
-      offset = startOf(node) ?? offset;
+      offset = getStartOffset(node) ?? offset;
     } else break;
   }
   return offset;
 }
 
-function startOf(node: unknown): number | undefined {
+function getStartOffset(node: unknown): number | undefined {
   return yaml.isNode(node) ? node.range?.[0] : undefined;
 }

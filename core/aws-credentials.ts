@@ -1,11 +1,13 @@
 interface Advice {
-  /** The name of what the SDK throws, alone or in front of its message. */
+  /** The name of the SDK's error, alone or before its message. */
   readonly words: RegExp;
-  /** What to do. */
+  /** What the operator should do. */
   readonly advice: string;
 }
 
-/** What to do where credentials of AWS are missing, or AWS does not take them: the same wherever that shows. */
+/**
+ * The advice for missing AWS credentials, or for credentials that AWS rejects, wherever the error appears.
+ */
 export const AWS_CREDENTIALS = {
   missing: {
     words: /^CredentialsProviderError\b/,
@@ -17,7 +19,7 @@ export const AWS_CREDENTIALS = {
   },
 } as const satisfies Readonly<Record<string, Advice>>;
 
-/** Returns the advice for an error of the SDK by its name; undefined where it is about something else than credentials. */
-export function adviseOnAwsCredentials(errorName: string): string | undefined {
+/** Returns the advice for an SDK error by its name; undefined if it is not about credentials. */
+export function getAwsCredentialsAdvice(errorName: string): string | undefined {
   return Object.values(AWS_CREDENTIALS).find(({ words }) => words.test(errorName))?.advice;
 }

@@ -1,40 +1,40 @@
 import * as z from "zod";
 import { CONDITIONS, type DenialCode } from "#core/csr/conditions.ts";
 import { FIREWALL_EVENTS } from "#core/firewall/events.ts";
-import { ROUTE_EVENTS } from "#core/route/events.ts";
 import {
   FACTS,
   type Fact,
   type FactName,
   type FactsOf,
-  factsIn,
-  type Saying,
-  sentenceWith,
-} from "#core/saying.ts";
+  listFactNames,
+  type MessageTemplate,
+  renderMessage,
+} from "#core/message-template.ts";
+import { ROUTE_EVENTS } from "#core/route/events.ts";
 import { SERVICE_EVENTS } from "#core/service/events.ts";
 import { TenantFact } from "#core/tenant-fact.ts";
 
 /** The Events of one reason. */
 interface EventsOfReason {
   readonly type: "Normal" | "Warning";
-  /** Recorded even while other objects wait, which Normal ones are not otherwise. */
+  /** Recorded even while other objects wait; other Normal Events are not. */
   readonly always?: true;
-  /** The kind that they are recorded on. */
+  /** The kind of object on which they are recorded. */
   readonly on: string;
-  /** In ten minutes one of them is recorded on an object, whatever its code. */
+  /** An object gets at most one of them in ten minutes, whatever the code. */
   readonly once?: true;
-  /** By kind: how many of them are recorded in a cluster in ten minutes, where there may be objects without end. */
+  /** By kind: the maximum in a cluster in ten minutes, for kinds with an unlimited number of objects. */
   readonly atMost?: Readonly<Record<string, number>>;
-  /** By code, which tells them apart and goes into their names. */
-  readonly says: Readonly<Record<string, Saying>>;
+  /** By code, which distinguishes them and is part of their names. */
+  readonly says: Readonly<Record<string, MessageTemplate>>;
 }
 
 const HELD =
-  "no more nodes are deleted until whoever runs the cloud controller has looked. If the instance is gone, delete the node.";
+  "no more nodes are deleted until the operator of the cloud controller has checked the cause. If the instance is gone, delete the node.";
 const GONE_BUT = "The node's instance is gone, and the node is not deleted:";
 const NOT_APPROVED = "CertificateSigningRequest {request} is not approved";
 
-/** Sentences of the Events that tell a node of a denial: the condition's own. */
+/** Sentences of the Events that report a denial to a node: those of the condition. */
 type Denials = {
   readonly [Code in DenialCode]: {
     readonly sentence: `CertificateSigningRequest {request} is denied: ${(typeof CONDITIONS)[Code]["sentence"]}`;
@@ -51,9 +51,9 @@ const DENIALS = Object.fromEntries(
 ) as unknown as Denials;
 
 /**
- * Every Event there is, by reason and code: all that people in a cluster are told. Whoever can read Events there need not be let
- * in on what else is in the cloud account: sentences are fixed, and the facts in them are the tenant's own (`core/tenant-fact.ts`).
- * Of an instance that is somebody else's, of one that may not be seen and of one that does not exist the same is said.
+ * Every Event by reason and code: all that users of a cluster are told. Readers of Events need not be allowed
+ * to know the rest of the cloud account. So sentences are fixed, and their facts are the tenant's own
+ * (`core/tenant-fact.ts`). A foreign, an invisible and a nonexistent instance get equal messages.
  */
 export const EVENTS = {
   Synced: {
@@ -61,7 +61,7 @@ export const EVENTS = {
     on: "Node",
     says: {
       Initialized: {
-        // In the stock controller's words, so that what looks for them finds them.
+        // The stock controller's sentence, so that existing searches find it.
         sentence: "Node synced successfully",
         when: "The node was initialized. Left out while other nodes wait.",
       },
@@ -81,12 +81,12 @@ export const EVENTS = {
   CloudInitializationFailed: {
     type: "Warning",
     on: "Node",
-    // Whatever keeps the node from joining, one such Warning at a time is enough to look at it.
+    // One such Warning at a time is enough, whatever keeps the node from joining.
     once: true,
     says: {
       InstanceNotFound: {
         sentence:
-          "No instance of the cloud is known to be both this node's and this cluster's. If the node's name or provider ID is wrong, delete the node and let its kubelet register again; else ask whoever runs the cloud controller, whose log says more.",
+          "No instance of the cloud is known to be both this node's and this cluster's. If the node's name or provider ID is wrong, delete the node and let its kubelet register again; else ask the operator of the cloud controller, whose log has details.",
         when: "The node waits for a minute and longer: there is no such instance, it is not the cluster's, or it may not be seen.",
       },
       InstanceTerminated: {
@@ -131,7 +131,7 @@ export const EVENTS = {
       },
       CloudUnavailable: {
         sentence:
-          "The cloud does not say at present which instance the node is, and is asked again. Nothing has to be done in the cluster; if it lasts, ask whoever runs the cloud controller, whose log says more.",
+          "The cloud does not say at present which instance the node is, and is asked again. Nothing has to be done in the cluster; if it lasts, ask the operator of the cloud controller, whose log has details.",
         when: "The node waits for a minute and longer: the cloud throttles, fails, or was not asked.",
       },
     },
@@ -175,7 +175,7 @@ export const EVENTS = {
     on: "Node",
     says: {
       InstanceGone: {
-        // In the stock controller's words, so that what looks for them finds them.
+        // The stock controller's sentence, so that existing searches find it.
         sentence: "Deleting node {node} because it does not exist in the cloud provider",
         when: "The node was deleted.",
       },
@@ -201,7 +201,7 @@ export const EVENTS = {
     says: {
       NoControl: {
         sentence:
-          "The cloud does not find the node's instance, and shows no other one of this cluster where the node was seen: the node is not deleted. If its instance is gone, delete the node; else ask whoever runs the cloud controller, whose log says more.",
+          "The cloud does not find the node's instance, and shows no other one of this cluster where the node was seen: the node is not deleted. If its instance is gone, delete the node; else ask the operator of the cloud controller, whose log has details.",
         when: "At once.",
       },
     },
@@ -237,7 +237,7 @@ export const EVENTS = {
         when: "At once.",
       },
       StateUnreadable: {
-        sentence: `${GONE_BUT} the ConfigMap kube-system/serverless-ccm cannot be read. Ask whoever runs the cloud controller, whose log says more.`,
+        sentence: `${GONE_BUT} the ConfigMap kube-system/serverless-ccm cannot be read. Ask the operator of the cloud controller, whose log has details.`,
         when: "At once.",
       },
       StateMalformed: {
@@ -245,7 +245,7 @@ export const EVENTS = {
         when: "At once.",
       },
       StateOfOtherVersion: {
-        sentence: `${GONE_BUT} key "state" of the ConfigMap kube-system/serverless-ccm is of another version of the cloud controller. Ask whoever runs it.`,
+        sentence: `${GONE_BUT} key "state" of the ConfigMap kube-system/serverless-ccm is of another version of the cloud controller. Ask its operator.`,
         when: "At once.",
       },
     },
@@ -310,9 +310,9 @@ export const EVENTS = {
   },
 } as const satisfies Readonly<Record<string, EventsOfReason>>;
 
-/** A reason of the catalogue, with room for the kind of the object where that is part of it. */
+/** A reason of the catalogue, with a placeholder for the object's kind if it contains one. */
 export type ClusterEventReason = keyof typeof EVENTS;
-/** A code of the Events of a reason. */
+/** A code of the Events with a given reason. */
 export type CodeOf<Reason extends ClusterEventReason> = keyof (typeof EVENTS)[Reason]["says"] & string;
 
 type SentenceOf<
@@ -322,8 +322,8 @@ type SentenceOf<
   ? Sentence
   : never;
 
-/** What of a decision's Event is the catalogue's: which one, and the facts that its sentence has room for. */
-export const told = {
+/** The catalogue's fields of an Event in a decision: its reason and code, and the facts of its sentence. */
+export const catalogEventFields = {
   reason: z.enum(Object.keys(EVENTS) as [ClusterEventReason, ...ClusterEventReason[]]),
   code: z.string(),
   facts: z.partialRecord(
@@ -332,56 +332,61 @@ export const told = {
   ),
 };
 /** An Event of the catalogue with its facts. */
-export type Told = { readonly [Key in keyof typeof told]: z.output<(typeof told)[Key]> };
+export type CatalogEvent = {
+  readonly [Key in keyof typeof catalogEventFields]: z.output<(typeof catalogEventFields)[Key]>;
+};
 
-/** Whether there is such an Event. */
-export function isTold({ reason, code }: Pick<Told, "reason" | "code">): boolean {
+/** Returns whether the catalogue contains an Event. */
+export function isCatalogEvent({ reason, code }: Pick<CatalogEvent, "reason" | "code">): boolean {
   return Object.hasOwn(EVENTS[reason].says, code);
 }
 
-/** Whether one Event of this reason is enough on an object, whatever its code. */
-export function isSaidOnce(reason: ClusterEventReason): boolean {
+/** Returns whether one Event of this reason is enough for an object, whatever the code. */
+export function isEmittedOnce(reason: ClusterEventReason): boolean {
   return "once" in EVENTS[reason];
 }
 
-/** Returns how many Events of a reason a cluster gets in ten minutes on objects of a kind; undefined where each object may have its own. */
+/**
+ * Returns how many Events of a reason a cluster gets in ten minutes on objects of a kind; undefined without
+ * such a limit.
+ */
 export function limitOnKind(reason: ClusterEventReason, kind: string): number | undefined {
   const { atMost = {} }: EventsOfReason = EVENTS[reason];
   return Object.hasOwn(atMost, kind) ? atMost[kind] : undefined;
 }
 
-/** Tells an Event of the catalogue; of facts that its sentence has no room for nothing is kept. */
-export function tell<Reason extends ClusterEventReason, Code extends CodeOf<Reason>>(
+/** Builds an Event of the catalogue; facts that its sentence does not use are dropped. */
+export function buildClusterEvent<Reason extends ClusterEventReason, Code extends CodeOf<Reason>>(
   reason: Reason,
   code: Code,
   facts: FactsOf<SentenceOf<Reason, Code>>,
-): Told {
-  const names: readonly string[] = factsIn(sentenceOf({ reason, code }));
+): CatalogEvent {
+  const names: readonly string[] = listFactNames(getMessageTemplate({ reason, code }));
   const kept = Object.entries<Fact>(facts).filter(([name]) => names.includes(name));
   return { reason, code, facts: Object.fromEntries(kept) };
 }
 
-/** The Event as people read it. */
-export function inWords({ reason, code, facts }: Told): {
+/** Returns the Event as people read it. */
+export function renderEvent({ reason, code, facts }: CatalogEvent): {
   readonly type: "Normal" | "Warning";
   readonly reason: string;
   readonly message: string;
 } {
   return {
     type: EVENTS[reason].type,
-    reason: sentenceWith(reason, facts),
-    message: sentenceWith(sentenceOf({ reason, code }), facts),
+    reason: renderMessage(reason, facts),
+    message: renderMessage(getMessageTemplate({ reason, code }), facts),
   };
 }
 
-/** Whether the Event may be left out while other objects wait. */
-export function isDispensable({ reason }: Pick<Told, "reason">): boolean {
+/** Returns whether the Event may be left out while other objects wait. */
+export function isDispensable({ reason }: Pick<CatalogEvent, "reason">): boolean {
   const { type, always }: EventsOfReason = EVENTS[reason];
   return type === "Normal" && always === undefined;
 }
 
-function sentenceOf({ reason, code }: Pick<Told, "reason" | "code">): string {
-  if (!isTold({ reason, code })) throw new Error(`there is no Event ${reason} with the code ${code}`);
-  const says: Readonly<Record<string, Saying>> = EVENTS[reason].says;
-  return (says[code] as Saying).sentence;
+function getMessageTemplate({ reason, code }: Pick<CatalogEvent, "reason" | "code">): string {
+  if (!isCatalogEvent({ reason, code })) throw new Error(`there is no Event ${reason} with the code ${code}`);
+  const says: Readonly<Record<string, MessageTemplate>> = EVENTS[reason].says;
+  return (says[code] as MessageTemplate).sentence;
 }

@@ -3,7 +3,10 @@ import type { Watch } from "#core/controller.ts";
 import { parseObject } from "#core/parse-object.ts";
 import { NAMESPACES } from "#core/resources/resource.ts";
 
-/** What stands for a cluster where a controller is about all of it: a namespace that each has and nobody can delete. */
+/**
+ * The object that represents a whole cluster for a controller: a namespace that every cluster has and that
+ * cannot be deleted.
+ */
 export const ClusterObject = z.object({
   metadata: z.object({
     name: z.string().min(1).max(253),
@@ -14,13 +17,13 @@ export const ClusterObject = z.object({
 });
 export type ClusterObject = z.output<typeof ClusterObject>;
 
-/** How it is followed. */
+/** How informers watch it. */
 export const CLUSTER = {
   resource: NAMESPACES,
   only: { name: "kube-system" },
   scope: "object",
   parse: (value) => parseObject(ClusterObject, value),
   snapshot: (cluster) => ClusterObject.parse(cluster),
-  // It is looked at when what is read with it changes.
+  // It is checked when its related objects change.
   needsWork: () => false,
 } as const satisfies Partial<Watch<ClusterObject>>;

@@ -1,17 +1,18 @@
 import type { ActionAnswer } from "#core/capability.ts";
-import type { Because, CloudAction, Decision, Plan, Write } from "#core/decision.ts";
+import type { ConfigError } from "#core/config-errors.ts";
+import type { CloudAction, Decision, Plan, Write } from "#core/decision.ts";
 import type { ControllerName, EventReason, ObjectHint } from "#core/event.ts";
-import type { Fault } from "#core/faults.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
-import type { FleetStanding } from "#core/node-lifecycle/fleet-brake.ts";
+import type { FleetBrakeState } from "#core/node-lifecycle/fleet-record.ts";
+import type { Reason } from "#core/reason.ts";
 import type { ObjectReport } from "#core/report.ts";
 import type { ObjectName, Resource } from "#core/resources/resource.ts";
-import type { PlaceRequest, Places } from "#core/service/places.ts";
+import type { ReservationRequest, Reservations } from "#core/service/load-balancer-quota.ts";
 import type { Settings } from "#core/settings.ts";
 import type { Stop } from "#core/stop.ts";
 
-/** What every object of Kubernetes has, as far as it is read here. */
+/** The fields of every Kubernetes object that the core reads. */
 export interface ApiObject {
   readonly metadata: {
     readonly name: string;
@@ -23,303 +24,368 @@ export interface ApiObject {
   };
 }
 
-/** An object from outside: parsed, or what is wrong with it and as much of its identity as it has. */
-export type Parsed<T> =
+/** A parsed object from outside; or its errors, with the parts of its identity that are valid. */
+export type ParsedObject<T> =
   | { readonly kind: "object"; readonly object: T }
   | {
       readonly kind: "malformed";
       readonly name?: string;
       readonly uid?: string;
-      readonly faults: readonly Fault[];
+      readonly faults: readonly ConfigError[];
     };
 
-/** What of its cluster the watch half of a controller depends on beside the object. */
+/** The facts about a cluster on which a watch half depends, in addition to the object. */
 export interface WatchContext {
   /** Prefixes of the labels that the cluster's cloud writes. */
   readonly labelPrefixes: readonly string[];
-  /** Keys of labels and of annotations by which that cloud knows a node; none without it. */
+  /** Keys of labels and annotations by which that cloud identifies a node; empty by default. */
   readonly nodeKeys?: readonly string[];
   readonly settings: Settings;
 }
 
 /**
- * The half of a controller that whoever watches or sweeps needs: which objects it is about, and which of them need work.
- * All of it is pure, and none of it decides. `T` is the object as parsed.
+ * The watch half of a controller, for the relay and the sweep: which objects it works on, and which of them
+ * need work. All of it is pure, and it decides nothing. `T` is the parsed object.
  */
 export interface Watch<T extends ApiObject = ApiObject> {
-  /** As in `--controllers`, in events and in metrics; the stock cloud-controller-manager's where it has this one. */
+  /**
+   * The name in `--controllers`, in events and in metrics: the stock cloud-controller-manager's name, if it
+   * has this controller.
+   */
   readonly name: ControllerName;
-  /** Other names that `--controllers` takes. */
+  /** Other names that `--controllers` accepts. */
   readonly aliases: readonly string[];
-  /** Whether `*` means this one too. */
+  /** Whether `*` includes this controller. */
   readonly onByDefault: boolean;
-  /** The file in `functions/`, which is the last part of the deployed function's name. */
+  /** The file in `functions/`, which is also the last part of the deployed function's name. */
   readonly functionName: string;
   readonly resource: Resource;
   /**
-   * The one object of the resource that is followed; without it all are. A controller that is about the cluster as a whole has the
-   * namespace `kube-system` here, whose uid is the cluster's, and the objects that it decides on among its related ones.
+   * The one object of the resource to watch; by default all. A controller for the cluster as a whole has the
+   * namespace `kube-system` here, whose uid is the cluster's. Its other inputs are related objects.
    */
   readonly only?: ObjectName;
   /**
-   * `object`: each for itself, one flight at a time for each uid. `batch`: decided together under state that they share, one
-   * flight at a time for each cluster.
+   * `object`: each object is decided separately, one invocation at a time for each uid. `batch`: objects are decided together under shared
+   * state, one invocation at a time for each cluster.
    */
   readonly scope: "object" | "batch";
   /**
-   * Invocations of a cluster at a time at most, where one may take long: what comes meanwhile goes together, and others of the
-   * cluster's places stay free. Without it the cluster's own limit alone holds.
+   * The maximum number of concurrent invocations for a cluster, if one may take long. Objects that arrive
+   * meanwhile form one batch, and the cluster's other permits stay free. By default only the cluster's own
+   * limit applies.
    */
   readonly invocations?: number;
-  /** What it does may take something away that does not come back: a function looks at what is stopped before it begins. */
+  /**
+   * The controller may delete something that cannot be restored: a function reads the stop switch before it
+   * begins.
+   */
   readonly deletes?: true;
-  /** Parses a whole object or a snapshot of one; never throws. */
-  parse(value: unknown): Parsed<T>;
-  /** The part that decisions read. Deciding on it and on the object give the same; a snapshot's snapshot is itself. */
+  /** Parses a whole object or its snapshot; never throws. */
+  parse(value: unknown): ParsedObject<T>;
+  /**
+   * Returns the part of an object that decisions read. Decisions on the object and on its snapshot are equal;
+   * a snapshot's snapshot is itself.
+   */
   snapshot(object: T, context: WatchContext): T;
-  /** Whether an object, by what it is now, has something to be done on it; level-triggered. */
+  /** Returns whether an object in its current state needs work; level-triggered. */
   needsWork(object: T, context: WatchContext): boolean;
   /**
-   * What the owner of an object asks for, as one text: a wait for another try ends where it changes. Without it nothing but the
-   * fingerprint of `looks` ends such a wait.
+   * Returns a text for what the owner of an object requests; when it changes, a pending retry becomes due. By
+   * default only the fingerprint of `resyncPolicy` ends such a wait.
    */
   demand?(object: T, context: WatchContext): string;
   /** Objects of other resources that decisions read. */
   readonly related: readonly Related<T>[];
-  /** Looks at objects that need no work; without it there are none. */
-  readonly looks?: Looks<T>;
-  /** The controller looks after states that last, rather than does what others wait for; without it that is not so. */
-  readonly monitors?: Monitors<T>;
+  /** When objects that need no work are checked; by default never. */
+  readonly resyncPolicy?: ResyncPolicy<T>;
+  /** Marks a controller that monitors lasting states, instead of doing work that others wait for. */
+  readonly monitorPolicy?: MonitorPolicy<T>;
   /**
-   * The field manager that last wrote what our work had changed, other than ours, of an object as it came (with its
-   * `managedFields`) that needs work again soon after; without it nobody is told who.
+   * Returns the field manager, other than ours, that last wrote what our work had changed. The object is
+   * unparsed, with its `managedFields`, and needs work again soon after our change. By default conflicts name
+   * no manager.
    */
-  undoneBy?(object: unknown): string | undefined;
-  /** Delays that a change of ours ends, each a histogram; without it none is measured. */
-  readonly delays?: readonly Delay<T>[];
-  /** Objects that are counted as long as they wait, by why and for how long; without it none are. */
-  readonly waiting?: Waiting<T>;
+  findConflictingManager?(object: unknown): string | undefined;
+  /** Histograms of delays that our changes end; by default none. */
+  readonly delays?: readonly DelayHistogram<T>[];
+  /** A gauge of waiting objects, by reason and age; by default none. */
+  readonly waiting?: WaitingGauge<T>;
   /**
-   * The controller beside which it is on, always and alone; it has no name of its own in `--controllers` or in a cluster's entry, and the
-   * same function.
+   * The controller with which this one is always enabled. It has no name of its own in `--controllers` or in
+   * a cluster's entry, and uses the companion's function.
    */
-  readonly beside?: ControllerName;
-  /** Whether a cluster that is configured so has a use for it; without it each has. It is then neither watched nor swept for the others. */
+  readonly companionOf?: ControllerName;
+  /**
+   * Returns whether a cluster with these settings needs the controller; by default every cluster does. Other
+   * clusters are neither watched nor swept for it.
+   */
   isFor?(settings: Settings): boolean;
-  /** Counts what it finds in the cloud that nothing in the cluster has a use for, as a gauge; without it there is none. */
+  /** A gauge of the unused cloud resources that it finds; by default none. */
   readonly orphans?: { readonly metric: string; readonly help: string };
 }
 
-/** Objects that wait for a change of ours, as a gauge by the code of their last report and by age. */
-export interface Waiting<T extends ApiObject = ApiObject> {
-  /** The whole name of the metric. */
+/** A gauge of objects that wait for our change, by the code of their last report and by age. */
+export interface WaitingGauge<T extends ApiObject = ApiObject> {
+  /** The full name of the metric. */
   readonly metric: string;
   readonly help: string;
-  /** `settings` are the cluster's; without them, as if all were as it is by default. */
-  waits(object: T, settings?: Settings): boolean;
-  /** Since when one waits that is met waiting, as its API server says; its creation without it. */
+  /** `settings` are the cluster's; by default the default settings. */
+  isWaiting(object: T, settings?: Settings): boolean;
+  /**
+   * Returns since when a waiting object waits, as reported by its API server; by default its creation time.
+   */
   since?(object: T): string | undefined;
 }
 
-/** A delay in which objects wait for a change of ours, from when they are created or made to wait again. */
-export interface Delay<T extends ApiObject = ApiObject> {
-  /** The whole name of the metric, in seconds. */
+/**
+ * A histogram of the time that objects wait for our change, since their creation or since they began to wait
+ * again.
+ */
+export interface DelayHistogram<T extends ApiObject = ApiObject> {
+  /** The full name of the metric, in seconds. */
   readonly metric: string;
   readonly help: string;
-  /** Whether an object, as it is, waits; `settings` as in `Waiting`. */
-  waits(object: T, settings?: Settings): boolean;
-  /** Whether an object counts once in its life, where it waits from the start, or as often as it waits. */
+  /** Returns whether an object in its current state waits; `settings` as in `WaitingGauge`. */
+  isWaiting(object: T, settings?: Settings): boolean;
+  /** Whether an object counts once, if it waits from its creation, or each time it waits. */
   readonly counts: "first" | "each";
-  /** Over when the API server shows that it waits no longer, or when all that was to be done with it is reported. */
+  /**
+   * The end of the delay: the API server shows that the object no longer waits, or all its work is reported.
+   */
   readonly until: "shown" | "reported";
 }
 
 /** Objects of another resource that decisions read. */
 export interface Related<T extends ApiObject = ApiObject> {
   readonly resource: Resource;
-  /** Such an object cut down to what decisions read, as JSON; undefined where it is of no use. */
+  /** Returns the part of such an object that decisions read, as JSON; undefined if it is not needed. */
   project(object: unknown): unknown;
   /**
-   * Which of them a decision on `object` reads, by `keyOfName`. One whose projection comes, goes or changes makes the objects
-   * that read it due again.
+   * Returns the keys (`formatObjectKey`) of the related objects that a decision on `object` reads. When the
+   * projection of one appears, disappears or changes, the objects that read it become due.
    */
   reads(object: T): "all" | readonly string[];
-  /** Whether a change of one, from one projection to another, makes them due; without it each does. */
+  /** Returns whether a change from one projection to another makes them due; by default every change does. */
   concerns?(before: unknown, after: unknown): boolean;
 }
 
-/** When objects that need no work are looked at, beside every refresh. */
-export interface Looks<T extends ApiObject = ApiObject> {
-  /** A text that is equal as long as nothing has changed that a look is worth; it is compared, and never read. */
+/** When objects that need no work are checked, in addition to every refresh. */
+export interface ResyncPolicy<T extends ApiObject = ApiObject> {
+  /** Returns a text that changes when the object needs a resync; it is only compared, never parsed. */
   fingerprint(object: T): string;
-  /** Once more after a change of ours, between so many seconds; without it, no more. */
+  /** One more check after our change, within this range of seconds; by default none. */
   readonly againSeconds?: readonly [from: number, to: number];
-  /** Seconds between two refreshes, where it is not `--node-status-update-frequency`; of some the cluster says it. */
+  /**
+   * Seconds between two refreshes; a function reads them from the cluster's settings. The default is
+   * `--node-status-update-frequency`.
+   */
   readonly everySeconds?: number | ((settings: Settings) => number);
   /**
-   * Refreshes a second, at most, of all clusters of a cloud account together, in each thread of a relay; a cluster that had none for ten
-   * minutes has its turn in any case. Without it there is no such bound.
+   * The maximum number of refreshes per second for all clusters of a cloud account together, in each thread
+   * of a relay. A cluster without a refresh for ten minutes gets one in any case. By default there is no such
+   * limit.
    */
   readonly refreshesPerSecond?: number;
-  /** An object that needs no work is looked at when what it reads of related objects changes, too. */
+  /** An object that needs no work is also checked when its related objects change. */
   readonly whenRelatedChange?: true;
 }
 
-/** How states that last are looked at: with the reason `monitor`, and behind what other controllers have to do. */
-export interface Monitors<T extends ApiObject = ApiObject> {
-  /** Seconds until the first look at an object that has come to need one. */
+/** How lasting states are checked: with the reason `monitor`, after the work of other controllers. */
+export interface MonitorPolicy<T extends ApiObject = ApiObject> {
+  /** Returns the seconds until the first check of an object that begins to need one. */
   afterSeconds(object: T, context: WatchContext): number;
-  /** A text that is equal as long as the next look is worth its wait; it is compared, and never read. */
+  /**
+   * Returns a text that changes when the wait for the next check should start again; it is only compared,
+   * never parsed.
+   */
   fingerprint(object: T): string;
 }
 
-/** A controller: the watch half, and what a function needs to decide. Pure; `T` is the object, `A` what the cloud answers for it. */
+/**
+ * A controller: the watch half, and what a function needs to decide. It is pure. `T` is the object, `A` the
+ * cloud's answer about it.
+ */
 export interface Controller<T extends ApiObject = ApiObject, A = unknown> extends Watch<T> {
   /** The `source.component` of its Events. */
   readonly eventSource: string;
-  /** What the cloud answers it is a listing by which places are counted, too (`placesFor`). */
-  readonly countsPlaces?: true;
   /**
-   * Loads what the controller has for one cloud alone; resolves before anything is asked or decided for a cluster on it. Absent
-   * where a controller is the same for all clouds.
+   * The cloud's answer is also a listing by which quota reservations are counted (`listReservationRequests`).
+   */
+  readonly countsReservations?: true;
+  /**
+   * Loads the part of the controller that depends on the cloud. It resolves before the first question or
+   * decision for a cluster. Absent if the controller is equal on all clouds.
    */
   load?(provider: string): Promise<void>;
-  /** What the cloud is to be asked about an object; undefined where the decision does not depend on the cloud. */
-  asks(object: T, context: AskContext): Question | undefined;
-  /** What of the cluster a batch is decided under, beside its objects; read in each round of shared writes, before deciding. */
-  stateOf?(batch: readonly Subject<T, A>[], context: AskContext): StateReference | undefined;
-  /** Of which objects something is to be made in the cloud of which a cluster has so many; absent where there is no such bound. */
-  placesFor?(batch: readonly Subject<T, A>[], context: AskContext): readonly PlaceRequest[];
   /**
-   * A text that is equal as long as nothing of an object has changed that its actions of the cloud were decided on. An action whose
-   * precondition names it is carried out on such an object alone.
+   * Returns the question to the cloud about an object; undefined if the decision does not depend on the
+   * cloud.
+   */
+  buildQuestion(object: T, context: AskContext): Question | undefined;
+  /**
+   * Returns the cluster state under which a batch is decided, in addition to its objects. It is read in each
+   * round of shared writes, before deciding.
+   */
+  getStateReference?(batch: readonly Subject<T, A>[], context: AskContext): StateReference | undefined;
+  /**
+   * Returns the objects for which something limited by a quota will be created in the cloud; absent without
+   * such a quota.
+   */
+  listReservationRequests?(
+    batch: readonly Subject<T, A>[],
+    context: AskContext,
+  ): readonly ReservationRequest[];
+  /**
+   * Returns a text that changes when something changes on which an object's cloud actions were decided. An
+   * action whose precondition contains it runs only on an object with that text.
    */
   contentHash?(object: T): string;
-  /** What of the cloud was found on an object's account that nothing has a use for; undefined where nobody knows. */
-  orphansOf?(subject: Subject<T, A>, context: AskContext): ObjectReport["orphans"];
-  /** Names what is deleted once a later look finds it unused, too; undefined where the cloud was not observed. */
+  /** Returns the unused cloud resources found for an object; undefined if they are unknown. */
+  listOrphans?(subject: Subject<T, A>, context: AskContext): ObjectReport["orphans"];
+  /**
+   * Returns the resources that are deleted if a later check finds them unused again; undefined if the cloud
+   * was not observed.
+   */
   listCandidates?(subject: Subject<T, A>, context: AskContext): ObjectReport["candidates"];
-  /** A plan for the batch; the same for the same arguments, and one decision for each subject, in their order. */
+  /**
+   * Returns a plan for the batch: one decision for each subject, in order. Equal arguments give an equal
+   * plan.
+   */
   decide(batch: readonly Subject<T, A>[], context: DecisionContext): Plan;
   /**
-   * Subject and answer as they are after a write of ours. A controller that has it is asked again after each change, until
-   * nothing is left; one that has not is done after one.
+   * Returns subject and answer after our write. A controller with this function decides again after each
+   * change, until nothing is left; without it, a controller is done after one change.
    */
-  fold?(subject: Subject<T, A>, done: DoneWrite): Subject<T, A>;
+  applyResult?(subject: Subject<T, A>, done: DoneWrite): Subject<T, A>;
   /**
-   * The same of another object of the batch than the one that the write was for: of what both have been told by the cloud it changes
-   * the same. Absent where objects have nothing in common.
+   * Applies a write to another subject of the batch than the one it was for, where the cloud's answers share
+   * the changed state. Absent if objects share nothing.
    */
-  foldOther?(subject: Subject<T, A>, done: DoneWrite, context: AskContext): Subject<T, A>;
+  applySharedResult?(subject: Subject<T, A>, done: DoneWrite, context: AskContext): Subject<T, A>;
   /**
-   * What an action means that the cloud did not do, where it is no matter of time: somebody has to mend something first. Undefined
-   * where it is: then the object is observed anew or due again. Without it that is always so.
+   * Returns the decision for an action that the cloud rejected, if a person must fix something first.
+   * Undefined if the failure is temporary: then the object is observed again or becomes due again. By default
+   * every failure is temporary.
    */
-  refused?(subject: Subject<T, A>, refusal: RefusedAction, context: AskContext): Decision | undefined;
+  decideRejected?(subject: Subject<T, A>, refusal: RejectedAction, context: AskContext): Decision | undefined;
 }
 
-/** An action that was sent, and what the cloud said to it. */
-export interface RefusedAction {
+/** An action that was sent, and the cloud's answer to it. */
+export interface RejectedAction {
   readonly action: CloudAction;
   readonly answer: Exclude<ActionAnswer, { readonly kind: "done" }>;
 }
 
-/** What a question depends on beside the object. */
+/** The facts on which a question depends, in addition to the object. */
 export interface AskContext {
   readonly reason: EventReason;
   readonly now: Date;
   readonly related: RelatedObjects;
   readonly settings: Settings;
-  /** What operators have stopped; nothing without it. */
+  /** The stop switch; undefined if nothing is stopped. */
   readonly stop?: Stop | undefined;
-  /** Nine digits that name this invocation among others that work on the same objects. */
+  /** Nine digits that identify this invocation among others on the same objects. */
   readonly actor?: string | undefined;
-  /** The object was found changed by another actor in the course of this invocation. */
+  /** Set if another actor changed the object during this invocation. */
   readonly conflict?: Conflict | undefined;
 }
 
-/** What this invocation had done when it found that an object had changed. */
+/** What this invocation had done before it found the object changed. */
 export interface Conflict {
-  /** It had sent changes to the cloud: another actor's record of what was applied may be older than these. */
+  /**
+   * It had sent changes to the cloud: another actor's record of the applied state may be older than these.
+   */
   readonly hasWritten: boolean;
 }
 
-/** A question to a capability of the cloud; all questions of a batch to one capability are one call. */
+/** A question to a cloud capability. All questions of a batch to one capability are one call. */
 export type Question =
-  /** Answered with an `InstanceAnswer`, "not-found" with its control where asked for; of the node, what identifies its instance is read. */
+  /**
+   * Answered with an `InstanceAnswer`; "not-found" contains a visibility probe if requested. The question
+   * reads what identifies the node's instance.
+   */
   | {
       readonly capability: "instances";
       readonly node: Node;
       readonly control?: boolean;
-      /** Of an initialized node, the labels that are asked for where they take requests of their own: those it lacks, or all. */
+      /**
+       * For an initialized node, the labels to look up if they need extra requests: the missing ones, or all.
+       */
       readonly labels?: "missing" | "all" | undefined;
     }
-  /** Answered with what the capability says, as JSON. */
+  /** Answered with the capability's answer, as JSON. */
   | { readonly capability: string & {}; readonly ask: unknown };
 
-/** An object of a batch, and what is known of it. */
+/** An object of a batch, with the facts about it. */
 export interface Subject<T extends ApiObject = ApiObject, A = unknown> {
   readonly object: T;
-  /** The cloud's; undefined where it was not asked. */
+  /** The cloud's answer; undefined if it was not asked. */
   readonly answer: A | undefined;
   readonly hint: ObjectHint | undefined;
 }
 
-/** What a decision depends on beside its subjects. */
+/** The facts on which a decision depends, in addition to its subjects. */
 export interface DecisionContext extends AskContext {
-  /** What `stateOf` named: the object as JSON, or why it could not be had. */
+  /** The object that `getStateReference` named, as JSON, or why it could not be read. */
   readonly state?: ReadState | undefined;
-  /** How many objects there are of what `stateOf` had counted, right after the state was read. */
+  /** The number of objects that `getStateReference` requested, counted right after reading the state. */
   readonly count?: ObjectCount | undefined;
-  /** Names the process whose clock `now` is of: times that several of them wrote are not compared to the second. */
+  /**
+   * Identifies the process whose clock `now` is: times of different processes are not compared to the second.
+   */
   readonly clock?: string | undefined;
-  /** The objects that `stateOf` had listed, projected, right after the state was read. */
+  /** The objects that `getStateReference` requested, projected, listed right after reading the state. */
   readonly listed?: ListedObjects | undefined;
-  /** What the brake of the fleet has let and held so far; undefined where there is none. */
-  readonly fleet?: FleetStanding | undefined;
-  /** What came of `placesFor`; undefined where nothing is carried out and so nothing was claimed. */
-  readonly places?: Places | undefined;
+  /** The state of the fleet brake; undefined without one. */
+  readonly fleet?: FleetBrakeState | undefined;
+  /**
+   * The result of `listReservationRequests`; undefined if nothing is carried out, so nothing was reserved.
+   */
+  readonly reservations?: Reservations | undefined;
 }
 
-/** Related objects of an event, by the plural of their resource. */
+/** The related objects of an event, by the plural name of their resource. */
 export type RelatedObjects = Readonly<
   Record<string, { readonly resourceVersion: string; readonly items: readonly unknown[] } | undefined>
 >;
 
-/** An object of the cluster that a batch is decided under. */
+/** A cluster object under whose state a batch is decided. */
 export type StateReference = Pick<Resource, "apiVersion" | "name"> & {
   readonly at: ObjectName;
-  /** A resource whose objects are counted, too. */
+  /** A resource whose objects are also counted. */
   readonly counted?: Pick<Resource, "apiVersion" | "name"> | undefined;
-  /** Objects of another resource that are listed, too: for decisions that must not rest on a list that the event brings. */
+  /**
+   * Objects of another resource that are also listed, for decisions that must not rely on the event's list.
+   */
   readonly listed?: Pick<Related, "resource" | "project"> | undefined;
 };
 
-/** All objects of a resource as the API server lists them now, projected; or why they cannot be listed. */
+/** All objects of a resource in a current list of the API server, projected; or why the list failed. */
 export type ListedObjects =
   | { readonly kind: "list"; readonly items: readonly unknown[] }
   | { readonly kind: "unknown"; readonly message: string };
 
-/** How many objects of a resource the API server has, or why that cannot be said. */
+/** The number of objects of a resource on the API server, or why it is unknown. */
 export type ObjectCount =
   | { readonly kind: "count"; readonly count: number }
   | { readonly kind: "unknown"; readonly message: string };
 
-/** The state of a batch as it was read, right before deciding. */
+/** The state of a batch, read right before deciding. */
 export type ReadState =
   | { readonly kind: "object"; readonly object: unknown }
   | { readonly kind: "absent" }
   | { readonly kind: "unreadable"; readonly message: string };
 
 /**
- * A write that was sent, and what came back: an object's metadata of the cluster, an action's result of the cloud. Of an independent
- * change also those that failed, with why.
+ * A write that was sent, with its result: the object's metadata from the cluster, or the action's result from
+ * the cloud. For an independent change also the failed writes, with their reasons.
  */
 export interface DoneWrite {
   readonly write: Write;
   readonly result: unknown;
-  readonly failed?: Because;
+  readonly failed?: Reason;
 }
 
-/** The answer of `instances`, by its type. */
+/** A controller whose answer comes from the capability `instances`. */
 export type InstanceController<T extends ApiObject> = Controller<T, InstanceAnswer>;

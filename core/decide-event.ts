@@ -1,11 +1,11 @@
 import * as z from "zod";
 import { Observation } from "#core/capability.ts";
-import type { ApiObject, Controller, Parsed, Subject } from "#core/controller.ts";
+import { type ConfigError, listFaults } from "#core/config-errors.ts";
+import type { ApiObject, Controller, ParsedObject, Subject } from "#core/controller.ts";
 import type { Decision, Plan } from "#core/decision.ts";
 import { Event } from "#core/event.ts";
-import { parseEvent } from "#core/event-door.ts";
-import { type Fault, faultsOf } from "#core/faults.ts";
 import { InstanceAnswer } from "#core/instance.ts";
+import { parseEvent } from "#core/parse-event.ts";
 import { applyPolicies } from "#core/policies.ts";
 import {
   DEFAULT_SETTINGS,
@@ -15,11 +15,11 @@ import {
   type Settings,
   TaggingSettings,
 } from "#core/settings.ts";
-import { underStop } from "#core/stop.ts";
+import { applyStop } from "#core/stop.ts";
 
-/** What a document may say of its cluster's configuration; what it leaves out is as where nothing is configured. */
+/** The cluster configuration in a document; missing values have their defaults. */
 const DecideSettings = z.strictObject({
-  /** A cluster's `cloud:`; what it may say is the cloud's. */
+  /** A cluster's `cloud:`, whose content depends on the cloud. */
   cloud: z.looseObject({ provider: z.string().min(1) }).default(DEFAULT_SETTINGS.cloud),
   nodes: NodeSettings.prefault({}),
   loadBalancers: LoadBalancerSettings.prefault({}),
@@ -28,8 +28,8 @@ const DecideSettings = z.strictObject({
 });
 
 /**
- * An event with the cloud's answers beside it, in the order of its objects: what it says of their instances, or what another of its
- * capabilities has observed. With `settings` alone it is decided as before the cloud is asked.
+ * An event with the cloud's answers, in the order of its objects: instances, or observations of another
+ * capability. With `settings` alone it is decided as before the cloud is asked.
  */
 export const EventWithAnswers = z
   .strictObject({
@@ -51,19 +51,19 @@ export type EventWithAnswers = z.output<typeof EventWithAnswers>;
 
 const ONE_FOR_EACH = "one answer for each of the event's objects, in their order";
 
-/** An object of an event that is not what its controller is about; `index` is its place there. */
-export type MalformedObject = Extract<Parsed<ApiObject>, { readonly kind: "malformed" }> & {
+/** An event's object that its controller cannot parse; `index` is its position in the event. */
+export type MalformedObject = Extract<ParsedObject<ApiObject>, { readonly kind: "malformed" }> & {
   readonly index: number;
 };
 
-/** What is to be done about an event, in the order of its objects; or all that is wrong with the document. */
+/** The decisions on an event, in the order of its objects; or all errors of the document. */
 export type DecidedEvent =
   | { readonly kind: "decided"; readonly decisions: readonly (Decision | MalformedObject)[] }
   /** One write comes before all decisions. */
   | { readonly kind: "shared"; readonly plan: Extract<Plan, { readonly kind: "shared" }> }
-  | { readonly kind: "rejected"; readonly faults: readonly Fault[] };
+  | { readonly kind: "rejected"; readonly faults: readonly ConfigError[] };
 
-/** The core as a filter: an event, or an event with the cloud's answers, to decisions by its controller. Never throws. */
+/** Decides on an event, with or without the cloud's answers, given as text. Never throws. */
 export function decideEvent(
   value: unknown,
   now: Date,
@@ -73,7 +73,7 @@ export function decideEvent(
   return document.kind === "rejected" ? document : decideDocument(document, now, findController);
 }
 
-/** The same of a document that has been parsed; the controller has been loaded for the cloud of its settings. */
+/** Decides on a parsed document; its controller must be loaded for the cloud of its settings. */
 export function decideDocument(
   { event, answers, settings }: DecideDocument,
   now: Date,
@@ -104,37 +104,37 @@ export function decideDocument(
   });
   if (plan.kind === "shared") return { kind: "shared", plan };
   const policies = { dryRun: event.dryRun === true, labelsOnly: false };
-  const decided = plan.decisions.map((decision) => underStop(applyPolicies(decision, policies), event.stop));
+  const decided = plan.decisions.map((decision) => applyStop(applyPolicies(decision, policies), event.stop));
   const decisions = parsed.flatMap((each, index): readonly (Decision | MalformedObject)[] =>
     each.kind === "malformed" ? [{ ...each, index }] : decided.splice(0, 1),
   );
   return { kind: "decided", decisions };
 }
 
-/** An event with what is decided beside it. */
+/** An event with the facts for its decision. */
 export interface DecideDocument {
   readonly kind: "document";
   readonly event: Event;
-  /** In the order of the event's objects; none where the cloud was not asked. */
+  /** In the order of the event's objects; empty if the cloud was not asked. */
   readonly answers: readonly (InstanceAnswer | Observation)[];
   readonly settings: Settings;
 }
 
-/** Parses an event, or an event with answers and settings; names all that is wrong. */
+/** Parses an event, or an event with answers and settings; returns all errors. */
 export function parseDocument(
   value: unknown,
 ): DecideDocument | Extract<DecidedEvent, { readonly kind: "rejected" }> {
   if (typeof value === "object" && value !== null && "event" in value) {
     const parsed = EventWithAnswers.safeParse(value);
-    if (!parsed.success) return { kind: "rejected", faults: faultsOf(parsed.error) };
+    if (!parsed.success) return { kind: "rejected", faults: listFaults(parsed.error) };
     const { event, instances, answers = instances ?? [], settings } = parsed.data;
-    return { kind: "document", event, answers, settings: settingsFor(event, settings) };
+    return { kind: "document", event, answers, settings: getSettings(event, settings) };
   }
   const parsed = parseEvent(value);
   if (parsed.kind === "rejected") return parsed;
-  return { kind: "document", event: parsed.event, answers: [], settings: settingsFor(parsed.event) };
+  return { kind: "document", event: parsed.event, answers: [], settings: getSettings(parsed.event) };
 }
 
-function settingsFor({ cluster }: Event, given: Omit<Settings, "cluster"> = DEFAULT_SETTINGS): Settings {
+function getSettings({ cluster }: Event, given: Omit<Settings, "cluster"> = DEFAULT_SETTINGS): Settings {
   return { ...given, cluster };
 }

@@ -1,21 +1,14 @@
-import type {
-  Because,
-  ClusterEvent,
-  Decision,
-  ObjectReference,
-  PatchWrite,
-  Plan,
-  Write,
-} from "#core/decision.ts";
+import type { ClusterEvent, Decision, PatchWrite, Plan, Write } from "#core/decision.ts";
 import type { Edit } from "#core/json-patch.ts";
 import { test } from "#core/json-patch.ts";
+import type { ObjectReference, Reason } from "#core/reason.ts";
 import type { Resource } from "#core/resources/resource.ts";
 
-/** Nothing of ours is left to do. */
-export const NOTHING_LEFT: Because = { code: "UpToDate", message: "nothing is left to do" };
+/** No work of ours is left. */
+export const NOTHING_LEFT: Reason = { code: "UpToDate", message: "nothing is left to do" };
 
-/** What an object is known by. */
-export interface Identified {
+/** The fields that identify an object. */
+export interface IdentifiedObject {
   readonly metadata: {
     readonly namespace?: string | undefined;
     readonly name: string;
@@ -23,27 +16,27 @@ export interface Identified {
   };
 }
 
-/** What a change says of itself. */
-export interface About {
-  readonly because: Because;
+/** The reason, Events and warnings of a change. */
+export interface ChangeDetails {
+  readonly because: Reason;
   readonly events?: readonly ClusterEvent[];
-  readonly warnings?: readonly Because[];
+  readonly warnings?: readonly Reason[];
   readonly independent?: true;
 }
 
-/** The object as decisions and reports name it. */
-export function referenceTo(
+/** Returns the reference to an object in decisions and reports. */
+export function toReference(
   { apiVersion, kind }: Resource,
-  { metadata: { namespace, name, uid } }: Identified,
+  { metadata: { namespace, name, uid } }: IdentifiedObject,
 ): ObjectReference {
   return { apiVersion, kind, ...(namespace === undefined ? {} : { namespace }), name, uid };
 }
 
-/** A change of the writes that there are, in order; undefined where there is none. */
+/** Returns a change with the given writes, in order; undefined if none of them is defined. */
 export function change(
   object: ObjectReference,
   writes: readonly (Write | undefined)[],
-  { because, events = [], warnings = [], independent }: About,
+  { because, events = [], warnings = [], independent }: ChangeDetails,
 ): Decision | undefined {
   const [first, ...rest] = writes.filter((write) => write !== undefined);
   if (first === undefined) return undefined;
@@ -58,41 +51,44 @@ export function change(
   };
 }
 
-/** Nothing is left to do. */
-export function unchanged(object: ObjectReference, because: Because = NOTHING_LEFT): Decision {
+/** Returns the decision that no work is left. */
+export function leaveUnchanged(object: ObjectReference, because: Reason = NOTHING_LEFT): Decision {
   return { kind: "unchanged", object, because };
 }
 
-/** Leaves the object as it is. */
-export function skip(object: ObjectReference, because: Because): Decision {
+/** Returns the decision to leave the object unchanged. */
+export function skip(object: ObjectReference, because: Reason): Decision {
   return { kind: "skip", object, because };
 }
 
-/** Leaves the object as it is, to look again after so many seconds. */
+/** Returns the decision to leave the object unchanged and to check it again after some seconds. */
 export function retry(
   object: ObjectReference,
-  because: Because,
+  because: Reason,
   afterSeconds: number,
   events: readonly ClusterEvent[] = [],
 ): Extract<Decision, { readonly kind: "retry" }> {
   return { kind: "retry", object, because, afterSeconds, events: [...events] };
 }
 
-/** Each object by itself. */
-export function each(decisions: readonly Decision[]): Plan {
+/** Returns a plan in which each object is decided separately. */
+export function planEach(decisions: readonly Decision[]): Plan {
   return { kind: "each", decisions };
 }
 
-/** One JSON patch of an object or of a subresource of it; undefined where the edits change nothing. The first test is the uid's. */
+/**
+ * Returns one JSON patch of an object or its subresource; undefined if the edits change nothing. The first
+ * test is that of the uid.
+ */
 export function patchObject(
   { apiVersion, name: resource }: Resource,
-  { metadata: { namespace, name, uid } }: Identified,
+  { metadata: { namespace, name, uid } }: IdentifiedObject,
   edits: readonly Edit[],
   subresource?: string,
 ): PatchWrite | undefined {
   const [first, ...rest] = edits.flatMap(({ operations }) => operations);
   if (first === undefined) return undefined;
-  // Two edits may guard the same thing; what was read of it is the same for both.
+  // Two edits may test one path; the value read is equal for both.
   const tests = new Map(edits.flatMap((edit) => edit.tests.map((operation) => [operation.path, operation])));
   return {
     on: "cluster",

@@ -4,11 +4,11 @@ import { CertificateSigningRequest } from "#core/csr/csr.ts";
 import { needsWork } from "#core/csr/needs-work.ts";
 import type { ApproveWrite, PatchOperation, PatchWrite } from "#core/decision.ts";
 import type { FunctionIdentity } from "#core/identities.ts";
-import { isSameJson, pointer } from "#core/json-patch.ts";
+import { formatPointer, isSameJson } from "#core/json-patch.ts";
 import { isReservedLabel } from "#core/node/labels.ts";
 import { Node } from "#core/node/node.ts";
 
-/** Labels and annotations of nodes that the cluster's cloud has, as `WatchContext` lists them. */
+/** The labels and annotations that the cluster's cloud writes on nodes, as in `WatchContext`. */
 export interface CloudKeys {
   readonly labelPrefixes: readonly string[];
   readonly nodeKeys?: readonly string[];
@@ -22,8 +22,8 @@ export interface SentPatch {
 }
 
 /**
- * Returns the path of the first field that the identity does not write, or not to this value; undefined where all are its own. These are the
- * rules of `infra/admission`, for clusters that have no policies: a change of one is a change of the other.
+ * Returns the path of the first field, or value, that the identity may not write; undefined if it may write
+ * all. These are the rules of `infra/admission`, for clusters without policies: change both together.
  */
 export function findForeignField(identity: FunctionIdentity, sent: SentPatch): string | undefined {
   const isOwn = RULES[identity];
@@ -31,14 +31,14 @@ export function findForeignField(identity: FunctionIdentity, sent: SentPatch): s
   return patch.find((operation, place) => !isOwn?.(operation, { ...sent, place }))?.path;
 }
 
-interface Place extends SentPatch {
-  /** Which of the patch's operations it is. */
+interface ObjectPlace extends SentPatch {
+  /** The index of the operation in the patch. */
   readonly place: number;
 }
 
-type Rule = (operation: PatchOperation, place: Place) => boolean;
+type Rule = (operation: PatchOperation, place: ObjectPlace) => boolean;
 
-/** Of the identities for which relays write; any other one writes nothing here. */
+/** The identities for which relays write; any other identity may write nothing here. */
 const RULES: Readonly<Partial<Record<FunctionIdentity, Rule>>> = {
   node: isOfInitialization,
   "node-lifecycle": isOfLifecycle,
@@ -55,7 +55,7 @@ const CONDITIONS = "/status/conditions";
 /** More than any node has. */
 const MAX_ADDRESSES = 256;
 
-function isOfInitialization(operation: PatchOperation, place: Place): boolean {
+function isOfInitialization(operation: PatchOperation, place: ObjectPlace): boolean {
   const { object, write } = place;
   const node = Node.safeParse(object).data;
   if (node === undefined || write.verb !== "patch") return false;
@@ -71,7 +71,7 @@ function isOfInitialization(operation: PatchOperation, place: Place): boolean {
   );
 }
 
-function isOfLifecycle(operation: PatchOperation, place: Place): boolean {
+function isOfLifecycle(operation: PatchOperation, place: ObjectPlace): boolean {
   const { object, write } = place;
   const node = Node.safeParse(object).data;
   if (node === undefined || write.verb !== "patch" || write.subresource !== undefined) return false;
@@ -83,7 +83,7 @@ function isOfLifecycle(operation: PatchOperation, place: Place): boolean {
       test(`${taint}/effect`, effect),
     ]);
   if (path === `${TAINTS}/-`) return isSameJson(operation.value, SHUTDOWN_TAINT);
-  // The whole list is written where there is none, and of the very node that was sent.
+  // The whole list is written if none exists, and only on the node that was sent.
   return (
     path === TAINTS &&
     isSameJson(operation.value, [SHUTDOWN_TAINT]) &&
@@ -92,8 +92,8 @@ function isOfLifecycle(operation: PatchOperation, place: Place): boolean {
   );
 }
 
-/** One decision, where nobody has decided, on what a node asks for of the one signer. */
-function isOfApproval(operation: PatchOperation, { object, write }: Place): boolean {
+/** One decision, on a node's undecided request to the one signer. */
+function isOfApproval(operation: PatchOperation, { object, write }: ObjectPlace): boolean {
   const csr = CertificateSigningRequest.safeParse(object).data;
   return (
     csr !== undefined &&
@@ -117,45 +117,51 @@ const Decided = z.tuple([
   }),
 ]);
 
-/** By index, each as it was tested; the highest is first, or the next index would be another taint's. */
-function isTaintRemoval(path: string, { write, place }: Place, guard: (taint: string) => Test[]): boolean {
-  const index = indexOfTaint(path);
+/**
+ * By index, each after its test; the highest index is removed first, because a removal shifts the later ones.
+ */
+function isTaintRemoval(
+  path: string,
+  { write, place }: ObjectPlace,
+  guard: (taint: string) => Test[],
+): boolean {
+  const index = parseTaintIndex(path);
   if (index === undefined || !guard(path).every((operation) => isTested(write, operation))) return false;
   return write.patch.slice(0, place).every((before) => {
-    const earlier = indexOfTaint(before.path);
+    const earlier = parseTaintIndex(before.path);
     return before.op !== "remove" || (earlier !== undefined && earlier > index);
   });
 }
 
-function indexOfTaint(path: string): number | undefined {
+function parseTaintIndex(path: string): number | undefined {
   const [, index] = /^\/spec\/taints\/(0|[1-9]\d{0,4})$/.exec(path) ?? [];
   return index === undefined ? undefined : Number(index);
 }
 
-/** An entry of the map at `path`, or the whole of it where there was none. */
+/** An entry of the map at `path`, or the whole map if none existed. */
 function isEntry(
   { path: at, value }: Extract<PatchOperation, { readonly op: "add" }>,
   path: string,
-  { write }: Place,
+  { write }: ObjectPlace,
   isOwn: (key: string) => boolean,
 ): boolean {
   if (at === path) {
     const map = StringMap.safeParse(value).data;
     return map !== undefined && isTested(write, test(path, null)) && Object.keys(map).every(isOwn);
   }
-  const key = keyUnder(path, at);
+  const key = parseMapKey(path, at);
   return key !== undefined && typeof value === "string" && isOwn(key);
 }
 
 const StringMap = z.record(z.string(), z.string());
 
-/** The key of an entry of the map at `path`, where `at` names one. */
-function keyUnder(path: string, at: string): string | undefined {
+/** The key of the map entry, if `at` names an entry of the map at `path`. */
+function parseMapKey(path: string, at: string): string | undefined {
   const key = at
     .slice(path.length + 1)
     .replaceAll("~1", "/")
     .replaceAll("~0", "~");
-  return at === `${path}${pointer(key)}` ? key : undefined;
+  return at === `${path}${formatPointer(key)}` ? key : undefined;
 }
 
 const PAIRED: ReadonlySet<string> = new Set(LABEL_PAIRS.flatMap(({ beta, stable }) => [beta, stable]));
@@ -164,7 +170,7 @@ function isOwnLabel(key: string, { labelPrefixes }: CloudKeys): boolean {
   return PAIRED.has(key) || (!isReservedLabel(key) && labelPrefixes.some((prefix) => key.startsWith(prefix)));
 }
 
-/** Ours, or one of the cloud's that the node lacks. */
+/** Our annotation, or one of the cloud's that the node lacks. */
 function isOwnAnnotation(key: string, { metadata }: Node, { nodeKeys = [] }: CloudKeys): boolean {
   if (key === INSTANCE_ANNOTATION) return true;
   const { annotations = {} } = metadata;

@@ -1,5 +1,8 @@
-/** A text as Go reads it as a boolean, which is how stock controllers read annotations and labels; undefined where it is none. */
-export function goBoolean(text: string): boolean | undefined {
+/**
+ * Parses a text as a Go boolean, as stock controllers parse annotations and labels; undefined if it is
+ * invalid.
+ */
+export function parseGoBoolean(text: string): boolean | undefined {
   if (TRUE.has(text)) return true;
   return FALSE.has(text) ? false : undefined;
 }

@@ -1,7 +1,10 @@
 import type { ControllerName } from "#core/event.ts";
 
-/** Controllers that one of two cloud-controller-managers has, by the names that `--controllers` of either takes. */
-const HANDED_OVER: readonly ControllerName[] = [
+/**
+ * Controllers that are handed over between two cloud-controller-managers, by names that `--controllers` of
+ * both accepts.
+ */
+const HANDOVER_CONTROLLERS: readonly ControllerName[] = [
   "cloud-node-controller",
   "cloud-node-lifecycle-controller",
   "service-lb-controller",
@@ -9,62 +12,75 @@ const HANDED_OVER: readonly ControllerName[] = [
   "tagging",
 ];
 
-/** Those of a cluster's controllers that the other controller has, too, and that can be handed over. */
-export function handedOver(controllers: readonly ControllerName[]): readonly ControllerName[] {
-  return HANDED_OVER.filter((name) => controllers.includes(name));
+/**
+ * Returns those of a cluster's controllers that the other controller also has and that can be handed over.
+ */
+export function listHandedOver(controllers: readonly ControllerName[]): readonly ControllerName[] {
+  return HANDOVER_CONTROLLERS.filter((name) => controllers.includes(name));
 }
 
-/** The other's flag under which it leaves these controllers to us; those that it does not name stay there. */
-export function flagWithout(controllers: readonly ControllerName[]): string {
+/**
+ * Returns the other controller's flag that leaves these controllers to us; controllers that it does not name
+ * stay there.
+ */
+export function formatRemainingFlag(controllers: readonly ControllerName[]): string {
   return `--controllers=${["*", ...controllers.map((name) => `-${name}`)].join(",")}`;
 }
 
-/** A node as a version of it shows it, as far as a hand-over is judged by it. */
+/** One version of a node, with the fields by which a hand-over is judged. */
 export interface NodeState {
   readonly name: string;
   readonly uid: string;
   readonly ageMs: number;
   readonly isTainted: boolean;
   readonly hasNodeIp: boolean;
-  /** Field managers that wrote what a cloud-node-controller writes, and when, RFC 3339. */
+  /** Field managers of a cloud-node-controller's fields, and when they wrote, as RFC 3339. */
   readonly writers: readonly { readonly manager: string; readonly at: string }[];
 }
 
-/** What was wrong with a node while it was handed over. */
+/** A problem of a node during the hand-over. */
 export type Gap =
-  /** Nobody took the taint away. */
+  /** The taint was not removed in time. */
   | { readonly code: "TaintedTooLong"; readonly node: string; readonly seconds: number }
-  /** It is initialized and nobody gave it an address, or somebody took its addresses away. */
+  /** It is initialized and has no address, because none was written or all were removed. */
   | { readonly code: "WithoutAddress"; readonly node: string; readonly seconds: number };
 
-/** What has been seen of a cluster while it was handed over. */
+/** The observations of a cluster during a hand-over. */
 export interface Handover {
   readonly gaps: readonly Gap[];
-  /** Nodes that waited for long before, and still do: whoever had them could not help them either. */
+  /**
+   * Nodes that already waited long before the hand-over and still wait: the previous controller could not
+   * initialize them either.
+   */
   readonly stuckBefore: readonly string[];
-  /** Nodes that still wait, and not for long. */
+  /** The number of nodes that have been waiting for a short time. */
   readonly waiting: number;
-  /** By the field manager that initialized them: how many nodes, and when the last. */
+  /** By the field manager that initialized them: the number of nodes, and the time of the last one. */
   readonly initialized: ReadonlyMap<string, { readonly nodes: number; readonly lastMs: number }>;
 }
 
-/** A node that waits for so long waits for nobody: both controllers take a second or two, and half a minute where the cloud is slow. */
+/**
+ * A node that waits longer is stuck: both controllers need a second or two, and half a minute on a slow
+ * cloud.
+ */
 const TAINTED_TOO_LONG_MS = 30_000;
-/** The stock controller takes the taint first and writes addresses after it; so long that does not take. */
+/**
+ * The stock controller removes the taint first and writes addresses afterwards, within less than this time.
+ */
 const WITHOUT_ADDRESS_MS = 10_000;
-/** Who waited for that long when it began is none of the hand-over's. */
+/** A node that had waited this long at the start is no problem of the hand-over. */
 const STUCK_BEFORE_MS = 60_000;
-/** How many gaps are named; all the others are like them. */
+/** The maximum number of gaps with names. */
 const MAX_NAMED = 100;
 
-/** Watches over a hand-over. */
-export interface HandoverWitness {
-  /** A version of a node was seen. Versions that are there at the beginning come first, followed by `begun`. */
-  seen(state: NodeState, nowMs: number): void;
-  gone(uid: string): void;
-  /** All nodes that there are have been seen once. */
+/** Observes the nodes of a cluster during a hand-over. */
+export interface HandoverMonitor {
+  /** Records a version of a node. Call it first with the initial versions, then call `begun`. */
+  observe(state: NodeState, nowMs: number): void;
+  remove(uid: string): void;
+  /** Ends the initial list: all existing nodes have been observed once. */
   begun(): void;
-  /** What there is to say by now. */
+  /** Returns the result so far. */
   judge(nowMs: number): Handover;
 }
 
@@ -75,8 +91,11 @@ interface Record {
   readonly isStuckBefore: boolean;
 }
 
-/** Makes a witness that has seen nothing; `isController` tells the managers that initialize nodes from kubelets. */
-export function createHandoverWitness(isController: (manager: string) => boolean): HandoverWitness {
+/**
+ * Creates a monitor without observations; `isController` distinguishes managers that initialize nodes from
+ * kubelets.
+ */
+export function createHandoverWitness(isController: (manager: string) => boolean): HandoverMonitor {
   const records = new Map<string, Record>();
   const past: Gap[] = [];
   const initialized = new Map<string, { readonly nodes: number; readonly lastMs: number }>();
@@ -87,7 +106,7 @@ export function createHandoverWitness(isController: (manager: string) => boolean
   }
 
   return {
-    seen({ name, uid, ageMs, isTainted, hasNodeIp, writers }, nowMs) {
+    observe({ name, uid, ageMs, isTainted, hasNodeIp, writers }, nowMs) {
       const before = records.get(uid);
       const isBare = !isTainted && !hasNodeIp;
       const record: Record = {
@@ -96,9 +115,9 @@ export function createHandoverWitness(isController: (manager: string) => boolean
         bareMs: isBare ? (before?.bareMs ?? nowMs) : undefined,
         isStuckBefore: before?.isStuckBefore ?? (!hasBegun && isTainted && ageMs >= STUCK_BEFORE_MS),
       };
-      // What ended with this version counts as long as it lasted.
-      if (before !== undefined && !isTainted) note(gapsOf({ ...before, bareMs: undefined }, nowMs));
-      if (before !== undefined && !isBare) note(gapsOf({ ...before, taintedMs: undefined }, nowMs));
+      // A state that ends with this version counts up to now.
+      if (before !== undefined && !isTainted) note(listGaps({ ...before, bareMs: undefined }, nowMs));
+      if (before !== undefined && !isBare) note(listGaps({ ...before, taintedMs: undefined }, nowMs));
       records.set(uid, record);
       if (before?.taintedMs === undefined || isTainted) return;
       const [last] = writers
@@ -107,7 +126,7 @@ export function createHandoverWitness(isController: (manager: string) => boolean
       const manager = last?.manager ?? "unknown";
       initialized.set(manager, { nodes: (initialized.get(manager)?.nodes ?? 0) + 1, lastMs: nowMs });
     },
-    gone(uid) {
+    remove(uid) {
       records.delete(uid);
     },
     begun() {
@@ -115,7 +134,7 @@ export function createHandoverWitness(isController: (manager: string) => boolean
     },
     judge(nowMs) {
       const all = [...records.values()];
-      const open = all.flatMap((record) => gapsOf(record, nowMs));
+      const open = all.flatMap((record) => listGaps(record, nowMs));
       const stuck = all.filter(({ isStuckBefore, taintedMs }) => isStuckBefore && taintedMs !== undefined);
       const tainted = all.filter(({ taintedMs }) => taintedMs !== undefined).length;
       const tooLong = open.filter(({ code }) => code === "TaintedTooLong").length;
@@ -129,7 +148,7 @@ export function createHandoverWitness(isController: (manager: string) => boolean
   };
 }
 
-function gapsOf({ name, taintedMs, bareMs, isStuckBefore }: Record, nowMs: number): readonly Gap[] {
+function listGaps({ name, taintedMs, bareMs, isStuckBefore }: Record, nowMs: number): readonly Gap[] {
   const gaps: Gap[] = [];
   const seconds = (fromMs: number): number => Math.round((nowMs - fromMs) / 1_000);
   if (taintedMs !== undefined && !isStuckBefore && nowMs - taintedMs >= TAINTED_TOO_LONG_MS)

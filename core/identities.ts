@@ -1,4 +1,7 @@
-/** The functions that sign in to a cluster, each as a user of its own: what may delete is not what initializes. */
+/**
+ * The functions that sign in to a cluster, each as its own user: the user that deletes is not the one that
+ * initializes.
+ */
 export const FUNCTION_IDENTITIES = [
   "node",
   "node-lifecycle",
@@ -11,11 +14,11 @@ export const FUNCTION_IDENTITIES = [
 ] as const;
 export type FunctionIdentity = (typeof FUNCTION_IDENTITIES)[number];
 
-/** Everybody of ours who signs in to a cluster. */
+/** All our identities that sign in to a cluster. */
 export const IDENTITIES = ["relay", ...FUNCTION_IDENTITIES] as const;
 export type Identity = (typeof IDENTITIES)[number];
 
-/** The user, and the ClusterRole, of an identity in infra/rbac. */
-export function userOf(identity: Identity): string {
+/** Returns the name of an identity's user, and of its ClusterRole in infra/rbac. */
+export function formatUser(identity: Identity): string {
   return `serverless-ccm-${identity}`;
 }

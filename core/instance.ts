@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { NodeAddress } from "#core/node/node.ts";
 
-/** The life of an instance, in the words that all clouds are translated into. */
+/** The state of an instance; every cloud's states are translated to these. */
 export const InstanceState = z.enum([
   "pending",
   "running",
@@ -12,32 +12,32 @@ export const InstanceState = z.enum([
 ]);
 export type InstanceState = z.output<typeof InstanceState>;
 
-/** What a cloud says of one instance: facts only, already checked to belong to the cluster. */
+/** A cloud's facts about one instance, already checked to belong to the cluster. */
 export const Instance = z.strictObject({
-  /** The cloud's own id, such as `i-0123456789abcdef0`. */
+  /** The cloud's own ID, such as `i-0123456789abcdef0`. */
   id: z.string().min(1),
   account: z.string(),
   network: z.string(),
   state: InstanceState,
   providerID: z.string().min(1),
-  /** Instance type, zone and region; empty where the cloud has no such notion, and then no label is written. */
+  /** Instance type, zone and region; empty if the cloud has no such notion, and then no label is written. */
   type: z.string(),
   zone: z.string(),
   region: z.string(),
-  /** In the order and spelling in which they are to stand in `status.addresses`. */
+  /** In the order and spelling for `status.addresses`. */
   addresses: z.array(NodeAddress),
-  /** Labels beyond type, zone and region; never override a label that the node has. */
+  /** Labels beyond type, zone and region; they never override an existing label of the node. */
   labels: z.record(z.string(), z.string()),
-  /** Annotations that the node is to have; never override one that says something. */
+  /** Annotations for the node; they never override a non-empty annotation. */
   annotations: z.record(z.string(), z.string()).optional(),
 });
 export type Instance = z.output<typeof Instance>;
 
 /**
- * Why a cloud could not answer for a node. `Foreign` is an instance that is not (or not yet known to be) the cluster's;
- * `ForeignProviderID` has the scheme of another cloud, `InvalidProviderID` that of this one and names no instance; `InvalidAddress`
- * is what the node itself says of its addresses, and cannot be read. These and `Ambiguous` are about one node, and only somebody's
- * action mends them; `Denied` is the same for the whole account; the others pass by themselves.
+ * Why a cloud could not answer about a node. `Foreign`: the instance is not (or not yet known to be) the cluster's.
+ * `ForeignProviderID` has the scheme of another cloud; `InvalidProviderID` has this cloud's scheme and names no instance. `InvalidAddress`:
+ * an address that the node itself reports is unreadable. These and `Ambiguous` concern one node, and a person must fix them.
+ * `Denied` concerns the whole account; the others are temporary.
  */
 export const InstanceErrorCode = z.enum([
   "Foreign",
@@ -53,26 +53,32 @@ export const InstanceErrorCode = z.enum([
 export type InstanceErrorCode = z.output<typeof InstanceErrorCode>;
 
 /**
- * Of an instance that is gone: the id of one of the cluster's that has the name by which the node's machine is known by now. A
- * cloud that has successors, and cannot tell whether there is one, answers with an error.
+ * For an instance that is gone: the ID of a replacement instance in the cluster, which now has the node's
+ * name. A cloud with replacement instances that cannot check for one answers with an error.
  */
 const takenOverBy = z.string().min(1).optional();
 
-/** A proof that an absent instance was looked for in the right place: another one that the same pass showed, and where that is. */
+/**
+ * The visibility probe: another instance in the same answer, and its place. It proves that an absent instance
+ * was looked up in the right place.
+ */
 export const PositiveControl = z.strictObject({
   id: z.string().min(1),
-  /** As the annotations of nodes have them. What is absent or empty is unknown; so is a segment `-` of the network. */
+  /**
+   * In the format of node annotations. An absent or empty value is unknown, as is a segment `-` of the
+   * network.
+   */
   account: z.string().optional(),
   network: z.string().optional(),
-  /** Absent where the clusters of a cloud span regions. */
+  /** Absent if the clusters of a cloud span regions. */
   region: z.string().optional(),
 });
 export type PositiveControl = z.output<typeof PositiveControl>;
 
 /**
- * The cloud's answer for one node. "not-found" is a positive statement of the cloud that it has no such instance;
- * whatever else went wrong is an error, and an error never deletes, taints or denies. A `message` is for the operator,
- * with all details; none of it reaches the cluster.
+ * The cloud's answer about one node. "not-found" is the cloud's positive statement that the instance does not
+ * exist. Every other failure is an error, and an error never deletes, taints or denies. A `message` contains
+ * all details for the operator, and never reaches the cluster.
  */
 export const InstanceAnswer = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("found"), instance: Instance, takenOverBy }),
@@ -80,8 +86,9 @@ export const InstanceAnswer = z.discriminatedUnion("kind", [
     kind: z.literal("not-found"),
     message: z.string(),
     /**
-     * Another instance of the cluster, or of its configured network, that the same pass showed with the same credentials and in the
-     * same region. Only where it was asked for. Recorded answers of earlier versions have its id alone, of which the place is unknown.
+     * The visibility probe, if requested: another instance of the cluster, or of its configured network, with
+     * equal credentials and region. Recorded answers of earlier versions contain only its ID, so its place is
+     * unknown.
      */
     control: z
       .union([
@@ -93,8 +100,9 @@ export const InstanceAnswer = z.discriminatedUnion("kind", [
       ])
       .optional(),
     /**
-     * The cloud's record of actions says that the instance was deleted through its API. Brakes do not count its node, like that of a
-     * terminated instance; all else that a deletion takes is the same. Only where it was asked for a control.
+     * The cloud's action log shows that the instance was deleted through its API. Brakes do not count its
+     * node, as for a terminated instance; all other conditions of a deletion apply. Set only if a visibility
+     * probe was requested.
      */
     deleted: z.literal(true).optional(),
     takenOverBy,

@@ -1,12 +1,12 @@
-/** An IP address as a number; one that is IPv4 mapped into IPv6 (`::ffff:10.0.0.1`) is the IPv4 address. */
+/** An IP address as a number; an IPv4-mapped IPv6 address (`::ffff:10.0.0.1`) is the IPv4 address. */
 export interface Ip {
   readonly family: 4 | 6;
   readonly value: bigint;
 }
 
 /**
- * Reads an IP address as Kubernetes does: leading zeros in IPv4 are decimal, any spelling of IPv6 goes, and neither
- * white space nor a zone nor a prefix length is part of it. Undefined for whatever else.
+ * Parses an IP address as Kubernetes does: leading zeros in IPv4 are decimal, and any spelling of IPv6 is
+ * valid. White space, zones and prefix lengths are invalid. Undefined for any other text.
  */
 export function parseIp(text: string): Ip | undefined {
   if (text.length > MAX_LENGTH) return undefined;
@@ -14,24 +14,24 @@ export function parseIp(text: string): Ip | undefined {
   return parseIPv6(text);
 }
 
-/** Whether two addresses are the same number in the same family. */
+/** Returns whether two addresses have equal numbers and families. */
 export function isSameIp(a: Ip, b: Ip): boolean {
   return a.family === b.family && a.value === b.value;
 }
 
-/** Whether it is `0.0.0.0` or `::`, which are no node's address. */
+/** Returns whether an address is `0.0.0.0` or `::`, which no node can have. */
 export function isUnspecified(ip: Ip): boolean {
   return ip.value === 0n;
 }
 
-/** Nothing longer is read; far more than any sensible spelling, leading zeros included. */
+/** Longer texts are not parsed; this is far more than any sensible spelling, leading zeros included. */
 const MAX_LENGTH = 100;
 const MAPPED_PREFIX = 0xffffn;
 
 function parseIPv4(text: string): Ip | undefined {
   const octets = text.split(".");
   if (octets.length !== 4 || !octets.every(isOctet)) return undefined;
-  return { family: 4, value: joined(octets.map(Number), 8n) };
+  return { family: 4, value: joinGroups(octets.map(Number), 8n) };
 }
 
 function isOctet(text: string): boolean {
@@ -39,34 +39,34 @@ function isOctet(text: string): boolean {
 }
 
 function parseIPv6(text: string): Ip | undefined {
-  const groups = groupsOf(withoutDottedTail(text));
+  const groups = parseGroups(expandDottedTail(text));
   if (groups === undefined) return undefined;
-  const value = joined(groups, 16n);
+  const value = joinGroups(groups, 16n);
   if (value >> 32n === MAPPED_PREFIX) return { family: 4, value: value & 0xffff_ffffn };
   return { family: 6, value };
 }
 
-/** With the last four octets, where they are written as IPv4, written as two groups. */
-function withoutDottedTail(text: string): string {
+/** Writes a dotted IPv4 tail as two groups. */
+function expandDottedTail(text: string): string {
   const start = text.lastIndexOf(":") + 1;
   const tail = parseIPv4(text.slice(start));
   if (tail === undefined) return text;
   return `${text.slice(0, start)}${(tail.value >> 16n).toString(16)}:${(tail.value & 0xffffn).toString(16)}`;
 }
 
-/** The eight groups, with what `::` stands for (one group at least) filled in. */
-function groupsOf(text: string): number[] | undefined {
+/** Returns the eight groups, with `::` expanded to at least one group. */
+function parseGroups(text: string): number[] | undefined {
   const [head, tail, ...more] = text.split("::");
   if (head === undefined || more.length > 0) return undefined;
-  const before = groupsIn(head);
-  const after = tail === undefined ? [] : groupsIn(tail);
+  const before = splitGroups(head);
+  const after = tail === undefined ? [] : splitGroups(tail);
   const missing = 8 - before.length - after.length;
   if (tail === undefined ? missing !== 0 : missing < 1) return undefined;
   const groups = [...before, ...Array<string>(missing).fill("0"), ...after];
   return groups.every(isGroup) ? groups.map((group) => Number.parseInt(group, 16)) : undefined;
 }
 
-function groupsIn(text: string): string[] {
+function splitGroups(text: string): string[] {
   return text === "" ? [] : text.split(":");
 }
 
@@ -74,6 +74,6 @@ function isGroup(text: string): boolean {
   return /^[\da-f]{1,4}$/i.test(text);
 }
 
-function joined(parts: readonly number[], bits: bigint): bigint {
+function joinGroups(parts: readonly number[], bits: bigint): bigint {
   return parts.reduce((value, part) => (value << bits) | BigInt(part), 0n);
 }

@@ -1,44 +1,44 @@
 import type { PatchOperation, TestOperation } from "#core/decision.ts";
 
-/** A part of a JSON patch: what must still be as it was read, and what is done then. */
+/** A part of a JSON patch: tests that what was read is unchanged, and the operations. */
 export interface Edit {
   readonly tests: readonly TestOperation[];
   readonly operations: readonly PatchOperation[];
 }
 
-/** An entry that is to stand in a map of strings; `tests` guard it where the map exists. */
+/** A desired entry of a map of strings; `tests` guard it if the map exists. */
 export interface MapEntry {
   readonly key: string;
   readonly value: string;
   readonly tests: readonly TestOperation[];
 }
 
-/** Changes nothing. */
+/** An edit that changes nothing. */
 export const NO_EDIT: Edit = { tests: [], operations: [] };
 
-/** A JSON pointer (RFC 6901) to what the unescaped segments name. */
-export function pointer(...segments: readonly (string | number)[]): string {
-  return segments.map((segment) => `/${escaped(String(segment))}`).join("");
+/** Returns the JSON pointer (RFC 6901) for unescaped segments. */
+export function formatPointer(...segments: readonly (string | number)[]): string {
+  return segments.map((segment) => `/${escapeSegment(String(segment))}`).join("");
 }
 
-/** A test that `path` holds `value`; null stands for "absent", as kube-apiserver reads it. */
+/** Returns a test that `path` holds `value`; null means "absent", as in kube-apiserver. */
 export function test(path: string, value: unknown): TestOperation {
   return { op: "test", path, value };
 }
 
-/** Sets `path` to `value`, whether or not it holds something already. */
+/** Returns an operation that sets `path` to `value`, whether or not it exists. */
 export function add(path: string, value: unknown): PatchOperation {
   return { op: "add", path, value };
 }
 
-/** Takes away what `path` holds. */
+/** Returns an operation that removes `path`. */
 export function remove(path: string): PatchOperation {
   return { op: "remove", path };
 }
 
 /**
- * Sets entries of the map at `path`. Where there is no map there is nothing to add an entry to: then its absence is
- * tested, which implies the entries' own tests, and the map is added whole.
+ * Returns an edit that sets entries of the map at `path`. If the map does not exist, the edit tests its
+ * absence, which implies the entries' own tests, and adds the whole map.
  */
 export function setEntries(path: string, exists: boolean, entries: readonly MapEntry[]): Edit {
   if (entries.length === 0) return NO_EDIT;
@@ -48,36 +48,38 @@ export function setEntries(path: string, exists: boolean, entries: readonly MapE
   }
   return {
     tests: entries.flatMap(({ tests }) => tests),
-    operations: entries.map(({ key, value }) => add(`${path}${pointer(key)}`, value)),
+    operations: entries.map(({ key, value }) => add(`${path}${formatPointer(key)}`, value)),
   };
 }
 
-/** The value as it is after the operations, which fit it; what is not touched is shared with the one before. */
-export function patched<Value>(value: Value, operations: readonly PatchOperation[]): Value {
+/** Returns the value after the operations, which must fit it; unchanged parts are shared with the input. */
+export function applyOperations<Value>(value: Value, operations: readonly PatchOperation[]): Value {
   return operations.reduce<unknown>((before, operation) => {
-    const path = segmentsOf(operation.path);
+    const path = parsePointer(operation.path);
     return operation.op === "add"
-      ? edited(before, path, (parent, key) => withMember(parent, key, operation.value))
-      : edited(before, path, withoutMember);
+      ? editAt(before, path, (parent, key) => withMember(parent, key, operation.value))
+      : editAt(before, path, removeMember);
   }, value) as Value;
 }
 
-/** Whether all that the operations add stands there; what they remove says nothing. */
-export function holds(value: unknown, operations: readonly PatchOperation[]): boolean {
+/** Returns whether the value contains everything that the operations add; removals are ignored. */
+export function isApplied(value: unknown, operations: readonly PatchOperation[]): boolean {
   const additions = operations.filter((operation) => operation.op === "add");
   return (
     additions.length > 0 &&
-    additions.every((operation) => isSameJson(memberAt(value, segmentsOf(operation.path)), operation.value))
+    additions.every((operation) =>
+      isSameJson(getMemberAt(value, parsePointer(operation.path)), operation.value),
+    )
   );
 }
 
-/** Whether a path holds something else than this; where it holds nothing that is not known. */
-export function differsAt(value: unknown, path: string, expected: unknown): boolean {
-  const member = memberAt(value, segmentsOf(path));
+/** Returns whether a path holds a value other than the expected one; an absent path is unknown, so false. */
+export function hasOtherValue(value: unknown, path: string, expected: unknown): boolean {
+  const member = getMemberAt(value, parsePointer(path));
   return member !== undefined && !isSameJson(member, expected);
 }
 
-/** Whether two values are the same JSON, whatever the order of members. */
+/** Returns whether two values are equal as JSON, whatever the order of members. */
 export function isSameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
@@ -92,14 +94,14 @@ export function isSameJson(a: unknown, b: unknown): boolean {
 
 type Container = Record<string, unknown>;
 
-function segmentsOf(path: string): string[] {
+function parsePointer(path: string): string[] {
   return path
     .split("/")
     .slice(1)
     .map((segment) => segment.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-function memberAt(value: unknown, path: readonly string[]): unknown {
+function getMemberAt(value: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>(
     (parent, key) =>
       typeof parent === "object" && parent !== null && Object.hasOwn(parent, key)
@@ -109,13 +111,13 @@ function memberAt(value: unknown, path: readonly string[]): unknown {
   );
 }
 
-function edited(
+function editAt(
   value: unknown,
   [key = "", ...rest]: readonly string[],
   edit: (parent: unknown, key: string) => unknown,
 ): unknown {
   if (rest.length === 0) return edit(value, key);
-  const child = edited(memberAt(value, [key]), rest, edit);
+  const child = editAt(getMemberAt(value, [key]), rest, edit);
   if (!Array.isArray(value)) return { ...(value as Container | undefined), [key]: child };
   return value.with(Number(key), child);
 }
@@ -125,12 +127,12 @@ function withMember(parent: unknown, key: string, value: unknown): unknown {
   return parent.toSpliced(key === "-" ? parent.length : Number(key), 0, value);
 }
 
-function withoutMember(parent: unknown, key: string): unknown {
+function removeMember(parent: unknown, key: string): unknown {
   if (Array.isArray(parent)) return parent.toSpliced(Number(key), 1);
   const { [key]: _, ...others } = parent as Container;
   return others;
 }
 
-function escaped(segment: string): string {
+function escapeSegment(segment: string): string {
   return segment.replaceAll("~", "~0").replaceAll("/", "~1");
 }

@@ -1,5 +1,5 @@
-/** What Kubernetes refuses about a label key, as the end of a sentence; undefined for a good one. */
-export function faultOfLabelKey(key: string): string | undefined {
+/** Returns why Kubernetes rejects a label key, as the end of a sentence; undefined if the key is valid. */
+export function checkLabelKey(key: string): string | undefined {
   const slash = key.indexOf("/");
   const prefix = slash === -1 ? undefined : key.slice(0, slash);
   const name = key.slice(slash + 1);
@@ -8,13 +8,15 @@ export function faultOfLabelKey(key: string): string | undefined {
   return undefined;
 }
 
-/** What Kubernetes refuses about a label value, as the end of a sentence; undefined for a good one. */
-export function faultOfLabelValue(value: string): string | undefined {
+/**
+ * Returns why Kubernetes rejects a label value, as the end of a sentence; undefined if the value is valid.
+ */
+export function checkLabelValue(value: string): string | undefined {
   if (value === "" || isName(value)) return undefined;
   return `its value is not at most ${MAX_NAME} letters, digits, '-', '_' and '.'`;
 }
 
-// The limits and patterns are those of Kubernetes' validation of qualified names and label values.
+// The limits and patterns of Kubernetes' validation of qualified names and label values.
 const MAX_NAME = 63;
 const MAX_PREFIX = 253;
 const NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/;

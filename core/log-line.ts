@@ -1,9 +1,9 @@
 import * as z from "zod";
-import { Because } from "#core/decision.ts";
 import { ClusterName } from "#core/event.ts";
+import { Reason } from "#core/reason.ts";
 import { CloudUsage, ClusterUsage, ObjectReport, Report } from "#core/report.ts";
 
-/** What happened, by the word in `event`, and what the line says of it. */
+/** The log events, by the value of `event`, with the meaning of the line. */
 export const LOG_EVENTS = {
   Serving: "the process answers at `url`; it has so many `clusters`",
   Draining: "a `signal` came: nothing new starts",
@@ -51,7 +51,7 @@ export const LOG_EVENTS = {
   Misconfigured:
     "a variable of the function's environment cannot be read, which `message` names; requests are refused until it is set right",
   StopSwitchUnreadable:
-    "nobody can read what is stopped (`home`, `code`): what was known goes on, and deletions that are not proven by themselves wait",
+    "the stop switch cannot be read (`home`, `code`): its last known state applies, and unproven deletions wait",
   StopSwitchRead: "what is stopped can be read again",
   UnknownController: "the cluster's entry names a controller that this version does not have",
   Listed: "all objects of the `resource` are known",
@@ -59,32 +59,32 @@ export const LOG_EVENTS = {
   ReadFailed: "an object that the watch was late with could not be read",
   Recovered: "what failed (`code`) or was limited (`limit`) is well again, `durationMs` after it began",
   ClusterLimited: "more came of the cluster than its `limit` allows, or comes still",
-  LogLimited: "so many lines of the cluster were `leftOut` in `durationMs`",
-  LeaseRenewed: "the relay vouches from now on that what happens in the cluster reaches the functions",
+  LogLimited: "the number of lines of the cluster that were `leftOut` in `durationMs`",
+  LeaseRenewed: "the relay reports from now on that events of the cluster reach the functions",
   LeaseNotRenewed:
-    "the relay does not or cannot vouch for that any more (`outcome`, `code`); after two minutes the sweep does its work, unless an operator has stopped writes (`Stopped`)",
+    "the relay no longer reports that (`outcome`, `code`); after two minutes the sweep does its work, unless an operator has stopped writes (`Stopped`)",
   SweepFinished:
     "a cluster was swept, in this `mode`: `overdue` nodes had not been brought in time; or so many `clusters`, whose Leases are fresh",
   SweepNotDone:
     "these clusters (`names`) were not swept, for this reason (`code`); the next minute's sweep comes",
-  Refreshed: "all objects of the `resource` were looked at",
+  Refreshed: "all objects of the `resource` were checked",
   MalformedObject: "an object that is not what the API server's schema promises is left out",
   ObjectTooLarge: "an object that no event can carry is left out",
-  WorkUndone: "somebody (`manager`) undoes our work on an object",
+  WorkUndone: "a field manager (`manager`) reverts our work on an object",
   Report:
     "an invocation ended with a report; `invokedMs` is the relay's measure, `durations` are the function's",
   CloudAction:
     "an `action` on a resource of the cloud (`target`) was sent for an object; where it failed, or was not answered, with its `code`",
   FleetBrakeEngaged:
-    "a claim of this cluster has pulled the brake of the fleet, by this limit (`code`); an error, written once",
+    "a claim of this cluster has engaged the fleet brake, by this limit (`code`); an error, written once",
   OrphanedLoadBalancer:
     "the cloud has something (`target`, of a `kind`) for a Service (`namespace`, `name`) that is gone, or that another one of its name has replaced (`code`); it stays unless the cluster has `loadBalancers.deleteOrphaned`, and then `deletedFrom` says when its turn comes",
-  Object: "an object that was changed, skipped, warned of or is to be tried again",
+  Object: "an object that was changed, skipped, warned about or will be retried",
   InvocationFailed:
     "an invocation ended without a report; with the code `DecisionsRefused` where a function [handed back](../how-to/private-api-servers.md#the-relay-writes) what it should not: nothing of it was done",
   InstanceChanged:
-    "EC2 told of an `instance` that ends (`state`): its nodes (`objects`) were looked at, at once",
-  InstanceChangeDropped: "EC2 told of an `instance` of which nothing is to be done (`code`)",
+    "EC2 reported the end of an `instance` (`state`): its nodes (`objects`) were checked at once",
+  InstanceChangeDropped: "EC2 reported an `instance` that needs no work (`code`)",
   ServiceDenied:
     "an API server asked about a Service (`namespace`, `name`) that cannot have its load balancer (`code`): it was told so, in the words of the catalogue",
   ReviewUnanswered:
@@ -95,99 +95,107 @@ export const LOG_EVENTS = {
     "so many `spans` were not sent since that was last said, the last of them for this reason (`code`)",
 } as const;
 
-const fact = <Schema extends z.ZodType>(schema: Schema, meaning: string): z.ZodOptional<Schema> =>
+const describeField = <Schema extends z.ZodType>(schema: Schema, meaning: string): z.ZodOptional<Schema> =>
   schema.optional().describe(meaning);
-const text = (meaning: string): z.ZodOptional<z.ZodString> => fact(z.string(), meaning);
-const count = (meaning: string): z.ZodOptional<z.ZodInt> => fact(z.int().min(0), meaning);
+const describeText = (meaning: string): z.ZodOptional<z.ZodString> => describeField(z.string(), meaning);
+const count = (meaning: string): z.ZodOptional<z.ZodInt> => describeField(z.int().min(0), meaning);
 
-/** One line of the log of `run`, `relay` and the functions; all of them have time, level and event. */
+/** A line of the log of `run`, `relay` and the functions; every line has time, level and event. */
 export const LogLine = z.strictObject({
   time: z.iso.datetime().describe("when it was written, in UTC"),
   level: z
     .enum(["info", "warn", "error"])
-    .describe("`info`, `warn` (it heals or is tried again) or `error` (somebody has to do something)"),
+    .describe("`info`, `warn` (it heals or is tried again) or `error` (a person must act)"),
   event: z
     .string()
     .regex(/^([A-Z][a-z]+)+$/)
     .describe("what happened; below"),
-  message: text("a sentence for people"),
-  cluster: fact(ClusterName, "the cluster, as configured"),
-  controller: text("the controller, as in `--controllers`"),
-  resource: text("the resource's plural"),
-  namespace: text("of the object"),
-  name: text("of the object, or of the flag"),
-  uid: text("of the object"),
-  instance: text("an instance of the cloud, by its id"),
-  state: text("of the instance, as the cloud names it"),
-  replica: text("this process among those that share the clusters of a home"),
-  replicas: fact(z.array(z.string()), "all of those that live, this one included"),
+  message: describeText("a sentence for people"),
+  cluster: describeField(ClusterName, "the cluster, as configured"),
+  controller: describeText("the controller, as in `--controllers`"),
+  resource: describeText("the resource's plural"),
+  namespace: describeText("of the object"),
+  name: describeText("of the object, or of the flag"),
+  uid: describeText("of the object"),
+  instance: describeText("an instance of the cloud, by its id"),
+  state: describeText("of the instance, as the cloud names it"),
+  replica: describeText("this relay among the replicas that share a cluster registry"),
+  replicas: describeField(z.array(z.string()), "all live replicas, this one included"),
   worker: count("a thread of the relay"),
   deaths: count("how often it ended its worker"),
-  eventId: text("the `id` of the event that a function was sent; relay and function name the same"),
-  requestId: text("the platform's name of the invocation"),
-  action: text("what the cloud was asked to do, as its API calls it"),
-  target: text("the resource that it was asked to do it to, or that is told of"),
-  kind: text("what it is, in the cloud's words"),
-  since: text("when it was first found, or stopped"),
-  what: text("what is stopped: `writes` or `deletes`"),
-  by: text("who has stopped it, as far as the machine knew"),
-  home: text("where it is written down"),
-  deletedFrom: text("when its turn to be deleted comes"),
-  cloudRequestId: text("the cloud's name of the request, as in its own audit trail"),
-  reason: text("why the event was sent"),
-  code: text("why something failed, in one word that does not change"),
-  limit: text("a limit of the cluster, as in its `limits`"),
+  eventId: describeText(
+    "the `id` of the event that a function received; equal in the logs of relay and function",
+  ),
+  requestId: describeText("the platform's name of the invocation"),
+  action: describeText("the action in the cloud, by its API name"),
+  target: describeText("the resource of the action or of the message"),
+  kind: describeText("the kind of the resource, in the cloud's terms"),
+  since: describeText("when it was first found, or stopped"),
+  what: describeText("what is stopped: `writes` or `deletes`"),
+  by: describeText("who stopped it, as far as known"),
+  home: describeText("where the stop is recorded"),
+  deletedFrom: describeText("when its turn to be deleted begins"),
+  cloudRequestId: describeText("the cloud's name of the request, as in its own audit trail"),
+  reason: describeText("why the event was sent"),
+  code: describeText("why something failed, as a stable code"),
+  limit: describeText("a limit of the cluster, as in its `limits`"),
   leftOut: count("lines"),
-  codes: fact(z.array(z.string()), "the same, of each that failed"),
-  controllers: fact(z.array(z.string()), "controllers, as in `--controllers`"),
-  cause: text("why a list was made"),
-  restarted: fact(z.boolean(), "the API server's store is older than what was seen of it"),
+  codes: describeField(z.array(z.string()), "the same, of each that failed"),
+  controllers: describeField(z.array(z.string()), "controllers, as in `--controllers`"),
+  cause: describeText("why a list was made"),
+  restarted: describeField(z.boolean(), "the API server's store is older than what was seen of it"),
   objects: count("how many"),
-  outcomes: fact(z.record(ObjectReport.shape.outcome, z.int()), "objects by outcome"),
+  outcomes: describeField(z.record(ObjectReport.shape.outcome, z.int()), "objects by outcome"),
   unnamed: count("objects that the report does not name"),
-  durations: fact(Report.shape.durations, "milliseconds of the invocation, by what they were spent on"),
-  usage: fact(z.object({ cloud: CloudUsage, cluster: ClusterUsage }), "requests to cloud and API server"),
+  durations: describeField(
+    Report.shape.durations,
+    "milliseconds of the invocation, by what they were spent on",
+  ),
+  usage: describeField(
+    z.object({ cloud: CloudUsage, cluster: ClusterUsage }),
+    "requests to cloud and API server",
+  ),
   index: count("the object's place in the event"),
-  outcome: fact(
+  outcome: describeField(
     z.union([ObjectReport.shape.outcome, z.enum(["withheld", "missing", "forbidden", "failed"])]),
     "of the object, or of the renewal of the Lease",
   ),
-  because: fact(Because, "why, by code and message"),
-  afterSeconds: fact(z.number().min(0), "the object is tried again after so many"),
-  resourceVersion: text("of the object, after the last write"),
-  warnings: fact(
-    z.array(z.union([Because, z.string()])),
+  because: describeField(Reason, "why, by code and message"),
+  afterSeconds: describeField(z.number().min(0), "the object is tried again after so many"),
+  resourceVersion: describeText("of the object, after the last write"),
+  warnings: describeField(
+    z.array(z.union([Reason, z.string()])),
     "what is worth knowing beside, by code and message",
   ),
-  decision: fact(z.unknown(), "of a dry run: what would have been written"),
-  faults: fact(z.array(z.unknown()), "what is wrong, by path and message"),
-  doubts: fact(z.array(z.unknown()), "what is most likely a mistake"),
+  decision: describeField(z.unknown(), "of a dry run: what would have been written"),
+  faults: describeField(z.array(z.unknown()), "what is wrong, by path and message"),
+  doubts: describeField(z.array(z.unknown()), "what is most likely a mistake"),
   count: count("of doubts or orphans, those not named included"),
-  mode: fact(
+  mode: describeField(
     z.enum(["lease", "audit", "full"]),
     "of a sweep: no list, one for what is overdue, or one for everything",
   ),
-  lease: text("of a sweep: what the relay's Lease said"),
+  lease: describeText("of a sweep: the state of the relay's Lease"),
   listed: count("objects seen in lists"),
   overdue: count("nodes that a relay should have brought by then: the gap"),
   orphans: count("load balancers made for a Service that is no more; where they were looked for"),
-  functionPrefix: text("of a sweep: what the names of its deployment's functions begin with"),
+  functionPrefix: describeText("of a sweep: the prefix of its deployment's function names"),
   invocations: count("of functions"),
   unreported: count("objects that should have been sent, and of which there is no report"),
-  names: fact(z.array(z.string()), "of clusters"),
-  _aws: fact(z.unknown(), "of functions: which facts CloudWatch is to make metrics of"),
+  names: describeField(z.array(z.string()), "of clusters"),
+  _aws: describeField(z.unknown(), "of functions: which facts CloudWatch is to make metrics of"),
   rounds: count("how often it was undone"),
-  manager: text("the field manager that did it"),
+  manager: describeText("the field manager that did it"),
   durationMs: count("how long it took"),
   leaseMs: count("how long it took to read the Lease"),
   invokedMs: count("how long the invocation took, with the way there and back"),
   retryInMs: count("when it is tried again"),
-  url: text("where the process answers"),
+  url: describeText("where the process answers"),
   clusters: count("how many"),
   faulty: count("entries that cannot be used"),
-  file: text("of clusters"),
-  signal: text("that ends the process"),
-  finished: fact(z.boolean(), "before the time was up"),
+  file: describeText("of clusters"),
+  signal: describeText("that ends the process"),
+  finished: describeField(z.boolean(), "before the time was up"),
   spans: count("of traces"),
 });
 export type LogLine = z.output<typeof LogLine>;

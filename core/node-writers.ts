@@ -1,6 +1,6 @@
 import { LABEL_PAIRS, SHUTDOWN_TAINT } from "#core/contracts.ts";
 
-/** The controllers of a cloud-controller-manager, by the names that `--controllers` takes. */
+/** The controllers of a cloud-controller-manager, by names that `--controllers` accepts. */
 export type CcmController =
   | "cloud-node-controller"
   | "cloud-node-lifecycle-controller"
@@ -8,32 +8,33 @@ export type CcmController =
   | "service-lb-controller"
   | "tagging";
 
-/** That a field manager wrote on a node what a controller writes. */
+/** A field manager that wrote a controller's fields on a node. */
 export interface NodeWriter {
   readonly manager: string;
   readonly controller: CcmController;
-  /** When this manager last changed anything of the kind, RFC 3339; whole seconds, as the API server has it. */
+  /** The last change by this manager, as RFC 3339, in whole seconds as on the API server. */
   readonly at: string;
 }
 
 /**
- * Who last wrote on a node what controllers of a cloud-controller-manager write, by its `managedFields`: addresses, provider ID and the
- * cloud's labels, the shutdown taint, the condition of routes. Kubelets write addresses too, so it takes the manager's name
- * to tell a controller. Of a node without `managedFields` nothing is known.
+ * Returns the last writers of a cloud-controller-manager's fields on a node, by its `managedFields`:
+ * addresses, provider ID and the cloud's labels, the shutdown taint, the condition of routes. Kubelets write
+ * addresses too, so only the manager's name identifies a controller. Without `managedFields` the result is
+ * empty.
  */
-export function writersOf(node: unknown): readonly NodeWriter[] {
-  const managed = memberAt(node, "metadata", "managedFields");
+export function listNodeWriters(node: unknown): readonly NodeWriter[] {
+  const managed = getMemberAt(node, "metadata", "managedFields");
   if (!Array.isArray(managed)) return [];
-  const isShutDown = carriesShutdownTaint(node);
+  const isShutDown = hasShutdownTaintEntry(node);
   return managed.flatMap((entry: unknown): NodeWriter[] => {
-    const [manager, at] = [memberAt(entry, "manager"), memberAt(entry, "time")];
+    const [manager, at] = [getMemberAt(entry, "manager"), getMemberAt(entry, "time")];
     if (typeof manager !== "string" || typeof at !== "string" || Number.isNaN(Date.parse(at))) return [];
-    return controllersOf(entry, isShutDown).map((controller) => ({ manager, controller, at }));
+    return listControllers(entry, isShutDown).map((controller) => ({ manager, controller, at }));
   });
 }
 
-/** A member of nested objects, or undefined where there is none. */
-export function memberAt(value: unknown, ...path: readonly string[]): unknown {
+/** Returns a member of nested objects; undefined if it is missing. */
+export function getMemberAt(value: unknown, ...path: readonly string[]): unknown {
   let at = value;
   for (const name of path) {
     if (typeof at !== "object" || at === null || !Object.hasOwn(at, name)) return undefined;
@@ -43,34 +44,38 @@ export function memberAt(value: unknown, ...path: readonly string[]): unknown {
 }
 
 const CLOUD_LABELS = LABEL_PAIRS.flatMap(({ beta, stable }) => [`f:${beta}`, `f:${stable}`]);
-/** The mark of the tagging controller of AWS. */
+/** The label of AWS's tagging controller. */
 const TAGGING_LABEL = "f:k8s.io/cloud-provider-aws";
-/** How `managedFields` spells the condition that says whether a node has its routes. */
+/** The key in `managedFields` of the condition that reports a node's routes. */
 const ROUTE_CONDITION = 'k:{"type":"NetworkUnavailable"}';
 
-function controllersOf(entry: unknown, isShutDown: boolean): readonly CcmController[] {
-  const fields = memberAt(entry, "fieldsV1");
-  const labels = memberAt(fields, "f:metadata", "f:labels");
+function listControllers(entry: unknown, isShutDown: boolean): readonly CcmController[] {
+  const fields = getMemberAt(entry, "fieldsV1");
+  const labels = getMemberAt(fields, "f:metadata", "f:labels");
   const found: readonly (readonly [CcmController, boolean])[] = [
     [
       "cloud-node-controller",
-      memberAt(fields, "f:status", "f:addresses") !== undefined ||
-        memberAt(fields, "f:spec", "f:providerID") !== undefined ||
-        CLOUD_LABELS.some((label) => memberAt(labels, label) !== undefined),
+      getMemberAt(fields, "f:status", "f:addresses") !== undefined ||
+        getMemberAt(fields, "f:spec", "f:providerID") !== undefined ||
+        CLOUD_LABELS.some((label) => getMemberAt(labels, label) !== undefined),
     ],
-    // The list of taints is one field: who wrote it last put the shutdown taint there or left it.
-    ["cloud-node-lifecycle-controller", isShutDown && memberAt(fields, "f:spec", "f:taints") !== undefined],
-    ["node-route-controller", memberAt(fields, "f:status", "f:conditions", ROUTE_CONDITION) !== undefined],
-    ["tagging", memberAt(labels, TAGGING_LABEL) !== undefined],
+    // The list of taints is one field: its last writer added the shutdown taint or kept it.
+    [
+      "cloud-node-lifecycle-controller",
+      isShutDown && getMemberAt(fields, "f:spec", "f:taints") !== undefined,
+    ],
+    ["node-route-controller", getMemberAt(fields, "f:status", "f:conditions", ROUTE_CONDITION) !== undefined],
+    ["tagging", getMemberAt(labels, TAGGING_LABEL) !== undefined],
   ];
   return found.flatMap(([controller, isFound]) => (isFound ? [controller] : []));
 }
 
-function carriesShutdownTaint(node: unknown): boolean {
-  const taints = memberAt(node, "spec", "taints");
+function hasShutdownTaintEntry(node: unknown): boolean {
+  const taints = getMemberAt(node, "spec", "taints");
   if (!Array.isArray(taints)) return false;
   return taints.some(
     (taint: unknown) =>
-      memberAt(taint, "key") === SHUTDOWN_TAINT.key && memberAt(taint, "effect") === SHUTDOWN_TAINT.effect,
+      getMemberAt(taint, "key") === SHUTDOWN_TAINT.key &&
+      getMemberAt(taint, "effect") === SHUTDOWN_TAINT.effect,
   );
 }

@@ -1,10 +1,13 @@
 import { MAX_NAMED_ORPHANS, type ObjectReport } from "#core/report.ts";
 
-/** What a line of the log says of one orphan; whoever writes it adds whose report it was. */
+/** The facts of one orphan in a log line; the writer adds the report that contained it. */
 export type OrphanFacts = Readonly<Record<string, unknown>>;
 
-/** The facts of a line for each orphan that reports name; the first says how many load balancers there are where not all of them are named. */
-export function orphanFacts(reports: readonly ObjectReport[]): readonly OrphanFacts[] {
+/**
+ * Returns the facts of a log line for each orphan named in reports. The first line has the number of load
+ * balancers if not all are named.
+ */
+export function buildOrphanFacts(reports: readonly ObjectReport[]): readonly OrphanFacts[] {
   return reports.flatMap(({ orphans: { count, named } = NONE }) =>
     named.slice(0, MAX_NAMED_ORPHANS).map((orphan, index): OrphanFacts => {
       const { kind, id: target, service, code, since, deletedFrom } = orphan;

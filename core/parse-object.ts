@@ -1,15 +1,15 @@
 import * as z from "zod";
-import type { ApiObject, Parsed } from "#core/controller.ts";
-import { faultsOf } from "#core/faults.ts";
+import { listFaults } from "#core/config-errors.ts";
+import type { ApiObject, ParsedObject } from "#core/controller.ts";
 
-/** Parses an object from outside; where it is malformed, with as much of its identity as it has. Never throws. */
-export function parseObject<T extends ApiObject>(schema: z.ZodType<T>, value: unknown): Parsed<T> {
+/** Parses an object from outside. A malformed object keeps the valid parts of its identity. Never throws. */
+export function parseObject<T extends ApiObject>(schema: z.ZodType<T>, value: unknown): ParsedObject<T> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return { kind: "object", object: parsed.data };
-  return { kind: "malformed", ...identityOf(value), faults: faultsOf(parsed.error) };
+  return { kind: "malformed", ...parseIdentity(value), faults: listFaults(parsed.error) };
 }
 
-/** What names an object, as far as a report can repeat it. */
+/** The identity of an object, as far as a report can contain it. */
 const Identity = z.object({
   metadata: z.object({
     name: z.string().min(1).max(253).optional().catch(undefined),
@@ -17,7 +17,7 @@ const Identity = z.object({
   }),
 });
 
-function identityOf(value: unknown): { name?: string; uid?: string } {
+function parseIdentity(value: unknown): { name?: string; uid?: string } {
   const parsed = Identity.safeParse(value);
   if (!parsed.success) return {};
   const { name, uid } = parsed.data.metadata;

@@ -1,26 +1,26 @@
 import * as z from "zod";
 import type { ClusterWrite, Decision, PatchOperation, TestOperation, Write } from "#core/decision.ts";
-import { keyOfName, NODES } from "#core/resources/resource.ts";
+import { formatObjectKey, NODES } from "#core/resources/resource.ts";
 
-/** Policies only tighten what is decided. */
+/** The policies of a cluster, which only restrict decisions. */
 export const Policies = z.strictObject({
   dryRun: z.boolean().prefault(false),
-  /** Write labels of nodes, but neither addresses nor taints nor provider IDs. */
+  /** Write labels of nodes, but no addresses, taints or provider IDs. */
   labelsOnly: z.boolean().prefault(false),
 });
 export type Policies = z.output<typeof Policies>;
 
-/** A policy takes from a decision and never adds to it. */
+/** Returns a decision with parts removed; a policy never adds anything. */
 export type Policy = (decision: Decision) => Decision;
 
-/** The decision as the policies leave it; with both, a dry run says what of labels-only would be written. */
+/** Returns the decision under the policies; with both, a dry run reports what labels-only would write. */
 export function applyPolicies(decision: Decision, policies: Readonly<Policies>): Decision {
-  const narrowed = policies.labelsOnly ? labelsOnly(decision) : decision;
-  return policies.dryRun ? dryRun(narrowed) : narrowed;
+  const narrowed = policies.labelsOnly ? applyLabelsOnly(decision) : decision;
+  return policies.dryRun ? applyDryRun(narrowed) : narrowed;
 }
 
-/** Writes nothing, Events included, and says what would be written. */
-export const dryRun: Policy = (decision) => {
+/** Writes nothing, not even Events, and reports what would be written. */
+export const applyDryRun: Policy = (decision) => {
   switch (decision.kind) {
     case "unchanged":
     case "skip":
@@ -28,18 +28,18 @@ export const dryRun: Policy = (decision) => {
     case "retry":
       return { ...decision, events: [] };
     case "change": {
-      const joined = decision.writes.map(sentenceOf).join(decision.independent ? "; and " : "; then ");
+      const joined = decision.writes.map(describeWrite).join(decision.independent ? "; and " : "; then ");
       const message = `would ${joined}`;
       return { kind: "skip", object: decision.object, because: { code: "DryRun", message } };
     }
   }
 };
 
-/** Writes labels of nodes and nothing else: neither addresses nor provider IDs nor annotations, and no taint goes. */
-export const labelsOnly: Policy = (decision) => {
+/** Writes only labels of nodes: no addresses, provider IDs or annotations, and no taint is removed. */
+export const applyLabelsOnly: Policy = (decision) => {
   if (decision.kind !== "change") return decision;
   const { object, because, warnings, independent } = decision;
-  const [first, ...rest] = labelsOnlyOfWrites(decision.writes);
+  const [first, ...rest] = selectLabelWrites(decision.writes);
   if (first === undefined) {
     const message = `labels alone may be written, and none are left: ${because.message}`;
     return { kind: "skip", object, because: { code: "LabelsOnly", message } };
@@ -56,16 +56,16 @@ export const labelsOnly: Policy = (decision) => {
   };
 };
 
-/** What of the writes is on labels of nodes. */
-export function labelsOnlyOfWrites(writes: readonly Write[]): Write[] {
-  return writes.flatMap(labelsOf);
+/** Returns the parts of writes that concern labels of nodes. */
+export function selectLabelWrites(writes: readonly Write[]): Write[] {
+  return writes.flatMap(splitLabelWrite);
 }
 
 const LABELS = "/metadata/labels";
 
-function labelsOf(write: Write): Write[] {
+function splitLabelWrite(write: Write): Write[] {
   if (write.on !== "cluster" || write.verb !== "patch") return [];
-  // One on a Service says with its annotation where the address is, and is no use without it.
+  // A label on a Service has its address in an annotation, and is useless without it.
   if (write.resource !== NODES.name) return [];
   const [first, ...rest] = write.patch.filter(isOnLabels);
   if (first === undefined) return [];
@@ -77,15 +77,15 @@ function isOnLabels({ path }: TestOperation | PatchOperation): boolean {
   return path === LABELS || path.startsWith(`${LABELS}/`);
 }
 
-function sentenceOf(write: Write): string {
+function describeWrite(write: Write): string {
   if (write.on === "cloud") {
     return `${write.action} of ${write.capability} ${write.target} ${JSON.stringify(write.parameters)}`;
   }
-  const sentence = `${write.verb} ${targetOf(write)} ${keyOfName(write)}`;
+  const sentence = `${write.verb} ${formatResource(write)} ${formatObjectKey(write)}`;
   switch (write.verb) {
     case "patch":
     case "approve":
-      return `${sentence}: ${write.patch.map(operationOf).join(", ")}`;
+      return `${sentence}: ${write.patch.map(formatOperation).join(", ")}`;
     case "create":
     case "update":
       return `${sentence}: ${JSON.stringify(write.body)}`;
@@ -94,12 +94,12 @@ function sentenceOf(write: Write): string {
   }
 }
 
-function targetOf(write: ClusterWrite): string {
+function formatResource(write: ClusterWrite): string {
   const subresource = "subresource" in write ? write.subresource : undefined;
   return subresource === undefined ? write.resource : `${write.resource}/${subresource}`;
 }
 
-function operationOf(operation: PatchOperation): string {
+function formatOperation(operation: PatchOperation): string {
   switch (operation.op) {
     case "add":
       return `add ${operation.path} ${JSON.stringify(operation.value)}`;

@@ -3,20 +3,24 @@ import { RELAY_LEASE, SYSTEM_NAMESPACE } from "#core/contracts.ts";
 import type { PatchWrite } from "#core/decision.ts";
 import { LEASES, type ObjectName } from "#core/resources/resource.ts";
 
-/** Where the Lease of a cluster's relay is. */
+/** The name of the Lease of a cluster's relay. */
 export const RELAY_LEASE_NAME: ObjectName = { namespace: SYSTEM_NAMESPACE, name: RELAY_LEASE };
 
-/** A Lease that was not renewed for so long vouches for nothing. */
+/** A Lease proves nothing if it was not renewed within this time. */
 export const STALE_AFTER_MS = 120_000;
 
-/** The clocks of two machines differ by less; a Lease that was renewed further in the future says nothing. */
+/**
+ * The maximum difference between the clocks of two machines; a Lease renewed further in the future proves
+ * nothing.
+ */
 const MAX_SKEW_MS = 60_000;
 
 /**
- * The write with which a relay renews it: by whichever relay, in one request and without a read. Its precondition is that the Lease
- * is a relay's, which the manifest says: two relays both renew it, and what somebody has made into another Lease is left alone.
+ * Returns the write with which any relay renews the Lease, in one request without a read. Its precondition is
+ * that the manifest marks the Lease as a relay's. So two relays both renew it, and a Lease with another
+ * purpose stays unchanged.
  */
-export function renewalOf(now: Date): PatchWrite {
+export function buildRenewal(now: Date): PatchWrite {
   return {
     on: "cluster",
     apiVersion: LEASES.apiVersion,
@@ -24,29 +28,31 @@ export function renewalOf(now: Date): PatchWrite {
     ...RELAY_LEASE_NAME,
     verb: "patch",
     precondition: [{ op: "test", path: "/spec/holderIdentity", value: RELAY_LEASE }],
-    patch: [{ op: "add", path: "/spec/renewTime", value: microTime(now) }],
+    patch: [{ op: "add", path: "/spec/renewTime", value: formatMicroTime(now) }],
   };
 }
 
-/** What the Lease says of the way from the cluster to the functions; all but `fresh` is no word for it. */
+/**
+ * What the Lease proves about the path from the cluster to the functions; only `fresh` proves that it works.
+ */
 export type LeaseState =
-  /** Renewed not long ago. */
+  /** Renewed recently. */
   | { readonly kind: "fresh"; readonly ageMs: number }
-  /** Not renewed for two minutes; never yet, where no age is known. */
+  /** Not renewed for two minutes; without an age, never renewed. */
   | { readonly kind: "stale"; readonly ageMs?: number }
   | { readonly kind: "missing" }
-  /** It could not be read, or is none of a relay's. */
+  /** It could not be read, or is not a relay's Lease. */
   | { readonly kind: "unreadable"; readonly message: string };
 
-/** Reads what a Lease, as it came from the API server, says at a moment; never throws. */
-export function leaseStateOf(lease: unknown, now: Date): LeaseState {
+/** Reads what a Lease from the API server proves at a time; never throws. */
+export function parseLeaseState(lease: unknown, now: Date): LeaseState {
   const parsed = Lease.safeParse(lease);
   if (!parsed.success) return { kind: "unreadable", message: "what is there is no Lease of a relay" };
   const { renewTime } = parsed.data.spec;
   if (renewTime === undefined || renewTime === null) return { kind: "stale" };
   const ageMs = now.getTime() - Date.parse(renewTime);
   if (!(ageMs >= -MAX_SKEW_MS))
-    return { kind: "unreadable", message: "it was renewed at a time that has not come, or that is none" };
+    return { kind: "unreadable", message: "its renewal time is in the future or invalid" };
   return ageMs < STALE_AFTER_MS ? { kind: "fresh", ageMs: Math.max(0, ageMs) } : { kind: "stale", ageMs };
 }
 
@@ -54,7 +60,7 @@ const Lease = z.object({
   spec: z.object({ holderIdentity: z.literal(RELAY_LEASE), renewTime: z.string().max(64).nullish() }),
 });
 
-/** Kubernetes' MicroTime: exactly six digits of a second. */
-function microTime(date: Date): string {
+/** Kubernetes' MicroTime: exactly six fractional digits. */
+function formatMicroTime(date: Date): string {
   return date.toISOString().replace("Z", "000Z");
 }

@@ -1,6 +1,9 @@
 import * as z from "zod";
 
-/** The one moment at which a batch is decided, and by whose clock; handed back and forth, so that all its rounds have the same. */
+/**
+ * The time at which a batch is decided, and the process whose clock it is. It travels with the batch, so that
+ * all its rounds have one time.
+ */
 export const Moment = z.object({ now: z.iso.datetime(), clock: z.string().min(1).max(16) });
 export type Moment = z.output<typeof Moment>;
 
@@ -15,19 +18,22 @@ const Count = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("unknown"), message: z.string().max(2_000) }),
 ]);
 
-/** What a batch is decided under in a cluster whose relay writes: the relay has read it, since the function cannot. */
+/**
+ * The state under which a batch is decided in a cluster whose relay writes: the relay reads it, because the
+ * function cannot.
+ */
 export const Round = z.object({
   moment: Moment,
   state: State,
-  /** Where the function asked for it. */
+  /** Set if the function requested it. */
   count: Count.optional(),
 });
 export type Round = z.output<typeof Round>;
 
-/** Seconds for which a moment is one: an intent to delete that was written at it is nobody's by then. */
+/** Seconds for which a moment is valid: a deletion intent from that time has expired afterwards. */
 const MOMENT_SECONDS = 60;
 
-/** Whether a decision may still be made as at this moment. */
+/** Returns whether decisions may still use this moment. */
 export function isLasting({ now }: Moment, at: Date): boolean {
   return Math.abs(at.getTime() - Date.parse(now)) <= MOMENT_SECONDS * 1_000;
 }

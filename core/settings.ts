@@ -2,25 +2,27 @@ import * as z from "zod";
 import { isIPv6Network } from "#core/cidr.ts";
 import { isReservedTag } from "#core/tagging/reserved-tags.ts";
 
-/** How the labels of initialized nodes are kept in line with what the cloud says, which the stock controller never does. */
+/** How labels of initialized nodes follow the cloud's facts, which the stock controller never does. */
 export const LabelSettings = z.strictObject({
-  /** A label of the cloud's that an initialized node lacks is added. */
+  /** Adds the cloud's labels that an initialized node lacks. */
   addMissing: z.boolean().prefault(true),
-  /** One that says something else is set to what the cloud says. */
+  /** Sets labels that differ to the cloud's value. */
   correctDiffering: z.boolean().prefault(false),
 });
 export type LabelSettings = z.output<typeof LabelSettings>;
 
-/** Whether nodes whose instance is gone are deleted, and what holds that back. */
+/** Whether nodes whose instance is gone are deleted, and within which limits. */
 export const DeletionSettings = z.strictObject({
   enabled: z.boolean().prefault(true),
-  /** Also nodes of which no instance was ever seen, as the stock controller does. */
+  /** Also deletes nodes that were never observed with an instance, as the stock controller does. */
   unseen: z.boolean().prefault(false),
-  /** Seconds between two answers that there is no such instance, with none between that there is. */
+  /** Seconds between two "not found" answers, without a "found" between them. */
   graceSeconds: z.number().min(1).max(300).prefault(30),
-  /** The brake: deletions that no terminated instance explains, of a cluster's nodes, at the most … */
+  /**
+   * The brake: the maximum percentage of a cluster's nodes that unproven deletions may remove in ten minutes.
+   */
   maxPercentIn10Minutes: z.number().min(0).max(100).prefault(20),
-  /** … and in a day. */
+  /** The brake's maximum percentage in a day. */
   maxPercentIn24Hours: z
     .number()
     .min(0)
@@ -29,45 +31,50 @@ export const DeletionSettings = z.strictObject({
 });
 export type DeletionSettings = z.output<typeof DeletionSettings>;
 
-/** What a cluster's configuration says of its nodes. */
+/** The node settings of a cluster. */
 export const NodeSettings = z.strictObject({
   labels: LabelSettings.prefault({}),
-  /** Seconds after which a node that is not Ready is looked at again; grows to 60 for one whose state does not change. */
+  /**
+   * Seconds until a node that is not Ready is checked again; they grow to 60 while its state does not change.
+   */
   monitorSeconds: z.number().min(1).max(60).prefault(5),
   deletion: DeletionSettings.prefault({}),
 });
 export type NodeSettings = z.output<typeof NodeSettings>;
 
-/** Load balancers of a cluster. */
+/** The load balancer settings of a cluster. */
 export const LoadBalancerSettings = z.strictObject({
   /**
-   * Services of a cluster that get one; those beyond wait, and say so. Where nothing is written: 100, and of each kind no more than the
-   * cluster's share of the account's quota.
+   * The maximum number of Services with a load balancer; others wait, with a Warning. By default 100, and for
+   * each kind at most the cluster's share of the account's quota.
    */
   max: z.int().min(0).max(5_000).optional(),
-  /** Ports of all of them together; `limitListeners` where nothing is written. */
+  /** The maximum number of ports of all load balancers together; by default `limitListeners`. */
   maxPorts: z.int().min(0).max(250_000).optional(),
-  /** Load balancers of ours whose Service is gone are deleted by the sweep, after proof; without it they are reported. */
+  /**
+   * The sweep deletes our load balancers whose Service is gone, after proof; by default they are only
+   * reported.
+   */
   deleteOrphaned: z.boolean().prefault(false),
 });
 export type LoadBalancerSettings = z.output<typeof LoadBalancerSettings>;
 
-/** What of them is bounded. */
+/** The settings that limit load balancers. */
 export type LoadBalancerLimits = Pick<LoadBalancerSettings, "max" | "maxPorts">;
 
-/** What a cluster has without `max`: an upgrade lets no cluster have more than it could before. */
+/** The default of `max`: after an upgrade, no cluster may have more than before. */
 const DEFAULT_MAX_LOAD_BALANCERS = 100;
-/** Ports for each load balancer that a cluster may have … */
+/** The number of ports for each allowed load balancer. */
 const PORTS_PER_LOAD_BALANCER = 10;
-/** … and at least as many as one network load balancer may have on AWS. */
+/** The minimum number of ports: as many as one network load balancer may have on AWS. */
 const LEAST_PORTS = 50;
 
-/** Returns how many load balancers a cluster may have. */
+/** Returns the maximum number of load balancers in a cluster. */
 export function limitLoadBalancers({ max }: LoadBalancerLimits): number {
   return max ?? DEFAULT_MAX_LOAD_BALANCERS;
 }
 
-/** Returns how many ports the load balancers of a cluster may have together. */
+/** Returns the maximum number of ports that the load balancers of a cluster may have together. */
 export function limitListeners(settings: LoadBalancerLimits): number {
   return settings.maxPorts ?? Math.max(LEAST_PORTS, PORTS_PER_LOAD_BALANCER * limitLoadBalancers(settings));
 }
@@ -75,14 +82,16 @@ export function limitListeners(settings: LoadBalancerLimits): number {
 /** An IPv4 or IPv6 network in CIDR notation. */
 const Cidr = z.union([z.cidrv4(), z.cidrv6()], "a network such as 10.128.0.0/14 or fd00:10::/56");
 
-/** Routes to the pods of nodes. */
+/** The settings of routes to the pods of nodes. */
 export const RouteSettings = z
   .strictObject({
     /** `--configure-cloud-routes`. */
     configure: z.boolean().prefault(true),
-    /** `--cluster-cidr`: one network, or one of each family; without any no route is ever made. */
+    /** `--cluster-cidr`: one network, or one of each family; without a network no route is created. */
     clusterCIDRs: z.array(Cidr).max(2).prefault([]),
-    /** `--route-reconciliation-period`: between two comparisons of all routes that no change of nodes has brought about. */
+    /**
+     * `--route-reconciliation-period`: the interval between two comparisons of all routes without a change of nodes.
+     */
     reconciliationSeconds: z.number().min(10).max(86_400).prefault(10),
   })
   .refine(({ clusterCIDRs }) => new Set(clusterCIDRs.map(isIPv6Network)).size === clusterCIDRs.length, {
@@ -91,13 +100,13 @@ export const RouteSettings = z
   });
 export type RouteSettings = z.output<typeof RouteSettings>;
 
-/** AWS has room for 50 on a resource: ours, the mark that says which these are, and some that are not ours. */
+/** AWS allows 50 on a resource: ours, the mark that lists ours, and some of other owners. */
 const MAX_TAGS = 40;
 
 const RESERVED_TAG =
   "a tag whose key begins with aws:, kubernetes.io/ or serverless-ccm.io/, or is KubernetesCluster, says whose a resource is";
 
-/** Tags that the cloud's resources of nodes get. */
+/** The tags for the cloud resources of nodes. */
 export const TaggingSettings = z.strictObject({
   /** `--tags`. */
   tags: z
@@ -113,15 +122,21 @@ export const TaggingSettings = z.strictObject({
 });
 export type TaggingSettings = z.output<typeof TaggingSettings>;
 
-/** The configuration of a cluster's cloud, as its kind has parsed it; controllers hand it to what they have for that cloud. */
+/**
+ * The configuration of a cluster's cloud, as parsed by its provider; controllers pass it to their part for
+ * that cloud.
+ */
 export type CloudSettings = { readonly provider: string } & Readonly<Record<string, unknown>>;
 
-/** What of a cluster's configuration decisions depend on. */
+/** The parts of a cluster's configuration on which decisions depend. */
 export interface Settings {
-  /** The cluster's name, which is also what stands for `clusterTag` where there is none. */
+  /** The cluster's name, which is also the default of `clusterTag`. */
   readonly cluster: string;
   readonly cloud: CloudSettings;
-  /** The one `spec.loadBalancerClass` whose Services have load balancers here; without it those without a class, and of our own. */
+  /**
+   * The one `spec.loadBalancerClass` that this cluster serves; by default Services without a class, and with
+   * our own.
+   */
   readonly loadBalancerClass?: string | undefined;
   readonly nodes: NodeSettings;
   readonly loadBalancers: LoadBalancerSettings;
@@ -129,7 +144,7 @@ export interface Settings {
   readonly tagging: TaggingSettings;
 }
 
-/** What holds where a configuration says nothing. */
+/** The settings of an empty configuration. */
 export const DEFAULT_SETTINGS: Settings = {
   cluster: "kubernetes",
   cloud: { provider: "memory" },

@@ -1,26 +1,29 @@
 import * as z from "zod";
-import type { Because, Decision, Write } from "#core/decision.ts";
-import { dryRun } from "#core/policies.ts";
+import type { Decision, Write } from "#core/decision.ts";
+import { applyDryRun } from "#core/policies.ts";
+import type { Reason } from "#core/reason.ts";
 
-/** What an operator can stop. `writes`: all of them, in the cluster and in its cloud; `deletes`: what takes something away. */
+/**
+ * What an operator can stop. `writes`: all writes, in the cluster and in its cloud; `deletes`: all deletions.
+ */
 export const StopKind = z.enum(["writes", "deletes"]);
 export type StopKind = z.output<typeof StopKind>;
 
 /**
- * What holds for an event. `unproven`: nobody can read by now what is stopped, and what is deleted for want of something, rather than for
- * its own end, stays until somebody can.
+ * The stop of an event. `unproven`: the stop switch cannot be read now. Then deletions that rest on an
+ * absence, and not on an instance's own end, wait until it can be read.
  */
 export const Stop = z.enum([...StopKind.options, "unproven"]);
 export type Stop = z.output<typeof Stop>;
 
-/** The one of them that holds back the most: whoever adds a stop tightens. */
-export function tightest(...stops: readonly (Stop | undefined)[]): Stop | undefined {
+/** Returns the stop that holds back the most: an additional stop can only restrict. */
+export function selectTightestStop(...stops: readonly (Stop | undefined)[]): Stop | undefined {
   return Stop.options.find((each) => stops.includes(each));
 }
 
 /**
- * Whether a write takes away what somebody may be using: an object, a resource of the cloud, a target, a rule. Tags are none of it, as
- * they are also how a deletion is called off.
+ * Returns whether a write removes something that may be in use: an object, a cloud resource, a target, a
+ * rule. Tags do not count, because they also serve to cancel a deletion.
  */
 export function isDeleting(write: Write): boolean {
   if (write.on === "cluster") return write.verb === "delete";
@@ -29,8 +32,9 @@ export function isDeleting(write: Write): boolean {
 }
 
 /**
- * Whether a stop holds a write back that was decided under it. Which nodes are deleted while nobody knows what is stopped their own
- * controller decides; in the cloud, what goes for want of an object stays.
+ * Returns whether a stop holds back a write that was decided under it. While the stop is unknown, the
+ * lifecycle controller decides which nodes are deleted; in the cloud, deletions for a missing object are held
+ * back.
  */
 export function isHeldBy(stop: Stop, write: Write): boolean {
   switch (stop) {
@@ -43,16 +47,19 @@ export function isHeldBy(stop: Stop, write: Write): boolean {
   }
 }
 
-/** Whether a write is held back by what holds `now`, where it was decided under `before`. */
+/** Returns whether the stop `now` holds back a write that was decided under the stop `before`. */
 export function isHeldSince(before: Stop | undefined, now: Stop | undefined, write: Write): boolean {
   if (now === undefined) return false;
   return isHeldBy(now, write) || (now !== before && isDeleting(write));
 }
 
-/** The decision as a stop leaves it: what it holds back goes, and what would only come after that. */
-export function underStop(decision: Decision, stop: Stop | undefined): Decision {
+/**
+ * Returns the decision under a stop, without the writes that it holds back and those that come only after
+ * them.
+ */
+export function applyStop(decision: Decision, stop: Stop | undefined): Decision {
   if (stop === undefined) return decision;
-  if (stop === "writes") return withoutWrites(decision);
+  if (stop === "writes") return removeWrites(decision);
   if (decision.kind !== "change" || !decision.writes.some((write) => isHeldBy(stop, write))) return decision;
   const { object, because, writes, warnings, independent } = decision;
   const isFree = (write: Write): boolean => !isHeldBy(stop, write);
@@ -63,9 +70,9 @@ export function underStop(decision: Decision, stop: Stop | undefined): Decision 
         writes.findIndex((each) => !isFree(each)),
       );
   const [first, ...rest] = left;
-  const stopped = becauseOfStop(stop, because.message);
+  const stopped = describeStop(stop, because.message);
   if (first === undefined) return { kind: "skip", object, because: stopped };
-  // What is left is not what the Events are about.
+  // The remaining writes are not what the Events report.
   return {
     kind: "change",
     object,
@@ -77,8 +84,8 @@ export function underStop(decision: Decision, stop: Stop | undefined): Decision 
   };
 }
 
-/** Why nothing, or not all, is done; `what` is what would be. */
-export function becauseOfStop(stop: Stop, what?: string): Because {
+/** Returns why nothing, or not all, is done; `what` names the work. */
+export function describeStop(stop: Stop, what?: string): Reason {
   return { code: "Stopped", message: `${WORDS[stop]}${what === undefined ? "" : `: ${what}`}` };
 }
 
@@ -88,8 +95,8 @@ const WORDS = {
   unproven: "what operators have stopped cannot be read, and this deletion is not proven by itself",
 } as const satisfies Record<Stop, string>;
 
-function withoutWrites(decision: Decision): Decision {
-  const dry = dryRun(decision);
+function removeWrites(decision: Decision): Decision {
+  const dry = applyDryRun(decision);
   if (decision.kind !== "change") return dry;
-  return { kind: "skip", object: dry.object, because: becauseOfStop("writes", dry.because.message) };
+  return { kind: "skip", object: dry.object, because: describeStop("writes", dry.because.message) };
 }

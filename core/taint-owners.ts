@@ -1,18 +1,18 @@
 import { SHUTDOWN_TAINT, TO_BE_DELETED_TAINT, UNINITIALIZED_TAINT } from "#core/contracts.ts";
 
-/** Whose a taint is: who takes it off again, or whom to ask why it stays. */
+/** The owner of a taint: who removes it, or who can say why it stays. */
 export interface TaintOwner {
-  /** `ours` are the two that the cloud-controller-manager is responsible for. */
+  /** `ours` are the two taints of the cloud-controller-manager. */
   readonly kind: "ours" | "others" | "unknown";
   readonly owner: string;
-  /** Why it is there, as the end of a sentence that begins with the taint. */
+  /** The cause of the taint, as the end of a sentence that begins with the taint. */
   readonly means: string;
-  /** What takes it away. */
+  /** What removes the taint. */
   readonly remedy: string;
 }
 
-/** Whose the taint of this key is, by the key alone, which is all that anybody goes by. */
-export function ownerOf(key: string): TaintOwner {
+/** Returns the owner of the taint with this key; components match taints by key alone. */
+export function findTaintOwner(key: string): TaintOwner {
   const exact = Object.hasOwn(BY_KEY, key) ? BY_KEY[key] : undefined;
   if (exact !== undefined) return exact;
   return BY_PATTERN.find(([pattern]) => pattern.test(key))?.[1] ?? UNKNOWN;
@@ -21,27 +21,27 @@ export function ownerOf(key: string): TaintOwner {
 const NODE_CONTROLLER = "kube-controller-manager";
 const AUTOSCALER = "cluster-autoscaler";
 
-/** A taint that mirrors a condition which the kubelet reports. */
-function condition(means: string, remedy: string): TaintOwner {
+/** A taint that mirrors a condition reported by the kubelet. */
+function createConditionOwner(means: string, remedy: string): TaintOwner {
   return { kind: "others", owner: `the kubelet, by ${NODE_CONTROLLER}`, means, remedy };
 }
 
-function others(owner: string, means: string, remedy: string): TaintOwner {
+function createOtherOwner(owner: string, means: string, remedy: string): TaintOwner {
   return { kind: "others", owner, means, remedy };
 }
 
-/** An agent takes its taint off by itself as soon as it runs on the node. */
-function agent(owner: string): TaintOwner {
-  return others(
+/** An agent removes its own taint as soon as it runs on the node. */
+function createAgentOwner(owner: string): TaintOwner {
+  return createOtherOwner(
     owner,
     "its agent does not run on the node yet",
     `see whether the agent's pod starts on the node: kubectl get pods --all-namespaces --field-selector spec.nodeName=NODE`,
   );
 }
 
-/** Somebody said so when the node was made, and it is to stay. */
-function wanted(owner: string, means: string): TaintOwner {
-  return others(owner, means, "none, as long as that is meant: pods that belong there tolerate it");
+/** A taint that was configured at the node's creation, and that stays. */
+function createManualOwner(owner: string, means: string): TaintOwner {
+  return createOtherOwner(owner, means, "none, as long as that is meant: pods that belong there tolerate it");
 }
 
 const PRESSURE = "free it, or move pods away; the kubelet reports when it is over";
@@ -61,93 +61,102 @@ const BY_KEY: Readonly<Record<string, TaintOwner>> = {
     means: "the node's instance is stopped",
     remedy: "start the instance: the taint goes when the node is Ready again",
   },
-  [TO_BE_DELETED_TAINT]: others(
+  [TO_BE_DELETED_TAINT]: createOtherOwner(
     AUTOSCALER,
     "it is about to remove the node",
     "none: it deletes the instance, or takes the taint off where that fails",
   ),
-  DeletionCandidateOfClusterAutoscaler: others(
+  DeletionCandidateOfClusterAutoscaler: createOtherOwner(
     AUTOSCALER,
     "the node has been of little use and may be removed soon",
     "none: it takes the taint off when the node is needed",
   ),
-  "node.kubernetes.io/not-ready": condition(
+  "node.kubernetes.io/not-ready": createConditionOwner(
     "the node is not Ready",
     "see the Ready condition in kubectl describe node: most often the network plugin is not there yet",
   ),
-  "node.kubernetes.io/unreachable": condition(
+  "node.kubernetes.io/unreachable": createConditionOwner(
     "the kubelet has not reported for longer than its grace",
     "see whether the machine runs and reaches the API server",
   ),
-  "node.kubernetes.io/network-unavailable": condition(
+  "node.kubernetes.io/network-unavailable": createConditionOwner(
     "the condition NetworkUnavailable says that the node's network is not set up",
-    "see whoever sets up routes or the network plugin; serverless-ccm does not",
+    "check the component that sets up routes or the network plugin; serverless-ccm does not do it",
   ),
-  "node.kubernetes.io/memory-pressure": condition("the node is short of memory", PRESSURE),
-  "node.kubernetes.io/disk-pressure": condition("the node is short of disk", PRESSURE),
-  "node.kubernetes.io/pid-pressure": condition("the node is short of process ids", PRESSURE),
-  "node.kubernetes.io/unschedulable": others(
+  "node.kubernetes.io/memory-pressure": createConditionOwner("the node is short of memory", PRESSURE),
+  "node.kubernetes.io/disk-pressure": createConditionOwner("the node is short of disk", PRESSURE),
+  "node.kubernetes.io/pid-pressure": createConditionOwner("the node is short of process ids", PRESSURE),
+  "node.kubernetes.io/unschedulable": createOtherOwner(
     NODE_CONTROLLER,
-    "somebody cordoned the node",
+    "the node was cordoned",
     "kubectl uncordon NODE",
   ),
-  "node.kubernetes.io/out-of-service": others(
+  "node.kubernetes.io/out-of-service": createOtherOwner(
     "an administrator",
     "the node was declared out of service so that its pods may be moved by force",
     "take it off by hand once the machine is back",
   ),
-  "node.cilium.io/agent-not-ready": agent("Cilium"),
-  "cni.istio.io/not-ready": agent("Istio"),
-  "karpenter.sh/unregistered": others(
+  "node.cilium.io/agent-not-ready": createAgentOwner("Cilium"),
+  "cni.istio.io/not-ready": createAgentOwner("Istio"),
+  "karpenter.sh/unregistered": createOtherOwner(
     "Karpenter",
     "its NodeClaim is not registered yet",
     "see the NodeClaim: Karpenter takes it off once the node's provider ID is that of its instance",
   ),
-  "karpenter.sh/disrupted": others(
+  "karpenter.sh/disrupted": createOtherOwner(
     "Karpenter",
     "it is about to replace or remove the node",
     "none: see the NodeClaim's events for why",
   ),
-  "karpenter.sh/disruption": others(
+  "karpenter.sh/disruption": createOtherOwner(
     "Karpenter",
     "it is about to replace or remove the node",
     "none: see the NodeClaim's events for why",
   ),
-  "node.cluster.x-k8s.io/uninitialized": others(
+  "node.cluster.x-k8s.io/uninitialized": createOtherOwner(
     "Cluster API",
     "it has not set the Machine's labels on the node yet",
     CAPI_REMEDY,
   ),
-  "node.cluster.x-k8s.io/outdated-revision": others(
+  "node.cluster.x-k8s.io/outdated-revision": createOtherOwner(
     "Cluster API",
     "the node's Machine is of an older revision than its MachineDeployment",
     "none: the node is about to be replaced",
   ),
-  "node-role.kubernetes.io/control-plane": wanted("who set up the node", "it is a control plane's"),
-  "node-role.kubernetes.io/master": wanted("who set up the node", "it is a control plane's"),
-  "eks.amazonaws.com/compute-type": wanted("Amazon EKS", "the node is a Fargate pod's own"),
-  "nvidia.com/gpu": wanted("who set up the node, for NVIDIA GPUs", "it is kept for pods that use them"),
-  "amd.com/gpu": wanted("who set up the node, for AMD GPUs", "it is kept for pods that use them"),
-  "aws.amazon.com/neuron": wanted("who set up the node, for AWS Neuron", "it is kept for pods that use it"),
+  "node-role.kubernetes.io/control-plane": createManualOwner(
+    "who set up the node",
+    "it is a control plane's",
+  ),
+  "node-role.kubernetes.io/master": createManualOwner("who set up the node", "it is a control plane's"),
+  "eks.amazonaws.com/compute-type": createManualOwner("Amazon EKS", "the node is a Fargate pod's own"),
+  "nvidia.com/gpu": createManualOwner(
+    "who set up the node, for NVIDIA GPUs",
+    "it is kept for pods that use them",
+  ),
+  "amd.com/gpu": createManualOwner("who set up the node, for AMD GPUs", "it is kept for pods that use them"),
+  "aws.amazon.com/neuron": createManualOwner(
+    "who set up the node, for AWS Neuron",
+    "it is kept for pods that use it",
+  ),
 };
 
 const BY_PATTERN: readonly (readonly [RegExp, TaintOwner])[] = [
   [
     /^aws-node-termination-handler\//,
-    others(
+    createOtherOwner(
       "the AWS node termination handler",
       "AWS has announced that the instance will end, or be worked on",
       "none: its pods are moved; the instance goes with what was announced",
     ),
   ],
-  [/\.csi\.aws\.com\/agent-not-ready$/, agent("an AWS CSI driver")],
+  [/\.csi\.aws\.com\/agent-not-ready$/, createAgentOwner("an AWS CSI driver")],
   [
     /^(eks|node|vpc)\.(amazonaws|aws)\.com\/|^node\.k8s\.aws\//,
-    others("AWS", "a component of AWS's set it", "see the documentation of that component"),
+    createOtherOwner("AWS", "a component of AWS's set it", "see the documentation of that component"),
   ],
   [
     /^(startup-taint|ignore-taint|status-taint)\.cluster-autoscaler\.kubernetes\.io\//,
-    others(
+    createOtherOwner(
       "who set up the node",
       "something is to be done on the node before pods may come; the cluster autoscaler overlooks it",
       "see what was to take it off",
@@ -155,18 +164,18 @@ const BY_PATTERN: readonly (readonly [RegExp, TaintOwner])[] = [
   ],
   [
     /^(nvidia|amd|gpu\.intel|habana)\.(com|ai)\//,
-    others(
+    createOtherOwner(
       "a GPU operator or driver",
       "GPUs are being set up or kept apart",
       "see the operator's pods on the node",
     ),
   ],
-  [/\/agent-not-ready$/, agent("the agent that the key names")],
+  [/\/agent-not-ready$/, createAgentOwner("the agent that the key names")],
 ];
 
 const UNKNOWN: TaintOwner = {
   kind: "unknown",
   owner: "unknown",
-  means: "nobody that serverless-ccm knows puts it there",
+  means: "no component known to serverless-ccm adds it",
   remedy: "ask who set up the node; its managedFields name who wrote the taints last",
 };

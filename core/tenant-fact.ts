@@ -1,111 +1,129 @@
 import * as z from "zod";
 import type { CertificateRequest } from "#core/csr/certificate-request.ts";
 import type { CertificateSigningRequest } from "#core/csr/csr.ts";
-import type { ObjectReference } from "#core/decision.ts";
-import type { ObjectHint } from "#core/event.ts";
 import type { Instance } from "#core/instance.ts";
-import type { RouteNode } from "#core/route/related-node.ts";
-import type { Problem } from "#core/service/model.ts";
+import type { ObjectReference } from "#core/reason.ts";
 import type { Service } from "#core/service/service.ts";
 
 /**
- * Text that is the tenant's own already: of its objects, of its API server's answers, or the id of an instance that was checked to
- * be its own. Beside fixed sentences nothing else gets into what people read in a cluster, and it is made in this file alone: a
- * cloud's message is a `string`, and does not fit where this is asked for.
+ * Text that already belongs to the tenant: from its objects, from its API server's answers, or the ID of an
+ * instance that was checked to be its own. In a cluster, people read only fixed sentences and these texts.
+ * Only this file creates them: a cloud's message is a `string`, which the type does not accept.
  */
 export const TenantFact = z.string().brand<"TenantFact">();
 export type TenantFact = z.output<typeof TenantFact>;
 
-/** The name of an object of the cluster. */
-export function nameOf({ metadata }: { readonly metadata: { readonly name: string } }): TenantFact {
-  return own(metadata.name);
+/** The part of a Service's issue about one of its fields. */
+interface IssueFields {
+  readonly field?: string | undefined;
+  readonly value?: string | undefined;
+  readonly allowed?: string | undefined;
 }
 
-/** The kind of an object of the cluster. */
-export function kindOf({ kind }: ObjectReference): TenantFact {
-  return own(kind);
+/** Returns the name of an object of the cluster. */
+export function getNameFact({ metadata }: { readonly metadata: { readonly name: string } }): TenantFact {
+  return toTenantFact(metadata.name);
 }
 
-/** The field manager that keeps undoing our work, as the object's `managedFields` name it. */
-export function managerOf(hint: ObjectHint | undefined): TenantFact | undefined {
-  return hint?.undoneBy === undefined ? undefined : own(hint.undoneBy);
+/** Returns the kind of an object of the cluster. */
+export function getKindFact({ kind }: ObjectReference): TenantFact {
+  return toTenantFact(kind);
 }
 
-/** The names and addresses that a certificate request asks for. */
-export function namesIn({ dnsNames, ipAddresses }: CertificateRequest): {
+/** Returns the field manager that keeps reverting our work, as named in the object's `managedFields`. */
+export function getManagerFact(
+  hint: { readonly undoneBy?: string | undefined } | undefined,
+): TenantFact | undefined {
+  return hint?.undoneBy === undefined ? undefined : toTenantFact(hint.undoneBy);
+}
+
+/** Returns the names and addresses in a certificate request. */
+export function listRequestedNameFacts({ dnsNames, ipAddresses }: CertificateRequest): {
   readonly dnsNames: readonly TenantFact[];
   readonly ipAddresses: readonly TenantFact[];
 } {
-  return { dnsNames: dnsNames.map(own), ipAddresses: ipAddresses.map(own) };
+  return { dnsNames: dnsNames.map(toTenantFact), ipAddresses: ipAddresses.map(toTenantFact) };
 }
 
-/** The usages that a certificate request asks for, each once. */
-export function usagesOf({ spec }: Pick<CertificateSigningRequest, "spec">): readonly TenantFact[] {
-  return [...new Set(spec.usages)].sort().map(own);
+/** Returns the usages in a certificate request, without duplicates. */
+export function listUsageFacts({ spec }: Pick<CertificateSigningRequest, "spec">): readonly TenantFact[] {
+  return [...new Set(spec.usages)].sort().map(toTenantFact);
 }
 
-/** The id of the node's own instance: what a cloud answers as found was checked to be the cluster's. */
-export function instanceIdOf({ id }: Instance): TenantFact {
-  return own(id);
+/** Returns the ID of the node's own instance: a found instance was checked to be the cluster's. */
+export function getInstanceIdFact({ id }: Instance): TenantFact {
+  return toTenantFact(id);
 }
 
-/** What a node of the cluster names as its instance. */
-export function providerIDOf({
+/** Returns the instance that a node of the cluster names. */
+export function getProviderIDFact({
   spec,
 }: {
   readonly spec: { readonly providerID?: string | undefined };
 }): TenantFact {
-  return own(spec.providerID ?? "");
+  return toTenantFact(spec.providerID ?? "");
 }
 
-/** The id of the instance that has taken a node's name over: it was checked to be the cluster's, as what is found is. */
-export function successorIn({
+/**
+ * Returns the ID of the replacement instance with a node's name: like a found instance, it was checked to be
+ * the cluster's.
+ */
+export function getReplacementFact({
   takenOverBy,
 }: {
   readonly takenOverBy?: string | undefined;
 }): TenantFact | undefined {
-  return takenOverBy === undefined ? undefined : own(takenOverBy);
+  return takenOverBy === undefined ? undefined : toTenantFact(takenOverBy);
 }
 
-/** The networks that a node of the cluster names as those of its pods. */
-export function podCIDRsOf({
+/** Returns the pod networks that a node of the cluster reports. */
+export function listPodCIDRFacts({
   podCIDRs = [],
 }: {
   readonly podCIDRs?: readonly string[] | undefined;
 }): readonly TenantFact[] {
-  return podCIDRs.map(own);
+  return podCIDRs.map(toTenantFact);
 }
 
-/** How many nodes of the cluster something is true of. */
-export function numberOf(nodes: readonly RouteNode[]): TenantFact {
-  return own(String(nodes.length));
+/** Returns the number of the given nodes of the cluster. */
+export function countNodesFact(nodes: readonly object[]): TenantFact {
+  return toTenantFact(String(nodes.length));
 }
 
-/** What the tenant's own API server said when it refused an update. */
-export function wordsOfServer(refusal: { readonly kind: "rejected"; readonly message: string }): TenantFact {
-  return own(refusal.message);
+/** Returns the message with which the tenant's own API server rejected an update. */
+export function getServerMessageFact(refusal: {
+  readonly kind: "rejected";
+  readonly message: string;
+}): TenantFact {
+  return toTenantFact(refusal.message);
 }
 
-/** The name of a field or annotation, as problems of Services have it; what has not the form of one is left out. */
-export function fieldIn({ field = "" }: Problem): TenantFact {
-  return own(FIELD.test(field) ? field : "");
+/**
+ * Returns the name of a field or annotation in an issue of a Service; empty if it does not have the form of
+ * one.
+ */
+export function getFieldFact({ field = "" }: IssueFields): TenantFact {
+  return toTenantFact(FIELD.test(field) ? field : "");
 }
 
-/** A field of a Service, or the name of an annotation for controllers of Kubernetes. */
+/** A field of a Service, or the name of an annotation for Kubernetes controllers. */
 const FIELD =
   /^(?:(?:spec|metadata)(?:\.[A-Za-z]+(?:\[\d+\])?)+|(?:[a-z0-9-]+\.)*(?:kubernetes\.io|serverless-ccm\.io|kube-vip\.io|k8s\.co|digitalocean\.com|oraclecloud\.com)\/[\w.-]+)$/;
 
-/** What a Service says, as far as it does say so; whatever else was taken for its value is left out. */
-export function valueIn({ value = "" }: Problem, { metadata, spec }: Service): TenantFact {
+/** Returns the value of a field if the Service really contains it; any other value is left out. */
+export function getValueFact({ value = "" }: IssueFields, { metadata, spec }: Service): TenantFact {
   const said = JSON.stringify([metadata.annotations, spec]);
-  return own(said.includes(JSON.stringify(value).slice(1, -1)) ? value : "");
+  return toTenantFact(said.includes(JSON.stringify(value).slice(1, -1)) ? value : "");
 }
 
-/** What a field may say, which is the same for all: the catalogue has room for it only where the cloud has no part in it. */
-export function allowedIn({ allowed = "" }: Problem): TenantFact {
-  return own(allowed);
+/**
+ * Returns the allowed values of a field, which are equal for all tenants. The catalogue has a placeholder for
+ * them only if no part comes from the cloud.
+ */
+export function getAllowedFact({ allowed = "" }: IssueFields): TenantFact {
+  return toTenantFact(allowed);
 }
 
-function own(text: string): TenantFact {
+function toTenantFact(text: string): TenantFact {
   return text as TenantFact;
 }

@@ -1,9 +1,9 @@
 import type { CloudUsage, ClusterUsage } from "#core/report.ts";
 
-/** The cloud was not asked. */
+/** The usage of an invocation that did not ask the cloud. */
 export const NO_CLOUD_USAGE: CloudUsage = { calls: {}, throttled: 0, waitedMs: 0 };
 
-/** Nothing was sent to the cluster. */
+/** The usage of an invocation that sent nothing to the cluster. */
 export const NO_CLUSTER_USAGE: ClusterUsage = {
   writes: 0,
   reads: 0,
@@ -13,7 +13,7 @@ export const NO_CLUSTER_USAGE: ClusterUsage = {
   eventsDropped: 0,
 };
 
-/** What two parts of an invocation took together. */
+/** Returns the total cloud usage of two parts of an invocation. */
 export function addUsage(a: CloudUsage, b: CloudUsage): CloudUsage {
   const calls = { ...a.calls };
   for (const [operation, count] of Object.entries(b.calls))
@@ -21,7 +21,7 @@ export function addUsage(a: CloudUsage, b: CloudUsage): CloudUsage {
   return { calls, throttled: a.throttled + b.throttled, waitedMs: a.waitedMs + b.waitedMs };
 }
 
-/** The same for requests to the cluster. */
+/** Returns the total cluster usage of two parts of an invocation. */
 export function addClusterUsage(a: ClusterUsage, b: ClusterUsage): ClusterUsage {
   return {
     writes: a.writes + b.writes,

@@ -9,7 +9,7 @@ import { tagsWatch } from "#core/service/tags/watch.ts";
 import { serviceWatch } from "#core/service/watch.ts";
 import { taggingWatch } from "#core/tagging/watch.ts";
 
-/** The watch half of every controller there is, in the order in which they are listed; a new one is a line here. */
+/** The watch half of every controller, in listing order; a new one is a line here. */
 export const WATCHES: readonly Watch[] = [
   nodeWatch,
   nodeLifecycleWatch,
@@ -22,18 +22,18 @@ export const WATCHES: readonly Watch[] = [
   taggingWatch,
 ];
 
-/** The watch halves of those that have a name of their own in `--controllers` and in a cluster's entry. */
-export const NAMED_WATCHES: readonly Watch[] = WATCHES.filter(({ beside }) => beside === undefined);
+/** The watch halves with their own name in `--controllers` and in a cluster's entry. */
+export const NAMED_WATCHES: readonly Watch[] = WATCHES.filter(({ companionOf }) => companionOf === undefined);
 
-/** The watch halves of the controllers of these names, and of those that are beside them; in the order of `watches`. */
-export function watchesOf<Known extends Pick<Watch, "name" | "beside">>(
+/** Returns the watch halves of the named controllers and of their companions, in the order of `watches`. */
+export function selectWatches<Known extends Pick<Watch, "name" | "companionOf">>(
   names: readonly string[],
   watches: readonly Known[],
 ): readonly Known[] {
-  return watches.filter(({ name, beside = name }) => names.includes(beside));
+  return watches.filter(({ name, companionOf = name }) => names.includes(companionOf));
 }
 
-/** The watch half of a controller by its canonical name, or undefined where there is no such controller. */
+/** Returns the watch half of a controller by its canonical name; undefined if it is unknown. */
 export function findWatch(name: string): Watch | undefined {
   return WATCHES.find((watch) => watch.name === name);
 }

@@ -2,42 +2,45 @@ import { InvokeCommand, type LambdaClient } from "@aws-sdk/client-lambda";
 import { AWS_CREDENTIALS } from "#core/aws-credentials.ts";
 
 /** Why a function cannot be invoked. */
-export interface PlatformFault {
+export interface PlatformIssue {
   /** Stable: `RegionMissing`, `CredentialsMissing`, `CredentialsRefused`, `FunctionMissing`, `Denied`, `Unreachable`. */
   readonly code: string;
-  /** Which function, the platform's words, and what to do. */
+  /** Which function, the platform's message, and what to do. */
   readonly message: string;
 }
 
-/** Longest time until an answer, in milliseconds; nothing runs for it. */
+/** Time limit of the answer, in milliseconds; nothing runs for it. */
 const TIMEOUT_MS = 10_000;
 
-/** Asks Lambda whether a function is there and may be invoked, without invoking it; undefined where it may. Never rejects. */
-export async function dryRunLambda(
+/**
+ * Asks Lambda whether a function exists and may be invoked, without invoking it. Returns undefined if it may.
+ * Never rejects.
+ */
+export async function checkInvocable(
   client: LambdaClient,
   functionName: string,
   signal: AbortSignal,
-): Promise<PlatformFault | undefined> {
+): Promise<PlatformIssue | undefined> {
   const deadline = AbortSignal.timeout(TIMEOUT_MS);
   try {
     const command = new InvokeCommand({ FunctionName: functionName, InvocationType: "DryRun" });
     await client.send(command, { abortSignal: AbortSignal.any([signal, deadline]) });
     return undefined;
   } catch (error) {
-    const words = deadline.aborted ? `no answer within ${TIMEOUT_MS / 1000} s` : wordsOf(error);
-    return faultOf(words, functionName);
+    const words = deadline.aborted ? `no answer within ${TIMEOUT_MS / 1000} s` : describeError(error);
+    return parsePlatformIssue(words, functionName);
   }
 }
 
-interface Refusal {
+interface RejectionAdvice {
   readonly code: string;
-  /** The name of what the SDK throws, or for some the beginning of its message. */
+  /** Matches the name of the SDK's error, or for some the beginning of its message. */
   readonly words: RegExp;
   /** What to do. */
   readonly advice: string;
 }
 
-const REFUSALS: readonly Refusal[] = [
+const REFUSALS: readonly RejectionAdvice[] = [
   { code: "RegionMissing", words: /^Error: Region is missing/, advice: "give --region or set AWS_REGION" },
   {
     code: "CredentialsMissing",
@@ -59,27 +62,28 @@ const REFUSALS: readonly Refusal[] = [
   },
 ];
 
-const OTHERWISE: Omit<Refusal, "words"> = {
+const OTHERWISE: Omit<RejectionAdvice, "words"> = {
   code: "Unreachable",
   advice: "check the network, --region and, where it is set, AWS_ENDPOINT_URL_LAMBDA",
 };
 
 /**
- * What only a platform says that has the function and lets it be invoked: too much at a time, which comes after rights; and that
- * it knows no dry runs, which serverless-offline says of functions that are there alone.
+ * Errors that only a platform returns that has the function and allows the invocation. One is throttling,
+ * which comes after the permission check. The other is serverless-offline's error that dry runs are not
+ * supported, which it returns only for existing functions.
  */
 const INVOCABLE =
   /^(TooManyRequestsException|ThrottlingException|InvalidParameterValueException: invocationType: 'DryRun' not supported)\b/;
 
 const MAX_WORDS = 300;
 
-function faultOf(words: string, functionName: string): PlatformFault | undefined {
+function parsePlatformIssue(words: string, functionName: string): PlatformIssue | undefined {
   if (INVOCABLE.test(words)) return undefined;
   const { code, advice } = REFUSALS.find((refusal) => refusal.words.test(words)) ?? OTHERWISE;
   return { code, message: `function ${functionName}: ${words.slice(0, MAX_WORDS)} (${advice})` };
 }
 
-function wordsOf(error: unknown): string {
+function describeError(error: unknown): string {
   const { name, message } = error instanceof Error ? error : new Error(String(error));
   return `${name}: ${message}`;
 }

@@ -1,16 +1,19 @@
 import { MAX_BATCH_BYTES, MAX_BATCH_OBJECTS, MAX_EVENT_BYTES } from "#core/event.ts";
 
-/** Bytes of an event around its objects, generously. */
+/** Bytes of an event around its objects, rounded up generously. */
 const ENVELOPE_BYTES = 2_000;
 
-/** What came of filling one batch. */
+/** The result of filling one batch. */
 export interface Batch<T> {
   readonly objects: readonly T[];
-  /** Objects that no event can carry. */
+  /** Objects too large for any event. */
   readonly tooLarge: readonly T[];
 }
 
-/** Fills one batch from the front of `ready`: up to the limits of an event, and an object that is too large alone goes alone. */
+/**
+ * Fills one batch from the front of `ready`, up to the limits of an event. An object too large for a shared
+ * event goes alone.
+ */
 export function fillBatch<T extends { readonly snapshot: unknown }>(ready: Iterable<T>): Batch<T> {
   const objects: T[] = [];
   const tooLarge: T[] = [];

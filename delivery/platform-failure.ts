@@ -1,21 +1,24 @@
 import { ABANDONED, type Invocation } from "#delivery/invoker.ts";
 
-/** What an invocation says of the platform beneath it: that it is there, that it refuses or cannot be reached, that it is silent; or nothing. */
+/**
+ * What an invocation shows about the platform: available, refusing or unreachable, silent, or undefined for
+ * no evidence.
+ */
 export type PlatformSign = "answers" | "refuses" | "silent" | undefined;
 
-/** Whoever stands between says so of itself. */
-const OF_NOBODY: ReadonlySet<string> = new Set([ABANDONED, "InvokerFault"]);
+/** Codes that come from the caller or the invoker and say nothing about the platform. */
+const NON_PLATFORM_CODES: ReadonlySet<string> = new Set([ABANDONED, "InvokerFault"]);
 
 /**
- * Reads the sign. A function that fails, and a right that is missing, are no failure of the platform: nothing but somebody's action mends
- * them, and what somebody has taken away is not to be given back by other means.
+ * Returns the platform sign of an invocation. A failed function or a missing permission is not a platform
+ * failure: an operator must fix it, and the fallback must not restore access that an operator removed.
  */
-export function platformSignOf(invocation: Invocation): PlatformSign {
+export function readPlatformSign(invocation: Invocation): PlatformSign {
   if (invocation.kind === "report") return "answers";
   const { code, settleMs } = invocation;
-  if (OF_NOBODY.has(code)) return undefined;
+  if (NON_PLATFORM_CODES.has(code)) return undefined;
   if (code === "TimedOut") return "silent";
-  // An answer that was lost on its way: the function may have been slow.
+  // The answer was lost on its way; the function may have been slow.
   if (code === "Unreachable") return settleMs > 0 ? "silent" : "refuses";
   return code === "Throttled" ? "refuses" : "answers";
 }

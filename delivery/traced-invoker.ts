@@ -1,20 +1,25 @@
 import type { Event } from "#core/event.ts";
-import { parseTraceParent, traceParentOf } from "#core/trace-context.ts";
+import { formatTraceParent, parseTraceParent } from "#core/trace-context.ts";
 import type { Invocation, Invoker } from "#delivery/invoker.ts";
 import { cut } from "#tracing/span.ts";
 import type { ActiveSpan, Tracer } from "#tracing/tracer.ts";
 
-/** The same invoker, each of whose deliveries is a trace; the function that it goes to learns which from the event. */
-export function tracedInvoker<Own extends Invoker>(invoker: Own, tracer: Pick<Tracer, "start">): Own {
+/** Wraps an invoker so that each delivery is a trace; the event carries the trace to the function. */
+export function traceInvoker<Own extends Invoker>(invoker: Own, tracer: Pick<Tracer, "start">): Own {
   return {
     ...invoker,
     async invoke(event: Event, signal: AbortSignal): Promise<Invocation> {
       const parent = event.trace === undefined ? undefined : parseTraceParent(event.trace);
-      const span = tracer.start({ name: "deliver", kind: "client", parent, attributes: attributesOf(event) });
+      const span = tracer.start({
+        name: "deliver",
+        kind: "client",
+        parent,
+        attributes: buildEventAttributes(event),
+      });
       try {
-        const traced = { ...event, trace: traceParentOf(span.context) };
+        const traced = { ...event, trace: formatTraceParent(span.context) };
         const invocation = await invoker.invoke(traced, signal);
-        endWith(span, invocation);
+        endSpan(span, invocation);
         return invocation;
       } finally {
         span.end({}, "InvokerFault");
@@ -23,13 +28,13 @@ export function tracedInvoker<Own extends Invoker>(invoker: Own, tracer: Pick<Tr
   };
 }
 
-/** What follows it can end it no more. */
-function endWith(span: ActiveSpan, invocation: Invocation): void {
+/** A later end of the span has no effect. */
+function endSpan(span: ActiveSpan, invocation: Invocation): void {
   if (invocation.kind === "report") span.end();
   else span.end({ "serverless_ccm.settle_ms": invocation.settleMs }, invocation.code);
 }
 
-function attributesOf({ cluster, controller, reason, objects, id, busy }: Event) {
+function buildEventAttributes({ cluster, controller, reason, objects, id, busy }: Event) {
   return {
     "k8s.cluster.name": cut(cluster),
     "serverless_ccm.controller": controller,

@@ -1,5 +1,8 @@
-import { admissionFunction } from "#functions/parts/admission/admission-function.ts";
-import { admissionWorld } from "#functions/parts/admission/admission-world.ts";
+import { createAdmissionDependencies } from "#functions/parts/admission/admission-dependencies.ts";
+import { createAdmissionFunction } from "#functions/parts/admission/admission-function.ts";
 
-/** What API servers ask by the function's URL before a Service is written: whether it can have the load balancer that it asks for. */
-export const handler = admissionFunction(admissionWorld(process.env));
+/**
+ * Lambda handler of the admission function: API servers ask its URL before a Service is written whether its
+ * load balancer is possible.
+ */
+export const handler = createAdmissionFunction(createAdmissionDependencies(process.env));

@@ -1,5 +1,5 @@
 import { csrController } from "#functions/parts/csr-controller.ts";
-import { lambdaFunction } from "#functions/parts/lambda-function.ts";
+import { createLambdaFunction } from "#functions/parts/lambda-function.ts";
 
-/** The csr-approver as Lambda calls it: decides on the serving certificates that kubelets ask for. */
-export const handler = await lambdaFunction(csrController);
+/** Lambda handler of the csr-approver, which decides on kubelets' serving certificates. */
+export const handler = await createLambdaFunction(csrController);

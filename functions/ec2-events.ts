@@ -1,5 +1,8 @@
-import { ec2EventsFunction } from "#functions/parts/ec2-events/ec2-events-function.ts";
-import { ec2EventsWorld } from "#functions/parts/ec2-events/ec2-events-world.ts";
+import { createEc2EventsDependencies } from "#functions/parts/ec2-events/ec2-events-dependencies.ts";
+import { createEc2EventsFunction } from "#functions/parts/ec2-events/ec2-events-function.ts";
 
-/** EC2's state changes as EventBridge sends them: the nodes of instances that end are looked at now, and not at the next turn. */
-export const handler = ec2EventsFunction(ec2EventsWorld(process.env));
+/**
+ * Lambda handler for EC2 state changes from EventBridge: nodes of ending instances are checked at once, not
+ * at the next resync.
+ */
+export const handler = createEc2EventsFunction(createEc2EventsDependencies(process.env));

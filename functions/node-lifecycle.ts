@@ -1,9 +1,12 @@
 import { nodeLifecycleController } from "#core/node-lifecycle/controller.ts";
-import { deployedFleetBrake } from "#functions/parts/deployed-fleet-brake.ts";
-import { lambdaFunctionWith } from "#functions/parts/lambda-function.ts";
+import { openDeployedFleetBrake } from "#functions/parts/deployed-fleet-brake.ts";
+import { createLambdaFunctionWith } from "#functions/parts/lambda-function.ts";
 
-/** The cloud-node-lifecycle-controller as Lambda calls it: marks nodes that are shut down, and deletes those whose instance is gone. */
-export const handler = await lambdaFunctionWith(
-  { fleetBrake: deployedFleetBrake(process.env) },
+/**
+ * Lambda handler of the cloud-node-lifecycle-controller: it marks nodes that are shut down and deletes nodes
+ * whose instance is gone.
+ */
+export const handler = await createLambdaFunctionWith(
+  { fleetBrake: openDeployedFleetBrake(process.env) },
   nodeLifecycleController,
 );

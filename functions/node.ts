@@ -1,5 +1,8 @@
 import { nodeController } from "#core/node/controller.ts";
-import { lambdaFunction } from "#functions/parts/lambda-function.ts";
+import { createLambdaFunction } from "#functions/parts/lambda-function.ts";
 
-/** The cloud-node-controller as Lambda calls it: initializes nodes, and keeps them in line with their instances. */
-export const handler = await lambdaFunction(nodeController);
+/**
+ * Lambda handler of the cloud-node-controller: it initializes nodes and keeps them in line with their
+ * instances.
+ */
+export const handler = await createLambdaFunction(nodeController);

@@ -1,5 +1,5 @@
 import { routeController } from "#core/route/controller.ts";
-import { lambdaFunction } from "#functions/parts/lambda-function.ts";
+import { createLambdaFunction } from "#functions/parts/lambda-function.ts";
 
-/** The node-route-controller as Lambda calls it: routes to the pods of each node. */
-export const handler = await lambdaFunction(routeController);
+/** Lambda handler of the node-route-controller: it maintains routes to the pods of each node. */
+export const handler = await createLambdaFunction(routeController);

@@ -1,10 +1,13 @@
 import { firewallController } from "#core/firewall/controller.ts";
 import { tagsController } from "#core/service/tags/controller.ts";
-import { lambdaFunction } from "#functions/parts/lambda-function.ts";
+import { createLambdaFunction } from "#functions/parts/lambda-function.ts";
 import { orphanController, serviceController } from "#functions/parts/service-controller.ts";
 
-/** The service-lb-controller as Lambda calls it: load balancers of Services, those whose Service has gone, their tags, and the firewall before the nodes. */
-export const handler = await lambdaFunction(
+/**
+ * Lambda handler of the service-lb-controller: it maintains load balancers of Services, their tags, the
+ * firewall rules of the nodes, and load balancers whose Service no longer exists.
+ */
+export const handler = await createLambdaFunction(
   serviceController,
   orphanController,
   tagsController,

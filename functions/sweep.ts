@@ -1,5 +1,8 @@
-import { sweepFunction } from "#functions/parts/sweep-function.ts";
-import { sweepWorld } from "#functions/parts/sweep-world.ts";
+import { createSweepDependencies } from "#functions/parts/sweep-dependencies.ts";
+import { createSweepFunction } from "#functions/parts/sweep-function.ts";
 
-/** The sweep as Lambda calls it, every minute: finds what no relay has brought, and hands it to the other functions. */
-export const handler = sweepFunction(sweepWorld(process.env));
+/**
+ * Lambda handler of the sweep, invoked every minute: it finds what no relay has delivered and sends it to the
+ * other functions.
+ */
+export const handler = createSweepFunction(createSweepDependencies(process.env));

@@ -1,35 +1,35 @@
-import { type Cluster, quotaKeyOf, settingsOf, watchContextOf } from "#config/cluster.ts";
+import { buildWatchContext, type Cluster, getQuotaKey, selectSettings } from "#config/cluster.ts";
 import type { Stops } from "#config/switch/follow-stops.ts";
 import type { Watch } from "#core/controller.ts";
 import type { ControllerName } from "#core/event.ts";
-import { followedPath, type ObjectName, type Resource } from "#core/resources/resource.ts";
-import { becauseOfStop, type Stop } from "#core/stop.ts";
-import { WATCHES, watchesOf } from "#core/watches.ts";
+import { formatFollowedPath, type ObjectName, type Resource } from "#core/resources/resource.ts";
+import { describeStop, type Stop } from "#core/stop.ts";
+import { selectWatches, WATCHES } from "#core/watches.ts";
 import type { Invoker } from "#delivery/invoker.ts";
 import type { LimitInForce } from "#kube/client/limit-name.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { Clock } from "#kube/follow/clock.ts";
-import { createPace } from "#kube/follow/pace.ts";
+import { createWatchRateLimiter } from "#kube/follow/watch-rate-limiter.ts";
 import { type ControllerRelay, createControllerRelay } from "#relay/controller-relay.ts";
-import type { Gate } from "#relay/delivery/gate.ts";
+import type { InvocationLimiter } from "#relay/delivery/invocation-limiter.ts";
 import type { RefreshAllowance } from "#relay/delivery/refresh-allowance.ts";
-import { parsingOnce } from "#relay/feed/parse-once.ts";
-import { type FeedSubscriber, type ResourceFeed, startResourceFeed } from "#relay/feed/resource-feed.ts";
-import { renewLease, type Vouching } from "#relay/lease/renew-lease.ts";
-import { vouchingOf } from "#relay/lease/vouching.ts";
+import { type Informer, type InformerSubscriber, startInformer } from "#relay/informer/informer.ts";
+import { shareParsing } from "#relay/informer/parse-once.ts";
+import { decideHeartbeat } from "#relay/lease/heartbeat.ts";
+import { type Heartbeat, renewLease } from "#relay/lease/renew-lease.ts";
 import { createAnswerLimit } from "#relay/report/answer-limit.ts";
-import type { ClusterNote, RelayNote } from "#relay/report/note.ts";
+import type { ClusterNote, RelayNote } from "#relay/report/relay-note.ts";
 import type { WaitingCount } from "#relay/report/waiting.ts";
-import type { PendingCounts, Queue } from "#relay/work/pending.ts";
+import type { PendingCounts, Queue } from "#relay/work/types.ts";
 
-/** What one cluster's relay is made of. */
+/** The dependencies and settings of one cluster's relay. */
 export interface ClusterRelayOptions {
   readonly cluster: Cluster;
   readonly clusterHash: string;
   readonly transport: Transport;
-  /** Of the process: all clusters stand before the same one. */
-  readonly gate: Gate;
-  /** Of the process: all clusters spend from the same one. */
+  /** Shared by all clusters of the process. */
+  readonly limiter: InvocationLimiter;
+  /** Shared by all clusters of the process. */
   readonly refreshAllowance: RefreshAllowance;
   readonly invoker: Pick<Invoker, "invoke">;
   readonly clock: Clock;
@@ -38,87 +38,87 @@ export interface ClusterRelayOptions {
   readonly nextEventId: (cluster: Cluster) => string;
   readonly refreshSeconds: number;
   readonly note: (note: RelayNote) => void;
-  /** The way to the API server on which the Lease is renewed; without it none is. */
+  /** The transport to the API server that holds the Lease; without it the relay renews none. */
   readonly lease?: Transport | undefined;
-  /** What operators have stopped; nothing without it. */
-  readonly stops?: Pick<Stops, "of" | "onChange"> | undefined;
-  /** The controllers that there are; those of this build without it. */
+  /** What operators have stopped; undefined means nothing. */
+  readonly stops?: Pick<Stops, "get" | "onChange"> | undefined;
+  /** The controllers to run; defaults to those of this build. */
   readonly watches?: readonly Watch[] | undefined;
-  /** Called before each object is looked at. */
+  /** Called before each object is processed. */
   readonly onObject?: (() => void) | undefined;
 }
 
-/** How a cluster fares: all controllers together, and each. */
+/** The state of a cluster: totals, and one entry for each controller. */
 export interface ClusterStatus extends PendingCounts {
   readonly name: string;
-  /** Complete lists are there and their watches open, or being resumed without an error. */
+  /** True when every list is complete and its watch is open or resuming without an error. */
   readonly ready: boolean;
   readonly invocations: number;
-  /** Why it is not ready, where something failed. */
+  /** Why the cluster is not ready; undefined when nothing failed. */
   readonly failure: { readonly code: string; readonly message: string } | undefined;
-  /** The limits that are in force now, each once; what they leave out heals by itself. */
+  /** The limits in force, each once. A later sweep or relist finds what they left out. */
   readonly limited: readonly LimitInForce[];
-  /** What operators have stopped, where that is something. */
+  /** What operators have stopped for this cluster, if anything. */
   readonly stop?: Stop | undefined;
   readonly controllers: readonly ControllerStatus[];
 }
 
-/** How a controller fares in a cluster. */
+/** The state of a controller in a cluster. */
 export interface ControllerStatus extends PendingCounts {
   readonly name: ControllerName;
   readonly invocations: number;
-  /** Objects that wait, by why and for how long, where the controller counts them. */
+  /** Waiting objects by reason and age, if the controller counts them. */
   readonly waiting: readonly WaitingCount[];
-  /** How much in the cloud nothing has a use for, where the controller looks for that and has. */
+  /** The number of unused cloud resources, if the controller looks for them and found some. */
   readonly orphans?: number | undefined;
 }
 
-/** One cluster: what is followed of it, what is pending for its controllers, and what is in flight. */
+/** One cluster: what the relay watches, what is pending for its controllers, and what is in flight. */
 export interface ClusterRelay {
   status(): ClusterStatus;
-  /** Looks at what is due, soon. */
+  /** Schedules a pass over what is due. */
   wake(): void;
-  /** Nothing new starts any more; resolves when nothing is in flight. */
+  /** Starts nothing new; resolves when nothing is in flight. */
   drain(): Promise<void>;
-  /** Ends everything; what is in flight is given up. */
+  /** Stops everything and abandons what is in flight. */
   close(): Promise<void>;
 }
 
-/** Starts to follow one cluster, for those of its controllers that there are. */
+/** Starts to follow one cluster, for each configured controller that exists. */
 export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
   const { cluster, clock } = options;
   const following = new AbortController();
   const drained: (() => void)[] = [];
   let wakes = false;
   let cancelTimer: () => void = () => {};
-  let stop = stopOf();
+  let stop = readStop();
 
-  const quotaKey = quotaKeyOf(cluster);
+  const quotaKey = getQuotaKey(cluster);
   const note = (value: ClusterNote): void => options.note({ cluster: cluster.name, ...value });
   const answers = createAnswerLimit(clock, note);
-  const controllers = parsingOnce(enabled(cluster, options.watches ?? WATCHES, note)).map((watch) =>
+  const controllers = shareParsing(selectEnabled(cluster, options.watches ?? WATCHES, note)).map((watch) =>
     createControllerRelay({
       ...options,
       watch,
       quotaKey,
-      context: watchContextOf(cluster),
+      context: buildWatchContext(cluster),
       note(each) {
         note({ controller: watch.name, ...each });
         if (each.kind !== "delivered") return;
-        const told = answers.after(each.delivery, watch.resource.name);
-        if (told !== undefined) note(told);
+        const reported = answers.after(each.delivery, watch.resource.name);
+        if (reported !== undefined) note(reported);
       },
       wake,
-      stopOf,
+      readStop,
       onTurn: pump,
       isFull: () => cluster.limits.invocations > 1 && invocations() >= cluster.limits.invocations,
     }),
   );
-  const pace = createPace(clock, cluster.limits.watchEventsPerSecond);
+  const pace = createWatchRateLimiter(clock, cluster.limits.watchEventsPerSecond);
   const feeds = new Map(
-    subscribersByPath(controllers).map(([path, { resource, only, subscribers }]): [string, ResourceFeed] => [
+    groupSubscribers(controllers).map(([path, { resource, only, subscribers }]): [string, Informer] => [
       path,
-      startResourceFeed({
+      startInformer({
         ...options,
         resource,
         only,
@@ -138,22 +138,24 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
           ...options,
           transport: options.lease,
           signal: following.signal,
-          // Nothing is written, this Lease included; and whoever sweeps writes nothing either.
-          vouching: () =>
-            stopOf() === "writes" ? WRITES_STOPPED : vouchingOf(feeds.values(), controllers, clock.now()),
+          // While writes are stopped, the relay does not renew its Lease; the sweep writes nothing either.
+          heartbeat: () =>
+            readStop() === "writes"
+              ? WRITES_STOPPED
+              : decideHeartbeat(feeds.values(), controllers, clock.now()),
           note,
         });
 
   const stopListening = options.stops?.onChange(() => {
     const before = stop;
-    stop = stopOf();
+    stop = readStop();
     if (before === undefined || before === stop) return;
     for (const controller of controllers) controller.resume();
     wake();
   });
 
-  function stopOf(): Stop | undefined {
-    return options.stops?.of(cluster.name);
+  function readStop(): Stop | undefined {
+    return options.stops?.get(cluster.name);
   }
 
   function invocations(): number {
@@ -162,7 +164,7 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
     return sum;
   }
 
-  /** Many lines of a watch arrive in one piece: they are looked at together. */
+  /** A watch delivers many lines at once; one pass handles them together. */
   function wake(): void {
     if (wakes) return;
     wakes = true;
@@ -180,14 +182,17 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
     let soonestMs = Number.POSITIVE_INFINITY;
     for (const controller of controllers) {
       const reads = controller.advance(nowMs);
-      if (reads.length > 0) feeds.get(pathOf(controller.watch))?.read(reads);
+      if (reads.length > 0) feeds.get(getWatchPath(controller.watch))?.read(reads);
       soonestMs = Math.min(soonestMs, (controller.nextMs() ?? Number.POSITIVE_INFINITY) - nowMs);
     }
     soonestMs = Math.min(soonestMs, sendAll("work", nowMs), sendAll("look", nowMs));
     if (soonestMs !== Number.POSITIVE_INFINITY) cancelTimer = clock.after(Math.max(0, soonestMs), pump);
   }
 
-  /** Sends whatever closes now, controllers taking turns; answers with how long the next batch lingers. */
+  /**
+   * Sends every batch that closes now, taking turns between controllers. Returns how long the next batch
+   * lingers.
+   */
   function sendAll(queue: Queue, nowMs: number): number {
     for (;;) {
       let next: ControllerRelay | undefined;
@@ -207,7 +212,10 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
     }
   }
 
-  /** Looks, and what only lasts, are behind work and leave one slot for what may come, where there is more than one. */
+  /**
+   * Resyncs and monitoring come after work. They leave one permit free for new work if the cluster has more
+   * than one.
+   */
   function freeSlots(queue: Queue, controller: ControllerRelay, nowMs: number): number {
     const free = cluster.limits.invocations - invocations();
     if (free <= 0) return 0;
@@ -243,9 +251,9 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
           followed.length === 0
             ? NOTHING_TO_DO
             : followed.map((feed) => feed.failure()).find((failure) => failure !== undefined),
-        ...(stopOf() === undefined ? {} : { stop: stopOf() }),
-        limited: eachOnce([...followed.flatMap((feed) => feed.limited()), ...answers.limited()]),
-        ...sumOf(each),
+        ...(readStop() === undefined ? {} : { stop: readStop() }),
+        limited: dropDuplicates([...followed.flatMap((feed) => feed.limited()), ...answers.limited()]),
+        ...sumPending(each),
         controllers: each,
       };
     },
@@ -261,51 +269,57 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
   };
 }
 
-const WRITES_STOPPED: Vouching = { kind: "doubts", because: becauseOfStop("writes") };
+const WRITES_STOPPED: Heartbeat = { kind: "doubts", because: describeStop("writes") };
 const NOTHING_TO_DO = { code: "NoController", message: "none of the cluster's controllers is known here" };
 
-/** Of two whose batches close, the one with less in flight is first; then the one that has waited longer for its turn. */
+/** Orders controllers whose batches close: fewest in flight first, then the longest wait for a turn. */
 function isBefore(one: ControllerRelay, other: ControllerRelay): boolean {
   const difference = one.invocations() - other.invocations();
   return difference === 0 ? one.sentMs() < other.sentMs() : difference < 0;
 }
 
-function eachOnce(limited: readonly LimitInForce[]): readonly LimitInForce[] {
+function dropDuplicates(limited: readonly LimitInForce[]): readonly LimitInForce[] {
   return limited.filter(({ limit }, index) => limited.findIndex((each) => each.limit === limit) === index);
 }
 
-function enabled(
+function selectEnabled(
   cluster: Cluster,
   watches: readonly Watch[],
   note: (note: ClusterNote) => void,
 ): readonly Watch[] {
   const found: Watch[] = [];
-  const settings = settingsOf(cluster);
+  const settings = selectSettings(cluster);
   for (const controller of new Set(cluster.controllers)) {
-    const known = watches.find(({ name, beside }) => name === controller && beside === undefined);
+    const known = watches.find(({ name, companionOf }) => name === controller && companionOf === undefined);
     if (known === undefined) note({ kind: "unknown-controller", controller });
-    else found.push(...watchesOf([controller], watches).filter((watch) => watch.isFor?.(settings) !== false));
+    else
+      found.push(
+        ...selectWatches([controller], watches).filter((watch) => watch.isFor?.(settings) !== false),
+      );
   }
   return found;
 }
 
-interface Subscribed {
+interface SubscriberGroup {
   readonly resource: Resource;
   readonly only: ObjectName | undefined;
-  readonly subscribers: FeedSubscriber[];
+  readonly subscribers: InformerSubscriber[];
 }
 
-function pathOf({ resource, only }: Pick<Watch, "resource" | "only">): string {
-  return followedPath(resource, only);
+function getWatchPath({ resource, only }: Pick<Watch, "resource" | "only">): string {
+  return formatFollowedPath(resource, only);
 }
 
-/** One entry for each resource that a controller is about or relates to, and for each object that one follows alone. */
-function subscribersByPath(
+/**
+ * Returns one entry for each resource that a controller works on or relates to, and for each single followed
+ * object.
+ */
+function groupSubscribers(
   controllers: readonly ControllerRelay[],
-): readonly (readonly [path: string, subscribed: Subscribed])[] {
-  const subscribed = new Map<string, Subscribed>();
+): readonly (readonly [path: string, subscribed: SubscriberGroup])[] {
+  const subscribed = new Map<string, SubscriberGroup>();
   for (const { resource, only, subscriber } of controllers.flatMap(({ subscriptions }) => subscriptions)) {
-    const path = followedPath(resource, only);
+    const path = formatFollowedPath(resource, only);
     const entry = subscribed.get(path) ?? { resource, only, subscribers: [] };
     entry.subscribers.push(subscriber);
     subscribed.set(path, entry);
@@ -313,7 +327,7 @@ function subscribersByPath(
   return [...subscribed];
 }
 
-function sumOf(each: readonly PendingCounts[]): PendingCounts {
+function sumPending(each: readonly PendingCounts[]): PendingCounts {
   const sum = { objects: 0, needed: 0, inFlight: 0, due: { work: 0, look: 0 } };
   for (const { objects, needed, inFlight, due } of each) {
     sum.objects += objects;

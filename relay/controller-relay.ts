@@ -1,105 +1,119 @@
 import type { Cluster } from "#config/cluster.ts";
-import type { ApiObject, Waiting, Watch, WatchContext } from "#core/controller.ts";
+import type { ApiObject, WaitingGauge, Watch, WatchContext } from "#core/controller.ts";
 import type { EventReason } from "#core/event.ts";
 import type { ObjectName, Resource } from "#core/resources/resource.ts";
 import type { Stop } from "#core/stop.ts";
 import { fillBatch } from "#delivery/fill-batch.ts";
 import { type Invocation, type Invoker, isRefusal } from "#delivery/invoker.ts";
-import { periodOf } from "#delivery/period-of.ts";
-import { type RelatedBatch, withRelated } from "#delivery/related-of-batch.ts";
+import { getRefreshPeriod } from "#delivery/refresh-period.ts";
+import { type RelatedBatch, withRelated } from "#delivery/related-batch.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import type { ObjectKey } from "#kube/follow/object-key.ts";
 import { type Delivery, deliver } from "#relay/delivery/deliver.ts";
-import type { Gate, GateRequest, InvocationEnd, Place } from "#relay/delivery/gate.ts";
+import type {
+  InvocationEnd,
+  InvocationLimiter,
+  InvocationPermit,
+  PermitRequest,
+} from "#relay/delivery/invocation-limiter.ts";
 import type { RefreshAllowance } from "#relay/delivery/refresh-allowance.ts";
-import { createRelatedSide } from "#relay/feed/related-side.ts";
-import type { FeedSubscriber } from "#relay/feed/resource-feed.ts";
-import { createDeliveries } from "#relay/lease/deliveries.ts";
+import type { InformerSubscriber } from "#relay/informer/informer.ts";
+import { createRelatedSide } from "#relay/informer/related-side.ts";
+import { createDeliveryHealth } from "#relay/lease/deliveries.ts";
 import { createDelays } from "#relay/report/delays.ts";
-import type { ControllerNote } from "#relay/report/note.ts";
+import type { ControllerNote } from "#relay/report/relay-note.ts";
 import { createWaiting, type WaitingCount } from "#relay/report/waiting.ts";
-import { closesInMs, LINGER } from "#relay/work/batches.ts";
+import { getCloseDelayMs, LINGER } from "#relay/work/batches.ts";
 import { type Observed, observe } from "#relay/work/observed.ts";
-import {
-  createPending,
-  type KnownObject,
-  type PendingCounts,
-  type Queue,
-  type ReadyObject,
-} from "#relay/work/pending.ts";
+import { createPending } from "#relay/work/pending.ts";
+import type { ObjectIdentity, PendingCounts, Queue, ReadyObject } from "#relay/work/types.ts";
 
-/** What one controller's part of a cluster's relay is made of. */
+/** The dependencies and settings of one controller in a cluster's relay. */
 export interface ControllerRelayOptions {
   readonly watch: Watch;
   readonly cluster: Cluster;
   readonly clusterHash: string;
   readonly context: WatchContext;
-  readonly gate: Gate;
+  readonly limiter: InvocationLimiter;
   readonly refreshAllowance: RefreshAllowance;
   readonly invoker: Pick<Invoker, "invoke">;
-  /** Of the cluster's cloud account. */
+  /** Identifies the quotas of the cluster's cloud account. */
   readonly quotaKey: string;
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
   readonly nextEventId: (cluster: Cluster) => string;
   readonly note: (note: ControllerNote) => void;
-  /** Asks for a look at what is due, soon. */
+  /** Schedules a pass over what is due. */
   readonly wake: () => void;
-  /** There may be leave for an invocation: looks at what is due, at once. */
+  /** Called when a permit may be free: starts a pass over what is due at once. */
   readonly onTurn: () => void;
-  /** What operators have stopped for the cluster now. */
-  readonly stopOf: () => Stop | undefined;
-  /** Whether as much is in flight as the cluster allows, where that is more than one. */
+  /** Returns what operators have stopped for the cluster now. */
+  readonly readStop: () => Stop | undefined;
+  /**
+   * Returns whether the cluster has reached its limit of invocations in flight; false if that limit is one.
+   */
   readonly isFull: () => boolean;
 }
 
-/** One controller in one cluster: what is pending for it, and what of that is in flight. */
+/** One controller in one cluster: its pending objects and its invocations in flight. */
 export interface ControllerRelay {
   readonly watch: Watch;
-  /** Its part in the feeds, by resource. */
+  /** Its subscriptions to informers, by resource. */
   readonly subscriptions: readonly Subscription[];
   invocations(): number;
-  /** When it last sent something. */
+  /** Returns when it last sent a batch. */
   sentMs(): number;
   counts(): PendingCounts;
-  /** Why what needs work may not reach the function; undefined where it does, or where nothing needs it. */
-  undelivered(nowMs: number): string | undefined;
-  /** Objects that wait, where the controller counts them. */
+  /**
+   * Returns why objects that need work may not reach the function; undefined if they do or if no object needs
+   * work.
+   */
+  explainUndelivered(nowMs: number): string | undefined;
+  /** Returns the waiting objects, if the controller counts them. */
   waiting(): readonly WaitingCount[];
-  /** How much in the cloud nothing has a use for, as last reported; undefined before it was. */
+  /** Returns the number of unused cloud resources in the last report; undefined before the first. */
   orphans(): number | undefined;
-  /** Moves what has become due to its queue; answers with objects that are to be read. */
-  advance(nowMs: number): readonly KnownObject[];
-  /** When something becomes due by itself. */
+  /** Moves due objects to their queue. Returns the objects to read again. */
+  advance(nowMs: number): readonly ObjectIdentity[];
+  /** Returns when the next object becomes due by itself. */
   nextMs(): number | undefined;
-  /** Milliseconds for which it may be kept behind others' work yet, as it looks after what lasts; 0 where it may not. */
+  /**
+   * Returns for how many milliseconds others' work may still go first, because this controller monitors
+   * lasting states; 0 if not at all.
+   */
   patienceMs(nowMs: number): number;
-  /** Whether objects wait that only the cluster's limits keep from being sent. */
+  /** Returns whether objects wait only because of the cluster's limits. */
   isReady(queue: Queue): boolean;
-  /** Milliseconds until the next batch of those closes with so many slots free: 0 is now, undefined is not before something changes. */
+  /**
+   * Returns milliseconds until the next batch of the queue closes with this many free permits. 0 means now;
+   * undefined means not before something changes.
+   */
   closesInMs(queue: Queue, freeSlots: number, nowMs: number): number | undefined;
-  /** Sends the batch that closes now, or stands in the queue for leave to; false where there was nothing to send after all. */
+  /** Sends the batch that closes now, or queues for a permit. Returns false if there was nothing to send. */
   send(queue: Queue): boolean;
-  /** Something that was stopped is so no longer: what waits for that is due. */
+  /** Makes objects due that waited for an operator's stop to end. */
   resume(): void;
-  /** Nothing is looked at any more … */
+  /** Stops processing; what is in flight finishes. */
   stop(): void;
-  /** … and what is in flight is given up. */
+  /** Abandons what is in flight. */
   abandon(): void;
 }
 
-/** A part in the feed of a resource, or of the one object of it. */
+/** A subscription to the informer of a resource, or to a single object of it. */
 interface Subscription {
   readonly resource: Resource;
   readonly only?: ObjectName | undefined;
-  readonly subscriber: FeedSubscriber;
+  readonly subscriber: InformerSubscriber;
 }
 
-/** Sets up one controller in one cluster; it moves when its subscriptions are told something, and when it is asked to send. */
+/**
+ * Creates the relay of one controller in one cluster. It acts when an informer reports an object, and when
+ * the cluster's relay calls `send`.
+ */
 export function createControllerRelay(options: ControllerRelayOptions): ControllerRelay {
-  const { watch, cluster, clock, context, gate, quotaKey, note } = options;
-  const request: GateRequest = {
+  const { watch, cluster, clock, context, limiter, quotaKey, note } = options;
+  const request: PermitRequest = {
     controller: watch.name,
     cluster: cluster.name,
     quotaKey,
@@ -107,17 +121,18 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
   };
   const pending = createPending(watch, options.random);
   const { settings } = context;
-  const waits = (rule: Pick<Waiting, "waits">) => (object: ApiObject) => rule.waits(object, settings);
+  const waits = (rule: Pick<WaitingGauge, "isWaiting">) => (object: ApiObject) =>
+    rule.isWaiting(object, settings);
   const delays = createDelays((watch.delays ?? []).map((each) => ({ ...each, waits: waits(each) })));
-  const deliveries = createDeliveries();
-  const waiting = createWaiting(watch.waiting && { ...watch.waiting, waits: waits(watch.waiting) });
+  const deliveryHealth = createDeliveryHealth();
+  const waiting = createWaiting(watch.waiting && { ...watch.waiting, isWaiting: waits(watch.waiting) });
   const running = new Map<number, AbortController>();
   /** When the last batch of each queue closed. */
   const closedMs: Partial<Record<Queue, number>> = {};
-  let flights = 0;
+  let invocations = 0;
   let sentMs = Number.NEGATIVE_INFINITY;
   let orphans: number | undefined;
-  /** Whether it stands in the gate's queue. */
+  /** Whether it is queued at the invocation limiter. */
   let isQueued = false;
 
   const related = createRelatedSide({
@@ -125,12 +140,12 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
     clock,
     onComplete: options.wake,
     onChange(uids) {
-      for (const uid of uids) pending.wake(uid, clock.now());
+      for (const uid of uids) pending.requeue(uid, clock.now());
       options.wake();
     },
   });
 
-  const own: FeedSubscriber<Observed> = {
+  const own: InformerSubscriber<Observed> = {
     read: (object) => observe(watch, object, context),
     applied: apply,
     deleted: ({ uid }) => forget(uid),
@@ -138,34 +153,34 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
     named(object, key) {
       if (pending.has(key.uid)) apply(observe(watch, object, context), key, true);
     },
-    ...(watch.looks === undefined
+    ...(watch.resyncPolicy === undefined
       ? {}
       : {
-          looks: {
-            everySeconds: periodOf(watch.looks, context.settings),
+          resyncs: {
+            everySeconds: getRefreshPeriod(watch.resyncPolicy, context.settings),
             outstanding: () => pending.queue("look").ready,
             look(object, key) {
               const observed = pending.has(key.uid) ? observe(watch, object, context) : undefined;
               if (observed?.kind !== "object" || observed.needsWork || !mayRefresh()) return;
-              pending.look(key, observed.snapshot, clock.now(), 0);
+              pending.requestResync(key, observed.snapshot, clock.now(), 0);
               options.wake();
             },
           },
         }),
   };
 
-  /** Whether a refresh is within what the cloud account's clusters may spend on them. */
+  /** Returns whether a refresh is within the allowance of the cloud account's clusters. */
   function mayRefresh(): boolean {
-    const perSecond = watch.looks?.refreshesPerSecond;
+    const perSecond = watch.resyncPolicy?.refreshesPerSecond;
     if (perSecond === undefined) return true;
-    const request = { controller: watch.name, quotaKey, perSecond, lookedMs: sentMs };
+    const request = { controller: watch.name, quotaKey, perSecond, resyncedMs: sentMs };
     return options.refreshAllowance.take(request, clock.now());
   }
 
   function apply(observed: Observed, key: ObjectKey, isLive: boolean): void {
     if (observed.kind === "malformed") {
       forget(key.uid);
-      note({ kind: "malformed", ...nameOf(key), faults: observed.faults });
+      note({ kind: "malformed", ...toObjectName(key), faults: observed.faults });
       return;
     }
     if (watch.related.length > 0) {
@@ -175,14 +190,15 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
     const shown = { snapshot: observed.snapshot, isKnown: pending.has(key.uid), isLive };
     for (const delay of delays.shown(shown, clock.now(), clock.wallTime())) note(delay);
     waiting.shown(shown, clock.now(), clock.wallTime());
-    // How long the state that a list tells of has lasted is not known: the first look after a start does not wait for a period.
+    // A list does not show how long a state has lasted: after a start, the first check does not wait for a
+    // period.
     const due = isLive || observed.afterMs === undefined ? observed : { ...observed, afterMs: 0 };
     const undone = pending.applied(due, key, clock.now());
     if (undone !== undefined) note({ kind: "undone", ...undone });
     options.wake();
   }
 
-  /** An invocation that nobody waits for any more holds no slot. */
+  /** Ends an invocation that carries no living object any more, which frees its permit. */
   function forget(uid: string): void {
     related.forget(uid);
     delays.forget(uid);
@@ -196,7 +212,8 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
   function isHeld(): boolean {
     if (isQueued || !related.isComplete()) return true;
     if (running.size >= (watch.invocations ?? Number.POSITIVE_INFINITY)) return true;
-    // After a lost answer the function may go on for a while: its objects are in flight, although no invocation is.
+    // After a lost answer the function may still be running: its objects stay in flight without an
+    // invocation.
     return watch.scope === "batch" && (running.size > 0 || pending.counts().inFlight > 0);
   }
 
@@ -206,7 +223,7 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
   };
 
   function send(queue: Queue): boolean {
-    const place = gate.enter(request, onTurn);
+    const place = limiter.enter(request, onTurn);
     isQueued = place === undefined;
     if (place === undefined) return true;
     sentMs = clock.now();
@@ -217,9 +234,9 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
     return objects.length > 0 || tooLarge > 0;
   }
 
-  /** The batch, and how many objects no event can carry. */
-  function fill(queue: Queue): Filled {
-    const batch = fillBatch(alike(pending.ready(queue, clock.now())));
+  /** Returns the batch, and the number of objects that no event can carry. */
+  function fill(queue: Queue): FilledEvent {
+    const batch = fillBatch(takeSameReason(pending.ready(queue, clock.now())));
     giveUp("object", batch.tooLarge);
     if (watch.related.length === 0)
       return { objects: batch.objects, tooLarge: batch.tooLarge.length, lists: undefined };
@@ -231,17 +248,17 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
   function giveUp(what: "object" | "related", objects: readonly ReadyObject[]): void {
     if (objects.length === 0) return;
     for (const { uid } of objects) pending.giveUp(uid, clock.now());
-    note({ kind: "too-large", what, objects: objects.map(nameOf) });
+    note({ kind: "too-large", what, objects: objects.map(toObjectName) });
   }
 
   async function fly(
     queue: Queue,
     objects: readonly ReadyObject[],
-    lists: Filled["lists"],
-    place: Place,
+    lists: FilledEvent["lists"],
+    place: InvocationPermit,
   ): Promise<void> {
     const startedMs = clock.now();
-    const flight = ++flights;
+    const flight = ++invocations;
     const abort = new AbortController();
     running.set(flight, abort);
     pending.start(
@@ -254,21 +271,22 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
       cluster,
       clusterHash: options.clusterHash,
       controller: watch.name,
-      reason: watch.monitors === undefined || queue === "look" ? reasonOf(queue, objects) : "monitor",
+      reason:
+        watch.monitorPolicy === undefined || queue === "look" ? getEventReason(queue, objects) : "monitor",
       share: place.share,
       accountClusters: place.accountClusters,
       related: lists,
-      // A cluster with one slot has nothing but the queue to tell by.
+      // A cluster with one permit can judge by its queue alone.
       busy: pending.queue("work").ready > 0 || options.isFull(),
-      stop: options.stopOf(),
+      stop: options.readStop(),
       deletes: watch.deletes,
     };
     const delivery = await deliver(options.invoker, facts, objects, abort.signal);
     const endedMs = clock.now();
     const { invocation, settlements } = delivery;
-    deliveries.ended(invocation);
+    deliveryHealth.recordEnd(invocation);
     running.delete(flight);
-    place.ended(endOf(invocation, endedMs - startedMs));
+    place.ended(toInvocationEnd(invocation, endedMs - startedMs));
     const undone = pending.settle(flight, settlements, endedMs);
     const code = invocation.kind === "report" ? undefined : invocation.code;
     for (const [index, settlement] of settlements.entries()) {
@@ -277,7 +295,7 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
       if (settlement.kind === "report") orphans = settlement.report.orphans?.count ?? orphans;
     }
     note({ kind: "delivered", delivery, startedMs, endedMs });
-    for (const { snapshot } of changedOf(delivery))
+    for (const { snapshot } of selectChanged(delivery))
       for (const delay of delays.changed(snapshot, startedMs, endedMs)) note(delay);
     for (const each of undone) note({ kind: "undone", ...each });
     options.wake();
@@ -292,30 +310,33 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
     invocations: () => running.size,
     sentMs: () => sentMs,
     counts: () => pending.counts(),
-    undelivered(nowMs) {
+    explainUndelivered(nowMs) {
       const { needed, objects } = pending.counts();
       const { ready, oldestMs } = pending.queue("work");
-      const willSend = needed > 0 || (watch.looks !== undefined && objects > 0);
-      return deliveries.undelivered({ willSend, waitingSinceMs: ready > 0 ? oldestMs : undefined }, nowMs);
+      const willSend = needed > 0 || (watch.resyncPolicy !== undefined && objects > 0);
+      return deliveryHealth.explainUndelivered(
+        { willSend, waitingSinceMs: ready > 0 ? oldestMs : undefined },
+        nowMs,
+      );
     },
     waiting: () => waiting.counts(clock.now(), clock.wallTime()),
     orphans: () => orphans,
     advance: (nowMs) => pending.advance(nowMs),
     nextMs: () => pending.nextMs(),
     patienceMs: (nowMs) =>
-      watch.monitors === undefined
+      watch.monitorPolicy === undefined
         ? 0
         : Math.max(0, pending.queue("work").oldestMs + LONGEST_PATIENCE_MS - nowMs),
     isReady: (queue) => pending.queue(queue).ready > 0 && !isHeld(),
     closesInMs(queue, freeSlots, nowMs) {
-      const spacingMs = gate.spacingMs(quotaKey);
+      const spacingMs = limiter.spacingMs(quotaKey);
       const state = { ...pending.queue(queue), closedMs: closedMs[queue], spacingMs, freeSlots, nowMs };
-      return closesInMs(state, LINGER[queue]);
+      return getCloseDelayMs(state, LINGER[queue]);
     },
     send,
-    resume: () => pending.wakeAll(clock.now()),
+    resume: () => pending.requeueAll(clock.now()),
     stop() {
-      gate.forget(onTurn);
+      limiter.forget(onTurn);
       related.close();
     },
     abandon() {
@@ -324,16 +345,16 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
   };
 }
 
-/** Behind others' work, what lasts waits so long at most. */
+/** The longest time that lasting states wait behind others' work. */
 const LONGEST_PATIENCE_MS = 30_000;
 
-interface Filled {
+interface FilledEvent {
   readonly objects: readonly ReadyObject[];
   readonly tooLarge: number;
   readonly lists: RelatedBatch["lists"] | undefined;
 }
 
-function endOf(invocation: Invocation, durationMs: number): InvocationEnd {
+function toInvocationEnd(invocation: Invocation, durationMs: number): InvocationEnd {
   if (invocation.kind === "report") {
     const { calls, throttled, waitedMs } = invocation.report.usage.cloud;
     return {
@@ -341,39 +362,42 @@ function endOf(invocation: Invocation, durationMs: number): InvocationEnd {
       refused: false,
       settleMs: 0,
       durationMs,
-      usage: { calls: sumOf(calls), throttled, waitedMs },
+      usage: { calls: sumValues(calls), throttled, waitedMs },
     };
   }
   const { code, settleMs } = invocation;
   return { code, refused: isRefusal(invocation), settleMs, durationMs, usage: undefined };
 }
 
-function sumOf(counts: Readonly<Record<string, number>>): number {
+function sumValues(counts: Readonly<Record<string, number>>): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
-/** What was sent and reported to have changed. */
-function changedOf({ objects, settlements }: Delivery): readonly ReadyObject[] {
+/** Returns the objects that were sent and that the report calls changed. */
+function selectChanged({ objects, settlements }: Delivery): readonly ReadyObject[] {
   return objects.filter((_, index) => {
     const settlement = settlements[index];
     return settlement?.kind === "report" && settlement.report.outcome === "changed";
   });
 }
 
-/** An event has one reason: looks at everything go apart from those for the sake of related objects. */
-function* alike(ready: Iterable<ReadyObject>): Iterable<ReadyObject> {
+/**
+ * Yields objects with the same reason, because an event has one: a complete resync and one for related
+ * objects go in separate events.
+ */
+function* takeSameReason(ready: Iterable<ReadyObject>): Iterable<ReadyObject> {
   let first: ReadyObject | undefined;
   for (const object of ready) {
     first ??= object;
-    if (object.look === first.look) yield object;
+    if (object.resyncReason === first.resyncReason) yield object;
   }
 }
 
-function reasonOf(queue: Queue, objects: readonly ReadyObject[]): EventReason {
-  if (queue === "look") return objects[0]?.look ?? "refresh";
+function getEventReason(queue: Queue, objects: readonly ReadyObject[]): EventReason {
+  if (queue === "look") return objects[0]?.resyncReason ?? "refresh";
   return objects.every(({ again }) => again) ? "retry" : "watch";
 }
 
-function nameOf({ namespace, name, uid }: KnownObject): KnownObject {
+function toObjectName({ namespace, name, uid }: ObjectIdentity): ObjectIdentity {
   return namespace === undefined ? { name, uid } : { namespace, name, uid };
 }

@@ -1,21 +1,24 @@
 import type { ClusterStatus } from "#relay/cluster-relay.ts";
 
-/** Why a cluster cannot be followed as it is configured; names files and keys, never what stands in them. */
+/** Why a cluster cannot be followed as configured. It names files and keys, never their contents. */
 export interface ConfigurationFault {
   readonly code: string;
   readonly message: string;
 }
 
-/** How a cluster fares, followed or not. */
+/** The state of a cluster, followed or not. */
 export interface FollowedCluster extends ClusterStatus {
-  /** What is wrong with how it is configured now; what was known of it before goes on, where anything was. */
+  /**
+   * What is wrong with the current configuration. The relay continues with the previous one, if there was
+   * one.
+   */
   readonly configurationFault: ConfigurationFault | undefined;
-  /** Nodes that the last list of its sweep found waiting, where whoever follows it sweeps it as well. */
+  /** Nodes that the last sweep found overdue, in a process that sweeps the cluster as well. */
   readonly overdue?: number | undefined;
 }
 
-/** How a cluster fares of which nothing is known but that it cannot be followed. */
-export function notFollowed(name: string, fault: ConfigurationFault): FollowedCluster {
+/** Creates the state of a cluster that cannot be followed and of which nothing else is known. */
+export function createUnfollowedCluster(name: string, fault: ConfigurationFault): FollowedCluster {
   return { ...NOTHING, name, ready: false, failure: fault, configurationFault: fault };
 }
 

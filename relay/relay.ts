@@ -5,104 +5,117 @@ import type { Stop } from "#core/stop.ts";
 import type { Invoker } from "#delivery/invoker.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { type Clock, systemClock } from "#kube/follow/clock.ts";
-import { createReadingTurns } from "#kube/follow/reading-turns.ts";
+import { createReadPermits } from "#kube/follow/read-permits.ts";
 import { type ClusterRelay, startClusterRelay } from "#relay/cluster-relay.ts";
-import { createGate } from "#relay/delivery/create-gate.ts";
-import type { Gate } from "#relay/delivery/gate.ts";
+import { createInvocationLimiter } from "#relay/delivery/create-invocation-limiter.ts";
+import type { InvocationLimiter } from "#relay/delivery/invocation-limiter.ts";
 import { createRefreshAllowance } from "#relay/delivery/refresh-allowance.ts";
-import { writingInvoker } from "#relay/delivery/writing-invoker.ts";
-import { type ConfigurationFault, type FollowedCluster, notFollowed } from "#relay/followed-cluster.ts";
+import { createWritingInvoker } from "#relay/delivery/writing-invoker.ts";
+import {
+  type ConfigurationFault,
+  createUnfollowedCluster,
+  type FollowedCluster,
+} from "#relay/followed-cluster.ts";
+import { createIssueTracker } from "#relay/report/issue-tracker.ts";
 import { createLogLimit, type LogLimit } from "#relay/report/log-limit.ts";
 import type { RelayMetrics } from "#relay/report/metrics.ts";
-import type { RelayNote } from "#relay/report/note.ts";
-import { type OutcomeLine, outcomeLinesOf } from "#relay/report/outcome-line.ts";
-import { createTroubles } from "#relay/report/troubles.ts";
+import { formatOutcomeLines, type OutcomeLine } from "#relay/report/outcome-line.ts";
+import type { RelayNote } from "#relay/report/relay-note.ts";
 import type { Tracer } from "#tracing/tracer.ts";
 
-/** One cluster, and the way to its API server with the relay's identity. */
+/** One cluster, with a transport to its API server that has the relay's identity. */
 export interface RelayCluster {
   readonly cluster: Cluster;
   readonly transport: Transport;
 }
 
 export interface RelayOptions {
-  /** To begin with. */
+  /** The clusters at the start. */
   readonly clusters: readonly RelayCluster[];
   readonly invoker: Invoker;
-  /** That all clusters stand before; one of its own without it. */
-  readonly gate?: Gate | undefined;
-  /** Tells this process's events from those of any other; a few random characters. */
+  /** Shared by all clusters; the relay creates its own without it. */
+  readonly limiter?: InvocationLimiter | undefined;
+  /** Distinguishes this process's events from those of others; a few random characters. */
   readonly identity: string;
   /** How often the addresses of initialized nodes are compared; the stock flag's default is 300. */
   readonly nodeStatusUpdateFrequencySeconds: number;
   readonly metrics?: RelayMetrics | undefined;
-  /** Whether it vouches, by a Lease in each cluster, for what happens there reaching the functions. */
-  readonly vouches?: boolean | undefined;
-  /** Starts what sweeps a cluster that the relay alone can reach; without it, or another's doing, it is not swept. */
+  /** Whether it renews a Lease in each cluster, which proves that changes reach the functions. */
+  readonly sendsHeartbeats?: boolean | undefined;
+  /** Starts the sweep of a cluster that only the relay can reach. Without it this relay sweeps no cluster. */
   readonly sweep?: ((swept: SweptCluster) => Sweeping) | undefined;
-  /** What spans of the relay's own writes go to; nothing is traced without it. */
+  /** Receives the spans of the relay's own writes; without it nothing is traced. */
   readonly tracer?: Pick<Tracer, "start"> | undefined;
-  /** What operators have stopped; nothing without it. */
-  readonly stops?: Pick<Stops, "of" | "onChange"> | undefined;
-  /** Told whose object it is before each is looked at; for whoever must know what a process was at that ended. */
+  /** What operators have stopped; undefined means nothing. */
+  readonly stops?: Pick<Stops, "get" | "onChange"> | undefined;
+  /**
+   * Called with the cluster before each object is processed, so that the cause is known if the process dies.
+   */
   readonly onHandle?: ((cluster: string) => void) | undefined;
-  /** One structured line for every outcome, ready for the log. */
+  /** Called with one structured log line for each outcome. */
   readonly onOutcome?: ((line: OutcomeLine) => void) | undefined;
-  /** The controllers that there are; those of this build without it. */
+  /** The controllers to run; defaults to those of this build. */
   readonly watches?: readonly Watch[] | undefined;
   readonly clock?: Clock;
   /** Uniform in [0, 1). */
   readonly random?: () => number;
 }
 
-/** A cluster that is swept beside the relay, and how events about it reach the functions. */
+/** A cluster that the relay sweeps, and how events about it reach the functions. */
 export interface SweptCluster extends RelayCluster {
   readonly invoker: Pick<Invoker, "invoke">;
-  /** What operators have stopped for a cluster. */
-  readonly stopOf?: ((cluster: string) => Promise<Stop | undefined>) | undefined;
+  /** Reads what operators have stopped for a cluster. */
+  readonly readStop?: ((cluster: string) => Promise<Stop | undefined>) | undefined;
 }
 
-/** What sweeps clusters now and then. */
+/** Sweeps clusters at intervals. */
 export interface Sweeping {
-  /** Nothing new starts any more. */
+  /** Starts nothing new. */
   stop(): void;
-  /** What is in flight is given up; resolves when nothing of it goes on. */
+  /** Abandons what is in flight; resolves when everything has ended. */
   close(): Promise<void>;
 }
 
-/** A running relay. It closes the transports of its clusters; the invoker is closed by whoever made it. */
+/**
+ * A running relay. It closes the transports of its clusters; the creator of the invoker closes the invoker.
+ */
 export interface Relay {
-  /** Of one cluster, or of all. */
+  /** Returns whether one cluster is ready, or all without a name. */
   ready(name?: string): boolean;
   status(): readonly FollowedCluster[];
-  /** Starts to follow one more; throws where one of that name is there. */
+  /** Starts to follow another cluster; throws if the name is already followed. */
   add(cluster: RelayCluster): void;
-  /** Ends following one: nothing of it starts any more, and what is in flight finishes or, when the signal fires, is given up. */
+  /**
+   * Stops following a cluster: nothing new starts, and what is in flight finishes or is abandoned when the
+   * signal fires.
+   */
   remove(name: string, signal: AbortSignal): Promise<void>;
-  /** Says what is wrong with a cluster's configuration, followed or not; undefined where nothing is any more. */
+  /**
+   * Sets what is wrong with a cluster's configuration, whether it is followed or not; undefined clears it.
+   */
   setConfigurationFault(name: string, fault: ConfigurationFault | undefined): void;
-  /** Nothing new starts; resolves to whether all that was in flight had finished when the signal fired. */
+  /** Starts nothing new. Resolves to whether everything in flight had finished when the signal fired. */
   drain(signal: AbortSignal): Promise<boolean>;
-  /** Ends everything at once; what is in flight is given up. */
+  /** Stops everything at once and abandons what is in flight. */
   close(): Promise<void>;
 }
 
-/** Starts to follow the clusters; each by itself, so that the trouble of one delays no other. */
+/** Starts to follow the clusters, each separately, so that a problem of one delays no other. */
 export function startRelay(options: RelayOptions): Relay {
   const { clock = systemClock, random = Math.random, onHandle } = options;
-  const gate = options.gate ?? createGate({ clock, random });
+  const limiter = options.limiter ?? createInvocationLimiter({ clock, random });
   const refreshAllowance = createRefreshAllowance();
-  const turns = createReadingTurns(clock);
-  const followed = new Map<string, Followed>();
+  const turns = createReadPermits(clock);
+  const followed = new Map<string, FollowedEntry>();
   const faults = new Map<string, ConfigurationFault>();
   let events = 0;
 
-  /** Tells metrics and log what there is to tell of a cluster. */
-  function teller(cluster: Cluster): Teller {
-    const troubles = createTroubles(clock);
+  /** Creates the reporter of a cluster for metrics and log. */
+  function teller(cluster: Cluster): RelayReporter {
+    const troubles = createIssueTracker(clock);
     const tell = (each: RelayNote): void => {
       options.metrics?.observe(each);
-      if (options.onOutcome !== undefined) for (const line of outcomeLinesOf(each)) log.take(line);
+      if (options.onOutcome !== undefined) for (const line of formatOutcomeLines(each)) log.take(line);
     };
     const log = createLogLimit({
       linesPerSecond: cluster.limits.logLines,
@@ -121,21 +134,21 @@ export function startRelay(options: RelayOptions): Relay {
     if (followed.has(cluster.name)) throw new Error(`cluster ${cluster.name} is followed already`);
     const { note, log } = teller(cluster);
     const { watches, sweep } = options;
-    const stopOf = async (name: string): Promise<Stop | undefined> => options.stops?.of(name);
+    const readStop = async (name: string): Promise<Stop | undefined> => options.stops?.get(name);
     const writes = cluster.writes === "relay";
     const invoker = writes
-      ? writingInvoker({
+      ? createWritingInvoker({
           ...{ cluster, transport, invoker: options.invoker, clock, watches },
-          ...{ stopOf, tracer: options.tracer },
+          ...{ readStop, tracer: options.tracer },
         })
       : options.invoker;
     const relay = startClusterRelay({
       cluster,
       clusterHash: cluster.hash,
       transport: turns.take(transport),
-      // Small, and for the clock: a renewal waits for nobody's lists.
-      lease: options.vouches === true ? transport : undefined,
-      gate,
+      // A small request with a deadline: it must not wait behind lists.
+      lease: options.sendsHeartbeats === true ? transport : undefined,
+      limiter,
       refreshAllowance,
       invoker,
       clock,
@@ -144,18 +157,18 @@ export function startRelay(options: RelayOptions): Relay {
       note,
       nextEventId({ name }) {
         events += 1;
-        // The counter is the process's, so a name that had to be cut makes no two ids the same.
+        // The counter is the process's, so two ids differ even if a name was cut.
         return `${name.slice(0, 80)}.${options.identity.slice(0, 24)}.${events}`;
       },
       watches,
       stops: options.stops,
       onObject: onHandle && (() => onHandle(cluster.name)),
     });
-    const sweeping = writes ? sweep?.({ cluster, transport, invoker, stopOf }) : undefined;
+    const sweeping = writes ? sweep?.({ cluster, transport, invoker, readStop }) : undefined;
     followed.set(cluster.name, { relay, transport, log, sweeping });
   }
 
-  async function end(name: string, { relay, transport, log, sweeping }: Followed): Promise<void> {
+  async function end(name: string, { relay, transport, log, sweeping }: FollowedEntry): Promise<void> {
     await Promise.all([relay.close(), sweeping?.close()]);
     followed.delete(name);
     log.close();
@@ -169,7 +182,7 @@ export function startRelay(options: RelayOptions): Relay {
       return { ...state, limited, configurationFault: faults.get(name) };
     });
     const unknown = [...faults].filter(([name]) => !followed.has(name));
-    return [...known, ...unknown.map(([name, fault]) => notFollowed(name, fault))];
+    return [...known, ...unknown.map(([name, fault]) => createUnfollowedCluster(name, fault))];
   }
 
   for (const cluster of options.clusters) add(cluster);
@@ -186,7 +199,7 @@ export function startRelay(options: RelayOptions): Relay {
       const leaving = followed.get(name);
       if (leaving === undefined) return;
       leaving.sweeping?.stop();
-      await Promise.race([leaving.relay.drain(), fired(signal)]);
+      await Promise.race([leaving.relay.drain(), waitForAbort(signal)]);
       await end(name, leaving);
       await options.metrics?.forget(name);
     },
@@ -197,7 +210,7 @@ export function startRelay(options: RelayOptions): Relay {
     async drain(signal) {
       for (const { sweeping } of followed.values()) sweeping?.stop();
       const done = Promise.all([...followed.values()].map(({ relay }) => relay.drain())).then(() => true);
-      return Promise.race([done, fired(signal).then(() => false)]);
+      return Promise.race([done, waitForAbort(signal).then(() => false)]);
     },
     async close() {
       await Promise.all([...followed].map(([name, each]) => end(name, each)));
@@ -205,19 +218,19 @@ export function startRelay(options: RelayOptions): Relay {
   };
 }
 
-interface Followed {
+interface FollowedEntry {
   readonly relay: ClusterRelay;
   readonly transport: Transport;
   readonly log: LogLimit;
   readonly sweeping: Sweeping | undefined;
 }
 
-interface Teller {
+interface RelayReporter {
   readonly note: (note: RelayNote) => void;
   readonly log: LogLimit;
 }
 
-function fired(signal: AbortSignal): Promise<void> {
+function waitForAbort(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
     else signal.addEventListener("abort", () => resolve(), { once: true });

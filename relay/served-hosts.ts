@@ -1,36 +1,40 @@
 import { isIP } from "node:net";
 
 /**
- * Whether the relay answers a request with this Host header. A page that a browser loads from a stranger's site can have that site's
- * name resolve to the relay, and read its answers as its own (DNS rebinding). The browser then sends the stranger's name, so names are
- * checked, and addresses are not: probes and Prometheus send the pod's. Nobody outside of a cluster can register a name that ends as
- * those of Services do. Other headers do not tell: to a plain HTTP site browsers send no `Sec-Fetch-*`, and for a page of the same
+ * Decides whether the relay answers a request with this Host header; the check prevents DNS rebinding.
+ *
+ * A page from another site can resolve that site's name to the relay and read its answers as its own. The
+ * browser then sends the other site's name, so names are checked. Addresses are not checked: probes and
+ * Prometheus send the pod's address. Outside of a cluster no one can register a name that ends like those of
+ * Services.
+ *
+ * Other headers do not help. To a plain HTTP site browsers send no `Sec-Fetch-*`, and for a page of the same
  * name no `Origin`.
  */
-export type IsServedHost = (host: string | undefined) => boolean;
+export type HostCheck = (host: string | undefined) => boolean;
 
-/** Names that no stranger's DNS answers for, and their subdomains. */
-const NOBODYS = ["localhost", "svc", "svc.cluster.local"];
+/** Names that no public DNS zone can contain, and their subdomains. */
+const LOCAL_SUFFIXES = ["localhost", "svc", "svc.cluster.local"];
 
-/** `names` are DNS names without a port, in any spelling. */
-export function servedHosts(names: readonly string[]): IsServedHost {
-  const served = new Set(names.map(canonical));
+/** Creates the check. `names` are DNS names without a port, in any spelling. */
+export function createHostCheck(names: readonly string[]): HostCheck {
+  const served = new Set(names.map(canonicalize));
   return (host) => {
-    // HTTP/1.0 needs no Host, and no browser sends it; HTTP/1.1 without one is refused before.
+    // HTTP/1.0 needs no Host, and no browser sends it; HTTP/1.1 without one was rejected before.
     if (host === undefined) return true;
-    const { address, name } = partsOf(host);
+    const { address, name } = parseHost(host);
     if (address !== undefined) return isIP(address) !== 0;
     if (name === undefined) return false;
-    const last = canonical(name);
-    return served.has(last) || NOBODYS.some((each) => last === each || last.endsWith(`.${each}`));
+    const last = canonicalize(name);
+    return served.has(last) || LOCAL_SUFFIXES.some((each) => last === each || last.endsWith(`.${each}`));
   };
 }
 
 const HOST = /^(?:\[([^\]]*)\]|([^:[\]]*))(?::\d{0,5})?$/;
 
-function partsOf(host: string): { readonly address?: string | undefined; readonly name?: string } {
+function parseHost(host: string): { readonly address?: string | undefined; readonly name?: string } {
   const [, bracketed, plain] = HOST.exec(host) ?? [];
-  // A zone is the sender's, and names no host.
+  // A zone belongs to the sender and names no host.
   if (bracketed !== undefined) return { address: bracketed.split("%", 1)[0] };
   if (plain === undefined) return {};
   if (isIP(plain) !== 0) return { address: plain };
@@ -39,18 +43,18 @@ function partsOf(host: string): { readonly address?: string | undefined; readonl
 
 const DNS_NAME = /^(?=.{1,254}$)[a-z0-9_]([a-z0-9_-]{0,62})(\.[a-z0-9_]([a-z0-9_-]{0,62}))*\.?$/i;
 
-function canonical(name: string): string {
+function canonicalize(name: string): string {
   return name.toLowerCase().replace(/\.$/, "");
 }
 
-/** What `--allowed-hosts` says, or the names in it that are none. */
+/** The parsed value of `--allowed-hosts`, or its invalid names. */
 export type ParsedHosts =
   | { readonly kind: "hosts"; readonly hosts: readonly string[] }
   | { readonly kind: "faults"; readonly faults: readonly string[] };
 
 const MAX_HOSTS = 100;
 
-/** Parses DNS names between commas. */
+/** Parses DNS names separated by commas. */
 export function parseAllowedHosts(text: string): ParsedHosts {
   const hosts = text
     .split(",")

@@ -1,49 +1,58 @@
 import type { Cluster } from "#config/cluster.ts";
-import { messageOf } from "#core/message-of.ts";
-import { untilAborted } from "#kube/client/on-abort.ts";
-import { createSlots } from "#kube/client/slots.ts";
+import { getErrorMessage } from "#core/error-message.ts";
+import { createAbortPatience } from "#kube/client/on-abort.ts";
+import { createSemaphore } from "#kube/client/semaphore.ts";
 import { pause } from "#kube/follow/clock.ts";
 import { MAX_SHARD_CLUSTERS, type Shard, type SweepPayload } from "#sweep/payload.ts";
-import { type ClusterSweep, type SweepTime, type SweepWorld, sweepCluster } from "#sweep/sweep-cluster.ts";
-import { type SweepLine, sweepLines, unsweptLine } from "#sweep/sweep-line.ts";
-import { minuteOf } from "#sweep/turns.ts";
+import {
+  type ClusterSweep,
+  type SweepDependencies,
+  type SweepTime,
+  sweepCluster,
+} from "#sweep/sweep-cluster.ts";
+import { buildSweepLines, buildUnsweptLine, type SweepLine } from "#sweep/sweep-line.ts";
+import { toMinute } from "#sweep/turns.ts";
 
-/** What a sweep of many clusters touches. */
-export interface DispatchWorld extends SweepWorld {
-  /** All clusters that can be used; rejects where nobody can tell. */
+/** The dependencies of a sweep of many clusters. */
+export interface DispatchDependencies extends SweepDependencies {
+  /** Returns all usable clusters; rejects if they are unknown. */
   readonly clusters: () => Promise<readonly Cluster[]>;
-  /** Those of a shard; out of all of them without it. */
+  /** Returns the clusters of a shard. Default: selects them from all clusters. */
   readonly clustersNamed?: (names: readonly string[]) => Promise<readonly Cluster[]>;
-  /** Hands a shard on to another invocation, and does not wait for it; rejects where that is not taken. */
+  /**
+   * Hands a shard to another invocation without waiting for it; rejects if the platform does not accept it.
+   */
   readonly handOn: (shard: Shard, signal: AbortSignal) => Promise<void>;
   /**
-   * Milliseconds between two shards that are handed on, where what each of them reads when it begins is of an account's quota; none
-   * without it.
+   * Milliseconds between two handed-on shards, because each reads from an account's quota at its start.
+   * Default: none.
    */
   readonly handOnEveryMs?: number;
   readonly log: (line: SweepLine) => void;
 }
 
-/** What one invocation came to, in numbers. */
+/** The counts of one invocation. */
 export interface SweepResult {
-  /** Shards that were handed on, and clusters that were swept here. */
+  /** Shards handed on, and clusters swept here. */
   readonly shards: number;
   readonly clusters: number;
   readonly overdue: number;
-  /** Clusters whose sweep was not finished, or not begun. */
+  /** Clusters whose sweep was not finished or not started. */
   readonly unfinished: number;
 }
 
-/** All shards are handed on within this time, however many they are. */
+/** Time limit for handing on all shards. */
 const HAND_ON_WITHIN_MS = 20_000;
 
-/** Shards that are handed on at a time. */
-const HANDED_AT_ONCE = 10;
+/** Shards handed on at a time. */
+const MAX_PARALLEL_SHARDS = 10;
 
-/** Carries out what a sweep was invoked with: the clusters of a shard, or all of them, handed on in shards where they are many. */
+/**
+ * Runs a sweep's payload: the clusters of a shard, or all clusters, handed on in shards if there are many.
+ */
 export async function sweep(
   payload: SweepPayload,
-  world: DispatchWorld,
+  world: DispatchDependencies,
   time: Omit<SweepTime, "minute">,
 ): Promise<SweepResult> {
   switch (payload.kind) {
@@ -54,7 +63,8 @@ export async function sweep(
     }
     case "all": {
       const clusters = await world.clusters();
-      if (clusters.length > MAX_SHARD_CLUSTERS) return handOnAll(clusters, payload.atMs, world, time.signal);
+      if (clusters.length > MAX_SHARD_CLUSTERS)
+        return dispatchShards(clusters, payload.atMs, world, time.signal);
       return sweepAll(clusters, payload.atMs, world, time);
     }
     case "shard": {
@@ -63,25 +73,25 @@ export async function sweep(
       const known = new Map(found.map((cluster) => [cluster.name, cluster]));
       const clusters = shard.clusters.flatMap((name) => known.get(name) ?? []);
       const unknown = shard.clusters.filter((name) => !known.has(name));
-      if (unknown.length > 0) world.log(unsweptLine(unknown, "UnknownCluster", UNKNOWN));
+      if (unknown.length > 0) world.log(buildUnsweptLine(unknown, "UnknownCluster", UNKNOWN));
       const result = await sweepAll(clusters, shard.at, world, time);
       return { ...result, unfinished: result.unfinished + unknown.length };
     }
   }
 }
 
-/** All at the same time: what is waited for is somebody else's, and lists take turns. */
+/** All at once: they wait for other systems, and lists share read permits. */
 async function sweepAll(
   clusters: readonly Cluster[],
   atMs: number,
-  world: DispatchWorld,
+  world: DispatchDependencies,
   time: Omit<SweepTime, "minute">,
 ): Promise<SweepResult> {
-  const minute = minuteOf(atMs);
+  const minute = toMinute(atMs);
   const sweeps = await Promise.all(
-    inTurn(clusters, minute).map((cluster) => sweepCluster(cluster, world, { ...time, minute })),
+    rotateClusters(clusters, minute).map((cluster) => sweepCluster(cluster, world, { ...time, minute })),
   );
-  for (const line of sweepLines(sweeps)) world.log(line);
+  for (const line of buildSweepLines(sweeps)) world.log(line);
   return {
     shards: 0,
     clusters: sweeps.length,
@@ -90,41 +100,41 @@ async function sweepAll(
   };
 }
 
-/** Whose time is up before its turn is another cluster's fate each minute. */
-function inTurn<T>(items: readonly T[], minute: number): readonly T[] {
+/** Rotates the order each minute, so that a time limit does not always affect the same cluster. */
+function rotateClusters<T>(items: readonly T[], minute: number): readonly T[] {
   const first = items.length === 0 ? 0 : (minute * 7) % items.length;
   return [...items.slice(first), ...items.slice(0, first)];
 }
 
-async function handOnAll(
+async function dispatchShards(
   clusters: readonly Cluster[],
   atMs: number,
-  world: DispatchWorld,
+  world: DispatchDependencies,
   signal: AbortSignal,
 ): Promise<SweepResult> {
-  const slots = createSlots(() => HANDED_AT_ONCE, Number.POSITIVE_INFINITY);
+  const slots = createSemaphore(() => MAX_PARALLEL_SHARDS, Number.POSITIVE_INFINITY);
   const handOn = async (shard: Shard, delayMs: number): Promise<number> => {
     if (delayMs > 0) await pause(world.clock, delayMs, signal);
-    const isIn = (await slots.enter(untilAborted(signal))) === "entered";
+    const isIn = (await slots.acquire(createAbortPatience(signal))) === "entered";
     try {
       if (!isIn) throw new Error("the time of this sweep was up");
       await world.handOn(shard, signal);
       return 0;
     } catch (error) {
-      world.log(unsweptLine(shard.clusters, "NotHandedOn", messageOf(error)));
+      world.log(buildUnsweptLine(shard.clusters, "NotHandedOn", getErrorMessage(error)));
       return shard.clusters.length;
     } finally {
-      if (isIn) slots.leave();
+      if (isIn) slots.release();
     }
   };
   const names = clusters.map(({ name }) => name);
-  const shards = shardsOf(names).map((each): Shard => ({ clusters: each, at: atMs }));
+  const shards = splitIntoShards(names).map((each): Shard => ({ clusters: each, at: atMs }));
   const everyMs = Math.min(world.handOnEveryMs ?? 0, HAND_ON_WITHIN_MS / shards.length);
   const lost = await Promise.all(shards.map((shard, index) => handOn(shard, index * everyMs)));
   return { ...NOTHING, shards: shards.length, unfinished: lost.reduce((sum, count) => sum + count, 0) };
 }
 
-function shardsOf(names: readonly string[]): string[][] {
+function splitIntoShards(names: readonly string[]): string[][] {
   const count = Math.ceil(names.length / MAX_SHARD_CLUSTERS);
   return Array.from({ length: count }, (_, index) =>
     names.slice(index * MAX_SHARD_CLUSTERS, (index + 1) * MAX_SHARD_CLUSTERS),

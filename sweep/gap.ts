@@ -1,8 +1,8 @@
-import type { ProblemCode } from "#core/node/problems.ts";
+import type { IssueCode } from "#core/node/issues.ts";
 import type { ObjectReport } from "#core/report.ts";
-import { IN_PROGRESS, LIMIT_REACHED, PROBLEMS } from "#core/service/problems.ts";
+import { IN_PROGRESS, ISSUES, LIMIT_REACHED } from "#core/service/issues.ts";
 
-const OF_NODES: readonly ProblemCode[] = [
+const OF_NODES: readonly IssueCode[] = [
   "InstanceNotFound",
   "InstanceTerminated",
   "Foreign",
@@ -14,15 +14,15 @@ const OF_NODES: readonly ProblemCode[] = [
   "ProvidedNodeIPUnmatched",
   "NoNodeAddress",
 ];
-const OF_SERVICES: readonly string[] = [...Object.keys(PROBLEMS), IN_PROGRESS, LIMIT_REACHED];
+const OF_SERVICES: readonly string[] = [...Object.keys(ISSUES), IN_PROGRESS, LIMIT_REACHED];
 
 /**
- * Why an object waits that is no matter of delivery: the function has had it, and what is missing is its own, its instance's or its
- * load balancer's. That the cloud throttles, cannot be reached or denies is not among them.
+ * Reasons that are not a delivery problem: the function processed the object, and the cause is the object,
+ * its instance or its load balancer. Throttling, an unreachable cloud or a denied request are not among them.
  */
 const OWN_REASONS: ReadonlySet<string> = new Set([...OF_NODES, ...OF_SERVICES]);
 
-/** Whether an overdue object, by its report, would wait as well if it had been delivered in time. */
+/** Whether a reported overdue object would also wait after a timely delivery. */
 export function isExcused({ outcome, because }: Pick<ObjectReport, "outcome" | "because">): boolean {
   return outcome === "skipped" || (outcome === "retry" && OWN_REASONS.has(because.code));
 }

@@ -1,12 +1,12 @@
 import * as z from "zod";
+import { listFaults } from "#core/config-errors.ts";
 import { ClusterName } from "#core/event.ts";
-import { faultsOf } from "#core/faults.ts";
-import { shown } from "#core/shown-text.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
 
 /** Clusters that one invocation sweeps. */
 export const MAX_SHARD_CLUSTERS = 25;
 
-/** The clusters that an invocation is to sweep, and the moment whose turns it goes by. */
+/** The clusters that an invocation sweeps, and the time that decides their turns. */
 export const Shard = z.strictObject({
   clusters: z
     .array(ClusterName)
@@ -18,14 +18,16 @@ export const Shard = z.strictObject({
 });
 export type Shard = z.output<typeof Shard>;
 
-/** What a sweep is invoked with: nothing or an event of the schedule, for all clusters; or a shard, by itself. */
+/**
+ * The payload of a sweep: nothing or a schedule's event for all clusters, or a shard from the sweep itself.
+ */
 export type SweepPayload =
   | { readonly kind: "all"; readonly atMs: number }
   | { readonly kind: "shard"; readonly shard: Shard }
-  /** A shard of another time: its clusters have had other sweeps since. */
+  /** A shard of an earlier time: later sweeps have covered its clusters. */
   | { readonly kind: "late"; readonly lateMs: number };
 
-/** A sweep that was invoked with what is none; nothing was done. */
+/** The payload of a sweep is invalid; nothing was done. */
 export class SweepRejected extends Error {
   override readonly name = "SweepRejected";
   readonly code = "SweepRejected";
@@ -37,7 +39,7 @@ export class SweepRejected extends Error {
   }
 }
 
-/** Further from the clock than this, what an invocation is about is over; whoever is late is followed by the next. */
+/** A payload further from the clock is outdated; the next sweep follows anyway. */
 const MAX_DIFFERENCE_MS = 5 * 60_000;
 
 const Nothing = z.strictObject({});
@@ -48,25 +50,28 @@ const Scheduled = z.object({
   time: z.iso.datetime().optional().catch(undefined),
 });
 
-/** Parses what came in at the door; throws `SweepRejected`, which names faults by path and quotes nothing. */
+/** Parses the payload. Throws `SweepRejected`, which names faults by path and quotes nothing. */
 export function parseSweepPayload(value: unknown, nowMs: number): SweepPayload {
   if (Nothing.safeParse(value).success) return { kind: "all", atMs: nowMs };
   const scheduled = Scheduled.safeParse(value);
-  if (scheduled.success) return { kind: "all", atMs: timeOf(scheduled.data.time, nowMs) };
+  if (scheduled.success) return { kind: "all", atMs: selectSweepTime(scheduled.data.time, nowMs) };
   const sharded = Sharded.safeParse(value);
-  if (!sharded.success) throw new SweepRejected(wordsOf(sharded.error));
+  if (!sharded.success) throw new SweepRejected(formatIssues(sharded.error));
   const { shard } = sharded.data;
   const lateMs = Math.abs(nowMs - shard.at);
   return lateMs > MAX_DIFFERENCE_MS ? { kind: "late", lateMs } : { kind: "shard", shard };
 }
 
-/** The schedule's own minute, so that one that fires a moment early or late gives no minute two turns and the next none. */
-function timeOf(time: string | undefined, nowMs: number): number {
+/**
+ * Uses the schedule's own minute, so that an early or late trigger does not sweep one minute twice and skip
+ * the next.
+ */
+function selectSweepTime(time: string | undefined, nowMs: number): number {
   const atMs = time === undefined ? Number.NaN : Date.parse(time);
   return Math.abs(nowMs - atMs) <= MAX_DIFFERENCE_MS ? atMs : nowMs;
 }
 
-function wordsOf(error: z.ZodError): string {
-  const faults = faultsOf(error).slice(0, 5);
-  return shown(faults.map(({ path, message }) => `${path || "event"}: ${message}`).join("; "), 500);
+function formatIssues(error: z.ZodError): string {
+  const faults = listFaults(error).slice(0, 5);
+  return sanitizeText(faults.map(({ path, message }) => `${path || "event"}: ${message}`).join("; "), 500);
 }

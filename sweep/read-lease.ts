@@ -1,13 +1,13 @@
-import { type LeaseState, leaseStateOf, RELAY_LEASE_NAME } from "#core/relay-lease.ts";
+import { type LeaseState, parseLeaseState, RELAY_LEASE_NAME } from "#core/relay-lease.ts";
 import { LEASES } from "#core/resources/resource.ts";
 import { readObject } from "#kube/apply/requests.ts";
 import { withSmallAnswers } from "#kube/client/small-answers.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
-/** What a relay says of a cluster, by one request. */
+/** The state of a cluster's relay, read with one request. */
 export type LeaseRead =
   | LeaseState
-  /** No answer came at all: whatever else were asked for would have none either. */
+  /** No answer came: other requests would fail as well. */
   | { readonly kind: "unreachable"; readonly code: string; readonly message: string };
 
 /** Reads the Lease of a cluster's relay. */
@@ -16,8 +16,8 @@ export async function readLease(transport: Transport, now: Date, signal: AbortSi
     withSmallAnswers(transport),
     LEASES,
     RELAY_LEASE_NAME,
-    // What is wrong with it is part of what it says.
-    (value) => ({ kind: "object", object: leaseStateOf(value, now) }),
+    // A malformed Lease is part of the relay's state.
+    (value) => ({ kind: "object", object: parseLeaseState(value, now) }),
     signal,
   );
   if (read.kind === "object") return read.object;

@@ -3,18 +3,18 @@ import type { Watch } from "#core/controller.ts";
 import { MAX_BATCH_OBJECTS } from "#core/event.ts";
 import type { Report } from "#core/report.ts";
 import type { Stop } from "#core/stop.ts";
-import { eventOf } from "#delivery/event-of-batch.ts";
+import { buildBatchEvent } from "#delivery/batch-event.ts";
 import { fillBatch } from "#delivery/fill-batch.ts";
 import { invokeUntil } from "#delivery/invoke-until.ts";
 import { type Invocation, type Invoker, isRefusal } from "#delivery/invoker.ts";
-import { type RelatedSource, withRelated } from "#delivery/related-of-batch.ts";
-import { untilAborted } from "#kube/client/on-abort.ts";
-import { createSlots, type Slots } from "#kube/client/slots.ts";
+import { type RelatedSource, withRelated } from "#delivery/related-batch.ts";
+import { createAbortPatience } from "#kube/client/on-abort.ts";
+import { createSemaphore, type Semaphore } from "#kube/client/semaphore.ts";
 import { type Clock, pause } from "#kube/follow/clock.ts";
 import { isExcused } from "#sweep/gap.ts";
 import type { SweptObject } from "#sweep/select.ts";
 
-/** What sending the objects of one controller of one cluster takes. */
+/** The options of sending one controller's objects of one cluster. */
 export interface SenderOptions {
   readonly cluster: Cluster;
   readonly watch: Watch;
@@ -23,57 +23,57 @@ export interface SenderOptions {
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
-  /** Nothing is sent any more once it fires … */
+  /** When it is aborted, nothing more is sent … */
   readonly signal: AbortSignal;
-  /** … and what is in flight is given up once this one does. */
+  /** … and when this one is, what is in flight is abandoned. */
   readonly giveUp: AbortSignal;
-  /** Of the cluster: its invocations in flight, over all controllers. */
-  readonly slots: Slots;
-  /** What operators have stopped for the cluster; nothing without it. Never rejects. */
-  readonly stopOf?: ((cluster: string) => Promise<Stop | undefined>) | undefined;
-  /** What decisions read of others; complete by now. */
+  /** The cluster's invocations in flight, over all controllers. */
+  readonly semaphore: Semaphore;
+  /** Returns the operators' stop for the cluster. Default: no stop. Never rejects. */
+  readonly readStop?: ((cluster: string) => Promise<Stop | undefined>) | undefined;
+  /** The related objects that decisions read; complete. */
   readonly sources: readonly RelatedSource[];
 }
 
-/** What was sent, and what came of it. */
-export interface SentCounts {
+/** The counts of sent objects and their results. */
+export interface SendCounts {
   readonly invocations: number;
-  /** Objects of which there is a report. */
+  /** Objects with a report. */
   readonly reported: number;
-  /** Objects that should have been sent, and have no report. */
+  /** Objects that should have been sent and have no report. */
   readonly unreported: number;
-  /** Objects that no event can carry. */
+  /** Objects too large for any event. */
   readonly tooLarge: number;
-  /** Objects that a relay should have brought by now, but for those that wait for a reason of their own. */
+  /** Objects that a relay should have delivered, without those that wait for a reason of their own. */
   readonly overdue: number;
-  /** How much in the cloud nothing has a use for, as last reported; undefined where nobody looked. */
+  /** Orphaned cloud resources, as last reported; undefined without an audit. */
   readonly orphans: number | undefined;
-  /** Why the last invocation without a report had none. */
+  /** Why the last invocation without a report failed. */
   readonly failure: { readonly code: string; readonly message: string } | undefined;
 }
 
-/** Sends objects of one controller in batches, work before looks. */
+/** Sends one controller's objects in batches, work before resyncs. */
 export interface Sender {
   add(object: SweptObject): void;
-  /** Sends the batches that are full; waits for slots, so that whoever lists does not run ahead. */
+  /** Sends the full batches and waits for permits, which slows the list down. */
   sendFull(): Promise<void>;
-  /** Sends all there is, and waits for what is in flight. */
+  /** Sends everything and waits for what is in flight. */
   sendAll(): Promise<void>;
-  counts(): SentCounts;
+  counts(): SendCounts;
 }
 
-/** Looks are kept back up to so many bytes of JSON, as long as there may be work. */
-const MAX_LOOK_BYTES = 2_000_000;
+/** Resyncs are held back up to this many bytes of JSON, as long as work may come. */
+const MAX_RESYNC_BYTES = 2_000_000;
 
-/** What the platform refuses for a moment is sent again after one, two and four seconds, less some jitter. */
+/** Retries after a temporary refusal by the platform: after one, two and four seconds, less some jitter. */
 const MAX_REFUSALS = 3;
 const REFUSED_WAIT_MS = 1_000;
 
-/** Nothing was sent yet. */
+/** Creates a sender. */
 export function createSender(options: SenderOptions): Sender {
-  const { cluster, watch, clock, random, signal, slots } = options;
-  // Decided together under a state of the cluster's: a second batch would only lose the race for it.
-  const own = createSlots(() => (watch.scope === "batch" ? 1 : Number.POSITIVE_INFINITY), 1_000);
+  const { cluster, watch, clock, random, signal, semaphore } = options;
+  // These batches are decided under a shared state: a second batch would only lose the race for it.
+  const own = createSemaphore(() => (watch.scope === "batch" ? 1 : Number.POSITIVE_INFINITY), 1_000);
   const work: SweptObject[] = [];
   const looks: SweptObject[] = [];
   const flights = new Set<Promise<void>>();
@@ -83,18 +83,18 @@ export function createSender(options: SenderOptions): Sender {
   let tooLarge = 0;
   let invocations = 0;
   let overdue = 0;
-  let orphans: SentCounts["orphans"];
-  let failure: SentCounts["failure"];
+  let orphans: SendCounts["orphans"];
+  let failure: SendCounts["failure"];
 
   async function enter(): Promise<boolean> {
-    const patience = untilAborted(signal);
-    if ((await own.enter(patience)) !== "entered") return false;
-    if ((await slots.enter(patience)) === "entered") return true;
-    own.leave();
+    const patience = createAbortPatience(signal);
+    if ((await own.acquire(patience)) !== "entered") return false;
+    if ((await semaphore.acquire(patience)) === "entered") return true;
+    own.release();
     return false;
   }
 
-  /** Takes one batch off a queue, as soon as it may be sent. */
+  /** Takes one batch from a queue as soon as it may be sent. */
   async function sendOne(queue: SweptObject[]): Promise<boolean> {
     if (!(await enter())) return false;
     const filled = fillBatch(queue);
@@ -105,8 +105,8 @@ export function createSender(options: SenderOptions): Sender {
     queue.splice(0, queue.length, ...queue.filter((each) => !taken.has(each)));
     const flight = (objects.length === 0 ? Promise.resolve() : fly(objects, lists)).finally(() => {
       flights.delete(flight);
-      slots.leave();
-      own.leave();
+      semaphore.release();
+      own.release();
     });
     flights.add(flight);
     return true;
@@ -122,9 +122,9 @@ export function createSender(options: SenderOptions): Sender {
     lists: ReturnType<typeof related>["lists"],
   ): Promise<void> {
     const facts = { cluster, clusterHash: cluster.hash, controller: watch.name, reason: "sweep" } as const;
-    const stopped = { stop: await options.stopOf?.(cluster.name), deletes: watch.deletes };
+    const stopped = { stop: await options.readStop?.(cluster.name), deletes: watch.deletes };
     const id = options.nextEventId();
-    const event = eventOf({ ...facts, ...stopped, id, related: lists, busy: false }, objects);
+    const event = buildBatchEvent({ ...facts, ...stopped, id, related: lists, busy: false }, objects);
     let invocation: Invocation;
     for (let refusals = 0; ; refusals += 1) {
       invocations += 1;
@@ -161,7 +161,7 @@ export function createSender(options: SenderOptions): Sender {
     },
     async sendFull() {
       while (work.length >= MAX_BATCH_OBJECTS) if (!(await sendOne(work))) return;
-      if (lookBytes <= MAX_LOOK_BYTES) return;
+      if (lookBytes <= MAX_RESYNC_BYTES) return;
       lookBytes = 0;
       while (looks.length > 0) if (!(await sendOne(looks))) return;
     },

@@ -1,77 +1,77 @@
-import { type Cluster, settingsOf } from "#config/cluster.ts";
+import { type Cluster, selectSettings } from "#config/cluster.ts";
 import type { Watch } from "#core/controller.ts";
-import type { Because } from "#core/decision.ts";
-import { messageOf } from "#core/message-of.ts";
+import { getErrorMessage } from "#core/error-message.ts";
+import type { Reason } from "#core/reason.ts";
 import type { Stop } from "#core/stop.ts";
-import { WATCHES, watchesOf } from "#core/watches.ts";
+import { selectWatches, WATCHES } from "#core/watches.ts";
 import type { Invoker } from "#delivery/invoker.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { Clock } from "#kube/follow/clock.ts";
-import { createReadingTurns, type ReadingTurns } from "#kube/follow/reading-turns.ts";
+import { createReadPermits, type ReadPermits } from "#kube/follow/read-permits.ts";
 import { type LeaseRead, readLease } from "#sweep/read-lease.ts";
 import type { SweepMode } from "#sweep/select.ts";
-import { type Everything, sweepEverything } from "#sweep/sweep-everything.ts";
+import { type SweepOutcome, sweepEverything } from "#sweep/sweep-everything.ts";
 import { isAuditTurn } from "#sweep/turns.ts";
 
-/** All that sweeping clusters touches. */
-export interface SweepWorld {
+/** The dependencies of sweeping clusters. */
+export interface SweepDependencies {
   readonly invoker: Pick<Invoker, "invoke">;
-  /** The way to a cluster's API server; rejects where nobody can sign in to it. Whoever gives it closes it. */
+  /** Returns a connection to a cluster's API server; rejects if sign-in fails. The provider closes it. */
   readonly api: (cluster: Cluster) => Promise<Transport>;
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
-  /** Tells the events of this process from those of any other; a few random characters. */
+  /** A few random characters that distinguish this process's events from others. */
   readonly identity: string;
-  /** Lists take turns, over all clusters, as each page takes memory. */
-  readonly turns: ReadingTurns;
-  /** What operators have stopped for a cluster; nothing without it. Never rejects. */
-  readonly stopOf?: ((cluster: string) => Promise<Stop | undefined>) | undefined;
-  /** The controllers that there are; those of this build without it. */
+  /** Limits concurrent lists over all clusters, because each page takes memory. */
+  readonly turns: ReadPermits;
+  /** Returns the operators' stop for a cluster. Default: no stop. Never rejects. */
+  readonly readStop?: ((cluster: string) => Promise<Stop | undefined>) | undefined;
+  /** The existing controllers. Default: those of this build. */
   readonly watches?: readonly Watch[] | undefined;
 }
 
-/** The turns of a process that sweeps: two pages at a time fit into a function of 256 MiB. */
-export function createSweepTurns(clock: Clock): ReadingTurns {
-  return createReadingTurns(clock, 2);
+/** Creates the read permits of a sweeping process: two pages at a time fit into a function of 256 MiB. */
+export function createSweepTurns(clock: Clock): ReadPermits {
+  return createReadPermits(clock, 2);
 }
 
-/** When a sweep is, and when it ends. */
+/** The time of a sweep, and its end. */
 export interface SweepTime {
-  /** Whose turns it goes by. */
+  /** The minute that decides the turns. */
   readonly minute: number;
-  /** Nothing new starts once it fires. */
+  /** When it is aborted, nothing new starts. */
   readonly signal: AbortSignal;
-  /** What is in flight is given up once it fires; the same as `signal` without it. */
+  /** When it is aborted, what is in flight is abandoned. Default: `signal`. */
   readonly giveUp?: AbortSignal;
 }
 
-/** What became of one cluster's sweep. */
+/** The result of one cluster's sweep. */
 export interface ClusterSweep {
   readonly cluster: string;
-  /** `none` where nothing was to be done: under a dry run, and while writes are stopped. */
+  /** `none` if nothing may be done: under a dry run, or while writes are stopped. */
   readonly mode: SweepMode | "none";
   readonly lease: LeaseRead["kind"] | undefined;
   /** Objects seen in lists. */
   readonly listed: number;
-  /** The gap: nodes that a relay should have brought by now. */
+  /** The gap: nodes that a relay should have delivered by now. */
   readonly overdue: number;
-  /** How much in the cloud nothing has a use for; undefined where it was not looked for. */
+  /** Orphaned cloud resources; undefined without an audit. */
   readonly orphans?: number | undefined;
   readonly invocations: number;
-  /** Objects of which there is a report, and objects that have none although they should. */
+  /** Objects with a report, and objects that should have one and do not. */
   readonly reported: number;
   readonly unreported: number;
-  /** Why it is not finished; what is left is for the next. */
-  readonly because: Because | undefined;
+  /** Why the sweep is incomplete; the next sweep covers the rest. */
+  readonly because: Reason | undefined;
   readonly leaseMs: number;
   readonly durationMs: number;
 }
 
-/** Sweeps one cluster. Never rejects: whatever is wrong with it is said of it alone. */
+/** Sweeps one cluster. Never rejects: an error affects only this cluster's result. */
 export async function sweepCluster(
   cluster: Cluster,
-  world: SweepWorld,
+  world: SweepDependencies,
   time: SweepTime,
 ): Promise<ClusterSweep> {
   const startedMs = world.clock.now();
@@ -81,8 +81,8 @@ export async function sweepCluster(
     ...found,
     durationMs: world.clock.now() - startedMs,
   });
-  // Nothing may be done, and so nothing can be late.
-  if (cluster.policies.dryRun || (await world.stopOf?.(cluster.name)) === "writes")
+  // Nothing may be written, so nothing can be late.
+  if (cluster.policies.dryRun || (await world.readStop?.(cluster.name)) === "writes")
     return ended({ mode: "none" });
   if (time.signal.aborted) return ended({ because: DEADLINE_REACHED });
   try {
@@ -90,35 +90,35 @@ export async function sweepCluster(
     const lease = await readLease(transport, world.clock.wallTime(), time.signal);
     const leaseMs = world.clock.now() - startedMs;
     if (time.signal.aborted) return ended({ leaseMs, because: DEADLINE_REACHED });
-    if (lease.kind === "unreachable") return ended({ lease: lease.kind, leaseMs, because: becauseOf(lease) });
-    const mode = modeOf(cluster, lease, time.minute);
+    if (lease.kind === "unreachable") return ended({ lease: lease.kind, leaseMs, because: toReason(lease) });
+    const mode = selectMode(cluster, lease, time.minute);
     if (mode === "lease") return ended({ lease: lease.kind, mode, leaseMs });
     const found = await listAndSend(cluster, world, time, transport, mode);
-    return ended({ lease: lease.kind, mode, leaseMs, ...summaryOf(found, time.signal) });
+    return ended({ lease: lease.kind, mode, leaseMs, ...summarizeSweep(found, time.signal) });
   } catch (error) {
-    return ended({ because: { code: "SweepFailed", message: messageOf(error) } });
+    return ended({ because: { code: "SweepFailed", message: getErrorMessage(error) } });
   }
 }
 
-function modeOf({ name }: Cluster, lease: LeaseRead, minute: number): SweepMode {
+function selectMode({ name }: Cluster, lease: LeaseRead, minute: number): SweepMode {
   if (lease.kind !== "fresh") return "full";
   return isAuditTurn(name, minute) ? "audit" : "lease";
 }
 
 function listAndSend(
   cluster: Cluster,
-  { turns, watches = WATCHES, ...world }: SweepWorld,
+  { turns, watches = WATCHES, ...world }: SweepDependencies,
   { minute, signal, giveUp = signal }: SweepTime,
   transport: Transport,
   mode: Exclude<SweepMode, "lease">,
-): Promise<Everything> {
+): Promise<SweepOutcome> {
   const id = `${cluster.name.slice(0, 70)}.${world.identity.slice(0, 24)}-${minute}`;
-  const settings = settingsOf(cluster);
+  const settings = selectSettings(cluster);
   let events = 0;
   return sweepEverything({
     ...{ ...world, cluster, mode, minute, signal, giveUp },
     transport: turns.take(transport),
-    watches: watchesOf(cluster.controllers, watches).filter((watch) => watch.isFor?.(settings) !== false),
+    watches: selectWatches(cluster.controllers, watches).filter((watch) => watch.isFor?.(settings) !== false),
     nextEventId() {
       events += 1;
       return `${id}.${events}`;
@@ -126,8 +126,11 @@ function listAndSend(
   });
 }
 
-function summaryOf({ listed, sent, failures }: Everything, signal: AbortSignal): Partial<ClusterSweep> {
-  const sum = (read: (each: Everything["sent"][number]) => number): number =>
+function summarizeSweep(
+  { listed, sent, failures }: SweepOutcome,
+  signal: AbortSignal,
+): Partial<ClusterSweep> {
+  const sum = (read: (each: SweepOutcome["sent"][number]) => number): number =>
     sent.reduce((total, each) => total + read(each), 0);
   const unreported = sum((each) => each.unreported);
   const [failure] = failures;
@@ -140,20 +143,22 @@ function summaryOf({ listed, sent, failures }: Everything, signal: AbortSignal):
     invocations: sum((each) => each.invocations),
     reported: sum((each) => each.reported),
     unreported,
-    because: signal.aborted ? DEADLINE_REACHED : (becauseOf(failure ?? unsent) ?? leftOut(unreported)),
+    because: signal.aborted
+      ? DEADLINE_REACHED
+      : (toReason(failure ?? unsent) ?? createUnreportedReason(unreported)),
   };
 }
 
-function leftOut(unreported: number): Because | undefined {
+function createUnreportedReason(unreported: number): Reason | undefined {
   if (unreported === 0) return undefined;
   return { code: "NotNamed", message: `reports do not name ${unreported} objects` };
 }
 
-function becauseOf(failure: Because | undefined): Because | undefined {
+function toReason(failure: Reason | undefined): Reason | undefined {
   return failure === undefined ? undefined : { code: failure.code, message: failure.message };
 }
 
-const DEADLINE_REACHED: Because = { code: "DeadlineReached", message: "the time of this sweep was up" };
+const DEADLINE_REACHED: Reason = { code: "DeadlineReached", message: "the time of this sweep was up" };
 
 const NOTHING: Omit<ClusterSweep, "cluster"> = {
   mode: "full",

@@ -1,67 +1,70 @@
-import { watchContextOf } from "#config/cluster.ts";
+import { buildWatchContext } from "#config/cluster.ts";
 import type { Related, Watch } from "#core/controller.ts";
-import { followedPath } from "#core/resources/resource.ts";
-import type { Projection, RelatedSource } from "#delivery/related-of-batch.ts";
-import { createSlots } from "#kube/client/slots.ts";
+import { formatFollowedPath } from "#core/resources/resource.ts";
+import type { Projection, RelatedSource } from "#delivery/related-batch.ts";
+import { createSemaphore } from "#kube/client/semaphore.ts";
 import type { Transport } from "#kube/client/transport.ts";
-import { type Listed, listInPasses, type RelatedKeeper } from "#sweep/list-pass.ts";
+import { type ListResult, listInPasses, type RelatedStore } from "#sweep/list-pass.ts";
 import type { SelectContext } from "#sweep/select.ts";
-import { createSender, type Sender, type SenderOptions, type SentCounts } from "#sweep/sender.ts";
+import { createSender, type SendCounts, type Sender, type SenderOptions } from "#sweep/sender.ts";
 
-/** What listing a cluster and sending what is found takes. */
-export interface EverythingOptions
+/** The options of listing a cluster and sending the selected objects. */
+export interface SweepEverythingOptions
   extends Pick<
     SenderOptions,
-    "cluster" | "invoker" | "nextEventId" | "clock" | "random" | "signal" | "giveUp" | "stopOf"
+    "cluster" | "invoker" | "nextEventId" | "clock" | "random" | "signal" | "giveUp" | "readStop"
   > {
   readonly transport: Transport;
-  /** Those of the cluster's controllers that there are. */
+  /** The existing watches of the cluster's controllers. */
   readonly watches: readonly Watch[];
   readonly mode: SelectContext["mode"];
   readonly minute: number;
 }
 
-/** What was found, and what came of it. */
-export interface Everything {
+/** The findings and their results. */
+export interface SweepOutcome {
   readonly listed: number;
   readonly malformed: number;
-  readonly sent: readonly SentCounts[];
-  /** Why lists were not read to their ends, each resource once. */
-  readonly failures: readonly NonNullable<Listed["failure"]>[];
+  readonly sent: readonly SendCounts[];
+  /** Why lists are incomplete, once for each resource. */
+  readonly failures: readonly NonNullable<ListResult["failure"]>[];
 }
 
-interface Swept {
+interface SweptWatch {
   readonly watch: Watch;
   readonly sender: Sender;
-  readonly sources: readonly KeptSource[];
+  readonly sources: readonly StoredSource[];
 }
 
-type KeptSource = RelatedSource & { readonly keeper: RelatedKeeper; isComplete: boolean };
+type StoredSource = RelatedSource & { readonly keeper: RelatedStore; isComplete: boolean };
 
-/** In flight for a cluster: where a relay is lost, all its clusters are swept in the same minute. */
+/**
+ * Invocations in flight for a cluster: when a relay is lost, all its clusters are swept in the same minute.
+ */
 const MAX_INVOCATIONS = 2;
 
 /**
- * Lists the resources of a cluster's controllers and sends what is selected. What decisions read of others is listed before: a
- * controller whose related objects are not all known sends nothing.
+ * Lists the resources of a cluster's controllers and sends the selected objects. Related resources are listed
+ * first: a controller without all its related objects sends nothing.
  */
-export async function sweepEverything(options: EverythingOptions): Promise<Everything> {
+export async function sweepEverything(options: SweepEverythingOptions): Promise<SweepOutcome> {
   const { cluster, watches, mode, minute, clock, signal, transport } = options;
-  const slots = createSlots(() => Math.min(MAX_INVOCATIONS, cluster.limits.invocations), 1_000);
-  const all = watches.map((watch): Swept => {
-    const sources = watch.related.map(keptSource);
-    return { watch, sources, sender: createSender({ ...options, watch, slots, sources }) };
+  const slots = createSemaphore(() => Math.min(MAX_INVOCATIONS, cluster.limits.invocations), 1_000);
+  const all = watches.map((watch): SweptWatch => {
+    const sources = watch.related.map(createStoredSource);
+    return { watch, sources, sender: createSender({ ...options, watch, semaphore: slots, sources }) };
   });
-  const context = { ...watchContextOf(cluster), mode, minute, nowMs: clock.wallTime().getTime() };
-  const failures: NonNullable<Listed["failure"]>[] = [];
+  const context = { ...buildWatchContext(cluster), mode, minute, nowMs: clock.wallTime().getTime() };
+  const failures: NonNullable<ListResult["failure"]>[] = [];
   const waiting = new Set(all);
   let listed = 0;
   let malformed = 0;
 
-  for (const { resource, only } of inOrder(all)) {
+  for (const { resource, only } of sortWatches(all)) {
     if (signal.aborted) break;
-    const path = followedPath(resource, only);
-    const isOf = (other: Followed): boolean => followedPath(other.resource, other.only) === path;
+    const path = formatFollowedPath(resource, only);
+    const isOf = (other: FollowedResource): boolean =>
+      formatFollowedPath(other.resource, other.only) === path;
     const ready = [...waiting].filter(
       ({ watch, sources }) => isOf(watch) && sources.every(({ isComplete }) => isComplete),
     );
@@ -82,18 +85,21 @@ export async function sweepEverything(options: EverythingOptions): Promise<Every
   return { listed, malformed, failures, sent: all.map(({ sender }) => sender.counts()) };
 }
 
-/** What others read of comes first; what is read of others comes last, once more where it was listed for others already. */
-function inOrder(all: readonly Swept[]): readonly Followed[] {
+/**
+ * Sorts related resources first. A resource that reads others comes last, a second time if it was already
+ * listed for others.
+ */
+function sortWatches(all: readonly SweptWatch[]): readonly FollowedResource[] {
   return [...all.flatMap(({ watch }) => watch.related), ...all.map(({ watch }) => watch)];
 }
 
-/** What is listed: all objects of a resource, or one of them. */
-type Followed = Pick<Watch, "resource" | "only">;
+/** A listed resource: all its objects, or one. */
+type FollowedResource = Pick<Watch, "resource" | "only">;
 
-function keptSource(related: Related): KeptSource {
+function createStoredSource(related: Related): StoredSource {
   const projections = new Map<string, Projection>();
   let version = "0";
-  const keeper: RelatedKeeper = {
+  const keeper: RelatedStore = {
     project: (object) => related.project(object),
     projections,
     listed(resourceVersion) {

@@ -3,8 +3,11 @@ import type { EntryPlane } from "#emulators/harness/clusters-file.ts";
 import type { ControlPlaneUsers } from "#emulators/harness/control-plane.ts";
 import type { ConnectOptions } from "#kube/client/connect.ts";
 
-/** How a user reaches a control plane: by the token of its file. */
-export async function access(plane: EntryPlane, user: keyof ControlPlaneUsers): Promise<ConnectOptions> {
+/** Returns the options for a user's connection to a control plane, with the token in its file. */
+export async function getConnectOptions(
+  plane: EntryPlane,
+  user: keyof ControlPlaneUsers,
+): Promise<ConnectOptions> {
   const token = (await readFile(plane.tokenFile(user), "utf8")).trim();
   return {
     server: plane.server,

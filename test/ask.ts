@@ -1,14 +1,14 @@
 import { parseJson } from "#kube/client/answer.ts";
 import type { ApiRequest, ApiResponse, Transport } from "#kube/client/transport.ts";
 
-/** Sends a request of the world outside; rejects at an answer from 300 on, which no test is about. */
+/** Sends a request from outside of the project; rejects on a status of 300 or more. */
 export async function ask(transport: Transport, request: ApiRequest): Promise<ApiResponse> {
   const answer = await transport.send(request);
   if (answer.status < 300) return answer;
   throw new Error(`${request.method} ${request.path}: ${answer.status} ${answer.body.slice(0, 2_000)}`);
 }
 
-/** The JSON that it is answered with. */
+/** Sends a request and returns the JSON of the answer. */
 export async function askForJson(transport: Transport, request: ApiRequest): Promise<unknown> {
   return parseJson((await ask(transport, request)).body);
 }

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { LOG_EVENTS, LogLine } from "#core/log-line.ts";
 import { type LogFacts, logText } from "#core/log-text.ts";
 
-/** Asserts that these are lines as the reference has them, once they are written. */
+/** Asserts that the written form of these lines is as the reference describes. */
 export function expectLogLines(lines: readonly LogFacts[]): void {
   const faults = lines.flatMap((facts): object[] => {
     const line = JSON.parse(logText(facts, new Date()));

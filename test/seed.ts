@@ -7,8 +7,8 @@ const Seed = z.coerce
   .max(2 ** 31 - 1);
 
 /**
- * What tests draw from: the same in every run, so that what fails here fails there. `TEST_SEED=4711 npm test` draws something
- * else; what fails then says the seed.
+ * The seed of random tests: equal in every run, so that failures are reproducible. `TEST_SEED=4711 npm test`
+ * uses another seed, and failures print it.
  */
 export const SEED = Seed.parse(process.env["TEST_SEED"] ?? 1, {
   error: () => "TEST_SEED is a whole number of 32 bits",

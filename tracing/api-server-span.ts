@@ -1,10 +1,10 @@
 import { cut } from "#tracing/span.ts";
 import type { EndedSpan } from "#tracing/tracer.ts";
 
-/** A request to an API server, as whoever sent it tells of it. */
+/** A request to an API server, as its sender reports it. */
 export interface RequestToApiServer {
   readonly method: string;
-  /** Undefined where no answer came. */
+  /** Undefined without an answer. */
   readonly status: number | undefined;
   readonly target: {
     readonly resource: string;
@@ -16,8 +16,11 @@ export interface RequestToApiServer {
   readonly durationMs: number;
 }
 
-/** Its span: the name tells of what kind it was, as there are few of them; whose object it was is an attribute. */
-export function apiServerSpan(request: RequestToApiServer): EndedSpan {
+/**
+ * Builds the span of a request. Its name is the kind of request, so that there are few names; the object is
+ * an attribute.
+ */
+export function buildApiServerSpan(request: RequestToApiServer): EndedSpan {
   const { method, status, startMs, durationMs } = request;
   const { resource, subresource, namespace, name } = request.target;
   const what = subresource === undefined ? resource : `${resource}/${subresource}`;

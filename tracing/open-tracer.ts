@@ -1,12 +1,12 @@
 import type { Environment } from "#tracing/settings.ts";
 import type { Tracer } from "#tracing/tracer.ts";
 
-/** Takes a line for the log. */
+/** Writes one log line. */
 type Log = (line: Readonly<Record<string, unknown>>) => void;
 
 /**
- * A tracer where the environment asks for traces, by OpenTelemetry's own variables; undefined where it does not, and where it asks
- * for what is not there, which is said in a line. What tracing takes is loaded here, and by nobody who does not ask.
+ * Opens a tracer if OpenTelemetry's environment variables configure one. Undefined if they do not, or if they
+ * require something unsupported, which is logged. The tracing code is loaded only here.
  */
 export async function openTracer(
   environment: Environment,

@@ -1,24 +1,24 @@
 import { Agent as HttpAgent, request as requestHttp } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 
-/** Sends a body to one place; resolves to a code of what went wrong, or to undefined. Never rejects. */
+/** Sends a body to one URL; resolves to an error code, or to undefined on success. Never rejects. */
 export interface Poster {
   post(body: string, limitMs: number): Promise<string | undefined>;
   close(): void;
 }
 
-/** Posts JSON over one kept-alive connection; nothing but the status is read of what is answered. */
+/** Creates a poster of JSON over one kept-alive connection; it reads only the status of the answer. */
 export function createPoster(url: URL, headers: Readonly<Record<string, string>>): Poster {
   const isTls = url.protocol === "https:";
   const agent = new (isTls ? HttpsAgent : HttpAgent)({ keepAlive: true, maxSockets: 2 });
   const send = isTls ? requestHttps : requestHttp;
 
-  function once(body: string, signal: AbortSignal): Promise<Sent> {
-    const { promise, resolve } = Promise.withResolvers<Sent>();
+  function once(body: string, signal: AbortSignal): Promise<PostResult> {
+    const { promise, resolve } = Promise.withResolvers<PostResult>();
     const failed = (error: unknown): void => {
-      // A function that was frozen finds its connection closed.
+      // A thawed function finds its connection closed.
       const isStale = outgoing?.reusedSocket === true && !signal.aborted;
-      resolve({ code: signal.aborted ? "TimedOut" : codeOf(error), isStale });
+      resolve({ code: signal.aborted ? "TimedOut" : getErrorCode(error), isStale });
     };
     let outgoing: ReturnType<typeof requestHttp> | undefined;
     try {
@@ -39,7 +39,7 @@ export function createPoster(url: URL, headers: Readonly<Record<string, string>>
     outgoing.on("error", failed);
     outgoing.on("response", (incoming) => {
       incoming.on("error", failed);
-      incoming.on("end", () => resolve(sentOf(incoming.statusCode ?? 0)));
+      incoming.on("end", () => resolve(toPostResult(incoming.statusCode ?? 0)));
       incoming.resume();
     });
     outgoing.end(body);
@@ -56,17 +56,17 @@ export function createPoster(url: URL, headers: Readonly<Record<string, string>>
   };
 }
 
-interface Sent {
+interface PostResult {
   readonly code: string | undefined;
   readonly isStale: boolean;
 }
 
-function sentOf(status: number): Sent {
+function toPostResult(status: number): PostResult {
   return { code: status >= 200 && status < 300 ? undefined : `Status${status}`, isStale: false };
 }
 
-/** Node's own codes: its messages may quote what was sent. */
-function codeOf(error: unknown): string {
+/** Returns Node's error code; its messages may quote what was sent. */
+function getErrorCode(error: unknown): string {
   if (!(error instanceof Error) || !("code" in error)) return "Failed";
   return typeof error.code === "string" ? error.code : "Failed";
 }

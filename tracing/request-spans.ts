@@ -1,29 +1,29 @@
 import { keepSlowest, type Slowest } from "#tracing/slowest.ts";
 import type { ActiveSpan, EndedSpan } from "#tracing/tracer.ts";
 
-/** Spans of the requests of one invocation, which may be hundreds: few of them tell all there is to tell. */
+/** The spans of one invocation's requests. There may be hundreds, so only the most informative are kept. */
 export interface RequestSpans {
-  /** One that tells something by itself, as a call to the cloud does; the slowest are kept. */
+  /** Adds a span that is informative by itself, such as a cloud call; the slowest are kept. */
   single(ended: EndedSpan): void;
-  /** One of many alike: of a name there is one span around them all, and the slowest within it. */
+  /** Adds one of many similar spans: each name has one span around them all, with the slowest within it. */
   alike(ended: EndedSpan): void;
-  /** Records them. */
+  /** Records the spans. */
   end(): void;
 }
 
-/** Single requests that have spans of their own, … */
+/** Limit of single requests with their own spans, … */
 const MAX_SINGLE = 50;
 
-/** … names of which there are many, … */
+/** … of names with many requests, … */
 const MAX_NAMES = 8;
 
-/** … and requests within each. */
+/** … and of requests within each name. */
 const MAX_ALIKE = 10;
 
-/** What is beyond these names. */
+/** The name for requests beyond these names. */
 const OTHERS = "other requests";
 
-/** Gathers the spans of requests within a span; nothing is recorded before they end. */
+/** Collects the spans of requests within a span; they are recorded when it ends. */
 export function createRequestSpans(within: Pick<ActiveSpan, "child">): RequestSpans {
   const single = keepSlowest<EndedSpan>(MAX_SINGLE);
   const phases = new Map<string, Phase>();
@@ -31,7 +31,7 @@ export function createRequestSpans(within: Pick<ActiveSpan, "child">): RequestSp
     single: (ended) => single.add(ended),
     alike(ended) {
       const name = phases.has(ended.name) || phases.size < MAX_NAMES ? ended.name : OTHERS;
-      const phase = phases.get(name) ?? newPhase(ended);
+      const phase = phases.get(name) ?? createPhase(ended);
       phases.set(name, phase);
       phase.startMs = Math.min(phase.startMs, ended.startMs);
       phase.endMs = Math.max(phase.endMs, ended.startMs + ended.durationMs);
@@ -54,7 +54,7 @@ interface Phase {
   readonly slowest: Slowest<EndedSpan>;
 }
 
-function newPhase({ startMs }: EndedSpan): Phase {
+function createPhase({ startMs }: EndedSpan): Phase {
   return { startMs, endMs: startMs, requests: 0, failed: 0, slowest: keepSlowest(MAX_ALIKE) };
 }
 

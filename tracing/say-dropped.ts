@@ -1,9 +1,12 @@
 import type { SpanCounts } from "#tracing/tracer.ts";
 
-/** That spans are dropped is said so often at most. */
+/** Shortest interval between log lines about dropped spans. */
 const EVERY_MS = 60_000;
 
-/** Says in the log how many spans were dropped since it was last said, and why the last of them were; `now` never goes back. */
+/**
+ * Logs how many spans were dropped since the last line, and why the last of them was; `now` must be
+ * monotonic.
+ */
 export function createDroppedLine(
   counts: () => SpanCounts,
   log: (line: Readonly<Record<string, unknown>>) => void,

@@ -1,46 +1,48 @@
-import { SAMPLER_NAMES, type Sampler, samplerNamed } from "#tracing/sampler.ts";
+import { findSampler, SAMPLER_NAMES, type Sampler } from "#tracing/sampler.ts";
 
-/** How traces are recorded and where to they are sent, as OpenTelemetry's own variables say it. */
+/** How traces are recorded and where they are sent, from OpenTelemetry's variables. */
 export interface TracingSettings {
-  /** Where spans are posted to. */
+  /** The URL to which spans are posted. */
   readonly url: URL;
-  /** Sent with each request; they may hold secrets, and are never logged. */
+  /** Headers of each request; they may hold secrets and must not be logged. */
   readonly headers: Readonly<Record<string, string>>;
   readonly sampler: Sampler;
-  /** What is said of whoever sends the spans, `service.name` among it. */
+  /** The attributes of the sending process, `service.name` among them. */
   readonly resource: Readonly<Record<string, string>>;
-  /** Milliseconds that sending may take, where nobody waits for it. */
+  /** Time limit of background sending, in milliseconds. */
   readonly timeoutMs: number;
 }
 
-/** Settings, or what is wrong with them: the names of variables, and nothing of what may be secret in them. */
+/**
+ * Settings, or what is wrong with them; a fault names the variable and never its value, which may be secret.
+ */
 export type ReadTracingSettings =
   | { readonly kind: "settings"; readonly settings: TracingSettings }
   | { readonly kind: "faults"; readonly faults: readonly string[] };
 
-/** An environment, as `process.env` has it. */
+/** The type of `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 
-/** Reads what the environment says; `service` is the name of the process where it names none. */
+/** Reads tracing settings from the environment; `service` is the default service name. */
 export function readTracingSettings(environment: Environment, service: string): ReadTracingSettings {
   const faults: string[] = [];
   const own = (name: string): string | undefined =>
     environment[`OTEL_EXPORTER_OTLP_TRACES_${name}`] || environment[`OTEL_EXPORTER_OTLP_${name}`];
-  const url = urlOf(environment);
+  const url = parseEndpoint(environment);
   if (url === undefined) faults.push("OTEL_EXPORTER_OTLP_ENDPOINT: no http or https URL");
   const protocol = own("PROTOCOL");
   if (protocol === "grpc")
     faults.push(
       "OTEL_EXPORTER_OTLP_PROTOCOL: grpc is not spoken; give the port for HTTP, 4318, and http/json",
     );
-  const headers = pairsOf(own("HEADERS"));
+  const headers = parsePairs(own("HEADERS"));
   if (headers === undefined) faults.push("OTEL_EXPORTER_OTLP_HEADERS: not a list of key=value");
-  const attributes = pairsOf(environment["OTEL_RESOURCE_ATTRIBUTES"]);
+  const attributes = parsePairs(environment["OTEL_RESOURCE_ATTRIBUTES"]);
   if (attributes === undefined) faults.push("OTEL_RESOURCE_ATTRIBUTES: not a list of key=value");
   const { OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: argument } = environment;
-  const sampler = samplerNamed(name || undefined, argument || undefined);
+  const sampler = findSampler(name || undefined, argument || undefined);
   if (sampler === undefined)
     faults.push(`OTEL_TRACES_SAMPLER: one of ${SAMPLER_NAMES.join(", ")}, with a ratio from 0 to 1`);
   const timeoutMs = Number(own("TIMEOUT") ?? DEFAULT_TIMEOUT_MS);
@@ -51,8 +53,8 @@ export function readTracingSettings(environment: Environment, service: string): 
   return { kind: "settings", settings: { url, headers, sampler, resource, timeoutMs } };
 }
 
-/** The path belongs to the general endpoint alone: one that is for traces is the whole of it. */
-function urlOf(environment: Environment): URL | undefined {
+/** The path is appended only to the general endpoint; one specific to traces is complete. */
+function parseEndpoint(environment: Environment): URL | undefined {
   const traces = environment["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"];
   const general = environment["OTEL_EXPORTER_OTLP_ENDPOINT"] ?? "";
   const text = traces || `${general.replace(/(?<!\/)\/+$/, "")}/v1/traces`;
@@ -62,8 +64,8 @@ function urlOf(environment: Environment): URL | undefined {
 
 const KEY = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
-/** `key=value,key=value`, as W3C's Baggage has it; undefined where it is none. */
-function pairsOf(text = ""): Record<string, string> | undefined {
+/** Parses `key=value,key=value` as in W3C Baggage; undefined for invalid text. */
+function parsePairs(text = ""): Record<string, string> | undefined {
   const pairs: Record<string, string> = {};
   for (const each of text.split(",")) {
     if (each.trim() === "") continue;

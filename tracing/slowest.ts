@@ -1,20 +1,20 @@
-/** What is known of something that has ended, to tell which of many are worth to be kept. */
-interface Ended {
+/** An ended item, with the facts that decide whether it is kept. */
+interface EndedItem {
   readonly durationMs: number;
   readonly error?: string | undefined;
 }
 
-/** The most telling of what has ended. */
+/** The most informative of the ended items. */
 export interface Slowest<T> {
   add(ended: T): void;
-  /** In the order of their coming. */
+  /** Returns the kept items in order of arrival. */
   kept(): readonly T[];
-  /** How many were left out. */
+  /** Returns the number of items left out. */
   leftOut(): number;
 }
 
-/** Keeps so many of what has ended: what failed before what did not, and of these the slowest. */
-export function keepSlowest<T extends Ended>(most: number): Slowest<T> {
+/** Keeps a limited number of ended items: failed ones first, then the slowest. */
+export function keepSlowest<T extends EndedItem>(most: number): Slowest<T> {
   let kept: T[] = [];
   let leftOut = 0;
   return {
@@ -30,7 +30,7 @@ export function keepSlowest<T extends Ended>(most: number): Slowest<T> {
   };
 }
 
-function isLess(one: Ended, other: Ended): boolean {
+function isLess(one: EndedItem, other: EndedItem): boolean {
   const [failed, otherFailed] = [one.error !== undefined, other.error !== undefined];
   return failed === otherFailed ? one.durationMs < other.durationMs : !failed;
 }

@@ -1,30 +1,30 @@
 import type { TraceContext } from "#core/trace-context.ts";
 
-/** What a span has to say beside its name; nothing in it is a secret. */
+/** The attributes of a span; they hold no secrets. */
 export type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** On which side of a call it was measured. */
+/** The side of a call that was measured. */
 export type SpanKind = "internal" | "server" | "client" | "producer" | "consumer";
 
-/** Something that has ended, as it is sent to whoever collects traces. */
+/** An ended operation, as sent to the trace collector. */
 export interface Span {
   readonly context: TraceContext;
   readonly parentSpanId: string | undefined;
-  /** One of few: whatever differs from one to the next is an attribute. */
+  /** One of a few names; details are attributes. */
   readonly name: string;
   readonly kind: SpanKind;
   /** Milliseconds since the epoch. */
   readonly startMs: number;
   readonly durationMs: number;
   readonly attributes: Attributes;
-  /** Of what failed, a code. */
+  /** The code of a failure. */
   readonly error: string | undefined;
 }
 
-/** Longest value of an attribute, in characters; what clusters call their objects may have any length. */
+/** Longest attribute value in characters; object names in clusters may have any length. */
 const MAX_CHARACTERS = 128;
 
-/** Cuts what may be long. */
+/** Truncates text to that length. */
 export function cut(text: string): string {
   return text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS - 1)}…` : text;
 }

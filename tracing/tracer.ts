@@ -1,20 +1,20 @@
 import { randomBytes } from "node:crypto";
 import type { TraceContext } from "#core/trace-context.ts";
-import { otlpOf } from "#tracing/otlp.ts";
+import { toOtlp } from "#tracing/otlp.ts";
 import { createPoster, type Poster } from "#tracing/post.ts";
 import type { TracingSettings } from "#tracing/settings.ts";
 import type { Attributes, Span, SpanKind } from "#tracing/span.ts";
 
-/** How a span begins. */
+/** The start of a span. */
 export interface SpanStart {
   readonly name: string;
   readonly kind: SpanKind;
-  /** Of another process; the trace begins here without it. */
+  /** The span of another process; without it, the trace begins here. */
   readonly parent?: TraceContext | undefined;
   readonly attributes?: Attributes;
 }
 
-/** Something that went on within another one, and has ended. */
+/** An operation within another one that has ended. */
 export interface EndedSpan {
   readonly name: string;
   readonly kind: SpanKind;
@@ -24,47 +24,50 @@ export interface EndedSpan {
   readonly error?: string | undefined;
 }
 
-/** A span that goes on; one that is not sampled records nothing. */
+/** A running span; an unsampled one records nothing. */
 export interface ActiveSpan {
   readonly context: TraceContext;
-  /** Records what ended within it, or within a child of it; answers with that one's own context. */
+  /** Records an operation that ended within it or within a child; returns the operation's context. */
   child(ended: EndedSpan, parent?: TraceContext): TraceContext;
-  /** Ends it, once; `error` is the code of what failed. */
+  /** Ends it once; `error` is the code of a failure. */
   end(attributes?: Attributes, error?: string): void;
 }
 
-/** Records spans and sends them on; whatever goes wrong costs spans, which are counted, and nothing else. */
+/** Records spans and sends them. A failure only drops spans, which are counted. */
 export interface Tracer {
   start(start: SpanStart): ActiveSpan;
-  /** Sends what has ended by now and resolves when it has been taken, or after the limit. Never rejects. */
+  /** Sends the ended spans; resolves when they are accepted or after the limit. Never rejects. */
   flush(limitMs: number): Promise<void>;
-  /** Of all its life. */
+  /** Returns the totals of its lifetime. */
   counts(): SpanCounts;
-  /** Sends what is left, and closes the connection. */
+  /** Sends the remaining spans and closes the connection. */
   close(): Promise<void>;
 }
 
-/** What became of spans. */
+/** Counts of spans by result. */
 export interface SpanCounts {
   readonly exported: number;
   readonly dropped: number;
-  /** Why some were dropped last. */
+  /** Why the last spans were dropped. */
   readonly code: string | undefined;
 }
 
-/** Spans that wait to be sent at most; those beyond are dropped. */
+/** Limit of spans that wait to be sent; further ones are dropped. */
 const MAX_WAITING = 2_048;
 
-/** In one request. */
+/** Spans in one request. */
 const MAX_SENT = 512;
 
-/** After a request that failed nothing is sent for so long: whoever waits for each answer must not wait for a dead collector. */
+/**
+ * Pause after a failed request, so that a caller who waits for each answer does not wait for a dead
+ * collector.
+ */
 const PAUSE_MS = 10_000;
 
-/** What is left at the end is sent within so long. */
+/** Time limit of sending the remaining spans at the end. */
 const CLOSE_LIMIT_MS = 2_000;
 
-/** A tracer that sends to where the settings say. */
+/** Creates a tracer that sends to the configured collector. */
 export function createTracer(
   settings: TracingSettings,
   poster: Poster = createPoster(settings.url, settings.headers),
@@ -94,7 +97,7 @@ export function createTracer(
       if (leftMs <= 0) return discard("TimedOut");
       const batch = waiting.slice(0, MAX_SENT);
       waiting = waiting.slice(MAX_SENT);
-      const body = JSON.stringify(otlpOf(batch, settings.resource));
+      const body = JSON.stringify(toOtlp(batch, settings.resource));
       const failed = await poster.post(body, Math.min(leftMs, settings.timeoutMs));
       if (failed === undefined) exported += batch.length;
       else {
@@ -111,16 +114,16 @@ export function createTracer(
 
   return {
     start({ name, kind, parent, attributes = {} }) {
-      const traceId = parent?.traceId ?? newId(16);
+      const traceId = parent?.traceId ?? createId(16);
       const sampled = settings.sampler(traceId, parent);
-      const context = { traceId, spanId: newId(8), sampled };
+      const context = { traceId, spanId: createId(8), sampled };
       const startMs = Date.now();
       const startedMs = performance.now();
       let isOpen = true;
       return {
         context,
         child(ended, under = context) {
-          const own = { ...under, spanId: newId(8) };
+          const own = { ...under, spanId: createId(8) };
           const { attributes: said = {}, error, ...rest } = ended;
           record({ ...rest, context: own, parentSpanId: under.spanId, attributes: said, error });
           return own;
@@ -144,7 +147,7 @@ export function createTracer(
   };
 }
 
-/** Neither of the two may be all zeros, which chance does not bring about. */
-function newId(bytes: number): string {
+/** All zeros is invalid, and random bytes practically never give it. */
+function createId(bytes: number): string {
   return randomBytes(bytes).toString("hex");
 }

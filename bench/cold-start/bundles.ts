@@ -4,23 +4,23 @@ import { build, type Metafile } from "esbuild";
 import { buildFunctions } from "../../build/build.ts";
 import { bundle, REQUIRE, ROOT } from "../../build/bundle.ts";
 
-/** What is imported, and its size. */
+/** An imported file, and its size. */
 export interface Loadable {
   /** Absolute path. */
   readonly entry: string;
   readonly minifiedBytes: number;
 }
 
-/** A function as it is deployed. */
+/** A function as deployed. */
 export interface BuiltFunction extends Loadable {
   readonly name: string;
   readonly zipBytes: number;
-  /** Absolute path of what it loads at its first node on AWS. */
+  /** Absolute path of the file that it loads at its first node on AWS. */
   readonly cloud: string | undefined;
 }
 
-/** Builds all functions, each from its own sources as they are now. */
-export async function builtFunctions(folder: string): Promise<readonly BuiltFunction[]> {
+/** Builds all functions from the current sources. */
+export async function buildAllFunctions(folder: string): Promise<readonly BuiltFunction[]> {
   const sizes = await buildFunctions(folder);
   return Promise.all(
     sizes.map(async ({ name, minified: minifiedBytes, zip: zipBytes = 0 }) => {
@@ -38,17 +38,17 @@ export async function builtFunctions(folder: string): Promise<readonly BuiltFunc
   );
 }
 
-/** A file of this folder, bundled as functions are. */
-export async function bundledAsFunctions(source: string, folder: string): Promise<Loadable> {
+/** Bundles a file of this folder as functions are bundled. */
+export async function bundleAsFunction(source: string, folder: string): Promise<Loadable> {
   const { bytes } = await bundle({ entry: `bench/cold-start/${source}.ts`, folder, name: source });
   return { entry: join(folder, `${source}.mjs`), minifiedBytes: bytes };
 }
 
 /**
- * A file of this folder in one file, as most functions are bundled: by esbuild's defaults for Node, which takes what packages
- * name as `main`, or of the ES modules of those that have them.
+ * Bundles a file of this folder into one file, as most functions are: with esbuild's defaults for Node. It
+ * takes a package's `main`, or its ES modules if there are any.
  */
-export async function bundledUsually(
+export async function bundleToOneFile(
   source: string,
   fields: "main" | "module",
   folder: string,

@@ -1,2 +1,2 @@
-/** What a function cannot be faster than. */
+/** The lower bound of a function's time. */
 export const handler = async (): Promise<Record<string, never>> => ({});

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { cpus } from "node:os";
 import { join } from "node:path";
-import { builtFunctions, bundledAsFunctions, bundledUsually } from "#bench/cold-start/bundles.ts";
+import { buildAllFunctions, bundleAsFunction, bundleToOneFile } from "#bench/cold-start/bundles.ts";
 import {
   type ColdStart,
   type ColdStartResults,
@@ -15,25 +15,28 @@ import { decideInNewProcess, importInNewProcess, type Moment } from "#bench/cold
 import { type ColdStartStage, setColdStartStage } from "#bench/cold-start/stage.ts";
 
 export interface ColdStartOptions {
-  /** For bundles and the cluster's files; there, empty, and the caller's to remove. */
+  /** For bundles and the cluster's files. It must exist and be empty; the caller removes it. */
   readonly folder: string;
   readonly rounds: number;
   readonly say: (line: string) => void;
 }
 
-/** Starts every function and what it is compared with once a round; a process that is slow for the machine's sake is one of many. */
+/**
+ * Starts every function and its comparisons once a round, so that a process slowed by the machine is one of
+ * many.
+ */
 export async function measureColdStart({ folder, rounds, say }: ColdStartOptions): Promise<ColdStartResults> {
   const [loadAverage = ""] = (await readFile("/proc/loadavg", "utf8")).split(" ", 1);
   const startedAt = new Date().toISOString();
   const stage = await setColdStartStage(folder);
   try {
-    const contenders = await contendersOf(stage, join(folder, "bundles"));
+    const contenders = await buildContenders(stage, join(folder, "bundles"));
     const starts: (ColdStart & { wallMs: number[]; cpuMs: number[] })[] = contenders.map(({ row }) => ({
       ...row,
       wallMs: [],
       cpuMs: [],
     }));
-    // The first round fills the caches of the file system, and is not counted.
+    // The first round fills the file system's caches, and does not count.
     for (let round = -1; round < rounds; round += 1) {
       for (const [index, { start }] of contenders.entries()) {
         const { wallMs, cpuMs } = await start();
@@ -62,23 +65,23 @@ interface Contender {
   readonly start: () => Promise<Moment>;
 }
 
-async function contendersOf(stage: ColdStartStage, folder: string): Promise<readonly Contender[]> {
+async function buildContenders(stage: ColdStartStage, folder: string): Promise<readonly Contender[]> {
   // Without a clusters file a function prepares nothing.
   const { CLUSTERS_FILE: _, ...bare } = stage.environment;
   const importing = (files: readonly string[]) => () => importInNewProcess(files, bare);
   const references = await Promise.all(
     [
-      { name: EMPTY_HANDLER, bundled: bundledAsFunctions("empty-handler", folder) },
-      { name: ONE_CLIENT, bundled: bundledAsFunctions("one-client", folder) },
-      { name: ONE_CLIENT_OF_MODULES, bundled: bundledUsually("one-client", "module", folder) },
-      { name: ONE_CLIENT_BY_DEFAULT, bundled: bundledUsually("one-client", "main", folder) },
-      { name: WHOLE_CLIENTS, bundled: bundledUsually("whole-clients", "main", folder) },
+      { name: EMPTY_HANDLER, bundled: bundleAsFunction("empty-handler", folder) },
+      { name: ONE_CLIENT, bundled: bundleAsFunction("one-client", folder) },
+      { name: ONE_CLIENT_OF_MODULES, bundled: bundleToOneFile("one-client", "module", folder) },
+      { name: ONE_CLIENT_BY_DEFAULT, bundled: bundleToOneFile("one-client", "main", folder) },
+      { name: WHOLE_CLIENTS, bundled: bundleToOneFile("whole-clients", "main", folder) },
     ].map(async ({ name, bundled }): Promise<Contender> => {
       const { entry, minifiedBytes } = await bundled;
       return { row: { name, minifiedBytes }, start: importing([entry]) };
     }),
   );
-  const functions = (await builtFunctions(folder)).flatMap(
+  const functions = (await buildAllFunctions(folder)).flatMap(
     ({ name, entry, cloud, minifiedBytes, zipBytes }): Contender[] => [
       {
         row: { name: `${name}: its code, AWS included`, minifiedBytes, zipBytes },

@@ -3,12 +3,12 @@ import * as z from "zod";
 const amount = z.number().nonnegative();
 const bytes = z.int().positive();
 
-/** One thing that was loaded in new processes, over and over. */
+/** One row: something loaded in new processes, once a round. */
 export const ColdStart = z.strictObject({
   name: z.string(),
-  /** Of all its files, minified; undefined where it is the bundle of another row. */
+  /** The size of all its files, minified; undefined if it is the bundle of another row. */
   minifiedBytes: bytes.optional(),
-  /** What is deployed of it. */
+  /** The size of its deployed zip. */
   zipBytes: bytes.optional(),
   /** By round, milliseconds since the process started. */
   wallMs: z.array(amount),
@@ -17,20 +17,20 @@ export const ColdStart = z.strictObject({
 });
 export type ColdStart = z.output<typeof ColdStart>;
 
-/** What bench/cold-start.json holds: in every round each was started once, in this order. */
+/** The content of bench/cold-start.json: each row was started once in every round, in this order. */
 export const ColdStartResults = z.strictObject({
   startedAt: z.iso.datetime(),
   cpu: z.string(),
   cores: z.int().positive(),
   /** Node's version. */
   node: z.string(),
-  /** Of the machine over one minute, before the first round. */
+  /** The machine's load average over one minute, before the first round. */
   loadAverage: amount,
   starts: z.array(ColdStart),
 });
 export type ColdStartResults = z.output<typeof ColdStartResults>;
 
-/** The rows that others are compared with, by name. */
+/** The names of the rows that others are compared with. */
 export const EMPTY_HANDLER = "an empty handler";
 export const ONE_CLIENT = "@aws-sdk/client-ec2 alone, bundled as functions are";
 export const ONE_CLIENT_OF_MODULES = "@aws-sdk/client-ec2 alone, its ES modules";

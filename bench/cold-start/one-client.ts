@@ -1,4 +1,4 @@
-// The yardstick of what a function loads: EC2's client with the commands that the node function sends.
+// The comparison for a function's load time: EC2's client with the commands that the node function sends.
 export {
   DescribeAvailabilityZonesCommand,
   DescribeInstancesCommand,

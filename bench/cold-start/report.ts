@@ -6,12 +6,13 @@ import {
   ONE_CLIENT_BY_DEFAULT,
   ONE_CLIENT_OF_MODULES,
 } from "#bench/cold-start/measurement.ts";
-import { markdownTable } from "#bench/report/markdown-table.ts";
+import { formatMarkdownTable } from "#bench/report/markdown-table.ts";
 import { formatNumber, formatSpread } from "#bench/report/numbers.ts";
-import { spreadOf } from "#bench/report/spread.ts";
+import { computeSpread } from "#bench/report/spread.ts";
+import { wrapParagraph } from "#bench/report/wrap-paragraph.ts";
 
-/** The results as a section of Markdown, without a heading; ends with a line break. */
-export function coldStartSection(results: ColdStartResults): string {
+/** Renders the results as a section of Markdown, without a heading; ends with a line break. */
+export function formatColdStarts(results: ColdStartResults): string {
   const startOf = (name: string) => results.starts.find((start) => start.name === name);
   const comparedWith = [EMPTY_HANDLER, ONE_CLIENT, ONE_CLIENT_OF_MODULES, ONE_CLIENT_BY_DEFAULT].map(startOf);
   const rows = results.starts.map((start) => [
@@ -33,25 +34,27 @@ export function coldStartSection(results: ColdStartResults): string {
     "× its ES modules",
     "× by default",
   ];
-  return `${markdownTable(heading, rows)}\n\n${paragraphOf(results)}\n`;
+  return `${formatMarkdownTable(heading, rows)}\n\n${formatParagraph(results)}\n`;
 }
 
-/** The median of how much longer one took than the other in the same round, by CPU, which other processes disturb least. */
-export function ratioOf(start: ColdStart, other: ColdStart): number | undefined {
+/**
+ * Returns the median of the two CPU times' ratio within a round. CPU time varies least with other processes.
+ */
+export function getMedianRatio(start: ColdStart, other: ColdStart): number | undefined {
   const ratios = start.cpuMs.flatMap((ms, round) => {
     const otherMs = other.cpuMs[round];
     return otherMs === undefined ? [] : [ms / otherMs];
   });
-  return spreadOf(ratios)?.median;
+  return computeSpread(ratios)?.median;
 }
 
 function formatRatio(start: ColdStart, other: ColdStart): string {
-  const ratio = ratioOf(start, other);
+  const ratio = getMedianRatio(start, other);
   return ratio === undefined ? "" : formatNumber(ratio);
 }
 
 function formatMs(values: readonly number[]): string {
-  const spread = spreadOf(values);
+  const spread = computeSpread(values);
   return spread === undefined ? "" : formatSpread(spread);
 }
 
@@ -59,12 +62,13 @@ function formatKilobytes(bytes: number | undefined): string {
   return bytes === undefined ? "" : formatNumber(bytes / 1000);
 }
 
-function paragraphOf({ startedAt, node, cpu, cores, loadAverage, starts }: ColdStartResults): string {
+function formatParagraph({ startedAt, node, cpu, cores, loadAverage, starts }: ColdStartResults): string {
   const rounds = starts[0]?.wallMs.length ?? 0;
-  return [
-    `${startedAt.slice(0, 10)}, Node ${node} on ${cores} cores of ${cpu}, load average ${formatNumber(loadAverage)} before: medians and ranges of ${rounds} rounds,`,
-    "in each of which every row was started once, in a new process without a compile cache.",
+  const sentences = [
+    `${startedAt.slice(0, 10)}, Node ${node} on ${cores} cores of ${cpu}, load average ${formatNumber(loadAverage)} before.`,
+    `Medians and ranges of ${rounds} rounds; each round starts every row once, in a new process without a compile cache.`,
     "Ratios are medians over the rounds, of the CPU time since the process started.",
-    "The first node is decided, written to an embedded API server and reported, its EC2 in the same place; neither adds latency of its own.",
-  ].join(" ");
+    "The first node is decided, written to an embedded API server and reported. Its EC2 endpoint is embedded, too; neither adds latency.",
+  ];
+  return wrapParagraph(sentences.join(" "));
 }

@@ -12,24 +12,27 @@ export type Moment = z.output<typeof Moment>;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Imports the files in a new process, one after the other; when the last one was there. */
+/** Imports the files in a new process, one after the other; returns the moment after the last import. */
 export async function importInNewProcess(
   files: readonly string[],
   environment: Environment,
 ): Promise<Moment> {
-  return Moment.parse(await lastLineOf(fileURLToPath(IMPORT), files, environment));
+  return Moment.parse(await readLastLine(fileURLToPath(IMPORT), files, environment));
 }
 
-/** Lets a function handle an event in a new process; when its report was there. Rejects unless that says `changed`. */
+/**
+ * Runs a function with an event in a new process; returns the moment of its report. Rejects unless the
+ * outcome is `changed`.
+ */
 export async function decideInNewProcess(
   bundle: string,
   event: unknown,
   environment: Environment,
 ): Promise<Moment> {
-  const line = await lastLineOf(fileURLToPath(DECISION), [bundle, JSON.stringify(event)], environment);
+  const line = await readLastLine(fileURLToPath(DECISION), [bundle, JSON.stringify(event)], environment);
   const { report, ...moment } = Decided.parse(line);
   const outcomes = report.objects.map(({ outcome }) => outcome);
-  // What did not do its work must not be timed.
+  // A run without its work must not count.
   if (outcomes.join() !== "changed")
     throw new Error(`the node was not initialized: ${JSON.stringify(report.objects)}`);
   return moment;
@@ -40,8 +43,8 @@ const IMPORT = new URL("probe-import.mjs", import.meta.url);
 const DECISION = new URL("probe-decision.mjs", import.meta.url);
 const TIMEOUT_MS = 60_000;
 
-/** The function's own log is on standard output too, before the line that is wanted. */
-async function lastLineOf(
+/** The function's own log is on standard output too, before the wanted line. */
+async function readLastLine(
   program: string,
   args: readonly string[],
   environment: Environment,

@@ -1,34 +1,34 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { awsEnvironment } from "#bench/contenders/process-contender.ts";
-import { aws } from "#clouds/aws/kind.ts";
+import { buildAwsEnvironment } from "#bench/contenders/process-contender.ts";
+import { aws } from "#clouds/aws/provider.ts";
 import { Cluster } from "#config/cluster.ts";
 import type { Event } from "#core/event.ts";
 import { Node } from "#core/node/node.ts";
-import { snapshotOf } from "#core/node/snapshot.ts";
+import { projectNode } from "#core/node/snapshot.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
 import { startEc2 } from "#emulators/ec2/server.ts";
-import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
-import { joiningNode } from "#emulators/harness/joining-node.ts";
+import { buildClusterEntry, writeClustersFile } from "#emulators/harness/clusters-file.ts";
+import { buildJoiningNode } from "#emulators/harness/joining-node.ts";
 import { connect } from "#kube/client/connect.ts";
-import { access } from "#test/access.ts";
+import { getConnectOptions } from "#test/access.ts";
 
-/** A cluster and its cloud, both in this process and without latency of their own. */
+/** A cluster and its cloud, both in this process and without added latency. */
 export interface ColdStartStage {
-  /** Of a function's process. */
+  /** The environment of a function's process. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** An event of one node that has just joined. */
+  /** Builds an event of one node that has just joined. */
   eventOfNewNode(): Promise<Event>;
   close(): Promise<void>;
 }
 
-/** Sets the stage in a folder that is there and is the caller's to remove. */
+/** Sets the stage in an existing folder, which the caller removes. */
 export async function setColdStartStage(folder: string): Promise<ColdStartStage> {
   const plane = await startEmbeddedControlPlane({ folder: join(folder, "control-plane") });
   const ec2 = await startEc2({ behaviour: { quotas: "off" } });
-  const admin = connect(await access(plane, "admin"));
-  const entry = clusterEntryOf(plane, {
+  const admin = connect(await getConnectOptions(plane, "admin"));
+  const entry = buildClusterEntry(plane, {
     name: "bench",
     cloud: { provider: "aws", region: ec2.region, vpc: DEFAULT_VPC_ID },
   });
@@ -36,10 +36,10 @@ export async function setColdStartStage(folder: string): Promise<ColdStartStage>
   await writeClustersFile(clustersFile, entry);
   const cluster = Cluster.parse(entry);
   return {
-    environment: { ...awsEnvironment(ec2.url, ec2.region), CLUSTERS_FILE: clustersFile },
+    environment: { ...buildAwsEnvironment(ec2.url, ec2.region), CLUSTERS_FILE: clustersFile },
     async eventOfNewNode() {
       const { id, availabilityZone, privateDnsName: name } = ec2.addInstance();
-      const body = joiningNode({ name, providerID: `aws:///${availabilityZone}/${id}` });
+      const body = buildJoiningNode({ name, providerID: `aws:///${availabilityZone}/${id}` });
       const answer = await admin.send({ method: "POST", path: "/api/v1/nodes", body });
       if (answer.status !== 201)
         throw new Error(`registering ${name} was answered ${answer.status}: ${answer.body}`);
@@ -50,7 +50,7 @@ export async function setColdStartStage(folder: string): Promise<ColdStartStage>
         clusterHash: cluster.hash,
         controller: "cloud-node-controller",
         reason: "watch",
-        objects: [snapshotOf(Node.parse(JSON.parse(answer.body)), aws.labelPrefixes)],
+        objects: [projectNode(Node.parse(JSON.parse(answer.body)), aws.labelPrefixes)],
         budget: { share: 1 },
       };
     },

@@ -3,18 +3,18 @@ import type { Programs } from "#bench/programs.ts";
 import type { BenchStage } from "#bench/stage.ts";
 import type { Ec2Instance } from "#emulators/ec2/instance.ts";
 
-/** Something that initializes nodes, on a stage. */
+/** A program under measurement that initializes nodes. */
 export interface Contender {
   readonly name: ContenderName;
-  /** What it is and how it is set, in one line for the results. */
+  /** Its name and settings in one line, for the results. */
   readonly title: string;
-  /** The API server's users that it signs in as; their requests are counted as its own. */
+  /** Its users at the API server; their requests count as its own. */
   readonly users: readonly string[];
-  /** Starts it; all nodes that will come are known to the cloud by then. It is on its feet once its watch of nodes is open. */
+  /** Starts it; the cloud knows all future nodes already. It is ready once its watch of nodes is open. */
   start(situation: Situation): Promise<RunningContender>;
 }
 
-/** Where a contender starts. */
+/** The situation in which a contender starts. */
 export interface Situation {
   readonly stage: BenchStage;
   readonly programs: Programs;
@@ -23,9 +23,9 @@ export interface Situation {
 
 /** A started contender. */
 export interface RunningContender {
-  /** All its processes; the first one is there as long as the contender is, others come and go with the work. */
+  /** All its processes; the first one lives as long as the contender, others come and go with the work. */
   readonly pids: readonly number[];
-  /** Why it is not running any more; undefined while it is. */
+  /** Returns why it no longer runs; undefined while it runs. */
   failure(): string | undefined;
   stop(): Promise<void>;
 }

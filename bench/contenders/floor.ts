@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Contender } from "#bench/contenders/contender.ts";
-import { runningProcesses } from "#bench/contenders/process-contender.ts";
+import { createRunningContender } from "#bench/contenders/process-contender.ts";
 import type { ContenderName } from "#bench/measurement.ts";
 import { ZONE_ID_LABEL } from "#clouds/aws/zones.ts";
 import { INSTANCE_ANNOTATION, LABEL_PAIRS } from "#core/contracts.ts";
@@ -9,15 +9,15 @@ import type { Ec2Instance } from "#emulators/ec2/instance.ts";
 import { CONTROL_PLANE_USERS } from "#emulators/harness/control-plane.ts";
 import { startProcess } from "#emulators/harness/managed-process.ts";
 
-/** The floor program; with Events where that is what the contenders beside it write. */
-export function floor(name: ContenderName, withEvents: boolean): Contender {
+/** Creates the floor program; with Events if the contenders in the same row write them. */
+export function createFloorContender(name: ContenderName, withEvents: boolean): Contender {
   return {
     name,
     title: `a Go loop that only watches and writes: two patches a node${withEvents ? " and one Event" : ""}`,
     users: [CONTROL_PLANE_USERS.relay.name, CONTROL_PLANE_USERS.node.name],
     async start({ stage, programs, instances }) {
       const table = join(stage.folder, "table.json");
-      const entries = instances.map((each) => [each.privateDnsName, entryOf(each, stage.ec2)]);
+      const entries = instances.map((each) => [each.privateDnsName, buildEntry(each, stage.ec2)]);
       await writeFile(table, JSON.stringify(Object.fromEntries(entries)));
       const program = startProcess(programs.floor, [
         `--server=${stage.plane.server}`,
@@ -27,13 +27,15 @@ export function floor(name: ContenderName, withEvents: boolean): Contender {
         `--table=${table}`,
         `--events=${withEvents}`,
       ]);
-      return runningProcesses([program]);
+      return createRunningContender([program]);
     },
   };
 }
 
-/** What ours writes to the node of this instance. */
-function entryOf(instance: Ec2Instance, { region, account }: { region: string; account: string }): unknown {
+function buildEntry(
+  instance: Ec2Instance,
+  { region, account }: { region: string; account: string },
+): unknown {
   const { id, availabilityZone, instanceType, privateDnsName, privateIpAddress, vpcId } = instance;
   const values = [instanceType, availabilityZone, region];
   const pairs = LABEL_PAIRS.flatMap(({ beta, stable }, index) => [

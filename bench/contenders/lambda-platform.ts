@@ -1,11 +1,12 @@
 import { startLambda } from "#emulators/lambda/server.ts";
 
-// The packaged function behind Lambda's Invoke API, in a process of its own: `node lambda-platform.ts PORT [CONCURRENCY]`. Where Lambda would
-// have one environment for each invocation at a time, this is one warm one for all.
+// Runs the packaged function behind Lambda's Invoke API, in its own process: `node lambda-platform.ts PORT
+// [CONCURRENCY]`. Lambda would have one environment for each concurrent invocation; this has one warm
+// environment for all.
 
 const FUNCTION = "../../dist/node/index.mjs";
 const TIMEOUT_MS = 30_000;
-/** An account's, unless told. */
+/** The default concurrency of an account. */
 const CONCURRENCY = 1_000;
 
 const { handler } = await import(FUNCTION);

@@ -2,13 +2,13 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Contender } from "#bench/contenders/contender.ts";
-import { awsEnvironment, runningProcesses } from "#bench/contenders/process-contender.ts";
+import { buildAwsEnvironment, createRunningContender } from "#bench/contenders/process-contender.ts";
 import { PROGRAM } from "#bench/contenders/run.ts";
 import { CLUSTER_TAG } from "#bench/stage.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
-import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
+import { buildClusterEntry, writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { OUR_USERS } from "#emulators/harness/control-plane.ts";
-import { freePort } from "#emulators/harness/free-port.ts";
+import { findFreePort } from "#emulators/harness/free-port.ts";
 import { type ManagedProcess, startProcess } from "#emulators/harness/managed-process.ts";
 
 /** `serverless-ccm relay` and the packaged functions, with Lambda's Invoke API between them. */
@@ -20,28 +20,28 @@ export const lambda: Contender = {
     const { plane, ec2, folder } = stage;
     const clustersFile = join(folder, "clusters.yaml");
     const cloud = { provider: "aws", region: ec2.region, vpc: DEFAULT_VPC_ID } as const;
-    await writeClustersFile(clustersFile, clusterEntryOf(plane, { name: CLUSTER_TAG, cloud }));
-    const port = await freePort();
+    await writeClustersFile(clustersFile, buildClusterEntry(plane, { name: CLUSTER_TAG, cloud }));
+    const port = await findFreePort();
     const environment = {
-      ...awsEnvironment(ec2.url, ec2.region),
+      ...buildAwsEnvironment(ec2.url, ec2.region),
       CLUSTERS_FILE: clustersFile,
       AWS_ENDPOINT_URL_LAMBDA: `http://127.0.0.1:${port}`,
     };
     const platform = startProcess(process.execPath, [PLATFORM, String(port)], { environment });
-    await untilListening(platform);
+    await waitUntilListening(platform);
     const relay = startProcess(
       process.execPath,
       [PROGRAM, "relay", `--clusters-file=${clustersFile}`, "--function-prefix=bench-", "--port=0"],
       { environment },
     );
-    return runningProcesses([relay, platform]);
+    return createRunningContender([relay, platform]);
   },
 };
 
 const PLATFORM = fileURLToPath(new URL("lambda-platform.ts", import.meta.url));
 const START_TIMEOUT_MS = 20_000;
 
-async function untilListening(platform: ManagedProcess): Promise<void> {
+async function waitUntilListening(platform: ManagedProcess): Promise<void> {
   const deadline = performance.now() + START_TIMEOUT_MS;
   while (!platform.output().includes("listening")) {
     if (platform.hasExited() || performance.now() > deadline) {

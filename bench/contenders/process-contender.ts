@@ -1,8 +1,8 @@
 import type { RunningContender } from "#bench/contenders/contender.ts";
 import type { ManagedProcess } from "#emulators/harness/managed-process.ts";
 
-/** A contender that consists of these processes; they are stopped in their order. */
-export function runningProcesses(processes: readonly ManagedProcess[]): RunningContender {
+/** Creates a contender of these processes; they are stopped in this order. */
+export function createRunningContender(processes: readonly ManagedProcess[]): RunningContender {
   return {
     pids: processes.map(({ pid }) => pid),
     failure: () => {
@@ -15,8 +15,11 @@ export function runningProcesses(processes: readonly ManagedProcess[]): RunningC
   };
 }
 
-/** The environment of everything that talks to the endpoint in AWS's place. */
-export function awsEnvironment(ec2Url: string, region: string): Readonly<Record<string, string | undefined>> {
+/** Builds the environment of a program that uses the endpoint in place of AWS. */
+export function buildAwsEnvironment(
+  ec2Url: string,
+  region: string,
+): Readonly<Record<string, string | undefined>> {
   return {
     PATH: process.env["PATH"],
     HOME: process.env["HOME"],

@@ -2,14 +2,14 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Contender } from "#bench/contenders/contender.ts";
-import { awsEnvironment, runningProcesses } from "#bench/contenders/process-contender.ts";
+import { buildAwsEnvironment, createRunningContender } from "#bench/contenders/process-contender.ts";
 import { CLUSTER_TAG } from "#bench/stage.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
 import { OUR_USERS } from "#emulators/harness/control-plane.ts";
-import { identityFlags } from "#emulators/harness/identity-flags.ts";
+import { buildIdentityFlags } from "#emulators/harness/identity-flags.ts";
 import { startProcess } from "#emulators/harness/managed-process.ts";
 
-/** `serverless-ccm run` as it is published, with nothing set but what it must be told. */
+/** `serverless-ccm run` as published, with only the required settings. */
 export const run: Contender = {
   name: "run",
   title: "serverless-ccm run, defaults",
@@ -26,12 +26,12 @@ export const run: Contender = {
         "--cloud-provider=aws",
         `--cloud-config=${cloudConfig}`,
         `--cluster-name=${CLUSTER_TAG}`,
-        ...(await identityFlags(plane)),
+        ...(await buildIdentityFlags(plane)),
         "--port=0",
       ],
-      { environment: awsEnvironment(ec2.url, ec2.region) },
+      { environment: buildAwsEnvironment(ec2.url, ec2.region) },
     );
-    return runningProcesses([program]);
+    return createRunningContender([program]);
   },
 };
 

@@ -1,19 +1,23 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Contender } from "#bench/contenders/contender.ts";
-import { awsEnvironment, runningProcesses } from "#bench/contenders/process-contender.ts";
+import { buildAwsEnvironment, createRunningContender } from "#bench/contenders/process-contender.ts";
 import type { ContenderName } from "#bench/measurement.ts";
 import { CLUSTER_TAG, STOCK_USER } from "#bench/stage.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
-import { freePort } from "#emulators/harness/free-port.ts";
+import { findFreePort } from "#emulators/harness/free-port.ts";
 import { writeKubeconfig } from "#emulators/harness/kubeconfig.ts";
 import { startProcess } from "#emulators/harness/managed-process.ts";
 
 /**
- * The stock AWS cloud-controller-manager with the one controller that ours is compared with: its lifecycle controller would ask
- * EC2 about every node here, as none of them is ever Ready. `flags` come on top of its defaults.
+ * The stock AWS cloud-controller-manager with only the controller that ours is compared with. Its lifecycle
+ * controller would read every node here from EC2, as no node is ever Ready. `flags` add to its defaults.
  */
-export function stock(name: ContenderName, settings: string, flags: readonly string[]): Contender {
+export function createStockContender(
+  name: ContenderName,
+  settings: string,
+  flags: readonly string[],
+): Contender {
   return {
     name,
     title: `aws-cloud-controller-manager, ${settings}`,
@@ -28,7 +32,7 @@ export function stock(name: ContenderName, settings: string, flags: readonly str
         user: STOCK_USER,
         tokenFile: plane.tokenFileOf(STOCK_USER),
       });
-      await writeFile(cloudConfig, cloudConfigOf(ec2.region));
+      await writeFile(cloudConfig, formatCloudConfig(ec2.region));
       const program = startProcess(
         programs.stock,
         [
@@ -39,19 +43,21 @@ export function stock(name: ContenderName, settings: string, flags: readonly str
           "--controllers=cloud-node-controller",
           "--configure-cloud-routes=false",
           "--bind-address=127.0.0.1",
-          `--secure-port=${await freePort()}`,
+          `--secure-port=${await findFreePort()}`,
           `--cert-dir=${folder}`,
           ...flags,
         ],
-        { environment: awsEnvironment(ec2.url, ec2.region) },
+        { environment: buildAwsEnvironment(ec2.url, ec2.region) },
       );
-      return runningProcesses([program]);
+      return createRunningContender([program]);
     },
   };
 }
 
-/** A controller that is not on EC2 is told where its cluster is; the subnet and the route table are never asked for. */
-function cloudConfigOf(region: string): string {
+/**
+ * Builds the cloud configuration of a controller outside EC2; it never reads the subnet or the route table.
+ */
+function formatCloudConfig(region: string): string {
   return `[Global]
 Zone = ${region}a
 VPC = ${DEFAULT_VPC_ID}

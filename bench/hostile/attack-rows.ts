@@ -1,6 +1,6 @@
-import { ATTACKS, type AttackName } from "#test/hostile/attacks.ts";
+import { ATTACKS, type AttackName } from "#test/adversarial/attacks.ts";
 
-/** The attacks that were seen to harm others, in the order in which they are tried. */
+/** The attacks that have harmed others (seen), in the order of their rows. */
 export const ATTACK_ROWS = [
   "page-of-empty-objects",
   "endless-continue",
@@ -18,17 +18,17 @@ export const ATTACK_ROWS = [
   "silence",
 ] as const satisfies readonly AttackName[];
 
-/** All that a hostile server can do. */
+/** All attacks of a hostile server. */
 export const ALL_ATTACKS = Object.keys(ATTACKS) as readonly AttackName[];
 
-/** Whose traffic is that of a cluster that is well, as far as a relay can tell: there is nothing to name. */
+/** Attacks whose traffic looks like a healthy cluster's to a relay: there is nothing to report. */
 const HONEST_LOOKING: readonly string[] = [
   "creation-1970",
   "forged-provider-id",
   "failing-nodes",
 ] satisfies AttackName[];
 
-/** Whether pages and metrics are to name the cluster meanwhile. */
+/** Returns whether pages and metrics must name the cluster during the attack. */
 export function isSeenByTheOperator(name: string): boolean {
   return !HONEST_LOOKING.includes(name);
 }

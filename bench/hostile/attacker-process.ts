@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Machine } from "#bench/hostile/join-steadily.ts";
 import { Tenant } from "#bench/idle/tenant.ts";
-import { untilSaid } from "#bench/idle/until-said.ts";
+import { waitForOutput } from "#bench/idle/wait-for-output.ts";
 import { startProcess } from "#emulators/harness/managed-process.ts";
 
-/** The hostile API server, and how to order it about. */
+/** The hostile API server, and its controls. */
 export interface Attacker {
   readonly tenant: Tenant;
   order(order: `/attack/${string}` | `/noise/${string}` | "/rest"): Promise<void>;
@@ -17,7 +17,7 @@ export interface Attacker {
 const PROGRAM = fileURLToPath(new URL("attacker.ts", import.meta.url));
 const START_TIMEOUT_MS = 60_000;
 
-/** Starts it at rest, with a cluster of its own in the folder. */
+/** Starts the attacker at rest, with its own cluster in the folder. */
 export async function startAttacker(
   folder: string,
   options: {
@@ -30,7 +30,7 @@ export async function startAttacker(
   await writeFile(optionsFile, JSON.stringify({ ...options, folder: join(folder, "hostile") }));
   const program = startProcess(process.execPath, [PROGRAM, optionsFile, tenantFile]);
   const url = (): string | undefined => /orders at (\S+)/.exec(program.output())?.[1];
-  await untilSaid(program, () => url() !== undefined, "the hostile server", START_TIMEOUT_MS);
+  await waitForOutput(program, () => url() !== undefined, "the hostile server", START_TIMEOUT_MS);
   const ask = async (path: string): Promise<string> => {
     const answer = await fetch(`${url()}${path}`);
     const text = await answer.text();

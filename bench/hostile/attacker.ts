@@ -4,15 +4,15 @@ import type { AddressInfo } from "node:net";
 import { constants, setPriority } from "node:os";
 import * as z from "zod";
 import { ALL_ATTACKS } from "#bench/hostile/attack-rows.ts";
-import { type Burning, burn } from "#bench/hostile/burn.ts";
-import { tenantOf } from "#bench/idle/tenant.ts";
-import { startHostileServer } from "#test/hostile/server.ts";
+import { type BurningServer, burn } from "#bench/hostile/burn.ts";
+import { toTenant } from "#bench/idle/tenant.ts";
+import { startHostileServer } from "#test/adversarial/server.ts";
 
-// The hostile API server in a process of its own, at the lowest priority: `node attacker.ts OPTIONS TENANT`. OPTIONS is a file of what
-// `AttackerOptions` says; where the cluster is is written to the file TENANT. It says where it listens for orders:
-// POST /attack/NAME, /noise/NAME, /rest; GET /sent.
+// Runs the hostile API server in its own process, at the lowest priority: `node attacker.ts OPTIONS TENANT`.
+// OPTIONS is a file of `AttackerOptions`; the program writes the cluster's location to the file TENANT. It
+// prints the address of its controls: POST /attack/NAME, /noise/NAME, /rest; GET /sent.
 
-/** What the attacker works with. */
+/** The options of the attacker. */
 const machine = z.strictObject({ name: z.string(), providerID: z.string() });
 const AttackerOptions = z.strictObject({
   folder: z.string(),
@@ -25,8 +25,8 @@ const [optionsFile = "", tenantFile = ""] = process.argv.slice(2);
 setPriority(constants.priority.PRIORITY_LOW);
 const options = AttackerOptions.parse(JSON.parse(await readFile(optionsFile, "utf8")));
 const hostile = await startHostileServer(options);
-await writeFile(tenantFile, JSON.stringify(tenantOf("hostile", hostile.plane)));
-let noise: Burning | undefined;
+await writeFile(tenantFile, JSON.stringify(toTenant("hostile", hostile.plane)));
+let noise: BurningServer | undefined;
 let noiseBytes = 0;
 let noises = 0;
 

@@ -1,7 +1,7 @@
 import { isSeenByTheOperator } from "#bench/hostile/attack-rows.ts";
 import type { HostilePhase } from "#bench/hostile/measurement.ts";
 
-/** What one hostile cluster may cost the others. */
+/** The limits on what one hostile cluster may cost the others. */
 export const BAR = {
   joiningRise: 0.1,
   healthzP99Ms: 100,
@@ -10,21 +10,21 @@ export const BAR = {
   logBytesPerMinute: 1_000_000,
 } as const;
 
-/** How much longer the others' nodes take, 0.1 being a tenth; undefined where nothing was measured. */
-export function riseOf(phase: HostilePhase, quiet: HostilePhase): number | undefined {
+/** Returns the rise of the others' joining time, 0.1 being a tenth; undefined without measurements. */
+export function getJoiningRise(phase: HostilePhase, quiet: HostilePhase): number | undefined {
   return quiet.joiningP50Ms === 0 || phase.nodes === 0
     ? undefined
     : phase.joiningP50Ms / quiet.joiningP50Ms - 1;
 }
 
-/** Bytes of log in a minute. */
+/** Returns the bytes of log per minute. */
 export function logBytesPerMinute({ logBytes, seconds }: HostilePhase): number {
   return seconds === 0 ? 0 : (logBytes / seconds) * 60;
 }
 
-/** What of the bar a phase does not meet, in words; nothing where it is met. */
-export function missesOf(phase: HostilePhase, quiet: HostilePhase): readonly string[] {
-  const rise = riseOf(phase, quiet);
+/** Returns a message for each limit that a phase exceeds. */
+export function listMisses(phase: HostilePhase, quiet: HostilePhase): readonly string[] {
+  const rise = getJoiningRise(phase, quiet);
   const isAttack = phase.name !== "quiet" && phase.name !== "noise";
   const misses: readonly (readonly [isMissed: boolean, what: string])[] = [
     [phase.ended, "the relay ended"],
@@ -39,7 +39,7 @@ export function missesOf(phase: HostilePhase, quiet: HostilePhase): readonly str
   return misses.filter(([isMissed]) => isMissed).map(([, what]) => what);
 }
 
-/** Whether both doors named the cluster. */
+/** Returns whether both pages and metrics named the cluster. */
 export function isNamed({ onPages, inMetrics }: HostilePhase): boolean {
   return onPages.length > 0 && inMetrics.length > 0;
 }

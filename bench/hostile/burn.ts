@@ -1,26 +1,26 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
-import { access } from "#test/access.ts";
-import type { AttackName } from "#test/hostile/attacks.ts";
-import { type HostileOptions, startHostileServer } from "#test/hostile/server.ts";
+import { getConnectOptions } from "#test/access.ts";
+import type { AttackName } from "#test/adversarial/attacks.ts";
+import { type HostileOptions, startHostileServer } from "#test/adversarial/server.ts";
 
-/** A server that attacks nobody of ours. */
-export interface Burning {
+/** A server whose attack reaches no cluster of ours. */
+export interface BurningServer {
   sentBytes(): number;
   stop(): Promise<void>;
 }
 
-/** Before the sink reads anew what has ended, as a relay's first wait. */
+/** The wait before the sink reads an ended stream again, as long as a relay's first wait. */
 const AGAIN_MS = 1_000;
 
 /**
- * A second hostile server that nobody of ours is connected to, and a null sink in this same process, which reads all that it sends and
- * does nothing with it: what the attack costs the machine by itself.
+ * Starts a second hostile server without our clusters, and a null sink in this process, which reads and drops
+ * everything. It shows the attack's own cost for the machine.
  */
-export async function burn(options: HostileOptions, attack: AttackName): Promise<Burning> {
+export async function burn(options: HostileOptions, attack: AttackName): Promise<BurningServer> {
   const server = await startHostileServer(options);
-  const client = connect(await access(server.plane, "relay"));
+  const client = connect(await getConnectOptions(server.plane, "relay"));
   await server.attack(attack);
   const stopping = new AbortController();
   const reading = sink(client, stopping.signal);
@@ -44,7 +44,7 @@ async function sink(client: Transport, signal: AbortSignal): Promise<void> {
       const watch = await client.stream({ method: "GET", path: `${path}?watch=1&resourceVersion=1`, signal });
       for await (const _ of watch.body) if (signal.aborted) return;
     } catch {
-      // Whatever it was that ended: it is read again.
+      // The stream is read again after any end.
     }
     await sleep(AGAIN_MS, undefined, { signal }).catch(() => undefined);
   }

@@ -2,10 +2,10 @@ import * as z from "zod";
 
 const machine = z.strictObject({ name: z.string(), providerID: z.string() });
 
-/** A cluster that is to be: nodes that stand there from the beginning, and machines that join and go. */
+/** A planned cluster: nodes that exist from the beginning, and machines that join and leave. */
 export const JoiningPlan = z.strictObject({
   name: z.string(),
-  /** For all files of its control plane. */
+  /** The folder of all files of its control plane. */
   folder: z.string(),
   nodes: z.array(machine).min(1),
   machines: z.array(machine).min(1),

@@ -2,49 +2,58 @@ import { cpus } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { JOINING_LIMIT_MS } from "#bench/hostile/join-steadily.ts";
 import type { HostilePhase, HostileResults } from "#bench/hostile/measurement.ts";
+import { listPageIssues } from "#bench/hostile/operator-view.ts";
 import { type RelayUnderAttack, startRelayUnderAttack } from "#bench/hostile/relay-under-attack.ts";
 import {
   type HostileBenchStage,
   type HostileStageOptions,
   setHostileBenchStage,
 } from "#bench/hostile/stage.ts";
-import { HOSTILE, joiningOf, pageOf, type Watched, watchPhase } from "#bench/hostile/watch-phase.ts";
-import { troublesOnPage } from "#bench/hostile/what-the-operator-sees.ts";
-import { stateOf } from "#bench/idle/relay-process.ts";
+import {
+  HOSTILE,
+  type PhaseMeasurement,
+  readClusterPages,
+  summarizeJoining,
+  watchPhase,
+} from "#bench/hostile/watch-phase.ts";
+import { parseRelayState } from "#bench/idle/relay-process.ts";
 
 export interface HostileBenchOptions extends HostileStageOptions {
   readonly attacks: readonly string[];
-  /** Of each phase. */
+  /** The seconds of each phase. */
   readonly seconds: number;
   readonly version: string;
-  /** Ends it early; what was started is ended in any case. */
+  /** Ends the measurement early; all started processes end in any case. */
   readonly signal: AbortSignal;
-  /** Called with all that there is so far, after each phase. */
+  /** Called with all results so far, after each phase. */
   readonly onResults: (results: HostileResults) => Promise<void>;
 }
 
-/** What a start leaves behind is over by then. */
+/** The aftermath of a start is over after this time. */
 const SETTLING_MS = 10_000;
-/** After an attack, and after its healing. */
+/** The pause after an attack, and after its recovery. */
 const RESTING_MS = 3_000;
-/** How long a relay may take to initialize what stands there. */
+/** The maximum time of a relay for initializing the existing nodes. */
 const START_LIMIT_MS = 300_000;
-/** How long the hostile cluster may take to be well again. */
+/** The maximum time of the hostile cluster's recovery. */
 const HEALING_LIMIT_MS = 120_000;
 
-interface World {
+interface HostileDependencies {
   readonly stage: HostileBenchStage;
   readonly options: Pick<HostileBenchOptions, "clusters" | "nodesEach" | "seconds" | "signal">;
 }
 
-/** With which the name of a phase begins in which an attack goes on against nobody of ours. */
+/** The prefix of a phase in which an attack runs against the null sink. */
 const SINK = "sink ";
 const isAttack = (name: string): boolean => name !== "quiet" && name !== "noise" && !name.startsWith(SINK);
 
-/** A quiet phase, one of noise, and each attack in turn, with a rest behind each until the cluster is well. */
+/**
+ * Measures a quiet phase, one of noise, and each attack in turn, with a pause after each until the cluster
+ * has recovered.
+ */
 export async function measureHostile(options: HostileBenchOptions): Promise<HostileResults> {
   const { clusters, nodesEach, rate, seconds, bytesPerSecond, version, say, signal } = options;
-  const facts = factsOfMachine();
+  const facts = readMachineFacts();
   const phases: HostilePhase[] = [];
   const results = (): HostileResults => {
     return { ...facts, version, clusters, nodesEach, rate, seconds, bytesPerSecond, phases };
@@ -69,8 +78,8 @@ export async function measureHostile(options: HostileBenchOptions): Promise<Host
   }
 }
 
-/** When and on what a run is. */
-export function factsOfMachine() {
+/** Returns the time of a run and the facts of its machine. */
+export function readMachineFacts() {
   return {
     startedAt: new Date().toISOString(),
     cpu: cpus()[0]?.model ?? "unknown",
@@ -79,8 +88,8 @@ export function factsOfMachine() {
   };
 }
 
-/** Starts the relay, and resolves once it has initialized what stands there. */
-export async function startWell({ stage, options }: World): Promise<RelayUnderAttack> {
+/** Starts the relay; resolves once it has initialized the existing nodes. */
+export async function startWell({ stage, options }: HostileDependencies): Promise<RelayUnderAttack> {
   const relay = await startRelayUnderAttack(stage.clustersFile, stage.environment);
   const deadline = performance.now() + START_LIMIT_MS;
   for (;;) {
@@ -88,7 +97,7 @@ export async function startWell({ stage, options }: World): Promise<RelayUnderAt
       (each) => each.text(),
       () => "",
     );
-    const state = stateOf(answer);
+    const state = parseRelayState(answer);
     const isWhole = state.objects >= (options.clusters - 1) * options.nodesEach;
     if (state.readyClusters === options.clusters && isWhole && state.unfinished < options.clusters) break;
     if (relay.hasEnded() || performance.now() > deadline) {
@@ -101,11 +110,11 @@ export async function startWell({ stage, options }: World): Promise<RelayUnderAt
   return relay;
 }
 
-/** Measures one phase: "quiet", "noise", an attack, or "sink" and the name of one, with its healing. */
+/** Measures one phase with its recovery: "quiet", "noise", an attack, or "sink" and an attack's name. */
 export async function measurePhase(
   name: string,
   relay: RelayUnderAttack,
-  { stage, options }: World,
+  { stage, options }: HostileDependencies,
 ): Promise<HostilePhase> {
   const { attacker, joined } = stage;
   if (name === "noise") await attacker.order("/noise/modified-flood");
@@ -115,30 +124,33 @@ export async function measurePhase(
   const watched = await watchPhase(name, options.seconds, { relay, stage });
   const toMs = Date.now();
   await attacker.order("/rest");
-  const healedSeconds = await untilWell(name, relay, watched);
-  // Whoever joined at the end is known about by then, at the latest.
+  const healedSeconds = await waitUntilWell(name, relay, watched);
+  // After this time the result of every joined node is known.
   const isKnown = (): boolean => joined.some(({ joinedAtMs }) => joinedAtMs >= toMs + RESTING_MS);
   const deadline = Date.now() + JOINING_LIMIT_MS + RESTING_MS;
   await sleep(RESTING_MS, undefined, { signal: options.signal });
   while (!isKnown() && Date.now() < deadline) await sleep(200, undefined, { signal: options.signal });
   return {
     ...watched,
-    ...joiningOf(joined, fromMs, toMs),
+    ...summarizeJoining(joined, fromMs, toMs),
     ...(healedSeconds === undefined ? {} : { healedSeconds }),
   };
 }
 
-/** Seconds until the hostile cluster is well; undefined where it is not within the limit, or there was nothing to heal of. */
-async function untilWell(
+/**
+ * Returns the seconds until the hostile cluster has recovered; undefined above the limit, or if no recovery
+ * was necessary.
+ */
+async function waitUntilWell(
   name: string,
   relay: RelayUnderAttack,
-  { ended }: Watched,
+  { ended }: PhaseMeasurement,
 ): Promise<number | undefined> {
   if (ended || !isAttack(name)) return undefined;
   const startedAt = performance.now();
   while (performance.now() - startedAt < HEALING_LIMIT_MS && !relay.hasEnded()) {
-    const page = await pageOf(relay.url);
-    if (page.trim() !== "" && troublesOnPage(page, HOSTILE).length === 0) {
+    const page = await readClusterPages(relay.url);
+    if (page.trim() !== "" && listPageIssues(page, HOSTILE).length === 0) {
       return Math.round((performance.now() - startedAt) / 100) / 10;
     }
     await sleep(200);

@@ -2,23 +2,26 @@ import * as z from "zod";
 
 const amount = z.number().nonnegative();
 
-/** What of the hostile cluster was to be seen at one door while it was attacking; codes and names of limits. */
+/** Reports about the hostile cluster during the attack, on pages or in metrics: codes and names of limits. */
 const seen = z.array(z.string());
 
-/** So many seconds of one kind of trouble, or of none. */
+/** A phase of so many seconds with one attack, or without any. */
 export const HostilePhase = z.strictObject({
-  /** The attack; "quiet" and "noise" are what it is compared with. */
+  /** The attack; "quiet" and "noise" are the comparisons. */
   name: z.string(),
   seconds: amount,
-  /** Nodes that joined the other clusters meanwhile, and those among them that were not up within the limit. */
+  /**
+   * Nodes that joined the other clusters during the phase, and those among them that took longer than the
+   * limit.
+   */
   nodes: z.int().nonnegative(),
   missing: z.int().nonnegative(),
-  /** From the joining to being schedulable, of the others' nodes; a missing one counts as the limit. */
+  /** From joining to schedulable, of the others' nodes; a missing one counts as the limit. */
   joiningP50Ms: amount,
   joiningP99Ms: amount,
   healthzP50Ms: amount,
   healthzP99Ms: amount,
-  /** Asked for and not answered at all. */
+  /** Requests without an answer. */
   healthzFailures: z.int().nonnegative(),
   /** The relay's largest resident set within the phase, and its resident set at the end. */
   peakMiB: amount,
@@ -28,14 +31,14 @@ export const HostilePhase = z.strictObject({
   /** Invocations, of all clusters and of the hostile one. */
   invocations: z.int().nonnegative(),
   hostileInvocations: z.int().nonnegative(),
-  /** What the hostile server sent. */
+  /** Bytes from the hostile server. */
   sentBytes: z.int().nonnegative(),
-  /** What `/readyz/clusters` said of the hostile cluster, and which limits were in its metrics. */
+  /** Reports of `/readyz/clusters` about the hostile cluster, and the limits in its metrics. */
   onPages: seen,
   inMetrics: seen,
-  /** From the end of the attack to being well; absent where it was not within the limit, or there was nothing to heal. */
+  /** From the end of the attack to the recovery; absent above the limit, or if no recovery was necessary. */
   healedSeconds: amount.optional(),
-  /** Whether the relay was gone at the end. */
+  /** Whether the relay's process had ended. */
   ended: z.boolean(),
 });
 export type HostilePhase = z.output<typeof HostilePhase>;
@@ -48,23 +51,23 @@ const HostileRun = z.strictObject({
   version: z.string(),
   clusters: z.int().positive(),
   nodesEach: z.int().nonnegative(),
-  /** Nodes joining in a second, over all the others. */
+  /** Nodes that join per second, over all the others. */
   rate: amount,
   seconds: amount,
   bytesPerSecond: amount,
 });
 
-/** What bench/hostile.json holds: one run. */
+/** The content of bench/hostile.json: one run. */
 export const HostileResults = HostileRun.extend({ phases: z.array(HostilePhase) });
 export type HostileResults = z.output<typeof HostileResults>;
 
-/** What bench/hostile-rounds.json holds: attacks, each with its null sink, as often as there were rounds. */
+/** The content of bench/hostile-rounds.json: each attack with its null sink, once a round. */
 export const RoundResults = HostileRun.extend({
   pairs: z.array(
     z.strictObject({
       round: z.int().positive(),
       attack: z.string(),
-      /** While the same attack went on against nobody. */
+      /** The phase in which the attack ran against the null sink. */
       sink: HostilePhase,
       attacked: HostilePhase,
     }),

@@ -1,26 +1,26 @@
 import { Agent, get } from "node:http";
 
-/** How an endpoint was answered. */
+/** The results of polling an endpoint. */
 export interface Health {
   readonly latenciesMs: readonly number[];
   readonly failures: number;
 }
 
-/** A poll that goes on. */
+/** A running poll. */
 export interface HealthPoll {
-  /** Ends it; waits for what is still unanswered, as long as for any. */
+  /** Ends the poll; waits for unanswered requests up to their usual limit. */
   end(): Promise<Health>;
 }
 
 const EVERY_MS = 50;
 
-/** A request that is unanswered for so long has failed, and counts with this. */
+/** A request that takes so long has failed, and counts with this time. */
 const LIMIT_MS = 20_000;
 
-/** Fewer than the relay's own limit of connections. */
+/** Less than the relay's own limit of connections. */
 const MAX_WAITING = 100;
 
-/** Asks for a page every 50 ms, whether or not the last one is answered: a server that stands still must not be asked less. */
+/** Requests a page every 50 ms, answered or not: a blocked server must not get fewer requests. */
 export function pollHealth(url: string): HealthPoll {
   const agent = new Agent({ keepAlive: true, maxSockets: MAX_WAITING });
   const latenciesMs: number[] = [];
@@ -31,7 +31,7 @@ export function pollHealth(url: string): HealthPoll {
       failures += 1;
       return;
     }
-    const asked = latencyOf(url, agent).then((latencyMs) => {
+    const asked = measureLatency(url, agent).then((latencyMs) => {
       latenciesMs.push(latencyMs ?? LIMIT_MS);
       if (latencyMs === undefined) failures += 1;
       waiting.delete(asked);
@@ -49,8 +49,8 @@ export function pollHealth(url: string): HealthPoll {
   };
 }
 
-/** Undefined where it was not answered with 200. */
-function latencyOf(url: string, agent: Agent): Promise<number | undefined> {
+/** Returns undefined without a 200. */
+function measureLatency(url: string, agent: Agent): Promise<number | undefined> {
   const startedAt = performance.now();
   return new Promise((resolve) => {
     const request = get(url, { agent, timeout: LIMIT_MS }, (response) => {

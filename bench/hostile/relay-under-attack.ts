@@ -1,19 +1,19 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { PROGRAM } from "#bench/contenders/run.ts";
-import { mebibytes } from "#bench/idle/memory.ts";
-import { untilSaid } from "#bench/idle/until-said.ts";
+import { parseMebibytes } from "#bench/idle/memory.ts";
+import { waitForOutput } from "#bench/idle/wait-for-output.ts";
 import { startProcess } from "#emulators/harness/managed-process.ts";
 
-/** A relay, by what can be seen of it from outside. */
+/** A relay, as visible from outside. */
 export interface RelayUnderAttack {
   readonly pid: number;
   readonly url: string;
-  /** Bytes of log so far. */
+  /** Returns the bytes of log so far. */
   logBytes(): number;
   hasEnded(): boolean;
-  /** Its last words. */
+  /** Returns the end of its output. */
   lastWords(): string;
-  /** The largest resident set since `resetPeak`, in MiB; 0 once it has ended. */
+  /** Returns the largest resident set since `resetPeak`, in MiB; 0 after its end. */
   peakMiB(): Promise<number>;
   residentMiB(): Promise<number>;
   resetPeak(): Promise<void>;
@@ -22,7 +22,7 @@ export interface RelayUnderAttack {
 
 const START_TIMEOUT_MS = 60_000;
 
-/** What clears the kernel's memory of the largest resident set. */
+/** The value that clears the kernel's record of the largest resident set. */
 const CLEAR_PEAK = "5";
 
 /** Starts the published program for the clusters of a file, with its defaults. */
@@ -44,14 +44,14 @@ export async function startRelayUnderAttack(
     },
   });
   try {
-    await untilSaid(program, () => url !== undefined, "the relay", START_TIMEOUT_MS);
+    await waitForOutput(program, () => url !== undefined, "the relay", START_TIMEOUT_MS);
   } catch (error) {
     await program.stop("SIGKILL");
     throw error;
   }
   const field = (name: string): Promise<number> =>
     readFile(`/proc/${program.pid}/status`, "utf8").then(
-      (status) => mebibytes(status, name),
+      (status) => parseMebibytes(status, name),
       () => 0,
     );
   return {

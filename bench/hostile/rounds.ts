@@ -1,22 +1,27 @@
-import { factsOfMachine, type HostileBenchOptions, measurePhase, startWell } from "#bench/hostile/measure.ts";
+import {
+  type HostileBenchOptions,
+  measurePhase,
+  readMachineFacts,
+  startWell,
+} from "#bench/hostile/measure.ts";
 import type { RoundResults } from "#bench/hostile/measurement.ts";
 import type { RelayUnderAttack } from "#bench/hostile/relay-under-attack.ts";
 import { setHostileBenchStage } from "#bench/hostile/stage.ts";
 
 export interface RoundsOptions extends Omit<HostileBenchOptions, "onResults"> {
-  /** How often each attack is measured, each time beside its null sink. */
+  /** The number of measurements of each attack, each next to its null sink. */
   readonly rounds: number;
-  /** Called with all that there is so far, after each pair. */
+  /** Called with all results so far, after each pair. */
   readonly onResults: (results: RoundResults) => Promise<void>;
 }
 
 /**
- * Each attack and its null sink, one right after the other, round by round: what the machine does meanwhile meets both. Which of the
- * two is first, and which attack is, changes from round to round.
+ * Measures each attack and its null sink in succession, round by round, so that other load on the machine
+ * affects both. The order within a pair and of the attacks changes from round to round.
  */
 export async function measureRounds(options: RoundsOptions): Promise<RoundResults> {
   const { clusters, nodesEach, rate, seconds, bytesPerSecond, version, attacks, say, signal } = options;
-  const facts = { ...factsOfMachine(), version, clusters, nodesEach, rate, seconds, bytesPerSecond };
+  const facts = { ...readMachineFacts(), version, clusters, nodesEach, rate, seconds, bytesPerSecond };
   const pairs: RoundResults["pairs"] = [];
   const stage = await setHostileBenchStage(options);
   const world = { stage, options };

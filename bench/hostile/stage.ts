@@ -7,8 +7,8 @@ import { JoinedNode, joinSteadily, type Machine } from "#bench/hostile/join-stea
 import type { JoiningPlan } from "#bench/hostile/joining-plan.ts";
 import { keepNodes, registerNodes } from "#bench/idle/kubelets.ts";
 import { startFunctions } from "#bench/idle/start-functions.ts";
-import { entryOf, Tenant, tenantOf } from "#bench/idle/tenant.ts";
-import { untilSaid } from "#bench/idle/until-said.ts";
+import { buildEntry, Tenant, toTenant } from "#bench/idle/tenant.ts";
+import { waitForOutput } from "#bench/idle/wait-for-output.ts";
 import { type BenchStage, CLUSTER_TAG, setBenchStage } from "#bench/stage.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
 import { writeClustersFile } from "#emulators/harness/clusters-file.ts";
@@ -17,35 +17,38 @@ import { startProcess } from "#emulators/harness/managed-process.ts";
 
 export interface HostileStageOptions {
   readonly binaries: ControlPlaneBinaries;
-  /** One of them hostile, one on a kube-apiserver. */
+  /** The number of clusters: one is hostile, one is on a kube-apiserver. */
   readonly clusters: number;
   readonly nodesEach: number;
-  /** Nodes that join in a second, over all clusters but the hostile one. */
+  /** Nodes that join per second, over all clusters but the hostile one. */
   readonly rate: number;
   readonly bytesPerSecond: number;
-  /** Invocations at a time that the platform allows. */
+  /** The maximum of concurrent invocations on the platform. */
   readonly slots: number;
   readonly say: (line: string) => void;
 }
 
-/** Clusters whose nodes join all the time, one that is hostile, the functions behind Lambda's Invoke API, and EC2. */
+/**
+ * Clusters whose nodes join all the time, a hostile cluster, the functions behind Lambda's Invoke API, and
+ * EC2.
+ */
 export interface HostileBenchStage {
   readonly clustersFile: string;
-  /** Of a relay. */
+  /** The environment of a relay. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly attacker: Attacker;
-  /** Every node that has joined the others so far and whose fate is known. */
+  /** Every node that has joined the others so far and has a result. */
   readonly joined: readonly JoinedNode[];
   close(): Promise<void>;
 }
 
-/** Milliseconds that a call to EC2 takes. */
+/** Milliseconds of a call to EC2. */
 const CLOUD_LATENCY_MS = 60;
 /** Embedded API servers in one process. */
 const EMBEDDED_PER_PROCESS = 10;
-/** More than can be joining at a time at the slowest. */
+/** More than can join at a time at the slowest. */
 const MACHINES_EACH = 6;
-/** Of the tenant that attacks. */
+/** The machines of the attacking tenant. */
 const HOSTILE_MACHINES = 60;
 const START_TIMEOUT_MS = 120_000;
 const HEARTBEAT_SECONDS = 300;
@@ -53,7 +56,7 @@ const TENANTS = fileURLToPath(new URL("tenants.ts", import.meta.url));
 
 type Closer = () => Promise<unknown>;
 
-/** Starts the stage; what was started is ended again where a part fails. */
+/** Starts the stage; if a part fails, everything already started is ended. */
 export async function setHostileBenchStage(options: HostileStageOptions): Promise<HostileBenchStage> {
   const closers: Closer[] = [];
   const close = async (): Promise<void> => {
@@ -81,7 +84,7 @@ export async function setHostileBenchStage(options: HostileStageOptions): Promis
     const cloud = { region: bench.ec2.region, vpc: DEFAULT_VPC_ID, clusterTag: CLUSTER_TAG };
     await writeClustersFile(
       clustersFile,
-      ...[...tenants, attacker.tenant].map((tenant) => entryOf(tenant, cloud)),
+      ...[...tenants, attacker.tenant].map((tenant) => buildEntry(tenant, cloud)),
     );
     const environment = await startFunctions(bench, clustersFile, closers, options.slots);
     return { clustersFile, environment, attacker, joined, close };
@@ -112,7 +115,7 @@ async function planAll(
   return { plans, hostileMachines: machines.slice(-HOSTILE_MACHINES) };
 }
 
-/** The bench's own kube-apiserver, whose nodes join from within this process. */
+/** Starts the bench's own kube-apiserver, whose nodes join from this process. */
 async function startReal(
   { plane, admin, history }: BenchStage,
   { name, nodes, machines }: JoiningPlan,
@@ -126,7 +129,7 @@ async function startReal(
   void keepNodes(admin, nodes, HEARTBEAT_SECONDS, signal);
   void joinSteadily({ admin, history, machines, everyMs, signal, onJoined: (node) => joined.push(node) });
   closers.push(async () => stopping.abort());
-  return tenantOf(name, plane);
+  return toTenant(name, plane);
 }
 
 async function startEmbedded(
@@ -152,7 +155,12 @@ async function startEmbedded(
       },
     });
     closers.push(() => program.stop("SIGKILL"));
-    await untilSaid(program, () => program.output().includes("ready"), "the API servers", START_TIMEOUT_MS);
+    await waitForOutput(
+      program,
+      () => program.output().includes("ready"),
+      "the API servers",
+      START_TIMEOUT_MS,
+    );
     tenants.push(...z.array(Tenant).parse(JSON.parse(await readFile(tenantsFile, "utf8"))));
   }
   return tenants;

@@ -3,13 +3,14 @@ import * as z from "zod";
 import { joinSteadily } from "#bench/hostile/join-steadily.ts";
 import { JoiningPlan } from "#bench/hostile/joining-plan.ts";
 import { keepNodes, registerNodes } from "#bench/idle/kubelets.ts";
-import { connectAsAdmin, type Tenant, tenantOf } from "#bench/idle/tenant.ts";
+import { connectAsAdmin, type Tenant, toTenant } from "#bench/idle/tenant.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { recordNodeHistory } from "#emulators/harness/node-history.ts";
 
-// Embedded API servers in a process of its own, whose nodes join all the time: `node tenants.ts PLANS TENANTS EVERY_MS`. PLANS is a file
-// of joining plans; where they are is written to the file TENANTS. It says "ready" once all standing nodes are registered, and then of
-// each node that joined a line of JSON on standard error.
+// Runs embedded API servers in their own process, whose nodes join all the time: `node tenants.ts PLANS
+// TENANTS EVERY_MS`. PLANS is a file of joining plans; the program writes the clusters' locations to the file
+// TENANTS. It prints "ready" once all existing nodes are registered, and then a line of JSON on standard
+// error for each node that joined.
 
 const FOREVER = new AbortController().signal;
 const HEARTBEAT_SECONDS = 300;
@@ -17,7 +18,7 @@ const [plansFile = "", tenantsFile = "", everyMs = "10000"] = process.argv.slice
 const plans = z.array(JoiningPlan).parse(JSON.parse(await readFile(plansFile, "utf8")));
 const tenants: Tenant[] = [];
 for (const { name, folder, nodes, machines } of plans) {
-  const tenant = tenantOf(name, await startEmbeddedControlPlane({ folder }));
+  const tenant = toTenant(name, await startEmbeddedControlPlane({ folder }));
   const admin = await connectAsAdmin(tenant);
   await registerNodes(admin, nodes);
   void keepNodes(admin, nodes, HEARTBEAT_SECONDS, FOREVER);

@@ -1,22 +1,22 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { joiningNode } from "#emulators/harness/joining-node.ts";
+import { buildJoiningNode } from "#emulators/harness/joining-node.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
-/** One node that is to be. */
+/** One planned node. */
 export interface IdleNode {
   readonly name: string;
   readonly providerID: string;
 }
 
-/** Registrations of one API server at a time. */
+/** Concurrent registrations at one API server. */
 const REGISTERING_AT_ONCE = 8;
 
-/** Registers nodes of the size that kubelets' have: with conditions and as many images as a kubelet lists. */
+/** Registers nodes of a kubelet's size: with conditions and as many images as a kubelet lists. */
 export async function registerNodes(admin: Transport, nodes: readonly IdleNode[]): Promise<void> {
   const left = nodes.values();
   const worker = async (): Promise<void> => {
     for (const node of left) {
-      const answer = await admin.send({ method: "POST", path: "/api/v1/nodes", body: nodeOf(node) });
+      const answer = await admin.send({ method: "POST", path: "/api/v1/nodes", body: buildNode(node) });
       if (answer.status !== 201)
         throw new Error(`registering ${node.name} answered ${answer.status}: ${answer.body}`);
     }
@@ -33,16 +33,16 @@ export async function keepNodes(
 ): Promise<void> {
   const waitMs = (everySeconds * 1000) / nodes.length;
   for (let turn = 0; !signal.aborted; turn += 1) {
-    // Clusters that were started together must not beat together.
+    // Clusters with the same start time must not report at the same time.
     await sleep(turn === 0 ? Math.random() * waitMs : waitMs, undefined, { signal }).catch(() => undefined);
     const node = nodes[turn % nodes.length];
     if (node === undefined || signal.aborted) return;
-    await heartbeat(admin, node, signal);
+    await sendHeartbeat(admin, node, signal);
   }
 }
 
-async function heartbeat(admin: Transport, { name }: IdleNode, signal: AbortSignal): Promise<void> {
-  const at = timestamp();
+async function sendHeartbeat(admin: Transport, { name }: IdleNode, signal: AbortSignal): Promise<void> {
+  const at = getTimestamp();
   const body = { status: { conditions: CONDITIONS.map(({ type }) => ({ type, lastHeartbeatTime: at })) } };
   const path = `/api/v1/nodes/${name}/status`;
   const contentType = "application/strategic-merge-patch+json";
@@ -76,12 +76,12 @@ const CONDITIONS = [
   { type: "Ready", status: "True", reason: "KubeletReady", message: "kubelet is posting ready status" },
 ];
 
-/** What a kubelet lists at most, by default. */
+/** The maximum number of images that a kubelet lists by default. */
 const IMAGES = 50;
 
-function nodeOf({ name, providerID }: IdleNode): unknown {
-  const node = joiningNode({ name, providerID });
-  const at = timestamp();
+function buildNode({ name, providerID }: IdleNode): unknown {
+  const node = buildJoiningNode({ name, providerID });
+  const at = getTimestamp();
   return {
     ...node,
     status: {
@@ -91,12 +91,12 @@ function nodeOf({ name, providerID }: IdleNode): unknown {
         lastHeartbeatTime: at,
         lastTransitionTime: at,
       })),
-      images: Array.from({ length: IMAGES }, (_, index) => imageOf(index)),
+      images: Array.from({ length: IMAGES }, (_, index) => buildImage(index)),
     },
   };
 }
 
-function imageOf(index: number): unknown {
+function buildImage(index: number): unknown {
   const repository = `registry.example.com/platform/component-${index}`;
   const digest = index.toString(16).padStart(64, "0");
   return {
@@ -105,7 +105,7 @@ function imageOf(index: number): unknown {
   };
 }
 
-/** Kubernetes' times have whole seconds. */
-function timestamp(): string {
+/** Kubernetes's times have whole seconds. */
+function getTimestamp(): string {
   return `${new Date().toISOString().slice(0, 19)}Z`;
 }

@@ -4,27 +4,27 @@ import type { IdleMeasurement, IdleUsage, InitializingUsage } from "#bench/idle/
 import { type RelayProcess, startRelayProcess } from "#bench/idle/relay-process.ts";
 import { type IdleStage, type IdleStageOptions, setIdleStage } from "#bench/idle/stage.ts";
 import { watchUsage } from "#bench/idle/watch-usage.ts";
-import { usageOf } from "#bench/process-usage.ts";
+import { readUsage } from "#bench/process-usage.ts";
 import type { Programs } from "#bench/programs.ts";
 import { CONTENDER_BY_NAME } from "#bench/rows.ts";
 
 export interface IdleOptions extends Omit<IdleStageOptions, "binaries"> {
   readonly programs: Programs;
-  /** How long each process is watched. */
+  /** The seconds for which each process is watched. */
   readonly seconds: number;
-  /** Whether the stock controller is measured too. */
+  /** Whether to measure the stock controller, too. */
   readonly stock: boolean;
-  /** Ends it early; what was started is ended in any case. */
+  /** Ends the measurement early; all started processes end in any case. */
   readonly signal: AbortSignal;
 }
 
-/** What a start leaves behind is over by then. */
+/** The aftermath of a start is over after this time. */
 const SETTLING_MS = 15_000;
 
-/** How long the relay may take to initialize everything. */
+/** The relay's maximum time for initializing all nodes. */
 const INITIALIZING_LIMIT_MS = 300_000;
 
-/** Has a relay initialize all nodes, and watches another one that finds nothing to do. */
+/** Runs a relay that initializes all nodes, and watches another one without work. */
 export async function measureIdle(options: IdleOptions): Promise<IdleMeasurement> {
   const { clusters, kubeApiservers, nodesEach, heartbeatSeconds, say, signal } = options;
   const startedAt = new Date().toISOString();
@@ -60,9 +60,9 @@ async function initialize(stage: IdleStage, options: IdleOptions): Promise<Initi
   const startedAt = performance.now();
   const relay = await startRelayProcess(stage.clustersFile, stage.environment);
   try {
-    await untilDone(relay, options, INITIALIZING_LIMIT_MS);
+    await waitUntilDone(relay, options, INITIALIZING_LIMIT_MS);
     const seconds = (performance.now() - startedAt) / 1000;
-    const { cpuSeconds, peakMemoryMiB } = await usageOf([relay.pid]);
+    const { cpuSeconds, peakMemoryMiB } = await readUsage([relay.pid]);
     const left = await stage.uninitialized();
     if (left > 0) throw new Error(`the relay calls all nodes initialized, and ${left} are not`);
     return { seconds: round(seconds), cpuSeconds: round(cpuSeconds), peakMiB: round(peakMemoryMiB) };
@@ -77,10 +77,10 @@ async function measureRelay(
 ): Promise<Pick<IdleMeasurement, "idle" | "heap">> {
   const relay = await startRelayProcess(stage.clustersFile, stage.environment);
   try {
-    await untilDone(relay, options, INITIALIZING_LIMIT_MS);
+    await waitUntilDone(relay, options, INITIALIZING_LIMIT_MS);
     await sleep(SETTLING_MS, undefined, { signal: options.signal });
     const idle = await watchUsage(relay.pid, options.seconds, options.signal);
-    await untilDone(relay, options, 0);
+    await waitUntilDone(relay, options, 0);
     const { heapTotal, heapUsed, external } = await relay.heap();
     const heap = {
       totalMiB: round(heapTotal / 2 ** 20),
@@ -93,7 +93,7 @@ async function measureRelay(
   }
 }
 
-/** One stock controller, for the first of the clusters. */
+/** Measures one stock controller, for the first of the clusters. */
 async function measureStock({ bench }: IdleStage, options: IdleOptions): Promise<IdleUsage> {
   options.say(`an idle stock controller, ${options.seconds} s`);
   const running = await CONTENDER_BY_NAME["stock-defaults"].start({
@@ -111,8 +111,8 @@ async function measureStock({ bench }: IdleStage, options: IdleOptions): Promise
   }
 }
 
-/** Waits until the relay follows every cluster, knows every node, and nothing is left to be done. */
-async function untilDone(relay: RelayProcess, options: IdleOptions, limitMs: number): Promise<void> {
+/** Waits until the relay follows every cluster, knows every node, and has no work left. */
+async function waitUntilDone(relay: RelayProcess, options: IdleOptions, limitMs: number): Promise<void> {
   const deadline = performance.now() + limitMs;
   for (;;) {
     const state = await relay.state();

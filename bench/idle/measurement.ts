@@ -2,15 +2,15 @@ import * as z from "zod";
 
 const amount = z.number().nonnegative();
 
-/** What one process used while nothing was to be done. Memory in MiB, as `Memory` in bench/idle/memory.ts tells it. */
+/** The usage of one process without work. Memory in MiB, as in `Memory` in bench/idle/memory.ts. */
 export const IdleUsage = z.strictObject({
   /** The window, in seconds. */
   seconds: amount,
-  /** User and system, within the window. */
+  /** User and system time, within the window. */
   cpuSeconds: amount,
   /** The median of samples a second apart. */
   residentMiB: amount,
-  /** Since the process began. */
+  /** The maximum since the process began. */
   peakMiB: amount,
   /** Both at the window's end. */
   anonymousMiB: amount,
@@ -18,9 +18,9 @@ export const IdleUsage = z.strictObject({
 });
 export type IdleUsage = z.output<typeof IdleUsage>;
 
-/** The relay as it begins: all nodes are there and none is initialized. */
+/** The relay at its start: all nodes exist and none is initialized. */
 export const InitializingUsage = z.strictObject({
-  /** From the process's start to the last node initialized. */
+  /** From the process's start to the last initialized node. */
   seconds: amount,
   cpuSeconds: amount,
   peakMiB: amount,
@@ -35,7 +35,7 @@ export const IdleMeasurement = z.strictObject({
   /** Node's version. */
   node: z.string(),
   clusters: z.int().positive(),
-  /** Of the clusters, so many were kube-apiservers; the others were embedded. */
+  /** The number of clusters on kube-apiservers; the others were embedded. */
   kubeApiservers: z.int().nonnegative(),
   nodesEach: z.int().positive(),
   /** Seconds between two status reports of one node. */
@@ -45,11 +45,11 @@ export const IdleMeasurement = z.strictObject({
   idle: IdleUsage,
   /** `process.memoryUsage()` at the end of the window, in MiB. */
   heap: z.strictObject({ totalMiB: amount, usedMiB: amount, externalMiB: amount }),
-  /** The stock controller beside one of the kube-apiservers. */
+  /** The stock controller for one of the kube-apiservers. */
   stock: IdleUsage.optional(),
 });
 export type IdleMeasurement = z.output<typeof IdleMeasurement>;
 
-/** What bench/idle.json holds: the newest measurement of each number of clusters and nodes. */
+/** The content of bench/idle.json: the newest measurement for each number of clusters and nodes. */
 export const IdleResults = z.strictObject({ measurements: z.array(IdleMeasurement) });
 export type IdleResults = z.output<typeof IdleResults>;

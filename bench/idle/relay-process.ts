@@ -1,11 +1,11 @@
 import { PROGRAM } from "#bench/contenders/run.ts";
-import { untilSaid } from "#bench/idle/until-said.ts";
+import { waitForOutput } from "#bench/idle/wait-for-output.ts";
 import { startProcess } from "#emulators/harness/managed-process.ts";
 
-/** A relay that runs, by what can be asked of it from outside. */
+/** A running relay, as visible from outside. */
 export interface RelayProcess {
   readonly pid: number;
-  /** Sums over the clusters, by its own metrics. */
+  /** Returns sums over the clusters, from its own metrics. */
   state(): Promise<RelayState>;
   heap(): Promise<NodeJS.MemoryUsage>;
   stop(): Promise<void>;
@@ -14,7 +14,7 @@ export interface RelayProcess {
 export interface RelayState {
   readonly readyClusters: number;
   readonly objects: number;
-  /** Objects that need work, or that work is being done for. */
+  /** Objects that need work, or whose work is in progress. */
   readonly unfinished: number;
 }
 
@@ -43,7 +43,7 @@ export async function startRelayProcess(
       environment,
       onErrorOutput: (chunk) => {
         said += chunk;
-        // Each node of each cluster has a line of its own; only the newest tell anything here.
+        // Each node of each cluster has its own line; only the newest matter here.
         if (said.length > MAX_SAID && url !== undefined) said = said.slice(-MAX_SAID);
         url ??= /"event":"Serving","url":"([^"]+)"/.exec(said)?.[1];
       },
@@ -51,7 +51,7 @@ export async function startRelayProcess(
   );
   let url: string | undefined;
   try {
-    await untilSaid(program, () => url !== undefined, "the relay", START_TIMEOUT_MS);
+    await waitForOutput(program, () => url !== undefined, "the relay", START_TIMEOUT_MS);
   } catch (error) {
     await program.stop("SIGKILL");
     throw error;
@@ -61,37 +61,40 @@ export async function startRelayProcess(
     pid: program.pid,
     state: async () => {
       if (program.hasExited()) throw new Error(`the relay ended: ${program.output()}`);
-      return stateOf(await (await fetch(`${url}/metrics`)).text());
+      return parseRelayState(await (await fetch(`${url}/metrics`)).text());
     },
     heap: async () => {
       said = "";
       process.kill(program.pid, "SIGUSR2");
-      await untilSaid(program, () => heapLines().length > 0, "the relay's answer", START_TIMEOUT_MS);
+      await waitForOutput(program, () => heapLines().length > 0, "the relay's answer", START_TIMEOUT_MS);
       return JSON.parse(heapLines().at(-1)?.slice("memory ".length) ?? "{}") as NodeJS.MemoryUsage;
     },
     stop: () => program.stop("SIGTERM"),
   };
 }
 
-/** A relay of 5,000 nodes writes less than this between two looks. */
+/** A relay of 5,000 nodes writes less than this between two reads. */
 const MAX_SAID = 1_000_000;
 
-/** What is loaded before the program: a signal asks for `process.memoryUsage()`, which nothing outside the process knows. */
+/**
+ * Loaded before the program: a signal requests `process.memoryUsage()`, which is unknown outside the process.
+ */
 const TELL_MEMORY = `data:text/javascript,${encodeURIComponent(
   'process.on("SIGUSR2", () => process.stderr.write("\\nmemory " + JSON.stringify(process.memoryUsage()) + "\\n"));',
 )}`;
 
-/** The state that metrics in Prometheus' text format tell of. */
-export function stateOf(metrics: string): RelayState {
+/** Parses the state from metrics in Prometheus's text format. */
+export function parseRelayState(metrics: string): RelayState {
   return {
-    readyClusters: sumOf(metrics, "serverless_ccm_cluster_ready"),
-    objects: sumOf(metrics, "serverless_ccm_objects"),
+    readyClusters: sumSamples(metrics, "serverless_ccm_cluster_ready"),
+    objects: sumSamples(metrics, "serverless_ccm_objects"),
     unfinished:
-      sumOf(metrics, "serverless_ccm_pending_objects") + sumOf(metrics, "serverless_ccm_in_flight_objects"),
+      sumSamples(metrics, "serverless_ccm_pending_objects") +
+      sumSamples(metrics, "serverless_ccm_in_flight_objects"),
   };
 }
 
-function sumOf(metrics: string, name: string): number {
+function sumSamples(metrics: string, name: string): number {
   const values = [...metrics.matchAll(new RegExp(`^${name}(?:\\{.*\\})? (\\S+)$`, "gm"))];
   return values.reduce((sum, [, value]) => sum + Number(value), 0);
 }

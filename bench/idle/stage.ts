@@ -4,8 +4,8 @@ import { fileURLToPath } from "node:url";
 import * as z from "zod";
 import { keepNodes, registerNodes } from "#bench/idle/kubelets.ts";
 import { startFunctions } from "#bench/idle/start-functions.ts";
-import { connectAsAdmin, entryOf, Tenant, type TenantPlan, tenantOf } from "#bench/idle/tenant.ts";
-import { untilSaid } from "#bench/idle/until-said.ts";
+import { buildEntry, connectAsAdmin, Tenant, type TenantPlan, toTenant } from "#bench/idle/tenant.ts";
+import { waitForOutput } from "#bench/idle/wait-for-output.ts";
 import { type BenchStage, CLUSTER_TAG, setBenchStage } from "#bench/stage.ts";
 import { isUninitialized } from "#core/node/taints.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
@@ -17,30 +17,30 @@ import { listAll } from "#kube/follow/list.ts";
 export interface IdleStageOptions {
   readonly binaries: ControlPlaneBinaries;
   readonly clusters: number;
-  /** Of the clusters; at least one. */
+  /** The number of clusters on kube-apiservers; at least one. */
   readonly kubeApiservers: number;
   readonly nodesEach: number;
   readonly heartbeatSeconds: number;
   readonly say: (line: string) => void;
 }
 
-/** Clusters full of nodes that nobody has initialized yet, the functions behind Lambda's Invoke API, and EC2. */
+/** Clusters full of uninitialized nodes, the functions behind Lambda's Invoke API, and EC2. */
 export interface IdleStage {
   readonly bench: BenchStage;
   readonly clustersFile: string;
-  /** Of a relay. */
+  /** The environment of a relay. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Nodes that still have the uninitialized taint, as the API servers themselves list them. */
+  /** Returns the nodes with the uninitialized taint, according to the API servers. */
   uninitialized(): Promise<number>;
   close(): Promise<void>;
 }
 
 const CLOUD_LATENCY_MS = 60;
 
-/** Embedded API servers in one process; so many that the relay is the only one that has all of them. */
+/** Embedded API servers in one process, so that only the relay holds all of them. */
 const EMBEDDED_PER_PROCESS = 10;
 
-/** Starts the stage; what was started is ended again where a part fails. */
+/** Starts the stage; if a part fails, everything already started is ended. */
 export async function setIdleStage(options: IdleStageOptions): Promise<IdleStage> {
   const closers: Closer[] = [];
   const close = async (): Promise<void> => {
@@ -56,9 +56,9 @@ export async function setIdleStage(options: IdleStageOptions): Promise<IdleStage
     ];
     const clustersFile = join(bench.folder, "clusters.yaml");
     const cloud = { region: bench.ec2.region, vpc: DEFAULT_VPC_ID, clusterTag: CLUSTER_TAG };
-    await writeClustersFile(clustersFile, ...tenants.map((tenant) => entryOf(tenant, cloud)));
+    await writeClustersFile(clustersFile, ...tenants.map((tenant) => buildEntry(tenant, cloud)));
     const environment = await startFunctions(bench, clustersFile, closers);
-    return { bench, clustersFile, environment, uninitialized: () => uninitializedOf(tenants), close };
+    return { bench, clustersFile, environment, uninitialized: () => countUninitialized(tenants), close };
   } catch (error) {
     await close();
     throw error;
@@ -85,7 +85,7 @@ async function planTenants(
   }));
 }
 
-/** The first of them is the bench's own, beside which the stock controller can be put. */
+/** Starts kube-apiservers; the first is the bench's own, to which the stock controller can connect. */
 async function startReal(
   bench: BenchStage,
   plans: readonly TenantPlan[],
@@ -98,7 +98,7 @@ async function startReal(
     say(`${name}: kube-apiserver`);
     const plane = index === 0 ? bench.plane : await startKubeApiserver({ folder, binaries });
     if (plane !== bench.plane) closers.push(() => plane.close());
-    const tenant = tenantOf(name, plane);
+    const tenant = toTenant(name, plane);
     const admin = await connectAsAdmin(tenant);
     closers.push(() => admin.close());
     await registerNodes(admin, nodes);
@@ -128,7 +128,12 @@ async function startEmbedded(
       String(heartbeatSeconds),
     ]);
     closers.push(() => program.stop("SIGKILL"));
-    await untilSaid(program, () => program.output().includes("ready"), "the API servers", START_TIMEOUT_MS);
+    await waitForOutput(
+      program,
+      () => program.output().includes("ready"),
+      "the API servers",
+      START_TIMEOUT_MS,
+    );
     tenants.push(...z.array(Tenant).parse(JSON.parse(await readFile(tenantsFile, "utf8"))));
   }
   return tenants;
@@ -138,7 +143,7 @@ const Tainted = z.object({
   spec: z.object({ taints: z.array(z.object({ key: z.string() })).optional() }),
 });
 
-async function uninitializedOf(tenants: readonly Tenant[]): Promise<number> {
+async function countUninitialized(tenants: readonly Tenant[]): Promise<number> {
   let count = 0;
   for (const tenant of tenants) {
     const admin = await connectAsAdmin(tenant);

@@ -1,26 +1,29 @@
 import { fileURLToPath } from "node:url";
-import { awsEnvironment } from "#bench/contenders/process-contender.ts";
-import { untilSaid } from "#bench/idle/until-said.ts";
+import { buildAwsEnvironment } from "#bench/contenders/process-contender.ts";
+import { waitForOutput } from "#bench/idle/wait-for-output.ts";
 import type { BenchStage } from "#bench/stage.ts";
-import { freePort } from "#emulators/harness/free-port.ts";
+import { findFreePort } from "#emulators/harness/free-port.ts";
 import { startProcess } from "#emulators/harness/managed-process.ts";
 
-/** What has to be ended again, last first. */
+/** Ends something that was started; called last first. */
 type Closer = () => Promise<unknown>;
 
 const START_TIMEOUT_MS = 120_000;
 const PLATFORM = fileURLToPath(new URL("../contenders/lambda-platform.ts", import.meta.url));
 
-/** Starts the packaged functions, `slots` at a time where that is said; answers with the environment in which a relay finds them. */
+/**
+ * Starts the packaged functions, at most `slots` at a time if given; returns the environment with which a
+ * relay finds them.
+ */
 export async function startFunctions(
   { ec2 }: Pick<BenchStage, "ec2">,
   clustersFile: string,
   closers: Closer[],
   slots?: number,
 ): Promise<Record<string, string>> {
-  const port = await freePort();
+  const port = await findFreePort();
   const environment = {
-    ...awsEnvironment(ec2.url, ec2.region),
+    ...buildAwsEnvironment(ec2.url, ec2.region),
     CLUSTERS_FILE: clustersFile,
     AWS_ENDPOINT_URL_LAMBDA: `http://127.0.0.1:${port}`,
   };
@@ -28,6 +31,6 @@ export async function startFunctions(
   const platform = startProcess(process.execPath, [PLATFORM, ...words], { environment });
   closers.push(() => platform.stop("SIGKILL"));
   const isListening = (): boolean => platform.output().includes("listening");
-  await untilSaid(platform, isListening, "the function platform", START_TIMEOUT_MS);
+  await waitForOutput(platform, isListening, "the function platform", START_TIMEOUT_MS);
   return environment;
 }

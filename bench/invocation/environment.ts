@@ -1,9 +1,10 @@
 import type { Timing } from "#cli/cost/measured.ts";
 
-// One execution environment of the packaged function, as a function platform has many: it loads the bundle, tells what that
-// took, and then runs one event after the other. A child of bench/invocation.ts, with which it speaks over IPC.
+// Runs one execution environment of the packaged function, as a function platform has many: it loads the
+// bundle, reports the time, and then runs one event after the other. It is a child of bench/invocation.ts and
+// uses IPC.
 
-/** What the environment says: once that it has loaded, then of each invocation what it took and answered. */
+/** The environment's messages: one after loading, then one with time and answer for each invocation. */
 export type EnvironmentMessage =
   | { readonly kind: "loaded"; readonly timing: Timing }
   | {
@@ -24,15 +25,15 @@ async function serve(send: (message: EnvironmentMessage) => unknown): Promise<vo
   const log = countStandardOutput();
   const { handler } = await import(BUNDLE);
   // Both count from the start of the process: a platform bills the runtime's own start as well.
-  send({ kind: "loaded", timing: { wallMs: performance.now(), cpuMs: cpuMs() } });
+  send({ kind: "loaded", timing: { wallMs: performance.now(), cpuMs: readCpuMs() } });
   process.on("message", async (event: { readonly id: string }) => {
-    const before = { wallMs: performance.now(), cpuMs: cpuMs(), ...log };
+    const before = { wallMs: performance.now(), cpuMs: readCpuMs(), ...log };
     const endsAt = performance.now() + TIMEOUT_MS;
     const report = await handler(event, {
       awsRequestId: "00000000-0000-4000-8000-000000000000",
       getRemainingTimeInMillis: () => endsAt - performance.now(),
     });
-    const timing = { wallMs: performance.now() - before.wallMs, cpuMs: cpuMs() - before.cpuMs };
+    const timing = { wallMs: performance.now() - before.wallMs, cpuMs: readCpuMs() - before.cpuMs };
     send({
       kind: "ran",
       timing,
@@ -44,12 +45,12 @@ async function serve(send: (message: EnvironmentMessage) => unknown): Promise<vo
   });
 }
 
-function cpuMs(): number {
+function readCpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
 }
 
-/** Counts what the function logs, in place of writing it. */
+/** Counts what the function logs, without writing it. */
 function countStandardOutput(): { lines: number; bytes: number } {
   const count = { lines: 0, bytes: 0 };
   process.stdout.write = ((chunk: string | Uint8Array) => {

@@ -5,7 +5,7 @@ import type { EnvironmentMessage } from "#bench/invocation/environment.ts";
 import type { Timing } from "#cli/cost/measured.ts";
 import type { Event } from "#core/event.ts";
 
-/** One invocation as it was. */
+/** The measurement of one invocation. */
 export interface Invocation extends Timing {
   readonly report: unknown;
   readonly logLines: number;
@@ -13,7 +13,7 @@ export interface Invocation extends Timing {
   readonly peakMemoryMiB: number;
 }
 
-/** A process in which the packaged function has been loaded; whoever starts it ends it. */
+/** A process that has loaded the packaged function; its starter ends it. */
 export interface Environment {
   /** From the start of the process until the handler was loaded. */
   readonly start: Timing;
@@ -21,7 +21,7 @@ export interface Environment {
   end(): Promise<void>;
 }
 
-/** Starts one with these variables alone, and waits until it has loaded. */
+/** Starts an environment with only these variables, and waits until it has loaded. */
 export async function startEnvironment(
   variables: Readonly<Record<string, string | undefined>>,
 ): Promise<Environment> {
@@ -30,13 +30,13 @@ export async function startEnvironment(
     execArgv: [],
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
-  const loaded = await messageFrom(child);
+  const loaded = await waitForMessage(child);
   if (loaded.kind !== "loaded") throw new Error("the environment ran something before it had loaded");
   return {
     start: loaded.timing,
     async invoke(event) {
       child.send(event);
-      const ran = await messageFrom(child);
+      const ran = await waitForMessage(child);
       if (ran.kind !== "ran") throw new Error("the environment loaded twice");
       const { kind: _, timing, ...rest } = ran;
       return { ...timing, ...rest };
@@ -51,7 +51,7 @@ export async function startEnvironment(
 
 const PROGRAM = fileURLToPath(new URL("environment.ts", import.meta.url));
 
-async function messageFrom(child: ChildProcess): Promise<EnvironmentMessage> {
+async function waitForMessage(child: ChildProcess): Promise<EnvironmentMessage> {
   const settled = new AbortController();
   const { signal } = settled;
   const exited = once(child, "exit", { signal }).then(([code]) => {

@@ -1,6 +1,6 @@
 import type { ContenderName } from "#bench/measurement.ts";
 
-/** How a contender's line is drawn. */
+/** The style of a contender's line. */
 export interface ContenderStyle {
   readonly colour: string;
   readonly width: number;
@@ -8,7 +8,10 @@ export interface ContenderStyle {
   readonly dashes: string;
 }
 
-/** Colours are Okabe and Ito's, told apart with any kind of colour vision; dashes say the same without colour. */
+/**
+ * Colours by Okabe and Ito, distinguishable with any kind of colour vision; dashes distinguish the lines
+ * without colour.
+ */
 export const CONTENDER_STYLES = {
   floor: { colour: "#000000", width: 1.8, dashes: "2 3" },
   "floor-with-events": { colour: "#cc79a7", width: 2, dashes: "7 3" },
@@ -18,8 +21,8 @@ export const CONTENDER_STYLES = {
   lambda: { colour: "#009e73", width: 3, dashes: "9 2" },
 } as const satisfies Record<ContenderName, ContenderStyle>;
 
-/** A style as the attributes of a line in SVG. */
-export function strokeOf(contender: ContenderName): Record<string, string | number> {
+/** Returns a style as the attributes of a line in SVG. */
+export function buildStroke(contender: ContenderName): Record<string, string | number> {
   const { colour, width, dashes } = CONTENDER_STYLES[contender];
   return {
     fill: "none",

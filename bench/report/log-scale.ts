@@ -4,7 +4,10 @@ export interface LogDomain {
   readonly to: number;
 }
 
-/** The narrowest domain between steps of 1, 2 and 5 that has all of the values inside; undefined without positive values. */
+/**
+ * Returns the narrowest domain between steps of 1, 2 and 5 that contains all values; undefined without
+ * positive values.
+ */
 export function logDomain(values: Iterable<number>): LogDomain | undefined {
   let [least, most] = [Number.POSITIVE_INFINITY, 0];
   for (const value of values) {
@@ -12,19 +15,24 @@ export function logDomain(values: Iterable<number>): LogDomain | undefined {
     if (value > most) most = value;
   }
   if (!Number.isFinite(least) || !Number.isFinite(most)) return undefined;
-  const from = steps(least, most).findLast((step) => step <= least) ?? least;
-  const to = steps(least, most).find((step) => step >= most && step > from) ?? most;
+  const from = listSteps(least, most).findLast((step) => step <= least) ?? least;
+  const to = listSteps(least, most).find((step) => step >= most && step > from) ?? most;
   return { from, to };
 }
 
-/** Where an axis is marked: at 1, 2 and 5 of each decade, or at decades alone where it spans more than three. */
+/**
+ * Returns the marks of an axis: at 1, 2 and 5 of each decade, or only at decades if it spans more than three.
+ */
 export function logTicks({ from, to }: LogDomain): number[] {
-  const inside = steps(from, to).filter((step) => step >= from && step <= to);
+  const inside = listSteps(from, to).filter((step) => step >= from && step <= to);
   const decades = inside.filter((step) => Number.isInteger(round(Math.log10(step))));
   return to / from > 1_000 && decades.length >= 2 ? decades : inside;
 }
 
-/** From a value to its place between `start` and `end`; values beyond the domain are put at its ends. */
+/**
+ * Returns a function from a value to its place between `start` and `end`; values outside the domain are put
+ * at its ends.
+ */
 export function logScale({ from, to }: LogDomain, start: number, end: number): (value: number) => number {
   const width = Math.log10(to / from);
   return (value) => {
@@ -33,9 +41,9 @@ export function logScale({ from, to }: LogDomain, start: number, end: number): (
   };
 }
 
-/** The steps of 1, 2 and 5 from below `least` to above `most`. */
-function steps(least: number, most: number): number[] {
-  // A decade more on both sides: the logarithm of what is all but a power of ten is that of the power.
+/** Returns the steps of 1, 2 and 5 from below `least` to above `most`. */
+function listSteps(least: number, most: number): number[] {
+  // One more decade on both sides: the logarithm of a value just below a power of ten is that of the power.
   const [first, last] = [Math.floor(Math.log10(least)) - 1, Math.ceil(Math.log10(most)) + 1];
   const exponents = Array.from({ length: last - first + 1 }, (_, index) => first + index);
   return exponents.flatMap((exponent) => [1, 2, 5].map((digit) => round(digit * 10 ** exponent)));

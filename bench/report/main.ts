@@ -10,7 +10,7 @@ const HELP = `Usage: node bench/report/main.ts [folder]
 Renders results.md and pictures/ again from the results.json in the folder (bench, unless told).
 `;
 
-// Exit codes: 0 written, 1 a fault of the program or the disk, 2 a file or a command line that is not understood.
+// Exit codes: 0 written, 1 an error of the program or the disk, 2 an invalid file or command line.
 try {
   const { values, positionals } = parseArgs({
     allowPositionals: true,

@@ -1,12 +1,18 @@
-/** A table: the first row is its heading, the first column is left-aligned, the others right. Cells are escaped. */
-export function markdownTable(heading: readonly string[], rows: readonly (readonly string[])[]): string {
+/**
+ * Formats a table: the first row is its heading, the first column is left-aligned, the others right. Cells
+ * are escaped.
+ */
+export function formatMarkdownTable(
+  heading: readonly string[],
+  rows: readonly (readonly string[])[],
+): string {
   const rule = heading.map((_, column) => (column === 0 ? "---" : "---:"));
   return [heading.map(escapeMarkdown), rule, ...rows.map((row) => row.map(escapeMarkdown))]
-    .map(line)
+    .map(formatRow)
     .join("\n");
 }
 
-/** Text from outside as one line that means nothing else in Markdown: no cell ends, no tag begins. */
+/** Escapes foreign text to one line without meaning in Markdown: it ends no cell and begins no tag. */
 export function escapeMarkdown(text: string): string {
   return text
     .replace(/\s+/g, " ")
@@ -14,6 +20,6 @@ export function escapeMarkdown(text: string): string {
     .replaceAll("<", "&lt;");
 }
 
-function line(cells: readonly string[]): string {
+function formatRow(cells: readonly string[]): string {
   return `| ${cells.join(" | ")} |`;
 }

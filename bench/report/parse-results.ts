@@ -1,13 +1,13 @@
 import { Results } from "#bench/measurement.ts";
-import { type Fault, faultsOf } from "#core/faults.ts";
+import { type ConfigError, listFaults } from "#core/config-errors.ts";
 
-/** Why results cannot be read: not JSON, not of this shape, or saying two things at once; with every fault found. */
+/** Unreadable results: not JSON, not of this shape, or contradictory; with every error found. */
 export class ResultsError extends Error {
   override readonly name = "ResultsError";
   readonly code = "RESULTS_INVALID";
-  readonly faults: readonly Fault[];
+  readonly faults: readonly ConfigError[];
 
-  constructor(file: string, faults: readonly Fault[], cause?: unknown) {
+  constructor(file: string, faults: readonly ConfigError[], cause?: unknown) {
     const shown = faults
       .slice(0, MAX_SHOWN)
       .map(({ path, message }) => (path === "" ? message : `${path}: ${message}`));
@@ -17,11 +17,11 @@ export class ResultsError extends Error {
   }
 }
 
-/** The results in the text of `file`; throws `ResultsError` with all faults at once. */
+/** Parses the results in the text of `file`; throws `ResultsError` with all errors at once. */
 export function parseResults(text: string, file: string): Results {
   const parsed = Results.safeParse(parseJson(text, file));
-  if (!parsed.success) throw new ResultsError(file, faultsOf(parsed.error));
-  const faults = contradictionsIn(parsed.data);
+  if (!parsed.success) throw new ResultsError(file, listFaults(parsed.error));
+  const faults = findContradictions(parsed.data);
   if (faults.length > 0) throw new ResultsError(file, faults);
   return parsed.data;
 }
@@ -36,8 +36,8 @@ function parseJson(text: string, file: string): unknown {
   }
 }
 
-/** What a schema does not see: a number that would be left out of the report, or counted twice. */
-function contradictionsIn({ rows, measurements }: Results): Fault[] {
+/** Finds what a schema misses: a number that the report would omit or count twice. */
+function findContradictions({ rows, measurements }: Results): ConfigError[] {
   const rowsById = Map.groupBy(rows, ({ id }) => id);
   const twice = [...rowsById].filter(([, same]) => same.length > 1);
   const seen = new Set<string>();

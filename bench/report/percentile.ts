@@ -1,10 +1,10 @@
 /**
- * The smallest of the values that at least `share` (0 < share ≤ 1) of them do not exceed (nearest rank, so it is
- * always one of the values); undefined without values. Their order does not matter.
+ * Returns the smallest of the values that at least `share` (0 < share ≤ 1) of them do not exceed (nearest
+ * rank, so it is always one of the values). Undefined without values; their order does not matter.
  */
-export function percentile(values: readonly number[], share: number): number | undefined {
+export function getPercentile(values: readonly number[], share: number): number | undefined {
   const sorted = values.toSorted((a, b) => a - b);
-  // The rank is rounded before it is rounded up: 0.07 × 100 is 7.000000000000001.
+  // The product is rounded before it is rounded up: 0.07 × 100 is 7.000000000000001.
   const rank = Math.ceil(Number((share * sorted.length).toFixed(6)));
   return sorted[Math.max(1, rank) - 1];
 }

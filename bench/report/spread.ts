@@ -1,4 +1,4 @@
-/** What several repetitions of one measurement came to. */
+/** The summary of several repetitions of one measurement. */
 export interface Spread {
   /** The middle one, or the mean of the two in the middle. */
   readonly median: number;
@@ -6,8 +6,8 @@ export interface Spread {
   readonly max: number;
 }
 
-/** The spread of the values, in any order; undefined without values. */
-export function spreadOf(values: readonly number[]): Spread | undefined {
+/** Computes the spread of the values, in any order; undefined without values. */
+export function computeSpread(values: readonly number[]): Spread | undefined {
   const sorted = values.toSorted((a, b) => a - b);
   const below = sorted[Math.ceil(sorted.length / 2) - 1];
   const above = sorted[Math.floor(sorted.length / 2)];

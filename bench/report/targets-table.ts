@@ -1,19 +1,19 @@
 import type { Row } from "#bench/measurement.ts";
-import { markdownTable } from "#bench/report/markdown-table.ts";
+import { formatMarkdownTable } from "#bench/report/markdown-table.ts";
 import { formatCount, formatMs, formatNumber } from "#bench/report/numbers.ts";
 import type { Metric } from "#bench/report/summary.ts";
-import { meets, type Target, type Verdict } from "#bench/report/targets.ts";
-import { CONTENDER_TITLES, rowTitle } from "#bench/report/titles.ts";
+import { isMet, type Target, type TargetResult } from "#bench/report/targets.ts";
+import { CONTENDER_TITLES, formatRowTitle } from "#bench/report/titles.ts";
 
-/** One candidate's verdicts as a table: what, measured, wanted, met or not. */
-export function targetsTable(verdicts: readonly Verdict[], rows: readonly Row[]): string {
-  return markdownTable(
+/** Formats one candidate's verdicts as a table: what, measured, wanted, met or not. */
+export function formatTargets(verdicts: readonly TargetResult[], rows: readonly Row[]): string {
+  return formatMarkdownTable(
     ["nodes", "what", "measured", "wanted", ""],
     verdicts.map((verdict) => [
-      titleOf(verdict.target.row, rows),
-      what(verdict, rows),
-      verdict.measured === undefined ? "–" : written(verdict.target, verdict.measured),
-      wantedInWords(verdict.target),
+      findTitle(verdict.target.row, rows),
+      formatTarget(verdict, rows),
+      verdict.measured === undefined ? "–" : formatMeasured(verdict.target, verdict.measured),
+      formatGoal(verdict.target),
       verdict.remark === undefined ? verdict.outcome : `${verdict.outcome}: ${verdict.remark}`,
     ]),
   );
@@ -38,18 +38,18 @@ const METRIC_TITLES: Readonly<Record<Metric, string>> = {
   peakMemoryMiB: "peak memory of the process that is always there",
 };
 
-function titleOf(id: string, rows: readonly Row[]): string {
+function findTitle(id: string, rows: readonly Row[]): string {
   const row = rows.find((one) => one.id === id);
-  return row === undefined ? id : rowTitle(row);
+  return row === undefined ? id : formatRowTitle(row);
 }
 
-function what({ target, comparedWith }: Verdict, rows: readonly Row[]): string {
+function formatTarget({ target, comparedWith }: TargetResult, rows: readonly Row[]): string {
   const metric = METRIC_TITLES[target.metric];
   switch (target.over?.kind) {
     case undefined:
       return target.taken === "worst" ? `${metric}, at worst` : metric;
     case "row":
-      return `${metric} ÷ that of ${titleOf(target.over.row, rows)}`;
+      return `${metric} ÷ that of ${findTitle(target.over.row, rows)}`;
     case "contender":
       return `${metric} ÷ that of ${CONTENDER_TITLES[target.over.contender]}`;
     case "floor-that-writes-the-same":
@@ -57,9 +57,9 @@ function what({ target, comparedWith }: Verdict, rows: readonly Row[]): string {
   }
 }
 
-function wantedInWords(target: Target): string {
+function formatGoal(target: Target): string {
   const { kind, limit } = target.wanted;
-  const number = withUnit(target, limit, 3);
+  const number = addUnit(target, limit, 3);
   switch (kind) {
     case "at-most":
       return limit === 0 ? "none" : `≤ ${number}`;
@@ -70,15 +70,15 @@ function wantedInWords(target: Target): string {
   }
 }
 
-/** With as many digits as it takes to see on which side of the limit the number is. */
-function written(target: Target, measured: number): string {
-  const verdict = meets(measured, target.wanted);
+/** Uses as many digits as show on which side of the limit the number is. */
+function formatMeasured(target: Target, measured: number): string {
+  const verdict = isMet(measured, target.wanted);
   const told = (digits: number): boolean =>
-    meets(Number(measured.toPrecision(digits)), target.wanted) === verdict;
-  return withUnit(target, measured, [3, 4, 5, 6].find(told) ?? 9);
+    isMet(Number(measured.toPrecision(digits)), target.wanted) === verdict;
+  return addUnit(target, measured, [3, 4, 5, 6].find(told) ?? 9);
 }
 
-function withUnit({ metric, over }: Target, value: number, digits: number): string {
+function addUnit({ metric, over }: Target, value: number, digits: number): string {
   if (over !== undefined) return `${formatNumber(value, digits)} ×`;
   switch (metric) {
     case "totalMs":

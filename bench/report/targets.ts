@@ -3,45 +3,47 @@ import { formatNumber } from "#bench/report/numbers.ts";
 import type { Spread } from "#bench/report/spread.ts";
 import { type Metric, type Summary, summarize } from "#bench/report/summary.ts";
 
-/** A contender of this project: the targets are set for it. */
+/** A contender of this project, for which the targets are set. */
 export type Candidate = Extract<ContenderName, "run" | "lambda">;
 
-/** What is wanted of a number. */
-export type Wanted =
+/** The goal of a number. */
+export type Goal =
   | { readonly kind: "at-most"; readonly limit: number }
   | { readonly kind: "at-least"; readonly limit: number }
   /** Equal when rounded to a tenth. */
   | { readonly kind: "exactly"; readonly limit: number };
 
 /**
- * One target. A time, rate or load is judged by its median over the repetitions, a fault or a bound by the worst of them.
- * With `over`, what is judged is the quotient of two medians of the same run: the candidate's ÷ that of what it is
- * compared with, which is another contender in the same row or the candidate itself in another row.
+ * One target. The median over the repetitions decides for a time, rate or load, and the worst repetition for
+ * a fault or a bound. With `over`, the quotient of two medians of the same run decides: the candidate's ÷ the
+ * comparison's. The comparison is another contender in the same row or the candidate itself in another row.
  */
 export interface Target {
   readonly row: string;
   readonly metric: Metric;
   readonly taken: "median" | "worst";
   readonly over?: Comparison;
-  readonly wanted: Wanted;
+  readonly wanted: Goal;
 }
 
 export type Comparison =
   | { readonly kind: "contender"; readonly contender: ContenderName }
-  /** The floor with Events where the candidate writes them (for at least half of the nodes), the floor otherwise. */
+  /**
+   * The floor with Events if the candidate writes them (for at least half of the nodes), otherwise the floor.
+   */
   | { readonly kind: "floor-that-writes-the-same" }
   | { readonly kind: "row"; readonly row: string };
 
-/** What became of a target. */
-export interface Verdict {
+/** The result of a target. */
+export interface TargetResult {
   readonly target: Target;
   readonly candidate: Candidate;
   readonly outcome: "met" | "not met" | "not measured";
-  /** The number or the quotient that was judged; undefined where it could not be had. */
+  /** The judged number or quotient; undefined if it is missing. */
   readonly measured: number | undefined;
-  /** With what the quotient was formed in the end. */
+  /** The comparison that the quotient used. */
   readonly comparedWith: { readonly contender: ContenderName; readonly row: string } | undefined;
-  /** Why it was not measured, or what the numbers do not say by themselves. */
+  /** Why it was not measured, or what the numbers do not show by themselves. */
   readonly remark: string | undefined;
 }
 
@@ -49,45 +51,49 @@ const STOCK_DEFAULTS = { kind: "contender", contender: "stock-defaults" } as con
 const STOCK_TUNED = { kind: "contender", contender: "stock-tuned" } as const;
 const FLOOR = { kind: "floor-that-writes-the-same" } as const;
 
-/** What the project sets itself: the same for each candidate. */
+/** The project's targets, equal for each candidate. */
 export const TARGETS: readonly Target[] = [
-  median("1000-at-once", "totalMs", atMost(1.15), FLOOR),
-  median("1000-at-once", "nodesPerSecond", atLeast(30), STOCK_DEFAULTS),
-  median("1000-at-once", "nodesPerSecond", atLeast(1.6), STOCK_TUNED),
-  median("1000-at-once", "p50Ms", atMost(0.5), STOCK_TUNED),
-  worst("1000-at-once", "nodeWritesPerNode", { kind: "exactly", limit: 2 }),
-  worst("1000-at-once", "tooManyRequests", atMost(0)),
-  worst("1000-at-once", "cloudCalls", atMost(50)),
-  worst("1000-at-once", "nakedNodes", atMost(0)),
-  worst("1000-there", "cloudCalls", atMost(15)),
-  median("500-at-once-without-ids", "nodesPerSecond", atLeast(8), STOCK_TUNED),
-  worst("500-at-once-without-ids", "cloudThrottled", atMost(0)),
-  median("2000-at-33-per-second", "p50Ms", atMost(150)),
-  median("2000-at-33-per-second", "p50Ms", atMost(0.25), STOCK_TUNED),
-  median("2000-at-33-per-second", "p99Ms", atMost(400)),
-  median("2000-at-33-per-second", "contenderCpuSeconds", atMost(2), STOCK_TUNED),
-  median("5000-at-once", "totalMs", atMost(1.15), FLOOR),
-  median("5000-at-once", "totalMs", atMost(0.55), STOCK_TUNED),
-  median("5000-at-once", "msPerNode", atMost(1.1), { kind: "row", row: "1000-at-once" }),
-  worst("5000-at-once", "peakMemoryMiB", atMost(200)),
+  createMedianTarget("1000-at-once", "totalMs", createUpperLimit(1.15), FLOOR),
+  createMedianTarget("1000-at-once", "nodesPerSecond", createLowerLimit(30), STOCK_DEFAULTS),
+  createMedianTarget("1000-at-once", "nodesPerSecond", createLowerLimit(1.6), STOCK_TUNED),
+  createMedianTarget("1000-at-once", "p50Ms", createUpperLimit(0.5), STOCK_TUNED),
+  createWorstTarget("1000-at-once", "nodeWritesPerNode", { kind: "exactly", limit: 2 }),
+  createWorstTarget("1000-at-once", "tooManyRequests", createUpperLimit(0)),
+  createWorstTarget("1000-at-once", "cloudCalls", createUpperLimit(50)),
+  createWorstTarget("1000-at-once", "nakedNodes", createUpperLimit(0)),
+  createWorstTarget("1000-there", "cloudCalls", createUpperLimit(15)),
+  createMedianTarget("500-at-once-without-ids", "nodesPerSecond", createLowerLimit(8), STOCK_TUNED),
+  createWorstTarget("500-at-once-without-ids", "cloudThrottled", createUpperLimit(0)),
+  createMedianTarget("2000-at-33-per-second", "p50Ms", createUpperLimit(150)),
+  createMedianTarget("2000-at-33-per-second", "p50Ms", createUpperLimit(0.25), STOCK_TUNED),
+  createMedianTarget("2000-at-33-per-second", "p99Ms", createUpperLimit(400)),
+  createMedianTarget("2000-at-33-per-second", "contenderCpuSeconds", createUpperLimit(2), STOCK_TUNED),
+  createMedianTarget("5000-at-once", "totalMs", createUpperLimit(1.15), FLOOR),
+  createMedianTarget("5000-at-once", "totalMs", createUpperLimit(0.55), STOCK_TUNED),
+  createMedianTarget("5000-at-once", "msPerNode", createUpperLimit(1.1), {
+    kind: "row",
+    row: "1000-at-once",
+  }),
+  createWorstTarget("5000-at-once", "peakMemoryMiB", createUpperLimit(200)),
 ];
 
 /**
- * The verdict on each target, in their order. A target whose row or whose comparison was not measured is "not measured";
- * one for which the candidate left a node behind is "not met", whatever the times of the others: those that come up late
- * or never must not make a median better. What others left behind makes them look faster than they were, which is remarked.
+ * Returns the verdict on each target, in their order. A target without its row or comparison is "not
+ * measured". If the candidate left a node behind, its targets are "not met" regardless of times: late or
+ * missing nodes must not improve a median. Nodes that others left behind make them look faster than they
+ * were, which a remark says.
  */
-export function judge(
+export function judgeTargets(
   results: Results,
   candidate: Candidate,
   targets: readonly Target[] = TARGETS,
-): Verdict[] {
+): TargetResult[] {
   const summaries = summarize(results);
-  return targets.map((target) => verdictOn(target, candidate, summaries));
+  return targets.map((target) => judgeTarget(target, candidate, summaries));
 }
 
-/** Whether a number is what is wanted. */
-export function meets(measured: number, { kind, limit }: Wanted): boolean {
+/** Returns whether a number meets its goal. */
+export function isMet(measured: number, { kind, limit }: Goal): boolean {
   switch (kind) {
     case "at-most":
       return measured <= limit;
@@ -98,12 +104,12 @@ export function meets(measured: number, { kind, limit }: Wanted): boolean {
   }
 }
 
-function verdictOn(target: Target, candidate: Candidate, summaries: readonly Summary[]): Verdict {
+function judgeTarget(target: Target, candidate: Candidate, summaries: readonly Summary[]): TargetResult {
   const own = find(summaries, candidate, target.row);
   const comparedWith = own === undefined ? undefined : resolve(target, own);
   const other = comparedWith && find(summaries, comparedWith.contender, comparedWith.row);
   const verdict = { target, candidate, comparedWith };
-  const open = (remark: string): Verdict => ({
+  const open = (remark: string): TargetResult => ({
     ...verdict,
     outcome: "not measured",
     measured: undefined,
@@ -113,38 +119,42 @@ function verdictOn(target: Target, candidate: Candidate, summaries: readonly Sum
   if (comparedWith !== undefined && other === undefined)
     return open(`no measurement of ${comparedWith.contender} in ${comparedWith.row}`);
 
-  const measured = judgedNumber(target, own, other);
-  const missing = missingNodes(own) + (target.over?.kind === "row" ? missingNodes(other) : 0);
+  const measured = getJudgedNumber(target, own, other);
+  const missing = countMissingNodes(own) + (target.over?.kind === "row" ? countMissingNodes(other) : 0);
   if (missing > 0) {
-    return { ...verdict, outcome: "not met", measured, remark: `${nodes(missing)} never came up` };
+    return { ...verdict, outcome: "not met", measured, remark: `${formatNodes(missing)} never came up` };
   }
   if (measured === undefined) return open("there is nothing to divide by");
-  const left = missingNodes(other);
-  const met = meets(measured, target.wanted);
-  const leftBehind = left > 0 ? `of ${comparedWith?.contender}'s, ${nodes(left)} never came up` : undefined;
+  const left = countMissingNodes(other);
+  const met = isMet(measured, target.wanted);
+  const leftBehind =
+    left > 0 ? `of ${comparedWith?.contender}'s, ${formatNodes(left)} never came up` : undefined;
   return {
     ...verdict,
     outcome: met ? "met" : "not met",
     measured,
-    remark: leftBehind ?? (met ? undefined : remarkOnFloor(target, own, other, summaries)),
+    remark: leftBehind ?? (met ? undefined : buildFloorRemark(target, own, other, summaries)),
   };
 }
 
-/** What of a quotient with a stock controller the API server itself leaves open: where the floor fails too, nobody can meet it here. */
-function remarkOnFloor(
+/**
+ * Returns a remark if the floor fails the same quotient with a stock controller: then no contender can meet
+ * it here.
+ */
+function buildFloorRemark(
   target: Target,
   own: Summary,
   other: Summary | undefined,
   summaries: readonly Summary[],
 ): string | undefined {
   if (target.over?.kind !== "contender") return undefined;
-  const floor = find(summaries, floorBeside(own), target.row);
-  const reached = floor && judgedNumber(target, floor, other);
+  const floor = find(summaries, selectFloor(own), target.row);
+  const reached = floor && getJudgedNumber(target, floor, other);
   if (reached === undefined) return undefined;
-  return `${meets(reached, target.wanted) ? "the floor" : "nor does the floor"}: ${formatNumber(reached)} ×`;
+  return `${isMet(reached, target.wanted) ? "the floor" : "nor does the floor"}: ${formatNumber(reached)} ×`;
 }
 
-function resolve({ over, row }: Target, own: Summary): Verdict["comparedWith"] {
+function resolve({ over, row }: Target, own: Summary): TargetResult["comparedWith"] {
   switch (over?.kind) {
     case undefined:
       return undefined;
@@ -153,23 +163,23 @@ function resolve({ over, row }: Target, own: Summary): Verdict["comparedWith"] {
     case "row":
       return { contender: own.contender, row: over.row };
     case "floor-that-writes-the-same":
-      return { contender: floorBeside(own), row };
+      return { contender: selectFloor(own), row };
   }
 }
 
-/** The floor that writes what this contender wrote. */
-function floorBeside({ row, spreads }: Summary): ContenderName {
+/** Returns the floor that writes what this contender wrote. */
+function selectFloor({ row, spreads }: Summary): ContenderName {
   return (spreads.eventWrites?.median ?? 0) >= row.nodes / 2 ? "floor-with-events" : "floor";
 }
 
-function judgedNumber(target: Target, own: Summary, other: Summary | undefined): number | undefined {
+function getJudgedNumber(target: Target, own: Summary, other: Summary | undefined): number | undefined {
   const spread = own.spreads[target.metric];
-  if (target.over === undefined) return spread && taken(target, spread);
+  if (target.over === undefined) return spread && selectValue(target, spread);
   const divisor = other?.spreads[target.metric]?.median;
   return spread === undefined || divisor === undefined || divisor === 0 ? undefined : spread.median / divisor;
 }
 
-function taken({ taken, wanted }: Target, { median, min, max }: Spread): number {
+function selectValue({ taken, wanted }: Target, { median, min, max }: Spread): number {
   if (taken === "median") return median;
   switch (wanted.kind) {
     case "at-most":
@@ -181,7 +191,7 @@ function taken({ taken, wanted }: Target, { median, min, max }: Spread): number 
   }
 }
 
-function missingNodes(summary: Summary | undefined): number {
+function countMissingNodes(summary: Summary | undefined): number {
   return summary?.spreads.missingNodes?.max ?? 0;
 }
 
@@ -189,22 +199,22 @@ function find(summaries: readonly Summary[], contender: ContenderName, row: stri
   return summaries.find((summary) => summary.contender === contender && summary.row.id === row);
 }
 
-function nodes(count: number): string {
+function formatNodes(count: number): string {
   return count === 1 ? "1 node" : `${count} nodes`;
 }
 
-function median(row: string, metric: Metric, wanted: Wanted, over?: Comparison): Target {
+function createMedianTarget(row: string, metric: Metric, wanted: Goal, over?: Comparison): Target {
   return { row, metric, taken: "median", wanted, ...(over && { over }) };
 }
 
-function worst(row: string, metric: Metric, wanted: Wanted): Target {
+function createWorstTarget(row: string, metric: Metric, wanted: Goal): Target {
   return { row, metric, taken: "worst", wanted };
 }
 
-function atMost(limit: number): Wanted {
+function createUpperLimit(limit: number): Goal {
   return { kind: "at-most", limit };
 }
 
-function atLeast(limit: number): Wanted {
+function createLowerLimit(limit: number): Goal {
   return { kind: "at-least", limit };
 }

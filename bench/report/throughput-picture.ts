@@ -1,21 +1,22 @@
 import { CONTENDERS, type ContenderName, type Results } from "#bench/measurement.ts";
-import { drawChart, PLOT, text } from "#bench/report/chart.ts";
-import { CONTENDER_STYLES, strokeOf } from "#bench/report/contender-style.ts";
+import { drawChart, drawText, PLOT } from "#bench/report/chart.ts";
+import { buildStroke, CONTENDER_STYLES } from "#bench/report/contender-style.ts";
 import { logDomain, logScale, logTicks } from "#bench/report/log-scale.ts";
 import { formatCount, formatNumber } from "#bench/report/numbers.ts";
 import type { Spread } from "#bench/report/spread.ts";
 import { type Summary, summarize } from "#bench/report/summary.ts";
-import { coordinate, element, type Point } from "#bench/report/svg.ts";
+import { formatCoordinate, formatElement, type Point } from "#bench/report/svg.ts";
 import { CONTENDER_TITLES } from "#bench/report/titles.ts";
 
 /**
- * Nodes per second over the number of nodes that come at once with provider IDs, a line for each contender through its
- * medians, with bars from the least to the most of the repetitions. Undefined unless there are two such numbers of nodes.
+ * Draws nodes per second over the number of nodes that come at once with provider IDs. Each contender has a
+ * line through its medians, with bars from the minimum to the maximum of the repetitions. Returns undefined
+ * unless there are two such numbers of nodes.
  */
-export function throughputPicture(results: Results): string | undefined {
-  const lines = linesOf(summarize(results));
+export function drawThroughput(results: Results): string | undefined {
+  const lines = buildLines(summarize(results));
   const counts = [...new Set(lines.flatMap(({ points }) => points.map(({ nodes }) => nodes)))];
-  const yDomain = logDomain(lines.flatMap(extremes));
+  const yDomain = logDomain(lines.flatMap(getExtremes));
   if (counts.length < 2 || yDomain === undefined) return undefined;
   const scales = {
     x: logScale({ from: Math.min(...counts) / 1.2, to: Math.max(...counts) * 1.2 }, PLOT.left, PLOT.right),
@@ -24,7 +25,7 @@ export function throughputPicture(results: Results): string | undefined {
   const title = "Throughput over the number of nodes that come at once";
   return drawChart({
     title,
-    description: `${title}, both logarithmic. ${lines.map(inWords).join("; ")}.`,
+    description: `${title}, both logarithmic. ${lines.map(describeLine).join("; ")}.`,
     xAxis: {
       title: "nodes at once, with provider IDs, logarithmic",
       ticks: counts.map((count) => ({ at: scales.x(count), text: formatCount(count) })),
@@ -48,13 +49,13 @@ interface Scales {
   readonly y: (nodesPerSecond: number) => number;
 }
 
-function linesOf(summaries: readonly Summary[]): Line[] {
+function buildLines(summaries: readonly Summary[]): Line[] {
   return CONTENDERS.flatMap((contender) => {
     const points = summaries
       .filter(({ row }) => row.arrival.kind === "at-once" && row.providerIds)
       .filter((summary) => summary.contender === contender)
       .flatMap(({ row, spreads: { nodesPerSecond } }) =>
-        // On a logarithmic axis there is no place for a repetition in which no node came up.
+        // A logarithmic axis has no place for a repetition without nodes.
         nodesPerSecond && nodesPerSecond.min > 0 ? [{ nodes: row.nodes, throughput: nodesPerSecond }] : [],
       )
       .sort((a, b) => a.nodes - b.nodes);
@@ -62,11 +63,11 @@ function linesOf(summaries: readonly Summary[]): Line[] {
   });
 }
 
-function extremes({ points }: Line): number[] {
+function getExtremes({ points }: Line): number[] {
   return points.flatMap(({ throughput }) => [throughput.min, throughput.max]);
 }
 
-function inWords({ contender, points }: Line): string {
+function describeLine({ contender, points }: Line): string {
   const told = points.map(
     ({ nodes, throughput }) => `${formatNumber(throughput.median)}/s of ${formatCount(nodes)}`,
   );
@@ -75,12 +76,12 @@ function inWords({ contender, points }: Line): string {
 
 function drawLine({ contender, points }: Line, { x, y }: Scales): string[] {
   const places = points.map(({ nodes, throughput }) => ({ x: x(nodes), y: y(throughput.median) }));
-  const path = places.map((place) => `${coordinate(place.x)},${coordinate(place.y)}`).join(" ");
+  const path = places.map((place) => `${formatCoordinate(place.x)},${formatCoordinate(place.y)}`).join(" ");
   const { colour } = CONTENDER_STYLES[contender];
   return [
-    element("polyline", { points: path, ...strokeOf(contender) }),
+    formatElement("polyline", { points: path, ...buildStroke(contender) }),
     ...points.map(({ nodes, throughput: { min, max } }) =>
-      element("line", {
+      formatElement("line", {
         x1: x(nodes),
         y1: y(min),
         x2: x(nodes),
@@ -89,11 +90,11 @@ function drawLine({ contender, points }: Line, { x, y }: Scales): string[] {
         "stroke-width": 1.5,
       }),
     ),
-    ...places.map((place) => element("circle", { cx: place.x, cy: place.y, r: 4, fill: colour })),
+    ...places.map((place) => formatElement("circle", { cx: place.x, cy: place.y, r: 4, fill: colour })),
   ];
 }
 
-/** Names stand right of the plot, at the height of the line's end or as near to it as the others leave room. */
+/** Draws names right of the plot, at the height of the line's end or as near as other names allow. */
 function drawNames(lines: readonly Line[], { x, y }: Scales): string[] {
   const ends = lines
     .flatMap(({ contender, points }) => {
@@ -101,7 +102,7 @@ function drawNames(lines: readonly Line[], { x, y }: Scales): string[] {
       return last ? [{ contender, x: x(last.nodes), y: y(last.throughput.median) }] : [];
     })
     .sort((a, b) => a.y - b.y);
-  const heights = apart(
+  const heights = spreadHeights(
     ends.map((end) => end.y),
     NAME_HEIGHT,
     PLOT.bottom,
@@ -115,19 +116,19 @@ function drawName(contender: ContenderName, end: Point, height: number): string[
   const left = PLOT.right + 10;
   const { colour } = CONTENDER_STYLES[contender];
   return [
-    element("path", {
-      d: `M${coordinate(end.x + 6)} ${coordinate(end.y)}L${coordinate(left)} ${coordinate(height)}`,
+    formatElement("path", {
+      d: `M${formatCoordinate(end.x + 6)} ${formatCoordinate(end.y)}L${formatCoordinate(left)} ${formatCoordinate(height)}`,
       fill: "none",
       stroke: colour,
       "stroke-width": 0.8,
     }),
-    element("circle", { cx: left + 4, cy: height, r: 4, fill: colour }),
-    text({ x: left + 14, y: height + 4 }, CONTENDER_TITLES[contender]),
+    formatElement("circle", { cx: left + 4, cy: height, r: 4, fill: colour }),
+    drawText({ x: left + 14, y: height + 4 }, CONTENDER_TITLES[contender]),
   ];
 }
 
-/** Ascending heights moved downwards until they are `distance` apart, and upwards again where that goes below `bottom`. */
-function apart(heights: readonly number[], distance: number, bottom: number): number[] {
+/** Moves ascending heights down until they are `distance` apart, and up again if that goes below `bottom`. */
+function spreadHeights(heights: readonly number[], distance: number, bottom: number): number[] {
   const moved = [...heights];
   for (let index = 1; index < moved.length; index++) {
     moved[index] = Math.max(moved[index] ?? 0, (moved[index - 1] ?? 0) + distance);

@@ -1,7 +1,7 @@
 import type { ContenderName, Row } from "#bench/measurement.ts";
 import { formatCount } from "#bench/report/numbers.ts";
 
-/** How a contender is called in tables and pictures. */
+/** The names of contenders in tables and pictures. */
 export const CONTENDER_TITLES = {
   floor: "floor",
   "floor-with-events": "floor with Events",
@@ -11,13 +11,13 @@ export const CONTENDER_TITLES = {
   lambda: "serverless-ccm on Lambda",
 } as const satisfies Record<ContenderName, string>;
 
-/** A row in words, such as `1,000 nodes at once`. */
-export function rowTitle({ nodes, providerIds, arrival }: Row): string {
+/** Returns a row in words, such as `1,000 nodes at once`. */
+export function formatRowTitle({ nodes, providerIds, arrival }: Row): string {
   const words = `${formatCount(nodes)} nodes`;
-  return `${words}${arrivalInWords(arrival)}${providerIds ? "" : ", without provider IDs"}`;
+  return `${words}${formatArrival(arrival)}${providerIds ? "" : ", without provider IDs"}`;
 }
 
-function arrivalInWords(arrival: Row["arrival"]): string {
+function formatArrival(arrival: Row["arrival"]): string {
   switch (arrival.kind) {
     case "there":
       return " that are there before";

@@ -4,20 +4,20 @@ import {
   DescribeTargetGroupsCommand,
 } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { PROGRAM } from "#bench/contenders/run.ts";
-import { usageOf } from "#bench/process-usage.ts";
+import { readUsage } from "#bench/process-usage.ts";
 import type { Programs } from "#bench/programs.ts";
 import type { Phase, ServicesMeasurement } from "#bench/services/measurement.ts";
-import { type TargetOperation, targetDelays } from "#bench/services/target-delays.ts";
+import { getTargetDelays, type TargetOperation } from "#bench/services/target-delays.ts";
 import { AWS_QUOTAS } from "#clouds/aws/quotas.ts";
-import { type Clients, clientsOf } from "#test/clouds/aws/moto/clients.ts";
+import { type Clients, createClients } from "#test/clouds/aws/moto/clients.ts";
 import type { MendedMoto } from "#test/clouds/aws/moto/start-mended-moto.ts";
 import { type ServicesStage, startServicesStage } from "#test/handover/services-stage.ts";
 import type { MotoProgram } from "#test/setup/moto-program.ts";
 
-/** Who is measured, and how it is started. */
+/** A contender, and how it starts. */
 export interface ServicesContender {
   readonly name: string;
-  /** As many times AWS's published quotas as its account was given. */
+  /** The factor by which its account's quotas exceed AWS's published ones. */
   readonly quotasTimes: number;
   start(stage: ServicesStage): Promise<unknown>;
   stop(stage: ServicesStage): Promise<void>;
@@ -26,7 +26,7 @@ export interface ServicesContender {
 const TUNED = ["--concurrent-service-syncs=50", "--kube-api-qps=1000", "--kube-api-burst=2000"];
 const RAISED_TIMES = 10;
 
-/** What an operator says of an account that was given more: ours keep within what they know of. */
+/** An operator's configuration for an account with higher quotas: ours stays within the configured ones. */
 const RAISED = [
   "quotas:",
   ...Object.entries(AWS_QUOTAS).map(
@@ -36,16 +36,17 @@ const RAISED = [
 ];
 
 /**
- * Ours as it comes, and with one security group for all load balancers; the stock controller as it comes, with one worker, and tuned; and ours
- * and the tuned one in an account with quotas that bound neither, where each takes its own time. One worker never comes near a quota.
+ * Ours with defaults, and with one security group for all load balancers; the stock controller with defaults,
+ * with one worker, and tuned. Ours and the tuned one also run in an account whose quotas limit neither, where
+ * each takes its own time. One worker never comes near a quota.
  */
 export const SERVICES_CONTENDERS: readonly ServicesContender[] = [
-  ours("run", 1, []),
-  ours("run-shared-group", 1, ["sharedBackendSecurityGroup: true"]),
-  stock("stock-defaults", 1, []),
-  stock("stock-tuned", 1, TUNED),
-  ours("run-raised-quotas", RAISED_TIMES, RAISED),
-  stock("stock-tuned-raised-quotas", RAISED_TIMES, TUNED),
+  createOurContender("run", 1, []),
+  createOurContender("run-shared-group", 1, ["sharedBackendSecurityGroup: true"]),
+  createStockContender("stock-defaults", 1, []),
+  createStockContender("stock-tuned", 1, TUNED),
+  createOurContender("run-raised-quotas", RAISED_TIMES, RAISED),
+  createStockContender("stock-tuned-raised-quotas", RAISED_TIMES, TUNED),
 ];
 
 export interface ServicesBenchOptions {
@@ -55,22 +56,25 @@ export interface ServicesBenchOptions {
   readonly services: number;
   readonly nodes: number;
   readonly joined: number;
-  /** That each part may take at the most. */
+  /** The maximum seconds of each part. */
   readonly timeoutSeconds: number;
 }
 
-/** After that long without a call all of AWS's buckets are full again. */
+/** After so long without a call all of AWS's buckets are full again. */
 const QUOTAS_FULL_MS = 10_000;
 
-/** AWS gives 60 until it is asked for more, enough for 29 Services of two ports whoever makes them; a hundred take two each, and two are there. */
+/**
+ * AWS allows 60 by default, enough for 29 Services of two ports with any controller; a hundred Services take
+ * two each, and two exist before.
+ */
 const RULES_PER_SECURITY_GROUP = 250;
 
-/** Of every call, as the cloud is elsewhere. */
+/** The latency of every call, as with a remote cloud. */
 const LATENCY_MS = 60;
 
 const NLB = { "service.beta.kubernetes.io/aws-load-balancer-type": "nlb" };
 
-/** Runs one contender through all parts, on an API server and an account of its own. */
+/** Runs one contender through all parts, on its own API server and account. */
 export async function measureServices(options: ServicesBenchOptions): Promise<ServicesMeasurement> {
   const { programs, contender, services, nodes, joined } = options;
   const startedAt = new Date().toISOString();
@@ -78,7 +82,7 @@ export async function measureServices(options: ServicesBenchOptions): Promise<Se
     hasPoints: true,
     rulesPerSecurityGroup: RULES_PER_SECURITY_GROUP,
   });
-  const behind = clientsOf(stage.moto.motoUrl);
+  const behind = createClients(stage.moto.motoUrl);
   const names = Array.from({ length: services }, (_, index) => `service-${index}`);
   try {
     await stage.join(nodes);
@@ -93,7 +97,7 @@ export async function measureServices(options: ServicesBenchOptions): Promise<Se
     await contender.start(stage);
 
     const addressed = new Map<string, number>();
-    const created = await part(stage.moto, options, {
+    const created = await measurePart(stage.moto, options, {
       begin: () => Promise.all(names.map((name) => stage.create(name, NLB))),
       async done(seconds) {
         for (const name of await stage.addressed()) if (!addressed.has(name)) addressed.set(name, seconds);
@@ -101,10 +105,10 @@ export async function measureServices(options: ServicesBenchOptions): Promise<Se
       },
       all: services,
     });
-    // What quotas have gathered while nobody did anything is the same for all that follows.
+    // Every following part starts with full quotas.
     await sleep(QUOTAS_FULL_MS);
     const gone = names.slice(0, Math.floor(services / 2));
-    const deleted = await part(stage.moto, options, {
+    const deleted = await measurePart(stage.moto, options, {
       begin: () => Promise.all(gone.map((name) => stage.remove(name))),
       async done() {
         const left = new Set(await stage.names());
@@ -114,21 +118,22 @@ export async function measureServices(options: ServicesBenchOptions): Promise<Se
     });
     await sleep(QUOTAS_FULL_MS);
 
-    const groups = (await targetGroups(behind)).length;
+    const groups = (await listTargetGroups(behind)).length;
     const changedMs = new Map<string, number>();
-    const delaysOf = (operation: TargetOperation) => targetDelays(stage.moto.calls(), operation, changedMs);
+    const delaysOf = (operation: TargetOperation) =>
+      getTargetDelays(stage.moto.calls(), operation, changedMs);
     let ids: readonly string[] = [];
-    const joining = await part(stage.moto, options, {
+    const joining = await measurePart(stage.moto, options, {
       begin: async () => {
         ids = await stage.join(joined, (id) => changedMs.set(id, performance.now()));
       },
       done: async () => delaysOf("elbv2:RegisterTargets").length,
       all: groups * joined,
     });
-    const joinedAfter = spreadOf(delaysOf("elbv2:RegisterTargets"));
+    const joinedAfter = getPercentiles(delaysOf("elbv2:RegisterTargets"));
     await sleep(QUOTAS_FULL_MS);
     changedMs.clear();
-    const excluding = await part(stage.moto, options, {
+    const excluding = await measurePart(stage.moto, options, {
       begin: async () => {
         const [one = ""] = ids;
         await stage.exclude(one);
@@ -137,10 +142,10 @@ export async function measureServices(options: ServicesBenchOptions): Promise<Se
       done: async () => delaysOf("elbv2:DeregisterTargets").length,
       all: groups,
     });
-    const excludedAfter = spreadOf(delaysOf("elbv2:DeregisterTargets"));
+    const excludedAfter = getPercentiles(delaysOf("elbv2:DeregisterTargets"));
 
     const pid = stage.pid();
-    const usage = await usageOf(pid === undefined ? [] : [pid]);
+    const usage = await readUsage(pid === undefined ? [] : [pid]);
     await contender.stop(stage);
     const times = [...addressed.values()].toSorted((one, other) => one - other);
     return {
@@ -149,11 +154,11 @@ export async function measureServices(options: ServicesBenchOptions): Promise<Se
       nodes,
       joined,
       startedAt,
-      created: { ...created, ...spreadOf(times) },
+      created: { ...created, ...getPercentiles(times) },
       deleted,
       joining: { ...joining, ...joinedAfter },
       excluding: { ...excluding, ...excludedAfter },
-      orphans: await orphansOf(behind, (await stage.names()).length),
+      orphans: await countOrphans(behind, (await stage.names()).length),
       ...usage,
     };
   } finally {
@@ -162,25 +167,29 @@ export async function measureServices(options: ServicesBenchOptions): Promise<Se
   }
 }
 
-function ours(name: string, quotasTimes: number, cloud: readonly string[]): ServicesContender {
+function createOurContender(name: string, quotasTimes: number, cloud: readonly string[]): ServicesContender {
   const start = (stage: ServicesStage) => stage.startOurs(PROGRAM, cloud);
   return { name, quotasTimes, start, stop: (stage) => stage.stopOurs() };
 }
 
-function stock(name: string, quotasTimes: number, flags: readonly string[]): ServicesContender {
+function createStockContender(
+  name: string,
+  quotasTimes: number,
+  flags: readonly string[],
+): ServicesContender {
   const start = (stage: ServicesStage) => stage.startStock(...flags);
   return { name, quotasTimes, start, stop: (stage) => stage.stopStock() };
 }
 
-/** Something that is begun, and of which so many things come to be done, some time later. */
+/** A part of a run: it begins, and its items complete later. */
 interface Part {
   begin(): Promise<unknown>;
-  /** How many are done, so many seconds after the beginning. */
+  /** Returns how many are done, so many seconds after the beginning. */
   done(seconds: number): Promise<number>;
   readonly all: number;
 }
 
-async function part(
+async function measurePart(
   moto: MendedMoto,
   { timeoutSeconds }: ServicesBenchOptions,
   { begin, done, all }: Part,
@@ -207,7 +216,10 @@ async function part(
   }
 }
 
-/** AWS's, in the buckets of the proxy: those that an operation has alone, and for Elastic Load Balancing one each for what is described, registered and changed. */
+/**
+ * AWS's quotas, in the buckets of the proxy: those of single operations, and for Elastic Load Balancing one
+ * each for describing, registering and changing.
+ */
 const QUOTAS = [
   ...(
     [
@@ -227,13 +239,13 @@ const QUOTAS = [
     tokens: AWS_QUOTAS["ec2 resource-intensive"].burst,
     perSecond: AWS_QUOTAS["ec2 resource-intensive"].refillPerSecond,
   })),
-  // Ours keep a little below these.
+  // Ours stays a little below these.
   { operation: "elbv2:registering", tokens: 20, perSecond: 4 },
   { operation: "elbv2:describing", tokens: 40, perSecond: 10 },
   { operation: "elbv2:changing", tokens: 40, perSecond: 10 },
 ];
 
-async function targetGroups({ elbv2 }: Clients): Promise<readonly string[]> {
+async function listTargetGroups({ elbv2 }: Clients): Promise<readonly string[]> {
   const arns: string[] = [];
   for (let Marker: string | undefined; ; ) {
     const { TargetGroups = [], NextMarker } = await elbv2.send(new DescribeTargetGroupsCommand({ Marker }));
@@ -243,8 +255,10 @@ async function targetGroups({ elbv2 }: Clients): Promise<readonly string[]> {
   }
 }
 
-/** Load balancers and target groups beyond those of the Services that are left, which have one and two. */
-async function orphansOf(clients: Clients, services: number): Promise<number> {
+/**
+ * Counts load balancers and target groups beyond those of the Services that are left, which have one and two.
+ */
+async function countOrphans(clients: Clients, services: number): Promise<number> {
   let balancers = 0;
   for (let Marker: string | undefined; ; ) {
     const page = await clients.elbv2.send(new DescribeLoadBalancersCommand({ Marker }));
@@ -252,17 +266,20 @@ async function orphansOf(clients: Clients, services: number): Promise<number> {
     if (!page.NextMarker) break;
     Marker = page.NextMarker;
   }
-  return balancers - services + (await targetGroups(clients)).length - 2 * services;
+  return balancers - services + (await listTargetGroups(clients)).length - 2 * services;
 }
 
-function spreadOf(sorted: readonly number[]): { readonly p50Seconds?: number; readonly p99Seconds?: number } {
-  const [p50Seconds, p99Seconds] = [quantile(sorted, 0.5), quantile(sorted, 0.99)];
+function getPercentiles(sorted: readonly number[]): {
+  readonly p50Seconds?: number;
+  readonly p99Seconds?: number;
+} {
+  const [p50Seconds, p99Seconds] = [getQuantile(sorted, 0.5), getQuantile(sorted, 0.99)];
   return {
     ...(p50Seconds === undefined ? {} : { p50Seconds }),
     ...(p99Seconds === undefined ? {} : { p99Seconds }),
   };
 }
 
-function quantile(sorted: readonly number[], q: number): number | undefined {
+function getQuantile(sorted: readonly number[], q: number): number | undefined {
   return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))];
 }

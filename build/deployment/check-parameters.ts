@@ -1,15 +1,18 @@
-/** What is deployed with: the parameters as they are given, and where to. */
+/** A deployment's parameters as given, and its target. */
 export interface Deployment {
   readonly given: Readonly<Record<string, string>>;
-  /** The names that serverless.yml has a use for. */
+  /** The names that serverless.yml uses. */
   readonly known: readonly string[];
   readonly region: string;
   /** The functions that can be left out. */
   readonly choosable: readonly string[];
 }
 
-/** Every fault of the parameters, each a sentence that names one and says what to do; none where they fit each other. */
-export function faultsOfParameters(deployment: Deployment): string[] {
+/**
+ * Returns a sentence for each error of the parameters, which names one and says what to do; empty if they are
+ * consistent.
+ */
+export function checkParameters(deployment: Deployment): string[] {
   return CHECKS.flatMap((check) => check(deployment));
 }
 
@@ -46,10 +49,10 @@ const CHECKS: readonly ((deployment: Deployment) => readonly string[])[] = [
   needs("vpcSecurityGroupIds", "vpcSubnetIds", "security groups are those of a function in subnets"),
   needs("signInKeys", "signInSecrets", "these keys are used for the secrets alone that it names"),
   needs("webIdentityMaxSeconds", "webIdentityAudiences", "without audiences no token is asked for"),
-  seconds("webIdentityMaxSeconds", 60, 3_600),
-  yesOrNo("sweepEveryMinute"),
-  yesOrNo("fips"),
-  yesOrNo("sessionRoles"),
+  createSecondsCheck("webIdentityMaxSeconds", 60, 3_600),
+  createBooleanCheck("sweepEveryMinute"),
+  createBooleanCheck("fips"),
+  createBooleanCheck("sessionRoles"),
   ({ given, region }) =>
     given["fips"] === "true" && !/^(us|ca)-/.test(region)
       ? [
@@ -84,8 +87,8 @@ const CHECKS: readonly ((deployment: Deployment) => readonly string[])[] = [
     "signInRoleArn",
     "alarmTopicArn",
     "codeSigningConfigArn",
-  ].map(arns),
-  ...["assumeRoleArn", "signInSecrets", "signInRoleArn"].map(placeholders),
+  ].map(createArnsCheck),
+  ...["assumeRoleArn", "signInSecrets", "signInRoleArn"].map(createPlaceholdersCheck),
   ({ given: { alarmTopicArn: topic }, region }) =>
     topic !== undefined && !new RegExp(`^arn:[^:]+:sns:${region}:\\d{12}:[^:]+$`).test(topic)
       ? [`alarmTopicArn: "${topic}" is not the ARN of an SNS topic of ${region}, where the alarms are`]
@@ -107,7 +110,7 @@ const CHECKS: readonly ((deployment: Deployment) => readonly string[])[] = [
 
 const PUBLIC_KEYS = /^(?:MCowBQYDK2VwAyEA[A-Za-z0-9+/]{43}=(?:,(?=M)|$)){1,4}$/;
 
-/** The items of a list with commas. */
+/** Splits a list with commas. */
 export function splitList(text: string): string[] {
   return text.split(",").map((item) => item.trim());
 }
@@ -119,21 +122,21 @@ function needs(name: string, other: string, because: string): (deployment: Deplo
       : [];
 }
 
-function yesOrNo(name: string): (deployment: Deployment) => string[] {
+function createBooleanCheck(name: string): (deployment: Deployment) => string[] {
   return ({ given: { [name]: value = "true" } }) =>
     ["true", "false"].includes(value) ? [] : [`${name}: "${value}" is neither true nor false`];
 }
 
-function seconds(name: string, least: number, most: number): (deployment: Deployment) => string[] {
+function createSecondsCheck(name: string, least: number, most: number): (deployment: Deployment) => string[] {
   return ({ given: { [name]: value = String(least) } }) =>
     /^\d+$/.test(value) && Number(value) >= least && Number(value) <= most
       ? []
       : [`${name}: "${value}" is not a whole number of seconds from ${least} to ${most}`];
 }
 
-function arns(name: string): (deployment: Deployment) => string[] {
+function createArnsCheck(name: string): (deployment: Deployment) => string[] {
   return ({ given, region }) => {
-    const partition = partitionOf(region);
+    const partition = findPartition(region);
     return splitList(given[name] ?? `arn:${partition}:`)
       .filter((arn) => !arn.startsWith(`arn:${partition}:`) && !arn.startsWith("arn:*:"))
       .map((arn) =>
@@ -144,15 +147,15 @@ function arns(name: string): (deployment: Deployment) => string[] {
   };
 }
 
-function placeholders(name: string): (deployment: Deployment) => string[] {
+function createPlaceholdersCheck(name: string): (deployment: Deployment) => string[] {
   return ({ given: { [name]: list = "" } }) =>
     splitList(list)
       .filter((arn) => /[{}]/.test(arn.replaceAll("{function}", "")))
       .map((arn) => `${name}: "${arn}": nothing but {function} stands in braces`);
 }
 
-/** The partition that a region is in. */
-function partitionOf(region: string): string {
+/** Returns the partition of a region. */
+function findPartition(region: string): string {
   const [, partition = "aws"] = PARTITIONS.find(([begins]) => region.startsWith(begins)) ?? [];
   return partition;
 }

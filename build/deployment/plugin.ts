@@ -1,9 +1,14 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { faultsOfParameters, splitList } from "./check-parameters.ts";
-import { choosableOf, type DeployedFunction, defaultOf, leaveOut } from "./leave-out.ts";
+import { checkParameters, splitList } from "./check-parameters.ts";
+import {
+  type DeployedFunction,
+  leaveOut,
+  selectDefaultFunctions,
+  selectOptionalFunctions,
+} from "./select-functions.ts";
 
-/** What this plugin uses of osls. */
+/** The parts of osls that this plugin uses. */
 interface Serverless {
   readonly serviceDir: string;
   readonly configurationFilename: string;
@@ -15,12 +20,15 @@ interface Serverless {
   };
 }
 
-/** What the command line says. */
+/** The options of the command line. */
 interface Options {
   readonly param?: readonly string[];
 }
 
-/** The plugin of serverless.yml: refuses parameters that do not fit, and leaves out the functions of controllers that are off. */
+/**
+ * The plugin of serverless.yml: rejects invalid parameters, and leaves out the functions of disabled
+ * controllers.
+ */
 export default class DeploymentPlugin {
   readonly hooks: Readonly<Record<string, () => void>>;
 
@@ -30,10 +38,10 @@ export default class DeploymentPlugin {
 }
 
 function apply({ serviceDir, configurationFilename, classes, service }: Serverless, given: Parameters): void {
-  const choosable = choosableOf(Object.keys(service.functions));
+  const choosable = selectOptionalFunctions(Object.keys(service.functions));
   const text = readFileSync(join(serviceDir, configurationFilename), "utf8");
   const names = [...text.matchAll(/\$\{param:(\w+)/g)].flatMap(([, name = ""]) => name);
-  const faults = faultsOfParameters({
+  const faults = checkParameters({
     given,
     known: [...new Set([...names, "controllers", "sessionRoles"])].toSorted(),
     region: service.provider.region,
@@ -45,7 +53,7 @@ function apply({ serviceDir, configurationFilename, classes, service }: Serverle
       "PARAMETERS_DO_NOT_FIT",
     );
   const named = splitList(given["controllers"] ?? "all");
-  const controllers = named.includes("all") ? defaultOf(Object.keys(service.functions)) : named;
+  const controllers = named.includes("all") ? selectDefaultFunctions(Object.keys(service.functions)) : named;
   const { functions, resources } = leaveOut(
     { controllers, sessionRoles: hasSessionRoles(given) },
     service.functions,
@@ -55,14 +63,17 @@ function apply({ serviceDir, configurationFilename, classes, service }: Serverle
   service.resources = resources;
 }
 
-/** In subnets a function may have no way to STS, of which clusters without a role had no need before: there somebody says that it has. */
+/**
+ * A function in subnets may have no route to STS, which clusters without a role did not need before: the
+ * operator must confirm the route there.
+ */
 function hasSessionRoles({ sessionRoles, vpcSubnetIds }: Parameters): boolean {
   return sessionRoles === undefined ? vpcSubnetIds === undefined : sessionRoles === "true";
 }
 
 type Parameters = Readonly<Record<string, string>>;
 
-/** `--param NAME=VALUE` of the command line, the last of a name. */
+/** Parses `--param NAME=VALUE` of the command line; the last value of a name counts. */
 function readParameters(given: readonly string[]): Parameters {
   return Object.fromEntries(
     given.map((text) => {

@@ -1,12 +1,17 @@
-import { HOURS_PER_MONTH, relayTasks, reservedUsd, type Tasks } from "#cli/cost/always-on.ts";
-import { type FunctionCost, type FunctionRates, invocationCost, times } from "#cli/cost/functions.ts";
+import { getReservedUsd, HOURS_PER_MONTH, selectRelayTasks, type Tasks } from "#cli/cost/always-on.ts";
+import {
+  computeInvocationCost,
+  type FunctionCost,
+  type FunctionRates,
+  multiplyCost,
+} from "#cli/cost/functions.ts";
 import type { Measured } from "#cli/cost/measured.ts";
-import { type Observing, observingOf } from "#cli/cost/observing.ts";
+import { computeObserving, type ObservabilityCost } from "#cli/cost/observability.ts";
 import type { Prices } from "#cli/cost/prices.ts";
 import type { Workload } from "#cli/cost/workload.ts";
 import { MAX_BATCH_OBJECTS } from "#core/event.ts";
 
-/** Dollars for a million nodes, each initialized and looked at once more. */
+/** Dollars for a million nodes, each initialized and resynced once. */
 export interface NodesCost {
   readonly nodesPerInvocation: number;
   readonly coldShare: number;
@@ -16,7 +21,10 @@ export interface NodesCost {
   readonly totalUsd: number;
 }
 
-/** Dollars a month for one cluster that no node joins: what it adds to the bill, the relay's own share not included. */
+/**
+ * Dollars a month for one cluster that no node joins: what it adds to the bill, without the relay's own
+ * share.
+ */
 export interface IdleCluster extends FunctionCost {
   readonly invocations: number;
   readonly totalUsd: number;
@@ -31,50 +39,55 @@ export interface StockCost {
   readonly twoPodsEachUsd: number;
 }
 
-/** All that the cost model says; dollars are not rounded. */
+/** The result of the cost model; dollars are not rounded. */
 export interface Bill {
   readonly workload: Workload;
-  /** At the workload's own mean size of a batch. */
+  /** For the workload's own mean batch size. */
   readonly millionNodes: NodesCost;
-  /** Other sizes of batches, and at last the worst that can be: each node alone and every invocation cold. */
+  /** For other batch sizes; the last is the worst case: each node alone and every invocation cold. */
   readonly millionNodesOtherwise: readonly NodesCost[];
   readonly idleCluster: IdleCluster;
   readonly month: {
     readonly nodes: number;
-    /** Of the nodes that join; computeUsd and logsUsd. */
+    /** For nodes that join; computeUsd and logsUsd. */
     readonly joining: FunctionCost;
-    /** Of the nodes that are there, in all clusters. */
+    /** For existing nodes, in all clusters. */
     readonly standing: FunctionCost;
     readonly relay: Tasks;
     readonly totalUsd: number;
   };
-  /** Of all clusters; what is among the above, and what comes to it. */
-  readonly observing: Observing;
-  /** What the chart reserves, and what the process was seen to use. */
+  /** For all clusters: what is included above, and what is added to it. */
+  readonly observing: ObservabilityCost;
+  /** For what the chart reserves, and for what the process was measured to use. */
   readonly stock: { readonly reserved: StockCost; readonly used: StockCost };
 }
 
-/** How often all nodes of a cluster are looked at, in a month: the default of --node-status-update-frequency is five minutes. */
+/**
+ * How often all nodes of a cluster are refreshed in a month; --node-status-update-frequency defaults to five
+ * minutes.
+ */
 export const LOOKS_PER_MONTH = (HOURS_PER_MONTH * 60) / 5;
 
 const MILLION = 1_000_000;
 const DAYS_PER_MONTH = HOURS_PER_MONTH / 24;
 const MIB_PER_GB = 1024;
 
-/** The whole model. Arrivals have one shape: batches of the same size, of which the same part is cold. */
-export function billOf(workload: Workload, measured: Measured, prices: Prices): Bill {
+/**
+ * Computes the whole model. Arrivals have one shape: batches of equal size, of which a constant part is cold.
+ */
+export function computeBill(workload: Workload, measured: Measured, prices: Prices): Bill {
   const { clusters, nodesPerDay, nodesPerCluster, nodesPerInvocation, coldShare, architecture } = workload;
   const rates: FunctionRates = { measured, prices, architecture, coldShare };
   const nodes = nodesPerDay * DAYS_PER_MONTH;
-  const million = millionNodes(nodesPerInvocation, rates);
+  const million = computeMillionNodes(nodesPerInvocation, rates);
   const { initializeUsd, secondLookUsd, logsUsd } = million;
-  const joining = times(nodes / MILLION, { computeUsd: initializeUsd + secondLookUsd, logsUsd });
-  const idleCluster = idleClusterCost(nodesPerCluster, rates);
-  const standing = times(clusters, idleCluster);
-  const relay = relayTasks(clusters, measured.relay, prices, architecture);
+  const joining = multiplyCost(nodes / MILLION, { computeUsd: initializeUsd + secondLookUsd, logsUsd });
+  const idleCluster = computeIdleCluster(nodesPerCluster, rates);
+  const standing = multiplyCost(clusters, idleCluster);
+  const relay = selectRelayTasks(clusters, measured.relay, prices, architecture);
   const requested = { vcpu: prices.stockRequest.vcpu, gb: measured.stock.memoryMiB / MIB_PER_GB };
   const stock = (need: { readonly vcpu: number; readonly gb: number }): StockCost => {
-    const clusterUsd = reservedUsd(need, prices, architecture);
+    const clusterUsd = getReservedUsd(need, prices, architecture);
     return {
       ...need,
       clusterUsd,
@@ -86,23 +99,26 @@ export function billOf(workload: Workload, measured: Measured, prices: Prices): 
     workload,
     millionNodes: million,
     millionNodesOtherwise: [
-      ...measured.function.initialize.map((size) => millionNodes(size.nodes, rates)),
-      millionNodes(1, { ...rates, coldShare: 1 }),
+      ...measured.function.initialize.map((size) => computeMillionNodes(size.nodes, rates)),
+      computeMillionNodes(1, { ...rates, coldShare: 1 }),
     ],
     idleCluster,
     month: { nodes, joining, standing, relay, totalUsd: sum(joining) + sum(standing) + relay.usd },
-    observing: observingOf(clusters, joining.logsUsd + standing.logsUsd, prices),
+    observing: computeObserving(clusters, joining.logsUsd + standing.logsUsd, prices),
     stock: { reserved: stock(requested), used: stock({ ...requested, vcpu: measured.stock.cpuShare }) },
   };
 }
 
-/** A node is looked at once more 20 to 60 s after its initialization, at a time of its own: alone, as it is counted here. */
-function millionNodes(nodesPerInvocation: number, rates: FunctionRates): NodesCost {
-  const initialize = times(
+/**
+ * Each node is resynced once, 20 to 60 s after its initialization; here that counts as an invocation of its
+ * own.
+ */
+function computeMillionNodes(nodesPerInvocation: number, rates: FunctionRates): NodesCost {
+  const initialize = multiplyCost(
     MILLION / nodesPerInvocation,
-    invocationCost("initialize", nodesPerInvocation, rates),
+    computeInvocationCost("initialize", nodesPerInvocation, rates),
   );
-  const look = times(MILLION, invocationCost("look", 1, rates));
+  const look = multiplyCost(MILLION, computeInvocationCost("look", 1, rates));
   return {
     nodesPerInvocation,
     coldShare: rates.coldShare,
@@ -113,17 +129,17 @@ function millionNodes(nodesPerInvocation: number, rates: FunctionRates): NodesCo
   };
 }
 
-/** Looks go in full batches and one with the rest. */
-function idleClusterCost(nodes: number, rates: FunctionRates): IdleCluster {
+/** Resyncs go in full batches and one with the rest. */
+function computeIdleCluster(nodes: number, rates: FunctionRates): IdleCluster {
   const full = Math.floor(nodes / MAX_BATCH_OBJECTS);
   const rest = nodes % MAX_BATCH_OBJECTS;
-  const parts = [times(full, invocationCost("look", MAX_BATCH_OBJECTS, rates))];
-  if (rest > 0) parts.push(invocationCost("look", rest, rates));
-  const cost = times(LOOKS_PER_MONTH, parts.reduce(plus));
+  const parts = [multiplyCost(full, computeInvocationCost("look", MAX_BATCH_OBJECTS, rates))];
+  if (rest > 0) parts.push(computeInvocationCost("look", rest, rates));
+  const cost = multiplyCost(LOOKS_PER_MONTH, parts.reduce(addCosts));
   return { invocations: LOOKS_PER_MONTH * (full + (rest > 0 ? 1 : 0)), ...cost, totalUsd: sum(cost) };
 }
 
-function plus(a: FunctionCost, b: FunctionCost): FunctionCost {
+function addCosts(a: FunctionCost, b: FunctionCost): FunctionCost {
   return { computeUsd: a.computeUsd + b.computeUsd, logsUsd: a.logsUsd + b.logsUsd };
 }
 

@@ -4,13 +4,15 @@ import type { Timing } from "#cli/cost/measured.ts";
 export const MB_PER_VCPU = 1_769;
 
 /**
- * The milliseconds that a function platform bills for what took these timings one after the other, with this memory. Waiting
- * takes as long anywhere; CPU time is stretched as the platform gives less than one vCPU. Nothing is taken to overlap and no
- * CPU to be given for starting, so the result errs to the dear side. Rounded up to a whole millisecond, once.
+ * Returns the milliseconds that a function platform bills for these timings in sequence, with this memory.
+ *
+ * Waiting takes the same time anywhere; CPU time grows as the platform gives less than one vCPU. The model
+ * assumes no overlap and no CPU for starting, so the result is rather too high. It is rounded up once, to a
+ * whole millisecond.
  */
-export function billedMs(timings: readonly Timing[], memoryMB: number): number {
+export function getBilledMs(timings: readonly Timing[], memoryMB: number): number {
   const vcpus = Math.min(1, memoryMB / MB_PER_VCPU);
   const ms = timings.reduce((sum, { wallMs, cpuMs }) => sum + Math.max(0, wallMs - cpuMs) + cpuMs / vcpus, 0);
-  // What binary fractions add to a whole number is not a millisecond more.
+  // Binary fractions must not add a millisecond to a whole number.
   return Math.ceil(Number(ms.toFixed(6)));
 }

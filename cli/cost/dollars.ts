@@ -1,19 +1,20 @@
 /**
- * Dollars as people read them: to the cent below 100, whole above, and never a 0 for what costs something. Half a cent goes up.
+ * Formats dollars: with cents below 100, whole above, and never 0 for a positive amount. Half a cent rounds
+ * up.
  */
-export function dollars(usd: number): string {
+export function formatDollars(usd: number): string {
   if (usd === 0) return "0";
   if (usd < 0.005) return "<0.01";
   if (usd < 99.995) return usd.toFixed(2);
   return Math.round(usd).toLocaleString("en-US");
 }
 
-/** A count with its thousands apart, and a decimal only where there is one. */
-export function countOf(count: number): string {
+/** Formats a count with thousands separators, and a decimal only if it has one. */
+export function formatCount(count: number): string {
   return count.toLocaleString("en-US", { maximumFractionDigits: 1 });
 }
 
-/** A small share to two digits that mean something. */
-export function shareOf(share: number): string {
+/** Formats a small share with two significant digits. */
+export function formatShare(share: number): string {
   return share.toLocaleString("en-US", { maximumSignificantDigits: 2 });
 }

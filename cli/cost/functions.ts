@@ -1,5 +1,5 @@
-import { billedMs } from "#cli/cost/billed-ms.ts";
-import { invocationOf } from "#cli/cost/interpolate.ts";
+import { getBilledMs } from "#cli/cost/billed-ms.ts";
+import { interpolateInvocation } from "#cli/cost/interpolate.ts";
 import type { Measured } from "#cli/cost/measured.ts";
 import type { Architecture, Prices } from "#cli/cost/prices.ts";
 
@@ -11,7 +11,7 @@ export interface FunctionCost {
   readonly logsUsd: number;
 }
 
-/** How an invocation is priced. */
+/** The prices of an invocation. */
 export interface FunctionRates {
   readonly measured: Measured;
   readonly prices: Prices;
@@ -20,26 +20,29 @@ export interface FunctionRates {
   readonly coldShare: number;
 }
 
-/** What Lambda itself logs of an invocation, generously: the lines START, END and REPORT. */
+/** The lines that Lambda itself logs for an invocation, as an upper estimate: START, END and REPORT. */
 export const PLATFORM_LOG_LINES = 3;
 export const PLATFORM_LOG_BYTES = 320;
 
-/** What CloudWatch Logs counts for a line beyond its text, in bytes (PutLogEvents' own arithmetic). */
+/**
+ * The bytes that CloudWatch Logs counts for a line in addition to its text (PutLogEvents' own arithmetic).
+ */
 export const LOG_LINE_OVERHEAD_BYTES = 26;
 
 const BYTES_PER_GB = 1e9;
 const MB_PER_GB = 1024;
 
-/** Dollars for one invocation with this many nodes, of which `coldShare` is cold. */
-export function invocationCost(
+/** Returns dollars for one invocation with this many nodes, of which `coldShare` is cold. */
+export function computeInvocationCost(
   kind: "initialize" | "look",
   nodes: number,
   rates: FunctionRates,
 ): FunctionCost {
   const { measured, prices, architecture, coldShare } = rates;
   const { memoryMB, start, [kind]: sizes } = measured.function;
-  const { warm, cold, logLines, logBytes } = invocationOf(sizes, nodes);
-  const ms = (1 - coldShare) * billedMs([warm], memoryMB) + coldShare * billedMs([start, cold], memoryMB);
+  const { warm, cold, logLines, logBytes } = interpolateInvocation(sizes, nodes);
+  const ms =
+    (1 - coldShare) * getBilledMs([warm], memoryMB) + coldShare * getBilledMs([start, cold], memoryMB);
   const { gbSecond, request } = prices.lambda[architecture];
   const lines = logLines + PLATFORM_LOG_LINES;
   const bytes = logBytes + PLATFORM_LOG_BYTES + lines * LOG_LINE_OVERHEAD_BYTES;
@@ -49,7 +52,7 @@ export function invocationCost(
   };
 }
 
-/** The same so many times. */
-export function times(count: number, { computeUsd, logsUsd }: FunctionCost): FunctionCost {
+/** Returns the cost of this many invocations. */
+export function multiplyCost(count: number, { computeUsd, logsUsd }: FunctionCost): FunctionCost {
   return { computeUsd: count * computeUsd, logsUsd: count * logsUsd };
 }

@@ -1,7 +1,10 @@
 import type { MeasuredInvocation, MeasuredInvocations, Timing } from "#cli/cost/measured.ts";
 
-/** An invocation of a size that was not measured, on the straight line between the two that were; beyond them, like the outermost. */
-export function invocationOf(measured: MeasuredInvocations, nodes: number): MeasuredInvocation {
+/**
+ * Interpolates an invocation of a size that was not measured, linearly between its neighbours; beyond them
+ * the outermost counts.
+ */
+export function interpolateInvocation(measured: MeasuredInvocations, nodes: number): MeasuredInvocation {
   const above = measured.find((each) => each.nodes >= nodes) ?? measured.at(-1);
   const below = measured.findLast((each) => each.nodes <= nodes) ?? above;
   if (above === undefined || below === undefined) throw new RangeError("nothing was measured");

@@ -5,25 +5,25 @@ const ms = z.number().nonnegative();
 const count = z.number().nonnegative();
 const sentence = z.string().min(1);
 
-/** Milliseconds on the clock, and of CPU at the speed of the machine that measured, all threads together. */
+/** Wall-clock milliseconds, and CPU milliseconds of all threads at the speed of the measuring machine. */
 export const Timing = z.strictObject({ wallMs: ms, cpuMs: ms });
 export type Timing = z.output<typeof Timing>;
 
-/** What an invocation with this many nodes took. */
+/** The measured invocation with this many nodes. */
 export const MeasuredInvocation = z.strictObject({
   nodes: z.int().positive(),
   /** In an environment that has run before. */
   warm: Timing,
-  /** The first in its environment; without the start of it. */
+  /** The first in its environment; without the environment's start. */
   cold: Timing,
   cloudCalls: count,
-  /** What the function itself logs. */
+  /** The lines that the function itself logs. */
   logLines: count,
   logBytes: count,
 });
 export type MeasuredInvocation = z.output<typeof MeasuredInvocation>;
 
-/** Invocations of one kind by their size, smallest first; sizes between them are taken to lie on the line between. */
+/** Invocations of one kind by their size, smallest first; sizes between them are interpolated linearly. */
 export const MeasuredInvocations = z
   .array(MeasuredInvocation)
   .refine((all) => all.every(({ nodes }, index) => nodes > (all[index - 1]?.nodes ?? 0)), "sizes must rise")
@@ -35,17 +35,17 @@ export type MeasuredInvocations = z.output<typeof MeasuredInvocations>;
 
 /** The deployed function. */
 export const MeasuredFunction = z.strictObject({
-  /** What it is deployed with; a platform bills this and gives CPU by it. */
+  /** The memory of the deployed function; a platform bills it and gives CPU in proportion. */
   memoryMB: z.int().positive(),
-  /** The largest resident set of all that was run. */
+  /** The largest resident set of all runs. */
   peakMemoryMiB: z.number().positive(),
-  /** Of each call to the cloud, as set on the endpoint that answered. */
+  /** The latency of each cloud call, as set on the emulated endpoint. */
   cloudLatencyMs: ms,
   /** From the start of the process until the handler is loaded. */
   start: Timing,
   /** Nodes that joined. */
   initialize: MeasuredInvocations,
-  /** Initialized nodes of which nothing has changed. */
+  /** Initialized nodes without changes. */
   look: MeasuredInvocations,
 });
 export type MeasuredFunction = z.output<typeof MeasuredFunction>;
@@ -59,17 +59,17 @@ export const MeasuredProcess = z.strictObject({
 });
 export type MeasuredProcess = z.output<typeof MeasuredProcess>;
 
-/** The relay with so many clusters. */
+/** The relay with this many clusters. */
 export const MeasuredRelay = z.strictObject({ clusters: z.int().positive(), ...MeasuredProcess.shape });
 export type MeasuredRelay = z.output<typeof MeasuredRelay>;
 
-/** What the cost model knows of the programs, all of it measured: what cli/cost/measured.json holds. */
+/** The measurements of the cost model: the content of cli/cost/measured.json. */
 export const Measured = z.strictObject({
   date: z.iso.date(),
   machine: sentence,
   versions: z.record(z.string(), z.string()),
   function: MeasuredFunction,
-  /** The relay while nothing joins, with few clusters and with many. */
+  /** The relay while no node joins, with few clusters and with many. */
   relay: z
     .strictObject({
       nodesPerCluster: count,
@@ -81,7 +81,7 @@ export const Measured = z.strictObject({
       message: "must be more clusters than in few",
       path: ["many", "clusters"],
     }),
-  /** The stock cloud-controller-manager while nothing joins, one process for one cluster. */
+  /** The stock cloud-controller-manager while no node joins, one process for one cluster. */
   stock: z.strictObject({ nodes: count, seconds: z.number().positive(), ...MeasuredProcess.shape }),
 });
 export type Measured = z.output<typeof Measured>;

@@ -4,31 +4,32 @@ import { createInterface } from "node:readline";
 /** A line of the relay's log. */
 export type LogLine = Readonly<Record<string, unknown>>;
 
-/** The relay as a process of its own, so that it can be killed as a machine would lose it. */
+/** The relay in a process of its own, so that the demo can kill it like a lost machine. */
 export interface ChildRelay {
-  /** Where /readyz and /metrics answer. */
+  /** The URL of /readyz and /metrics. */
   readonly url: string;
-  /** SIGKILL: nothing is drained, nothing is saved. */
+  /** Sends SIGKILL: nothing is drained, nothing is saved. */
   kill(): Promise<void>;
-  /** SIGTERM: what is in flight finishes. */
+  /** Sends SIGTERM: what is in flight finishes. */
   stop(): Promise<void>;
 }
 
 export interface ChildRelayOptions {
-  /** Flags behind `serverless-ccm relay`. */
+  /** Flags after `serverless-ccm relay`. */
   readonly flags: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   readonly onLine: (line: LogLine) => void;
 }
 
-/** How long a relay may take to list its clusters and to end, in milliseconds. */
+/** The time limits of a relay for listing its clusters and for ending, in milliseconds. */
 const START_TIMEOUT_MS = 30_000;
 const STOP_TIMEOUT_MS = 20_000;
 
-/** Starts `serverless-ccm relay` from this very program and waits until it is ready. */
+/** Starts `serverless-ccm relay` from this program and waits until it is ready. */
 export async function startChildRelay(options: ChildRelayOptions): Promise<ChildRelay> {
   const [program] = process.argv.slice(1, 2);
-  if (program === undefined) throw new Error("the demo starts its relay from its own program, and has none");
+  if (program === undefined)
+    throw new Error("the demo starts its relay from its own program, which is unknown");
   const child = spawn(process.execPath, [program, "relay", ...options.flags], {
     env: { ...process.env, ...options.environment },
     stdio: ["ignore", "ignore", "pipe"],
@@ -59,7 +60,7 @@ export async function startChildRelay(options: ChildRelayOptions): Promise<Child
       }
     });
   });
-  await untilReady(url);
+  await waitUntilReady(url);
 
   const end = async (signal: "SIGKILL" | "SIGTERM"): Promise<void> => {
     child.kill(signal);
@@ -70,7 +71,7 @@ export async function startChildRelay(options: ChildRelayOptions): Promise<Child
   return { url, kill: () => end("SIGKILL"), stop: () => end("SIGTERM") };
 }
 
-async function untilReady(url: string): Promise<void> {
+async function waitUntilReady(url: string): Promise<void> {
   const deadline = performance.now() + START_TIMEOUT_MS;
   while (performance.now() < deadline) {
     const answer = await fetch(`${url}/readyz`).catch(() => undefined);

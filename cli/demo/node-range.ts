@@ -1,3 +1,5 @@
-/** How many nodes a burst of the demo may have: enough for all that goes wrong in its third act, and no more than a screen is patient for. */
+/**
+ * The allowed number of nodes for a burst: enough for the failures of the third act, and few enough to watch.
+ */
 export const MIN_NODES = 130;
 export const MAX_NODES = 2_000;

@@ -1,17 +1,19 @@
 import { Node } from "#core/node/node.ts";
-import { joiningNode } from "#emulators/harness/joining-node.ts";
+import { buildJoiningNode } from "#emulators/harness/joining-node.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
-/** How many nodes register at the same time; a burst is as dense as an API server takes it. */
+/** The number of concurrent registrations; a burst is as dense as the API server accepts. */
 const REGISTRATIONS_AT_ONCE = 24;
 
-/** A machine of the demo: the name that its kubelet registers under, and the instance behind it. */
+/** A machine of the demo: the node name of its kubelet, and its instance. */
 export interface Machine {
   readonly name: string;
   readonly providerID: string;
 }
 
-/** Registers the machines as kubelets do, in their order; `onRegistered` hears of each with the count so far. */
+/**
+ * Registers the machines as kubelets do, in order. `onRegistered` is called after each with the count so far.
+ */
 export async function registerNodes(
   admin: Transport,
   machines: readonly Machine[],
@@ -29,9 +31,9 @@ export async function registerNodes(
   await Promise.all(Array.from({ length: REGISTRATIONS_AT_ONCE }, register));
 }
 
-/** Registers one machine, and says the node as the API server then has it. */
+/** Registers one machine and returns the node as the API server stores it. */
 export async function registerNode(admin: Transport, machine: Machine): Promise<Node> {
-  const answer = await admin.send({ method: "POST", path: "/api/v1/nodes", body: joiningNode(machine) });
+  const answer = await admin.send({ method: "POST", path: "/api/v1/nodes", body: buildJoiningNode(machine) });
   if (answer.status !== 201) {
     throw new Error(
       `registering ${machine.name} was answered ${answer.status}: ${answer.body.slice(0, 300)}`,

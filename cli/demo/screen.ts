@@ -1,27 +1,27 @@
 import { styleText } from "node:util";
 
-/** Milliseconds between two looks at a count, on a terminal and elsewhere. */
+/** Milliseconds between two reads of a count, on a terminal and otherwise. */
 const TERMINAL_INTERVAL_MS = 100;
 const PLAIN_INTERVAL_MS = 1_000;
 
 let liveLine = "";
 
-/** Prints a line, above the live one where there is one. */
+/** Prints a line, above the live one if there is one. */
 export function print(line: string): void {
   process.stdout.write(liveLine === "" ? `${line}\n` : `\r\x1b[2K${line}\n${liveLine}`);
 }
 
-/** Prints a value as JSON, as people read it. */
+/** Prints a value as indented JSON. */
 export function printJson(value: unknown): void {
   print(JSON.stringify(value, undefined, 2));
 }
 
-/** The heading of an act. */
-export function title(act: number, text: string): void {
+/** Prints the heading of an act. */
+export function printTitle(act: number, text: string): void {
   print(`\n${styleText("bold", `── ${act}. ${text} ──`)}`);
 }
 
-/** Shows a text that changes: in place on a terminal, as lines elsewhere, and once more when it stops. */
+/** Shows a changing text: in place on a terminal, as lines otherwise, and once more when it stops. */
 export function createCounter(read: () => string): { readonly stop: () => void } {
   const live = process.stdout.isTTY === true;
   let last = "";

@@ -3,19 +3,20 @@ import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ChildRelay, type LogLine, startChildRelay } from "#cli/demo/child-relay.ts";
-import { type DemoCloud, type DemoCloudName, startDemoCloud } from "#cli/demo/clouds/demo-cloud.ts";
+import type { DemoCloud } from "#cli/demo/clouds/demo-cloud.ts";
+import { type DemoCloudName, startDemoCloud } from "#cli/demo/clouds/start-demo-cloud.ts";
 import { type DemoPlatform, startEmbeddedPlatform, startPackagedPlatform } from "#cli/demo/platform.ts";
-import { secretFolder } from "#cli/secret-folder.ts";
+import { openSecretFolder } from "#cli/secret-folder.ts";
 import type { ClusterEntry } from "#config/cluster.ts";
 import { readClustersFile } from "#config/read-clusters-file.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
-import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
+import { buildClusterEntry, writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
 import { type NodeHistory, recordNodeHistory } from "#emulators/harness/node-history.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
-/** What the demo plays on. */
+/** The API server, cloud and function platform of the demo. */
 export interface Stage {
   readonly plane: ControlPlane;
   readonly admin: Transport;
@@ -26,16 +27,19 @@ export interface Stage {
   close(): Promise<void>;
 }
 
-/** What of it is chosen. */
+/** The choices for the stage. */
 export interface StageOptions {
   readonly cloud: DemoCloudName;
-  /** The packaged functions on a local function platform instead of the same code in this process. */
+  /** Runs the packaged functions on a local function platform instead of the same code in this process. */
   readonly lambda: boolean;
-  /** Folder with kube-apiserver and etcd; the embedded API server without it. */
+  /** The folder with kube-apiserver and etcd; without it the embedded API server runs. */
   readonly binaries: string | undefined;
 }
 
-/** Names and keys that mean nothing: the endpoints are on this machine. Functions are invoked as AWS's are, whatever the cloud of nodes. */
+/**
+ * Fake names and keys: the endpoints are on this machine. Functions are invoked like Lambda functions,
+ * whatever the cloud of the nodes.
+ */
 const AWS_ENVIRONMENT = {
   AWS_REGION: "eu-central-1",
   AWS_ACCESS_KEY_ID: "demo",
@@ -45,15 +49,15 @@ const AWS_ENVIRONMENT = {
 
 /** Starts an API server, a cloud and a function platform, all on this machine. */
 export async function setStage(options: StageOptions): Promise<Stage> {
-  // In one step with what removes it.
+  // Synchronous, so that no signal comes before the handler that removes the folder.
   const folder = mkdtempSync(join(tmpdir(), "serverless-ccm-demo-"));
-  const { closing, close } = secretFolder(folder);
+  const { closing, close } = openSecretFolder(folder);
   try {
     const plane = closing(await startPlane(options.binaries, join(folder, "control-plane")));
     const cloud = closing(await startDemoCloud(options.cloud, folder));
     const environment = { ...AWS_ENVIRONMENT, ...cloud.environment };
     const clustersFile = join(folder, "clusters.yaml");
-    await writeClustersFile(clustersFile, entryOf(plane, cloud));
+    await writeClustersFile(clustersFile, buildEntry(plane, cloud));
     const admin = closing(await connectAs(plane, "admin"));
     const functions = closing(await connectAs(plane, "node"));
     Object.assign(process.env, environment);
@@ -107,8 +111,8 @@ async function connectAs(plane: ControlPlane, user: "admin" | "node"): Promise<T
   });
 }
 
-function entryOf(plane: ControlPlane, { config }: DemoCloud): ClusterEntry {
-  return clusterEntryOf(plane, {
+function buildEntry(plane: ControlPlane, { config }: DemoCloud): ClusterEntry {
+  return buildClusterEntry(plane, {
     name: "demo",
     cloud: config,
     // The cloud account has no other cluster.

@@ -5,27 +5,34 @@ import type { InstanceAnswer } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
 import type { Report } from "#core/report.ts";
 
-/** What a reader wants to know of a node's way: how it came, the four values where they were overheard, and how it is now. */
-export function walkLines(before: Node, walk: Walk | undefined, after: Node): string[] {
+/**
+ * Formats a node's way for a reader: how it registered, the four values if they were recorded, and how it is
+ * now.
+ */
+export function formatWalk(before: Node, walk: Walk | undefined, after: Node): string[] {
   return [
-    ...section("it joins", [before.metadata.name, taintsOf(before), addressesOf(before.status.addresses)]),
-    ...(walk === undefined ? [] : valueLines(walk)),
-    ...section("it is now", [
+    ...formatSection("it joins", [
+      before.metadata.name,
+      formatTaints(before),
+      formatAddresses(before.status.addresses),
+    ]),
+    ...(walk === undefined ? [] : formatValues(walk)),
+    ...formatSection("it is now", [
       `provider ID ${after.spec.providerID ?? "none"}`,
-      taintsOf(after),
-      addressesOf(after.status.addresses),
+      formatTaints(after),
+      formatAddresses(after.status.addresses),
       `labels ${Object.keys(after.metadata.labels ?? {}).join(", ")}`,
     ]),
   ];
 }
 
-function valueLines({ event, answers, decisions, report }: Walk): string[] {
+function formatValues({ event, answers, decisions, report }: Walk): string[] {
   const what = `${event.controller} is to look at ${event.objects.length} node, because of a ${event.reason}`;
   return [
-    ...section("event", [what]),
-    ...section("instance", answers.flatMap(answerLines)),
-    ...section("decision", decisions.flatMap(decisionLines)),
-    ...section("report", reportLines(report)),
+    ...formatSection("event", [what]),
+    ...formatSection("instance", answers.flatMap(answerLines)),
+    ...formatSection("decision", decisions.flatMap(formatDecision)),
+    ...formatSection("report", reportLines(report)),
   ];
 }
 
@@ -34,8 +41,8 @@ type Write = Extract<Decision, { readonly kind: "change" }>["writes"][number];
 const INDENT = 12;
 const MAX_CHARACTERS = 160;
 
-/** Colours are left out where the output is no terminal, and with NO_COLOR. */
-function section(name: string, lines: readonly string[]): string[] {
+/** Formats a section; without colours if the output is no terminal or NO_COLOR is set. */
+function formatSection(name: string, lines: readonly string[]): string[] {
   return lines.map((line, index) => {
     const heading = index === 0 ? styleText("cyan", name.padEnd(INDENT)) : " ".repeat(INDENT);
     const room = MAX_CHARACTERS - INDENT;
@@ -43,12 +50,12 @@ function section(name: string, lines: readonly string[]): string[] {
   });
 }
 
-function taintsOf({ spec }: Node): string {
+function formatTaints({ spec }: Node): string {
   const keys = (spec.taints ?? []).map(({ key }) => key);
   return keys.length === 0 ? "no taint" : `tainted ${keys.join(", ")}`;
 }
 
-function addressesOf(addresses: Node["status"]["addresses"]): string {
+function formatAddresses(addresses: Node["status"]["addresses"]): string {
   const all = (addresses ?? []).map(({ type, address }) => `${type} ${address}`);
   return all.length === 0 ? "no address" : all.join(", ");
 }
@@ -56,10 +63,10 @@ function addressesOf(addresses: Node["status"]["addresses"]): string {
 function answerLines(answer: InstanceAnswer): string[] {
   if (answer.kind !== "found") return [answer.message];
   const { id, type, zone, region, state, network, addresses } = answer.instance;
-  return [`${id}, ${type} in ${zone || region}, ${state}, of ${network}`, addressesOf(addresses)];
+  return [`${id}, ${type} in ${zone || region}, ${state}, of ${network}`, formatAddresses(addresses)];
 }
 
-function decisionLines(decision: Decision): string[] {
+function formatDecision(decision: Decision): string[] {
   const { code, message } = decision.because;
   const heading = `${styleText("green", decision.kind)}, ${code}: ${message}`;
   if (decision.kind !== "change") return [heading];

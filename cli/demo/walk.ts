@@ -14,8 +14,8 @@ export interface Walk {
   readonly report: Report;
 }
 
-/** Listens in on a cloud: every answer is kept until it is taken. */
-export function overheard(cloud: Cloud): {
+/** Wraps a cloud and records every answer until it is taken. */
+export function recordAnswers(cloud: Cloud): {
   readonly cloud: Cloud;
   readonly take: () => readonly InstanceAnswer[];
 } {
@@ -37,8 +37,11 @@ export function overheard(cloud: Cloud): {
   };
 }
 
-/** The walk of a batch whose event, answers and report were overheard; decisions are a pure function of the first two. */
-export function walkOf(event: Event, answers: readonly InstanceAnswer[], report: Report): Walk {
+/**
+ * Builds the walk of a batch from its recorded event, answers and report; decisions are a pure function of
+ * the first two.
+ */
+export function buildWalk(event: Event, answers: readonly InstanceAnswer[], report: Report): Walk {
   const decisions = event.objects.flatMap((object, index) => {
     const parsed = parseNode(object);
     const context = { reason: event.reason, now: new Date() };

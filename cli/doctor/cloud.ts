@@ -1,31 +1,31 @@
 import type { Check } from "#cli/doctor/check.ts";
-import { failed, skipped } from "#core/finding.ts";
-import { messageOf } from "#core/message-of.ts";
+import { reportFailure, reportSkipped } from "#core/check-result.ts";
+import { getErrorMessage } from "#core/error-message.ts";
 import { serviceWatch } from "#core/service/watch.ts";
 
-/** Whether the cloud accepts whoever is configured to ask it. */
+/** Checks whether the cloud accepts the configured credentials. */
 export const cloudCredentials: Check = {
   name: "cloud credentials",
   async run({ cloud, reached: { cluster } }, signal) {
-    const diagnosis = await cloud().catch((error: unknown) => messageOf(error));
-    if (diagnosis === undefined) return skipped(`the cloud ${cluster.cloud.provider} needs none`);
+    const diagnosis = await cloud().catch((error: unknown) => getErrorMessage(error));
+    if (diagnosis === undefined) return reportSkipped(`the cloud ${cluster.cloud.provider} needs none`);
     if (typeof diagnosis === "string")
-      return failed(diagnosis, "see `cloud` of the cluster, and the files that it names");
+      return reportFailure(diagnosis, "see `cloud` of the cluster, and the files that it names");
     return diagnosis.credentials(signal);
   },
 };
 
-/** Whether what tells the cluster's instances from others is there, and holds any. */
+/** Checks whether the network or tag that identifies the cluster's instances exists, and contains any. */
 export const cloudNetwork: Check = {
   name: "cloud network",
   needs: [cloudCredentials.name],
   async run({ cloud, reached: { cluster } }, signal) {
     const diagnosis = await cloud();
-    return diagnosis?.network(signal) ?? skipped(`the cloud ${cluster.cloud.provider} has none`);
+    return diagnosis?.network(signal) ?? reportSkipped(`the cloud ${cluster.cloud.provider} has none`);
   },
 };
 
-/** Whether the cloud lets whoever is configured do what load balancers take. */
+/** Checks whether the cloud grants the configured identity what load balancers need. */
 export const cloudPermissions: Check = {
   name: "cloud permissions",
   controller: serviceWatch.name,
@@ -34,7 +34,7 @@ export const cloudPermissions: Check = {
     const diagnosis = await cloud();
     return (
       diagnosis?.permissions?.(signal) ??
-      skipped(`the cloud ${cluster.cloud.provider} has none that are looked at`)
+      reportSkipped(`the cloud ${cluster.cloud.provider} has none that are looked at`)
     );
   },
 };

@@ -6,12 +6,12 @@ import { diagnose } from "#clouds/diagnose.ts";
 import { INSTANCE_ANNOTATION } from "#core/contracts.ts";
 import { FUNCTION_IDENTITIES, type Identity } from "#core/identities.ts";
 import { isUninitialized } from "#core/node/taints.ts";
-import { collectionPath, NODES } from "#core/resources/resource.ts";
+import { formatCollectionPath, NODES } from "#core/resources/resource.ts";
 import { findWatch } from "#core/watches.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import { listAll } from "#kube/follow/list.ts";
 
-/** Makes what checks look at; `close` ends what was opened for it, but the cluster. */
+/** Creates the input of checks; `close` closes what was opened for it, except the cluster. */
 export function createCheckContext(
   reached: ReachableCluster,
   lambda: LambdaReader | undefined,
@@ -19,12 +19,12 @@ export function createCheckContext(
   stopSwitch?: string,
 ): CheckContext & { close(): Promise<void> } {
   const { cluster } = reached;
-  const nodes = once(() => readNodes(reached));
-  const services = once(() => listServices(reached));
-  const cloud = once(() => diagnose(cluster.cloud, { clusterName: cluster.name }));
+  const nodes = memoize(() => readNodes(reached));
+  const services = memoize(() => listServices(reached));
+  const cloud = memoize(() => diagnose(cluster.cloud, { clusterName: cluster.name }));
   return {
     reached,
-    signers: signersOf(reached),
+    signers: listSigners(reached),
     ask: async (role, request) => (await reached.api(role)).send(request),
     nodes: nodes.get,
     services: services.get,
@@ -38,8 +38,11 @@ export function createCheckContext(
   };
 }
 
-/** The relay, the functions of the cluster's controllers, and whoever else has a sign-in of its own. */
-export function signersOf({
+/**
+ * Lists the relay, the functions of the cluster's controllers, and every other identity with a sign-in of its
+ * own.
+ */
+export function listSigners({
   cluster,
   signInOf,
 }: Pick<ReachableCluster, "cluster" | "signInOf">): readonly Signer[] {
@@ -48,7 +51,7 @@ export function signersOf({
     "relay",
     ...FUNCTION_IDENTITIES.filter((name) => functions.includes(name) || signInOf(name) === name),
   ];
-  // Whoever has nothing to sign in with has a line of its own, which says so.
+  // An identity without a sign-in has a line of its own, which says so.
   const bySignIn = Map.groupBy(identities, (identity) => signInOf(identity) ?? identity);
   return [...bySignIn.values()].flatMap((group) => {
     const [role] = group;
@@ -56,7 +59,7 @@ export function signersOf({
   });
 }
 
-/** Nodes beyond are not looked at. */
+/** The limit of nodes that are read. */
 const MAX_NODES = 10_000;
 const NODES_TIMEOUT_MS = 60_000;
 
@@ -78,7 +81,7 @@ const Listed = z.object({
     .prefault({}),
 });
 
-function listedOf(node: unknown): ListedNode | undefined {
+function parseListedNode(node: unknown): ListedNode | undefined {
   const parsed = Listed.safeParse(node).data;
   if (parsed === undefined) return undefined;
   const { metadata, spec } = parsed;
@@ -94,13 +97,13 @@ function listedOf(node: unknown): ListedNode | undefined {
 async function readNodes(reached: ReachableCluster): Promise<NodeList> {
   const transport = await reached.api("relay");
   const signal = AbortSignal.timeout(NODES_TIMEOUT_MS);
-  const project = (node: unknown, kept: number) => (kept < MAX_NODES ? listedOf(node) : undefined);
-  const list = await listAll(transport, collectionPath(NODES), project, signal, { clock: systemClock });
+  const project = (node: unknown, kept: number) => (kept < MAX_NODES ? parseListedNode(node) : undefined);
+  const list = await listAll(transport, formatCollectionPath(NODES), project, signal, { clock: systemClock });
   if (list.kind === "failed") throw new Error(`nodes cannot be listed: ${list.message}`);
   return { nodes: list.items, isCut: !list.complete || list.objects > MAX_NODES };
 }
 
-function once<Value>(make: () => Promise<Value>): {
+function memoize<Value>(make: () => Promise<Value>): {
   get(): Promise<Value>;
   made(): Promise<Value> | undefined;
 } {

@@ -1,46 +1,49 @@
-import { FoundFaults } from "#cli/clusters.ts";
+import { ChecksFailedError } from "#cli/clusters.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
-import { counted } from "#cli/counted.ts";
 import type { Check, LambdaReader, NamedFinding } from "#cli/doctor/check.ts";
-import { checksFor } from "#cli/doctor/checks.ts";
+import { listChecks } from "#cli/doctor/checks.ts";
 import { createCheckContext } from "#cli/doctor/context.ts";
-import { findingLines } from "#cli/doctor/finding-lines.ts";
+import { formatFindings } from "#cli/doctor/finding-lines.ts";
 import { createLambdaReader } from "#cli/doctor/lambda-reader.ts";
 import { runChecks } from "#cli/doctor/run-checks.ts";
+import { formatCounted } from "#cli/format-counted.ts";
 import { type FunctionFlags, readFunctionNames } from "#cli/function-names.ts";
 import { readLambdaRegion } from "#cli/lambda-region.ts";
-import { type ReachableCluster, type ReachFlags, reachClusters } from "#cli/reach-cluster.ts";
+import { connectClusters, type ReachableCluster, type ReachFlags } from "#cli/reach-cluster.ts";
 import { readFallback } from "#cli/read-fallback.ts";
-import { namedStopSwitch, type StopSwitchFlags } from "#cli/stop-switch.ts";
-import type { Environment } from "#clouds/kind.ts";
-import { failed } from "#core/finding.ts";
-import { jsonLine } from "#core/json-line.ts";
-import { startAtMost } from "#kube/client/slots.ts";
+import { findStopSwitch, type StopSwitchFlags } from "#cli/stop-switch.ts";
+import type { Environment } from "#clouds/provider.ts";
+import { reportFailure } from "#core/check-result.ts";
+import { formatJsonLine } from "#core/json-line.ts";
+import { startAtMost } from "#kube/client/semaphore.ts";
 
 /** The flags of `doctor`. */
 export interface DoctorFlags extends ReachFlags, FunctionFlags, StopSwitchFlags {
   readonly region?: string | undefined;
   readonly json?: boolean | undefined;
-  /** What a relay of the clusters is started with. */
+  /** The flag of a relay of the clusters. */
   readonly fallback?: string | undefined;
 }
 
 type Write = (line: string) => void;
 
-/** Clusters that are looked at side by side. */
+/** The number of clusters that are checked at a time. */
 const MAX_AT_ONCE = 8;
 
-/** Looks at one cluster or at all of a file, and writes a line for each check; throws `FoundFaults` where one failed. */
-export async function doctor(
+/**
+ * Checks one cluster or all of a file, and prints a line for each check; throws `ChecksFailedError` if one
+ * failed.
+ */
+export async function runDoctor(
   name: string | undefined,
   flags: DoctorFlags,
   write: Write,
   environment: Environment = process.env,
 ): Promise<void> {
   const lambda = await readLambda(flags);
-  const stopSwitch = namedStopSwitch(flags, flags.clustersFile, environment);
+  const stopSwitch = findStopSwitch(flags, flags.clustersFile, environment);
   const hasFallback = readFallbackOrThrow(flags.fallback);
-  const { clusters, faults } = await reachClusters(name, flags, environment);
+  const { clusters, faults } = await connectClusters(name, flags, environment);
   let failures = 0;
   try {
     // Each check has its own time limit.
@@ -56,17 +59,17 @@ export async function doctor(
     await Promise.allSettled(clusters.map((reached) => reached.close()));
     lambda?.close();
   }
-  for (const fault of faults) tell(fault.name, [ofEntry(fault)], true);
+  for (const fault of faults) tell(fault.name, [toEntryFinding(fault)], true);
   failures += faults.length;
-  if (failures > 0) throw new FoundFaults(`${counted(failures, "check")} failed`);
+  if (failures > 0) throw new ChecksFailedError(`${formatCounted(failures, "check")} failed`);
 
   function tell(cluster: string, findings: readonly NamedFinding[], isHeaded: boolean): void {
     if (flags.json === true) {
-      for (const finding of findings) write(jsonLine({ cluster, ...finding }));
+      for (const finding of findings) write(formatJsonLine({ cluster, ...finding }));
       return;
     }
     if (isHeaded) write(`cluster ${cluster}`);
-    for (const line of findingLines(findings)) write(line);
+    for (const line of formatFindings(findings)) write(line);
   }
 }
 
@@ -81,14 +84,14 @@ async function examine(
     const { controllers } = reached.cluster;
     const isOn = ({ controller }: Check): boolean =>
       controller === undefined || controllers.includes(controller);
-    return await runChecks(checksFor(context, hasFallback).filter(isOn), context);
+    return await runChecks(listChecks(context, hasFallback).filter(isOn), context);
   } finally {
     await context.close();
   }
 }
 
-function ofEntry({ message }: ConfigurationFault): NamedFinding {
-  return { check: "configuration", ...failed(message, "serverless-ccm clusters check") };
+function toEntryFinding({ message }: ConfigurationFault): NamedFinding {
+  return { check: "configuration", ...reportFailure(message, "serverless-ccm clusters check") };
 }
 
 function readFallbackOrThrow(flag: string | undefined): boolean {

@@ -1,9 +1,12 @@
 import { styleText } from "node:util";
 import type { NamedFinding } from "#cli/doctor/check.ts";
-import type { Finding } from "#core/finding.ts";
+import type { CheckResult } from "#core/check-result.ts";
 
-/** A line for each finding, and under what is not as it should be the remedy. Colours are left out where the output is no terminal. */
-export function findingLines(findings: readonly NamedFinding[]): readonly string[] {
+/**
+ * Formats a line for each finding, and below a problem its remedy. There are no colours if the output is no
+ * terminal.
+ */
+export function formatFindings(findings: readonly NamedFinding[]): readonly string[] {
   const width = Math.max(0, ...findings.map(({ check }) => check.length));
   return findings.flatMap(({ check, outcome, message, remedy }) => {
     const line = `${styleText(COLOURS[outcome], outcome.padEnd(OUTCOME_WIDTH))}${check.padEnd(width)}  ${message}`;
@@ -15,6 +18,6 @@ export function findingLines(findings: readonly NamedFinding[]): readonly string
 const OUTCOME_WIDTH = 9;
 
 const COLOURS = { ok: "green", warning: "yellow", failed: "red", skipped: "gray" } as const satisfies Record<
-  Finding["outcome"],
+  CheckResult["outcome"],
   string
 >;

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { Check, Signer } from "#cli/doctor/check.ts";
-import { failed, ok, skipped, warning } from "#core/finding.ts";
-import { shown } from "#core/shown-text.ts";
+import { reportFailure, reportOk, reportSkipped, reportWarning } from "#core/check-result.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
 import { classifyAnswer, parseJson } from "#kube/client/answer.ts";
 
 const Review = z.object({
@@ -10,8 +10,8 @@ const Review = z.object({
   }),
 });
 
-/** Whom the API server takes somebody of ours for. */
-export function identityOf({ name, role }: Signer): Check {
+/** Creates the check which user the API server sees for an identity. */
+export function createIdentityCheck({ name, role }: Signer): Check {
   return {
     name: nameOfIdentityCheck(name),
     needs: ["api-server"],
@@ -23,16 +23,16 @@ export function identityOf({ name, role }: Signer): Check {
         signal,
       });
       const user = Review.safeParse(parseJson(answer.body)).data?.status.userInfo;
-      if (answer.status === 201 && user !== undefined) return findingOf(user);
+      if (answer.status === 201 && user !== undefined) return checkUser(user);
       const said = classifyAnswer(answer);
-      if (said.kind === "unauthenticated") return failed(said.message, RENEW);
-      if (answer.status === 404) return skipped("this API server does not tell who one is");
-      return failed("message" in said ? said.message : `${answer.status}: not who one is`, ALLOW);
+      if (said.kind === "unauthenticated") return reportFailure(said.message, RENEW);
+      if (answer.status === 404) return reportSkipped("this API server does not tell who one is");
+      return reportFailure("message" in said ? said.message : `${answer.status}: not who one is`, ALLOW);
     },
   };
 }
 
-/** As other checks need it. */
+/** Returns the check's name, for checks that depend on it. */
 export function nameOfIdentityCheck(name: string): string {
   return `identity of ${name}`;
 }
@@ -43,11 +43,11 @@ const ALLOW =
 const ANONYMOUS = "system:anonymous";
 const MASTERS = "system:masters";
 
-function findingOf({ username, groups }: { readonly username: string; readonly groups: readonly string[] }) {
-  const words = `signs in as ${shown(username, 128)}`;
-  if (username === ANONYMOUS) return failed(words, "give it a credential that the API server knows");
-  if (!groups.includes(MASTERS)) return ok(words);
-  return warning(
+function checkUser({ username, groups }: { readonly username: string; readonly groups: readonly string[] }) {
+  const words = `signs in as ${sanitizeText(username, 128)}`;
+  if (username === ANONYMOUS) return reportFailure(words, "give it a credential that the API server knows");
+  if (!groups.includes(MASTERS)) return reportOk(words);
+  return reportWarning(
     `${words}, of the group ${MASTERS}`,
     "use an identity of infra/rbac, which may do what it needs and no more",
   );

@@ -6,7 +6,10 @@ import {
 import type { LambdaReader } from "#cli/doctor/check.ts";
 import type { FunctionNames } from "#cli/function-names.ts";
 
-/** Lambda, of what the functions run on; at `AWS_ENDPOINT_URL_LAMBDA` where that is set. Each thing is asked once, for all clusters. */
+/**
+ * Creates a reader of Lambda's limits, at `AWS_ENDPOINT_URL_LAMBDA` if that is set. Each value is read once
+ * for all clusters.
+ */
 export function createLambdaReader(
   functionName: FunctionNames,
   region: string | undefined,

@@ -1,27 +1,28 @@
 import * as z from "zod";
 import type { Check, CheckContext, Signer } from "#cli/doctor/check.ts";
 import { nameOfIdentityCheck } from "#cli/doctor/identity.ts";
-import { widerThan } from "#cli/doctor/wider-rights.ts";
-import { someOf } from "#cli/some-of.ts";
+import { findWiderRights } from "#cli/doctor/wider-rights.ts";
+import { formatList } from "#cli/format-list.ts";
 import type { Cluster } from "#config/cluster.ts";
-import { failed, ok, warning } from "#core/finding.ts";
-import { inCluster, RIGHTS, type Right } from "#core/rights.ts";
+import { reportFailure, reportOk, reportWarning } from "#core/check-result.ts";
+import { RIGHTS, type Right, resolveRight } from "#core/rights.ts";
 import { classifyAnswer, parseJson } from "#kube/client/answer.ts";
 
-/** Whether somebody of ours may do exactly what the controllers of the cluster need of it. */
-export function permissionsOf(signer: Signer): Check {
+/** Checks whether an identity has exactly the rights that the cluster's controllers need. */
+export function createPermissionsCheck(signer: Signer): Check {
   return {
     name: `permissions of ${signer.name}`,
     needs: ["api-server", nameOfIdentityCheck(signer.name)],
     async run(context, signal) {
-      const needed = neededBy(signer, context.reached.cluster);
+      const needed = listNeededRights(signer, context.reached.cluster);
       const allowed = await Promise.all(needed.map((right) => isAllowed(context, signer, right, signal)));
       const missing = needed.filter((_, index) => allowed[index] !== true);
-      if (missing.length > 0) return failed(`may not ${someOf(missing.map(wordsOf), MAX_NAMED)}`, GRANT);
-      const wider = await widerThan(needed, context, signer, signal);
+      if (missing.length > 0)
+        return reportFailure(`may not ${formatList(missing.map(formatRight), MAX_NAMED)}`, GRANT);
+      const wider = await findWiderRights(needed, context, signer, signal);
       const words = `may do the ${needed.length} things that it needs`;
-      if (wider.length === 0) return ok(`${words}, and nothing else`);
-      return warning(`${words}, and more: ${someOf(wider, MAX_NAMED)}`, NARROW);
+      if (wider.length === 0) return reportOk(`${words}, and nothing else`);
+      return reportWarning(`${words}, and more: ${formatList(wider, MAX_NAMED)}`, NARROW);
     },
   };
 }
@@ -30,8 +31,8 @@ const GRANT =
   "kubectl apply -f infra/rbac/ (and infra/rbac/csr-approver/, infra/rbac/service-lb-controller/, infra/rbac/node-route-controller/, infra/rbac/tagging/ with these controllers, infra/rbac/keepalived/ or infra/rbac/kubevip/ with these clouds, infra/rbac/writes-relay/ with writes: relay); see whether the bindings name this user";
 const NARROW = "bind nothing but the roles of infra/rbac to it, and those of controllers that are on";
 
-/** What the identities that sign in so need for these controllers, each once. */
-export function neededBy(
+/** Lists the rights that the identities of one sign-in need for these controllers, each once. */
+export function listNeededRights(
   { identities }: Signer,
   { cloud, controllers, writes: writer }: Pick<Cluster, "cloud" | "controllers" | "writes">,
 ): readonly Right[] {
@@ -40,13 +41,13 @@ export function neededBy(
     .filter(({ controller }) => controller === undefined || controllers.includes(controller))
     .filter(({ writes }) => writes === undefined || writes === writer)
     .filter((right) => right.cloud === undefined || right.cloud === cloud.provider)
-    .map((right) => inCluster(right, cloud));
-  return [...new Map(needed.map((right) => [wordsOf(right), right])).values()];
+    .map((right) => resolveRight(right, cloud));
+  return [...new Map(needed.map((right) => [formatRight(right), right])).values()];
 }
 
 const Review = z.object({ status: z.object({ allowed: z.boolean() }) });
 
-/** Whether somebody of ours has a right; rejects where that cannot be asked. */
+/** Returns whether an identity has a right; rejects if that cannot be checked. */
 export async function isAllowed(
   { ask }: Pick<CheckContext, "ask">,
   { role }: Pick<Signer, "role">,
@@ -67,11 +68,11 @@ export async function isAllowed(
   const review = Review.safeParse(parseJson(answer.body)).data;
   if (answer.status === 201 && review !== undefined) return review.status.allowed;
   const said = classifyAnswer(answer);
-  throw new Error(`what it may do cannot be asked: ${"message" in said ? said.message : answer.status}`);
+  throw new Error(`its rights cannot be checked: ${"message" in said ? said.message : answer.status}`);
 }
 
-/** A right as people write it. */
-export function wordsOf({ verb, group, resource, subresource, namespace, name }: Right): string {
+/** Formats a right for people. */
+export function formatRight({ verb, group, resource, subresource, namespace, name }: Right): string {
   const what = `${resource}${subresource === undefined ? "" : `/${subresource}`}${group === "" ? "" : `.${group}`}`;
   const which = name === undefined ? "" : ` ${name}`;
   return `${verb} ${what}${which}${namespace === undefined ? "" : ` in ${namespace}`}`;

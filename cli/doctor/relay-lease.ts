@@ -1,38 +1,38 @@
 import * as z from "zod";
 import type { Check } from "#cli/doctor/check.ts";
+import { reportFailure, reportOk, reportSkipped, reportWarning } from "#core/check-result.ts";
 import { RELAY_LEASE, SYSTEM_NAMESPACE } from "#core/contracts.ts";
-import { failed, ok, skipped, warning } from "#core/finding.ts";
-import { LEASES, objectPath } from "#core/resources/resource.ts";
+import { formatObjectPath, LEASES } from "#core/resources/resource.ts";
 import { classifyAnswer, parseJson } from "#kube/client/answer.ts";
 
-/** From then on the sweep does everything. */
+/** From this age on, the sweep does everything. */
 const STALE_MS = 2 * 60_000;
 
 const Lease = z.object({ spec: z.object({ renewTime: z.string().nullish() }).prefault({}) });
 
-/** Whether a relay vouches that what happens in the cluster reaches the functions. */
+/** Checks whether a relay renews the Lease which shows that changes reach the functions. */
 export const relayLease: Check = {
   name: "relay",
   needs: ["api-server"],
   async run({ ask, now, reached }, signal) {
     // The relay renews its Lease and does not read it; the sweep does.
     const reader = reached.signInOf("sweep") === undefined ? "relay" : "sweep";
-    const path = objectPath(LEASES, { namespace: SYSTEM_NAMESPACE, name: RELAY_LEASE });
+    const path = formatObjectPath(LEASES, { namespace: SYSTEM_NAMESPACE, name: RELAY_LEASE });
     const answer = await ask(reader, { method: "GET", path, signal });
     const said = classifyAnswer(answer);
     const what = `Lease ${SYSTEM_NAMESPACE}/${RELAY_LEASE}`;
-    if (said.kind === "gone") return failed(`there is no ${what}`, APPLY);
+    if (said.kind === "gone") return reportFailure(`there is no ${what}`, APPLY);
     if (said.kind === "rejected" && said.status === 403)
-      return skipped(`${what} may be read by the sweep alone: add signIn.sweep to the cluster's entry`);
-    if (said.kind !== "applied") return failed(`${what} cannot be read: ${said.message}`, APPLY);
+      return reportSkipped(`${what} may be read by the sweep alone: add signIn.sweep to the cluster's entry`);
+    if (said.kind !== "applied") return reportFailure(`${what} cannot be read: ${said.message}`, APPLY);
     const lease = Lease.safeParse(parseJson(answer.body)).data;
-    if (lease === undefined) return failed(`${what} is none`, APPLY);
+    if (lease === undefined) return reportFailure(`${what} is not a valid Lease`, APPLY);
     const renewed = Date.parse(lease.spec.renewTime ?? "");
     if (Number.isNaN(renewed))
-      return warning(`no relay has ever renewed ${what}: the sweep does everything`, START);
+      return reportWarning(`no relay has ever renewed ${what}: the sweep does everything`, START);
     const ageMs = now().getTime() - renewed;
     const words = `${what} was renewed ${Math.max(0, Math.round(ageMs / 1_000))} s ago`;
-    return ageMs <= STALE_MS ? ok(words) : failed(`${words}: the sweep does everything`, LOOK);
+    return ageMs <= STALE_MS ? reportOk(words) : reportFailure(`${words}: the sweep does everything`, LOOK);
   },
 };
 

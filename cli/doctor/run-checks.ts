@@ -1,14 +1,14 @@
 import type { Check, CheckContext, NamedFinding } from "#cli/doctor/check.ts";
-import { type Finding, failed, skipped } from "#core/finding.ts";
-import { messageOf } from "#core/message-of.ts";
-import { shown } from "#core/shown-text.ts";
+import { type CheckResult, reportFailure, reportSkipped } from "#core/check-result.ts";
+import { getErrorMessage } from "#core/error-message.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
 
-/** How long one check may take. */
+/** The time limit of one check. */
 export const CHECK_TIMEOUT_MS = 20_000;
 
 /**
- * Runs all checks side by side and resolves with what each found, in their order. None can fail or hold up another; one that
- * needs what failed is skipped. Never rejects.
+ * Runs all checks concurrently and resolves with their findings, in order. No check can fail or delay
+ * another; a check that needs a failed one is skipped. Never rejects.
  */
 export async function runChecks(
   checks: readonly Check[],
@@ -21,16 +21,16 @@ export async function runChecks(
   return outcomes.map(({ finding }) => finding);
 
   async function outcomeOf(check: Check): Promise<Outcome> {
-    // By then all of them are in the map, whatever their order.
+    // After this all checks are in the map, whatever their order.
     await Promise.resolve();
     for (const need of check.needs ?? []) {
       const needed = await running.get(need);
       if (needed?.isUnmet !== true) continue;
-      return { finding: { check: check.name, ...skipped(`needs ${need}`) }, isUnmet: true };
+      return { finding: { check: check.name, ...reportSkipped(`needs ${need}`) }, isUnmet: true };
     }
     const { message, ...finding } = await runOne(check, context, timeoutMs);
     return {
-      finding: { check: check.name, ...finding, message: shown(message, MAX_CHARACTERS) },
+      finding: { check: check.name, ...finding, message: sanitizeText(message, MAX_CHARACTERS) },
       isUnmet: finding.outcome === "failed",
     };
   }
@@ -41,10 +41,10 @@ interface Outcome {
   readonly isUnmet: boolean;
 }
 
-/** Of a message; what stands in it may be a tenant's. */
+/** The limit of a message, which may contain a tenant's text. */
 const MAX_CHARACTERS = 1_000;
 
-async function runOne(check: Check, context: CheckContext, timeoutMs: number): Promise<Finding> {
+async function runOne(check: Check, context: CheckContext, timeoutMs: number): Promise<CheckResult> {
   const limit = AbortSignal.timeout(timeoutMs);
   const { promise: timeUp, reject } = Promise.withResolvers<never>();
   const giveUp = (): void => reject(new Error(`no answer within ${timeoutMs / 1_000} s`));
@@ -52,7 +52,7 @@ async function runOne(check: Check, context: CheckContext, timeoutMs: number): P
   try {
     return await Promise.race([check.run(context, limit), timeUp]);
   } catch (error) {
-    return failed(messageOf(error), "mend what it says, and run doctor again");
+    return reportFailure(getErrorMessage(error), "repair what it names, and run doctor again");
   } finally {
     limit.removeEventListener("abort", giveUp);
   }

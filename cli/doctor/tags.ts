@@ -1,15 +1,16 @@
 import type { Check } from "#cli/doctor/check.ts";
-import { ok, warning } from "#core/finding.ts";
+import { reportOk, reportWarning } from "#core/check-result.ts";
 import { taggingWatch } from "#core/tagging/watch.ts";
 
-/** Whether the tagging controller has anything to do. */
+/** Checks whether the tagging controller has anything to do. */
 export const tags: Check = {
   name: "tags",
   controller: taggingWatch.name,
   async run({ reached: { cluster } }) {
     const keys = Object.keys(cluster.tagging.tags);
-    if (keys.length > 0) return ok(`${keys.join(", ")} on each ${cluster.tagging.resources.join(", ")}`);
-    return warning(
+    if (keys.length > 0)
+      return reportOk(`${keys.join(", ")} on each ${cluster.tagging.resources.join(", ")}`);
+    return reportWarning(
       "none are set",
       "set tagging.tags of the cluster's entry (--tags), or take tagging off its controllers",
     );

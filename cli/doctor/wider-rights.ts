@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { CheckContext, Signer } from "#cli/doctor/check.ts";
 import type { Right } from "#core/rights.ts";
-import { shown } from "#core/shown-text.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
 import { parseJson } from "#kube/client/answer.ts";
 
 const Rule = z.object({
@@ -13,14 +13,17 @@ const Rule = z.object({
 
 const Review = z.object({ status: z.object({ resourceRules: z.array(Rule) }) });
 
-/** What everybody may do who has signed in: find out who and what one is. */
+/** The API groups in which every signed-in user has rights, to read its own identity and rights. */
 const EVERYBODYS = ["authentication.k8s.io", "authorization.k8s.io"];
 
-/** Those in which rights of ours are; what is bound in other namespaces alone is not seen. */
+/** The namespaces of our rights; bindings in other namespaces are not seen. */
 const NAMESPACES = ["default", "kube-system"];
 
-/** What somebody of ours may do beyond these rights, in words that are fit to be shown; nothing where the API server does not say. */
-export async function widerThan(
+/**
+ * Returns what an identity may do beyond these rights, as safe text; nothing if the API server does not
+ * report it.
+ */
+export async function findWiderRights(
   needed: readonly Right[],
   { ask }: CheckContext,
   { role }: Signer,
@@ -39,13 +42,13 @@ export async function widerThan(
         signal,
       });
       const rules = Review.safeParse(parseJson(body)).data?.status.resourceRules ?? [];
-      return rules.flatMap((rule) => beyond(rule, needed, namespace));
+      return rules.flatMap((rule) => listExcessRights(rule, needed, namespace));
     }),
   );
   return [...new Set(wider.flat())];
 }
 
-function beyond(
+function listExcessRights(
   { verbs, apiGroups, resources, resourceNames }: z.output<typeof Rule>,
   needed: readonly Right[],
   namespace: string,
@@ -58,15 +61,15 @@ function beyond(
         verbs.flatMap((verb) =>
           names
             .filter(
-              (name) => !needed.some((right) => covers(right, { verb, group, resource, name, namespace })),
+              (name) => !needed.some((right) => isCovered(right, { verb, group, resource, name, namespace })),
             )
-            .map((name) => wordsOf(verb, group, resource, name)),
+            .map((name) => formatRight(verb, group, resource, name)),
         ),
       ),
     );
 }
 
-interface Granted {
+interface GrantedRight {
   readonly verb: string;
   readonly group: string;
   readonly resource: string;
@@ -74,8 +77,8 @@ interface Granted {
   readonly namespace: string;
 }
 
-/** What a rule grants everywhere shows in both namespaces, and in the other one is not covered. */
-function covers(right: Right, granted: Granted): boolean {
+/** A rule for all namespaces appears in both of these, and does not match a right in one of them. */
+function isCovered(right: Right, granted: GrantedRight): boolean {
   const resource =
     right.subresource === undefined ? right.resource : `${right.resource}/${right.subresource}`;
   return (
@@ -89,7 +92,7 @@ function covers(right: Right, granted: Granted): boolean {
 
 const MAX_CHARACTERS = 120;
 
-function wordsOf(verb: string, group: string, resource: string, name: string | undefined): string {
+function formatRight(verb: string, group: string, resource: string, name: string | undefined): string {
   const what = `${verb} ${resource}${group === "" ? "" : `.${group}`}${name === undefined ? "" : ` ${name}`}`;
-  return shown(what, MAX_CHARACTERS);
+  return sanitizeText(what, MAX_CHARACTERS);
 }

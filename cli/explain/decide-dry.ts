@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { createInProcessInvoker } from "#cli/invoke-in-process.ts";
 import type { ReachableCluster } from "#cli/reach-cluster.ts";
 import type { Cloud } from "#clouds/cloud.ts";
-import { watchContextOf } from "#config/cluster.ts";
-import { signInRoleOf } from "#config/sign-in.ts";
+import { buildWatchContext } from "#config/cluster.ts";
+import { getSignInRole } from "#config/sign-in.ts";
 import type { ApiObject, Controller } from "#core/controller.ts";
 import { EVENT_VERSION, type Event, type EventReason } from "#core/event.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
@@ -13,23 +13,23 @@ import { nodeLifecycleWatch } from "#core/node-lifecycle/watch.ts";
 import type { ObjectReport } from "#core/report.ts";
 import { NODES } from "#core/resources/resource.ts";
 import type { Invocation } from "#delivery/invoker.ts";
-import { controllerFunction } from "#functions/parts/controller-function.ts";
+import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import { loadControllers } from "#functions/parts/controllers.ts";
 
-/** What a controller would do about a node, and what the cloud told it. */
+/** What a controller would do about a node, and what the cloud answered. */
 export interface DryDecision {
   readonly controller: string;
   readonly report: Pick<ObjectReport, "outcome" | "because" | "afterSeconds" | "decision" | "warnings">;
-  /** Undefined where the cloud was not asked. */
+  /** Undefined if the cloud was not asked. */
   readonly answer: InstanceAnswer | undefined;
 }
 
-/** As long as a function has. */
+/** The time limit of a function. */
 const TIMEOUT_MS = 30_000;
 
 /**
- * What each of the cluster's controllers of nodes would do about one, decided by the very functions that would do it, and told to
- * write nothing. The state of deletion is read as they do.
+ * Returns what each of the cluster's node controllers would do about a node. The real functions decide in a
+ * dry run, and read the deletion state as usual.
  */
 export async function decideDry(
   reached: ReachableCluster,
@@ -59,24 +59,24 @@ async function decideOne(
       return result;
     },
   };
-  const object: ApiObject = controller.snapshot(node, watchContextOf(cluster));
-  const facts = { reason: reasonFor(controller, node), objects: [object] };
+  const object: ApiObject = controller.snapshot(node, buildWatchContext(cluster));
+  const facts = { reason: selectReason(controller, node), objects: [object] };
   const report = await reportOfDryRun({ cluster, api }, overheard, controller, facts);
   return { controller: controller.name, report, answer };
 }
 
-/** What a controller's function reports of one object, told to write nothing. */
+/** Returns what a controller's function reports of one object in a dry run. */
 export async function reportOfDryRun(
   { cluster, api }: Pick<ReachableCluster, "cluster" | "api">,
   cloud: Cloud,
   controller: Controller,
   facts: Pick<Event, "reason" | "objects" | "related">,
 ): Promise<DryDecision["report"]> {
-  const decide = controllerFunction(controller, {
-    // Decided and reported here, whoever would write it: nobody does.
+  const decide = createControllerFunction(controller, {
+    // Decides and reports in this process even if the relay writes otherwise: a dry run writes nothing.
     clusters: async () => ({ ...cluster, writes: "function" }),
     cloud: async () => cloud,
-    api: () => api(signInRoleOf(controller.functionName)),
+    api: () => api(getSignInRole(controller.functionName)),
     now: () => new Date(),
   });
   const invoker = createInProcessInvoker(new Map([[controller.name, decide]]), TIMEOUT_MS);
@@ -89,20 +89,23 @@ export async function reportOfDryRun(
     dryRun: true,
     ...facts,
   };
-  return reportOf(await invoker.invoke(event, AbortSignal.timeout(2 * TIMEOUT_MS)));
+  return getReport(await invoker.invoke(event, AbortSignal.timeout(2 * TIMEOUT_MS)));
 }
 
-/** As whoever watches would: an initialized node is compared with its instance at a refresh alone. */
-function reasonFor({ name }: Controller, node: Node): EventReason {
+/**
+ * Selects the reason that the watch would have: only a refresh compares an initialized node with its
+ * instance.
+ */
+function selectReason({ name }: Controller, node: Node): EventReason {
   if (name === nodeLifecycleWatch.name) return "monitor";
   return isUninitialized(node) ? "watch" : "refresh";
 }
 
-function reportOf(invoked: Invocation): DryDecision["report"] {
-  if (invoked.kind === "failed") return failed(invoked.code, invoked.message);
-  return invoked.report.objects[0] ?? failed("Failed", "no report");
+function getReport(invoked: Invocation): DryDecision["report"] {
+  if (invoked.kind === "failed") return buildFailedReport(invoked.code, invoked.message);
+  return invoked.report.objects[0] ?? buildFailedReport("Failed", "no report");
 }
 
-function failed(code: string, message: string): DryDecision["report"] {
+function buildFailedReport(code: string, message: string): DryDecision["report"] {
   return { outcome: "retry", because: { code, message } };
 }

@@ -1,34 +1,38 @@
 import { styleText } from "node:util";
 import type { DryDecision } from "#cli/explain/decide-dry.ts";
-import { type Explanation, wouldWrite } from "#cli/explain/explanation.ts";
-import { someOf } from "#cli/some-of.ts";
+import { type Explanation, hasHeldWrite } from "#cli/explain/explanation.ts";
+import { formatList } from "#cli/format-list.ts";
 import { stopStatusLines } from "#cli/stop-status.ts";
 import type { InstanceAnswer, PositiveControl } from "#core/instance.ts";
 import type { Node, NodeAddress } from "#core/node/node.ts";
-import { readyCondition } from "#core/node-lifecycle/needs-work.ts";
-import { shown } from "#core/shown-text.ts";
+import { findReadyCondition } from "#core/node-lifecycle/needs-work.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
 
-/** An explanation for people, line by line; what the tenant wrote is cut and acts on no terminal. */
-export function explanationLines(explanation: Explanation, now: Date): readonly string[] {
+/** Formats an explanation for people, line by line. A tenant's text is cut and made safe for terminals. */
+export function formatExplanation(explanation: Explanation, now: Date): readonly string[] {
   const { stops, node, taints, cloud, decisions, advice } = explanation;
   const stopped = stopStatusLines(stops);
   return [
-    ...(stopped.length === 0 ? [] : section("stopped", stopped)),
-    ...section("node", nodeLines(node, now)),
-    ...section(
+    ...(stopped.length === 0 ? [] : formatSection("stopped", stopped)),
+    ...formatSection("node", formatNode(node, now)),
+    ...formatSection(
       "taints",
       taints.length === 0
         ? ["none"]
-        : taints.map(({ key, effect, owner, means }) => `${text(key)}:${text(effect)}  ${owner}: ${means}`),
+        : taints.map(
+            ({ key, effect, owner, means }) => `${sanitize(key)}:${sanitize(effect)}  ${owner}: ${means}`,
+          ),
     ),
-    ...section(
+    ...formatSection(
       "cloud",
-      cloud === undefined ? ["was not asked: no controller needs it for this node"] : cloudLines(cloud),
+      cloud === undefined
+        ? ["was not asked: no controller needs it for this node"]
+        : formatCloudAnswer(cloud),
     ),
-    ...decisions.flatMap((decision) => section(decision.controller, decisionLines(decision))),
-    ...section(
+    ...decisions.flatMap((decision) => formatSection(decision.controller, formatDecision(decision))),
+    ...formatSection(
       "what to do",
-      advice.map((each) => text(each, MAX_SENTENCE)),
+      advice.map((each) => sanitize(each, MAX_SENTENCE)),
     ),
   ];
 }
@@ -36,28 +40,28 @@ export function explanationLines(explanation: Explanation, now: Date): readonly 
 const MAX_SENTENCE = 1_000;
 const MAX_NAME = 253;
 
-function text(written: string, maxCharacters = MAX_NAME): string {
-  return shown(written, maxCharacters);
+function sanitize(written: string, maxCharacters = MAX_NAME): string {
+  return sanitizeText(written, maxCharacters);
 }
 
-function section(name: string, lines: readonly string[]): string[] {
+function formatSection(name: string, lines: readonly string[]): string[] {
   return [styleText("bold", name), ...lines.map((line) => `  ${line}`)];
 }
 
-function nodeLines(node: Node, now: Date): string[] {
+function formatNode(node: Node, now: Date): string[] {
   const { metadata, spec, status } = node;
-  const ready = readyCondition(node);
-  const reason = ready?.reason ? ` (${text(ready.reason)})` : "";
+  const ready = findReadyCondition(node);
+  const reason = ready?.reason ? ` (${sanitize(ready.reason)})` : "";
   return [
-    `${text(metadata.name)}, ${ageOf(metadata.creationTimestamp, now)}`,
-    `Ready: ${text(ready?.status ?? "not reported", 32)}${reason}`,
-    `provider ID: ${spec.providerID ? text(spec.providerID) : "none"}`,
-    `addresses: ${addressesOf(status.addresses)}`,
+    `${sanitize(metadata.name)}, ${formatAge(metadata.creationTimestamp, now)}`,
+    `Ready: ${sanitize(ready?.status ?? "not reported", 32)}${reason}`,
+    `provider ID: ${spec.providerID ? sanitize(spec.providerID) : "none"}`,
+    `addresses: ${formatAddresses(status.addresses)}`,
     ...(metadata.deletionTimestamp === undefined ? [] : ["it is being deleted"]),
   ];
 }
 
-function ageOf(createdAt: string, now: Date): string {
+function formatAge(createdAt: string, now: Date): string {
   const seconds = Math.floor((now.getTime() - Date.parse(createdAt)) / 1_000);
   if (Number.isNaN(seconds)) return "of unknown age";
   if (seconds < 120) return `${Math.max(0, seconds)} s old`;
@@ -66,50 +70,52 @@ function ageOf(createdAt: string, now: Date): string {
 
 const MAX_ADDRESSES = 8;
 
-function addressesOf(addresses: readonly NodeAddress[] = []): string {
-  return someOf(
-    addresses.map(({ type, address }) => `${text(type, 64)} ${text(address)}`),
+function formatAddresses(addresses: readonly NodeAddress[] = []): string {
+  return formatList(
+    addresses.map(({ type, address }) => `${sanitize(type, 64)} ${sanitize(address)}`),
     MAX_ADDRESSES,
   );
 }
 
-function cloudLines(answer: InstanceAnswer): string[] {
+function formatCloudAnswer(answer: InstanceAnswer): string[] {
   switch (answer.kind) {
     case "found": {
       const { id, type, zone, state, account, network, addresses } = answer.instance;
       return [
-        `instance ${text(id)}, ${state}`,
+        `instance ${sanitize(id)}, ${state}`,
         `${
           [type, zone]
             .filter(Boolean)
-            .map((each) => text(each))
+            .map((each) => sanitize(each))
             .join(" in ") || "of unknown type"
-        }, of ${text(account)}/${text(network)}`,
-        `addresses: ${addressesOf(addresses)}`,
+        }, of ${sanitize(account)}/${sanitize(network)}`,
+        `addresses: ${formatAddresses(addresses)}`,
         ...(answer.takenOverBy === undefined
           ? []
-          : [`its name is that of instance ${text(answer.takenOverBy)} by now`]),
+          : [`its name is that of instance ${sanitize(answer.takenOverBy)} now`]),
       ];
     }
     case "not-found":
       return [
-        `no instance: ${text(answer.message, MAX_SENTENCE)}`,
+        `no instance: ${sanitize(answer.message, MAX_SENTENCE)}`,
         answer.control === undefined
-          ? "no other instance of the cluster was seen by the same look"
-          : `instance ${text(answer.control.id)} was seen by the same look, ${placeLine(answer.control)}`,
+          ? "no other instance of the cluster was seen in the same query"
+          : `instance ${sanitize(answer.control.id)} was seen in the same query, ${formatPlace(answer.control)}`,
       ];
     case "error":
-      return [`${answer.code}: ${text(answer.message, MAX_SENTENCE)}`];
+      return [`${answer.code}: ${sanitize(answer.message, MAX_SENTENCE)}`];
   }
 }
 
-/** Where it was looked; whether that is where the node was seen, the decision says. */
-function placeLine({ account, network, region }: PositiveControl): string {
+/** Formats where the cloud was asked. The decision says whether the node was seen there. */
+function formatPlace({ account, network, region }: PositiveControl): string {
   const place = [account, network, region].filter((part) => part !== undefined && part !== "");
-  return place.length === 0 ? "in an unknown place" : `in ${place.map((part) => text(part ?? "")).join("/")}`;
+  return place.length === 0
+    ? "in an unknown place"
+    : `in ${place.map((part) => sanitize(part ?? "")).join("/")}`;
 }
 
-function decisionLines({ report }: DryDecision): string[] {
+function formatDecision({ report }: DryDecision): string[] {
   const {
     because,
     decision,
@@ -117,10 +123,12 @@ function decisionLines({ report }: DryDecision): string[] {
     warnings = decision?.kind === "change" ? decision.warnings : [],
   } = report;
   const why = decision?.because ?? because;
-  const wait = afterSeconds === undefined ? "" : `, and looks again after ${afterSeconds} s`;
+  const wait = afterSeconds === undefined ? "" : `, and checks again after ${afterSeconds} s`;
   return [
-    wouldWrite(report) ? text(because.message, MAX_SENTENCE) : `writes nothing${wait}`,
-    `because ${text(why.code, 64)}: ${text(why.message, MAX_SENTENCE)}`,
-    ...warnings.map(({ code, message }) => `warning ${text(code, 64)}: ${text(message, MAX_SENTENCE)}`),
+    hasHeldWrite(report) ? sanitize(because.message, MAX_SENTENCE) : `writes nothing${wait}`,
+    `because ${sanitize(why.code, 64)}: ${sanitize(why.message, MAX_SENTENCE)}`,
+    ...warnings.map(
+      ({ code, message }) => `warning ${sanitize(code, 64)}: ${sanitize(message, MAX_SENTENCE)}`,
+    ),
   ];
 }

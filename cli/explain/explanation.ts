@@ -1,54 +1,54 @@
 import type { DryDecision } from "#cli/explain/decide-dry.ts";
-import { remedyOf } from "#cli/explain/remedies.ts";
+import { findRemedy } from "#cli/explain/remedies.ts";
 import { type StopStatus, stopAdvice } from "#cli/stop-status.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
-import { ownerOf, type TaintOwner } from "#core/taint-owners.ts";
+import { findTaintOwner, type TaintOwner } from "#core/taint-owners.ts";
 
-/** All that is known of a node: what it carries, what the cloud says, what would be done, and what to do. */
+/** Everything known about a node: its state, what the cloud says, what would be done, and what to do. */
 export interface Explanation {
   readonly cluster: string;
-  /** Undefined where no stop switch is named. */
+  /** Undefined if no stop switch is named. */
   readonly stops?: StopStatus | undefined;
   readonly node: Node;
   readonly taints: readonly ExplainedTaint[];
-  /** Undefined where no controller asks the cloud about it. */
+  /** Undefined if no controller asks the cloud about it. */
   readonly cloud: InstanceAnswer | undefined;
   readonly decisions: readonly DryDecision[];
   readonly advice: readonly string[];
 }
 
-/** A taint, and whose it is. */
+/** A taint and its owner. */
 export interface ExplainedTaint extends TaintOwner {
   readonly key: string;
   readonly effect: string;
 }
 
-/** Puts together what was read and decided. */
-export function explanationOf(
+/** Builds an explanation from what was read and decided. */
+export function buildExplanation(
   cluster: string,
   node: Node,
   decisions: readonly DryDecision[],
   stops: StopStatus | undefined,
 ): Explanation {
-  const taints = (node.spec.taints ?? []).map(({ key, effect }) => ({ key, effect, ...ownerOf(key) }));
+  const taints = (node.spec.taints ?? []).map(({ key, effect }) => ({ key, effect, ...findTaintOwner(key) }));
   const cloud = decisions.find(({ answer }) => answer !== undefined)?.answer;
   const held = stopAdvice(
     stops,
     cluster,
     decisions.map(({ report }) => report),
   );
-  return { cluster, stops, node, taints, cloud, decisions, advice: adviceFor(taints, decisions, held) };
+  return { cluster, stops, node, taints, cloud, decisions, advice: buildAdvice(taints, decisions, held) };
 }
 
-function adviceFor(
+function buildAdvice(
   taints: readonly ExplainedTaint[],
   decisions: readonly DryDecision[],
   held: string | undefined,
 ): readonly string[] {
-  const writes = decisions.some(({ report }) => wouldWrite(report));
+  const writes = decisions.some(({ report }) => hasHeldWrite(report));
   const remedies = decisions.flatMap(({ report: { because, decision } }) => {
-    const remedy = remedyOf(decision?.because.code ?? because.code);
+    const remedy = findRemedy(decision?.because.code ?? because.code);
     return remedy === undefined ? [] : [`${decision?.because.code ?? because.code}: ${remedy}`];
   });
   const others = taints.filter(({ kind }) => kind !== "ours");
@@ -58,10 +58,10 @@ function adviceFor(
 }
 
 const BY_ITSELF =
-  "the relay hands it to the functions by itself; if this stays so, serverless-ccm doctor says what stops them";
+  "the relay sends it to the functions; if this does not change, serverless-ccm doctor shows what stops them";
 const NOTHING_LEFT = "no write on this node is serverless-ccm's to do";
 
-/** Whether a dry run held a write back. */
-export function wouldWrite({ because, decision }: DryDecision["report"]): boolean {
+/** Returns whether a dry run held back a write. */
+export function hasHeldWrite({ because, decision }: DryDecision["report"]): boolean {
   return decision === undefined ? because.code === "DryRun" : decision.kind === "change";
 }

@@ -1,8 +1,8 @@
-import type { ProblemCode } from "#core/node/problems.ts";
+import type { IssueCode } from "#core/node/issues.ts";
 import type { WaitCode } from "#core/node-lifecycle/plan.ts";
 import type { UnusableCode } from "#core/node-lifecycle/state.ts";
 
-/** Whatever a decision says by itself, or an invocation of it. */
+/** Codes that come from decisions themselves or from a failed invocation. */
 type OtherCode =
   | "BeingDeleted"
   | "BrakePulled"
@@ -20,14 +20,14 @@ type OtherCode =
   | "SignInFailed"
   | "Stopped";
 
-const AGAIN = "none: it is tried again by itself";
+const AGAIN = "none: it is retried automatically";
 const STATE =
-  "kubectl apply -f infra/state/config-map.yaml, and infra/rbac/; serverless-ccm doctor says which of them it is";
+  "kubectl apply -f infra/state/config-map.yaml, and infra/rbac/; serverless-ccm doctor shows which one is missing";
 const IN_CLUSTER =
   "see vpc, clusterTag, region and roleArn of the cluster's cloud, and the instance's VPC and tags";
 const WAITS = "none: it is deleted when that is over";
 
-const REMEDIES: Readonly<Record<ProblemCode | WaitCode | UnusableCode | OtherCode, string>> = {
+const REMEDIES: Readonly<Record<IssueCode | WaitCode | UnusableCode | OtherCode, string>> = {
   NoAnswer: AGAIN,
   InstanceNotFound: `if the instance runs, ${IN_CLUSTER}; the node's name or provider ID has to name it`,
   InstanceTerminated: "none for the instance, which has ended: delete the node if its kubelet is gone",
@@ -36,11 +36,11 @@ const REMEDIES: Readonly<Record<ProblemCode | WaitCode | UnusableCode | OtherCod
   ForeignProviderID: "start the kubelet with a --provider-id of this cloud, and delete the Node object once",
   InvalidProviderID:
     "start the kubelet with a --provider-id that names an instance, and delete the Node object once",
-  InvalidAddress: "correct the annotations or labels that say the node's addresses",
+  InvalidAddress: "correct the annotations or labels with the node's addresses",
   Denied:
-    "give the functions' credentials what they need; serverless-ccm doctor says what AWS or the cloud answers",
-  Throttled: "none: it is tried again; others spend the account's quotas where this lasts",
-  Unavailable: "none: it is tried again; serverless-ccm doctor says whether the cloud answers at all",
+    "grant the functions' credentials what they need; serverless-ccm doctor shows what AWS or the cloud answers",
+  Throttled: "none: it is retried; if this lasts, others use the account's quotas",
+  Unavailable: "none: it is retried; serverless-ccm doctor shows whether the cloud answers at all",
   Aborted: AGAIN,
   ProvidedNodeIPInvalid: "start the kubelet with a --node-ip that is an IP address, or two of them",
   ProvidedNodeIPUnmatched:
@@ -61,23 +61,26 @@ const REMEDIES: Readonly<Record<ProblemCode | WaitCode | UnusableCode | OtherCod
   DeletionDisabled: "delete the node by hand, or allow nodes.deletion.enabled",
   DeletionUnproven:
     "check that role, region and network are the cluster's; start another instance, or delete the node by hand once its instance is gone",
-  FleetBrakeContended: "none: it is tried again in some seconds",
+  FleetBrakeContended: "none: it is retried in a few seconds",
   FleetBrakeEngaged: "see that the instances are gone, then: serverless-ccm brake --fleet --reset",
   FleetBrakeUnusable: "see what the record lacks: serverless-ccm brake --fleet",
   FleetShareUsed: "see that the instances are gone; the next ones go within twelve minutes",
-  InstanceReplaced: "delete the node by hand, so that the kubelet of the new instance registers anew",
+  InstanceReplaced: "delete the node by hand, so that the kubelet of the new instance registers again",
   InstanceStopped: "start the instance, or delete it",
   InstanceUnseen: "delete the node by hand; with nodes.deletion.unseen such nodes are deleted",
-  LabelsOnly: "none: the cluster's policies say that labels alone are written",
+  LabelsOnly: "none: the cluster's policies allow only writes of labels",
   NotReady: "see the Ready condition in kubectl describe node, and the kubelet's log on the machine",
-  SignInFailed: "serverless-ccm doctor says what is wrong with signing in",
-  Stopped: "see who has stopped it, and why: serverless-ccm stop; it goes on with --resume",
+  SignInFailed: "serverless-ccm doctor shows what is wrong with the sign-in",
+  Stopped: "see who has stopped it, and why: serverless-ccm stop; resume it with --resume",
 };
 
-/** Every code of which something is known. */
+/** Every code with a remedy. */
 export const REMEDY_CODES: readonly string[] = Object.keys(REMEDIES);
 
-/** What to do about a decision that writes nothing, by its code; undefined where nothing is to be done, or nothing is known. */
-export function remedyOf(code: string): string | undefined {
+/**
+ * Returns what to do about a decision that writes nothing, by its code; undefined if there is nothing to do
+ * or the code is unknown.
+ */
+export function findRemedy(code: string): string | undefined {
   return Object.hasOwn(REMEDIES, code) ? REMEDIES[code as keyof typeof REMEDIES] : undefined;
 }

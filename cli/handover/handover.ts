@@ -1,20 +1,20 @@
-import { FoundFaults } from "#cli/clusters.ts";
+import { ChecksFailedError } from "#cli/clusters.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
-import { endingSignal } from "#cli/ending-signal.ts";
+import { createEndingSignal } from "#cli/ending-signal.ts";
 import { type ActOnCluster, actOnClusters } from "#cli/every-cluster.ts";
 import { findOthers } from "#cli/find-others.ts";
+import { type Direction, formatHandover, judgeHandover } from "#cli/handover/handover-result.ts";
 import { describeNodeSecurityGroups } from "#cli/handover/node-security-groups.ts";
 import { describeServicesBeyondLimit, findSharedWork, listOneAtATime } from "#cli/handover/one-at-a-time.ts";
 import { type OurSide, planOurSide } from "#cli/handover/our-side.ts";
-import { type Direction, linesOfHandover, verdictOn } from "#cli/handover/verdict.ts";
 import { watchHandover } from "#cli/handover/watch-handover.ts";
 import type { ReachableCluster, ReachFlags } from "#cli/reach-cluster.ts";
 import { type DurationRange, readDuration } from "#cli/read-duration.ts";
-import { type Cluster, settingsOf } from "#config/cluster.ts";
-import { flagWithout, handedOver } from "#core/handover.ts";
-import { collectionPath, SERVICES } from "#core/resources/resource.ts";
+import { type Cluster, selectSettings } from "#config/cluster.ts";
+import { formatRemainingFlag, listHandedOver } from "#core/handover.ts";
+import { formatCollectionPath, SERVICES } from "#core/resources/resource.ts";
 import type { SecondCcm } from "#core/second-ccm.ts";
-import { wantsLoadBalancer } from "#core/service/needs-work.ts";
+import { needsLoadBalancer } from "#core/service/needs-work.ts";
 import { parseService } from "#core/service/snapshot.ts";
 import { limitLoadBalancers } from "#core/settings.ts";
 import type { Transport } from "#kube/client/transport.ts";
@@ -23,25 +23,30 @@ import { listAll } from "#kube/follow/list.ts";
 
 /** The flags of `handover` and `handback`, as typed. */
 export interface HandoverFlags extends ReachFlags {
-  /** How long it is verified. */
+  /** The duration of the verification. */
   readonly for: string;
-  /** The plan alone. */
+  /** Prints the plan only. */
   readonly dryRun?: boolean | undefined;
-  /** A hand-back although the other controller is not seen to be there; either although it may run what must not run twice. */
+  /**
+   * Continues although the other controller is not seen (hand-back), or may still run what must not run
+   * twice.
+   */
   readonly anyway?: boolean | undefined;
-  /** All clusters of the home. */
+  /** Selects all clusters of the registry. */
   readonly all?: boolean | undefined;
 }
 
 type Write = (line: string) => void;
 
 /**
- * Hands the nodes of one cluster over to this controller, or back: says what is going to happen, changes our side, says what to change
- * on theirs, and watches that no node is left without somebody who looks after it. Whatever it is ended at, both or one of the two
- * are at work; the same command goes on from there. With `all` it does so in every cluster, begins no further one after a node was left
- * alone, and writes a summary. Throws `FoundFaults` where something was left undone.
+ * Hands the nodes of one cluster over to this controller, or back. It prints the plan, changes our side,
+ * prints what to change on the other side, and watches that a controller looks after every node.
+ *
+ * If it is interrupted, one or both controllers are at work; the same command continues from there. With
+ * `all` it does so in every cluster, starts no further one after a node was left without a controller, and
+ * prints a summary. Throws `ChecksFailedError` if something remains to be done.
  */
-export async function handover(
+export async function runHandover(
   direction: Direction,
   name: string | undefined,
   flags: HandoverFlags,
@@ -59,11 +64,11 @@ interface OneHandover {
   readonly flags: HandoverFlags;
   readonly forMs: number;
   readonly write: Write;
-  /** Called where our side was changed, and not all was well from then on. */
+  /** Called if our side was changed and the verification failed. */
   readonly onLeftUndone: () => void;
 }
 
-/** Resolves with what it came to, in one line. */
+/** Resolves to the result in one line. */
 async function handOver({
   direction,
   reached,
@@ -76,18 +81,19 @@ async function handOver({
   const transport = await reached.api("relay");
   const others = await findOthers(cluster, transport, AbortSignal.timeout(READ_TIMEOUT_MS), write);
   if (others.length === 0) write("other: no other cloud-controller-manager shows here");
-  const theirFlag = direction === "over" ? flagWithout(controllersOf(cluster)) : "--controllers=*";
+  const theirFlag =
+    direction === "over" ? formatRemainingFlag(selectControllers(cluster)) : "--controllers=*";
   const ours = await planOurSide(cluster.name, flags, process.env, direction === "back");
   if (ours.kind === "refused")
     throw new ConfigurationError([{ name: `cluster ${cluster.name}`, message: ours.because }]);
-  for (const line of planOf(direction, cluster, ours, theirFlag, forMs)) write(line);
+  for (const line of formatPlan(direction, cluster, ours, theirFlag, forMs)) write(line);
   if (direction === "back" && flags.anyway !== true) refuseWithoutOther(others);
   const limited = direction === "over" ? await findBeyondLimit(cluster, transport) : undefined;
   if (limited !== undefined) write(limited);
   const groups = direction === "over" ? await describeNodeSecurityGroups(cluster) : undefined;
   if (groups !== undefined) write(groups);
   const waitsFor = findSharedWork(direction, cluster.controllers, others, flags.anyway === true);
-  if (waitsFor !== undefined) throw new FoundFaults(waitsFor);
+  if (waitsFor !== undefined) throw new ChecksFailedError(waitsFor);
   if (flags.dryRun === true) return "dry run: nothing was changed";
   try {
     return await carryOut({ direction, transport, others, ours, theirFlag, forMs, write });
@@ -97,7 +103,7 @@ async function handOver({
   }
 }
 
-interface Carry {
+interface CarryOutOptions {
   readonly direction: Direction;
   readonly transport: Transport;
   readonly others: readonly SecondCcm[];
@@ -115,8 +121,8 @@ async function carryOut({
   theirFlag,
   forMs,
   write,
-}: Carry): Promise<string> {
-  const ending = endingSignal(undefined);
+}: CarryOutOptions): Promise<string> {
+  const ending = createEndingSignal(undefined);
   const time = setTimeout(() => ending.end(), forMs);
   let begunMs = systemClock.now();
   try {
@@ -132,13 +138,13 @@ async function carryOut({
         begunMs = systemClock.now();
       },
     });
-    for (const line of linesOfHandover(seen)) write(line);
-    const verdict = verdictOn(direction, seen, theirFlag, begunMs + forMs / 2);
+    for (const line of formatHandover(seen)) write(line);
+    const verdict = judgeHandover(direction, seen, theirFlag, begunMs + forMs / 2);
     if (ending.isBySignal())
-      throw new FoundFaults(
-        "ended before it was verified; what was changed stays, and both at work on nodes is safe",
+      throw new ChecksFailedError(
+        "ended before the verification; the changes stay, and two active controllers are safe for nodes",
       );
-    if (verdict.kind === "faults") throw new FoundFaults(verdict.message);
+    if (verdict.kind === "faults") throw new ChecksFailedError(verdict.message);
     return verdict.message;
   } finally {
     clearTimeout(time);
@@ -146,7 +152,7 @@ async function carryOut({
   }
 }
 
-function planOf(
+function formatPlan(
   direction: Direction,
   cluster: Cluster,
   ours: OurSide & { readonly plan?: string },
@@ -165,42 +171,44 @@ function planOf(
     ...[...steps, `watch that no node is left alone, for ${forMs / 1_000} s`].map(
       (step, index) => `  ${index + 1}. ${step}`,
     ),
-    "Both at work on nodes at the same time is safe, so neither order nor the time between matters for them.",
+    "Two active controllers are safe for nodes, so neither the order nor the time between matters for them.",
     ...(shared.length === 0
       ? []
-      : [`${shared.join(", ")}: one side stops before the other starts. Until then: ${flagWithout(shared)}`]),
+      : [
+          `${shared.join(", ")}: one side stops before the other starts. Until then: ${formatRemainingFlag(shared)}`,
+        ]),
   ];
 }
 
 const READ_TIMEOUT_MS = 60_000;
 
-/** Services are counted as the relay follows them; what is not let in on them is left to `doctor`. */
+/** Counts Services as the relay follows them; `doctor` checks what is refused on them. */
 async function findBeyondLimit(cluster: Cluster, transport: Transport): Promise<string | undefined> {
   if (!cluster.controllers.includes("service-lb-controller")) return undefined;
   const project = (object: unknown): true | undefined => {
     const parsed = parseService(object);
-    return parsed.kind === "object" && wantsLoadBalancer(parsed.object, settingsOf(cluster))
+    return parsed.kind === "object" && needsLoadBalancer(parsed.object, selectSettings(cluster))
       ? true
       : undefined;
   };
   const signal = AbortSignal.timeout(READ_TIMEOUT_MS);
-  const list = await listAll(transport, collectionPath(SERVICES), project, signal);
+  const list = await listAll(transport, formatCollectionPath(SERVICES), project, signal);
   if (list.kind !== "list")
     throw new Error(`the Services of cluster ${cluster.name} cannot be listed: ${list.message}`);
   return describeServicesBeyondLimit(list.items.length, limitLoadBalancers(cluster.loadBalancers));
 }
 
-/** A hand-back to nobody leaves the cluster without a controller. */
+/** A hand-back without another controller would leave the cluster without one. */
 function refuseWithoutOther(others: readonly SecondCcm[]): void {
   if (others.some(({ isLive }) => isLive)) return;
   const message =
-    "there is nobody to hand back to: no other cloud-controller-manager was seen for 10 minutes; start it with --controllers=* first, or say --anyway";
-  throw new FoundFaults(message);
+    "there is no controller to hand back to: no other cloud-controller-manager was seen for 10 minutes; start it with --controllers=* first, or give --anyway";
+  throw new ChecksFailedError(message);
 }
 
-function controllersOf(cluster: Cluster): readonly string[] {
+function selectControllers(cluster: Cluster): readonly string[] {
   const faults: ConfigurationFault[] = [];
-  const controllers = handedOver(cluster.controllers);
+  const controllers = listHandedOver(cluster.controllers);
   if (controllers.length === 0) {
     const message = `are ${cluster.controllers.join(", ")}: none that the other controller has, so there is nothing to hand over`;
     faults.push({ name: `cluster ${cluster.name}: controllers`, message });

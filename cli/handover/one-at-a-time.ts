@@ -1,25 +1,29 @@
-import { counted } from "#cli/counted.ts";
-import type { Direction } from "#cli/handover/verdict.ts";
+import { formatCounted } from "#cli/format-counted.ts";
+import type { Direction } from "#cli/handover/handover-result.ts";
 import type { ControllerName } from "#core/event.ts";
-import { flagWithout } from "#core/handover.ts";
+import { formatRemainingFlag } from "#core/handover.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
 import type { SecondCcm } from "#core/second-ccm.ts";
-import { shown } from "#core/shown-text.ts";
 
-/** Controllers that must not run on both sides at once: each side would change the other's work in the cloud. */
+/**
+ * Controllers that must not run on both sides at once, because each side would change the other's cloud
+ * resources.
+ */
 const ONE_AT_A_TIME: readonly ControllerName[] = [
   "service-lb-controller",
   "node-route-controller",
   "tagging",
 ];
 
-/** Returns those of a cluster's controllers that must not run on both sides at once. */
+/** Returns which of a cluster's controllers must not run on both sides at once. */
 export function listOneAtATime(controllers: readonly ControllerName[]): readonly ControllerName[] {
   return ONE_AT_A_TIME.filter((name) => controllers.includes(name));
 }
 
 /**
- * Returns why a hand-over has to wait: another controller is at work, and nothing shows that it has stopped what must not run twice.
- * Its flags cannot be read, and a controller with nothing to do leaves no trace, so that `anyway` is the operator's word.
+ * Returns why a hand-over must wait: another controller is at work, and nothing shows that it has stopped
+ * what must not run twice. Its flags cannot be read, and a controller with nothing to do leaves no trace;
+ * `anyway` is the operator's confirmation.
  */
 export function findSharedWork(
   direction: Direction,
@@ -35,14 +39,14 @@ export function findSharedWork(
   );
   const what =
     seen.length === 0
-      ? `${shown(live.manager)} is at work, and may run ${shared.join(", ")}`
-      : `${shown(live.manager)} still runs ${seen.map(({ name }) => name).join(", ")}`;
+      ? `${sanitizeText(live.manager)} is at work, and may run ${shared.join(", ")}`
+      : `${sanitizeText(live.manager)} still runs ${seen.map(({ name }) => name).join(", ")}`;
   const command = direction === "over" ? "handover" : "handback";
-  return `${what}: these must not run on both sides at once. Restart it with ${flagWithout(shared)}, then run \`serverless-ccm ${command}\` again with --anyway`;
+  return `${what}: these must not run on both sides at once. Restart it with ${formatRemainingFlag(shared)}, then run \`serverless-ccm ${command}\` again with --anyway`;
 }
 
-/** Returns what the limit means for a cluster whose Services want more load balancers than it may have. */
+/** Describes the effect of the limit if the Services need more load balancers than it allows. */
 export function describeServicesBeyondLimit(services: number, max: number): string | undefined {
   if (services <= max) return undefined;
-  return `note: ${counted(services, "Service")} of type LoadBalancer, and loadBalancers.max is ${max}: load balancers that the cloud shows as the cluster's are taken over, and no new one is made until there are fewer. Set loadBalancers.max to ${services} or more first`;
+  return `note: ${formatCounted(services, "Service")} of type LoadBalancer, and loadBalancers.max is ${max}: load balancers that the cloud shows as the cluster's are taken over, and no new one is made until there are fewer. Set loadBalancers.max to ${services} or more first`;
 }

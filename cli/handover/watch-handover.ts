@@ -2,8 +2,8 @@ import { FIELD_MANAGER } from "#core/contracts.ts";
 import { createHandoverWitness, type Handover, type NodeState } from "#core/handover.ts";
 import { parseNode } from "#core/node/snapshot.ts";
 import { isUninitialized } from "#core/node/taints.ts";
-import { writersOf } from "#core/node-writers.ts";
-import { collectionPath, NODES } from "#core/resources/resource.ts";
+import { listNodeWriters } from "#core/node-writers.ts";
+import { formatCollectionPath, NODES } from "#core/resources/resource.ts";
 import { isCcm } from "#core/second-ccm.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { pause, systemClock } from "#kube/follow/clock.ts";
@@ -12,15 +12,18 @@ import { watchResource } from "#kube/follow/watch.ts";
 /** How a hand-over is watched. */
 export interface WatchHandoverOptions {
   readonly transport: Transport;
-  /** Whether somebody else's field manager is the other controller, beyond those that are so by their names. */
+  /** Returns whether a field manager belongs to the other controller, in addition to the well-known names. */
   readonly isOther: (manager: string) => boolean;
-  /** Ends it. */
+  /** Ends the watch. */
   readonly signal: AbortSignal;
-  /** Resolves when it may begin: all nodes have been seen once by then. */
+  /** Called when every node has been seen once; the hand-over may start when it resolves. */
   readonly whenBegun: () => void | Promise<void>;
 }
 
-/** Watches all nodes until the signal fires; answers with what was seen. Rejects where nodes cannot be listed within a minute. */
+/**
+ * Watches all nodes until the signal fires and returns what was seen. Rejects if nodes cannot be listed
+ * within a minute.
+ */
 export async function watchHandover(options: WatchHandoverOptions): Promise<Handover> {
   const { transport, isOther, signal } = options;
   const witness = createHandoverWitness(
@@ -31,11 +34,11 @@ export async function watchHandover(options: WatchHandoverOptions): Promise<Hand
   let trouble = "no answer yet";
   const watching = watchResource<NodeState | undefined>({
     transport,
-    path: collectionPath(NODES),
-    project: stateOf,
+    path: formatCollectionPath(NODES),
+    project: parseNodeState,
     handler: {
-      applied: (state) => state && witness.seen(state, systemClock.now()),
-      deleted: ({ uid }) => witness.gone(uid),
+      applied: (state) => state && witness.observe(state, systemClock.now()),
+      deleted: ({ uid }) => witness.remove(uid),
       restarted: () => undefined,
       note(note) {
         if (note.kind === "listed") listed.resolve();
@@ -68,7 +71,7 @@ function refuse(trouble: string): never {
   throw new Error(`the nodes of the cluster cannot be listed: ${trouble}`);
 }
 
-function stateOf(object: unknown): NodeState | undefined {
+function parseNodeState(object: unknown): NodeState | undefined {
   const parsed = parseNode(object);
   if (parsed.kind === "malformed") return undefined;
   const { metadata, spec, status } = parsed.object;
@@ -78,7 +81,7 @@ function stateOf(object: unknown): NodeState | undefined {
     ageMs: Date.now() - Date.parse(metadata.creationTimestamp),
     isTainted: isUninitialized({ spec }),
     hasNodeIp: (status.addresses ?? []).some(({ type }) => type === "InternalIP" || type === "ExternalIP"),
-    writers: writersOf(object)
+    writers: listNodeWriters(object)
       .filter(({ controller }) => controller === "cloud-node-controller")
       .map(({ manager, at }) => ({ manager, at })),
   };

@@ -1,17 +1,17 @@
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
-import { shown } from "#core/shown-text.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
 
 /** A flag that is given once for all AWS accounts, or once for each as `ACCOUNT=VALUE`. */
 export interface AccountValues {
   readonly values: readonly string[];
   of(account: string): string | undefined;
-  /** Whether one value is all accounts'. */
+  /** Whether one value applies to all accounts. */
   readonly isForAll: boolean;
-  /** Says of what is given which is about none of these accounts. */
+  /** Reports values for accounts that are not in this list. */
   check(accounts: readonly string[]): void;
 }
 
-/** Reads such a flag; what cannot be told apart is a fault. */
+/** Reads such a flag; an ambiguous value is a fault. */
 export function readAccountValues(
   name: string,
   given: readonly string[] = [],
@@ -24,7 +24,7 @@ export function readAccountValues(
     if (account === undefined && given.length > 1)
       faults.push({
         name,
-        message: `"${shown(text)}" is of which account? with several, write ACCOUNT=… for each`,
+        message: `"${sanitizeText(text)}" is of which account? with several, write ACCOUNT=… for each`,
       });
     else if (account === undefined) forAll = value;
     else if (byAccount.has(account)) faults.push({ name, message: `is given twice for account ${account}` });

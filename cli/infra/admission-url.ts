@@ -1,24 +1,24 @@
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
-import { fileTrouble, readSmallFile } from "#config/read-small-file.ts";
+import { describeFileError, readSmallFile } from "#config/read-small-file.ts";
 import { ClusterName } from "#core/event.ts";
-import { shown } from "#core/shown-text.ts";
-import { publicKeyOf, signPath } from "#functions/parts/admission/signed-path.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
+import { derivePublicKey, signPath } from "#functions/parts/admission/signed-path.ts";
 
 export interface AdmissionUrlFlags {
   /** A file with the private key, in PEM. */
   readonly signingKey?: string | undefined;
-  /** Of the function, as the deployment prints it. */
+  /** The URL of the function, as the deployment prints it. */
   readonly functionUrl?: string | undefined;
   readonly clusterName?: readonly string[] | undefined;
   readonly publicKey: boolean;
 }
 
-/** A key in PEM has 119 bytes. */
+/** The limit of the file; a key in PEM has 119 bytes. */
 const MAX_KEY_BYTES = 4_096;
 
 /**
- * Prints the URL by which each cluster's API server asks the function `admission`, or the public key that the function is deployed
- * with. Throws `ConfigurationError` with every fault; none quotes the private key.
+ * Prints the URL at which each cluster's API server calls the function `admission`, or the public key for the
+ * function's deployment. Throws `ConfigurationError` with every fault; no fault quotes the private key.
  */
 export async function printAdmissionUrls(
   flags: AdmissionUrlFlags,
@@ -29,7 +29,7 @@ export async function printAdmissionUrls(
   const url = flags.publicKey ? "" : readFunctionUrl(flags.functionUrl, faults);
   const clusters = flags.publicKey ? [] : readClusterNames(flags.clusterName ?? [], faults);
   if (faults.length > 0 || key === undefined) throw new ConfigurationError(faults);
-  if (flags.publicKey) print(`${publicKeyOf(key)}\n`);
+  if (flags.publicKey) print(`${derivePublicKey(key)}\n`);
   for (const cluster of clusters) print(`${url}${signPath(cluster, key)}\n`);
 }
 
@@ -43,13 +43,13 @@ async function readSigningKey(
   try {
     pem = await readSmallFile(file, MAX_KEY_BYTES);
   } catch (error) {
-    return refuse(`${file} ${fileTrouble(error)}`);
+    return refuse(`${file} ${describeFileError(error)}`);
   }
   try {
-    publicKeyOf(pem);
+    derivePublicKey(pem);
     return pem;
   } catch {
-    // What OpenSSL says of it is of no use to anybody, and may quote it.
+    // OpenSSL's message does not help, and may quote the key.
     return refuse(`${file} holds no private key of Ed25519 in PEM; ${MAKE_ONE}`);
   }
 }
@@ -62,7 +62,7 @@ function readFunctionUrl(text: string | undefined, faults: ConfigurationFault[])
   if (url !== null && url.protocol === "https:" && isBare) return url.origin;
   faults.push({
     name: "--function-url",
-    message: `${text === undefined ? "is missing" : JSON.stringify(shown(text, 256))}; give the function's URL without a path, such as https://ID.lambda-url.eu-central-1.on.aws/`,
+    message: `${text === undefined ? "is missing" : JSON.stringify(sanitizeText(text, 256))}; give the function's URL without a path, such as https://ID.lambda-url.eu-central-1.on.aws/`,
   });
   return "";
 }
@@ -72,6 +72,6 @@ function readClusterNames(names: readonly string[], faults: ConfigurationFault[]
   if (names.length === 0) refuse("is missing; give one, once for each cluster");
   for (const name of names)
     if (!ClusterName.safeParse(name).success)
-      refuse(`${JSON.stringify(shown(name, 256))} is no cluster's name`);
+      refuse(`${JSON.stringify(sanitizeText(name, 256))} is no cluster's name`);
   return names;
 }

@@ -7,24 +7,24 @@ import {
 import { type OidcCommandFlags, readOidcFlags, type TranslatedOidcFlags } from "#cli/infra/oidc-flags.ts";
 import { readServerVersion, type ServerVersionFlags } from "#cli/infra/server-version.ts";
 import { readTrusts, type TrustFlags } from "#cli/infra/trust-flags.ts";
-import type { Environment } from "#clouds/kind.ts";
-import { checkWriting } from "#config/fault-words.ts";
-import { fileTrouble, readSmallFile } from "#config/read-small-file.ts";
+import type { Environment } from "#clouds/provider.ts";
+import { checkWriting } from "#config/describe-errors.ts";
+import { describeFileError, readSmallFile } from "#config/read-small-file.ts";
 import { parseYaml } from "#config/yaml-text.ts";
-import { AuthenticationConfiguration, unknownKeysOf } from "#core/authentication/configuration.ts";
+import { AuthenticationConfiguration, listUnknownKeys } from "#core/authentication/configuration.ts";
 import { configure } from "#core/authentication/configure.ts";
 import type { Trust } from "#core/authentication/trust.ts";
-import { pathOf } from "#core/faults.ts";
-import { shown } from "#core/shown-text.ts";
+import { formatPath } from "#core/config-errors.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
 
 export interface AuthenticationConfigFlags extends TrustFlags, OidcCommandFlags, ServerVersionFlags {
-  /** A file that there is, whose other entries are kept. */
+  /** An existing file whose other entries are kept. */
   readonly merge?: string | undefined;
 }
 
 /**
- * Prints the file with which an API server takes the tokens of our roles, or what is wrong with what it would be: throws
- * `ConfigurationError` with every fault. `note` is told what a person should look at.
+ * Prints the file with which an API server accepts the tokens of our roles. Throws `ConfigurationError` with
+ * every fault; `note` receives what a person should check.
  */
 export async function printAuthenticationConfig(
   flags: AuthenticationConfigFlags,
@@ -34,7 +34,7 @@ export async function printAuthenticationConfig(
 ): Promise<void> {
   const faults: ConfigurationFault[] = [];
   const translated = await readOidcFlags(flags, faults);
-  // Flags alone may be translated, without a role of ours.
+  // Flags may be translated alone, without a role of ours.
   const isOurs = translated === undefined || TRUST_FLAGS.some((key) => flags[key] !== undefined);
   const trusts = isOurs ? await readTrusts(flags, faults) : [];
   const existing = flags.merge === undefined ? undefined : await readExisting(flags.merge, faults);
@@ -46,16 +46,21 @@ export async function printAuthenticationConfig(
   if (configured.kind === "faults") {
     const place = (path: string): string => (existing === undefined ? path : `${existing.file}: ${path}`);
     throw new ConfigurationError(
-      configured.faults.map(({ path, message }) => ({ name: place(path), message: shown(message, 512) })),
+      configured.faults.map(({ path, message }) => ({
+        name: place(path),
+        message: sanitizeText(message, 512),
+      })),
     );
   }
-  const comments = commentsOn(trusts, translated);
+  const comments = buildComments(trusts, translated);
   if (existing === undefined) {
     print(writeConfiguration(configured.configuration, comments));
     return;
   }
   for (const key of existing.unknownKeys)
-    note(`${existing.file}: ${shown(key)} is no key that kube-apiserver 1.37 knows, and is kept as it is`);
+    note(
+      `${existing.file}: ${sanitizeText(key)} is no key that kube-apiserver 1.37 knows, and is kept as it is`,
+    );
   const text = rewriteConfiguration(existing.text, configured.configuration, comments);
   if (text === undefined) throw new ConfigurationError([{ name: existing.file, message: BY_HAND }]);
   print(text);
@@ -75,7 +80,7 @@ const TRUST_FLAGS = [
 
 const BY_HAND = "has anchors and aliases that share what would differ; write them out, and try again";
 
-/** 64 issuers with their certificate authorities. */
+/** The size of 64 issuers with their certificate authorities. */
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 
 interface ExistingFile {
@@ -93,9 +98,9 @@ async function readExisting(file: string, faults: ConfigurationFault[]): Promise
   try {
     text = await readSmallFile(file, MAX_FILE_BYTES);
   } catch (error) {
-    return fault(fileTrouble(error));
+    return fault(describeFileError(error));
   }
-  // A shell empties the file that it redirects to before anybody reads it.
+  // A shell empties the file that it redirects to before the program can read it.
   if (text.trim() === "") return fault("is empty; print to another file, and move that into its place");
   const parsed = parseYaml(text);
   if (parsed.kind === "faults") {
@@ -105,31 +110,31 @@ async function readExisting(file: string, faults: ConfigurationFault[]): Promise
   }
   const checked = checkWriting(AuthenticationConfiguration, parsed.value);
   if (checked.kind === "valid") {
-    const unknownKeys = unknownKeysOf(parsed.value).map(pathOf);
+    const unknownKeys = listUnknownKeys(parsed.value).map(formatPath);
     return { file, text, value: checked.value, unknownKeys };
   }
   for (const { path, message } of checked.faults) {
     const { line, column } = parsed.positionOf(path);
-    fault(message, `${file}:${line}:${column}: ${pathOf(path)}`);
+    fault(message, `${file}:${line}:${column}: ${formatPath(path)}`);
   }
   return undefined;
 }
 
-function commentsOn(trusts: readonly Trust[], translated: TranslatedOidcFlags | undefined): EntryComments {
+function buildComments(trusts: readonly Trust[], translated: TranslatedOidcFlags | undefined): EntryComments {
   const comments = new Map<string, readonly string[]>();
   if (translated !== undefined)
-    comments.set(translated.entry.issuer.url, ["What the flags --oidc-* said.", ...translated.notes]);
+    comments.set(translated.entry.issuer.url, ["Translated from the flags --oidc-*.", ...translated.notes]);
   for (const { issuer } of trusts)
-    comments.set(issuer.url, ["serverless-ccm: IAM roles as its users.", ...reach(issuer.url)]);
+    comments.set(issuer.url, ["serverless-ccm: IAM roles as its users.", ...listEndpoints(issuer.url)]);
   return comments;
 }
 
-/** What an API server has to reach for an issuer's keys. */
-function reach(issuerUrl: string): readonly string[] {
+/** Lists the endpoints that an API server must reach for an issuer's keys. */
+function listEndpoints(issuerUrl: string): readonly string[] {
   return [
     "For the keys kube-apiserver asks, over https and from where it runs itself:",
-    `  ${issuerUrl.replace(/\/$/, "")}/.well-known/openid-configuration, or discoveryURL where that is set;`,
-    "  and the jwks_uri that stands in there.",
+    `  ${issuerUrl.replace(/\/$/, "")}/.well-known/openid-configuration, or discoveryURL if that is set;`,
+    "  and the jwks_uri in that document.",
     "It asks as it starts, every 10 s until it is answered (no token is taken until then), and whenever a key is new to it. HTTPS_PROXY",
     "counts; the egress selector does not, but by egressSelectorType (Kubernetes 1.34 and later).",
   ];

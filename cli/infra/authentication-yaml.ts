@@ -1,43 +1,43 @@
 import * as yaml from "yaml";
-import type { WrittenConfiguration } from "#core/authentication/configure.ts";
-import { canonicalJson } from "#core/hash.ts";
+import type { ConfigurationFile } from "#core/authentication/configure.ts";
+import { formatCanonicalJson } from "#core/hash.ts";
 
 /** Comments of new entries, by the URL of their issuer; lines without `#`. */
 export type EntryComments = ReadonlyMap<string, readonly string[]>;
 
-/** A file of its own, with a header. */
-export function writeConfiguration(configuration: WrittenConfiguration, comments: EntryComments): string {
+/** Writes a new file with a header. */
+export function writeConfiguration(configuration: ConfigurationFile, comments: EntryComments): string {
   const document = new yaml.Document(configuration, AS_KUBERNETES_READS);
-  document.commentBefore = commentOf(HEADER);
+  document.commentBefore = formatComment(HEADER);
   commentEntries(document, new Set(), comments);
   return document.toString({ lineWidth: 0 });
 }
 
 /**
- * The text of an existing file changed to say what `configuration` says, comments and order kept; undefined where that takes a
- * person, as anchors and aliases share what is to differ.
+ * Rewrites the text of an existing file for `configuration`, and keeps comments and order. Undefined if
+ * anchors or aliases share what must differ, which requires a person.
  */
 export function rewriteConfiguration(
   text: string,
-  configuration: WrittenConfiguration,
+  configuration: ConfigurationFile,
   comments: EntryComments,
 ): string | undefined {
   const document = yaml.parseDocument(text, AS_KUBERNETES_READS);
   const before: unknown = document.toJS();
-  if (canonicalJson(before) === canonicalJson(configuration)) return text;
-  const present = issuersOf(before);
+  if (formatCanonicalJson(before) === formatCanonicalJson(configuration)) return text;
+  const present = listIssuers(before);
   try {
     rewrite(document, [], before, configuration);
     commentEntries(document, present, comments);
     const after = document.toString({ lineWidth: 0 });
-    return canonicalJson(yaml.parse(after)) === canonicalJson(configuration) ? after : undefined;
+    return formatCanonicalJson(yaml.parse(after)) === formatCanonicalJson(configuration) ? after : undefined;
   } catch {
-    // An alias on the way, or of what is not there any more.
+    // The path contains an alias, or the alias's target is missing.
     return undefined;
   }
 }
 
-/** kube-apiserver's YAML is 1.1, to which a plain `yes` or `1_000` is no text. */
+/** kube-apiserver reads YAML 1.1, in which a plain `yes` or `1_000` is not a string. */
 const AS_KUBERNETES_READS = { compat: "yaml-1.1" } as const;
 
 const HEADER = [
@@ -46,7 +46,7 @@ const HEADER = [
   "what it cannot use it says so in its log, and goes on with what it had.",
 ];
 
-function commentOf(lines: readonly string[]): string {
+function formatComment(lines: readonly string[]): string {
   return lines.map((line) => ` ${line}`).join("\n");
 }
 
@@ -61,23 +61,23 @@ function commentEntries(
     if (!yaml.isMap(entry)) continue;
     const url = entry.getIn(["issuer", "url"]);
     const lines = present.has(url) ? undefined : comments.get(String(url));
-    if (lines !== undefined) entry.commentBefore = commentOf(lines);
+    if (lines !== undefined) entry.commentBefore = formatComment(lines);
   }
 }
 
-function issuersOf(file: unknown): ReadonlySet<unknown> {
+function listIssuers(file: unknown): ReadonlySet<unknown> {
   const { jwt } = file as { readonly jwt?: readonly { readonly issuer: { readonly url: string } }[] };
   return new Set((jwt ?? []).map(({ issuer }) => issuer.url));
 }
 
-/** Changes what differs, and nothing above it. */
+/** Changes what differs and keeps everything else. */
 function rewrite(
   document: yaml.Document,
   path: readonly (string | number)[],
   before: unknown,
   after: unknown,
 ): void {
-  if (canonicalJson(before) === canonicalJson(after)) return;
+  if (formatCanonicalJson(before) === formatCanonicalJson(after)) return;
   if (Array.isArray(before) && Array.isArray(after)) {
     for (const [index, item] of after.entries()) rewrite(document, [...path, index], before[index], item);
     for (let index = before.length - 1; index >= after.length; index -= 1)
@@ -87,7 +87,7 @@ function rewrite(
     for (const key of Object.keys(before)) if (!Object.hasOwn(after, key)) document.deleteIn([...path, key]);
   } else {
     const node: unknown = document.getIn(path, true);
-    // A scalar in its place keeps the comment behind it.
+    // Replacing only the scalar keeps the comment after it.
     if (yaml.isScalar(node) && typeof after === "string") node.value = after;
     else document.setIn(path, document.createNode(after));
   }

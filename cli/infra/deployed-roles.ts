@@ -1,19 +1,20 @@
 import * as z from "zod";
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
-import { fileTrouble, readSmallFile } from "#config/read-small-file.ts";
+import { describeFileError, readSmallFile } from "#config/read-small-file.ts";
 import { FUNCTION_IDENTITIES, type FunctionIdentity } from "#core/identities.ts";
-import { shown } from "#core/shown-text.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
 
-/** What a deployment said of the role of a function. */
+/** The role of a function as a deployment printed it. */
 export interface DeployedRole {
   readonly identity: FunctionIdentity;
-  /** As it is written there. */
+  /** The ARN as written there. */
   readonly arn: string;
 }
 
 /**
- * Reads the roles of a deployment from what `aws cloudformation describe-stacks` or `terraform output -json role_arns` printed. A file
- * that names none is a fault. Roles of functions that sign in to no cluster are left out.
+ * Reads the roles of a deployment from the output of `aws cloudformation describe-stacks` or `terraform
+ * output -json role_arns`. A file without roles is a fault. Roles of functions that sign in to no cluster are
+ * left out.
  */
 export async function readDeployedRoles(
   file: string | undefined,
@@ -21,14 +22,14 @@ export async function readDeployedRoles(
 ): Promise<readonly DeployedRole[]> {
   if (file === undefined) return [];
   const fault = (message: string): readonly DeployedRole[] => {
-    faults.push({ name: "--roles-from", message: `${shown(file)} ${message}` });
+    faults.push({ name: "--roles-from", message: `${sanitizeText(file)} ${message}` });
     return [];
   };
   let text: string;
   try {
     text = await readSmallFile(file, MAX_FILE_BYTES);
   } catch (error) {
-    return fault(fileTrouble(error));
+    return fault(describeFileError(error));
   }
   const parsed = Printed.safeParse(parseJson(text));
   if (!parsed.success)
@@ -56,7 +57,7 @@ const Outputs = z
   .array(z.object({ OutputKey: z.string(), OutputValue: z.string() }))
   .transform((outputs) => new Map(outputs.map(({ OutputKey, OutputValue }) => [OutputKey, OutputValue])));
 
-/** What either program prints, as the ARN of each function's role by the function's name. */
+/** The output of either program, as the ARN of each function's role by the function's name. */
 const Printed = z.union([
   z
     .object({ Stacks: z.array(z.object({ Outputs: Outputs.default(() => new Map()) })).min(1) })
@@ -64,7 +65,7 @@ const Printed = z.union([
       stacks: Stacks.length,
       arns: new Map(
         FUNCTION_IDENTITIES.flatMap((identity) => {
-          const arn = Stacks[0]?.Outputs.get(outputKey(identity));
+          const arn = Stacks[0]?.Outputs.get(getOutputKey(identity));
           return arn === undefined ? [] : [[identity, arn] as const];
         }),
       ),
@@ -74,8 +75,8 @@ const Printed = z.union([
     .transform((arns) => ({ stacks: 1, arns: new Map(Object.entries(arns)) })),
 ]);
 
-/** The output's name in serverless.yml, as in `Ec2EventsFunctionRoleArn`. */
-function outputKey(identity: FunctionIdentity): string {
+/** Returns the output's name in serverless.yml, such as `Ec2EventsFunctionRoleArn`. */
+function getOutputKey(identity: FunctionIdentity): string {
   const words = identity.split("-").map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`);
   return `${words.join("")}FunctionRoleArn`;
 }

@@ -3,7 +3,7 @@ import { readAuthority } from "#cli/infra/read-authority.ts";
 import type { JwtAuthenticator } from "#core/authentication/configuration.ts";
 import { type OidcFlags, translateOidcFlags } from "#core/authentication/oidc-flags.ts";
 
-/** Kube-apiserver's own, by the names that the command line gives them. */
+/** kube-apiserver's own flags, by the names on the command line. */
 export interface OidcCommandFlags {
   readonly oidcIssuerUrl?: string | undefined;
   readonly oidcClientId?: string | undefined;
@@ -16,13 +16,13 @@ export interface OidcCommandFlags {
   readonly oidcCaFile?: string | undefined;
 }
 
-/** What the flags come to, and what of them an entry cannot say. */
+/** The translated flags, and those that an entry cannot express. */
 export interface TranslatedOidcFlags {
   readonly entry: JwtAuthenticator;
   readonly notes: readonly string[];
 }
 
-/** Reads the entry that `--oidc-*` flags come to; undefined where there are none. */
+/** Translates `--oidc-*` flags to an entry; undefined without such flags. */
 export async function readOidcFlags(
   flags: OidcCommandFlags,
   faults: ConfigurationFault[],

@@ -1,8 +1,8 @@
 import { X509Certificate } from "node:crypto";
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
-import { fileTrouble, readSmallFile } from "#config/read-small-file.ts";
+import { describeFileError, readSmallFile } from "#config/read-small-file.ts";
 
-/** Reads the certificate authority in a flag's file, in PEM; one that is none goes to `faults`. */
+/** Reads the certificate authority in a flag's file, in PEM; an invalid one goes to `faults`. */
 export async function readAuthority(
   name: string,
   file: string | undefined,
@@ -14,7 +14,7 @@ export async function readAuthority(
     if (hasCertificate(pem)) return pem;
     faults.push({ name, message: `${file} has no certificate in PEM` });
   } catch (error) {
-    faults.push({ name, message: `${file} ${fileTrouble(error)}` });
+    faults.push({ name, message: `${file} ${describeFileError(error)}` });
   }
   return undefined;
 }

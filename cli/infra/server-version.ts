@@ -1,31 +1,31 @@
 import * as z from "zod";
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import { readAccess } from "#cli/settings.ts";
-import { apiVersionFor, FIRST_BETA_MINOR } from "#core/authentication/configuration.ts";
+import { FIRST_BETA_MINOR, getApiVersion } from "#core/authentication/configuration.ts";
 import type { ServerVersion } from "#core/authentication/configure.ts";
-import { shown } from "#core/shown-text.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
 import { classifyAnswer, parseJson } from "#kube/client/answer.ts";
 import { connect } from "#kube/client/connect.ts";
 
 export interface ServerVersionFlags {
-  /** Such as `1.36`, or `v1.36.3`. */
+  /** A version such as `1.36` or `v1.36.3`. */
   readonly serverVersion?: string | undefined;
   readonly kubeconfig?: string | undefined;
 }
 
-/** The version that a flag says, or else the API server of a kubeconfig; what is wrong with either goes to `faults`. */
+/** Reads the version from a flag, or from the API server of a kubeconfig; problems go to `faults`. */
 export async function readServerVersion(
   { serverVersion, kubeconfig }: ServerVersionFlags,
   faults: ConfigurationFault[],
 ): Promise<ServerVersion | undefined> {
-  if (serverVersion !== undefined) return versionOf(FLAG, serverVersion, faults);
+  if (serverVersion !== undefined) return parseServerVersion(FLAG, serverVersion, faults);
   if (kubeconfig === undefined) {
-    const message = "is missing: give it, such as 1.36, or --kubeconfig, by which the API server is asked";
+    const message = "is missing: give it, such as 1.36, or --kubeconfig, to ask the API server";
     faults.push({ name: FLAG, message });
     return undefined;
   }
   const access = await readAccess("--kubeconfig", kubeconfig, faults);
-  // Nobody is asked for a file that cannot be made anyway.
+  // No API server is asked if the file cannot be built anyway.
   if (access === undefined || faults.length > 0) return undefined;
   const transport = connect(access);
   try {
@@ -36,7 +36,7 @@ export async function readServerVersion(
     });
     const version = Version.safeParse(parseJson(answer.body)).data;
     if (answer.status === 200 && version !== undefined)
-      return versionOf(`the API server ${access.server}`, version.gitVersion, faults);
+      return parseServerVersion(`the API server ${access.server}`, version.gitVersion, faults);
     const said = classifyAnswer(answer);
     const words = "message" in said ? said.message : `${answer.status}: no version`;
     throw new Error(`${access.server} does not say its version: ${words}; give ${FLAG}`);
@@ -50,17 +50,21 @@ const ANSWER_TIMEOUT_MS = 20_000;
 
 const Version = z.object({ gitVersion: z.string() });
 
-function versionOf(name: string, text: string, faults: ConfigurationFault[]): ServerVersion | undefined {
+function parseServerVersion(
+  name: string,
+  text: string,
+  faults: ConfigurationFault[],
+): ServerVersion | undefined {
   const digits = /^v?1\.(\d{1,3})(?:[.+-].*)?$/.exec(text)?.[1];
   if (digits === undefined) {
     faults.push({
       name,
-      message: `"${shown(text, 64)}" is no version of Kubernetes; one is 1.36 or v1.36.3`,
+      message: `"${sanitizeText(text, 64)}" is no version of Kubernetes; one is 1.36 or v1.36.3`,
     });
     return undefined;
   }
   const minor = Number(digits);
-  const apiVersion = apiVersionFor(minor);
+  const apiVersion = getApiVersion(minor);
   if (apiVersion !== undefined) return { minor, apiVersion };
   const message = `1.${minor} takes no AuthenticationConfiguration: it is beta, and on, since 1.${FIRST_BETA_MINOR}`;
   faults.push({ name, message });

@@ -3,23 +3,23 @@ import { type AccountValues, readAccountValues } from "#cli/infra/account-values
 import { readDeployedRoles } from "#cli/infra/deployed-roles.ts";
 import { readAuthority } from "#cli/infra/read-authority.ts";
 import { readDuration } from "#cli/read-duration.ts";
-import { audienceFault, audienceOf } from "#core/authentication/audience.ts";
+import { checkAudience, formatAudience } from "#core/authentication/audience.ts";
 import { EGRESS_SELECTOR_TYPES, type EgressSelectorType } from "#core/authentication/configuration.ts";
-import { issuerUrlFault } from "#core/authentication/issuer-url.ts";
+import { checkIssuerUrl } from "#core/authentication/issuer-url.ts";
 import { isSessionArn, parseRoleArn } from "#core/authentication/role-arn.ts";
 import { MAX_LIFETIME_SECONDS, type Trust } from "#core/authentication/trust.ts";
 import { ClusterName } from "#core/event.ts";
-import { IDENTITIES, type Identity, userOf } from "#core/identities.ts";
-import { nearest } from "#core/nearest.ts";
-import { shown } from "#core/shown-text.ts";
+import { formatUser, IDENTITIES, type Identity } from "#core/identities.ts";
+import { findNearest } from "#core/nearest.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
 
-/** The flags that say whom an API server is to trust. */
+/** The flags that define whom an API server must trust. */
 export interface TrustFlags {
   /** Each a URL, or `ACCOUNT=URL`. */
   readonly issuer?: readonly string[] | undefined;
   /** Each `NAME=ARN`. */
   readonly role?: readonly string[] | undefined;
-  /** A file with what a deployment says of its roles. */
+  /** A file with a deployment's output of its roles. */
   readonly rolesFrom?: string | undefined;
   readonly clusterName?: string | undefined;
   readonly audience?: readonly string[] | undefined;
@@ -30,7 +30,7 @@ export interface TrustFlags {
   readonly egressSelector?: string | undefined;
 }
 
-/** Reads one trust for each account; every fault goes to `faults`, and none is made where there is one. */
+/** Reads one trust for each account; every fault goes to `faults`, and a trust with a fault is left out. */
 export async function readTrusts(flags: TrustFlags, faults: ConfigurationFault[]): Promise<readonly Trust[]> {
   const before = faults.length;
   const issuers = readAccountValues("--issuer", flags.issuer, faults);
@@ -54,7 +54,7 @@ export async function readTrusts(flags: TrustFlags, faults: ConfigurationFault[]
   const authorities = await readAuthorities(authorityFiles.values, faults);
   const accounts = [...new Set(roles.map(({ account }) => account))].toSorted();
   for (const given of [issuers, discoveryUrls, authorityFiles]) given.check(accounts);
-  // What could not be told apart is said already.
+  // Ambiguous values were already reported.
   if (flags.issuer === undefined || issuers.values.length > 0) checkIssuers(issuers, accounts, faults);
   if (faults.length > before) return [];
   return accounts.map((account) => ({
@@ -67,12 +67,12 @@ export async function readTrusts(flags: TrustFlags, faults: ConfigurationFault[]
     audiences,
     roles: roles
       .filter((role) => role.account === account)
-      .map(({ arn, identity }) => ({ arn, user: userOf(identity) })),
+      .map(({ arn, identity }) => ({ arn, user: formatUser(identity) })),
     maxLifetimeSeconds,
   }));
 }
 
-/** AWS signs for a minute to an hour. */
+/** AWS issues tokens for a minute to an hour. */
 const LIFETIME = {
   from: 60,
   to: MAX_LIFETIME_SECONDS,
@@ -89,7 +89,7 @@ interface GivenRole {
 const ROLES_MISSING =
   "is missing: give the role of each identity, such as node=ARN, or by --roles-from what the deployment says of them";
 
-/** A flag, and what it says: an identity, = and an ARN. */
+/** A flag and its value: an identity, = and an ARN. */
 interface RoleText {
   readonly flag: string;
   readonly text: string;
@@ -101,8 +101,9 @@ function readRoles(given: readonly RoleText[], faults: ConfigurationFault[]): re
     const [word, arn] = [text.split("=", 1)[0] ?? "", text.slice(text.indexOf("=") + 1)];
     const identity = IDENTITIES.find((each) => each === word);
     const account = parseRoleArn(arn)?.account;
-    if (identity === undefined || !text.includes("=")) faults.push({ name, message: noIdentity(text, word) });
-    else if (account === undefined) faults.push({ name, message: noRole(identity, arn) });
+    if (identity === undefined || !text.includes("="))
+      faults.push({ name, message: formatUnknownIdentity(text, word) });
+    else if (account === undefined) faults.push({ name, message: formatInvalidRole(identity, arn) });
     else if ((roles.get(arn)?.identity ?? identity) !== identity)
       faults.push({
         name,
@@ -113,18 +114,18 @@ function readRoles(given: readonly RoleText[], faults: ConfigurationFault[]): re
   return [...roles.values()].sort((a, b) => IDENTITIES.indexOf(a.identity) - IDENTITIES.indexOf(b.identity));
 }
 
-function noIdentity(text: string, word: string): string {
-  const meant = nearest(word, IDENTITIES);
+function formatUnknownIdentity(text: string, word: string): string {
+  const meant = findNearest(word, IDENTITIES);
   const hint = meant === undefined || meant === word ? "" : `did you mean ${meant}? `;
-  return `"${shown(text)}" is no identity and its role; ${hint}write it as ${IDENTITIES.join(" or ")}, then = and an ARN`;
+  return `"${sanitizeText(text)}" is no identity and its role; ${hint}write it as ${IDENTITIES.join(" or ")}, then = and an ARN`;
 }
 
-function noRole(identity: Identity, arn: string): string {
+function formatInvalidRole(identity: Identity, arn: string): string {
   const because = isSessionArn(arn) ? "is a session of a role; its token names the role itself, " : "is no ";
-  return `${identity}: "${shown(arn)}" ${because}arn:aws:iam::ACCOUNT:role/NAME, with its path where it has one`;
+  return `${identity}: "${sanitizeText(arn)}" ${because}arn:aws:iam::ACCOUNT:role/NAME, with its path where it has one`;
 }
 
-/** Each account of a role has an issuer, and one that is its own. */
+/** Checks that each account of a role has an issuer of its own. */
 function checkIssuers(
   issuers: AccountValues,
   accounts: readonly string[],
@@ -150,12 +151,15 @@ function readAudiences(
   faults: ConfigurationFault[],
 ): readonly string[] {
   if (clusterName !== undefined && !ClusterName.safeParse(clusterName).success)
-    faults.push({ name: "--cluster-name", message: `"${shown(clusterName)}" is no name of a cluster` });
+    faults.push({
+      name: "--cluster-name",
+      message: `"${sanitizeText(clusterName)}" is no name of a cluster`,
+    });
   for (const text of audience) {
-    const fault = audienceFault(text);
-    if (fault !== undefined) faults.push({ name: "--audience", message: `"${shown(text)}" ${fault}` });
+    const fault = checkAudience(text);
+    if (fault !== undefined) faults.push({ name: "--audience", message: `"${sanitizeText(text)}" ${fault}` });
   }
-  const all = [...(clusterName === undefined ? [] : [audienceOf(clusterName)]), ...audience];
+  const all = [...(clusterName === undefined ? [] : [formatAudience(clusterName)]), ...audience];
   if (all.length === 0)
     faults.push({
       name: "--cluster-name",
@@ -172,15 +176,15 @@ function readEgressSelector(
   if (given !== undefined && type === undefined)
     faults.push({
       name: "--egress-selector",
-      message: `"${shown(given)}" is none of ${EGRESS_SELECTOR_TYPES.join(", ")}`,
+      message: `"${sanitizeText(given)}" is not one of ${EGRESS_SELECTOR_TYPES.join(", ")}`,
     });
   return type;
 }
 
 function checkUrls(name: string, urls: readonly string[], faults: ConfigurationFault[]): void {
   for (const url of urls) {
-    const fault = issuerUrlFault(url);
-    if (fault !== undefined) faults.push({ name, message: `"${shown(url)}" ${fault}` });
+    const fault = checkIssuerUrl(url);
+    if (fault !== undefined) faults.push({ name, message: `"${sanitizeText(url)}" ${fault}` });
   }
 }
 

@@ -2,14 +2,14 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse, stringify } from "yaml";
 import type { ClusterEntry } from "#config/cluster.ts";
-import { CONFIG_MAPS, creationPath, LEASES, type Resource } from "#core/resources/resource.ts";
+import { CONFIG_MAPS, formatCreationPath, LEASES, type Resource } from "#core/resources/resource.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
 import { PROJECT_FOLDER } from "#emulators/harness/project-folder.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
-/** A cluster of the sandbox: an API server of its own, and a network of its own in the cloud. */
+/** A cluster of the sandbox, with an API server and a network of its own. */
 export interface Tenant {
   readonly name: string;
   readonly plane: ControlPlane;
@@ -17,13 +17,16 @@ export interface Tenant {
   close(): Promise<void>;
 }
 
-/** What an operator applies to a cluster beside rights, which the embedded API server grants by itself. */
+/** What an operator applies to a cluster besides rights, which the embedded API server grants itself. */
 const STATE: readonly (readonly [Resource, string])[] = [
   [CONFIG_MAPS, "config-map.yaml"],
   [LEASES, "relay-lease.yaml"],
 ];
 
-/** Starts an API server whose files lie in a folder, with `curl` for curl and `cloud.yaml` for `clusters add` among them. */
+/**
+ * Starts an API server whose files are in a folder, among them `curl` for curl and `cloud.yaml` for `clusters
+ * add`.
+ */
 export async function startTenant(
   folder: string,
   { name, vpc, region }: { readonly name: string; readonly vpc: string; readonly region: string },
@@ -51,7 +54,11 @@ export async function startTenant(
 async function applyState(admin: Transport): Promise<void> {
   for (const [resource, file] of STATE) {
     const body: unknown = parse(await readFile(join(PROJECT_FOLDER, "infra/state", file), "utf8"));
-    const answer = await admin.send({ method: "POST", path: creationPath(resource, "kube-system"), body });
+    const answer = await admin.send({
+      method: "POST",
+      path: formatCreationPath(resource, "kube-system"),
+      body,
+    });
     if (answer.status !== 201)
       throw new Error(`applying ${file} was answered ${answer.status}: ${answer.body}`);
   }

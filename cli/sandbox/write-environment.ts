@@ -2,7 +2,7 @@ import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { Tenant } from "#cli/sandbox/tenant.ts";
 
-/** Names and keys that mean nothing: the endpoints are on this machine. */
+/** Fake names and keys: the endpoints are on this machine. */
 export const SANDBOX_AWS = {
   AWS_REGION: "eu-central-1",
   AWS_ACCESS_KEY_ID: "sandbox",
@@ -10,7 +10,7 @@ export const SANDBOX_AWS = {
   AWS_EC2_METADATA_DISABLED: "true",
 } as const;
 
-/** Where everything is. */
+/** The endpoints of the sandbox. */
 export interface Endpoints {
   readonly program: string;
   readonly tenants: readonly Tenant[];
@@ -19,37 +19,37 @@ export interface Endpoints {
 }
 
 /**
- * Writes `environment`, which a shell reads (`. sandbox/environment`), and `bin/serverless-ccm`, which it has on its PATH then. It is the last
- * file of the folder: who sees it may begin.
+ * Writes `environment`, which a shell reads (`. sandbox/environment`), and `bin/serverless-ccm`, which is
+ * then on its PATH. It is the folder's last file: when it exists, the sandbox is ready.
  */
 export async function writeEnvironment(folder: string, endpoints: Endpoints): Promise<void> {
   const bin = resolve(folder, "bin");
   await mkdir(bin);
   const program = join(bin, "serverless-ccm");
-  // `exec`, so that the process that a shell has started is the one that it kills.
-  await writeFile(program, `#!/bin/sh\nexec ${quoted(process.execPath)} ${quoted(endpoints.program)} "$@"\n`);
+  // `exec` makes the program the very process that a shell started and kills.
+  await writeFile(program, `#!/bin/sh\nexec ${quote(process.execPath)} ${quote(endpoints.program)} "$@"\n`);
   await chmod(program, 0o755);
   const variables: Readonly<Record<string, string>> = {
     ...SANDBOX_AWS,
-    // Of every service: nothing that is typed here reaches the real AWS.
+    // For every service, so that no command here reaches the real AWS.
     AWS_ENDPOINT_URL: endpoints.ec2,
     AWS_ENDPOINT_URL_EC2: endpoints.ec2,
     AWS_ENDPOINT_URL_STS: endpoints.ec2,
     AWS_ENDPOINT_URL_LAMBDA: endpoints.lambda,
     EC2: endpoints.ec2,
-    ...Object.fromEntries(endpoints.tenants.map(({ name, plane }) => [variableOf(name), plane.server])),
+    ...Object.fromEntries(endpoints.tenants.map(({ name, plane }) => [formatVariable(name), plane.server])),
   };
   const lines = [
-    `export PATH=${quoted(`${bin}:${dirname(process.execPath)}`)}:"$PATH"`,
-    ...Object.entries(variables).map(([name, value]) => `export ${name}=${quoted(value)}`),
+    `export PATH=${quote(`${bin}:${dirname(process.execPath)}`)}:"$PATH"`,
+    ...Object.entries(variables).map(([name, value]) => `export ${name}=${quote(value)}`),
   ];
   await writeFile(join(folder, "environment"), `${lines.join("\n")}\n`, { mode: 0o600 });
 }
 
-function variableOf(tenant: string): string {
+function formatVariable(tenant: string): string {
   return tenant.toUpperCase().replaceAll("-", "_");
 }
 
-function quoted(text: string): string {
+function quote(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

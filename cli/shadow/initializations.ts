@@ -4,17 +4,17 @@ import type { Controller } from "#core/controller.ts";
 import type { Node } from "#core/node/node.ts";
 import { isUninitialized } from "#core/node/taints.ts";
 import { compareInitialized, isPassing } from "#core/shadow/compare.ts";
-import { identityIn } from "#core/shadow/lifecycle.ts";
-import { beforeInitialization, type SeenNode } from "#core/shadow/seen-node.ts";
+import { getWrittenIdentity } from "#core/shadow/lifecycle.ts";
+import { type ObservedNode, restoreUninitialized } from "#core/shadow/observed-node.ts";
 
-/** Nodes that are initialized by another controller, followed until they can be compared. */
+/** Nodes that another controller initializes, followed until they can be compared. */
 export interface Initializations {
-  /** A node as it is now. */
-  seen(seen: SeenNode): void;
+  /** Records the current state of a node. */
+  seen(seen: ObservedNode): void;
   gone(uid: string): void;
-  /** Compares what is due, a batch at most; answers with how many are left that will be. */
+  /** Compares what is due, at most one batch. Returns how many nodes remain to be compared. */
   compareDue(): Promise<number>;
-  /** Says what else there is to say when nothing more is awaited. */
+  /** Reports what remains when the watch ends. */
   end(): void;
 }
 
@@ -23,46 +23,49 @@ export interface InitializationsOptions {
   readonly judge: Judge;
   readonly tally: Tally;
   readonly labelPrefixes: readonly string[];
-  /** The instance that a node would say it was initialized from. */
+  /** Called with the instance that a node would record as its origin. */
   readonly onIdentity?: (uid: string, identity: string | undefined) => void;
-  /** Milliseconds for which a node must not change before it is compared; six times as long it waits at most. */
+  /**
+   * A node must not change for this many milliseconds before it is compared; it waits at most six times as
+   * long.
+   */
   readonly settleMs: number;
-  /** Milliseconds, only growing. */
+  /** Returns a monotonic time in milliseconds. */
   readonly now: () => number;
 }
 
-/** Nodes for which the cloud is asked at once. */
+/** The number of nodes in one call to the cloud. */
 const BATCH = 100;
-/** How often the cloud is asked before a node is given up. */
+/** The number of calls to the cloud before a node is given up. */
 const MAX_TRIES = 5;
-/** Whoever waits that long for a controller is not just about to be initialized. */
+/** A node that waits this long for a controller is stuck. */
 const STUCK_MS = 60_000;
 
-interface Entry {
-  /** The last that was seen of it with the taint; undefined where it had none from the start on. */
+interface TrackedInitialization {
+  /** The node as last seen with the taint; undefined if it never had it. */
   readonly before: Node | undefined;
-  readonly after: SeenNode | undefined;
+  readonly after: ObservedNode | undefined;
   readonly firstMs: number;
   /** When it was first seen without the taint, and last seen to change. */
   readonly bareMs: number;
   readonly changedMs: number;
   readonly tries: number;
-  /** That it waits for nobody has been said. */
+  /** Whether it was reported that no controller initializes it. */
   readonly isTold: boolean;
 }
 
-/** Follows nothing at first, and remembers no more nodes than it is shown at a time. */
+/** Creates an empty set; it holds no more nodes than it sees at a time. */
 export function createInitializations(options: InitializationsOptions): Initializations {
   const { controller, judge, tally, labelPrefixes, settleMs, now } = options;
-  const entries = new Map<string, Entry>();
-  /** Nodes that have been compared, or were not to be; by uid, so that heartbeats do not bring them back. */
+  const entries = new Map<string, TrackedInitialization>();
+  /** Nodes that are compared or excluded, by uid, so that heartbeats do not bring them back. */
   const done = new Set<string>();
 
-  function isDue({ after, bareMs, changedMs }: Entry): boolean {
+  function isDue({ after, bareMs, changedMs }: TrackedInitialization): boolean {
     return after !== undefined && (now() - changedMs >= settleMs || now() - bareMs >= 6 * settleMs);
   }
 
-  function isStuck({ after, firstMs, isTold }: Entry): boolean {
+  function isStuck({ after, firstMs, isTold }: TrackedInitialization): boolean {
     return after === undefined && !isTold && now() - firstMs >= STUCK_MS;
   }
 
@@ -71,8 +74,8 @@ export function createInitializations(options: InitializationsOptions): Initiali
     done.add(uid);
   }
 
-  async function compareBatch(due: readonly (readonly [string, Entry])[]): Promise<void> {
-    const befores = due.map(([, { before, after }]) => before ?? beforeInitialization(after as SeenNode));
+  async function compareBatch(due: readonly (readonly [string, TrackedInitialization])[]): Promise<void> {
+    const befores = due.map(([, { before, after }]) => before ?? restoreUninitialized(after as ObservedNode));
     const decisions = await judge.decide(controller, befores, "watch");
     for (const [index, [uid, entry]] of due.entries()) {
       const [before, decision] = [befores[index], decisions[index]];
@@ -81,7 +84,7 @@ export function createInitializations(options: InitializationsOptions): Initiali
       const compared = compareInitialized(before, after, decision, labelPrefixes);
       if (compared.kind === "compared") {
         tally.compared(compared.differences);
-        options.onIdentity?.(uid, identityIn(before, decision));
+        options.onIdentity?.(uid, getWrittenIdentity(before, decision));
         finish(uid);
       } else if (entry.tries + 1 < MAX_TRIES) {
         entries.set(uid, { ...entry, tries: entry.tries + 1, changedMs: now(), bareMs: now() });
@@ -92,7 +95,7 @@ export function createInitializations(options: InitializationsOptions): Initiali
     }
   }
 
-  async function judgeStuck(stuck: readonly (readonly [string, Entry])[]): Promise<void> {
+  async function judgeStuck(stuck: readonly (readonly [string, TrackedInitialization])[]): Promise<void> {
     const nodes = stuck.flatMap(([, { before }]) => before ?? []);
     const decisions = await judge.decide(controller, nodes, "watch");
     for (const [index, [uid, entry]] of stuck.entries()) {

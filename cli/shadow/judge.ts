@@ -5,29 +5,34 @@ import type { Decision, Plan } from "#core/decision.ts";
 import { EVENT_VERSION, type EventReason } from "#core/event.ts";
 import type { Node } from "#core/node/node.ts";
 import { askCloud } from "#functions/parts/ask-cloud.ts";
-import { createBatch, type ReadUnder } from "#functions/parts/batch.ts";
+import { type BatchState, createBatch } from "#functions/parts/batch.ts";
 import type { Invocation } from "#functions/parts/invocation.ts";
 
-/** Decides on nodes as a function would, and writes nothing. */
+/** Decides on nodes as a function would, without writing. */
 export interface Judge {
-  /** One decision for each node, in their order; the cloud is asked once for all of them. */
+  /** Returns one decision for each node, in order, with one call to the cloud. */
   decide(
     controller: Controller,
     nodes: readonly Node[],
     reason: EventReason,
-    under?: ReadUnder,
+    under?: BatchState,
   ): Promise<readonly Decision[]>;
-  /** The same, where a plan may ask for a write that all of the batch wait for. */
-  plan(controller: Controller, nodes: readonly Node[], reason: EventReason, under?: ReadUnder): Promise<Plan>;
+  /** Returns the plan, which may contain a write that the whole batch waits for. */
+  plan(
+    controller: Controller,
+    nodes: readonly Node[],
+    reason: EventReason,
+    under?: BatchState,
+  ): Promise<Plan>;
 }
 
-/** Of the account's quotas: another controller needs them, too. */
+/** The part of the account's quotas that it uses: another controller needs them, too. */
 const SHARE = 0.2;
 
-/** How long the cloud may take for a batch. */
+/** The time limit of the cloud for a batch. */
 const ASK_TIMEOUT_MS = 20_000;
 
-/** Makes a judge of a cluster; the cloud stays its maker's to close. */
+/** Creates a judge of a cluster; the caller closes the cloud. */
 export function createJudge(cluster: Cluster, cloud: Cloud): Judge {
   const invocationOf = (controller: Controller, reason: EventReason): Invocation => ({
     dependencies: {
@@ -58,7 +63,7 @@ export function createJudge(cluster: Cluster, cloud: Cloud): Judge {
     controller: Controller,
     nodes: readonly Node[],
     reason: EventReason,
-    under?: ReadUnder,
+    under?: BatchState,
   ): Promise<Plan> {
     const invocation = invocationOf(controller, reason);
     const entries = nodes.map((object, index) => ({ kind: "object", index, object }) as const);
@@ -66,7 +71,7 @@ export function createJudge(cluster: Cluster, cloud: Cloud): Judge {
     const batch = createBatch(invocation, entries, answers);
     const planned = batch.plan(under);
     if (planned.kind === "shared") return planned;
-    return { kind: "each", decisions: batch.itemsOf(planned.decisions).map(({ decision }) => decision) };
+    return { kind: "each", decisions: batch.buildItems(planned.decisions).map(({ decision }) => decision) };
   }
 
   return {

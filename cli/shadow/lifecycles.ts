@@ -9,15 +9,18 @@ import { STATE_KEY, STATE_VERSION } from "#core/node-lifecycle/state.ts";
 import type { NodeSettings } from "#core/settings.ts";
 import { isPassing } from "#core/shadow/compare.ts";
 import type { DifferenceCode } from "#core/shadow/difference.ts";
-import { compareLifecycle, deletedByThemAlone, isDeletion, withIdentity } from "#core/shadow/lifecycle.ts";
+import { compareDeletion, compareLifecycle, isDeletion, withIdentity } from "#core/shadow/lifecycle.ts";
 
-/** Nodes that are not Ready, or were not when they went, followed beside the other node lifecycle controller. */
+/**
+ * Nodes that are not Ready, or were not when they disappeared, for a comparison with the other node lifecycle
+ * controller.
+ */
 export interface Lifecycles {
   seen(node: Node): void;
   gone(uid: string): void;
-  /** The instance that a node was found to have been initialized from. */
+  /** Records the instance that a node was initialized from. */
   identified(uid: string, identity: string | undefined): void;
-  /** Judges what is due, a batch at most. */
+  /** Judges what is due, at most one batch. */
   compareDue(): Promise<void>;
   end(): void;
 }
@@ -27,39 +30,42 @@ export interface LifecyclesOptions {
   readonly judge: Pick<Judge, "plan">;
   readonly tally: Tally;
   readonly settings: NodeSettings;
-  /** Milliseconds that the other controller has for what it does to a node that changed. */
+  /** Milliseconds that the other controller has to react to a changed node. */
   readonly settleMs: number;
   readonly now: () => number;
 }
 
-/** Nodes for which the cloud is asked at once. */
+/** The number of nodes in one call to the cloud. */
 const BATCH = 100;
-/** How often a node is looked at. */
+/** How often a node is checked. */
 const EVERY_MS = 5_000;
-/** Our grace of deletion, and one look more: a node that went before we would have deleted it is no difference if we do so by then. */
+/**
+ * Our grace period of deletion and one more check: an earlier deletion by the other controller is no
+ * difference if we delete by then.
+ */
 const BEYOND_GRACE_MS = 20_000;
-/** Shared writes come one after the other so often. */
+/** The limit of shared writes in a row. */
 const MAX_ROUNDS = 6;
 
-interface Followed {
+interface TrackedNode {
   readonly node: Node;
   readonly changedMs: number;
   readonly judgedMs: number;
-  /** When it went; undefined of one that is there. */
+  /** When the node disappeared; undefined for an existing one. */
   readonly goneMs: number | undefined;
   readonly told: readonly DifferenceCode[];
 }
 
-/** Follows nothing at first, and remembers in place of the cluster's ConfigMap what deletion has to remember. */
+/** Creates an empty set; it keeps the deletion state in memory instead of in the cluster's ConfigMap. */
 export function createLifecycles(options: LifecyclesOptions): Lifecycles {
   const { controller, judge, tally, settings, settleMs, now } = options;
-  const followed = new Map<string, Followed>();
+  const followed = new Map<string, TrackedNode>();
   const identities = new Map<string, string>();
   const present = new Set<string>();
-  let state: ReadState = { kind: "object", object: emptyState() };
+  let state: ReadState = { kind: "object", object: createEmptyState() };
   const lateMs = settings.deletion.graceSeconds * 1_000 + BEYOND_GRACE_MS;
 
-  function isDue({ changedMs, judgedMs, goneMs }: Followed): boolean {
+  function isDue({ changedMs, judgedMs, goneMs }: TrackedNode): boolean {
     return now() - judgedMs >= EVERY_MS && (goneMs !== undefined || now() - changedMs >= settleMs);
   }
 
@@ -73,7 +79,7 @@ export function createLifecycles(options: LifecyclesOptions): Lifecycles {
     return [];
   }
 
-  function settle(uid: string, entry: Followed, decision: Decision): void {
+  function settle(uid: string, entry: TrackedNode, decision: Decision): void {
     const { node, goneMs } = entry;
     if (goneMs === undefined) {
       const fresh = compareLifecycle(node, decision).filter(({ code }) => !entry.told.includes(code));
@@ -93,7 +99,7 @@ export function createLifecycles(options: LifecyclesOptions): Lifecycles {
     followed.delete(uid);
     identities.delete(uid);
     if (isPassing(decision)) tally.uncompared("cloud");
-    else tally.compared(isDeletion(decision) ? [] : [deletedByThemAlone(node, decision)]);
+    else tally.compared(isDeletion(decision) ? [] : [compareDeletion(node, decision)]);
   }
 
   return {
@@ -101,7 +107,8 @@ export function createLifecycles(options: LifecyclesOptions): Lifecycles {
       const { uid } = node.metadata;
       present.add(uid);
       const entry = followed.get(uid);
-      // What waits for its first initialization is the node controller's, until it was seen with an instance.
+      // A node that waits for its first initialization belongs to the node controller until it was seen with
+      // an instance.
       if (!needsWork(withIdentity(node, identities.get(uid)), settings)) {
         followed.delete(uid);
         return;
@@ -119,7 +126,7 @@ export function createLifecycles(options: LifecyclesOptions): Lifecycles {
     gone(uid) {
       present.delete(uid);
       const entry = followed.get(uid);
-      // Who deletes a Ready node is a person, or a controller that removes machines.
+      // A Ready node is deleted by a person, or by a controller that removes machines.
       if (entry === undefined || isReady(entry.node)) {
         followed.delete(uid);
         identities.delete(uid);
@@ -143,8 +150,8 @@ export function createLifecycles(options: LifecyclesOptions): Lifecycles {
   };
 }
 
-/** As `infra/state` makes it. */
-function emptyState(): unknown {
+/** The state as `infra/state` creates it. */
+function createEmptyState(): unknown {
   return {
     apiVersion: "v1",
     kind: "ConfigMap",

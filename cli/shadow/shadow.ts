@@ -1,6 +1,6 @@
-import { FoundFaults } from "#cli/clusters.ts";
+import { ChecksFailedError } from "#cli/clusters.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
-import { endingSignal } from "#cli/ending-signal.ts";
+import { createEndingSignal } from "#cli/ending-signal.ts";
 import { type ActOnCluster, actOnClusters } from "#cli/every-cluster.ts";
 import { findOthers } from "#cli/find-others.ts";
 import type { ReachableCluster, ReachFlags } from "#cli/reach-cluster.ts";
@@ -9,12 +9,12 @@ import { createInitializations } from "#cli/shadow/initializations.ts";
 import { createJudge } from "#cli/shadow/judge.ts";
 import { createLifecycles } from "#cli/shadow/lifecycles.ts";
 import { createTally, type Tally } from "#cli/shadow/tally.ts";
-import { loadCloud } from "#clouds/kinds.ts";
-import { type Cluster, watchContextOf } from "#config/cluster.ts";
-import { collectionPath, NODES } from "#core/resources/resource.ts";
-import { DIFFERENCE_CODES, type Ignored, parseIgnored } from "#core/shadow/difference.ts";
-import { type SeenNode, seenNode } from "#core/shadow/seen-node.ts";
-import { shown } from "#core/shown-text.ts";
+import { loadCloud } from "#clouds/providers.ts";
+import { buildWatchContext, type Cluster } from "#config/cluster.ts";
+import { formatCollectionPath, NODES } from "#core/resources/resource.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
+import { DIFFERENCE_CODES, type IgnoredDifference, parseIgnored } from "#core/shadow/difference.ts";
+import { type ObservedNode, parseObservedNode } from "#core/shadow/observed-node.ts";
 import { loadControllers } from "#functions/parts/controllers.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { pause, systemClock } from "#kube/follow/clock.ts";
@@ -27,18 +27,20 @@ export interface ShadowFlags extends ReachFlags {
   readonly for?: string | undefined;
   readonly once?: boolean | undefined;
   readonly ignore?: readonly string[] | undefined;
-  /** All clusters of the home. */
+  /** Selects all clusters of the registry. */
   readonly all?: boolean | undefined;
 }
 
 type Write = (line: string) => void;
 
 /**
- * Compares what another cloud-controller-manager does in a cluster with what this one would have done, and writes nothing there.
- * Throws `FoundFaults` where there is a difference, and `ConfigurationError` where there is nobody to compare with, or nothing. With
- * `all` it compares in every cluster, and writes a summary.
+ * Compares what another cloud-controller-manager does in a cluster with what this one would do, and writes
+ * nothing there.
+ *
+ * Throws `ChecksFailedError` for a difference, and `ConfigurationError` if there is no other controller or
+ * nothing to compare. With `all` it compares in every cluster and prints a summary.
  */
-export async function shadow(name: string | undefined, flags: ShadowFlags, write: Write): Promise<void> {
+export async function runShadow(name: string | undefined, flags: ShadowFlags, write: Write): Promise<void> {
   const faults: ConfigurationFault[] = [];
   const ignored = (flags.ignore ?? []).flatMap((text) => readIgnored(text, faults));
   const forMs = readFor(flags, faults);
@@ -49,18 +51,18 @@ export async function shadow(name: string | undefined, flags: ShadowFlags, write
   return actOnClusters(name, flags, act, { write });
 }
 
-interface Compared {
+interface ShadowOptions {
   readonly reached: ReachableCluster;
   readonly flags: ShadowFlags;
-  readonly ignored: readonly Ignored[];
+  readonly ignored: readonly IgnoredDifference[];
   readonly forMs: number | undefined;
   readonly write: Write;
 }
 
-/** Resolves with what it came to, in one line. */
-async function compare({ reached, flags, ignored, forMs, write }: Compared): Promise<string> {
+/** Resolves to the result in one line. */
+async function compare({ reached, flags, ignored, forMs, write }: ShadowOptions): Promise<string> {
   const { cluster } = reached;
-  const ending = endingSignal(flags.once === true ? undefined : forMs);
+  const ending = createEndingSignal(flags.once === true ? undefined : forMs);
   try {
     const transport = await reached.api("relay");
     const others = await findOthers(cluster, transport, ending.signal, write);
@@ -70,7 +72,7 @@ async function compare({ reached, flags, ignored, forMs, write }: Compared): Pro
       const tally = createTally(ignored, write);
       const judge = createJudge(cluster, cloud);
       await follow({ cluster, transport, judge, tally, signal: ending.signal, isOnce: flags.once === true });
-      return conclude(tally, write);
+      return writeSummary(tally, write);
     } finally {
       await cloud.close();
     }
@@ -79,10 +81,10 @@ async function compare({ reached, flags, ignored, forMs, write }: Compared): Pro
   }
 }
 
-function readIgnored(text: string, faults: ConfigurationFault[]): readonly Ignored[] {
+function readIgnored(text: string, faults: ConfigurationFault[]): readonly IgnoredDifference[] {
   const ignored = parseIgnored(text);
   if (ignored !== undefined) return [ignored];
-  const message = `"${shown(text)}" is no code of a difference; there are ${DIFFERENCE_CODES.join(", ")}, each alone or as CODE:LABEL`;
+  const message = `"${sanitizeText(text)}" is no code of a difference; there are ${DIFFERENCE_CODES.join(", ")}, each alone or as CODE:LABEL`;
   faults.push({ name: "--ignore", message });
   return [];
 }
@@ -90,22 +92,22 @@ function readIgnored(text: string, faults: ConfigurationFault[]): readonly Ignor
 function readFor(flags: ShadowFlags, faults: ConfigurationFault[]): number | undefined {
   if (flags.for === undefined) return undefined;
   if (flags.once === true)
-    faults.push({ name: "--for", message: "has no place beside --once, which watches nothing" });
+    faults.push({ name: "--for", message: "cannot be combined with --once, which watches nothing" });
   const seconds = readDuration("--for", flags.for, FOR, faults);
   return seconds === undefined ? undefined : seconds * 1_000;
 }
 
-/** A week. */
+/** The limit is a week. */
 const FOR: DurationRange = { from: 1, to: 604_800, words: "1s to 168h", examples: "10m, 90s or 1h" };
 
-/** Without somebody to compare with a shadow says nothing. */
+/** A shadow without another controller proves nothing. */
 function refuseAlone({ name }: Cluster): never {
   const message =
-    "no other cloud-controller-manager shows here: none has written to a node, sent an Event or holds its Lease; a shadow compares with one that is at work";
+    "no other cloud-controller-manager is active here: none has written to a node, sent an Event or holds its Lease; a shadow needs one to compare with";
   throw new ConfigurationError([{ name: `cluster ${name}`, message }]);
 }
 
-interface Followed {
+interface ShadowedCluster {
   readonly cluster: Cluster;
   readonly transport: Transport;
   readonly judge: ReturnType<typeof createJudge>;
@@ -114,18 +116,21 @@ interface Followed {
   readonly isOnce: boolean;
 }
 
-/** How long a node must not change before it is compared: the stock controller writes addresses after it took the taint. */
+/**
+ * How long a node must not change before it is compared: the stock controller writes addresses after it
+ * removes the taint.
+ */
 const SETTLE_MS = 5_000;
 const LOOK_MS = 1_000;
 
 const NODE_CONTROLLER = "cloud-node-controller";
 const LIFECYCLE_CONTROLLER = "cloud-node-lifecycle-controller";
 
-async function follow({ cluster, transport, judge, tally, signal, isOnce }: Followed): Promise<void> {
+async function follow({ cluster, transport, judge, tally, signal, isOnce }: ShadowedCluster): Promise<void> {
   const [controller, lifecycle] = await loadControllers([NODE_CONTROLLER, LIFECYCLE_CONTROLLER]);
   if (controller === undefined || lifecycle === undefined) throw new Error("a controller is missing");
-  const { labelPrefixes } = watchContextOf(cluster);
-  // Ours deletes and marks nothing where it is not on.
+  const { labelPrefixes } = buildWatchContext(cluster);
+  // Our controller deletes and taints nothing if it is not enabled.
   const lifecycles = cluster.controllers.includes(LIFECYCLE_CONTROLLER)
     ? createLifecycles({
         controller: lifecycle,
@@ -145,17 +150,19 @@ async function follow({ cluster, transport, judge, tally, signal, isOnce }: Foll
     settleMs: isOnce ? 0 : SETTLE_MS,
     now: () => systemClock.now(),
   });
-  const project = (object: unknown): SeenNode | undefined => seenNode(object, labelPrefixes);
+  const project = (object: unknown): ObservedNode | undefined => parseObservedNode(object, labelPrefixes);
   if (isOnce) {
-    const list = await listAll(transport, collectionPath(NODES), project, signal, { clock: systemClock });
+    const list = await listAll(transport, formatCollectionPath(NODES), project, signal, {
+      clock: systemClock,
+    });
     if (list.kind === "failed") throw new Error(`nodes cannot be listed: ${list.message}`);
     for (const seen of list.items) initializations.seen(seen);
     while (!signal.aborted && (await initializations.compareDue()) > 0)
       await pause(systemClock, LOOK_MS, signal);
   } else {
-    const watching = watchResource<SeenNode | undefined>({
+    const watching = watchResource<ObservedNode | undefined>({
       transport,
-      path: collectionPath(NODES),
+      path: formatCollectionPath(NODES),
       project,
       handler: {
         applied(seen) {
@@ -186,7 +193,7 @@ async function follow({ cluster, transport, judge, tally, signal, isOnce }: Foll
   initializations.end();
 }
 
-function conclude(tally: Tally, write: Write): string {
+function writeSummary(tally: Tally, write: Write): string {
   const lines = tally.summary();
   if (tally.nodes === 0) {
     const message = `nothing was compared: no node was initialized by another controller meanwhile${
@@ -196,6 +203,6 @@ function conclude(tally: Tally, write: Write): string {
   }
   for (const line of lines.slice(1)) write(line);
   const [summary = ""] = lines;
-  if (tally.differences > 0) throw new FoundFaults(summary);
+  if (tally.differences > 0) throw new ChecksFailedError(summary);
   return summary;
 }

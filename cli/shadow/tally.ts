@@ -1,38 +1,43 @@
-import { counted } from "#cli/counted.ts";
-import { jsonLine } from "#core/json-line.ts";
-import { type Difference, type DifferenceCode, type Ignored, isIgnored } from "#core/shadow/difference.ts";
-import { shown } from "#core/shown-text.ts";
+import { formatCounted } from "#cli/format-counted.ts";
+import { formatJsonLine } from "#core/json-line.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
+import {
+  type Difference,
+  type DifferenceCode,
+  type IgnoredDifference,
+  isIgnored,
+} from "#core/shadow/difference.ts";
 
 /** Why a node was not compared. */
-export type Uncompared =
-  /** Gone before it could be. */
+export type SkipReason =
+  /** The node disappeared first. */
   | "gone"
   /** Initialized by serverless-ccm itself. */
   | "ours"
-  /** The cloud could not be asked in time. */
+  /** The cloud did not answer in time. */
   | "cloud"
-  /** Only just initialized at the end. */
+  /** Initialized just before the end. */
   | "unsettled";
 
-/** Counts what was compared, and says each difference as it is found. */
+/** Counts what was compared, and prints each difference when it is found. */
 export interface Tally {
-  /** A node was compared, with these differences. */
+  /** Records a compared node with its differences. */
   compared(differences: readonly Difference[]): void;
-  uncompared(why: Uncompared): void;
+  uncompared(why: SkipReason): void;
   readonly nodes: number;
-  /** That count. */
+  /** The number of differences. */
   readonly differences: number;
-  /** What was compared and found, in lines for people. */
+  /** Returns the summary as lines for people. */
   summary(): readonly string[];
 }
 
-/** Characters of a value that is shown. */
+/** The character limit of a shown value. */
 const MAX_VALUE = 2_000;
 
-/** Starts at nothing. It remembers numbers alone, however long it goes on. */
-export function createTally(ignored: readonly Ignored[], write: (line: string) => void): Tally {
+/** Creates an empty tally, which stores only numbers, however long it runs. */
+export function createTally(ignored: readonly IgnoredDifference[], write: (line: string) => void): Tally {
   const byCode = new Map<DifferenceCode, number>();
-  const not = new Map<Uncompared, number>();
+  const not = new Map<SkipReason, number>();
   let [nodes, differing, differences, passedOver] = [0, 0, 0, 0];
   return {
     compared(found) {
@@ -43,7 +48,7 @@ export function createTally(ignored: readonly Ignored[], write: (line: string) =
       if (counting.length > 0) differing += 1;
       for (const each of counting) {
         byCode.set(each.code, (byCode.get(each.code) ?? 0) + 1);
-        write(lineOf(each));
+        write(formatDifference(each));
       }
     },
     uncompared(why) {
@@ -57,29 +62,30 @@ export function createTally(ignored: readonly Ignored[], write: (line: string) =
     },
     summary() {
       const codes = [...byCode].map(([code, count]) => `${code} ${count}`).join(", ");
-      const found = differences === 0 ? "no difference" : `${counted(differences, "difference")} (${codes})`;
-      const where = differing === 0 ? "" : ` on ${counted(differing, "node")}`;
+      const found =
+        differences === 0 ? "no difference" : `${formatCounted(differences, "difference")} (${codes})`;
+      const where = differing === 0 ? "" : ` on ${formatCounted(differing, "node")}`;
       const left = passedOver === 0 ? "" : `; ${passedOver} that --ignore names`;
       return [
-        `compared ${counted(nodes, "node")}: ${found}${where}${left}`,
-        ...[...not].map(([why, count]) => `not compared: ${counted(count, "node")} ${WHY[why]}`),
+        `compared ${formatCounted(nodes, "node")}: ${found}${where}${left}`,
+        ...[...not].map(([why, count]) => `not compared: ${formatCounted(count, "node")} ${WHY[why]}`),
       ];
     },
   };
 }
 
-const WHY: Readonly<Record<Uncompared, string>> = {
+const WHY: Readonly<Record<SkipReason, string>> = {
   gone: "that went before the other controller was done",
-  ours: "that serverless-ccm itself initialized: it is at work here, too",
+  ours: "that serverless-ccm itself initialized: it is active here, too",
   cloud: "about which the cloud gave no answer in time",
   unsettled: "that had only just been initialized at the end",
 };
 
-function lineOf({ code, node, about, ours, theirs }: Difference): string {
-  const subject = [shown(node), ...(about === undefined ? [] : [shown(about)])].join(" ");
-  return `${code}  ${subject}\n    ours:   ${shownValue(ours)}\n    theirs: ${shownValue(theirs)}`;
+function formatDifference({ code, node, about, ours, theirs }: Difference): string {
+  const subject = [sanitizeText(node), ...(about === undefined ? [] : [sanitizeText(about)])].join(" ");
+  return `${code}  ${subject}\n    ours:   ${formatValue(ours)}\n    theirs: ${formatValue(theirs)}`;
 }
 
-function shownValue(value: unknown): string {
-  return value === undefined ? "none" : shown(jsonLine(value), MAX_VALUE);
+function formatValue(value: unknown): string {
+  return value === undefined ? "none" : sanitizeText(formatJsonLine(value), MAX_VALUE);
 }

@@ -1,4 +1,4 @@
-import { type Cidr, endsOf } from "#core/cidr.ts";
+import { type Cidr, getCidrEnds } from "#core/cidr.ts";
 import { type Ip, parseIp } from "#core/ip.ts";
 
 /** Addresses of one family from the first to the last, both included. */
@@ -8,48 +8,50 @@ export interface AddressRange {
   readonly last: bigint;
 }
 
-/** Addresses that are not to be given again. */
+/** Addresses that must not be assigned again. */
 export interface AddressSet {
   has(ip: Ip): boolean;
 }
 
-/** How addresses of ranges are looked for. */
-export interface Search {
-  /** From the end of the last range down; from the beginning of the first one up without it. */
+/** How ranges are searched. */
+export interface RangeSearch {
+  /**
+   * Searches from the end of the last range downwards; by default from the start of the first one upwards.
+   */
   readonly fromEnd?: boolean;
-  /** Addresses that are never given, whoever has them; without it all may be. */
+  /** Whether an address may be assigned at all; by default all may. */
   readonly isGiven?: (ip: Ip) => boolean;
 }
 
-/** All addresses of a network. */
-export function rangeOf(cidr: Cidr): AddressRange {
-  const { first, last } = endsOf(cidr);
+/** Returns all addresses of a network as a range. */
+export function buildRange(cidr: Cidr): AddressRange {
+  const { first, last } = getCidrEnds(cidr);
   return { family: cidr.family, first: first.value, last: last.value };
 }
 
-/** The addresses of a network without its first and its last one; of one that has no others, all of them. */
-export function innerRangeOf(cidr: Cidr): AddressRange {
-  const range = rangeOf(cidr);
+/** Returns the addresses of a network without its first and last one; all of them if there are no others. */
+export function buildInnerRange(cidr: Cidr): AddressRange {
+  const range = buildRange(cidr);
   const { family, first, last } = range;
   return last - first < 2n ? range : { family, first: first + 1n, last: last - 1n };
 }
 
-/** Whether an address is one of a range. */
+/** Whether a range includes an address. */
 export function isIn({ family, value }: Ip, range: AddressRange): boolean {
   return family === range.family && value >= range.first && value <= range.last;
 }
 
-/** Ranges may have addresses in common, and each is walked: nobody looks at more of them than this for one that is free. */
+/** Maximum addresses examined in a search: ranges may overlap, and each is searched. */
 const MAX_STEPS = 200_000;
 
 /**
- * The first address of the ranges that is free. Walked one by one, so it takes as many steps as addresses are in use before it, however
- * large a range is.
+ * Finds the first free address of the ranges. The number of steps is the number of used addresses before it,
+ * however large a range is.
  */
-export function firstFree(
+export function findFreeAddress(
   ranges: readonly AddressRange[],
   used: AddressSet,
-  { fromEnd = false, isGiven = () => true }: Search = {},
+  { fromEnd = false, isGiven = () => true }: RangeSearch = {},
 ): Ip | undefined {
   let left = MAX_STEPS;
   for (const { family, first, last } of fromEnd ? ranges.toReversed() : ranges) {
@@ -62,8 +64,8 @@ export function firstFree(
   return undefined;
 }
 
-/** The addresses among these texts; what is none is left out. */
-export function addressSet(texts: Iterable<string>): AddressSet & { add(ip: Ip): void } {
+/** Builds the set of the valid addresses among these texts; others are skipped. */
+export function buildAddressSet(texts: Iterable<string>): AddressSet & { add(ip: Ip): void } {
   const values = { 4: new Set<bigint>(), 6: new Set<bigint>() };
   const add = ({ family, value }: Ip): void => void values[family].add(value);
   for (const text of texts) {

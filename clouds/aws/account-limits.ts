@@ -2,20 +2,23 @@ import { DescribeAccountLimitsCommand as ClassicLimits } from "@aws-sdk/client-e
 import { DescribeAccountLimitsCommand as NetworkLimits } from "@aws-sdk/client-elastic-load-balancing-v2";
 import type { Api, Commands } from "#clouds/aws/actions/api.ts";
 import type { Outcome } from "#clouds/aws/errors.ts";
-import { allPages, readerOf } from "#clouds/aws/load-balancers/observe/reads.ts";
+import { createReader, readAllPages } from "#clouds/aws/load-balancers/observe/reads.ts";
 import type { Session } from "#clouds/aws/session.ts";
 import { ok } from "#clouds/outcome.ts";
 
-/** What `doctor` and the default of `loadBalancers.max` ask of Elastic Load Balancing. */
+/** Requests to Elastic Load Balancing that `doctor` and the default of `loadBalancers.max` need. */
 export const ACCOUNT_LIMIT_READS = {
   "elb:DescribeAccountLimits": ClassicLimits,
   "elbv2:DescribeAccountLimits": NetworkLimits,
 } as const satisfies Commands;
 
-/** What an account may have in a region, by AWS's names such as `network-load-balancers`, which both versions keep apart. */
+/**
+ * Limits of an account in a region by AWS's names, such as `network-load-balancers`; both versions of the API
+ * use distinct names.
+ */
 export type AccountLimits = Readonly<Record<string, number>>;
 
-/** What there is of load balancers in an account's region, whoever made it. */
+/** Load balancers and target groups that exist in an account's region. */
 export interface AccountUse {
   /** Names of load balancers. */
   readonly network: ReadonlySet<string>;
@@ -23,11 +26,11 @@ export interface AccountUse {
   readonly targetGroups: number;
 }
 
-/** Asks both versions of Elastic Load Balancing what the account may have. */
-export async function accountLimits(session: Session<Api>): Promise<Outcome<AccountLimits>> {
+/** Reads the account's limits from both versions of Elastic Load Balancing. */
+export async function readAccountLimits(session: Session<Api>): Promise<Outcome<AccountLimits>> {
   const limits: Record<string, number> = {};
   for (const operation of ["elbv2:DescribeAccountLimits", "elb:DescribeAccountLimits"] as const) {
-    const listing = await allPages(operation, async (next) => {
+    const listing = await readAllPages(operation, async (next) => {
       const request = next === undefined ? {} : { Marker: next };
       const answer = await session.send(operation, (api, signal) => api.call(operation, request, signal));
       if (answer.kind === "fault") return answer;
@@ -43,29 +46,29 @@ export async function accountLimits(session: Session<Api>): Promise<Outcome<Acco
   return ok(limits);
 }
 
-/** What both versions answer. */
+/** Limits in the answers of both versions. */
 interface LimitsAnswer {
   readonly Limits?: { readonly Name?: string; readonly Max?: string }[];
   readonly NextMarker?: string;
 }
 
-/** Lists what counts against these limits. */
-export async function accountUse(session: Session<Api>): Promise<Outcome<AccountUse>> {
-  const read = readerOf(session);
-  const balancers = await allPages("elbv2:DescribeLoadBalancers", async (next) => {
-    const answer = await read("elbv2:DescribeLoadBalancers", markedBy(next));
+/** Lists the resources that count against these limits. */
+export async function readAccountUse(session: Session<Api>): Promise<Outcome<AccountUse>> {
+  const read = createReader(session);
+  const balancers = await readAllPages("elbv2:DescribeLoadBalancers", async (next) => {
+    const answer = await read("elbv2:DescribeLoadBalancers", buildMarker(next));
     if (answer.kind === "fault") return answer;
     return ok({ values: answer.value.LoadBalancers, next: answer.value.NextMarker });
   });
   if (balancers.kind === "fault") return balancers;
-  const classic = await allPages("elb:DescribeLoadBalancers", async (next) => {
-    const answer = await read("elb:DescribeLoadBalancers", markedBy(next));
+  const classic = await readAllPages("elb:DescribeLoadBalancers", async (next) => {
+    const answer = await read("elb:DescribeLoadBalancers", buildMarker(next));
     if (answer.kind === "fault") return answer;
     return ok({ values: answer.value.LoadBalancerDescriptions, next: answer.value.NextMarker });
   });
   if (classic.kind === "fault") return classic;
-  const groups = await allPages("elbv2:DescribeTargetGroups", async (next) => {
-    const answer = await read("elbv2:DescribeTargetGroups", markedBy(next));
+  const groups = await readAllPages("elbv2:DescribeTargetGroups", async (next) => {
+    const answer = await read("elbv2:DescribeTargetGroups", buildMarker(next));
     if (answer.kind === "fault") return answer;
     return ok({ values: answer.value.TargetGroups, next: answer.value.NextMarker });
   });
@@ -78,6 +81,6 @@ export async function accountUse(session: Session<Api>): Promise<Outcome<Account
   });
 }
 
-function markedBy(next: string | undefined): { Marker?: string } {
+function buildMarker(next: string | undefined): { Marker?: string } {
   return next === undefined ? {} : { Marker: next };
 }

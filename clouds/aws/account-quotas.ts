@@ -1,16 +1,16 @@
-import { accountLimits } from "#clouds/aws/account-limits.ts";
+import { readAccountLimits } from "#clouds/aws/account-limits.ts";
 import type { Api } from "#clouds/aws/actions/api.ts";
 import { CLASSIC_KIND, NETWORK_KIND } from "#clouds/aws/load-balancers/measure.ts";
 import type { Session } from "#clouds/aws/session.ts";
-import { type Amounts, LISTENER_COUNT } from "#core/service/places.ts";
+import { type Amounts, LISTENER_COUNT } from "#core/service/load-balancer-quota.ts";
 
-/** What an account may have of what Services take, as remembered by one process. */
+/** Account quotas for what Services need, cached by one process. */
 export interface AccountQuotas {
-  /** Returns what is known, empty where AWS has told nothing; never rejects. */
+  /** Returns the known quotas, empty if AWS has not answered; never rejects. */
   read(session: Session<Api>): Promise<Amounts>;
 }
 
-/** A quota that was raised counts after this; what AWS refused to tell is asked for again after the shorter time. */
+/** A raised quota takes effect after this time. A refused request is repeated after the shorter time. */
 const KNOWN_MS = 3_600_000;
 const UNKNOWN_MS = 600_000;
 
@@ -21,14 +21,17 @@ const NAMES = {
   [LISTENER_COUNT]: "target-groups",
 } as const;
 
-/** Quotas of one account and region; `now` is a clock that never steps. What was known outlasts a failure. */
+/**
+ * Creates the quotas of one account and region. `now` is a monotonic clock. Known quotas survive a failed
+ * request.
+ */
 export function createAccountQuotas(now: () => number): AccountQuotas {
   let known: Amounts = {};
   let dueMs = Number.NEGATIVE_INFINITY;
   return {
     async read(session) {
       if (now() < dueMs) return known;
-      const limits = await accountLimits(session);
+      const limits = await readAccountLimits(session);
       dueMs = now() + (limits.kind === "ok" ? KNOWN_MS : UNKNOWN_MS);
       if (limits.kind === "ok") {
         const told = Object.entries(NAMES).map(([name, limit]) => [name, limits.value[limit]] as const);

@@ -4,65 +4,82 @@ import type {
   InstanceNetworkInterface,
   NetworkInterface,
 } from "@aws-sdk/client-ec2";
-import type { NodeIPFamily } from "#clouds/aws/kind.ts";
+import type { NodeIPFamily } from "#clouds/aws/config.ts";
 import type { NodeAddress } from "#core/node/node.ts";
 
-/** The addresses of an instance, a block for each family in the order given; throws a `RangeError` at what is no address. */
-export function instanceAddresses(instance: Ec2Instance, families: readonly NodeIPFamily[]): NodeAddress[] {
+/**
+ * Returns the addresses of an instance, one block per family in the given order. Throws a `RangeError` for an
+ * invalid address.
+ */
+export function buildInstanceAddresses(
+  instance: Ec2Instance,
+  families: readonly NodeIPFamily[],
+): NodeAddress[] {
   const interfaces = (instance.NetworkInterfaces ?? [])
     .filter((each) => each.Status === "in-use")
-    .toSorted((a, b) => deviceIndex(a) - deviceIndex(b));
+    .toSorted((a, b) => getDeviceIndex(a) - getDeviceIndex(b));
   const block: Readonly<Record<NodeIPFamily, () => NodeAddress[]>> = {
-    ipv4: () => ipv4Addresses(instance, interfaces),
-    ipv6: () => interfaces.flatMap((each) => internalIp(each.Ipv6Addresses?.[0]?.Ipv6Address)),
+    ipv4: () => listIpv4Addresses(instance, interfaces),
+    ipv6: () => interfaces.flatMap((each) => buildInternalIp(each.Ipv6Addresses?.[0]?.Ipv6Address)),
   };
   return families.flatMap((family) => block[family]());
 }
 
-/** The addresses of a Fargate node, which is nothing but its interface; the DNS name stands there once, whatever the families. */
-export function interfaceAddresses(eni: NetworkInterface, families: readonly NodeIPFamily[]): NodeAddress[] {
+/**
+ * Returns the addresses of a Fargate node, which is a single network interface. The DNS name appears once,
+ * however many families there are.
+ */
+export function buildInterfaceAddresses(
+  eni: NetworkInterface,
+  families: readonly NodeIPFamily[],
+): NodeAddress[] {
   const address: Readonly<Record<NodeIPFamily, string | undefined>> = {
     ipv4: eni.PrivateIpAddress,
     ipv6: eni.Ipv6Addresses?.[0]?.Ipv6Address,
   };
   return [
-    ...families.flatMap((family) => internalIp(address[family])),
-    ...named("InternalDNS", eni.PrivateDnsName),
+    ...families.flatMap((family) => buildInternalIp(address[family])),
+    ...buildNamedAddress("InternalDNS", eni.PrivateDnsName),
   ];
 }
 
-/** In the stock controller's order. The instance's own private address is not looked at: the interfaces have it. */
-function ipv4Addresses(
+/**
+ * Returns IPv4 addresses in the stock controller's order. The instance's own private address is not read,
+ * because its interfaces have it.
+ */
+function listIpv4Addresses(
   instance: Ec2Instance,
   interfaces: readonly InstanceNetworkInterface[],
 ): NodeAddress[] {
   const addresses = interfaces.flatMap((each) => each.PrivateIpAddresses ?? []);
   return [
-    ...addresses.flatMap((each) => internalIp(each.PrivateIpAddress)),
+    ...addresses.flatMap((each) => buildInternalIp(each.PrivateIpAddress)),
     ...(instance.PublicIpAddress
-      ? [{ type: "ExternalIP", address: normalized(instance.PublicIpAddress) }]
+      ? [{ type: "ExternalIP", address: normalizeAddress(instance.PublicIpAddress) }]
       : []),
-    ...named("InternalDNS", instance.PrivateDnsName),
-    ...named("Hostname", instance.PrivateDnsName),
-    ...named("ExternalDNS", instance.PublicDnsName),
+    ...buildNamedAddress("InternalDNS", instance.PrivateDnsName),
+    ...buildNamedAddress("Hostname", instance.PrivateDnsName),
+    ...buildNamedAddress("ExternalDNS", instance.PublicDnsName),
   ];
 }
 
-/** An interface without an attachment comes last. */
-function deviceIndex(eni: InstanceNetworkInterface): number {
+/** Interfaces without an attachment sort last. */
+function getDeviceIndex(eni: InstanceNetworkInterface): number {
   return eni.Attachment?.DeviceIndex ?? Number.MAX_SAFE_INTEGER;
 }
 
-function internalIp(address: string | undefined): NodeAddress[] {
-  return address ? [{ type: "InternalIP", address: normalized(address) }] : [];
+function buildInternalIp(address: string | undefined): NodeAddress[] {
+  return address ? [{ type: "InternalIP", address: normalizeAddress(address) }] : [];
 }
 
-function named(type: string, name: string | undefined): NodeAddress[] {
+function buildNamedAddress(type: string, name: string | undefined): NodeAddress[] {
   return name ? [{ type, address: name }] : [];
 }
 
-/** One spelling for one address, or the node would look changed: no leading zeros, IPv6 as RFC 5952 has it. */
-function normalized(address: string): string {
+/**
+ * Normalizes an address, so that spelling alone never changes a node: no leading zeros, IPv6 as in RFC 5952.
+ */
+function normalizeAddress(address: string): string {
   const ipv4 = address.replace(/(^|\.)0+(?=\d)/g, "$1");
   if (isIPv4(ipv4)) return ipv4;
   if (isIPv6(address)) return new URL(`http://[${address}]`).hostname.slice(1, -1);

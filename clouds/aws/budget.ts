@@ -1,63 +1,78 @@
-import { AWS_QUOTAS, type Operation, type Quota, type QuotaName, quotaOf } from "#clouds/aws/quotas.ts";
+import { AWS_QUOTAS, getQuotaName, type Operation, type Quota, type QuotaName } from "#clouds/aws/quotas.ts";
 import { createShares } from "#clouds/shares.ts";
 
-/** How long a request waits for its token at most; whoever would wait longer is told so at once, and comes back later. */
+/**
+ * Maximum time that a request waits for its token. If the wait would be longer, it fails at once and is
+ * retried later.
+ */
 export const MAX_TOKEN_WAIT_MS = 5_000;
 
-/** The account's quotas, of which the calls in progress may together spend the sum of their shares. */
+/** The account's API quotas. Calls in progress may together spend the sum of their shares. */
 export interface Budget {
-  /** Opens a call's share; returns what closes it. */
+  /** Opens a call's share and returns a function that closes it. */
   enter(share: number): () => void;
-  /** Takes a token, and returns undefined, or the milliseconds until there is one that nobody in the queue has come for before. */
+  /**
+   * Takes a token and returns undefined. Otherwise returns the milliseconds until a token is free that no
+   * earlier request in the queue has reserved.
+   */
   take(operation: Operation): number | undefined;
-  /** Stands in the queue for a token. */
-  queue(operation: Operation): Turn;
-  /** The milliseconds until an operation can be asked so often as only makes sense together; undefined where it can by the next `withinMs`. */
-  untilWhole(operation: Operation, withinMs: number): number | undefined;
-  /** The service throttled this operation: the bucket empties, and its rate halves, grows back, and is slow where it was throttled. */
-  throttled(operation: Operation): void;
+  /** Joins the queue for a token. */
+  reserve(operation: Operation): Reservation;
+  /**
+   * Returns the milliseconds until an operation has tokens for a whole group of requests; undefined if it has
+   * them within `withinMs`.
+   */
+  getWaitMs(operation: Operation, withinMs: number): number | undefined;
+  /**
+   * Records that the service throttled this operation. The bucket empties and its rate halves; the rate
+   * recovers fast at first, and slowly near the throttled rate.
+   */
+  recordThrottle(operation: Operation): void;
 }
 
-/** A place in the queue for tokens of a quota; whoever came first is served first. */
-export interface Turn {
-  /** Takes the token and returns undefined, or the milliseconds until it is this one's. */
+/** A place in the queue for tokens of a quota, first in, first out. */
+export interface Reservation {
+  /**
+   * Takes the token and returns undefined, or returns the milliseconds until this reservation's token is
+   * free.
+   */
   take(): number | undefined;
-  /** Goes out of the queue, with the token or without. */
+  /** Leaves the queue, with or without the token. */
   leave(): void;
 }
 
-/** A full bucket for each quota. `now` is milliseconds of a clock that never goes back. */
+/** Creates a budget with a full bucket for each quota. `now` is a monotonic clock in milliseconds. */
 export function createBudget(now: () => number, quotas = AWS_QUOTAS): Budget {
   const buckets = new Map<QuotaName, Bucket>();
   const shares = createShares(() => {
     for (const name of buckets.keys()) settled(name);
   });
   const settled = (name: QuotaName): Bucket => {
-    const share = shares.current();
-    const bucket = buckets.get(name) ?? fullBucket(quotas[name], share, now());
+    const share = shares.getCurrent();
+    const bucket = buckets.get(name) ?? createFullBucket(quotas[name], share, now());
     buckets.set(name, bucket);
-    settle(bucket, quotas[name], share, now());
+    refillBucket(bucket, quotas[name], share, now());
     return bucket;
   };
-  /** With so many before, whose tokens are theirs although they still sleep. */
+  /** `before` requests are ahead in the queue; their tokens are reserved although they still wait. */
   const take = (name: QuotaName, before: number): number | undefined => {
     const bucket = settled(name);
     const missing = before + 1 - bucket.tokens;
     if (missing > 0)
-      return Math.ceil((missing * 1000) / (quotas[name].refillPerSecond * shares.current() * bucket.rate));
+      return Math.ceil((missing * 1000) / (quotas[name].refillPerSecond * shares.getCurrent() * bucket.rate));
     bucket.tokens -= 1;
     return undefined;
   };
   return {
     enter: shares.enter,
     take(operation) {
-      const name = quotaOf(operation);
+      const name = getQuotaName(operation);
       return take(name, settled(name).queue.size);
     },
-    queue(operation) {
-      const name = quotaOf(operation);
+    reserve(operation) {
+      const name = getQuotaName(operation);
       const { queue } = settled(name);
-      const turn: Turn = {
+      const turn: Reservation = {
         take() {
           const wait = take(name, Math.max(0, [...queue].indexOf(turn)));
           if (wait === undefined) queue.delete(turn);
@@ -68,18 +83,19 @@ export function createBudget(now: () => number, quotas = AWS_QUOTAS): Budget {
       queue.add(turn);
       return turn;
     },
-    untilWhole(operation, withinMs) {
-      const name = quotaOf(operation);
+    getWaitMs(operation, withinMs) {
+      const name = getQuotaName(operation);
       const bucket = settled(name);
       const { wholeBurst = 1, refillPerSecond } = quotas[name];
-      const missing = Math.min(wholeBurst, sizeOf(quotas[name], shares.current())) - bucket.tokens;
-      const waitMs = Math.ceil((missing * 1000) / (refillPerSecond * shares.current() * bucket.rate));
+      const missing =
+        Math.min(wholeBurst, computeBucketSize(quotas[name], shares.getCurrent())) - bucket.tokens;
+      const waitMs = Math.ceil((missing * 1000) / (refillPerSecond * shares.getCurrent() * bucket.rate));
       return waitMs > withinMs ? waitMs : undefined;
     },
-    throttled(operation) {
-      const bucket = settled(quotaOf(operation));
+    recordThrottle(operation) {
+      const bucket = settled(getQuotaName(operation));
       bucket.tokens = 0;
-      // Requests in flight together are throttled together; that is one throttle, not many.
+      // Requests in flight together are throttled together; they count as one throttle.
       if (now() - bucket.halvedAt < 1000) return;
       bucket.halvedAt = now();
       bucket.knee = bucket.rate * KNEE;
@@ -88,31 +104,34 @@ export function createBudget(now: () => number, quotas = AWS_QUOTAS): Budget {
   };
 }
 
-/** The slowest a bucket gets, as a part of its full rate … */
+/** Minimum rate of a bucket, as a part of its full rate. */
 const MIN_RATE = 1 / 16;
 
-/** Up to this part of the rate that was throttled a bucket grows back soon, … */
+/** Up to this part of the throttled rate, a bucket recovers fast. */
 const KNEE = 0.9;
 
-/** … by this part of that each second: in eight seconds, while as much has gathered as a few requests that arrive together need … */
+/**
+ * The fast recovery per second, as a part of the throttled rate: eight seconds to the knee. By then the
+ * bucket holds enough for a few simultaneous requests.
+ */
 const RECOVERY_PER_SECOND = 0.05;
 
-/** … and beyond it by this much each second, as there the next throttle may be. */
+/** The slow recovery per second beyond the knee, where the next throttle is likely. */
 const PROBING_PER_SECOND = 1 / 120;
 
 interface Bucket {
   tokens: number;
   rate: number;
-  /** Where probing begins. */
+  /** The rate from which recovery is slow. */
   knee: number;
-  readonly queue: Set<Turn>;
+  readonly queue: Set<Reservation>;
   settledAt: number;
   halvedAt: number;
 }
 
-function fullBucket(quota: Quota, share: number, at: number): Bucket {
+function createFullBucket(quota: Quota, share: number, at: number): Bucket {
   return {
-    tokens: sizeOf(quota, share),
+    tokens: computeBucketSize(quota, share),
     rate: 1,
     knee: 1,
     queue: new Set(),
@@ -121,20 +140,20 @@ function fullBucket(quota: Quota, share: number, at: number): Bucket {
   };
 }
 
-/** However small the share, one request fits: or nothing would ever be asked. */
-function sizeOf(quota: Quota, share: number): number {
+/** At least one token, however small the share; otherwise no request could ever be sent. */
+function computeBucketSize(quota: Quota, share: number): number {
   return Math.max(quota.wholeBurst ?? 1, quota.burst * share);
 }
 
-function settle(bucket: Bucket, quota: Quota, share: number, at: number): void {
+function refillBucket(bucket: Bucket, quota: Quota, share: number, at: number): void {
   const seconds = Math.max(0, at - bucket.settledAt) / 1000;
   const tokens = bucket.tokens + seconds * quota.refillPerSecond * share * bucket.rate;
-  bucket.tokens = Math.min(sizeOf(quota, share), tokens);
-  bucket.rate = recovered(bucket, seconds);
+  bucket.tokens = Math.min(computeBucketSize(quota, share), tokens);
+  bucket.rate = computeRecoveredRate(bucket, seconds);
   bucket.settledAt = at;
 }
 
-function recovered({ rate, knee }: Bucket, seconds: number): number {
+function computeRecoveredRate({ rate, knee }: Bucket, seconds: number): number {
   const perSecond = knee * RECOVERY_PER_SECOND;
   const untilKnee = Math.min(seconds, Math.max(0, knee - rate) / perSecond);
   return Math.min(1, rate + untilKnee * perSecond + (seconds - untilKnee) * PROBING_PER_SECOND);

@@ -1,33 +1,33 @@
 import type { Filter } from "@aws-sdk/client-ec2";
-import type { AwsCluster } from "#clouds/aws/belonging.ts";
 import {
-  chunksOf,
+  countFreeFilterValues,
   describeInstances,
-  type Found,
+  type FoundInstance,
   MAX_PAGES,
-  roomBeside,
+  splitIntoChunks,
 } from "#clouds/aws/describe-instances.ts";
 import type { Fault } from "#clouds/aws/errors.ts";
-import type { Means } from "#clouds/aws/means.ts";
+import type { NodeMatcher } from "#clouds/aws/node-matchers.ts";
+import type { AwsCluster } from "#clouds/aws/ownership.ts";
 import { isOurs } from "#clouds/aws/resolution.ts";
 import type { Session } from "#clouds/aws/session.ts";
 
-/** What was found for each key, and why nothing can be said of others. */
+/** The instances found for each key, and the faults of the keys that could not be looked up. */
 export interface Candidates {
-  readonly found: ReadonlyMap<string, readonly Found[]>;
+  readonly found: ReadonlyMap<string, readonly FoundInstance[]>;
   readonly faults: ReadonlyMap<string, Fault>;
 }
 
-/** The instances that answer to keys, as many keys a request as EC2 takes. */
+/** Finds the instances that match keys, with as many keys per request as EC2 takes. */
 export async function findCandidates(
   keys: readonly string[],
-  means: Means,
+  means: NodeMatcher,
   session: Session,
   cluster: AwsCluster,
 ): Promise<Candidates> {
-  const found = new Map<string, readonly Found[]>();
+  const found = new Map<string, readonly FoundInstance[]>();
   const faults = new Map<string, Fault>();
-  const otherFilters = belongingFilters(cluster.vpc);
+  const otherFilters = buildOwnershipFilters(cluster.vpc);
 
   const find = async (chunk: readonly string[], partings: number): Promise<void> => {
     const filter = { Name: means.filter, Values: chunk.map(means.pattern ?? ((key) => key)) };
@@ -51,7 +51,7 @@ export async function findCandidates(
       if (listing.value.unnamed > 0) failAll(UNNAMED);
       return;
     }
-    // Whichever key the most answer to is asked for by itself, so that it stands in nobody else's way.
+    // The key with the most matches gets a request of its own, so that it cannot crowd out the others.
     const [broadest] = chunk.toSorted((a, b) => (byKey.get(b)?.length ?? 0) - (byKey.get(a)?.length ?? 0));
     if (broadest === undefined || (byKey.get(broadest)?.length ?? 0) < 2 || partings === 0) {
       return failAll(UNFINISHED);
@@ -64,15 +64,17 @@ export async function findCandidates(
     await Promise.all([find([broadest], partings), find(others, partings - 1)]);
   };
 
-  await Promise.all(chunksOf(keys, roomBeside(otherFilters)).map((chunk) => find(chunk, MAX_PARTINGS)));
+  await Promise.all(
+    splitIntoChunks(keys, countFreeFilterValues(otherFilters)).map((chunk) => find(chunk, MAX_PARTINGS)),
+  );
   return { found, faults };
 }
 
-/** How many keys of a request that did not come to an end are asked for by themselves. */
+/** Maximum number of keys per unfinished request that get a request of their own. */
 const MAX_PARTINGS = 3;
 
-/** Terminated instances are left out: their names and addresses are free for others again. */
-function belongingFilters(vpc: string | undefined): Filter[] {
+/** Excludes terminated instances: their names and addresses are free for reuse. */
+function buildOwnershipFilters(vpc: string | undefined): Filter[] {
   return [
     ...(vpc === undefined ? [] : [{ Name: "vpc-id", Values: [vpc] }]),
     {

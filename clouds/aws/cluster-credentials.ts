@@ -1,26 +1,30 @@
-import type { AwsCluster } from "#clouds/aws/belonging.ts";
-import { type CredentialSource, roleCredentials } from "#clouds/aws/credentials.ts";
+import type { AwsCluster } from "#clouds/aws/ownership.ts";
 import {
+  buildSessionPolicy,
   MAX_POLICY_LENGTH,
   SESSION_PURPOSES,
   type SessionPurpose,
-  sessionPolicy,
 } from "#clouds/aws/session-policy.ts";
+import { type CredentialSource, createRoleCredentials } from "#platforms/aws/role-credentials.ts";
+import { createAccessKeys } from "#platforms/aws/secrets/access-keys.ts";
 
-/** Who works on a cluster, where that is not for its capabilities to say, and as which role without one of the cluster's own. */
+/** Options that decide which function a session works for, and which role it uses if the cluster has none. */
 export interface SessionOptions {
-  /** The name of the deployed function; what is none has a purpose for each capability. */
+  /** The name of the deployed function; without it each capability has a purpose of its own. */
   readonly functionName?: string | undefined;
-  /** Assumed for clusters whose configuration names neither a role nor credentials; their calls are the process's own without it. */
+  /**
+   * Assumed for clusters whose configuration has neither a role nor credentials. Without it their calls use
+   * the process's own credentials.
+   */
   readonly sessionRoleArn?: string | undefined;
 }
 
 /**
- * The credentials of a cluster for one purpose: of its role, or of the session role, each narrowed by the session policy; undefined where
- * the SDK's standard chain serves. `name` stands in the session's name. A session lasts an hour, the most that AWS gives to a role that
- * another role assumes.
+ * Returns a cluster's credentials for one purpose: of its role, or of the session role, each narrowed by the
+ * session policy. Undefined if the SDK's standard chain serves. `name` becomes part of the session's name. A
+ * session lasts an hour, AWS's maximum for a role that another role assumes.
  */
-export function clusterCredentials(
+export function createClusterCredentials(
   cluster: AwsCluster,
   {
     name,
@@ -31,30 +35,32 @@ export function clusterCredentials(
   wallClock: () => number,
 ): CredentialSource | undefined {
   const { region, externalId, sourceArn, credentials, ...own } = cluster;
-  const policy = sessionPolicy(cluster, purpose);
-  // Without a policy a session of that role could do nothing that the process itself cannot.
+  const policy = buildSessionPolicy(cluster, purpose);
+  // Without a policy, a session of that role could do no more than the process itself.
   const isNarrowed = credentials === undefined && policy !== undefined;
   const roleArn = own.roleArn ?? (isNarrowed ? sessionRoleArn : undefined);
-  if (roleArn === undefined) return roleCredentials({ region, credentials }, name, wallClock);
+  const source = credentials && createAccessKeys(credentials, { clusterName: name, region }, wallClock);
+  if (roleArn === undefined) return source;
   if (policy !== undefined && policy.length > MAX_POLICY_LENGTH) {
     const message = `no session for ${purpose}: its policy has ${policy.length} characters, and AWS takes ${MAX_POLICY_LENGTH}; give the cluster a shorter clusterTag, or set sessionPolicy: none`;
     return () => Promise.reject(new Error(message));
   }
-  // The two are the trust policy's of the cluster's own role.
+  // Both belong to the trust policy of the cluster's own role.
   const trusted = own.roleArn === undefined ? {} : { externalId, sourceArn };
-  // The look of `doctor` is that of a function, as whom it is told to look.
+  // `doctor` checks as the function that it is told to check.
   const named = roleArn.replaceAll("{function}", purpose === "doctor" ? (functionName ?? "node") : purpose);
-  return roleCredentials({ region, credentials, ...trusted, roleArn: named, policy }, name, wallClock);
+  return createRoleCredentials({ region, source, ...trusted, roleArn: named, policy }, name, wallClock);
 }
 
-/** The purpose of a capability: that of the function it works in, or its own where several work in one process. */
-export function purposeIn(functionName: string | undefined, own: SessionPurpose): SessionPurpose {
+/** Returns the purpose of a capability: that of its function, or its own if several work in one process. */
+export function selectPurpose(functionName: string | undefined, own: SessionPurpose): SessionPurpose {
   return SESSION_PURPOSES.find((each) => each === functionName) ?? own;
 }
 
 /**
- * One session for all who ask for the same. Each gets a function of its own, which its client calls again once AWS has refused what it got:
- * the first to do so gets a new session, and the others that one.
+ * Shares one session among all requests for the same role. Each caller gets its own function, which its
+ * client calls again after AWS rejects the credentials. The first such call creates a new session, which the
+ * others then share.
  */
 export function shareCredentials(
   make: () => CredentialSource | undefined,

@@ -3,39 +3,42 @@ import type { Outcome } from "#clouds/aws/errors.ts";
 import type { Session } from "#clouds/aws/session.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
-/** EC2 takes at most this many values in a call, those of all its filters together. */
+/** EC2's maximum of values per call, over all its filters. */
 const MAX_FILTER_VALUES = 200;
 
-/** A listing that has no end by then is not read further. */
+/** Maximum pages of a listing; later pages are not read. */
 export const MAX_PAGES = 10;
 
-/** How many values a filter may have beside the other filters of its call. */
-export function roomBeside(filters: readonly Filter[]): number {
+/** Returns how many values a filter may have in addition to the other filters of its call. */
+export function countFreeFilterValues(filters: readonly Filter[]): number {
   return MAX_FILTER_VALUES - filters.reduce((sum, { Values: values = [] }) => sum + values.length, 0);
 }
 
 /** An instance as EC2 describes it, and the account that owns its reservation. */
-export interface Found {
+export interface FoundInstance {
   readonly id: string;
   readonly account: string;
   readonly instance: Ec2Instance;
 }
 
-/** What a query found. Where some have no id, or the end was not reached, nothing can be said to be absent. */
+/** The result of a query. If some instances have no id, or pages are left, absence proves nothing. */
 export interface Listing {
-  readonly found: readonly Found[];
-  /** How many have no id. */
+  readonly found: readonly FoundInstance[];
+  /** Number of instances without an id. */
   readonly unnamed: number;
-  /** Whether these are all; EC2 has more pages than are looked at otherwise. */
+  /** Whether all pages were read. */
   readonly isWhole: boolean;
 }
 
-/** A page of a listing, and where the next one begins. */
+/** A page of a listing, and the token of the next one. */
 export interface Page extends Pick<Listing, "found" | "unnamed"> {
   readonly next: string | undefined;
 }
 
-/** DescribeInstances with filters: one page, which may hold less than there is, or nothing. */
+/**
+ * Reads one page of DescribeInstances with filters. A page may be incomplete or empty although more instances
+ * exist.
+ */
 export async function describePage(
   session: Session,
   filters: readonly Filter[],
@@ -48,25 +51,25 @@ export async function describePage(
   );
   if (answer.kind === "fault") return answer;
   const { Reservations: reservations, NextToken: next } = answer.value;
-  // The SDK makes an object without reservations out of any well-formed document, be it a proxy's error page.
+  // The SDK parses any well-formed document, even a proxy's error page, as an object without reservations.
   if (reservations === undefined) {
     return fault("Unavailable", "DescribeInstances: the answer is not a list of reservations");
   }
   const described = reservations.flatMap(({ OwnerId: account = "", Instances: instances = [] }) =>
     instances.map((instance) => ({ account, instance })),
   );
-  const found = described.flatMap(({ account, instance }): Found[] =>
+  const found = described.flatMap(({ account, instance }): FoundInstance[] =>
     instance.InstanceId ? [{ id: instance.InstanceId, account, instance }] : [],
   );
   return ok({ found, unnamed: described.length - found.length, next: next || undefined });
 }
 
-/** DescribeInstances with filters, page by page. */
+/** Reads DescribeInstances with filters, page by page. */
 export async function describeInstances(
   session: Session,
   filters: readonly Filter[],
 ): Promise<Outcome<Listing>> {
-  const found: Found[] = [];
+  const found: FoundInstance[] = [];
   let unnamed = 0;
   let token: string | undefined;
   for (let page = 0; page < MAX_PAGES; page += 1) {
@@ -81,8 +84,8 @@ export async function describeInstances(
   return ok({ found, unnamed, isWhole: false });
 }
 
-/** A batch without its duplicates, cut to what fits a request. */
-export function chunksOf<Value>(values: Iterable<Value>, size: number): Value[][] {
+/** Removes duplicates and splits values into chunks that fit a request. */
+export function splitIntoChunks<Value>(values: Iterable<Value>, size: number): Value[][] {
   const unique = [...new Set(values)];
   return Array.from({ length: Math.ceil(unique.length / size) }, (_, chunk) =>
     unique.slice(chunk * size, (chunk + 1) * size),

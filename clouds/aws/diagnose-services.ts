@@ -1,31 +1,40 @@
-import { ACCOUNT_LIMIT_READS, accountLimits, accountUse } from "#clouds/aws/account-limits.ts";
+import { ACCOUNT_LIMIT_READS, readAccountLimits, readAccountUse } from "#clouds/aws/account-limits.ts";
 import { createApi } from "#clouds/aws/actions/api.ts";
-import type { AwsCluster } from "#clouds/aws/belonging.ts";
 import { createBudget } from "#clouds/aws/budget.ts";
-import { clusterCredentials } from "#clouds/aws/cluster-credentials.ts";
+import { checkLimits } from "#clouds/aws/check-limits.ts";
+import { checkNodeGroups, checkSubnets } from "#clouds/aws/check-subnets.ts";
+import { createClusterCredentials } from "#clouds/aws/cluster-credentials.ts";
+import type { AwsCloudConfig } from "#clouds/aws/config.ts";
 import type { Fault } from "#clouds/aws/errors.ts";
-import type { AwsCloudConfig } from "#clouds/aws/kind.ts";
-import { limitsFinding } from "#clouds/aws/limit-findings.ts";
-import { liveFilters } from "#clouds/aws/live.ts";
+import { buildLiveFilters } from "#clouds/aws/live-filters.ts";
 import { LOAD_BALANCER_READS, LOAD_BALANCER_SERVICES } from "#clouds/aws/load-balancers/commands.ts";
-import { allowedOf } from "#clouds/aws/load-balancers/configuration.ts";
-import { targetInstances } from "#clouds/aws/load-balancers/observe/instances.ts";
+import { getAllowedResources } from "#clouds/aws/load-balancers/configuration.ts";
+import { readTargetInstances } from "#clouds/aws/load-balancers/observe/instances.ts";
 import { createNodeGroupProofs } from "#clouds/aws/load-balancers/observe/node-groups.ts";
-import { allPages, type Reader, readerOf } from "#clouds/aws/load-balancers/observe/reads.ts";
-import { identityOf } from "#clouds/aws/load-balancers/observe/shared.ts";
-import { groupsOf, subnetsOf } from "#clouds/aws/load-balancers/observe/vpc.ts";
+import { createReader, type Reader, readAllPages } from "#clouds/aws/load-balancers/observe/reads.ts";
+import { getClusterIdentity } from "#clouds/aws/load-balancers/observe/shared-state.ts";
+import { readSecurityGroups, readSubnets } from "#clouds/aws/load-balancers/observe/vpc.ts";
 import { createZoneTypes } from "#clouds/aws/load-balancers/observe/zone-types.ts";
-import { nodeGroupsFinding, subnetsFinding } from "#clouds/aws/network-findings.ts";
-import { quotasWith } from "#clouds/aws/quota-settings.ts";
+import type { AwsCluster } from "#clouds/aws/ownership.ts";
+import { buildQuotas } from "#clouds/aws/quota-settings.ts";
 import { findTables } from "#clouds/aws/routes/tables.ts";
 import { createSession } from "#clouds/aws/session.ts";
 import type { NetworkDiagnosis } from "#clouds/diagnosis.ts";
-import type { LoadCloudOptions } from "#clouds/kind.ts";
 import { ok as value } from "#clouds/outcome.ts";
+import type { LoadCloudOptions } from "#clouds/provider.ts";
 import { sleepFor } from "#clouds/sleep.ts";
-import { type Finding, failed, ok, skipped, warning } from "#core/finding.ts";
+import {
+  type CheckResult,
+  reportFailure,
+  reportOk,
+  reportSkipped,
+  reportWarning,
+} from "#core/check-result.ts";
 
-/** Looks at what load balancers and routes need of a cluster's network on AWS, by the same requests and rules as the functions. */
+/**
+ * Checks what load balancers and routes need of a cluster's network on AWS, with the functions' own requests
+ * and rules.
+ */
 export function diagnoseNetworkOnAws(
   config: AwsCloudConfig,
   { clusterName }: LoadCloudOptions,
@@ -38,38 +47,42 @@ export function diagnoseNetworkOnAws(
     services: LOAD_BALANCER_SERVICES,
     commands: { ...LOAD_BALANCER_READS, ...ACCOUNT_LIMIT_READS },
     credentials: () =>
-      clusterCredentials(cluster, { name: clusterTag, purpose: "doctor", functionName: "service" }, Date.now),
+      createClusterCredentials(
+        cluster,
+        { name: clusterTag, purpose: "doctor", functionName: "service" },
+        Date.now,
+      ),
     wallClock: Date.now,
   });
-  const budget = createBudget(now, quotasWith(config.quotas));
+  const budget = createBudget(now, buildQuotas(config.quotas));
   const sessionOf = (signal: AbortSignal) => createSession({ ec2: api, budget, sleep: sleepFor, signal });
   return {
     async subnets(signal) {
-      const read = readerOf(sessionOf(signal));
-      const known = await networkOf(cluster, read);
-      if (known.kind === "fault") return unanswered(known.fault);
+      const read = createReader(sessionOf(signal));
+      const known = await findNetwork(cluster, read);
+      if (known.kind === "fault") return buildUnansweredResult(known.fault);
       const { vpc } = known.value;
       if (vpc === undefined) return NO_VPC;
-      const subnets = await subnetsOf(vpc, read, createZoneTypes(now));
-      if (subnets.kind === "fault") return unanswered(subnets.fault);
+      const subnets = await readSubnets(vpc, read, createZoneTypes(now));
+      if (subnets.kind === "fault") return buildUnansweredResult(subnets.fault);
       const { subnetID: fallbackId } = config;
-      return subnetsFinding(subnets.value, {
-        ...{ vpc, clusterTag, fallbackId, allow: allowedOf(config) },
+      return checkSubnets(subnets.value, {
+        ...{ vpc, clusterTag, fallbackId, allow: getAllowedResources(config) },
         isVpcConfigured: config.vpc !== undefined,
       });
     },
     async securityGroups(signal) {
       if (config.disableSecurityGroupIngress === true)
-        return ok("disableSecurityGroupIngress: rules on the nodes' groups are the operator's");
-      const read = readerOf(sessionOf(signal));
-      const known = await networkOf(cluster, read);
-      if (known.kind === "fault") return unanswered(known.fault);
+        return reportOk("disableSecurityGroupIngress: rules on the nodes' groups are the operator's");
+      const read = createReader(sessionOf(signal));
+      const known = await findNetwork(cluster, read);
+      if (known.kind === "fault") return buildUnansweredResult(known.fault);
       const { vpc, ids } = known.value;
-      const instances = await targetInstances(ids, cluster, read);
-      if (instances.kind === "fault") return unanswered(instances.fault);
-      const groups = await groupsOf(vpc, clusterTag, read);
-      if (groups.kind === "fault") return unanswered(groups.fault);
-      const identity = identityOf(cluster);
+      const instances = await readTargetInstances(ids, cluster, read);
+      if (instances.kind === "fault") return buildUnansweredResult(instances.fault);
+      const groups = await readSecurityGroups(vpc, clusterTag, read);
+      if (groups.kind === "fault") return buildUnansweredResult(groups.fault);
+      const identity = getClusterIdentity(cluster);
       const groupIds = new Set(
         Object.values(instances.value.instances).flatMap(({ groupIds: each }) => each),
       );
@@ -77,58 +90,63 @@ export function diagnoseNetworkOnAws(
       const state = {
         id: vpc ?? "",
         subnets: [],
-        groups: await createNodeGroupProofs(now).mark(groups.value, asked, read),
+        groups: await createNodeGroupProofs(now).prove(groups.value, asked, read),
         instances: Object.fromEntries(
           Object.entries(instances.value.instances).filter(([, { state: of }]) => of !== "terminated"),
         ),
       };
-      return nodeGroupsFinding(state, identity, config.clusterTag !== undefined);
+      return checkNodeGroups(state, identity, config.clusterTag !== undefined);
     },
     async routeTables(signal) {
       const found = await findTables(sessionOf(signal), cluster, []);
-      if (found.kind === "fault") return unanswered(found.fault);
+      if (found.kind === "fault") return buildUnansweredResult(found.fault);
       if (found.value.kind === "no-tables")
-        return failed(found.value.message, "without a table no route is made, and nothing else is harmed");
+        return reportFailure(
+          found.value.message,
+          "without a table no route is made, and nothing else is harmed",
+        );
       const tables = found.value.tables.map(({ id, size }) => `${id} with ${size} routes`);
-      return ok(tables.join(", "));
+      return reportOk(tables.join(", "));
     },
     async accountLimits(needs, signal) {
       const session = sessionOf(signal);
-      const limits = await accountLimits(session);
+      const limits = await readAccountLimits(session);
       if (limits.kind === "fault")
-        return limits.fault.code === "Denied" ? NOT_ALLOWED : unanswered(limits.fault);
-      const use = await accountUse(session);
-      return use.kind === "fault" ? unanswered(use.fault) : limitsFinding(limits.value, use.value, needs);
+        return limits.fault.code === "Denied" ? NOT_ALLOWED : buildUnansweredResult(limits.fault);
+      const use = await readAccountUse(session);
+      return use.kind === "fault"
+        ? buildUnansweredResult(use.fault)
+        : checkLimits(limits.value, use.value, needs);
     },
     close: () => api.close(),
   };
 }
 
-const NO_VPC = warning(
+const NO_VPC = reportWarning(
   "no VPC is configured, and there is no instance to tell it by",
   "configure cloud.vpc, or start a node",
 );
 
-/** A function works without it, so that a role of an earlier version may lack it. */
-const NOT_ALLOWED = skipped(
+/** Functions work without this permission; a role of an earlier version may lack it. */
+const NOT_ALLOWED = reportSkipped(
   "elasticloadbalancing:DescribeAccountLimits is not allowed to whom the cluster's cloud signs in as: loadBalancers.max cannot be compared with the account's quotas, and is 100 where it is not written",
 );
 
-function unanswered({ message }: Fault): Finding {
-  return failed(
+function buildUnansweredResult({ message }: Fault): CheckResult {
+  return reportFailure(
     message,
     "give the functions' credentials what docs/reference/aws-permissions.md lists, or run doctor again",
   );
 }
 
-/** Instances that are looked at: faults of a launch template show on the first. */
+/** Maximum number of checked instances: faults of a launch template show on the first ones. */
 const MAX_INSTANCES = 200;
 
-/** The VPC, and instances of the cluster that live. */
-async function networkOf(cluster: AwsCluster, read: Reader) {
-  const listing = await allPages("DescribeInstances", async (next) => {
+/** Finds the VPC and live instances of the cluster. */
+async function findNetwork(cluster: AwsCluster, read: Reader) {
+  const listing = await readAllPages("DescribeInstances", async (next) => {
     const answer = await read("ec2:DescribeInstances", {
-      Filters: liveFilters(cluster),
+      Filters: buildLiveFilters(cluster),
       MaxResults: 1_000,
       ...(next === undefined ? {} : { NextToken: next }),
     });

@@ -1,29 +1,36 @@
 import { DescribeInstancesCommand, DescribeVpcsCommand, EC2Client } from "@aws-sdk/client-ec2";
 import { GetCallerIdentityCommand, STSClient } from "@aws-sdk/client-sts";
-import type { AwsCluster } from "#clouds/aws/belonging.ts";
-import { clusterCredentials } from "#clouds/aws/cluster-credentials.ts";
+import { createClusterCredentials } from "#clouds/aws/cluster-credentials.ts";
+import type { AwsCloudConfig } from "#clouds/aws/config.ts";
 import { diagnoseNetworkOnAws } from "#clouds/aws/diagnose-services.ts";
 import { classify, type Fault } from "#clouds/aws/errors.ts";
-import { HTTP_TIMEOUTS } from "#clouds/aws/http.ts";
-import type { AwsCloudConfig } from "#clouds/aws/kind.ts";
-import { liveFilters } from "#clouds/aws/live.ts";
+import { buildLiveFilters } from "#clouds/aws/live-filters.ts";
+import type { AwsCluster } from "#clouds/aws/ownership.ts";
 import { isOurs } from "#clouds/aws/resolution.ts";
 import type { Diagnosis } from "#clouds/diagnosis.ts";
-import type { LoadCloudOptions } from "#clouds/kind.ts";
-import { adviseOnAwsCredentials } from "#core/aws-credentials.ts";
-import { type Finding, failed, ok, warning } from "#core/finding.ts";
+import type { LoadCloudOptions } from "#clouds/provider.ts";
+import { getAwsCredentialsAdvice } from "#core/aws-credentials.ts";
+import { type CheckResult, reportFailure, reportOk, reportWarning } from "#core/check-result.ts";
+import { HTTP_TIMEOUTS } from "#platforms/aws/http.ts";
 
-/** A page may hold nothing of the cluster's although there are more; where none does by then, more are not worth the wait. */
+/**
+ * Maximum pages read. A page may hold nothing of the cluster although later pages do; more pages are not
+ * worth the wait.
+ */
 const MAX_PAGES = 10;
 const PAGE_SIZE = 100;
 
-/** Looks for what is wrong with the configuration of a cluster on AWS, as the functions would sign their calls. */
+/** Checks the configuration of a cluster on AWS. Calls are signed as the functions sign them. */
 export function diagnoseAws(config: AwsCloudConfig, loading: LoadCloudOptions): Diagnosis {
   const { clusterName } = loading;
   const forControllers = diagnoseNetworkOnAws(config, loading);
   const { region, vpc } = config;
   const name = clusterName ?? config.clusterTag ?? vpc ?? region;
-  const credentials = clusterCredentials({ ...config, clusterName }, { name, purpose: "doctor" }, Date.now);
+  const credentials = createClusterCredentials(
+    { ...config, clusterName },
+    { name, purpose: "doctor" },
+    Date.now,
+  );
   const options = {
     region,
     maxAttempts: 2,
@@ -36,7 +43,7 @@ export function diagnoseAws(config: AwsCloudConfig, loading: LoadCloudOptions): 
   sts.middlewareStack.add(
     (next) => async (args) => {
       const result = await next(args);
-      aheadMs ??= aheadOf(result.response, Date.now());
+      aheadMs ??= measureClockSkew(result.response, Date.now());
       return result;
     },
     { step: "deserialize", name: "readDate" },
@@ -47,16 +54,16 @@ export function diagnoseAws(config: AwsCloudConfig, loading: LoadCloudOptions): 
       try {
         const { Account: account, Arn: arn } = await whoami(abortSignal);
         await ec2.send(new DescribeInstancesCommand({ MaxResults: 5 }), { abortSignal });
-        return ok(`${arn} of account ${account}, in ${region}${sessionWords(config)}`);
+        return reportOk(`${arn} of account ${account}, in ${region}${describeSession(config)}`);
       } catch (error) {
         const { code, message } = classify(error, "asking AWS who this is, and EC2 for a few instances");
-        const advice = error instanceof Error ? adviseOnAwsCredentials(error.name) : undefined;
-        return failed(message, advice ?? REMEDIES[code] ?? RETRY);
+        const advice = error instanceof Error ? getAwsCredentialsAdvice(error.name) : undefined;
+        return reportFailure(message, advice ?? REMEDIES[code] ?? RETRY);
       }
     },
     async network(signal) {
-      const missing = vpc === undefined ? undefined : await missingVpc(ec2, vpc, region, signal);
-      return missing ?? instancesOf({ ...config, clusterName }, ec2, signal);
+      const missing = vpc === undefined ? undefined : await checkVpc(ec2, vpc, region, signal);
+      return missing ?? checkInstances({ ...config, clusterName }, ec2, signal);
     },
     async clockAheadMs(signal) {
       if (aheadMs === undefined) await whoami(signal);
@@ -78,8 +85,11 @@ const REMEDIES: Partial<Record<Fault["code"], string>> = {
   Throttled: "run doctor again: the account's quota for this API is spent now",
 };
 
-/** How far sessions of the cluster's role are narrowed, and what is left to do; of the deployment's own roles nothing is known here. */
-function sessionWords({ roleArn, sessionPolicy }: AwsCloudConfig): string {
+/**
+ * Describes how narrowly sessions of the cluster's role are limited, and the remaining step. The deployment's
+ * own roles are unknown here.
+ */
+function describeSession({ roleArn, sessionPolicy }: AwsCloudConfig): string {
   if (roleArn === undefined) return "";
   const hint =
     sessionPolicy === "strict"
@@ -88,54 +98,59 @@ function sessionWords({ roleArn, sessionPolicy }: AwsCloudConfig): string {
   return `; sessionPolicy ${sessionPolicy}${hint}`;
 }
 
-/** What is wrong with the VPC; undefined where it is there, or where it may not be looked at. */
-async function missingVpc(
+/** Checks the VPC; undefined if it exists or may not be read. */
+async function checkVpc(
   ec2: EC2Client,
   vpc: string,
   region: string,
   abortSignal: AbortSignal,
-): Promise<Finding | undefined> {
+): Promise<CheckResult | undefined> {
   try {
     await ec2.send(new DescribeVpcsCommand({ VpcIds: [vpc] }), { abortSignal });
     return undefined;
   } catch (error) {
     if (error instanceof Error && /^InvalidVpc(ID|Id)\./.test(error.name))
-      return failed(
+      return reportFailure(
         `there is no VPC ${vpc} in ${region} of this account`,
         "see vpc, region and roleArn of the cluster's cloud: one of them is of another cluster",
       );
-    // Nothing else needs that permission: instances tell as well.
+    // No function needs that permission: instances name their VPC as well.
     return undefined;
   }
 }
 
-/** Those that the functions would take for the cluster's. */
-async function instancesOf(cluster: AwsCluster, ec2: EC2Client, abortSignal: AbortSignal): Promise<Finding> {
+/** Checks the instances that the functions would treat as the cluster's. */
+async function checkInstances(
+  cluster: AwsCluster,
+  ec2: EC2Client,
+  abortSignal: AbortSignal,
+): Promise<CheckResult> {
   const { vpc, clusterTag, region, clusterName } = cluster;
   const where = [
     ...(vpc === undefined ? [] : [`VPC ${vpc}`]),
     ...(clusterTag === undefined ? [] : [`tag kubernetes.io/cluster/${clusterTag}`]),
   ].join(", ");
   try {
-    const { count, isWhole } = await countOf(cluster, ec2, abortSignal);
+    const { count, isWhole } = await countInstances(cluster, ec2, abortSignal);
     const least = isWhole ? `${count}` : `at least ${count}`;
-    if (count > 0) return ok(`${where} in ${region}: ${least} ${count === 1 ? "instance" : "instances"}`);
-    return warning(
+    if (count > 0)
+      return reportOk(`${where} in ${region}: ${least} ${count === 1 ? "instance" : "instances"}`);
+    return reportWarning(
       `${where} in ${region}: no instance${isWhole ? "" : ` of this cluster in the first ${MAX_PAGES} pages`}`,
       `if cluster ${clusterName ?? ""} has nodes, see vpc, clusterTag, region and roleArn of its cloud`,
     );
   } catch (error) {
     const { code, message } = classify(error, "DescribeInstances");
-    return failed(message, REMEDIES[code] ?? RETRY);
+    return reportFailure(message, REMEDIES[code] ?? RETRY);
   }
 }
 
-async function countOf(
+async function countInstances(
   cluster: AwsCluster,
   ec2: EC2Client,
   abortSignal: AbortSignal,
 ): Promise<{ readonly count: number; readonly isWhole: boolean }> {
-  const Filters = liveFilters(cluster);
+  const Filters = buildLiveFilters(cluster);
   let token: string | undefined;
   for (let page = 0; page < MAX_PAGES; page += 1) {
     const request = new DescribeInstancesCommand({
@@ -152,8 +167,8 @@ async function countOf(
   return { count: 0, isWhole: false };
 }
 
-/** Milliseconds by which the `Date` of an answer is ahead; a header leaves out the part of a second. */
-function aheadOf(response: unknown, now: number): number | undefined {
+/** Milliseconds by which an answer's `Date` header is ahead; the header has whole seconds. */
+function measureClockSkew(response: unknown, now: number): number | undefined {
   const { headers } = response as { readonly headers?: Readonly<Record<string, string>> };
   const at = Date.parse(headers?.["date"] ?? "");
   if (Number.isNaN(at)) return undefined;

@@ -13,12 +13,15 @@ import {
   type DescribeNetworkInterfacesResult,
   EC2Client,
 } from "@aws-sdk/client-ec2";
-import type { CredentialSource } from "#clouds/aws/credentials.ts";
-import { HTTP_TIMEOUTS } from "#clouds/aws/http.ts";
+import { HTTP_TIMEOUTS } from "#platforms/aws/http.ts";
+import type { CredentialSource } from "#platforms/aws/role-credentials.ts";
 
 type Ec2Call<Request, Result> = (request: Request, signal: AbortSignal) => Promise<Result>;
 
-/** All of EC2 that is in use. Each rejects with the SDK's own errors, and once, whatever they are: retries are not its business. */
+/**
+ * The operations of EC2 that are in use. Each makes one attempt and rejects with the SDK's own errors;
+ * callers retry.
+ */
 export interface Ec2 {
   readonly describeInstances: Ec2Call<DescribeInstancesRequest, DescribeInstancesResult>;
   readonly describeNetworkInterfaces: Ec2Call<
@@ -34,8 +37,8 @@ export interface Ec2 {
 }
 
 /**
- * EC2 of a region over kept-alive connections, at `AWS_ENDPOINT_URL_EC2` where that is set. Without `credentials` the
- * SDK's standard chain provides them.
+ * Creates a client for EC2 in a region, over kept-alive connections, at `AWS_ENDPOINT_URL_EC2` if set.
+ * Without `credentials` the SDK's standard chain provides them.
  */
 export function createEc2(region: string, credentials: CredentialSource | undefined): Ec2 {
   const client = new EC2Client({

@@ -1,13 +1,21 @@
 import type { Filter, NetworkInterface } from "@aws-sdk/client-ec2";
-import { type AwsCluster, foreignBecause } from "#clouds/aws/belonging.ts";
-import { chunksOf, roomBeside } from "#clouds/aws/describe-instances.ts";
-import { answerOf, type Outcome } from "#clouds/aws/errors.ts";
-import { errorResolution, notFound, type Resolution, type Resolutions } from "#clouds/aws/resolution.ts";
+import { countFreeFilterValues, splitIntoChunks } from "#clouds/aws/describe-instances.ts";
+import { type Outcome, toErrorAnswer } from "#clouds/aws/errors.ts";
+import { type AwsCluster, checkResourceOwnership } from "#clouds/aws/ownership.ts";
+import {
+  buildErrorResolution,
+  buildNotFound,
+  type Resolution,
+  type Resolutions,
+} from "#clouds/aws/resolution.ts";
 import type { Session } from "#clouds/aws/session.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 import type { Node } from "#core/node/node.ts";
 
-/** Looks Fargate nodes up: a network interface in the cluster's VPC, by its private IPv4 address, as many a request as EC2 takes. */
+/**
+ * Finds Fargate nodes: network interfaces in the cluster's VPC, by private IPv4 address, with as many per
+ * request as EC2 takes.
+ */
 export async function resolveFargate(
   addresses: ReadonlyMap<Node, string>,
   session: Session,
@@ -17,7 +25,7 @@ export async function resolveFargate(
   const { vpc } = cluster;
   const otherFilters = vpc === undefined ? [] : [{ Name: "vpc-id", Values: [vpc] }];
   await Promise.all(
-    chunksOf(addresses.values(), roomBeside(otherFilters)).map(async (chunk) => {
+    splitIntoChunks(addresses.values(), countFreeFilterValues(otherFilters)).map(async (chunk) => {
       const filters = [{ Name: "private-ip-address", Values: chunk }, ...otherFilters];
       const listing = await describeInterfaces(session, filters);
       for (const address of chunk) listings.set(address, listing);
@@ -26,7 +34,7 @@ export async function resolveFargate(
   return new Map(
     [...addresses].map(([node, address]) => [
       node,
-      resolutionOf(node, address, listings.get(address), cluster),
+      buildResolution(node, address, listings.get(address), cluster),
     ]),
   );
 }
@@ -56,42 +64,42 @@ async function describeInterfaces(
 
 const MAX_PAGES = 10;
 
-function resolutionOf(
+function buildResolution(
   node: Node,
   address: string,
   listing: Outcome<readonly NetworkInterface[]> | undefined,
   cluster: AwsCluster,
 ): Resolution {
   const sought = `node ${node.metadata.name}, looked for by the network interface with address ${address}`;
-  if (listing === undefined) return errorResolution("Unavailable", `${sought}: not asked`);
-  if (listing.kind === "fault") return { kind: "answer", answer: answerOf(listing.fault) };
+  if (listing === undefined) return buildErrorResolution("Unavailable", `${sought}: not asked`);
+  if (listing.kind === "fault") return { kind: "answer", answer: toErrorAnswer(listing.fault) };
   const attached = listing.value.filter(
-    (eni) => eni.Attachment?.Status === "attached" && carries(eni, address),
+    (eni) => eni.Attachment?.Status === "attached" && hasAddress(eni, address),
   );
-  const ours = attached.filter((eni) => foreignInterface(eni, cluster) === undefined);
+  const ours = attached.filter((eni) => checkInterfaceOwnership(eni, cluster) === undefined);
   const [eni, second] = ours;
   if (second !== undefined) {
     const ids = ours.map((each) => each.NetworkInterfaceId ?? "one without an id");
-    return errorResolution("Ambiguous", `${sought}: ${ids.slice(0, 5).join(", ")}`);
+    return buildErrorResolution("Ambiguous", `${sought}: ${ids.slice(0, 5).join(", ")}`);
   }
   if (eni !== undefined) return { kind: "interface", eni };
   const [foreign] = attached;
-  if (foreign === undefined) return notFound(`${sought}: EC2 has none that is attached`);
-  const because = foreignInterface(foreign, cluster);
-  return errorResolution(
+  if (foreign === undefined) return buildNotFound(`${sought}: EC2 has none that is attached`);
+  const because = checkInterfaceOwnership(foreign, cluster);
+  return buildErrorResolution(
     "Foreign",
     `${sought}: ${foreign.NetworkInterfaceId} is not the cluster's: ${because}`,
   );
 }
 
-function carries(eni: NetworkInterface, address: string): boolean {
+function hasAddress(eni: NetworkInterface, address: string): boolean {
   return (
     eni.PrivateIpAddress === address ||
     (eni.PrivateIpAddresses ?? []).some((each) => each.PrivateIpAddress === address)
   );
 }
 
-/** EKS does not tag the interfaces of Fargate with the cluster. */
-function foreignInterface(eni: NetworkInterface, cluster: AwsCluster): string | undefined {
-  return foreignBecause(cluster, { vpc: eni.VpcId, tags: eni.TagSet, seldomTagged: true });
+/** Checks the ownership of an interface. EKS does not put the cluster's tag on Fargate's interfaces. */
+function checkInterfaceOwnership(eni: NetworkInterface, cluster: AwsCluster): string | undefined {
+  return checkResourceOwnership(cluster, { vpc: eni.VpcId, tags: eni.TagSet, seldomTagged: true });
 }

@@ -1,29 +1,39 @@
 import type { NetworkInterface } from "@aws-sdk/client-ec2";
-import { instanceAddresses, interfaceAddresses } from "#clouds/aws/addresses.ts";
-import type { Found } from "#clouds/aws/describe-instances.ts";
+import { buildInstanceAddresses, buildInterfaceAddresses } from "#clouds/aws/addresses.ts";
+import type { AwsCloudConfig } from "#clouds/aws/config.ts";
+import type { FoundInstance } from "#clouds/aws/describe-instances.ts";
 import type { Outcome } from "#clouds/aws/errors.ts";
-import type { AwsCloudConfig } from "#clouds/aws/kind.ts";
-import { labelsOfTags } from "#clouds/aws/labels-from-tags.ts";
+import { buildTagLabels } from "#clouds/aws/labels-from-tags.ts";
 import { formatProviderID } from "#clouds/aws/provider-id.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 import { type Instance, InstanceState } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
 
-/** An instance and what of its place EC2 told along with it; labels beyond its tags' are still to be added. */
-export interface Facts {
+/**
+ * An instance, and the facts about its place that EC2 returned with it. Labels that do not come from its tags
+ * are added later.
+ */
+export interface InstanceFacts {
   readonly instance: Instance;
-  /** The zone's id, where the answer had it. */
+  /** The zone's id, if the answer had it. */
   readonly zoneId: string | undefined;
 }
 
-/** Puts EC2's description in the words of all clouds; one that lacks what no instance lacks is `Unavailable`. */
-export function factsOfInstance(found: Found, node: Node, config: AwsCloudConfig): Outcome<Facts> {
+/**
+ * Converts EC2's description to the type of all clouds. A description without a field that every instance has
+ * is `Unavailable`.
+ */
+export function buildInstanceFacts(
+  found: FoundInstance,
+  node: Node,
+  config: AwsCloudConfig,
+): Outcome<InstanceFacts> {
   const { instance, id } = found;
   const state = InstanceState.safeParse(instance.State?.Name);
-  if (!state.success) return lacking(id, "state");
+  if (!state.success) return buildMissingFault(id, "state");
   const zone = instance.Placement?.AvailabilityZone;
-  // Of a terminated instance nothing is needed but that it is terminated.
-  if (!zone && state.data !== "terminated") return lacking(id, "zone");
+  // A terminated instance needs no other field.
+  if (!zone && state.data !== "terminated") return buildMissingFault(id, "zone");
   try {
     const facts: Instance = {
       id,
@@ -34,20 +44,27 @@ export function factsOfInstance(found: Found, node: Node, config: AwsCloudConfig
       type: instance.InstanceType ?? "",
       zone: zone ?? "",
       region: config.region,
-      addresses: instanceAddresses(instance, config.nodeIPFamilies),
-      labels: labelsOfTags(instance.Tags, config.labelsFromTags),
+      addresses: buildInstanceAddresses(instance, config.nodeIPFamilies),
+      labels: buildTagLabels(instance.Tags, config.labelsFromTags),
     };
     return ok({ instance: facts, zoneId: instance.Placement?.AvailabilityZoneId });
   } catch (error) {
-    return lacking(id, `addresses (${error})`);
+    return buildMissingFault(id, `addresses (${error})`);
   }
 }
 
-/** A Fargate node in the same words: it runs as long as its interface is attached, and has no instance type. */
-export function factsOfInterface(eni: NetworkInterface, node: Node, config: AwsCloudConfig): Outcome<Facts> {
+/**
+ * Converts a Fargate node's interface to the same type: it runs while its interface is attached, and has no
+ * instance type.
+ */
+export function buildInterfaceFacts(
+  eni: NetworkInterface,
+  node: Node,
+  config: AwsCloudConfig,
+): Outcome<InstanceFacts> {
   const id = eni.NetworkInterfaceId;
   const zone = eni.AvailabilityZone;
-  if (!id || !zone) return lacking(id ?? "a network interface", "zone");
+  if (!id || !zone) return buildMissingFault(id ?? "a network interface", "zone");
   try {
     const facts: Instance = {
       id,
@@ -58,15 +75,15 @@ export function factsOfInterface(eni: NetworkInterface, node: Node, config: AwsC
       type: "",
       zone,
       region: config.region,
-      addresses: interfaceAddresses(eni, config.nodeIPFamilies),
+      addresses: buildInterfaceAddresses(eni, config.nodeIPFamilies),
       labels: {},
     };
     return ok({ instance: facts, zoneId: eni.AvailabilityZoneId });
   } catch (error) {
-    return lacking(id, `addresses (${error})`);
+    return buildMissingFault(id, `addresses (${error})`);
   }
 }
 
-function lacking(id: string, what: string): Outcome<never> {
+function buildMissingFault(id: string, what: string): Outcome<never> {
   return fault("Unavailable", `EC2's description of ${id} lacks a valid ${what}`);
 }

@@ -1,43 +1,46 @@
 import * as z from "zod";
 import { isReservedTag } from "#core/tagging/reserved-tags.ts";
 
-/** A resource by its id, ARN or name; what ends in `*` stands for all that begin so. */
-const Named = z.string().min(1).max(2_048);
+/** A resource by id, ARN or name; a trailing `*` matches any suffix. */
+const NamePattern = z.string().min(1).max(2_048);
 
-/** All resources with a tag; without a value, whatever it says. */
-const Tagged = z.strictObject({
+/** All resources with a tag; without a value, any value matches. */
+const TagPattern = z.strictObject({
   tag: z.string().min(1).max(128),
   value: z.string().max(256).optional(),
 });
 
-/** A tag's key; what ends in `*` stands for all that begin so. */
+/** A tag's key; a trailing `*` matches any suffix. */
 const TagKey = z
   .string()
   .min(1)
   .max(128)
   .refine(
     (key) => !isReservedTag(key),
-    "says whose a resource is, and no annotation may set it: leave it out",
+    "names the owner of a resource, and no annotation may set it: leave it out",
   );
 
-const named = () => z.array(Named).max(1_000).prefault([]);
-const namedOrTagged = () =>
+const buildNameList = () => z.array(NamePattern).max(1_000).prefault([]);
+const buildPatternList = () =>
   z
-    .array(z.union([Named, Tagged], "an id such as sg-0123456789abcdef0, or { tag: …, value: … }"))
+    .array(z.union([NamePattern, TagPattern], "an id such as sg-0123456789abcdef0, or { tag: …, value: … }"))
     .max(1_000)
     .prefault([]);
 
-/** What Services may name in annotations although it is not tagged as the cluster's; nothing unless the operator says so. */
+/** Resources without the cluster's tag that Services may name in annotations. The default allows nothing. */
 export const Allow = z.strictObject({
-  securityGroups: namedOrTagged(),
-  subnets: namedOrTagged(),
-  elasticIPs: namedOrTagged(),
-  /** AWS is not asked for the tags of certificates and buckets. */
-  certificates: named(),
-  buckets: named(),
-  /** Security groups of nodes in which rules may be changed although they lack the cluster's tag; no annotation may name them. */
-  nodeSecurityGroups: namedOrTagged(),
-  /** Keys of tags that Services may set; without it all but those of controllers and of AWS. */
+  securityGroups: buildPatternList(),
+  subnets: buildPatternList(),
+  elasticIPs: buildPatternList(),
+  /** The tags of certificates and buckets are not read. */
+  certificates: buildNameList(),
+  buckets: buildNameList(),
+  /**
+   * Security groups of nodes in which rules may be changed although they lack the cluster's tag. Annotations
+   * cannot name them.
+   */
+  nodeSecurityGroups: buildPatternList(),
+  /** Keys of tags that Services may set; without it all keys except those of controllers and of AWS. */
   tagKeys: z.array(TagKey).max(100).optional(),
 });
 export type Allow = z.output<typeof Allow>;
@@ -50,11 +53,14 @@ function isPortRange(text: string): boolean {
   return first >= 1 && first <= last && last <= 65_535;
 }
 
-/** The keys of `AwsCloudConfig` that are about load balancers; those of the stock controller's configuration are called as there. */
+/**
+ * The keys of `AwsCloudConfig` for load balancers. Keys of the stock controller's configuration keep their
+ * names.
+ */
 export const LOAD_BALANCER_KEYS = {
-  /** `--cluster-name` of the stock controller: names of managed security groups are made of it. */
+  /** `--cluster-name` of the stock controller: part of the names of managed security groups. */
   clusterName: z.string().min(1).max(255).optional(),
-  /** What is made for the cluster is tagged `KubernetesCluster`, too. */
+  /** New resources of the cluster also get the tag `KubernetesCluster`. */
   legacyClusterTag: z.boolean().prefault(false),
   subnetID: z
     .string()
@@ -74,11 +80,16 @@ export const LOAD_BALANCER_KEYS = {
     .string()
     .regex(/^\/[!-~]{0,1022}$/, "a path such as /healthz")
     .prefault("/healthz"),
-  /** A load balancer is deleted and made anew where a Service asks for another kind; its name in the DNS changes. */
+  /** A load balancer is deleted and created again if a Service changes its type; its DNS name changes. */
   replaceOnTypeChange: z.boolean().prefault(false),
-  /** One security group for all network load balancers of the cluster, and one rule a protocol on the nodes' groups. */
+  /**
+   * One security group for all network load balancers of the cluster, and one rule per protocol in the nodes'
+   * groups.
+   */
   sharedBackendSecurityGroup: z.boolean().prefault(false),
-  /** `--service-node-port-range` of the API server. Without `clusterTag` no load balancer sends to other ports of instances. */
+  /**
+   * `--service-node-port-range` of the API server. Without `clusterTag` no load balancer targets other ports of instances.
+   */
   serviceNodePortRange: z.string().refine(isPortRange, NODE_PORT_RANGE).prefault("30000-32767"),
   allow: Allow.prefault({}),
 } as const;

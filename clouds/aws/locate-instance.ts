@@ -1,45 +1,48 @@
-import type { AwsCluster } from "#clouds/aws/belonging.ts";
 import { createBudget } from "#clouds/aws/budget.ts";
-import { clusterCredentials } from "#clouds/aws/cluster-credentials.ts";
+import { createClusterCredentials } from "#clouds/aws/cluster-credentials.ts";
 import { describePage } from "#clouds/aws/describe-instances.ts";
 import { createEc2, type Ec2 } from "#clouds/aws/ec2.ts";
+import type { AwsCluster } from "#clouds/aws/ownership.ts";
 import { parseProviderID } from "#clouds/aws/provider-id.ts";
 import { isForgotten, isOurs } from "#clouds/aws/resolution.ts";
 import { createSession } from "#clouds/aws/session.ts";
 import type { CloudFault } from "#clouds/outcome.ts";
 import { sleepFor } from "#clouds/sleep.ts";
 
-/** Whose an instance is, of the clusters that were asked about. */
-export type Whereabouts =
-  /** Those whose network and tag it has; none of them where it is somebody else's. */
+/** Which of the given clusters own an instance. */
+export type InstanceLocation =
+  /** The clusters whose network and tag it has; empty if it belongs to others. */
   | { readonly kind: "known"; readonly owners: readonly AwsCluster[] }
-  /** It has ended, and nothing is left to tell. */
+  /** The instance is terminated, and no fact about its owner is left. */
   | { readonly kind: "forgotten" }
   | { readonly kind: "absent" }
   | { readonly kind: "fault"; readonly fault: CloudFault };
 
-/** Finds out whose instances are, one request an instance. */
+/** Finds out which clusters own an instance, with one request per instance. */
 export interface Locator {
-  /** `clusters` are of one account and region; whichever of them may look looks for all. */
-  locate(id: string, clusters: readonly AwsCluster[], signal: AbortSignal): Promise<Whereabouts>;
+  /** `clusters` share one account and region; any of them with permission looks for all. */
+  locate(id: string, clusters: readonly AwsCluster[], signal: AbortSignal): Promise<InstanceLocation>;
 }
 
-/** The part of the account's quotas that events may spend: they are about speed alone, and what initializes nodes comes first. */
+/**
+ * The part of the account's quotas for instance events. They only make things faster, so initialization comes
+ * first.
+ */
 const SHARE = 0.05;
 
-/** With so many different credentials an instance is looked for, where the first ones may not. */
+/** Maximum number of different credentials to try if the first ones lack permission. */
 const MAX_CREDENTIALS = 3;
 
-/** So many clients are kept. */
+/** Maximum number of cached clients. */
 const MAX_CLIENTS = 16;
 
-/** No client yet. */
+/** Creates a locator without clients. */
 export function createLocator(): Locator {
   const budget = createBudget(() => performance.now());
   const clients = new Map<string, Ec2>();
 
   function clientOf(cluster: AwsCluster): Ec2 {
-    const key = credentialsOf(cluster);
+    const key = formatCredentialsKey(cluster);
     const known = clients.get(key);
     if (known !== undefined) return known;
     for (const [oldest, client] of clients) {
@@ -50,7 +53,7 @@ export function createLocator(): Locator {
     const name = cluster.clusterName ?? cluster.region;
     const made = createEc2(
       cluster.region,
-      clusterCredentials(cluster, { name, purpose: "ec2-events" }, Date.now),
+      createClusterCredentials(cluster, { name, purpose: "ec2-events" }, Date.now),
     );
     clients.set(key, made);
     return made;
@@ -59,9 +62,11 @@ export function createLocator(): Locator {
   return {
     async locate(id, clusters, signal) {
       const leave = budget.enter(SHARE);
-      let last: Whereabouts = { kind: "absent" };
+      let last: InstanceLocation = { kind: "absent" };
       try {
-        const first = new Map(clusters.toReversed().map((cluster) => [credentialsOf(cluster), cluster]));
+        const first = new Map(
+          clusters.toReversed().map((cluster) => [formatCredentialsKey(cluster), cluster]),
+        );
         for (const cluster of [...first.values()].toReversed().slice(0, MAX_CREDENTIALS)) {
           const session = createSession({ ec2: clientOf(cluster), budget, sleep: sleepFor, signal });
           const page = await describePage(session, [{ Name: "instance-id", Values: [id] }], PAGE_SIZE);
@@ -83,15 +88,15 @@ export function createLocator(): Locator {
   };
 }
 
-/** The id of the instance that a provider ID names; undefined where it names none of this cloud's. */
-export function instanceIdOf(providerID: string): string | undefined {
+/** Returns the instance id in a provider ID; undefined if it names no EC2 instance. */
+export function parseInstanceId(providerID: string): string | undefined {
   const parsed = parseProviderID(providerID);
   return parsed.kind === "instance" ? parsed.id : undefined;
 }
 
-/** The least that EC2 takes. */
+/** EC2's minimum. */
 const PAGE_SIZE = 5;
 
-function credentialsOf({ region, roleArn, externalId, sourceArn, credentials }: AwsCluster): string {
+function formatCredentialsKey({ region, roleArn, externalId, sourceArn, credentials }: AwsCluster): string {
   return JSON.stringify([region, roleArn, externalId, sourceArn, credentials]);
 }

@@ -2,11 +2,14 @@
 export interface Quota {
   readonly burst: number;
   readonly refillPerSecond: number;
-  /** Of the burst so many, however small the share: what only makes sense as a whole fits, and nothing of it is asked in vain. */
+  /**
+   * The part of the burst that is available however small the share is. Groups of requests that make sense
+   * only as a whole then fit.
+   */
   readonly wholeBurst?: number;
 }
 
-/** Operations of EC2 that change nothing, by EC2's own names; each has a bucket of its own. */
+/** Read operations of EC2, by EC2's own names; each has its own bucket. */
 export type Ec2Read =
   | "DescribeInstances"
   | "DescribeNetworkInterfaces"
@@ -17,7 +20,7 @@ export type Ec2Read =
   | "DescribeSecurityGroups"
   | "DescribeAddresses";
 
-/** Operations of EC2 that change something. */
+/** Write operations of EC2. */
 export type Ec2Write =
   | "CreateSecurityGroup"
   | "DeleteSecurityGroup"
@@ -32,10 +35,13 @@ export type Ec2Write =
   | "ModifyInstanceAttribute"
   | "ModifyNetworkInterfaceAttribute";
 
-/** An operation that draws on a quota: EC2's by its own name, those of Elastic Load Balancing with its version before it, as both have most names. */
+/**
+ * An operation that spends a quota. EC2's have their own names; those of Elastic Load Balancing have the
+ * version as a prefix, because both versions share most names.
+ */
 export type Operation = Ec2Read | Ec2Write | `elb:${string}` | `elbv2:${string}`;
 
-/** Quotas of which an operation draws on one. */
+/** Quotas; an operation spends one of them. */
 export type QuotaName =
   | Ec2Read
   | "CreateTags"
@@ -46,15 +52,19 @@ export type QuotaName =
 
 const EC2_DESCRIBING: Quota = { burst: 100, refillPerSecond: 20 };
 /**
- * "Request throttling for the Elastic Load Balancing API": 40 and 10; the two versions have buckets of their own. A tenth of each
- * bucket stays in it, as what is sent one after the other may arrive together: one throttle costs more than that gains.
+ * "Request throttling for the Elastic Load Balancing API": 40 and 10, in separate buckets for the two
+ * versions. A tenth of each bucket stays unused, because requests sent in sequence may arrive together. One
+ * throttle costs more than that tenth gains.
  */
 const ELB_DESCRIBING: Quota = { burst: 36, refillPerSecond: 10, wholeBurst: 20 };
-/** AWS does not say what these are; AWS's own load balancer controller keeps to 20 and 4, and to 40 and 10. */
+/** AWS does not publish these; AWS's own load balancer controller uses 20 and 4, and 40 and 10. */
 const ELB_REGISTERING: Quota = { burst: 18, refillPerSecond: 4 };
 const ELB_CHANGING: Quota = { burst: 36, refillPerSecond: 10 };
 
-/** What AWS lets an account do in a region, from "Request throttling for the Amazon EC2 API" and the same for Elastic Load Balancing. */
+/**
+ * AWS's quotas per account and region, from "Request throttling for the Amazon EC2 API" and its page for
+ * Elastic Load Balancing.
+ */
 export const AWS_QUOTAS: Readonly<Record<QuotaName, Quota>> = {
   DescribeInstances: EC2_DESCRIBING,
   DescribeNetworkInterfaces: EC2_DESCRIBING,
@@ -76,15 +86,15 @@ export const AWS_QUOTAS: Readonly<Record<QuotaName, Quota>> = {
   "elbv2 changing": ELB_CHANGING,
 };
 
-/** The quota that an operation draws on. */
-export function quotaOf(operation: Operation): QuotaName {
+/** Returns the quota that an operation spends. */
+export function getQuotaName(operation: Operation): QuotaName {
   const [version, name] = operation.split(":");
-  if (version !== "elb" && version !== "elbv2") return ec2QuotaOf(operation as Ec2Read | Ec2Write);
+  if (version !== "elb" && version !== "elbv2") return getEc2QuotaName(operation as Ec2Read | Ec2Write);
   if (/^(Deregister|Register)/.test(name ?? "")) return `${version} registering`;
   return /^Describe/.test(name ?? "") ? `${version} describing` : `${version} changing`;
 }
 
-function ec2QuotaOf(operation: Ec2Read | Ec2Write): QuotaName {
+function getEc2QuotaName(operation: Ec2Read | Ec2Write): QuotaName {
   switch (operation) {
     case "AuthorizeSecurityGroupIngress":
     case "RevokeSecurityGroupIngress":

@@ -1,6 +1,6 @@
-import { nearest } from "#core/nearest.ts";
+import { findNearest } from "#core/nearest.ts";
 
-/** The regions that there were when this was built, of all partitions; new ones come, so that one may be missing here. */
+/** The regions of all partitions at build time; a newer region may be missing. */
 export const KNOWN_REGIONS: readonly string[] = [
   "af-south-1",
   "ap-east-1",
@@ -52,17 +52,17 @@ export const KNOWN_REGIONS: readonly string[] = [
   "us-west-2",
 ];
 
-/** Where in its area a region is: the last word of every region's name, of all partitions. */
+/** The direction in a region's name, of all partitions. */
 const DIRECTION = /^(north|south|east|west|central|northeast|northwest|southeast|southwest)$/;
 
-/** Whether a name is put together as those of regions are: `eu-centrl-1` is not. */
+/** Whether a name follows the pattern of region names; `eu-centrl-1` does not. */
 export function isRegionName(name: string): boolean {
   const words = /^([a-z]{2,}(?:-[a-z]+)*)-([a-z]+)-\d{1,2}$/.exec(name);
   return words?.[2] !== undefined && DIRECTION.test(words[2]);
 }
 
-/** What there is to say of a name that is none: the region that was most likely meant. */
-export function regionWords(name: string): string {
-  const meant = nearest(name, KNOWN_REGIONS);
+/** Describes an unknown region: names the region that was most likely meant. */
+export function describeUnknownRegion(name: string): string {
+  const meant = findNearest(name, KNOWN_REGIONS);
   return meant === undefined ? "" : `; did you mean ${meant}?`;
 }

@@ -1,86 +1,100 @@
 import type { NetworkInterface } from "@aws-sdk/client-ec2";
+import type { FoundInstance } from "#clouds/aws/describe-instances.ts";
 import {
-  type Belongings,
-  foreignBecause,
+  checkResourceOwnership,
   hasClusterTags,
-  isNobodys,
+  hasLostOwner,
   type Ownership,
-} from "#clouds/aws/belonging.ts";
-import type { Found } from "#clouds/aws/describe-instances.ts";
+  type OwnershipFacts,
+} from "#clouds/aws/ownership.ts";
 import { INSTANCE_ANNOTATION } from "#core/contracts.ts";
 import type { InstanceAnswer, InstanceErrorCode } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
 
-/** What a node was found to be, already known to belong to the cluster; or the answer that ends the search. */
+/** What was found for a node, checked for ownership, or the answer that ends the search. */
 export type Resolution =
-  | { readonly kind: "instance"; readonly found: Found }
+  | { readonly kind: "instance"; readonly found: FoundInstance }
   | { readonly kind: "interface"; readonly eni: NetworkInterface }
   | { readonly kind: "answer"; readonly answer: InstanceAnswer };
 
-/** By the node objects of the batch. */
+/** Resolutions by the node objects of the batch. */
 export type Resolutions = ReadonlyMap<Node, Resolution>;
 
-export function errorResolution(code: InstanceErrorCode, message: string): Resolution {
+export function buildErrorResolution(code: InstanceErrorCode, message: string): Resolution {
   return { kind: "answer", answer: { kind: "error", code, message } };
 }
 
-export function notFound(message: string): Resolution {
+export function buildNotFound(message: string): Resolution {
   return { kind: "answer", answer: { kind: "not-found", message } };
 }
 
 /**
- * The one candidate that is the cluster's. Two of them are ambiguous, none among some is foreign, and none at all is
- * undefined; one that has ended, and of which nothing is left to tell whose it was, is none. `sought` says what was looked for,
- * for whom.
+ * Selects the one candidate that the cluster owns. Two are ambiguous; only foreign ones are foreign; no
+ * candidate is undefined. A terminated instance without proof of ownership counts as not found. `sought`
+ * describes the search in messages.
  */
 export function choose(
-  found: readonly Found[],
+  found: readonly FoundInstance[],
   ownership: Ownership,
   sought: string,
 ): Resolution | undefined {
-  const candidates = found.filter(({ instance }) => !isNobodys(ownership, belongingsOf(instance)));
+  const candidates = found.filter(({ instance }) => !hasLostOwner(ownership, getOwnershipFacts(instance)));
   const ours = candidates.filter((candidate) => isOurs(candidate, ownership));
   const [own, second] = ours;
   if (second !== undefined) {
     const ids = ours.map(({ id }) => id).toSorted();
-    return errorResolution("Ambiguous", `${sought}: ${ids.length} instances, ${ids.slice(0, 5).join(", ")}`);
+    return buildErrorResolution(
+      "Ambiguous",
+      `${sought}: ${ids.length} instances, ${ids.slice(0, 5).join(", ")}`,
+    );
   }
   if (own !== undefined) return { kind: "instance", found: own };
   const [foreign] = candidates;
   if (foreign === undefined) return undefined;
-  const because = foreignBecause(ownership, belongingsOf(foreign.instance));
-  return errorResolution("Foreign", `${sought}: instance ${foreign.id} is not the cluster's: ${because}`);
+  const because = checkResourceOwnership(ownership, getOwnershipFacts(foreign.instance));
+  return buildErrorResolution(
+    "Foreign",
+    `${sought}: instance ${foreign.id} is not the cluster's: ${because}`,
+  );
 }
 
-/** Whether an instance is the cluster's. */
-export function isOurs({ instance }: Pick<Found, "instance">, ownership: Ownership): boolean {
-  return foreignBecause(ownership, belongingsOf(instance)) === undefined;
+/** Whether an instance belongs to the cluster. */
+export function isOurs({ instance }: Pick<FoundInstance, "instance">, ownership: Ownership): boolean {
+  return checkResourceOwnership(ownership, getOwnershipFacts(instance)) === undefined;
 }
 
 /**
- * Whether an instance that has ended, and of which EC2 has forgotten VPC and cluster tags alike, was this node's: the node says
- * so itself, in the annotation of its initialization, and the account and the configured VPC are the ones that it names there.
+ * Whether a terminated instance without VPC and cluster tags was this node's. The node's instance annotation
+ * must name it, with the cluster's account and the configured VPC.
  */
-export function wasOurs(node: Node, { id, account, instance }: Found, ownership: Ownership): boolean {
-  const belongings = belongingsOf(instance);
+export function wasOwned(
+  node: Node,
+  { id, account, instance }: FoundInstance,
+  ownership: Ownership,
+): boolean {
+  const belongings = getOwnershipFacts(instance);
   if (ownership.vpc === undefined || account === "") return false;
-  if (!isNobodys(ownership, belongings) || hasClusterTags(belongings)) return false;
+  if (!hasLostOwner(ownership, belongings) || hasClusterTags(belongings)) return false;
   return node.metadata.annotations?.[INSTANCE_ANNOTATION] === `${account}/${ownership.vpc}/${id}`;
 }
 
-/** Whether the cluster has nothing of the kind that was looked for: there is none, or it is somebody else's. */
+/** Whether the cluster has no such instance: it does not exist or is foreign. */
 export function isUnseen(resolution: Resolution): boolean {
   if (resolution.kind !== "answer") return false;
   const { answer } = resolution;
   return answer.kind === "not-found" || (answer.kind === "error" && answer.code === "Foreign");
 }
 
-/** Whether an instance has ended, and neither its VPC nor a tag of any cluster is left to tell whose it was. */
-export function isForgotten({ instance }: Found): boolean {
-  const { vpc, terminated, ...rest } = belongingsOf(instance);
+/** Whether a terminated instance has neither its VPC nor a tag of any cluster. */
+export function isForgotten({ instance }: FoundInstance): boolean {
+  const { vpc, terminated, ...rest } = getOwnershipFacts(instance);
   return terminated === true && vpc === undefined && !hasClusterTags({ vpc, ...rest });
 }
 
-function belongingsOf({ VpcId: vpc, Tags: tags, State: state }: Found["instance"]): Belongings {
+function getOwnershipFacts({
+  VpcId: vpc,
+  Tags: tags,
+  State: state,
+}: FoundInstance["instance"]): OwnershipFacts {
   return { vpc, tags, terminated: state?.Name === "terminated" };
 }

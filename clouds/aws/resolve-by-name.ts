@@ -1,14 +1,14 @@
-import type { AwsCluster } from "#clouds/aws/belonging.ts";
 import { findCandidates } from "#clouds/aws/candidates.ts";
-import { answerOf } from "#clouds/aws/errors.ts";
-import { type Means, meansOf } from "#clouds/aws/means.ts";
-import { choose, notFound, type Resolution, type Resolutions } from "#clouds/aws/resolution.ts";
+import { toErrorAnswer } from "#clouds/aws/errors.ts";
+import { type NodeMatcher, selectMatchers } from "#clouds/aws/node-matchers.ts";
+import type { AwsCluster } from "#clouds/aws/ownership.ts";
+import { buildNotFound, choose, type Resolution, type Resolutions } from "#clouds/aws/resolution.ts";
 import type { Session } from "#clouds/aws/session.ts";
 import type { Node } from "#core/node/node.ts";
 
 /**
- * Looks instances up for nodes that have no provider ID, by each means in turn for those not found yet. Only what
- * nothing at all was found for, by any means, is "not found". `guesses` are the nodes that were found by less than
+ * Finds instances for nodes without provider ID, with each matcher in turn for the nodes still missing. A
+ * node is "not found" only if no matcher found anything. `guesses` are the nodes that matched by less than
  * their own name.
  */
 export async function resolveByName(
@@ -20,11 +20,11 @@ export async function resolveByName(
   const guesses = new Set<Node>();
   const foreign = new Map<Node, Resolution>();
   let pending = nodes;
-  for (const means of meansOf(cluster)) {
+  for (const means of selectMatchers(cluster)) {
     const found = await lookUp(pending, means, session, cluster);
     for (const [node, resolution] of found) {
-      // That one leads to somebody else's instance says nothing of what another one leads to; and the search must not be shorter
-      // by it, or how long it takes would tell a node that names the instance that there is such a one.
+      // A foreign instance found by one matcher says nothing about the others. The search must not end early:
+      // its duration would tell a node that names the instance that it exists.
       if (isForeign(resolution)) {
         foreign.set(node, resolution);
         continue;
@@ -35,18 +35,18 @@ export async function resolveByName(
     pending = pending.filter((node) => !resolved.has(node));
     if (pending.length === 0) break;
   }
-  const tried = meansOf(cluster).map((means) => means.name);
+  const tried = selectMatchers(cluster).map((means) => means.name);
   for (const node of pending) {
-    const absent = notFound(`node ${node.metadata.name}: EC2 has no instance by ${tried.join(" or ")}`);
+    const absent = buildNotFound(`node ${node.metadata.name}: EC2 has no instance by ${tried.join(" or ")}`);
     resolved.set(node, foreign.get(node) ?? absent);
   }
   return { resolved, guesses };
 }
 
-/** Resolutions of those nodes for which this means brought anything. */
+/** Returns resolutions of the nodes for which this matcher found anything. */
 async function lookUp(
   nodes: readonly Node[],
-  means: Means,
+  means: NodeMatcher,
   session: Session,
   cluster: AwsCluster,
 ): Promise<Resolutions> {
@@ -56,7 +56,7 @@ async function lookUp(
     const sought = `node ${node.metadata.name}, looked for by ${means.name} ${nodeKeys.join(", ")}`;
     const fault = nodeKeys.map((key) => faults.get(key)).find((each) => each !== undefined);
     if (fault !== undefined) {
-      const answer = answerOf({ ...fault, message: `${sought}: ${fault.message}` });
+      const answer = toErrorAnswer({ ...fault, message: `${sought}: ${fault.message}` });
       return [[node, { kind: "answer", answer }]];
     }
     const all = new Map(nodeKeys.flatMap((key) => found.get(key) ?? []).map((each) => [each.id, each]));

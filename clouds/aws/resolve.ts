@@ -1,13 +1,13 @@
-import type { AwsCluster } from "#clouds/aws/belonging.ts";
 import { resolveFargate } from "#clouds/aws/fargate.ts";
-import { queryOf } from "#clouds/aws/query.ts";
-import { errorResolution, type Resolution, type Resolutions } from "#clouds/aws/resolution.ts";
+import type { AwsCluster } from "#clouds/aws/ownership.ts";
+import { buildQuery } from "#clouds/aws/query.ts";
+import { buildErrorResolution, type Resolution, type Resolutions } from "#clouds/aws/resolution.ts";
 import { resolveById } from "#clouds/aws/resolve-by-id.ts";
 import { resolveByName } from "#clouds/aws/resolve-by-name.ts";
 import type { Session } from "#clouds/aws/session.ts";
 import type { Node } from "#core/node/node.ts";
 
-/** Finds out what each node of a batch is; every node has a resolution, and none is an instance of somebody else. */
+/** Resolves each node of a batch; every node gets a resolution, and none is a foreign instance. */
 export async function resolve(
   nodes: readonly Node[],
   session: Session,
@@ -18,7 +18,7 @@ export async function resolve(
   const addresses = new Map<Node, string>();
   const named: Node[] = [];
   for (const node of nodes) {
-    const query = queryOf(node);
+    const query = buildQuery(node);
     switch (query.kind) {
       case "instance-id":
         ids.set(node, query.id);
@@ -32,7 +32,7 @@ export async function resolve(
       case "foreign":
       case "invalid": {
         const code = query.kind === "foreign" ? "ForeignProviderID" : "InvalidProviderID";
-        unusable.set(node, errorResolution(code, `node ${node.metadata.name}: ${query.message}`));
+        unusable.set(node, buildErrorResolution(code, `node ${node.metadata.name}: ${query.message}`));
         break;
       }
     }
@@ -43,14 +43,14 @@ export async function resolve(
     resolveByName(named, session, cluster),
   ]);
   const all = new Map([...unusable, ...byId, ...byAddress, ...byName.resolved]);
-  return withoutDisputes(all, byName.guesses);
+  return resolveDisputes(all, byName.guesses);
 }
 
 /**
- * Two nodes of a batch may well be one instance: a node that joined again under another name leaves its old object
- * behind. But where only a guess made a node that instance, another node's claim disproves the guess.
+ * Two nodes of a batch may be one instance: a node that rejoined under another name leaves its old object.
+ * But if a guess alone found it for one node, another node's claim disproves the guess.
  */
-function withoutDisputes(resolutions: Resolutions, guesses: ReadonlySet<Node>): Resolutions {
+function resolveDisputes(resolutions: Resolutions, guesses: ReadonlySet<Node>): Resolutions {
   const claims = new Map<string, Node[]>();
   for (const [node, resolution] of resolutions) {
     if (resolution.kind !== "instance") continue;
@@ -62,7 +62,7 @@ function withoutDisputes(resolutions: Resolutions, guesses: ReadonlySet<Node>): 
     const names = claimants.map((node) => node.metadata.name).toSorted();
     for (const node of claimants.filter((each) => guesses.has(each))) {
       const message = `node ${node.metadata.name}: instance ${id} is claimed by ${names.join(" and ")}`;
-      settled.set(node, errorResolution("Ambiguous", message));
+      settled.set(node, buildErrorResolution("Ambiguous", message));
     }
   }
   return settled;

@@ -1,11 +1,11 @@
 /**
- * How far the sessions of a cluster are narrowed. `strict`: to what carries the cluster's tag or is listed. `compatible`: the same, but for
- * what clusters were served without a tag before there was a policy. `none`: not at all.
+ * How narrowly a cluster's sessions are limited. `strict`: to resources that carry the cluster's tag or are
+ * listed. `compatible`: also to what clusters used without a tag before policies existed. `none`: no policy.
  */
 export const SESSION_POLICIES = ["strict", "compatible", "none"] as const;
 export type SessionPolicyMode = (typeof SESSION_POLICIES)[number];
 
-/** Whose work a session does: a deployed function's, or the look of `doctor`, which changes nothing. */
+/** The purpose of a session: a deployed function, or `doctor`, which changes nothing. */
 export const SESSION_PURPOSES = [
   "node",
   "node-lifecycle",
@@ -18,11 +18,11 @@ export const SESSION_PURPOSES = [
 ] as const;
 export type SessionPurpose = (typeof SESSION_PURPOSES)[number];
 
-/** The part of `AwsCloudConfig`, and of the cluster, that its session policies are made of. */
+/** The parts of `AwsCloudConfig` and of the cluster that its session policies need. */
 export interface PolicyCluster {
   readonly vpc?: string | undefined;
   readonly clusterTag?: string | undefined;
-  /** Stands in for `clusterTag` where that is not configured. */
+  /** Replaces `clusterTag` if that is not configured. */
   readonly clusterName?: string | undefined;
   readonly legacyClusterTag: boolean;
   readonly routeTableIDs?: readonly string[] | undefined;
@@ -35,22 +35,23 @@ export interface PolicyCluster {
   };
 }
 
-/** AWS takes no longer inline session policy, in characters. */
+/** AWS's maximum length of an inline session policy, in characters. */
 export const MAX_POLICY_LENGTH = 2_048;
 
 /**
- * The inline session policy with which a role is assumed for one cluster and one purpose: whatever the role may, the session changes only
- * what carries the cluster's tag or what its configuration lists. Undefined where the configuration switches it off.
+ * Builds the inline session policy for one cluster and one purpose. Whatever the role allows, the session
+ * changes only resources that carry the cluster's tag or that its configuration lists. Undefined if the
+ * configuration disables it.
  */
-export function sessionPolicy(cluster: PolicyCluster, purpose: SessionPurpose): string | undefined {
+export function buildSessionPolicy(cluster: PolicyCluster, purpose: SessionPurpose): string | undefined {
   if (cluster.sessionPolicy === "none") return undefined;
   return JSON.stringify({ Version: "2012-10-17", Statement: STATEMENTS[purpose](cluster) });
 }
 
-/** Why AWS would take a session policy of this cluster for none of its own; undefined where it takes all. */
-export function sessionPolicyFault(cluster: PolicyCluster): string | undefined {
+/** Returns why AWS would reject a session policy of this cluster; undefined if it accepts all. */
+export function checkSessionPolicy(cluster: PolicyCluster): string | undefined {
   for (const purpose of SESSION_PURPOSES) {
-    const policy = sessionPolicy(cluster, purpose) ?? "";
+    const policy = buildSessionPolicy(cluster, purpose) ?? "";
     if (/[^\u0020-\u00ff]/.test(policy))
       return "clusterTag has characters that AWS takes in no session policy: rename it, or set sessionPolicy: none";
     if (policy.length > MAX_POLICY_LENGTH)
@@ -70,38 +71,45 @@ interface Statement {
 }
 type Condition = Readonly<Record<string, Readonly<Record<string, string | readonly string[]>>>>;
 
-/** Actions that only describe know no resources. */
-const reading = (...actions: readonly string[]): Statement => allow(actions, "*");
+/** Read-only actions take no resource. */
+const allowReads = (...actions: readonly string[]): Statement => buildStatements(actions, "*");
 
 const STATEMENTS: Readonly<Record<SessionPurpose, (cluster: PolicyCluster) => readonly Statement[]>> = {
   node: () => [
-    reading(
+    allowReads(
       "ec2:DescribeInstances",
       "ec2:DescribeAvailabilityZones",
       "ec2:DescribeInstanceTopology",
       "ec2:DescribeNetworkInterfaces",
     ),
   ],
-  "node-lifecycle": () => [reading("ec2:DescribeInstances", "ec2:DescribeNetworkInterfaces")],
-  csr: () => [reading("ec2:DescribeInstances", "ec2:DescribeNetworkInterfaces")],
-  "ec2-events": () => [reading("ec2:DescribeInstances")],
-  doctor: () => [reading("ec2:Describe*", "elasticloadbalancing:Describe*")],
+  "node-lifecycle": () => [allowReads("ec2:DescribeInstances", "ec2:DescribeNetworkInterfaces")],
+  csr: () => [allowReads("ec2:DescribeInstances", "ec2:DescribeNetworkInterfaces")],
+  "ec2-events": () => [allowReads("ec2:DescribeInstances")],
+  doctor: () => [allowReads("ec2:Describe*", "elasticloadbalancing:Describe*")],
   tagging: (cluster) => [
-    reading("ec2:DescribeInstances"),
-    ...onInstances(cluster, ["ec2:CreateTags", "ec2:DeleteTags"], NO_OWNERSHIP_TAGS),
+    allowReads("ec2:DescribeInstances"),
+    ...allowInstances(cluster, ["ec2:CreateTags", "ec2:DeleteTags"], NO_OWNERSHIP_TAGS),
   ],
   route: (cluster) => [
-    reading("ec2:DescribeInstances", "ec2:DescribeRouteTables"),
-    ...onInstances(cluster, ["ec2:ModifyInstanceAttribute"], SOURCE_DEST_CHECK_OFF),
-    allow([INTERFACE_ACTION], ec2("network-interface/*"), { ...SOURCE_DEST_CHECK_OFF, ...inVpc(cluster) }),
-    ...onRouteTables(cluster),
+    allowReads("ec2:DescribeInstances", "ec2:DescribeRouteTables"),
+    ...allowInstances(cluster, ["ec2:ModifyInstanceAttribute"], SOURCE_DEST_CHECK_OFF),
+    buildStatements([INTERFACE_ACTION], formatEc2Arn("network-interface/*"), {
+      ...SOURCE_DEST_CHECK_OFF,
+      ...buildVpcCondition(cluster),
+    }),
+    ...allowRouteTables(cluster),
   ],
   service: (cluster) => [
-    reading("ec2:Describe*", "elasticloadbalancing:Describe*"),
-    allow(["iam:CreateServiceLinkedRole"], SERVICE_LINKED_ROLE),
-    ...creations(cluster),
-    ...tagged(cluster, [RULES, ...GROUP_ACTIONS, ...LOAD_BALANCER_CHANGES], [ec2(GROUPS), LOAD_BALANCERS]),
-    ...onNodeGroups(cluster),
+    allowReads("ec2:Describe*", "elasticloadbalancing:Describe*"),
+    buildStatements(["iam:CreateServiceLinkedRole"], SERVICE_LINKED_ROLE),
+    ...allowCreates(cluster),
+    ...allowTagged(
+      cluster,
+      [RULES, ...GROUP_ACTIONS, ...LOAD_BALANCER_CHANGES],
+      [formatEc2Arn(GROUPS), LOAD_BALANCERS],
+    ),
+    ...allowNodeGroups(cluster),
   ],
 };
 
@@ -114,8 +122,9 @@ const GROUPS = "security-group/*";
 const LOAD_BALANCERS = "arn:*:elasticloadbalancing:*:*:*";
 
 /**
- * What changes load balancers, listeners and target groups, as patterns: their names would not leave room for the rest. What they let
- * through beyond the role's actions concerns the cluster's own load balancers, and the role of the deployment refuses it.
+ * Patterns for changes of load balancers, listeners and target groups; full names would leave no room for the
+ * rest. What they match beyond the role's actions concerns only the cluster's own load balancers, and the
+ * deployment's role denies it.
  */
 const LOAD_BALANCER_CHANGES = [
   "*Tags",
@@ -128,7 +137,7 @@ const LOAD_BALANCER_CHANGES = [
 
 const SERVICE_LINKED_ROLE = "arn:*:iam::*:role/aws-service-role/*";
 
-/** Nobody but the platform says whose an instance is; a DeleteTags without keys would delete every tag. */
+/** Only the platform sets ownership tags; a DeleteTags without keys would delete every tag. */
 const NO_OWNERSHIP_TAGS: Condition = {
   "ForAllValues:StringNotLike": { "aws:TagKeys": ["kubernetes.io/*", "KubernetesCluster"] },
   Null: { "aws:TagKeys": "false" },
@@ -138,12 +147,14 @@ const SOURCE_DEST_CHECK_OFF: Condition = {
   StringEqualsIgnoreCase: { "ec2:Attribute/SourceDestCheck": "false" },
 };
 
-/** What is made carries the cluster's tag from the first moment; what has no tag gets one only as it is made. */
-function creations(cluster: PolicyCluster): readonly Statement[] {
-  const name = nameOf(cluster);
+/**
+ * New resources carry the cluster's tag from the start; untagged resources can be tagged only at creation.
+ */
+function allowCreates(cluster: PolicyCluster): readonly Statement[] {
+  const name = getClusterTag(cluster);
   if (name === undefined) return [];
   return [
-    allow(
+    buildStatements(
       [
         "ec2:CreateSecurityGroup",
         "elasticloadbalancing:CreateLoadBalancer",
@@ -152,24 +163,27 @@ function creations(cluster: PolicyCluster): readonly Statement[] {
       "*",
       { Null: { [`aws:RequestTag/${TAG_PREFIX}${name}`]: "false" } },
     ),
-    // AWS asks for it on the VPC, too, of which no tag is told.
-    allow(["ec2:CreateSecurityGroup"], ec2(`vpc/${cluster.vpc ?? "*"}`)),
-    allow(["elasticloadbalancing:AddTags"], "*", {
+    // AWS also checks it on the VPC, for which it provides no tag.
+    buildStatements(["ec2:CreateSecurityGroup"], formatEc2Arn(`vpc/${cluster.vpc ?? "*"}`)),
+    buildStatements(["elasticloadbalancing:AddTags"], "*", {
       StringLike: { "elasticloadbalancing:CreateAction": "Create*" },
     }),
-    allow(["ec2:CreateTags"], ec2(GROUPS), { StringEquals: { "ec2:CreateAction": "CreateSecurityGroup" } }),
+    buildStatements(["ec2:CreateTags"], formatEc2Arn(GROUPS), {
+      StringEquals: { "ec2:CreateAction": "CreateSecurityGroup" },
+    }),
   ];
 }
 
 /**
- * The groups of nodes that need no tag: those that configuration lists. Where the policy is not strict all of the configured VPC, and of the
- * account without one, as they were before there was a policy; and listeners that an old stock controller left without any tag.
+ * Allows changes of untagged node groups that the configuration lists. Unless the policy is strict, it also
+ * allows all groups of the configured VPC, or without a VPC of the account, as before policies existed. It
+ * also allows untagged listeners of an old stock controller.
  */
-function onNodeGroups(cluster: PolicyCluster): readonly Statement[] {
-  if (cluster.sessionPolicy === "strict") return onListedGroups(cluster);
+function allowNodeGroups(cluster: PolicyCluster): readonly Statement[] {
+  if (cluster.sessionPolicy === "strict") return allowListedGroups(cluster);
   return [
-    allow([RULES], ec2(GROUPS), inVpc(cluster)),
-    allow(
+    buildStatements([RULES], formatEc2Arn(GROUPS), buildVpcCondition(cluster)),
+    buildStatements(
       ["elasticloadbalancing:DeleteListener", "elasticloadbalancing:ModifyListener"],
       "arn:*:elasticloadbalancing:*:*:listener/net/a*",
       { Null: { "aws:ResourceTag/kubernetes.io/service-name": "true" } },
@@ -177,88 +191,95 @@ function onNodeGroups(cluster: PolicyCluster): readonly Statement[] {
   ];
 }
 
-/** By ARN, in which an asterisk stands for what the list means by it; or by the tag that the list names. */
-function onListedGroups({ allow: { nodeSecurityGroups = [] } }: PolicyCluster): readonly Statement[] {
+/** Matches by ARN, in which an asterisk means what it means in the list, or by the listed tag. */
+function allowListedGroups({ allow: { nodeSecurityGroups = [] } }: PolicyCluster): readonly Statement[] {
   const ids = nodeSecurityGroups.filter((each) => typeof each === "string");
   const tags = nodeSecurityGroups.filter((each) => typeof each !== "string");
-  const byId = ids.map((id) => ec2(`security-group/${id}`));
+  const byId = ids.map((id) => formatEc2Arn(`security-group/${id}`));
   return [
-    ...(byId.length === 0 ? [] : [allow([RULES], byId)]),
+    ...(byId.length === 0 ? [] : [buildStatements([RULES], byId)]),
     ...tags.map(({ tag, value }) => {
       const key = `aws:ResourceTag/${tag}`;
       const condition =
         value === undefined ? { Null: { [key]: "false" } } : { StringEquals: { [key]: value } };
-      return allow([RULES], ec2(GROUPS), condition);
+      return buildStatements([RULES], formatEc2Arn(GROUPS), condition);
     }),
   ];
 }
 
-/** AWS asks for the change of an interface on the instance, too, that it is attached to, and tells no attribute there. */
-function onRouteTables(cluster: PolicyCluster): readonly Statement[] {
+/** AWS also checks a change of an interface on its instance, where it provides no attribute. */
+function allowRouteTables(cluster: PolicyCluster): readonly Statement[] {
   const routes = ["ec2:CreateRoute", "ec2:DeleteRoute", "ec2:ReplaceRoute"];
-  const tables = ec2("route-table/*");
-  const listed = cluster.routeTableIDs?.map((id) => ec2(`route-table/${id}`));
-  if (listed !== undefined) return [allow(routes, listed), ...onInstances(cluster, [INTERFACE_ACTION])];
+  const tables = formatEc2Arn("route-table/*");
+  const listed = cluster.routeTableIDs?.map((id) => formatEc2Arn(`route-table/${id}`));
+  if (listed !== undefined)
+    return [buildStatements(routes, listed), ...allowInstances(cluster, [INTERFACE_ACTION])];
   if (!hasTaggedInstances(cluster))
-    return [...anyTagged(cluster, routes, tables), ...onInstances(cluster, [INTERFACE_ACTION])];
-  // In one: a statement for each would not leave room for a long name.
-  return anyTagged(cluster, [...routes, INTERFACE_ACTION], [tables, ec2("instance/*")]);
+    return [...allowAnyTagged(cluster, routes, tables), ...allowInstances(cluster, [INTERFACE_ACTION])];
+  // In one statement: one for each would leave no room for a long name.
+  return allowAnyTagged(cluster, [...routes, INTERFACE_ACTION], [tables, formatEc2Arn("instance/*")]);
 }
 
-function onInstances(
+function allowInstances(
   cluster: PolicyCluster,
   actions: readonly string[],
   condition: Condition = {},
 ): readonly Statement[] {
-  const instances = ec2("instance/*");
+  const instances = formatEc2Arn("instance/*");
   return hasTaggedInstances(cluster)
-    ? anyTagged(cluster, actions, instances, condition)
-    : [allow(actions, instances, condition)];
+    ? allowAnyTagged(cluster, actions, instances, condition)
+    : [buildStatements(actions, instances, condition)];
 }
 
-/** EC2 tells no VPC of an instance: where the VPC alone makes one the cluster's, only a strict policy narrows them, to those with its tag. */
+/**
+ * Whether instances are limited by tag. EC2 provides no VPC for instances: if only the VPC marks them as the
+ * cluster's, only a strict policy narrows them to tagged ones.
+ */
 function hasTaggedInstances({ clusterTag, sessionPolicy: mode }: PolicyCluster): boolean {
   return clusterTag !== undefined || mode === "strict";
 }
 
-/** On resources with the cluster's tag of today or of old: a platform may have left instances and route tables with that one alone. */
-function anyTagged(
+/**
+ * Allows actions on resources with the cluster's current or legacy tag: a platform may have set only the
+ * legacy tag on instances and route tables.
+ */
+function allowAnyTagged(
   cluster: PolicyCluster,
   actions: readonly string[],
   resources: string | readonly string[],
   condition: Condition = {},
 ): readonly Statement[] {
-  const today = tagged(cluster, actions, resources, condition);
-  const name = nameOf(cluster);
+  const today = allowTagged(cluster, actions, resources, condition);
+  const name = getClusterTag(cluster);
   const isNever = cluster.sessionPolicy === "strict" && cluster.legacyClusterTag !== true;
-  // A value with a variable in it is another one in every request.
+  // A value with a variable would differ between requests.
   if (name === undefined || isNever || name.includes("${")) return today;
   const StringEquals = { "aws:ResourceTag/KubernetesCluster": name };
-  return [...today, allow(actions, resources, { ...condition, StringEquals })];
+  return [...today, buildStatements(actions, resources, { ...condition, StringEquals })];
 }
 
-/** On resources with the cluster's tag, whatever it says. */
-function tagged(
+/** Allows actions on resources with the cluster's tag, whatever its value. */
+function allowTagged(
   cluster: PolicyCluster,
   actions: readonly string[],
   resources: string | readonly string[],
   condition: Condition = {},
 ): readonly Statement[] {
-  const name = nameOf(cluster);
+  const name = getClusterTag(cluster);
   if (name === undefined) return [];
   const Null = { ...condition["Null"], [`aws:ResourceTag/${TAG_PREFIX}${name}`]: "false" };
-  return [allow(actions, resources, { ...condition, Null })];
+  return [buildStatements(actions, resources, { ...condition, Null })];
 }
 
-function inVpc({ vpc }: PolicyCluster): Condition {
-  return vpc === undefined ? {} : { ArnLike: { "ec2:Vpc": ec2(`vpc/${vpc}`) } };
+function buildVpcCondition({ vpc }: PolicyCluster): Condition {
+  return vpc === undefined ? {} : { ArnLike: { "ec2:Vpc": formatEc2Arn(`vpc/${vpc}`) } };
 }
 
-function ec2(resource: string): string {
+function formatEc2Arn(resource: string): string {
   return `arn:*:ec2:*:*:${resource}`;
 }
 
-function allow(
+function buildStatements(
   [first = "", ...more]: readonly string[],
   Resource: string | readonly string[],
   Condition: Condition = {},
@@ -267,8 +288,8 @@ function allow(
   return { Effect: "Allow", Action, Resource, ...(Object.keys(Condition).length === 0 ? {} : { Condition }) };
 }
 
-/** What stands for NAME in the tag `kubernetes.io/cluster/NAME`. */
-function nameOf({ clusterTag, clusterName }: PolicyCluster): string | undefined {
+/** Returns NAME of the tag `kubernetes.io/cluster/NAME`. */
+function getClusterTag({ clusterTag, clusterName }: PolicyCluster): string | undefined {
   return clusterTag ?? clusterName;
 }
 

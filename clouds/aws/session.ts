@@ -1,45 +1,45 @@
 import { type Budget, MAX_TOKEN_WAIT_MS } from "#clouds/aws/budget.ts";
 import type { Ec2 } from "#clouds/aws/ec2.ts";
-import { abortedFault, classify, type Fault, type Outcome } from "#clouds/aws/errors.ts";
+import { buildAbortedFault, classify, type Fault, type Outcome } from "#clouds/aws/errors.ts";
 import type { Operation } from "#clouds/aws/quotas.ts";
 import type { OnCloudRequest } from "#clouds/cloud.ts";
 import { ok } from "#clouds/outcome.ts";
 import type { Sleep } from "#clouds/sleep.ts";
 import type { CloudUsage } from "#core/report.ts";
 
-/** What a request takes beyond its input. */
+/** Parts of a request apart from its input. */
 export interface SessionParts<Api = Ec2> {
   readonly ec2: Api;
   readonly budget: Budget;
   readonly sleep: Sleep;
   readonly signal: AbortSignal;
   readonly onRequest?: OnCloudRequest | undefined;
-  /** How long one request waits for its token at most; `MAX_TOKEN_WAIT_MS` without it. */
+  /** Maximum time that a request waits for its token; by default `MAX_TOKEN_WAIT_MS`. */
   readonly maxTokenWaitMs?: number;
 }
 
-/** The requests of one batch: each within the budget, counted, with an end, and its errors as values. */
+/** The requests of one batch: within the budget, counted, with a deadline, and with errors as values. */
 export interface Session<Api = Ec2> {
-  /** Once aborted no new request starts, and those in flight end. */
+  /** Once aborted, no new request starts and those in flight end. */
   readonly signal: AbortSignal;
   send<Result>(
     operation: Operation,
     request: (ec2: Api, signal: AbortSignal) => Promise<Result>,
   ): Promise<Outcome<Result>>;
-  /** The same without a second attempt, for what must not be done twice. */
+  /** Like `send`, without a second attempt, for requests that must not be repeated. */
   sendOnce<Result>(
     operation: Operation,
     request: (ec2: Api, signal: AbortSignal) => Promise<Result>,
   ): Promise<Outcome<Result>>;
-  /** The same budget and counts, with an end of its own in place of this one's. */
-  under(signal: AbortSignal): Session<Api>;
-  usage(): CloudUsage;
+  /** Returns a session with the same budget and counts, but another signal. */
+  withSignal(signal: AbortSignal): Session<Api>;
+  getUsage(): CloudUsage;
 }
 
-/** How long one request may take in all, name look-up, credentials and body included. */
+/** Maximum duration of a request, including name look-up, credentials and body. */
 const REQUEST_TIMEOUT_MS = 12_000;
 
-/** Before the one further attempt after a broken connection or a failure on the service's side. */
+/** Delay before the one retry after a broken connection or a failure of the service. */
 const SECOND_ATTEMPT_DELAY_MS = 200;
 
 export function createSession<Api = Ec2>({
@@ -55,16 +55,16 @@ export function createSession<Api = Ec2>({
   let waitedMs = 0;
 
   const token = async (operation: Operation, signal: AbortSignal): Promise<Fault | undefined> => {
-    const turn = budget.queue(operation);
+    const turn = budget.reserve(operation);
     try {
       let waited = 0;
       for (let wait = turn.take(); wait !== undefined; wait = turn.take()) {
         if (waited + wait > maxTokenWaitMs)
-          return { code: "Throttled", message: budgetSpent(operation, wait) };
+          return { code: "Throttled", message: formatBudgetSpent(operation, wait) };
         await sleep(wait, signal);
         waited += wait;
         waitedMs += wait;
-        if (signal.aborted) return { code: "Throttled", message: budgetSpent(operation, wait) };
+        if (signal.aborted) return { code: "Throttled", message: formatBudgetSpent(operation, wait) };
       }
       return undefined;
     } finally {
@@ -77,7 +77,7 @@ export function createSession<Api = Ec2>({
     request: (ec2: Api, signal: AbortSignal) => Promise<Result>,
     signal: AbortSignal,
   ): Promise<Outcome<Result>> => {
-    if (signal.aborted) return { kind: "fault", fault: abortedFault(operation) };
+    if (signal.aborted) return { kind: "fault", fault: buildAbortedFault(operation) };
     const missing = await token(operation, signal);
     if (missing !== undefined) return { kind: "fault", fault: missing };
     calls[operation] = (calls[operation] ?? 0) + 1;
@@ -86,16 +86,16 @@ export function createSession<Api = Ec2>({
       onRequest?.({ operation, durationMs: performance.now() - startedMs, code });
     try {
       const limit = AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]);
-      const result = await unlessAborted(request(ec2, limit), limit);
+      const result = await raceAbort(request(ec2, limit), limit);
       ended(undefined);
       return ok(result);
     } catch (error) {
-      const found = signal.aborted ? abortedFault(operation) : classify(error, operation);
+      const found = signal.aborted ? buildAbortedFault(operation) : classify(error, operation);
       ended(found.code);
       if (signal.aborted) return { kind: "fault", fault: found };
       if (found.code === "Throttled") {
         throttled += 1;
-        budget.throttled(operation);
+        budget.recordThrottle(operation);
       }
       return { kind: "fault", fault: { ...found, thrown: error } };
     }
@@ -110,21 +110,24 @@ export function createSession<Api = Ec2>({
       await sleep(SECOND_ATTEMPT_DELAY_MS, signal);
       return attempt(operation, request, signal);
     },
-    under,
-    usage: () => ({ calls: { ...calls }, throttled, waitedMs }),
+    withSignal: under,
+    getUsage: () => ({ calls: { ...calls }, throttled, waitedMs }),
   });
   return under(signal);
 }
 
-/** The SDK looks at the signal while it waits for the answer, but not while it waits for credentials. */
-function unlessAborted<Result>(result: Promise<Result>, signal: AbortSignal): Promise<Result> {
+/**
+ * Rejects on abort: the SDK checks the signal while it waits for the answer, but not while it waits for
+ * credentials.
+ */
+function raceAbort<Result>(result: Promise<Result>, signal: AbortSignal): Promise<Result> {
   const { promise, reject } = Promise.withResolvers<never>();
   const abort = (): void => reject(signal.reason);
   signal.addEventListener("abort", abort, { once: true });
   return Promise.race([result, promise]).finally(() => signal.removeEventListener("abort", abort));
 }
 
-function budgetSpent(operation: Operation, waitMs: number): string {
+function formatBudgetSpent(operation: Operation, waitMs: number): string {
   const seconds = (waitMs / 1000).toFixed(1);
   return `${operation}: this batch's share of the account's quota is spent, the next request may go in ${seconds} s`;
 }

@@ -1,46 +1,46 @@
-/** One request at a time, for all who want its answer; it goes on for as long as anybody waits for it. */
+/** One request at a time, shared by all callers; it runs while any of them waits. */
 export interface SingleFlight<Value> {
   /**
-   * The answer of the request that is under way, or of the one that `start` makes; undefined once `signal` aborts. The
-   * signal that `start` gets aborts when the last one who waited has left. Must not reject.
+   * Returns the answer of the running request, or of a new one from `start`; undefined once `signal` aborts.
+   * The signal passed to `start` aborts when the last waiting caller has left. `start` must not reject.
    */
   join(start: (signal: AbortSignal) => Promise<Value>, signal: AbortSignal): Promise<Value | undefined>;
 }
 
-/** With nothing under way. An answer is never kept: whoever comes after it starts anew. */
+/** Creates it with no request running. Answers are never cached: the next caller starts a new request. */
 export function createSingleFlight<Value>(): SingleFlight<Value> {
   let current: Flight<Value> | undefined;
 
   const begin = (start: (signal: AbortSignal) => Promise<Value>): Flight<Value> => {
     const controller = new AbortController();
-    const flight: Flight<Value> = { answer: start(controller.signal), controller, waiting: 0 };
-    current = flight;
-    return flight;
+    const invocation: Flight<Value> = { answer: start(controller.signal), controller, waiting: 0 };
+    current = invocation;
+    return invocation;
   };
 
   return {
     async join(start, signal) {
       if (signal.aborted) return undefined;
-      const flight = current ?? begin(start);
-      flight.waiting += 1;
+      const invocation = current ?? begin(start);
+      invocation.waiting += 1;
       const left = Promise.withResolvers<undefined>();
       const leave = (): void => left.resolve(undefined);
       signal.addEventListener("abort", leave, { once: true });
       try {
-        return await Promise.race([flight.answer.finally(() => end(flight)), left.promise]);
+        return await Promise.race([invocation.answer.finally(() => end(invocation)), left.promise]);
       } finally {
         signal.removeEventListener("abort", leave);
-        flight.waiting -= 1;
-        if (flight.waiting === 0) {
-          flight.controller.abort();
-          end(flight);
+        invocation.waiting -= 1;
+        if (invocation.waiting === 0) {
+          invocation.controller.abort();
+          end(invocation);
         }
       }
     },
   };
 
-  function end(flight: Flight<Value>): void {
-    if (current === flight) current = undefined;
+  function end(invocation: Flight<Value>): void {
+    if (current === invocation) current = undefined;
   }
 }
 

@@ -1,22 +1,25 @@
-import { chunksOf } from "#clouds/aws/describe-instances.ts";
+import { splitIntoChunks } from "#clouds/aws/describe-instances.ts";
 import type { Fault, Outcome } from "#clouds/aws/errors.ts";
 import type { Session } from "#clouds/aws/session.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
-/** Labels that name the network nodes above an instance: layer 1 is the farthest, the last one the instance's own. */
+/**
+ * Prefix of labels that name the network nodes above an instance: layer 1 is the farthest, the last one the
+ * instance's own.
+ */
 export const NETWORK_NODE_LABEL_PREFIX = "topology.k8s.aws/network-node-layer-";
 
 type Labels = Readonly<Record<string, string>>;
 
-/** The place of instances in the network. */
+/** The position of instances in the network. */
 export interface Topology {
-  /** Whether instances of this type are worth asking for, by the configured pattern. */
-  covers(type: string): boolean;
-  /** The labels of each instance, 100 a request; none where EC2 has none, or will not say. */
-  labelsOf(ids: readonly string[], session: Session): Promise<ReadonlyMap<string, Outcome<Labels>>>;
+  /** Whether the configured pattern includes this instance type. */
+  isCovered(type: string): boolean;
+  /** Returns the labels of each instance, 100 per request; none if EC2 has none or refuses. */
+  readLabels(ids: readonly string[], session: Session): Promise<ReadonlyMap<string, Outcome<Labels>>>;
 }
 
-/** `now` is milliseconds of a clock that never goes back. */
+/** `now` is a monotonic clock in milliseconds. */
 export function createTopology(pattern: string, now: () => number): Topology {
   const expected = new RegExp(pattern);
   let refusedUntil = Number.NEGATIVE_INFINITY;
@@ -37,17 +40,17 @@ export function createTopology(pattern: string, now: () => number): Topology {
       return fault("Unavailable", "DescribeInstanceTopology: the answer is not a list of instances");
     }
     const labels = instances.map(
-      ({ InstanceId: id, NetworkNodes: nodes = [] }) => [id, labelsFor(nodes)] as const,
+      ({ InstanceId: id, NetworkNodes: nodes = [] }) => [id, buildLabels(nodes)] as const,
     );
     return ok(new Map(labels.flatMap(([id, each]) => (id ? [[id, each]] : []))));
   };
 
   return {
-    covers: (type) => expected.test(type),
-    async labelsOf(ids, session) {
+    isCovered: (type) => expected.test(type),
+    async readLabels(ids, session) {
       const results = new Map<string, Outcome<Labels>>();
       for (const id of ids) if (unknown.has(id)) results.set(id, UNKNOWN);
-      const open = chunksOf(
+      const open = splitIntoChunks(
         ids.filter((id) => !empty.has(id) && !unknown.has(id)),
         MAX_IDS,
       );
@@ -63,7 +66,9 @@ export function createTopology(pattern: string, now: () => number): Topology {
           }
           continue;
         }
-        const parted = answer.fault.unknownIds ? part(chunk, answer.fault) : { unknown: [], others: [] };
+        const parted = answer.fault.unknownIds
+          ? splitUnknown(chunk, answer.fault)
+          : { unknown: [], others: [] };
         for (const id of parted.unknown) unknown.add(id);
         for (const id of chunk) results.set(id, answer);
         partings += 1;
@@ -74,22 +79,22 @@ export function createTopology(pattern: string, now: () => number): Topology {
   };
 }
 
-/** EC2 takes at most this many ids in one DescribeInstanceTopology. */
+/** EC2's maximum of ids in one DescribeInstanceTopology. */
 const MAX_IDS = 100;
 
-/** For how long "there is none" is believed, whether of an instance or of the operation as a whole: a day. */
+/** Time for which a missing position, of an instance or of the whole operation, is cached: a day. */
 const NEGATIVE_MS = 24 * 60 * 60_000;
 
-/** An id that fails the others of its request is left out for a moment; EC2 will know it soon. */
+/** An id that fails the others of its request is left out for this time; EC2 will know it soon. */
 const UNKNOWN_MS = 10_000;
 
-/** How often the ids of a batch are asked for anew, in part, because of others among them: halving 100 comes to one within these. */
+/** Maximum splits of a batch because of bad ids: halving 100 reaches one within these. */
 const MAX_PARTINGS = 7;
 
 const UNKNOWN = fault("Unavailable", "DescribeInstanceTopology: EC2 did not know the instance a moment ago");
 
-/** The ids that EC2 named as unknown, and what is left to ask for; in halves where it named none. */
-function part(
+/** Returns the ids that EC2 named as unknown and the rest; halves if it named none. */
+function splitUnknown(
   ids: readonly string[],
   { message }: Fault,
 ): { readonly unknown: readonly string[]; readonly others: string[][] } {
@@ -97,16 +102,16 @@ function part(
   const unknown = ids.filter((id) => ids.length === 1 || words.has(id));
   const others = ids.filter((id) => !unknown.includes(id));
   const size = unknown.length > 0 ? MAX_IDS : Math.ceil(ids.length / 2);
-  return { unknown, others: chunksOf(others, size) };
+  return { unknown, others: splitIntoChunks(others, size) };
 }
 
-/** Ids that something is known of for a time. */
+/** Ids with a fact that is cached for a time. */
 interface Memory {
   has(id: string): boolean;
   add(id: string): void;
 }
 
-/** The oldest make room for new ones. */
+/** New ids push out the oldest beyond this number. */
 const MAX_REMEMBERED = 10_000;
 
 function createMemory(now: () => number, lastsMs: number): Memory {
@@ -122,7 +127,7 @@ function createMemory(now: () => number, lastsMs: number): Memory {
   };
 }
 
-function labelsFor(networkNodes: readonly string[]): Labels {
+function buildLabels(networkNodes: readonly string[]): Labels {
   return Object.fromEntries(
     networkNodes.map((id, layer) => [`${NETWORK_NODE_LABEL_PREFIX}${layer + 1}`, id]),
   );

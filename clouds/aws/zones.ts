@@ -1,29 +1,34 @@
-import { abortedFault, type Fault, type Outcome } from "#clouds/aws/errors.ts";
+import { buildAbortedFault, type Fault, type Outcome } from "#clouds/aws/errors.ts";
 import type { Session } from "#clouds/aws/session.ts";
 import { createSingleFlight } from "#clouds/aws/single-flight.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
-/** The label that says in which physical zone a node is; a zone's name differs between accounts, its id does not. */
+/** The label with a node's physical zone: a zone's name differs between accounts, its id does not. */
 export const ZONE_ID_LABEL = "topology.k8s.aws/zone-id";
 
-/** Ids of zones by their names, kept for as long as the process lives; failures are not kept at all. */
+/** Zone ids by zone name, cached for the life of the process; failures are not cached. */
 export interface Zones {
-  /** What came along with an instance need not be asked for. */
-  learn(name: string, id: string): void;
-  /** Where nothing is known yet, asks ahead of need; the request ends with the session unless others wait for it, too. */
+  /** Caches an id that came with an instance. */
+  remember(name: string, id: string): void;
+  /**
+   * Requests unknown zones ahead of need. The request ends with the session unless others wait for it too.
+   */
   askAhead(session: Session): void;
   /**
-   * The id of each zone: undefined where EC2 does not know the zone or refuses the operation, either of which is
-   * believed for a minute, and a fault where it could not be asked. Batches that ask at the same time share one request.
+   * Returns the id of each zone. Undefined, cached for a minute, if EC2 does not know the zone or refuses the
+   * operation; a fault if the request failed. Concurrent batches share one request.
    */
-  idsOf(names: Iterable<string>, session: Session): Promise<ReadonlyMap<string, Outcome<string | undefined>>>;
+  readIds(
+    names: Iterable<string>,
+    session: Session,
+  ): Promise<ReadonlyMap<string, Outcome<string | undefined>>>;
 }
 
-/** `now` is milliseconds of a clock that never goes back. */
+/** `now` is a monotonic clock in milliseconds. */
 export function createZones(now: () => number): Zones {
   const known = new Map<string, string>();
   let believedUntil = Number.NEGATIVE_INFINITY;
-  const flight = createSingleFlight<Outcome<void>>();
+  const invocation = createSingleFlight<Outcome<void>>();
 
   const learn = (name: string, id: string): void => {
     if (known.size < MAX_ZONES) known.set(name, id);
@@ -46,17 +51,17 @@ export function createZones(now: () => number): Zones {
   };
 
   const ask = async (session: Session): Promise<Fault | undefined> => {
-    const answer = await flight.join((signal) => request(session.under(signal)), session.signal);
-    if (answer === undefined) return abortedFault("DescribeAvailabilityZones");
+    const answer = await invocation.join((signal) => request(session.withSignal(signal)), session.signal);
+    if (answer === undefined) return buildAbortedFault("DescribeAvailabilityZones");
     return answer.kind === "fault" ? answer.fault : undefined;
   };
 
   return {
-    learn,
+    remember: learn,
     askAhead(session) {
       if (known.size === 0 && now() >= believedUntil) void ask(session);
     },
-    async idsOf(names, session) {
+    async readIds(names, session) {
       const wanted = [...new Set(names)];
       const isAsked = wanted.some((name) => !known.has(name)) && now() >= believedUntil;
       const failed = isAsked ? await ask(session) : undefined;

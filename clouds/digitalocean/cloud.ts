@@ -1,37 +1,41 @@
 import type { Cloud } from "#clouds/cloud.ts";
-import { notOurs } from "#clouds/digitalocean/belonging.ts";
 import { checkRegion } from "#clouds/digitalocean/check-region.ts";
+import {
+  DEFAULT_API_URL,
+  type DigitalOceanCloudConfig,
+  TOKEN_VARIABLE,
+} from "#clouds/digitalocean/config.ts";
 import type { Droplet } from "#clouds/digitalocean/droplet.ts";
-import { ACCOUNT, formatNetwork, instanceOf } from "#clouds/digitalocean/instance.ts";
-import { DEFAULT_API_URL, type DigitalOceanCloudConfig, TOKEN_VARIABLE } from "#clouds/digitalocean/kind.ts";
+import { ACCOUNT, buildInstance, formatNetwork } from "#clouds/digitalocean/instance.ts";
 import { listDestroyed } from "#clouds/digitalocean/list-destroyed.ts";
 import { listDroplets, listFew } from "#clouds/digitalocean/list-droplets.ts";
+import { checkOwnership } from "#clouds/digitalocean/ownership.ts";
 import { parseProviderID } from "#clouds/digitalocean/provider-id.ts";
 import { readDroplet } from "#clouds/digitalocean/read-droplet.ts";
 import { readError } from "#clouds/digitalocean/read-error.ts";
-import { type Authorize, createApi, signedBy } from "#clouds/http/api.ts";
+import { type Authorize, createApi, createSigner } from "#clouds/http/api.ts";
 import { createBudget, type Quota } from "#clouds/http/budget.ts";
 import { createHttpClient } from "#clouds/http/client.ts";
-import { type HttpCloudOptions, userAgentOf, worldOf } from "#clouds/http/cloud-options.ts";
-import { tokenOf } from "#clouds/http/token-of.ts";
-import type { Environment } from "#clouds/kind.ts";
+import { buildDependencies, formatUserAgent, type HttpCloudOptions } from "#clouds/http/cloud-options.ts";
+import { createAuthorizer } from "#clouds/http/create-authorizer.ts";
+import { createLazyCapability } from "#clouds/lazy-capability.ts";
 import { createListedCloud } from "#clouds/listed/listed-cloud.ts";
 import { createSources } from "#clouds/listed/sources.ts";
-import { loadedCapability } from "#clouds/loaded-capability.ts";
+import type { Environment } from "#clouds/provider.ts";
 
-/** What DigitalOcean allows: 250 requests a minute and 5,000 an hour for each token. */
+/** DigitalOcean's quota: 250 requests a minute and 5,000 an hour for each token. */
 const QUOTA: Quota = { burst: 50, refillPerSecond: 4 };
 
-/** With fewer than this left of the hour, nodes that are initialized already are not looked at. */
+/** With fewer requests left than this in the hour, initialized nodes are not checked. */
 const RESERVE = 500;
 
-/** Makes the cloud with the token of its file, or of the environment; rejects where there is none, or none that is usable. */
+/** Creates the cloud with the token of its file or of the environment; rejects without a usable token. */
 export async function loadDigitalOceanCloud(
   config: DigitalOceanCloudConfig,
   options: HttpCloudOptions = {},
   environment: Environment = process.env,
 ): Promise<Cloud> {
-  const authorize = tokenOf(config, {
+  const authorize = createAuthorizer(config, {
     variable: TOKEN_VARIABLE,
     key: "tokenFile",
     environment,
@@ -41,19 +45,22 @@ export async function loadDigitalOceanCloud(
   return createDigitalOceanCloud(config, authorize, options);
 }
 
-/** DigitalOcean: the droplets of one token's account. Budget and lists live as long as what is returned. */
+/**
+ * Creates the cloud of one token's account, with its droplets. Budget and lists live as long as the returned
+ * object.
+ */
 export function createDigitalOceanCloud(
   config: DigitalOceanCloudConfig,
   authorize: Authorize,
   options: HttpCloudOptions = {},
 ): Cloud {
-  const { sleep, now, wallClock, random, maxListAgeMs } = worldOf(options);
+  const { sleep, now, wallClock, random, maxListAgeMs } = buildDependencies(options);
   const client = createHttpClient(config.apiURL ?? DEFAULT_API_URL);
-  const budget = createBudget(quotaOf(config), RESERVE, now);
-  const userAgent = userAgentOf(options.clusterName ?? config.region);
+  const budget = createBudget(buildQuota(config), RESERVE, now);
+  const userAgent = formatUserAgent(options.clusterName ?? config.region);
   const api = createApi({
     client,
-    sign: signedBy(authorize),
+    sign: createSigner(authorize),
     budget,
     readError,
     userAgent,
@@ -63,13 +70,13 @@ export function createDigitalOceanCloud(
   });
   const tag = config.dropletTag;
   const sources = createSources<Droplet>({
-    // Those with GPUs the API lists apart.
+    // The API lists GPU droplets separately.
     lists: [
       (turn) => listDroplets(api, { tag }, turn, now),
       (turn) => listDroplets(api, { type: "gpus" }, turn, now),
     ],
     read: (id, turn) => readDroplet(api, id, turn),
-    notOurs: (droplet) => notOurs(config, droplet),
+    notOurs: (droplet) => checkOwnership(config, droplet),
     maxListAgeMs,
     now,
   });
@@ -82,9 +89,9 @@ export function createDigitalOceanCloud(
     parseProviderID,
     sources,
     listFew: (turn) => listFew(api, { tag }, turn),
-    // One that is powered off is there as well.
+    // A droplet that is powered off exists as well.
     isAlive: () => true,
-    instanceOf,
+    buildInstance: buildInstance,
     locate: (droplet) => ({
       id: droplet.id,
       account: ACCOUNT,
@@ -98,24 +105,24 @@ export function createDigitalOceanCloud(
   return {
     ...nodes,
     capabilities: {
-      // Not in the bundles of functions that have no use for them (build/build.ts).
-      loadBalancers: loadedCapability(async () => {
+      // Excluded from bundles of functions that do not need it (build/build.ts).
+      loadBalancers: createLazyCapability(async () => {
         const { createLoadBalancers } = await import("#clouds/digitalocean/load-balancers/capability.ts");
         return createLoadBalancers(world);
       }),
-      loadBalancerTags: loadedCapability(async () => {
+      loadBalancerTags: createLazyCapability(async () => {
         const { createLoadBalancerTags } = await import(
           "#clouds/digitalocean/load-balancer-tags/capability.ts"
         );
         return createLoadBalancerTags(world);
       }),
-      serviceValidation: loadedCapability(async () => {
+      serviceValidation: createLazyCapability(async () => {
         const { createServiceValidation } = await import(
           "#clouds/digitalocean/service-validation/capability.ts"
         );
         return createServiceValidation(world);
       }),
-      firewall: loadedCapability(async () => {
+      firewall: createLazyCapability(async () => {
         const { createFirewall } = await import("#clouds/digitalocean/firewall/capability.ts");
         return createFirewall(world);
       }),
@@ -123,7 +130,7 @@ export function createDigitalOceanCloud(
   };
 }
 
-function quotaOf({ requestsPerSecond = QUOTA.refillPerSecond }: DigitalOceanCloudConfig): Quota {
+function buildQuota({ requestsPerSecond = QUOTA.refillPerSecond }: DigitalOceanCloudConfig): Quota {
   const refillPerSecond = Math.min(QUOTA.refillPerSecond, requestsPerSecond);
   return { refillPerSecond, burst: (QUOTA.burst * refillPerSecond) / QUOTA.refillPerSecond };
 }

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { type Finding, failed, ok, warning } from "#core/finding.ts";
+import { type CheckResult, reportFailure, reportOk, reportWarning } from "#core/check-result.ts";
 
-/** The account of a token; whoever has no account:read sees none. */
+/** The account of a token; a token without account:read cannot read it. */
 export const ACCOUNT_PATH = "/v2/account";
 
 const Account = z.object({
@@ -13,28 +13,31 @@ const Account = z.object({
   }),
 });
 
-/** So much of what is somebody's own words is repeated. */
+/** Maximum length of text from others that is repeated. */
 const MAX_WORDS = 100;
 
-/** What is to be said of a token that may list droplets: whose it is, and whether that account may do anything; `droplets` are those that were counted. */
-export function findingOnAccount(body: unknown, droplets: number | undefined): Finding {
+/**
+ * Reports the account of a token that may list droplets, and whether the account is active; `droplets` is the
+ * number found.
+ */
+export function checkAccount(body: unknown, droplets: number | undefined): CheckResult {
   const account = Account.safeParse(body).data?.account;
-  if (account === undefined) return ok(`${MAY_LIST}; of its account nothing is shown (account:read)`);
+  if (account === undefined) return reportOk(`${MAY_LIST}; of its account nothing is shown (account:read)`);
   const { status, status_message: words = "", droplet_limit: limit, team } = account;
-  const whose = team === undefined ? "its account" : `team ${cut(team.name)}`;
-  const said = `${whose} is ${cut(status)}${words === "" ? "" : `: ${cut(words)}`}`;
-  if (status === "locked") return failed(`${said}; nothing can be made or changed`, SUPPORT);
-  if (status !== "active") return warning(`${MAY_LIST}; ${said}`, SUPPORT);
-  if (limit === undefined) return ok(`${MAY_LIST}; ${said}`);
+  const context = team === undefined ? "its account" : `team ${truncate(team.name)}`;
+  const said = `${context} is ${truncate(status)}${words === "" ? "" : `: ${truncate(words)}`}`;
+  if (status === "locked") return reportFailure(`${said}; nothing can be created or changed`, SUPPORT);
+  if (status !== "active") return reportWarning(`${MAY_LIST}; ${said}`, SUPPORT);
+  if (limit === undefined) return reportOk(`${MAY_LIST}; ${said}`);
   if (droplets !== undefined && droplets >= limit)
-    return warning(
-      `${whose} has ${droplets} droplets of ${limit} that it may have: there will be no other node`,
-      "ask DigitalOcean for a higher droplet limit, or delete droplets that nobody needs",
+    return reportWarning(
+      `${context} has ${droplets} droplets of ${limit} allowed: no further node can be created`,
+      "ask DigitalOcean for a higher droplet limit, or delete unused droplets",
     );
-  return ok(`${MAY_LIST}; ${said}, and may have ${limit} droplets`);
+  return reportOk(`${MAY_LIST}; ${said}, and may have ${limit} droplets`);
 }
 
-function cut(words: string): string {
+function truncate(words: string): string {
   return words.slice(0, MAX_WORDS).toWellFormed();
 }
 

@@ -1,43 +1,46 @@
-import type { DigitalOceanCloudConfig } from "#clouds/digitalocean/kind.ts";
+import type { DigitalOceanCloudConfig } from "#clouds/digitalocean/config.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
-import { type Finding, failed, ok } from "#core/finding.ts";
+import { type CheckResult, reportFailure, reportOk } from "#core/check-result.ts";
 
-/** A read that shows that the token has a scope, and the scopes beside it that only a change would show. */
+/** A read that proves that the token has a scope, and the related scopes that only a change would prove. */
 interface ScopedRead {
   readonly scope: string;
   readonly path: string;
   readonly unseen: readonly string[];
 }
 
-/** Asks for a path; the fault of an answer that never came is transient. */
-export type Look = (path: string, signal: AbortSignal) => Promise<Outcome<unknown>>;
+/** Reads a path; the fault of a missing answer is transient. */
+export type ReadPath = (path: string, signal: AbortSignal) => Promise<Outcome<unknown>>;
 
-/** Whether the token has the scopes of load balancers and of what is configured beside them, as far as reading shows. */
+/**
+ * Checks whether the token has the scopes of load balancers and of other configured parts, as far as reads
+ * can prove.
+ */
 export async function diagnoseScopes(
   config: DigitalOceanCloudConfig,
-  look: Look,
+  look: ReadPath,
   signal: AbortSignal,
-): Promise<Finding> {
-  const reads = readsOf(config);
+): Promise<CheckResult> {
+  const reads = listScopedReads(config);
   const missing: string[] = [];
   for (const { scope, path } of reads) {
     const outcome = await look(`${path}?per_page=1`, signal);
     if (outcome.kind === "ok") continue;
     const { status, message } = outcome.fault;
-    if (status !== 403) return failed(message, RETRY);
+    if (status !== 403) return reportFailure(message, RETRY);
     missing.push(scope);
   }
   const unseen = reads.flatMap((read) => read.unseen).join(", ");
   if (missing.length > 0)
-    return failed(
+    return reportFailure(
       `the token lacks ${missing.join(", ")}`,
       `give the token these scopes, and see that it has ${unseen}, too, which only a change would show`,
     );
   const seen = reads.map(({ scope }) => scope).join(", ");
-  return ok(`the token has ${seen}; whether it has ${unseen} only a change would show`);
+  return reportOk(`the token has ${seen}; whether it has ${unseen} only a change would show`);
 }
 
-function readsOf({
+function listScopedReads({
   clusterID,
   dropletTag,
   allow,

@@ -1,28 +1,32 @@
 import type { Diagnosis } from "#clouds/diagnosis.ts";
-import { notOurs } from "#clouds/digitalocean/belonging.ts";
-import { faultOfRegion, REGIONS_PATH } from "#clouds/digitalocean/check-region.ts";
-import { ACCOUNT_PATH, findingOnAccount } from "#clouds/digitalocean/diagnose-account.ts";
+import { checkRegionSlug, REGIONS_PATH } from "#clouds/digitalocean/check-region.ts";
+import {
+  DEFAULT_API_URL,
+  type DigitalOceanCloudConfig,
+  TOKEN_VARIABLE,
+} from "#clouds/digitalocean/config.ts";
+import { ACCOUNT_PATH, checkAccount } from "#clouds/digitalocean/diagnose-account.ts";
 import { diagnoseScopes } from "#clouds/digitalocean/diagnose-scopes.ts";
 import { Droplet, DropletsPage } from "#clouds/digitalocean/droplet.ts";
-import { DEFAULT_API_URL, type DigitalOceanCloudConfig, TOKEN_VARIABLE } from "#clouds/digitalocean/kind.ts";
+import { checkOwnership } from "#clouds/digitalocean/ownership.ts";
 import { readError } from "#clouds/digitalocean/read-error.ts";
-import { classify, unanswered } from "#clouds/http/classify.ts";
+import { buildUnansweredFault, classify } from "#clouds/http/classify.ts";
 import { createHttpClient, type HttpAnswer } from "#clouds/http/client.ts";
+import { createAuthorizer } from "#clouds/http/create-authorizer.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
-import { tokenOf } from "#clouds/http/token-of.ts";
-import type { Environment } from "#clouds/kind.ts";
-import { failed, ok, warning } from "#core/finding.ts";
+import type { Environment } from "#clouds/provider.ts";
+import { reportFailure, reportOk, reportWarning } from "#core/check-result.ts";
 
-/** One page tells enough. */
+/** One page is enough for a check. */
 const PAGE_SIZE = 200;
 
-/** Looks for what is wrong with the configuration of a cluster on DigitalOcean; rejects where its token cannot be had. */
+/** Checks the configuration of a cluster on DigitalOcean; rejects if its token cannot be read. */
 export async function diagnoseDigitalOcean(
   config: DigitalOceanCloudConfig,
   environment: Environment = process.env,
 ): Promise<Diagnosis> {
   const { region, vpc, dropletTag } = config;
-  const authorize = tokenOf(config, {
+  const authorize = createAuthorizer(config, {
     variable: TOKEN_VARIABLE,
     key: "tokenFile",
     environment,
@@ -40,7 +44,7 @@ export async function diagnoseDigitalOcean(
     return { answer, at: Date.now() };
   }
 
-  /** Each path is asked for once. */
+  /** Reads each path only once. */
   function once(path: string, signal: AbortSignal) {
     const answered = asked.get(path) ?? send(path, signal);
     asked.set(path, answered);
@@ -52,41 +56,41 @@ export async function diagnoseDigitalOcean(
     try {
       return classify((await once(path, signal)).answer, what, readError);
     } catch (cause) {
-      return { kind: "fault", fault: unanswered(cause, what) };
+      return { kind: "fault", fault: buildUnansweredFault(cause, what) };
     }
   }
 
-  /** What is wrong with the region itself; undefined where nothing is, or where nobody can tell. */
+  /** Returns what is wrong with the region itself; undefined if nothing is, or if it cannot be checked. */
   async function wrongRegion(signal: AbortSignal): Promise<string | undefined> {
     const outcome = await look(REGIONS_PATH, signal);
-    return outcome.kind === "ok" ? faultOfRegion(region, outcome.value) : undefined;
+    return outcome.kind === "ok" ? checkRegionSlug(region, outcome.value) : undefined;
   }
 
   return {
     async credentials(signal) {
       const outcome = await look(dropletsPath, signal);
       if (outcome.kind === "fault")
-        return failed(outcome.fault.message, outcome.fault.code === "Denied" ? TOKEN : RETRY);
+        return reportFailure(outcome.fault.message, outcome.fault.code === "Denied" ? TOKEN : RETRY);
       const { success, data } = DropletsPage.safeParse(outcome.value);
-      if (!success) return failed(NO_LIST, RETRY);
+      if (!success) return reportFailure(NO_LIST, RETRY);
       const account = await look(ACCOUNT_PATH, signal);
-      return findingOnAccount(account.kind === "ok" ? account.value : undefined, data.meta?.total);
+      return checkAccount(account.kind === "ok" ? account.value : undefined, data.meta?.total);
     },
     async network(signal) {
       const outcome = await look(dropletsPath, signal);
       const listed = outcome.kind === "ok" ? DropletsPage.safeParse(outcome.value).data : undefined;
-      if (listed === undefined) return failed(NO_LIST, RETRY);
+      if (listed === undefined) return reportFailure(NO_LIST, RETRY);
       const droplets = listed.droplets.flatMap((each) => Droplet.safeParse(each).data ?? []);
-      const own = droplets.filter((droplet) => notOurs(config, droplet) === undefined).length;
+      const own = droplets.filter((droplet) => checkOwnership(config, droplet) === undefined).length;
       const where = [vpc && `VPC ${vpc}`, dropletTag && `tag ${dropletTag}`].filter(Boolean).join(", ");
       const isWhole = listed.links.pages?.next === undefined;
       const least = isWhole ? `${own}` : `at least ${own}`;
-      if (own > 0) return ok(`${where} in ${region}: ${least} ${own === 1 ? "droplet" : "droplets"}`);
+      if (own > 0) return reportOk(`${where} in ${region}: ${least} ${own === 1 ? "droplet" : "droplets"}`);
       const wrong = await wrongRegion(signal);
-      if (wrong !== undefined) return failed(wrong, "set region to the slug of the cluster's region");
-      const because = droplets.flatMap((droplet) => notOurs(config, droplet)?.message ?? [])[0];
+      if (wrong !== undefined) return reportFailure(wrong, "set region to the slug of the cluster's region");
+      const because = droplets.flatMap((droplet) => checkOwnership(config, droplet)?.message ?? [])[0];
       const example = because === undefined ? "" : `; for example, ${because}`;
-      return warning(
+      return reportWarning(
         `${where} in ${region}: no droplet${isWhole ? "" : ` among the first ${PAGE_SIZE}`}${example}`,
         "see vpc, dropletTag, region and the token's team",
       );

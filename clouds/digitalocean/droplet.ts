@@ -6,8 +6,8 @@ export const DropletAddress = z.object({ ip_address: z.string(), type: z.string(
 export type DropletAddress = z.output<typeof DropletAddress>;
 
 /**
- * A droplet as the API describes it, cut down to what is read. Without id and name it is none; whatever else is missing or
- * not as it should be is undefined, and a matter of the one node that needs it.
+ * A droplet in the API, reduced to the fields in use. Id and name are required. Any other missing or invalid
+ * field is undefined, which concerns only the node that needs it.
  */
 export const Droplet = z.object({
   id: z.union([z.int(), z.string()]).transform(String).refine(isDropletId),
@@ -15,9 +15,9 @@ export const Droplet = z.object({
   status: z.string().optional().catch(undefined),
   size_slug: z.string().optional().catch(undefined),
   region: z.object({ slug: z.string() }).optional().catch(undefined),
-  /** Null or empty outside of any VPC; undefined where the token may not see it. */
+  /** Null or empty outside of a VPC; undefined if the token may not read it. */
   vpc_uuid: z.string().nullable().optional().catch(undefined),
-  /** Undefined where the token may not see them. */
+  /** Undefined if the token may not read them. */
   tags: z.array(z.string()).nullable().optional().catch(undefined),
   networks: z
     .object({ v4: z.array(DropletAddress).prefault([]), v6: z.array(DropletAddress).prefault([]) })
@@ -26,10 +26,10 @@ export const Droplet = z.object({
 });
 export type Droplet = z.output<typeof Droplet>;
 
-/** The answer to a read of one droplet. */
+/** The answer with one droplet. */
 export const DropletAnswer = z.object({ droplet: Droplet });
 
-/** One page of a list; entries are parsed one by one, as one that is unreadable is not the others' trouble. */
+/** One page of a list. Entries are parsed one by one, so that an invalid one does not affect the others. */
 export const DropletsPage = z.object({
   droplets: z.array(z.unknown()),
   links: z.object({ pages: z.object({ next: z.string().optional() }).optional() }),

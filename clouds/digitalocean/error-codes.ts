@@ -1,6 +1,9 @@
 import type { ErrorCodes } from "#clouds/http/error-meaning.ts";
 
-/** The ids of DigitalOcean's errors, by its API reference. It has none for quotas: a limit is `unprocessable_entity` or `forbidden`. */
+/**
+ * DigitalOcean's error ids, from its API reference. Quotas have no id: a limit is `unprocessable_entity` or
+ * `forbidden`.
+ */
 export const DIGITALOCEAN_ERROR_CODES: ErrorCodes = {
   Throttled: new Set(["too_many_requests"]),
   Denied: new Set(["unauthorized", "forbidden"]),
@@ -11,7 +14,7 @@ export const DIGITALOCEAN_ERROR_CODES: ErrorCodes = {
 };
 
 /**
- * Matches the words of a 403 `forbidden` about a load balancer that is still being changed. It says nothing of permissions and passes;
- * there is no id of its own for it.
+ * Matches the message of a 403 `forbidden` about a load balancer with a change in progress. It is temporary,
+ * says nothing about permissions, and has no id of its own.
  */
 export const BUSY_LOAD_BALANCER = /processes previous actions/;

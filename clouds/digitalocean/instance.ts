@@ -2,31 +2,34 @@ import type { Droplet, DropletAddress } from "#clouds/digitalocean/droplet.ts";
 import { formatProviderID } from "#clouds/digitalocean/provider-id.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { fault, ok } from "#clouds/outcome.ts";
-import { canonicalIp } from "#core/cidr.ts";
+import { canonicalizeIp } from "#core/cidr.ts";
 import type { Instance } from "#core/instance.ts";
 import type { NodeAddress } from "#core/node/node.ts";
 
-/** DigitalOcean shows no number of the account, and ids of droplets are unique over all of them. */
+/** DigitalOcean does not show the account's number, and ids of droplets are unique across accounts. */
 export const ACCOUNT = "digitalocean";
 
-/** The network of a droplet, as annotations of nodes have it. */
+/** Formats a droplet's network as in annotations of nodes. */
 export function formatNetwork({ region, vpc_uuid: vpc }: Droplet): string {
   return `${region?.slug || "-"}/${vpc || "-"}`;
 }
 
-/** Puts a droplet in the words of all clouds; one that lacks what no usable droplet lacks is `Unavailable`. */
-export function instanceOf(droplet: Droplet): Outcome<Instance> {
+/**
+ * Converts a droplet to the type of all clouds. A droplet without a field that every usable one has is
+ * `Unavailable`.
+ */
+export function buildInstance(droplet: Droplet): Outcome<Instance> {
   const { id, status, size_slug: size, region } = droplet;
-  if (!status) return lacking(id, "status");
-  if (!size) return lacking(id, "size");
-  if (!region?.slug) return lacking(id, "region");
-  const addresses = addressesOf(droplet);
+  if (!status) return buildMissingFault(id, "status");
+  if (!size) return buildMissingFault(id, "size");
+  if (!region?.slug) return buildMissingFault(id, "region");
+  const addresses = buildAddresses(droplet);
   if (addresses.kind === "fault") return addresses;
   return ok({
     id,
     account: ACCOUNT,
     network: formatNetwork(droplet),
-    // Nothing follows from words that are not known: neither that a droplet is gone nor that it stands still.
+    // An unknown status proves nothing: neither that a droplet is gone nor that it is stopped.
     state: status === "off" ? "stopped" : "running",
     providerID: formatProviderID(id),
     type: size,
@@ -37,28 +40,28 @@ export function instanceOf(droplet: Droplet): Outcome<Instance> {
   });
 }
 
-/** The first address of each kind, in the stock controller's order. */
-function addressesOf({ id, name, networks }: Droplet): Outcome<NodeAddress[]> {
-  if (networks === undefined) return lacking(id, "list of networks");
-  const internal = first(networks.v4, "private");
+/** Returns the first address of each type, in the stock controller's order. */
+function buildAddresses({ id, name, networks }: Droplet): Outcome<NodeAddress[]> {
+  if (networks === undefined) return buildMissingFault(id, "list of networks");
+  const internal = findFirst(networks.v4, "private");
   if (internal === undefined)
-    return lacking(id, "private IPv4 address: a droplet outside of any VPC cannot be a node");
-  const external = [first(networks.v4, "public"), first(networks.v6, "public")].filter(
+    return buildMissingFault(id, "private IPv4 address: a droplet outside of any VPC cannot be a node");
+  const external = [findFirst(networks.v4, "public"), findFirst(networks.v6, "public")].filter(
     (each) => each !== undefined,
   );
-  const broken = [internal, ...external].find((each) => canonicalIp(each) === undefined);
-  if (broken !== undefined) return lacking(id, `address ("${broken.slice(0, 64)}" is none)`);
+  const broken = [internal, ...external].find((each) => canonicalizeIp(each) === undefined);
+  if (broken !== undefined) return buildMissingFault(id, `address ("${broken.slice(0, 64)}" is invalid)`);
   return ok([
     { type: "Hostname", address: name },
-    { type: "InternalIP", address: canonicalIp(internal) ?? internal },
-    ...external.map((each) => ({ type: "ExternalIP", address: canonicalIp(each) ?? each })),
+    { type: "InternalIP", address: canonicalizeIp(internal) ?? internal },
+    ...external.map((each) => ({ type: "ExternalIP", address: canonicalizeIp(each) ?? each })),
   ]);
 }
 
-function first(addresses: readonly DropletAddress[], type: string): string | undefined {
+function findFirst(addresses: readonly DropletAddress[], type: string): string | undefined {
   return addresses.find((each) => each.type === type)?.ip_address;
 }
 
-function lacking(id: string, what: string): Outcome<never> {
+function buildMissingFault(id: string, what: string): Outcome<never> {
   return fault("Unavailable", `the description of droplet ${id} lacks a valid ${what}`);
 }

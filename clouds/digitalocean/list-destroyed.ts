@@ -1,5 +1,6 @@
 import * as z from "zod";
-import type { Api, Turn } from "#clouds/http/api.ts";
+import type { Api } from "#clouds/http/api.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
@@ -14,11 +15,14 @@ const ActionsPage = z.object({
   ),
 });
 
-/** The most that a page may hold; actions come newest first, and older ones are not looked at. */
+/** The largest page; actions are sorted newest first, and older ones are not read. */
 const PAGE_SIZE = 200;
 
-/** Lists the ids of the droplets that the account's latest actions have destroyed. It takes the scope `actions:read`. */
-export async function listDestroyed(api: Api, turn: Turn): Promise<Outcome<ReadonlySet<string>>> {
+/**
+ * Lists the ids of the droplets that the account's latest actions destroyed. It needs the scope
+ * `actions:read`.
+ */
+export async function listDestroyed(api: Api, turn: CallContext): Promise<Outcome<ReadonlySet<string>>> {
   const template = "GET /v2/actions";
   const path = `/v2/actions?page=1&per_page=${PAGE_SIZE}`;
   const answer = await api.get({ operation: "actions_list", template, path }, turn);

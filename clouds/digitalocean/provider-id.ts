@@ -2,28 +2,28 @@ import type { ProviderID } from "#clouds/listed/query.ts";
 
 const SCHEME = "digitalocean://";
 
-/** Reads a provider ID; there is one form only. An id has up to 64 bits and stays text. */
+/** Parses a provider ID, which has only one form. An id has up to 64 bits and stays text. */
 export function parseProviderID(text: string): ProviderID {
-  if (!text.startsWith(SCHEME)) return notOurs("foreign", text, "its scheme is not digitalocean");
+  if (!text.startsWith(SCHEME)) return rejectProviderID("foreign", text, "its scheme is not digitalocean");
   const id = text.slice(SCHEME.length);
   if (isDropletId(id)) return { kind: "id", id };
-  return notOurs(
+  return rejectProviderID(
     "invalid",
     text,
     "it does not end in a droplet's id, a whole number from 1 without leading zeros",
   );
 }
 
-/** The form that is written. */
+/** Formats the form that is written. */
 export function formatProviderID(id: string): string {
   return `${SCHEME}${id}`;
 }
 
-/** Whether a text is the id of a droplet: nothing else may become part of a path. */
+/** Whether a text is the id of a droplet; nothing else may become part of a path. */
 export function isDropletId(text: string): boolean {
   return /^[1-9]\d{0,18}$/.test(text);
 }
 
-function notOurs(kind: "foreign" | "invalid", text: string, because: string): ProviderID {
+function rejectProviderID(kind: "foreign" | "invalid", text: string, because: string): ProviderID {
   return { kind, message: `"${text.slice(0, 300)}" is not a provider ID of this cloud: ${because}` };
 }

@@ -1,13 +1,18 @@
 import { type Droplet, DropletAnswer } from "#clouds/digitalocean/droplet.ts";
-import type { Api, Turn } from "#clouds/http/api.ts";
+import type { Api } from "#clouds/http/api.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
 /**
- * One droplet by its id, or undefined where DigitalOcean itself says that there is none: the only way to know that. A 404
- * with any other body, as a proxy or a wrong `apiURL` would answer, is a fault.
+ * Reads one droplet by id; undefined only if DigitalOcean itself says that it does not exist. A 404 with any
+ * other body, as from a proxy or a wrong `apiURL`, is a fault.
  */
-export async function readDroplet(api: Api, id: string, turn: Turn): Promise<Outcome<Droplet | undefined>> {
+export async function readDroplet(
+  api: Api,
+  id: string,
+  turn: CallContext,
+): Promise<Outcome<Droplet | undefined>> {
   const template = "GET /v2/droplets/{id}";
   const answer = await api.get({ operation: "droplets_get", template, path: `/v2/droplets/${id}` }, turn);
   if (answer.kind === "fault") {

@@ -3,14 +3,14 @@ import { BUSY_LOAD_BALANCER, DIGITALOCEAN_ERROR_CODES } from "#clouds/digitaloce
 import type { CloudError } from "#clouds/http/classify.ts";
 import { findMeaning } from "#clouds/http/error-meaning.ts";
 
-/** As DigitalOcean words its errors. */
+/** The format of DigitalOcean's errors. */
 const ErrorBody = z.object({
   id: z.string(),
   message: z.string().optional().catch(undefined),
   request_id: z.string().optional().catch(undefined),
 });
 
-/** DigitalOcean's own error in the body of an answer, where the body is one. */
+/** Reads DigitalOcean's error from the body of an answer; undefined for any other body. */
 export function readError(body: unknown): CloudError | undefined {
   const { success, data } = ErrorBody.safeParse(body);
   if (!success) return undefined;

@@ -1,21 +1,22 @@
 import * as z from "zod";
-import type { Api, Turn } from "#clouds/http/api.ts";
+import type { Api } from "#clouds/http/api.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
-/** Something of a list, as far as it is told apart; the rest is as it came. */
+/** An entry of a list; only its id and name are parsed. */
 const Entry = z.looseObject({ id: z.string().min(1), name: z.string() });
 export type Entry = z.output<typeof Entry>;
 
-/** Which list is read. */
+/** The list to read. */
 export interface ListName {
   readonly operation: string;
   readonly path: string;
-  /** Under which a page has its entries. */
+  /** The key of the entries in a page. */
   readonly key: string;
 }
 
-/** A page says whether there is another one; what says nothing of that is no page. */
+/** A page says whether another one follows; an answer that does not is invalid. */
 const Page = z.looseObject({
   links: z.object({ pages: z.object({ next: z.string().optional() }).optional() }),
   meta: z
@@ -24,24 +25,24 @@ const Page = z.looseObject({
     .catch(undefined),
 });
 
-/** The most that a page may hold. */
+/** The largest page. */
 const PAGE_SIZE = 200;
 
 /**
- * All entries of a list, each once. What is missing in it would be made a second time or be taken for gone, so that a list that changed
- * under the reading, or that cannot be read as a whole, is a fault.
+ * Reads all entries of a list, each once. A missing entry would be created a second time or count as deleted.
+ * So a list that changed during the read, or is incomplete, is a fault.
  */
 export async function readList(
   { operation, path, key }: ListName,
   mostPages: number,
   api: Api,
-  turn: Turn,
+  turn: CallContext,
 ): Promise<Outcome<readonly Entry[]>> {
   const template = `GET ${path}`;
   const found = new Map<string, Entry>();
   const totals = new Set<number>();
   for (let page = 1; page <= mostPages; page += 1) {
-    // The links in an answer name a host, and are not followed: page numbers are ours.
+    // The links in an answer name a host and are not followed: we set the page numbers.
     const query = `page=${page}&per_page=${PAGE_SIZE}`;
     const answer = await api.get({ operation, template, path: `${path}?${query}` }, turn);
     if (answer.kind === "fault") return answer;
@@ -52,14 +53,14 @@ export async function readList(
     const before = found.size;
     for (const entry of entries) found.set(entry.id, entry);
     if (data.meta !== undefined) totals.add(data.meta.total);
-    if (data.links.pages?.next === undefined) return whole(found, totals, template);
+    if (data.links.pages?.next === undefined) return checkComplete(found, totals, template);
     if (found.size === before) return fault("Unavailable", `${template}: page ${page} holds nothing new`);
   }
   return fault("Unavailable", `${template}: more than ${mostPages} pages, not looked at further`);
 }
 
-/** Whatever goes while pages are read moves what is on later ones to earlier ones, where nobody looks any more. */
-function whole(
+/** A deletion during the read moves entries to earlier pages, which are not read again. */
+function checkComplete(
   found: ReadonlyMap<string, Entry>,
   totals: ReadonlySet<number>,
   template: string,

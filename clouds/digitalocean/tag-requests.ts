@@ -1,33 +1,42 @@
-import type { Api, ApiAnswer, Turn } from "#clouds/http/api.ts";
+import type { Api, ApiAnswer } from "#clouds/http/api.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 
-/** Tags load balancers with one request; a tag that the account has not is made first. Names become part of a path: whoever calls has checked them. */
+/**
+ * Tags load balancers with one request; a tag that the account lacks is created first. Names become parts of
+ * paths: the caller has checked them.
+ */
 export async function tagLoadBalancers(
   name: string,
   ids: readonly string[],
   api: Api,
-  turn: Turn,
+  turn: CallContext,
 ): Promise<Outcome<null>> {
   const first = await assign("POST", name, ids, api, turn);
   if (first.kind === "ok" || first.fault.status !== 404) return first;
   const request = { operation: "tags_create", template: "POST /v2/tags", path: "/v2/tags" };
-  const made = withoutBody(await api.send({ method: "POST", ...request, body: { name } }, turn));
+  const made = removeBody(await api.send({ method: "POST", ...request, body: { name } }, turn));
   return made.kind === "fault" ? made : assign("POST", name, ids, api, turn);
 }
 
-/** Takes a tag off a load balancer. */
-export function untagLoadBalancer(name: string, id: string, api: Api, turn: Turn): Promise<Outcome<null>> {
+/** Removes a tag from a load balancer. */
+export function untagLoadBalancer(
+  name: string,
+  id: string,
+  api: Api,
+  turn: CallContext,
+): Promise<Outcome<null>> {
   return assign("DELETE", name, [id], api, turn);
 }
 
-/** Deletes a tag of the account, and takes it off whatever carries it; that it is gone already is as good. */
-export async function deleteTag(name: string, api: Api, turn: Turn): Promise<Outcome<null>> {
+/** Deletes a tag of the account, and removes it from all resources; a missing tag counts as deleted. */
+export async function deleteTag(name: string, api: Api, turn: CallContext): Promise<Outcome<null>> {
   const template = "DELETE /v2/tags/{name}";
   const request = { method: "DELETE", operation: "tags_delete", template, path: `/v2/tags/${name}` } as const;
   const answer = await api.send(request, turn);
   const isGone =
     answer.kind === "fault" && answer.fault.status === 404 && answer.fault.errorId === "not_found";
-  return isGone ? { kind: "ok", value: null } : withoutBody(answer);
+  return isGone ? { kind: "ok", value: null } : removeBody(answer);
 }
 
 async function assign(
@@ -35,15 +44,15 @@ async function assign(
   name: string,
   ids: readonly string[],
   api: Api,
-  turn: Turn,
+  turn: CallContext,
 ): Promise<Outcome<null>> {
   const resources = ids.map((id) => ({ resource_id: id, resource_type: "load_balancer" }));
   const operation = method === "POST" ? "tags_assign_resources" : "tags_unassign_resources";
   const template = `${method} /v2/tags/{name}/resources`;
   const request = { method, operation, template, path: `/v2/tags/${name}/resources` };
-  return withoutBody(await api.send({ ...request, body: { resources } }, turn));
+  return removeBody(await api.send({ ...request, body: { resources } }, turn));
 }
 
-function withoutBody(outcome: Outcome<ApiAnswer>): Outcome<null> {
+function removeBody(outcome: Outcome<ApiAnswer>): Outcome<null> {
   return outcome.kind === "ok" ? { kind: "ok", value: null } : outcome;
 }

@@ -1,40 +1,40 @@
 import type { Cloud } from "#clouds/cloud.ts";
-import { notOurs, type Ownership } from "#clouds/hcloud/belonging.ts";
-import { ACCOUNT, instanceOf } from "#clouds/hcloud/instance.ts";
-import { DEFAULT_ENDPOINT, type HcloudCloudConfig, TOKEN_VARIABLE } from "#clouds/hcloud/kind.ts";
+import { DEFAULT_ENDPOINT, type HcloudCloudConfig, TOKEN_VARIABLE } from "#clouds/hcloud/config.ts";
+import { ACCOUNT, buildInstance } from "#clouds/hcloud/instance.ts";
 import { parseLabelSelector } from "#clouds/hcloud/label-selector.ts";
 import { listDeleted } from "#clouds/hcloud/list-deleted.ts";
 import { listFew, listServers } from "#clouds/hcloud/list-servers.ts";
 import { createNetwork, findNetwork } from "#clouds/hcloud/network.ts";
+import { checkOwnership, type Ownership } from "#clouds/hcloud/ownership.ts";
 import { parseProviderID } from "#clouds/hcloud/provider-id.ts";
 import { readError } from "#clouds/hcloud/read-error.ts";
 import { readServer } from "#clouds/hcloud/read-server.ts";
 import type { Server } from "#clouds/hcloud/server.ts";
-import { type Authorize, createApi, signedBy } from "#clouds/http/api.ts";
+import { type Authorize, createApi, createSigner } from "#clouds/http/api.ts";
 import { createBudget, type Quota } from "#clouds/http/budget.ts";
 import { createHttpClient } from "#clouds/http/client.ts";
-import { type HttpCloudOptions, userAgentOf, worldOf } from "#clouds/http/cloud-options.ts";
-import { tokenOf } from "#clouds/http/token-of.ts";
-import type { Environment } from "#clouds/kind.ts";
+import { buildDependencies, formatUserAgent, type HttpCloudOptions } from "#clouds/http/cloud-options.ts";
+import { createAuthorizer } from "#clouds/http/create-authorizer.ts";
 import { createListedCloud } from "#clouds/listed/listed-cloud.ts";
 import { createSources } from "#clouds/listed/sources.ts";
+import type { Environment } from "#clouds/provider.ts";
 
 /**
- * What is asked at the most. Hetzner allows a project 3,600 requests, of which one comes back each second; how many are left it says with
- * each answer, and that is heeded.
+ * The maximum rate of requests. Hetzner allows a project 3,600 requests and restores one per second. Each
+ * answer says how many are left, and the budget follows that.
  */
 const QUOTA: Quota = { burst: 100, refillPerSecond: 10 };
 
-/** With fewer than this left, nodes that are initialized already are not looked at. */
+/** With fewer requests left than this, initialized nodes are not checked. */
 const RESERVE = 360;
 
-/** Makes the cloud with the token of its file, or of the environment; rejects where there is none, or none that is usable. */
+/** Creates the cloud with the token of its file or of the environment; rejects without a usable token. */
 export async function loadHcloudCloud(
   config: HcloudCloudConfig,
   options: HttpCloudOptions = {},
   environment: Environment = process.env,
 ): Promise<Cloud> {
-  const authorize = tokenOf(config, {
+  const authorize = createAuthorizer(config, {
     variable: TOKEN_VARIABLE,
     key: "tokenFile",
     environment,
@@ -44,18 +44,18 @@ export async function loadHcloudCloud(
   return createHcloudCloud(config, authorize, options);
 }
 
-/** Hetzner Cloud: the servers of one token's project. Budget and lists live as long as what is returned. */
+/** Creates the cloud of one token's Hetzner project. Budget and lists live as long as the returned object. */
 export function createHcloudCloud(
   config: HcloudCloudConfig,
   authorize: Authorize,
   options: HttpCloudOptions = {},
 ): Cloud {
-  const { sleep, now, wallClock, random, maxListAgeMs } = worldOf(options);
+  const { sleep, now, wallClock, random, maxListAgeMs } = buildDependencies(options);
   const { labelSelector } = config;
   const client = createHttpClient(config.endpoint ?? DEFAULT_ENDPOINT);
   const budget = createBudget(QUOTA, RESERVE, now);
-  const userAgent = userAgentOf(options.clusterName ?? "hcloud");
-  const sign = signedBy(authorize);
+  const userAgent = formatUserAgent(options.clusterName ?? "hcloud");
+  const sign = createSigner(authorize);
   const api = createApi({ client, sign, budget, readError, userAgent, sleep, wallClock, random });
   const network = createNetwork(api, config.network, now);
   const requirements = parseLabelSelector(labelSelector ?? "") ?? [];
@@ -63,7 +63,7 @@ export function createHcloudCloud(
   const sources = createSources<Server>({
     lists: [(turn) => listServers(api, labelSelector, turn, now)],
     read: (id, turn) => readServer(api, id, turn),
-    notOurs: (server) => notOurs(ownership, server),
+    notOurs: (server) => checkOwnership(ownership, server),
     maxListAgeMs,
     now,
   });
@@ -74,7 +74,7 @@ export function createHcloudCloud(
     budget,
     parseProviderID,
     async prepare(turn) {
-      const id = await network.id(turn);
+      const id = await network.readId(turn);
       if (id.kind === "fault") return id.fault;
       ownership = { network: id.value, labelSelector, requirements };
       return undefined;
@@ -82,11 +82,11 @@ export function createHcloudCloud(
     sources,
     listFew: (turn) => listFew(api, labelSelector, turn),
     isAlive: ({ status }) => status !== "deleting",
-    // A project's servers may be in all locations; its token and its network are what a wrong one differs by.
+    // A project's servers may be in all locations; a wrong configuration differs by its token or its network.
     locate: ({ id }) => ({ id, account: ACCOUNT, network: `-/${ownership.network ?? "-"}` }),
     listDeleted: (turn) => listDeleted(api, turn),
-    instanceOf: (server) => instanceOf(server, { ...config, network: ownership.network }),
-    // Labels nobody may have yet; but whether the token is accepted the list tells as well.
+    buildInstance: (server) => buildInstance(server, { ...config, network: ownership.network }),
+    // No server may have the labels yet, but the list also shows whether the token is accepted.
     check: (turn) =>
       config.network === undefined
         ? listFew(api, labelSelector, turn)

@@ -1,30 +1,30 @@
 import type { Diagnosis } from "#clouds/diagnosis.ts";
-import { notOurs } from "#clouds/hcloud/belonging.ts";
-import { DEFAULT_ENDPOINT, type HcloudCloudConfig, TOKEN_VARIABLE } from "#clouds/hcloud/kind.ts";
+import { DEFAULT_ENDPOINT, type HcloudCloudConfig, TOKEN_VARIABLE } from "#clouds/hcloud/config.ts";
 import { parseLabelSelector } from "#clouds/hcloud/label-selector.ts";
 import { findNetwork } from "#clouds/hcloud/network.ts";
+import { checkOwnership } from "#clouds/hcloud/ownership.ts";
 import { readError } from "#clouds/hcloud/read-error.ts";
 import { Server, ServersPage } from "#clouds/hcloud/server.ts";
-import { signedBy } from "#clouds/http/api.ts";
+import { createSigner } from "#clouds/http/api.ts";
+import { createAuthorizer } from "#clouds/http/create-authorizer.ts";
 import { createDoctorApi } from "#clouds/http/doctor-api.ts";
 import { createMeter } from "#clouds/http/meter.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
-import { tokenOf } from "#clouds/http/token-of.ts";
-import type { Environment, LoadCloudOptions } from "#clouds/kind.ts";
 import { ok as good } from "#clouds/outcome.ts";
-import { failed, ok, warning } from "#core/finding.ts";
+import type { Environment, LoadCloudOptions } from "#clouds/provider.ts";
+import { reportFailure, reportOk, reportWarning } from "#core/check-result.ts";
 
-/** One page tells enough. */
+/** One page is enough for a check. */
 const PAGE_SIZE = 50;
 
-/** Looks for what is wrong with the configuration of a cluster at Hetzner; rejects where its token cannot be had. */
+/** Checks the configuration of a cluster at Hetzner; rejects if its token cannot be read. */
 export async function diagnoseHcloud(
   config: HcloudCloudConfig,
   options: LoadCloudOptions = {},
   environment: Environment = process.env,
 ): Promise<Diagnosis> {
   const { labelSelector } = config;
-  const authorize = tokenOf(config, {
+  const authorize = createAuthorizer(config, {
     variable: TOKEN_VARIABLE,
     key: "tokenFile",
     environment,
@@ -32,7 +32,7 @@ export async function diagnoseHcloud(
   });
   await authorize();
   const url = config.endpoint ?? DEFAULT_ENDPOINT;
-  const hetzner = createDoctorApi({ url, sign: signedBy(authorize), readError });
+  const hetzner = createDoctorApi({ url, sign: createSigner(authorize), readError });
   let listed: Promise<Outcome<unknown>> | undefined;
 
   function servers(signal: AbortSignal): Promise<Outcome<unknown>> {
@@ -42,7 +42,7 @@ export async function diagnoseHcloud(
     return listed;
   }
 
-  /** The id of the configured network; undefined where none is configured. */
+  /** Returns the id of the configured network; undefined if none is configured. */
   async function network(signal: AbortSignal): Promise<Outcome<string | undefined>> {
     if (config.network === undefined) return good(undefined);
     return findNetwork(hetzner.api, config.network, { signal, meter: createMeter() });
@@ -51,32 +51,35 @@ export async function diagnoseHcloud(
   return {
     async credentials(signal) {
       const outcome = await servers(signal);
-      if (outcome.kind === "ok") return ok("the token may list servers");
+      if (outcome.kind === "ok") return reportOk("the token may list servers");
       const { code, message } = outcome.fault;
-      return failed(message, code === "Denied" ? TOKEN : RETRY);
+      return reportFailure(message, code === "Denied" ? TOKEN : RETRY);
     },
     async network(signal) {
       const id = await network(signal);
-      if (id.kind === "fault") return failed(id.fault.message, "see network, and the token's project");
+      if (id.kind === "fault") return reportFailure(id.fault.message, "see network, and the token's project");
       const outcome = await servers(signal);
-      if (outcome.kind === "fault") return failed(outcome.fault.message, RETRY);
+      if (outcome.kind === "fault") return reportFailure(outcome.fault.message, RETRY);
       const page = ServersPage.safeParse(outcome.value).data;
-      if (page === undefined) return failed(`${SERVERS}: no list of servers`, RETRY);
+      if (page === undefined) return reportFailure(`${SERVERS}: no list of servers`, RETRY);
       const ownership = {
         network: id.value,
         labelSelector,
         requirements: parseLabelSelector(labelSelector ?? "") ?? [],
       };
       const all = page.servers.flatMap((each) => Server.safeParse(each).data ?? []);
-      const own = all.filter((server) => notOurs(ownership, server) === undefined).length;
+      const own = all.filter((server) => checkOwnership(ownership, server) === undefined).length;
       const where = [id.value && `network ${id.value}`, labelSelector && `labels ${labelSelector}`]
         .filter(Boolean)
         .join(", ");
       const least = page.meta.pagination.next_page === null ? `${own}` : `at least ${own}`;
-      if (own > 0) return ok(`${where}: ${least} ${own === 1 ? "server" : "servers"}`);
-      const because = all.flatMap((server) => notOurs(ownership, server)?.message ?? [])[0];
+      if (own > 0) return reportOk(`${where}: ${least} ${own === 1 ? "server" : "servers"}`);
+      const because = all.flatMap((server) => checkOwnership(ownership, server)?.message ?? [])[0];
       const example = because === undefined ? "" : `; for example, ${because}`;
-      return warning(`${where}: no server${example}`, "see network, labelSelector and the token's project");
+      return reportWarning(
+        `${where}: no server${example}`,
+        "see network, labelSelector and the token's project",
+      );
     },
     async clockAheadMs(signal) {
       await servers(signal);

@@ -1,8 +1,11 @@
 import type { ErrorCodes } from "#clouds/http/error-meaning.ts";
 
-/** The codes of Hetzner's errors that any request may have, as hcloud-go lists them; those of single actions are not ours to meet. */
+/**
+ * Hetzner's error codes that any request may return, as hcloud-go lists them; codes of single actions that
+ * are not used are left out.
+ */
 export const HETZNER_ERROR_CODES: ErrorCodes = {
-  // The latter is what the former was called before.
+  // The second code is the former name of the first.
   Throttled: new Set(["rate_limit_exceeded", "limit_reached"]),
   Quota: new Set(["resource_limit_exceeded"]),
   Denied: new Set(["unauthorized", "forbidden", "token_readonly", "protected", "resource_locked"]),

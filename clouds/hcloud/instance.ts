@@ -1,29 +1,32 @@
 import { isIPv4 } from "node:net";
-import type { HcloudCloudConfig } from "#clouds/hcloud/kind.ts";
+import type { HcloudCloudConfig } from "#clouds/hcloud/config.ts";
 import { formatProviderID } from "#clouds/hcloud/provider-id.ts";
 import type { Server } from "#clouds/hcloud/server.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { fault, ok } from "#clouds/outcome.ts";
-import { canonicalIp, formatCidr, parseCidr } from "#core/cidr.ts";
+import { canonicalizeIp, formatCidr, parseCidr } from "#core/cidr.ts";
 import type { Instance, InstanceState } from "#core/instance.ts";
 import type { NodeAddress } from "#core/node/node.ts";
 
-/** A token shows no number of its project, and ids of servers are unique over all of them. */
+/** A token does not show its project, and ids of servers are unique across projects. */
 export const ACCOUNT = "hcloud";
 
-/** What of the configuration says what a node is told of its server. */
-export type Telling = Pick<HcloudCloudConfig, "addressFamily" | "zoneLabel"> & {
+/** The part of the configuration that decides what a node gets from its server. */
+export type InstanceConfig = Pick<HcloudCloudConfig, "addressFamily" | "zoneLabel"> & {
   /** The network's id. */
   readonly network: string | undefined;
 };
 
-/** Puts a server in the words of all clouds; one that lacks what no usable server lacks is `Unavailable`. */
-export function instanceOf(server: Server, telling: Telling): Outcome<Instance> {
+/**
+ * Converts a server to the type of all clouds. A server without a field that every usable one has is
+ * `Unavailable`.
+ */
+export function buildInstance(server: Server, telling: InstanceConfig): Outcome<Instance> {
   const { id, status, server_type: type, location } = server;
-  if (!status) return lacking(id, "status");
-  if (type === undefined) return lacking(id, "server type");
-  if (location === undefined) return lacking(id, "location");
-  const addresses = addressesOf(server, telling);
+  if (!status) return buildMissingFault(id, "status");
+  if (type === undefined) return buildMissingFault(id, "server type");
+  if (location === undefined) return buildMissingFault(id, "location");
+  const addresses = buildAddresses(server, telling);
   if (addresses.kind === "fault") return addresses;
   return ok({
     id,
@@ -39,13 +42,13 @@ export function instanceOf(server: Server, telling: Telling): Outcome<Instance> 
   });
 }
 
-/** Nothing follows from words that are not known: neither that a server is gone nor that it stands still. */
+/** An unknown state proves nothing: neither that a server is gone nor that it is stopped. */
 const STATES: ReadonlyMap<string, InstanceState> = new Map([
   ["off", "stopped"],
   ["deleting", "shutting-down"],
 ]);
 
-/** The zone label that nodes of each location have had since Hetzner had data centers; of later ones it is the location. */
+/** The zone label of each location since Hetzner had data centers; newer locations use their own name. */
 const ZONES: ReadonlyMap<string, string> = new Map([
   ["fsn1", "fsn1-dc14"],
   ["nbg1", "nbg1-dc3"],
@@ -55,43 +58,43 @@ const ZONES: ReadonlyMap<string, string> = new Map([
   ["sin", "sin-dc1"],
 ]);
 
-/** In the stock controller's order: host name, public IPv4, public IPv6, those of the network. */
-function addressesOf(
+/** In the stock controller's order: host name, public IPv4, public IPv6, addresses of the network. */
+function buildAddresses(
   { id, name, public_net: net, private_net: attached = [] }: Server,
-  { addressFamily, network }: Telling,
+  { addressFamily, network }: InstanceConfig,
 ): Outcome<NodeAddress[]> {
-  if (net === undefined) return lacking(id, "public network");
+  if (net === undefined) return buildMissingFault(id, "public network");
   const { ipv4, ipv6 } = net;
   const addresses: NodeAddress[] = [{ type: "Hostname", address: name }];
   if (addressFamily !== "ipv6" && ipv4) {
-    if (!isIPv4(ipv4.ip)) return broken(id, ipv4.ip);
+    if (!isIPv4(ipv4.ip)) return buildBrokenFault(id, ipv4.ip);
     addresses.push({ type: "ExternalIP", address: ipv4.ip });
   }
   if (addressFamily !== "ipv4" && ipv6) {
-    const address = firstHost(ipv6.ip);
-    if (address === undefined) return broken(id, ipv6.ip);
+    const address = getFirstHost(ipv6.ip);
+    if (address === undefined) return buildBrokenFault(id, ipv6.ip);
     addresses.push({ type: "ExternalIP", address });
   }
   for (const { network: of, ip } of attached) {
     if (of !== network) continue;
-    const address = canonicalIp(ip);
-    if (address === undefined) return broken(id, ip);
+    const address = canonicalizeIp(ip);
+    if (address === undefined) return buildBrokenFault(id, ip);
     addresses.push({ type: "InternalIP", address });
   }
   return ok(addresses);
 }
 
-/** What a server has of the IPv6 network that is its own: the first address after the network's. */
-function firstHost(network: string): string | undefined {
+/** Returns the server's address in its own IPv6 network: the first one after the network's. */
+function getFirstHost(network: string): string | undefined {
   const cidr = parseCidr(network);
   if (cidr?.family !== 6) return undefined;
   return formatCidr({ family: 6, first: cidr.first | 1n, length: 128 }).slice(0, -"/128".length);
 }
 
-function broken(id: string, address: string): Outcome<never> {
-  return lacking(id, `address ("${address.slice(0, 64)}" is none)`);
+function buildBrokenFault(id: string, address: string): Outcome<never> {
+  return buildMissingFault(id, `address ("${address.slice(0, 64)}" is invalid)`);
 }
 
-function lacking(id: string, what: string): Outcome<never> {
+function buildMissingFault(id: string, what: string): Outcome<never> {
   return fault("Unavailable", `the description of server ${id} lacks a valid ${what}`);
 }

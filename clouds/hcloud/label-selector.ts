@@ -1,22 +1,25 @@
-import { faultOfLabelKey, faultOfLabelValue } from "#core/label-syntax.ts";
+import { checkLabelKey, checkLabelValue } from "#core/label-syntax.ts";
 
-/** One requirement of a label selector of Hetzner's; all of them have to be met. */
+/** One requirement of Hetzner's label selectors; all of them must match. */
 export type Requirement =
   | { readonly kind: "in" | "not-in"; readonly key: string; readonly values: readonly string[] }
   | { readonly kind: "exists" | "absent"; readonly key: string };
 
-/** Reads a label selector; undefined where it is none. `a=b`, `a==b`, `a!=b`, `a in (b,c)`, `a notin (b,c)`, `a`, `!a`, by commas. */
+/**
+ * Parses a label selector; undefined if it is invalid. Forms: `a=b`, `a==b`, `a!=b`, `a in (b,c)`, `a notin
+ * (b,c)`, `a`, `!a`, separated by commas.
+ */
 export function parseLabelSelector(text: string): readonly Requirement[] | undefined {
   const requirements = splitOutside(text).map((part) => parseRequirement(part.trim()));
   return requirements.every((each) => each !== undefined) ? requirements : undefined;
 }
 
-/** The same selector for all spellings of the same requirements. */
+/** Normalizes a label selector: one text for all spellings of equal requirements. */
 export function normalizeLabelSelector(text: string): string {
-  return [...new Set((parseLabelSelector(text) ?? []).map(wordsOf))].sort().join(",");
+  return [...new Set((parseLabelSelector(text) ?? []).map(formatRequirement))].sort().join(",");
 }
 
-function wordsOf(requirement: Requirement): string {
+function formatRequirement(requirement: Requirement): string {
   const { key } = requirement;
   if (!("values" in requirement)) return requirement.kind === "exists" ? key : `!${key}`;
   const values = [...new Set(requirement.values)].sort();
@@ -24,7 +27,7 @@ function wordsOf(requirement: Requirement): string {
   return values.length === 1 ? `${key}${sign}${values[0]}` : `${key} ${word} (${values.join(",")})`;
 }
 
-/** Whether labels meet all that is required. */
+/** Whether labels match all requirements. */
 export function isSelected(
   requirements: readonly Requirement[],
   labels: Readonly<Record<string, string>>,
@@ -32,7 +35,9 @@ export function isSelected(
   return requirements.every((requirement) => isMet(requirement, labels));
 }
 
-/** Whether it says anything that a server has to have: one that only says what it must not have chooses everybody else's, too. */
+/**
+ * Whether a selector requires any label; one that only excludes labels matches other clusters' servers too.
+ */
 export function isPositive(requirements: readonly Requirement[]): boolean {
   return requirements.some(({ kind }) => kind === "in" || kind === "exists");
 }
@@ -59,29 +64,29 @@ function parseRequirement(text: string): Requirement | undefined {
   const equality = EQUALITY.exec(text);
   if (equality !== null) {
     const [, key = "", sign, value = ""] = equality;
-    return checked({ kind: sign === "!=" ? "not-in" : "in", key, values: [value] });
+    return checkRequirement({ kind: sign === "!=" ? "not-in" : "in", key, values: [value] });
   }
   const set = SET.exec(text);
   if (set !== null) {
     const [, key = "", word, list = ""] = set;
     const values = list.split(",").map((value) => value.trim());
-    return checked({ kind: word === "in" ? "in" : "not-in", key, values });
+    return checkRequirement({ kind: word === "in" ? "in" : "not-in", key, values });
   }
   const presence = PRESENCE.exec(text);
   if (presence === null) return undefined;
   const [, sign, key = ""] = presence;
-  return checked({ kind: sign === "!" ? "absent" : "exists", key });
+  return checkRequirement({ kind: sign === "!" ? "absent" : "exists", key });
 }
 
-function checked(requirement: Requirement): Requirement | undefined {
+function checkRequirement(requirement: Requirement): Requirement | undefined {
   const values = "values" in requirement ? requirement.values : [];
   const isWrong =
-    faultOfLabelKey(requirement.key) !== undefined ||
-    values.some((value) => faultOfLabelValue(value) !== undefined);
+    checkLabelKey(requirement.key) !== undefined ||
+    values.some((value) => checkLabelValue(value) !== undefined);
   return isWrong ? undefined : requirement;
 }
 
-/** By the commas that stand in no parentheses. */
+/** Splits at commas outside of parentheses. */
 function splitOutside(text: string): string[] {
   return text.split(/,(?![^(]*\))/);
 }

@@ -1,5 +1,6 @@
 import * as z from "zod";
-import type { Api, Turn } from "#clouds/http/api.ts";
+import type { Api } from "#clouds/http/api.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
@@ -13,11 +14,11 @@ const ActionsPage = z.object({
   ),
 });
 
-/** The most that a page may hold; older actions are not looked at. */
+/** Hetzner's largest page; older actions are not read. */
 const PAGE_SIZE = 50;
 
-/** Lists the ids of the servers that the project's latest actions have deleted. */
-export async function listDeleted(api: Api, turn: Turn): Promise<Outcome<ReadonlySet<string>>> {
+/** Lists the ids of the servers that the project's latest actions deleted. */
+export async function listDeleted(api: Api, turn: CallContext): Promise<Outcome<ReadonlySet<string>>> {
   const template = "GET /servers/actions";
   const query = new URLSearchParams({ sort: "id:desc", page: "1", per_page: String(PAGE_SIZE) });
   const request = { operation: "servers_actions_list", template, path: `/servers/actions?${query}` };

@@ -1,33 +1,41 @@
 import { Server, ServersPage } from "#clouds/hcloud/server.ts";
-import type { Api, Turn } from "#clouds/http/api.ts";
+import type { Api } from "#clouds/http/api.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
-import { allPages, type NumberedPage } from "#clouds/listed/all-pages.ts";
+import { type NumberedPage, readAllPages } from "#clouds/listed/all-pages.ts";
 import { createListing, type Listing } from "#clouds/listed/listing.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
-/** The most that a page may hold, … */
+/** Hetzner's largest page. */
 const PAGE_SIZE = 50;
-/** … and how many pages are looked at, which are 10,000 servers. */
+/** Maximum pages read, which is 10,000 servers. */
 const MAX_PAGES = 200;
 
-/** The servers of the project that meet the selector, all pages; where one fails, those of the others and the fault. */
+/**
+ * Lists the project's servers that match the selector, on all pages. If a page fails, returns the other pages
+ * and the fault.
+ */
 export async function listServers(
   api: Api,
   labelSelector: string | undefined,
-  turn: Turn,
+  turn: CallContext,
   now: () => number,
 ): Promise<Listing<Server>> {
   const startedAt = now();
   const fetch = (page: number) => fetchPage(api, { labelSelector, page, size: PAGE_SIZE }, turn);
-  const { entries, ...rest } = await allPages(fetch, { mostPages: MAX_PAGES, tooMany, nameless });
+  const { entries, ...rest } = await readAllPages(fetch, {
+    mostPages: MAX_PAGES,
+    tooMany: buildTooManyFault,
+    nameless: buildNamelessFault,
+  });
   return createListing({ startedAt, machines: entries, ...rest });
 }
 
-/** A few servers of the first page, for what their being there proves. */
+/** Lists a few servers of the first page, for a visibility probe. */
 export async function listFew(
   api: Api,
   labelSelector: string | undefined,
-  turn: Turn,
+  turn: CallContext,
 ): Promise<Outcome<readonly Server[]>> {
   const answer = await fetchPage(api, { labelSelector, page: 1, size: FEW }, turn);
   return answer.kind === "fault" ? answer : ok(answer.value.entries);
@@ -46,7 +54,7 @@ const TEMPLATE = "GET /servers";
 async function fetchPage(
   api: Api,
   { labelSelector, page, size }: PageQuery,
-  turn: Turn,
+  turn: CallContext,
 ): Promise<Outcome<NumberedPage<Server>>> {
   const narrowed = labelSelector === undefined ? {} : { label_selector: labelSelector };
   const query = new URLSearchParams({
@@ -69,12 +77,12 @@ async function fetchPage(
   return ok({ entries: servers, unreadable, hasNext: nextPage !== null, lastPage: lastPage ?? 0 });
 }
 
-function tooMany(): Fault {
+function buildTooManyFault(): Fault {
   const message = `${TEMPLATE}: more than ${MAX_PAGES} pages, not looked at further; a labelSelector makes the list shorter`;
   return { code: "Unavailable", message };
 }
 
-function nameless(count: number): Fault {
+function buildNamelessFault(count: number): Fault {
   return {
     code: "Unavailable",
     message: `${TEMPLATE}: the answer holds ${count} servers without id or name`,

@@ -1,25 +1,26 @@
 import { isServerId } from "#clouds/hcloud/provider-id.ts";
 import { HcloudNetwork, NetworksPage } from "#clouds/hcloud/server.ts";
-import type { Api, Turn } from "#clouds/http/api.ts";
+import type { Api } from "#clouds/http/api.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
-import { allPages, type NumberedPage } from "#clouds/listed/all-pages.ts";
+import { type NumberedPage, readAllPages } from "#clouds/listed/all-pages.ts";
 import { fault, ok } from "#clouds/outcome.ts";
-import { nearest } from "#core/nearest.ts";
+import { findNearest } from "#core/nearest.ts";
 
 /** The id of the configured network. */
 export interface Network {
-  /** Asks where it is known by its name alone, and no more often than now and then; undefined where none is configured. */
-  id(turn: Turn): Promise<Outcome<string | undefined>>;
+  /** Looks the id up at intervals if only the name is configured; undefined if no network is configured. */
+  readId(turn: CallContext): Promise<Outcome<string | undefined>>;
 }
 
-/** A name may be another network's by tomorrow. */
+/** A name may later belong to another network. */
 const MAX_AGE_MS = 10 * 60_000;
 
-/** `now` is milliseconds of a clock that never goes back. */
+/** `now` is a monotonic clock in milliseconds. */
 export function createNetwork(api: Api, idOrName: string | undefined, now: () => number): Network {
   let known: { readonly id: string; readonly at: number } | undefined;
   return {
-    async id(turn) {
+    async readId(turn) {
       if (idOrName === undefined || isServerId(idOrName)) return ok(idOrName);
       if (known !== undefined && now() - known.at < MAX_AGE_MS) return ok(known.id);
       const found = await findNetwork(api, idOrName, turn);
@@ -30,23 +31,37 @@ export function createNetwork(api: Api, idOrName: string | undefined, now: () =>
 }
 
 const PAGE_SIZE = 50;
-/** Two hold what Hetzner allows a project. */
+/** Two pages hold Hetzner's maximum per project. */
 const MAX_PAGES = 20;
 
 const TEMPLATE = "GET /networks";
 
-/** The id of the project's network of an id or a name, which are unique there; where there is none, a fault that names what there is. */
-export async function findNetwork(api: Api, idOrName: string, turn: Turn): Promise<Outcome<string>> {
+/**
+ * Finds the id of the project's network by id or name, which are unique there. If it does not exist, the
+ * fault lists the existing ones.
+ */
+export async function findNetwork(api: Api, idOrName: string, turn: CallContext): Promise<Outcome<string>> {
   const fetch = (page: number) => fetchPage(api, page, turn);
-  const { entries, incomplete } = await allPages(fetch, { mostPages: MAX_PAGES, tooMany, nameless });
+  const { entries, incomplete } = await readAllPages(fetch, {
+    mostPages: MAX_PAGES,
+    tooMany: buildTooManyFault,
+    nameless: buildNamelessFault,
+  });
   const by = isServerId(idOrName) ? "id" : "name";
   const network = entries.find((each) => each[by] === idOrName);
   if (network !== undefined) return ok(network.id);
   if (incomplete !== undefined) return { kind: "fault", fault: incomplete };
-  return { kind: "fault", fault: { code: "Denied", key: "network", message: absent(idOrName, entries) } };
+  return {
+    kind: "fault",
+    fault: { code: "Denied", key: "network", message: describeAbsent(idOrName, entries) },
+  };
 }
 
-async function fetchPage(api: Api, page: number, turn: Turn): Promise<Outcome<NumberedPage<HcloudNetwork>>> {
+async function fetchPage(
+  api: Api,
+  page: number,
+  turn: CallContext,
+): Promise<Outcome<NumberedPage<HcloudNetwork>>> {
   const query = new URLSearchParams({ page: String(page), per_page: String(PAGE_SIZE) });
   const request = { operation: "networks_list", template: TEMPLATE, path: `/networks?${query}` };
   const answer = await api.get(request, turn);
@@ -62,8 +77,8 @@ async function fetchPage(api: Api, page: number, turn: Turn): Promise<Outcome<Nu
   return ok({ entries, unreadable, hasNext: nextPage !== null, lastPage: lastPage ?? 0 });
 }
 
-function absent(idOrName: string, networks: readonly HcloudNetwork[]): string {
-  const near = nearest(
+function describeAbsent(idOrName: string, networks: readonly HcloudNetwork[]): string {
+  const near = findNearest(
     idOrName,
     networks.flatMap(({ id, name }) => [id, name]),
   );
@@ -74,11 +89,11 @@ function absent(idOrName: string, networks: readonly HcloudNetwork[]): string {
 
 const MAX_SHOWN = 5;
 
-function tooMany(): Fault {
+function buildTooManyFault(): Fault {
   return { code: "Unavailable", message: `${TEMPLATE}: more than ${MAX_PAGES} pages, not looked at further` };
 }
 
-function nameless(count: number): Fault {
+function buildNamelessFault(count: number): Fault {
   const message = `${TEMPLATE}: the answer holds ${count} networks without id or name`;
   return { code: "Unavailable", message };
 }

@@ -3,12 +3,12 @@ import { HETZNER_ERROR_CODES } from "#clouds/hcloud/error-codes.ts";
 import type { CloudError } from "#clouds/http/classify.ts";
 import { findMeaning } from "#clouds/http/error-meaning.ts";
 
-/** As Hetzner words its errors. */
+/** The format of Hetzner's errors. */
 const ErrorBody = z.object({
   error: z.object({ code: z.string(), message: z.string().optional().catch(undefined) }),
 });
 
-/** Hetzner's own error in the body of an answer, where the body is one. */
+/** Reads Hetzner's error from the body of an answer; undefined for any other body. */
 export function readError(body: unknown): CloudError | undefined {
   const { success, data } = ErrorBody.safeParse(body);
   if (!success) return undefined;

@@ -1,13 +1,18 @@
 import { type Server, ServerAnswer } from "#clouds/hcloud/server.ts";
-import type { Api, Turn } from "#clouds/http/api.ts";
+import type { Api } from "#clouds/http/api.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
 /**
- * One server by its id, or undefined where Hetzner itself says that there is none: the only way to know that. A 404
- * with any other body, as a proxy or a wrong `endpoint` would answer, is a fault.
+ * Reads one server by id; undefined only if Hetzner itself says that it does not exist. A 404 with any other
+ * body, as from a proxy or a wrong `endpoint`, is a fault.
  */
-export async function readServer(api: Api, id: string, turn: Turn): Promise<Outcome<Server | undefined>> {
+export async function readServer(
+  api: Api,
+  id: string,
+  turn: CallContext,
+): Promise<Outcome<Server | undefined>> {
   const template = "GET /servers/{id}";
   const answer = await api.get({ operation: "servers_get", template, path: `/servers/${id}` }, turn);
   if (answer.kind === "fault") {

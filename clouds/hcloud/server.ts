@@ -1,12 +1,12 @@
 import * as z from "zod";
 import { isServerId } from "#clouds/hcloud/provider-id.ts";
 
-/** The id of whatever Hetzner has: a whole number of up to 64 bits, kept as text. */
+/** The id of a Hetzner resource: a whole number of up to 64 bits, kept as text. */
 const HcloudId = z.union([z.int(), z.string()]).transform(String).refine(isServerId);
 
 /**
- * A server as the API describes it, cut down to what is read. Without id and name it is none; whatever else is missing or
- * not as it should be is undefined, and a matter of the one node that needs it.
+ * A server in the API, reduced to the fields in use. Id and name are required. Any other missing or invalid
+ * field is undefined, which concerns only the node that needs it.
  */
 export const Server = z.object({
   id: HcloudId,
@@ -35,10 +35,10 @@ export const Server = z.object({
 });
 export type Server = z.output<typeof Server>;
 
-/** The answer to a read of one server. */
+/** The answer with one server. */
 export const ServerAnswer = z.object({ server: Server });
 
-/** Where in a list a page is; null is the end. */
+/** The position of a page in its list; null marks the end. */
 const Pagination = z.object({
   pagination: z.object({
     next_page: z.int().min(2).nullable(),
@@ -46,12 +46,12 @@ const Pagination = z.object({
   }),
 });
 
-/** One page of a list; entries are parsed one by one, as one that is unreadable is not the others' trouble. */
+/** One page of a list. Entries are parsed one by one, so that an invalid one does not affect the others. */
 export const ServersPage = z.object({ servers: z.array(z.unknown()), meta: Pagination });
 
-/** A network, cut down to what it is known by. */
+/** A network, reduced to its id and name. */
 export const HcloudNetwork = z.object({ id: HcloudId, name: z.string().max(255) });
 export type HcloudNetwork = z.output<typeof HcloudNetwork>;
 
-/** One page of networks; what is not one is not the others' trouble. */
+/** One page of networks; an invalid entry does not affect the others. */
 export const NetworksPage = z.object({ networks: z.array(z.unknown()), meta: Pagination });

@@ -7,35 +7,49 @@ export interface Quota {
   readonly refillPerSecond: number;
 }
 
-/** How long a request waits for its turn at most; whoever would wait longer is told so at once, and comes back later. */
+/**
+ * Maximum time that a request waits for its turn. If the wait would be longer, it fails at once and is
+ * retried later.
+ */
 export const MAX_TURN_WAIT_MS = 5_000;
 
-/** The account's quota, of which the calls in progress may together spend the sum of their shares. */
+/** The account's API quota. Calls in progress may together spend the sum of their shares. */
 export interface Budget {
-  /** Opens a call's share; returns what closes it. */
+  /** Opens a call's share and returns a function that closes it. */
   enter(share: number): () => void;
-  /** Takes a token, and returns undefined, or the milliseconds until there may be one. */
+  /** Takes a token and returns undefined, or the milliseconds until one may be free. */
   take(): number | undefined;
-  /** What the server said of the quota along with an answer; `throttled` where the answer was that it is spent. */
+  /**
+   * Records what the server's answer says about the quota; `throttled` if the answer was that it is used up.
+   */
   observe(said: RateLimit, throttled: boolean): void;
-  /** The server said that less is left than so many times the reserve, or once: what can wait should. */
+  /**
+   * Whether the server says that less than `times` the reserve is left (default 1), so that less urgent
+   * requests should wait.
+   */
   isLow(times?: number): boolean;
 }
 
-/** A full bucket. `now` is milliseconds of a clock that never goes back; `reserve` is what of the server's quota counts as little. */
+/**
+ * Creates a budget with a full bucket. `now` is a monotonic clock in milliseconds; `reserve` is the part of
+ * the server's quota below which it counts as low.
+ */
 export function createBudget(quota: Quota, reserve: number, now: () => number): Budget {
   let tokens = quota.burst;
   let settledAt = now();
   let pausedUntil = Number.NEGATIVE_INFINITY;
-  /** How many times the reserve is left, as far as the server has said, and until when that is believed. */
+  /**
+   * The rest of the quota in multiples of the reserve, by the server's last answer, and how long that is
+   * valid.
+   */
   let timesLeft = 1;
   let saidUntil = Number.NEGATIVE_INFINITY;
 
   const settle = (): void => {
     const at = now();
-    const share = shares.current();
+    const share = shares.getCurrent();
     const accrued = (Math.max(0, at - settledAt) / 1000) * quota.refillPerSecond * share;
-    // However small the share, one request fits: or nothing would ever be asked.
+    // At least one token, however small the share; otherwise no request could ever be sent.
     tokens = Math.min(Math.max(1, quota.burst * share), tokens + accrued);
     settledAt = at;
   };
@@ -47,7 +61,7 @@ export function createBudget(quota: Quota, reserve: number, now: () => number): 
       settle();
       const pauseMs = pausedUntil - now();
       if (pauseMs > 0) return Math.ceil(pauseMs);
-      if (tokens < 1) return Math.ceil(((1 - tokens) * 1000) / (quota.refillPerSecond * shares.current()));
+      if (tokens < 1) return Math.ceil(((1 - tokens) * 1000) / (quota.refillPerSecond * shares.getCurrent()));
       tokens -= 1;
       return undefined;
     },
@@ -62,7 +76,7 @@ export function createBudget(quota: Quota, reserve: number, now: () => number): 
       if (remaining === undefined) return;
       tokens = Math.min(tokens, remaining);
       const little = Math.min(reserve, (limit ?? Number.POSITIVE_INFINITY) / 10);
-      // Nothing is learnt while nothing is asked, so what was said holds until the quota grows again, and no longer.
+      // Without requests nothing new is known, so the value is valid until the quota grows again.
       timesLeft = remaining / little;
       saidUntil = at + resetInMs;
       if (remaining === 0 && !throttled) pausedUntil = Math.max(pausedUntil, at + resetInMs);
@@ -71,15 +85,15 @@ export function createBudget(quota: Quota, reserve: number, now: () => number): 
   };
 }
 
-/** What is said to those who should wait, be it nodes or questions. */
+/** The answer for nodes or questions that should wait. */
 export const HELD_BACK = {
   kind: "error",
   code: "Throttled",
-  message: "little is left of the account's hourly quota, and is kept for nodes that are to be initialized",
+  message: "little of the account's hourly quota is left, and it is kept for nodes to be initialized",
 } as const;
 
-/** However long a server wants it, after this time it is asked once more. */
+/** Maximum pause, whatever the server requests; after it one request is sent. */
 const MAX_PAUSE_MS = 60_000;
 
-/** For a server that throttles and does not say until when. */
+/** Pause if a server throttles without naming a time. */
 const DEFAULT_PAUSE_MS = 5_000;

@@ -1,37 +1,40 @@
 import type { ActionCall, ActionResult, ObservationsResult } from "#clouds/cloud.ts";
-import type { Turn } from "#clouds/http/api.ts";
 import { HELD_BACK } from "#clouds/http/budget.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import { createMeter } from "#clouds/http/meter.ts";
-import { abortedBefore } from "#clouds/http/outcome.ts";
+import { createAbortedAnswer } from "#clouds/http/outcome.ts";
 import type { Observation } from "#core/capability.ts";
 import type { CloudAction } from "#core/decision.ts";
-import { messageOf } from "#core/message-of.ts";
+import { getErrorMessage } from "#core/error-message.ts";
 
-/** What the calls of a capability have in common. */
+/** What all calls of a capability share. */
 export interface CapabilityCallsParts {
-  /** How sentences call the cloud. */
+  /** The cloud's name in messages. */
   readonly title: string;
-  /** Opens a call's share of the account's quotas; returns what closes it. */
+  /** Opens a call's share of the account's quotas and returns a function that closes it. */
   readonly enter: (call: ActionCall) => () => void;
-  /** Whether questions have to wait, as little is left of the quota; never, where it is not said. */
+  /** Whether questions must wait because the quota is low; without it they never wait. */
   readonly isHeldBack?: () => boolean;
 }
 
-/** What came of an action, without what it took. */
-export type Performed = Omit<ActionResult, "usage">;
+/** The result of an action without its usage. */
+export type ActionOutcome = Omit<ActionResult, "usage">;
 
-/** How a capability of a cloud that is served by HTTP is asked and acts: within its share, counted, and without ever rejecting. */
+/**
+ * Runs questions and actions of an HTTP cloud's capability: within its share, counted, and without ever
+ * rejecting.
+ */
 export interface CapabilityCalls {
-  /** `answer` is called once, for all questions in their order. */
+  /** Calls `answer` once, with all questions in their order. */
   observe(
     questions: readonly unknown[],
     call: ActionCall,
-    answer: (turn: Turn) => Promise<readonly Observation[]>,
+    answer: (turn: CallContext) => Promise<readonly Observation[]>,
   ): Promise<ObservationsResult>;
   act(
     action: CloudAction,
     call: ActionCall,
-    perform: (turn: Turn) => Promise<Performed>,
+    perform: (turn: CallContext) => Promise<ActionOutcome>,
   ): Promise<ActionResult>;
 }
 
@@ -40,7 +43,7 @@ export function createCapabilityCalls({
   enter,
   isHeldBack = () => false,
 }: CapabilityCallsParts): CapabilityCalls {
-  const aborted = abortedBefore(title);
+  const aborted = createAbortedAnswer(title);
   return {
     async observe(questions, call, answer) {
       const { signal, onRequest } = call;
@@ -53,8 +56,8 @@ export function createCapabilityCalls({
         const answers = await answer({ signal, meter });
         return { answers, usage: meter.usage() };
       } catch (error) {
-        // Nothing is known to come here; but the contract is that nobody's batch rejects.
-        return all({ kind: "error", code: "Unavailable", message: `${title}: ${messageOf(error)}` });
+        // No known error reaches this line, but by contract a batch never rejects.
+        return all({ kind: "error", code: "Unavailable", message: `${title}: ${getErrorMessage(error)}` });
       } finally {
         leave();
       }
@@ -67,8 +70,8 @@ export function createCapabilityCalls({
       try {
         return { ...(await perform({ signal, meter })), usage: meter.usage() };
       } catch (error) {
-        // Whether it was done nobody knows: it is looked at again.
-        const message = `${action}: ${messageOf(error)}`;
+        // The result is unknown; the next observation shows it.
+        const message = `${action}: ${getErrorMessage(error)}`;
         return { answer: { kind: "error", code: "Unavailable", message }, usage: meter.usage() };
       } finally {
         leave();
@@ -77,8 +80,8 @@ export function createCapabilityCalls({
   };
 }
 
-/** Answers one question after the other. */
-export async function inOrder(
+/** Answers the questions one after another. */
+export async function answerInOrder(
   questions: readonly unknown[],
   answer: (question: unknown) => Promise<Observation>,
 ): Promise<readonly Observation[]> {

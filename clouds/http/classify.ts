@@ -3,36 +3,37 @@ import { type ErrorMeaning, findMeaningOfStatus, INSTANCE_CODES } from "#clouds/
 import { parseJson } from "#clouds/http/json.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
 import { ok } from "#clouds/outcome.ts";
-import { messageOf } from "#core/message-of.ts";
+import { getErrorMessage } from "#core/error-message.ts";
 
-/** What a cloud's own error says, as far as it says it. */
+/** A cloud's own error, as far as it has one. */
 export interface CloudError {
   readonly id?: string | undefined;
   readonly message?: string | undefined;
   readonly requestId?: string | undefined;
-  /** What the cloud's own code means, where the cloud lists it. It outweighs the status. */
+  /** The meaning of the cloud's own code, if the cloud documents it. It has priority over the status. */
   readonly meaning?: ErrorMeaning | undefined;
 }
 
-/** Finds the cloud's own error in the parsed body of an answer; undefined where the body is no error of the cloud's. */
-export type ReadCloudError = (body: unknown, answer: HttpAnswer) => CloudError | undefined;
+/** Finds the cloud's own error in the parsed body of an answer; undefined for any other body. */
+export type CloudErrorReader = (body: unknown, answer: HttpAnswer) => CloudError | undefined;
 
 /**
- * The body of an answer as JSON (undefined of one that has none and needs none), or what its status says went wrong. `request` is method and path without ids, as
- * messages name it. Whether a 404 means that something is gone only the caller can tell.
+ * Returns the body of an answer as JSON, or the fault of its status; undefined for a body that may be empty.
+ * `request` is method and path without ids, for messages. Only the caller can tell whether a 404 means that a
+ * resource is gone.
  */
-export function classify(answer: HttpAnswer, request: string, readError: ReadCloudError): Outcome<unknown> {
+export function classify(answer: HttpAnswer, request: string, readError: CloudErrorReader): Outcome<unknown> {
   const { status } = answer;
   const body = tryParse(answer.body);
   if (status >= 200 && status < 300) {
     if (body !== undefined || isRightlyEmpty(answer)) return ok(body);
     return {
       kind: "fault",
-      fault: { code: "Unavailable", status, message: `${request}: ${status}, ${rubbish(answer)}` },
+      fault: { code: "Unavailable", status, message: `${request}: ${status}, ${describeBody(answer)}` },
     };
   }
   const error = body === undefined ? undefined : readError(body, answer);
-  const what = error === undefined ? rubbish(answer) : inWords(error);
+  const what = error === undefined ? describeBody(answer) : describeCloudError(error);
   const hint = status >= 300 && status < 400 ? "; redirects are not followed" : "";
   // 429 is a throttle whatever code comes with it.
   const meaning = (status === 429 ? undefined : error?.meaning) ?? findMeaningOfStatus(status);
@@ -45,39 +46,39 @@ export function classify(answer: HttpAnswer, request: string, readError: ReadClo
       meaning,
       status,
       message: `${request}: ${status}, ${what}${hint}`,
-      ...(error?.id === undefined ? {} : { errorId: cut(error.id) }),
+      ...(error?.id === undefined ? {} : { errorId: truncate(error.id) }),
       ...(isTransient ? { transient: true } : {}),
     },
   };
 }
 
-/** A request that no whole answer came to. */
-export function unanswered(cause: unknown, request: string): Fault {
-  // Where a name has several addresses, the error of all of them together has a code and no words.
+/** Builds the fault of a request without a complete answer. */
+export function buildUnansweredFault(cause: unknown, request: string): Fault {
+  // For a name with several addresses, the combined error has a code but no message.
   const { code } = cause as { readonly code?: unknown };
-  const message = messageOf(cause) || String(code);
-  return { code: "Unavailable", message: `${request}: ${cut(message)}`, transient: true };
+  const message = getErrorMessage(cause) || String(code);
+  return { code: "Unavailable", message: `${request}: ${truncate(message)}`, transient: true };
 }
 
-/** As much of a server's own words as is repeated. */
+/** Maximum length of a server's message that is repeated. */
 const MAX_WORDS = 300;
 
-function inWords({ id, message, requestId }: CloudError): string {
+function describeCloudError({ id, message, requestId }: CloudError): string {
   const words = [id, message].filter((each) => each !== undefined && each !== "").join(": ");
-  return cut(words) + (requestId === undefined ? "" : ` (request ${cut(requestId)})`);
+  return truncate(words) + (requestId === undefined ? "" : ` (request ${truncate(requestId)})`);
 }
 
-function rubbish({ headers, body }: HttpAnswer): string {
+function describeBody({ headers, body }: HttpAnswer): string {
   return body === ""
     ? "an empty body"
-    : `a body that is not the API's JSON (${cut(headers["content-type"] ?? "of no type")})`;
+    : `a body that is not the API's JSON (${truncate(headers["content-type"] ?? "of no type")})`;
 }
 
-function cut(words: string): string {
+function truncate(words: string): string {
   return words.slice(0, MAX_WORDS).toWellFormed();
 }
 
-/** What was done may be answered without a word; what was asked for with 200 may not. */
+/** Whether an empty body is valid: for a completed change, but not for a read that returned 200. */
 function isRightlyEmpty({ status, body }: HttpAnswer): boolean {
   return status !== 200 && body === "";
 }

@@ -1,15 +1,15 @@
 import { Agent as HttpAgent, request as requestHttp } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 
-/** What a server answered, whole. */
+/** A complete answer of a server. */
 export interface HttpAnswer {
   readonly status: number;
-  /** By lower-case name; of a header that was sent twice, the first. */
+  /** By lower-case name; the first value if a header was sent twice. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: string;
 }
 
-/** What is sent once. */
+/** One attempt of a request. */
 export interface HttpRequest {
   readonly method: Method;
   readonly path: string;
@@ -19,25 +19,30 @@ export interface HttpRequest {
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-/** One server over kept-alive connections. Redirects are not followed, and no proxy is taken from the environment. */
+/**
+ * A client of one server over kept-alive connections. It follows no redirects and uses no proxy of the
+ * environment.
+ */
 export interface HttpClient {
-  /** Sends once; rejects unless a whole answer came, of whatever status, in time and within the limit of its size. */
+  /**
+   * Sends once; rejects unless a complete answer, of any status, arrives in time and within the size limit.
+   */
   send(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer>;
-  /** Ends all connections. */
+  /** Closes all connections. */
   close(): void;
 }
 
-/** Bounds of one request, where they are not the usual ones. */
+/** Limits of a request that differ from the defaults. */
 export interface HttpLimits {
-  /** Connecting and the body included. */
+  /** Includes connecting and reading the body. */
   readonly timeoutMs?: number;
   readonly maxBodyBytes?: number;
   readonly maxConnections?: number;
-  /** PEM of the only authority whose certificates are trusted; the system's authorities without it. */
+  /** PEM of the only trusted certificate authority; by default the system's authorities. */
   readonly authority?: string | undefined;
 }
 
-/** A client of the server at `baseURL`; a path there is kept before the path of each request. */
+/** Creates a client of the server at `baseURL`; its path precedes the path of each request. */
 export function createHttpClient(baseURL: string, limits: HttpLimits = {}): HttpClient {
   const { timeoutMs = 10_000, maxBodyBytes = 16 * 1024 * 1024, maxConnections = 4, authority } = limits;
   const base = baseURL.replace(/(?<!\/)\/+$/, "");
@@ -56,15 +61,19 @@ export function createHttpClient(baseURL: string, limits: HttpLimits = {}): Http
         signal: AbortSignal.any([signal, timeout]),
       });
       const fail = (error: Error): void => {
-        // What had been idle for as long as a connection that turned out dead is dead too, as after a thaw.
-        if (outgoing.reusedSocket && !signal.aborted) endIdle(agent);
+        // Connections idle for as long as a dead one are dead too, for example after a freeze.
+        if (outgoing.reusedSocket && !signal.aborted) closeIdle(agent);
         reject(timeout.aborted ? new Error(`no answer within ${timeoutMs / 1000} s`) : error);
       };
       outgoing.on("error", fail);
       outgoing.on("response", (incoming) => {
         readBody(incoming, maxBodyBytes).then(
           (text) =>
-            resolve({ status: incoming.statusCode ?? 0, headers: firstOfEach(incoming.headers), body: text }),
+            resolve({
+              status: incoming.statusCode ?? 0,
+              headers: getFirstValues(incoming.headers),
+              body: text,
+            }),
           (error) => {
             outgoing.destroy();
             fail(error);
@@ -78,7 +87,7 @@ export function createHttpClient(baseURL: string, limits: HttpLimits = {}): Http
   };
 }
 
-function endIdle(agent: HttpAgent): void {
+function closeIdle(agent: HttpAgent): void {
   for (const sockets of Object.values(agent.freeSockets))
     for (const socket of sockets ?? []) socket.destroy();
 }
@@ -94,7 +103,7 @@ async function readBody(incoming: AsyncIterable<Buffer>, maxBytes: number): Prom
   return Buffer.concat(chunks).toString("utf8");
 }
 
-function firstOfEach(headers: NodeJS.Dict<string | string[]>): Record<string, string | undefined> {
+function getFirstValues(headers: NodeJS.Dict<string | string[]>): Record<string, string | undefined> {
   const entries = Object.entries(headers);
   return Object.fromEntries(entries.map(([name, value]) => [name, Array.isArray(value) ? value[0] : value]));
 }

@@ -1,29 +1,29 @@
-import type { LoadCloudOptions } from "#clouds/kind.ts";
+import type { LoadCloudOptions } from "#clouds/provider.ts";
 import { type Sleep, sleepFor } from "#clouds/sleep.ts";
 
-/** The world of a cloud behind an HTTP API, where it is not the real one. */
+/** Dependencies of an HTTP cloud that tests replace. */
 export interface HttpCloudOptions extends LoadCloudOptions {
   readonly sleep?: Sleep;
-  /** Milliseconds of a clock that never goes back. */
+  /** A monotonic clock in milliseconds. */
   readonly now?: () => number;
   /** Milliseconds since the epoch. */
   readonly wallClock?: () => number;
   readonly random?: () => number;
-  /** For how long a list is believed of what it shows. */
+  /** Time for which a list proves that a machine exists. */
   readonly maxListAgeMs?: number;
 }
 
-/** The same with the real one where nothing is said. */
-export type HttpCloudWorld = Required<Omit<HttpCloudOptions, keyof LoadCloudOptions>>;
+/** The options with the real dependencies as defaults. */
+export type HttpCloudDependencies = Required<Omit<HttpCloudOptions, keyof LoadCloudOptions>>;
 
-/** Lists are believed for ten seconds. */
-export function worldOf(options: HttpCloudOptions): HttpCloudWorld {
+/** Sets the defaults; lists are valid for ten seconds. */
+export function buildDependencies(options: HttpCloudOptions): HttpCloudDependencies {
   const { sleep = sleepFor, now = () => performance.now(), maxListAgeMs = 10_000 } = options;
   const { wallClock = Date.now, random = Math.random } = options;
   return { sleep, now, wallClock, random, maxListAgeMs };
 }
 
-/** By whom requests are sent, as the cloud's own logs show it. */
-export function userAgentOf(name: string): string {
+/** Formats the sender's name in the cloud's own logs. */
+export function formatUserAgent(name: string): string {
   return `serverless-ccm (${name.replace(/[^\w.-]/g, "-")})`;
 }

@@ -1,29 +1,31 @@
 import { type Api, createApi, type Sign } from "#clouds/http/api.ts";
 import { createBudget } from "#clouds/http/budget.ts";
-import type { ReadCloudError } from "#clouds/http/classify.ts";
+import type { CloudErrorReader } from "#clouds/http/classify.ts";
 import { createHttpClient, type HttpClient, type HttpLimits } from "#clouds/http/client.ts";
 import { createMeter } from "#clouds/http/meter.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { sleepFor } from "#clouds/sleep.ts";
 
-/** Who is asked, and how. */
+/** The server to check, and how to reach it. */
 export interface DoctorApiParts extends Pick<HttpLimits, "authority"> {
   readonly url: string;
   readonly sign: Sign;
-  readonly readError: ReadCloudError;
+  readonly readError: CloudErrorReader;
 }
 
-/** An API as doctor asks it. */
+/** An API as `doctor` uses it. */
 export interface DoctorApi {
   readonly api: Api;
-  /** The body of a GET. */
+  /** Sends a GET and returns its body. */
   get(path: string, template: string, signal: AbortSignal): Promise<Outcome<unknown>>;
-  /** Milliseconds by which the server's clock is ahead, by its last answer; undefined where none said it. */
+  /**
+   * Milliseconds by which the server's clock is ahead, by its last answer; undefined if no answer had a date.
+   */
   clockAheadMs(): number | undefined;
   close(): void;
 }
 
-/** What doctor asks is not much, and of nobody's share. */
+/** `doctor` sends few requests, outside of any share. */
 const QUOTA = { burst: 50, refillPerSecond: 10 };
 
 export function createDoctorApi({ url, sign, readError, authority }: DoctorApiParts): DoctorApi {
@@ -32,7 +34,7 @@ export function createDoctorApi({ url, sign, readError, authority }: DoctorApiPa
   const watched: HttpClient = {
     async send(request, signal) {
       const answer = await client.send(request, signal);
-      aheadMs = aheadBy(Date.parse(answer.headers["date"] ?? "") - Date.now()) ?? aheadMs;
+      aheadMs = computeClockSkew(Date.parse(answer.headers["date"] ?? "") - Date.now()) ?? aheadMs;
       return answer;
     },
     close: client.close,
@@ -57,8 +59,8 @@ export function createDoctorApi({ url, sign, readError, authority }: DoctorApiPa
   };
 }
 
-/** Dates of HTTP have whole seconds: what is less than one behind is none. */
-function aheadBy(ms: number): number | undefined {
+/** HTTP dates have whole seconds: a difference below one second counts as zero. */
+function computeClockSkew(ms: number): number | undefined {
   if (Number.isNaN(ms)) return undefined;
   return ms < 0 && ms > -1_000 ? 0 : ms;
 }

@@ -1,9 +1,10 @@
 import type { InstanceErrorCode } from "#core/instance.ts";
 
 /**
- * What a vendor's error code means. `Throttled`: too many requests. `Quota`: the account has as many of something as it may have.
- * `Conflict`: what is there is not what the request presupposes. `Denied`, `Invalid`: only a change of permissions or of the request helps.
- * `NotFound`: there is no such thing, as far as the user may see. `Unavailable`: passes by itself.
+ * The meaning of a vendor's error code. `Throttled`: too many requests. `Quota`: the account has reached a
+ * resource limit. `Conflict`: the resource is not in the state that the request requires. `Denied`,
+ * `Invalid`: only a change of permissions or of the request helps. `NotFoundAnswer`: the resource does not
+ * exist, as far as the user may see. `Unavailable`: temporary.
  */
 export type ErrorMeaning =
   | "Throttled"
@@ -14,21 +15,27 @@ export type ErrorMeaning =
   | "NotFound"
   | "Unavailable";
 
-/** A vendor's error codes, as its documentation or its own client lists them. Codes that are not listed mean what their status means. */
+/**
+ * A vendor's error codes, as its documentation or its own client lists them. Unlisted codes have the meaning
+ * of their status.
+ */
 export type ErrorCodes = Readonly<Partial<Record<ErrorMeaning, ReadonlySet<string>>>>;
 
-/** Returns what a code of the vendor's means, or undefined of a code that is not listed. */
+/** Returns the meaning of a vendor's code; undefined for an unlisted code. */
 export function findMeaning(codes: ErrorCodes, code: string | undefined): ErrorMeaning | undefined {
   if (code === undefined) return undefined;
   return MEANINGS.find((meaning) => codes[meaning]?.has(code) === true);
 }
 
-/** Returns what an HTTP status means where the vendor's code says nothing. */
+/** Returns the meaning of an HTTP status, for answers without a known code. */
 export function findMeaningOfStatus(status: number): ErrorMeaning {
   return STATUSES.get(status) ?? "Unavailable";
 }
 
-/** The code with which a node is answered. A quota or a wrong request is as wrong in two seconds; a conflict passes. */
+/**
+ * The error code of a node's answer. A quota or an invalid request does not change in seconds; a conflict is
+ * temporary.
+ */
 export const INSTANCE_CODES: Readonly<Record<ErrorMeaning, InstanceErrorCode>> = {
   Throttled: "Throttled",
   Quota: "Denied",

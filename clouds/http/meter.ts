@@ -1,16 +1,16 @@
 import type { CloudRequest, OnCloudRequest } from "#clouds/cloud.ts";
 import type { CloudUsage } from "#core/report.ts";
 
-/** Counts what one batch asks of a cloud. */
+/** Counts the requests of one batch to a cloud. */
 export interface Meter {
   called(operation: string): void;
   throttled(): void;
   waited(ms: number): void;
-  /** Of a request that was called. */
+  /** Records a finished request. */
   ended(request: CloudRequest): void;
 }
 
-/** A meter at zero, and what it shows; `onRequest` is told of each request. */
+/** Creates a meter at zero with its usage; `onRequest` is called for each request. */
 export function createMeter(onRequest?: OnCloudRequest): Meter & { usage(): CloudUsage } {
   const calls: Record<string, number> = {};
   let throttled = 0;
@@ -30,8 +30,8 @@ export function createMeter(onRequest?: OnCloudRequest): Meter & { usage(): Clou
   };
 }
 
-/** The meter of those who wait for the same: each request is counted once, for the first of those who wait at that time. */
-export function meterOfFirst(waiting: ReadonlySet<Meter>): Meter {
+/** Creates the meter of shared work: each request counts once, for the first caller waiting at that time. */
+export function createSharedMeter(waiting: ReadonlySet<Meter>): Meter {
   const first = (): Meter | undefined => waiting.values().next().value;
   return {
     called: (operation) => first()?.called(operation),

@@ -1,17 +1,23 @@
-import type { Turn } from "#clouds/http/api.ts";
-import { type Meter, meterOfFirst } from "#clouds/http/meter.ts";
-import { unlessAborted } from "#clouds/http/unless-aborted.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
+import { createSharedMeter, type Meter } from "#clouds/http/meter.ts";
+import { raceAbort } from "#clouds/http/race-abort.ts";
 
-/** A piece of work that serves all who wait for it at the time: one is under way at most. */
+/** Work shared by all callers that wait for it; at most one run at a time. */
 export interface SharedFlight<Value> {
-  /** What comes of the one under way, which may have begun before this call, or of a new one; undefined where the caller gives up first. */
-  join(turn: Turn): Promise<Value | undefined>;
+  /**
+   * Returns the result of the current run, which may have begun before this call, or of a new one; undefined
+   * if the caller aborts first.
+   */
+  join(turn: CallContext): Promise<Value | undefined>;
   isUnderWay(): boolean;
 }
 
-/** `start` never rejects. What nobody waits for any more is aborted, and nobody may join it. */
-export function createSharedFlight<Value>(start: (turn: Turn) => Promise<Value>): SharedFlight<Value> {
-  let flight: Flight<Value> | undefined;
+/**
+ * Creates shared work; `start` never rejects. A run without waiting callers is aborted, and later callers do
+ * not join it.
+ */
+export function createSharedFlight<Value>(start: (turn: CallContext) => Promise<Value>): SharedFlight<Value> {
+  let invocation: Flight<Value> | undefined;
 
   const takeOff = (meter: Meter): Flight<Value> => {
     const abort = new AbortController();
@@ -19,36 +25,36 @@ export function createSharedFlight<Value>(start: (turn: Turn) => Promise<Value>)
     const started: Flight<Value> = {
       abort,
       waiting,
-      landing: start({ signal: abort.signal, meter: meterOfFirst(waiting) }).finally(() => {
-        if (flight === started) flight = undefined;
+      landing: start({ signal: abort.signal, meter: createSharedMeter(waiting) }).finally(() => {
+        if (invocation === started) invocation = undefined;
       }),
     };
-    flight = started;
+    invocation = started;
     return started;
   };
 
   return {
     async join({ signal, meter }) {
       if (signal.aborted) return undefined;
-      const joined = flight ?? takeOff(meter);
+      const joined = invocation ?? takeOff(meter);
       joined.waiting.add(meter);
       try {
-        return await unlessAborted(joined.landing, signal);
+        return await raceAbort(joined.landing, signal);
       } finally {
         joined.waiting.delete(meter);
         if (joined.waiting.size === 0) {
-          if (flight === joined) flight = undefined;
+          if (invocation === joined) invocation = undefined;
           joined.abort.abort();
         }
       }
     },
-    isUnderWay: () => flight !== undefined,
+    isUnderWay: () => invocation !== undefined,
   };
 }
 
 interface Flight<Value> {
   readonly abort: AbortController;
-  /** The meters of those who wait for it, in the order in which they came. */
+  /** The meters of the waiting callers, in order of arrival. */
   readonly waiting: Set<Meter>;
   readonly landing: Promise<Value>;
 }

@@ -1,16 +1,14 @@
-import type { DescribedLoadBalancer } from "#clouds/described.ts";
+import type { DescribedLoadBalancer } from "#clouds/described-load-balancer.ts";
 import { Observed } from "#clouds/keepalived/model.ts";
 
-/** What the ConfigMap says of a Service, in words. */
+/** Describes a Service's entry in the ConfigMap for people. */
 export function describeEntry(state: unknown): DescribedLoadBalancer {
   const found = Observed.parse(state);
   if (found.kind !== "ledger") return { belongsTo: "none", lines: [found.message] };
   const { own, isShown, holder } = found;
-  const taken = holder === null ? [] : [`the address that is asked for is that of Service ${holder}`];
+  const taken = holder === null ? [] : [`the requested address belongs to Service ${holder}`];
   if (own === null) return { belongsTo: "none", lines: taken };
   const method = own.forwardMethod ? `, ${own.forwardMethod}` : "";
-  const untold = isShown
-    ? []
-    : ["keepalived is not told of it: the data of the ConfigMap says something else"];
+  const untold = isShown ? [] : ["keepalived does not get it: the data of the ConfigMap differs"];
   return { belongsTo: "service", lines: [`address ${own.ip}${method}`, ...untold, ...taken] };
 }

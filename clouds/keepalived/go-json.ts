@@ -1,5 +1,5 @@
-/** JSON as Go's encoder writes it, which differs from ours in what it escapes within texts. */
-export function goJson(value: unknown): string {
+/** Formats JSON as Go's encoder does, which escapes other characters in texts. */
+export function formatGoJson(value: unknown): string {
   return JSON.stringify(value, (_, each: unknown) => (typeof each === "string" ? each.toWellFormed() : each))
     .replaceAll("<", "\\u003c")
     .replaceAll(">", "\\u003e")

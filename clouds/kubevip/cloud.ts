@@ -1,10 +1,12 @@
 import type { Cloud } from "#clouds/cloud.ts";
-import type { LoadCloudOptions } from "#clouds/kind.ts";
 import { createLoadBalancers } from "#clouds/kubevip/capability.ts";
-import type { KubeVipCloudConfig } from "#clouds/kubevip/kind.ts";
+import type { KubeVipCloudConfig } from "#clouds/kubevip/config.ts";
 import { createNodesWithoutCloud } from "#clouds/no-cloud/nodes-without-cloud.ts";
+import type { LoadCloudOptions } from "#clouds/provider.ts";
 
-/** Nodes by what their kubelets say, and load balancers by what is written on Services. */
+/**
+ * Creates a cloud with nodes as their kubelets report them, and load balancers from annotations of Services.
+ */
 export function createKubeVipCloud(
   config: KubeVipCloudConfig,
   { objects }: LoadCloudOptions,

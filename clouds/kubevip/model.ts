@@ -1,12 +1,19 @@
-import { askedAddress, writtenOn } from "#clouds/kubevip/addresses-of.ts";
+import {
+  buildInUseIssue,
+  buildNoAddressIssue,
+  checkAnnotation,
+  checkField,
+  checkPool,
+  FIELD,
+} from "#clouds/kubevip/check-service.ts";
 import { choose } from "#clouds/kubevip/choose.ts";
 import {
-  addressesIn,
   arePortsApart,
+  createSharingCheck,
+  findConflict,
   isChosen,
   isYounger,
-  othersAt,
-  sharingBy,
+  parseAddresses,
 } from "#clouds/kubevip/holders.ts";
 import {
   ADDRESSES_ANNOTATION,
@@ -16,35 +23,36 @@ import {
   KUBE_VIP,
   LEGACY_LABEL,
 } from "#clouds/kubevip/keys.ts";
-import { CHOOSE, type Chosen, type Observed, wantedBy } from "#clouds/kubevip/observed.ts";
 import {
-  FIELD,
-  faultOfAnnotation,
-  faultOfField,
-  inUse,
-  noAddress,
-  outsidePool,
-} from "#clouds/kubevip/problems.ts";
+  buildAddressRequest,
+  CHOOSE,
+  type ChosenAddresses,
+  type PoolState,
+} from "#clouds/kubevip/pool-state.ts";
+import { getAddressesText, getRequestedAddress } from "#clouds/kubevip/requested-address.ts";
 import type { LoadBalancerModel, LoadBalancerStep, ServiceEdit } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
 import type { Settings } from "#core/settings.ts";
 
-/** What load balancers are where kube-vip announces addresses: what is written on the Service. Its status is kube-vip's own. */
+/** The load balancer model for kube-vip: annotations of the Service. kube-vip itself writes the status. */
 export const kubeVipModel: LoadBalancerModel = {
-  before({ service, wanted }) {
-    const problem = wanted ? (faultOfField(service) ?? faultOfAnnotation(service)) : undefined;
-    return problem === undefined ? undefined : { kind: "refused", problem };
+  precheck({ service, wanted }) {
+    const issue = wanted ? (checkField(service) ?? checkAnnotation(service)) : undefined;
+    return issue === undefined ? undefined : { kind: "refused", issue };
   },
-  next({ service, wanted }, observed, settings) {
-    if (!wanted) return away(service);
-    const found = observed as Observed;
-    if (writtenOn(service) !== "") return annotated(service, found, settings);
-    return askedAddress(service) === undefined
-      ? unannotated(service, found)
-      : asked(service, found, settings);
+  planStep({ service, wanted }, observed, settings) {
+    if (!wanted) return remove(service);
+    const found = observed as PoolState;
+    if (getAddressesText(service) !== "") return keepAddresses(service, found, settings);
+    return getRequestedAddress(service) === undefined
+      ? annotateChosen(service, found)
+      : annotateRequested(service, found, settings);
   },
-  fold: (observed, _action, result): Observed => ({ ...(observed as Observed), chosen: result as Chosen }),
-  desired({ metadata: { annotations = {}, labels = {} }, spec }) {
+  applyResult: (observed, _action, result): PoolState => ({
+    ...(observed as PoolState),
+    chosen: result as ChosenAddresses,
+  }),
+  describeDesired({ metadata: { annotations = {}, labels = {} }, spec }) {
     const { loadBalancerIP, ipFamilies, ipFamilyPolicy, ports } = spec;
     const said = [
       annotations[ADDRESSES_ANNOTATION],
@@ -54,69 +62,76 @@ export const kubeVipModel: LoadBalancerModel = {
     return JSON.stringify([loadBalancerIP, said, ipFamilies, ipFamilyPolicy, ports?.map(({ port }) => port)]);
   },
   hasNoTargets: true,
-  targetOf: () => undefined,
-  // What there is stands on the Service itself, and goes with it.
-  showsAtOnce: true,
-  problemOf: (_action, { reason }, service) =>
-    reason === undefined ? undefined : noAddress(reason, service),
+  getTarget: () => undefined,
+  // All state is on the Service itself and is deleted with it.
+  isImmediatelyVisible: true,
+  toIssue: (_action, { reason }, service) =>
+    reason === undefined ? undefined : buildNoAddressIssue(reason, service),
 };
 
-/** The addresses are there, whoever has named them: they are to be nobody else's. */
-function annotated(service: Service, { holders, data }: Observed, settings: Settings): LoadBalancerStep {
+/** Keeps existing addresses, whatever set them, and checks that no other Service has them. */
+function keepAddresses(service: Service, { holders, data }: PoolState, settings: Settings): LoadBalancerStep {
   const { annotations, creationTimestamp: created } = service.metadata;
   const isOurs = isChosen(annotations);
-  const addresses = addressesIn(writtenOn(service)) ?? [];
-  const ip = askedAddress(service);
-  // Whoever names another one than was chosen gets that.
+  const addresses = parseAddresses(getAddressesText(service)) ?? [];
+  const ip = getRequestedAddress(service);
+  // A Service that names a different address than the chosen one gets the named one.
   if (isOurs && ip !== undefined && ip !== addresses[0])
-    return asked(service, { holders, data, chosen: null }, settings);
-  const outside = isOurs ? undefined : outsidePool(service, addresses, data, settings);
+    return annotateRequested(service, { holders, data, chosen: null }, settings);
+  const outside = isOurs ? undefined : checkPool(service, addresses, data, settings);
   if (outside !== undefined)
     return {
       kind: "refused",
-      problem: { ...outside, field: ADDRESSES_ANNOTATION, value: writtenOn(service) },
+      issue: { ...outside, field: ADDRESSES_ANNOTATION, value: getAddressesText(service) },
     };
   if (service.metadata.labels?.[IMPLEMENTATION_LABEL] !== KUBE_VIP)
-    return write("LabelAddresses", addresses, { labels: { [IMPLEMENTATION_LABEL]: KUBE_VIP } });
-  const wanted = wantedBy(service);
+    return buildWriteStep("LabelAddresses", addresses, { labels: { [IMPLEMENTATION_LABEL]: KUBE_VIP } });
+  const wanted = buildAddressRequest(service);
   const own = holders.find(({ uid }) => uid === wanted.uid);
-  // Nobody has looked at all others since it was written.
+  // The other Services were not checked since it was written.
   if (own?.addresses.join() !== addresses.join())
     return {
       kind: "wait",
       because: { code: "CheckAddresses", message: addresses.join(", ") },
       afterSeconds: 1,
     };
-  // Without the ConfigMap nobody says that they may not share.
-  const share = isOurs && data !== null ? sharingBy(data) : arePortsApart;
-  const other = othersAt(wanted, addresses, holders, share);
+  // Without the ConfigMap no setting forbids sharing.
+  const share = isOurs && data !== null ? createSharingCheck(data) : arePortsApart;
+  const other = findConflict(wanted, addresses, holders, share);
   if (other === undefined || !isYounger({ created, uid: wanted.uid }, other))
     return { kind: "handed-over", warnings: [] };
-  if (isOurs) return write("GiveBackAddresses", addresses, givenBack(service));
-  return { kind: "handed-over", warnings: [inUse(other, ADDRESSES_ANNOTATION, writtenOn(service))] };
+  if (isOurs) return buildWriteStep("GiveBackAddresses", addresses, buildRelease(service));
+  return {
+    kind: "handed-over",
+    warnings: [buildInUseIssue(other, ADDRESSES_ANNOTATION, getAddressesText(service))],
+  };
 }
 
-/** An address is named in the spec, and kube-vip is to be told of it. */
-function asked(service: Service, { holders, data }: Observed, settings: Settings): LoadBalancerStep {
-  const ip = askedAddress(service) ?? "";
+/** Writes the address of the spec to the annotation for kube-vip. */
+function annotateRequested(
+  service: Service,
+  { holders, data }: PoolState,
+  settings: Settings,
+): LoadBalancerStep {
+  const ip = getRequestedAddress(service) ?? "";
   const value = service.spec.loadBalancerIP;
-  const outside = outsidePool(service, [ip], data, settings);
-  if (outside !== undefined) return { kind: "refused", problem: { ...outside, field: FIELD, value } };
-  const other = othersAt(wantedBy(service), [ip], holders, arePortsApart);
-  if (other !== undefined) return { kind: "refused", problem: inUse(other, FIELD, value) };
-  return write("WriteAddresses", [ip], {
+  const outside = checkPool(service, [ip], data, settings);
+  if (outside !== undefined) return { kind: "refused", issue: { ...outside, field: FIELD, value } };
+  const other = findConflict(buildAddressRequest(service), [ip], holders, arePortsApart);
+  if (other !== undefined) return { kind: "refused", issue: buildInUseIssue(other, FIELD, value) };
+  return buildWriteStep("WriteAddresses", [ip], {
     annotations: { [ADDRESSES_ANNOTATION]: ip, [CHOSEN_ANNOTATION]: null },
     labels: { [IMPLEMENTATION_LABEL]: KUBE_VIP, [LEGACY_LABEL]: null },
   });
 }
 
-/** None is named: one is chosen, and then written. */
-function unannotated(service: Service, { data, holders, chosen }: Observed): LoadBalancerStep {
+/** Chooses an address if none is named, and writes it. */
+function annotateChosen(service: Service, { data, holders, chosen }: PoolState): LoadBalancerStep {
   if (chosen !== null) {
     const text = chosen.addresses.join(",");
     const [first = null] = chosen.addresses;
     const onInterface = chosen.interface === undefined ? {} : { [INTERFACE_ANNOTATION]: chosen.interface };
-    return write("WriteAddresses", chosen.addresses, {
+    return buildWriteStep("WriteAddresses", chosen.addresses, {
       annotations: { [ADDRESSES_ANNOTATION]: text, [CHOSEN_ANNOTATION]: text, ...onInterface },
       labels: { [IMPLEMENTATION_LABEL]: KUBE_VIP, [LEGACY_LABEL]: null },
       loadBalancerIP: first,
@@ -125,12 +140,19 @@ function unannotated(service: Service, { data, holders, chosen }: Observed): Loa
   if (data === null)
     return {
       kind: "refused",
-      problem: { code: "NoPool", detail: "the ConfigMap with the pools is not there" },
+      issue: { code: "NoPool", detail: "the ConfigMap with the pools is missing" },
     };
-  const choice = choose(data, wantedBy(service), holders);
+  const choice = choose(data, buildAddressRequest(service), holders);
   if (choice.kind === "none")
-    return { kind: "refused", problem: { ...noAddress(choice.code, service), detail: choice.message } };
-  const action = { action: CHOOSE, target: service.metadata.uid, parameters: { ...wantedBy(service) } };
+    return {
+      kind: "refused",
+      issue: { ...buildNoAddressIssue(choice.code, service), detail: choice.message },
+    };
+  const action = {
+    action: CHOOSE,
+    target: service.metadata.uid,
+    parameters: { ...buildAddressRequest(service) },
+  };
   const because = {
     code: CHOOSE,
     message: `an address of the pool of namespace ${service.metadata.namespace}`,
@@ -138,18 +160,22 @@ function unannotated(service: Service, { data, holders, chosen }: Observed): Loa
   return { kind: "act", because, actions: [action] };
 }
 
-/** What was chosen here is given back where the Service lives on without a load balancer; nothing else is touched. */
-function away(service: Service): LoadBalancerStep {
+/** Removes chosen addresses if the Service no longer needs a load balancer; nothing else is changed. */
+function remove(service: Service): LoadBalancerStep {
   const { deletionTimestamp, annotations } = service.metadata;
   const isLeft =
     deletionTimestamp !== undefined || service.spec.type === "LoadBalancer" || !isChosen(annotations);
   if (isLeft) return { kind: "handed-over", warnings: [] };
-  return write("GiveBackAddresses", addressesIn(writtenOn(service)) ?? [], givenBack(service));
+  return buildWriteStep(
+    "GiveBackAddresses",
+    parseAddresses(getAddressesText(service)) ?? [],
+    buildRelease(service),
+  );
 }
 
-function givenBack(service: Service): ServiceEdit {
-  const [first] = addressesIn(writtenOn(service)) ?? [];
-  const isInSpec = first !== undefined && askedAddress(service) === first;
+function buildRelease(service: Service): ServiceEdit {
+  const [first] = parseAddresses(getAddressesText(service)) ?? [];
+  const isInSpec = first !== undefined && getRequestedAddress(service) === first;
   return {
     annotations: { [ADDRESSES_ANNOTATION]: null, [CHOSEN_ANNOTATION]: null },
     labels: { [IMPLEMENTATION_LABEL]: null },
@@ -157,6 +183,6 @@ function givenBack(service: Service): ServiceEdit {
   };
 }
 
-function write(code: string, addresses: readonly string[], edit: ServiceEdit): LoadBalancerStep {
+function buildWriteStep(code: string, addresses: readonly string[], edit: ServiceEdit): LoadBalancerStep {
   return { kind: "write", because: { code, message: addresses.join(", ") }, edit };
 }

@@ -1,31 +1,34 @@
-/** Addresses that were chosen for Services in this process, and are not seen on them yet. */
+/** Addresses chosen for Services in this process that are not visible on them yet. */
 export interface Reservations {
-  /** Of others than this Service, those that hold by now. */
-  others(uid: string): readonly Reserved[];
-  reserve(reserved: Reserved): void;
-  /** Seen on the Service by now, or given up. */
+  /** Lists the valid reservations of all other Services. */
+  listOthers(uid: string): readonly Reservation[];
+  reserve(reserved: Reservation): void;
+  /** Drops a reservation that is visible on the Service or no longer needed. */
   drop(uid: string): void;
 }
 
-/** As a Service that has them would be listed. */
-export interface Reserved {
+/** In the form of a Service that has the addresses. */
+export interface Reservation {
   readonly uid: string;
   readonly namespace: string;
   readonly ports: readonly number[];
   readonly addresses: readonly string[];
 }
 
-/** Whatever is to come of a choice has come by then: an invocation has 30 seconds. */
+/** Any result of a choice has arrived by then: an invocation has 30 seconds. */
 const HELD_MS = 60_000;
 
 /** More Services than any batch has. */
 const MAX_RESERVED = 5_000;
 
-/** None at first. Those of other processes nobody knows of here: what two choose is found out when both are written. */
+/**
+ * Creates empty reservations. Other processes' choices are unknown here; a conflict is found when both are
+ * written.
+ */
 export function createReservations(now: () => number): Reservations {
-  const held = new Map<string, Reserved & { readonly untilMs: number }>();
+  const held = new Map<string, Reservation & { readonly untilMs: number }>();
   return {
-    others(uid) {
+    listOthers(uid) {
       const nowMs = now();
       for (const [key, { untilMs }] of held) if (untilMs <= nowMs) held.delete(key);
       return [...held.values()].filter((each) => each.uid !== uid);

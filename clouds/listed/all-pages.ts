@@ -1,37 +1,37 @@
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
 
-/** One page of a list whose pages have numbers. */
+/** One page of a list with numbered pages. */
 export interface NumberedPage<Entry> {
   readonly entries: readonly Entry[];
-  /** Entries that have no id, or no name. */
+  /** Number of entries without id or name. */
   readonly unreadable: number;
   readonly hasNext: boolean;
-  /** The number of the last one, as far as this page says; 0 where it says nothing. */
+  /** The number of the last page, as far as this page says; 0 if unknown. */
   readonly lastPage: number;
 }
 
 /** How a list is read. */
 export interface AllPagesOptions {
-  /** How many pages are looked at. */
+  /** Maximum pages read. */
   readonly mostPages: number;
-  /** What it means that there are more. */
+  /** The fault of a list with more pages. */
   readonly tooMany: () => Fault;
-  /** What it means that so many entries cannot be told apart. */
+  /** The fault of entries without id or name. */
   readonly nameless: (count: number) => Fault;
 }
 
-/** All that there is; where a page failed, what the others have and the fault. */
+/** All entries; if a page failed, those of the other pages and the fault. */
 export interface AllPages<Entry> {
   readonly entries: readonly Entry[];
   readonly pages: number;
   readonly incomplete: Fault | undefined;
 }
 
-/** How many pages are asked for at a time, once the first has said how many there are. */
+/** Pages read in parallel, once the first has the number of pages. */
 const PAGES_AT_ONCE = 4;
 
 /** Reads a list from its first page to its last. `fetch` never rejects. */
-export async function allPages<Entry>(
+export async function readAllPages<Entry>(
   fetch: (page: number) => Promise<Outcome<NumberedPage<Entry>>>,
   { mostPages, tooMany, nameless }: AllPagesOptions,
 ): Promise<AllPages<Entry>> {
@@ -40,7 +40,7 @@ export async function allPages<Entry>(
   let unreadable = 0;
   let pages = 0;
 
-  /** Undefined where the page failed. */
+  /** Undefined if the page failed. */
   const take = async (page: number): Promise<NumberedPage<Entry> | undefined> => {
     const answer = await fetch(page);
     if (answer.kind === "fault") {

@@ -1,42 +1,45 @@
-import type { Turn } from "#clouds/http/api.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
 import { createSharedFlight } from "#clouds/http/shared-flight.ts";
 import { ok } from "#clouds/outcome.ts";
 
-/** What of a list has to be known here. */
-interface Shown {
+/** The part of a list that is needed here. */
+interface ShownList {
   readonly startedAt: number;
-  /** Why it may lack something, where it does. */
+  /** Why it may be incomplete, if so. */
   readonly incomplete: Fault | undefined;
   readonly byId: ReadonlyMap<string, unknown>;
 }
 
-/** One list of machines, shared by all who need it: one is in flight at a time, and it is remembered for a while. */
-export interface Directory<List extends Shown> {
-  /** The last listing, as long as it may be believed. */
-  recent(): List | undefined;
-  /** The listing in flight, which may have begun before this call, or else a new one. */
-  list(turn: Turn): Promise<Outcome<List>>;
+/** One list of machines, shared by all callers: at most one read at a time, cached for a while. */
+export interface Directory<List extends ShownList> {
+  /** Returns the last listing while it is valid. */
+  getRecent(): List | undefined;
+  /** Returns the current read, which may have begun before this call, or a new one. */
+  list(turn: CallContext): Promise<Outcome<List>>;
 }
 
-/** `fetch` sends the requests; it never rejects. `now` is milliseconds of a clock that never goes back. */
-export function createDirectory<List extends Shown>(
-  fetch: (turn: Turn) => Promise<List>,
+/**
+ * Creates a directory. `fetch` sends the requests and never rejects. `now` is a monotonic clock in
+ * milliseconds.
+ */
+export function createDirectory<List extends ShownList>(
+  fetch: (turn: CallContext) => Promise<List>,
   maxAgeMs: number,
   now: () => number,
 ): Directory<List> {
   let latest: List | undefined;
-  const flight = createSharedFlight(fetch);
+  const invocation = createSharedFlight(fetch);
 
   const recent = (): List | undefined =>
     latest !== undefined && now() - latest.startedAt < maxAgeMs ? latest : undefined;
 
   return {
-    recent,
+    getRecent: recent,
     async list(turn) {
-      const listing = await flight.join(turn);
+      const listing = await invocation.join(turn);
       if (listing === undefined) return { kind: "fault", fault: ABORTED };
-      // Half a list is better than none, and worse than a whole one.
+      // An incomplete list is better than none, but does not replace a complete one.
       const isHalf = listing.incomplete !== undefined;
       if (!isHalf || (listing.byId.size > 0 && recent() === undefined)) latest = listing;
       return ok(listing);

@@ -1,26 +1,26 @@
 import type { Cloud } from "#clouds/cloud.ts";
-import type { Turn } from "#clouds/http/api.ts";
 import { type Budget, HELD_BACK } from "#clouds/http/budget.ts";
-import { checked } from "#clouds/http/checked.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
+import { toConfigurationCheck } from "#clouds/http/configuration-check.ts";
 import { createMeter } from "#clouds/http/meter.ts";
-import { abortedBefore, answerOf, type Fault, type Outcome } from "#clouds/http/outcome.ts";
-import { findControls } from "#clouds/listed/control.ts";
+import { createAbortedAnswer, type Fault, type Outcome, toErrorAnswer } from "#clouds/http/outcome.ts";
 import type { Directory } from "#clouds/listed/directory.ts";
 import type { Listing } from "#clouds/listed/listing.ts";
 import type { Machine } from "#clouds/listed/machine.ts";
-import { isSought, type ProviderID, queryOf, subjectOf } from "#clouds/listed/query.ts";
-import { type Resolution, resolve, unresolved } from "#clouds/listed/resolve.ts";
+import { buildQuery, formatSubject, needsCloud, type ProviderID } from "#clouds/listed/query.ts";
+import { type Resolution, resolve, resolveWithoutCloud } from "#clouds/listed/resolve.ts";
 import { type Claim, settleGuesses } from "#clouds/listed/settle-guesses.ts";
 import type { Sources } from "#clouds/listed/sources.ts";
+import { findVisibilityProbes } from "#clouds/listed/visibility-probe.ts";
 import { ok } from "#clouds/outcome.ts";
+import { getErrorMessage } from "#core/error-message.ts";
 import type { Instance, InstanceAnswer, PositiveControl } from "#core/instance.ts";
-import { messageOf } from "#core/message-of.ts";
 import type { Node } from "#core/node/node.ts";
 import { isUninitialized } from "#core/node/taints.ts";
 
-/** What a cloud that lists its machines differs by from the others. */
+/** The differences between clouds that list their machines. */
 export interface ListedCloudParts<M extends Machine> {
-  /** The provider's name, and how sentences call it. */
+  /** The provider's name, and its title in messages. */
   readonly provider: string;
   readonly title: string;
   /** The cloud's own word for a machine. */
@@ -28,28 +28,32 @@ export interface ListedCloudParts<M extends Machine> {
   readonly budget: Budget;
   readonly parseProviderID: (text: string) => ProviderID;
   /**
-   * Gets what has to be known before anything can be asked, such as a token; what keeps it is the answer for all. Before it has
-   * succeeded once nothing else here is called, and it never rejects.
+   * Prepares what every request needs, such as a token; a fault is the answer for all nodes. It never
+   * rejects. Nothing else here is called before its first success.
    */
-  readonly prepare?: (turn: Turn) => Promise<Fault | undefined>;
+  readonly prepare?: (turn: CallContext) => Promise<Fault | undefined>;
   readonly sources: Sources<M>;
-  /** A few machines, with one request of each API that it takes to know whose they are. */
-  readonly listFew: (turn: Turn) => Promise<Outcome<readonly M[]>>;
+  /** Lists a few machines, with one request for each API that is needed to prove their ownership. */
+  readonly listFew: (turn: CallContext) => Promise<Outcome<readonly M[]>>;
   readonly isAlive: (machine: M) => boolean;
-  readonly instanceOf: (machine: M) => Outcome<Instance>;
-  /** A machine as the proof that others of the cluster were looked for in the right place. */
+  readonly buildInstance: (machine: M) => Outcome<Instance>;
+  /**
+   * Converts a machine to a visibility probe: proof that others of the cluster were searched in the right
+   * place.
+   */
   readonly locate: (machine: M) => PositiveControl;
   /**
-   * Lists the ids of machines that the cloud's own record says were deleted lately, with one request. Asked once for a batch of which a
-   * machine is missed. A fault says nothing: such machines then count as missed without a reason.
+   * Lists the ids of machines that the cloud's own record shows as recently deleted, with one request. Called
+   * once for a batch with a missing machine. A fault proves nothing: such machines then count as missing
+   * without a reason.
    */
-  readonly listDeleted?: (turn: Turn) => Promise<Outcome<ReadonlySet<string>>>;
-  /** Looks whether there is what the configuration names; never rejects. */
-  readonly check: (turn: Turn) => Promise<Outcome<unknown>>;
+  readonly listDeleted?: (turn: CallContext) => Promise<Outcome<ReadonlySet<string>>>;
+  /** Checks whether the configured resources exist; never rejects. */
+  readonly check: (turn: CallContext) => Promise<Outcome<unknown>>;
   close(): void;
 }
 
-/** A cloud whose machines are found in lists, and shown to be gone by being read. */
+/** Creates a cloud that finds machines in lists, and proves their absence by single reads. */
 export function createListedCloud<M extends Machine>(parts: ListedCloudParts<M>): Cloud {
   const { provider, title, machine, budget, sources, prepare, listFew, isAlive, locate } = parts;
   const { notOurs } = sources;
@@ -61,73 +65,79 @@ export function createListedCloud<M extends Machine>(parts: ListedCloudParts<M>)
         answers: nodes.map(() => answer),
         usage: meter.usage(),
       });
-      if (nodes.length === 0 || signal.aborted) return allAnswer(abortedBefore(title));
+      if (nodes.length === 0 || signal.aborted) return allAnswer(createAbortedAnswer(title));
       if (budget.isLow() && !nodes.some(isUninitialized)) return allAnswer(HELD_BACK);
       const leave = budget.enter(share);
       try {
         const turn = { signal, meter };
-        const queries = new Map(nodes.map((node) => [node, queryOf(node, parts.parseProviderID)]));
-        const trouble = [...queries.values()].some(isSought) ? await prepare?.(turn) : undefined;
+        const queries = new Map(nodes.map((node) => [node, buildQuery(node, parts.parseProviderID)]));
+        const trouble = [...queries.values()].some(needsCloud) ? await prepare?.(turn) : undefined;
         const resolutions =
           trouble === undefined
-            ? settleGuesses(await resolve(queries, sources, turn), claimOf, machine)
-            : unresolved<M, Node>(queries, trouble);
+            ? settleGuesses(await resolve(queries, sources, turn), buildClaim, machine)
+            : resolveWithoutCloud<M, Node>(queries, trouble);
         const controls =
           isControlWanted && trouble === undefined
-            ? await findControls(resolutions, {
+            ? await findVisibilityProbes(resolutions, {
                 queries,
                 notOurs,
                 isAlive,
                 locate,
-                // Mostly a few are enough; in an account of many clusters they may all be somebody else's.
-                lists: [listFew, ...sources.directories.map(allOf)].map((list) => () => list(turn)),
+                // A few machines are usually enough; in an account of many clusters all of them may be
+                // foreign.
+                lists: [listFew, ...sources.directories.map(createLister)].map((list) => () => list(turn)),
               })
             : undefined;
         const isMissed = controls !== undefined && controls.size > 0;
         const deleted = isMissed ? await parts.listDeleted?.(turn) : undefined;
         const answers = nodes.map((node): InstanceAnswer => {
           const query = queries.get(node);
-          const subject = subjectOf(node, query, machine);
-          const answer = answerFor(subject, resolutions.get(node), controls?.get(node), parts);
+          const subject = formatSubject(node, query, machine);
+          const answer = buildAnswer(subject, resolutions.get(node), controls?.get(node), parts);
           const isDeleted = query?.kind === "id" && deleted?.kind === "ok" && deleted.value.has(query.id);
           return answer.kind === "not-found" && isDeleted ? { ...answer, deleted: true } : answer;
         });
         return { answers, usage: meter.usage() };
       } catch (error) {
-        // Nothing is known to come here; but the contract is that nobody's batch rejects.
-        return allAnswer({ kind: "error", code: "Unavailable", message: `${title}: ${messageOf(error)}` });
+        // No known error reaches this line, but by contract a batch never rejects.
+        return allAnswer({
+          kind: "error",
+          code: "Unavailable",
+          message: `${title}: ${getErrorMessage(error)}`,
+        });
       } finally {
         leave();
       }
     },
-    checkConfiguration: async (signal) => checked(await parts.check({ signal, meter: createMeter() })),
+    checkConfiguration: async (signal) =>
+      toConfigurationCheck(await parts.check({ signal, meter: createMeter() })),
     async close() {
       parts.close();
     },
   };
 }
 
-/** What a list shows, although it may lack something. */
-function allOf<M extends Machine>(directory: Directory<Listing<M>>) {
-  return async (turn: Turn): Promise<Outcome<readonly M[]>> => {
+/** Returns what a list shows, even if it is incomplete. */
+function createLister<M extends Machine>(directory: Directory<Listing<M>>) {
+  return async (turn: CallContext): Promise<Outcome<readonly M[]>> => {
     const listed = await directory.list(turn);
     return listed.kind === "ok" ? ok([...listed.value.byId.values()]) : listed;
   };
 }
 
-function claimOf<M extends Machine>(resolution: Resolution<M>): Claim | undefined {
+function buildClaim<M extends Machine>(resolution: Resolution<M>): Claim | undefined {
   return resolution.kind === "machine" ? { id: resolution.machine.id, guess: resolution.guess } : undefined;
 }
 
-function answerFor<M extends Machine>(
+function buildAnswer<M extends Machine>(
   subject: string,
   resolution: Resolution<M> | undefined,
   control: PositiveControl | undefined,
-  { title, machine, instanceOf }: ListedCloudParts<M>,
+  { title, machine, buildInstance }: ListedCloudParts<M>,
 ): InstanceAnswer {
   if (resolution === undefined)
     return { kind: "error", code: "Unavailable", message: `${subject}: no answer` };
-  if (resolution.kind === "fault") return answerOf(resolution.fault, subject);
+  if (resolution.kind === "fault") return toErrorAnswer(resolution.fault, subject);
   if (resolution.kind === "absent") {
     const message =
       resolution.by === "id"
@@ -136,8 +146,8 @@ function answerFor<M extends Machine>(
     const proof = control === undefined ? {} : { control };
     return { kind: "not-found", message: `${subject}: ${message}`, ...proof };
   }
-  const instance = instanceOf(resolution.machine);
+  const instance = buildInstance(resolution.machine);
   return instance.kind === "ok"
     ? { kind: "found", instance: instance.value }
-    : answerOf(instance.fault, subject);
+    : toErrorAnswer(instance.fault, subject);
 }

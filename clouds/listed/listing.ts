@@ -1,37 +1,37 @@
 import type { Fault } from "#clouds/http/outcome.ts";
 import type { Machine } from "#clouds/listed/machine.ts";
 
-/** The machines that a list showed. It proves that they are there; that one is not there it never proves. */
+/** The machines in a list. It proves that they exist, but never that others do not. */
 export interface Listing<M extends Machine> {
-  /** When it began, in milliseconds of a clock that never goes back. */
+  /** When it began, in milliseconds of a monotonic clock. */
   readonly startedAt: number;
-  /** How many pages it has. */
+  /** Its number of pages. */
   readonly pages: number;
-  /** Why it may lack something, where it does. */
+  /** Why it may be incomplete, if so. */
   readonly incomplete: Fault | undefined;
   readonly byId: ReadonlyMap<string, M>;
   readonly byName: ReadonlyMap<string, readonly M[]>;
-  /** By an address that may be a node's name; empty of a cloud where none can. */
+  /** By an address that may be a node's name; empty if the cloud has no such names. */
   readonly byAddress: ReadonlyMap<string, readonly M[]>;
 }
 
-/** What a listing is made of. */
+/** Parts of which a listing is built. */
 export interface ListingParts<M extends Machine>
   extends Pick<Listing<M>, "startedAt" | "pages" | "incomplete"> {
   readonly machines: readonly M[];
-  readonly addressesOf?: (machine: M) => readonly string[];
+  readonly listAddresses?: (machine: M) => readonly string[];
 }
 
-/** Indexes what was listed; a machine that moved from page to page meanwhile counts once. */
+/** Indexes the listed machines; one that moved between pages meanwhile counts once. */
 export function createListing<M extends Machine>({
   machines,
-  addressesOf = () => [],
+  listAddresses = () => [],
   ...rest
 }: ListingParts<M>): Listing<M> {
   const byId = new Map(machines.map((machine) => [machine.id, machine]));
   const unique = [...byId.values()];
   const addressed = unique.flatMap((machine) =>
-    [...new Set(addressesOf(machine))].map((address) => ({ address, machine })),
+    [...new Set(listAddresses(machine))].map((address) => ({ address, machine })),
   );
   return {
     ...rest,

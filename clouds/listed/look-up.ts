@@ -3,26 +3,26 @@ import type { Listing } from "#clouds/listed/listing.ts";
 import type { Machine } from "#clouds/listed/machine.ts";
 import type { Queried, Query } from "#clouds/listed/query.ts";
 
-/** What a node was found to be. */
+/** The machine found for a node. */
 export type Match<M extends Machine> =
-  /** `guess` where it was less than identity that told. */
+  /** `guess` if it matched by less than identity. */
   | { readonly kind: "machine"; readonly machine: M; readonly guess: boolean }
   | { readonly kind: "fault"; readonly fault: Fault };
 
 /**
- * What keeps a machine from being the cluster's, expected and found; undefined where it is the cluster's. `node` is whose it would be,
- * for what only a node can tell of a machine that has ended.
+ * Returns the expected and the found value that prove a machine foreign; undefined if it belongs to the
+ * cluster. `node` helps with a terminated machine, whose owner only its node can prove.
  */
-export type NotOurs<M extends Machine> = (machine: M, node: Queried | undefined) => Fault | undefined;
+export type CheckOwnership<M extends Machine> = (machine: M, node: Queried | undefined) => Fault | undefined;
 
-/** What is known of each list of a cloud, in the order in which they are asked for; undefined where that is nothing. */
-export type View<M extends Machine> = readonly (Listing<M> | undefined)[];
+/** The known listing of each list of a cloud, in the order of reading; undefined if unknown. */
+export type ListingsView<M extends Machine> = readonly (Listing<M> | undefined)[];
 
-/** Looks a query up in listings; undefined where they cannot tell, which is never because of absence alone. */
+/** Looks a query up in listings; undefined if they cannot answer it, never only because of absence. */
 export function lookUp<M extends Machine>(
   { node, query }: { readonly node: Queried; readonly query: Query },
-  view: View<M>,
-  notOurs: NotOurs<M>,
+  view: ListingsView<M>,
+  notOurs: CheckOwnership<M>,
 ): Match<M> | undefined {
   switch (query.kind) {
     case "elsewhere":
@@ -33,52 +33,59 @@ export function lookUp<M extends Machine>(
       return { kind: "fault", fault: { code: "InvalidProviderID", message: query.message } };
     case "id": {
       const machine = view.map((each) => each?.byId.get(query.id)).find((each) => each !== undefined);
-      return machine && matchOf(machine, node, notOurs);
+      return machine && checkMatch(machine, node, notOurs);
     }
     case "name":
-      return lookUpName(query.name, wholeOf(view), notOurs);
+      return lookUpName(query.name, selectCompleteListings(view), notOurs);
   }
 }
 
-/** A machine that was found by itself. */
-export function matchOf<M extends Machine>(machine: M, node: Queried, notOurs: NotOurs<M>): Match<M> {
+/** Checks a machine that was read by itself. */
+export function checkMatch<M extends Machine>(
+  machine: M,
+  node: Queried,
+  notOurs: CheckOwnership<M>,
+): Match<M> {
   const fault = notOurs(machine, node);
   return fault === undefined ? { kind: "machine", machine, guess: false } : { kind: "fault", fault };
 }
 
-/** Whether a machine was found that is not the cluster's, or not known to be. */
+/** Whether the found machine is foreign, or its owner unproven. */
 export function isOfOthers<M extends Machine>(match: Match<M>): boolean {
   return match.kind === "fault" && (match.fault.code === "Foreign" || match.fault.code === "Denied");
 }
 
-/** Half a list tells nothing, nor does one behind it: a second machine of that name may be in the other half. */
-function wholeOf<M extends Machine>(view: View<M>): readonly Listing<M>[] {
+/**
+ * An incomplete list proves nothing, and neither does one after it: the missing part may hold a second
+ * machine of that name.
+ */
+function selectCompleteListings<M extends Machine>(view: ListingsView<M>): readonly Listing<M>[] {
   const end = view.findIndex((each) => each === undefined || each.incomplete !== undefined);
   return view.slice(0, end === -1 ? view.length : end).filter((each) => each !== undefined);
 }
 
 /**
- * By the machine's exact name; else by an address that is the node's name. Those of others do not make a name ambiguous, and whoever else
- * has the address may be in another network.
+ * Finds a machine by its exact name, else by an address that is the node's name. Foreign machines do not make
+ * a name ambiguous, because one with the same address may be in another network.
  */
 function lookUpName<M extends Machine>(
   name: string,
   whole: readonly Listing<M>[],
-  notOurs: NotOurs<M>,
+  notOurs: CheckOwnership<M>,
 ): Match<M> | undefined {
   const isOurs = (machine: M): boolean => notOurs(machine, undefined) === undefined;
-  const named = unique(whole.flatMap(({ byName }) => byName.get(name) ?? []));
-  const byName = oneOf(named.filter(isOurs), false);
+  const named = removeDuplicates(whole.flatMap(({ byName }) => byName.get(name) ?? []));
+  const byName = selectOnly(named.filter(isOurs), false);
   if (byName !== undefined) return byName;
-  const addressed = unique(whole.flatMap(({ byAddress }) => byAddress.get(name) ?? []));
-  const byAddress = oneOf(addressed.filter(isOurs), true);
+  const addressed = removeDuplicates(whole.flatMap(({ byAddress }) => byAddress.get(name) ?? []));
+  const byAddress = selectOnly(addressed.filter(isOurs), true);
   if (byAddress !== undefined) return byAddress;
   const [foreign] = named;
   const fault = foreign && notOurs(foreign, undefined);
   return fault && { kind: "fault", fault };
 }
 
-function oneOf<M extends Machine>(candidates: readonly M[], guess: boolean): Match<M> | undefined {
+function selectOnly<M extends Machine>(candidates: readonly M[], guess: boolean): Match<M> | undefined {
   const [machine, second] = candidates;
   if (machine === undefined) return undefined;
   if (second === undefined) return { kind: "machine", machine, guess };
@@ -87,6 +94,6 @@ function oneOf<M extends Machine>(candidates: readonly M[], guess: boolean): Mat
   return { kind: "fault", fault: { code: "Ambiguous", message } };
 }
 
-function unique<M extends Machine>(machines: readonly M[]): readonly M[] {
+function removeDuplicates<M extends Machine>(machines: readonly M[]): readonly M[] {
   return [...new Map(machines.map((machine) => [machine.id, machine])).values()];
 }

@@ -1,4 +1,4 @@
-/** What of a cloud's machine is needed to find it; whatever else there is of it, its cloud knows. */
+/** The fields of a cloud's machine that the search needs; its cloud knows the rest. */
 export interface Machine {
   readonly id: string;
   readonly name: string;

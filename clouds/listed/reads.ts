@@ -1,28 +1,31 @@
-import type { Turn } from "#clouds/http/api.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import type { Machine } from "#clouds/listed/machine.ts";
 import { fault } from "#clouds/outcome.ts";
 
-/** Machines read one by one, within bounds. */
+/** Reads of single machines, within limits. */
 export interface Reads<M extends Machine> {
-  /** Whether so many reads, with those of late, cost no more than a list would, of which the pages are told where they are known. */
+  /** Whether this many reads, with the recent ones, cost no more than a list of `pages` pages. */
   isCheaperFor(count: number, pages: number): boolean;
-  /** Undefined in an outcome is the cloud's statement that there is no such machine. */
-  readAll(ids: ReadonlySet<string>, turn: Turn): Promise<ReadonlyMap<string, Outcome<M | undefined>>>;
+  /** An undefined value is the cloud's statement that the machine does not exist. */
+  readAll(ids: ReadonlySet<string>, turn: CallContext): Promise<ReadonlyMap<string, Outcome<M | undefined>>>;
 }
 
-/** Reads one machine by its id, or undefined where the cloud itself says that there is none; never rejects. */
-export type ReadMachine<M extends Machine> = (id: string, turn: Turn) => Promise<Outcome<M | undefined>>;
+/** Reads one machine by id; undefined if the cloud itself says that it does not exist. Never rejects. */
+export type MachineReader<M extends Machine> = (
+  id: string,
+  turn: CallContext,
+) => Promise<Outcome<M | undefined>>;
 
-/** The most that one batch reads singly: a wrong account must not become a request for each of its nodes. */
+/** Maximum single reads per batch: a wrong account must not cause a request for each of its nodes. */
 const MAX_READS = 10;
 
-/** So few are read singly even where it is not known how long a list would be. */
+/** Number of single reads allowed while the length of the list is unknown. */
 const FEW = 2;
 
-/** Reads of the last `windowMs` count when it is weighed whether a list would be cheaper. */
+/** Creates the reads. Reads of the last `windowMs` count in the comparison with a list. */
 export function createReads<M extends Machine>(
-  read: ReadMachine<M>,
+  read: MachineReader<M>,
   windowMs: number,
   now: () => number,
 ): Reads<M> {

@@ -1,28 +1,36 @@
-import type { Turn } from "#clouds/http/api.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
 import type { Listing } from "#clouds/listed/listing.ts";
-import { isOfOthers, lookUp, type Match, matchOf, type NotOurs, type View } from "#clouds/listed/look-up.ts";
+import {
+  type CheckOwnership,
+  checkMatch,
+  isOfOthers,
+  type ListingsView,
+  lookUp,
+  type Match,
+} from "#clouds/listed/look-up.ts";
 import type { Machine } from "#clouds/listed/machine.ts";
-import { isSought, type Queried, type Query } from "#clouds/listed/query.ts";
+import { needsCloud, type Queried, type Query } from "#clouds/listed/query.ts";
 import type { Sources } from "#clouds/listed/sources.ts";
 
-/** What became of each node; "absent" is the cloud's own statement. */
+/** The result for each node; "absent" is the cloud's own statement. */
 export type Resolution<M extends Machine> =
   | Match<M>
   | { readonly kind: "absent"; readonly by: "id" | "name" };
 
 /**
- * Finds out what each node of a batch is. First what lately was listed tells; then one list after the other, where names or more than a few
- * ids are left; and last the ids one by one, which alone shows that one is gone.
+ * Resolves each node of a batch. It uses recent listings first. Then it reads one list after another, if
+ * names or more than a few ids are left. Finally it reads single ids, the only proof that a machine is gone.
  */
 export async function resolve<M extends Machine, Node extends Queried>(
   queries: ReadonlyMap<Node, Query>,
   { directories, reads, notOurs, now }: Sources<M>,
-  turn: Turn,
+  turn: CallContext,
 ): Promise<ReadonlyMap<Node, Resolution<M>>> {
   const beganAt = now();
-  // One listing of each list for all that follows: what it tells now must not be untold by its age, or by another batch's, while others are read.
-  const seen = directories.map((directory) => directory.recent());
+  // One view of each list for the whole call: neither its age nor another batch may replace it while other
+  // lists are read.
+  const seen = directories.map((directory) => directory.getRecent());
   let trouble: Fault | undefined;
   let isWorth = true;
 
@@ -33,11 +41,11 @@ export async function resolve<M extends Machine, Node extends Queried>(
   const needsList = (): boolean => {
     const open = left();
     const pages = seen.reduce((sum, each) => sum + (each?.pages ?? 0), 0);
-    return open.some(({ kind }) => kind === "name") || !reads.isCheaperFor(idsOf(open).size, pages);
+    return open.some(({ kind }) => kind === "name") || !reads.isCheaperFor(collectIds(open).size, pages);
   };
 
   for (const [index, directory] of directories.entries()) {
-    // Whoever joins a list that had begun before him does not know of what came since, and once more is enough.
+    // A joined read may have begun before recent changes; a second one is recent enough.
     for (let round = 0; round < 2 && needsList() && !isFresh(seen[index], beganAt); round += 1) {
       const outcome = await directory.list(turn);
       if (outcome.kind === "ok") seen[index] = outcome.value;
@@ -45,22 +53,24 @@ export async function resolve<M extends Machine, Node extends Queried>(
       if (trouble !== undefined) break;
     }
     if (trouble === undefined) continue;
-    // Ids are most of them of the first list, and where that was had the API is there.
+    // Most ids are in the first list, and if it could be read, the API is available.
     isWorth = index > 0 || isWorthReading(trouble);
     break;
   }
-  const read = isWorth ? await reads.readAll(idsOf(left()), turn) : new Map();
+  const read = isWorth ? await reads.readAll(collectIds(left()), turn) : new Map();
   return new Map(
     [...queries].map(([node, query]) => {
       const match = lookUp({ node, query }, seen, notOurs);
       const answer = query.kind === "id" ? read.get(query.id) : undefined;
-      return [node, resolutionOf({ node, query, match, answer, trouble }, notOurs)];
+      return [node, buildResolution({ node, query, match, answer, trouble }, notOurs)];
     }),
   );
 }
 
-/** Where nothing can be asked: what each node names that this cloud does not have all the same, and for the others why. */
-export function unresolved<M extends Machine, Node extends Queried>(
+/**
+ * Resolves nodes without requests: provider IDs that this cloud cannot have, and the fault for all others.
+ */
+export function resolveWithoutCloud<M extends Machine, Node extends Queried>(
   queries: ReadonlyMap<Node, Query>,
   fault: Fault,
 ): ReadonlyMap<Node, Resolution<M>> {
@@ -73,16 +83,16 @@ export function unresolved<M extends Machine, Node extends Queried>(
 }
 
 /**
- * A listing from before shows that a machine is the cluster's. One that is not is looked for as long as one that is not there: how
- * long an answer takes must not tell a node that names it that there is such a machine.
+ * An older listing can prove that a machine is the cluster's. A foreign one is searched for like a missing
+ * one, so that the duration of an answer does not reveal that it exists.
  */
 function isSettled<M extends Machine>(
   match: Match<M> | undefined,
   query: Query,
-  view: View<M>,
+  view: ListingsView<M>,
   beganAt: number,
 ): boolean {
-  if (!isSought(query)) return true;
+  if (!needsCloud(query)) return true;
   if (match === undefined || isOfOthers(match)) return false;
   return match.kind === "machine" || view.every((each) => each === undefined || isFresh(each, beganAt));
 }
@@ -92,19 +102,20 @@ function isFresh<M extends Machine>(listing: Listing<M> | undefined, beganAt: nu
 }
 
 /**
- * Where the API is in trouble as a whole, a batch is not taken apart; where a list came and was of no use, ids are still
- * read. A server that answers a list with an error is not believed about single machines either.
+ * Whether single reads make sense. If the API as a whole fails, single nodes are not read; if a list was
+ * readable but useless, they are. A server that answers a list with an error is not trusted about single
+ * machines either.
  */
 function isWorthReading(trouble: Fault | undefined): boolean {
   if (trouble === undefined) return true;
   return trouble.code === "Unavailable" && trouble.status === undefined && trouble.transient !== true;
 }
 
-function idsOf(queries: readonly Query[]): Set<string> {
+function collectIds(queries: readonly Query[]): Set<string> {
   return new Set(queries.flatMap((query) => (query.kind === "id" ? [query.id] : [])));
 }
 
-interface Looked<M extends Machine> {
+interface LookupResult<M extends Machine> {
   readonly node: Queried;
   readonly query: Query;
   readonly match: Match<M> | undefined;
@@ -112,21 +123,23 @@ interface Looked<M extends Machine> {
   readonly trouble: Fault | undefined;
 }
 
-function resolutionOf<M extends Machine>(
-  { node, query, match, answer, trouble }: Looked<M>,
-  notOurs: NotOurs<M>,
+function buildResolution<M extends Machine>(
+  { node, query, match, answer, trouble }: LookupResult<M>,
+  notOurs: CheckOwnership<M>,
 ): Resolution<M> {
   if (answer?.kind === "fault") return answer;
   if (answer !== undefined)
-    return answer.value === undefined ? { kind: "absent", by: "id" } : matchOf(answer.value, node, notOurs);
-  if (match !== undefined && !(isOfOthers(match) && isSought(query))) return match;
+    return answer.value === undefined
+      ? { kind: "absent", by: "id" }
+      : checkMatch(answer.value, node, notOurs);
+  if (match !== undefined && !(isOfOthers(match) && needsCloud(query))) return match;
   if (trouble !== undefined) return { kind: "fault", fault: trouble };
   if (match !== undefined || query.kind !== "name") return match ?? UNTOLD;
   return { kind: "absent", by: "name" };
 }
 
-/** Nothing is known to come here; but an id is gone by the cloud's word alone. */
+/** No known path reaches this value; only the cloud's own statement proves that an id is gone. */
 const UNTOLD: Resolution<never> = {
   kind: "fault",
-  fault: { code: "Unavailable", message: "neither a list nor a read has told of it" },
+  fault: { code: "Unavailable", message: "neither a list nor a read has returned it" },
 };

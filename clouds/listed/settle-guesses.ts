@@ -1,27 +1,27 @@
 import type { Fault } from "#clouds/http/outcome.ts";
 import type { Queried } from "#clouds/listed/query.ts";
 
-/** The machine that a node was found to be; `guess` where it was less than identity that told. */
+/** The machine found for a node; `guess` if it matched by less than identity. */
 export interface Claim {
   readonly id: string;
   readonly guess: boolean;
 }
 
-/** A resolution that came to nothing. */
-interface Failed {
+/** A failed resolution. */
+interface FailedResolution {
   readonly kind: "fault";
   readonly fault: Fault;
 }
 
 /**
- * Where less than identity made a node a machine, another node's claim to that machine disproves the guess. `claimOf` tells what a
- * resolution claims, and `machine` is the cloud's own word for one.
+ * Drops guesses that another node's claim to the same machine disproves. `buildClaim` returns the claim of a
+ * resolution, and `machine` is the cloud's own word for one.
  */
 export function settleGuesses<Node extends Queried, Resolution>(
   resolutions: ReadonlyMap<Node, Resolution>,
   claimOf: (resolution: Resolution) => Claim | undefined,
   machine: string,
-): ReadonlyMap<Node, Resolution | Failed> {
+): ReadonlyMap<Node, Resolution | FailedResolution> {
   const claims = new Map<string, string[]>();
   for (const [{ metadata }, resolution] of resolutions) {
     const claim = claimOf(resolution);
@@ -31,7 +31,7 @@ export function settleGuesses<Node extends Queried, Resolution>(
     else names.push(metadata.name);
   }
   return new Map(
-    [...resolutions].map(([node, resolution]): [Node, Resolution | Failed] => {
+    [...resolutions].map(([node, resolution]): [Node, Resolution | FailedResolution] => {
       const claim = claimOf(resolution);
       const names = claim?.guess === true ? (claims.get(claim.id) ?? []) : [];
       if (claim === undefined || names.length < 2) return [node, resolution];

@@ -1,32 +1,34 @@
-import type { Turn } from "#clouds/http/api.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import { createDirectory, type Directory } from "#clouds/listed/directory.ts";
 import type { Listing } from "#clouds/listed/listing.ts";
-import type { NotOurs } from "#clouds/listed/look-up.ts";
+import type { CheckOwnership } from "#clouds/listed/look-up.ts";
 import type { Machine } from "#clouds/listed/machine.ts";
-import { createReads, type ReadMachine, type Reads } from "#clouds/listed/reads.ts";
+import { createReads, type MachineReader, type Reads } from "#clouds/listed/reads.ts";
 
-/** Where machines are looked for. */
+/** Where machines are searched. */
 export interface Sources<M extends Machine> {
-  /** The lists of a cloud, in the order in which they are asked for: a later one only for what no earlier one shows. */
+  /**
+   * The lists of a cloud, in the order of reading: a later one only for machines missing in the earlier ones.
+   */
   readonly directories: readonly Directory<Listing<M>>[];
   readonly reads: Reads<M>;
-  readonly notOurs: NotOurs<M>;
+  readonly notOurs: CheckOwnership<M>;
   readonly now: () => number;
 }
 
-/** How machines are looked for. */
+/** How machines are searched. */
 export interface SourcesParts<M extends Machine> {
-  /** All pages of each list; where one fails, what the others show and the fault. Never rejects. */
-  readonly lists: readonly ((turn: Turn) => Promise<Listing<M>>)[];
-  readonly read: ReadMachine<M>;
-  readonly notOurs: NotOurs<M>;
-  /** For how long a list is believed of what it shows. */
+  /** Reads all pages of each list; if one fails, returns the other pages and the fault. Never rejects. */
+  readonly lists: readonly ((turn: CallContext) => Promise<Listing<M>>)[];
+  readonly read: MachineReader<M>;
+  readonly notOurs: CheckOwnership<M>;
+  /** Time for which a list proves that a machine exists. */
   readonly maxListAgeMs: number;
-  /** Milliseconds of a clock that never goes back. */
+  /** A monotonic clock in milliseconds. */
   readonly now: () => number;
 }
 
-/** Lists live as long as what is returned. */
+/** Creates the sources. Lists live as long as the returned object. */
 export function createSources<M extends Machine>(parts: SourcesParts<M>): Sources<M> {
   const { lists, read, notOurs, maxListAgeMs, now } = parts;
   return {

@@ -1,7 +1,7 @@
-import type { DescribedLoadBalancer } from "#clouds/described.ts";
+import type { DescribedLoadBalancer } from "#clouds/described-load-balancer.ts";
 import { MemoryLoadBalancer } from "#clouds/memory/load-balancer-model.ts";
 
-/** What the memory cloud has of a Service, in words. */
+/** Describes a Service's load balancer in the memory cloud. */
 export function describeInMemory(state: unknown): DescribedLoadBalancer {
   const found = MemoryLoadBalancer.nullable().parse(state);
   if (found === null) return { belongsTo: "none", lines: [] };

@@ -1,11 +1,11 @@
 import * as z from "zod";
-import { canonicalJson } from "#core/hash.ts";
+import { formatCanonicalJson } from "#core/hash.ts";
 import type { LoadBalancerModel, LoadBalancerQuestion, LoadBalancerStep } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
 
-/** A load balancer of the memory cloud; which Service it is of its key says. */
+/** A load balancer of the memory cloud; its key names its Service. */
 export const MemoryLoadBalancer = z.strictObject({
-  /** The name of the cluster that it was made for. */
+  /** The name of its cluster. */
   cluster: z.string(),
   /** The Service's namespace and name. */
   service: z.string(),
@@ -13,65 +13,67 @@ export const MemoryLoadBalancer = z.strictObject({
   listeners: z.array(z.strictObject({ protocol: z.string(), port: z.int(), nodePort: z.int() })),
   /** Provider IDs, sorted. */
   targets: z.array(z.string()),
-  /** The mark of an orphan; one of a Service that lives is taken off, as it is no part of what is wanted. */
+  /** The orphan mark; an existing Service's load balancer loses it, because the desired state has none. */
   orphaned: z.string().optional(),
 });
 export type MemoryLoadBalancer = z.output<typeof MemoryLoadBalancer>;
 
-/** How the memory cloud calls its load balancers. */
+/** The memory cloud's term for its load balancers. */
 export const MEMORY_KIND = "load balancer";
 
-/** What load balancers are on the memory cloud: one for each Service, which is there as soon as it is made. */
+/** The load balancer model of the memory cloud: one for each Service, ready as soon as it is created. */
 export const memoryLoadBalancerModel: LoadBalancerModel = {
-  before({ service, wanted }) {
+  precheck({ service, wanted }) {
     if (!wanted) return undefined;
     const { ports = [] } = service.spec;
-    if (ports.length === 0) return { kind: "refused", problem: { code: "NoPorts", field: "spec.ports" } };
+    if (ports.length === 0) return { kind: "refused", issue: { code: "NoPorts", field: "spec.ports" } };
     const withoutNodePort = ports.findIndex(({ nodePort }) => !nodePort);
     if (withoutNodePort === -1) return undefined;
     return {
       kind: "refused",
-      problem: { code: "NoNodePort", field: `spec.ports[${withoutNodePort}].nodePort` },
+      issue: { code: "NoNodePort", field: `spec.ports[${withoutNodePort}].nodePort` },
     };
   },
-  next(question, observed, { cluster }): LoadBalancerStep {
+  planStep(question, observed, { cluster }): LoadBalancerStep {
     const there = MemoryLoadBalancer.nullable().parse(observed);
-    // A tenant can forge the uid that a load balancer is known by.
+    // A tenant can forge the uid that identifies a load balancer.
     if (there !== null && there.cluster !== cluster) return question.wanted ? NAME_TAKEN : NOTHING_LEFT;
-    return question.wanted ? towards(desiredOf(question, cluster), there, question) : away(there, question);
+    return question.wanted
+      ? ensure(buildDesiredLoadBalancer(question, cluster), there, question)
+      : remove(there, question);
   },
-  showsAtOnce: true,
-  shows: (_question, observed, { cluster }) =>
+  isImmediatelyVisible: true,
+  isVisible: (_question, observed, { cluster }) =>
     MemoryLoadBalancer.nullable().parse(observed)?.cluster === cluster,
   measure({ service }, observed) {
     const there = MemoryLoadBalancer.nullable().parse(observed)?.listeners ?? [];
-    const wanted = listenersOf(service.spec);
+    const wanted = buildListeners(service.spec);
     return { kind: MEMORY_KIND, missingListeners: Math.max(0, wanted.length - there.length) };
   },
-  lostTargets({ nodes }, observed) {
+  listLostTargets({ nodes }, observed) {
     const { targets = [] } = MemoryLoadBalancer.nullable().parse(observed) ?? {};
-    const wanted = targetsOf(nodes);
+    const wanted = listTargets(nodes);
     return targets.filter((target) => !wanted.includes(target));
   },
-  fold: (_observed, _action, result) => result,
-  desired: ({ spec }) => JSON.stringify(listenersOf(spec)),
-  targetOf: ({ providerID }) => providerID,
+  applyResult: (_observed, _action, result) => result,
+  describeDesired: ({ spec }) => JSON.stringify(buildListeners(spec)),
+  getTarget: ({ providerID }) => providerID,
   orphans: {
     mark: ({ id }, orphaned) => ({ action: "MarkLoadBalancer", target: id, parameters: { orphaned } }),
     unmark: ({ id }) => ({ action: "MarkLoadBalancer", target: id, parameters: {} }),
-    next({ id }, observed, { cluster }) {
+    planStep({ id }, observed, { cluster }) {
       const there = MemoryLoadBalancer.nullable().parse(observed);
-      return there?.cluster !== cluster ? NOTHING_LEFT : deletion(id, there);
+      return there?.cluster !== cluster ? NOTHING_LEFT : buildDelete(id, there);
     },
   },
 };
 
-function towards(
+function ensure(
   desired: MemoryLoadBalancer,
   there: MemoryLoadBalancer | null,
   { service }: LoadBalancerQuestion,
 ): LoadBalancerStep {
-  if (there !== null && canonicalJson(there) === canonicalJson(desired)) {
+  if (there !== null && formatCanonicalJson(there) === formatCanonicalJson(desired)) {
     return { kind: "settled", ingress: [{ hostname: there.hostname }], warnings: [] };
   }
   const action = there === null ? "CreateLoadBalancer" : "UpdateLoadBalancer";
@@ -86,34 +88,37 @@ function towards(
   };
 }
 
-function away(there: MemoryLoadBalancer | null, { service }: LoadBalancerQuestion): LoadBalancerStep {
-  return there === null ? NOTHING_LEFT : deletion(service.metadata.uid, there);
+function remove(there: MemoryLoadBalancer | null, { service }: LoadBalancerQuestion): LoadBalancerStep {
+  return there === null ? NOTHING_LEFT : buildDelete(service.metadata.uid, there);
 }
 
-function deletion(target: string, { hostname }: MemoryLoadBalancer): LoadBalancerStep {
+function buildDelete(target: string, { hostname }: MemoryLoadBalancer): LoadBalancerStep {
   const because = { code: "DeleteLoadBalancer", message: hostname };
   return { kind: "act", because, actions: [{ action: "DeleteLoadBalancer", target, parameters: {} }] };
 }
 
 const NOTHING_LEFT: LoadBalancerStep = { kind: "settled", ingress: [], warnings: [] };
 
-const NAME_TAKEN: LoadBalancerStep = { kind: "refused", problem: { code: "NameTaken" } };
+const NAME_TAKEN: LoadBalancerStep = { kind: "refused", issue: { code: "NameTaken" } };
 
-function desiredOf({ service, nodes }: LoadBalancerQuestion, cluster: string): MemoryLoadBalancer {
+function buildDesiredLoadBalancer(
+  { service, nodes }: LoadBalancerQuestion,
+  cluster: string,
+): MemoryLoadBalancer {
   const { namespace, name, uid } = service.metadata;
   return {
     cluster,
     service: `${namespace}/${name}`,
     hostname: `${uid}.memory.example`,
-    listeners: listenersOf(service.spec),
-    targets: targetsOf(nodes),
+    listeners: buildListeners(service.spec),
+    targets: listTargets(nodes),
   };
 }
 
-function targetsOf(nodes: LoadBalancerQuestion["nodes"]): string[] {
+function listTargets(nodes: LoadBalancerQuestion["nodes"]): string[] {
   return [...new Set(nodes.flatMap(({ providerID }) => providerID ?? []))].sort();
 }
 
-function listenersOf({ ports = [] }: Service["spec"]): MemoryLoadBalancer["listeners"] {
+function buildListeners({ ports = [] }: Service["spec"]): MemoryLoadBalancer["listeners"] {
   return ports.map(({ protocol, port, nodePort = 0 }) => ({ protocol, port, nodePort }));
 }

@@ -5,21 +5,21 @@ import type { ActionAnswer, CapabilityErrorCode, Observation } from "#core/capab
 import type { CloudAction } from "#core/decision.ts";
 import type { InstanceErrorCode } from "#core/instance.ts";
 import { type Holding, HoldingsQuestion, type HoldingsState } from "#core/service/holdings.ts";
-import { inTurn } from "#core/service/orphans/mark.ts";
+import { selectOldestMark } from "#core/service/orphans/mark.ts";
 
 /** With an `outage` every call fails as a whole. */
-interface World {
+interface MemoryDependencies {
   readonly outage?: InstanceErrorCode | undefined;
 }
 
 const Question = z.object({ service: z.object({ metadata: z.object({ uid: z.string() }) }) });
 
 /**
- * The capability `loadBalancers` of the memory cloud, on load balancers by the uid of their Service. It lists those of the cluster; all
- * without one.
+ * Creates the capability `loadBalancers` of the memory cloud, with load balancers by their Service's uid. It
+ * lists those of the cluster, or all without a cluster.
  */
 export function createMemoryLoadBalancers(
-  world: World,
+  world: MemoryDependencies,
   loadBalancers: Map<string, MemoryLoadBalancer>,
   cluster?: string,
 ): Capability {
@@ -32,13 +32,13 @@ export function createMemoryLoadBalancers(
         ...(auditAt === undefined ? {} : audited),
       };
     });
-    const next = auditAt === undefined ? undefined : inTurn(holdings, Date.parse(auditAt));
+    const next = auditAt === undefined ? undefined : selectOldestMark(holdings, Date.parse(auditAt));
     if (next === undefined) return { holdings };
     return { holdings, removable: { id: next.id, state: loadBalancers.get(next.id) ?? null } };
   };
   return {
     async observe(questions, { signal }): Promise<ObservationsResult> {
-      const failure = failureOf(world, signal);
+      const failure = getFailure(world, signal);
       const answers = questions.map((question): Observation => {
         if (failure !== undefined) return failure;
         const ofAll = HoldingsQuestion.safeParse(question).data;
@@ -48,16 +48,19 @@ export function createMemoryLoadBalancers(
         const { uid } = asked.data.service.metadata;
         return { kind: "observed", state: loadBalancers.get(uid) ?? null };
       });
-      return { answers, usage: usageOf("DescribeLoadBalancers", failure) };
+      return { answers, usage: countUsage("DescribeLoadBalancers", failure) };
     },
     async act(action, { signal }): Promise<ActionResult> {
-      const failure = failureOf(world, signal);
-      return { answer: failure ?? done(action, loadBalancers), usage: usageOf(action.action, failure) };
+      const failure = getFailure(world, signal);
+      return {
+        answer: failure ?? performAction(action, loadBalancers),
+        usage: countUsage(action.action, failure),
+      };
     },
   };
 }
 
-function done(
+function performAction(
   { action, target, parameters }: CloudAction,
   loadBalancers: Map<string, MemoryLoadBalancer>,
 ): ActionAnswer {
@@ -100,7 +103,7 @@ const INVALID = { kind: "error", code: "Invalid" } as const;
 
 type Failure = Extract<Observation, { readonly kind: "error" }>;
 
-function failureOf({ outage }: World, signal: AbortSignal): Failure | undefined {
+function getFailure({ outage }: MemoryDependencies, signal: AbortSignal): Failure | undefined {
   if (signal.aborted) return { kind: "error", code: "Aborted", message: "aborted before the cloud answered" };
   if (outage === undefined) return undefined;
   return { kind: "error", code: CODES[outage] ?? "Unavailable", message: `the cloud answers ${outage}` };
@@ -111,6 +114,6 @@ const CODES: Partial<Record<InstanceErrorCode, CapabilityErrorCode>> = {
   Denied: "Denied",
 };
 
-function usageOf(call: string, failure: Failure | undefined) {
+function countUsage(call: string, failure: Failure | undefined) {
   return { calls: { [call]: 1 }, throttled: failure?.code === "Throttled" ? 1 : 0, waitedMs: 0 };
 }

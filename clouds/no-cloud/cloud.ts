@@ -1,15 +1,18 @@
 import type { Cloud } from "#clouds/cloud.ts";
-import { noCloudAnswer } from "#clouds/no-cloud/instance.ts";
-import type { NoCloudConfig } from "#clouds/no-cloud/kind.ts";
+import type { NoCloudConfig } from "#clouds/no-cloud/config.ts";
+import { buildNoCloudAnswer } from "#clouds/no-cloud/instance.ts";
 import { createRules } from "#clouds/no-cloud/rules.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
 
-/** Answers for each node by the node and the rules alone: nobody is asked, and no node is ever said to be gone. */
+/**
+ * Creates a cloud that answers from the node and the rules alone: it sends no request and never reports a
+ * node as gone.
+ */
 export function createNoCloud({ rules = [] }: Pick<NoCloudConfig, "rules">): Cloud {
   const ruleOf = createRules(rules);
   const answerFor = (node: Node): InstanceAnswer => {
-    const plain = noCloudAnswer(node, { scheme: "no-cloud" });
+    const plain = buildNoCloudAnswer(node, { scheme: "no-cloud" });
     const rule = ruleOf(node.metadata.name, plain.instance.addresses);
     if (rule === undefined) return plain;
     const { instanceType: type = "", zone = "", region = "", labels = {} } = rule;

@@ -1,4 +1,7 @@
-/** Whether text is what a pattern says, as a whole: `*` is any run of characters, `?` is one. Takes time in proportion to both. */
+/**
+ * Whether a pattern matches a whole text: `*` matches any characters, `?` one. Takes time proportional to the
+ * product of both lengths.
+ */
 export function matchesGlob(pattern: string, text: string): boolean {
   let at = 0;
   let star: { readonly after: number; text: number } | undefined;
@@ -11,7 +14,7 @@ export function matchesGlob(pattern: string, text: string): boolean {
       at += 1;
       index += 1;
     } else if (star !== undefined) {
-      // Only the last star has to take more: what the ones before it have taken is the least that they can.
+      // Only the last star must take more: earlier ones have already taken the least possible.
       star.text += 1;
       index = star.text;
       at = star.after;

@@ -1,13 +1,13 @@
-import { HOSTNAME_LABEL } from "#clouds/no-cloud/kind.ts";
+import { HOSTNAME_LABEL } from "#clouds/no-cloud/config.ts";
 import { formatIp } from "#core/cidr.ts";
 import type { Instance, InstanceAnswer } from "#core/instance.ts";
 import { type Ip, isSameIp, isUnspecified, parseIp } from "#core/ip.ts";
 import type { Node, NodeAddress } from "#core/node/node.ts";
-import { providedNodeIp } from "#core/node/provided-node-ip.ts";
+import { parseProvidedNodeIp } from "#core/node/provided-node-ip.ts";
 
-/** What is said of a node that the node itself does not say. */
+/** Properties of a node that the node itself does not have. */
 export interface NoCloudTraits {
-  /** Of the provider ID that a node gets which has none; also the account in what says whose instance a node is. */
+  /** Scheme of the provider ID for a node without one; also the account in the instance annotation. */
   readonly scheme: string;
   readonly type?: string | undefined;
   readonly zone?: string | undefined;
@@ -16,58 +16,61 @@ export interface NoCloudTraits {
 }
 
 /**
- * The answer for a node without a cloud that could be asked: the node is its own machine, which is there and runs for as long as the
- * node is there. Its addresses are those that the kubelet reports, else those of its `--node-ip`; where there are none of either the
- * instance has none, and the node is told so.
+ * Builds the answer for a node without a cloud API: the node is its own machine, which runs while the node
+ * exists. Its addresses are those from the kubelet, else those of its `--node-ip`. Without either the
+ * instance has none, and the node reports that.
  */
-export function noCloudAnswer(
+export function buildNoCloudAnswer(
   node: Node,
   traits: NoCloudTraits,
 ): InstanceAnswer & { readonly kind: "found" } {
   const { scheme, type = "", zone = "", region = "", labels = {} } = traits;
   const providerID = node.spec.providerID || `${scheme}://${node.metadata.name}`;
   const instance: Instance = {
-    id: idIn(providerID, node),
+    id: getProviderIdSuffix(providerID, node),
     account: scheme,
     network: "-",
     state: "running",
     providerID,
     ...{ type, zone, region },
-    addresses: addressesOf(node),
+    addresses: buildAddresses(node),
     labels: { ...labels },
   };
   return { kind: "found", instance };
 }
 
-/** No machine's id is longer, and what is longer would not go into an annotation. */
+/** No machine id is longer, and a longer one would not fit into an annotation. */
 const MAX_ID = 253;
 
-/** What a provider ID ends with, whoever gave it: by that the node is known as the one that was seen. */
-function idIn(providerID: string, { metadata }: Node): string {
+/** Returns the end of a provider ID, whatever set it: it identifies the node as the one that was seen. */
+function getProviderIdSuffix(providerID: string, { metadata }: Node): string {
   const id = providerID.slice(providerID.lastIndexOf("/") + 1);
   return id === "" || id.length > MAX_ID ? metadata.name : id;
 }
 
-/** As the kubelet reports them, and with them what else it was told to use: of a dual-stack pair it reports the first alone. */
-function addressesOf(node: Node): NodeAddress[] {
+/**
+ * Returns the addresses from the kubelet, and the other configured ones: of a dual-stack pair the kubelet
+ * reports only the first.
+ */
+function buildAddresses(node: Node): NodeAddress[] {
   const reported = (node.status.addresses ?? []).map(({ type, address }) => ({ type, address }));
   const isReported = (ip: Ip): boolean => reported.some((each) => isNodeIp(each) && isAt(each, ip));
-  const provided = providedIps(node)
+  const provided = listProvidedIps(node)
     .filter((ip) => !isReported(ip))
     .map((ip) => ({ type: "InternalIP", address: formatIp(ip) }));
   const ips = [...reported.filter(isNodeIp), ...provided];
   if (ips.length === 0) return [];
   const others = reported.filter((each) => !isNodeIp(each));
-  return [...ips, ...(others.length > 0 ? others : [{ type: "Hostname", address: hostnameOf(node) }])];
+  return [...ips, ...(others.length > 0 ? others : [{ type: "Hostname", address: getHostname(node) }])];
 }
 
-/** `0.0.0.0` and `::` tell a kubelet which family to look for by itself. */
-function providedIps(node: Node): readonly Ip[] {
-  const provided = providedNodeIp(node);
+/** `0.0.0.0` and `::` only tell a kubelet which family to detect. */
+function listProvidedIps(node: Node): readonly Ip[] {
+  const provided = parseProvidedNodeIp(node);
   return provided.kind === "ips" ? provided.ips.filter((ip) => !isUnspecified(ip)) : [];
 }
 
-function hostnameOf({ metadata: { name, labels = {} } }: Node): string {
+function getHostname({ metadata: { name, labels = {} } }: Node): string {
   return (Object.hasOwn(labels, HOSTNAME_LABEL) ? labels[HOSTNAME_LABEL] : undefined) || name;
 }
 

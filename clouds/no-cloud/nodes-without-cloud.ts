@@ -1,15 +1,17 @@
 import type { Cloud } from "#clouds/cloud.ts";
-import { noCloudAnswer } from "#clouds/no-cloud/instance.ts";
+import { buildNoCloudAnswer } from "#clouds/no-cloud/instance.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 
-/** A cloud for load balancers alone: nodes are what they say themselves, or are left to others. */
+/**
+ * Creates the node part of a cloud for load balancers only: nodes describe themselves, or are left to others.
+ */
 export function createNodesWithoutCloud(provider: string, nodes: "no-cloud" | "none"): Cloud {
   return {
     provider,
     async instances(asked, { signal }) {
       const answers = asked.map((node): InstanceAnswer => {
         if (signal.aborted) return ABORTED;
-        return nodes === "none" ? LEFT : noCloudAnswer(node, { scheme: provider });
+        return nodes === "none" ? LEFT : buildNoCloudAnswer(node, { scheme: provider });
       });
       return { answers, usage: { calls: {}, throttled: 0, waitedMs: 0 } };
     },
@@ -19,7 +21,7 @@ export function createNodesWithoutCloud(provider: string, nodes: "no-cloud" | "n
 
 const ABORTED: InstanceAnswer = { kind: "error", code: "Aborted", message: "aborted before it was answered" };
 
-/** Nothing is done to a node that nobody answers for. */
+/** Nodes that no cloud answers for are not changed. */
 const LEFT: InstanceAnswer = {
   kind: "error",
   code: "Unavailable",

@@ -1,9 +1,10 @@
-import { type Api, type ApiRequest, createApi, type Turn } from "#clouds/http/api.ts";
+import { type Api, type ApiRequest, createApi } from "#clouds/http/api.ts";
 import { type Budget, createBudget, type Quota } from "#clouds/http/budget.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import { createHttpClient } from "#clouds/http/client.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
-import { hostsOf, type OciService } from "#clouds/oci/hosts.ts";
-import type { OciCloudConfig } from "#clouds/oci/kind.ts";
+import type { OciCloudConfig } from "#clouds/oci/config.ts";
+import { buildBaseUrls, type OciService } from "#clouds/oci/hosts.ts";
 import { listAll } from "#clouds/oci/list-all.ts";
 import type { KeySource } from "#clouds/oci/private-key.ts";
 import { readErrorAt } from "#clouds/oci/read-error.ts";
@@ -12,37 +13,37 @@ import type { Sleep } from "#clouds/sleep.ts";
 
 /** One host of Oracle's API. Paths begin with the version, such as `/20160918/instances`. */
 export interface OciApi extends Api {
-  /** All that a list shows, over all pages; a list that is not whole is a fault. */
-  list(request: Omit<ApiRequest, "method" | "body">, turn: Turn): Promise<Outcome<readonly unknown[]>>;
+  /** Reads all pages of a list; an incomplete list is a fault. */
+  list(request: Omit<ApiRequest, "method" | "body">, turn: CallContext): Promise<Outcome<readonly unknown[]>>;
 }
 
-/** The hosts that a cluster's cloud talks to. What is read and what is written has a budget each, over all of them. */
+/** The hosts that a cluster's cloud calls. Reads and writes each have one budget for all hosts. */
 export interface OciApis extends Readonly<Record<OciService, OciApi>> {
-  /** Opens a call's share of both budgets; returns what closes it. */
+  /** Opens a call's share of both budgets and returns a function that closes it. */
   enter(share: number): () => void;
   close(): void;
 }
 
-/** What comes from outside. */
-export interface OciApiWorld {
+/** Dependencies that tests replace. */
+export interface OciApiDependencies {
   readonly clusterName?: string | undefined;
   readonly sleep: Sleep;
-  /** Milliseconds of a clock that never goes back. */
+  /** A monotonic clock in milliseconds. */
   readonly now: () => number;
   /** Milliseconds since the epoch. */
   readonly wallClock: () => number;
   readonly random: () => number;
 }
 
-export function createOciApis(config: OciCloudConfig, key: KeySource, world: OciApiWorld): OciApis {
+export function createOciApis(config: OciCloudConfig, key: KeySource, world: OciApiDependencies): OciApis {
   const { sleep, now, wallClock, random } = world;
   const { auth } = config;
-  const { read, write } = quotasOf(config);
+  const { read, write } = buildQuotas(config);
   const budgets = { read: createBudget(read, 0, now), write: createBudget(write, 0, now) };
   const keyId = `${auth.tenancy}/${auth.user}/${auth.fingerprint.toLowerCase()}`;
   const userAgent = `serverless-ccm (${(world.clusterName ?? auth.region).replace(/[^\w.-]/g, "-")})`;
   const readError = readErrorAt(wallClock);
-  const hosts = hostsOf(config);
+  const hosts = buildBaseUrls(config);
   const clients = new Map([...new Set(Object.values(hosts))].map((url) => [url, createHttpClient(url)]));
 
   function apiOf(url: string): OciApi {
@@ -76,11 +77,11 @@ export function createOciApis(config: OciCloudConfig, key: KeySource, world: Oci
   };
 }
 
-/** Oracle does not say what it allows; this is half of what the stock controller takes. */
+/** Oracle does not publish its quotas; this is half of what the stock controller uses. */
 const DEFAULT_QUOTA: Quota = { burst: 5, refillPerSecond: 10 };
 const NO_LIMIT: Quota = { burst: 1_000, refillPerSecond: 1_000 };
 
-function quotasOf({ rateLimiter = {} }: OciCloudConfig): { readonly read: Quota; readonly write: Quota } {
+function buildQuotas({ rateLimiter = {} }: OciCloudConfig): { readonly read: Quota; readonly write: Quota } {
   if (rateLimiter.disableRateLimiter) return { read: NO_LIMIT, write: NO_LIMIT };
   const { burst, refillPerSecond } = DEFAULT_QUOTA;
   return {

@@ -1,30 +1,30 @@
-import type { Turn } from "#clouds/http/api.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
-import type { MemberSources, Wanted } from "#clouds/oci/members.ts";
+import type { MemberRequest, MemberSources } from "#clouds/oci/member-sources.ts";
 import { hasEnded, type OciInstance, type VnicAttachment } from "#clouds/oci/objects.ts";
 import { ok } from "#clouds/outcome.ts";
 
-/** So few have their attachments read singly. */
+/** Up to this many instances have their attachments read one by one. */
 const FEW = 2;
 
-/** What ties VNICs to instances, by the instance's id. */
-export async function attachmentsOfAll(
-  wanted: readonly Wanted[],
+/** Reads the VNIC attachments of instances, by instance id. */
+export async function readAttachments(
+  wanted: readonly MemberRequest[],
   { inventory, since, beganAt }: MemberSources,
-  turn: Turn,
+  turn: CallContext,
 ): Promise<ReadonlyMap<string, Outcome<readonly VnicAttachment[]>>> {
   const found = new Map<string, Outcome<readonly VnicAttachment[]>>();
   const byCompartment = Map.groupBy(wanted, ({ instance }) => instance.compartmentId);
   for (const [compartment, all] of byCompartment) {
-    const recent = inventory.attachments.recent(compartment, since)?.value;
+    const recent = inventory.attachments.getRecent(compartment, since)?.value;
     if (recent === undefined && all.length <= FEW) {
       for (const { instance } of all) {
-        const read = await inventory.attachmentsOf(instance, turn);
+        const read = await inventory.readAttachments(instance, turn);
         found.set(instance.id, read.kind === "ok" ? ok(read.value.entries) : read);
       }
       continue;
     }
-    // A list from before may lack the VNIC of an instance that is young.
+    // An older list may lack the VNIC of a new instance.
     for (const from of [since, beganAt]) {
       const open = all.filter(({ instance }) => !isComplete(found.get(instance.id), instance));
       if (open.length === 0) break;
@@ -46,12 +46,12 @@ function isComplete(found: Outcome<readonly VnicAttachment[]> | undefined, insta
   return hasEnded(instance) || found.value.some(isAttached);
 }
 
-/** Whether a VNIC is there to be reached. */
+/** Whether a VNIC is attached. */
 export function isAttached({ lifecycleState, vnicId }: VnicAttachment): boolean {
   return lifecycleState === "ATTACHED" && vnicId !== undefined;
 }
 
-/** The oldest first. */
-export function byAge(a: VnicAttachment, b: VnicAttachment): number {
+/** Oldest first. */
+export function compareAge(a: VnicAttachment, b: VnicAttachment): number {
   return a.timeCreated < b.timeCreated ? -1 : Number(a.timeCreated > b.timeCreated);
 }

@@ -1,26 +1,26 @@
 import type { ConfigurationCheck } from "#clouds/cloud.ts";
-import type { Turn } from "#clouds/http/api.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import type { Fault } from "#clouds/http/outcome.ts";
 import type { OciApi } from "#clouds/oci/api.ts";
-import type { OciCloudConfig } from "#clouds/oci/kind.ts";
+import type { OciCloudConfig } from "#clouds/oci/config.ts";
 import { isNotFound } from "#clouds/oci/read-error.ts";
-import { KNOWN_REGIONS, regionNamed } from "#clouds/oci/regions.ts";
-import { nearest } from "#core/nearest.ts";
+import { findRegion, KNOWN_REGIONS } from "#clouds/oci/regions.ts";
+import { findNearest } from "#core/nearest.ts";
 
 /**
- * Whether the region answers, and shows the compartment and the VCN. What no node can be found without is a fault; of a VCN that is not
- * shown nobody can tell whether it is there and may not be read, which is not needed for anything else.
+ * Checks whether the region answers and shows the compartment and the VCN. Only what every node needs is a
+ * fault. A VCN that is not shown may be missing or unreadable, and reading it is needed for nothing else.
  */
 export async function checkConfiguration(
   { auth, compartment, vcn, endpoints }: OciCloudConfig,
   iaas: Pick<OciApi, "get">,
-  turn: Turn,
+  turn: CallContext,
 ): Promise<ConfigurationCheck> {
   const query = new URLSearchParams({ compartmentId: compartment, limit: "1" });
   const path = `/20160918/instances?${query}`;
   const listed = await iaas.get({ operation: "list instances", template: "GET /instances", path }, turn);
   if (listed.kind === "fault") {
-    const wrong = endpoints?.iaas === undefined ? faultOfRegion(auth.region, listed.fault) : undefined;
+    const wrong = endpoints?.iaas === undefined ? checkRegion(auth.region, listed.fault) : undefined;
     if (wrong !== undefined) return { faults: [{ key: "auth.region", message: wrong }] };
     if (!isNotFound(listed.fault)) return { faults: [], unchecked: listed.fault.message };
     const message = `${listed.fault.message}; ${compartment} is not in ${auth.region}'s tenancy, or no policy lets the user read instance-family there`;
@@ -36,12 +36,12 @@ export async function checkConfiguration(
   return { faults: [], unchecked: `vcn: ${read.fault.message}${hint}` };
 }
 
-/** A name for which there is no host, and that is none of the regions known here; another one may be newer than they. */
-function faultOfRegion(written: string, { message, status }: Fault): string | undefined {
-  const region = regionNamed(written) ?? written;
+/** Reports a name without a host that is not a known region; a newer region may be unknown. */
+function checkRegion(written: string, { message, status }: Fault): string | undefined {
+  const region = findRegion(written) ?? written;
   if (status !== undefined || !/\bENOTFOUND\b/.test(message) || KNOWN_REGIONS.includes(region))
     return undefined;
-  const near = nearest(region, KNOWN_REGIONS);
+  const near = findNearest(region, KNOWN_REGIONS);
   const perhaps = near === undefined ? "" : `, perhaps ${near}`;
   return `Oracle has no host for the region ${region}${perhaps}; known are ${KNOWN_REGIONS.join(", ")}`;
 }

@@ -1,19 +1,20 @@
-import type { Turn } from "#clouds/http/api.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import { isAttached } from "#clouds/oci/attachments.ts";
 import type { VnicSources } from "#clouds/oci/find-by-vnic.ts";
 import type { OciInstance } from "#clouds/oci/objects.ts";
 
-/** Of more that are called alike none is chosen. */
+/** If more instances than this have one name, none is chosen. */
 const MAX_CANDIDATES = 10;
 
 /**
- * Of instances of one name the one with a VNIC in the cluster's VCN: another cluster of the compartment may well call its nodes the same.
- * Undefined where several have, none has, or that cannot be told of each of them.
+ * Chooses among instances of one name the one with a VNIC in the cluster's VCN, because another cluster of
+ * the compartment may use the same names. Undefined if no or several instances match, or if one of them is
+ * unknown.
  */
 export async function chooseInVcn(
   candidates: readonly OciInstance[],
   { inventory, config: { vcn }, since }: VnicSources,
-  turn: Turn,
+  turn: CallContext,
 ): Promise<OciInstance | undefined> {
   if (vcn === undefined || candidates.length > MAX_CANDIDATES) return undefined;
   const own: OciInstance[] = [];
@@ -23,10 +24,10 @@ export async function chooseInVcn(
     const attached = listed.value.value.entries.filter(
       (each) => each.instanceId === instance.id && isAttached(each),
     );
-    // One that has no VNIC yet may be anybody's.
+    // One without a VNIC yet may belong to any cluster.
     if (attached.length === 0) return undefined;
     for (const { subnetId } of attached) {
-      const found = subnetId === undefined ? undefined : await inventory.vcnOf(subnetId, turn);
+      const found = subnetId === undefined ? undefined : await inventory.readVcn(subnetId, turn);
       if (found?.kind !== "ok") return undefined;
       if (found.value !== vcn) continue;
       own.push(instance);

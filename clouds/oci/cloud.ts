@@ -1,32 +1,39 @@
 import type { Cloud, CloudCall } from "#clouds/cloud.ts";
-import { createEntrance } from "#clouds/entrance.ts";
-import type { Turn } from "#clouds/http/api.ts";
-import { type HttpCloudOptions, worldOf } from "#clouds/http/cloud-options.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
+import { buildDependencies, type HttpCloudOptions } from "#clouds/http/cloud-options.ts";
 import { createMeter } from "#clouds/http/meter.ts";
-import { abortedBefore, answerOf } from "#clouds/http/outcome.ts";
+import { createAbortedAnswer, toErrorAnswer } from "#clouds/http/outcome.ts";
+import { createInvocationShares } from "#clouds/invocation-shares.ts";
+import { createLazyCapability } from "#clouds/lazy-capability.ts";
 import { type Claim, settleGuesses } from "#clouds/listed/settle-guesses.ts";
-import { loadedCapability } from "#clouds/loaded-capability.ts";
 import { createOciApis } from "#clouds/oci/api.ts";
 import { checkConfiguration } from "#clouds/oci/check-configuration.ts";
-import { findControl, toControl } from "#clouds/oci/control.ts";
-import { instanceOf } from "#clouds/oci/instance.ts";
+import type { OciCloudConfig } from "#clouds/oci/config.ts";
+import { buildInstance } from "#clouds/oci/instance.ts";
 import { createInventory } from "#clouds/oci/inventory.ts";
-import type { OciCloudConfig } from "#clouds/oci/kind.ts";
-import { gatherMembers, type KnownPrimaries } from "#clouds/oci/members.ts";
-import { type KeySource, privateKeyOf } from "#clouds/oci/private-key.ts";
-import { queryOf, subjectOf } from "#clouds/oci/query.ts";
+import type { KnownPrimaries } from "#clouds/oci/member-sources.ts";
+import { gatherMembers } from "#clouds/oci/members.ts";
+import {
+  buildNodeResult,
+  collectRequests,
+  getResolution,
+  type NodeResult,
+  UNKNOWN,
+} from "#clouds/oci/node-result.ts";
+import { createKeySource, type KeySource } from "#clouds/oci/private-key.ts";
+import { buildQuery, formatSubject } from "#clouds/oci/query.ts";
 import type { Resolution } from "#clouds/oci/resolution.ts";
 import { resolve, type Sources } from "#clouds/oci/resolve.ts";
-import { resolutionOf, UNKNOWN, type Verdict, verdictOn, wantedOf } from "#clouds/oci/verdict.ts";
+import { findVisibilityProbe, toControl } from "#clouds/oci/visibility-probe.ts";
+import { getErrorMessage } from "#core/error-message.ts";
 import type { InstanceAnswer, PositiveControl } from "#core/instance.ts";
-import { messageOf } from "#core/message-of.ts";
 import type { Node } from "#core/node/node.ts";
-import { findDifference, readPlace } from "#core/node-lifecycle/place.ts";
+import { findDifference, readLocation } from "#core/node-lifecycle/location.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
 
-/** Makes the cloud with the signing key that its configuration names; rejects where there is none, or none that is usable. */
+/** Creates the cloud with the configured signing key; rejects without a usable one. */
 export async function loadOciCloud(config: OciCloudConfig, options: HttpCloudOptions = {}): Promise<Cloud> {
-  const key = privateKeyOf(
+  const key = createKeySource(
     config,
     { clusterName: options.clusterName ?? config.auth.region },
     options.wallClock,
@@ -35,25 +42,28 @@ export async function loadOciCloud(config: OciCloudConfig, options: HttpCloudOpt
   return createOciCloud(config, key, options);
 }
 
-/** Oracle Cloud Infrastructure: instances of the configured compartments and VCN. Budgets and lists live as long as what is returned. */
+/**
+ * Creates the cloud of the configured compartments and VCN on Oracle Cloud Infrastructure. Budgets and lists
+ * live as long as the returned object.
+ */
 export function createOciCloud(
   config: OciCloudConfig,
   key: KeySource,
   options: HttpCloudOptions = {},
 ): Cloud {
-  const { sleep, now, wallClock, random, maxListAgeMs } = worldOf(options);
+  const { sleep, now, wallClock, random, maxListAgeMs } = buildDependencies(options);
   const { clusterName } = options;
   const apis = createOciApis(config, key, { sleep, now, wallClock, random, clusterName });
-  // Load balancers ask for nodes within their own call, which has its share once.
-  const enter = createEntrance(apis);
+  // Load balancers ask for nodes within their own call, whose share counts once.
+  const enter = createInvocationShares(apis);
   const sources = { inventory: createInventory(apis.iaas, now), config, maxListAgeMs, now };
   const primaries: KnownPrimaries = new Map();
   const cluster = clusterName ?? DEFAULT_SETTINGS.cluster;
   const cloud: Cloud = {
     provider: "oci",
     capabilities: {
-      // Not in the bundles of functions that have no use for them (build/build.ts).
-      loadBalancers: loadedCapability(async () => {
+      // Excluded from bundles of functions that do not need it (build/build.ts).
+      loadBalancers: createLazyCapability(async () => {
         const { createLoadBalancers } = await import("#clouds/oci/load-balancers/capability.ts");
         return createLoadBalancers({ config, cluster, apis, enter, instances: cloud.instances, wallClock });
       }),
@@ -64,10 +74,10 @@ export function createOciCloud(
         answers: nodes.map(() => answer),
         usage: meter.usage(),
       });
-      if (nodes.length === 0 || call.signal.aborted) return allAnswer(abortedBefore("Oracle"));
+      if (nodes.length === 0 || call.signal.aborted) return allAnswer(createAbortedAnswer("Oracle"));
       const leave = enter(call);
       try {
-        const answers = await answersFor(
+        const answers = await buildAnswers(
           nodes,
           call,
           { ...sources, primaries },
@@ -75,8 +85,12 @@ export function createOciCloud(
         );
         return { answers, usage: meter.usage() };
       } catch (error) {
-        // Nothing is known to come here; but the contract is that nobody's batch rejects.
-        return allAnswer({ kind: "error", code: "Unavailable", message: `Oracle: ${messageOf(error)}` });
+        // No known error reaches this line, but by contract a batch never rejects.
+        return allAnswer({
+          kind: "error",
+          code: "Unavailable",
+          message: `Oracle: ${getErrorMessage(error)}`,
+        });
       } finally {
         leave();
       }
@@ -89,80 +103,85 @@ export function createOciCloud(
   return cloud;
 }
 
-async function answersFor(
+async function buildAnswers(
   nodes: readonly Node[],
   call: CloudCall,
   sources: Sources & { readonly primaries: KnownPrimaries },
-  turn: Turn,
+  turn: CallContext,
 ): Promise<InstanceAnswer[]> {
   const { config, now, maxListAgeMs } = sources;
   const beganAt = now();
-  const queries = new Map(nodes.map((node) => [node, queryOf(node, config)]));
+  const queries = new Map(nodes.map((node) => [node, buildQuery(node, config)]));
   const resolved = await resolve(new Set(queries.values()), sources, turn);
   const resolutions = settleGuesses(
-    new Map(nodes.map((node) => [node, resolutionOf(queries.get(node), resolved)])),
-    claimOf,
+    new Map(nodes.map((node) => [node, getResolution(queries.get(node), resolved)])),
+    buildClaim,
     "instance",
   );
   const members = await gatherMembers(
-    wantedOf(resolutions, config),
+    collectRequests(resolutions, config),
     { ...sources, since: beganAt - maxListAgeMs, beganAt },
     turn,
   );
-  const verdicts = nodes.map((node) => verdictOn(node, resolutions.get(node), members, config));
+  const verdicts = nodes.map((node) => buildNodeResult(node, resolutions.get(node), members, config));
   const controls =
     call.control === true
-      ? await findControls(nodes, { verdicts, resolutions }, sources, beganAt, turn)
+      ? await findVisibilityProbes(nodes, { verdicts, resolutions }, sources, beganAt, turn)
       : undefined;
   return nodes.map((node, index) => {
     const query = queries.get(node);
-    const subject = query === undefined ? `node ${node.metadata.name}` : subjectOf(node, query);
-    return answerFor(node, verdicts[index] ?? UNKNOWN, { subject, control: controls?.get(node), config });
+    const subject = query === undefined ? `node ${node.metadata.name}` : formatSubject(node, query);
+    return buildAnswer(node, verdicts[index] ?? UNKNOWN, { subject, control: controls?.get(node), config });
   });
 }
 
-function claimOf(resolution: Resolution): Claim | undefined {
+function buildClaim(resolution: Resolution): Claim | undefined {
   return resolution.kind === "instance" ? { id: resolution.instance.id, guess: resolution.guess } : undefined;
 }
 
-interface Said {
+interface AnswerContext {
   readonly subject: string;
   readonly control: PositiveControl | undefined;
   readonly config: OciCloudConfig;
 }
 
-function answerFor(node: Node, verdict: Verdict, { subject, control, config }: Said): InstanceAnswer {
+function buildAnswer(
+  node: Node,
+  verdict: NodeResult,
+  { subject, control, config }: AnswerContext,
+): InstanceAnswer {
   switch (verdict.kind) {
     case "fault":
-      return answerOf(verdict.fault, subject);
+      return toErrorAnswer(verdict.fault, subject);
     case "absent": {
       const message = `${subject}: ${verdict.message}`;
       return { kind: "not-found", message, ...(control === undefined ? {} : { control }) };
     }
     case "member": {
-      const instance = instanceOf(verdict.member, node, config);
-      if (instance.kind === "fault") return answerOf(instance.fault, subject);
+      const instance = buildInstance(verdict.member, node, config);
+      if (instance.kind === "fault") return toErrorAnswer(instance.fault, subject);
       return { kind: "found", instance: instance.value };
     }
   }
 }
 
-interface Judged {
+interface JudgedNode {
   /** In the order of the nodes. */
-  readonly verdicts: readonly Verdict[];
+  readonly verdicts: readonly NodeResult[];
   readonly resolutions: ReadonlyMap<Node, Resolution>;
 }
 
 /**
- * Finds the proof for each node that was missed: a member of the batch in the place that the node was seen in, else an instance of the
- * lists. How long it takes must not tell an instance of somebody else's from none, so that it is looked for with both.
+ * Finds a visibility probe for each missing node: a member of the batch where the node was seen, else an
+ * instance of the lists. Foreign and missing instances both need one, so that the duration does not tell them
+ * apart.
  */
-async function findControls(
+async function findVisibilityProbes(
   nodes: readonly Node[],
-  { verdicts, resolutions }: Judged,
+  { verdicts, resolutions }: JudgedNode,
   sources: Sources,
   since: number,
-  turn: Turn,
+  turn: CallContext,
 ): Promise<ReadonlyMap<Node, PositiveControl>> {
   const { config } = sources;
   const missed = nodes.filter((_, index) => {
@@ -173,13 +192,13 @@ async function findControls(
     verdict.kind === "member" ? [toControl(verdict.member.instance, verdict.member.vcn, config)] : [],
   );
   const inPlace = (node: Node): PositiveControl | undefined =>
-    members.find((control) => findDifference(readPlace(node), control) === undefined);
+    members.find((control) => findDifference(readLocation(node), control) === undefined);
   const asked = new Set(
     [...resolutions.values()].flatMap((each) => (each.kind === "instance" ? [each.instance.id] : [])),
   );
   const listed = missed.every((node) => inPlace(node) !== undefined)
     ? undefined
-    : await findControl(asked, sources, since, turn);
+    : await findVisibilityProbe(asked, sources, since, turn);
   return new Map(
     missed.flatMap((node) => {
       const control = inPlace(node) ?? listed ?? members[0];

@@ -1,37 +1,46 @@
 import { createMeter } from "#clouds/http/meter.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import type { OciApis } from "#clouds/oci/api.ts";
+import { listCompartments, type OciCloudConfig } from "#clouds/oci/config.ts";
 import type { OciService } from "#clouds/oci/hosts.ts";
-import { compartmentsOf, type OciCloudConfig } from "#clouds/oci/kind.ts";
 import { BASES, GROUPS_PATH } from "#clouds/oci/load-balancers/operations.ts";
 import { ListedBalancer, Subnet } from "#clouds/oci/load-balancers/state.ts";
 import { isNotFound } from "#clouds/oci/read-error.ts";
-import { type Finding, failed, ok, skipped, warning } from "#core/finding.ts";
+import {
+  type CheckResult,
+  reportFailure,
+  reportOk,
+  reportSkipped,
+  reportWarning,
+} from "#core/check-result.ts";
 
-/** A read that shows a permission, and the policy statement that gives it. */
-interface Need {
+/** A read that proves a permission, and the policy statement that grants it. */
+interface RequiredPermission {
   readonly service: OciService;
   readonly path: string;
   readonly statement: string;
 }
 
-/** Whether the user may do what load balancers take, as far as reading shows; each permission that is missing is told by its policy statement. */
+/**
+ * Checks whether the user has the permissions for load balancers, as far as reads can prove; it reports each
+ * missing one by its policy statement.
+ */
 export async function diagnosePermissions(
   config: OciCloudConfig,
   apis: OciApis,
   signal: AbortSignal,
-): Promise<Finding> {
+): Promise<CheckResult> {
   const { auth, loadBalancer = {}, vcn } = config;
   const mode = loadBalancer.securityListManagementMode;
   const needsGroups = mode !== "None";
   if (loadBalancer.disabled === true)
-    return skipped("load balancers are switched off: loadBalancer.disabled");
+    return reportSkipped("load balancers are switched off: loadBalancer.disabled");
   const turn = { signal, meter: createMeter() };
   const refused: string[] = [];
   const statements = new Set<string>();
 
-  /** Undefined where it is refused, which is noted; a fault that says nothing of permissions is handed on. */
-  async function look({ service, path, statement }: Need): Promise<Outcome<unknown>> {
+  /** Undefined if the read is denied, which is recorded; a fault unrelated to permissions is returned. */
+  async function look({ service, path, statement }: RequiredPermission): Promise<Outcome<unknown>> {
     const template = `GET ${path.replace(/\?.*/, "").replace(/ocid1[^/]+/, "{id}")}`;
     const outcome = await apis[service].get({ operation: "doctor", template, path }, turn);
     if (outcome.kind === "ok") return outcome;
@@ -42,7 +51,7 @@ export async function diagnosePermissions(
     return { kind: "ok", value: undefined };
   }
 
-  for (const compartment of compartmentsOf(config)) {
+  for (const compartment of listCompartments(config)) {
     const query = new URLSearchParams({ compartmentId: compartment, limit: "1" });
     const where = compartment.startsWith("ocid1.tenancy.") ? "tenancy" : `compartment id ${compartment}`;
     const lb = { service: "loadBalancer", statement: `manage load-balancers in ${where}` } as const;
@@ -52,9 +61,9 @@ export async function diagnosePermissions(
     } as const;
     const groups = { service: "iaas", statement: `manage network-security-groups in ${where}` } as const;
     const listed = await look({ ...lb, path: `${BASES.lb.path}?${query}` });
-    if (listed.kind === "fault") return failed(listed.fault.message, RETRY);
+    if (listed.kind === "fault") return reportFailure(listed.fault.message, RETRY);
     const balancer = ListedBalancer.array().safeParse(listed.value).data?.[0];
-    const needs: readonly Need[] = [
+    const needs: readonly RequiredPermission[] = [
       ...(balancer === undefined
         ? []
         : [{ ...lb, path: `${BASES.lb.path}/${encodeURIComponent(balancer.id)}/workRequests?limit=1` }]),
@@ -66,7 +75,7 @@ export async function diagnosePermissions(
     ];
     for (const need of needs) {
       const outcome = await look(need);
-      if (outcome.kind === "fault") return failed(outcome.fault.message, RETRY);
+      if (outcome.kind === "fault") return reportFailure(outcome.fault.message, RETRY);
     }
   }
   for (const key of ["subnet1", "subnet2"] as const) {
@@ -75,28 +84,28 @@ export async function diagnosePermissions(
     const path = `/20160918/subnets/${id}`;
     const statement = `use virtual-network-family in the compartment of loadBalancer.${key}, ${id}`;
     const outcome = await look({ service: "iaas", path, statement });
-    if (outcome.kind === "fault") return failed(outcome.fault.message, RETRY);
+    if (outcome.kind === "fault") return reportFailure(outcome.fault.message, RETRY);
     const subnet = Subnet.safeParse(outcome.value).data;
     if (subnet !== undefined && vcn !== undefined && subnet.vcnId !== vcn)
-      return failed(
+      return reportFailure(
         `loadBalancer.${key} is in ${subnet.vcnId}, and vcn is ${vcn}`,
-        `set loadBalancer.${key} to a subnet of vcn: every Service without a subnet of its own is refused`,
+        `set loadBalancer.${key} to a subnet of vcn: every Service without a subnet of its own is rejected`,
       );
   }
-  if (refused.length > 0) return failed(refused.join("; "), `${[...statements].join("; ")}; ${GROUP}`);
+  if (refused.length > 0) return reportFailure(refused.join("; "), `${[...statements].join("; ")}; ${GROUP}`);
   if (mode !== "NSG" && mode !== "None")
-    return warning(
-      `loadBalancer.securityListManagementMode is ${mode ?? "not set"}: load balancers of the type lb whose Service says no mode are refused`,
+    return reportWarning(
+      `loadBalancer.securityListManagementMode is ${mode ?? "not set"}: load balancers of the type lb whose Service sets no mode are rejected`,
       "set it to NSG or None; security lists are not edited",
     );
   const groups = needsGroups
     ? "and network security groups"
     : "(mode None: network security groups were not asked for)";
-  return ok(
+  return reportOk(
     `user ${auth.user} may list load balancers, network load balancers, their work requests ${groups}; whether it may make, change and delete them only a change would show`,
   );
 }
 
 const GROUP =
-  "GROUP is that of auth.user, and OCI answers alike to a compartment or subnet that is not there: see their OCIDs, too";
+  "GROUP is that of auth.user, and OCI gives the same answer for a missing compartment or subnet: check their OCIDs too";
 const RETRY = "run doctor again; see auth.region, endpoints, the network, and Oracle's own health";

@@ -1,34 +1,34 @@
 import type { Diagnosis } from "#clouds/diagnosis.ts";
-import { classify, unanswered } from "#clouds/http/classify.ts";
+import { buildUnansweredFault, classify } from "#clouds/http/classify.ts";
 import { createHttpClient, type HttpAnswer } from "#clouds/http/client.ts";
-import { worldOf } from "#clouds/http/cloud-options.ts";
-import type { LoadCloudOptions } from "#clouds/kind.ts";
+import { buildDependencies } from "#clouds/http/cloud-options.ts";
 import { createOciApis } from "#clouds/oci/api.ts";
+import type { OciCloudConfig } from "#clouds/oci/config.ts";
+import { listCompartments } from "#clouds/oci/config.ts";
 import { diagnosePermissions } from "#clouds/oci/diagnose-permissions.ts";
-import { hostsOf } from "#clouds/oci/hosts.ts";
-import type { OciCloudConfig } from "#clouds/oci/kind.ts";
-import { compartmentsOf } from "#clouds/oci/kind.ts";
+import { buildBaseUrls } from "#clouds/oci/hosts.ts";
 import { OciInstance, Subnet, VnicAttachment } from "#clouds/oci/objects.ts";
-import { privateKeyOf } from "#clouds/oci/private-key.ts";
+import { createKeySource } from "#clouds/oci/private-key.ts";
 import { readErrorAt } from "#clouds/oci/read-error.ts";
 import { signRequests } from "#clouds/oci/sign.ts";
-import { type Finding, failed, ok, warning } from "#core/finding.ts";
+import type { LoadCloudOptions } from "#clouds/provider.ts";
+import { type CheckResult, reportFailure, reportOk, reportWarning } from "#core/check-result.ts";
 
-/** One page tells enough. */
+/** One page is enough for a check. */
 const PAGE_SIZE = 500;
 
-/** Looks for what is wrong with the configuration of a cluster on Oracle Cloud; rejects where its signing key cannot be had. */
+/** Checks the configuration of a cluster on Oracle Cloud; rejects if its signing key cannot be read. */
 export async function diagnoseOci(
   config: OciCloudConfig,
   options: LoadCloudOptions = {},
 ): Promise<Diagnosis> {
   const { auth, vcn } = config;
-  const url = hostsOf(config).iaas;
-  const key = privateKeyOf(config, { clusterName: options.clusterName ?? auth.region });
+  const url = buildBaseUrls(config).iaas;
+  const key = createKeySource(config, { clusterName: options.clusterName ?? auth.region });
   await key();
   const keyId = `${auth.tenancy}/${auth.user}/${auth.fingerprint.toLowerCase()}`;
   const sign = signRequests({ keyId, key, host: new URL(url).host, wallClock: Date.now });
-  const apis = createOciApis(config, key, { ...worldOf({}), clusterName: options.clusterName });
+  const apis = createOciApis(config, key, { ...buildDependencies({}), clusterName: options.clusterName });
   const readError = readErrorAt(Date.now);
   const client = createHttpClient(url);
   const answered = new Map<string, Promise<{ readonly answer: HttpAnswer; readonly at: number }>>();
@@ -43,7 +43,7 @@ export async function diagnoseOci(
     return { answer, at: Date.now() };
   }
 
-  /** Each path is asked for once. */
+  /** Reads each path only once. */
   function once(path: string, signal: AbortSignal) {
     const asked = answered.get(path) ?? send(path, signal);
     answered.set(path, asked);
@@ -54,7 +54,7 @@ export async function diagnoseOci(
     try {
       return classify((await once(path, signal)).answer, what, readError);
     } catch (cause) {
-      return { kind: "fault", fault: unanswered(cause, what) } as const;
+      return { kind: "fault", fault: buildUnansweredFault(cause, what) } as const;
     }
   }
 
@@ -70,25 +70,25 @@ export async function diagnoseOci(
 
   return {
     async credentials(signal) {
-      for (const compartment of compartmentsOf(config)) {
+      for (const compartment of listCompartments(config)) {
         const listed = await entries("instances", compartment, signal);
         if (isList(listed)) continue;
         if (listed.kind === "ok")
-          return failed(`GET /instances of ${compartment}: no list of instances`, RETRY);
+          return reportFailure(`GET /instances of ${compartment}: no list of instances`, RETRY);
         const { message, status } = listed.fault;
-        if (status === 401) return failed(message, KEY);
-        return failed(message, status === 404 || listed.fault.code === "Denied" ? POLICY : RETRY);
+        if (status === 401) return reportFailure(message, KEY);
+        return reportFailure(message, status === 404 || listed.fault.code === "Denied" ? POLICY : RETRY);
       }
-      return ok(`user ${auth.user} may list instances of ${compartmentsOf(config).join(" and ")}`);
+      return reportOk(`user ${auth.user} may list instances of ${listCompartments(config).join(" and ")}`);
     },
-    async network(signal): Promise<Finding> {
+    async network(signal): Promise<CheckResult> {
       const subnets = new Map<string, Set<string>>();
       let alive = 0;
-      for (const compartment of compartmentsOf(config)) {
+      for (const compartment of listCompartments(config)) {
         const instances = await entries("instances", compartment, signal);
         const attachments = await entries("vnicAttachments", compartment, signal);
-        if (!isList(instances)) return failed(wordsOf(instances), RETRY);
-        if (!isList(attachments)) return failed(wordsOf(attachments), NETWORK_POLICY);
+        if (!isList(instances)) return reportFailure(describeOutcome(instances), RETRY);
+        if (!isList(attachments)) return reportFailure(describeOutcome(attachments), NETWORK_POLICY);
         alive += instances.filter((each) => OciInstance.safeParse(each).success).length;
         for (const each of attachments) {
           const { data } = VnicAttachment.safeParse(each);
@@ -97,19 +97,21 @@ export async function diagnoseOci(
           subnets.set(data.subnetId, ids.add(data.instanceId));
         }
       }
-      if (vcn === undefined) return ok(`no VCN is configured; ${alive} instances in the compartments`);
+      if (vcn === undefined) return reportOk(`no VCN is configured; ${alive} instances in the compartments`);
       const own = new Set<string>();
       let example = "";
       for (const [id, instances] of [...subnets].slice(0, MAX_SUBNETS)) {
         const answer = await get(`/subnets/${id}`, "GET /subnets/{id}", signal);
         const subnet = answer.kind === "ok" ? Subnet.safeParse(answer.value).data : undefined;
-        if (answer.kind === "fault") return failed(answer.fault.message, NETWORK_POLICY);
+        if (answer.kind === "fault") return reportFailure(answer.fault.message, NETWORK_POLICY);
         if (subnet?.vcnId === vcn) for (const instance of instances) own.add(instance);
         else if (subnet !== undefined) example ||= `; for example, subnet ${id} is in ${subnet.vcnId}`;
       }
       if (own.size > 0)
-        return ok(`VCN ${vcn}: ${own.size} ${own.size === 1 ? "instance" : "instances"} on the first page`);
-      return warning(
+        return reportOk(
+          `VCN ${vcn}: ${own.size} ${own.size === 1 ? "instance" : "instances"} on the first page`,
+        );
+      return reportWarning(
         `VCN ${vcn}: no instance of ${alive} in the compartments${example}`,
         "see vcn and compartment",
       );
@@ -142,6 +144,9 @@ function isList<Other>(value: readonly unknown[] | Other): value is readonly unk
   return Array.isArray(value);
 }
 
-function wordsOf(outcome: { readonly kind: string; readonly fault?: { readonly message: string } }): string {
+function describeOutcome(outcome: {
+  readonly kind: string;
+  readonly fault?: { readonly message: string };
+}): string {
   return outcome.fault?.message ?? "the answer is not a list";
 }

@@ -1,6 +1,6 @@
 import type { ErrorCodes } from "#clouds/http/error-meaning.ts";
 
-/** The codes of Oracle's errors, by its page "API Errors", and Compute's own for a lack of hosts. */
+/** Oracle's error codes from its page "API Errors", and Compute's own code for a lack of hosts. */
 export const OCI_ERROR_CODES = {
   Throttled: new Set(["TooManyRequests"]),
   Quota: new Set(["LimitExceeded", "QuotaExceeded"]),

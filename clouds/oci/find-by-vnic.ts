@@ -1,16 +1,16 @@
 import { isIPv4, isIPv6 } from "node:net";
-import type { Turn } from "#clouds/http/api.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
+import type { CachedLists } from "#clouds/oci/cached-lists.ts";
+import { listCompartments, type OciCloudConfig } from "#clouds/oci/config.ts";
 import type { InstanceList } from "#clouds/oci/instance-lists.ts";
-import { type Entries, type Inventory, publicIpQueries } from "#clouds/oci/inventory.ts";
-import type { KeptLists } from "#clouds/oci/kept-lists.ts";
-import { compartmentsOf, type OciCloudConfig } from "#clouds/oci/kind.ts";
+import { buildPublicIpQueries, type Entries, type Inventory } from "#clouds/oci/inventory.ts";
 import { hasEnded, type OciInstance } from "#clouds/oci/objects.ts";
-import { ambiguous, failed, type Resolution } from "#clouds/oci/resolution.ts";
+import { buildAmbiguousFault, type Resolution, toFailedResolution } from "#clouds/oci/resolution.ts";
 import { fault, ok } from "#clouds/outcome.ts";
-import { canonicalIp } from "#core/cidr.ts";
+import { canonicalizeIp } from "#core/cidr.ts";
 
-/** What VNICs are looked for in; lists have to begin at `since` or later. */
+/** Sources of VNICs; lists must begin at `since` or later. */
 export interface VnicSources {
   readonly inventory: Inventory;
   readonly config: OciCloudConfig;
@@ -18,14 +18,14 @@ export interface VnicSources {
 }
 
 /**
- * Nodes whose name is no instance's, by a VNIC in the cluster's VCN: by its host name, which the node's name or its first label is,
- * or by an address that the name is. A name that nothing answers to is left out.
+ * Finds nodes whose name is no instance's by a VNIC in the cluster's VCN. Its host name must match the node's
+ * name or first label, or one of its addresses must be the name. Names without a match are left out.
  */
 export async function findByVnic(
   names: ReadonlySet<string>,
   lists: ReadonlyMap<string, InstanceList>,
   { inventory, config, since }: VnicSources,
-  turn: Turn,
+  turn: CallContext,
 ): Promise<ReadonlyMap<string, Resolution>> {
   const forAll = (why: Resolution): ReadonlyMap<string, Resolution> =>
     new Map([...names].map((name) => [name, why]));
@@ -34,41 +34,41 @@ export async function findByVnic(
   for (const { value } of lists.values())
     for (const instance of value.entries) if (!hasEnded(instance)) instances.set(instance.id, instance);
 
-  const labels = await labelsOfVnics([...names], { inventory, config, since, vcn: config.vcn }, turn);
-  if (labels.kind === "fault") return forAll(failed(labels.fault));
+  const labels = await indexVnicLabels([...names], { inventory, config, since, vcn: config.vcn }, turn);
+  if (labels.kind === "fault") return forAll(toFailedResolution(labels.fault));
   const found = new Map<string, Resolution>();
   for (const name of names) {
-    const keys = [name, name.split(".")[0] ?? name, addressIn(name) ?? name];
+    const keys = [name, name.split(".")[0] ?? name, parseAddress(name) ?? name];
     const ids = new Set(keys.flatMap((key) => labels.value.get(key) ?? []).filter((id) => instances.has(id)));
     const [id, ...others] = ids;
     const instance = id === undefined ? undefined : instances.get(id);
     if (instance === undefined) continue;
     const one: Resolution = { kind: "instance", instance, guess: true };
-    found.set(name, others.length === 0 ? one : failed(ambiguous([...ids])));
+    found.set(name, others.length === 0 ? one : toFailedResolution(buildAmbiguousFault([...ids])));
   }
   return found;
 }
 
-const NO_VCN: Resolution = failed({
+const NO_VCN: Resolution = toFailedResolution({
   code: "Denied",
   message:
     "vcn is not configured, without which no node can be looked for by its name; set it, or the kubelets' provider IDs",
 });
 
-/** IDs of instances by host name or address of their VNICs in the VCN. */
-async function labelsOfVnics(
+/** Indexes instance ids by host name and address of their VNICs in the VCN. */
+async function indexVnicLabels(
   names: readonly string[],
   { inventory, config, since, vcn }: VnicSources & { readonly vcn: string },
-  turn: Turn,
+  turn: CallContext,
 ): Promise<Outcome<ReadonlyMap<string, readonly string[]>>> {
-  const all = <Entry>(lists: KeptLists<Entries<Entry>>, keys: Iterable<string>) =>
+  const all = <Entry>(lists: CachedLists<Entries<Entry>>, keys: Iterable<string>) =>
     collect(lists, keys, turn, since);
-  const attached = await all(inventory.attachments, compartmentsOf(config));
+  const attached = await all(inventory.attachments, listCompartments(config));
   if (attached.kind === "fault") return attached;
   const alive = attached.value.filter(({ lifecycleState }) => lifecycleState === "ATTACHED");
   const subnets = new Set<string>();
   for (const subnet of new Set(alive.flatMap(({ subnetId }) => subnetId ?? []))) {
-    const vcnFound = await inventory.vcnOf(subnet, turn);
+    const vcnFound = await inventory.readVcn(subnet, turn);
     if (vcnFound.kind === "fault") return vcnFound;
     if (vcnFound.value === vcn) subnets.add(subnet);
   }
@@ -87,7 +87,7 @@ async function labelsOfVnics(
     ],
   );
   if (names.some((name) => isIPv4(name))) {
-    const queries = publicIpQueries(compartmentsOf(config), listedInstances(inventory, config, since));
+    const queries = buildPublicIpQueries(listCompartments(config), listInstances(inventory, config, since));
     const publicIps = await all(inventory.publicIps, queries);
     if (publicIps.kind === "fault") return publicIps;
     const vnicOf = new Map(primary.map(({ id, vnicId }) => [id, vnicId]));
@@ -95,10 +95,10 @@ async function labelsOfVnics(
       ...publicIps.value.map((each) => [each.ipAddress, vnicOf.get(each.assignedEntityId ?? "")] as const),
     );
   }
-  if (names.some((name) => isIPv6(addressIn(name) ?? ""))) {
+  if (names.some((name) => isIPv6(parseAddress(name) ?? ""))) {
     const ipv6s = await all(inventory.ipv6s, subnets);
     if (ipv6s.kind === "fault") return ipv6s;
-    pairs.push(...ipv6s.value.map(({ ipAddress, vnicId }) => [canonicalIp(ipAddress), vnicId] as const));
+    pairs.push(...ipv6s.value.map(({ ipAddress, vnicId }) => [canonicalizeIp(ipAddress), vnicId] as const));
   }
   const index = new Map<string, string[]>();
   for (const [label, vnicId] of pairs) {
@@ -109,21 +109,21 @@ async function labelsOfVnics(
   return ok(index);
 }
 
-function listedInstances({ instances }: Inventory, config: OciCloudConfig, since: number): OciInstance[] {
-  return compartmentsOf(config).flatMap((each) => instances.recent(each, since)?.value.entries ?? []);
+function listInstances({ instances }: Inventory, config: OciCloudConfig, since: number): OciInstance[] {
+  return listCompartments(config).flatMap((each) => instances.getRecent(each, since)?.value.entries ?? []);
 }
 
-/** The address that a node's name is: IPv4 as it stands, or IPv6 with dashes for its colons. */
-function addressIn(name: string): string | undefined {
+/** Parses a node's name as an address: IPv4 unchanged, or IPv6 with dashes for its colons. */
+function parseAddress(name: string): string | undefined {
   if (isIPv4(name)) return name;
   const colons = name.replaceAll("-", ":");
-  return isIPv6(colons) ? canonicalIp(colons) : undefined;
+  return isIPv6(colons) ? canonicalizeIp(colons) : undefined;
 }
 
 async function collect<Entry>(
-  lists: KeptLists<Entries<Entry>>,
+  lists: CachedLists<Entries<Entry>>,
   keys: Iterable<string>,
-  turn: Turn,
+  turn: CallContext,
   since: number,
 ): Promise<Outcome<Entry[]>> {
   const entries: Entry[] = [];

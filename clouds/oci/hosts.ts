@@ -1,14 +1,17 @@
-import type { OciCloudConfig } from "#clouds/oci/kind.ts";
-import { realmOf } from "#clouds/oci/ocid.ts";
-import { domainOfRealm, regionNamed } from "#clouds/oci/regions.ts";
+import type { OciCloudConfig } from "#clouds/oci/config.ts";
+import { getRealm } from "#clouds/oci/ocid.ts";
+import { findRegion, getRealmDomain } from "#clouds/oci/regions.ts";
 
-/** The parts of Oracle's API that are in use; compute and network are one. */
+/** The parts of Oracle's API in use; compute and network share one. */
 export type OciService = "iaas" | "identity" | "loadBalancer" | "networkLoadBalancer";
 
-/** The base URL of each, as configured, else by region and realm. */
-export function hostsOf({ auth, endpoints = {} }: OciCloudConfig): Readonly<Record<OciService, string>> {
-  const region = regionNamed(auth.region) ?? auth.region;
-  const domain = domainOfRealm(realmOf(auth.tenancy)) ?? "oraclecloud.com";
+/** Builds the base URL of each: the configured one, else by region and realm. */
+export function buildBaseUrls({
+  auth,
+  endpoints = {},
+}: OciCloudConfig): Readonly<Record<OciService, string>> {
+  const region = findRegion(auth.region) ?? auth.region;
+  const domain = getRealmDomain(getRealm(auth.tenancy)) ?? "oraclecloud.com";
   const iaas = endpoints.iaas ?? `https://iaas.${region}.${domain}`;
   return {
     iaas,

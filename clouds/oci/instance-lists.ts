@@ -1,22 +1,22 @@
+import type { ListReading } from "#clouds/oci/cached-lists.ts";
 import type { Entries } from "#clouds/oci/inventory.ts";
-import type { Listed } from "#clouds/oci/kept-lists.ts";
 import { hasEnded, type OciInstance } from "#clouds/oci/objects.ts";
 
 /** A list of one compartment's instances. */
-export type InstanceList = Listed<Entries<OciInstance>>;
+export type InstanceList = ListReading<Entries<OciInstance>>;
 
-/** The instance of an id. */
-export function instanceIn(lists: ReadonlyMap<string, InstanceList>, id: string): OciInstance | undefined {
+/** Finds the instance with an id. */
+export function findInstance(lists: ReadonlyMap<string, InstanceList>, id: string): OciInstance | undefined {
   for (const { value } of lists.values()) {
-    const found = indexOf(value).byId.get(id);
+    const found = indexInstances(value).byId.get(id);
     if (found !== undefined) return found;
   }
   return undefined;
 }
 
-/** The instances of a name that have not ended. */
-export function namedIn(lists: ReadonlyMap<string, InstanceList>, name: string): readonly OciInstance[] {
-  return [...lists.values()].flatMap(({ value }) => indexOf(value).byName.get(name) ?? []);
+/** Finds the instances with a name that are not terminated. */
+export function findByName(lists: ReadonlyMap<string, InstanceList>, name: string): readonly OciInstance[] {
+  return [...lists.values()].flatMap(({ value }) => indexInstances(value).byName.get(name) ?? []);
 }
 
 interface Index {
@@ -26,11 +26,11 @@ interface Index {
 
 const INDEXES = new WeakMap<Entries<OciInstance>, Index>();
 
-/** Made once for each list, however many batches look it up. */
-function indexOf(list: Entries<OciInstance>): Index {
+/** Built once for each list and shared by all batches. */
+function indexInstances(list: Entries<OciInstance>): Index {
   const known = INDEXES.get(list);
   if (known !== undefined) return known;
-  // What moved from page to page meanwhile counts once.
+  // An instance that moved between pages meanwhile counts once.
   const byId = new Map(list.entries.map((instance) => [instance.id, instance]));
   const alive = [...byId.values()].filter((instance) => !hasEnded(instance));
   const made = { byId, byName: Map.groupBy(alive, ({ displayName }) => displayName) };

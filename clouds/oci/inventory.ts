@@ -1,36 +1,38 @@
 import type * as z from "zod";
-import type { Turn } from "#clouds/http/api.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import type { OciApi } from "#clouds/oci/api.ts";
-import { createKeptLists, type KeptLists } from "#clouds/oci/kept-lists.ts";
+import { type CachedLists, createCachedLists } from "#clouds/oci/cached-lists.ts";
 import { Ipv6, OciInstance, PrivateIp, PublicIp, Subnet, Vnic, VnicAttachment } from "#clouds/oci/objects.ts";
 import { isNotFound } from "#clouds/oci/read-error.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
-/** What a list showed; entries that cannot be read are counted, as what they are nobody knows. */
+/** The content of a list; unreadable entries are counted, because they could be anything. */
 export interface Entries<Entry> {
   readonly entries: readonly Entry[];
   readonly unreadable: number;
 }
 
-/** The reads of compute and network that nodes take. Lists are shared and kept; a subnet's network never changes. */
+/**
+ * The reads of compute and network for nodes. Lists are shared and cached; a subnet's network never changes.
+ */
 export interface Inventory {
   /** By compartment. */
-  readonly instances: KeptLists<Entries<OciInstance>>;
+  readonly instances: CachedLists<Entries<OciInstance>>;
   /** By compartment. */
-  readonly attachments: KeptLists<Entries<VnicAttachment>>;
+  readonly attachments: CachedLists<Entries<VnicAttachment>>;
   /** By subnet. */
-  readonly privateIps: KeptLists<Entries<PrivateIp>>;
-  /** By query: see `publicIpQueries`. */
-  readonly publicIps: KeptLists<Entries<PublicIp>>;
+  readonly privateIps: CachedLists<Entries<PrivateIp>>;
+  /** By query: see `buildPublicIpQueries`. */
+  readonly publicIps: CachedLists<Entries<PublicIp>>;
   /** By subnet. */
-  readonly ipv6s: KeptLists<Entries<Ipv6>>;
-  /** Undefined where Oracle says that there is none, or none to be seen. */
-  instance(id: string, turn: Turn): Promise<Outcome<OciInstance | undefined>>;
-  attachmentsOf(instance: OciInstance, turn: Turn): Promise<Outcome<Entries<VnicAttachment>>>;
-  vnic(id: string, turn: Turn): Promise<Outcome<Vnic>>;
-  /** The OCID of the VCN that a subnet is part of. */
-  vcnOf(subnetId: string, turn: Turn): Promise<Outcome<string>>;
+  readonly ipv6s: CachedLists<Entries<Ipv6>>;
+  /** Undefined if Oracle says that it does not exist or is not visible. */
+  readInstance(id: string, turn: CallContext): Promise<Outcome<OciInstance | undefined>>;
+  readAttachments(instance: OciInstance, turn: CallContext): Promise<Outcome<Entries<VnicAttachment>>>;
+  readVnic(id: string, turn: CallContext): Promise<Outcome<Vnic>>;
+  /** Returns the OCID of a subnet's VCN. */
+  readVcn(subnetId: string, turn: CallContext): Promise<Outcome<string>>;
 }
 
 const MAX_SUBNETS = 2_000;
@@ -39,7 +41,7 @@ export function createInventory(api: OciApi, now: () => number): Inventory {
   const vcns = new Map<string, string>();
 
   const keptLists = <Schema extends z.ZodType>(schema: Schema, name: string, keyIs: string) =>
-    createKeptLists(
+    createCachedLists(
       (key, turn) =>
         list(api, schema, name, keyIs === "" ? key : `${keyIs}=${encodeURIComponent(key)}`, turn),
       now,
@@ -49,14 +51,14 @@ export function createInventory(api: OciApi, now: () => number): Inventory {
     schema: Schema,
     name: string,
     id: string,
-    turn: Turn,
+    turn: CallContext,
   ): Promise<Outcome<z.output<Schema>>> {
     const template = `GET /${name}/{id}`;
     const path = `/20160918/${name}/${id}`;
     const answer = await api.get({ operation: `get ${name}`, template, path }, turn);
     if (answer.kind === "fault") return answer;
     const parsed = schema.safeParse(answer.value);
-    if (!parsed.success) return fault("Unavailable", `${template}: the answer is none of ${name}`);
+    if (!parsed.success) return fault("Unavailable", `${template}: the answer is not valid for ${name}`);
     const found = (parsed.data as { readonly id: string }).id;
     if (found === id) return ok(parsed.data);
     return fault("Unavailable", `${template}: asked for ${id}, the answer is ${found}`);
@@ -68,17 +70,17 @@ export function createInventory(api: OciApi, now: () => number): Inventory {
     privateIps: keptLists(PrivateIp, "privateIps", "subnetId"),
     publicIps: keptLists(PublicIp, "publicIps", ""),
     ipv6s: keptLists(Ipv6, "ipv6", "subnetId"),
-    async instance(id, turn) {
+    async readInstance(id, turn) {
       const answer = await read(OciInstance, "instances", id, turn);
       if (answer.kind === "ok") return answer;
       return isNotFound(answer.fault) ? ok(undefined) : answer;
     },
-    attachmentsOf({ id, compartmentId }, turn) {
+    readAttachments({ id, compartmentId }, turn) {
       const query = new URLSearchParams({ compartmentId, instanceId: id });
       return list(api, VnicAttachment, "vnicAttachments", query.toString(), turn);
     },
-    vnic: (id, turn) => read(Vnic, "vnics", id, turn),
-    async vcnOf(subnetId, turn) {
+    readVnic: (id, turn) => read(Vnic, "vnics", id, turn),
+    async readVcn(subnetId, turn) {
       const known = vcns.get(subnetId);
       if (known !== undefined) return ok(known);
       const subnet = await read(Subnet, "subnets", subnetId, turn);
@@ -90,8 +92,11 @@ export function createInventory(api: OciApi, now: () => number): Inventory {
   };
 }
 
-/** The lists in which public addresses stand: the reserved ones of compartments, and the others of where instances are. */
-export function publicIpQueries(
+/**
+ * Builds the queries for public addresses: reserved ones by compartment, and others by the place of
+ * instances.
+ */
+export function buildPublicIpQueries(
   reservedIn: readonly string[],
   instances: Iterable<Pick<OciInstance, "compartmentId" | "availabilityDomain">>,
 ): string[] {
@@ -109,7 +114,7 @@ async function list<Schema extends z.ZodType>(
   schema: Schema,
   name: string,
   query: string,
-  turn: Turn,
+  turn: CallContext,
 ): Promise<Outcome<Entries<z.output<Schema>>>> {
   const request = { operation: `list ${name}`, template: `GET /${name}`, path: `/20160918/${name}?${query}` };
   const listed = await api.list(request, turn);

@@ -1,29 +1,31 @@
 import * as z from "zod";
-import type { Api, ApiRequest, Turn } from "#clouds/http/api.ts";
+import type { Api, ApiRequest } from "#clouds/http/api.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { isNotFound } from "#clouds/oci/read-error.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
-/** The most that a page may hold; the server may well put less on one. */
+/** The largest page; the server may return fewer entries. */
 export const PAGE_SIZE = 500;
 
-/** How many pages are looked at. */
+/** Maximum pages read. */
 const MAX_PAGES = 60;
 
-/** A page, as most services have it, or as newer ones do. */
+/** A page in the format of most services, or of newer ones. */
 const Page = z.union([
   z.array(z.unknown()),
   z.object({ items: z.array(z.unknown()) }).transform(({ items }) => items),
 ]);
 
 /**
- * All that a list shows, page after page. A page may be short, or empty, and not the last: only the header says which is. Half a list
- * is a fault, as nothing could be concluded from what it lacks. Oracle says "not found" where it means "not for you".
+ * Reads all pages of a list. A short or empty page need not be the last: only the header shows that. An
+ * incomplete list is a fault, because absence from it would prove nothing. Oracle also answers "not found"
+ * for missing permissions.
  */
 export async function listAll(
   api: Api,
   request: Omit<ApiRequest, "method" | "body">,
-  turn: Turn,
+  turn: CallContext,
 ): Promise<Outcome<readonly unknown[]>> {
   const { template, path } = request;
   const items: unknown[] = [];
@@ -37,7 +39,7 @@ export async function listAll(
     if (answer.kind === "fault") {
       const { message } = answer.fault;
       if (!isNotFound(answer.fault)) return answer;
-      const remedy = "see that what is listed is there, and that a policy lets the user read it";
+      const remedy = "check that the listed resource exists, and that a policy lets the user read it";
       return { kind: "fault", fault: { ...answer.fault, code: "Denied", message: `${message}; ${remedy}` } };
     }
     const parsed = Page.safeParse(answer.value.body);

@@ -12,14 +12,14 @@ export const Tags = z.strictObject({
 });
 export type Tags = z.output<typeof Tags>;
 
-/** Where load balancers are put, and who looks after the rules that let them in. */
+/** The placement of load balancers, and the manager of their inbound rules. */
 export const OciLoadBalancerConfig = z.strictObject({
-  /** No load balancers, whatever Services ask for. */
+  /** Disables load balancers for all Services. */
   disabled: z.boolean().optional(),
   subnet1: Subnet.optional(),
   subnet2: Subnet.optional(),
   securityListManagementMode: z.enum(["All", "Frontend", "None", "NSG"]).optional(),
-  /** By subnet, the security list whose rules are managed. */
+  /** The security list with managed rules, by subnet. */
   securityLists: z.record(z.string(), z.string()).optional(),
 });
 export type OciLoadBalancerConfig = z.output<typeof OciLoadBalancerConfig>;

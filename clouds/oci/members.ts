@@ -1,70 +1,52 @@
-import type { Turn } from "#clouds/http/api.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
-import { attachmentsOfAll, byAge, isAttached } from "#clouds/oci/attachments.ts";
-import type { Inventory } from "#clouds/oci/inventory.ts";
-import type { OciCloudConfig } from "#clouds/oci/kind.ts";
+import { compareAge, isAttached, readAttachments } from "#clouds/oci/attachments.ts";
+import type { IPv4Field, MemberRequest, MemberSources } from "#clouds/oci/member-sources.ts";
 import { hasEnded, type OciInstance, type Vnic, type VnicAttachment } from "#clouds/oci/objects.ts";
-import { openShiftNamespace, secondVnicOf } from "#clouds/oci/openshift.ts";
-import { vnicsFromLists } from "#clouds/oci/vnics-from-lists.ts";
+import { findSecondVnic, getOpenShiftNamespace } from "#clouds/oci/openshift.ts";
+import { readVnics } from "#clouds/oci/vnics-from-lists.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
-/** An instance with what tells whose it is and how it is reached. */
+/** An instance with the facts about its owner and its addresses. */
 export interface Member {
   readonly instance: OciInstance;
-  /** The VCN of its primary VNIC; of an instance that has ended, of what is left of its VNICs, or undefined where nothing is. */
+  /**
+   * The VCN of its primary VNIC. For a terminated instance that of its remaining VNICs; undefined if none is
+   * left.
+   */
   readonly vcn: string | undefined;
-  /** The primary VNIC, and that of an OpenShift node's boot volume; none of an instance that has ended. */
+  /** The primary VNIC, and that of an OpenShift node's boot volume; empty for a terminated instance. */
   readonly vnics: readonly Vnic[];
 }
 
-/** Of a VNIC. */
-export type IPv4Field = "privateIp" | "publicIp";
-
-/** What is wanted of an instance beyond what everyone wants. */
-export interface Wanted {
-  readonly instance: OciInstance;
-  readonly ipv6: boolean;
-  /** IPv4 addresses that a node of it has: that it has none any more is looked up singly, as one list may not show it. */
-  readonly had: readonly IPv4Field[];
-}
-
-/** The primary VNIC of an instance never changes: instances by id. */
-export type KnownPrimaries = Map<string, string>;
-
-export interface MemberSources {
-  readonly inventory: Inventory;
-  readonly config: OciCloudConfig;
-  readonly primaries: KnownPrimaries;
-  /** Lists that began then or later are believed of what they show. */
-  readonly since: number;
-  /** When the batch began. */
-  readonly beganAt: number;
-}
-
-/** Up to so many instances have their VNICs read singly, which show all in one; beyond, lists are cheaper. */
+/**
+ * Up to this many instances have their VNICs read singly, with all facts in one answer; beyond, lists are
+ * cheaper.
+ */
 const MAX_SINGLE = 10;
 const MAX_PRIMARIES = 10_000;
 
-/** Finds network and addresses of instances, each by itself: what is wrong with one is not the others' trouble. */
+/** Finds network and addresses of instances; a fault of one does not affect the others. */
 export async function gatherMembers(
-  wanted: readonly Wanted[],
+  wanted: readonly MemberRequest[],
   sources: MemberSources,
-  turn: Turn,
+  turn: CallContext,
 ): Promise<ReadonlyMap<string, Outcome<Member>>> {
   const members = new Map<string, Outcome<Member>>();
-  const attachments = await attachmentsOfAll(wanted, sources, turn);
-  const alone: { readonly wanted: Wanted; readonly vnicId: string; readonly subnetId: string }[] = [];
-  const several: { readonly wanted: Wanted; readonly attached: readonly VnicAttachment[] }[] = [];
+  const attachments = await readAttachments(wanted, sources, turn);
+  const alone: { readonly wanted: MemberRequest; readonly vnicId: string; readonly subnetId: string }[] = [];
+  const several: { readonly wanted: MemberRequest; readonly attached: readonly VnicAttachment[] }[] = [];
 
   for (const each of wanted) {
     const { instance } = each;
     const found = attachments.get(instance.id) ?? ok([]);
     if (found.kind === "fault") members.set(instance.id, found);
-    else if (hasEnded(instance)) members.set(instance.id, await ended(instance, found.value, sources, turn));
+    else if (hasEnded(instance))
+      members.set(instance.id, await readEndedMember(instance, found.value, sources, turn));
     else {
-      const attached = found.value.filter(isAttached).toSorted(byAge);
+      const attached = found.value.filter(isAttached).toSorted(compareAge);
       const [first, ...others] = attached;
-      const outside = await vcnOutside(attached, sources, turn);
+      const outside = await readForeignVcn(attached, sources, turn);
       if (outside !== undefined) {
         members.set(
           instance.id,
@@ -72,7 +54,7 @@ export async function gatherMembers(
         );
         continue;
       }
-      const known = knownPrimary(instance, attached, sources);
+      const known = getKnownPrimary(instance, attached, sources);
       if (known !== undefined) alone.push({ wanted: each, ...known });
       else if (first?.vnicId === undefined)
         members.set(instance.id, fault("Unavailable", `instance ${instance.id} has no attached VNIC`));
@@ -84,25 +66,25 @@ export async function gatherMembers(
   for (const { wanted: each, attached } of several)
     members.set(
       each.instance.id,
-      await memberOf(each.instance, await vnicsAmong(each, attached, sources, turn), sources, turn),
+      await readMember(each.instance, await selectVnics(each, attached, sources, turn), sources, turn),
     );
 
-  const listed = alone.length > MAX_SINGLE ? await vnicsFromLists(alone, sources, turn) : NOT_LISTED;
-  const doubtful = alone.filter(({ wanted: { had }, vnicId }) => lacks(listed.get(vnicId), had));
+  const listed = alone.length > MAX_SINGLE ? await readVnics(alone, sources, turn) : NOT_LISTED;
+  const doubtful = alone.filter(({ wanted: { had }, vnicId }) => isLackingAddress(listed.get(vnicId), had));
   const isRead = new Set(doubtful.slice(0, MAX_SINGLE).map(({ vnicId }) => vnicId));
   const isLeft = new Set(doubtful.slice(MAX_SINGLE).map(({ vnicId }) => vnicId));
   for (const { wanted: each, vnicId } of alone) {
     const fromList = isRead.has(vnicId) ? undefined : listed.get(vnicId);
-    const vnic = isLeft.has(vnicId) ? LATER : (fromList ?? (await sources.inventory.vnic(vnicId, turn)));
+    const vnic = isLeft.has(vnicId) ? LATER : (fromList ?? (await sources.inventory.readVnic(vnicId, turn)));
     const vnics = vnic.kind === "ok" ? ok([vnic.value]) : vnic;
-    members.set(each.instance.id, await memberOf(each.instance, vnics, sources, turn));
+    members.set(each.instance.id, await readMember(each.instance, vnics, sources, turn));
   }
   return members;
 }
 
 const NOT_LISTED: ReadonlyMap<string, Outcome<Vnic>> = new Map();
 
-function lacks(listed: Outcome<Vnic> | undefined, had: readonly IPv4Field[]): boolean {
+function isLackingAddress(listed: Outcome<Vnic> | undefined, had: readonly IPv4Field[]): boolean {
   return listed?.kind === "ok" && had.some((field) => listed.value[field] === undefined);
 }
 
@@ -111,74 +93,82 @@ const LATER: Outcome<never> = fault(
   `no list shows an address that it had, and this batch has read ${MAX_SINGLE} VNICs for that: it is looked for again`,
 );
 
-async function memberOf(
+async function readMember(
   instance: OciInstance,
   vnics: Outcome<readonly Vnic[]>,
   { inventory }: MemberSources,
-  turn: Turn,
+  turn: CallContext,
 ): Promise<Outcome<Member>> {
   if (vnics.kind === "fault") return vnics;
   const [primary] = vnics.value;
   if (primary === undefined) return fault("Unavailable", `instance ${instance.id} has no primary VNIC`);
-  const vcn = await inventory.vcnOf(primary.subnetId, turn);
+  const vcn = await inventory.readVcn(primary.subnetId, turn);
   return vcn.kind === "fault" ? vcn : ok({ instance, vcn: vcn.value, vnics: vnics.value });
 }
 
-/** The VNIC that was found to be the primary one before: as good as the only one, unless another one counts, too. */
-function knownPrimary(
+/**
+ * Returns the VNIC known to be the primary one: it serves like an only one, unless another one is needed too.
+ */
+function getKnownPrimary(
   instance: OciInstance,
   attached: readonly VnicAttachment[],
   { primaries }: MemberSources,
 ): { readonly vnicId: string; readonly subnetId: string } | undefined {
   const known = primaries.get(instance.id);
-  if (known === undefined || openShiftNamespace(instance) !== undefined) return undefined;
+  if (known === undefined || getOpenShiftNamespace(instance) !== undefined) return undefined;
   const subnetId = attached.find(({ vnicId }) => vnicId === known)?.subnetId;
   return subnetId === undefined ? undefined : { vnicId: known, subnetId };
 }
 
-/** The VCN of an instance of whose VNICs none is in the cluster's: nothing more is read of what is somebody else's. */
-async function vcnOutside(
+/**
+ * Reads the VCN of an instance without a VNIC in the cluster's VCN: nothing more of a foreign instance is
+ * read.
+ */
+async function readForeignVcn(
   attached: readonly VnicAttachment[],
   { inventory, config }: MemberSources,
-  turn: Turn,
+  turn: CallContext,
 ): Promise<Outcome<string> | undefined> {
   let outside: Outcome<string> | undefined;
   for (const { subnetId } of attached) {
     if (config.vcn === undefined || subnetId === undefined) return undefined;
-    const vcn = await inventory.vcnOf(subnetId, turn);
+    const vcn = await inventory.readVcn(subnetId, turn);
     if (vcn.kind === "ok" && vcn.value === config.vcn) return undefined;
     outside ??= vcn;
   }
   return outside;
 }
 
-/** Detached VNICs are listed for a while, and say where the instance was. */
-async function ended(
+/** Detached VNICs stay listed for a while, and show where the instance was. */
+async function readEndedMember(
   instance: OciInstance,
   attachments: readonly VnicAttachment[],
   { inventory }: MemberSources,
-  turn: Turn,
+  turn: CallContext,
 ): Promise<Outcome<Member>> {
-  const [first] = attachments.toSorted(byAge);
+  const [first] = attachments.toSorted(compareAge);
   if (first?.subnetId === undefined) return ok({ instance, vcn: undefined, vnics: [] });
-  const vcn = await inventory.vcnOf(first.subnetId, turn);
+  const vcn = await inventory.readVcn(first.subnetId, turn);
   return vcn.kind === "fault" ? vcn : ok({ instance, vcn: vcn.value, vnics: [] });
 }
 
-/** The primary VNIC of several, which most often is the oldest, and the one of the boot volume where the instance is OpenShift's. */
-async function vnicsAmong(
-  { instance }: Wanted,
+/**
+ * Selects the primary VNIC of several, usually the oldest, and the one of the boot volume for an OpenShift
+ * instance.
+ */
+async function selectVnics(
+  { instance }: MemberRequest,
   attached: readonly VnicAttachment[],
   { inventory, primaries }: MemberSources,
-  turn: Turn,
+  turn: CallContext,
 ): Promise<Outcome<readonly Vnic[]>> {
-  const namespace = openShiftNamespace(instance);
+  const namespace = getOpenShiftNamespace(instance);
   const known = primaries.get(instance.id);
   const ids = attached.flatMap(({ vnicId }) => vnicId ?? []);
   const order = ids.toSorted((a, b) => Number(b === known) - Number(a === known));
   const read: Vnic[] = [];
   for (const id of order) {
-    const vnic = await inventory.vnic(id, turn);
+    const vnic = await inventory.readVnic(id, turn);
     if (vnic.kind === "fault") return vnic;
     read.push(vnic.value);
     if (vnic.value.isPrimary && namespace === undefined) break;
@@ -188,6 +178,6 @@ async function vnicsAmong(
     return fault("Unavailable", `none of the VNICs of instance ${instance.id} is its primary one`);
   if (primaries.size >= MAX_PRIMARIES) primaries.clear();
   primaries.set(instance.id, primary.id);
-  const second = secondVnicOf(read, namespace);
+  const second = findSecondVnic(read, namespace);
   return ok(second === undefined ? [primary] : [primary, second]);
 }

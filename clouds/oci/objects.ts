@@ -1,24 +1,27 @@
 import * as z from "zod";
 import { isOcid } from "#clouds/oci/ocid.ts";
 
-const text = z.string().optional().catch(undefined);
+const optionalText = z.string().optional().catch(undefined);
 const DefinedTags = z.record(z.string(), z.record(z.string(), z.unknown())).optional().catch(undefined);
 
-/** An instance as the API describes it, cut down to what is read. Without OCID it is none; what else is missing is a matter of its node. */
+/**
+ * An instance in the API, reduced to the fields in use. The OCID is required; any other missing field
+ * concerns only its node.
+ */
 export const OciInstance = z.object({
   id: z.string().refine((id) => isOcid(id, "instance")),
   compartmentId: z.string(),
   displayName: z.string().catch(""),
-  shape: text,
-  region: text,
-  availabilityDomain: text,
-  faultDomain: text,
-  lifecycleState: text,
+  shape: optionalText,
+  region: optionalText,
+  availabilityDomain: optionalText,
+  faultDomain: optionalText,
+  lifecycleState: optionalText,
   definedTags: DefinedTags,
 });
 export type OciInstance = z.output<typeof OciInstance>;
 
-/** What ties a VNIC to an instance. */
+/** The attachment of a VNIC to an instance. */
 export const VnicAttachment = z.object({
   instanceId: z.string(),
   vnicId: z
@@ -41,36 +44,36 @@ export const Vnic = z.object({
   id: z.string(),
   isPrimary: z.boolean().catch(false),
   subnetId: z.string().refine((id) => isOcid(id, "subnet")),
-  privateIp: text,
-  publicIp: text,
+  privateIp: optionalText,
+  publicIp: optionalText,
   ipv6Addresses: z.array(z.string()).catch([]),
-  hostnameLabel: text,
+  hostnameLabel: optionalText,
   definedTags: DefinedTags,
 });
 export type Vnic = z.output<typeof Vnic>;
 
-/** Of a subnet, which network it is part of. */
+/** A subnet with its VCN. */
 export const Subnet = z.object({ id: z.string(), vcnId: z.string() });
 
 /** A private IPv4 address of a VNIC. */
 export const PrivateIp = z.object({
   id: z.string(),
-  vnicId: text,
+  vnicId: optionalText,
   isPrimary: z.boolean().catch(false),
-  ipAddress: text,
-  hostnameLabel: text,
+  ipAddress: optionalText,
+  hostnameLabel: optionalText,
 });
 export type PrivateIp = z.output<typeof PrivateIp>;
 
-/** A public IPv4 address, and of which private one it is. */
-export const PublicIp = z.object({ ipAddress: text, assignedEntityId: text });
+/** A public IPv4 address, and the private one to which it is assigned. */
+export const PublicIp = z.object({ ipAddress: optionalText, assignedEntityId: optionalText });
 export type PublicIp = z.output<typeof PublicIp>;
 
 /** An IPv6 address of a VNIC. */
-export const Ipv6 = z.object({ vnicId: text, ipAddress: z.string() });
+export const Ipv6 = z.object({ vnicId: optionalText, ipAddress: z.string() });
 export type Ipv6 = z.output<typeof Ipv6>;
 
-/** Whether an instance has ended, or is about to. */
+/** Whether an instance is terminated or terminating. */
 export function hasEnded({ lifecycleState }: OciInstance): boolean {
   return lifecycleState === "TERMINATED" || lifecycleState === "TERMINATING";
 }

@@ -1,50 +1,54 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject } from "node:crypto";
-import { keepFresh } from "#clouds/keep-fresh.ts";
-import { keyReference, type OciCloudConfig } from "#clouds/oci/kind.ts";
-import { passphraseIn, pemIn } from "#clouds/oci/pem.ts";
-import { maxAgeOf, readSecret, type SecretReader } from "#clouds/secrets/read-secret.ts";
-import { referenceWords } from "#clouds/secrets/reference.ts";
-import { SecretError } from "#clouds/secrets/secret-error.ts";
+import { getKeyReference, type OciCloudConfig } from "#clouds/oci/config.ts";
+import { findPassphrase, findPem } from "#clouds/oci/pem.ts";
+import { keepFresh } from "#platforms/keep-fresh.ts";
+import { getMaxAge, readSecret, type SecretReader } from "#platforms/secrets/read-secret.ts";
+import { formatReference } from "#platforms/secrets/reference.ts";
+import { SecretError } from "#platforms/secrets/secret-error.ts";
 
-/** The private key that requests are signed with; `refused` is one that the server did not accept. Rejects with what is wrong with its source. */
+/**
+ * Returns the private key for signatures; `refused` is one that the server rejected. Rejects with the fault
+ * of its source.
+ */
 export type KeySource = (refused?: KeyObject) => Promise<KeyObject>;
 
-/** A server that refuses for good has the key read anew so often, however many requests there are. */
+/** Minimum interval between reads after rejections, however many requests there are. */
 const RENEWAL_INTERVAL_MS = 60_000;
 
 /**
- * The key of a cluster's configuration, read again now and then, and at once where the server refused it. `now` is milliseconds since
- * the epoch. One that its fingerprint does not fit is refused here: Oracle would say no more than 401.
+ * Creates the key source of a cluster's configuration: it reads the key again at intervals, and at once after
+ * a rejection. `now` is milliseconds since the epoch. It rejects a key that does not match its fingerprint,
+ * because Oracle would only answer 401.
  */
-export function privateKeyOf(
+export function createKeySource(
   config: Pick<OciCloudConfig, "auth" | "credentials">,
   reader: SecretReader,
   now: () => number = Date.now,
 ): KeySource {
-  const reference = keyReference(config);
+  const reference = getKeyReference(config);
   const { fingerprint, passphraseFile } = config.auth;
-  const kept = keepFresh(read, { maxAgeMs: maxAgeOf(reference), now });
+  const kept = keepFresh(read, { maxAgeMs: getMaxAge(reference), now });
   let renewedAt = Number.NEGATIVE_INFINITY;
   let current: KeyObject | undefined;
 
   async function read() {
-    const words = referenceWords(reference);
-    const { pem, passphrase } = keyIn(await readSecret(reference, reader));
-    if (pem === undefined) throw unusable(`${words} holds no private key as PEM`);
+    const words = formatReference(reference);
+    const { pem, passphrase } = parseSecret(await readSecret(reference, reader));
+    if (pem === undefined) throw buildUnusableError(`${words} holds no private key as PEM`);
     const phrase = passphrase ?? (await passphraseOf(passphraseFile));
     const key = parsePrivateKey(pem, phrase, words);
-    const found = fingerprintOf(key);
+    const found = computeFingerprint(key);
     if (found !== undefined && found !== fingerprint.toLowerCase())
-      throw unusable(`${words} holds the key ${found}, and auth.fingerprint is ${fingerprint}`);
-    // One and the same as long as it does not change, so that whoever is refused can tell whether there is another.
+      throw buildUnusableError(`${words} holds the key ${found}, and auth.fingerprint is ${fingerprint}`);
+    // An unchanged key stays the same object, so that a rejected caller can tell whether there is another.
     if (current === undefined || !current.equals(key)) current = key;
     return { value: current };
   }
 
   async function passphraseOf(file: string | undefined): Promise<string | undefined> {
     if (file === undefined) return undefined;
-    const phrase = passphraseIn(await readSecret({ file }, reader));
-    if (phrase === undefined) throw unusable(`the file ${file} holds no passphrase on one line`);
+    const phrase = findPassphrase(await readSecret({ file }, reader));
+    if (phrase === undefined) throw buildUnusableError(`the file ${file} holds no passphrase on one line`);
     return phrase;
   }
 
@@ -56,22 +60,30 @@ export function privateKeyOf(
   };
 }
 
-/** Reads an RSA key as PEM, of PKCS#1 or PKCS#8, encrypted or not. Throws `SecretError`, which quotes nothing. */
+/**
+ * Parses an RSA key as PEM, in PKCS#1 or PKCS#8, encrypted or not. Throws `SecretError`, which quotes
+ * nothing.
+ */
 function parsePrivateKey(pem: string, passphrase: string | undefined, words: string): KeyObject {
   const isEncrypted = /ENCRYPTED/.test(pem);
   if (isEncrypted && passphrase === undefined)
-    throw unusable(`${words} is encrypted; give its passphrase, such as in auth.passphraseFile`);
-  const key = parse(pem, passphrase);
+    throw buildUnusableError(`${words} is encrypted; give its passphrase, such as in auth.passphraseFile`);
+  const key = parseKey(pem, passphrase);
   if (key === undefined)
-    throw unusable(
+    throw buildUnusableError(
       `${words} holds a private key that ${isEncrypted ? "this passphrase does not open" : "cannot be read"}`,
     );
   if (key.asymmetricKeyType === "rsa") return key;
-  throw unusable(`${words} holds a key of type ${key.asymmetricKeyType}, and Oracle takes RSA alone`);
+  throw buildUnusableError(
+    `${words} holds a key of type ${key.asymmetricKeyType}, and Oracle takes RSA alone`,
+  );
 }
 
-/** As Oracle's console shows it: the MD5 of the public key. Undefined where this build of Node has no MD5. */
-export function fingerprintOf(key: KeyObject): string | undefined {
+/**
+ * Computes the fingerprint as in Oracle's console: the MD5 of the public key. Undefined if this build of Node
+ * has no MD5.
+ */
+export function computeFingerprint(key: KeyObject): string | undefined {
   const publicKey = createPublicKey(key).export({ type: "spki", format: "der" });
   try {
     return createHash("md5")
@@ -83,7 +95,7 @@ export function fingerprintOf(key: KeyObject): string | undefined {
   }
 }
 
-function parse(pem: string, passphrase: string | undefined): KeyObject | undefined {
+function parseKey(pem: string, passphrase: string | undefined): KeyObject | undefined {
   try {
     return createPrivateKey({ key: pem, format: "pem", ...(passphrase === undefined ? {} : { passphrase }) });
   } catch {
@@ -91,15 +103,15 @@ function parse(pem: string, passphrase: string | undefined): KeyObject | undefin
   }
 }
 
-/** A secret that is JSON may hold the passphrase too. */
-function keyIn(text: string): { readonly pem: string | undefined; readonly passphrase?: string } {
-  if (!text.trimStart().startsWith("{")) return { pem: pemIn(text) };
+/** A JSON secret may hold the passphrase too. */
+function parseSecret(text: string): { readonly pem: string | undefined; readonly passphrase?: string } {
+  if (!text.trimStart().startsWith("{")) return { pem: findPem(text) };
   try {
     const parsed = JSON.parse(text);
-    // A stock configuration may be written as JSON, too.
+    // A stock configuration may be JSON too.
     const { key, key_passphrase: older, passphrase = older } = Object(parsed.auth ?? parsed);
     return {
-      pem: typeof key === "string" ? pemIn(key) : undefined,
+      pem: typeof key === "string" ? findPem(key) : undefined,
       ...(typeof passphrase === "string" ? { passphrase } : {}),
     };
   } catch {
@@ -107,6 +119,6 @@ function keyIn(text: string): { readonly pem: string | undefined; readonly passp
   }
 }
 
-function unusable(message: string): SecretError {
+function buildUnusableError(message: string): SecretError {
   return new SecretError("SecretInvalid", message);
 }

@@ -1,15 +1,15 @@
-import { COMPARTMENT_ANNOTATION, type OciCloudConfig } from "#clouds/oci/kind.ts";
+import { COMPARTMENT_ANNOTATION, type OciCloudConfig } from "#clouds/oci/config.ts";
 import { parseProviderID } from "#clouds/oci/provider-id.ts";
 import type { Node } from "#core/node/node.ts";
 
-/** How a node's instance is to be looked for; `compartment` is where it should be, which a tenant may have written. */
+/** How to find a node's instance; `compartment` is its expected place, possibly written by a tenant. */
 export type Query =
   | { readonly kind: "id"; readonly id: string; readonly compartment: string }
   | { readonly kind: "name"; readonly name: string }
   | { readonly kind: "foreign" | "invalid"; readonly message: string };
 
-/** Asks by the provider ID where there is one, else by the node's name. */
-export function queryOf(node: Node, config: OciCloudConfig): Query {
+/** Queries by provider ID if present, else by the node's name. */
+export function buildQuery(node: Node, config: OciCloudConfig): Query {
   const { providerID } = node.spec;
   if (!providerID) return { kind: "name", name: node.metadata.name };
   const parsed = parseProviderID(providerID);
@@ -18,8 +18,8 @@ export function queryOf(node: Node, config: OciCloudConfig): Query {
   return { kind: "id", id: parsed.id, compartment };
 }
 
-/** For whom and by what it is looked, as messages begin. */
-export function subjectOf(node: Node, query: Query): string {
+/** Formats the node and the query for the start of messages. */
+export function formatSubject(node: Node, query: Query): string {
   const subject = `node ${node.metadata.name}`;
   switch (query.kind) {
     case "id":

@@ -1,24 +1,24 @@
 import * as z from "zod";
-import type { ReadCloudError } from "#clouds/http/classify.ts";
+import type { CloudErrorReader } from "#clouds/http/classify.ts";
 import { findMeaning } from "#clouds/http/error-meaning.ts";
 import type { Fault } from "#clouds/http/outcome.ts";
 import { OCI_ERROR_CODES } from "#clouds/oci/error-codes.ts";
 
-/** As Oracle words its errors. */
+/** The format of Oracle's errors. */
 const ErrorBody = z.object({ code: z.string(), message: z.string().optional().catch(undefined) });
 
-/** Oracle refuses what was signed earlier or later than this. */
+/** Oracle rejects a request whose date differs by more than this. */
 const MAX_CLOCK_SKEW_MS = 5 * 60_000;
 
 /**
- * Oracle's own error in an answer, where it is one. To a refusal it adds how far this machine's clock is off, as a wrong clock looks
- * like a wrong key. `wallClock` is milliseconds since the epoch.
+ * Creates the reader of Oracle's errors. It adds this machine's clock difference to a rejection, because a
+ * wrong clock looks like a wrong key. `wallClock` is milliseconds since the epoch.
  */
-export function readErrorAt(wallClock: () => number): ReadCloudError {
+export function readErrorAt(wallClock: () => number): CloudErrorReader {
   return (body, { status, headers }) => {
     const { success, data } = ErrorBody.safeParse(body);
     if (!success) return undefined;
-    const clock = status === 401 ? clockTrouble(headers["date"], wallClock()) : undefined;
+    const clock = status === 401 ? describeClockSkew(headers["date"], wallClock()) : undefined;
     const words = [clock, data.message].filter((each) => each !== undefined);
     return {
       ...{ id: data.code, message: words.join("; "), requestId: headers["opc-request-id"] },
@@ -27,17 +27,23 @@ export function readErrorAt(wallClock: () => number): ReadCloudError {
   };
 }
 
-/** Whether Oracle itself says "not found", which is also what it says of what may not be seen; a 404 of anything in between says nothing. */
+/**
+ * Whether Oracle itself says "not found", which it also says for missing permissions; a 404 from an
+ * intermediate server proves nothing.
+ */
 export function isNotFound({ status, errorId }: Pick<Fault, "status" | "errorId">): boolean {
   return status === 404 && errorId === "NotAuthorizedOrNotFound";
 }
 
-/** Whether Oracle says that the user may not do this; it answers "not found" of what a user may not see. */
+/**
+ * Whether Oracle says that the user lacks permission; for resources that a user may not see it says "not
+ * found".
+ */
 export function isDenied(fault: Pick<Fault, "status" | "errorId">): boolean {
   return isNotFound(fault) || fault.status === 403;
 }
 
-function clockTrouble(date: string | undefined, now: number): string | undefined {
+function describeClockSkew(date: string | undefined, now: number): string | undefined {
   const behindMs = Date.parse(date ?? "") - now;
   if (Number.isNaN(behindMs) || Math.abs(behindMs) < MAX_CLOCK_SKEW_MS) return undefined;
   const minutes = Math.round(Math.abs(behindMs) / 60_000);

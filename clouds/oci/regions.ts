@@ -1,6 +1,6 @@
 /**
- * Oracle's short keys of regions, as instances and older configurations name them. A region that is not here is written in full.
- * From the list of regions in Oracle's documentation.
+ * Oracle's short keys of regions, used in instances and older configurations, from the list in Oracle's
+ * documentation. A region that is missing here needs its full name.
  */
 const REGION_OF_KEY: Readonly<Record<string, string>> = {
   ams: "eu-amsterdam-1",
@@ -44,17 +44,20 @@ const REGION_OF_KEY: Readonly<Record<string, string>> = {
   zrh: "eu-zurich-1",
 };
 
-/** All of them, in full. */
+/** All full names. */
 export const KNOWN_REGIONS: readonly string[] = Object.values(REGION_OF_KEY).toSorted();
 
-/** The region's full name, of itself or of its short key; undefined of what is neither. */
-export function regionNamed(text: string): string | undefined {
+/** Returns the region's full name for its full name or short key; undefined for other texts. */
+export function findRegion(text: string): string | undefined {
   if (/^[a-z]{2,8}(-[a-z]+)+-\d{1,2}$/.test(text)) return text;
   return Object.hasOwn(REGION_OF_KEY, text) ? REGION_OF_KEY[text] : undefined;
 }
 
-/** The domain of a realm's API hosts, by the realm of the tenancy's OCID; undefined of one that is not known here. */
-export function domainOfRealm(realm: string): string | undefined {
+/**
+ * Returns the domain of a realm's API hosts, by the realm of the tenancy's OCID; undefined for an unknown
+ * realm.
+ */
+export function getRealmDomain(realm: string): string | undefined {
   return Object.hasOwn(DOMAIN_OF_REALM, realm) ? DOMAIN_OF_REALM[realm] : undefined;
 }
 

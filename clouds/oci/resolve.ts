@@ -1,17 +1,17 @@
-import type { Turn } from "#clouds/http/api.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
 import { chooseInVcn } from "#clouds/oci/choose-in-vcn.ts";
+import { listCompartments, type OciCloudConfig } from "#clouds/oci/config.ts";
 import { findByVnic } from "#clouds/oci/find-by-vnic.ts";
-import { type InstanceList, instanceIn, namedIn } from "#clouds/oci/instance-lists.ts";
+import { findByName, findInstance, type InstanceList } from "#clouds/oci/instance-lists.ts";
 import type { Inventory } from "#clouds/oci/inventory.ts";
-import { compartmentsOf, type OciCloudConfig } from "#clouds/oci/kind.ts";
 import type { OciInstance } from "#clouds/oci/objects.ts";
 import type { Query } from "#clouds/oci/query.ts";
-import { ambiguous, failed, type Resolution } from "#clouds/oci/resolution.ts";
+import { buildAmbiguousFault, type Resolution, toFailedResolution } from "#clouds/oci/resolution.ts";
 import { fault } from "#clouds/outcome.ts";
-import { shown } from "#core/shown-text.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
 
-/** Where instances are looked for, and for how long a list is believed of what it shows. */
+/** Sources of instances, and how long a list proves that an instance exists. */
 export interface Sources {
   readonly inventory: Inventory;
   readonly config: OciCloudConfig;
@@ -19,37 +19,39 @@ export interface Sources {
   readonly now: () => number;
 }
 
-/** So few are read singly even where it is not known how long a list would be. */
+/** Number of single reads allowed while the length of a list is unknown. */
 const FEW = 2;
 
-/** The most that one batch reads singly: a wrong account must not become a request for each of its nodes. */
+/** Maximum single reads per batch: a wrong account must not cause a request for each of its nodes. */
 export const MAX_READS = 10;
 
 /**
- * Finds out which instance each query means. First what lately was listed tells; then a list, where names or more than a few ids are
- * left; then the ids one by one. One that is not there to be read counts as gone only once fresh lists lack it that show others.
+ * Finds the instance of each query. It uses recent lists first, then a new list if names or more than a few
+ * ids are left, then single reads. An unreadable instance counts as gone only if new lists lack it and show
+ * others.
  */
 export async function resolve(
   queries: ReadonlySet<Query>,
   sources: Sources,
-  turn: Turn,
+  turn: CallContext,
 ): Promise<ReadonlyMap<Query, Resolution>> {
   const { inventory, config, maxListAgeMs, now } = sources;
   const beganAt = now();
-  const compartments = compartmentsOf(config);
+  const compartments = listCompartments(config);
   const lists = new Map<string, InstanceList>();
   let trouble: Fault | undefined;
 
   for (const each of compartments) {
-    const recent = inventory.instances.recent(each, beganAt - maxListAgeMs);
+    const recent = inventory.instances.getRecent(each, beganAt - maxListAgeMs);
     if (recent !== undefined) lists.set(each, recent);
   }
-  const byId = (id: string): OciInstance | undefined => instanceIn(lists, id);
+  const byId = (id: string): OciInstance | undefined => findInstance(lists, id);
   const openIds = (): Set<string> =>
     new Set([...queries].flatMap((query) => (query.kind === "id" && !byId(query.id) ? [query.id] : [])));
-  const hasOpenName = (): boolean => namesIn(queries).some(({ name }) => namedIn(lists, name).length === 0);
+  const hasOpenName = (): boolean =>
+    listNameQueries(queries).some(({ name }) => findByName(lists, name).length === 0);
 
-  /** Whoever joins a list that had begun before him does not know of what came since, and once more is enough. */
+  /** A joined read may have begun before recent changes; a second one is recent enough. */
   async function listAgain(since: number): Promise<void> {
     for (const each of compartments) {
       if (trouble !== undefined) return;
@@ -62,7 +64,7 @@ export async function resolve(
     if (trouble === undefined && (hasOpenName() || openIds().size > FEW)) await listAgain(since);
   }
 
-  // A service that answers a list with an error is not asked for each of them either.
+  // A service that answers a list with an error gets no single reads either.
   const read: ReadResults = trouble === undefined ? await readAll(openIds(), inventory, turn) : new Map();
   const isToBeProved = [...read.values()].some(
     (each) => each.kind === "ok" && !isOfCluster(each.value, config),
@@ -70,8 +72,8 @@ export async function resolve(
   if (isToBeProved) await listAgain(beganAt);
 
   const chosen = new Map<string, OciInstance>();
-  for (const { name } of trouble === undefined ? namesIn(queries) : []) {
-    const candidates = namedIn(lists, name);
+  for (const { name } of trouble === undefined ? listNameQueries(queries) : []) {
+    const candidates = findByName(lists, name);
     if (candidates.length < 2) continue;
     const one = await chooseInVcn(candidates, { inventory, config, since: beganAt - maxListAgeMs }, turn);
     if (one !== undefined) chosen.set(name, one);
@@ -79,7 +81,7 @@ export async function resolve(
   const unnamed = new Set<string>();
   const resolutions = new Map<Query, Resolution>();
   for (const query of queries) {
-    const resolution = resolutionOf(query, { lists, read, chosen, trouble, config });
+    const resolution = buildResolution(query, { lists, read, chosen, trouble, config });
     if (resolution !== undefined) resolutions.set(query, resolution);
     else if (query.kind === "name") unnamed.add(query.name);
   }
@@ -92,7 +94,7 @@ export async function resolve(
   return resolutions;
 }
 
-function namesIn(queries: ReadonlySet<Query>): (Query & { readonly kind: "name" })[] {
+function listNameQueries(queries: ReadonlySet<Query>): (Query & { readonly kind: "name" })[] {
   return [...queries].filter((query) => query.kind === "name");
 }
 
@@ -105,65 +107,72 @@ const LATER: Outcome<never> = fault(
   `no list shows it, and this batch has read ${MAX_READS} instances singly: it is looked for again`,
 );
 
-interface Seen {
+interface SearchState {
   readonly lists: ReadonlyMap<string, InstanceList>;
   readonly read: ReadResults;
-  /** By name, where several instances have it. */
+  /** By name, for names with several instances. */
   readonly chosen: ReadonlyMap<string, OciInstance>;
   readonly trouble: Fault | undefined;
   readonly config: OciCloudConfig;
 }
 
-/** Undefined of a name that no instance has. */
-function resolutionOf(query: Query, seen: Seen): Resolution | undefined {
+/** Undefined for a name without an instance. */
+function buildResolution(query: Query, seen: SearchState): Resolution | undefined {
   const { lists, read, trouble } = seen;
   switch (query.kind) {
     case "foreign":
-      return failed({ code: "ForeignProviderID", message: query.message });
+      return toFailedResolution({ code: "ForeignProviderID", message: query.message });
     case "invalid":
-      return failed({ code: "InvalidProviderID", message: query.message });
+      return toFailedResolution({ code: "InvalidProviderID", message: query.message });
     case "id": {
       const answer = read.get(query.id);
       if (answer?.kind === "fault") return answer;
-      const instance = answer?.value ?? instanceIn(lists, query.id);
-      if (answer?.kind === "ok" && answer.value === undefined) return absence(query, seen);
+      const instance = answer?.value ?? findInstance(lists, query.id);
+      if (answer?.kind === "ok" && answer.value === undefined) return resolveAbsence(query, seen);
       if (instance !== undefined) return { kind: "instance", instance, guess: false };
-      return failed(trouble ?? { code: "Unavailable", message: "no answer" });
+      return toFailedResolution(trouble ?? { code: "Unavailable", message: "no answer" });
     }
     case "name": {
       const one = seen.chosen.get(query.name);
-      const [instance, ...others] = one === undefined ? namedIn(lists, query.name) : [one];
-      if (others.length > 0 && instance) return failed(ambiguous([instance, ...others].map(({ id }) => id)));
+      const [instance, ...others] = one === undefined ? findByName(lists, query.name) : [one];
+      if (others.length > 0 && instance)
+        return toFailedResolution(buildAmbiguousFault([instance, ...others].map(({ id }) => id)));
       if (instance !== undefined && trouble === undefined)
         return { kind: "instance", instance, guess: false };
-      if (trouble !== undefined) return failed(trouble);
+      if (trouble !== undefined) return toFailedResolution(trouble);
       const unreadable = [...lists.values()].some(({ value }) => value.unreadable > 0);
-      return unreadable ? failed(UNREADABLE) : undefined;
+      return unreadable ? toFailedResolution(UNREADABLE) : undefined;
     }
   }
 }
 
-/** Oracle answers alike to what is gone and to what may not be seen: only lists that are whole, and show others, tell. */
-function absence(query: Query & { readonly kind: "id" }, { lists, trouble, config }: Seen): Resolution {
-  if (trouble !== undefined) return failed(trouble);
-  const all = compartmentsOf(config).map((each) => lists.get(each)?.value);
-  if (all.some((each) => each === undefined || each.unreadable > 0)) return failed(UNREADABLE);
-  if (instanceIn(lists, query.id) !== undefined)
-    return failed({
+/**
+ * Oracle gives one answer for missing and for invisible instances: only complete lists that show others prove
+ * absence.
+ */
+function resolveAbsence(
+  query: Query & { readonly kind: "id" },
+  { lists, trouble, config }: SearchState,
+): Resolution {
+  if (trouble !== undefined) return toFailedResolution(trouble);
+  const all = listCompartments(config).map((each) => lists.get(each)?.value);
+  if (all.some((each) => each === undefined || each.unreadable > 0)) return toFailedResolution(UNREADABLE);
+  if (findInstance(lists, query.id) !== undefined)
+    return toFailedResolution({
       code: "Unavailable",
       message: "it cannot be read, and a list shows it: it is looked for again",
     });
-  // An instance of a compartment that is not listed, and may not be read any more, is answered with 404 as well.
+  // An instance in an unlisted compartment that can no longer be read also returns 404.
   const list = lists.get(query.compartment);
   if (list === undefined) {
-    const compartment = shown(query.compartment, 128);
-    const message = `it was in compartment ${compartment}, which is not configured, so that "gone" and "not to be seen" cannot be told apart`;
-    return failed({ code: "Unavailable", message });
+    const compartment = sanitizeText(query.compartment, 128);
+    const message = `it was in compartment ${compartment}, which is not configured, so that "gone" and "not visible" cannot be told apart`;
+    return toFailedResolution({ code: "Unavailable", message });
   }
   if (list.value.entries.length > 0)
     return { kind: "absent", message: "Oracle neither shows nor lists such an instance" };
-  const message = `${query.compartment} lists no instance at all, so that "gone" and "not to be seen" cannot be told apart`;
-  return failed({ code: "Unavailable", message });
+  const message = `${query.compartment} lists no instance at all, so that "gone" and "not visible" cannot be told apart`;
+  return toFailedResolution({ code: "Unavailable", message });
 }
 
 const UNREADABLE: Fault = {
@@ -171,13 +180,19 @@ const UNREADABLE: Fault = {
   message: "the list of instances has entries that cannot be read, and one of them may be the node's",
 };
 
-async function readAll(ids: ReadonlySet<string>, inventory: Inventory, turn: Turn): Promise<ReadResults> {
+async function readAll(
+  ids: ReadonlySet<string>,
+  inventory: Inventory,
+  turn: CallContext,
+): Promise<ReadResults> {
   const all = [...ids];
-  const read = all.slice(0, MAX_READS).map(async (id) => [id, await inventory.instance(id, turn)] as const);
+  const read = all
+    .slice(0, MAX_READS)
+    .map(async (id) => [id, await inventory.readInstance(id, turn)] as const);
   return new Map([...(await Promise.all(read)), ...all.slice(MAX_READS).map((id) => [id, LATER] as const)]);
 }
 
-/** How long an answer takes must not tell an instance of somebody else's from none. */
+/** The duration of an answer must not tell a foreign instance from a missing one. */
 function isOfCluster(instance: OciInstance | undefined, config: OciCloudConfig): boolean {
-  return instance !== undefined && compartmentsOf(config).includes(instance.compartmentId);
+  return instance !== undefined && listCompartments(config).includes(instance.compartmentId);
 }

@@ -1,21 +1,23 @@
 import { createHash, type KeyObject, sign as signBytes } from "node:crypto";
-import type { Sign, Signature, SignedRequest } from "#clouds/http/api.ts";
+import type { Sign, SignedRequest } from "#clouds/http/api.ts";
+import type { Signature } from "#clouds/http/redact.ts";
 import type { KeySource } from "#clouds/oci/private-key.ts";
 
-/** Who signs, and for which host. */
+/** The signing identity, and the host. */
 export interface Signer {
   /** `<tenancy>/<user>/<fingerprint>`. */
   readonly keyId: string;
   readonly key: KeySource;
-  /** As the `host` header has it, with the port where there is one. */
+  /** As in the `host` header, with the port if there is one. */
   readonly host: string;
   /** Milliseconds since the epoch. */
   readonly wallClock: () => number;
 }
 
 /**
- * Oracle's request signature, version 1: RSA-SHA256 over date, request target and host, and over the body with POST, PUT and PATCH.
- * Each attempt has its own date, as one of five minutes ago is refused.
+ * Creates Oracle's request signature, version 1: RSA-SHA256 over date, request target and host, and over the
+ * body for POST, PUT and PATCH. Each attempt has its own date, because one that is five minutes old is
+ * rejected.
  */
 export function signRequests({ keyId, key, host, wallClock }: Signer): Sign {
   const keyOf = new WeakMap<Signature, KeyObject>();
@@ -24,17 +26,17 @@ export function signRequests({ keyId, key, host, wallClock }: Signer): Sign {
     const current = await key(before);
     if (refused !== undefined && current === before) return refused;
     const date = new Date(wallClock()).toUTCString();
-    const headers = signedHeaders(request, { date, host });
-    const authorization = authorizationOf(headers, { keyId, key: current });
+    const headers = buildSignedHeaders(request, { date, host });
+    const authorization = buildAuthorization(headers, { keyId, key: current });
     const { "(request-target)": _, host: __, ...sent } = headers;
-    const signature = { headers: { ...sent, authorization }, secrets: [signatureIn(authorization)] };
+    const signature = { headers: { ...sent, authorization }, secrets: [parseSignature(authorization)] };
     keyOf.set(signature, current);
     return signature;
   };
 }
 
-/** What is signed, by name and in this order. */
-export function signedHeaders(
+/** Builds the signed headers, by name and in this order. */
+export function buildSignedHeaders(
   { method, path, body }: SignedRequest,
   { date, host }: { readonly date: string; readonly host: string },
 ): Readonly<Record<string, string>> {
@@ -50,26 +52,26 @@ export function signedHeaders(
   };
 }
 
-/** The lines over which the signature goes. */
-export function signingString(headers: Readonly<Record<string, string>>): string {
+/** Formats the lines that are signed. */
+export function formatSigningString(headers: Readonly<Record<string, string>>): string {
   return Object.entries(headers)
     .map(([name, value]) => `${name}: ${value}`)
     .join("\n");
 }
 
-/** The `authorization` header of a request whose headers are signed. */
-export function authorizationOf(
+/** Builds the `authorization` header of a request with signed headers. */
+export function buildAuthorization(
   headers: Readonly<Record<string, string>>,
   { keyId, key }: { readonly keyId: string; readonly key: KeyObject },
 ): string {
-  const signature = signBytes("sha256", Buffer.from(signingString(headers)), key).toString("base64");
+  const signature = signBytes("sha256", Buffer.from(formatSigningString(headers)), key).toString("base64");
   const names = Object.keys(headers).join(" ");
   return `Signature version="1",keyId="${keyId}",algorithm="rsa-sha256",headers="${names}",signature="${signature}"`;
 }
 
-/** Methods whose body is signed, empty or not. */
+/** Methods whose body is signed, even if it is empty. */
 const WITH_BODY: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
 
-function signatureIn(authorization: string): string {
+function parseSignature(authorization: string): string {
   return /signature="([^"]*)"/.exec(authorization)?.[1] ?? authorization;
 }

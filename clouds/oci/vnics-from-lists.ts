@@ -1,37 +1,37 @@
-import type { Turn } from "#clouds/http/api.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
-import { type Entries, publicIpQueries } from "#clouds/oci/inventory.ts";
-import type { KeptLists } from "#clouds/oci/kept-lists.ts";
-import { compartmentsOf } from "#clouds/oci/kind.ts";
-import type { MemberSources, Wanted } from "#clouds/oci/members.ts";
+import type { CachedLists } from "#clouds/oci/cached-lists.ts";
+import { listCompartments } from "#clouds/oci/config.ts";
+import { buildPublicIpQueries, type Entries } from "#clouds/oci/inventory.ts";
+import type { MemberRequest, MemberSources } from "#clouds/oci/member-sources.ts";
 import type { Ipv6, PrivateIp, PublicIp, Vnic } from "#clouds/oci/objects.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
-/** A VNIC that is an instance's only one, and so its primary. */
+/** An instance's only VNIC, which is therefore the primary one. */
 export interface LoneVnic {
-  readonly wanted: Wanted;
+  readonly wanted: MemberRequest;
   readonly vnicId: string;
   readonly subnetId: string;
 }
 
-/** What the VNICs say, put together of lists of addresses by subnet and of public addresses; by the VNIC's id. */
-export async function vnicsFromLists(
+/** Builds the VNICs by id from lists of addresses by subnet and of public addresses. */
+export async function readVnics(
   alone: readonly LoneVnic[],
   sources: MemberSources,
-  turn: Turn,
+  turn: CallContext,
 ): Promise<ReadonlyMap<string, Outcome<Vnic>>> {
   const { inventory, config, since, beganAt } = sources;
   const publicIps = await collect(
     inventory.publicIps,
-    publicIpQueries(
-      compartmentsOf(config),
+    buildPublicIpQueries(
+      listCompartments(config),
       alone.map(({ wanted }) => wanted.instance),
     ),
     turn,
     since,
   );
   if (publicIps.kind === "fault") return new Map(alone.map(({ vnicId }) => [vnicId, publicIps]));
-  // Those that are reserved and not in use are nobody's.
+  // Reserved addresses that are not in use belong to no VNIC.
   const publicIpOf = new Map(
     publicIps.value.flatMap(({ assignedEntityId, ipAddress }: PublicIp) =>
       assignedEntityId === undefined ? [] : [[assignedEntityId, ipAddress] as const],
@@ -44,10 +44,10 @@ export async function vnicsFromLists(
       ? await collect(inventory.ipv6s, [subnetId], turn, since)
       : ok<Ipv6[]>([]);
     const ipv6sOf = ipv6s.kind === "ok" ? Map.groupBy(ipv6s.value, ({ vnicId }) => vnicId) : new Map();
-    let privateIps = await primariesOf(inventory.privateIps, subnetId, turn, since);
-    // A list from before may lack the address of a VNIC that is young.
+    let privateIps = await readPrimaries(inventory.privateIps, subnetId, turn, since);
+    // An older list may lack the address of a new VNIC.
     if (privateIps.kind === "ok" && all.some(({ vnicId }) => !hasVnic(privateIps, vnicId)))
-      privateIps = await primariesOf(inventory.privateIps, subnetId, turn, beganAt);
+      privateIps = await readPrimaries(inventory.privateIps, subnetId, turn, beganAt);
     for (const { vnicId } of all) {
       const trouble = privateIps.kind === "fault" ? privateIps : ipv6s.kind === "fault" ? ipv6s : undefined;
       if (trouble !== undefined || privateIps.kind === "fault") {
@@ -79,10 +79,10 @@ function hasVnic(privateIps: Outcome<PrimariesByVnic>, vnicId: string): boolean 
   return privateIps.kind === "ok" && privateIps.value.has(vnicId);
 }
 
-async function primariesOf(
-  lists: KeptLists<Entries<PrivateIp>>,
+async function readPrimaries(
+  lists: CachedLists<Entries<PrivateIp>>,
   subnetId: string,
-  turn: Turn,
+  turn: CallContext,
   since: number,
 ): Promise<Outcome<PrimariesByVnic>> {
   const listed = await collect(lists, [subnetId], turn, since);
@@ -90,11 +90,11 @@ async function primariesOf(
   return ok(new Map(listed.value.filter(({ isPrimary }) => isPrimary).map((each) => [each.vnicId, each])));
 }
 
-/** All entries of some lists; what cannot be read of them is nobody's address. */
+/** Collects all entries of several lists; unreadable entries belong to no VNIC. */
 async function collect<Entry>(
-  lists: KeptLists<Entries<Entry>>,
+  lists: CachedLists<Entries<Entry>>,
   keys: readonly string[],
-  turn: Turn,
+  turn: CallContext,
   since: number,
 ): Promise<Outcome<Entry[]>> {
   const entries: Entry[] = [];

@@ -1,23 +1,24 @@
 import type { Outcome } from "#clouds/http/outcome.ts";
-import type { OpenStackCloudConfig } from "#clouds/openstack/kind.ts";
+import type { OpenStackCloudConfig } from "#clouds/openstack/config.ts";
 import type { Server } from "#clouds/openstack/server.ts";
-import { sorted } from "#clouds/openstack/sort-order.ts";
+import { sortAddresses } from "#clouds/openstack/sort-order.ts";
 import { fault, ok } from "#clouds/outcome.ts";
-import { canonicalIp } from "#core/cidr.ts";
+import { canonicalizeIp } from "#core/cidr.ts";
 import type { NodeAddress } from "#core/node/node.ts";
 
-/** What of the configuration says which addresses a node is told. */
+/** The part of the configuration that selects a node's addresses. */
 export type Networking = Pick<
   OpenStackCloudConfig,
   "public-network-name" | "internal-network-name" | "ipv6-support-disabled" | "address-sort-order"
 >;
 
 /**
- * Returns the addresses of a server in the stock controller's order: fixed addresses of active ports, access addresses, then those that
- * Nova knows by network, floating ones as external. Each address appears once. A Hostname comes last, and only from the server's
- * metadata: the server's display name need not be its host name, so without metadata the node keeps the kubelet's Hostname.
+ * Returns the addresses of a server in the stock controller's order. Fixed addresses of active ports come
+ * first, then access addresses, then those that Nova lists by network, floating ones as external. Each
+ * address appears once. A Hostname comes last, and only from the server's metadata: the server's display name
+ * need not be its host name, so without metadata the node keeps the kubelet's Hostname.
  */
-export function addressesOf(server: Server, networking: Networking): Outcome<readonly NodeAddress[]> {
+export function buildAddresses(server: Server, networking: Networking): Outcome<readonly NodeAddress[]> {
   const { accessIPv4, accessIPv6, addresses: networks = {} } = server;
   const order = networking["address-sort-order"];
   const list = createList(networking["ipv6-support-disabled"]);
@@ -37,11 +38,11 @@ export function addressesOf(server: Server, networking: Networking): Outcome<rea
   }
   const broken = list.broken();
   if (broken !== undefined) {
-    const message = `the description of server ${server.id} lacks a valid address ("${broken.slice(0, 64)}" is none)`;
+    const message = `the description of server ${server.id} lacks a valid address ("${broken.slice(0, 64)}" is invalid)`;
     return fault("Unavailable", message);
   }
   const all = list.all();
-  const inOrder = order === undefined ? all : sorted(all, order);
+  const inOrder = order === undefined ? all : sortAddresses(all, order);
   const hostname = server.metadata?.["hostname"];
   return ok(hostname ? [...inOrder, { type: "Hostname", address: hostname }] : inOrder);
 }
@@ -49,19 +50,19 @@ export function addressesOf(server: Server, networking: Networking): Outcome<rea
 const IP_TYPES = ["InternalIP", "ExternalIP"] as const;
 type IpType = (typeof IP_TYPES)[number];
 
-/** Addresses in one spelling, each once for each type. */
+/** Creates a list of normalized addresses, distinct by type. */
 function createList(isWithoutIPv6: boolean) {
   const all = new Map<string, NodeAddress>();
   let broken: string | undefined;
   return {
     add(type: IpType, text: string): void {
-      const address = canonicalIp(text);
+      const address = canonicalizeIp(text);
       if (address === undefined) broken ??= text;
       else if (!isWithoutIPv6 || !address.includes(":")) all.set(`${type} ${address}`, { type, address });
     },
-    /** Whatever it was taken for. */
+    /** Removes an address of any type. */
     remove(text: string): void {
-      for (const type of IP_TYPES) all.delete(`${type} ${canonicalIp(text)}`);
+      for (const type of IP_TYPES) all.delete(`${type} ${canonicalizeIp(text)}`);
     },
     all: (): readonly NodeAddress[] => [...all.values()],
     broken: () => broken,

@@ -1,40 +1,45 @@
-import { type Api, type ApiRequest, createApi, type Turn } from "#clouds/http/api.ts";
+import { type Api, type ApiRequest, createApi } from "#clouds/http/api.ts";
 import type { Budget } from "#clouds/http/budget.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import { createHttpClient, type HttpClient } from "#clouds/http/client.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import type { Auth } from "#clouds/openstack/auth.ts";
-import type { OpenStackCloudConfig } from "#clouds/openstack/kind.ts";
+import type { OpenStackCloudConfig } from "#clouds/openstack/config.ts";
 import { readError } from "#clouds/openstack/read-error.ts";
 import { createSessions, type Service, type Session, type Sessions } from "#clouds/openstack/session.ts";
 import type { Sleep } from "#clouds/sleep.ts";
 
-/** Nova and Neutron of one project, signed in to as needed. */
+/** Nova and Neutron of one project, with sign-in as needed. */
 export interface Apis {
-  /** Signs in where nobody has; never rejects. */
-  session(turn: Turn): Promise<Outcome<Session>>;
-  /** The body of a GET; where the token is refused, once more with another. */
-  get(service: Service, request: Omit<ApiRequest, "method" | "body">, turn: Turn): Promise<Outcome<unknown>>;
+  /** Returns the session, signing in if necessary; never rejects. */
+  getSession(turn: CallContext): Promise<Outcome<Session>>;
+  /** Returns the body of a GET; a rejected token is replaced once. */
+  get(
+    service: Service,
+    request: Omit<ApiRequest, "method" | "body">,
+    turn: CallContext,
+  ): Promise<Outcome<unknown>>;
   close(): void;
 }
 
-/** What they are made of. */
+/** Parts of which they are built. */
 export interface ApisParts {
   readonly config: OpenStackCloudConfig;
   readonly auth: Auth;
-  /** Certificates, as PEM, by which the services are known. */
+  /** Trusted certificates of the services, as PEM. */
   readonly ca: string | undefined;
   readonly budget: Budget;
   readonly userAgent: string;
   readonly sleep: Sleep;
-  /** Milliseconds of a clock that never goes back. */
+  /** A monotonic clock in milliseconds. */
   readonly now: () => number;
   /** Milliseconds since the epoch. */
   readonly wallClock: () => number;
-  /** From 0 to below 1. */
+  /** Random number from 0 to below 1. */
   readonly random: () => number;
 }
 
-/** Shows tags and the flavor's name along with a server, as Nova does since its release Pike. */
+/** Includes tags and the flavor's name in a server; Nova supports it since its release Pike. */
 const NOVA_MICROVERSION = "2.47";
 
 export function createApis(parts: ApisParts): Apis {
@@ -47,15 +52,15 @@ export function createApis(parts: ApisParts): Apis {
     api: createApi({
       ...common,
       client: keystone,
-      sign: async (_request, refused) => refused ?? { headers: {}, secrets: auth.secrets() },
+      sign: async (_request, refused) => refused ?? { headers: {}, secrets: auth.getSecrets() },
     }),
     config,
-    auth: auth.body,
+    auth: auth.buildBody,
     now,
   });
   const services = new Map<Service, { readonly url: string; readonly client: HttpClient }>();
 
-  /** The catalogue may name another place by tomorrow. */
+  /** The catalogue may later name another place. */
   function clientOf(service: Service, { endpoints }: Session): HttpClient {
     const url = endpoints[service];
     const known = services.get(service);
@@ -77,7 +82,7 @@ export function createApis(parts: ApisParts): Apis {
   }
 
   return {
-    session: (turn) => sessions.get(turn),
+    getSession: (turn) => sessions.get(turn),
     async get(service, request, turn) {
       const session = await sessions.get(turn);
       if (session.kind === "fault") return session;

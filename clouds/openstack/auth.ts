@@ -1,34 +1,43 @@
-import type { Environment } from "#clouds/kind.ts";
 import {
   isByApplicationCredential,
   type OpenStackCloudConfig,
   SECRET_VARIABLES,
-} from "#clouds/openstack/kind.ts";
-import { readSecret } from "#clouds/secrets/read-secret.ts";
+} from "#clouds/openstack/config.ts";
+import type { Environment } from "#clouds/provider.ts";
+import { readSecret } from "#platforms/secrets/read-secret.ts";
 
-/** Who signs in, and the secret by which. */
+/** The identity for sign-in and its secret. */
 export interface Auth {
-  /** What Keystone is told; reads the secret anew. Rejects where it cannot be had. */
-  body(): Promise<unknown>;
-  /** The secret as it was last read, so that nobody's words repeat it; empty before. */
-  secrets(): readonly string[];
+  /** Builds the body for Keystone and reads the secret again. Rejects if the secret is unreadable. */
+  buildBody(): Promise<unknown>;
+  /** Returns the last secret, so that no message repeats it; empty before the first read. */
+  getSecrets(): readonly string[];
 }
 
-/** By application credential or password, whose secret is in a store, a file, else the environment. Throws where there is none of them. */
-export function authOf(config: OpenStackCloudConfig, environment: Environment, clusterName: string): Auth {
-  const read = readerOf(config, environment, clusterName);
+/**
+ * Creates the identity from an application credential or a password, whose secret is in a store, a file or
+ * the environment. Throws if no secret is configured.
+ */
+export function createAuth(
+  config: OpenStackCloudConfig,
+  environment: Environment,
+  clusterName: string,
+): Auth {
+  const read = createSecretReader(config, environment, clusterName);
   let last: string | undefined;
   return {
-    async body() {
+    async buildBody() {
       last = await read();
-      return isByApplicationCredential(config) ? byCredential(config, last) : byPassword(config, last);
+      return isByApplicationCredential(config)
+        ? buildCredentialAuth(config, last)
+        : buildPasswordAuth(config, last);
     },
-    // It is sent within JSON, and may come back as it stood there.
-    secrets: () => (last === undefined ? [] : [JSON.stringify(last).slice(1, -1), last]),
+    // It is sent within JSON, and may return in that form.
+    getSecrets: () => (last === undefined ? [] : [JSON.stringify(last).slice(1, -1), last]),
   };
 }
 
-function readerOf(
+function createSecretReader(
   config: OpenStackCloudConfig,
   environment: Environment,
   clusterName: string,
@@ -47,32 +56,32 @@ function readerOf(
   );
 }
 
-function byCredential(config: OpenStackCloudConfig, secret: string): unknown {
+function buildCredentialAuth(config: OpenStackCloudConfig, secret: string): unknown {
   const id = config["application-credential-id"];
   const credential =
-    id === undefined ? { name: config["application-credential-name"], user: userOf(config) } : { id };
+    id === undefined ? { name: config["application-credential-name"], user: buildUser(config) } : { id };
   return {
     identity: { methods: ["application_credential"], application_credential: { ...credential, secret } },
   };
 }
 
-function byPassword(config: OpenStackCloudConfig, password: string): unknown {
+function buildPasswordAuth(config: OpenStackCloudConfig, password: string): unknown {
   const { "tenant-id": id, "tenant-name": name } = config;
-  const domain = domainOf(config["tenant-domain-id"], config["tenant-domain-name"], config);
+  const domain = buildDomain(config["tenant-domain-id"], config["tenant-domain-name"], config);
   return {
-    identity: { methods: ["password"], password: { user: { ...userOf(config), password } } },
+    identity: { methods: ["password"], password: { user: { ...buildUser(config), password } } },
     scope: { project: id === undefined ? { name, domain } : { id } },
   };
 }
 
-function userOf(config: OpenStackCloudConfig): Readonly<Record<string, unknown>> {
+function buildUser(config: OpenStackCloudConfig): Readonly<Record<string, unknown>> {
   const id = config["user-id"];
   if (id !== undefined) return { id };
-  const domain = domainOf(config["user-domain-id"], config["user-domain-name"], config);
+  const domain = buildDomain(config["user-domain-id"], config["user-domain-name"], config);
   return { name: config.username, domain };
 }
 
-function domainOf(
+function buildDomain(
   ownId: string | undefined,
   ownName: string | undefined,
   { "domain-id": commonId, "domain-name": commonName }: OpenStackCloudConfig,

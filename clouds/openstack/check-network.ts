@@ -1,18 +1,18 @@
 import * as z from "zod";
-import type { Turn } from "#clouds/http/api.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import type { Apis } from "#clouds/openstack/apis.ts";
 import { fault, ok } from "#clouds/outcome.ts";
-import { nearest } from "#core/nearest.ts";
+import { findNearest } from "#core/nearest.ts";
 
 /**
- * Whether there is the network: shown by a port of the project's in it, which needs no more rights than nodes do, and else by the list of
- * networks. Where there is none, a fault that names those there are.
+ * Checks whether the network exists: by one of the project's ports in it, which needs no more rights than
+ * nodes do, else by the list of networks. If it is missing, the fault names the existing ones.
  */
 export async function checkNetwork(
   apis: Apis,
   { id, project }: { readonly id: string; readonly project: string },
-  turn: Turn,
+  turn: CallContext,
 ): Promise<Outcome<unknown>> {
   const ports = await ask(
     apis,
@@ -32,7 +32,10 @@ export async function checkNetwork(
   if (page.networks.some((network) => network.id === id)) return ok(undefined);
   if (page.networks_links.some(({ rel }) => rel === "next"))
     return fault("Unavailable", `GET ${NETWORKS}: more than ${PAGE_SIZE} networks, not looked at further`);
-  return { kind: "fault", fault: { code: "Denied", key: "network-id", message: absent(id, page.networks) } };
+  return {
+    kind: "fault",
+    fault: { code: "Denied", key: "network-id", message: describeAbsent(id, page.networks) },
+  };
 }
 
 const PORTS = "/v2.0/ports";
@@ -46,14 +49,19 @@ const Networks = z.object({
   networks_links: z.array(z.object({ rel: z.string() })).default([]),
 });
 
-function ask(apis: Apis, path: string, query: Record<string, string>, turn: Turn): Promise<Outcome<unknown>> {
+function ask(
+  apis: Apis,
+  path: string,
+  query: Record<string, string>,
+  turn: CallContext,
+): Promise<Outcome<unknown>> {
   const operation = path === PORTS ? "ports_list" : "networks_list";
   const request = { operation, template: `GET ${path}`, path: `${path}?${new URLSearchParams(query)}` };
   return apis.get("network", request, turn);
 }
 
-function absent(id: string, networks: readonly z.output<typeof Network>[]): string {
-  const near = nearest(
+function describeAbsent(id: string, networks: readonly z.output<typeof Network>[]): string {
+  const near = findNearest(
     id,
     networks.map((network) => network.id),
   );

@@ -2,25 +2,25 @@ import type { Diagnosis } from "#clouds/diagnosis.ts";
 import { createBudget } from "#clouds/http/budget.ts";
 import { createHttpClient } from "#clouds/http/client.ts";
 import { createMeter } from "#clouds/http/meter.ts";
-import type { Environment, LoadCloudOptions } from "#clouds/kind.ts";
 import { createApis } from "#clouds/openstack/apis.ts";
-import { authOf } from "#clouds/openstack/auth.ts";
-import { notOurs } from "#clouds/openstack/belonging.ts";
-import type { OpenStackCloudConfig } from "#clouds/openstack/kind.ts";
+import { createAuth } from "#clouds/openstack/auth.ts";
+import type { OpenStackCloudConfig } from "#clouds/openstack/config.ts";
 import { listServers } from "#clouds/openstack/list-servers.ts";
-import { readAuthority } from "#clouds/secrets/read-authority.ts";
+import { checkOwnership } from "#clouds/openstack/ownership.ts";
+import type { Environment, LoadCloudOptions } from "#clouds/provider.ts";
 import { sleepFor } from "#clouds/sleep.ts";
-import { failed, ok, warning } from "#core/finding.ts";
+import { reportFailure, reportOk, reportWarning } from "#core/check-result.ts";
+import { readAuthority } from "#platforms/secrets/read-authority.ts";
 
-/** Looks for what is wrong with the configuration of a cluster on OpenStack; rejects where its secret cannot be had. */
+/** Checks the configuration of a cluster on OpenStack; rejects if its secret cannot be read. */
 export async function diagnoseOpenStack(
   config: OpenStackCloudConfig,
   options: LoadCloudOptions = {},
   environment: Environment = process.env,
 ): Promise<Diagnosis> {
   const { region, "network-id": network, "server-tag": tag, "server-metadata": metadata = {} } = config;
-  const auth = authOf(config, environment, options.clusterName ?? region);
-  const [ca] = await Promise.all([readAuthority(config["ca-file"]), auth.body()]);
+  const auth = createAuth(config, environment, options.clusterName ?? region);
+  const [ca] = await Promise.all([readAuthority(config["ca-file"]), auth.buildBody()]);
   const now = () => performance.now();
   const apis = createApis({
     config,
@@ -44,27 +44,28 @@ export async function diagnoseOpenStack(
     .join(", ");
   return {
     async credentials(signal) {
-      const session = await apis.session(turnOf(signal));
-      if (session.kind === "ok") return ok(`Keystone gives a token for project ${session.value.project}`);
+      const session = await apis.getSession(turnOf(signal));
+      if (session.kind === "ok")
+        return reportOk(`Keystone gives a token for project ${session.value.project}`);
       const { code, message } = session.fault;
-      return failed(message, code === "Denied" ? SIGN_IN : RETRY);
+      return reportFailure(message, code === "Denied" ? SIGN_IN : RETRY);
     },
     async network(signal) {
       const turn = turnOf(signal);
-      const session = await apis.session(turn);
-      if (session.kind === "fault") return failed(session.fault.message, SIGN_IN);
+      const session = await apis.getSession(turn);
+      if (session.kind === "fault") return reportFailure(session.fault.message, SIGN_IN);
       const { project } = session.value;
       const filter = { project, tag, byPorts: network !== undefined };
       const listing = await listServers(apis, filter, turn, now);
-      if (listing.incomplete !== undefined) return failed(listing.incomplete.message, RETRY);
+      if (listing.incomplete !== undefined) return reportFailure(listing.incomplete.message, RETRY);
       const faults = [...listing.byId.values()].map((server) =>
-        notOurs({ ...config, project }, server, undefined),
+        checkOwnership({ ...config, project }, server, undefined),
       );
       const own = faults.filter((fault) => fault === undefined).length;
-      if (own > 0) return ok(`${where} in ${region}: ${own} ${own === 1 ? "server" : "servers"}`);
+      if (own > 0) return reportOk(`${where} in ${region}: ${own} ${own === 1 ? "server" : "servers"}`);
       const because = faults.find((fault) => fault !== undefined)?.message;
       const example = because === undefined ? "" : `; for example, ${because}`;
-      return warning(
+      return reportWarning(
         `${where} in ${region}: no server${example}`,
         "see network-id, server-tag, server-metadata, region and the project that is signed in to",
       );

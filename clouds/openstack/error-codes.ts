@@ -1,6 +1,9 @@
 import type { ErrorCodes } from "#clouds/http/error-meaning.ts";
 
-/** The names of Nova's faults. `overLimit` is a throttle, with 413 from older releases and proxies and with 429 from newer ones. */
+/**
+ * The names of Nova's faults. `overLimit` is a throttle: 413 from older releases and proxies, 429 from newer
+ * ones.
+ */
 export const NOVA_ERROR_CODES: ErrorCodes = {
   Throttled: new Set(["overLimit"]),
   Denied: new Set(["unauthorized", "forbidden"]),
@@ -10,7 +13,7 @@ export const NOVA_ERROR_CODES: ErrorCodes = {
   Unavailable: new Set(["computeFault", "serviceUnavailable"]),
 };
 
-/** The types of Neutron's errors that networks and ports are answered with. */
+/** The types of Neutron's errors for networks and ports. */
 export const NEUTRON_ERROR_CODES: ErrorCodes = {
   Quota: new Set(["OverQuota"]),
   Denied: new Set(["NotAuthorized", "PolicyNotAuthorized"]),

@@ -1,27 +1,30 @@
-import type { Turn } from "#clouds/http/api.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import type { Apis } from "#clouds/openstack/apis.ts";
 import { type Port, PortsPage } from "#clouds/openstack/server.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
-/** Whose ports: those of all servers of the project, or of some alone. */
+/** Which ports: those of all servers of the project, or of some servers. */
 export interface PortFilter {
   readonly project: string;
   readonly servers?: readonly string[];
 }
 
-/** The most that a page may hold, where the service allows as much, … */
+/** The largest page, if the service allows it. */
 const PAGE_SIZE = 1_000;
-/** … and how many pages are looked at. */
+/** Maximum pages read. */
 const MAX_PAGES = 20;
 
 const TEMPLATE = "GET /v2.0/ports";
 
-/** Ports by the ids of their servers; half of them are a fault, as a server that lacks some would be told other addresses. */
+/**
+ * Lists ports by their servers' ids. An incomplete list is a fault, because a server without some of its
+ * ports would get other addresses.
+ */
 export async function listPorts(
   apis: Apis,
   filter: PortFilter,
-  turn: Turn,
+  turn: CallContext,
 ): Promise<Outcome<{ readonly pages: number; readonly byServer: ReadonlyMap<string, readonly Port[]> }>> {
   const ports = new Map<string, Port>();
   let marker: string | undefined;
@@ -32,7 +35,7 @@ export async function listPorts(
     const isNew = found.some(({ id }) => !ports.has(id));
     for (const port of found) ports.set(port.id, port);
     if (!links.some(({ rel }) => rel === "next") || found.length === 0)
-      return ok({ pages: page, byServer: byServer(ports) });
+      return ok({ pages: page, byServer: groupByServer(ports) });
     if (!isNew) return fault("Unavailable", `${TEMPLATE}: the same page came twice`);
     marker = found.at(-1)?.id;
   }
@@ -43,15 +46,15 @@ async function fetchPage(
   apis: Apis,
   { project, servers = [] }: PortFilter,
   marker: string | undefined,
-  turn: Turn,
+  turn: CallContext,
 ): Promise<Outcome<PortsPage>> {
   const query = new URLSearchParams([
-    // Whoever administers a cloud would be shown the ports of all.
+    // An administrator would see the ports of all projects.
     ["project_id", project],
     ...servers.map((id) => ["device_id", id]),
     ...FIELDS.map((field) => ["fields", field]),
     ["limit", String(PAGE_SIZE)],
-    // Addresses stand in the order of the ports, and lists in the same as single reads.
+    // Addresses follow the order of ports, which must be equal in lists and single reads.
     ["sort_key", "id"],
     ["sort_dir", "asc"],
     ...(marker === undefined ? [] : [["marker", marker]]),
@@ -66,8 +69,8 @@ async function fetchPage(
 
 const FIELDS = ["id", "device_id", "device_owner", "network_id", "status", "fixed_ips"];
 
-/** Those that Nova has plugged in; load balancers and routers have ports of their own. */
-function byServer(ports: ReadonlyMap<string, Port>): ReadonlyMap<string, readonly Port[]> {
+/** Ports that Nova has plugged in; load balancers and routers have their own ports. */
+function groupByServer(ports: ReadonlyMap<string, Port>): ReadonlyMap<string, readonly Port[]> {
   const plugged = [...ports.values()].filter(({ device_owner: owner }) => owner.startsWith("compute:"));
   const inOrder = plugged.toSorted((a, b) => Number(a.id > b.id) - Number(a.id < b.id));
   return Map.groupBy(inOrder, ({ device_id: id }) => id);

@@ -1,4 +1,4 @@
-import type { Turn } from "#clouds/http/api.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
 import { createListing, type Listing } from "#clouds/listed/listing.ts";
 import type { Apis } from "#clouds/openstack/apis.ts";
@@ -6,25 +6,28 @@ import { listPorts, type PortFilter } from "#clouds/openstack/list-ports.ts";
 import { type Port, Server, ServersPage } from "#clouds/openstack/server.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
-/** What narrows a list, and what else there is to know of servers. */
+/** The filter of a list, and the facts needed about servers. */
 export interface ServerFilter extends Pick<PortFilter, "project"> {
   readonly tag: string | undefined;
-  /** Whether it takes ports to tell whose a server is. */
+  /** Whether ports are needed to prove a server's ownership. */
   readonly byPorts: boolean;
 }
 
-/** The most that a page may hold, where the service allows as much, … */
+/** The largest page, if the service allows it. */
 const PAGE_SIZE = 1_000;
-/** … and how many pages are looked at. */
+/** Maximum pages read. */
 const MAX_PAGES = 20;
 
 const TEMPLATE = "GET /servers/detail";
 
-/** The servers of the project with their ports, all pages; without all ports none, and where a page of servers fails those before it. */
+/**
+ * Lists the project's servers with their ports, on all pages. Without all ports it returns no server; if a
+ * page of servers fails, those before it.
+ */
 export async function listServers(
   apis: Apis,
   { project, tag }: ServerFilter,
-  turn: Turn,
+  turn: CallContext,
   now: () => number,
 ): Promise<Listing<Server>> {
   const startedAt = now();
@@ -41,11 +44,11 @@ export async function listServers(
   });
 }
 
-/** A few servers, for what their being there proves; with ports only where these tell whose they are. */
+/** Lists a few servers for a visibility probe; with ports only if these prove ownership. */
 export async function listFew(
   apis: Apis,
   { project, tag, byPorts }: ServerFilter,
-  turn: Turn,
+  turn: CallContext,
 ): Promise<Outcome<readonly Server[]>> {
   const page = await fetchPage(apis, { tag, size: FEW, marker: undefined }, turn);
   if (page.kind === "fault") return page;
@@ -57,7 +60,7 @@ export async function listFew(
     : ok(servers.map((server) => withPorts(server, ports.value.byServer)));
 }
 
-/** Puts a server and its ports together. */
+/** Joins servers and their ports. */
 export function withPorts(
   server: Omit<Server, "ports">,
   byServer: ReadonlyMap<string, readonly Port[]>,
@@ -67,22 +70,22 @@ export function withPorts(
 
 const FEW = 20;
 
-type Portless = Omit<Server, "ports">;
+type ServerWithoutPorts = Omit<Server, "ports">;
 
-interface Listed {
-  readonly all: readonly Portless[];
+interface ServerList {
+  readonly all: readonly ServerWithoutPorts[];
   readonly pages: number;
   readonly incomplete: Fault | undefined;
 }
 
-async function listAll(apis: Apis, tag: string | undefined, turn: Turn): Promise<Listed> {
-  const found = new Map<string, Portless>();
+async function listAll(apis: Apis, tag: string | undefined, turn: CallContext): Promise<ServerList> {
+  const found = new Map<string, ServerWithoutPorts>();
   let unreadable = 0;
   let marker: string | undefined;
-  const ended = (pages: number, incomplete: Fault | undefined): Listed => ({
+  const ended = (pages: number, incomplete: Fault | undefined): ServerList => ({
     all: [...found.values()],
     pages,
-    incomplete: incomplete ?? (unreadable > 0 ? nameless(unreadable) : undefined),
+    incomplete: incomplete ?? (unreadable > 0 ? buildNamelessFault(unreadable) : undefined),
   });
   for (let pages = 0; pages < MAX_PAGES; pages += 1) {
     const page = await fetchPage(apis, { tag, size: PAGE_SIZE, marker }, turn);
@@ -91,10 +94,10 @@ async function listAll(apis: Apis, tag: string | undefined, turn: Turn): Promise
     unreadable += page.value.unreadable;
     for (const server of servers) found.set(server.id, server);
     if (!hasNext || last === undefined) return ended(pages + 1, undefined);
-    if (last === marker) return ended(pages + 1, twice());
+    if (last === marker) return ended(pages + 1, buildDuplicateFault());
     marker = last;
   }
-  return ended(MAX_PAGES, tooMany());
+  return ended(MAX_PAGES, buildTooManyFault());
 }
 
 interface PageQuery {
@@ -104,14 +107,18 @@ interface PageQuery {
 }
 
 interface Page {
-  readonly servers: readonly Portless[];
+  readonly servers: readonly ServerWithoutPorts[];
   readonly unreadable: number;
   readonly hasNext: boolean;
-  /** The id of the last entry, readable or not. */
+  /** The id of the last entry, valid or not. */
   readonly last: string | undefined;
 }
 
-async function fetchPage(apis: Apis, { tag, size, marker }: PageQuery, turn: Turn): Promise<Outcome<Page>> {
+async function fetchPage(
+  apis: Apis,
+  { tag, size, marker }: PageQuery,
+  turn: CallContext,
+): Promise<Outcome<Page>> {
   const query = new URLSearchParams({
     limit: String(size),
     ...(tag === undefined ? {} : { tags: tag }),
@@ -132,16 +139,16 @@ async function fetchPage(apis: Apis, { tag, size, marker }: PageQuery, turn: Tur
   });
 }
 
-function tooMany(): Fault {
+function buildTooManyFault(): Fault {
   const message = `${TEMPLATE}: more than ${MAX_PAGES} pages, not looked at further; a server-tag makes the list shorter`;
   return { code: "Unavailable", message };
 }
 
-function twice(): Fault {
+function buildDuplicateFault(): Fault {
   return { code: "Unavailable", message: `${TEMPLATE}: the same page came twice` };
 }
 
-function nameless(count: number): Fault {
+function buildNamelessFault(count: number): Fault {
   const message = `${TEMPLATE}: the answer holds ${count} servers whose id or name cannot be read`;
   return { code: "Unavailable", message };
 }

@@ -7,14 +7,14 @@ import {
   NOVA_ERROR_CODES,
 } from "#clouds/openstack/error-codes.ts";
 
-/** As Neutron words its errors, … */
+/** The format of Neutron's errors. */
 const OfNeutron = z.object({ NeutronError: z.object({ type: z.string(), message: z.string() }) });
-/** … Keystone … */
+/** The format of Keystone's errors. */
 const OfKeystone = z.object({ error: z.object({ title: z.string(), message: z.string() }) });
-/** … and Nova, whose name for what went wrong is the key. */
+/** The format of Nova's errors, whose key is the error's name. */
 const OfNova = z.record(z.string().regex(/^[a-z][A-Za-z]+$/), z.object({ message: z.string() }));
 
-/** OpenStack's own error in the body of an answer, where the body is one. */
+/** Reads OpenStack's own error from the body of an answer; undefined for any other body. */
 export function readError(body: unknown): CloudError | undefined {
   const neutron = OfNeutron.safeParse(body).data?.NeutronError;
   if (neutron !== undefined)

@@ -1,4 +1,4 @@
-import type { Turn } from "#clouds/http/api.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import type { Apis } from "#clouds/openstack/apis.ts";
 import { listPorts } from "#clouds/openstack/list-ports.ts";
@@ -7,13 +7,13 @@ import { type Server, ServerAnswer } from "#clouds/openstack/server.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
 /**
- * One server and its ports by its id, or undefined where Nova itself says that there is none: the only way to know that. Ports are
- * asked for in any case: what it takes must not tell a server of somebody else's from none.
+ * Reads one server and its ports by id; undefined only if Nova itself says that it does not exist. Ports are
+ * read in any case, so that the duration does not tell a foreign server from a missing one.
  */
 export async function readServer(
   apis: Apis,
   { id, project }: { readonly id: string; readonly project: string },
-  turn: Turn,
+  turn: CallContext,
 ): Promise<Outcome<Server | undefined>> {
   const template = "GET /servers/{id}";
   const [answer, ports] = await Promise.all([

@@ -1,15 +1,15 @@
 import * as z from "zod";
 import { isServerId } from "#clouds/openstack/provider-id.ts";
 
-/** An address as Nova shows it, under the name of its network. */
+/** An address in Nova, under the name of its network. */
 const Address = z.object({
   addr: z.string(),
   "OS-EXT-IPS:type": z.string().optional().catch(undefined),
 });
 
 /**
- * A server as Nova describes it from microversion 2.47 on, cut down to what is read. Without id and name it is none; whatever else
- * is missing or not as it should be is undefined, and a matter of the one node that needs it.
+ * A server in Nova from microversion 2.47 on, reduced to the fields in use. Id and name are required. Any
+ * other missing or invalid field is undefined, which concerns only the node that needs it.
  */
 export const Server = z.object({
   id: z.string().refine(isServerId),
@@ -32,7 +32,7 @@ export const Server = z.object({
   "OS-EXT-AZ:availability_zone": z.string().nullish().catch(undefined),
 });
 
-/** A port as Neutron describes it, cut down to what is asked for. */
+/** A port in Neutron, reduced to the fields in use. */
 export const Port = z.object({
   id: z.string().min(1),
   device_id: z.string(),
@@ -46,17 +46,17 @@ export type Port = z.output<typeof Port>;
 /** A server, and its ports in the order of their ids. */
 export type Server = z.output<typeof Server> & { readonly ports: readonly Port[] };
 
-/** The answer to a read of one server. */
+/** The answer with one server. */
 export const ServerAnswer = z.object({ server: Server });
 
 const Links = z.array(z.object({ rel: z.string() })).optional();
 
-/** One page of a list; entries are parsed one by one, as one that is unreadable is not the others' trouble. */
+/** One page of a list. Entries are parsed one by one, so that an invalid one does not affect the others. */
 export const ServersPage = z.object({
   servers: z.array(z.looseObject({ id: z.string() })),
   servers_links: Links,
 });
 
-/** One page of ports; of one that is unreadable nobody can tell whose it is. */
+/** One page of ports; an invalid entry fails the page, because its server is unknown. */
 export const PortsPage = z.object({ ports: z.array(Port), ports_links: Links });
 export type PortsPage = z.output<typeof PortsPage>;

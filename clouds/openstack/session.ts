@@ -1,96 +1,100 @@
 import * as z from "zod";
 import { BaseURL } from "#clouds/base-url.ts";
-import type { Api, Turn } from "#clouds/http/api.ts";
+import type { Api } from "#clouds/http/api.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
 import { createSharedFlight } from "#clouds/http/shared-flight.ts";
-import type { OpenStackCloudConfig } from "#clouds/openstack/kind.ts";
+import type { OpenStackCloudConfig } from "#clouds/openstack/config.ts";
 import { fault, ok } from "#clouds/outcome.ts";
-import { messageOf } from "#core/message-of.ts";
+import { getErrorMessage } from "#core/error-message.ts";
 
-/** What Keystone gave: a token, whose project it is for, and where the services are. */
+/** Keystone's answer: a token, its project, and the endpoints of the services. */
 export interface Session {
   readonly token: string;
   readonly project: string;
   readonly endpoints: Readonly<Record<Service, string>>;
 }
 
-/** The services of the catalogue that are in use, by their types. */
+/** The types of the catalogue's services in use. */
 export type Service = "compute" | "network";
 
-/** Signs in no more often than there is reason to. */
+/** Caches sessions and signs in only when needed. */
 export interface Sessions {
-  /** The session that holds; signs in where there is none. `refused` is one whose token was not accepted. Never rejects. */
-  get(turn: Turn, refused?: Session): Promise<Outcome<Session>>;
+  /**
+   * Returns the valid session, signing in if necessary. `refused` is one whose token was rejected. Never
+   * rejects.
+   */
+  get(turn: CallContext, refused?: Session): Promise<Outcome<Session>>;
 }
 
-/** What signing in takes. */
+/** Inputs of a sign-in. */
 export interface SessionParts {
-  /** Keystone's. */
+  /** Keystone's API. */
   readonly api: Api;
   readonly config: OpenStackCloudConfig;
-  /** What the body of the request says of who signs in; rejects where the secret cannot be had. */
+  /** Builds the identity part of the request body; rejects if the secret is unreadable. */
   readonly auth: () => Promise<unknown>;
-  /** Milliseconds of a clock that never goes back. */
+  /** A monotonic clock in milliseconds. */
   readonly now: () => number;
 }
 
-/** A token is renewed so long before its end, … */
+/** A token is renewed this long before its end. */
 const MARGIN_MS = 5 * 60_000;
-/** … one that lives but shortly after half of its life, … */
+/** A token with a life up to this is renewed after half of it. */
 const SHORT_LIFE_MS = 2 * MARGIN_MS;
-/** … and one of which nothing is known after an hour. */
+/** A token without a known lifetime is renewed after this time. */
 const LIFE_MS = 60 * 60_000;
 
-/** Whoever is refused does not try again before: Keystone locks users out that are wrong too often. */
+/** Pause after a rejected sign-in: Keystone locks users out after repeated failures. */
 const DENIED_PAUSE_MS = 60_000;
 const PAUSE_MS = 5_000;
 
-/** One sign-in serves all who wait for it; one that failed is remembered for a while. */
+/** One sign-in serves all waiting callers; a failed one is cached for a while. */
 export function createSessions({ api, config, auth, now }: SessionParts): Sessions {
   let held: { readonly session: Session; readonly dueAt: number; readonly endsAt: number } | undefined;
   let failure: { readonly fault: Fault; readonly until: number } | undefined;
   let renewedAt = Number.NEGATIVE_INFINITY;
 
-  const flight = createSharedFlight(signIn);
+  const invocation = createSharedFlight(signIn);
 
-  async function signIn(turn: Turn): Promise<Outcome<Session>> {
-    const given = await ask(api, auth, turn).catch(
-      (cause): Outcome<never> => fault("Denied", `${TEMPLATE}: ${messageOf(cause)}`),
+  async function signIn(turn: CallContext): Promise<Outcome<Session>> {
+    const given = await requestToken(api, auth, turn).catch(
+      (cause): Outcome<never> => fault("Denied", `${TEMPLATE}: ${getErrorMessage(cause)}`),
     );
-    // Nobody waits for it any more, and it says nothing of the next.
+    // No caller waits for it any more, and it says nothing about the next sign-in.
     if (given.kind === "fault" && given.fault.code === "Aborted") return given;
-    const session = given.kind === "fault" ? given : sessionOf(given.value, config);
+    const session = given.kind === "fault" ? given : buildSession(given.value, config);
     if (session.kind === "fault" || given.kind === "fault") {
       const trouble = session.kind === "fault" ? session.fault : FAILED;
       const pauseMs = trouble.code === "Denied" ? DENIED_PAUSE_MS : PAUSE_MS;
       failure = { fault: trouble, until: now() + pauseMs };
       return { kind: "fault", fault: trouble };
     }
-    const life = lifeOf(given.value);
+    const life = getTokenLifetime(given.value);
     const margin = life < SHORT_LIFE_MS ? life / 2 : MARGIN_MS;
     held = { session: session.value, dueAt: now() + life - margin, endsAt: now() + life };
     failure = undefined;
     return session;
   }
 
-  async function renewed(turn: Turn): Promise<Outcome<Session>> {
+  async function renewed(turn: CallContext): Promise<Outcome<Session>> {
     if (failure !== undefined && now() < failure.until) return { kind: "fault", fault: failure.fault };
-    const session = await flight.join(turn);
+    const session = await invocation.join(turn);
     return session ?? fault("Aborted", `${TEMPLATE}: aborted before it was answered`);
   }
 
   return {
     async get(turn, refused) {
       if (refused !== undefined && refused === held?.session) {
-        // Several requests are refused at a time, for the same reason.
-        if (flight.isUnderWay()) return renewed(turn);
+        // Several requests are rejected at a time, for the same reason.
+        if (invocation.isUnderWay()) return renewed(turn);
         if (now() - renewedAt < DENIED_PAUSE_MS) return ok(refused);
         renewedAt = now();
         return renewed(turn);
       }
       if (held === undefined || now() >= held.endsAt) return renewed(turn);
       if (now() < held.dueAt) return ok(held.session);
-      // Until its end the last one does, should Keystone be away.
+      // The last session serves until its end if Keystone is unavailable.
       const next = await renewed(turn);
       return next.kind === "ok" || next.fault.code === "Aborted" ? next : ok(held.session);
     },
@@ -101,12 +105,16 @@ const TEMPLATE = "POST /v3/auth/tokens";
 
 const FAILED: Fault = { code: "Unavailable", message: `${TEMPLATE}: it failed` };
 
-interface Given {
+interface IssuedToken {
   readonly token: string;
   readonly body: Token;
 }
 
-async function ask(api: Api, auth: () => Promise<unknown>, turn: Turn): Promise<Outcome<Given>> {
+async function requestToken(
+  api: Api,
+  auth: () => Promise<unknown>,
+  turn: CallContext,
+): Promise<Outcome<IssuedToken>> {
   const request = { method: "POST", operation: "tokens_create", template: TEMPLATE } as const;
   const answer = await api.send({ ...request, path: "/v3/auth/tokens", body: { auth: await auth() } }, turn);
   if (answer.kind === "fault") return answer;
@@ -136,24 +144,24 @@ const Token = z.object({
 });
 type Token = z.output<typeof Token>;
 
-/** By Keystone's clock alone, which need not be this machine's. */
-function lifeOf({ body: { token } }: Given): number {
+/** Uses only Keystone's clock, which may differ from this machine's. */
+function getTokenLifetime({ body: { token } }: IssuedToken): number {
   const life = Date.parse(token.expires_at ?? "") - Date.parse(token.issued_at ?? "");
   return Number.isFinite(life) && life > 0 ? life : LIFE_MS;
 }
 
-function sessionOf({ token, body }: Given, config: OpenStackCloudConfig): Outcome<Session> {
+function buildSession({ token, body }: IssuedToken, config: OpenStackCloudConfig): Outcome<Session> {
   const { project, catalog = [] } = body.token;
   if (project === undefined)
     return fault("Denied", "Keystone's token is for no project; name one by tenant-id or tenant-name");
-  const compute = endpointOf(catalog, "compute", config);
-  const network = endpointOf(catalog, "network", config);
+  const compute = findEndpoint(catalog, "compute", config);
+  const network = findEndpoint(catalog, "network", config);
   if (compute.kind === "fault") return compute;
   if (network.kind === "fault") return network;
   return ok({ token, project: project.id, endpoints: { compute: compute.value, network: network.value } });
 }
 
-function endpointOf(
+function findEndpoint(
   catalog: NonNullable<Token["token"]["catalog"]>,
   type: Service,
   { region, "os-endpoint-type": kind }: OpenStackCloudConfig,

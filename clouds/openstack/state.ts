@@ -1,13 +1,13 @@
 import type { Server } from "#clouds/openstack/server.ts";
 import type { InstanceState } from "#core/instance.ts";
 
-/** Whether Nova still shows a server that is none any more. */
+/** Whether a server has ended although Nova still shows it. */
 export function hasEnded({ status }: Server): boolean {
-  return stateOf(status ?? "") === "terminated";
+  return toInstanceState(status ?? "") === "terminated";
 }
 
-/** Nothing follows from words that are not known: neither that a server is gone nor that it stands still. */
-export function stateOf(status: string): InstanceState {
+/** An unknown status proves nothing: neither that a server is gone nor that it is stopped. */
+export function toInstanceState(status: string): InstanceState {
   return STATES.get(status) ?? "running";
 }
 

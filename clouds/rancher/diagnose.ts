@@ -1,16 +1,18 @@
 import type { Diagnosis } from "#clouds/diagnosis.ts";
-import { signedBy } from "#clouds/http/api.ts";
+import { createSigner } from "#clouds/http/api.ts";
+import { createAuthorizer } from "#clouds/http/create-authorizer.ts";
 import { createDoctorApi } from "#clouds/http/doctor-api.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
-import { tokenOf } from "#clouds/http/token-of.ts";
-import type { Environment } from "#clouds/kind.ts";
-import { type RancherCloudConfig, TOKEN_VARIABLE } from "#clouds/rancher/kind.ts";
+import type { Environment } from "#clouds/provider.ts";
+import { type RancherCloudConfig, TOKEN_VARIABLE } from "#clouds/rancher/config.ts";
 import { ApiGroup, CLUSTER_LABEL, Machine, MachinesPage } from "#clouds/rancher/machine.ts";
 import { readError } from "#clouds/rancher/read-error.ts";
-import { readAuthority } from "#clouds/secrets/read-authority.ts";
-import { failed, ok, warning } from "#core/finding.ts";
+import { reportFailure, reportOk, reportWarning } from "#core/check-result.ts";
+import { readAuthority } from "#platforms/secrets/read-authority.ts";
 
-/** Looks for what is wrong with `existence: rancher`; undefined where nobody is asked. Rejects where the token or a file cannot be had. */
+/**
+ * Checks `existence: rancher`; undefined without that setting. Rejects if the token or a file cannot be read.
+ */
 export async function diagnoseRancher(
   config: RancherCloudConfig,
   environment: Environment = process.env,
@@ -18,8 +20,8 @@ export async function diagnoseRancher(
   const server = config.rancher;
   if (server === undefined) return undefined;
   const { url, cluster, namespace } = server;
-  const sign = signedBy(
-    tokenOf(server, {
+  const sign = createSigner(
+    createAuthorizer(server, {
       variable: TOKEN_VARIABLE,
       key: "rancher.tokenFile",
       environment,
@@ -48,24 +50,25 @@ export async function diagnoseRancher(
   return {
     async credentials(signal) {
       const outcome = await group(signal);
-      if (outcome.kind === "fault") return failed(outcome.fault.message, remedyOf(outcome.fault));
-      if (ApiGroup.safeParse(outcome.value).success) return ok(`${url} accepts the token`);
-      return failed(`GET ${GROUP}: the answer is no API group`, SERVER);
+      if (outcome.kind === "fault") return reportFailure(outcome.fault.message, getRemedy(outcome.fault));
+      if (ApiGroup.safeParse(outcome.value).success) return reportOk(`${url} accepts the token`);
+      return reportFailure(`GET ${GROUP}: the answer is no API group`, SERVER);
     },
     async network(signal) {
       const outcome = await group(signal);
       const version =
         outcome.kind === "ok" ? ApiGroup.safeParse(outcome.value).data?.preferredVersion.version : undefined;
-      if (version === undefined) return failed("the version of Cluster API is not known", SERVER);
+      if (version === undefined) return reportFailure("the version of Cluster API is not known", SERVER);
       const listed = await machines(version, signal);
-      if (listed.kind === "fault") return failed(listed.fault.message, remedyOf(listed.fault));
+      if (listed.kind === "fault") return reportFailure(listed.fault.message, getRemedy(listed.fault));
       const page = MachinesPage.safeParse(listed.value).data;
-      if (page === undefined) return failed("GET …/machines: the answer is no list of Machines", SERVER);
+      if (page === undefined)
+        return reportFailure("GET …/machines: the answer is no list of Machines", SERVER);
       const count = (page.items ?? []).filter((item) => Machine.safeParse(item).success).length;
       const where = `namespace ${namespace} of ${url}`;
-      if (count === 0) return warning(`${where}: no Machine of cluster ${cluster}`, NO_MACHINES);
+      if (count === 0) return reportWarning(`${where}: no Machine of cluster ${cluster}`, NO_MACHINES);
       const least = page.metadata.continue ? `at least ${count}` : `${count}`;
-      return ok(`${where}: ${least} ${count === 1 ? "Machine" : "Machines"} of cluster ${cluster}`);
+      return reportOk(`${where}: ${least} ${count === 1 ? "Machine" : "Machines"} of cluster ${cluster}`);
     },
     async clockAheadMs(signal) {
       await group(signal);
@@ -83,7 +86,7 @@ const TOKEN =
 const NO_MACHINES =
   "see rancher.cluster and rancher.namespace; set existence: none for a cluster that was imported, as it has no Machines";
 
-function remedyOf({ code, status }: Fault): string {
+function getRemedy({ code, status }: Fault): string {
   if (status === 404) return SERVER;
   return code === "Denied" ? TOKEN : RETRY;
 }

@@ -25,7 +25,7 @@ export const KUBERNETES_ERROR_CODES: ErrorCodes = {
   ]),
 };
 
-/** The codes of Rancher's own errors. `MaxLimitExceeded` is a number out of range, and no quota. */
+/** Codes of Rancher's own errors. `MaxLimitExceeded` means a number out of range, not a quota. */
 export const RANCHER_ERROR_CODES: ErrorCodes = {
   Denied: new Set(["Unauthorized", "PermissionDenied", "Forbidden"]),
   Invalid: new Set([

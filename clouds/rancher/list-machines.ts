@@ -1,39 +1,41 @@
-import type { Api, Turn } from "#clouds/http/api.ts";
+import type { Api } from "#clouds/http/api.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
 import { fault, ok } from "#clouds/outcome.ts";
-import type { ManagementServer } from "#clouds/rancher/kind.ts";
+import type { ManagementServer } from "#clouds/rancher/config.ts";
 import { ApiGroup, CLUSTER_LABEL, Machine, MachinesPage } from "#clouds/rancher/machine.ts";
-import { nearest } from "#core/nearest.ts";
+import { findNearest } from "#core/nearest.ts";
 
-/** Which Machines are a cluster's. */
+/** The criteria for a cluster's Machines. */
 export type MachineScope = Pick<ManagementServer, "cluster" | "namespace">;
 
 /** The Machines of a cluster. */
 export interface Machines {
-  /** All of them, or a fault; one without a single Machine is a fault, too. */
-  list(turn: Turn): Promise<Outcome<readonly Machine[]>>;
-  /** Whether there is one; where there is none, a fault that names the clusters whose Machines stand in the namespace. */
-  check(turn: Turn): Promise<Outcome<unknown>>;
+  /** Lists all of them, or returns a fault; an empty list is a fault too. */
+  list(turn: CallContext): Promise<Outcome<readonly Machine[]>>;
+  /** Checks whether there is any; if not, the fault names the clusters with Machines in the namespace. */
+  check(turn: CallContext): Promise<Outcome<unknown>>;
 }
 
 const PAGE_SIZE = 500;
-/** 20,000 Machines; a server that goes on beyond that is not believed. */
+/** 20,000 Machines; a longer list is not trusted. */
 const MAX_PAGES = 40;
 
 const GROUP = "/k8s/clusters/local/apis/cluster.x-k8s.io";
 
 /**
- * A list is whole or a fault: absence from it is what nodes are deleted by. One without a single Machine is a fault, as that of an
- * imported cluster is, or of a name that is misspelt. Which version is served is asked once, and again where a list is not there.
+ * Creates the list. It is complete or a fault, because nodes are deleted by absence from it. An empty list is
+ * a fault: the cluster may be imported, or its name misspelt. The served version is read once, and again if
+ * the list returns 404.
  */
 export function createMachines(api: Api, { cluster, namespace }: MachineScope): Machines {
   let served: string | undefined;
 
-  const versionOf = async (turn: Turn): Promise<Outcome<string>> => {
+  const versionOf = async (turn: CallContext): Promise<Outcome<string>> => {
     if (served !== undefined) return ok(served);
     const template = "GET /apis/cluster.x-k8s.io";
     const answer = await api.get({ operation: "GetApiGroup", template, path: GROUP }, turn);
-    if (answer.kind === "fault") return explained(answer.fault);
+    if (answer.kind === "fault") return explainNotFound(answer.fault);
     const group = ApiGroup.safeParse(answer.value).data;
     if (group === undefined) return fault("Unavailable", `${template}: the answer is no API group`);
     served = group.preferredVersion.version;
@@ -43,18 +45,18 @@ export function createMachines(api: Api, { cluster, namespace }: MachineScope): 
   const ask = async (
     version: string,
     query: Record<string, string>,
-    turn: Turn,
+    turn: CallContext,
   ): Promise<Outcome<unknown>> => {
     const parameters = new URLSearchParams({ ...query, limit: String(PAGE_SIZE) });
     const path = `${GROUP}/${version}/namespaces/${namespace}/machines?${parameters}`;
     const answer = await api.get({ operation: "ListMachines", template: LIST, path }, turn);
     if (answer.kind === "ok") return answer;
-    // What is not there any more may be the version: it is asked for anew next time.
+    // The version may be missing: it is read again next time.
     if (answer.fault.status === 404) served = undefined;
-    return explained(answer.fault);
+    return explainNotFound(answer.fault);
   };
 
-  const pageOf = async (version: string, token: string, turn: Turn): Promise<Outcome<Page>> => {
+  const pageOf = async (version: string, token: string, turn: CallContext): Promise<Outcome<Page>> => {
     const query = {
       labelSelector: `${CLUSTER_LABEL}=${cluster}`,
       ...(token === "" ? {} : { continue: token }),
@@ -63,7 +65,7 @@ export function createMachines(api: Api, { cluster, namespace }: MachineScope): 
     return answer.kind === "ok" ? readPage(answer.value, cluster) : answer;
   };
 
-  const list = async (turn: Turn): Promise<Outcome<readonly Machine[]>> => {
+  const list = async (turn: CallContext): Promise<Outcome<readonly Machine[]>> => {
     const version = await versionOf(turn);
     if (version.kind === "fault") return version;
     const machines = new Map<string, Machine>();
@@ -74,7 +76,8 @@ export function createMachines(api: Api, { cluster, namespace }: MachineScope): 
       if (page.kind === "fault") return page;
       for (const machine of page.value.machines) machines.set(machine.metadata.uid, machine);
       token = page.value.next;
-      if (token === "") return machines.size > 0 ? ok([...machines.values()]) : none({ cluster, namespace });
+      if (token === "")
+        return machines.size > 0 ? ok([...machines.values()]) : buildNoneFault({ cluster, namespace });
       if (tokens.has(token)) return fault("Unavailable", `${LIST}: the token of the next page repeats`);
       tokens.add(token);
     }
@@ -88,9 +91,9 @@ export function createMachines(api: Api, { cluster, namespace }: MachineScope): 
       if (version.kind === "fault") return version;
       const first = await pageOf(version.value, "", turn);
       if (first.kind === "fault" || first.value.machines.length > 0) return first;
-      // Rancher may be about to make the first one: it is no fault of the configuration for sure.
+      // Rancher may be about to create the first one, so this is not a proven fault of the configuration.
       const others = await ask(version.value, {}, turn);
-      return none({ cluster, namespace }, others.kind === "ok" ? clustersIn(others.value) : []);
+      return buildNoneFault({ cluster, namespace }, others.kind === "ok" ? listClusters(others.value) : []);
     },
   };
 }
@@ -99,11 +102,14 @@ const LIST = "GET /apis/cluster.x-k8s.io/…/machines";
 
 interface Page {
   readonly machines: readonly Machine[];
-  /** Empty on the last one. */
+  /** Empty on the last page. */
   readonly next: string;
 }
 
-/** A Machine that cannot be read might be any, and one of another cluster shows that the server did not choose by the label. */
+/**
+ * An unreadable Machine might be any, and one of another cluster shows that the server ignored the label
+ * selector.
+ */
 function readPage(body: unknown, cluster: string): Outcome<Page> {
   const page = MachinesPage.safeParse(body).data;
   if (page === undefined) return fault("Unavailable", `${LIST}: the answer is no list of Machines`);
@@ -121,15 +127,18 @@ function readPage(body: unknown, cluster: string): Outcome<Page> {
   return ok({ machines, next: page.metadata.continue ?? "" });
 }
 
-/** Whose Machines a page has, as far as it can be read. */
-function clustersIn(body: unknown): string[] {
+/** Lists the clusters of a page's Machines, as far as they are readable. */
+function listClusters(body: unknown): string[] {
   const items = MachinesPage.safeParse(body).data?.items ?? [];
   const names = items.flatMap((item) => Machine.safeParse(item).data?.spec.clusterName.slice(0, 100) ?? []);
   return [...new Set(names)].toSorted();
 }
 
-function none({ cluster, namespace }: MachineScope, others: readonly string[] = []): Outcome<never> {
-  const near = nearest(cluster, others);
+function buildNoneFault(
+  { cluster, namespace }: MachineScope,
+  others: readonly string[] = [],
+): Outcome<never> {
+  const near = findNearest(cluster, others);
   const perhaps = near === undefined ? "" : `, perhaps ${near}`;
   const known = others.length === 0 ? "" : `; it has those of ${others.slice(0, 5).join(", ")}`;
   return fault(
@@ -138,8 +147,8 @@ function none({ cluster, namespace }: MachineScope, others: readonly string[] = 
   );
 }
 
-/** Of a 404 Rancher itself says little. */
-function explained(found: Fault): Outcome<never> {
+/** Rancher itself says little about a 404. */
+function explainNotFound(found: Fault): Outcome<never> {
   if (found.status !== 404) return { kind: "fault", fault: found };
   const message = `${found.message}; rancher.url has to be that of a Rancher with Cluster API`;
   return { kind: "fault", fault: { ...found, message } };

@@ -1,9 +1,12 @@
 import * as z from "zod";
 
-/** A reference to a node as a Machine has it; what is null counts as absent, as in Kubernetes. */
+/** A Machine's reference to its node; null counts as absent, as in Kubernetes. */
 const NodeRef = z.object({ name: z.string().min(1), uid: z.string().nullish() });
 
-/** A Cluster API Machine, of which only what tells whose it is is read; v1beta1 and v1beta2 have the same here. */
+/**
+ * A Cluster API Machine, reduced to the fields that identify its owner; these are equal in v1beta1 and
+ * v1beta2.
+ */
 export const Machine = z.object({
   metadata: z.object({
     name: z.string().min(1),
@@ -16,18 +19,18 @@ export const Machine = z.object({
 });
 export type Machine = z.output<typeof Machine>;
 
-/** A page of a list of them. Items are looked at one by one, as what is wrong with one is to be said of that one. */
+/** A page of a list. Items are parsed one by one, so that a fault names its item. */
 export const MachinesPage = z.object({
   kind: z.literal("MachineList"),
   metadata: z.object({ continue: z.string().nullish() }),
   items: z.array(z.unknown()).nullish(),
 });
 
-/** What an API group is served in. */
+/** The versions of an API group. */
 export const ApiGroup = z.object({
   kind: z.literal("APIGroup"),
   preferredVersion: z.object({ version: z.string().regex(/^v\d{1,3}((alpha|beta)\d{1,3})?$/) }),
 });
 
-/** The label by which a Machine says which cluster it is of. */
+/** The label with a Machine's cluster. */
 export const CLUSTER_LABEL = "cluster.x-k8s.io/cluster-name";

@@ -1,39 +1,43 @@
 import type { Cloud, CloudCall } from "#clouds/cloud.ts";
-import type { Api, Turn } from "#clouds/http/api.ts";
+import type { Api } from "#clouds/http/api.ts";
 import type { Budget } from "#clouds/http/budget.ts";
-import { checked } from "#clouds/http/checked.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
+import { toConfigurationCheck } from "#clouds/http/configuration-check.ts";
 import { createMeter } from "#clouds/http/meter.ts";
-import { answerOf } from "#clouds/http/outcome.ts";
-import type { ManagementServer } from "#clouds/rancher/kind.ts";
-import { createMachines } from "#clouds/rancher/list-machines.ts";
+import { toErrorAnswer } from "#clouds/http/outcome.ts";
+import type { ManagementServer } from "#clouds/rancher/config.ts";
 import {
-  indexOf,
+  findMachine,
+  formatNetwork,
+  indexMachines,
   MACHINE_ACCOUNT,
   type MachineIndex,
-  machineOf,
-  networkOf,
-} from "#clouds/rancher/machine-of.ts";
-import { nodeAnswer } from "#clouds/rancher/node-answer.ts";
+} from "#clouds/rancher/find-machine.ts";
+import { createMachines } from "#clouds/rancher/list-machines.ts";
+import { buildNodeAnswer } from "#clouds/rancher/node-answer.ts";
 import type { Distribution } from "#clouds/rancher/node-keys.ts";
+import { getErrorMessage } from "#core/error-message.ts";
 import type { InstanceAnswer, PositiveControl } from "#core/instance.ts";
-import { messageOf } from "#core/message-of.ts";
 import type { Node } from "#core/node/node.ts";
-import { seenInstance } from "#core/node-lifecycle/identity.ts";
+import { parseObservedInstance } from "#core/node-lifecycle/identity.ts";
 
-/** What nodes of K3s and RKE2 are told by, where Rancher is asked. */
+/** Inputs of a cloud of K3s and RKE2 nodes that asks Rancher. */
 export interface MachinesCloudParts {
   readonly api: Api;
   readonly budget: Budget;
   readonly distribution: Distribution;
   readonly server: Pick<ManagementServer, "cluster" | "namespace">;
-  /** For how long a list is believed of what it shows; never of what it does not. */
+  /** Time for which a list proves that a machine exists; it never proves absence. */
   readonly maxListAgeMs: number;
-  /** Milliseconds of a clock that never goes back. */
+  /** A monotonic clock in milliseconds. */
   readonly now: () => number;
   close(): void;
 }
 
-/** Answers by the nodes themselves, and by one list of the cluster's Machines for a batch which of them are gone. */
+/**
+ * Creates a cloud that answers from the nodes themselves, and finds the missing ones with one list of the
+ * cluster's Machines per batch.
+ */
 export function createMachinesCloud(parts: MachinesCloudParts): Cloud {
   const { api, budget, server, maxListAgeMs, now } = parts;
   const machines = createMachines(api, server);
@@ -42,20 +46,21 @@ export function createMachinesCloud(parts: MachinesCloudParts): Cloud {
   const known = (nodes: readonly Node[]): MachineIndex | undefined => {
     if (recent === undefined || now() - recent.at >= maxListAgeMs) return undefined;
     const { index } = recent;
-    return nodes.every((node) => machineOf(node, index, server).kind === "machine") ? index : undefined;
+    return nodes.every((node) => findMachine(node, index, server).kind === "machine") ? index : undefined;
   };
 
-  const answersTo = async (nodes: readonly Node[], turn: Turn, isControlWanted: boolean) => {
+  const answersTo = async (nodes: readonly Node[], turn: CallContext, isControlWanted: boolean) => {
     let index = known(nodes);
     if (index === undefined) {
       const at = now();
       const listed = await machines.list(turn);
-      if (listed.kind === "fault") return nodes.map((node) => answerOf(listed.fault, subjectOf(node)));
-      index = indexOf(listed.value);
+      if (listed.kind === "fault")
+        return nodes.map((node) => toErrorAnswer(listed.fault, formatSubject(node)));
+      index = indexMachines(listed.value);
       recent = { at, index };
     }
     const seen = index;
-    return nodes.map((node) => answerFor(node, seen, parts, isControlWanted));
+    return nodes.map((node) => buildAnswer(node, seen, parts, isControlWanted));
   };
 
   return {
@@ -68,37 +73,41 @@ export function createMachinesCloud(parts: MachinesCloudParts): Cloud {
       try {
         return { answers: await answersTo(nodes, { signal, meter }, control), usage: meter.usage() };
       } catch (error) {
-        // Nothing is known to come here; but the contract is that nobody's batch rejects.
-        const message = `Rancher: ${messageOf(error)}`;
-        return { answers: nodes.map(() => unavailable(message)), usage: meter.usage() };
+        // No known error reaches this line, but by contract a batch never rejects.
+        const message = `Rancher: ${getErrorMessage(error)}`;
+        return { answers: nodes.map(() => buildUnavailable(message)), usage: meter.usage() };
       } finally {
         leave();
       }
     },
-    checkConfiguration: async (signal) => checked(await machines.check({ signal, meter: createMeter() })),
+    checkConfiguration: async (signal) =>
+      toConfigurationCheck(await machines.check({ signal, meter: createMeter() })),
     async close() {
       parts.close();
     },
   };
 }
 
-function answerFor(
+function buildAnswer(
   node: Node,
   index: MachineIndex,
   { distribution, server }: MachinesCloudParts,
   isControlWanted: boolean,
 ): InstanceAnswer {
-  const match = machineOf(node, index, server);
-  const subject = subjectOf(node);
+  const match = findMachine(node, index, server);
+  const subject = formatSubject(node);
   switch (match.kind) {
     case "fault":
-      return answerOf(match.fault, subject);
+      return toErrorAnswer(match.fault, subject);
     case "none":
-      return nodeAnswer(node, distribution);
+      return buildNodeAnswer(node, distribution);
     case "machine":
-      return withMachine(nodeAnswer(node, distribution), networkOf(server, match.machine.metadata.uid));
+      return withMachine(
+        buildNodeAnswer(node, distribution),
+        formatNetwork(server, match.machine.metadata.uid),
+      );
     case "gone": {
-      const control = isControlWanted ? findControl(node, index, distribution, server) : undefined;
+      const control = isControlWanted ? findVisibilityProbe(node, index, distribution, server) : undefined;
       const message = `${subject}: cluster ${server.cluster} has no Machine ${match.uid} any more`;
       const successor = match.successor?.metadata.name;
       return {
@@ -116,8 +125,8 @@ function withMachine(answer: InstanceAnswer, network: string): InstanceAnswer {
   return { kind: "found", instance: { ...answer.instance, account: MACHINE_ACCOUNT, network } };
 }
 
-/** A Machine of the cluster that is there to stay; in a cluster that is taken down as a whole there is none. */
-function findControl(
+/** Finds a Machine of the cluster that is not being deleted; a cluster in deletion has none. */
+function findVisibilityProbe(
   node: Node,
   { all }: MachineIndex,
   distribution: Distribution,
@@ -125,16 +134,16 @@ function findControl(
 ): PositiveControl | undefined {
   const id = all.find(({ metadata }) => !metadata.deletionTimestamp)?.metadata.name;
   if (id === undefined) return undefined;
-  // A node that was seen before Rancher was asked says of its place nothing but the distribution.
-  const isSeenWithout = seenInstance(node)?.account === distribution;
-  return { id, account: isSeenWithout ? distribution : MACHINE_ACCOUNT, network: networkOf(server, "-") };
+  // A node that was seen before `existence: rancher` was set names only the distribution.
+  const isSeenWithout = parseObservedInstance(node)?.account === distribution;
+  return { id, account: isSeenWithout ? distribution : MACHINE_ACCOUNT, network: formatNetwork(server, "-") };
 }
 
-function subjectOf({ metadata }: Node): string {
+function formatSubject({ metadata }: Node): string {
   return `node ${metadata.name}`;
 }
 
-function unavailable(message: string): InstanceAnswer {
+function buildUnavailable(message: string): InstanceAnswer {
   return { kind: "error", code: "Unavailable", message };
 }
 

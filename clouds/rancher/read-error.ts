@@ -3,7 +3,7 @@ import type { CloudError } from "#clouds/http/classify.ts";
 import { findMeaning } from "#clouds/http/error-meaning.ts";
 import { KUBERNETES_ERROR_CODES, RANCHER_ERROR_CODES } from "#clouds/rancher/error-codes.ts";
 
-/** As Kubernetes words its errors, and, with `type: error`, Rancher its own. */
+/** The format of Kubernetes' errors, and with `type: error` of Rancher's own. */
 const Status = z.object({
   kind: z.literal("Status"),
   reason: z.string().optional().catch(undefined),
@@ -15,7 +15,10 @@ const RancherError = z.object({
   message: z.string().nullish().catch(undefined),
 });
 
-/** The error in the body of an answer of a Kubernetes API or of Rancher itself, where the body is one. */
+/**
+ * Reads the error of a Kubernetes API or of Rancher from the body of an answer; undefined for any
+ * other body.
+ */
 export function readError(body: unknown): CloudError | undefined {
   const status = Status.safeParse(body).data;
   if (status !== undefined) {

@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { RecordError, type RecordStore } from "#config/fleet-brake/record-store.ts";
 import { FIELD_MANAGER } from "#core/contracts.ts";
-import { messageOf } from "#core/message-of.ts";
-import { CONFIG_MAPS, creationPath, objectPath } from "#core/resources/resource.ts";
+import { getErrorMessage } from "#core/error-message.ts";
+import { CONFIG_MAPS, formatCreationPath, formatObjectPath } from "#core/resources/resource.ts";
 import { type Answer, classifyAnswer, parseJson } from "#kube/client/answer.ts";
 import type { ApiRequest, ApiResponse, Transport } from "#kube/client/transport.ts";
 
@@ -12,11 +12,11 @@ export interface ConfigMapRecordOptions {
   readonly reference: string;
   readonly namespace: string;
   readonly configMap: string;
-  /** Opens a connection to the management cluster's API server, which is closed after use. */
+  /** Opens a connection to the management cluster's API server; the record closes it after use. */
   readonly connect: () => Promise<Transport>;
 }
 
-/** The key of its data that holds the document. */
+/** The key in the ConfigMap's data that holds the document. */
 export const FLEET_KEY = "fleet";
 
 const REQUEST_TIMEOUT_MS = 5_000;
@@ -26,10 +26,10 @@ const ConfigMap = z.looseObject({
   data: z.record(z.string(), z.string()).optional(),
 });
 
-/** A ConfigMap as the home of the record; other keys of it are left as they are. */
-export function configMapRecord(options: ConfigMapRecordOptions): RecordStore {
+/** Creates a record store in a ConfigMap; other keys of the ConfigMap stay unchanged. */
+export function createConfigMapRecord(options: ConfigMapRecordOptions): RecordStore {
   const { reference, namespace, configMap: name } = options;
-  const path = objectPath(CONFIG_MAPS, { namespace, name });
+  const path = formatObjectPath(CONFIG_MAPS, { namespace, name });
   const failed = (what: string, said: string): RecordError =>
     new RecordError(
       `${reference} cannot be ${what} (${said}): see the Role of infra/fleet-brake/config-map.yaml`,
@@ -45,7 +45,7 @@ export function configMapRecord(options: ConfigMapRecordOptions): RecordStore {
         await transport.close();
       }
     } catch (error) {
-      throw failed(what, messageOf(error));
+      throw failed(what, getErrorMessage(error));
     }
   }
 
@@ -69,14 +69,14 @@ export function configMapRecord(options: ConfigMapRecordOptions): RecordStore {
         version === undefined
           ? {
               method: "POST",
-              path: `${creationPath(CONFIG_MAPS, namespace)}${query}`,
+              path: `${formatCreationPath(CONFIG_MAPS, namespace)}${query}`,
               body: { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace, name }, data },
               signal,
             }
           : {
               method: "PATCH",
               path: `${path}${query}`,
-              // The API server holds a patch that names a version against what it has.
+              // The API server compares the version in a patch with its own.
               body: { metadata: { uid, resourceVersion }, data },
               contentType: "application/merge-patch+json",
               signal,

@@ -1,20 +1,24 @@
 import { RecordError, type RecordStore } from "#config/fleet-brake/record-store.ts";
-import { messageOf } from "#core/message-of.ts";
-import { admit, type FleetClaim, type FleetHold } from "#core/node-lifecycle/fleet-brake.ts";
+import { getErrorMessage } from "#core/error-message.ts";
+import { admit, type FleetClaim } from "#core/node-lifecycle/fleet-brake.ts";
 import {
   type FleetBrake as Brake,
-  fleetRecordText,
+  type FleetHold,
+  formatFleetRecord,
   readFleetRecord,
 } from "#core/node-lifecycle/fleet-record.ts";
 import { type Clock, pause, systemClock } from "#kube/follow/clock.ts";
 
 /** The brake that all clusters of a fleet share. */
 export interface FleetBrake {
-  /** Lets deletions that nothing proves, as many as there may be; never rejects. What it lets counts, whether or not it is carried out. */
+  /**
+   * Claims unproven deletions, up to the limit. Never rejects. A granted deletion counts even if it is not
+   * carried out.
+   */
   claim(claim: Omit<FleetClaim, "now">, signal: AbortSignal): Promise<FleetAnswer>;
 }
 
-/** What was let, why no more is, and the brake where this very claim has pulled it. */
+/** The granted deletions, why there are no more, and whether this claim has pulled the brake. */
 export interface FleetAnswer {
   readonly granted: readonly string[];
   readonly held: FleetHold | undefined;
@@ -29,12 +33,15 @@ export interface FleetBrakeOptions {
   readonly random?: () => number;
 }
 
-/** Twenty deletions are let in all: whoever loses so often has met as many others. */
+/** The brake grants twenty deletions in all, so a claim with this many conflicts met as many others. */
 const MAX_ATTEMPTS = 6;
-/** Before another attempt, times how many there were. */
+/** Pause before the next attempt, multiplied by the number of attempts. */
 const PAUSE_MS = 50;
 
-/** The brake over a record: each claim is compared and swapped, and what cannot be lets nothing. */
+/**
+ * Creates a fleet brake over a record. It writes each claim by compare-and-swap; a claim that cannot be
+ * written grants nothing.
+ */
 export function createFleetBrake(options: FleetBrakeOptions): FleetBrake {
   const { store, now = () => new Date(), clock = systemClock, random = Math.random } = options;
   const nothing = (code: FleetHold["code"], message: string): FleetAnswer => ({
@@ -45,11 +52,11 @@ export function createFleetBrake(options: FleetBrakeOptions): FleetBrake {
 
   async function attempt(claim: Omit<FleetClaim, "now">, signal: AbortSignal): Promise<FleetAnswer | "lost"> {
     const stored = await store.read(signal);
-    if (stored.kind === "absent") return nothing("FleetBrakeUnusable", missing(store.name));
+    if (stored.kind === "absent") return nothing("FleetBrakeUnusable", describeMissingRecord(store.name));
     const read = readFleetRecord(stored.text);
     if (read.kind === "unusable") return nothing("FleetBrakeUnusable", `${store.name} ${read.message}`);
     const { granted, hold, brake, next } = admit(read.record, { ...claim, now: now() });
-    if (next !== undefined && !(await store.swap(fleetRecordText(next), stored.version, signal)))
+    if (next !== undefined && !(await store.swap(formatFleetRecord(next), stored.version, signal)))
       return "lost";
     return {
       granted,
@@ -68,14 +75,14 @@ export function createFleetBrake(options: FleetBrakeOptions): FleetBrake {
         }
       } catch (error) {
         const known = error instanceof RecordError ? "" : `${store.name}: `;
-        return nothing("FleetBrakeUnusable", `${known}${messageOf(error)}`);
+        return nothing("FleetBrakeUnusable", `${known}${getErrorMessage(error)}`);
       }
       return nothing("FleetBrakeContended", `others changed ${store.name} meanwhile; it is tried again`);
     },
   };
 }
 
-/** What to do where there is no record: whoever made it anew by himself would have let go of the brake. */
-export function missing(name: string): string {
+/** Explains what to do when the record is missing: creating it automatically would release the brake. */
+export function describeMissingRecord(name: string): string {
   return `there is no ${name}: make it by "serverless-ccm brake --fleet --reset"`;
 }

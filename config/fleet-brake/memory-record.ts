@@ -1,7 +1,7 @@
 import type { RecordStore } from "#config/fleet-brake/record-store.ts";
 
-/** A record in this process, which ends with it: for one process that is all the fleet has. */
-export function memoryRecord(): RecordStore {
+/** Creates a record in this process that ends with it. It suits a fleet with a single process. */
+export function createMemoryRecord(): RecordStore {
   let text = "";
   let version = 1;
   return {

@@ -1,24 +1,29 @@
-import { memoryRecord } from "#config/fleet-brake/memory-record.ts";
+import { createMemoryRecord } from "#config/fleet-brake/memory-record.ts";
 import { RecordError, type RecordStore } from "#config/fleet-brake/record-store.ts";
-import { parseS3Reference, s3Record } from "#config/fleet-brake/s3-record.ts";
-import { shown } from "#core/shown-text.ts";
+import { createS3Record, parseS3Reference } from "#config/fleet-brake/s3-record.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
 
-/** Opens records that not every process may have; undefined where a reference is none of theirs. */
-export type OpenFurtherRecord = (reference: string) => RecordStore | undefined;
+/** Opens record stores that only some processes may have; undefined for other references. */
+export type OpenRecordExtension = (reference: string) => RecordStore | undefined;
 
-/** The record that `--fleet-brake` or FLEET_BRAKE names: `s3://BUCKET/KEY`, `memory`, or what `further` opens; undefined where it names none. */
+/**
+ * Opens the record that `--fleet-brake` or FLEET_BRAKE names: `s3://BUCKET/KEY`, `memory`, or a store that
+ * `further` opens. Undefined if the reference is empty.
+ */
 export function openRecord(
   reference: string,
-  further: OpenFurtherRecord = () => undefined,
+  further: OpenRecordExtension = () => undefined,
 ): RecordStore | undefined {
-  if (reference === "memory") return memoryRecord();
+  if (reference === "memory") return createMemoryRecord();
   const location = parseS3Reference(reference);
-  return location === undefined ? further(reference) : s3Record(reference, location);
+  return location === undefined ? further(reference) : createS3Record(reference, location);
 }
 
-/** A record that nobody can read, in the place of one that nobody can mean: nothing that nothing proves is deleted then. */
-export function noRecord(reference: string): RecordStore {
+/** Returns an unreadable record for an invalid reference, so that unproven deletions are not granted. */
+export function createUnreadableRecord(reference: string): RecordStore {
   const reject = (): Promise<never> =>
-    Promise.reject(new RecordError(`FLEET_BRAKE says "${shown(reference)}", and takes s3://BUCKET/KEY here`));
+    Promise.reject(
+      new RecordError(`FLEET_BRAKE says "${sanitizeText(reference)}", and takes s3://BUCKET/KEY here`),
+    );
   return { name: reference, read: reject, swap: reject };
 }

@@ -1,22 +1,23 @@
-/** Where the record of a fleet is: one document that is compared and swapped. */
+/** The store of a fleet's record: one document with compare-and-swap. */
 export interface RecordStore {
   /** As an operator writes it, for messages and logs. */
   readonly name: string;
-  /** The document as it is now, and no copy of what it was; rejects with `RecordError` where nobody can tell. */
+  /** Reads the current document, never a stale copy. Rejects with `RecordError` if it is unreadable. */
   read(signal: AbortSignal): Promise<StoredRecord>;
   /**
-   * Puts a document in the place of the one of this version, or where there is none without one. False: somebody else was first, and nothing
-   * was written. Rejects with `RecordError` where it is not known to be written.
+   * Replaces the document of this version, or creates it if `version` is undefined. Returns false if another
+   * writer was first and nothing was written. Rejects with `RecordError` if the result of the write is
+   * unknown.
    */
   swap(text: string, version: string | undefined, signal: AbortSignal): Promise<boolean>;
 }
 
-/** What is there. One that nothing was ever written to is empty. */
+/** The stored document; empty if it was never written. */
 export type StoredRecord =
   | { readonly kind: "absent" }
   | { readonly kind: "stored"; readonly text: string; readonly version: string };
 
-/** The record cannot be read or written; the words say why, and what to do. */
+/** The record cannot be read or written. The message says why and what to do. */
 export class RecordError extends Error {
   override readonly name = "RecordError";
 }

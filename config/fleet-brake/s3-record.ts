@@ -1,5 +1,5 @@
 import { RecordError, type RecordStore } from "#config/fleet-brake/record-store.ts";
-import { messageOf } from "#core/message-of.ts";
+import { getErrorMessage } from "#core/error-message.ts";
 
 /** An object of S3 as `FLEET_BRAKE` names it. */
 export interface S3Reference {
@@ -8,10 +8,13 @@ export interface S3Reference {
   readonly region: string | undefined;
 }
 
-/** Reads `s3://BUCKET/KEY`, with `?region=REGION` where that is not the process's own; undefined where it is none. */
+/**
+ * Parses `s3://BUCKET/KEY`, with `?region=REGION` if it differs from the process's region. Undefined for
+ * other references.
+ */
 export function parseS3Reference(reference: string): S3Reference | undefined {
   const match =
-    // A bucket whose name has a dot has no certificate of its own.
+    // S3's certificate does not cover bucket names with a dot.
     /^s3:\/\/([a-z0-9][a-z0-9-]{1,61}[a-z0-9])\/([\w.-]+(?:\/[\w.-]+)*)(?:\?region=([a-z]{2}(?:-[a-z]+)+-\d))?$/.exec(
       reference,
     );
@@ -19,11 +22,11 @@ export function parseS3Reference(reference: string): S3Reference | undefined {
   return bucket === undefined || key === undefined ? undefined : { bucket, key, region };
 }
 
-/** An object of S3 as the home of the record, swapped by its ETag. */
-export function s3Record(reference: string, location: S3Reference): RecordStore {
-  let opened: Promise<ReturnType<typeof import("#clouds/aws/s3-object.ts").createS3Object>> | undefined;
+/** Creates a record store in an S3 object, swapped by its ETag. */
+export function createS3Record(reference: string, location: S3Reference): RecordStore {
+  let opened: Promise<ReturnType<typeof import("#platforms/aws/s3-object.ts").createS3Object>> | undefined;
   const object = () => {
-    opened ??= import("#clouds/aws/s3-object.ts").then(({ createS3Object }) => createS3Object(location));
+    opened ??= import("#platforms/aws/s3-object.ts").then(({ createS3Object }) => createS3Object(location));
     return opened;
   };
   const failed = (what: string, said: string): RecordError =>
@@ -32,7 +35,7 @@ export function s3Record(reference: string, location: S3Reference): RecordStore 
     try {
       return await ask();
     } catch (error) {
-      throw failed(what, messageOf(error));
+      throw failed(what, getErrorMessage(error));
     }
   };
 
@@ -40,8 +43,8 @@ export function s3Record(reference: string, location: S3Reference): RecordStore 
     name: reference,
     async read(signal) {
       const { status, etag, text } = await within("read", async () => (await object()).get(signal));
-      if (status === 404 && codeIn(text) === "NoSuchKey") return { kind: "absent" };
-      if (status !== 200 || etag === undefined) throw failed("read", saidIn(status, text));
+      if (status === 404 && parseErrorCode(text) === "NoSuchKey") return { kind: "absent" };
+      if (status !== 200 || etag === undefined) throw failed("read", describeS3Error(status, text));
       return { kind: "stored", text, version: etag };
     },
     async swap(text, version, signal) {
@@ -50,15 +53,16 @@ export function s3Record(reference: string, location: S3Reference): RecordStore 
         (await object()).put(text, condition, signal),
       );
       if (status === 200) return true;
-      // Another write, another one at the same time, or no object any more.
-      if (status === 412 || status === 409 || (status === 404 && codeIn(said) === "NoSuchKey")) return false;
-      throw failed("written", saidIn(status, said));
+      // Another write came first or at the same time, or the object no longer exists.
+      if (status === 412 || status === 409 || (status === 404 && parseErrorCode(said) === "NoSuchKey"))
+        return false;
+      throw failed("written", describeS3Error(status, said));
     },
   };
 }
 
-function saidIn(status: number, text: string): string {
-  const code = codeIn(text);
+function describeS3Error(status: number, text: string): string {
+  const code = parseErrorCode(text);
   const words = code === undefined ? `${status}` : `${status} ${code}`;
   if (status === 403)
     return `${words}; it may be missing, which is said only to who may list the bucket: see docs/how-to/fleet-brake.md`;
@@ -67,7 +71,7 @@ function saidIn(status: number, text: string): string {
   return words;
 }
 
-/** The code of an error of S3's. */
-function codeIn(text: string): string | undefined {
+/** Returns the code in an S3 error document. */
+function parseErrorCode(text: string): string | undefined {
   return /<Code>([A-Za-z]{1,64})<\/Code>/.exec(text.slice(0, 4_096))?.[1];
 }

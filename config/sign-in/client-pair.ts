@@ -9,7 +9,10 @@ export function isPair(certificate: string, key: string): boolean {
   }
 }
 
-/** The end of a certificate, in milliseconds since the epoch; of a chain that of the first, which is the client's own. */
-export function endOfCertificate(certificate: string): number {
+/**
+ * Returns the expiry of a certificate, in milliseconds since the epoch. In a chain, the first is the client's
+ * own.
+ */
+export function readCertificateExpiry(certificate: string): number {
   return Date.parse(new X509Certificate(certificate).validTo);
 }

@@ -1,7 +1,7 @@
-import type { SecretCode } from "#clouds/secrets/secret-error.ts";
-import type { SignInRole } from "#config/sign-in.ts";
+import type { Cluster } from "#config/cluster.ts";
+import type { SecretCode } from "#platforms/secrets/secret-error.ts";
 
-/** Why an identity cannot be had; stable. */
+/** Why an identity is unavailable; stable codes. */
 export type SignInCode =
   | "NotConfigured"
   | "NotSupported"
@@ -11,14 +11,17 @@ export type SignInCode =
   | "FileInvalid"
   | SecretCode;
 
-/** Who signs in where, and by which key of the cluster's entry. */
+/** The role that signs in, the cluster, and the key of the cluster's entry. */
 export interface SignInSubject {
   readonly cluster: string;
   readonly role: SignInRole;
   readonly key: SignInRole;
 }
 
-/** An identity cannot be had. Names cluster, kind, file or secret, and what to do; never anything that stands in them. */
+/**
+ * An identity is unavailable. The message names cluster, kind, file or secret, and what to do; it never
+ * quotes their contents.
+ */
 export class SignInError extends Error {
   override readonly name = "SignInError";
   readonly code: SignInCode;
@@ -27,7 +30,7 @@ export class SignInError extends Error {
   readonly file: string | undefined;
 
   constructor(code: SignInCode, about: SignInSubject, what: string, file?: string, cause?: unknown) {
-    super(`cluster ${about.cluster}, sign-in of the ${WHO[about.role]}: ${what}`, { cause });
+    super(`cluster ${about.cluster}, sign-in of the ${ROLE_NAMES[about.role]}: ${what}`, { cause });
     this.code = code;
     this.cluster = about.cluster;
     this.role = about.role;
@@ -35,8 +38,8 @@ export class SignInError extends Error {
   }
 }
 
-/** For people, behind "the". */
-const WHO: Readonly<Record<SignInRole, string>> = {
+/** For messages, after "the". */
+const ROLE_NAMES: Readonly<Record<SignInRole, string>> = {
   relay: "relay",
   functions: "functions",
   node: "function node",
@@ -48,3 +51,6 @@ const WHO: Readonly<Record<SignInRole, string>> = {
   sweep: "function sweep",
   "ec2-events": "function ec2-events",
 };
+
+/** The role that signs in to a cluster: the relay, one function, or `functions` for any function. */
+export type SignInRole = keyof Cluster["signIn"];

@@ -1,17 +1,20 @@
-import { fileTrouble, readSmallFile } from "#config/read-small-file.ts";
+import { describeFileError, readSmallFile } from "#config/read-small-file.ts";
 import { isPair } from "#config/sign-in/client-pair.ts";
 import { SignInError, type SignInSubject } from "#config/sign-in/error.ts";
 import type { ClientCertificate } from "#kube/client/connection.ts";
-import { systemCode } from "#kube/client/errors.ts";
+import { getSystemCode } from "#kube/client/errors.ts";
 import type { Authorization } from "#kube/client/transport.ts";
 
 const MAX_TOKEN_BYTES = 64 * 1024;
 const MAX_PEM_BYTES = 1024 * 1024;
-/** A token file is read again so often; kubelets renew theirs long before it ends. */
+/** Interval of rereading a token file; kubelets renew tokens long before they expire. */
 const TOKEN_READ_INTERVAL_MS = 10_000;
 
-/** Reads anew each time; in the middle of a rotation the last one still holds, until the server has refused it (`fresh`). */
-export function orLast<Value>(read: () => Promise<Value>): (fresh: boolean) => Promise<Value> {
+/**
+ * Rereads each time. If a read fails during a rotation, the last value stays valid until the server rejects
+ * it (`fresh`).
+ */
+export function createCachedReader<Value>(read: () => Promise<Value>): (fresh: boolean) => Promise<Value> {
   let last: { readonly value: Value } | undefined;
   return async (fresh) => {
     try {
@@ -24,8 +27,11 @@ export function orLast<Value>(read: () => Promise<Value>): (fresh: boolean) => P
   };
 }
 
-/** A token that is read again now and then, and at once when the server refused it; one read serves all who ask. */
-export function tokenFile(file: string, about: SignInSubject, now: () => number): Authorization {
+/**
+ * Returns a reader of a token file. It rereads at an interval, and at once when the server rejected the
+ * token. Concurrent callers share one read.
+ */
+export function createTokenFileReader(file: string, about: SignInSubject, now: () => number): Authorization {
   let known: { readonly header: string; readonly readAt: number } | undefined;
   let reading: Promise<string> | undefined;
 
@@ -41,7 +47,7 @@ export function tokenFile(file: string, about: SignInSubject, now: () => number)
 
   return async (_signal, options) => {
     const fresh = options?.fresh === true;
-    // After the machine's clock was set back its age is not known.
+    // After the machine's clock was set back, the age is unknown.
     const ageMs = known === undefined ? undefined : now() - known.readAt;
     const isYoung = ageMs !== undefined && ageMs >= 0 && ageMs < TOKEN_READ_INTERVAL_MS;
     if (!fresh && known !== undefined && isYoung) return known.header;
@@ -49,7 +55,7 @@ export function tokenFile(file: string, about: SignInSubject, now: () => number)
     try {
       return await reading;
     } catch (error) {
-      // In the middle of a rotation the last token still holds; it is the server that says when it does not.
+      // During a rotation the last token stays valid; the server rejects it once it is not.
       if (known === undefined || fresh) throw error;
       return known.header;
     }
@@ -69,13 +75,13 @@ async function readToken(file: string, about: SignInSubject): Promise<string> {
   );
 }
 
-/** Where a client certificate and its key are. */
+/** The files of a client certificate and its key. */
 export interface PairFiles {
   readonly certificateFile: string;
   readonly keyFile: string;
 }
 
-/** A client certificate and its key, out of their files. Rejects with `SignInError`. */
+/** Reads a client certificate and its key from their files. Rejects with `SignInError`. */
 export async function readPair(
   { certificateFile, keyFile }: PairFiles,
   about: SignInSubject,
@@ -89,7 +95,7 @@ export async function readPair(
   return { certificate, key };
 }
 
-/** PEM of which a label is part. Rejects with `SignInError`. */
+/** Reads PEM whose label contains `label`. Rejects with `SignInError`. */
 export async function readPem(file: string, label: string, about: SignInSubject): Promise<string> {
   const text = await readFile(file, MAX_PEM_BYTES, about);
   if (text.trim() === "")
@@ -102,9 +108,9 @@ async function readFile(file: string, maxBytes: number, about: SignInSubject): P
   try {
     return await readSmallFile(file, maxBytes);
   } catch (error) {
-    if (systemCode(error) === "EFBIG")
+    if (getSystemCode(error) === "EFBIG")
       throw new SignInError("FileTooLarge", about, `${file} is larger than ${maxBytes} bytes`, file);
-    const what = `${file} ${fileTrouble(error)}; see that it is there and that this process may read it`;
+    const what = `${file} ${describeFileError(error)}; see that it is there and that this process may read it`;
     throw new SignInError("FileUnreadable", about, what, file, error);
   }
 }

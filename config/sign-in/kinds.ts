@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { isRegionName } from "#clouds/aws/regions.ts";
-import { SecretReference } from "#clouds/secrets/reference.ts";
+import { SecretReference } from "#platforms/secrets/reference.ts";
 
 const filePath = z.string().min(1);
 const region = z.string().refine(isRegionName, "is no AWS region such as eu-central-1").optional();
@@ -9,7 +9,7 @@ const roleArn = z
   .regex(/^arn:[^:]+:iam::\d{12}:role\/.+$/, "the ARN of an IAM role")
   .optional();
 
-/** What a kubeconfig may ask for beyond holding credentials, by the keys with which it does. */
+/** What a kubeconfig may use beyond inline credentials, by key. */
 export const KUBECONFIG_POWERS = [
   "exec",
   "auth-provider",
@@ -19,12 +19,12 @@ export const KUBECONFIG_POWERS = [
 ] as const;
 export type KubeconfigPower = (typeof KUBECONFIG_POWERS)[number];
 
-/** Of these, what one that is kept as a secret may be allowed: nothing of it is ever run, and it names no files. */
+/** The powers that a kubeconfig in a secret may be allowed: it never runs a command and names no files. */
 const POWERS_OF_SECRETS: readonly KubeconfigPower[] = ["insecure-skip-tls-verify", "server"];
 
-/** How an identity signs in. Secrets are named, never held here: a cluster entry may be printed. */
+/** How an identity signs in. Entries only name secrets, because a cluster entry may be printed. */
 export const SignIn = z.discriminatedUnion("kind", [
-  /** A bearer token in a file, read again when it changes (a bound service account token is rotated). */
+  /** A bearer token in a file, reread when it changes (a bound service account token is rotated). */
   z.strictObject({ kind: z.literal("token-file"), file: filePath }),
   /** A bearer token in a secret. */
   z.strictObject({ kind: z.literal("token"), from: SecretReference }),
@@ -36,7 +36,7 @@ export const SignIn = z.discriminatedUnion("kind", [
       keyFile: filePath.optional(),
       from: SecretReference.optional(),
     })
-    // Said beside what else is wrong with an entry.
+    // Reported together with the entry's other faults.
     .refine(({ certificateFile: file, keyFile, from }) => from || keyFile || !file, {
       message: "is missing; give the file of the certificate's key",
       path: ["keyFile"],
@@ -52,8 +52,8 @@ export const SignIn = z.discriminatedUnion("kind", [
       "needs certificateFile and keyFile, or from alone",
     ),
   /**
-   * The credentials in a kubeconfig: a file, for the relay and not for functions, or a secret, of which static credentials alone are
-   * taken. It may be the tenant's, so what it may do is said here.
+   * The credentials in a kubeconfig: a file for the relay only, or a secret with static credentials only. It
+   * may belong to the tenant, so the entry states what it may do.
    */
   z
     .strictObject({
@@ -72,14 +72,14 @@ export const SignIn = z.discriminatedUnion("kind", [
         path: ["allow"],
       },
     ),
-  /** A request to STS that says who its sender is, signed for one cluster of EKS; nothing is stored. */
+  /** A signed STS request that proves its sender to one EKS cluster; nothing is stored. */
   z.strictObject({
     kind: z.literal("eks"),
     clusterName: z.string().regex(/^[0-9A-Za-z][\w-]{0,99}$/, "the cluster's name in EKS"),
     region,
     roleArn,
   }),
-  /** A token of AWS's own issuer for one audience, which is the cluster's alone; nothing is stored. */
+  /** A token of AWS's own issuer for one audience, which only the cluster uses; nothing is stored. */
   z.strictObject({
     kind: z.literal("web-identity"),
     audience: z.string().min(1).max(1_000),
@@ -89,12 +89,12 @@ export const SignIn = z.discriminatedUnion("kind", [
     roleArn,
   }),
   /**
-   * A token that is minted for a ServiceAccount with the administrator's kubeconfig in a Secret of the management cluster; for
-   * processes that reach that cluster, and never for deployed functions.
+   * A ServiceAccount token, minted with the administrator's kubeconfig in a Secret of the management cluster.
+   * Only for processes that reach that cluster, never for deployed functions.
    */
   z.strictObject({
     kind: z.literal("minted-token"),
-    /** The management cluster, as `--clusters-file` names it. */
+    /** The management cluster, as in `--clusters-file`. */
     management: z.string().startsWith("kubernetes:", "the management cluster, as kubernetes:"),
     /** NAMESPACE/NAME, and its key with the kubeconfig. */
     secret: z.string().regex(/^[^/]+\/[^/]+$/, "NAMESPACE/NAME of a Secret"),

@@ -1,45 +1,49 @@
 import * as z from "zod";
-import type { Reading } from "#clouds/keep-fresh.ts";
-import { referenceWords, type SecretReference } from "#clouds/secrets/reference.ts";
-import { SecretError } from "#clouds/secrets/secret-error.ts";
 import { isServerName } from "#config/cluster.ts";
-import { jwtEnd } from "#config/sign-in/jwt-end.ts";
+import { readJwtExpiry } from "#config/sign-in/jwt-expiry.ts";
 import type { KubeconfigPower } from "#config/sign-in/kinds.ts";
-import { type Material, pairReading, refuseEnded } from "#config/sign-in/material.ts";
+import { createPairReading, type Material, refuseEnded } from "#config/sign-in/material.ts";
 import { isTooMuchYaml, parseYaml } from "#config/yaml-text.ts";
+import type { Reading } from "#platforms/keep-fresh.ts";
+import { formatReference, type SecretReference } from "#platforms/secrets/reference.ts";
+import { SecretError } from "#platforms/secrets/secret-error.ts";
 
-/** Which kubeconfig is read, and what it may ask for. */
+/** The kubeconfig to read and what it may use. */
 export interface StaticKubeconfig {
   readonly from: SecretReference;
-  /** The current one without it. */
+  /** Default: the current context. */
   readonly context?: string | undefined;
   readonly allow?: readonly KubeconfigPower[] | undefined;
-  /** Of the cluster's entry: the one that is connected to, and its name where that is not the one of its address. */
+  /**
+   * The server in the cluster's entry, which is connected to, and its TLS name if it differs from the
+   * address.
+   */
   readonly server: string;
   readonly tlsServerName?: string | undefined;
 }
 
 /**
- * What the context of a kubeconfig holds by itself: a token, or a client certificate and its key, and the API server's authority.
- * Whatever would have to be run, read or trusted beyond that is refused. Throws `SecretError`, which quotes nothing of it.
+ * Reads the static content of a kubeconfig's context: a token, or a client certificate and its key, and the
+ * API server's authority. Rejects everything that needs a command, a file or further trust. Throws
+ * `SecretError`, which quotes nothing of the kubeconfig.
  */
-export function kubeconfigMaterial(text: string, how: StaticKubeconfig, now: number): Reading<Material> {
-  const where = `the kubeconfig in ${referenceWords(how.from)}`;
-  const { cluster, user } = contextOf(text, how.context, where);
-  const faults = refusals(cluster, user, how);
+export function readKubeconfigMaterial(text: string, how: StaticKubeconfig, now: number): Reading<Material> {
+  const where = `the kubeconfig in ${formatReference(how.from)}`;
+  const { cluster, user } = selectContext(text, how.context, where);
+  const faults = listRejections(cluster, user, how);
   if (faults.length > 0) throw new SecretError("SecretInvalid", `${where}: ${faults.join("; ")}`);
-  const authority = pemOf(cluster["certificate-authority-data"]);
+  const authority = decodePem(cluster["certificate-authority-data"]);
   const tls = {
     ...(authority === undefined ? {} : { certificateAuthority: authority }),
     ...(cluster["tls-server-name"] === undefined ? {} : { serverName: cluster["tls-server-name"] }),
     ...(cluster["insecure-skip-tls-verify"] === true ? { skipsVerification: true } : {}),
   };
-  const [certificate, key] = [pemOf(user["client-certificate-data"]), pemOf(user["client-key-data"])];
+  const [certificate, key] = [decodePem(user["client-certificate-data"]), decodePem(user["client-key-data"])];
   const token = user.token?.trim();
   if (token) {
     if (!/^[\x21-\x7e]+$/.test(token))
       throw new SecretError("SecretInvalid", `${where}: its token has spaces or lines`);
-    const endsAt = jwtEnd(token);
+    const endsAt = readJwtExpiry(token);
     refuseEnded(`the token in ${where}`, endsAt, now);
     return { value: { header: `Bearer ${token}`, tls }, endsAt };
   }
@@ -48,46 +52,46 @@ export function kubeconfigMaterial(text: string, how: StaticKubeconfig, now: num
       "SecretInvalid",
       `${where}: its user has neither a token nor client-certificate-data and client-key-data`,
     );
-  const { value, endsAt } = pairReading({ certificate, key }, where, now);
+  const { value, endsAt } = createPairReading({ certificate, key }, where, now);
   return { value: { tls: { ...tls, ...value.tls } }, endsAt };
 }
 
-const text = z
+const OptionalText = z
   .string()
   .nullish()
   .transform((value) => value || undefined);
-const anything = z.unknown().optional();
+const OptionalUnknown = z.unknown().optional();
 
 const ClusterPart = z.object({
   server: z.string(),
-  "certificate-authority": text,
-  "certificate-authority-data": text,
+  "certificate-authority": OptionalText,
+  "certificate-authority-data": OptionalText,
   "insecure-skip-tls-verify": z.boolean().nullish(),
-  "proxy-url": text,
-  "tls-server-name": text,
+  "proxy-url": OptionalText,
+  "tls-server-name": OptionalText,
 });
 const UserPart = z.object({
-  token: text,
-  "client-certificate-data": text,
-  "client-key-data": text,
-  tokenFile: text,
-  "token-file": text,
-  "client-certificate": text,
-  "client-key": text,
-  username: text,
-  password: text,
-  as: text,
-  "as-uid": text,
-  "as-groups": anything,
-  "as-user-extra": anything,
-  exec: anything,
-  "auth-provider": anything,
+  token: OptionalText,
+  "client-certificate-data": OptionalText,
+  "client-key-data": OptionalText,
+  tokenFile: OptionalText,
+  "token-file": OptionalText,
+  "client-certificate": OptionalText,
+  "client-key": OptionalText,
+  username: OptionalText,
+  password: OptionalText,
+  as: OptionalText,
+  "as-uid": OptionalText,
+  "as-groups": OptionalUnknown,
+  "as-user-extra": OptionalUnknown,
+  exec: OptionalUnknown,
+  "auth-provider": OptionalUnknown,
 });
 type ClusterPart = z.output<typeof ClusterPart>;
 type UserPart = z.output<typeof UserPart>;
 
 const Kubeconfig = z.object({
-  "current-context": text,
+  "current-context": OptionalText,
   contexts: z.array(
     z.object({ name: z.string(), context: z.object({ cluster: z.string(), user: z.string() }) }),
   ),
@@ -95,7 +99,7 @@ const Kubeconfig = z.object({
   users: z.array(z.object({ name: z.string(), user: UserPart })),
 });
 
-function contextOf(
+function selectContext(
   written: string,
   wanted: string | undefined,
   where: string,
@@ -105,7 +109,10 @@ function contextOf(
   const yaml = parseYaml(written);
   const parsed = yaml.kind === "value" ? Kubeconfig.safeParse(yaml.value) : undefined;
   if (parsed?.success !== true)
-    throw new SecretError("SecretInvalid", `${where} is none: clusters, users and contexts are expected`);
+    throw new SecretError(
+      "SecretInvalid",
+      `${where} is no kubeconfig: clusters, users and contexts are expected`,
+    );
   const { contexts, clusters, users, "current-context": current } = parsed.data;
   const name = wanted ?? current;
   const context = contexts.find((each) => each.name === name)?.context;
@@ -116,8 +123,8 @@ function contextOf(
   throw new SecretError("SecretInvalid", `${where}: ${which} has no cluster and user there`);
 }
 
-/** What is refused of a kubeconfig that is kept as a secret, by its keys. */
-function refusals(
+/** Returns why a kubeconfig in a secret is rejected, by key. */
+function listRejections(
   cluster: ClusterPart,
   user: UserPart,
   { allow = [], server, tlsServerName }: StaticKubeconfig,
@@ -143,7 +150,7 @@ function refusals(
   return faults;
 }
 
-/** Never followed, by the reason. */
+/** Keys that are never followed, with the reason. */
 const NEVER: Readonly<Record<string, readonly string[]>> = {
   "nothing is run; put a token or a client certificate there": ["exec", "auth-provider"],
   "no file is read; put there what it holds (…-data, token)": [
@@ -159,14 +166,14 @@ const NEVER: Readonly<Record<string, readonly string[]>> = {
 };
 
 function isSame(one: string, other: string): boolean {
-  return URL.canParse(one) && URL.canParse(other) && canonical(one) === canonical(other);
+  return URL.canParse(one) && URL.canParse(other) && canonicalizeUrl(one) === canonicalizeUrl(other);
 }
 
-function canonical(server: string): string {
+function canonicalizeUrl(server: string): string {
   const { origin, pathname } = new URL(server);
   return `${origin}${pathname.replace(/(?<!\/)\/+$/, "")}`;
 }
 
-function pemOf(base64: string | undefined): string | undefined {
+function decodePem(base64: string | undefined): string | undefined {
   return base64 === undefined ? undefined : Buffer.from(base64, "base64").toString("utf8");
 }

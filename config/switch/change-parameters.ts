@@ -1,17 +1,19 @@
-import { StopSwitchError } from "#config/switch/error.ts";
-import { type ChangeParameters, parameterOf, wordsOf } from "#config/switch/ssm.ts";
+import { type ChangeParameters, describeSsmError, formatParameterName } from "#config/switch/ssm.ts";
+import { StopSwitchError } from "#config/switch/stops.ts";
 
-/** The calls of SSM that change parameters; they reject with the platform's own error, whose `name` is its code. */
+/**
+ * The SSM calls that change parameters; they reject with the platform's own error, whose `name` is its code.
+ */
 export interface ParameterWriter {
   put(name: string, value: string, replaces: boolean): Promise<void>;
   remove(name: string): Promise<void>;
 }
 
-/** Changes the switch that is parameters of SSM; the writer is made on first use. */
+/** Returns the function that changes an SSM stop switch; it creates the writer on first use. */
 export function changeParameters(writer: () => Promise<ParameterWriter>): ChangeParameters {
   let opened: Promise<ParameterWriter> | undefined;
-  return (home, path) => async (change) => {
-    const name = path + parameterOf(change.kind === "stop" ? change.entry : change.name);
+  return (registry, path) => async (change) => {
+    const name = path + formatParameterName(change.kind === "stop" ? change.entry : change.name);
     opened ??= writer();
     const parameters = await opened;
     try {
@@ -21,13 +23,18 @@ export function changeParameters(writer: () => Promise<ParameterWriter>): Change
         await parameters.put(name, JSON.stringify({ version: 1, since, by }), change.anew === true);
       }
     } catch (error) {
-      // It says so already.
+      // The switch is already in this state.
       const code = error instanceof Error ? error.name : "";
       if (code === (change.kind === "stop" ? "ParameterAlreadyExists" : "ParameterNotFound")) return;
       const action = change.kind === "stop" ? "ssm:PutParameter" : "ssm:DeleteParameter";
-      throw new StopSwitchError("NotWritten", home, `was not changed: ${wordsOf(home, action, error)}`, {
-        cause: error,
-      });
+      throw new StopSwitchError(
+        "NotWritten",
+        registry,
+        `was not changed: ${describeSsmError(registry, action, error)}`,
+        {
+          cause: error,
+        },
+      );
     }
   };
 }

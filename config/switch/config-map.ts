@@ -1,15 +1,20 @@
 import * as z from "zod";
-import { editedStops } from "#config/switch/edited.ts";
-import { StopSwitchError } from "#config/switch/error.ts";
-import { assumeStop, parseStops, type StopEntry, textOfStops } from "#config/switch/stops.ts";
+import { editStops } from "#config/switch/edit-stops.ts";
+import {
+  assumeStop,
+  formatStops,
+  parseStops,
+  type StopEntry,
+  StopSwitchError,
+} from "#config/switch/stops.ts";
 import type { StopSwitch } from "#config/switch/switch.ts";
 import type { ClusterWrite } from "#core/decision.ts";
-import { messageOf } from "#core/message-of.ts";
-import { shown } from "#core/shown-text.ts";
+import { getErrorMessage } from "#core/error-message.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
 import { type ObjectRead, readObject, sendWrite } from "#kube/apply/requests.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
-/** The ConfigMap, and its key. */
+/** The ConfigMap and its key. */
 export const STOP_CONFIG_MAP = "serverless-ccm-stop";
 const KEY = "stop";
 
@@ -17,32 +22,34 @@ export interface ConfigMapSwitchOptions {
   /** As an operator writes it. */
   readonly reference: string;
   readonly namespace: string;
-  /** Opens a connection to the management cluster's API server, which is closed after use. */
+  /** Opens a connection to the management cluster's API server; the switch closes it after use. */
   readonly connect: () => Promise<Transport>;
 }
 
-const Found = z.looseObject({
+const FoundConfigMap = z.looseObject({
   metadata: z.looseObject({ uid: z.string(), resourceVersion: z.string() }),
   data: z.record(z.string(), z.string()).nullish(),
 });
-type Found = z.output<typeof Found>;
+type FoundConfigMap = z.output<typeof FoundConfigMap>;
 
 const CONFIG_MAPS = { apiVersion: "v1", name: "configmaps" } as const;
 
-/** Others may write at the same time, and each of them once or twice. */
+/** Other operators may write at the same time, each once or twice. */
 const MAX_ATTEMPTS = 10;
 
-/** A ConfigMap of a management cluster as the switch; where there is none nothing is stopped. */
-export function configMapSwitch({ reference, namespace, connect }: ConfigMapSwitchOptions): StopSwitch {
+/**
+ * Creates a stop switch from a ConfigMap of a management cluster. Without the ConfigMap nothing is stopped.
+ */
+export function createConfigMapSwitch({ reference, namespace, connect }: ConfigMapSwitchOptions): StopSwitch {
   const at = { namespace, name: STOP_CONFIG_MAP };
   const target = { on: "cluster", apiVersion: "v1", resource: "configmaps", ...at } as const;
   const failed = (code: "Unreadable" | "NotWritten", error: unknown): StopSwitchError =>
     error instanceof StopSwitchError
       ? error
-      : new StopSwitchError(code, reference, messageOf(error), { cause: error });
+      : new StopSwitchError(code, reference, getErrorMessage(error), { cause: error });
 
-  async function find(transport: Transport, signal: AbortSignal): Promise<Found | undefined> {
-    const read: ObjectRead<Found> = await readObject(transport, CONFIG_MAPS, at, parse, signal);
+  async function find(transport: Transport, signal: AbortSignal): Promise<FoundConfigMap | undefined> {
+    const read: ObjectRead<FoundConfigMap> = await readObject(transport, CONFIG_MAPS, at, parse, signal);
     if (read.kind === "gone") return undefined;
     if (read.kind === "object") return read.object;
     throw new StopSwitchError(
@@ -52,12 +59,12 @@ export function configMapSwitch({ reference, namespace, connect }: ConfigMapSwit
     );
   }
 
-  const stopsIn = (found: Found | undefined): readonly StopEntry[] => {
+  const stopsIn = (found: FoundConfigMap | undefined): readonly StopEntry[] => {
     const { [KEY]: text, ...strays } = found?.data ?? {};
     const stopped = text === undefined ? [] : parseStops(reference, text);
     const [first] = Object.keys(strays);
     if (first === undefined) return stopped;
-    const message = `has keys that name no stop, such as ${shown(first, 80)} (writes of all clusters are held back): remove them from the ConfigMap ${namespace}/${STOP_CONFIG_MAP}, whose record is under ${KEY}`;
+    const message = `has keys that name no stop, such as ${sanitizeText(first, 80)} (writes of all clusters are held back): remove them from the ConfigMap ${namespace}/${STOP_CONFIG_MAP}, whose record is under ${KEY}`;
     throw new StopSwitchError("Malformed", reference, message, {
       stopped: [...stopped, assumeStop(undefined)],
     });
@@ -83,9 +90,9 @@ export function configMapSwitch({ reference, namespace, connect }: ConfigMapSwit
         for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
           const found = await find(transport, signal);
           const isAnew = change.kind === "stop" && change.anew === true;
-          const edited = await editedStops(change, async () => stopsIn(found));
+          const edited = await editStops(change, async () => stopsIn(found));
           if (edited === undefined) return;
-          const answer = await sendWrite(transport, writeOf(found, textOfStops(edited), isAnew), signal);
+          const answer = await sendWrite(transport, writeOf(found, formatStops(edited), isAnew), signal);
           if (answer.kind === "applied") return;
           if (found === undefined && answer.kind === "gone")
             throw new StopSwitchError(
@@ -106,7 +113,7 @@ export function configMapSwitch({ reference, namespace, connect }: ConfigMapSwit
       }),
   };
 
-  function writeOf(found: Found | undefined, text: string, isAnew: boolean): ClusterWrite {
+  function writeOf(found: FoundConfigMap | undefined, text: string, isAnew: boolean): ClusterWrite {
     if (found === undefined) {
       const labels = { "app.kubernetes.io/name": "serverless-ccm" };
       const body = {
@@ -125,7 +132,7 @@ export function configMapSwitch({ reference, namespace, connect }: ConfigMapSwit
 }
 
 function parse(value: unknown) {
-  const parsed = Found.safeParse(value);
+  const parsed = FoundConfigMap.safeParse(value);
   if (parsed.success) return { kind: "object", object: parsed.data } as const;
   return { kind: "malformed", faults: [] } as const;
 }

@@ -1,28 +1,30 @@
 import { open, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { fileTrouble, readSmallFile } from "#config/read-small-file.ts";
-import { editedStops } from "#config/switch/edited.ts";
-import { StopSwitchError } from "#config/switch/error.ts";
-import { parseStops, type StopEntry, textOfStops } from "#config/switch/stops.ts";
+import { describeFileError, readSmallFile } from "#config/read-small-file.ts";
+import { editStops } from "#config/switch/edit-stops.ts";
+import { formatStops, parseStops, type StopEntry, StopSwitchError } from "#config/switch/stops.ts";
 import type { StopSwitch } from "#config/switch/switch.ts";
-import { systemCode } from "#kube/client/errors.ts";
+import { getSystemCode } from "#kube/client/errors.ts";
 
 const MAX_BYTES = 2 * 1024 * 1024;
 
-/** Whoever changes the file has it alone for a moment; a lock that is older was left behind. */
+/** A writer locks the file briefly; an older lock was left behind. */
 const LOCK_MS = 5_000;
-const LOCK_LOOK_MS = 20;
+const LOCK_POLL_MS = 20;
 
-/** A file of JSON as the switch. Where there is no file nothing is stopped; where its folder is missing nobody can tell. */
-export function fileSwitch(file: string): StopSwitch {
+/**
+ * Creates a stop switch from a JSON file. If the file is missing, nothing is stopped; if its folder is
+ * missing, the state is unknown.
+ */
+export function createFileSwitch(file: string): StopSwitch {
   async function read(): Promise<readonly StopEntry[]> {
     try {
       return parseStops(file, await readSmallFile(file, MAX_BYTES));
     } catch (error) {
       if (error instanceof StopSwitchError) throw error;
-      if (systemCode(error) === "ENOENT" && (await isFolder(dirname(file)))) return [];
-      throw new StopSwitchError("Unreadable", file, fileTrouble(error), { cause: error });
+      if (getSystemCode(error) === "ENOENT" && (await isFolder(dirname(file)))) return [];
+      throw new StopSwitchError("Unreadable", file, describeFileError(error), { cause: error });
     }
   }
 
@@ -32,11 +34,11 @@ export function fileSwitch(file: string): StopSwitch {
     async change(change, signal) {
       const unlock = await lock(file, signal);
       try {
-        const edited = await editedStops(change, read);
-        if (edited !== undefined) await replace(file, textOfStops(edited));
+        const edited = await editStops(change, read);
+        if (edited !== undefined) await replace(file, formatStops(edited));
       } catch (error) {
         if (error instanceof StopSwitchError) throw error;
-        throw new StopSwitchError("NotWritten", file, `cannot be written (${systemCode(error)})`, {
+        throw new StopSwitchError("NotWritten", file, `cannot be written (${getSystemCode(error)})`, {
           cause: error,
         });
       } finally {
@@ -46,7 +48,7 @@ export function fileSwitch(file: string): StopSwitch {
   };
 }
 
-/** Whole or not at all: whoever reads sees the one or the other. */
+/** Replaces the file atomically, so that a reader sees the old or the new content. */
 async function replace(file: string, text: string): Promise<void> {
   const temporary = join(dirname(file), `.${basename(file)}.${process.pid}.tmp`);
   try {
@@ -72,8 +74,8 @@ async function lock(file: string, signal: AbortSignal): Promise<() => Promise<vo
       await (await open(path, "wx", 0o600)).close();
       return () => rm(path, { force: true });
     } catch (error) {
-      if (systemCode(error) !== "EEXIST")
-        throw new StopSwitchError("NotWritten", file, `cannot be written (${systemCode(error)})`, {
+      if (getSystemCode(error) !== "EEXIST")
+        throw new StopSwitchError("NotWritten", file, `cannot be written (${getSystemCode(error)})`, {
           cause: error,
         });
     }
@@ -81,13 +83,13 @@ async function lock(file: string, signal: AbortSignal): Promise<() => Promise<vo
       throw new StopSwitchError(
         "Contended",
         file,
-        `is being changed by somebody else; try again, or remove ${path}`,
+        `is being changed by another process; try again, or remove ${path}`,
       );
     const age = await stat(path)
       .then(({ mtimeMs }) => Date.now() - mtimeMs)
       .catch(() => 0);
     if (age > LOCK_MS) await rm(path, { force: true });
-    else await delay(LOCK_LOOK_MS);
+    else await delay(LOCK_POLL_MS);
   }
 }
 

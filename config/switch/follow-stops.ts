@@ -1,37 +1,32 @@
 import { isDeepStrictEqual } from "node:util";
-import { StopSwitchError } from "#config/switch/error.ts";
 import { stopLines, UNREAD } from "#config/switch/stop-lines.ts";
-import { type StopEntry, stopIn } from "#config/switch/stops.ts";
+import { type StopEntry, StopSwitchError, type StopsRead, stopIn } from "#config/switch/stops.ts";
 import type { StopSwitch } from "#config/switch/switch.ts";
-import { messageOf } from "#core/message-of.ts";
-import { type Stop, tightest } from "#core/stop.ts";
+import { getErrorMessage } from "#core/error-message.ts";
+import { type Stop, selectTightestStop } from "#core/stop.ts";
 import { type Clock, pause, systemClock } from "#kube/follow/clock.ts";
 
-/** What is stopped, as it was read last. Plain data. */
-export interface StopsRead {
-  readonly stopped: readonly StopEntry[];
-  /** Why it could not be read since; undefined where it could. */
-  readonly unreadable?: { readonly code: string; readonly message: string } | undefined;
-}
-
-/** What is stopped, by whoever goes on reading it. */
+/** The stops in force, as their reader knows them. */
 export interface Stops {
-  /** For a cluster: what is known, and `unproven` at the least where that cannot be read any more. */
-  of(cluster: string): Stop | undefined;
+  /**
+   * Returns the stop of a cluster: the last known one, and at least `unproven` while the switch is
+   * unreadable.
+   */
+  get(cluster: string): Stop | undefined;
   read(): StopsRead;
-  /** Told whenever that becomes another; answers with how to end it. */
+  /** Calls the listener on every change; returns a function that removes it. */
   onChange(listener: () => void): () => void;
 }
 
-/** What goes on reading. */
+/** A reader that follows the stop switch. */
 export interface StopsFollower extends Stops {
-  /** Resolves when it was read, or could not be, for the first time. */
+  /** Resolves after the first read, successful or not. */
   readonly begun: Promise<void>;
 }
 
 export interface FollowStopsOptions {
   readonly stopSwitch: StopSwitch;
-  /** Ends it. */
+  /** Ends following. */
   readonly signal: AbortSignal;
   readonly log: (line: Readonly<Record<string, unknown>>) => void;
   readonly clock?: Clock;
@@ -42,7 +37,7 @@ export interface FollowStopsOptions {
 const EVERY_MS = 5_000;
 const TIMEOUT_MS = 4_000;
 
-/** Nobody has looked for so long: the process slept, and knows nothing of now. */
+/** After this time without a read, the process slept and its knowledge is stale. */
 const OLD_MS = 20_000;
 
 const NOTHING_YET: StopsRead = {
@@ -50,14 +45,17 @@ const NOTHING_YET: StopsRead = {
   unreadable: { code: UNREAD, message: "it has not been read yet" },
 };
 
-/** Reads a switch every five seconds, until the signal fires. What was known goes on where it cannot be read. */
+/**
+ * Reads a stop switch every five seconds until the signal fires. While it is unreadable, the last known stops
+ * stay in force.
+ */
 export function followStops(options: FollowStopsOptions): StopsFollower {
   const { stopSwitch, signal, log, clock = systemClock, random = Math.random } = options;
   const held = createStops(NOTHING_YET);
   let readMs = clock.now();
   let readAtMs = clock.wallTime().getTime();
 
-  /** The monotonic clock stands still while a machine sleeps or is paused, the other does not. */
+  /** The monotonic clock stops while a machine sleeps or is paused; the wall clock does not. */
   function isOld(): boolean {
     const wallMs = clock.wallTime().getTime() - readAtMs;
     return clock.now() - readMs > OLD_MS || Math.abs(wallMs) > OLD_MS;
@@ -89,21 +87,21 @@ export function followStops(options: FollowStopsOptions): StopsFollower {
   return {
     ...held,
     begun,
-    of: (cluster) => tightest(held.of(cluster), isOld() ? "unproven" : undefined),
+    get: (cluster) => selectTightestStop(held.get(cluster), isOld() ? "unproven" : undefined),
   };
 }
 
-/** What holds for a cluster by what was read. */
-export function stopOf({ stopped, unreadable }: StopsRead, cluster: string): Stop | undefined {
-  return tightest(stopIn(stopped, cluster), unreadable && "unproven");
+/** Returns the stop of a cluster for the state read. */
+export function selectStop({ stopped, unreadable }: StopsRead, cluster: string): Stop | undefined {
+  return selectTightestStop(stopIn(stopped, cluster), unreadable && "unproven");
 }
 
-/** What is stopped, as somebody else reads it and tells. */
+/** Creates stops that another thread reads and passes on. */
 export function createStops(first: StopsRead): Stops & { set(read: StopsRead): void } {
   const listeners = new Set<() => void>();
   let current = first;
   return {
-    of: (cluster) => stopOf(current, cluster),
+    get: (cluster) => selectStop(current, cluster),
     read: () => current,
     onChange(listener) {
       listeners.add(listener);
@@ -116,7 +114,7 @@ export function createStops(first: StopsRead): Stops & { set(read: StopsRead): v
   };
 }
 
-/** Reads all once; never rejects, and gives up when the signal fires, whatever the switch does. */
+/** Reads all stops once. Never rejects, and ends when the signal fires, even if the switch hangs. */
 export function readStops(
   stopSwitch: StopSwitch,
   known: readonly StopEntry[],
@@ -129,7 +127,10 @@ export function readStops(
   });
 }
 
-/** Reads with a request of the switch; where it fails, what was known goes on, or what of the switch could be read. */
+/**
+ * Reads with one request of the switch. If it fails, the last known stops stay in force, or the readable part
+ * of the switch.
+ */
 export async function readWith<Read>(
   request: () => Promise<Read>,
   {
@@ -139,19 +140,19 @@ export async function readWith<Read>(
   }: { readonly name: string; readonly known: readonly StopEntry[]; readonly signal: AbortSignal },
 ): Promise<Read | StopsRead> {
   try {
-    return await Promise.race([request(), givenUp(signal)]);
+    return await Promise.race([request(), rejectOnAbort(signal)]);
   } catch (error) {
     const code = error instanceof StopSwitchError ? error.code : "Unreadable";
     const message =
       error instanceof StopSwitchError
         ? error.message
-        : `the stop switch ${name} cannot be read: ${messageOf(error)}`;
+        : `the stop switch ${name} cannot be read: ${getErrorMessage(error)}`;
     const stopped = (error instanceof StopSwitchError ? error.stopped : undefined) ?? known;
     return { stopped, unreadable: { code, message } };
   }
 }
 
-function givenUp(signal: AbortSignal): Promise<never> {
+function rejectOnAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     const give = (): void => reject(new Error("no answer in time"));
     if (signal.aborted) give();

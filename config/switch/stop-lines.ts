@@ -1,63 +1,75 @@
-import type { StopsRead } from "#config/switch/follow-stops.ts";
-import type { StopEntry } from "#config/switch/stops.ts";
+import type { StopEntry, StopsRead } from "#config/switch/stops.ts";
 
-/** The code of what nobody has tried to read yet. */
+/** The code before the first read. */
 export const UNREAD = "Unread";
 
-/** One line of a log, as `LogLine` of the core has it but for the time. */
+/** One log line: `LogLine` of the core without the time. */
 type Line = Readonly<Record<string, unknown>>;
 
-/** Of many things that were stopped at once, so many are named. */
+/** Limit of stops named in one line. */
 const MAX_NAMED = 100;
 
-/** What is worth a line, where something else is stopped than before, or nobody can tell any more. */
-export function stopLines(home: string, before: StopsRead, next: StopsRead): readonly Line[] {
-  const stopped = without(next.stopped, before.stopped).map((entry) =>
-    lineOf("warn", "Stopped", home, entry),
+/** Returns the log lines for a change of the stops, or of their readability. */
+export function stopLines(registry: string, before: StopsRead, next: StopsRead): readonly Line[] {
+  const stopped = subtractStops(next.stopped, before.stopped).map((entry) =>
+    buildStopLine("warn", "Stopped", registry, entry),
   );
-  const resumed = without(before.stopped, next.stopped).map((entry) =>
-    lineOf("info", "Resumed", home, entry),
+  const resumed = subtractStops(before.stopped, next.stopped).map((entry) =>
+    buildStopLine("info", "Resumed", registry, entry),
   );
   return [
     ...stopped.slice(0, MAX_NAMED),
     ...resumed.slice(0, MAX_NAMED),
-    ...troubleLines(home, before, next),
+    ...buildReadErrorLines(registry, before, next),
   ];
 }
 
-function troubleLines(home: string, before: StopsRead, { unreadable }: StopsRead): readonly Line[] {
+function buildReadErrorLines(
+  registry: string,
+  before: StopsRead,
+  { unreadable }: StopsRead,
+): readonly Line[] {
   if (unreadable !== undefined) {
     if (before.unreadable?.message === unreadable.message) return [];
     const { code, message } = unreadable;
-    return [{ level: "error", event: "StopSwitchUnreadable", home, code, message }];
+    return [{ level: "error", event: "StopSwitchUnreadable", home: registry, code, message }];
   }
   return before.unreadable === undefined || before.unreadable.code === UNREAD
     ? []
-    : [{ level: "info", event: "StopSwitchRead", home }];
+    : [{ level: "info", event: "StopSwitchRead", home: registry }];
 }
 
-function lineOf(
+function buildStopLine(
   level: "warn" | "info",
   event: string,
-  home: string,
+  registry: string,
   { what, cluster, since, by }: StopEntry,
 ): Line {
-  const message = event === "Stopped" ? { message: heldBack(what, cluster) } : {};
-  return { level, event, home, what, ...(cluster === undefined ? {} : { cluster }), since, by, ...message };
+  const message = event === "Stopped" ? { message: describeHeldBack(what, cluster) } : {};
+  return {
+    level,
+    event,
+    home: registry,
+    what,
+    ...(cluster === undefined ? {} : { cluster }),
+    since,
+    by,
+    ...message,
+  };
 }
 
-function heldBack(what: StopEntry["what"], cluster: string | undefined): string {
+function describeHeldBack(what: StopEntry["what"], cluster: string | undefined): string {
   const held = what === "writes" ? "nothing is written" : "nothing is deleted";
   const [place, flag] =
     cluster === undefined ? ["any cluster", "--all"] : ["the cluster", `--cluster ${cluster}`];
   return `${held} in ${place} or its cloud until: serverless-ccm stop --resume --${what} ${flag}`;
 }
 
-function without(entries: readonly StopEntry[], others: readonly StopEntry[]): readonly StopEntry[] {
-  const known = new Set(others.map(keyOf));
-  return entries.filter((entry) => !known.has(keyOf(entry)));
+function subtractStops(entries: readonly StopEntry[], others: readonly StopEntry[]): readonly StopEntry[] {
+  const known = new Set(others.map(formatStopKey));
+  return entries.filter((entry) => !known.has(formatStopKey(entry)));
 }
 
-function keyOf({ what, cluster }: StopEntry): string {
+function formatStopKey({ what, cluster }: StopEntry): string {
   return `${what} ${cluster ?? ""}`;
 }

@@ -1,24 +1,24 @@
 import * as z from "zod";
-import { StopSwitchError } from "#config/switch/error.ts";
-import { ClusterName } from "#core/event.ts";
-import { type Fault, faultsOf } from "#core/faults.ts";
-import { type Stop, StopKind, tightest } from "#core/stop.ts";
 
-/** One thing that an operator has stopped: of one cluster, or of all. */
+import { type ConfigError, listFaults } from "#core/config-errors.ts";
+import { ClusterName } from "#core/event.ts";
+import { type Stop, StopKind, selectTightestStop } from "#core/stop.ts";
+
+/** One operator stop, for one cluster or for all. */
 export const StopEntry = z.strictObject({
   what: StopKind,
-  /** All of them without it. */
+  /** Default: all clusters. */
   cluster: ClusterName.optional(),
   since: z.iso.datetime().optional(),
-  /** Who said so, as far as the machine knows. */
+  /** The operator, if the machine knows. */
   by: z.string().max(128).optional(),
 });
 export type StopEntry = z.output<typeof StopEntry>;
 
-/** Which one is meant. */
+/** Identifies a stop. */
 export type StopName = Pick<StopEntry, "what" | "cluster">;
 
-/** The version of the record that this build reads and writes. */
+/** The record version that this build reads and writes. */
 const VERSION = 1;
 
 const MAX_ENTRIES = 10_000;
@@ -28,30 +28,34 @@ const StopRecord = z.strictObject({
   stopped: z.array(StopEntry).max(MAX_ENTRIES),
 });
 
-/** What a record says, as JSON text; throws a `StopSwitchError` where nobody can mean that, or a later version does. */
-export function parseStops(home: string, text: string): readonly StopEntry[] {
-  const value = jsonOf(home, text);
+/** Parses a record from JSON text. Throws a `StopSwitchError` for an invalid record or a later version. */
+export function parseStops(registry: string, text: string): readonly StopEntry[] {
+  const value = parseStopsJson(registry, text);
   const version = Versioned.safeParse(value);
   if (version.success && version.data.version !== VERSION)
     throw new StopSwitchError(
       "OtherVersion",
-      home,
+      registry,
       `is of version ${version.data.version}, and this build knows ${VERSION}: run the version that wrote it`,
     );
   const parsed = StopRecord.safeParse(value);
   if (parsed.success) return parsed.data.stopped;
-  throw malformed(home, faultsOf(parsed.error), readableStops(value));
+  throw createMalformedError(registry, listFaults(parsed.error), parseReadableStops(value));
 }
 
-/** What of a record can be read, and the most that each other entry may mean; undefined where it is no record. */
-function readableStops(value: unknown): readonly StopEntry[] | undefined {
+/**
+ * Returns the readable stops of a record, and the most that each other entry may mean; undefined if it is not
+ * a record.
+ */
+function parseReadableStops(value: unknown): readonly StopEntry[] | undefined {
   const { data } = z.looseObject({ stopped: z.array(z.unknown()).max(MAX_ENTRIES) }).safeParse(value);
   return data?.stopped.map((entry) => StopEntry.safeParse(entry).data ?? assumeStop(entry));
 }
 
 /**
- * Returns the most that may be meant by what names no stop: writes where its kind is unknown, and all clusters where its cluster is. An
- * operator who has mistyped a stop has stopped too much, and reads of it, rather than nothing.
+ * Returns the widest stop that an invalid entry may mean: writes for an unknown kind, all clusters for an
+ * unknown cluster. An operator's typing error then stops too much and is reported, instead of stopping
+ * nothing.
  */
 export function assumeStop(entry: unknown): StopName {
   const { what, cluster } = z.looseObject({}).catch({}).parse(entry);
@@ -60,28 +64,28 @@ export function assumeStop(entry: unknown): StopName {
   return { what: kind.data ?? "writes", ...(name.success ? { cluster: name.data } : {}) };
 }
 
-/** The record as it is written. */
-export function textOfStops(stopped: readonly StopEntry[]): string {
+/** Formats the record. */
+export function formatStops(stopped: readonly StopEntry[]): string {
   return `${JSON.stringify({ version: VERSION, stopped }, undefined, 2)}\n`;
 }
 
-/** What holds for a cluster. */
+/** Returns the stop of a cluster. */
 export function stopIn(stopped: readonly StopEntry[], cluster: string): Stop | undefined {
-  return tightest(...stopped.filter((entry) => isFor(entry, cluster)).map(({ what }) => what));
+  return selectTightestStop(...stopped.filter((entry) => isFor(entry, cluster)).map(({ what }) => what));
 }
 
-/** Whether an entry is about this cluster. */
+/** Whether an entry applies to this cluster. */
 export function isFor(entry: StopName, cluster: string): boolean {
   return entry.cluster === undefined || entry.cluster === cluster;
 }
 
-/** The entries with one more; one that is there already stays as it is. */
+/** Adds an entry; an existing one stays unchanged. */
 export function withStop(stopped: readonly StopEntry[], entry: StopEntry): readonly StopEntry[] {
   return stopped.some((each) => isSame(each, entry)) ? stopped : [...stopped, entry];
 }
 
-/** The entries without one. */
-export function withoutStop(stopped: readonly StopEntry[], name: StopName): readonly StopEntry[] {
+/** Removes one entry. */
+export function removeStop(stopped: readonly StopEntry[], name: StopName): readonly StopEntry[] {
   return stopped.some((each) => isSame(each, name)) ? stopped.filter((each) => !isSame(each, name)) : stopped;
 }
 
@@ -89,18 +93,62 @@ function isSame(one: StopName, other: StopName): boolean {
   return one.what === other.what && one.cluster === other.cluster;
 }
 
-function jsonOf(home: string, text: string): unknown {
+function parseStopsJson(registry: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw malformed(home, [{ path: "", message: "is no JSON" }]);
+    throw createMalformedError(registry, [{ path: "", message: "is no JSON" }]);
   }
 }
 
 const MAX_NAMED_FAULTS = 3;
 
-function malformed(home: string, faults: readonly Fault[], stopped?: readonly StopEntry[]): StopSwitchError {
+function createMalformedError(
+  registry: string,
+  faults: readonly ConfigError[],
+  stopped?: readonly StopEntry[],
+): StopSwitchError {
   const words = faults.slice(0, MAX_NAMED_FAULTS).map(({ path, message }) => `${path || "it"}: ${message}`);
-  const message = `says what nobody can mean (${words.join("; ")})`;
-  return new StopSwitchError("Malformed", home, message, stopped === undefined ? {} : { stopped });
+  const message = `has unknown entries (${words.join("; ")})`;
+  return new StopSwitchError("Malformed", registry, message, stopped === undefined ? {} : { stopped });
+}
+
+/**
+ * The stops are unknown or could not be changed. Codes of reading: `Unreadable`, `Malformed`, `OtherVersion`;
+ * of writing: `NotWritten` and `Contended`.
+ */
+export class StopSwitchError extends Error {
+  override readonly name = "StopSwitchError";
+  readonly code: "Unreadable" | "Malformed" | "OtherVersion" | "NotWritten" | "Contended";
+  /** The stops of the readable parts, and the most that each other part may mean. */
+  readonly stopped: readonly StopEntry[] | undefined;
+  /** Whether this process lacks the permission for that read. */
+  readonly isDenied: boolean;
+
+  constructor(
+    code: StopSwitchError["code"],
+    registry: string,
+    message: string,
+    {
+      cause,
+      stopped,
+      isDenied = false,
+    }: {
+      readonly cause?: unknown;
+      readonly stopped?: readonly StopEntry[];
+      readonly isDenied?: boolean;
+    } = {},
+  ) {
+    super(`the stop switch ${registry} ${message}`, { cause });
+    this.code = code;
+    this.stopped = stopped;
+    this.isDenied = isDenied;
+  }
+}
+
+/** The stops as last read. Plain data. */
+export interface StopsRead {
+  readonly stopped: readonly StopEntry[];
+  /** Why a later read failed; undefined if none failed. */
+  readonly unreadable?: { readonly code: string; readonly message: string } | undefined;
 }

@@ -1,6 +1,8 @@
 import * as z from "zod";
 
-/** One issuer that kube-apiserver takes tokens of, as it stands in the list `jwt` of an AuthenticationConfiguration. */
+/**
+ * An issuer whose tokens kube-apiserver accepts: an item of the list `jwt` in an AuthenticationConfiguration.
+ */
 export interface JwtAuthenticator {
   readonly issuer: {
     readonly url: string;
@@ -22,25 +24,28 @@ export interface JwtAuthenticator {
   readonly userValidationRules?: readonly ValidationRule[];
 }
 
-/** What has to be true, in CEL, and what the API server's log says where it is not. */
+/** A CEL condition, and the message in the API server's log if it is false. */
 export interface ValidationRule {
   readonly expression: string;
   readonly message: string;
 }
 
-/** Where a user's name or groups come from. */
+/** The source of a user's name or groups. */
 export type ClaimMapping =
   | { readonly claim: string; readonly prefix: string }
   | { readonly expression: string };
 
-/** Through which of its egress selectors an API server asks an issuer. */
+/** The API server's egress selectors through which it can reach an issuer. */
 export const EGRESS_SELECTOR_TYPES = ["controlplane", "cluster"] as const;
 export type EgressSelectorType = (typeof EGRESS_SELECTOR_TYPES)[number];
 
 const GROUP = "apiserver.config.k8s.io";
 const VERSIONS = [`${GROUP}/v1`, `${GROUP}/v1beta1`, `${GROUP}/v1alpha1`] as const;
 
-/** The file that kube-apiserver's `--authentication-config` names, as far as merging has to know it; other keys are kept. */
+/**
+ * The file of kube-apiserver's `--authentication-config`, with the keys that merging needs; other keys are
+ * kept.
+ */
 export const AuthenticationConfiguration = z.looseObject({
   apiVersion: z.enum(VERSIONS),
   kind: z.literal("AuthenticationConfiguration"),
@@ -59,27 +64,32 @@ export const AuthenticationConfiguration = z.looseObject({
 });
 export type AuthenticationConfiguration = z.output<typeof AuthenticationConfiguration>;
 
-/** More issuers than these are refused. */
+/** The maximum number of issuers. */
 export const MAX_ISSUERS = 64;
 
-/** The version in which kube-apiserver 1.MINOR takes the file; undefined where it takes none without a feature gate. */
-export function apiVersionFor(minor: number): (typeof VERSIONS)[number] | undefined {
+/**
+ * Returns the file's version for kube-apiserver 1.MINOR; undefined if the file needs a feature gate there.
+ */
+export function getApiVersion(minor: number): (typeof VERSIONS)[number] | undefined {
   if (minor < FIRST_BETA_MINOR) return undefined;
   return minor < FIRST_STABLE_MINOR ? `${GROUP}/v1beta1` : `${GROUP}/v1`;
 }
 
-/** Since these minors of Kubernetes 1 the file is beta and on, and stable with a choice of egress selector. */
+/**
+ * The minors of Kubernetes 1 in which the file became beta and enabled, and stable with a choice of egress
+ * selector.
+ */
 export const FIRST_BETA_MINOR = 30;
 export const FIRST_STABLE_MINOR = 34;
 
-/** Keys that are known, down to where everything may stand; a list's own are those of its items. */
-interface Keys {
-  readonly [key: string]: Keys | true;
+/** Known keys, down to the level below which any key is allowed; for a list, the keys of its items. */
+interface KnownKeys {
+  readonly [key: string]: KnownKeys | true;
 }
 
-const MAPPING: Keys = { claim: true, prefix: true, expression: true };
-const RULE: Keys = { claim: true, requiredValue: true, expression: true, message: true };
-const KNOWN: Keys = {
+const MAPPING: KnownKeys = { claim: true, prefix: true, expression: true };
+const RULE: KnownKeys = { claim: true, requiredValue: true, expression: true, message: true };
+const KNOWN: KnownKeys = {
   apiVersion: true,
   kind: true,
   anonymous: { enabled: true, conditions: { path: true } },
@@ -103,14 +113,17 @@ const KNOWN: Keys = {
   },
 };
 
-/** Paths of keys that kube-apiserver 1.37 does not know: of a newer version, or written wrong, for which it refuses the file. */
-export function unknownKeysOf(value: unknown, known: Keys = KNOWN): (readonly PropertyKey[])[] {
+/**
+ * Returns the paths of keys that kube-apiserver 1.37 does not know. They come from a newer version or are
+ * misspelled, and kube-apiserver then rejects the file.
+ */
+export function listUnknownKeys(value: unknown, known: KnownKeys = KNOWN): (readonly PropertyKey[])[] {
   if (Array.isArray(value))
-    return value.flatMap((item, index) => unknownKeysOf(item, known).map((path) => [index, ...path]));
+    return value.flatMap((item, index) => listUnknownKeys(item, known).map((path) => [index, ...path]));
   if (value === null || typeof value !== "object") return [];
   return Object.entries(value).flatMap(([key, inner]): (readonly PropertyKey[])[] => {
     const below = Object.hasOwn(known, key) ? known[key] : undefined;
     if (below === undefined) return [[key]];
-    return below === true ? [] : unknownKeysOf(inner, below).map((path) => [key, ...path]);
+    return below === true ? [] : listUnknownKeys(inner, below).map((path) => [key, ...path]);
   });
 }

@@ -5,25 +5,25 @@ import {
   MAX_ISSUERS,
 } from "#core/authentication/configuration.ts";
 import { mergeTrust } from "#core/authentication/merge-trust.ts";
-import { authenticatorOf, type Trust } from "#core/authentication/trust.ts";
-import type { Fault } from "#core/faults.ts";
-import { canonicalJson } from "#core/hash.ts";
+import { buildAuthenticator, type Trust } from "#core/authentication/trust.ts";
+import type { ConfigError } from "#core/config-errors.ts";
+import { formatCanonicalJson } from "#core/hash.ts";
 
-/** Which version of Kubernetes, 1.MINOR, and the file's version there. */
+/** A Kubernetes version, 1.MINOR, and the version of the file there. */
 export interface ServerVersion {
   readonly minor: number;
   readonly apiVersion: AuthenticationConfiguration["apiVersion"];
 }
 
-/** What an API server is to take tokens of. */
-export interface WantedIssuers {
+/** The issuers whose tokens an API server should accept. */
+export interface DesiredIssuers {
   readonly server: ServerVersion;
   readonly trusts: readonly Trust[];
-  /** What `--oidc-*` flags came to. */
+  /** The result of translating `--oidc-*` flags. */
   readonly translated?: JwtAuthenticator | undefined;
 }
 
-/** An entry of the list `jwt`, as far as it is compared with others; the rest of it is there, too. */
+/** An entry of the list `jwt` with the fields that are compared; it also keeps all others. */
 export interface IssuerEntry {
   readonly issuer: {
     readonly url: string;
@@ -32,46 +32,46 @@ export interface IssuerEntry {
   };
 }
 
-/** A file as it is to be written. */
-export interface WrittenConfiguration {
+/** The file in its new form. */
+export interface ConfigurationFile {
   readonly apiVersion: AuthenticationConfiguration["apiVersion"];
   readonly kind: AuthenticationConfiguration["kind"];
   readonly jwt: readonly IssuerEntry[];
 }
 
-/** A whole file, or all that is wrong with what it would be, by path. */
-export type Configured =
-  | { readonly kind: "configured"; readonly configuration: WrittenConfiguration }
-  | { readonly kind: "faults"; readonly faults: readonly Fault[] };
+/** A complete file, or every error in it, by path. */
+export type ConfigureResult =
+  | { readonly kind: "configured"; readonly configuration: ConfigurationFile }
+  | { readonly kind: "faults"; readonly faults: readonly ConfigError[] };
 
 /**
- * The file with what is wanted in it, made anew or of one that exists; entries of other issuers, and keys that are not known, stay
- * as they are. Doing it again changes nothing.
+ * Returns the file with the desired issuers, new or merged into an existing one. Entries of other issuers and
+ * unknown keys stay unchanged. Repeating it changes nothing.
  */
 export function configure(
   existing: AuthenticationConfiguration | undefined,
-  { server, trusts, translated }: WantedIssuers,
-): Configured {
-  const faults: Fault[] = [];
+  { server, trusts, translated }: DesiredIssuers,
+): ConfigureResult {
+  const faults: ConfigError[] = [];
   const entries: IssuerEntry[] = [...(existing?.jwt ?? [])];
   const urls = (existing?.jwt ?? []).map(({ issuer }) => issuer.url);
   if (translated !== undefined) {
     const index = urls.indexOf(translated.issuer.url);
     if (index < 0) entries.push(translated);
-    else if (canonicalJson(entries[index]) !== canonicalJson(translated))
-      faults.push({ path: placeOf(index), message: DIFFERS_FROM_FLAGS });
+    else if (formatCanonicalJson(entries[index]) !== formatCanonicalJson(translated))
+      faults.push({ path: formatJwtPath(index), message: DIFFERS_FROM_FLAGS });
   }
   for (const trust of trusts) {
     const index = urls.indexOf(trust.issuer.url);
     if (index < 0) {
-      entries.push(authenticatorOf(trust));
+      entries.push(buildAuthenticator(trust));
       continue;
     }
     const merged = mergeTrust(entries[index], trust);
     if (merged.kind === "merged") entries[index] = merged.entry;
-    else faults.push({ path: placeOf(index), message: merged.because });
+    else faults.push({ path: formatJwtPath(index), message: merged.because });
   }
-  faults.push(...refusalsOf(entries, server.minor));
+  faults.push(...checkEntries(entries, server.minor));
   if (faults.length > 0) return { kind: "faults", faults };
   const { apiVersion } = server;
   const configuration = {
@@ -86,9 +86,9 @@ export function configure(
 const DIFFERS_FROM_FLAGS =
   "is of the issuer of --oidc-issuer-url, and says otherwise than the flags; leave one of them out, as an API server takes one entry of each issuer";
 
-/** Why kube-apiserver would refuse the entries together. */
-function refusalsOf(entries: readonly IssuerEntry[], minor: number): Fault[] {
-  const faults: Fault[] = [];
+/** Errors for which kube-apiserver would reject the entries together. */
+function checkEntries(entries: readonly IssuerEntry[], minor: number): ConfigError[] {
+  const faults: ConfigError[] = [];
   if (entries.length > MAX_ISSUERS)
     faults.push({ path: "jwt", message: `has ${entries.length} issuers, and ${MAX_ISSUERS} are the most` });
   for (const key of ["url", "discoveryURL"] as const) {
@@ -98,8 +98,8 @@ function refusalsOf(entries: readonly IssuerEntry[], minor: number): Fault[] {
       const before = seen.get(value);
       if (before !== undefined)
         faults.push({
-          path: `${placeOf(index)}.issuer.${key}`,
-          message: `is that of ${placeOf(before)}, too`,
+          path: `${formatJwtPath(index)}.issuer.${key}`,
+          message: `is that of ${formatJwtPath(before)}, too`,
         });
       else if (value !== "") seen.set(value, index);
     }
@@ -108,12 +108,12 @@ function refusalsOf(entries: readonly IssuerEntry[], minor: number): Fault[] {
   for (const [index, { issuer }] of entries.entries())
     if (issuer.egressSelectorType)
       faults.push({
-        path: `${placeOf(index)}.issuer.egressSelectorType`,
+        path: `${formatJwtPath(index)}.issuer.egressSelectorType`,
         message: `is known since Kubernetes 1.${FIRST_STABLE_MINOR}, and the server is 1.${minor}`,
       });
   return faults;
 }
 
-function placeOf(index: number): string {
+function formatJwtPath(index: number): string {
   return `jwt[${index}]`;
 }

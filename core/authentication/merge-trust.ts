@@ -1,8 +1,9 @@
 import * as z from "zod";
 import type { ValidationRule } from "#core/authentication/configuration.ts";
 import {
-  audiencesOf,
-  claimRules,
+  buildAudiences,
+  buildClaimRules,
+  buildUsernameExpression,
   GROUPS_EXPRESSION,
   MAX_LIFETIME_SECONDS,
   OUR_MESSAGE,
@@ -11,17 +12,16 @@ import {
   type Trust,
   type TrustedRole,
   USER_RULES,
-  usernameExpression,
 } from "#core/authentication/trust.ts";
 
-/** An entry with a trust added, or why that takes a person. */
-export type MergedTrust =
+/** An entry with a trust added, or the reason why a person must do it. */
+export type MergeTrustResult =
   | { readonly kind: "merged"; readonly entry: Entry }
   | { readonly kind: "refused"; readonly because: string };
 
 const Rule = z.looseObject({ expression: z.string().optional(), message: z.string().optional() });
 
-/** An entry of the same issuer, whoever wrote it. */
+/** An entry of the same issuer, from any writer. */
 const Entry = z.looseObject({
   issuer: z.looseObject({ url: z.string(), audiences: z.array(z.string()).min(1) }),
   claimValidationRules: z.array(Rule).nullish(),
@@ -34,11 +34,11 @@ const Entry = z.looseObject({
 type Entry = z.output<typeof Entry>;
 
 /**
- * Adds audiences and roles to an entry that `authenticatorOf` wrote, now or before, for the same issuer. What else stands there is
- * kept; rules of ours are brought up to date. An entry whose users are named in another way is refused: rules hold for all of an
- * issuer's tokens, so that ours would lock its users out, and theirs ours.
+ * Adds audiences and roles to an entry that `buildAuthenticator` wrote for the same issuer, in this or an
+ * earlier version. Other content is kept; our rules are updated. An entry that names users differently is
+ * rejected. Rules apply to all of an issuer's tokens, so each side's rules would lock out the other's users.
  */
-export function mergeTrust(existing: unknown, trust: Trust): MergedTrust {
+export function mergeTrust(existing: unknown, trust: Trust): MergeTrustResult {
   const { data: entry } = Entry.safeParse(existing);
   const known = entry === undefined ? undefined : readRoles(entry.claimMappings.username.expression);
   if (entry === undefined || known === undefined) return { kind: "refused", because: NOT_OURS };
@@ -54,10 +54,10 @@ export function mergeTrust(existing: unknown, trust: Trust): MergedTrust {
     entry: {
       ...entry,
       issuer: mergeIssuer(entry.issuer, trust),
-      claimValidationRules: mergeRules(rules, claimRules(roles, seconds)),
+      claimValidationRules: mergeRules(rules, buildClaimRules(roles, seconds)),
       claimMappings: {
         ...entry.claimMappings,
-        username: { ...entry.claimMappings.username, expression: usernameExpression(roles) },
+        username: { ...entry.claimMappings.username, expression: buildUsernameExpression(roles) },
         groups: entry.claimMappings.groups ?? { expression: GROUPS_EXPRESSION },
       },
       userValidationRules: mergeRules(entry.userValidationRules ?? [], USER_RULES),
@@ -73,11 +73,11 @@ function mergeIssuer(existing: Entry["issuer"], { issuer, audiences }: Trust): E
   return {
     ...existing,
     ...Object.fromEntries(given),
-    ...audiencesOf([...new Set([...existing.audiences, ...audiences])]),
+    ...buildAudiences([...new Set([...existing.audiences, ...audiences])]),
   };
 }
 
-/** Those that are known first; a role that would be two users is none. */
+/** Known roles come first; a role with two users is an error. */
 function mergeRoles(
   known: readonly TrustedRole[],
   given: readonly TrustedRole[],
@@ -92,7 +92,7 @@ function mergeRoles(
   return [...users].map(([arn, user]) => ({ arn, user }));
 }
 
-/** Rules of ours in the places of their former selves, those of others where they are, and what is new at the end. */
+/** Our rules keep their positions, other rules stay, and new rules come last. */
 function mergeRules(
   existing: readonly z.output<typeof Rule>[],
   ours: readonly ValidationRule[],
@@ -100,7 +100,7 @@ function mergeRules(
   const missing = new Set(ours);
   const kept = existing.flatMap((rule): z.output<typeof Rule>[] => {
     const own = ours.find((each) => each.message === rule.message || each.expression === rule.expression);
-    // One that an earlier version wrote, and this one does not.
+    // An earlier version wrote this rule, and this version does not.
     if (own === undefined) return rule.message?.startsWith(OUR_MESSAGE) ? [] : [rule];
     return missing.delete(own) ? [{ ...own }] : [];
   });

@@ -1,7 +1,10 @@
 import type { JwtAuthenticator } from "#core/authentication/configuration.ts";
-import { issuerUrlFault } from "#core/authentication/issuer-url.ts";
+import { checkIssuerUrl } from "#core/authentication/issuer-url.ts";
 
-/** kube-apiserver's flags of one OpenID Connect issuer, which it refuses beside a file; undefined where one is not given. */
+/**
+ * kube-apiserver's flags for one OpenID Connect issuer, which it rejects together with a file; undefined for
+ * an absent flag.
+ */
 export interface OidcFlags {
   readonly issuerUrl?: string | undefined;
   readonly clientId?: string | undefined;
@@ -9,41 +12,41 @@ export interface OidcFlags {
   readonly usernamePrefix?: string | undefined;
   readonly groupsClaim?: string | undefined;
   readonly groupsPrefix?: string | undefined;
-  /** Each `CLAIM=VALUE`. */
+  /** Each is `CLAIM=VALUE`. */
   readonly requiredClaim?: readonly string[] | undefined;
-  /** Each one algorithm, or several with a comma between. */
+  /** Each is one algorithm, or several separated by commas. */
   readonly signingAlgs?: readonly string[] | undefined;
-  /** What stands in the file of `--oidc-ca-file`. */
+  /** The content of the file of `--oidc-ca-file`. */
   readonly certificateAuthority?: string | undefined;
 }
 
-/** One thing that is wrong, by the flag that it is about. */
-export interface FlagFault {
+/** One error, with the flag that causes it. */
+export interface FlagError {
   readonly name: string;
   readonly message: string;
 }
 
-/** The entry that takes the tokens that the flags take, and what of them it cannot say. */
+/** The entry that accepts the same tokens as the flags, and the parts of the flags that it cannot express. */
 export type TranslatedFlags =
   | {
       readonly kind: "entry";
       readonly entry: JwtAuthenticator;
       readonly notes: readonly string[];
     }
-  | { readonly kind: "faults"; readonly faults: readonly FlagFault[] };
+  | { readonly kind: "faults"; readonly faults: readonly FlagError[] };
 
-/** Translates as kube-apiserver itself makes an entry of its flags. */
+/** Translates flags to an entry, as kube-apiserver itself does. */
 export function translateOidcFlags(flags: OidcFlags): TranslatedFlags {
   const { issuerUrl = "", clientId = "", usernameClaim = "sub", groupsClaim = "" } = flags;
-  const required = requiredClaims(flags.requiredClaim ?? []);
+  const required = parseRequiredClaims(flags.requiredClaim ?? []);
   const algorithms = (flags.signingAlgs ?? ["RS256"]).flatMap((text) => text.split(","));
   const faults = [
-    ...missing("--oidc-issuer-url", issuerUrl),
-    ...missing("--oidc-client-id", clientId),
-    ...missing("--oidc-username-claim", usernameClaim),
-    ...(issuerUrl === "" ? [] : urlFaults(issuerUrl)),
+    ...checkRequiredFlag("--oidc-issuer-url", issuerUrl),
+    ...checkRequiredFlag("--oidc-client-id", clientId),
+    ...checkRequiredFlag("--oidc-username-claim", usernameClaim),
+    ...(issuerUrl === "" ? [] : checkUrl(issuerUrl)),
     ...required.faults,
-    ...algorithms.filter((name) => !ALGORITHMS.includes(name)).map(unknownAlgorithm),
+    ...algorithms.filter((name) => !ALGORITHMS.includes(name)).map(createAlgorithmError),
   ];
   if (faults.length > 0) return { kind: "faults", faults };
   const { certificateAuthority = "" } = flags;
@@ -57,15 +60,15 @@ export function translateOidcFlags(flags: OidcFlags): TranslatedFlags {
     claimMappings: {
       username: {
         claim: usernameClaim,
-        prefix: usernamePrefix(flags.usernamePrefix ?? "", usernameClaim, issuerUrl),
+        prefix: getUsernamePrefix(flags.usernamePrefix ?? "", usernameClaim, issuerUrl),
       },
       ...(groupsClaim === "" ? {} : { groups: { claim: groupsClaim, prefix: flags.groupsPrefix ?? "" } }),
     },
   };
-  return { kind: "entry", entry, notes: notesOn(entry, algorithms) };
+  return { kind: "entry", entry, notes: listNotes(entry, algorithms) };
 }
 
-/** With a file every one of these is taken, if it is signed with a key that the issuer publishes. */
+/** With a file, all of these are accepted if the issuer publishes the signing key. */
 const ALGORITHMS: readonly string[] = [
   "RS256",
   "RS384",
@@ -78,39 +81,39 @@ const ALGORITHMS: readonly string[] = [
   "PS512",
 ];
 
-/** None by `-`; without the flag the issuer keeps the names of one apart from those of others, but for addresses of mail. */
-function usernamePrefix(given: string, claim: string, issuerUrl: string): string {
+/** `-` means no prefix. Without the flag, the issuer URL is the prefix, except for e-mail addresses. */
+function getUsernamePrefix(given: string, claim: string, issuerUrl: string): string {
   if (given === "-") return "";
   return given === "" && claim !== "email" ? `${issuerUrl}#` : given;
 }
 
-function missing(name: string, value: string): FlagFault[] {
+function checkRequiredFlag(name: string, value: string): FlagError[] {
   return value === ""
     ? [{ name, message: "is missing: kube-apiserver needs it with any --oidc-* flag" }]
     : [];
 }
 
-function urlFaults(url: string): FlagFault[] {
-  const fault = issuerUrlFault(url);
+function checkUrl(url: string): FlagError[] {
+  const fault = checkIssuerUrl(url);
   return fault === undefined ? [] : [{ name: "--oidc-issuer-url", message: fault }];
 }
 
-function unknownAlgorithm(name: string): FlagFault {
+function createAlgorithmError(name: string): FlagError {
   return {
     name: "--oidc-signing-algs",
-    message: `${JSON.stringify(name)} is none of ${ALGORITHMS.join(", ")}`,
+    message: `${JSON.stringify(name)} is not one of ${ALGORITHMS.join(", ")}`,
   };
 }
 
 interface RequiredClaims {
   readonly claims: readonly { readonly claim: string; readonly requiredValue: string }[];
-  readonly faults: readonly FlagFault[];
+  readonly faults: readonly FlagError[];
 }
 
-/** Blanks around claim and value do not count, and of two values of one claim the last does. */
-function requiredClaims(pairs: readonly string[]): RequiredClaims {
+/** Ignores blanks around claim and value; the last value of a claim wins. */
+function parseRequiredClaims(pairs: readonly string[]): RequiredClaims {
   const values = new Map<string, string>();
-  const faults: FlagFault[] = [];
+  const faults: FlagError[] = [];
   for (const pair of pairs) {
     const at = pair.indexOf("=");
     const claim = pair.slice(0, Math.max(at, 0)).trim();
@@ -124,7 +127,7 @@ function requiredClaims(pairs: readonly string[]): RequiredClaims {
   return { claims: [...values].map(([claim, requiredValue]) => ({ claim, requiredValue })), faults };
 }
 
-function notesOn({ claimMappings }: JwtAuthenticator, algorithms: readonly string[]): string[] {
+function listNotes({ claimMappings }: JwtAuthenticator, algorithms: readonly string[]): string[] {
   const notes: string[] = [];
   if (algorithms.length < ALGORITHMS.length)
     notes.push(

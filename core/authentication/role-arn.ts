@@ -1,21 +1,24 @@
-/** A role of an AWS account, as the subject of a token that sts:GetWebIdentityToken answers with names it. */
+/** An IAM role, as the subject of a token from sts:GetWebIdentityToken names it. */
 export interface RoleArn {
   readonly partition: string;
   /** Twelve digits. */
   readonly account: string;
 }
 
-/** Reads the ARN of an IAM role; undefined for whatever else, a role's session included. */
+/** Parses the ARN of an IAM role; undefined for any other text, such as a role session's ARN. */
 export function parseRoleArn(text: string): RoleArn | undefined {
   const [, partition, account] = ROLE.exec(text) ?? [];
   if (partition === undefined || account === undefined) return undefined;
   return { partition, account };
 }
 
-/** Whether it names the session of a role, as sts:GetCallerIdentity does; its token has the role's own ARN. */
+/**
+ * Returns whether an ARN names a role session, as sts:GetCallerIdentity does. The session's token has the
+ * role's own ARN.
+ */
 export function isSessionArn(text: string): boolean {
   return /^arn:[a-z-]+:sts::\d{12}:assumed-role\//.test(text);
 }
 
-// A path may have any visible character of ASCII, quotes included.
+// A path may contain any visible ASCII character, quotes included.
 const ROLE = /^arn:(aws[a-z-]*):iam::(\d{12}):role\/(?:[\x21-\x7e]{1,510}\/)?[\w+=,.@-]{1,64}$/;

@@ -1,11 +1,11 @@
-import { celList, celMap, readCelMap } from "#core/authentication/cel-text.ts";
+import { formatCelList, formatCelMap, readCelMap } from "#core/authentication/cel-text.ts";
 import type {
   EgressSelectorType,
   JwtAuthenticator,
   ValidationRule,
 } from "#core/authentication/configuration.ts";
 
-/** Whose tokens an API server takes for our identities. */
+/** The tokens that an API server accepts as our identities. */
 export interface Trust {
   readonly issuer: {
     readonly url: string;
@@ -15,46 +15,51 @@ export interface Trust {
   };
   /** At least one. */
   readonly audiences: readonly string[];
-  /** At least one; no role is two users. */
+  /** At least one; no role maps to two users. */
   readonly roles: readonly TrustedRole[];
-  /** Seconds from a token's issue to its end at the most; what an entry has already, or an hour, without it. */
+  /** The maximum lifetime of a token in seconds; by default an existing entry's value, or one hour. */
   readonly maxLifetimeSeconds?: number | undefined;
 }
 
-/** An IAM role, and the user that it signs in as. */
+/** An IAM role, and its user in the cluster. */
 export interface TrustedRole {
   readonly arn: string;
   readonly user: string;
 }
 
-/** The group of all users that sign in by a role. */
+/** The group of all users that sign in with a role. */
 export const OUR_GROUP = "serverless-ccm";
 
-/** AWS signs nothing for longer than an hour. */
+/** AWS signs tokens for at most one hour. */
 export const MAX_LIFETIME_SECONDS = 3_600;
 
-/** The entry that takes tokens of these roles for these audiences, and nothing else. */
-export function authenticatorOf({ issuer, audiences, roles, maxLifetimeSeconds }: Trust): JwtAuthenticator {
+/** Returns the entry that accepts tokens of these roles for these audiences, and no others. */
+export function buildAuthenticator({
+  issuer,
+  audiences,
+  roles,
+  maxLifetimeSeconds,
+}: Trust): JwtAuthenticator {
   const { url, discoveryURL, certificateAuthority, egressSelectorType } = issuer;
   return {
     issuer: {
       url,
       ...(discoveryURL === undefined ? {} : { discoveryURL }),
       ...(certificateAuthority === undefined ? {} : { certificateAuthority }),
-      ...audiencesOf(audiences),
+      ...buildAudiences(audiences),
       ...(egressSelectorType === undefined ? {} : { egressSelectorType }),
     },
-    claimValidationRules: claimRules(roles, maxLifetimeSeconds ?? MAX_LIFETIME_SECONDS),
+    claimValidationRules: buildClaimRules(roles, maxLifetimeSeconds ?? MAX_LIFETIME_SECONDS),
     claimMappings: {
-      username: { expression: usernameExpression(roles) },
+      username: { expression: buildUsernameExpression(roles) },
       groups: { expression: GROUPS_EXPRESSION },
     },
     userValidationRules: USER_RULES,
   };
 }
 
-/** Audiences with the policy that several of them need. */
-export function audiencesOf(audiences: readonly string[]): {
+/** Returns the audiences, with the match policy that several of them need. */
+export function buildAudiences(audiences: readonly string[]): {
   readonly audiences: string[];
   readonly audienceMatchPolicy?: "MatchAny";
 } {
@@ -64,14 +69,20 @@ export function audiencesOf(audiences: readonly string[]): {
   };
 }
 
-/** The roles and users of a username expression as `authenticatorOf` writes it; undefined for any other. */
+/**
+ * Parses the roles and users of a username expression from `buildAuthenticator`; undefined for any other
+ * expression.
+ */
 export function readRoles(expression: string): readonly TrustedRole[] | undefined {
   const map = /^([\s\S]*\})\s*\[\s*claims\.sub\s*\]\s*$/.exec(expression)?.[1];
   const pairs = map === undefined ? undefined : readCelMap(map);
   return pairs?.map(([arn, user]) => ({ arn, user }));
 }
 
-/** The seconds that a rule of ours allows; undefined where it is about something else. */
+/**
+ * Returns the lifetime in seconds that one of our rules allows; undefined if the rule is about something
+ * else.
+ */
 export function readLifetimeSeconds(rule: {
   readonly expression?: string | undefined;
   readonly message?: string | undefined;
@@ -80,34 +91,34 @@ export function readLifetimeSeconds(rule: {
   return rule.message === LIFETIME_MESSAGE && digits !== undefined ? Number(digits) : undefined;
 }
 
-/** The user's name by the role: whoever is not listed has none. */
-export function usernameExpression(roles: readonly TrustedRole[]): string {
-  return `${celMap(roles.map(({ arn, user }) => [arn, user] as const))}[claims.sub]`;
+/** Returns the expression that maps a role to its user name; a role that is not listed has no user. */
+export function buildUsernameExpression(roles: readonly TrustedRole[]): string {
+  return `${formatCelMap(roles.map(({ arn, user }) => [arn, user] as const))}[claims.sub]`;
 }
 
 export const GROUPS_EXPRESSION = `['${OUR_GROUP}']`;
 
-/** With which the message of each rule of ours begins, by which it is found again. */
+/** The prefix of the message of each of our rules, by which we recognize them. */
 export const OUR_MESSAGE = "serverless-ccm: ";
 const LIFETIME_MESSAGE = `${OUR_MESSAGE}the token is valid for longer than it may be`;
 
-/** What the claims of a token have to be. */
-export function claimRules(roles: readonly TrustedRole[], maxLifetimeSeconds: number): ValidationRule[] {
+/** Returns the rules for the claims of a token. */
+export function buildClaimRules(roles: readonly TrustedRole[], maxLifetimeSeconds: number): ValidationRule[] {
   return [
     {
-      expression: `claims.sub in ${celList(roles.map(({ arn }) => arn))}`,
-      message: `${OUR_MESSAGE}the role is none of those that may sign in`,
+      expression: `claims.sub in ${formatCelList(roles.map(({ arn }) => arn))}`,
+      message: `${OUR_MESSAGE}the role may not sign in`,
     },
     { expression: `claims.exp - claims.iat <= ${maxLifetimeSeconds}`, message: LIFETIME_MESSAGE },
     {
-      // What one cluster's API server has seen must be of no use at another's.
+      // A token that one cluster's API server has seen must be useless at another's.
       expression: "type(claims.aud) == string || size(claims.aud) == 1",
       message: `${OUR_MESSAGE}the token is for other audiences, too`,
     },
   ];
 }
 
-/** What the user has to be whom a token comes to, whatever the mappings are changed to. */
+/** The rules for the user that a token maps to, which hold even if the mappings are changed. */
 export const USER_RULES: readonly ValidationRule[] = [
   {
     expression: "!user.username.startsWith('system:')",

@@ -1,20 +1,20 @@
-import { conditionOf, type Verdict } from "#core/csr/conditions.ts";
+import { type ApprovalResult, buildCondition } from "#core/csr/conditions.ts";
 import type { CertificateSigningRequest } from "#core/csr/csr.ts";
 import type { ApproveWrite } from "#core/decision.ts";
 import { add, test } from "#core/json-patch.ts";
 import { CERTIFICATE_SIGNING_REQUESTS } from "#core/resources/resource.ts";
 
 /**
- * The one patch that decides on a request for good. It is refused where the request is another one of that name by now, or
- * where anybody has decided on it: a condition of these types can never be taken back.
+ * Returns the one patch that approves or denies a request. It is rejected if the name now belongs to another
+ * request, or if a decision already exists: conditions of these types can never be removed.
  */
-export function approvalOf(
+export function buildApproval(
   { metadata: { name, uid } }: CertificateSigningRequest,
-  verdict: Verdict,
+  verdict: ApprovalResult,
   now: Date,
 ): ApproveWrite {
   const lastUpdateTime = `${now.toISOString().slice(0, 19)}Z`;
-  const { type, because } = conditionOf(verdict);
+  const { type, because } = buildCondition(verdict);
   const condition = { type, status: "True", reason: because.code, message: because.message, lastUpdateTime };
   return {
     on: "cluster",

@@ -1,23 +1,26 @@
-/** What a certificate request (PKCS #10) asks for, in the order in which it stands there. */
+/** The content of a certificate request (PKCS #10), in its original order. */
 export interface CertificateRequest {
   readonly commonNames: readonly string[];
   readonly organizations: readonly string[];
   readonly dnsNames: readonly string[];
-  /** As text; IPv4 with dots. */
+  /** As text; IPv4 in dotted notation. */
   readonly ipAddresses: readonly string[];
   readonly emailAddresses: readonly string[];
   readonly uris: readonly string[];
-  /** Whatever else it asks for, in words: other parts of the subject, kinds of names, attributes and extensions. */
+  /**
+   * Everything else in the request, in words: other parts of the subject, other kinds of names, attributes
+   * and extensions.
+   */
   readonly others: readonly string[];
 }
 
-/** A request as read, or why it could not be. */
+/** A parsed request, or why it is unreadable. */
 export type ParsedRequest =
   | { readonly kind: "request"; readonly request: CertificateRequest }
   | { readonly kind: "unreadable"; readonly message: string };
 
 /**
- * Reads `spec.request`: base64 of PEM. Never throws; the same for the same text. Where two readers could differ on what is
- * asked for, such as at a second block or a second list of names, it is unreadable.
+ * Parses `spec.request`: base64 of PEM. Never throws; equal texts give equal results. A request that two
+ * parsers could read differently is unreadable, such as one with a second block or a second list of names.
  */
 export type ParseCertificateRequest = (request: string) => ParsedRequest;

@@ -1,8 +1,10 @@
 import { NODES_GROUP } from "#core/csr/requestor.ts";
-import type { Because } from "#core/decision.ts";
-import { type Fact, type FactName, type Saying, sentenceWith } from "#core/saying.ts";
+import { type Fact, type FactName, type MessageTemplate, renderMessage } from "#core/message-template.ts";
+import type { Reason } from "#core/reason.ts";
 
-/** Every condition that is set on a CertificateSigningRequest, by its reason: its type, its message, and when it is set. */
+/**
+ * Every condition on a CertificateSigningRequest, by its reason: its type, its message, and when it is set.
+ */
 export const CONDITIONS = {
   InstanceVerified: {
     type: "Approved",
@@ -45,7 +47,7 @@ export const CONDITIONS = {
     sentence: "the request has no subject alternative name: neither a DNS name nor an IP address",
     when: "The request names nothing at all.",
   },
-} as const satisfies Readonly<Record<string, Saying & { readonly type: "Approved" | "Denied" }>>;
+} as const satisfies Readonly<Record<string, MessageTemplate & { readonly type: "Approved" | "Denied" }>>;
 
 /** The reason of a condition. */
 export type ConditionCode = keyof typeof CONDITIONS;
@@ -53,17 +55,17 @@ export type ConditionCode = keyof typeof CONDITIONS;
 /** The reasons for which a request is denied. */
 export type DenialCode = Exclude<ConditionCode, "InstanceVerified">;
 
-/** What is decided on a request for good: the reason of the condition, and the facts that its message has room for. */
-export interface Verdict {
+/** A final decision on a request: the reason of the condition, and the facts for its message. */
+export interface ApprovalResult {
   readonly code: ConditionCode;
   readonly facts: Readonly<Partial<Record<FactName, Fact>>>;
 }
 
-/** The condition as people read it. */
-export function conditionOf({ code, facts }: Verdict): {
+/** Returns the condition as people read it. */
+export function buildCondition({ code, facts }: ApprovalResult): {
   readonly type: "Approved" | "Denied";
-  readonly because: Because;
+  readonly because: Reason;
 } {
   const { type, sentence } = CONDITIONS[code];
-  return { type, because: { code, message: sentenceWith(sentence, facts) } };
+  return { type, because: { code, message: renderMessage(sentence, facts) } };
 }

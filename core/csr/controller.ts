@@ -4,19 +4,19 @@ import type { CertificateSigningRequest } from "#core/csr/csr.ts";
 import { decideCsr, isTooOld } from "#core/csr/decide.ts";
 import { limitRequestWarnings } from "#core/csr/events.ts";
 import { needsWork } from "#core/csr/needs-work.ts";
-import { nodeOf } from "#core/csr/related-node.ts";
+import { findRequestingNode } from "#core/csr/related-node.ts";
 import { type Review, reviewRequest } from "#core/csr/review.ts";
 import { csrWatch } from "#core/csr/watch.ts";
-import { each } from "#core/decisions.ts";
+import { planEach } from "#core/decisions.ts";
 
 /**
- * The csr-approver: decides on the serving certificates that kubelets ask for, by what the cloud says of their instances.
- * Reading ASN.1 takes a library, which the core has not: whoever runs the controller brings it.
+ * Creates the csr-approver, which decides on serving certificates of kubelets by the cloud's facts about
+ * their instances. Parsing ASN.1 needs a library, which the core must not import: the caller supplies it.
  */
 export function createCsrController(
   parseRequest: ParseCertificateRequest,
 ): InstanceController<CertificateSigningRequest> {
-  // The question and the decision both read the request, which is parsed once.
+  // Question and decision both read the request, which is parsed once.
   const reviews = new WeakMap<CertificateSigningRequest, Review>();
   const reviewOf = (csr: CertificateSigningRequest): Review => {
     const review = reviews.get(csr) ?? reviewRequest(csr, parseRequest);
@@ -26,17 +26,22 @@ export function createCsrController(
   return {
     ...csrWatch,
     eventSource: csrWatch.name,
-    asks: (csr, { related, now }) => {
+    buildQuestion: (csr, { related, now }) => {
       if (!needsWork(csr) || isTooOld(csr, now) || reviewOf(csr).kind !== "names") return undefined;
-      const node = nodeOf(csr, related);
+      const node = findRequestingNode(csr, related);
       if (node === undefined || node.metadata.deletionTimestamp !== undefined) return undefined;
       return { capability: "instances", node };
     },
     decide: (batch, { now, related }) =>
-      each(
+      planEach(
         limitRequestWarnings(
           batch.map(({ object: csr, answer }) =>
-            decideCsr(csr, { now, review: () => reviewOf(csr), node: nodeOf(csr, related), answer }),
+            decideCsr(csr, {
+              now,
+              review: () => reviewOf(csr),
+              node: findRequestingNode(csr, related),
+              answer,
+            }),
           ),
         ),
       ),

@@ -1,17 +1,18 @@
 import * as z from "zod";
 
-/** The signer whose requests are decided here: of the certificates that kubelets serve with. */
+/** The signer of the requests decided here: serving certificates of kubelets. */
 export const KUBELET_SERVING_SIGNER = "kubernetes.io/kubelet-serving";
 
 /**
- * The longest `spec.request`, in characters, that is kept and parsed. A kubelet's is under 2,000, and 300 addresses fit; of a
- * hostile node's, thousands have to fit into a relay's memory.
+ * The maximum length of a `spec.request`, in characters, that is kept and parsed. A kubelet's has less than
+ * 2,000, and 300 addresses fit. A relay's memory must hold thousands of a hostile node's requests.
  */
 export const MAX_REQUEST_LENGTH = 16_384;
 
 /**
- * A CertificateSigningRequest in Kubernetes' own shape, of which only the fields that decisions read are kept. Without
- * `request` it was longer than `MAX_REQUEST_LENGTH`. What says who asks is the API server's, not the requestor's own.
+ * A CertificateSigningRequest in Kubernetes' own shape, with the fields that decisions read. `request` is
+ * absent if it was longer than `MAX_REQUEST_LENGTH`. The API server sets the requestor's fields, not the
+ * requestor.
  */
 export const CertificateSigningRequest = z.object({
   metadata: z.object({

@@ -1,38 +1,41 @@
-import { approvalOf } from "#core/csr/approval.ts";
-import { conditionOf, type Verdict } from "#core/csr/conditions.ts";
+import { buildApproval } from "#core/csr/approval.ts";
+import { type ApprovalResult, buildCondition } from "#core/csr/conditions.ts";
 import type { CertificateSigningRequest } from "#core/csr/csr.ts";
-import { warnOfRequest } from "#core/csr/events.ts";
-import { namesOfOthers } from "#core/csr/instance-names.ts";
+import { buildRequestWarnings } from "#core/csr/events.ts";
+import { listForeignNames } from "#core/csr/instance-names.ts";
+import { getAgeSeconds, type Issue, MAX_AGE_SECONDS, retryAfterIssue } from "#core/csr/issues.ts";
 import { needsWork } from "#core/csr/needs-work.ts";
-import { ageInSeconds, MAX_AGE_SECONDS, type Problem, retryAfterProblem } from "#core/csr/problems.ts";
 import type { Review } from "#core/csr/review.ts";
 import type { ClusterEvent, Decision } from "#core/decision.ts";
-import { referenceTo, skip, unchanged } from "#core/decisions.ts";
+import { leaveUnchanged, skip, toReference } from "#core/decisions.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
 import { CERTIFICATE_SIGNING_REQUESTS } from "#core/resources/resource.ts";
-import { instanceIdOf, type TenantFact, usagesOf } from "#core/tenant-fact.ts";
+import { getInstanceIdFact, listUsageFacts, type TenantFact } from "#core/tenant-fact.ts";
 
-/** What a decision depends on beside the request itself. */
+/** The facts on which a decision depends, in addition to the request. */
 export interface CsrFacts {
   readonly now: Date;
-  /** What the request is by itself; asked for only where it is worth a look. */
+  /** Reviews the request by its own content; called only when needed. */
   review(): Review;
-  /** The node that makes it, where the cluster has that. */
+  /** The requesting node, if the cluster has it. */
   readonly node: Node | undefined;
-  /** The cloud's answer for that node; undefined where it was not asked. */
+  /** The cloud's answer about that node; undefined if it was not asked. */
   readonly answer: InstanceAnswer | undefined;
 }
 
-/** Whether a request is too old to be looked at; Kubernetes takes a pending one away after a day. */
+/** Returns whether a request is too old to work on; Kubernetes removes a pending one after a day. */
 export function isTooOld(csr: CertificateSigningRequest, now: Date): boolean {
-  return ageInSeconds(csr, now) > MAX_AGE_SECONDS;
+  return getAgeSeconds(csr, now) > MAX_AGE_SECONDS;
 }
 
-/** Decides on one request for a kubelet's serving certificate. Deciding again on the result of a change gives `unchanged`. */
+/**
+ * Decides on one request for a kubelet's serving certificate. A second decision on the result of a change is
+ * `unchanged`.
+ */
 export function decideCsr(csr: CertificateSigningRequest, facts: CsrFacts): Decision {
-  const reference = referenceTo(CERTIFICATE_SIGNING_REQUESTS, csr);
-  if (!needsWork(csr)) return unchanged(reference);
+  const reference = toReference(CERTIFICATE_SIGNING_REQUESTS, csr);
+  if (!needsWork(csr)) return leaveUnchanged(reference);
   if (isTooOld(csr, facts.now)) return skip(reference, TOO_OLD);
   return decidePending(csr, facts);
 }
@@ -41,12 +44,12 @@ const TOO_OLD = { code: "TooOld", message: "the request is older than an hour; i
 
 function decidePending(csr: CertificateSigningRequest, facts: CsrFacts): Decision {
   const { node, answer, now } = facts;
-  const wait = (problem: Problem, names: readonly TenantFact[] = []): Decision =>
-    retryAfterProblem(csr, problem, now, { node, names });
+  const wait = (issue: Issue, names: readonly TenantFact[] = []): Decision =>
+    retryAfterIssue(csr, issue, now, { node, names });
   const review = facts.review();
   if (review.kind === "denied") {
-    const verdict = { code: review.code, facts: { usages: usagesOf(csr) } };
-    return decided(csr, verdict, now, warnOfRequest(node, csr, review.code));
+    const verdict = { code: review.code, facts: { usages: listUsageFacts(csr) } };
+    return buildDecision(csr, verdict, now, buildRequestWarnings(node, csr, review.code));
   }
   if (review.kind === "unusual") return wait(review.because);
   if (node === undefined) return wait(NODE_UNKNOWN);
@@ -58,13 +61,18 @@ function decidePending(csr: CertificateSigningRequest, facts: CsrFacts): Decisio
   if (instance.state !== "running") {
     return wait({ code: "InstanceNotRunning", message: `instance ${instance.id} is ${instance.state}` });
   }
-  const others = namesOfOthers(review.request, instance, node.metadata.name);
+  const others = listForeignNames(review.request, instance, node.metadata.name);
   if (others.length > 0) {
     const message = `of instance ${instance.id} the cloud does not give ${others.join(", ")}`;
     return wait({ code: "NameNotOfInstance", message }, others);
   }
-  // Nobody records an approval on the node: its kubelet serves, and the request itself says why.
-  return decided(csr, { code: "InstanceVerified", facts: { instance: instanceIdOf(instance) } }, now, []);
+  // An approval needs no Event on the node: its kubelet serves, and the request contains the reason.
+  return buildDecision(
+    csr,
+    { code: "InstanceVerified", facts: { instance: getInstanceIdFact(instance) } },
+    now,
+    [],
+  );
 }
 
 const NODE_UNKNOWN = {
@@ -77,17 +85,17 @@ const NODE_BEING_DELETED = {
 } as const;
 const NO_ANSWER = { code: "NoAnswer", message: "the cloud has not been asked about the node" } as const;
 
-function decided(
+function buildDecision(
   csr: CertificateSigningRequest,
-  verdict: Verdict,
+  verdict: ApprovalResult,
   now: Date,
   events: ClusterEvent[],
 ): Decision {
   return {
     kind: "change",
-    object: referenceTo(CERTIFICATE_SIGNING_REQUESTS, csr),
-    because: conditionOf(verdict).because,
-    writes: [approvalOf(csr, verdict, now)],
+    object: toReference(CERTIFICATE_SIGNING_REQUESTS, csr),
+    because: buildCondition(verdict).because,
+    writes: [buildApproval(csr, verdict, now)],
     events,
     warnings: [],
   };

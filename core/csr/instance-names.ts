@@ -1,15 +1,18 @@
 import type { CertificateRequest } from "#core/csr/certificate-request.ts";
 import type { Instance } from "#core/instance.ts";
 import { isSameIp, parseIp } from "#core/ip.ts";
-import { namesIn, type TenantFact } from "#core/tenant-fact.ts";
+import { listRequestedNameFacts, type TenantFact } from "#core/tenant-fact.ts";
 
-/** The names and addresses of a request that neither the cloud gives for the instance nor are the node's own name. */
-export function namesOfOthers(
+/**
+ * Returns the names and addresses in a request that neither belong to the instance in the cloud nor are the
+ * node's own name.
+ */
+export function listForeignNames(
   request: CertificateRequest,
   { addresses }: Instance,
   nodeName: string,
 ): TenantFact[] {
-  const { dnsNames, ipAddresses } = namesIn(request);
+  const { dnsNames, ipAddresses } = listRequestedNameFacts(request);
   const own = new Set([nodeName, ...addresses.map(({ address }) => address.toLowerCase())]);
   const ownIps = addresses.flatMap(({ address }) => parseIp(address) ?? []);
   return [

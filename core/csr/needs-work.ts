@@ -1,9 +1,9 @@
 import { type CertificateSigningRequest, KUBELET_SERVING_SIGNER } from "#core/csr/csr.ts";
-import { requestingNode } from "#core/csr/requestor.ts";
+import { getRequestingNode } from "#core/csr/requestor.ts";
 
 /**
- * Whether a request is one that a kubelet makes for its serving certificate and nobody has decided on yet. What somebody else
- * asks for, in a node's name or not, is left to whoever approves that.
+ * Returns whether a request is a kubelet's own for its serving certificate and has no decision yet. Requests
+ * of others, even in a node's name, are left to their approvers.
  */
 export function needsWork({ metadata, spec, status }: CertificateSigningRequest): boolean {
   return (
@@ -11,6 +11,6 @@ export function needsWork({ metadata, spec, status }: CertificateSigningRequest)
     metadata.deletionTimestamp === undefined &&
     (status.conditions ?? []).length === 0 &&
     status.certificate === undefined &&
-    requestingNode({ spec }) !== undefined
+    getRequestingNode({ spec }) !== undefined
   );
 }

@@ -1,10 +1,10 @@
 import type { CertificateSigningRequest } from "#core/csr/csr.ts";
 
-/** The group of every kubelet, and the organisation of its certificates. */
+/** The group of every kubelet, and the organization in its certificates. */
 export const NODES_GROUP = "system:nodes";
 
-/** The name of the node that signed in as itself to ask; undefined where somebody else asks. */
-export function requestingNode({
+/** Returns the name of the node that signed in as itself; undefined for any other requestor. */
+export function getRequestingNode({
   spec: { username, groups },
 }: Pick<CertificateSigningRequest, "spec">): string | undefined {
   if (!username.startsWith(USER_PREFIX) || !groups.includes(NODES_GROUP)) return undefined;
@@ -13,6 +13,6 @@ export function requestingNode({
 }
 
 const USER_PREFIX = "system:node:";
-/** What a Node can be named at all. */
+/** A valid name of a Node. */
 const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const MAX_NAME = 253;

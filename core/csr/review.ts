@@ -1,34 +1,34 @@
 import type { CertificateRequest, ParseCertificateRequest } from "#core/csr/certificate-request.ts";
 import type { DenialCode } from "#core/csr/conditions.ts";
 import { type CertificateSigningRequest, MAX_REQUEST_LENGTH } from "#core/csr/csr.ts";
-import type { ProblemCode } from "#core/csr/problems.ts";
+import type { IssueCode } from "#core/csr/issues.ts";
 import { NODES_GROUP } from "#core/csr/requestor.ts";
-import { usagesOf } from "#core/tenant-fact.ts";
+import { listUsageFacts } from "#core/tenant-fact.ts";
 
-/** What is to be said of a request by itself, before anybody asks whose the names in it are. */
+/** The review of a request by its own content, before its names are checked against the cloud. */
 export type Review =
   | { readonly kind: "names"; readonly request: CertificateRequest }
-  /** It can never be right, whatever node and cloud say: Kubernetes' own rules for this signer refuse it. */
+  /** It is invalid whatever node and cloud say: Kubernetes' own rules for this signer reject it. */
   | { readonly kind: "denied"; readonly code: DenialCode }
-  /** It is none that a kubelet makes, but not for us to call wrong. */
-  | { readonly kind: "unusual"; readonly because: { readonly code: ProblemCode; readonly message: string } };
+  /** Kubelets create no such request, but it breaks no rule. */
+  | { readonly kind: "unusual"; readonly because: { readonly code: IssueCode; readonly message: string } };
 
-/** Reviews a request that a node makes for its serving certificate. */
+/** Reviews a node's request for its serving certificate. */
 export function reviewRequest(
   { spec }: CertificateSigningRequest,
   parseRequest: ParseCertificateRequest,
 ): Review {
-  if (!ALLOWED_USAGES.has(usagesOf({ spec }).join(", "))) return denied("UsagesForbidden");
+  if (!ALLOWED_USAGES.has(listUsageFacts({ spec }).join(", "))) return denyRequest("UsagesForbidden");
   if (spec.request === undefined) {
-    return unusual("RequestTooLarge", `the request is longer than ${MAX_REQUEST_LENGTH} characters`);
+    return holdRequest("RequestTooLarge", `the request is longer than ${MAX_REQUEST_LENGTH} characters`);
   }
   const parsed = parseRequest(spec.request);
-  if (parsed.kind === "unreadable") return unusual("RequestUnreadable", parsed.message);
+  if (parsed.kind === "unreadable") return holdRequest("RequestUnreadable", parsed.message);
   const { request } = parsed;
-  const fault = FAULTS.find(({ isIn }) => isIn(request, spec.username));
-  if (fault !== undefined) return denied(fault.code);
+  const fault = REQUEST_CHECKS.find(({ isIn }) => isIn(request, spec.username));
+  if (fault !== undefined) return denyRequest(fault.code);
   if (request.others.length > 0) {
-    return unusual(
+    return holdRequest(
       "RequestUnusual",
       `the request has what no kubelet asks for: ${request.others.join(", ")}`,
     );
@@ -36,19 +36,19 @@ export function reviewRequest(
   return { kind: "names", request };
 }
 
-/** Sorted, as one text each. */
+/** Sorted, each set as one text. */
 const ALLOWED_USAGES: ReadonlySet<string> = new Set([
   "digital signature, key encipherment, server auth",
   "digital signature, server auth",
 ]);
 
-interface RequestFault {
+interface RequestCheck {
   readonly code: DenialCode;
   isIn(request: CertificateRequest, username: string): boolean;
 }
 
-/** In the order in which they are looked for; the first is told. */
-const FAULTS: readonly RequestFault[] = [
+/** In the order of the checks; the first match is reported. */
+const REQUEST_CHECKS: readonly RequestCheck[] = [
   {
     code: "CommonNameNotRequestor",
     isIn: ({ commonNames }, username) => commonNames.length !== 1 || commonNames[0] !== username,
@@ -75,10 +75,10 @@ const FAULTS: readonly RequestFault[] = [
   },
 ];
 
-function denied(code: DenialCode): Review {
+function denyRequest(code: DenialCode): Review {
   return { kind: "denied", code };
 }
 
-function unusual(code: ProblemCode, message: string): Review {
+function holdRequest(code: IssueCode, message: string): Review {
   return { kind: "unusual", because: { code, message } };
 }

@@ -1,39 +1,43 @@
-import { tell } from "#core/cluster-events.ts";
+import { buildClusterEvent } from "#core/cluster-events.ts";
 import type { ClusterObject } from "#core/cluster-object.ts";
 import type { DecisionContext } from "#core/controller.ts";
-import type { Because, ClusterEvent, Decision, ObjectReference } from "#core/decision.ts";
-import { change, referenceTo, retry, unchanged } from "#core/decisions.ts";
-import { servicesIn } from "#core/firewall/exposed-service.ts";
-import { normalRules, OUTBOUND } from "#core/firewall/rules.ts";
-import { AUDIT_SECONDS, type FirewallSettings, firewallSettingsOf } from "#core/firewall/settings.ts";
+import type { ClusterEvent, Decision } from "#core/decision.ts";
+import { change, leaveUnchanged, retry, toReference } from "#core/decisions.ts";
+import { buildDesiredRules, type InvalidAnnotation } from "#core/firewall/desired-rules.ts";
+import { selectServices } from "#core/firewall/exposed-service.ts";
+import { normalizeRules, OUTBOUND } from "#core/firewall/rules.ts";
+import { AUDIT_SECONDS, type FirewallSettings, parseFirewallSettings } from "#core/firewall/settings.ts";
 import {
   CREATE,
+  type DesiredFirewall,
   FIREWALL,
   type Firewall,
   FirewallState,
   UPDATE,
-  type WantedFirewall,
 } from "#core/firewall/state.ts";
-import { type Complaint, wantedRules } from "#core/firewall/wanted-rules.ts";
-import { canonicalJson } from "#core/hash.ts";
+import { formatCanonicalJson } from "#core/hash.ts";
+import type { ObjectReference, Reason } from "#core/reason.ts";
 import { NAMESPACES, SERVICES } from "#core/resources/resource.ts";
-import { fieldIn } from "#core/tenant-fact.ts";
+import { getFieldFact } from "#core/tenant-fact.ts";
 
-/** What the cloud answers, and whether something was written since. */
+/** The cloud's answer, and whether a write followed it. */
 export type FirewallAnswer =
   | { readonly kind: "observed"; readonly state: unknown; readonly isWritten?: true }
   | { readonly kind: "error"; readonly code: string; readonly message: string };
 
-/** Decides on the firewall of a cluster: all of it, or nothing where it may be anybody else's. */
+/**
+ * Decides on the firewall of a cluster as a whole. A firewall that may belong to another owner stays
+ * unchanged.
+ */
 export function decideFirewall(
   cluster: ClusterObject,
   answer: FirewallAnswer | undefined,
   context: DecisionContext,
 ): Decision {
-  const reference = referenceTo(NAMESPACES, cluster);
-  const settings = firewallSettingsOf(context.settings);
-  if (settings === undefined) return unchanged(reference, NOT_CONFIGURED);
-  const services = servicesIn(context.related);
+  const reference = toReference(NAMESPACES, cluster);
+  const settings = parseFirewallSettings(context.settings);
+  if (settings === undefined) return leaveUnchanged(reference, NOT_CONFIGURED);
+  const services = selectServices(context.related);
   if (services === undefined) return retry(reference, SERVICES_UNKNOWN, 5);
   if (answer?.kind !== "observed") {
     const { code, message } = answer ?? NOT_ASKED;
@@ -42,22 +46,24 @@ export function decideFirewall(
   const state = FirewallState.safeParse(answer.state).data;
   if (state === undefined) return retry(reference, UNREADABLE, UNANSWERED_SECONDS);
   const [there, ...others] = state.firewalls;
-  const trouble = troubleWith(there, others, settings);
+  const trouble = findIssue(there, others, settings);
   if (trouble !== undefined)
-    return retry(reference, trouble.because, AUDIT_SECONDS, [tell("SyncFirewallFailed", trouble.code, {})]);
-  const { inbound, complaints } = wantedRules(services, settings, new Set(state.loadBalancers));
-  // A Service that is left out of the list is not a Service that is gone: what it opened stays open.
+    return retry(reference, trouble.because, AUDIT_SECONDS, [
+      buildClusterEvent("SyncFirewallFailed", trouble.code, {}),
+    ]);
+  const { inbound, complaints } = buildDesiredRules(services, settings, new Set(state.loadBalancers));
+  // A Service missing from the list is not proven to be gone: its ports stay open.
   const kept = isComplete(services.length, context)
     ? inbound
-    : normalRules([...inbound, ...(there?.inbound ?? [])]);
-  const wanted: WantedFirewall = {
+    : normalizeRules([...inbound, ...(there?.inbound ?? [])]);
+  const wanted: DesiredFirewall = {
     ...settings.publicAccessFirewall,
     inbound: [...kept],
     outbound: [...OUTBOUND],
   };
-  const events = complaints.slice(0, MAX_TOLD).map(eventOf);
-  if (there !== undefined && isAs(there, wanted)) return settled(reference, complaints, events);
-  // What the cloud made of it is another thing than was asked for: asking again would bring the same.
+  const events = complaints.slice(0, MAX_WARNINGS).map(buildEvent);
+  if (there !== undefined && isAs(there, wanted)) return finishDecision(reference, complaints, events);
+  // The cloud's result differs from the request: a repetition would give an equal result.
   if (answer.isWritten === true) return retry(reference, DIFFERS, AUDIT_SECONDS, events);
   const action = there === undefined ? CREATE : UPDATE;
   const write = {
@@ -69,36 +75,36 @@ export function decideFirewall(
   return change(reference, [write], { because }) as Decision;
 }
 
-/** Whether a firewall lets something in that Services as they are known do not ask for. */
-export function letsInMore(
+/** Returns whether a firewall admits traffic that no known Service requests. */
+export function isTooOpen(
   state: FirewallState,
   context: Pick<DecisionContext, "related" | "settings">,
 ): boolean {
-  const settings = firewallSettingsOf(context.settings);
-  const services = servicesIn(context.related);
+  const settings = parseFirewallSettings(context.settings);
+  const services = selectServices(context.related);
   if (settings === undefined || services === undefined) return false;
-  const { inbound } = wantedRules(services, settings, new Set(state.loadBalancers));
-  const wanted = new Set(inbound.map(canonicalJson));
+  const { inbound } = buildDesiredRules(services, settings, new Set(state.loadBalancers));
+  const wanted = new Set(inbound.map(formatCanonicalJson));
   return state.firewalls.some((there) =>
-    normalRules(there.inbound).some((rule) => !wanted.has(canonicalJson(rule))),
+    normalizeRules(there.inbound).some((rule) => !wanted.has(formatCanonicalJson(rule))),
   );
 }
 
 const UNANSWERED_SECONDS = 60;
 
-/** So many Services are told at a time; the others come when these are mended. */
-const MAX_TOLD = 20;
+/** The maximum number of Services with a Warning at a time; the others follow when these are fixed. */
+const MAX_WARNINGS = 20;
 
-interface Trouble {
+interface FirewallIssue {
   readonly code: "FirewallForeign" | "FirewallAmbiguous";
-  readonly because: Because;
+  readonly because: Reason;
 }
 
-function troubleWith(
+function findIssue(
   there: Firewall | undefined,
   others: readonly Firewall[],
   { publicAccessFirewall: { name, tags } }: FirewallSettings,
-): Trouble | undefined {
+): FirewallIssue | undefined {
   if (there === undefined) return undefined;
   if (others.length > 0) {
     const ids = [there, ...others].map(({ id }) => id).join(", ");
@@ -115,15 +121,15 @@ function troubleWith(
   return { code: "FirewallForeign", because: { code: "FirewallForeign", message } };
 }
 
-function isAs(there: Firewall, wanted: WantedFirewall): boolean {
-  return canonicalJson(comparable(there)) === canonicalJson(comparable(wanted));
+function isAs(there: Firewall, wanted: DesiredFirewall): boolean {
+  return formatCanonicalJson(toComparable(there)) === formatCanonicalJson(toComparable(wanted));
 }
 
-function comparable({ tags, inbound, outbound }: Pick<WantedFirewall, "tags" | "inbound" | "outbound">) {
+function toComparable({ tags, inbound, outbound }: Pick<DesiredFirewall, "tags" | "inbound" | "outbound">) {
   return {
     tags: [...new Set(tags)].sort(),
-    inbound: normalRules(inbound),
-    outbound: normalRules(outbound),
+    inbound: normalizeRules(inbound),
+    outbound: normalizeRules(outbound),
   };
 }
 
@@ -131,31 +137,34 @@ function isComplete(known: number, { count }: Pick<DecisionContext, "count">): b
   return count === undefined || (count.kind === "count" && count.count === known);
 }
 
-function settled(
+function finishDecision(
   reference: ObjectReference,
-  complaints: readonly Complaint[],
+  complaints: readonly InvalidAnnotation[],
   events: readonly ClusterEvent[],
 ): Decision {
   const [first] = complaints;
-  if (first === undefined) return unchanged(reference);
+  if (first === undefined) return leaveUnchanged(reference);
   const { namespace, name } = first.service;
   const message = `${complaints.length} Services with an annotation that cannot be made out: ${namespace}/${name}, ${first.field}`;
   return retry(reference, { code: first.code, message }, AUDIT_SECONDS, events);
 }
 
-function eventOf({ service: { namespace, name, uid }, field, code }: Complaint): ClusterEvent {
-  const about = referenceTo(SERVICES, { metadata: { namespace, name, uid } });
-  return { ...tell("FirewallAnnotationInvalid", code, { field: fieldIn({ code, field }) }), about };
+function buildEvent({ service: { namespace, name, uid }, field, code }: InvalidAnnotation): ClusterEvent {
+  const about = toReference(SERVICES, { metadata: { namespace, name, uid } });
+  return {
+    ...buildClusterEvent("FirewallAnnotationInvalid", code, { field: getFieldFact({ field }) }),
+    about,
+  };
 }
 
-const NOT_CONFIGURED: Because = {
+const NOT_CONFIGURED: Reason = {
   code: "NotConfigured",
   message: "no firewall is to be kept (cloud.publicAccessFirewall)",
 };
-const SERVICES_UNKNOWN: Because = { code: "ServicesUnknown", message: "the event came without the Services" };
-const NOT_ASKED: Because = { code: "Unavailable", message: "the cloud said nothing of firewalls" };
-const UNREADABLE: Because = { code: "Invalid", message: "what the cloud says of firewalls cannot be read" };
-const DIFFERS: Because = {
+const SERVICES_UNKNOWN: Reason = { code: "ServicesUnknown", message: "the event came without the Services" };
+const NOT_ASKED: Reason = { code: "Unavailable", message: "the cloud said nothing of firewalls" };
+const UNREADABLE: Reason = { code: "Invalid", message: "what the cloud says of firewalls cannot be read" };
+const DIFFERS: Reason = {
   code: "FirewallDiffers",
   message: "the cloud made something else of the firewall than it was asked for; it is compared again",
 };

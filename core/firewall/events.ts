@@ -1,7 +1,9 @@
 const NOTHING_OPENED = "Ports that Services open meanwhile are not reached from outside.";
-const ASK = "Ask whoever runs the cloud controller, whose log says more.";
+const ASK = "Ask the operator of the cloud controller, whose log has details.";
 
-/** The Events of the cluster's firewall, by reason and code, for the catalogue of `core/cluster-events.ts`. */
+/**
+ * The Events of the cluster's firewall, by reason and code, for the catalogue in `core/cluster-events.ts`.
+ */
 export const FIREWALL_EVENTS = {
   SyncFirewallFailed: {
     type: "Warning",

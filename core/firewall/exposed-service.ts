@@ -1,11 +1,11 @@
 import * as z from "zod";
 import type { Related, RelatedObjects } from "#core/controller.ts";
-import { canonicalJson } from "#core/hash.ts";
-import { keyOfName, SERVICES } from "#core/resources/resource.ts";
+import { formatCanonicalJson } from "#core/hash.ts";
+import { formatObjectKey, SERVICES } from "#core/resources/resource.ts";
 import { isOfOurClass } from "#core/service/needs-work.ts";
 import { Service } from "#core/service/service.ts";
 
-/** Keys of annotations by which a Service says what of it the firewall lets in. */
+/** The annotation keys with which a Service configures the firewall. */
 export const ANNOTATIONS = {
   managed: "kubernetes.digitalocean.com/firewall-managed",
   loadBalancerID: "kubernetes.digitalocean.com/load-balancer-id",
@@ -13,11 +13,11 @@ export const ANNOTATIONS = {
   network: "service.beta.kubernetes.io/do-loadbalancer-network",
 } as const;
 
-/** A port of the machines, or of a load balancer that hands what it gets on as it is. */
+/** A port of the machines, or of a load balancer that forwards packets unchanged. */
 const Port = z.object({ protocol: z.enum(["tcp", "udp"]), port: z.int() });
 export type Port = z.output<typeof Port>;
 
-/** What a Service opens to the world; texts are the annotations' own, without blanks around, and absent where empty. */
+/** What a Service exposes to the internet; texts are trimmed annotation values, and absent if empty. */
 const Exposure = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("NodePort"), managed: z.string().optional(), ports: z.array(Port) }),
   z.object({
@@ -26,13 +26,16 @@ const Exposure = z.discriminatedUnion("kind", [
     network: z.string().optional(),
     loadBalancerID: z.string().optional(),
     ports: z.array(Port),
-    /** Where the load balancer asks nodes whether they are well. */
+    /** The port of the load balancer's health check on nodes. */
     healthPort: z.int(),
   }),
 ]);
 export type Exposure = z.output<typeof Exposure>;
 
-/** A Service that there is, and what it exposes; one that exposes nothing counts, so that their number tells whether all are known. */
+/**
+ * An existing Service and what it exposes. Services that expose nothing are included, because their number
+ * proves that the list is complete.
+ */
 export const ExposedService = z.object({
   namespace: z.string().min(1),
   name: z.string().min(1),
@@ -45,69 +48,73 @@ const Named = z.object({
   metadata: z.object({ namespace: z.string().min(1), name: z.string().min(1), uid: z.string().min(1) }),
 });
 
-/** All Services of a cluster, as its firewall reads them. */
+/** All Services of a cluster, as related objects of its firewall. */
 export const exposedServices: Related = {
   resource: SERVICES,
   project(object) {
     const named = Named.safeParse(object).data;
     if (named === undefined) return undefined;
     const { namespace, name, uid } = named.metadata;
-    const exposes = exposureOf(object);
+    const exposes = parseExposure(object);
     return {
       ...{ namespace, name, uid },
       ...(exposes === undefined ? {} : { exposes }),
     } satisfies ExposedService;
   },
   reads: () => "all",
-  // One that neither exposed nor exposes anything opens no port and closes none.
-  concerns: (before, after) => canonicalJson(exposedBy(before)) !== canonicalJson(exposedBy(after)),
+  // A Service that exposes nothing before and after opens and closes no port.
+  concerns: (before, after) =>
+    formatCanonicalJson(getExposure(before)) !== formatCanonicalJson(getExposure(after)),
 };
 
-/** The Services of an event by name; undefined where it came without them, which says nothing of how many there are. */
-export function servicesIn(related: RelatedObjects): readonly ExposedService[] | undefined {
+/**
+ * Returns the Services of an event by name. Undefined when the event came without them, which says nothing
+ * about their number.
+ */
+export function selectServices(related: RelatedObjects): readonly ExposedService[] | undefined {
   return related[SERVICES.name]?.items
     .flatMap((item) => ExposedService.safeParse(item).data ?? [])
-    .sort((one, other) => (keyOfName(one) < keyOfName(other) ? -1 : 1));
+    .sort((one, other) => (formatObjectKey(one) < formatObjectKey(other) ? -1 : 1));
 }
 
-function exposedBy(projection: unknown): unknown {
+function getExposure(projection: unknown): unknown {
   const service = ExposedService.safeParse(projection).data;
   return service?.exposes === undefined ? null : service;
 }
 
-/** Where kube-proxy says whether a node is well. */
+/** The port of kube-proxy's health check. */
 const KUBE_PROXY_PORT = 10_256;
 
-function exposureOf(object: unknown): Exposure | undefined {
+function parseExposure(object: unknown): Exposure | undefined {
   const service = Service.safeParse(object).data;
   if (service === undefined) return undefined;
   const { ports = [], type, externalTrafficPolicy, healthCheckNodePort } = service.spec;
-  const said = (key: keyof typeof ANNOTATIONS) => annotation(service, key);
+  const said = (key: keyof typeof ANNOTATIONS) => readAnnotation(service, key);
   if (type === "NodePort")
     return {
       ...{ kind: "NodePort", ...said("managed") },
-      ports: ports.flatMap(({ protocol, nodePort = 0 }) => portOf(protocol, nodePort)),
+      ports: ports.flatMap(({ protocol, nodePort = 0 }) => parsePort(protocol, nodePort)),
     };
   if (!isOfOurClass(service)) return undefined;
   return {
     ...{ kind: "LoadBalancer", ...said("type"), ...said("network"), ...said("loadBalancerID") },
-    ports: ports.flatMap(({ protocol, port }) => portOf(protocol, port)),
+    ports: ports.flatMap(({ protocol, port }) => parsePort(protocol, port)),
     healthPort: (externalTrafficPolicy === "Local" ? healthCheckNodePort : 0) || KUBE_PROXY_PORT,
   };
 }
 
-/** As long as anything that an annotation may say, and longer than a uuid. */
-const MAX_SAID = 64;
+/** Longer than any valid annotation value, and than a UUID. */
+const MAX_ANNOTATION_LENGTH = 64;
 
-function annotation<Key extends keyof typeof ANNOTATIONS>(
+function readAnnotation<Key extends keyof typeof ANNOTATIONS>(
   { metadata }: Service,
   key: Key,
 ): Partial<Record<Key, string>> {
-  const text = metadata.annotations?.[ANNOTATIONS[key]]?.trim().slice(0, MAX_SAID) ?? "";
+  const text = metadata.annotations?.[ANNOTATIONS[key]]?.trim().slice(0, MAX_ANNOTATION_LENGTH) ?? "";
   return text === "" ? {} : ({ [key]: text } as Partial<Record<Key, string>>);
 }
 
-function portOf(protocol: string, port: number): Port[] {
+function parsePort(protocol: string, port: number): Port[] {
   const known = Port.safeParse({ protocol: protocol.toLowerCase(), port }).data;
   return known === undefined || port === 0 ? [] : [known];
 }

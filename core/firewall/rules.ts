@@ -1,9 +1,9 @@
 import type { FirewallRule } from "#core/firewall/state.ts";
 
-/** Everybody, of both families. */
+/** All addresses of both families. */
 export const EVERYWHERE: readonly string[] = ["0.0.0.0/0", "::/0"];
 
-/** What may leave the machines: all of it. */
+/** The outbound rules of the machines: all traffic is allowed. */
 export const OUTBOUND: readonly FirewallRule[] = [
   { protocol: "icmp", ports: "", addresses: EVERYWHERE, loadBalancers: [] },
   { protocol: "tcp", ports: "", addresses: EVERYWHERE, loadBalancers: [] },
@@ -11,32 +11,33 @@ export const OUTBOUND: readonly FirewallRule[] = [
 ];
 
 /**
- * Rules that let through what these do, one for each protocol and port, in order: what a cloud gives back in another order, or apart, is
- * the same by it. A load balancer counts nothing where everybody is let in; `all` and `0` are an empty text, as all ports.
+ * Returns equivalent rules, one for each protocol and port, sorted. So rules that a cloud returns in another
+ * order, or split, compare as equal. A load balancer as source is redundant if all addresses are allowed.
+ * `all` and `0` become an empty text for all ports.
  */
-export function normalRules(rules: readonly FirewallRule[]): readonly FirewallRule[] {
-  const together = Map.groupBy(rules, ({ protocol, ports }) => `${protocol} ${portsOf(ports)}`);
-  return [...together.values()].flatMap(merged).sort(inOrder);
+export function normalizeRules(rules: readonly FirewallRule[]): readonly FirewallRule[] {
+  const together = Map.groupBy(rules, ({ protocol, ports }) => `${protocol} ${formatPorts(ports)}`);
+  return [...together.values()].flatMap(mergeRules).sort(compareRules);
 }
 
-function merged(rules: readonly FirewallRule[]): FirewallRule[] {
+function mergeRules(rules: readonly FirewallRule[]): FirewallRule[] {
   return rules.slice(0, 1).map(({ protocol, ports }) => {
-    const addresses = sortedSet(rules.flatMap((rule) => rule.addresses));
+    const addresses = sortUnique(rules.flatMap((rule) => rule.addresses));
     const isOpen = EVERYWHERE.every((network) => addresses.includes(network));
-    const loadBalancers = isOpen ? [] : sortedSet(rules.flatMap((rule) => rule.loadBalancers));
-    return { protocol, ports: portsOf(ports), addresses, loadBalancers };
+    const loadBalancers = isOpen ? [] : sortUnique(rules.flatMap((rule) => rule.loadBalancers));
+    return { protocol, ports: formatPorts(ports), addresses, loadBalancers };
   });
 }
 
-function portsOf(ports: string): string {
+function formatPorts(ports: string): string {
   return ports === "all" || ports === "0" ? "" : ports;
 }
 
-function inOrder(one: FirewallRule, other: FirewallRule): number {
+function compareRules(one: FirewallRule, other: FirewallRule): number {
   const key = ({ protocol, ports }: FirewallRule): string => `${protocol} ${ports}`;
   return key(one) < key(other) ? -1 : 1;
 }
 
-function sortedSet(texts: readonly string[]): readonly string[] {
+function sortUnique(texts: readonly string[]): readonly string[] {
   return [...new Set(texts)].sort();
 }

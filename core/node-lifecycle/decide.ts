@@ -1,61 +1,62 @@
-import { tell } from "#core/cluster-events.ts";
+import { buildClusterEvent } from "#core/cluster-events.ts";
 import type { DecisionContext, Subject } from "#core/controller.ts";
-import type { Because, Decision, DeleteWrite, Plan } from "#core/decision.ts";
-import { each } from "#core/decisions.ts";
+import type { Decision, DeleteWrite, Plan } from "#core/decision.ts";
+import { planEach } from "#core/decisions.ts";
 import type { Instance, InstanceAnswer } from "#core/instance.ts";
-import { changeOr, patchNode, retry, skip, unchanged } from "#core/node/decisions.ts";
+import { changeOr, leaveUnchanged, patchNode, retry, skip } from "#core/node/decisions.ts";
 import { isBeingDeleted } from "#core/node/needs-work.ts";
 import type { Node } from "#core/node/node.ts";
-import { type Finding, findingOf } from "#core/node-lifecycle/finding.ts";
-import { monitorAfterSeconds } from "#core/node-lifecycle/monitor.ts";
+import { classifyAnswer, type NodeClassification } from "#core/node-lifecycle/classification.ts";
+import { getMonitorDelay } from "#core/node-lifecycle/monitor.ts";
 import { isMonitored, isReady } from "#core/node-lifecycle/needs-work.ts";
-import { type Found, planDeletions, type Verdict } from "#core/node-lifecycle/plan.ts";
-import { addShutdownTaint, removeShutdownTaint } from "#core/node-lifecycle/shutdown-taint.ts";
-import { readState, writeState } from "#core/node-lifecycle/state.ts";
+import { type ClassifiedNode, type DeletionDecision, planDeletions } from "#core/node-lifecycle/plan.ts";
 import {
   BRAKE_EVENTS,
-  becauseOfBrake,
-  becauseUnproven,
+  describeBrake,
+  describeUnproven,
   FLEET_EVENTS,
   UNPROVEN_EVENT,
   UNUSABLE_EVENTS,
   WAIT_MESSAGES,
-} from "#core/node-lifecycle/told.ts";
+} from "#core/node-lifecycle/reasons.ts";
+import { addShutdownTaint, removeShutdownTaint } from "#core/node-lifecycle/shutdown-taint.ts";
+import { readState, writeState } from "#core/node-lifecycle/state.ts";
+import type { Reason } from "#core/reason.ts";
 import { NODES } from "#core/resources/resource.ts";
 import type { NodeSettings } from "#core/settings.ts";
-import { becauseOfStop, type Stop } from "#core/stop.ts";
-import { nameOf, providerIDOf } from "#core/tenant-fact.ts";
+import { describeStop, type Stop } from "#core/stop.ts";
+import { getNameFact, getProviderIDFact } from "#core/tenant-fact.ts";
 
 type NodeSubject = Subject<Node, InstanceAnswer>;
 
-/** What decisions on the lifecycle of nodes depend on. */
+/** The facts on which decisions about the lifecycle of nodes depend. */
 type LifecycleContext = Pick<
   DecisionContext,
   "now" | "settings" | "state" | "count" | "clock" | "stop" | "fleet"
 >;
 
-/** Whether the cloud is asked about a node: never about one that is Ready. */
+/** Returns whether the cloud is asked about a node: never about a Ready one. */
 export function isAsked(node: Node, settings: NodeSettings): boolean {
   return !isBeingDeleted(node) && !isReady(node) && isMonitored(node, settings);
 }
 
 /**
- * The nodes of a batch that are decided on under the state of deletion: those whose instance is gone, as far as that can be told,
- * and those whose instance is there, which the state may still say is missed.
+ * Returns the nodes of a batch that are decided under the deletion state: those whose instance seems gone,
+ * and those whose instance exists while the state may still record it as missing.
  */
-export function underState(
+export function selectStateSubjects(
   batch: readonly NodeSubject[],
   { nodes }: { readonly nodes: NodeSettings },
   stop?: Stop,
-): Found[] {
-  // What is announced counts as deleted: nothing is that will not be.
+): ClassifiedNode[] {
+  // An announced deletion counts as done, so a stopped one must not be announced.
   if (!nodes.deletion.enabled || stop === "deletes" || stop === "writes") return [];
-  return foundIn(batch, nodes).filter(
+  return classifyNodes(batch, nodes).filter(
     ({ finding: { kind } }) => STATEFUL[kind] && !(stop === "unproven" && kind === "missed"),
   );
 }
 
-const STATEFUL: Readonly<Record<Finding["kind"], boolean>> = {
+const STATEFUL: Readonly<Record<NodeClassification["kind"], boolean>> = {
   exists: true,
   terminated: true,
   missed: true,
@@ -65,22 +66,25 @@ const STATEFUL: Readonly<Record<Finding["kind"], boolean>> = {
   error: false,
 };
 
-/** Whether any of them is to be deleted, now or soon. */
-export function hasCandidate(found: readonly Found[]): boolean {
+/** Returns whether any node will be deleted, now or soon. */
+export function hasCandidate(found: readonly ClassifiedNode[]): boolean {
   return found.some(({ finding: { kind } }) => kind === "terminated" || kind === "missed");
 }
 
-/** Decides on a batch of nodes. A Ready node is freed of the mark of a stopped one at the most; an error deletes and marks nothing. */
+/**
+ * Decides on a batch of nodes. A Ready node only loses the shutdown taint; an error deletes and taints
+ * nothing.
+ */
 export function decideLifecycle(batch: readonly NodeSubject[], context: LifecycleContext): Plan {
   const { now, settings, stop, clock = "unknown", count = NOT_COUNTED, fleet } = context;
-  const found = underState(batch, settings, stop);
-  if (found.length === 0) return each(batch.map((subject) => decideNode(subject, batch, context)));
+  const found = selectStateSubjects(batch, settings, stop);
+  if (found.length === 0) return planEach(batch.map((subject) => decideNode(subject, batch, context)));
   const stored = readState(context.state);
   if (stored.kind === "unusable") {
     const { code, message } = stored;
     const because = { code, message: `the node is not deleted: ${message}` };
     const held = (node: Node): Decision => retry(node, because, HELD_SECONDS, [UNUSABLE_EVENTS[code]]);
-    return each(batch.map((subject) => decideNode(subject, batch, context, held)));
+    return planEach(batch.map((subject) => decideNode(subject, batch, context, held)));
   }
   const { deletion } = settings.nodes;
   const plan = planDeletions(found, stored.state, { now, clock, count, fleet, settings: deletion });
@@ -93,28 +97,28 @@ export function decideLifecycle(batch: readonly NodeSubject[], context: Lifecycl
     found.flatMap(({ node }): [string, Decision][] => {
       const verdict = plan.verdicts.get(node.metadata.uid);
       if (verdict === undefined) return [];
-      const afterSeconds = monitorAfterSeconds(node, settings.nodes, now);
-      return [[node.metadata.uid, byVerdict(node, verdict, afterSeconds)]];
+      const afterSeconds = getMonitorDelay(node, settings.nodes, now);
+      return [[node.metadata.uid, decideByResult(node, verdict, afterSeconds)]];
     }),
   );
-  return each(
+  return planEach(
     batch.map((subject) => decideNode(subject, batch, context, ({ metadata }) => judged.get(metadata.uid))),
   );
 }
 
 const HELD_SECONDS = 60;
 const CONTENDED_SECONDS = 5;
-const NOT_COUNTED = { kind: "unknown", message: "nobody has counted them" } as const;
+const NOT_COUNTED = { kind: "unknown", message: "the nodes were not counted" } as const;
 
-function foundIn(batch: readonly NodeSubject[], settings: NodeSettings): Found[] {
+function classifyNodes(batch: readonly NodeSubject[], settings: NodeSettings): ClassifiedNode[] {
   return batch.flatMap((subject) => {
     const { object: node, answer } = subject;
     if (answer === undefined || !isAsked(node, settings)) return [];
-    return [{ node, finding: findingOf(subject, answer, batch, settings.deletion) }];
+    return [{ node, finding: classifyAnswer(subject, answer, batch, settings.deletion) }];
   });
 }
 
-/** Decides on one node; `gone` is for one whose instance is, and may be deleted. */
+/** Decides on one node; `gone` is the deletion decision for a node whose instance is gone. */
 function decideNode(
   subject: NodeSubject,
   batch: readonly NodeSubject[],
@@ -124,60 +128,65 @@ function decideNode(
   const { object: node, answer } = subject;
   if (isBeingDeleted(node)) return skip(node, BEING_DELETED);
   if (isReady(node)) return decideReady(node);
-  if (!isMonitored(node, nodes)) return unchanged(node);
-  const afterSeconds = monitorAfterSeconds(node, nodes, now);
+  if (!isMonitored(node, nodes)) return leaveUnchanged(node);
+  const afterSeconds = getMonitorDelay(node, nodes, now);
   if (answer === undefined) return retry(node, NO_ANSWER, 1, []);
-  const finding = findingOf(subject, answer, batch, nodes.deletion);
+  const finding = classifyAnswer(subject, answer, batch, nodes.deletion);
   switch (finding.kind) {
     case "error":
       return retry(node, { code: finding.answer.code, message: finding.answer.message }, afterSeconds, []);
     case "exists":
       return decideExisting(node, finding.answer.instance, afterSeconds);
     case "replaced": {
-      const facts = { providerID: providerIDOf(node), successor: finding.successor };
-      return retry(node, REPLACED, afterSeconds, [tell("InstanceReplaced", "InstanceReplaced", facts)]);
+      const facts = { providerID: getProviderIDFact(node), successor: finding.successor };
+      return retry(node, REPLACED, afterSeconds, [
+        buildClusterEvent("InstanceReplaced", "InstanceReplaced", facts),
+      ]);
     }
     case "unseen":
-      return retry(node, UNSEEN, afterSeconds, []);
+      return retry(node, NOT_OBSERVED, afterSeconds, []);
     case "unproven":
-      return retry(node, becauseUnproven(finding.elsewhere), afterSeconds, [UNPROVEN_EVENT]);
+      return retry(node, describeUnproven(finding.elsewhere), afterSeconds, [UNPROVEN_EVENT]);
     case "terminated":
     case "missed":
       return (
         gone?.(node) ??
-        (stop && skip(node, becauseOfStop(stop, GONE))) ??
+        (stop && skip(node, describeStop(stop, GONE))) ??
         retry(node, DISABLED, afterSeconds, [])
       );
   }
 }
 
-const BEING_DELETED: Because = { code: "BeingDeleted", message: "the node is being deleted" };
-const NO_ANSWER: Because = { code: "NoAnswer", message: "the cloud has not been asked about the node" };
-const UNSEEN: Because = {
+const BEING_DELETED: Reason = { code: "BeingDeleted", message: "the node is being deleted" };
+const NO_ANSWER: Reason = { code: "NoAnswer", message: "the cloud has not been asked about the node" };
+const NOT_OBSERVED: Reason = {
   code: "InstanceUnseen",
   message:
     "its instance is gone, and the node is not deleted: it was never seen with an instance, or not with this one",
 };
-const REPLACED: Because = {
+const REPLACED: Reason = {
   code: "InstanceReplaced",
   message: "its instance is gone, and another one has its name by now, whose kubelet uses the node",
 };
 const GONE = "its instance is gone, and the node is not deleted";
-const DISABLED: Because = {
+const DISABLED: Reason = {
   code: "DeletionDisabled",
   message: "its instance is gone, and the cluster's configuration says that nodes are not deleted",
 };
 
-/** Back in service: what marked it as stopped goes, and nobody is asked. */
+/** A Ready node loses the shutdown taint, without a question to the cloud. */
 function decideReady(node: Node): Decision {
   const because = { code: "Ready", message: "the node is Ready, and is no longer marked as shut down" };
   return changeOr(node, [patchNode(node, [removeShutdownTaint(node)])], {
     because,
-    otherwise: unchanged(node),
+    otherwise: leaveUnchanged(node),
   });
 }
 
-/** A stopped instance marks its node; what is marked stays so until the node is Ready, whatever becomes of the instance. */
+/**
+ * A stopped instance taints its node. The taint stays until the node is Ready, whatever happens to the
+ * instance.
+ */
 function decideExisting(node: Node, { id, state }: Instance, afterSeconds: number): Decision {
   const because = { code: "InstanceStopped", message: `instance ${id} is stopped` };
   const waiting = { code: "NotReady", message: `instance ${id} is ${state}, and the node is not Ready` };
@@ -186,15 +195,15 @@ function decideExisting(node: Node, { id, state }: Instance, afterSeconds: numbe
   return changeOr(node, [patchNode(node, [addShutdownTaint(node)])], { because, otherwise });
 }
 
-function byVerdict(node: Node, verdict: Verdict, monitorSeconds: number): Decision {
+function decideByResult(node: Node, verdict: DeletionDecision, monitorSeconds: number): Decision {
   switch (verdict.kind) {
     case "delete":
       return deleteNode(node);
     case "braked":
-      return retry(node, becauseOfBrake(verdict.brake), HELD_SECONDS, [BRAKE_EVENTS[verdict.brake.limit]]);
+      return retry(node, describeBrake(verdict.brake), HELD_SECONDS, [BRAKE_EVENTS[verdict.brake.limit]]);
     case "held": {
       const { hold } = verdict;
-      // Whoever came too late because of others has another try at once.
+      // A claim that lost a conflict with others is retried at once.
       const afterSeconds = hold.code === "FleetBrakeContended" ? CONTENDED_SECONDS : HELD_SECONDS;
       return retry(node, hold, afterSeconds, [...FLEET_EVENTS[hold.code]]);
     }
@@ -206,7 +215,7 @@ function byVerdict(node: Node, verdict: Verdict, monitorSeconds: number): Decisi
   }
 }
 
-/** Deletes the node as it is now: with any change it has to be looked at again. */
+/** Deletes the node at its current version; after any change it must be checked again. */
 function deleteNode(node: Node): Decision {
   const { name, uid, resourceVersion } = node.metadata;
   const write: DeleteWrite = {
@@ -219,7 +228,7 @@ function deleteNode(node: Node): Decision {
   };
   return changeOr(node, [write], {
     because: { code: "Deleted", message: "its instance does not exist in the cloud" },
-    otherwise: unchanged(node),
-    events: [tell("DeletingNode", "InstanceGone", { node: nameOf(node) })],
+    otherwise: leaveUnchanged(node),
+    events: [buildClusterEvent("DeletingNode", "InstanceGone", { node: getNameFact(node) })],
   });
 }

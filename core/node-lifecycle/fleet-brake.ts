@@ -1,109 +1,89 @@
 import {
-  emptyFleetRecord,
+  createFleetRecord,
   type FleetBrake,
+  type FleetBrakeState,
   type FleetDeletion,
+  type FleetHold,
   type FleetLimit,
   type FleetRecord,
   MAX_CLUSTER_DELETIONS,
   MAX_FLEET_DELETIONS,
+  type UnprovenDeletion,
 } from "#core/node-lifecycle/fleet-record.ts";
-import { CLOCK_SECONDS, INTENT_SECONDS, secondsSince } from "#core/node-lifecycle/state.ts";
+import { CLOCK_SECONDS, getSecondsSince, INTENT_SECONDS } from "#core/node-lifecycle/state.ts";
 
-/** A deletion of a node whose instance is missed, and which the cloud does not show as terminated. */
-export interface UnprovenDeletion {
-  readonly uid: string;
-  /** Whether brakes count it: not where the autoscaler has announced it. */
-  readonly counted: boolean;
-}
-
-/** Deletions that a cluster's own brake lets, and that are to be let by the fleet's. */
+/** Deletions that a cluster's own brake allows, and that the fleet brake must also allow. */
 export interface FleetClaim {
   readonly cluster: string;
   readonly deletions: readonly UnprovenDeletion[];
-  /** The moment of the claim itself, by the clock of whoever makes it. */
+  /** The time of the claim, by the claimant's clock. */
   readonly now: Date;
 }
 
-/** What came of a claim; it holds once `next` has taken the place of the record that it was made on. */
+/** The result of a claim; valid once `next` has replaced the record on which it is based. */
 export interface Admission {
-  /** Uids of the deletions that are let. */
+  /** The uids of the allowed deletions. */
   readonly granted: readonly string[];
-  /** Why not all are. */
+  /** Why some deletions are not allowed. */
   readonly hold: FleetHold | undefined;
-  /** Where it is pulled, by this claim or before. */
+  /** Set if the brake is engaged, by this claim or an earlier one. */
   readonly brake: FleetBrake | undefined;
   readonly next: FleetRecord | undefined;
 }
 
-/** Why a deletion that nothing proves is held back beyond its cluster. */
-export interface FleetHold {
-  readonly code: FleetHoldCode;
-  readonly message: string;
-}
-
-export type FleetHoldCode =
-  | "FleetBrakeEngaged"
-  | "FleetBrakeUnusable"
-  | "FleetBrakeContended"
-  /** The cluster alone is held, and the others go on. */
-  | "FleetShareUsed";
-
-/** What an invocation knows of the fleet's brake by now: what it was let, and that it is let no more. */
-export interface FleetStanding {
-  readonly granted: ReadonlySet<string>;
-  readonly held: FleetHold | undefined;
-}
-
-/** Nobody has asked yet. */
-export const NOT_ASKED: FleetStanding = { granted: new Set(), held: undefined };
+/** The state before any claim. */
+export const NO_CLAIM: FleetBrakeState = { granted: new Set(), held: undefined };
 
 /**
- * What is let in is carried out within the life of its intent, and by the clock of somebody else: two that are so far apart as
- * written are at least ten minutes apart.
+ * An allowed deletion is carried out within the life of its intent, and the writer's clock may differ. With
+ * this distance between their recorded times, two deletions are really at least ten minutes apart.
  */
 const WINDOW_SECONDS = 600 + INTENT_SECONDS + CLOCK_SECONDS;
 
-/** In so many clusters there may be deletions that nothing proves, however few clusters there are … */
+/** Unproven deletions are always allowed in this many clusters, however small the fleet. */
 const MIN_CLUSTERS = 3;
-/** … or in so many percent of them. */
+/** The percentage of clusters in which unproven deletions are allowed. */
 const CLUSTER_PERCENT = 2;
 
-/** In how many clusters there may be deletions in ten minutes; how many there are is not always known. */
-export function mostClusters(clusters: number | undefined): number {
+/**
+ * Returns in how many clusters deletions are allowed in ten minutes; the number of clusters may be unknown.
+ */
+export function getMaxClusters(clusters: number | undefined): number {
   return Math.max(MIN_CLUSTERS, Math.floor(((clusters ?? 0) * CLUSTER_PERCENT) / 100));
 }
 
-/** The deletions of the record that count at a moment. */
-export function countedDeletions({ deletions }: FleetRecord, now: Date): readonly FleetDeletion[] {
-  return deletions.filter(({ at }) => secondsSince(at, now) < WINDOW_SECONDS);
+/** Returns the recorded deletions that count at a time. */
+export function selectCountedDeletions({ deletions }: FleetRecord, now: Date): readonly FleetDeletion[] {
+  return deletions.filter(({ at }) => getSecondsSince(at, now) < WINDOW_SECONDS);
 }
 
 /**
- * Lets as many deletions as there may be; the first that is one too many pulls the brake, and then there are none. A cluster that has used
- * its share is held alone, until its deletions no longer count: what it claims beyond pulls no brake, as a tenant can claim what it likes.
+ * Allows as many deletions as the limits permit; the first one beyond engages the brake, and then none is
+ * allowed. A cluster that has used its share is held alone until its deletions no longer count. Its further
+ * claims engage no brake, because a tenant can claim anything.
  */
 export function admit(record: FleetRecord, { cluster, deletions, now }: FleetClaim): Admission {
   const { brake: pulled } = record;
   if (pulled !== undefined)
-    return { granted: [], hold: holdOfFleetBrake(pulled), brake: pulled, next: undefined };
+    return { granted: [], hold: describeFleetBrakeHold(pulled), brake: pulled, next: undefined };
   const at = now.toISOString();
   const uncounted = deletions.filter(({ counted }) => !counted).map(({ uid }) => uid);
   const granted: string[] = [];
   const refused: FleetLimit[] = [];
   let beyondShare = 0;
-  let known = countedDeletions(record, now);
+  let known = selectCountedDeletions(record, now);
   for (const { uid } of deletions.filter(({ counted }) => counted)) {
     const others = known.filter((each) => each.cluster !== cluster || each.uid !== uid);
     if (hasUsedShare(others, cluster)) {
       beyondShare += 1;
       continue;
     }
-    const limit = limitOf(others, cluster, record.clusters);
+    const limit = findExceededLimit(others, cluster, record.clusters);
     if (limit !== undefined) {
       refused.push(limit);
       continue;
     }
-    // Whoever was let before and was killed, or came too late in the cluster, counts once, and from now on.
+    // An allowed claim whose actor died, or lost a conflict in the cluster, counts once, from now on.
     known = [...others, { cluster, uid, at }];
     granted.push(uid);
   }
@@ -113,13 +93,13 @@ export function admit(record: FleetRecord, { cluster, deletions, now }: FleetCla
     limit,
     cluster,
     deletions: known.length,
-    clusters: clustersOf(known).size,
+    clusters: listDeletionClusters(known).size,
     waiting: refused.length,
   };
   const isNews = granted.length > 0 || brake !== undefined;
   return {
     granted: [...uncounted, ...granted],
-    hold: brake === undefined ? holdOfShare(beyondShare) : holdOfFleetBrake(brake),
+    hold: brake === undefined ? describeShareHold(beyondShare) : describeFleetBrakeHold(brake),
     brake,
     next: isNews
       ? { ...record, written: at, deletions: [...known], ...(brake === undefined ? {} : { brake }) }
@@ -131,25 +111,26 @@ function hasUsedShare(others: readonly FleetDeletion[], cluster: string): boolea
   return others.filter((each) => each.cluster === cluster).length >= MAX_CLUSTER_DELETIONS;
 }
 
-/** The limit that one more deletion in the cluster would be beyond. */
-function limitOf(
+/** The limit that one more deletion in the cluster would exceed. */
+function findExceededLimit(
   others: readonly FleetDeletion[],
   cluster: string,
   clusters: number | undefined,
 ): FleetLimit | undefined {
   if (others.length >= MAX_FLEET_DELETIONS) return "Deletions";
-  const concerned = clustersOf(others).add(cluster);
-  return concerned.size > mostClusters(clusters) ? "Clusters" : undefined;
+  const concerned = listDeletionClusters(others).add(cluster);
+  return concerned.size > getMaxClusters(clusters) ? "Clusters" : undefined;
 }
 
-/** The clusters with deletions among these. */
-export function clustersOf(deletions: readonly FleetDeletion[]): Set<string> {
+/** Returns the clusters of these deletions. */
+export function listDeletionClusters(deletions: readonly FleetDeletion[]): Set<string> {
   return new Set(deletions.map(({ cluster }) => cluster));
 }
 
 /**
- * The record with the brake let go and counting from anew, for an operator who has looked; `clusters` are how many there are, and as many
- * as before without it. Deletions that may still be under way go on to count.
+ * Returns the record with the brake released and its counts reset, for an operator who has checked the cause.
+ * `clusters` is the number of clusters; by default it stays unchanged. Deletions that may still be in
+ * progress continue to count.
  */
 export function resetFleetBrake(
   { clusters: before, deletions }: FleetRecord,
@@ -157,17 +138,17 @@ export function resetFleetBrake(
   clusters: number | undefined = before,
 ): FleetRecord {
   const isUnderWay = ({ at }: FleetDeletion): boolean =>
-    Math.abs(secondsSince(at, now)) < INTENT_SECONDS + CLOCK_SECONDS;
+    Math.abs(getSecondsSince(at, now)) < INTENT_SECONDS + CLOCK_SECONDS;
   return {
-    ...emptyFleetRecord(),
+    ...createFleetRecord(),
     written: now.toISOString(),
     ...(clusters === undefined ? {} : { clusters }),
     deletions: deletions.filter(isUnderWay),
   };
 }
 
-/** For the operator: why nodes of one cluster are held, and of no other. */
-function holdOfShare(waiting: number): FleetHold | undefined {
+/** For the operator: why the nodes of one cluster only are held. */
+function describeShareHold(waiting: number): FleetHold | undefined {
   if (waiting === 0) return undefined;
   return {
     code: "FleetShareUsed",
@@ -175,10 +156,10 @@ function holdOfShare(waiting: number): FleetHold | undefined {
   };
 }
 
-/** For the operator: why the brake of the fleet holds a node. */
-export function holdOfFleetBrake({ since, limit, deletions, clusters }: FleetBrake): FleetHold {
+/** Returns, for the operator, why the fleet brake holds a node. */
+export function describeFleetBrakeHold({ since, limit, deletions, clusters }: FleetBrake): FleetHold {
   const what = limit === "Deletions" ? "too many nodes" : "nodes of too many clusters";
-  // It goes into what is said of one cluster: the names of others stay out of it.
+  // The text is shown for one cluster: it must not name others.
   return {
     code: "FleetBrakeEngaged",
     message: `the brake of the fleet is pulled since ${since} (${what}: ${deletions} deleted by then, in ${clusters} clusters): see "serverless-ccm brake --fleet" and that the instances are gone, then run "serverless-ccm brake --fleet --reset"`,

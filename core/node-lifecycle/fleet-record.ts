@@ -1,80 +1,82 @@
 import * as z from "zod";
-import { faultsOf } from "#core/faults.ts";
+import { listFaults } from "#core/config-errors.ts";
 
 /** The version of the record that this build reads and writes. */
 export const FLEET_VERSION = 1;
 
-/** So many deletions that nothing proves there may be in ten minutes, over all clusters that share a record. */
+/** The maximum number of unproven deletions in ten minutes, over all clusters that share a record. */
 export const MAX_FLEET_DELETIONS = 20;
 
-/** Of these one cluster has no more than so many: alone it never pulls the brake, and two clusters can. */
+/** The maximum number of these in one cluster: one alone never engages the brake, and two can. */
 export const MAX_CLUSTER_DELETIONS = MAX_FLEET_DELETIONS / 2 + 1;
 
-/** Characters of a record that are read: several times of what its bounds let it become. */
+/** The maximum characters of a record that are read: several times its possible size. */
 export const MAX_FLEET_CHARACTERS = 64_000;
 
 const Moment = z.iso.datetime();
 const ClusterName = z.string().min(1).max(253);
 const Count = z.int().min(0);
 
-/** A deletion that was let: written before the cluster itself is told of it, and long before the DELETE is sent. */
+/** An allowed deletion: recorded before the cluster's own state, and long before the DELETE is sent. */
 export const FleetDeletion = z.strictObject({
   cluster: ClusterName,
-  /** The node's; with the cluster it says which deletion it is, so that one that is claimed again counts once. */
+  /** The node's uid. With the cluster it identifies the deletion, so that a repeated claim counts once. */
   uid: z.string().min(1).max(128),
   at: Moment,
 });
 export type FleetDeletion = z.output<typeof FleetDeletion>;
 
-/** What the brake of the fleet was pulled by: too many deletions, or deletions in too many clusters. */
+/** The limit that engaged the fleet brake: too many deletions, or deletions in too many clusters. */
 export const FleetLimit = z.enum(["Deletions", "Clusters"]);
 export type FleetLimit = z.output<typeof FleetLimit>;
 
-/** Pulled, since when and at what; nothing but `resetFleetBrake` lets it go. */
+/** An engaged brake: since when and by what. Only `resetFleetBrake` releases it. */
 export const FleetBrake = z.strictObject({
   since: Moment,
   limit: FleetLimit,
-  /** The cluster with whose deletion it would have been too much … */
+  /** The cluster whose deletion would have exceeded the limit. */
   cluster: ClusterName,
-  /** … the deletions that counted by then, in how many clusters, and those of that one that were not let. */
+  /** The deletions that counted then, the number of their clusters, and that cluster's rejected deletions. */
   deletions: Count,
   clusters: Count,
   waiting: Count,
 });
 export type FleetBrake = z.output<typeof FleetBrake>;
 
-/** What all who delete nodes in a fleet of clusters share. */
+/** The record that all actors which delete nodes in a fleet share. */
 export const FleetRecord = z.strictObject({
   version: z.literal(FLEET_VERSION),
   written: Moment.optional(),
-  /** How many clusters there are, as the operator's last reset counted them; without it the stricter limit holds. */
+  /**
+   * The number of clusters, as counted at the operator's last reset; without it the stricter limit applies.
+   */
   clusters: z.int().min(1).max(100_000).optional(),
   deletions: z.array(FleetDeletion).max(MAX_FLEET_DELETIONS).prefault([]),
   brake: FleetBrake.optional(),
 });
 export type FleetRecord = z.output<typeof FleetRecord>;
 
-/** The record, or why what is there is none: nothing unproven is deleted then. */
+/** The record, or why it is unusable: then no unproven deletion is done. */
 export type ReadFleetRecord =
   | { readonly kind: "record"; readonly record: FleetRecord }
-  /** `isForeign`: of another version, which is not to be replaced by this build. */
+  /** `isForeign`: it has another version, which this build must not replace. */
   | { readonly kind: "unusable"; readonly message: string; readonly isForeign: boolean };
 
-/** Nothing was deleted, and the brake is not pulled. */
-export function emptyFleetRecord(): FleetRecord {
+/** Returns a record without deletions and with the brake released. */
+export function createFleetRecord(): FleetRecord {
   return { version: FLEET_VERSION, deletions: [] };
 }
 
-/** Reads a record; never throws. One that nothing was ever written to is empty. */
+/** Parses a record; never throws. A record that was never written is empty. */
 export function readFleetRecord(text: string): ReadFleetRecord {
-  if (text === "") return { kind: "record", record: emptyFleetRecord() };
+  if (text === "") return { kind: "record", record: createFleetRecord() };
   const malformed = (what: string): ReadFleetRecord => ({
     kind: "unusable",
     message: `${what}: replace it by "serverless-ccm brake --fleet --reset"`,
     isForeign: false,
   });
   if (text.length > MAX_FLEET_CHARACTERS) return malformed(`has ${text.length} characters`);
-  const json = parsedJson(text);
+  const json = parseJson(text);
   const versioned = AnyVersion.safeParse(json);
   if (!versioned.success) return malformed("is no JSON object");
   if (versioned.data.version !== FLEET_VERSION)
@@ -85,20 +87,48 @@ export function readFleetRecord(text: string): ReadFleetRecord {
     };
   const parsed = FleetRecord.safeParse(json);
   if (parsed.success) return { kind: "record", record: parsed.data };
-  return malformed(`is not what was written: ${faultsOf(parsed.error)[0]?.message}`);
+  return malformed(`is not what was written: ${listFaults(parsed.error)[0]?.message}`);
 }
 
-/** The record as it is stored. */
-export function fleetRecordText(record: FleetRecord): string {
+/** Returns the record as stored. */
+export function formatFleetRecord(record: FleetRecord): string {
   return JSON.stringify(record);
 }
 
 const AnyVersion = z.looseObject({ version: z.unknown() });
 
-function parsedJson(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
     return undefined;
   }
+}
+
+/** A deletion of a node whose instance is missing and not shown as terminated by the cloud. */
+export interface UnprovenDeletion {
+  readonly uid: string;
+  /** Whether brakes count it: not if the autoscaler announced it. */
+  readonly counted: boolean;
+}
+
+/** Why an unproven deletion is held beyond its cluster. */
+export interface FleetHold {
+  readonly code: FleetHoldCode;
+  readonly message: string;
+}
+
+export type FleetHoldCode =
+  | "FleetBrakeEngaged"
+  | "FleetBrakeUnusable"
+  | "FleetBrakeContended"
+  /** This cluster alone is held; others continue. */
+  | "FleetShareUsed";
+
+/**
+ * What an invocation knows about the fleet brake so far: its allowed deletions, and why no more are allowed.
+ */
+export interface FleetBrakeState {
+  readonly granted: ReadonlySet<string>;
+  readonly held: FleetHold | undefined;
 }

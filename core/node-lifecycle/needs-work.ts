@@ -5,31 +5,32 @@ import { isUninitialized } from "#core/node/taints.ts";
 import { hasShutdownTaint } from "#core/node-lifecycle/shutdown-taint.ts";
 import type { NodeSettings } from "#core/settings.ts";
 
-/** Whether a node's lifecycle, by what it is now, has something to be done or looked at: level-triggered. */
+/** Returns whether a node's lifecycle needs work or a check in its current state: level-triggered. */
 export function needsWork(node: Node, settings: NodeSettings): boolean {
   if (isBeingDeleted(node)) return false;
   return isReady(node) ? hasShutdownTaint(node) : isMonitored(node, settings);
 }
 
-/** Whether a node's kubelet says that all is well; a node that says nothing of it is not Ready. */
+/** Returns whether a node's kubelet reports it as Ready; without a condition it is not Ready. */
 export function isReady(node: Node): boolean {
-  return readyCondition(node)?.status === "True";
+  return findReadyCondition(node)?.status === "True";
 }
 
-/** The node's condition Ready. */
-export function readyCondition(node: Node): NodeCondition | undefined {
+/** Returns the node's condition Ready. */
+export function findReadyCondition(node: Node): NodeCondition | undefined {
   return node.status.conditions?.find(({ type }) => type === "Ready");
 }
 
 /**
- * Whether the cloud is asked about a node that is not Ready. One that waits for its first minute, and of which no instance was
- * ever seen, can be neither deleted nor marked: the node controller looks after it.
+ * Returns whether the cloud is asked about a node that is not Ready. A node that waits for its
+ * initialization, and was never observed with an instance, can be neither deleted nor tainted: the node
+ * controller works on it.
  */
 export function isMonitored(node: Node, { deletion }: NodeSettings): boolean {
-  return deletion.unseen || wasSeen(node) || !isUninitialized(node);
+  return deletion.unseen || isObservedBefore(node) || !isUninitialized(node);
 }
 
-/** Whether an instance of the node was ever seen, as far as the node says. */
-export function wasSeen(node: Node): boolean {
+/** Returns whether the node records an instance with which it was observed. */
+export function isObservedBefore(node: Node): boolean {
   return node.metadata.annotations?.[INSTANCE_ANNOTATION] !== undefined;
 }

@@ -1,41 +1,41 @@
 import type { ObjectCount } from "#core/controller.ts";
 import type { Node } from "#core/node/node.ts";
 import {
-  absenceOf,
+  type ClockReading,
+  findAbsence,
+  getSecondsToProof,
   isWorthWriting,
-  type Reading,
-  rememberedAbsences,
-  secondsToProof,
+  pruneAbsences,
+  removeFound,
   withMissed,
-  withoutFound,
 } from "#core/node-lifecycle/absences.ts";
-import { brakeOf, isUnderWay, rememberedDeletions } from "#core/node-lifecycle/brake.ts";
-import type { Finding } from "#core/node-lifecycle/finding.ts";
-import type { FleetHold, FleetStanding, UnprovenDeletion } from "#core/node-lifecycle/fleet-brake.ts";
+import { checkBrake, isUnderWay, pruneDeletions } from "#core/node-lifecycle/brake.ts";
+import type { NodeClassification } from "#core/node-lifecycle/classification.ts";
+import type { FleetBrakeState, FleetHold, UnprovenDeletion } from "#core/node-lifecycle/fleet-record.ts";
 import {
   type Brake,
   type Deletion,
   type DeletionState,
+  getSecondsSince,
   INTENT_SECONDS,
   MAX_DELETIONS,
-  secondsSince,
 } from "#core/node-lifecycle/state.ts";
 import type { DeletionSettings } from "#core/settings.ts";
 
-/** A node that is not Ready, and what the cloud's answer means for it. */
-export interface Found {
+/** A node that is not Ready, with the meaning of the cloud's answer. */
+export interface ClassifiedNode {
   readonly node: Node;
-  readonly finding: Finding;
+  readonly finding: NodeClassification;
 }
 
-/** What becomes of a node whose instance is gone. */
-export type Verdict =
-  /** An intent of this very decision is written: it is deleted now. */
+/** The decision on a node whose instance is gone. */
+export type DeletionDecision =
+  /** The intent of this decision is written: delete the node now. */
   | { readonly kind: "delete" }
-  /** Not yet: until then, because of what. */
+  /** Not yet: the reason, and the delay. */
   | { readonly kind: "wait"; readonly code: WaitCode; readonly afterSeconds: number }
   | { readonly kind: "braked"; readonly brake: Brake }
-  /** It would be, were it not for what all clusters share. */
+  /** The cluster allows it, and the fleet brake holds it. */
   | { readonly kind: "held"; readonly hold: FleetHold };
 
 /** Why a node whose instance is gone is not deleted yet. */
@@ -46,58 +46,61 @@ export type WaitCode =
   | "DeletionStateFull"
   | "NodeCountUnknown";
 
-/** Verdicts by uid, and the state that has to be written before any of them holds; without it they hold. */
+/**
+ * The decisions by uid, and the state that must be written before they apply; without a state they apply at
+ * once.
+ */
 export interface DeletionPlan {
-  readonly verdicts: ReadonlyMap<string, Verdict>;
+  readonly verdicts: ReadonlyMap<string, DeletionDecision>;
   readonly next: DeletionState | undefined;
-  /** What the write is for. */
+  /** The purpose of the write. */
   readonly purpose: string;
-  /** Of the deletions that the write announces those that nothing proves. */
+  /** The unproven ones among the deletions that the write announces. */
   readonly unproven: readonly UnprovenDeletion[];
 }
 
-/** What deletion is decided on beside the nodes. */
-export interface PlanContext extends Reading {
+/** The facts on which deletions are decided, in addition to the nodes. */
+export interface PlanContext extends ClockReading {
   readonly settings: DeletionSettings;
   readonly count: ObjectCount;
-  readonly fleet: FleetStanding | undefined;
+  readonly fleet: FleetBrakeState | undefined;
 }
 
-/** Plans the deletions of a batch under the state that all who delete in the cluster share. */
+/** Plans the deletions of a batch under the state that all deleting actors of the cluster share. */
 export function planDeletions(
-  found: readonly Found[],
+  found: readonly ClassifiedNode[],
   state: DeletionState,
   context: PlanContext,
 ): DeletionPlan {
   const { now } = context;
   const known: DeletionState = {
     ...state,
-    absences: withoutFound(state.absences, nodesOf(found, "exists")),
-    deletions: rememberedDeletions(state.deletions, now),
+    absences: removeFound(state.absences, selectNodes(found, "exists")),
+    deletions: pruneDeletions(state.deletions, now),
   };
-  const missed = nodesOf(found, "missed");
-  const verdicts = new Map<string, Verdict>();
-  const wanted: Found[] = [];
+  const missed = selectNodes(found, "missed");
+  const verdicts = new Map<string, DeletionDecision>();
+  const wanted: ClassifiedNode[] = [];
   for (const each of found) {
-    const verdict = verdictOf(each, known, context);
+    const verdict = judgeNode(each, known, context);
     if (verdict === "intend") wanted.push(each);
     else if (verdict !== undefined) verdicts.set(each.node.metadata.uid, verdict);
   }
-  const intended = intend(wanted, known, context);
+  const intended = planIntents(wanted, known, context);
   for (const [uid, verdict] of intended.verdicts) verdicts.set(uid, verdict);
   const isNews = intended.added > 0 || intended.brake !== known.brake || known.absences !== state.absences;
   const isBraked = intended.brake !== undefined;
   if (!isNews && (isBraked || !isWorthWriting(known, missed, context)))
     return { verdicts, next: undefined, purpose: "", unproven: [] };
-  const remembered = rememberedAbsences(known.absences, now);
+  const remembered = pruneAbsences(known.absences, now);
   return {
     verdicts,
-    purpose: purposeOf(intended, missed.length),
+    purpose: describePurpose(intended, missed.length),
     unproven: intended.unproven,
     next: {
       ...known,
       written: now.toISOString(),
-      // Under the brake no absence leads to anything.
+      // While the brake is engaged, absences have no effect.
       absences: isBraked ? remembered : withMissed(remembered, missed, context),
       deletions: intended.deletions,
       ...(intended.brake === undefined ? {} : { brake: intended.brake }),
@@ -105,63 +108,67 @@ export function planDeletions(
   };
 }
 
-/** What holds for a node by itself; undefined where it is not to be deleted at all. */
-function verdictOf(
-  { node, finding }: Found,
+/** The decision on a node by itself; undefined if it will not be deleted. */
+function judgeNode(
+  { node, finding }: ClassifiedNode,
   { absences, deletions, brake }: DeletionState,
   context: PlanContext,
-): Verdict | "intend" | undefined {
+): DeletionDecision | "intend" | undefined {
   if (finding.kind !== "terminated" && finding.kind !== "missed") return undefined;
   const { uid } = node.metadata;
   const deletion = Object.hasOwn(deletions, uid) ? deletions[uid] : undefined;
-  const isMine = deletion !== undefined && isOf(deletion, context);
+  const isMine = deletion !== undefined && isOwnIntent(deletion, context);
   if (finding.kind === "missed") {
-    // Whoever has written that the instance is there has taken the absence away, whatever was intended before.
+    // Another actor that found the instance has removed the absence, whatever was intended before.
     if (brake !== undefined && !isMine) return { kind: "braked", brake };
     const { graceSeconds } = context.settings;
-    const absence = absenceOf(absences, node, context);
-    const left = absence === undefined ? graceSeconds : secondsToProof(absence, graceSeconds, context);
+    const absence = findAbsence(absences, node, context);
+    const left = absence === undefined ? graceSeconds : getSecondsToProof(absence, graceSeconds, context);
     if (left > 0) return { kind: "wait", code: "InstanceMissed", afterSeconds: left };
   }
   if (isMine) return { kind: "delete" };
-  const lives = deletion === undefined ? 0 : INTENT_SECONDS - secondsSince(deletion.at, context.now);
+  const lives = deletion === undefined ? 0 : INTENT_SECONDS - getSecondsSince(deletion.at, context.now);
   if (lives > 0 && lives <= 2 * INTENT_SECONDS)
     return { kind: "wait", code: "DeletionIntended", afterSeconds: lives };
-  const hold = finding.kind === "missed" ? holdOn(uid, context.fleet) : undefined;
+  const hold = finding.kind === "missed" ? findHold(uid, context.fleet) : undefined;
   return hold === undefined ? "intend" : { kind: "held", hold };
 }
 
-/** Why one whose end nothing proves is not to be announced; whoever was let before that goes on. */
-function holdOn(uid: string, fleet: FleetStanding | undefined): FleetHold | undefined {
+/** Why an unproven deletion must not be announced; undefined if the fleet brake allowed it earlier. */
+function findHold(uid: string, fleet: FleetBrakeState | undefined): FleetHold | undefined {
   return fleet?.granted.has(uid) ? undefined : fleet?.held;
 }
 
-/** Whether the intent was written by this very decision, a moment ago. */
-function isOf({ at, clock }: Deletion, reading: Reading): boolean {
+/** Whether this very decision wrote the intent a moment ago. */
+function isOwnIntent({ at, clock }: Deletion, reading: ClockReading): boolean {
   return clock === reading.clock && at === reading.now.toISOString();
 }
 
-interface Intended {
-  readonly verdicts: ReadonlyMap<string, Verdict>;
+interface IntentPlan {
+  readonly verdicts: ReadonlyMap<string, DeletionDecision>;
   readonly deletions: DeletionState["deletions"];
   readonly added: number;
   readonly unproven: readonly UnprovenDeletion[];
   readonly brake: Brake | undefined;
 }
 
-/** Intends to delete as many as there may be; the first that is one too many pulls the brake. */
-function intend(wanted: readonly Found[], state: DeletionState, context: PlanContext): Intended {
+/** Announces as many deletions as the limits permit; the first one beyond engages the brake. */
+function planIntents(
+  wanted: readonly ClassifiedNode[],
+  state: DeletionState,
+  context: PlanContext,
+): IntentPlan {
   const { count, now, clock, settings } = context;
-  const verdicts = new Map<string, Verdict>();
+  const verdicts = new Map<string, DeletionDecision>();
   const nothing = { verdicts, deletions: state.deletions, added: 0, unproven: [], brake: state.brake };
-  const wait = (each: Found, code: WaitCode, afterSeconds: number): void => {
+  const wait = (each: ClassifiedNode, code: WaitCode, afterSeconds: number): void => {
     verdicts.set(each.node.metadata.uid, { kind: "wait", code, afterSeconds });
   };
   if (count.kind === "unknown" || !(count.count >= 1)) {
     for (const each of wanted) wait(each, "NodeCountUnknown", UNKNOWN_AFTER_SECONDS);
     return nothing;
   }
-  // Those that go in any case are first, so that the others see how many nodes they leave.
+  // Uncounted deletions come first, so that the others see the number of remaining nodes.
   const ordered = [...wanted.filter((each) => !isCounted(each)), ...wanted.filter(isCounted)];
   const own = new Set(wanted.map(({ node }) => node.metadata.uid));
   const others = Object.entries(state.deletions).filter(
@@ -184,12 +191,12 @@ function intend(wanted: readonly Found[], state: DeletionState, context: PlanCon
       continue;
     }
     if (counted) {
-      pulled ??= brakeOf(tried, { now, settings, nodes, leaving });
+      pulled ??= checkBrake(tried, { now, settings, nodes, leaving });
       if (pulled !== undefined) {
         waiting += 1;
         continue;
       }
-      // Whether they have gone by now is not known.
+      // Whether earlier deletions are complete is unknown.
       if (nodes - others - leaving - added <= 1) {
         wait(each, "DeletionsUnderWay", UNKNOWN_AFTER_SECONDS);
         continue;
@@ -205,16 +212,19 @@ function intend(wanted: readonly Found[], state: DeletionState, context: PlanCon
 
 const UNKNOWN_AFTER_SECONDS = 30;
 
-function purposeOf({ added, brake }: Intended, missed: number): string {
+function describePurpose({ added, brake }: IntentPlan, missed: number): string {
   if (added > 0) return `${added} nodes are to be deleted`;
   return brake === undefined ? `instances of ${missed} nodes are not found` : "the brake is pulled";
 }
 
-/** Whether the brake counts the deletion: not where the cloud shows the end of the instance, or the autoscaler has announced it. */
-function isCounted({ finding }: Found): boolean {
+/**
+ * Whether the brake counts the deletion: not if the cloud shows the end of the instance, or the autoscaler
+ * announced it.
+ */
+function isCounted({ finding }: ClassifiedNode): boolean {
   return finding.kind === "missed" && !finding.isExpected;
 }
 
-function nodesOf(found: readonly Found[], kind: Finding["kind"]): Node[] {
+function selectNodes(found: readonly ClassifiedNode[], kind: NodeClassification["kind"]): Node[] {
   return found.filter(({ finding }) => finding.kind === kind).map(({ node }) => node);
 }

@@ -1,27 +1,27 @@
 import { SHUTDOWN_TAINT } from "#core/contracts.ts";
-import { add, type Edit, NO_EDIT, pointer, remove, test } from "#core/json-patch.ts";
+import { add, type Edit, formatPointer, NO_EDIT, remove, test } from "#core/json-patch.ts";
 import type { Node, Taint } from "#core/node/node.ts";
 
-/** Whether the node is marked as stopped: by key and effect, whatever the taint's value. */
+/** Returns whether the node has the shutdown taint, matched by key and effect, whatever its value. */
 export function hasShutdownTaint({ spec }: Node): boolean {
   return spec.taints?.some(isShutdownTaint) ?? false;
 }
 
 /**
- * Marks the node as stopped. What else is in the list stays. Two that mark it at once would put the same taint there twice, which
- * Kubernetes refuses for good: so the node must be as it was read.
+ * Adds the shutdown taint and keeps the rest of the list. Two concurrent additions would write the taint
+ * twice, which Kubernetes rejects permanently: so the node must be unchanged.
  */
 export function addShutdownTaint(node: Node): Edit {
   if (hasShutdownTaint(node)) return NO_EDIT;
-  const path = pointer("spec", "taints");
+  const path = formatPointer("spec", "taints");
   const isListed = (node.spec.taints ?? []).length > 0;
   return {
-    tests: [test(pointer("metadata", "resourceVersion"), node.metadata.resourceVersion)],
+    tests: [test(formatPointer("metadata", "resourceVersion"), node.metadata.resourceVersion)],
     operations: [isListed ? add(`${path}/-`, SHUTDOWN_TAINT) : add(path, [SHUTDOWN_TAINT])],
   };
 }
 
-/** Takes the mark away: by index, each guarded by key and effect, the highest first. */
+/** Removes the shutdown taint: by index, each guarded by key and effect, the highest index first. */
 export function removeShutdownTaint(node: Node): Edit {
   const indexes = (node.spec.taints ?? [])
     .map((taint, index) => ({ taint, index }))
@@ -30,10 +30,10 @@ export function removeShutdownTaint(node: Node): Edit {
     .reverse();
   return {
     tests: indexes.flatMap((index) => [
-      test(pointer("spec", "taints", index, "key"), SHUTDOWN_TAINT.key),
-      test(pointer("spec", "taints", index, "effect"), SHUTDOWN_TAINT.effect),
+      test(formatPointer("spec", "taints", index, "key"), SHUTDOWN_TAINT.key),
+      test(formatPointer("spec", "taints", index, "effect"), SHUTDOWN_TAINT.effect),
     ]),
-    operations: indexes.map((index) => remove(pointer("spec", "taints", index))),
+    operations: indexes.map((index) => remove(formatPointer("spec", "taints", index))),
   };
 }
 

@@ -1,33 +1,33 @@
 import * as z from "zod";
+import { listFaults } from "#core/config-errors.ts";
 import { STATE_CONFIG_MAP, SYSTEM_NAMESPACE } from "#core/contracts.ts";
 import type { ReadState, StateReference } from "#core/controller.ts";
 import type { ClusterWrite } from "#core/decision.ts";
-import { faultsOf } from "#core/faults.ts";
 import { CONFIG_MAPS } from "#core/resources/resource.ts";
 
-/** Where the state of deletion is: one object in each cluster, made by `infra/state`. */
+/** The place of the deletion state: one object in each cluster, created by `infra/state`. */
 export const STATE: StateReference = {
   apiVersion: CONFIG_MAPS.apiVersion,
   name: CONFIG_MAPS.name,
   at: { namespace: SYSTEM_NAMESPACE, name: STATE_CONFIG_MAP },
 };
 
-/** The key of its data that holds the document, as JSON. */
+/** The data key of the document, as JSON. */
 export const STATE_KEY = "state";
 
 /** The version of the document that this build reads and writes. */
 export const STATE_VERSION = 1;
 
-/** Of so many nodes it is remembered that their instance was not found; others wait until there is room. */
+/** The maximum number of recorded absences; other nodes wait until there is room. */
 export const MAX_ABSENCES = 1_000;
 
-/** So many deletions are remembered, which bounds those of a day. */
+/** The maximum number of recorded deletions, which also limits those of a day. */
 export const MAX_DELETIONS = 2_000;
 
-/** Characters of the document that are read: more than the bounds of its entries let it become. */
+/** The maximum characters of the document that are read: more than its entries can need. */
 export const MAX_STATE_CHARACTERS = 700_000;
 
-/** Seconds for which an intent is somebody's: whoever wrote it deletes the node by then, or not at all. */
+/** Seconds for which an intent is valid: its writer deletes the node within them, or not at all. */
 export const INTENT_SECONDS = 60;
 
 /** Seconds by which the clocks of two writers may differ. */
@@ -35,41 +35,41 @@ export const CLOCK_SECONDS = 60;
 
 const Moment = z.iso.datetime();
 const Uid = z.string().min(1).max(128);
-/** By whose clock: times of two clocks are not compared to the second. */
+/** The process whose clock was read: times of two clocks are not compared to the second. */
 const Clock = z.string().min(1).max(16);
 
-/** That an instance was not found, with the proof that it was looked for in the right place. */
+/** A recorded "not found" of an instance, with proof that the right place was searched. */
 export const Absence = z.strictObject({ first: Moment, last: Moment, clock: Clock });
 export type Absence = z.output<typeof Absence>;
 
-/** That a node is being deleted, or was: written before the DELETE is sent, and an intent for `INTENT_SECONDS`. */
+/** A deletion of a node: recorded before the DELETE is sent, and an intent for `INTENT_SECONDS`. */
 export const Deletion = z.strictObject({
   at: Moment,
   clock: Clock,
-  /** How many nodes the cluster had right before. */
+  /** The number of nodes in the cluster right before it. */
   nodes: z.int().min(1),
-  /** Whether the brake counts it; what the cloud shows as terminated it does not. */
+  /** Whether the brake counts it; it does not if the cloud shows the instance as terminated. */
   counted: z.boolean(),
 });
 export type Deletion = z.output<typeof Deletion>;
 
-/** What the brake was pulled by. */
+/** The limit that engaged the brake. */
 export const BrakeLimit = z.enum(["TenMinutes", "Day", "AllNodes"]);
 export type BrakeLimit = z.output<typeof BrakeLimit>;
 
-/** Pulled, since when and at what; nothing but `resetBrake` lets it go. */
+/** An engaged brake: since when and by what. Only `resetBrake` releases it. */
 export const Brake = z.strictObject({
   since: Moment,
   limit: BrakeLimit,
-  /** Nodes of the cluster at that moment … */
+  /** The number of nodes in the cluster then. */
   nodes: z.int().min(0),
-  /** … deletions that counted by then, and nodes that would have been deleted too. */
+  /** The deletions that counted then, and the number of nodes that wait for the brake. */
   deleted: z.int().min(0),
   waiting: z.int().min(0),
 });
 export type Brake = z.output<typeof Brake>;
 
-/** What deletion has to remember of a cluster; keys are the uids of nodes. */
+/** The deletion state of a cluster; keys are uids of nodes. */
 export const DeletionState = z.strictObject({
   version: z.literal(STATE_VERSION),
   written: Moment.optional(),
@@ -79,34 +79,41 @@ export const DeletionState = z.strictObject({
 });
 export type DeletionState = z.output<typeof DeletionState>;
 
-/** Why the state cannot be used: nothing is deleted then. */
+/** Why the state is unusable: then nothing is deleted. */
 export type UnusableCode = "StateMissing" | "StateUnreadable" | "StateMalformed" | "StateOfOtherVersion";
 
-/** The state as it was read, with what a write of it has to name; or why it cannot be used. */
+/** The state as read, with the fields that a write of it needs; or why it is unusable. */
 export type StoredState =
   | { readonly kind: "state"; readonly state: DeletionState; readonly configMap: StateConfigMap }
   | { readonly kind: "unusable"; readonly code: UnusableCode; readonly message: string };
 
-/** Nothing is remembered: no node is missed, none was deleted, the brake is not pulled. */
-export function emptyState(): DeletionState {
+/** Returns a state without absences and deletions, with the brake released. */
+export function createEmptyState(): DeletionState {
   return { version: STATE_VERSION, absences: {}, deletions: {} };
 }
 
-/** Reads the state out of its ConfigMap, as the API server answered; never throws. One that nothing was ever written to is empty. */
+/**
+ * Parses the state from the API server's answer about its ConfigMap; never throws. A state that was never
+ * written is empty.
+ */
 export function readState(read: ReadState | undefined): StoredState {
-  if (read === undefined || read.kind === "absent") return unusable("StateMissing", MISSING);
+  if (read === undefined || read.kind === "absent") return createUnusableState("StateMissing", MISSING);
   if (read.kind === "unreadable")
-    return unusable("StateUnreadable", `${NAME} cannot be read: ${read.message}`);
+    return createUnusableState("StateUnreadable", `${NAME} cannot be read: ${read.message}`);
   const parsed = StateConfigMap.safeParse(read.object);
-  if (!parsed.success) return unusable("StateMalformed", `${NAME} is no ConfigMap with an identity`);
+  if (!parsed.success)
+    return createUnusableState("StateMalformed", `${NAME} is no ConfigMap with an identity`);
   const text = parsed.data.data?.[STATE_KEY];
-  if (text === undefined) return { kind: "state", state: emptyState(), configMap: parsed.data };
+  if (text === undefined) return { kind: "state", state: createEmptyState(), configMap: parsed.data };
   return readDocument(text, parsed.data);
 }
 
-/** The write that puts the state in the place of the one that was read, and is refused where that has changed meanwhile. */
+/**
+ * Returns the write that replaces the state that was read. The API server rejects it if the state has changed
+ * since.
+ */
 export function writeState(state: DeletionState, { metadata, ...others }: StateConfigMap): ClusterWrite {
-  // Absent, they stay as they are.
+  // Absent fields stay unchanged.
   const { managedFields: _, ...kept } = metadata;
   return {
     on: "cluster",
@@ -121,51 +128,54 @@ export function writeState(state: DeletionState, { metadata, ...others }: StateC
 }
 
 /**
- * The state with the brake let go and counting from anew, for an operator who has looked. Deletions that may still be under way
- * go on to count.
+ * Returns the state with the brake released and its counts reset, for an operator who has checked the cause.
+ * Deletions that may still be in progress continue to count.
  */
 export function resetBrake({ brake: _, ...state }: DeletionState, now: Date): DeletionState {
   const isUnderWay = ({ at }: Deletion): boolean =>
-    Math.abs(secondsSince(at, now)) < INTENT_SECONDS + CLOCK_SECONDS;
+    Math.abs(getSecondsSince(at, now)) < INTENT_SECONDS + CLOCK_SECONDS;
   const underWay = Object.entries(state.deletions).filter(([, deletion]) => isUnderWay(deletion));
   return { ...state, written: now.toISOString(), absences: {}, deletions: Object.fromEntries(underWay) };
 }
 
-/** Seconds since a moment of the state; less than none where that is of a clock that runs ahead. */
-export function secondsSince(moment: string, now: Date): number {
+/** Returns the seconds since a time in the state; negative if its clock was ahead. */
+export function getSecondsSince(moment: string, now: Date): number {
   return (now.getTime() - Date.parse(moment)) / 1_000;
 }
 
 const NAME = `ConfigMap ${SYSTEM_NAMESPACE}/${STATE_CONFIG_MAP}`;
 const MISSING = `there is no ${NAME}: apply infra/state/config-map.yaml`;
 
-/** As much of the ConfigMap as is read; the rest is written back as it was. */
+/** The fields of the ConfigMap that are read; the rest is written back unchanged. */
 const StateConfigMap = z.looseObject({
   metadata: z.looseObject({ uid: z.string().min(1), resourceVersion: z.string().min(1) }),
   data: z.record(z.string(), z.string()).optional(),
 });
-/** The ConfigMap as it was read. */
+/** The ConfigMap as read. */
 export type StateConfigMap = z.output<typeof StateConfigMap>;
 
 const AnyVersion = z.looseObject({ version: z.unknown() });
 
 function readDocument(text: string, configMap: StateConfigMap): StoredState {
   const malformed = (what: string): StoredState =>
-    unusable("StateMalformed", `key "${STATE_KEY}" of ${NAME} ${what}: delete the key to start anew`);
+    createUnusableState(
+      "StateMalformed",
+      `key "${STATE_KEY}" of ${NAME} ${what}: delete the key to start anew`,
+    );
   if (text.length > MAX_STATE_CHARACTERS) return malformed(`has ${text.length} characters`);
-  const json = parsedJson(text);
+  const json = parseJson(text);
   const versioned = AnyVersion.safeParse(json);
   if (!versioned.success) return malformed("is no JSON object");
   if (versioned.data.version !== STATE_VERSION) {
     const message = `key "${STATE_KEY}" of ${NAME} is not of version ${STATE_VERSION}, which this build writes`;
-    return unusable("StateOfOtherVersion", message);
+    return createUnusableState("StateOfOtherVersion", message);
   }
   const parsed = DeletionState.safeParse(json);
   if (parsed.success) return { kind: "state", state: parsed.data, configMap };
-  return malformed(`is not what was written: ${faultsOf(parsed.error)[0]?.message}`);
+  return malformed(`is not what was written: ${listFaults(parsed.error)[0]?.message}`);
 }
 
-function parsedJson(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -173,7 +183,7 @@ function parsedJson(text: string): unknown {
   }
 }
 
-function unusable(code: UnusableCode, message: string): StoredState {
+function createUnusableState(code: UnusableCode, message: string): StoredState {
   return { kind: "unusable", code, message };
 }
 

@@ -1,69 +1,77 @@
 import type { TestOperation } from "#core/decision.ts";
 import type { Instance, InstanceState } from "#core/instance.ts";
 import { type Ip, isSameIp, parseIp } from "#core/ip.ts";
-import { add, type Edit, NO_EDIT, pointer, test } from "#core/json-patch.ts";
+import { add, type Edit, formatPointer, NO_EDIT, test } from "#core/json-patch.ts";
+import type { Issue } from "#core/node/issues.ts";
 import type { Node, NodeAddress } from "#core/node/node.ts";
-import type { Problem } from "#core/node/problems.ts";
-import { providedNodeIp } from "#core/node/provided-node-ip.ts";
+import { parseProvidedNodeIp } from "#core/node/provided-node-ip.ts";
 
-/** The addresses that a node is to have, or why they cannot be told. */
+/** The desired addresses of a node, or why they are unknown. */
 export type DesiredAddresses =
   | { readonly kind: "addresses"; readonly addresses: readonly NodeAddress[] }
-  | { readonly kind: "problem"; readonly problem: Problem };
+  | { readonly kind: "issue"; readonly issue: Issue };
 
 /**
- * The addresses of the node's instance, in the cloud's order and spelling, with those first that the kubelet was told to
- * use. They always hold an InternalIP or an ExternalIP: a node that would be left without one is in problem.
+ * Returns the addresses of the node's instance in the cloud's order and spelling, with the kubelet's node IPs
+ * first. They contain at least one InternalIP or ExternalIP; otherwise the result is an issue.
  */
-export function desiredAddresses(node: Node, instance: Instance): DesiredAddresses {
+export function getDesiredAddresses(node: Node, instance: Instance): DesiredAddresses {
   if (ENDED.has(instance.state))
     return withProblem("InstanceTerminated", `${instance.id} is ${instance.state}`);
-  const provided = providedNodeIp(node);
+  const provided = parseProvidedNodeIp(node);
   if (provided.kind === "invalid") return withProblem("ProvidedNodeIPInvalid", provided.message);
   if (provided.kind === "ips" && !hasAll(instance, provided.ips))
-    return withProblem("ProvidedNodeIPUnmatched", unmatched(provided.annotation, instance));
-  const addresses = nodeIpsFirst(addressesFor(node, instance), provided.kind === "ips" ? provided.ips : []);
-  if (!addresses.some(isNodeIp)) return withProblem("NoNodeAddress", withoutNodeIp(instance));
+    return withProblem("ProvidedNodeIPUnmatched", describeUnmatched(provided.annotation, instance));
+  const addresses = sortNodeIpsFirst(
+    mergeAddresses(node, instance),
+    provided.kind === "ips" ? provided.ips : [],
+  );
+  if (!addresses.some(isNodeIp)) return withProblem("NoNodeAddress", describeMissingNodeIp(instance));
   return { kind: "addresses", addresses };
 }
 
 /**
- * Replaces the whole list, guarded by what was read of it; nothing where it has the same addresses already, those of each type in
- * the same order.
+ * Replaces the whole list, guarded by the list that was read. Returns no edit if the addresses are equal,
+ * those of each type in equal order.
  */
 export function setAddresses(node: Node, addresses: readonly NodeAddress[]): Edit {
   const present = node.status.addresses;
-  if (present !== undefined && isSameList(byType(present), byType(addresses))) return NO_EDIT;
-  const path = pointer("status", "addresses");
+  if (present !== undefined && isSameList(sortAddressesByType(present), sortAddressesByType(addresses)))
+    return NO_EDIT;
+  const path = formatPointer("status", "addresses");
   return { tests: [test(path, present ?? null)], operations: [add(path, addresses)] };
 }
 
-/** That the node still has the addresses that it has after the edit. */
-export function addressesKept({ status }: Node, { operations: [edit] }: Edit): TestOperation {
-  return test(pointer("status", "addresses"), edit?.op === "add" ? edit.value : status.addresses);
+/** Returns a test that the node still has the addresses which the edit wrote. */
+export function testAddressesUnchanged({ status }: Node, { operations: [edit] }: Edit): TestOperation {
+  return test(formatPointer("status", "addresses"), edit?.op === "add" ? edit.value : status.addresses);
 }
 
 /**
- * Addresses as far as their order means something: that of each type. A strategic merge patch of the whole list, as the stock controller
- * sends it, leaves them on the API server in groups by type, and such a list is as right as the cloud's own.
+ * Returns addresses grouped by type, because their order matters only within a type. The stock controller's
+ * strategic merge patch of the whole list groups them by type on the API server. Such a list is as correct as
+ * the cloud's own.
  */
-export function byType(addresses: readonly NodeAddress[]): readonly NodeAddress[] {
+export function sortAddressesByType(addresses: readonly NodeAddress[]): readonly NodeAddress[] {
   return addresses.toSorted((a, b) => Number(a.type > b.type) - Number(a.type < b.type));
 }
 
-/** States from which no instance comes back; its addresses are no longer its own. */
+/** States from which an instance never returns; its addresses no longer belong to it. */
 const ENDED: ReadonlySet<InstanceState> = new Set(["shutting-down", "terminated"]);
 
-/** The cloud's list; with the kubelet's host name where it has none, and the node's own list where it is empty. */
-function addressesFor(node: Node, instance: Instance): readonly NodeAddress[] {
+/**
+ * The cloud's list, with the kubelet's host name if the cloud has none. If the cloud's list is empty, the
+ * node's own list.
+ */
+function mergeAddresses(node: Node, instance: Instance): readonly NodeAddress[] {
   const present = node.status.addresses ?? [];
   if (instance.addresses.length === 0) return present;
   if (instance.addresses.some(isHostname)) return instance.addresses;
   return [...instance.addresses, ...present.filter(isHostname)];
 }
 
-/** Node IPs go first, in their order, and what else is of their types is left out. */
-function nodeIpsFirst(addresses: readonly NodeAddress[], ips: readonly Ip[]): readonly NodeAddress[] {
+/** Node IPs come first, in their order; other addresses of their types are left out. */
+function sortNodeIpsFirst(addresses: readonly NodeAddress[], ips: readonly Ip[]): readonly NodeAddress[] {
   const first = ips.flatMap((ip) => addresses.filter((address) => isAt(address, ip)));
   const claimed = new Set(first.map(({ type }) => type));
   return [...first, ...addresses.filter(({ type }) => !claimed.has(type))];
@@ -93,15 +101,15 @@ function isSameList(a: readonly NodeAddress[], b: readonly NodeAddress[]): boole
   );
 }
 
-function unmatched(annotation: string, { id, addresses }: Instance): string {
+function describeUnmatched(annotation: string, { id, addresses }: Instance): string {
   const known = addresses.map(({ address }) => address).join(", ") || "none";
   return `annotation ${annotation} names an address that instance ${id} does not have; it has ${known}`;
 }
 
-function withoutNodeIp({ id }: Instance): string {
+function describeMissingNodeIp({ id }: Instance): string {
   return `neither an InternalIP nor an ExternalIP is known of instance ${id}`;
 }
 
-function withProblem(code: Problem["code"], message: string): DesiredAddresses {
-  return { kind: "problem", problem: { code, message } };
+function withProblem(code: Issue["code"], message: string): DesiredAddresses {
+  return { kind: "issue", issue: { code, message } };
 }

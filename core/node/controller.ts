@@ -1,30 +1,33 @@
 import { NODE_EVENT_SOURCE } from "#core/contracts.ts";
 import type { InstanceController } from "#core/controller.ts";
-import { each } from "#core/decisions.ts";
+import { planEach } from "#core/decisions.ts";
 import { decideNode } from "#core/node/decide.ts";
 import { needsInstance } from "#core/node/needs-work.ts";
 import type { Node } from "#core/node/node.ts";
 import { nodeWatch } from "#core/node/watch.ts";
 import type { LabelSettings } from "#core/settings.ts";
-import { managerOf } from "#core/tenant-fact.ts";
+import { getManagerFact } from "#core/tenant-fact.ts";
 
 /** The cloud-node-controller: initializes nodes, and keeps them in line with their instances. */
 export const nodeController: InstanceController<Node> = {
   ...nodeWatch,
   eventSource: NODE_EVENT_SOURCE,
-  asks: (node, { reason, settings }) =>
+  buildQuestion: (node, { reason, settings }) =>
     needsInstance(node, reason)
-      ? { capability: "instances", node, labels: labelsAsked(settings.nodes.labels) }
+      ? { capability: "instances", node, labels: selectRequestedLabels(settings.nodes.labels) }
       : undefined,
   decide: (batch, { reason, now, settings }) =>
-    each(
+    planEach(
       batch.map(({ object, answer, hint }) =>
-        decideNode(object, answer, { reason, now, settings, taintRestoredBy: managerOf(hint) }),
+        decideNode(object, answer, { reason, now, settings, taintRestoredBy: getManagerFact(hint) }),
       ),
     ),
 };
 
-function labelsAsked({ addMissing, correctDiffering }: LabelSettings): "missing" | "all" | undefined {
+function selectRequestedLabels({
+  addMissing,
+  correctDiffering,
+}: LabelSettings): "missing" | "all" | undefined {
   if (correctDiffering) return "all";
   return addMissing ? "missing" : undefined;
 }

@@ -1,44 +1,45 @@
-import type { Because, ClusterEvent, Decision, ObjectReference, PatchWrite, Write } from "#core/decision.ts";
+import type { ClusterEvent, Decision, PatchWrite, Write } from "#core/decision.ts";
 import * as decisions from "#core/decisions.ts";
 import type { Edit } from "#core/json-patch.ts";
 import type { Node } from "#core/node/node.ts";
+import type { ObjectReference, Reason } from "#core/reason.ts";
 import { NODES } from "#core/resources/resource.ts";
 
-/** What a change says of itself, and what is decided where it turns out that there is nothing to write. */
-export interface About extends decisions.About {
+/** The reason and Events of a change, and the decision if nothing needs to be written. */
+export interface ChangeDetails extends decisions.ChangeDetails {
   readonly otherwise: Decision;
 }
 
-/** A change of the writes that there are, in order; what is said otherwise where there is none. */
+/** Returns a change with the given writes, in order; without writes, the alternative decision. */
 export function changeOr(
   node: Node,
   writes: readonly (Write | undefined)[],
-  { otherwise, ...about }: About,
+  { otherwise, ...about }: ChangeDetails,
 ): Decision {
-  return decisions.change(referenceTo(node), writes, about) ?? otherwise;
+  return decisions.change(toNodeReference(node), writes, about) ?? otherwise;
 }
 
-/** Nothing of ours is left to do. */
-export function unchanged(node: Node, because?: Because): Decision {
-  return decisions.unchanged(referenceTo(node), because);
+/** Returns the decision that no work is left. */
+export function leaveUnchanged(node: Node, because?: Reason): Decision {
+  return decisions.leaveUnchanged(toNodeReference(node), because);
 }
 
-/** Leaves the node as it is. */
-export function skip(node: Node, because: Because): Decision {
-  return decisions.skip(referenceTo(node), because);
+/** Returns the decision to leave the node unchanged. */
+export function skip(node: Node, because: Reason): Decision {
+  return decisions.skip(toNodeReference(node), because);
 }
 
-/** Leaves the node as it is, to look again after so many seconds. */
+/** Returns the decision to leave the node unchanged and to check it again after some seconds. */
 export function retry(
   node: Node,
-  because: Because,
+  because: Reason,
   afterSeconds: number,
   events: readonly ClusterEvent[],
 ): Decision {
-  return decisions.retry(referenceTo(node), because, afterSeconds, events);
+  return decisions.retry(toNodeReference(node), because, afterSeconds, events);
 }
 
-/** One patch of a node or of its status out of edits; undefined where they change nothing. */
+/** Returns one patch of a node or of its status from edits; undefined if they change nothing. */
 export function patchNode(
   node: Node,
   edits: readonly Edit[],
@@ -47,6 +48,6 @@ export function patchNode(
   return decisions.patchObject(NODES, node, edits, subresource);
 }
 
-function referenceTo(node: Node): ObjectReference {
-  return decisions.referenceTo(NODES, node);
+function toNodeReference(node: Node): ObjectReference {
+  return decisions.toReference(NODES, node);
 }

@@ -1,41 +1,42 @@
-import { tell } from "#core/cluster-events.ts";
+import { buildClusterEvent } from "#core/cluster-events.ts";
 import type { Decision } from "#core/decision.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
-import { addressesKept, desiredAddresses, setAddresses } from "#core/node/addresses.ts";
-import { changeOr, patchNode, unchanged } from "#core/node/decisions.ts";
+import { getDesiredAddresses, setAddresses, testAddressesUnchanged } from "#core/node/addresses.ts";
+import { changeOr, leaveUnchanged, patchNode } from "#core/node/decisions.ts";
 import { setInstanceAnnotation } from "#core/node/instance-annotation.ts";
-import { type LabelContext, labelsFromInstance } from "#core/node/labels.ts";
+import { retryAfterIssue, toIssue } from "#core/node/issues.ts";
+import { buildInstanceLabels, type LabelContext } from "#core/node/labels.ts";
 import type { Node } from "#core/node/node.ts";
-import { problemOf, retryAfterProblem } from "#core/node/problems.ts";
-import { providedNodeIpUnchanged } from "#core/node/provided-node-ip.ts";
-import { providerIdUnchanged, setProviderId, warningsOfProviderId } from "#core/node/provider-id.ts";
+import { testProvidedNodeIpUnchanged } from "#core/node/provided-node-ip.ts";
+import { listProviderIdWarnings, setProviderId, testProviderIdUnchanged } from "#core/node/provider-id.ts";
 import { removeUninitialized } from "#core/node/taints.ts";
 
 /**
- * Initializes a node that carries the uninitialized taint: its addresses first, then in one patch its provider ID,
- * labels and instance, and the taint away. Any problem leaves the taint where it is.
+ * Initializes a node with the uninitialized taint. First it writes the addresses; then one patch writes
+ * provider ID, labels and instance, and removes the taint. Any issue keeps the taint.
  */
 export function initialize(
   node: Node,
   answer: InstanceAnswer,
   { now, labels: settings }: LabelContext,
 ): Decision {
-  if (answer.kind !== "found") return retryAfterProblem(node, problemOf(answer), now);
+  if (answer.kind !== "found") return retryAfterIssue(node, toIssue(answer), now);
   const { instance } = answer;
-  const desired = desiredAddresses(node, instance);
-  if (desired.kind === "problem") return retryAfterProblem(node, desired.problem, now);
-  const labels = labelsFromInstance(node, instance, settings);
+  const desired = getDesiredAddresses(node, instance);
+  if (desired.kind === "issue") return retryAfterIssue(node, desired.issue, now);
+  const labels = buildInstanceLabels(node, instance, settings);
   const addresses = setAddresses(node, desired.addresses);
-  const sameInstance = { tests: [providerIdUnchanged(node)], operations: [] };
+  const sameInstance = { tests: [testProviderIdUnchanged(node)], operations: [] };
   return changeOr(
     node,
     [
       patchNode(node, [addresses, sameInstance], "status"),
       patchNode(node, [
-        // The addresses just written hold only for the annotation as it was read.
-        { tests: [providedNodeIpUnchanged(node)], operations: [] },
-        // A kubelet may have overwritten them since, from a stale read; the taint would leave the node naked.
-        { tests: [addressesKept(node, addresses)], operations: [] },
+        // The addresses just written are valid only for the annotation as read.
+        { tests: [testProvidedNodeIpUnchanged(node)], operations: [] },
+        // A kubelet with a stale read may have overwritten them since; removing the taint would then leave
+        // the node without an address.
+        { tests: [testAddressesUnchanged(node, addresses)], operations: [] },
         labels.edit,
         setProviderId(node, instance),
         setInstanceAnnotation(node, instance),
@@ -45,9 +46,9 @@ export function initialize(
     ],
     {
       because: { code: "Initialized", message: `initialized from instance ${instance.id}` },
-      otherwise: unchanged(node),
-      events: [tell("Synced", "Initialized", {})],
-      warnings: [...warningsOfProviderId(node, instance), ...labels.warnings],
+      otherwise: leaveUnchanged(node),
+      events: [buildClusterEvent("Synced", "Initialized", {})],
+      warnings: [...listProviderIdWarnings(node, instance), ...labels.warnings],
     },
   );
 }

@@ -1,46 +1,64 @@
 import { INSTANCE_ANNOTATION } from "#core/contracts.ts";
 import type { TestOperation } from "#core/decision.ts";
 import type { Instance } from "#core/instance.ts";
-import { type Edit, type MapEntry, pointer, setEntries, test } from "#core/json-patch.ts";
+import { type Edit, formatPointer, type MapEntry, setEntries, test } from "#core/json-patch.ts";
 import type { Node } from "#core/node/node.ts";
 
-/** Says on the node which instance it was initialized from, over whatever it said before, and what else its cloud has to say. */
+/**
+ * Writes the instance from which the node was initialized, over any earlier value, and the cloud's other
+ * annotations.
+ */
 export function setInstanceAnnotation(node: Node, instance: Instance): Edit {
-  const value = identityOf(instance);
+  const value = formatIdentity(instance);
   const own =
-    annotationOf(node, INSTANCE_ANNOTATION) === value ? [] : [{ key: INSTANCE_ANNOTATION, value, tests: [] }];
-  return annotate(node, [...own, ...lackingOf(node, instance)]);
+    getAnnotation(node, INSTANCE_ANNOTATION) === value
+      ? []
+      : [{ key: INSTANCE_ANNOTATION, value, tests: [] }];
+  return annotate(node, [...own, ...listMissingAnnotations(node, instance)]);
 }
 
-/** Says so on a node that was taken over and does not say yet, and of the cloud's other annotations those that it lacks. */
+/**
+ * Writes the instance on a node that was taken over and has no instance annotation, and the cloud's missing
+ * annotations.
+ */
 export function addInstanceAnnotation(node: Node, instance: Instance): Edit {
-  const isSaid = annotationOf(node, INSTANCE_ANNOTATION) !== undefined;
+  const isSaid = getAnnotation(node, INSTANCE_ANNOTATION) !== undefined;
   const own = isSaid
     ? []
-    : [{ key: INSTANCE_ANNOTATION, value: identityOf(instance), tests: [asRead(node, INSTANCE_ANNOTATION)] }];
-  return annotate(node, [...own, ...lackingOf(node, instance)]);
+    : [
+        {
+          key: INSTANCE_ANNOTATION,
+          value: formatIdentity(instance),
+          tests: [testUnchanged(node, INSTANCE_ANNOTATION)],
+        },
+      ];
+  return annotate(node, [...own, ...listMissingAnnotations(node, instance)]);
 }
 
-/** The cloud's annotations that are absent or empty, which is tested: whatever somebody else wrote meanwhile stays. */
-function lackingOf(node: Node, { annotations = {} }: Instance): MapEntry[] {
+/** The cloud's annotations that are absent or empty; a test keeps concurrent writes of others. */
+function listMissingAnnotations(node: Node, { annotations = {} }: Instance): MapEntry[] {
   return Object.entries(annotations).flatMap(([key, value]) =>
-    annotationOf(node, key) || value === "" ? [] : [{ key, value, tests: [asRead(node, key)] }],
+    getAnnotation(node, key) || value === "" ? [] : [{ key, value, tests: [testUnchanged(node, key)] }],
   );
 }
 
-function identityOf({ account, network, id }: Instance): string {
+function formatIdentity({ account, network, id }: Instance): string {
   return `${account}/${network}/${id}`;
 }
 
-function annotationOf(node: Node, key: string): string | undefined {
+function getAnnotation(node: Node, key: string): string | undefined {
   const { annotations = {} } = node.metadata;
   return Object.hasOwn(annotations, key) ? annotations[key] : undefined;
 }
 
-function asRead(node: Node, key: string): TestOperation {
-  return test(pointer("metadata", "annotations", key), annotationOf(node, key) ?? null);
+function testUnchanged(node: Node, key: string): TestOperation {
+  return test(formatPointer("metadata", "annotations", key), getAnnotation(node, key) ?? null);
 }
 
 function annotate(node: Node, entries: readonly MapEntry[]): Edit {
-  return setEntries(pointer("metadata", "annotations"), node.metadata.annotations !== undefined, entries);
+  return setEntries(
+    formatPointer("metadata", "annotations"),
+    node.metadata.annotations !== undefined,
+    entries,
+  );
 }

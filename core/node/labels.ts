@@ -5,107 +5,123 @@ import {
   REGION_LABELS,
   ZONE_LABELS,
 } from "#core/contracts.ts";
-import type { Because } from "#core/decision.ts";
 import type { Instance } from "#core/instance.ts";
-import { type Edit, type MapEntry, pointer, setEntries, test } from "#core/json-patch.ts";
-import { faultOfLabelKey, faultOfLabelValue } from "#core/label-syntax.ts";
+import { type Edit, formatPointer, type MapEntry, setEntries, test } from "#core/json-patch.ts";
+import { checkLabelKey, checkLabelValue } from "#core/label-syntax.ts";
 import type { Node } from "#core/node/node.ts";
+import type { Reason } from "#core/reason.ts";
 import type { LabelSettings } from "#core/settings.ts";
 
-/** What is decided by, beside a node and its instance, where labels are written. */
+/** The facts on which label writes depend, in addition to the node and its instance. */
 export interface LabelContext {
   readonly now: Date;
   readonly labels: LabelSettings;
 }
 
-/** Labels to be written, and those of the cloud that were left out with the reason. */
+/** The labels to write, and the cloud's labels that were left out, with reasons. */
 export interface LabelEdit {
   readonly edit: Edit;
-  readonly warnings: readonly Because[];
+  readonly warnings: readonly Reason[];
 }
 
 /**
- * The labels of initialization: type, zone and region in both generations, over whatever stands there, then the
- * cloud's additional ones where their key is free, or what differs is to be corrected. A label that Kubernetes would refuse is left out and never blocks.
+ * Returns the labels of initialization: type, zone and region in both generations override existing values.
+ * The cloud's additional labels are added if their key is free, or if differing labels are corrected. A label
+ * that Kubernetes would reject is left out and never blocks.
  */
-export function labelsFromInstance(node: Node, instance: Instance, settings: LabelSettings): LabelEdit {
+export function buildInstanceLabels(node: Node, instance: Instance, settings: LabelSettings): LabelEdit {
   const parts = [
-    pairFromCloud(node, INSTANCE_TYPE_LABELS, instance.type),
-    pairFromCloud(node, ZONE_LABELS, instance.zone),
-    pairFromCloud(node, REGION_LABELS, instance.region),
-    ...Object.entries(instance.labels).map(([key, value]) => additional(node, key, value, settings)),
+    buildPair(node, INSTANCE_TYPE_LABELS, instance.type),
+    buildPair(node, ZONE_LABELS, instance.zone),
+    buildPair(node, REGION_LABELS, instance.region),
+    ...Object.entries(instance.labels).map(([key, value]) =>
+      buildAdditionalLabel(node, key, value, settings),
+    ),
   ];
-  return labelEdit(node, parts);
+  return buildLabelEdit(node, parts);
 }
 
 /**
- * The labels of an initialized node by what its cloud says now: those that are missing, those that differ, or both, as it is
- * set. Of a pair, the beta label stays what the stable one follows; only a correction sets both to the cloud's word. Where the
- * beta label alone is missing, and the stable one says something else than the cloud, it is not added: the stable one would follow.
+ * Returns the label changes of an initialized node by the cloud's current facts: missing labels, differing
+ * ones, or both, as configured. In a pair, the stable label follows the beta one; only a correction sets both
+ * to the cloud's value. A missing beta label is not added if the stable one differs from the cloud, because
+ * the stable one would then follow.
  */
-export function labelsKept(node: Node, instance: Instance, settings: LabelSettings): LabelEdit {
+export function planLabelCorrections(node: Node, instance: Instance, settings: LabelSettings): LabelEdit {
   const parts = [
-    pairKept(node, INSTANCE_TYPE_LABELS, instance.type, settings),
-    pairKept(node, ZONE_LABELS, instance.zone, settings),
-    pairKept(node, REGION_LABELS, instance.region, settings),
-    ...Object.entries(instance.labels).map(([key, value]) => additionalKept(node, key, value, settings)),
+    correctPair(node, INSTANCE_TYPE_LABELS, instance.type, settings),
+    correctPair(node, ZONE_LABELS, instance.zone, settings),
+    correctPair(node, REGION_LABELS, instance.region, settings),
+    ...Object.entries(instance.labels).map(([key, value]) =>
+      correctAdditionalLabel(node, key, value, settings),
+    ),
   ];
-  return labelEdit(node, parts);
+  return buildLabelEdit(node, parts);
 }
 
-/** Brings the stable labels of an initialized node in line with their beta ones, which are the source of truth. */
+/** Updates the stable labels of an initialized node from their beta labels, which are the source of truth. */
 export function reconcileLabels(node: Node): Edit {
   return setLabels(
     node,
-    LABEL_PAIRS.flatMap((pair) => stableFromBeta(node, pair)),
+    LABEL_PAIRS.flatMap((pair) => copyBetaToStable(node, pair)),
   );
 }
 
-/** Whether a beta label says something else than its stable one. */
+/** Returns whether a beta label differs from its stable one. */
 export function hasLabelsToReconcile(node: Node): boolean {
   return reconcileLabels(node).operations.length > 0;
 }
 
-/** Whether a label is what the cloud may not set beyond the pairs: these domains are Kubernetes' own. */
+/**
+ * Returns whether a label has one of Kubernetes' own domains, which the cloud may only use for the label
+ * pairs.
+ */
 export function isReservedLabel(key: string): boolean {
   return /(^|\.)(kubernetes|k8s)\.io\//.test(key);
 }
 
 interface Labels {
   readonly entries: readonly MapEntry[];
-  readonly warnings: readonly Because[];
+  readonly warnings: readonly Reason[];
 }
 
 const NONE: Labels = { entries: [], warnings: [] };
 
-function pairFromCloud(node: Node, pair: LabelPair, value: string): Labels {
-  // Without a word of the cloud's the pair is left as the first look at an initialized node would leave it.
-  const kept = { ...NONE, entries: stableFromBeta(node, pair) };
+function buildPair(node: Node, pair: LabelPair, value: string): Labels {
+  // Without a value from the cloud, the pair is only reconciled, as on an initialized node.
+  const kept = { ...NONE, entries: copyBetaToStable(node, pair) };
   if (value === "") return kept;
-  const fault = faultOfLabelValue(value);
-  if (fault !== undefined) return { ...kept, ...leftOut("InvalidLabel", pair.stable, value, fault) };
-  const keys = [pair.beta, pair.stable].filter((key) => labelOf(node, key) !== value);
+  const fault = checkLabelValue(value);
+  if (fault !== undefined)
+    return { ...kept, ...createSkippedLabel("InvalidLabel", pair.stable, value, fault) };
+  const keys = [pair.beta, pair.stable].filter((key) => getLabel(node, key) !== value);
   return { ...NONE, entries: keys.map((key) => ({ key, value, tests: [] })) };
 }
 
-/** The pair with what is missing, and with what differs set right; what it rests on is tested as it was read. */
-function pairKept(
+/**
+ * Adds missing labels of the pair and corrects differing ones, guarded by tests of the values that were read.
+ */
+function correctPair(
   node: Node,
   pair: LabelPair,
   value: string,
   { addMissing, correctDiffering }: LabelSettings,
 ): Labels {
-  const byBeta = { ...NONE, entries: stableFromBeta(node, pair) };
+  const byBeta = { ...NONE, entries: copyBetaToStable(node, pair) };
   if (value === "") return byBeta;
-  const fault = faultOfLabelValue(value);
-  if (fault !== undefined) return { ...byBeta, ...leftOut("InvalidLabel", pair.stable, value, fault) };
-  const beta = labelOf(node, pair.beta);
-  const stable = labelOf(node, pair.stable);
+  const fault = checkLabelValue(value);
+  if (fault !== undefined)
+    return { ...byBeta, ...createSkippedLabel("InvalidLabel", pair.stable, value, fault) };
+  const beta = getLabel(node, pair.beta);
+  const stable = getLabel(node, pair.stable);
   const isAdded = addMissing && (stable === undefined || stable === value || correctDiffering);
   const betaKept = beta === undefined ? (isAdded ? value : undefined) : correctDiffering ? value : beta;
   const stableKept = betaKept ?? (stable !== undefined && correctDiffering ? value : stable);
   if (betaKept === beta && stableKept !== value) return byBeta;
-  const tests = [test(labelPath(pair.beta), beta ?? null), test(labelPath(pair.stable), stable ?? null)];
+  const tests = [
+    test(formatLabelPath(pair.beta), beta ?? null),
+    test(formatLabelPath(pair.stable), stable ?? null),
+  ];
   const kept = [
     { key: pair.beta, before: beta, value: betaKept },
     { key: pair.stable, before: stable, value: stableKept },
@@ -118,45 +134,55 @@ function pairKept(
   };
 }
 
-function additional(node: Node, key: string, value: string, { correctDiffering }: LabelSettings): Labels {
-  const refused = refusedLabel(key, value);
+function buildAdditionalLabel(
+  node: Node,
+  key: string,
+  value: string,
+  { correctDiffering }: LabelSettings,
+): Labels {
+  const refused = checkLabel(key, value);
   if (refused !== undefined) return refused;
-  const present = labelOf(node, key);
+  const present = getLabel(node, key);
   if (present === value) return NONE;
   if (present === undefined || correctDiffering)
-    return { ...NONE, entries: [{ key, value, tests: [test(labelPath(key), present ?? null)] }] };
-  return { ...NONE, ...leftOut("LabelTaken", key, value, `the node has it already, as "${present}"`) };
+    return { ...NONE, entries: [{ key, value, tests: [test(formatLabelPath(key), present ?? null)] }] };
+  return {
+    ...NONE,
+    ...createSkippedLabel("LabelTaken", key, value, `the node has it already, as "${present}"`),
+  };
 }
 
-function additionalKept(
+function correctAdditionalLabel(
   node: Node,
   key: string,
   value: string,
   { addMissing, correctDiffering }: LabelSettings,
 ): Labels {
-  const refused = refusedLabel(key, value);
+  const refused = checkLabel(key, value);
   if (refused !== undefined) return refused;
-  const present = labelOf(node, key);
+  const present = getLabel(node, key);
   const isWritten = present === undefined ? addMissing : present !== value && correctDiffering;
   if (!isWritten) return NONE;
-  return { ...NONE, entries: [{ key, value, tests: [test(labelPath(key), present ?? null)] }] };
+  return { ...NONE, entries: [{ key, value, tests: [test(formatLabelPath(key), present ?? null)] }] };
 }
 
-/** What is left out because Kubernetes would refuse it, or because it is Kubernetes' own. */
-function refusedLabel(key: string, value: string): Labels | undefined {
+/** The label that is left out because Kubernetes would reject it or reserves it. */
+function checkLabel(key: string, value: string): Labels | undefined {
   if (isReservedLabel(key))
-    return { ...NONE, ...leftOut("ReservedLabel", key, value, "its domain is Kubernetes' own") };
-  const fault = faultOfLabelKey(key) ?? faultOfLabelValue(value);
-  return fault === undefined ? undefined : { ...NONE, ...leftOut("InvalidLabel", key, value, fault) };
+    return { ...NONE, ...createSkippedLabel("ReservedLabel", key, value, "its domain is Kubernetes' own") };
+  const fault = checkLabelKey(key) ?? checkLabelValue(value);
+  return fault === undefined
+    ? undefined
+    : { ...NONE, ...createSkippedLabel("InvalidLabel", key, value, fault) };
 }
 
-function stableFromBeta(node: Node, { beta, stable }: LabelPair): MapEntry[] {
-  const value = labelOf(node, beta);
-  if (value === undefined || value === labelOf(node, stable)) return [];
-  return [{ key: stable, value, tests: [test(labelPath(beta), value)] }];
+function copyBetaToStable(node: Node, { beta, stable }: LabelPair): MapEntry[] {
+  const value = getLabel(node, beta);
+  if (value === undefined || value === getLabel(node, stable)) return [];
+  return [{ key: stable, value, tests: [test(formatLabelPath(beta), value)] }];
 }
 
-function labelEdit(node: Node, parts: readonly Labels[]): LabelEdit {
+function buildLabelEdit(node: Node, parts: readonly Labels[]): LabelEdit {
   return {
     edit: setLabels(
       node,
@@ -167,18 +193,18 @@ function labelEdit(node: Node, parts: readonly Labels[]): LabelEdit {
 }
 
 function setLabels(node: Node, entries: readonly MapEntry[]): Edit {
-  return setEntries(pointer("metadata", "labels"), node.metadata.labels !== undefined, entries);
+  return setEntries(formatPointer("metadata", "labels"), node.metadata.labels !== undefined, entries);
 }
 
-function labelOf(node: Node, key: string): string | undefined {
+function getLabel(node: Node, key: string): string | undefined {
   const { labels = {} } = node.metadata;
   return Object.hasOwn(labels, key) ? labels[key] : undefined;
 }
 
-function labelPath(key: string): string {
-  return pointer("metadata", "labels", key);
+function formatLabelPath(key: string): string {
+  return formatPointer("metadata", "labels", key);
 }
 
-function leftOut(code: string, key: string, value: string, why: string): { warnings: Because[] } {
+function createSkippedLabel(code: string, key: string, value: string, why: string): { warnings: Reason[] } {
   return { warnings: [{ code, message: `the cloud's label ${key}="${value}" is left out: ${why}` }] };
 }

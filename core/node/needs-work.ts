@@ -3,23 +3,23 @@ import { hasLabelsToReconcile } from "#core/node/labels.ts";
 import type { Node } from "#core/node/node.ts";
 import { isUninitialized } from "#core/node/taints.ts";
 
-/** Whether a node, by what it is now, has something to be done on it: the relay's predicate, level-triggered. */
+/** Returns whether a node needs work in its current state: the relay's predicate, level-triggered. */
 export function needsWork(node: Node): boolean {
   return !isBeingDeleted(node) && (isUninitialized(node) || hasLabelsToReconcile(node));
 }
 
-/** Whether deciding on a node depends on what the cloud says of its instance. */
+/** Returns whether the decision on a node depends on the cloud's answer about its instance. */
 export function needsInstance(node: Node, reason: EventReason): boolean {
-  return !isBeingDeleted(node) && (isUninitialized(node) || LOOKS_AGAIN[reason]);
+  return !isBeingDeleted(node) && (isUninitialized(node) || RESYNC_REASONS[reason]);
 }
 
-/** Whether a node is on its way out; nothing is ever written on such a one. */
+/** Returns whether a node is being deleted; such a node is never written. */
 export function isBeingDeleted(node: Node): boolean {
   return node.metadata.deletionTimestamp !== undefined;
 }
 
-/** Whether the reason of an event calls for a look at the instances of initialized nodes too. */
-const LOOKS_AGAIN: Readonly<Record<EventReason, boolean>> = {
+/** Whether the reason of an event requires a check of the instances of initialized nodes too. */
+const RESYNC_REASONS: Readonly<Record<EventReason, boolean>> = {
   watch: false,
   retry: false,
   monitor: false,

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** A taint, verbatim: fields unknown here are kept, or a precondition on it would never match. */
+/** A taint, verbatim: unknown fields are kept, because a precondition on it would otherwise never match. */
 export const Taint = z.looseObject({ key: z.string(), effect: z.string(), value: z.string().optional() });
 export type Taint = z.output<typeof Taint>;
 
@@ -8,12 +8,12 @@ export type Taint = z.output<typeof Taint>;
 export const NodeAddress = z.looseObject({ type: z.string(), address: z.string() });
 export type NodeAddress = z.output<typeof NodeAddress>;
 
-/** A condition, cut down to what decisions read. */
+/** A condition, with the fields that decisions read. */
 export const NodeCondition = z.object({
   type: z.string(),
   status: z.string(),
   reason: z.string().optional(),
-  /** Since when it has this status; what a heartbeat changes is not kept. */
+  /** Since when it has this status; the heartbeat time is not kept. */
   lastTransitionTime: z
     .string()
     .nullish()
@@ -23,8 +23,8 @@ export const NodeCondition = z.object({
 export type NodeCondition = z.output<typeof NodeCondition>;
 
 /**
- * A Kubernetes Node in Kubernetes' own shape, of which only the fields that decisions read are kept.
- * A whole node and its snapshot (`snapshotOf`) both parse as this, and deciding on either gives the same.
+ * A Node in Kubernetes' own shape, with the fields that decisions read. A whole node and its snapshot
+ * (`projectNode`) both parse as this, and decisions on both are equal.
  */
 export const Node = z.object({
   metadata: z.object({

@@ -1,80 +1,83 @@
-import { tell } from "#core/cluster-events.ts";
+import { buildClusterEvent } from "#core/cluster-events.ts";
 import type { Decision } from "#core/decision.ts";
 import type { Instance, InstanceAnswer } from "#core/instance.ts";
-import { desiredAddresses, setAddresses } from "#core/node/addresses.ts";
-import { changeOr, patchNode, retry, skip, unchanged } from "#core/node/decisions.ts";
+import { getDesiredAddresses, setAddresses } from "#core/node/addresses.ts";
+import { changeOr, leaveUnchanged, patchNode, retry, skip } from "#core/node/decisions.ts";
 import { addInstanceAnnotation } from "#core/node/instance-annotation.ts";
-import { type LabelContext, labelsKept, reconcileLabels } from "#core/node/labels.ts";
+import { type Issue, retryAfterIssue, toIssue } from "#core/node/issues.ts";
+import { type LabelContext, planLabelCorrections, reconcileLabels } from "#core/node/labels.ts";
 import type { Node } from "#core/node/node.ts";
-import { type Problem, problemOf, retryAfterProblem } from "#core/node/problems.ts";
-import { providedNodeIpUnchanged } from "#core/node/provided-node-ip.ts";
-import { providerIdUnchanged } from "#core/node/provider-id.ts";
+import { testProvidedNodeIpUnchanged } from "#core/node/provided-node-ip.ts";
+import { testProviderIdUnchanged } from "#core/node/provider-id.ts";
 import type { LabelSettings } from "#core/settings.ts";
-import { providerIDOf, successorIn } from "#core/tenant-fact.ts";
+import { getProviderIDFact, getReplacementFact } from "#core/tenant-fact.ts";
 
-/** Looks after an initialized node without the cloud: its labels alone. */
-export function reconcile(node: Node, otherwise = unchanged(node)): Decision {
+/** Refreshes an initialized node without the cloud: only its labels. */
+export function reconcile(node: Node, otherwise = leaveUnchanged(node)): Decision {
   const because = { code: "LabelsReconciled", message: "stable labels set to what the beta labels say" };
   return changeOr(node, [patchNode(node, [reconcileLabels(node)])], { because, otherwise });
 }
 
 /**
- * Looks after an initialized node with the cloud's answer: its labels, its addresses, and which instance it is where it
- * does not say yet. Addresses that cannot be told stay as they are, and so do those of a node whose name is another instance's
- * by now: they are not the node's any more, and the other one's own node is what should have them.
+ * Refreshes an initialized node with the cloud's answer: its labels, its addresses, and a missing instance
+ * annotation. Unknown addresses stay unchanged. So do those of a node whose name now belongs to another
+ * instance: they are no longer the node's, and belong on the other instance's own node.
  */
 export function refresh(node: Node, answer: InstanceAnswer, { now, labels }: LabelContext): Decision {
   switch (answer.kind) {
     case "found":
-      return ofReplaced(node, answer, refreshFrom(node, answer.instance, labels));
+      return addReplacedWarning(node, answer, refreshFrom(node, answer.instance, labels));
     case "not-found":
-      return ofReplaced(node, answer, withoutAnswer(node, problemOf(answer), now));
+      return addReplacedWarning(node, answer, decideWithoutAnswer(node, toIssue(answer), now));
     case "error":
-      return withoutAnswer(node, problemOf(answer), now);
+      return decideWithoutAnswer(node, toIssue(answer), now);
   }
 }
 
-/** Adds the Warning that names both instances, where another one has taken over. */
-function ofReplaced(
+/** Adds the Warning that names both instances, if another one has taken over. */
+function addReplacedWarning(
   node: Node,
   answer: Exclude<InstanceAnswer, { readonly kind: "error" }>,
   decision: Decision,
 ): Decision {
-  const successor = successorIn(answer);
+  const successor = getReplacementFact(answer);
   if (successor === undefined) return decision;
-  const event = tell("InstanceReplaced", "InstanceReplaced", { providerID: providerIDOf(node), successor });
+  const event = buildClusterEvent("InstanceReplaced", "InstanceReplaced", {
+    providerID: getProviderIDFact(node),
+    successor,
+  });
   if (decision.kind === "change") return { ...decision, events: [...decision.events, event] };
   const message = `its instance is gone, and ${successor} has its name by now`;
   return retry(node, { code: "InstanceReplaced", message }, REPLACED_SECONDS, [event]);
 }
 
-/** Somebody has to delete the node; until then it is said once in so many seconds. */
+/** The interval between two Warnings, until a person deletes the node. */
 const REPLACED_SECONDS = 600;
 
-function withoutAnswer(node: Node, problem: Problem, now: Date): Decision {
-  switch (problem.code) {
-    // Another provider's node, which somebody else has initialized: it is as it should be.
+function decideWithoutAnswer(node: Node, issue: Issue, now: Date): Decision {
+  switch (issue.code) {
+    // Another provider's node, which another controller has initialized, is in its desired state.
     case "ForeignProviderID":
-    // A node names whatever instance it likes: one that is not there, is somebody else's or may not be seen is treated alike.
+    // A node can name any instance: a missing, a foreign and an invisible one are treated alike.
     case "InstanceNotFound":
     case "Foreign":
     case "Denied":
-      return reconcile(node, skip(node, problem));
+      return reconcile(node, skip(node, issue));
     default:
-      return retryAfterProblem(node, problem, now);
+      return retryAfterIssue(node, issue, now);
   }
 }
 
 function refreshFrom(node: Node, instance: Instance, settings: LabelSettings): Decision {
-  const desired = desiredAddresses(node, instance);
+  const desired = getDesiredAddresses(node, instance);
   const edits = desired.kind === "addresses" ? [setAddresses(node, desired.addresses)] : [];
-  // Of an instance that has ended the cloud has nothing to say any more.
-  const hasEnded = desired.kind === "problem" && desired.problem.code === "InstanceTerminated";
+  // The cloud has no valid facts about a terminated instance.
+  const hasEnded = desired.kind === "issue" && desired.issue.code === "InstanceTerminated";
   const labels = hasEnded
     ? { edit: reconcileLabels(node), warnings: [] }
-    : labelsKept(node, instance, settings);
-  const sameInstance = { tests: [providerIdUnchanged(node)], operations: [] };
-  const guard = { tests: [providedNodeIpUnchanged(node)], operations: [] };
+    : planLabelCorrections(node, instance, settings);
+  const sameInstance = { tests: [testProviderIdUnchanged(node)], operations: [] };
+  const guard = { tests: [testProvidedNodeIpUnchanged(node)], operations: [] };
   return changeOr(
     node,
     [
@@ -84,7 +87,7 @@ function refreshFrom(node: Node, instance: Instance, settings: LabelSettings): D
     {
       because: { code: "Refreshed", message: `brought in line with instance ${instance.id}` },
       warnings: labels.warnings,
-      otherwise: desired.kind === "problem" ? skip(node, desired.problem) : unchanged(node),
+      otherwise: desired.kind === "issue" ? skip(node, desired.issue) : leaveUnchanged(node),
     },
   );
 }

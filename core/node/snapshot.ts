@@ -1,20 +1,20 @@
 import { INSTANCE_ANNOTATION, LABEL_PAIRS, PROVIDED_NODE_IP_ANNOTATION } from "#core/contracts.ts";
-import type { Parsed } from "#core/controller.ts";
+import type { ParsedObject } from "#core/controller.ts";
 import { Node, type NodeCondition } from "#core/node/node.ts";
 import { parseObject } from "#core/parse-object.ts";
 
-/** Parses a whole node or a snapshot of one; never throws. */
-export function parseNode(value: unknown): Parsed<Node> {
+/** Parses a whole node or its snapshot; never throws. */
+export function parseNode(value: unknown): ParsedObject<Node> {
   return parseObject(Node, value);
 }
 
 /**
- * The part of a node that decisions read: what an event carries of it. Taints and addresses stay verbatim, and a map of
- * which nothing is kept stays as an empty one, because preconditions tell "empty" from "absent". Deciding on the
- * snapshot and on the node give the same; a snapshot's snapshot is itself. `labelPrefixes` are those under which the cluster's cloud
- * writes labels, `nodeKeys` are labels and annotations that it reads.
+ * Returns the part of a node that decisions read and events carry. Taints and addresses stay verbatim. An
+ * emptied map stays as an empty map, because preconditions distinguish "empty" from "absent". Decisions on
+ * the snapshot and on the node are equal; a snapshot's snapshot is itself. `labelPrefixes` are the prefixes
+ * of the labels that the cluster's cloud writes; `nodeKeys` are labels and annotations that it reads.
  */
-export function snapshotOf(
+export function projectNode(
   node: Node,
   labelPrefixes: readonly string[],
   nodeKeys: readonly string[] = [],
@@ -33,8 +33,8 @@ export function snapshotOf(
       resourceVersion,
       creationTimestamp,
       ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
-      ...(labels === undefined ? {} : { labels: entriesWhere(labels, isRead) }),
-      ...(annotations === undefined ? {} : { annotations: entriesWhere(annotations, isAnnotationRead) }),
+      ...(labels === undefined ? {} : { labels: filterEntries(labels, isRead) }),
+      ...(annotations === undefined ? {} : { annotations: filterEntries(annotations, isAnnotationRead) }),
     },
     spec: {
       ...(providerID === undefined ? {} : { providerID }),
@@ -56,7 +56,7 @@ function isConditionRead({ type }: NodeCondition): boolean {
   return CONDITIONS_READ.has(type);
 }
 
-function entriesWhere(
+function filterEntries(
   map: Readonly<Record<string, string>>,
   isKept: (key: string) => boolean,
 ): Record<string, string> {

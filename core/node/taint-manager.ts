@@ -1,15 +1,15 @@
 import { FIELD_MANAGER } from "#core/contracts.ts";
 
 /**
- * Who wrote a node's taints last, by its `managedFields`, and is not us: `spec.taints` is one atomic field, so whoever wrote
- * the list last owns all of it.
+ * Returns the last writer of a node's taints by its `managedFields`, if it is not this one. `spec.taints` is
+ * one atomic field, so its last writer owns all of it.
  */
-export function taintManagerOf(object: unknown): string | undefined {
-  const managed = memberOf(memberOf(object, "metadata"), "managedFields");
+export function findTaintManager(object: unknown): string | undefined {
+  const managed = getMember(getMember(object, "metadata"), "managedFields");
   if (!Array.isArray(managed)) return undefined;
   const writers = managed
-    .filter((entry) => memberOf(memberOf(memberOf(entry, "fieldsV1"), "f:spec"), "f:taints") !== undefined)
-    .map((entry) => ({ manager: memberOf(entry, "manager"), time: String(memberOf(entry, "time") ?? "") }))
+    .filter((entry) => getMember(getMember(getMember(entry, "fieldsV1"), "f:spec"), "f:taints") !== undefined)
+    .map((entry) => ({ manager: getMember(entry, "manager"), time: String(getMember(entry, "time") ?? "") }))
     .sort((a, b) => (a.time < b.time ? 1 : -1));
   for (const { manager } of writers) {
     if (typeof manager === "string" && manager !== FIELD_MANAGER) return manager;
@@ -17,7 +17,7 @@ export function taintManagerOf(object: unknown): string | undefined {
   return undefined;
 }
 
-function memberOf(value: unknown, name: string): unknown {
+function getMember(value: unknown, name: string): unknown {
   if (typeof value !== "object" || value === null) return undefined;
   return (value as Readonly<Record<string, unknown>>)[name];
 }

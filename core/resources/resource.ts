@@ -1,16 +1,16 @@
-/** A kind of Kubernetes object, and where the API server has its collection. */
+/** A kind of Kubernetes object, and the path of its collection on the API server. */
 export interface Resource {
   /** `v1`, or a group with its version such as `certificates.k8s.io/v1`. */
   readonly apiVersion: string;
   readonly kind: string;
-  /** The plural of paths and of RBAC. */
+  /** The plural name, as in paths and in RBAC. */
   readonly name: string;
   readonly namespaced: boolean;
 }
 
-/** Where one object is. */
+/** The name of an object, with its namespace. */
 export interface ObjectName {
-  /** Only of namespaced resources, and there always. */
+  /** Set for all objects of namespaced resources, and for no others. */
   readonly namespace?: string | undefined;
   readonly name: string;
 }
@@ -53,54 +53,60 @@ export const LEASES: Resource = {
   namespaced: true,
 };
 
-/** The path of all objects of a resource, over all namespaces. */
-export function collectionPath({ apiVersion, name }: Pick<Resource, "apiVersion" | "name">): string {
+/** Returns the path of all objects of a resource, in all namespaces. */
+export function formatCollectionPath({ apiVersion, name }: Pick<Resource, "apiVersion" | "name">): string {
   return `${groupPath(apiVersion)}/${name}`;
 }
 
 /**
- * The path of what is followed of a resource: all its objects, or the one of that name, which is a list of at most one and needs no
- * right but to that name. It may have a query already.
+ * Returns the path that an informer watches: all objects of a resource, or the one with a given name. The
+ * list of one name needs RBAC rights to that name only. The path may already have a query.
  */
-export function followedPath(
+export function formatFollowedPath(
   resource: Pick<Resource, "apiVersion" | "name">,
   only: ObjectName | undefined,
 ): string {
-  if (only === undefined) return collectionPath(resource);
+  if (only === undefined) return formatCollectionPath(resource);
   const selector = encodeURIComponent(`metadata.name=${only.name}`);
-  return `${creationPath(resource, only.namespace)}?fieldSelector=${selector}`;
+  return `${formatCreationPath(resource, only.namespace)}?fieldSelector=${selector}`;
 }
 
-/** A path with more of a query. */
+/** Returns a path with a query parameter added. */
 export function withQuery(path: string, query: string): string {
   return `${path}${path.includes("?") ? "&" : "?"}${query}`;
 }
 
-/** The path of one object, or of a subresource of it; a name from outside cannot lead elsewhere. */
-export function objectPath(
+/**
+ * Returns the path of an object or of its subresource. Names are encoded, so a name from outside cannot
+ * change the path.
+ */
+export function formatObjectPath(
   { apiVersion, name: plural }: Pick<Resource, "apiVersion" | "name">,
   { namespace, name }: ObjectName,
   subresource?: string,
 ): string {
-  return `${namespacePath(apiVersion, namespace)}/${plural}/${encodeURIComponent(name)}${
+  return `${formatNamespacePath(apiVersion, namespace)}/${plural}/${encodeURIComponent(name)}${
     subresource === undefined ? "" : `/${subresource}`
   }`;
 }
 
-/** The path that an object is created at. */
-export function creationPath(
+/** Returns the path to which a new object is posted. */
+export function formatCreationPath(
   { apiVersion, name: plural }: Pick<Resource, "apiVersion" | "name">,
   namespace: string | undefined,
 ): string {
-  return `${namespacePath(apiVersion, namespace)}/${plural}`;
+  return `${formatNamespacePath(apiVersion, namespace)}/${plural}`;
 }
 
-/** What tells objects of one resource apart: `namespace/name`, or the name alone where there are no namespaces. */
-export function keyOfName({ namespace, name }: ObjectName): string {
+/**
+ * Returns the key of an object, unique within its resource: `namespace/name`, or the name alone without a
+ * namespace.
+ */
+export function formatObjectKey({ namespace, name }: ObjectName): string {
   return namespace === undefined ? name : `${namespace}/${name}`;
 }
 
-function namespacePath(apiVersion: string, namespace: string | undefined): string {
+function formatNamespacePath(apiVersion: string, namespace: string | undefined): string {
   const group = groupPath(apiVersion);
   return namespace === undefined ? group : `${group}/namespaces/${encodeURIComponent(namespace)}`;
 }

@@ -1,35 +1,29 @@
 import type { ClusterObject } from "#core/cluster-object.ts";
 import { CLUSTER } from "#core/cluster-object.ts";
 import type { AskContext, DecisionContext } from "#core/controller.ts";
-import type {
-  Because,
-  CloudAction,
-  ClusterEvent,
-  Decision,
-  ObjectReference,
-  PatchWrite,
-} from "#core/decision.ts";
-import { change, referenceTo, retry, skip, unchanged } from "#core/decisions.ts";
+import type { CloudAction, ClusterEvent, Decision, PatchWrite } from "#core/decision.ts";
+import { change, leaveUnchanged, retry, skip, toReference } from "#core/decisions.ts";
 import type { ObjectHint } from "#core/event.ts";
-import { conditionPatch } from "#core/route/condition.ts";
-import { conditionKey, hasDeleted, NO_PASS, type Pass, sentenceOf } from "#core/route/pass.ts";
-import { type Plan, planRoutes, type Standing } from "#core/route/plan.ts";
-import { DELETED, eventOf, lastingProblem, type Problem, problemOf } from "#core/route/problems.ts";
+import type { ObjectReference, Reason } from "#core/reason.ts";
+import { buildConditionPatch } from "#core/route/condition.ts";
+import { collectDesiredRoutes, isConfigured, parseClusterNetworks } from "#core/route/desired-routes.ts";
+import { buildIssueEvent, createLastingIssue, DELETED, type Issue, toIssue } from "#core/route/issues.ts";
+import { describePass, formatConditionKey, hasDeleted, NO_PASS, type Pass } from "#core/route/pass.ts";
+import { type NodePhase, type Plan, planRoutes } from "#core/route/plan.ts";
 import { type NodeProof, proveNodes } from "#core/route/proof.ts";
-import { nodesIn, type RouteNode } from "#core/route/related-node.ts";
-import { isStopped } from "#core/route/stale.ts";
+import { type RouteNode, selectRouteNodes } from "#core/route/related-node.ts";
+import { isStopped } from "#core/route/stale-routes.ts";
 import { QUOTA_CODE, type RouteState, type RouteTables, type Step } from "#core/route/state.ts";
-import { clusterNetworks, isConfigured, wantedRoutes } from "#core/route/wanted.ts";
-import { becauseOfStop, type Stop } from "#core/stop.ts";
+import { describeStop, type Stop } from "#core/stop.ts";
 
-/** What is known of a cluster's routes, and what was tried since. */
+/** The facts about a cluster's routes, and the writes tried since. */
 export interface RouteAnswer {
   readonly kind: "observed";
   readonly state: RouteState;
   readonly pass?: Pass;
 }
 
-/** What was answered about a cluster, and what the sender of the event remembers of it. */
+/** The cloud's answer about a cluster, and the hints of the event's sender. */
 export interface RouteSubject {
   readonly object: ClusterObject;
   readonly answer:
@@ -39,34 +33,37 @@ export interface RouteSubject {
   readonly hint: ObjectHint | undefined;
 }
 
-/** Decides on the routes of a cluster and on what its nodes say of them. */
+/** Decides on the routes of a cluster and on the conditions of its nodes. */
 export function decideRoutes(subject: RouteSubject, context: DecisionContext): Decision {
   const { object: cluster, answer } = subject;
   const { related, settings, now, stop } = context;
   const { routes } = settings;
-  const reference = referenceTo(CLUSTER.resource, cluster);
+  const reference = toReference(CLUSTER.resource, cluster);
   if (!isConfigured(routes)) return skip(reference, NOT_CONFIGURED);
-  const nodes = nodesIn(related);
+  const nodes = selectRouteNodes(related);
   if (nodes === undefined) return retry(reference, NODES_UNKNOWN, 5);
   if (answer === undefined || answer.kind === "error") {
     const because = answer ?? { code: "Unavailable", message: "the cloud said nothing" };
     const { code, message } = because;
-    return retry(reference, { code, message }, problemOf({ code, message }).afterSeconds);
+    return retry(reference, { code, message }, toIssue({ code, message }).afterSeconds);
   }
   const { state, pass = NO_PASS } = answer;
-  if (state.kind === "no-tables") return withoutTables(reference, nodes, state.message);
-  const proof = proveNodes(context, clusterNetworks(routes));
+  if (state.kind === "no-tables") return decideWithoutTables(reference, nodes, state.message);
+  const proof = proveNodes(context, parseClusterNetworks(routes));
   const plan = planUnder(proof, { state, pass }, nodes, subject.hint, context);
   return decidePlan(reference, cluster, nodes, plan, pass, { now, stop });
 }
 
-/** The plan for what is known of a cluster by now, were this the proof of its nodes; undefined where there is nothing to plan for. */
+/**
+ * Returns the plan for the current facts under a given proof of the nodes; undefined if there is nothing to
+ * plan.
+ */
 export function planWith(
   proof: NodeProof,
   { answer, hint }: RouteSubject,
   context: AskContext,
 ): Plan | undefined {
-  const nodes = nodesIn(context.related);
+  const nodes = selectRouteNodes(context.related);
   if (nodes === undefined || answer?.kind !== "observed" || answer.state.kind !== "tables") return undefined;
   const { state, pass = NO_PASS } = answer;
   return planUnder(proof, { state, pass }, nodes, hint, context);
@@ -79,10 +76,16 @@ function planUnder(
   hint: ObjectHint | undefined,
   { settings: { routes }, reason, stop }: AskContext,
 ): Plan {
-  const networks = clusterNetworks(routes);
+  const networks = parseClusterNetworks(routes);
   const waited = new Map(hint?.candidates?.map(({ id, seconds }) => [id, seconds]));
   const rules = { waited, isSweep: reason === "sweep", stop };
-  return planRoutes(nodes, { ...known, networks, wanted: wantedRoutes(nodes, networks), rules, proof });
+  return planRoutes(nodes, {
+    ...known,
+    networks,
+    wanted: collectDesiredRoutes(nodes, networks),
+    rules,
+    proof,
+  });
 }
 
 const NOT_CONFIGURED = {
@@ -99,18 +102,22 @@ function decidePlan(
   pass: Pass,
   { now, stop }: Pick<DecisionContext, "now" | "stop">,
 ): Decision {
-  const actions = plan.steps.map((step) => actionOf(step, cluster));
+  const actions = plan.steps.map((step) => buildAction(step, cluster));
   const conditions = nodes.flatMap(
-    (node) => conditionOf(node, plan.standings.get(node.name), pass, now) ?? [],
+    (node) => planCondition(node, plan.standings.get(node.name), pass, now) ?? [],
   );
   const writes = [...actions, ...conditions];
-  const because = { code: "RoutesChanged", message: sentenceOf(pass, writes) };
+  const because = { code: "RoutesChanged", message: describePass(pass, writes) };
   return (
-    change(reference, writes, { because, independent: true }) ?? settled(reference, nodes, plan, pass, stop)
+    change(reference, writes, { because, independent: true }) ??
+    finishDecision(reference, nodes, plan, pass, stop)
   );
 }
 
-function actionOf({ action, target, parameters }: Step, { metadata: { uid } }: ClusterObject): CloudAction {
+function buildAction(
+  { action, target, parameters }: Step,
+  { metadata: { uid } }: ClusterObject,
+): CloudAction {
   return {
     on: "cloud",
     capability: "routes",
@@ -121,26 +128,26 @@ function actionOf({ action, target, parameters }: Step, { metadata: { uid } }: C
   };
 }
 
-function conditionOf(
+function planCondition(
   node: RouteNode,
-  standing: Standing | undefined,
+  phase: NodePhase | undefined,
   { done, failed }: Pass,
   now: Date,
 ): PatchWrite | undefined {
-  const key = conditionKey(node.name);
+  const key = formatConditionKey(node.name);
   if (node.deleting === true || done.has(key) || failed.has(key)) return undefined;
-  switch (standing?.kind) {
+  switch (phase?.kind) {
     case "routed":
-      return conditionPatch(node, true, now);
-    case "problem":
-      return standing.problem.isOpen === true ? undefined : conditionPatch(node, false, now);
+      return buildConditionPatch(node, true, now);
+    case "issue":
+      return phase.issue.isOpen === true ? undefined : buildConditionPatch(node, false, now);
     default:
       return undefined;
   }
 }
 
-/** Nothing is left that can be done now. */
-function settled(
+/** Returns the decision when nothing more can be done now. */
+function finishDecision(
   reference: ObjectReference,
   nodes: readonly RouteNode[],
   plan: Plan,
@@ -148,60 +155,64 @@ function settled(
   stop: Stop | undefined,
 ): Decision {
   const { failed } = pass;
-  const troubled = nodes.flatMap((node): Troubled[] => {
-    const standing = plan.standings.get(node.name);
-    return standing?.kind === "problem" ? [{ node, problem: standing.problem }] : [];
+  const troubled = nodes.flatMap((node): NodeIssue[] => {
+    const phase = plan.standings.get(node.name);
+    return phase?.kind === "issue" ? [{ node, issue: phase.issue }] : [];
   });
-  const unsaid = nodes.flatMap(({ name }) => failed.get(conditionKey(name)) ?? []).map(problemOf);
+  const unsaid = nodes.flatMap(({ name }) => failed.get(formatConditionKey(name)) ?? []).map(toIssue);
   const deleted = hasDeleted(pass) ? [DELETED] : [];
-  const all = [...troubled.map(({ problem }) => problem), ...plan.undeleted, ...unsaid, ...deleted];
+  const all = [...troubled.map(({ issue }) => issue), ...plan.undeleted, ...unsaid, ...deleted];
   const [first, ...others] = all;
   if (first !== undefined) {
     const routed = nodes.filter(({ name }) => plan.standings.get(name)?.kind === "routed");
-    const afterSeconds = Math.min(...[first, ...others].map((problem) => problem.afterSeconds));
-    return retry(reference, summaryOf([first, ...others]), afterSeconds, eventsOf(troubled, routed));
+    const afterSeconds = Math.min(...[first, ...others].map((issue) => issue.afterSeconds));
+    return retry(reference, summarizeIssues([first, ...others]), afterSeconds, buildEvents(troubled, routed));
   }
   const held = plan.stale.filter((route) => isStopped(route, stop)).length;
   if (stop !== undefined && held > 0)
-    return skip(reference, becauseOfStop(stop, `${held} routes lead to no node, and stay`));
-  if (plan.unproven === 0) return unchanged(reference);
+    return skip(reference, describeStop(stop, `${held} routes lead to no node, and stay`));
+  if (plan.unproven === 0) return leaveUnchanged(reference);
   const message = `${plan.unproven} routes lead to no node, and stay: nothing shows that the nodes and tables that we see are the cluster's`;
   return skip(reference, { code: "DeletionUnproven", message });
 }
 
-interface Troubled {
+interface NodeIssue {
   readonly node: RouteNode;
-  readonly problem: Problem;
+  readonly issue: Issue;
 }
 
-/** Events on nodes; more than these in a pass would be dropped anyway. */
+/** The maximum number of Events on nodes; more in one pass would be dropped anyway. */
 const MAX_EVENTS = 20;
 
-function eventsOf(troubled: readonly Troubled[], routed: readonly RouteNode[]): ClusterEvent[] {
-  const told = troubled.flatMap(({ node, problem: { event } }) =>
+function buildEvents(troubled: readonly NodeIssue[], routed: readonly RouteNode[]): ClusterEvent[] {
+  const told = troubled.flatMap(({ node, issue: { event } }) =>
     event === undefined ? [] : [{ node, event }],
   );
   const full = told.find(({ event }) => event === QUOTA_CODE);
   return told
     .filter((each) => each.event !== QUOTA_CODE || each === full)
     .slice(0, MAX_EVENTS)
-    .map(({ node, event }) => eventOf(node, event, routed));
+    .map(({ node, event }) => buildIssueEvent(node, event, routed));
 }
 
-/** The problem that comes first of those that somebody has to mend, how many there are, and what it is. */
-function summaryOf(problems: readonly [Problem, ...Problem[]]): Because {
-  const { code, message } = problems.find(({ event }) => event !== undefined) ?? problems[0];
-  const alike = problems.filter((problem) => problem.code === code);
-  const others = problems.length - alike.length;
+/** The first issue that a person must fix, and the number of issues. */
+function summarizeIssues(issues: readonly [Issue, ...Issue[]]): Reason {
+  const { code, message } = issues.find(({ event }) => event !== undefined) ?? issues[0];
+  const alike = issues.filter((issue) => issue.code === code);
+  const others = issues.length - alike.length;
   return { code, message: `${alike.length} × ${message}${others === 0 ? "" : `; ${others} others`}` };
 }
 
-function withoutTables(reference: ObjectReference, nodes: readonly RouteNode[], message: string): Decision {
-  // Who has its routes is not told: nothing is known of them.
+function decideWithoutTables(
+  reference: ObjectReference,
+  nodes: readonly RouteNode[],
+  message: string,
+): Decision {
+  // Nodes with routes get no Event: no issue of theirs is known.
   const waiting = nodes.filter(
     ({ podCIDRs = [], condition }) => podCIDRs.length > 0 && condition?.status !== "False",
   );
-  const { code, afterSeconds } = lastingProblem("RouteTableMissing", message);
-  const events = waiting.slice(0, MAX_EVENTS).map((node) => eventOf(node, "RouteTableMissing", []));
+  const { code, afterSeconds } = createLastingIssue("RouteTableMissing", message);
+  const events = waiting.slice(0, MAX_EVENTS).map((node) => buildIssueEvent(node, "RouteTableMissing", []));
   return retry(reference, { code, message }, afterSeconds, events);
 }

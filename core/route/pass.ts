@@ -1,44 +1,47 @@
-import type { Because, CloudAction, Write } from "#core/decision.ts";
+import type { CloudAction, Write } from "#core/decision.ts";
+import type { Reason } from "#core/reason.ts";
 import type { RouteActionName } from "#core/route/state.ts";
 
-/** What was tried since the cloud was observed, by `keyOf`. */
+/** The writes tried since the cloud was observed, by `formatWriteKey`. */
 export interface Pass {
   readonly done: ReadonlySet<string>;
-  readonly failed: ReadonlyMap<string, Because>;
+  readonly failed: ReadonlyMap<string, Reason>;
 }
 
-/** Nothing was tried. */
+/** A pass without writes. */
 export const NO_PASS: Pass = { done: new Set(), failed: new Map() };
 
-/** What tells the writes of a pass apart. */
-export function keyOf(write: Write): string {
-  return write.on === "cloud" ? actionKey(write.action, write.target) : conditionKey(write.name);
+/** Returns the key of a write, unique in a pass. */
+export function formatWriteKey(write: Write): string {
+  return write.on === "cloud" ? formatActionKey(write.action, write.target) : formatConditionKey(write.name);
 }
 
-/** The key of an action, of which not more than name and target are known. */
-export function actionKey(action: CloudAction["action"] | RouteActionName, target: string): string {
+/** Returns the key of an action from its name and target. */
+export function formatActionKey(action: CloudAction["action"] | RouteActionName, target: string): string {
   return `${action} ${target}`;
 }
 
-/** The key of the patch of a node's condition. */
-export function conditionKey(node: string): string {
+/** Returns the key of the patch of a node's condition. */
+export function formatConditionKey(node: string): string {
   return `condition ${node}`;
 }
 
-/** Whether a route was deleted in the pass. */
+/** Returns whether the pass deleted a route. */
 export function hasDeleted({ done }: Pass): boolean {
-  const prefix = actionKey("delete", "");
+  const prefix = formatActionKey("delete", "");
   return [...done].some((key) => key.startsWith(prefix));
 }
 
-/** A route, as the target of an action. */
-export function routeTarget(table: string, cidr: string): string {
+/** Returns the action target of a route. */
+export function formatRouteTarget(table: string, cidr: string): string {
   return `${table} ${cidr}`;
 }
 
-/** What has been done in the pass, for people; with what is about to be. */
-export function sentenceOf({ done }: Pass, writes: readonly Write[]): string {
-  const keys = [...done, ...writes.map(keyOf)].map((key) => key.split(" ", 1)[0] as keyof typeof WORDS);
+/** Returns a description, for people, of the pass and of its next writes. */
+export function describePass({ done }: Pass, writes: readonly Write[]): string {
+  const keys = [...done, ...writes.map(formatWriteKey)].map(
+    (key) => key.split(" ", 1)[0] as keyof typeof WORDS,
+  );
   const counts = Map.groupBy(keys, (key) => key);
   return Object.entries(WORDS)
     .flatMap(([key, words]) => {

@@ -1,39 +1,42 @@
 import type { Cidr } from "#core/cidr.ts";
 import type { DecisionContext } from "#core/controller.ts";
-import { nodesIn, parseNodes, type RouteNode } from "#core/route/related-node.ts";
-import { wantedRoutes } from "#core/route/wanted.ts";
+import { collectDesiredRoutes } from "#core/route/desired-routes.ts";
+import { parseNodes, type RouteNode, selectRouteNodes } from "#core/route/related-node.ts";
 
-/** What shows that the nodes of an event are the cluster's, before a route is taken away from an instance that may be a node. */
+/**
+ * The proof that an event's nodes are the cluster's, needed before a route is taken from an instance that may
+ * be a node.
+ */
 export interface NodeProof {
-  /** Whether the API server counts as many nodes as the event brings; what is no node, or one twice, is not counted. */
+  /** Whether the API server's count equals the event's nodes; invalid and duplicate nodes are not counted. */
   readonly isComplete: boolean;
-  /** Whether no node has the network, by a list that was made for this decision. */
+  /** Returns whether no node has the network, in a list made for this decision. */
   isUnclaimed(cidr: string): boolean;
-  /** Whether that list has the same node with the same instance and the same network. */
+  /** Returns whether that list has this node with its instance and network unchanged. */
   isClaimedBy(cidr: string, node: RouteNode): boolean;
-  /** What is missing of a proof, for people. */
+  /** What the proof lacks, for people. */
   readonly gap: string;
 }
 
-/** Everything is as the event has it: by this a plan shows which proof it takes. */
-export const ASSUMED: NodeProof = {
+/** A proof that accepts the event as it is: with it, a plan shows which proof it needs. */
+export const ASSUMED_PROOF: NodeProof = {
   isComplete: true,
   isUnclaimed: () => true,
   isClaimedBy: () => true,
   gap: "",
 };
 
-/** Compares the nodes of an event with what the API server counted and listed for this decision. */
+/** Compares the nodes of an event with the API server's count and list for this decision. */
 export function proveNodes(
   { related, count, listed }: Pick<DecisionContext, "related" | "count" | "listed">,
   networks: readonly Cidr[],
 ): NodeProof {
-  const brought = new Set(nodesIn(related)?.map(({ uid }) => uid)).size;
+  const brought = new Set(selectRouteNodes(related)?.map(({ uid }) => uid)).size;
   const isComplete = count?.kind === "count" && count.count === brought;
   const gap = describeGap({ count, listed }, brought);
   if (listed?.kind !== "list") return { isComplete, isUnclaimed: () => false, isClaimedBy: () => false, gap };
   const nodes = parseNodes(listed.items);
-  const { claims } = wantedRoutes(nodes, networks);
+  const { claims } = collectDesiredRoutes(nodes, networks);
   const byName = new Map(nodes.map((node) => [node.name, node]));
   return {
     isComplete,

@@ -2,20 +2,20 @@ import * as z from "zod";
 import type { Related, RelatedObjects } from "#core/controller.ts";
 import { NODES } from "#core/resources/resource.ts";
 
-/** The condition that says whether pods of a node can be reached from other nodes. */
+/** The condition that reports whether pods of a node are reachable from other nodes. */
 export const NETWORK_UNAVAILABLE = "NetworkUnavailable";
 
-/** Kubernetes allows one of each family. */
+/** Kubernetes allows one per family. */
 const MAX_POD_CIDRS = 2;
 
-const text = z.string().optional().catch(undefined);
+const OptionalText = z.string().optional().catch(undefined);
 
-/** A node as its own API server has it; whatever is odd about it is as if it were not there, but the node is. */
+/** A node from its own API server; invalid fields count as absent, but the node remains. */
 const RawNode = z.object({
-  metadata: z.object({ name: z.string(), uid: z.string(), deletionTimestamp: text }),
+  metadata: z.object({ name: z.string(), uid: z.string(), deletionTimestamp: OptionalText }),
   spec: z
     .object({
-      providerID: text,
+      providerID: OptionalText,
       podCIDRs: z.array(z.string()).optional().catch(undefined),
     })
     .prefault({})
@@ -23,7 +23,7 @@ const RawNode = z.object({
   status: z
     .object({
       conditions: z
-        .array(z.object({ type: z.string(), status: text, reason: text }))
+        .array(z.object({ type: z.string(), status: OptionalText, reason: OptionalText }))
         .nullish()
         .catch(undefined),
     })
@@ -31,7 +31,7 @@ const RawNode = z.object({
     .catch({}),
 });
 
-/** Of a node, what its routes and its condition depend on, and where among the conditions that one is. */
+/** The fields of a node on which its routes and its condition depend, and the condition's index. */
 export const RouteNode = z.object({
   name: z.string(),
   uid: z.string(),
@@ -42,12 +42,12 @@ export const RouteNode = z.object({
   condition: z
     .object({ at: z.int().min(0), status: z.string().optional(), reason: z.string().optional() })
     .optional(),
-  /** The type of the last condition; null where the list of them is empty, undefined where there is no list. */
+  /** The type of the last condition; null for an empty list, undefined without a list. */
   lastCondition: z.string().nullable().optional(),
 });
 export type RouteNode = z.output<typeof RouteNode>;
 
-/** A cluster reads all nodes. Heartbeats are no part of what it reads, or each would wake it. */
+/** All nodes of a cluster. Heartbeats are not included, because each would wake the controller. */
 export const routeNodes: Related = {
   resource: NODES,
   project(object) {
@@ -72,13 +72,13 @@ export const routeNodes: Related = {
   reads: () => "all",
 };
 
-/** The nodes of an event, by name; undefined where there is no list of them. */
-export function nodesIn(related: RelatedObjects): readonly RouteNode[] | undefined {
+/** Returns the nodes of an event, by name; undefined without a list. */
+export function selectRouteNodes(related: RelatedObjects): readonly RouteNode[] | undefined {
   const list = related[NODES.name];
   return list && parseNodes(list.items);
 }
 
-/** Projected nodes, by name. */
+/** Returns projected nodes, by name. */
 export function parseNodes(items: readonly unknown[]): readonly RouteNode[] {
   return items
     .flatMap((item) => RouteNode.safeParse(item).data ?? [])

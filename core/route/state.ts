@@ -1,9 +1,9 @@
 import * as z from "zod";
-import { Because } from "#core/decision.ts";
+import { Reason } from "#core/reason.ts";
 
 /**
- * What is asked of a cloud's capability `routes`: its route tables for the cluster, and of machines those that something is to be
- * done for. Networks are in canonical form.
+ * The question to a cloud's capability `routes`: the cluster's route tables, and the machines of nodes that
+ * need work. Networks are in canonical form.
  */
 export interface RouteQuestion {
   readonly clusterCIDRs: readonly string[];
@@ -14,16 +14,18 @@ export interface RouteQuestion {
   }[];
 }
 
-/** What a route leads to. */
+/** The target of a route. */
 const Target = z.discriminatedUnion("kind", [
-  /** A machine of this cluster, be it a node by now or not. */
+  /** A machine of this cluster, with or without a node. */
   z.object({ kind: z.literal("machine"), id: z.string() }),
-  /** A machine that has ended, or whatever else is not there any more. */
+  /** A terminated machine, or any other target that no longer exists. */
   z.object({ kind: z.literal("gone") }),
-  /** Whatever is not this cluster's: gateways, peerings, other clusters' machines. It is never touched. */
+  /**
+   * Any target that is not this cluster's: gateways, peerings, other clusters' machines. It is never changed.
+   */
   z.object({ kind: z.literal("foreign") }),
-  /** It could not be found out. */
-  z.object({ kind: z.literal("unknown"), because: Because }),
+  /** The target could not be determined. */
+  z.object({ kind: z.literal("unknown"), because: Reason }),
 ]);
 export type Target = z.output<typeof Target>;
 
@@ -31,12 +33,15 @@ export type Target = z.output<typeof Target>;
 export const Route = z.object({
   /** In canonical form. */
   cidr: z.string(),
-  /** As the cloud spells it, where that is otherwise. */
+  /** The cloud's spelling, if it differs. */
   text: z.string().optional(),
   target: Target,
-  /** What it leads to as the cloud has it, unread: an action that replaces or deletes the route tests that it still does. */
+  /**
+   * The target in the cloud's own form: an action that replaces or deletes the route tests that it is
+   * unchanged.
+   */
   leadsTo: z.string().optional(),
-  /** The cloud says that it leads nowhere. */
+  /** The cloud reports that the target does not exist. */
   blackhole: z.boolean(),
 });
 export type Route = z.output<typeof Route>;
@@ -44,7 +49,7 @@ export type Route = z.output<typeof Route>;
 /** A route table of the cluster. */
 export const RouteTable = z.object({
   id: z.string(),
-  /** All routes in it, those that are nobody's business here included. */
+  /** All routes in it, foreign ones included. */
   size: z.int().min(0),
   /** The networks of the machines themselves, in canonical form. */
   networks: z.array(z.string()),
@@ -54,38 +59,38 @@ export type RouteTable = z.output<typeof RouteTable>;
 
 /** The machine of a node. */
 const Machine = z.discriminatedUnion("kind", [
-  /** Known by name alone: nothing is to be done for it. */
+  /** Identified by name only; it needs no work. */
   z.object({ kind: z.literal("named"), id: z.string() }),
   z.object({
     kind: z.literal("ready"),
     id: z.string(),
-    /** How the cloud is to be told what a route leads to. */
+    /** The parameters with which the cloud is told the target of a route. */
     target: z.record(z.string(), z.string()),
-    /** It lets through what is not addressed to itself. */
+    /** It forwards packets that are not addressed to itself. */
     forwards: z.boolean(),
     running: z.boolean(),
   }),
-  /** There is none that is known to be the node's and the cluster's. */
+  /** No machine is proven to be the node's and the cluster's. */
   z.object({ kind: z.literal("missing"), message: z.string() }),
-  z.object({ kind: z.literal("unknown"), id: z.string(), because: Because }),
-  /** The node does not say which it is, yet. */
+  z.object({ kind: z.literal("unknown"), id: z.string(), because: Reason }),
+  /** The node does not name its machine yet. */
   z.object({ kind: z.literal("unnamed") }),
 ]);
 export type Machine = z.output<typeof Machine>;
 
-/** What the capability `routes` observes. */
+/** The observation of the capability `routes`. */
 export const RouteState = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("tables"),
     tables: z.array(RouteTable).min(1),
-    /** By the name of the node. */
+    /** By node name. */
     machines: z.record(z.string(), Machine),
   }),
-  /** There are no tables to work on, or it cannot be told which are. */
+  /** The cluster has no route tables, or they cannot be determined. */
   z.object({ kind: z.literal("no-tables"), message: z.string() }),
 ]);
 export type RouteState = z.output<typeof RouteState>;
-/** With tables. */
+/** An observation with tables. */
 export type RouteTables = Extract<RouteState, { readonly kind: "tables" }>;
 
 const route = { table: z.string(), cidr: z.string() };
@@ -93,7 +98,9 @@ const existing = { ...route, leadsTo: z.string().optional() };
 const target = z.record(z.string(), z.string());
 
 /**
- * Actions of the capability, with their parameters. One with `leadsTo` is a conflict where the route leads elsewhere by then. `forward` makes a machine let through what is not addressed to itself. */
+ * Actions of the capability, with their parameters. One with `leadsTo` is a conflict if the route has another
+ * target by then. `forward` makes a machine forward packets that are not addressed to itself.
+ */
 export const ACTIONS = {
   create: z.strictObject({ ...route, target }),
   replace: z.strictObject({ ...existing, target }),
@@ -102,7 +109,7 @@ export const ACTIONS = {
 } as const;
 export type RouteActionName = keyof typeof ACTIONS;
 
-/** One action that is to be done. */
+/** One action to be done. */
 export type Step = {
   readonly [Name in RouteActionName]: {
     readonly action: Name;
@@ -111,5 +118,5 @@ export type Step = {
   };
 }[RouteActionName];
 
-/** Stands in the message of an action that was refused because a table takes no more routes. */
+/** Part of the message of an action that was rejected because a table is full. */
 export const QUOTA_CODE = "RouteLimitExceeded";

@@ -1,85 +1,95 @@
-import type { Mark } from "#core/service/mark.ts";
+import type { StateAnnotation } from "#core/service/state-annotation.ts";
 
 /**
- * The claim of an actor on a Service: while it stands in our annotation, nobody else has the cloud changed without taking it over. It is the
- * annotation's member `making`, a time whose digits after the milliseconds name the actor: to a version that does not know claims it is a time.
+ * An actor's claim on a Service. While the state annotation holds a claim, other actors change the cloud only
+ * after taking it over. It is the annotation's member `making`: a time whose digits after the milliseconds
+ * name the actor. Versions that do not know claims read it as a plain time.
  */
 interface Claim {
-  /** When it was made, or when it was last taken over. */
+  /** When the claim was made or last taken over, in milliseconds. */
   readonly atMs: number;
-  /** Nine digits; `NOBODY` once its requests are answered, undefined of a version that knows no actors. */
+  /**
+   * Nine digits. `NO_ACTOR` after all requests of the actor were answered; undefined when a version without
+   * actors wrote it.
+   */
   readonly actor: string | undefined;
-  /** Something was asked for that a cloud that is asked twice makes twice. */
+  /** The actor sent a request that creates a duplicate when repeated. */
   readonly isCreating: boolean;
-  /** It was taken over: requests of the actor before may still arrive. */
+  /** The claim was taken over: requests of the previous actor may still arrive. */
   readonly isTakenOver: boolean;
 }
 
-/** An actor without a name of its own, such as a decision that nobody carries out. */
+/** The actor of a decision that is not carried out. */
 export const UNNAMED_ACTOR = "000000001";
-const NOBODY = "000000000";
+const NO_ACTOR = "000000000";
 
-/** A request that was sent arrives by then, or never. */
+/** A request that was sent arrives within these seconds, or never. */
 const ARRIVED_SECONDS = 45;
 
-/** The parts of a mark that tell who works on the Service. */
-export type Claimed = Pick<Mark, "state" | "making">;
+/** The fields of a state annotation that say who works on the Service. */
+export type ClaimFields = Pick<StateAnnotation, "state" | "making">;
 
-/** What a claim depends on beside the mark. */
+/** The actor and the time, on which a claim depends in addition to the annotation. */
 export interface Claimant {
   readonly actor: string;
   readonly now: Date;
 }
 
-/** Whether somebody else's requests may still be on their way. */
-export function isHeldByAnother(mark: Claimed | undefined, actor: string): boolean {
+/** Returns whether requests of another actor may still arrive. */
+export function isHeldByAnother(mark: ClaimFields | undefined, actor: string): boolean {
   if (mark === undefined) return false;
   const claim = readClaim(mark.making);
-  // A version that knows no actors says no more than that something is under way.
+  // A version without actors records only that work is in progress.
   if (claim?.actor === undefined) return mark.state === "applying";
-  return claim.actor !== NOBODY && claim.actor !== actor;
+  return claim.actor !== NO_ACTOR && claim.actor !== actor;
 }
 
-/** Whether another actor has claimed the Service so lately that it is most likely at work. */
-export function isLatelyHeldByAnother(mark: Claimed | undefined, { actor, now }: Claimant): boolean {
+/**
+ * Returns whether another actor claimed the Service recently and is therefore most likely still working on
+ * it.
+ */
+export function isLatelyHeldByAnother(mark: ClaimFields | undefined, { actor, now }: Claimant): boolean {
   const claim = readClaim(mark?.making);
-  if (claim?.actor === undefined || claim.actor === NOBODY || claim.actor === actor) return false;
+  if (claim?.actor === undefined || claim.actor === NO_ACTOR || claim.actor === actor) return false;
   return Math.abs(now.getTime() - claim.atMs) < 2 * ARRIVED_SECONDS * 1_000;
 }
 
-/** When the claim in a mark was made, in milliseconds; undefined without one. */
-export function claimedMs(mark: Claimed): number | undefined {
+/** Returns when the claim in an annotation was made, in milliseconds; undefined without a claim. */
+export function getClaimTime(mark: ClaimFields): number | undefined {
   return readClaim(mark.making)?.atMs;
 }
 
-/** The same, of a claim under which something was created. */
-export function creatingMs(mark: Claimed | undefined): number | undefined {
+/**
+ * Returns when a claim was made under which something was created, in milliseconds; undefined without such a
+ * claim.
+ */
+export function getCreationClaimTime(mark: ClaimFields | undefined): number | undefined {
   const claim = readClaim(mark?.making);
   return claim?.isCreating === true ? claim.atMs : undefined;
 }
 
 /**
- * Seconds after which the cloud is observed once more because a claim was taken over; 0 where it is time, undefined where nobody has taken
- * one over.
+ * Returns the seconds until the cloud is observed once more after a take-over. 0 when that is due; undefined
+ * without a take-over.
  */
-export function secondsUntilRecheck(mark: Claimed | undefined, now: Date): number | undefined {
+export function getSecondsUntilRecheck(mark: ClaimFields | undefined, now: Date): number | undefined {
   const claim = readClaim(mark?.making);
   if (claim?.isTakenOver !== true) return undefined;
   const seconds = (now.getTime() - claim.atMs) / 1_000;
-  // A time far ahead is of a clock that is wrong.
+  // A time far in the future comes from a wrong clock.
   return Math.abs(seconds) >= ARRIVED_SECONDS ? 0 : Math.ceil(ARRIVED_SECONDS - seconds);
 }
 
-/** The claim of this actor in place of what stands in a mark. */
+/** Returns this actor's claim, which replaces the one in the annotation. */
 export function takeClaim(
-  mark: Claimed | undefined,
+  mark: ClaimFields | undefined,
   { actor, now }: Claimant,
   isCreating: boolean,
-): NonNullable<Mark["making"]> {
+): NonNullable<StateAnnotation["making"]> {
   const before = readClaim(mark?.making);
   const isOwn = before?.actor === actor;
   const isTaken = !isOwn && isHeldByAnother(mark, actor);
-  const isStillTaken = isOwn ? before.isTakenOver : (secondsUntilRecheck(mark, now) ?? 0) > 0;
+  const isStillTaken = isOwn ? before.isTakenOver : (getSecondsUntilRecheck(mark, now) ?? 0) > 0;
   const isKept = before !== undefined && !isCreating && !isTaken && (isOwn || isStillTaken);
   return writeClaim({
     atMs: isKept ? before.atMs : now.getTime(),
@@ -89,28 +99,37 @@ export function takeClaim(
   });
 }
 
-/** The claim in a mark once this actor waits and none of its requests is on its way; another's stays. */
-export function restClaim(mark: Claimed | undefined, { actor, now }: Claimant): Mark["making"] {
+/**
+ * Returns the claim for an actor that waits and has no request in flight. The claim of another actor stays
+ * unchanged.
+ */
+export function markClaimIdle(
+  mark: ClaimFields | undefined,
+  { actor, now }: Claimant,
+): StateAnnotation["making"] {
   if (mark !== undefined && isHeldByAnother(mark, actor)) return mark.making;
   const { atMs = now.getTime(), isCreating = false, isTakenOver = false } = readClaim(mark?.making) ?? {};
-  return writeClaim({ atMs, actor: NOBODY, isCreating, isTakenOver });
+  return writeClaim({ atMs, actor: NO_ACTOR, isCreating, isTakenOver });
 }
 
-/** What is left of the claim in a mark once all is applied: that the cloud is observed once more, where it was taken over. */
-export function endClaim(mark: Claimed | undefined, { actor, now }: Claimant): Mark["making"] {
+/**
+ * Returns the rest of a claim after all is applied. After a take-over, it requests one more observation of
+ * the cloud.
+ */
+export function endClaim(mark: ClaimFields | undefined, { actor, now }: Claimant): StateAnnotation["making"] {
   const claim = readClaim(mark?.making);
   const isTaken = isHeldByAnother(mark, actor);
-  if (!isTaken && (secondsUntilRecheck(mark, now) ?? 0) === 0) return undefined;
+  if (!isTaken && (getSecondsUntilRecheck(mark, now) ?? 0) === 0) return undefined;
   const atMs = isTaken || claim === undefined ? now.getTime() : claim.atMs;
-  return writeClaim({ atMs, actor: NOBODY, isCreating: false, isTakenOver: true });
+  return writeClaim({ atMs, actor: NO_ACTOR, isCreating: false, isTakenOver: true });
 }
 
-/** Milliseconds, the actor and what is said of the claim. */
+/** Milliseconds, the actor, and the flags of the claim. */
 const FRACTION = /\.(\d{3})(\d{9})([0-3])Z$/;
 
-function readClaim(making: Mark["making"]): Claim | undefined {
+function readClaim(making: StateAnnotation["making"]): Claim | undefined {
   if (making === undefined) return undefined;
-  // Of more digits than three some engines read others than the first three.
+  // Some engines misread fractions of more than three digits.
   const atMs = Date.parse(making.replace(FRACTION, ".$1Z"));
   const [, , actor, said] = FRACTION.exec(making) ?? [];
   if (actor === undefined) return { atMs, actor: undefined, isCreating: true, isTakenOver: false };

@@ -6,38 +6,40 @@ import type {
   DecisionContext,
   DoneWrite,
   Question,
-  RefusedAction,
+  RejectedAction,
   Subject,
 } from "#core/controller.ts";
 import type { Decision } from "#core/decision.ts";
-import { each, referenceTo, skip } from "#core/decisions.ts";
-import { patched } from "#core/json-patch.ts";
+import { planEach, skip, toReference } from "#core/decisions.ts";
+import { applyOperations } from "#core/json-patch.ts";
 import { SERVICES } from "#core/resources/resource.ts";
 import { decideService } from "#core/service/decide.ts";
-import { losesLastTarget } from "#core/service/empty-targets.ts";
+import { isLosingLastTarget } from "#core/service/empty-targets.ts";
+import { rejectWithIssue, retryUnanswered } from "#core/service/issue-decisions.ts";
 import { NODES_FOR_PROOF } from "#core/service/listed-nodes.ts";
-import { losesTargets } from "#core/service/lost-targets.ts";
+import { LOAD_BALANCER_COUNT, type ReservationRequest } from "#core/service/load-balancer-quota.ts";
+import { hasLostTargets } from "#core/service/lost-targets.ts";
 import { LOAD_BALANCERS, type LoadBalancerAction, type LoadBalancerModel } from "#core/service/model.ts";
 import { hashContent } from "#core/service/needs-work.ts";
-import { LOAD_BALANCER_COUNT, type PlaceRequest } from "#core/service/places.ts";
+import { decidePhase, measureReservation } from "#core/service/phase.ts";
+import { startRollback } from "#core/service/rollback.ts";
 import type { Service } from "#core/service/service.ts";
-import { placeTaken, standingOf } from "#core/service/standing.ts";
-import { refusal, unanswered } from "#core/service/trouble.ts";
-import { startUndoing } from "#core/service/undo.ts";
 import { serviceWatch } from "#core/service/watch.ts";
 
-/** What the cloud says of a Service's load balancer, and what we have done since. */
-type Answer = Observation & { readonly done?: readonly Done[] };
+/** The cloud's answer about a Service's load balancer, with the actions done since. */
+type Answer = Observation & { readonly done?: readonly DoneAction[] };
 
-interface Done {
+interface DoneAction {
   readonly action: LoadBalancerAction;
   readonly result: unknown;
 }
 
-/** Loads what load balancers are on a cloud, by the cloud's name. */
+/** The load balancer models, loaded on demand, by cloud name. */
 export type LoadBalancerModels = Readonly<Record<string, () => Promise<LoadBalancerModel>>>;
 
-/** The service-lb-controller: load balancers of Services, on each cloud that has a model of them. */
+/**
+ * Creates the service-lb-controller, which manages load balancers of Services on every cloud with a model.
+ */
 export function createServiceController(models: LoadBalancerModels): Controller<Service, Answer> {
   const loaded = new Map<string, LoadBalancerModel>();
   const modelOf = ({ settings }: AskContext): LoadBalancerModel | undefined =>
@@ -49,70 +51,75 @@ export function createServiceController(models: LoadBalancerModels): Controller<
       const load = Object.hasOwn(models, provider) ? models[provider] : undefined;
       if (load !== undefined && !loaded.has(provider)) loaded.set(provider, await load());
     },
-    asks(service, context): Question | undefined {
+    buildQuestion(service, context): Question | undefined {
       const model = modelOf(context);
       if (model === undefined) return undefined;
-      const standing = standingOf(service, model, context);
-      switch (standing.kind) {
+      const phase = decidePhase(service, model, context);
+      switch (phase.kind) {
         case "asking":
-          return { capability: LOAD_BALANCERS, ask: standing.wish.question };
+          return { capability: LOAD_BALANCERS, ask: phase.desired.question };
         case "refused":
-          return standing.wish && { capability: LOAD_BALANCERS, ask: standing.wish.question };
+          return phase.desired && { capability: LOAD_BALANCERS, ask: phase.desired.question };
         case "leaving":
         case "undoing":
-          return { capability: LOAD_BALANCERS, ask: standing.question };
+          return { capability: LOAD_BALANCERS, ask: phase.question };
         default:
           return undefined;
       }
     },
-    stateOf(batch, context) {
+    getStateReference(batch, context) {
       const model = modelOf(context);
       const isNeeded = (subject: Subject<Service, Answer>): boolean =>
         model !== undefined && needsNodes(subject, model, context);
       return batch.some(isNeeded) ? NODES_FOR_PROOF : undefined;
     },
-    placesFor: (batch, context) =>
-      batch.flatMap((subject) => requestFor(subject, modelOf(context), context) ?? []),
+    listReservationRequests: (batch, context) =>
+      batch.flatMap((subject) => buildReservationRequest(subject, modelOf(context), context) ?? []),
     decide: (batch, context) =>
-      each(batch.map((subject) => decideSubject(subject, modelOf(context), context))),
+      planEach(batch.map((subject) => decideSubject(subject, modelOf(context), context))),
     contentHash: hashContent,
-    fold: folded,
-    foldOther: (subject, done, context) => foldedOther(subject, done, modelOf(context)),
-    refused: (subject, refusal, context) => refusedAction(subject, refusal, modelOf(context), context),
+    applyResult: applyActionResult,
+    applySharedResult: (subject, done, context) => applySharedActionResult(subject, done, modelOf(context)),
+    decideRejected: (subject, refusal, context) =>
+      decideRejected(subject, refusal, modelOf(context), context),
   };
 }
 
-/** Whether the decision may take targets away, so that the nodes are listed before. */
+/** The decision may remove targets, so the nodes must be listed first. */
 function needsNodes(
   { object: service, answer }: Subject<Service, Answer>,
   model: LoadBalancerModel,
   context: AskContext,
 ): boolean {
-  const standing = standingOf(service, model, context);
-  if (standing.kind !== "asking" && standing.kind !== "refused") return false;
-  const { wish } = standing;
-  if (wish === undefined) return false;
-  if (standing.kind === "asking" && losesLastTarget(service, wish, model)) return true;
+  const phase = decidePhase(service, model, context);
+  if (phase.kind !== "asking" && phase.kind !== "refused") return false;
+  const { desired } = phase;
+  if (desired === undefined) return false;
+  if (phase.kind === "asking" && isLosingLastTarget(service, desired, model)) return true;
   return (
-    answer?.kind === "observed" && losesTargets({ question: wish.question, observed: answer.state, model })
+    answer?.kind === "observed" &&
+    hasLostTargets({ question: desired.question, observed: answer.state, model })
   );
 }
 
-/** What the decision may make that the cloud does not show: a load balancer, or listeners of one; undefined where it makes none. */
-function requestFor(
+/**
+ * Returns what the decision may create that the cloud does not show: a load balancer, or listeners. Undefined
+ * if it creates nothing.
+ */
+function buildReservationRequest(
   { object, answer }: Subject<Service, Answer>,
   model: LoadBalancerModel | undefined,
   context: AskContext,
-): PlaceRequest | undefined {
+): ReservationRequest | undefined {
   if (model === undefined || answer?.kind !== "observed") return undefined;
-  const standing = standingOf(object, model, context);
-  if (standing.kind !== "asking") return undefined;
+  const phase = decidePhase(object, model, context);
+  if (phase.kind !== "asking") return undefined;
   const { settings } = context;
-  const { question } = standing.wish;
-  const takes = placeTaken(question, answer.state, { model, settings });
+  const { question } = phase.desired;
+  const takes = measureReservation(question, answer.state, { model, settings });
   const isNew = takes?.[LOAD_BALANCER_COUNT] !== undefined;
-  if (takes === undefined || (isNew && standing.needsPlace === true)) return undefined;
-  if (model.next(question, answer.state, settings).kind !== "act") return undefined;
+  if (takes === undefined || (isNew && phase.needsPlace === true)) return undefined;
+  if (model.planStep(question, answer.state, settings).kind !== "act") return undefined;
   const { uid, creationTimestamp: created } = object.metadata;
   return { uid, created, takes };
 }
@@ -124,55 +131,63 @@ function decideSubject(
 ): Decision {
   if (model !== undefined) {
     const seen = answer?.kind === "observed" ? answer.state : undefined;
-    return decideService(object, { model, answer: observed(answer, model), seen, context });
+    return decideService(object, { model, answer: getObservation(answer, model), seen, context });
   }
   const message = `load balancers of the cloud "${context.settings.cloud.provider}" are not part of this version`;
-  return skip(referenceTo(SERVICES, object), { code: "NotSupported", message });
+  return skip(toReference(SERVICES, object), { code: "NotSupported", message });
 }
 
-/** What is there already, or not any more, is observed anew; what somebody has to mend is told, and tried seldom. */
-function refusedAction(
+/**
+ * A resource that already exists, or no longer exists, is observed again. An issue that needs a person
+ * becomes a Warning and a rare retry.
+ */
+function decideRejected(
   { object: service, answer: known }: Subject<Service, Answer>,
-  { action, answer }: RefusedAction,
+  { action, answer }: RejectedAction,
   model: LoadBalancerModel | undefined,
   context: AskContext,
 ): Decision | undefined {
   const { kind, reason, message } = answer;
-  // Whatever the cloud's word for it looks like: a throttle passes, and so does what we gave up ourselves.
+  // Whatever error code the cloud uses: a throttled request, or one that we aborted, is a temporary failure.
   if (answer.kind === "error" && (answer.code === "Throttled" || answer.code === "Aborted"))
-    return unanswered(service, answer, context.now);
-  const problem = model?.problemOf?.(action, { kind, reason }, service);
-  if (problem === undefined) {
+    return retryUnanswered(service, answer, context.now);
+  const issue = model?.toIssue?.(action, { kind, reason }, service);
+  if (issue === undefined) {
     if (answer.kind === "conflict") return undefined;
-    if (answer.code !== "Invalid") return unanswered(service, answer, context.now);
+    if (answer.code !== "Invalid") return retryUnanswered(service, answer, context.now);
   }
-  const told = { detail: message, ...(problem ?? { code: "LoadBalancerRefused" }) };
+  const told = { detail: message, ...(issue ?? { code: "LoadBalancerRefused" }) };
   const before = known?.kind === "observed" ? known.state : undefined;
-  const isUndone = before !== undefined && model?.undoes?.(action, before) === true;
-  const undone = isUndone ? startUndoing(service, told, model, context) : undefined;
-  return undone ?? refusal(service, told, context.now);
+  const isUndone = before !== undefined && model?.needsRollback?.(action, before) === true;
+  const undone = isUndone ? startRollback(service, told, model, context) : undefined;
+  return undone ?? rejectWithIssue(service, told, context.now);
 }
 
-/** What there is by now, as far as the results of our own actions tell. */
-function observed(answer: Answer | undefined, model: LoadBalancerModel): Observation | undefined {
+/** Returns the observation, updated with the results of our own actions. */
+function getObservation(answer: Answer | undefined, model: LoadBalancerModel): Observation | undefined {
   if (answer?.kind !== "observed") return answer;
   const { state, done = [] } = answer;
   return {
     kind: "observed",
-    state: done.reduce((before, { action, result }) => model.fold(before, action, result), state),
+    state: done.reduce((before, { action, result }) => model.applyResult(before, action, result), state),
   };
 }
 
-/** Which cloud it is does not matter yet: what was done is kept, and folded into what was observed when that is decided on. */
-function folded(subject: Subject<Service, Answer>, { write, result }: DoneWrite): Subject<Service, Answer> {
+/**
+ * The cloud is not known here: the action is recorded, and applied to the observation at the next decision.
+ */
+function applyActionResult(
+  subject: Subject<Service, Answer>,
+  { write, result }: DoneWrite,
+): Subject<Service, Answer> {
   if (write.on === "cluster") {
-    return "patch" in write ? { ...subject, object: patched(subject.object, write.patch) } : subject;
+    return "patch" in write ? { ...subject, object: applyOperations(subject.object, write.patch) } : subject;
   }
   return withDone(subject, write, result);
 }
 
-/** Of what is done for another Service, what concerns all of them. */
-function foldedOther(
+/** Keeps the part of another Service's action that changes what all of them share. */
+function applySharedActionResult(
   subject: Subject<Service, Answer>,
   { write, result }: DoneWrite,
   model: LoadBalancerModel | undefined,

@@ -1,48 +1,55 @@
-import { tell } from "#core/cluster-events.ts";
+import { buildClusterEvent } from "#core/cluster-events.ts";
 import type { DecisionContext } from "#core/controller.ts";
-import type { Because, Decision, PatchWrite } from "#core/decision.ts";
-import { change, referenceTo, retry } from "#core/decisions.ts";
+import type { Decision, PatchWrite } from "#core/decision.ts";
+import { change, retry, toReference } from "#core/decisions.ts";
+import type { Reason } from "#core/reason.ts";
 import { SERVICES } from "#core/resources/resource.ts";
+import type { Retry } from "#core/service/issue-decisions.ts";
+import { IN_PROGRESS } from "#core/service/issues.ts";
 import { readListedNodes } from "#core/service/listed-nodes.ts";
+import type { LoadBalancerModel, TargetNode } from "#core/service/model.ts";
+import { getIngress, hasFinalizer, hashOfIngress } from "#core/service/needs-work.ts";
+import type { DesiredLoadBalancer } from "#core/service/phase.ts";
+import type { Service } from "#core/service/service.ts";
 import {
   isGivenUp,
-  type Mark,
-  markOf,
   NO_TARGETS,
+  parseStateAnnotation,
   readNoNodeSince,
+  type StateAnnotation,
   UNKNOWN_TARGETS,
   writeNoNodeSince,
-} from "#core/service/mark.ts";
-import type { LoadBalancerModel, TargetNode } from "#core/service/model.ts";
-import { hasFinalizer, hashOfIngress, ingressOf } from "#core/service/needs-work.ts";
-import { IN_PROGRESS } from "#core/service/problems.ts";
-import type { Service } from "#core/service/service.ts";
-import type { Wish } from "#core/service/standing.ts";
-import type { Retry } from "#core/service/trouble.ts";
+} from "#core/service/state-annotation.ts";
 import { recordNoNode } from "#core/service/writes.ts";
 
 /**
- * A load balancer loses its last target only where the API server itself shows no node for it twice, this long apart. The nodes of
- * an event prove nothing: an event may come without any, and so may the list of an API server that has just come back.
+ * A load balancer loses its last target only if two lists of the API server, this far apart, contain no node.
+ * The nodes of an event prove nothing: an event may have no nodes, and a restarting API server may list none.
  */
 const APART_SECONDS = 30;
-/** An earlier look counts no longer than this. */
+/** An earlier list counts for at most this time. */
 const COUNTS_SECONDS = 300;
 const NOT_LISTED_SECONDS = 10;
 const LISTED_SECONDS = 2;
 
-/** Whether a Service's load balancer would lose its last target, as far as the event's nodes and the Service itself tell. */
-export function losesLastTarget(service: Service, wish: Wish, model: LoadBalancerModel): boolean {
-  if (wish.hashes.targets !== NO_TARGETS || model.hasNoTargets === true) return false;
-  const mark = markOf(service);
-  if (mark === undefined) return hasFinalizer(service) || ingressOf(service).length > 0;
+/**
+ * Returns whether a load balancer would lose its last target, judged by the event's nodes and by the Service.
+ */
+export function isLosingLastTarget(
+  service: Service,
+  desired: DesiredLoadBalancer,
+  model: LoadBalancerModel,
+): boolean {
+  if (desired.hashes.targets !== NO_TARGETS || model.hasNoTargets === true) return false;
+  const mark = parseStateAnnotation(service);
+  if (mark === undefined) return hasFinalizer(service) || getIngress(service).length > 0;
   if (isGivenUp(mark) || mark.targets === NO_TARGETS) return false;
-  return mark.desired !== "" || readNoNodeSince(mark) !== undefined || ingressOf(service).length > 0;
+  return mark.desired !== "" || readNoNodeSince(mark) !== undefined || getIngress(service).length > 0;
 }
 
 /**
- * Returns what is done in place of taking the last target away; undefined once it is proven that there is no node to send to. All
- * else of the Service waits meanwhile.
+ * Returns the decision that replaces the removal of the last target; undefined after it is proven that no
+ * node exists. Until then, all other work on the Service waits.
  */
 export function keepLastTarget(
   service: Service,
@@ -50,68 +57,78 @@ export function keepLastTarget(
   context: DecisionContext,
 ): Decision | undefined {
   const { now } = context;
-  const reference = referenceTo(SERVICES, service);
+  const reference = toReference(SERVICES, service);
   const shown = readProof(service, model, context);
-  if (shown.kind === "unproven") return retry(reference, because(shown.message), NOT_LISTED_SECONDS, [KEPT]);
-  const sinceSeconds = secondsSinceFirst(markOf(service), now);
-  const facts = factsOf(service, now);
+  if (shown.kind === "unproven")
+    return retry(reference, createReason(shown.message), NOT_LISTED_SECONDS, [KEPT]);
+  const sinceSeconds = getSecondsSinceFirst(parseStateAnnotation(service), now);
+  const facts = selectAnnotationFacts(service, now);
   if (shown.kind === "nodes") {
-    const otherwise = retry(reference, because("the API server lists nodes to send to"), LISTED_SECONDS);
-    // An earlier look that showed none does not count beside this one.
+    const otherwise = retry(reference, createReason("the API server lists nodes to send to"), LISTED_SECONDS);
+    // An earlier empty list no longer counts when this list has nodes.
     const forgotten = sinceSeconds === undefined ? undefined : recordNoNode(service, UNKNOWN_TARGETS, facts);
     return recordOr(service, forgotten, otherwise);
   }
   if (sinceSeconds === undefined) {
-    const otherwise = retry(reference, because("the API server lists no node to send to"), APART_SECONDS, [
-      KEPT,
-    ]);
+    const otherwise = retry(
+      reference,
+      createReason("the API server lists no node to send to"),
+      APART_SECONDS,
+      [KEPT],
+    );
     return recordOr(service, recordNoNode(service, writeNoNodeSince(now), facts), otherwise);
   }
   if (sinceSeconds >= APART_SECONDS) return undefined;
   const message = `the API server has listed no node to send to for ${Math.round(sinceSeconds)} s`;
-  return retry(reference, because(message), APART_SECONDS - sinceSeconds, [KEPT]);
+  return retry(reference, createReason(message), APART_SECONDS - sinceSeconds, [KEPT]);
 }
 
 function recordOr(service: Service, write: PatchWrite | undefined, otherwise: Retry): Decision {
   const { because, events } = otherwise;
-  return change(referenceTo(SERVICES, service), [write], { because, events }) ?? otherwise;
+  return change(toReference(SERVICES, service), [write], { because, events }) ?? otherwise;
 }
 
-type Proof =
+type EmptyTargetProof =
   | { readonly kind: "none" }
   | { readonly kind: "nodes" }
   | { readonly kind: "unproven"; readonly message: string };
 
-function readProof(service: Service, model: LoadBalancerModel, context: DecisionContext): Proof {
+function readProof(service: Service, model: LoadBalancerModel, context: DecisionContext): EmptyTargetProof {
   const listed = readListedNodes(context);
   if (listed.kind === "unproven") return listed;
-  // A node without a provider ID may be a target in a moment.
+  // A node without a provider ID may become a target soon.
   const mayBeTarget = (node: TargetNode): boolean =>
-    node.providerID === undefined || model.targetOf(node, service) !== undefined;
+    node.providerID === undefined || model.getTarget(node, service) !== undefined;
   return { kind: listed.nodes.some(mayBeTarget) ? "nodes" : "none" };
 }
 
-/** Seconds since no node was listed first; undefined where that was never, too long ago, or is not to be believed. */
-function secondsSinceFirst(mark: Mark | undefined, now: Date): number | undefined {
+/**
+ * Seconds since the first list without nodes; undefined if there was no such list, or if it is too old or not
+ * credible.
+ */
+function getSecondsSinceFirst(mark: StateAnnotation | undefined, now: Date): number | undefined {
   const since = mark === undefined ? undefined : readNoNodeSince(mark);
   if (since === undefined) return undefined;
   const seconds = (now.getTime() - Date.parse(since)) / 1_000;
   return seconds >= 0 && seconds <= COUNTS_SECONDS ? seconds : undefined;
 }
 
-/** What our annotation says of the Service already; of one without it, that nothing was applied. */
-function factsOf(service: Service, now: Date): Omit<Mark, "version" | "uid" | "targets"> {
-  const mark = markOf(service);
+/** The facts of the state annotation; without an annotation, nothing was applied. */
+function selectAnnotationFacts(
+  service: Service,
+  now: Date,
+): Omit<StateAnnotation, "version" | "uid" | "targets"> {
+  const mark = parseStateAnnotation(service);
   if (mark === undefined) {
-    const ingress = hashOfIngress(ingressOf(service));
+    const ingress = hashOfIngress(getIngress(service));
     return { state: "applying", seen: "", desired: "", ingress, nodes: "", at: now.toISOString() };
   }
   const { version: _, uid: __, targets: ___, ...facts } = mark;
   return facts;
 }
 
-function because(message: string): Because {
+function createReason(message: string): Reason {
   return { code: IN_PROGRESS, message: `${message}: the load balancer keeps its targets` };
 }
 
-const KEPT = tell("UnAvailableLoadBalancer", "TargetsKept", {});
+const KEPT = buildClusterEvent("UnAvailableLoadBalancer", "TargetsKept", {});

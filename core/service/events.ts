@@ -1,16 +1,19 @@
-import { PROBLEMS } from "#core/service/problems.ts";
+import { ISSUES } from "#core/service/issues.ts";
 
 const LASTS =
-  "it is asked again. Nothing has to be done in the cluster; if it lasts, ask whoever runs the cloud controller, whose log says more.";
+  "it is asked again. Nothing has to be done in the cluster; if it lasts, ask the operator of the cloud controller, whose log has details.";
 
-/** The Events on Services, by reason and code, for the catalogue of `core/cluster-events.ts`; reasons are the stock controller's. */
+/**
+ * The Events on Services, by reason and code, for the catalogue in `core/cluster-events.ts`. Reasons equal
+ * the stock controller's.
+ */
 export const SERVICE_EVENTS = {
   EnsuringLoadBalancer: {
     type: "Normal",
     on: "Service",
     says: {
       Ensuring: {
-        // These five in the stock controller's words, so that what looks for them finds them.
+        // These five equal the stock controller's sentences, so that existing searches find them.
         sentence: "Ensuring load balancer",
         when: "The cloud is being changed for the Service. Left out while other objects wait.",
       },
@@ -75,10 +78,10 @@ export const SERVICE_EVENTS = {
     type: "Warning",
     on: "Service",
     says: {
-      ...PROBLEMS,
+      ...ISSUES,
       LoadBalancerLimit: {
         sentence:
-          "The cluster has as many load balancers as it may have: this Service gets one when an older one is gone. Ask whoever runs the cloud controller for more.",
+          "The cluster has as many load balancers as it may have: this Service gets one when an older one is gone. Ask the operator of the cloud controller for more.",
         when: "At once, and as long as it waits.",
       },
       CloudUnavailable: {
@@ -87,13 +90,13 @@ export const SERVICE_EVENTS = {
       },
     },
   },
-  /** As DigitalOcean's controller has it, beside `SyncLoadBalancerFailed`. */
+  /** DigitalOcean's controller emits it in addition to `SyncLoadBalancerFailed`. */
   LoadBalancerConfigError: {
     type: "Warning",
     on: "Service",
     says: {
-      NodesWithoutPublicAddress: PROBLEMS.NodesWithoutPublicAddress,
-      InvalidAnnotation: PROBLEMS.InvalidAnnotation,
+      NodesWithoutPublicAddress: ISSUES.NodesWithoutPublicAddress,
+      InvalidAnnotation: ISSUES.InvalidAnnotation,
     },
   },
   DeleteLoadBalancerFailed: {
@@ -102,12 +105,12 @@ export const SERVICE_EVENTS = {
     says: {
       LoadBalancerRefused: {
         sentence:
-          "The load balancer cannot be deleted. Ask whoever runs the cloud controller, whose log says more.",
+          "The load balancer cannot be deleted. Ask the operator of the cloud controller, whose log has details.",
         when: "Each time it is tried, until it is mended.",
       },
       DeletionProtected: {
         sentence:
-          "The load balancer is protected from deletion in the cloud, by somebody else than this controller. Ask whoever runs the cloud controller to take the protection away.",
+          "The load balancer is protected from deletion in the cloud, and not by this controller. Ask the operator of the cloud controller to take the protection away.",
         when: "Each time it is tried, until it is mended.",
       },
       CloudUnavailable: {

@@ -1,47 +1,68 @@
 import * as z from "zod";
 
-/** What the cloud's `loadBalancers` is asked about all Services of a cluster at once (as `Question.ask`). */
+/**
+ * The question to a cloud's `loadBalancers` about all Services of a cluster at once (the `ask` of a
+ * `Question`).
+ */
 export const HoldingsQuestion = z.strictObject({
   holdings: z.literal(true),
   /**
-   * Asks for what an audit of orphans reads, at this moment: of what is in use by one of the load balancers that are listed nothing is said,
-   * and the state of the one that may be removed by its mark comes with the answer.
+   * Requests the data of an orphan audit, at this time. It leaves out what a listed load balancer uses, and
+   * includes the state of the orphan that may be removed by its mark.
    */
   auditAt: z.iso.datetime().optional(),
-  /** Load balancers are to be counted: what belongs to one may be left out, and they come with their uid where their name tells. */
+  /**
+   * Requests a count of load balancers: their parts may be left out. A load balancer carries its Service's
+   * uid if its name contains one.
+   */
   balancersAlone: z.literal(true).optional(),
-  /** With it: asks what the account may have as well; a cloud that does not tell leaves it out. */
+  /**
+   * With `balancersAlone`: also requests the account's quotas. A cloud that does not report them leaves them
+   * out.
+   */
   quotas: z.literal(true).optional(),
 });
 export type HoldingsQuestion = z.output<typeof HoldingsQuestion>;
 
-/** Something that the cloud has for a Service of the cluster, by its tags alone, whether or not there is such a Service. */
+/**
+ * A cloud resource that belongs to a Service of the cluster by its tags alone, whether or not that Service
+ * exists.
+ */
 export const Holding = z.strictObject({
-  /** In the cloud's words, such as `network load balancer`. */
+  /** The cloud's term, such as `network load balancer`. */
   kind: z.string().min(1),
   id: z.string().min(1),
   name: z.string(),
-  /** `namespace/name`; undefined of what Services share. */
+  /** `namespace/name`; undefined for a resource that Services share. */
   service: z.string().optional(),
-  /** Of an audit: no load balancer, but something that was made for one and is left. */
+  /** In an audit: a part that remains of a load balancer, not a load balancer itself. */
   isPart: z.literal(true).optional(),
-  /** Of an audit, and of a count: how the uid of the Service begins that it was made for, without dashes, where its name tells. */
+  /**
+   * In an audit or a count: the beginning of the Service's uid, without dashes, if the resource's name
+   * contains it.
+   */
   uid: z.string().min(1).optional(),
-  /** Of a load balancer: how many listeners it has, where the cloud tells. */
+  /** For a load balancer: the number of its listeners, if the cloud reports it. */
   listeners: z.int().min(0).optional(),
-  /** Of an audit: what an earlier one has written on it. */
+  /** In an audit: the mark that an earlier audit wrote. */
   mark: z.string().optional(),
 });
 export type Holding = z.output<typeof Holding>;
 
-/** The `state` of such an observation: all there is, or the observation is an error. */
+/** The `state` of an observation of holdings. It is complete; otherwise the observation is an error. */
 export const HoldingsState = z.strictObject({
   holdings: z.array(Holding),
-  /** What the account may have of a `kind`, and as `listeners` of what listeners take, for all its clusters; absent where it is not known. */
+  /**
+   * The account's quota for each `kind`, and for listeners as `listeners`, for all its clusters; absent if
+   * unknown.
+   */
   quotas: z.record(z.string(), z.int().min(0)).optional(),
-  /** Of an audit: what `OrphanModel.tidyShared` reads of what several load balancers share. */
+  /** In an audit: the input of `OrphanModel.tidyShared` about what several load balancers share. */
   shared: z.unknown().optional(),
-  /** Of an audit: the holding that may be removed now, as far as marks tell, and what `OrphanModel.next` reads of it. */
+  /**
+   * In an audit: the holding that its mark allows to remove now, and the input of `OrphanModel.planStep`
+   * about it.
+   */
   removable: z.strictObject({ id: z.string(), state: z.unknown() }).optional(),
 });
 export type HoldingsState = z.output<typeof HoldingsState>;

@@ -4,12 +4,12 @@ import { NODES } from "#core/resources/resource.ts";
 import type { TargetNode } from "#core/service/model.ts";
 import { relatedNodes } from "#core/service/target-nodes.ts";
 
-/** A node as it is listed for a proof: whether load balancers may send to it, and what they know of it then. */
+/** A node of a list that serves as proof: its eligibility, and the fields that load balancers read. */
 interface ListedNode {
   readonly target: TargetNode | undefined;
 }
 
-/** What is read before a load balancer loses targets: every node, and how many there are. */
+/** The list that is read before a load balancer loses targets: every node, and the number of nodes. */
 export const NODES_FOR_PROOF: StateReference = {
   apiVersion: CLUSTER.resource.apiVersion,
   name: CLUSTER.resource.name,
@@ -21,23 +21,26 @@ export const NODES_FOR_PROOF: StateReference = {
   } satisfies Pick<Related, "resource" | "project">,
 };
 
-/** Nodes that load balancers may send to, by a complete list of the API server's; or what such a list lacks. */
+/**
+ * The nodes that load balancers may send to, from a complete list of the API server; or the reason why the
+ * list is incomplete.
+ */
 export type ListedNodes =
   | { readonly kind: "nodes"; readonly nodes: readonly TargetNode[] }
   | { readonly kind: "unproven"; readonly message: string };
 
-/** Returns the nodes that were listed for this decision, if the API server counts as many. */
+/** Returns the nodes listed for this decision, if their number equals the API server's count. */
 export function readListedNodes({ listed, count }: Pick<DecisionContext, "listed" | "count">): ListedNodes {
   if (listed?.kind !== "list")
-    return unproven(`the nodes cannot be listed: ${listed?.message ?? "nobody has asked for them yet"}`);
+    return createUnproven(`the nodes cannot be listed: ${listed?.message ?? "no list was requested yet"}`);
   if (count?.kind !== "count")
-    return unproven(`the nodes cannot be counted: ${count?.message ?? "nobody has asked for that yet"}`);
+    return createUnproven(`the nodes cannot be counted: ${count?.message ?? "no count was requested yet"}`);
   if (count.count !== listed.items.length)
-    return unproven(`the API server lists ${listed.items.length} nodes, and counts ${count.count}`);
+    return createUnproven(`the API server lists ${listed.items.length} nodes, and counts ${count.count}`);
   const nodes = (listed.items as readonly ListedNode[]).flatMap(({ target }) => target ?? []);
   return { kind: "nodes", nodes };
 }
 
-function unproven(message: string): ListedNodes {
+function createUnproven(message: string): ListedNodes {
   return { kind: "unproven", message };
 }

@@ -1,60 +1,71 @@
 import type { Observation } from "#core/capability.ts";
-import type { Because, CloudAction } from "#core/decision.ts";
+import type { CloudAction } from "#core/decision.ts";
+import type { Reason } from "#core/reason.ts";
 import type { Holding } from "#core/service/holdings.ts";
 import type { Ingress, Service } from "#core/service/service.ts";
 import type { Settings } from "#core/settings.ts";
 
-/** The capability of a cloud that the service controller uses. */
+/** The cloud capability that the service controller uses. */
 export const LOAD_BALANCERS = "loadBalancers";
 
-/** A node that load balancers send to: not being deleted, not excluded by its label, not about to go by the autoscaler's taint. */
+/**
+ * A node that load balancers send to: not being deleted, not excluded by label, without the autoscaler's
+ * deletion taint.
+ */
 export interface TargetNode {
   readonly name: string;
   /** Absent before the node is initialized. */
   readonly providerID?: string | undefined;
-  /** Its labels as `core/service/label-marks.ts` writes them; absent where nobody has told them. */
+  /** The label hashes of `core/service/label-hashes.ts`; absent when the labels are unknown. */
   readonly labels?: string | undefined;
 }
 
-/** What the cloud's `loadBalancers` is asked of one Service (as `Question.ask`), and what its model decides on. */
+/**
+ * The question to a cloud's `loadBalancers` about one Service (the `ask` of a `Question`), and the input of
+ * its model.
+ */
 export interface LoadBalancerQuestion {
   readonly service: Service;
-  /** Whether the Service is to have a load balancer; otherwise what it has is to go. */
+  /** Whether the Service should have a load balancer; otherwise its load balancer is removed. */
   readonly wanted: boolean;
-  /** Sorted by name; none where nothing is wanted. */
+  /** Sorted by name; empty when no load balancer is wanted. */
   readonly nodes: readonly TargetNode[];
   /**
-   * All but the targets is as it was applied, as far as anybody knows: what takes requests of its own, such as attributes, need not
-   * be looked at then, and counts as as it is to be. An audit looks at everything.
+   * As far as is known, all but the targets is applied. State that needs extra requests, such as attributes,
+   * may be left out and counts as correct. An audit reads everything.
    */
   readonly onlyTargets?: true | undefined;
 }
 
 /**
- * Something about a Service that its owner or the operator has to mend: a Warning `SyncLoadBalancerFailed` on it. What is the
- * tenant's own words stands apart from what is ours, and what only the operator may read stands in `detail` alone.
+ * A problem that the Service's owner or the operator has to fix, reported as a Warning
+ * `SyncLoadBalancerFailed`. The tenant's words are kept apart from ours. Text for the operator only is in
+ * `detail`.
  */
-export interface Problem {
-  /** Tells problems apart, in CamelCase; a code of `core/service/problems.ts`. */
+export interface Issue {
+  /** The code of the issue in CamelCase, from `core/service/issues.ts`. */
   readonly code: string;
-  /** The field or annotation of the Service that is to be mended, as it is written there. */
+  /** The field or annotation of the Service to fix, verbatim. */
   readonly field?: string | undefined;
-  /** What it says, as it is written there. */
+  /** The value of the field, verbatim. */
   readonly value?: string | undefined;
-  /** What it may be, in our own words; holds nothing that the cloud said. */
+  /** The allowed values in our words; contains nothing from the cloud's answer. */
   readonly allowed?: string | undefined;
-  /** For the operator: the log line and `explain`. */
+  /** For the operator: in the log line and in `explain`. */
   readonly detail?: string | undefined;
-  /** A second Warning with the reason that the cloud's stock controller has for it, beside `SyncLoadBalancerFailed`. */
+  /**
+   * The reason of a second Warning, as the cloud's stock controller emits it in addition to
+   * `SyncLoadBalancerFailed`.
+   */
   readonly stockReason?: "LoadBalancerConfigError" | undefined;
 }
 
-/** An action without what the controller adds to it: the capability and the guard. */
+/** An action before the controller adds the capability and the guard. */
 export type LoadBalancerAction = Pick<CloudAction, "action" | "target" | "parameters">;
 
 /**
- * What is to stand on a Service; null takes it away. Annotations and labels are written through its status, as everything else is: whoever
- * gives a `loadBalancerIP` needs the right to patch Services.
+ * The values to write on a Service; null removes one. Annotations and labels are written through the status, like everything else. A
+ * `loadBalancerIP` needs the right to patch Services.
  */
 export interface ServiceEdit {
   readonly annotations?: Readonly<Record<string, string | null>>;
@@ -62,103 +73,122 @@ export interface ServiceEdit {
   readonly loadBalancerIP?: string | null;
 }
 
-/** What is next for a Service's load balancer. */
+/** The next step for a Service's load balancer. */
 export type LoadBalancerStep =
   | PossibleStep
-  /** Nothing is done until somebody mends it; what is there stays as it is. */
-  | { readonly kind: "refused"; readonly problem: Problem };
+  /** Nothing is done until the issue is fixed; existing resources stay unchanged. */
+  | { readonly kind: "refused"; readonly issue: Issue };
 
-/** What comes next for a Service that can be served. */
+/** The next step for a Service that can be served. */
 export type PossibleStep =
-  /** Actions whose inputs are all known; each is carried out only if those before it succeeded. */
+  /** Actions with complete inputs; each runs only if the previous ones succeeded. */
   | {
       readonly kind: "act";
-      readonly because: Because;
+      readonly because: Reason;
       readonly actions: readonly [LoadBalancerAction, ...LoadBalancerAction[]];
-      /** They change targets alone: of the rest nothing has to be looked at again, whatever becomes of them. */
+      /** The actions change targets only, so the rest needs no new observation, whatever their result. */
       readonly onlyTargets?: true | undefined;
       /**
-       * They make what the cloud would make a second time if it were asked twice, and may not show at once: nobody does so again for a
-       * while, whatever became of the first time.
+       * A repeated request would create a duplicate, and the resource may not be visible at once. So no actor
+       * repeats it for a while, whatever the result.
        */
       readonly once?: true | undefined;
     }
-  /** Something is to be written on the Service itself before anything else is done: what the cloud calls what it made, or an address that was chosen. */
-  | { readonly kind: "write"; readonly because: Because; readonly edit: ServiceEdit }
-  /** The cloud is at it, or has not shown yet what was done. */
-  | { readonly kind: "wait"; readonly because: Because; readonly afterSeconds: number }
-  /** All is as it is to be. `ingress` is empty where nothing is wanted and nothing of ours is left. */
+  /**
+   * Something is written on the Service first: the cloud's name of a created resource, or a chosen address.
+   */
+  | { readonly kind: "write"; readonly because: Reason; readonly edit: ServiceEdit }
+  /** The cloud is still working, or does not show a change yet. */
+  | { readonly kind: "wait"; readonly because: Reason; readonly afterSeconds: number }
+  /**
+   * The desired state is reached. `ingress` is empty when no load balancer is wanted and nothing of ours
+   * remains.
+   */
   | {
       readonly kind: "settled";
       readonly ingress: readonly Ingress[];
-      readonly warnings: readonly Problem[];
-      /** Some nodes cannot be targets yet and may become some: the addresses are published, and the targets are looked at again. */
-      readonly awaits?: Because | undefined;
+      readonly warnings: readonly Issue[];
+      /** Some nodes cannot be targets yet: the addresses are published, and the targets are checked again. */
+      readonly awaits?: Reason | undefined;
     }
-  /** The same where somebody in the cluster writes the status by what we have written on the Service: it stays as it is, also where nothing is wanted. */
-  | { readonly kind: "handed-over"; readonly warnings: readonly Problem[] }
-  /** Another controller's (`aws-load-balancer-type: external`): nothing is done, nothing is said. */
+  /**
+   * The desired state is reached, and a component in the cluster writes the status from our annotations. The
+   * status stays unchanged, also when no load balancer is wanted.
+   */
+  | { readonly kind: "handed-over"; readonly warnings: readonly Issue[] }
+  /**
+   * The Service belongs to another controller (`aws-load-balancer-type: external`): no action and no message.
+   */
   | { readonly kind: "elsewhere" };
 
-/** How what the cloud holds for a Service that is no more is marked, and goes. */
+/** How a cloud marks and removes the resources of a Service that no longer exists. */
 export type OrphanModel = RemovedOrphans | DroppedOrphans;
 
 interface MarkedOrphans {
-  /** Writes the text of a mark where the next audit reads it as `Holding.mark`. */
+  /** Writes the text of a mark, which the next audit reads as `Holding.mark`. */
   mark(holding: Holding, text: string): LoadBalancerAction;
-  /** Takes the mark off. */
+  /** Removes the mark. */
   unmark(holding: Holding): LoadBalancerAction;
 }
 
-/** Orphans that are what an account pays for, and what clients may still use: one at a time, and only where the operator wants it. */
+/**
+ * Orphans that cost money and may still have clients: removed one at a time, and only if the operator enables
+ * it.
+ */
 export interface RemovedOrphans extends MarkedOrphans {
   /**
-   * Returns what an audit does about that which several load balancers share, by the `shared` that came with it: what none of them uses
-   * is marked as unused since `now`, and removed when it has been unused for a period of grace. Nobody else removes it, because a load
-   * balancer that goes cannot know which ones come. Actions do not depend on one another.
+   * Returns an audit's actions on resources that several load balancers share, from the `shared` of its
+   * answer. A resource without users is marked as unused since `now`, and removed after a grace period. Only
+   * the audit removes it, because a load balancer that is deleted cannot know which ones come later. Actions
+   * are independent of one another.
    */
   tidyShared?(shared: unknown, now: Date, settings: Settings): readonly LoadBalancerAction[];
   /**
-   * What is next for it to go, with all that belongs to it, by the `state` that came with the audit and that `fold` has kept. What is cut
-   * short at any point is found by the next audit, the rest included.
+   * Returns the next step to remove an orphan with all its parts, from the `state` of the audit after
+   * `applyResult`. The next audit finds the rest after an interruption at any point.
    */
-  next(holding: Holding, observed: unknown, settings: Settings): LoadBalancerStep;
+  planStep(holding: Holding, observed: unknown, settings: Settings): LoadBalancerStep;
 }
 
 /**
- * Orphans that are no more than a line in the cluster's own books, with the uid of its Service for an id: each is dropped by one action,
- * whether or not another Service has its name.
+ * Orphans that are only entries in the cluster's own records, identified by the Service's uid. One action
+ * drops each entry, even if another Service has the same name.
  */
 export interface DroppedOrphans extends MarkedOrphans {
   drop(holding: Holding): LoadBalancerAction;
 }
 
-/** What a Service's load balancer counts as. */
+/** The amounts that a Service's load balancer counts as. */
 export interface LoadBalancerSize {
-  /** The `Holding.kind` that it has, or is to have. */
+  /** The `Holding.kind` of the existing or future load balancer. */
   readonly kind: string;
-  /** Listeners that the Service asks for beyond those that the cloud was seen to have. */
+  /** The number of listeners that the Service requests and the cloud does not show. */
   readonly missingListeners: number;
 }
 
 /**
- * What load balancers are on one cloud: pure functions, which `core/service` calls between observations and actions. `observed` is
- * the `state` that the cloud's capability answered, as JSON, with the results of our own actions folded in.
+ * The load balancers of one cloud as pure functions, which `core/service` calls between observations and
+ * actions. `observed` is the `state` from the cloud's capability, as JSON, with the results of our own
+ * actions applied.
  */
 export interface LoadBalancerModel {
-  /** What can be said of a Service before the cloud is asked: it is another's, or cannot be served; undefined where the cloud has to be asked. */
-  before(
+  /**
+   * Returns what is known before the cloud is asked: the Service belongs to another controller or cannot be
+   * served. Undefined if the cloud must be asked.
+   */
+  precheck(
     question: LoadBalancerQuestion,
     settings: Settings,
   ): Extract<LoadBalancerStep, { readonly kind: "refused" | "elsewhere" }> | undefined;
-  /** Deciding again on the folded results of an `act` comes nearer to `settled` each time. */
-  next(question: LoadBalancerQuestion, observed: unknown, settings: Settings): LoadBalancerStep;
+  /** Returns the next step. Repeated decisions on the results of `act` approach `settled`. */
+  planStep(question: LoadBalancerQuestion, observed: unknown, settings: Settings): LoadBalancerStep;
   /**
-   * Returns the actions by which the load balancer that is there comes to send to the question's nodes, while something else that the
-   * Service asks for is refused: targets are registered and deregistered, and what new targets need in order to be reached is opened.
-   * All else stays as it is. Returns `wait` while the cloud is still at an earlier change, and undefined where it shows no load balancer
-   * of the Service, or where its targets cannot be told.
-   * `question.onlyTargets` is set, but the observation may hold more. Without this function the targets stay as well.
+   * Returns the actions that make an existing load balancer send to the question's nodes while the Service is
+   * otherwise refused. They register and deregister targets, and open what new targets need to be reachable.
+   * Everything else stays unchanged. Returns `wait` while the cloud is still working on an earlier change.
+   * Undefined when no load balancer of the Service is visible, or when its targets are unknown.
+   *
+   * `question.onlyTargets` is set, but the observation may contain more. Without this function the targets stay as well.
    */
   followNodes?(
     question: LoadBalancerQuestion,
@@ -166,45 +196,62 @@ export interface LoadBalancerModel {
     settings: Settings,
   ): readonly LoadBalancerAction[] | Extract<LoadBalancerStep, { readonly kind: "wait" }> | undefined;
   /**
-   * Returns the targets that the Service's load balancer was seen to have and that are none of the question's nodes, as `targetOf` has them;
-   * undefined stands for one of which the cloud does not tell which node it is. Without this function it has none that could be lost.
+   * Returns the observed targets that are not among the question's nodes, in the form of `getTarget`.
+   * Undefined stands for a target whose node the cloud does not report. Without this function a load balancer
+   * cannot lose targets.
    */
-  lostTargets?(question: LoadBalancerQuestion, observed: unknown): readonly (string | undefined)[];
-  /** What was made is seen from then on, by whoever asks: then "there is none" is believed at once. */
-  readonly showsAtOnce?: true;
-  /** Whether the load balancer that a Service asks for by now is among what the cloud was seen to have; so without it. */
-  shows?(question: LoadBalancerQuestion, observed: unknown, settings: Settings): boolean;
-  /** Tells what a Service's load balancer counts as; a cloud without it counts load balancers alone. */
+  listLostTargets?(question: LoadBalancerQuestion, observed: unknown): readonly (string | undefined)[];
+  /** A new resource is visible to every reader immediately, so "not found" is a proof at once. */
+  readonly isImmediatelyVisible?: true;
+  /**
+   * Returns whether the load balancer that the Service now requests is visible in the cloud. Without this
+   * function it counts as visible.
+   */
+  isVisible?(question: LoadBalancerQuestion, observed: unknown, settings: Settings): boolean;
+  /**
+   * Returns the size of a Service's load balancer; a cloud without this function counts load balancers only.
+   */
   measure?(question: LoadBalancerQuestion, observed: unknown): LoadBalancerSize;
-  /** The observation as it is after an action that succeeded; `result` is what `act` answered. */
-  fold(observed: unknown, action: LoadBalancerAction, result: unknown): unknown;
-  /** Whether what an action changes is the same in the observations of other Services, which it is folded into as well then. */
+  /** Returns the observation after a successful action; `result` is the answer of `act`. */
+  applyResult(observed: unknown, action: LoadBalancerAction, result: unknown): unknown;
+  /**
+   * Returns whether an action's change also appears in the observations of other Services, and is then
+   * applied to them as well.
+   */
   isShared?(action: LoadBalancerAction): boolean;
   /**
-   * All of a Service and its cloud's configuration that decides what its load balancer is, as a text to be hashed; targets are not
-   * part of it. A part that the cloud itself supplies (a subnet that gets a tag) is found by the audit.
+   * Returns the text, to be hashed, of everything in a Service and its cloud's configuration that defines its
+   * load balancer. Targets are not included. The audit finds changes that come from the cloud itself, such as
+   * a newly tagged subnet.
    */
-  desired(service: Service, settings: Settings): string;
+  describeDesired(service: Service, settings: Settings): string;
   /**
-   * What an action that the cloud refused means for the Service, where somebody has to mend something; undefined where it passes or
-   * is to be observed anew. `reason` is the cloud's own word.
+   * Returns the issue behind an action that the cloud refused, if a person has to fix something. Undefined if
+   * the failure is temporary or needs a new observation. `reason` is the cloud's own error code.
    */
-  problemOf?(
+  toIssue?(
     action: LoadBalancerAction,
     refusal: { readonly kind: "conflict" | "error"; readonly reason: string | undefined },
     service: Service,
-  ): Problem | undefined;
-  /** What load balancers are whose Service has gone; a cloud without it has none that could be told. */
+  ): Issue | undefined;
+  /** How orphans are found; a cloud without it reports no orphans. */
   readonly orphans?: OrphanModel;
   /**
-   * Whether what there is of a Service that never had a load balancer is to go again, as the cloud has refused this action of ours
-   * until somebody mends something; `observed` is what there was before the first of them. Without it all stays.
+   * Returns whether the resources of a Service that never had a load balancer are removed, because the cloud
+   * refuses this action until a person fixes something. `observed` is the state before our first action.
+   * Without this function all resources stay.
    */
-  undoes?(action: LoadBalancerAction, observed: unknown): boolean;
-  /** Its load balancers send to no nodes of their own choice: whoever is elected, or announces the address, takes the requests. */
+  needsRollback?(action: LoadBalancerAction, observed: unknown): boolean;
+  /**
+   * The load balancers do not select nodes: the elected node, or the one that announces the address, receives
+   * the requests.
+   */
   readonly hasNoTargets?: true;
-  /** The part of a node that targets depend on, such as the id of its instance; undefined where the node cannot be a target of the Service. */
-  targetOf(node: TargetNode, service: Service): string | undefined;
+  /**
+   * Returns the part of a node that targets depend on, such as its instance ID; undefined when the node
+   * cannot be a target of the Service.
+   */
+  getTarget(node: TargetNode, service: Service): string | undefined;
 }
 
 /** The answer of the capability `loadBalancers` to one question. */

@@ -1,9 +1,9 @@
 import * as z from "zod";
 
-/** A port of a Service, as far as load balancers depend on it. */
+/** A port of a Service, with the fields that load balancers use. */
 export const ServicePort = z.object({
   name: z.string().optional(),
-  /** As the API server defaults it. */
+  /** The API server's default. */
   protocol: z.string().prefault("TCP"),
   appProtocol: z.string().optional(),
   port: z.int(),
@@ -12,7 +12,10 @@ export const ServicePort = z.object({
 });
 export type ServicePort = z.output<typeof ServicePort>;
 
-/** One address of a load balancer, as a Service's status has it; verbatim, or a precondition on it would never match. */
+/**
+ * One address of a load balancer in a Service's status. It is verbatim, because a precondition on it would
+ * otherwise never match.
+ */
 export const Ingress = z.looseObject({
   hostname: z.string().optional(),
   ip: z.string().optional(),
@@ -21,7 +24,7 @@ export const Ingress = z.looseObject({
 });
 export type Ingress = z.output<typeof Ingress>;
 
-/** A Service, cut down to what decisions read. */
+/** A Service, with the fields that decisions read. */
 export const Service = z.object({
   metadata: z.object({
     namespace: z.string().min(1),
@@ -33,7 +36,7 @@ export const Service = z.object({
     deletionTimestamp: z.string().optional(),
     finalizers: z.array(z.string()).optional(),
     annotations: z.record(z.string(), z.string()).optional(),
-    /** In a snapshot those alone by which a cloud's address is known. */
+    /** A snapshot has only the labels that identify a cloud's address. */
     labels: z.record(z.string(), z.string()).optional(),
   }),
   spec: z.object({

@@ -1,15 +1,15 @@
-import { canonicalCidr } from "#core/cidr.ts";
+import { canonicalizeCidr } from "#core/cidr.ts";
 import { SOURCE_RANGES_ANNOTATION } from "#core/contracts.ts";
-import type { Problem } from "#core/service/model.ts";
+import type { Issue } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
 
-/** From where a load balancer is to be reached. */
+/** The networks from which clients may reach a load balancer, or an error. */
 export type ReadSourceRanges =
-  /** In canonical form, sorted, none twice; undefined where nothing is said, which is everybody. */
+  /** In canonical form, sorted, without duplicates; undefined when unset, which allows every client. */
   | { readonly kind: "read"; readonly ranges: readonly string[] | undefined }
-  | { readonly kind: "refused"; readonly problem: Problem };
+  | { readonly kind: "refused"; readonly issue: Issue };
 
-/** Reads from which networks a Service is to be reached: of its spec, or else of the annotation. */
+/** Reads the networks from which clients may reach a Service, from its spec or else from the annotation. */
 export function readSourceRanges({ metadata, spec }: Service): ReadSourceRanges {
   const ofSpec = spec.loadBalancerSourceRanges ?? [];
   if (ofSpec.length > 0) return read("spec.loadBalancerSourceRanges", ofSpec);
@@ -19,22 +19,22 @@ export function readSourceRanges({ metadata, spec }: Service): ReadSourceRanges 
     : read(SOURCE_RANGES_ANNOTATION, written.split(","));
 }
 
-/** More than any cloud takes, so that what a tenant writes costs little to read. */
+/** More than any cloud accepts; it limits the cost of reading a tenant's input. */
 const MAX_RANGES = 1_000;
 
 function read(field: string, items: readonly string[]): ReadSourceRanges {
   const ranges = new Set<string>();
   for (const item of items) {
-    const network = canonicalCidr(item.trim());
-    if (network === undefined) return refused(field, item, ALLOWED);
+    const network = canonicalizeCidr(item.trim());
+    if (network === undefined) return rejectSourceRanges(field, item, ALLOWED);
     ranges.add(network);
   }
-  if (ranges.size > MAX_RANGES) return refused(field, undefined, `at most ${MAX_RANGES} networks`);
+  if (ranges.size > MAX_RANGES) return rejectSourceRanges(field, undefined, `at most ${MAX_RANGES} networks`);
   return { kind: "read", ranges: [...ranges].sort() };
 }
 
 const ALLOWED = "networks in CIDR notation, such as 10.0.0.0/24";
 
-function refused(field: string, value: string | undefined, allowed: string): ReadSourceRanges {
-  return { kind: "refused", problem: { code: "InvalidSourceRanges", field, value, allowed } };
+function rejectSourceRanges(field: string, value: string | undefined, allowed: string): ReadSourceRanges {
+  return { kind: "refused", issue: { code: "InvalidSourceRanges", field, value, allowed } };
 }

@@ -1,129 +1,156 @@
 import { LOAD_BALANCER_ANNOTATION, LOAD_BALANCER_FINALIZER } from "#core/contracts.ts";
 import type { PatchWrite } from "#core/decision.ts";
 import { patchObject } from "#core/decisions.ts";
-import { add, type Edit, NO_EDIT, pointer, remove, setEntries, test } from "#core/json-patch.ts";
+import { add, type Edit, formatPointer, NO_EDIT, remove, setEntries, test } from "#core/json-patch.ts";
 import { SERVICES } from "#core/resources/resource.ts";
-import { type Claimant, type Claimed, endClaim, restClaim, takeClaim } from "#core/service/claims.ts";
-import {
-  blankMark,
-  isGivenUp,
-  isSameMark,
-  type Mark,
-  markOf,
-  NO_TARGETS,
-  readNoNodeSince,
-  UNKNOWN_TARGETS,
-  writtenMark,
-} from "#core/service/mark.ts";
+import { type Claimant, type ClaimFields, endClaim, markClaimIdle, takeClaim } from "#core/service/claims.ts";
 import type { ServiceEdit } from "#core/service/model.ts";
 import {
-  asksForLoadBalancer,
+  getIngress,
   hasFinalizer,
   hashOfIngress,
   hasLostType,
-  ingressOf,
+  isLoadBalancerService,
   isOfOurClass,
 } from "#core/service/needs-work.ts";
 import type { Ingress, Service } from "#core/service/service.ts";
+import {
+  createStateAnnotation,
+  formatStateAnnotation,
+  isGivenUp,
+  isSameStateAnnotation,
+  NO_TARGETS,
+  parseStateAnnotation,
+  readNoNodeSince,
+  type StateAnnotation,
+  UNKNOWN_TARGETS,
+} from "#core/service/state-annotation.ts";
 
 const FINALIZERS = "/metadata/finalizers";
 const ANNOTATIONS = "/metadata/annotations";
-const ANNOTATION = `${ANNOTATIONS}${pointer(LOAD_BALANCER_ANNOTATION)}`;
+const ANNOTATION = `${ANNOTATIONS}${formatPointer(LOAD_BALANCER_ANNOTATION)}`;
 const LABELS = "/metadata/labels";
 const STATUS = "/status/loadBalancer";
 const LOAD_BALANCER_IP = "/spec/loadBalancerIP";
 
-/** What our annotation is to say of a Service, beside whose it is. */
-export type MarkFacts = Omit<Mark, "version" | "uid">;
+/** The content of the state annotation without its owner. */
+export type AnnotationFacts = Omit<StateAnnotation, "version" | "uid">;
 
 /**
- * Takes a Service on: the finalizer, and in our annotation that something is under way. It comes before the first change of the
- * cloud; undefined where both stand there.
+ * Claims a Service before the first change of the cloud: adds the finalizer, and records in the annotation
+ * that work is in progress. Undefined when both are already written.
  */
 export function claim(
   service: Service,
-  facts: MarkFacts,
+  facts: AnnotationFacts,
   claimant: Claimant,
   isCreating = false,
 ): PatchWrite | undefined {
-  const making = takeClaim(claimedBefore(service), claimant, isCreating);
-  const mark = setMark(service, applying(service, { ...facts, making }));
-  return patch(service, [asWanted(service), addFinalizer(service), mark]);
+  const making = takeClaim(getPreviousClaim(service), claimant, isCreating);
+  const mark = setStateAnnotation(service, getApplyingFacts(service, { ...facts, making }));
+  return patch(service, [testStillWanted(service), addFinalizer(service), mark]);
 }
 
-/** Says that something is under way, and that this actor waits for it: none of its requests is on its way any more. */
-export function rest(service: Service, facts: MarkFacts, claimant: Claimant): PatchWrite | undefined {
-  const before = markOf(service);
-  const making = restClaim(before, claimant);
+/** Records that work is in progress and that this actor waits for it, without requests in flight. */
+export function writeIdleClaim(
+  service: Service,
+  facts: AnnotationFacts,
+  claimant: Claimant,
+): PatchWrite | undefined {
+  const before = parseStateAnnotation(service);
+  const making = markClaimIdle(before, claimant);
   const isResting = before?.state === "applying" && before.making === making;
-  const mark = isResting ? NO_EDIT : setMark(service, applying(service, { ...facts, making }));
-  return patch(service, [asWanted(service), addFinalizer(service), mark]);
+  const mark = isResting
+    ? NO_EDIT
+    : setStateAnnotation(service, getApplyingFacts(service, { ...facts, making }));
+  return patch(service, [testStillWanted(service), addFinalizer(service), mark]);
 }
 
 /**
- * Claims a Service that has come to be of another type: were it to become one with a load balancer again, what this actor has sent may
- * still arrive. One that is being deleted never does.
+ * Claims a Service that changed to another type. If it became a LoadBalancer again, this actor's requests
+ * might still arrive. A Service that is being deleted never does, so it needs no claim.
  */
 export function claimLeaving(service: Service, claimant: Claimant): PatchWrite | undefined {
   if (!hasLostType(service)) return undefined;
-  const before: Mark = markOf(service) ?? { ...blankMark(service), state: "applying" };
+  const before: StateAnnotation = parseStateAnnotation(service) ?? {
+    ...createStateAnnotation(service),
+    state: "applying",
+  };
   const { version: _, uid: __, ...facts } = before;
   const making = takeClaim(before, claimant, false);
-  return patch(service, [asItIs(service), asHeld(service), setMark(service, { ...facts, making })]);
+  return patch(service, [
+    testUnchanged(service),
+    testFinalizer(service),
+    setStateAnnotation(service, { ...facts, making }),
+  ]);
 }
 
-/** The same where nothing but targets is changed: all else stays as it was applied, and need not be looked at for these. */
-export function claimTargets(service: Service, facts: MarkFacts, claimant: Claimant): PatchWrite | undefined {
-  const { seen, desired } = appliedBefore(service);
-  const making = takeClaim(claimedBefore(service), claimant, false);
-  const targets = targetsWhileClaimed(service, facts);
-  const mark = setMark(service, { ...facts, seen, desired, targets, making });
-  return patch(service, [asWanted(service), addFinalizer(service), mark]);
+/** Claims a Service when only targets change: the rest stays recorded as applied, and needs no new check. */
+export function claimTargets(
+  service: Service,
+  facts: AnnotationFacts,
+  claimant: Claimant,
+): PatchWrite | undefined {
+  const { seen, desired } = getLastApplied(service);
+  const making = takeClaim(getPreviousClaim(service), claimant, false);
+  const targets = getClaimedTargets(service, facts);
+  const mark = setStateAnnotation(service, { ...facts, seen, desired, targets, making });
+  return patch(service, [testStillWanted(service), addFinalizer(service), mark]);
 }
 
 /**
- * Records in our annotation which targets a load balancer has while something else that its Service asks for is refused. What was applied,
- * and what is under way, stays recorded as it is.
+ * Records which targets a load balancer has while its Service is otherwise refused. The record of what was
+ * applied and what is in progress stays unchanged.
  */
 export function recordTargets(
   service: Service,
-  facts: MarkFacts,
+  facts: AnnotationFacts,
   claimant: Claimant,
 ): PatchWrite | undefined {
-  const before = markOf(service);
+  const before = parseStateAnnotation(service);
   const isUnderWay = before?.state === "applying";
-  const making = isUnderWay ? restClaim(before, claimant) : endClaim(before, claimant);
-  return patch(service, [asWanted(service), addFinalizer(service), setTargets(service, facts, making)]);
+  const making = isUnderWay ? markClaimIdle(before, claimant) : endClaim(before, claimant);
+  return patch(service, [
+    testStillWanted(service),
+    addFinalizer(service),
+    setTargets(service, facts, making),
+  ]);
 }
 
-/** Claims a Service before targets are changed in that case. */
+/** Claims a Service before its targets change while it is otherwise refused. */
 export function claimTargetsOnly(
   service: Service,
-  facts: MarkFacts,
+  facts: AnnotationFacts,
   claimant: Claimant,
 ): PatchWrite | undefined {
-  const making = takeClaim(claimedBefore(service), claimant, false);
+  const making = takeClaim(getPreviousClaim(service), claimant, false);
   const mark = setTargets(service, { ...facts, targets: UNKNOWN_TARGETS }, making);
-  return patch(service, [asWanted(service), addFinalizer(service), mark]);
+  return patch(service, [testStillWanted(service), addFinalizer(service), mark]);
 }
 
-/** Says since when the API server has listed no node to send to, or that the targets are not known; all else stays as it was said. */
+/**
+ * Records since when the API server has listed no node, or that the targets are unknown; the rest of the
+ * annotation stays unchanged.
+ */
 export function recordNoNode(
   service: Service,
   targets: string,
-  facts: Omit<MarkFacts, "targets">,
+  facts: Omit<AnnotationFacts, "targets">,
 ): PatchWrite | undefined {
-  return patch(service, [asWanted(service), setMark(service, { ...facts, targets })]);
+  return patch(service, [testStillWanted(service), setStateAnnotation(service, { ...facts, targets })]);
 }
 
-/** What a cloud's model wants to stand on the Service itself; undefined where it stands there. */
-export function edited(
+/**
+ * Returns the write of what a cloud's model requests on the Service itself; undefined when it is already
+ * written.
+ */
+export function planServiceEdit(
   service: Service,
   { annotations, labels, loadBalancerIP }: ServiceEdit,
 ): PatchWrite | undefined {
   const edits = [
-    asItIs(service),
-    asClaimed(service),
+    testUnchanged(service),
+    testStateAnnotation(service),
     setMap(ANNOTATIONS, service.metadata.annotations, annotations),
     setMap(LABELS, service.metadata.labels, labels),
   ];
@@ -131,71 +158,76 @@ export function edited(
   return patchObject(SERVICES, service, [...edits, setLoadBalancerIP(service, loadBalancerIP)]);
 }
 
-/** Says on a Service that never had a load balancer that what was made of it goes again, or is gone. */
-export function giveUp(service: Service, facts: MarkFacts): PatchWrite | undefined {
-  return patch(service, [asWanted(service), setMark(service, facts)]);
+/** Records that the resources of a Service that never had a load balancer are being removed, or are gone. */
+export function writeRollback(service: Service, facts: AnnotationFacts): PatchWrite | undefined {
+  return patch(service, [testStillWanted(service), setStateAnnotation(service, facts)]);
 }
 
-/** Says on a Service what was done: addresses in the status, and all that they stand for in our annotation. */
-export function settle(
+/** Records an applied state: addresses in the status, and all their hashes in the annotation. */
+export function writeApplied(
   service: Service,
   ingress: readonly Ingress[],
-  facts: MarkFacts,
+  facts: AnnotationFacts,
 ): PatchWrite | undefined {
   return patch(service, [
-    asWanted(service),
+    testStillWanted(service),
     addFinalizer(service),
     setStatus(service, ingress),
-    setMark(service, facts),
+    setStateAnnotation(service, facts),
   ]);
 }
 
-/** Says since when it is looked for whether anything of a Service that leaves comes to be seen. */
-export function leave(
+/** Records since when the cloud has been checked for late resources of a leaving Service. */
+export function writeLeaving(
   service: Service,
-  { version: _, uid: _uid, ...facts }: Mark,
+  { version: _, uid: _uid, ...facts }: StateAnnotation,
   now: Date,
 ): PatchWrite | undefined {
   return patch(service, [
-    asItIs(service),
-    asHeld(service),
-    setMark(service, { ...facts, state: "leaving", at: now.toISOString() }),
+    testUnchanged(service),
+    testFinalizer(service),
+    setStateAnnotation(service, { ...facts, state: "leaving", at: now.toISOString() }),
   ]);
 }
 
-/** Lets a Service go whose load balancer is gone: finalizer, annotation and addresses in one patch. */
+/**
+ * Releases a Service whose load balancer is gone: removes finalizer, annotation and addresses in one patch.
+ */
 export function release(service: Service): PatchWrite | undefined {
-  return patch(service, [...withoutOurs(service), clearStatus(service)]);
+  return patch(service, [...planFinalizerRemoval(service), clearStatus(service)]);
 }
 
-/** The same where the addresses in the status are somebody else's to write. */
-export function letGo(service: Service): PatchWrite | undefined {
-  return patch(service, withoutOurs(service));
+/**
+ * Releases a Service whose status another component writes: removes finalizer and annotation, and keeps the
+ * addresses.
+ */
+export function releaseWithoutStatus(service: Service): PatchWrite | undefined {
+  return patch(service, planFinalizerRemoval(service));
 }
 
 const NOTHING = { seen: "", desired: "", targets: "" };
 
-/** The finalizer of a living Service with a load balancer of another class is by now that controller's. */
-function withoutOurs(service: Service): Edit[] {
-  const finalizer = asksForLoadBalancer(service) ? NO_EDIT : removeFinalizer(service);
-  return [asItIs(service), finalizer, removeMark(service)];
+/** The finalizer of a living LoadBalancer Service of another class now belongs to that class's controller. */
+function planFinalizerRemoval(service: Service): Edit[] {
+  const finalizer = isLoadBalancerService(service) ? NO_EDIT : removeFinalizer(service);
+  return [testUnchanged(service), finalizer, removeStateAnnotation(service)];
 }
 
-/** Nothing is written for the sake of a guard alone. */
+/** A guard alone is not written. */
 function patch(service: Service, edits: readonly Edit[]): PatchWrite | undefined {
   return patchObject(SERVICES, service, edits, "status");
 }
 
-/** It is still one that wants a load balancer. */
-function asWanted({ spec }: Service): Edit {
+/** Tests that the Service still needs a load balancer. */
+function testStillWanted({ spec }: Service): Edit {
   return {
     tests: [test("/spec/type", spec.type), test("/metadata/deletionTimestamp", null)],
     operations: [],
   };
 }
 
-/** It neither goes by now nor has come to want another thing than it did. */
-function asItIs({ metadata: { deletionTimestamp }, spec }: Service): Edit {
+/** Tests that the Service has neither been deleted nor changed its request. */
+function testUnchanged({ metadata: { deletionTimestamp }, spec }: Service): Edit {
   return {
     tests: [test("/spec/type", spec.type), test("/metadata/deletionTimestamp", deletionTimestamp ?? null)],
     operations: [],
@@ -215,73 +247,79 @@ function addFinalizer(service: Service): Edit {
   };
 }
 
-/** The finalizer is on it still: another actor has not let it go since. */
-function asHeld({ metadata: { finalizers = [] } }: Service): Edit {
+/** Tests that the finalizer still exists: no other actor has released the Service since. */
+function testFinalizer({ metadata: { finalizers = [] } }: Service): Edit {
   const path = `${FINALIZERS}/${finalizers.indexOf(LOAD_BALANCER_FINALIZER)}`;
   return { tests: [test(path, LOAD_BALANCER_FINALIZER)], operations: [] };
 }
 
-/** Only ours goes, wherever it stands; those of others stay. */
+/** Removes only our finalizer, at any index. */
 function removeFinalizer(service: Service): Edit {
-  const { tests } = asHeld(service);
+  const { tests } = testFinalizer(service);
   return { tests, operations: tests.map(({ path }) => remove(path)) };
 }
 
-/** Our annotation is as it was read: no other actor has claimed the Service since. */
-function asClaimed({ metadata: { annotations } }: Service): Edit {
+/** Tests that our annotation is unchanged: no other actor has claimed the Service since. */
+function testStateAnnotation({ metadata: { annotations } }: Service): Edit {
   const text = annotations?.[LOAD_BALANCER_ANNOTATION];
   return text === undefined ? NO_EDIT : { tests: [test(ANNOTATION, text)], operations: [] };
 }
 
-/** What is tried once more has been under way since it was tried first. */
-function applying(service: Service, facts: MarkFacts): MarkFacts {
-  const { seen, desired, targets } = appliedBefore(service);
-  const before = markOf(service);
+/** The work of a retry counts as in progress since the first try. */
+function getApplyingFacts(service: Service, facts: AnnotationFacts): AnnotationFacts {
+  const { seen, desired, targets } = getLastApplied(service);
+  const before = parseStateAnnotation(service);
   const at = before?.state === "applying" ? before.at : facts.at;
   return { ...facts, seen, desired, targets, state: "applying", at };
 }
 
-/** They are not known, but for how long no node was listed, which lets the last of them go. */
-function targetsWhileClaimed(service: Service, { targets }: MarkFacts): string {
-  const before = markOf(service);
+/** They are unknown, except since when no node was listed, which the removal of the last target needs. */
+function getClaimedTargets(service: Service, { targets }: AnnotationFacts): string {
+  const before = parseStateAnnotation(service);
   const isGoing = targets === NO_TARGETS && before !== undefined && readNoNodeSince(before) !== undefined;
   return isGoing ? before.targets : UNKNOWN_TARGETS;
 }
 
-/** What was applied last, which stays to be compared with; what was refused never was. */
-function appliedBefore(service: Service): Pick<Mark, "seen" | "desired" | "targets"> {
-  const before = markOf(service);
+/** What was applied last, for later comparison; a refused state was never applied. */
+function getLastApplied(service: Service): Pick<StateAnnotation, "seen" | "desired" | "targets"> {
+  const before = parseStateAnnotation(service);
   return before === undefined || isGivenUp(before) ? NOTHING : before;
 }
 
-function setTargets(service: Service, facts: MarkFacts, making: Mark["making"]): Edit {
+function setTargets(service: Service, facts: AnnotationFacts, making: StateAnnotation["making"]): Edit {
   const { targets, nodes, at } = facts;
   const {
     version: _,
     uid: __,
     making: ___,
     ...before
-  } = markOf(service) ?? { ...facts, ...NOTHING, version: 1, uid: "" };
-  return setMark(service, { ...before, targets, nodes, at, ...(making === undefined ? {} : { making }) });
+  } = parseStateAnnotation(service) ?? { ...facts, ...NOTHING, version: 1, uid: "" };
+  return setStateAnnotation(service, {
+    ...before,
+    targets,
+    nodes,
+    at,
+    ...(making === undefined ? {} : { making }),
+  });
 }
 
-function setMark(service: Service, facts: MarkFacts): Edit {
+function setStateAnnotation(service: Service, facts: AnnotationFacts): Edit {
   const { uid, annotations } = service.metadata;
   const mark = { uid, ...facts };
-  if (isSameMark(markOf(service), mark)) return NO_EDIT;
+  if (isSameStateAnnotation(parseStateAnnotation(service), mark)) return NO_EDIT;
   const tests = [test(ANNOTATION, annotations?.[LOAD_BALANCER_ANNOTATION] ?? null)];
-  const entry = { key: LOAD_BALANCER_ANNOTATION, value: writtenMark(mark), tests };
+  const entry = { key: LOAD_BALANCER_ANNOTATION, value: formatStateAnnotation(mark), tests };
   return setEntries(ANNOTATIONS, annotations !== undefined, [entry]);
 }
 
-/** Entries that are as they are to be are left alone. */
+/** Correct entries are left unchanged. */
 function setMap(
   path: string,
   map: Readonly<Record<string, string>> | undefined,
   wanted: ServiceEdit["annotations"] = {},
 ): Edit {
   const different = Object.entries(wanted).filter(([key, value]) => (map?.[key] ?? null) !== value);
-  const testOf = (key: string) => test(`${path}${pointer(key)}`, map?.[key] ?? null);
+  const testOf = (key: string) => test(`${path}${formatPointer(key)}`, map?.[key] ?? null);
   const set = different.flatMap(([key, value]) =>
     value === null ? [] : [{ key, value, tests: [testOf(key)] }],
   );
@@ -289,7 +327,7 @@ function setMap(
   const { tests, operations } = setEntries(path, map !== undefined, set);
   return {
     tests: [...tests, ...gone.map(testOf)],
-    operations: [...operations, ...gone.map((key) => remove(`${path}${pointer(key)}`))],
+    operations: [...operations, ...gone.map((key) => remove(`${path}${formatPointer(key)}`))],
   };
 }
 
@@ -300,14 +338,14 @@ function setLoadBalancerIP({ spec }: Service, wanted: string | null): Edit {
   return { tests: [test(LOAD_BALANCER_IP, before)], operations: [operation] };
 }
 
-function removeMark({ metadata: { annotations } }: Service): Edit {
+function removeStateAnnotation({ metadata: { annotations } }: Service): Edit {
   const text = annotations?.[LOAD_BALANCER_ANNOTATION];
   if (text === undefined) return NO_EDIT;
   return { tests: [test(ANNOTATION, text)], operations: [remove(ANNOTATION)] };
 }
 
 function setStatus(service: Service, ingress: readonly Ingress[]): Edit {
-  const before = ingressOf(service);
+  const before = getIngress(service);
   if (hashOfIngress(before) === hashOfIngress(ingress)) return NO_EDIT;
   return {
     tests: [test(`${STATUS}/ingress`, before.length === 0 ? null : before)],
@@ -316,17 +354,17 @@ function setStatus(service: Service, ingress: readonly Ingress[]): Edit {
 }
 
 function clearStatus(service: Service): Edit {
-  const before = ingressOf(service);
-  // Those of another controller's class may be that one's by now.
-  const isOurs = isOfOurClass(service) || markOf(service)?.ingress === hashOfIngress(before);
+  const before = getIngress(service);
+  // The addresses of a Service of another class may belong to that class's controller.
+  const isOurs = isOfOurClass(service) || parseStateAnnotation(service)?.ingress === hashOfIngress(before);
   if (before.length === 0 || !isOurs) return NO_EDIT;
   return { tests: [test(`${STATUS}/ingress`, before)], operations: [add(STATUS, {})] };
 }
 
 /**
- * What tells who is at work on a Service that wants a load balancer. Whoever took our annotation away and left the finalizer took away who
- * was at work, whose requests may still arrive.
+ * Returns the claim on a Service that needs a load balancer. If the annotation was removed but the finalizer
+ * is left, the actor at work is unknown, and its requests may still arrive.
  */
-export function claimedBefore(service: Service): Claimed | undefined {
-  return markOf(service) ?? (hasFinalizer(service) ? { state: "applying" } : undefined);
+export function getPreviousClaim(service: Service): ClaimFields | undefined {
+  return parseStateAnnotation(service) ?? (hasFinalizer(service) ? { state: "applying" } : undefined);
 }

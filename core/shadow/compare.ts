@@ -1,28 +1,28 @@
 import type { Decision, Write } from "#core/decision.ts";
-import { isSameJson, patched } from "#core/json-patch.ts";
-import { byType } from "#core/node/addresses.ts";
+import { applyOperations, isSameJson } from "#core/json-patch.ts";
+import { sortAddressesByType } from "#core/node/addresses.ts";
 import type { Node } from "#core/node/node.ts";
 import type { Difference } from "#core/shadow/difference.ts";
-import { isCloudLabel } from "#core/shadow/seen-node.ts";
+import { isCloudLabel } from "#core/shadow/observed-node.ts";
 
-/** What comparing came to: differences, or that the cloud could not be asked now. */
-export type Compared =
+/** The result of a comparison: differences, or that the cloud could not be asked. */
+export type CompareResult =
   | { readonly kind: "compared"; readonly differences: readonly Difference[] }
   | { readonly kind: "later"; readonly message: string };
 
-/** Codes of decisions that say nothing of the node: the cloud could not be asked. */
+/** Codes of decisions that say nothing about the node, because the cloud could not be asked. */
 const PASSES: ReadonlySet<string> = new Set(["NoAnswer", "Throttled", "Unavailable", "Aborted"]);
 
 /**
- * Compares what became of a node that another controller initialized with what the decision on the node before would have made of it:
- * addresses in the order of each type, provider ID, and the labels of the cloud.
+ * Compares a node that another controller initialized with the result of our decision on the node before it.
+ * It compares addresses in the order of each type, the provider ID, and the cloud's labels.
  */
 export function compareInitialized(
   before: Node,
   after: Node,
   decision: Decision,
   labelPrefixes: readonly string[],
-): Compared {
+): CompareResult {
   if (isPassing(decision)) return { kind: "later", message: decision.because.message };
   const node = after.metadata.name;
   if (decision.kind !== "change") {
@@ -30,48 +30,48 @@ export function compareInitialized(
     const theirs = after.spec.providerID ?? "";
     return { kind: "compared", differences: [{ code: "InitializedByThemAlone", node, ours, theirs }] };
   }
-  const wanted = afterWrites(before, decision.writes);
+  const wanted = applyWrites(before, decision.writes);
   return {
     kind: "compared",
     differences: [
-      ...addressDifferences(wanted, after),
-      ...providerIdDifferences(wanted, after),
-      ...labelDifferences(wanted, after, labelPrefixes),
+      ...compareAddresses(wanted, after),
+      ...compareProviderIds(wanted, after),
+      ...compareLabels(wanted, after, labelPrefixes),
     ],
   };
 }
 
-/** Whether a decision says nothing but that the cloud could not be asked. */
+/** Returns whether a decision only says that the cloud could not be asked. */
 export function isPassing({ kind, because: { code } }: Decision): boolean {
   return kind === "retry" && PASSES.has(code);
 }
 
-/** A node as patches of it leave it. */
-export function afterWrites(node: Node, writes: readonly Write[]): Node {
+/** Returns a node with patches applied. */
+export function applyWrites(node: Node, writes: readonly Write[]): Node {
   return writes.reduce(
     (before, write) =>
-      write.on === "cluster" && write.verb === "patch" ? patched(before, write.patch) : before,
+      write.on === "cluster" && write.verb === "patch" ? applyOperations(before, write.patch) : before,
     node,
   );
 }
 
-function addressDifferences(wanted: Node, { metadata, status }: Node): Difference[] {
+function compareAddresses(wanted: Node, { metadata, status }: Node): Difference[] {
   const [ours, theirs] = [wanted.status, status].map(({ addresses = [] }) =>
-    byType(addresses).map(({ type, address }) => `${type}=${address}`),
+    sortAddressesByType(addresses).map(({ type, address }) => `${type}=${address}`),
   ) as [string[], string[]];
   if (isSameJson(ours, theirs)) return [];
   const isSameSet = isSameJson(ours.toSorted(), theirs.toSorted());
   return [{ code: isSameSet ? "AddressOrder" : "Addresses", node: metadata.name, ours, theirs }];
 }
 
-function providerIdDifferences(wanted: Node, after: Node): Difference[] {
+function compareProviderIds(wanted: Node, after: Node): Difference[] {
   const [ours, theirs] = [wanted, after].map(({ spec }) => spec.providerID ?? "");
   return ours === theirs ? [] : [{ code: "ProviderID", node: after.metadata.name, ours, theirs }];
 }
 
 type Labels = Readonly<Record<string, string>>;
 
-function labelDifferences(wanted: Node, after: Node, labelPrefixes: readonly string[]): Difference[] {
+function compareLabels(wanted: Node, after: Node, labelPrefixes: readonly string[]): Difference[] {
   const [ours, theirs] = [wanted, after].map(({ metadata }) => metadata.labels ?? {}) as [Labels, Labels];
   const keys = new Set([...Object.keys(ours), ...Object.keys(theirs)]);
   return [...keys]

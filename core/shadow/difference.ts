@@ -1,4 +1,4 @@
-/** What can differ between what another controller did and what this one would have done, by its stable code. */
+/** The differences between another controller's work and ours, by stable code. */
 export const DIFFERENCES = {
   Addresses: "the addresses of the node are others",
   AddressOrder: "the addresses of a type are the same, in another order",
@@ -21,31 +21,34 @@ export type DifferenceCode = keyof typeof DIFFERENCES;
 export interface Difference {
   readonly code: DifferenceCode;
   readonly node: string;
-  /** Which of several, such as the key of a label. */
+  /** The subject among several, such as a label key. */
   readonly about?: string;
   readonly ours: unknown;
   readonly theirs: unknown;
 }
 
-/** The codes of all differences, in the order in which they are listed. */
+/** All codes of differences, in catalogue order. */
 export const DIFFERENCE_CODES = Object.keys(DIFFERENCES) as readonly DifferenceCode[];
 
-/** Differences that are known and do not count: all of a code, or those of a code about one thing. */
-export interface Ignored {
+/** A known difference that does not count: all of a code, or those of a code about one subject. */
+export interface IgnoredDifference {
   readonly code: DifferenceCode;
   readonly about: string | undefined;
 }
 
-/** Reads `CODE` or `CODE:ABOUT`, such as `LabelMissing:topology.k8s.aws/zone-id`; undefined where there is no such code. */
-export function parseIgnored(text: string): Ignored | undefined {
+/**
+ * Parses `CODE` or `CODE:ABOUT`, such as `LabelMissing:topology.k8s.aws/zone-id`; undefined if the code is
+ * unknown.
+ */
+export function parseIgnored(text: string): IgnoredDifference | undefined {
   const colon = text.indexOf(":");
   const name = colon < 0 ? text : text.slice(0, colon);
   const code = DIFFERENCE_CODES.find((each) => each === name);
   return code && { code, about: colon < 0 ? undefined : text.slice(colon + 1) };
 }
 
-/** Whether a difference is one of those that do not count. */
-export function isIgnored(difference: Difference, ignored: readonly Ignored[]): boolean {
+/** Returns whether a difference is ignored. */
+export function isIgnored(difference: Difference, ignored: readonly IgnoredDifference[]): boolean {
   return ignored.some(
     ({ code, about }) => code === difference.code && (about === undefined || about === difference.about),
   );

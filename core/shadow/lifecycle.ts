@@ -2,23 +2,26 @@ import { INSTANCE_ANNOTATION } from "#core/contracts.ts";
 import type { Decision } from "#core/decision.ts";
 import type { Node } from "#core/node/node.ts";
 import { hasShutdownTaint } from "#core/node-lifecycle/shutdown-taint.ts";
-import { afterWrites } from "#core/shadow/compare.ts";
+import { applyWrites } from "#core/shadow/compare.ts";
 import type { Difference } from "#core/shadow/difference.ts";
 
-/** The instance that we would have written on a node when we initialized it; undefined where the decision writes none. */
-export function identityIn(before: Node, decision: Decision): string | undefined {
+/**
+ * Returns the instance annotation that our initialization of a node would write; undefined if the decision
+ * writes none.
+ */
+export function getWrittenIdentity(before: Node, decision: Decision): string | undefined {
   if (decision.kind !== "change") return undefined;
-  return afterWrites(before, decision.writes).metadata.annotations?.[INSTANCE_ANNOTATION];
+  return applyWrites(before, decision.writes).metadata.annotations?.[INSTANCE_ANNOTATION];
 }
 
-/** A node as it would be had we initialized it: only of such a node is it decided whether it is deleted. */
+/** Returns a node as if we had initialized it: deletion is only decided for such nodes. */
 export function withIdentity(node: Node, identity: string | undefined): Node {
   if (identity === undefined) return node;
   const annotations = { ...node.metadata.annotations, [INSTANCE_ANNOTATION]: identity };
   return { ...node, metadata: { ...node.metadata, annotations } };
 }
 
-/** Whether a decision deletes its object. */
+/** Returns whether a decision deletes its object. */
 export function isDeletion(decision: Decision): boolean {
   return (
     decision.kind === "change" &&
@@ -26,12 +29,12 @@ export function isDeletion(decision: Decision): boolean {
   );
 }
 
-/** What the other controller has left undone, or done otherwise, on a node that is there. */
+/** Returns what the other controller did not do, or did differently, on an existing node. */
 export function compareLifecycle(node: Node, decision: Decision): readonly Difference[] {
   if (decision.kind !== "change") return [];
   const about = { node: node.metadata.name, ours: decision.because.message };
   if (isDeletion(decision)) return [{ code: "DeletedByUsAlone", ...about, theirs: "the node is there" }];
-  const [is, wanted] = [node, afterWrites(node, decision.writes)].map(hasShutdownTaint);
+  const [is, wanted] = [node, applyWrites(node, decision.writes)].map(hasShutdownTaint);
   if (is === wanted) return [];
   return [
     wanted
@@ -40,8 +43,8 @@ export function compareLifecycle(node: Node, decision: Decision): readonly Diffe
   ];
 }
 
-/** What there is to say of a node that was deleted and that we have not decided to delete. */
-export function deletedByThemAlone(node: Node, { because }: Decision): Difference {
+/** Returns the difference for a deleted node that we did not decide to delete. */
+export function compareDeletion(node: Node, { because }: Decision): Difference {
   return {
     code: "DeletedByThemAlone",
     node: node.metadata.name,

@@ -1,20 +1,20 @@
 import type { ClusterObject } from "#core/cluster-object.ts";
 import { CLUSTER } from "#core/cluster-object.ts";
 import type { AskContext, Controller, Subject } from "#core/controller.ts";
-import { each } from "#core/decisions.ts";
+import { planEach } from "#core/decisions.ts";
 import { NAMESPACES, NODES } from "#core/resources/resource.ts";
 import { decideTags, type TagsAnswer } from "#core/tagging/decide.ts";
+import { buildKnownTags } from "#core/tagging/known-tags.ts";
 import { TAGS, type TaggingModel, type TagsState } from "#core/tagging/model.ts";
-import { leftBehind } from "#core/tagging/plan.ts";
-import { type Standing, standingOf } from "#core/tagging/standing.ts";
+import { decidePhase, type TaggingPhase } from "#core/tagging/phase.ts";
+import { listAbandonedResources } from "#core/tagging/plan.ts";
 import { relatedNodes } from "#core/tagging/tagged-node.ts";
 import { taggingWatch } from "#core/tagging/watch.ts";
-import { worldOf } from "#core/tagging/world.ts";
 
-/** Loads what tags are on a cloud, by the cloud's name. */
+/** The tagging models, loaded on demand, by cloud name. */
 export type TaggingModels = Readonly<Record<string, () => Promise<TaggingModel>>>;
 
-/** The tagging controller: tags on the resources of nodes, on each cloud that has a model of them. */
+/** Creates the tagging controller, which tags the resources of nodes on every cloud with a model. */
 export function createTaggingController(models: TaggingModels): Controller<ClusterObject, TagsAnswer> {
   const loaded = new Map<string, TaggingModel>();
   const modelOf = ({ settings }: AskContext): TaggingModel | undefined => loaded.get(settings.cloud.provider);
@@ -25,23 +25,25 @@ export function createTaggingController(models: TaggingModels): Controller<Clust
       const load = Object.hasOwn(models, provider) ? models[provider] : undefined;
       if (load !== undefined && !loaded.has(provider)) loaded.set(provider, await load());
     },
-    asks(_, context) {
-      const standing = standingOf(modelOf(context), context);
-      if (standing.kind === "idle") return undefined;
-      return { capability: TAGS, ask: standing.question };
+    buildQuestion(_, context) {
+      const phase = decidePhase(modelOf(context), context);
+      if (phase.kind === "idle") return undefined;
+      return { capability: TAGS, ask: phase.question };
     },
-    // The event's list of nodes may be old: before tags are taken from a resource without a node, the nodes are listed anew.
-    stateOf(batch, context) {
-      const standing = standingOf(modelOf(context), context);
-      const isAnyLeft = batch.some((subject) => hasLeft(subject, standing, context));
+    // The event's node list may be old: the nodes are listed again before a resource without a node loses its
+    // tags.
+    getStateReference(batch, context) {
+      const phase = decidePhase(modelOf(context), context);
+      const isAnyLeft = batch.some((subject) => hasLeft(subject, phase, context));
       const { apiVersion, name } = NAMESPACES;
       return isAnyLeft
         ? { apiVersion, name, at: CLUSTER.only, counted: NODES, listed: relatedNodes }
         : undefined;
     },
-    decide: (batch, context) => each(batch.map((subject) => decideTags(subject, modelOf(context), context))),
-    // Which cloud it is does not matter yet: what was done is kept, and looked at when the rest is decided on.
-    fold(subject, done) {
+    decide: (batch, context) =>
+      planEach(batch.map((subject) => decideTags(subject, modelOf(context), context))),
+    // The cloud is not known here: the write is recorded, and applied at the next decision.
+    applyResult(subject, done) {
       const { answer } = subject;
       if (answer?.kind !== "observed") return subject;
       return { ...subject, answer: { ...answer, done: [...(answer.done ?? []), done] } };
@@ -51,10 +53,10 @@ export function createTaggingController(models: TaggingModels): Controller<Clust
 
 function hasLeft(
   { object, answer }: Subject<ClusterObject, TagsAnswer>,
-  standing: Standing,
+  phase: TaggingPhase,
   { settings }: AskContext,
 ): boolean {
-  if (standing.kind === "idle" || answer?.kind !== "observed") return false;
-  const world = worldOf(answer.state as TagsState, []);
-  return leftBehind({ namespace: object, standing, settings, world }).size > 0;
+  if (phase.kind === "idle" || answer?.kind !== "observed") return false;
+  const world = buildKnownTags(answer.state as TagsState, []);
+  return listAbandonedResources({ namespace: object, standing: phase, settings, world }).size > 0;
 }

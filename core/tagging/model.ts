@@ -6,48 +6,57 @@ export const TAGS = "tags";
 /** Tags of a resource, by key. */
 export type Tags = Readonly<Record<string, string>>;
 
-/** What the cloud's `tags` is asked (as `Question.ask`): live resources of the cluster alone are answered. */
+/**
+ * The question to a cloud's `tags` (the `ask` of a `Question`). Answers contain only live resources of the
+ * cluster.
+ */
 export interface TagsQuestion {
-  /** Resources of nodes, by id. */
+  /** IDs of the nodes' resources. */
   readonly ids: readonly string[];
-  /** And those that carry a tag of this key, whosever node they are. */
+  /** Also requests the resources with a tag of this key, of any node. */
   readonly mark: string;
 }
 
-/** The `state` of an observation; a resource that is not here has ended, is not there, or is somebody else's. */
+/**
+ * The `state` of an observation. A resource that is missing here is terminated, not found, or of another
+ * owner.
+ */
 export interface TagsState {
   readonly resources: Readonly<Record<string, Tags>>;
 }
 
-/** The action that gives tags to resources. */
+/** The action that adds tags to resources. */
 export const TAG = "tag";
 export interface TagParameters {
   readonly ids: readonly string[];
   readonly tags: Tags;
 }
 
-/** The action that takes tags from resources, where they still have these values; its parameters are the same. */
+/** The action that removes tags with unchanged values from resources; its parameters are those of `TAG`. */
 export const UNTAG = "untag";
 
-/** What an action comes to: every resource that is not named was done. */
+/** The result of an action: it succeeded for every resource that is not listed. */
 export interface TagsResult {
-  /** By id, what the cloud has against it. */
+  /** The cloud's reason, by resource ID. */
   readonly refused: Readonly<Record<string, string>>;
 }
 
-/** What tags of nodes' resources are on one cloud: pure functions. */
+/** The tags of nodes' resources on one cloud, as pure functions. */
 export interface TaggingModel {
-  /** The id of the resource that a provider ID names; undefined where it names none that has tags. */
-  resourceOf(providerID: string): string | undefined;
-  /** What a node's label says once its resource has these tags; the stock controller's, so that each sees what the other did. */
+  /** Returns the resource ID in a provider ID; undefined if it names no resource with tags. */
+  getResource(providerID: string): string | undefined;
+  /**
+   * Returns the value of a node's label when its resource has these tags. It equals the stock controller's,
+   * so that each recognizes the other's work.
+   */
   checksum(tags: Tags): string;
-  /** The key of the tag in which a resource says which of its tags are ours. */
+  /** Returns the key of the tag that lists which tags of a resource are ours. */
   mark(settings: Settings): string;
-  /** These tags, and the one that says that they are ours. */
+  /** Returns these tags with the mark that lists them as ours. */
   marked(tags: Tags, settings: Settings): Tags;
   /**
-   * The keys of those tags of a resource that are ours, the mark included; none where it has no mark. A tag whose value somebody else has set
-   * is not ours any more.
+   * Returns the keys of a resource's tags that are ours, the mark included; empty without a mark. A tag whose
+   * value another owner has changed is no longer ours.
    */
   owned(tags: Tags, settings: Settings): readonly string[];
 }

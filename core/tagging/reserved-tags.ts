@@ -1,4 +1,7 @@
-/** Whether a tag's key says whose a resource is, or is AWS's own to give: no configuration may write it. */
+/**
+ * Returns whether a tag's key marks the owner of a resource or is reserved by AWS: no configuration may write
+ * it.
+ */
 export function isReservedTag(key: string): boolean {
   const lower = key.toLowerCase();
   return RESERVED.some((prefix) => lower.startsWith(prefix)) || lower === "kubernetescluster";

@@ -6,7 +6,10 @@ import { NODES } from "#core/resources/resource.ts";
 
 const { name, uid, creationTimestamp, deletionTimestamp } = Node.shape.metadata.shape;
 
-/** Of a node, what names its resource and says whether that was tagged; labels are left out where it has none at all. */
+/**
+ * The fields of a node that name its resource and record whether it was tagged; `labels` is absent if the
+ * node has none.
+ */
 export const TaggedNode = z.object({
   metadata: z.object({
     name,
@@ -19,53 +22,58 @@ export const TaggedNode = z.object({
 });
 export type TaggedNode = z.output<typeof TaggedNode>;
 
-/** All nodes together are decided on. */
+/** All nodes, which are decided together. */
 export const relatedNodes: Related = {
   resource: NODES,
   project,
   reads: () => "all",
   concerns: (before, after) =>
-    leaves(before as Projected, after as Projected) || comes(before as Projected, after as Projected),
+    isLosingResource(before as ProjectedNode, after as ProjectedNode) ||
+    isWaitingForTags(before as ProjectedNode, after as ProjectedNode),
 };
 
-type Projected = TaggedNode | undefined;
+type ProjectedNode = TaggedNode | undefined;
 
-/** A resource may be without a node. */
-function leaves(before: Projected, after: Projected): boolean {
+/** The change may leave a resource without a node. */
+function isLosingResource(before: ProjectedNode, after: ProjectedNode): boolean {
   const providerID = before?.spec.providerID;
   return providerID !== undefined && after?.spec.providerID !== providerID;
 }
 
-/** A resource waits for its tags that did not. A label that comes is ours, and the audit sees whether it is true. */
-function comes(before: Projected, after: Projected): boolean {
-  return waitsForTags(after) && !waitsForTags(before);
+/**
+ * A resource begins to wait for its tags. A new label is ours, and the audit checks whether it is correct.
+ */
+function isWaitingForTags(before: ProjectedNode, after: ProjectedNode): boolean {
+  return needsTags(after) && !needsTags(before);
 }
 
-function waitsForTags(node: Projected): boolean {
-  return node?.spec.providerID !== undefined && labelOf(node) === undefined;
+function needsTags(node: ProjectedNode): boolean {
+  return node?.spec.providerID !== undefined && getTagsLabel(node) === undefined;
 }
 
 function project(object: unknown): TaggedNode | undefined {
   const node = TaggedNode.safeParse(object).data;
   if (node?.metadata.labels === undefined) return node;
-  // What a kubelet or a user keeps writing there is no part of it, or each change would cost a look.
+  // Frequent writes of a kubelet or a user are not included, because each would cause a check.
   const label = node.metadata.labels[TAGS_LABEL];
   const labels = label === undefined ? {} : { [TAGS_LABEL]: label };
   return { ...node, metadata: { ...node.metadata, labels } };
 }
 
-/** The nodes that came with an event; undefined where none of them did, which says nothing of how many there are. */
-export function nodesOf(related: RelatedObjects): readonly TaggedNode[] | undefined {
+/**
+ * Returns the nodes of an event; undefined when it came without them, which says nothing about their number.
+ */
+export function selectTaggedNodes(related: RelatedObjects): readonly TaggedNode[] | undefined {
   const items = related[NODES.name]?.items;
   return items && parseNodes(items);
 }
 
-/** Returns the nodes of a list of projections, without those that are malformed. */
+/** Returns the valid nodes of a list of projections. */
 export function parseNodes(items: readonly unknown[]): readonly TaggedNode[] {
   return items.flatMap((item) => TaggedNode.safeParse(item).data ?? []);
 }
 
-/** What the label of a node says. */
-export function labelOf({ metadata: { labels = {} } }: TaggedNode): string | undefined {
+/** Returns the value of a node's tags label. */
+export function getTagsLabel({ metadata: { labels = {} } }: TaggedNode): string | undefined {
   return labels[TAGS_LABEL];
 }

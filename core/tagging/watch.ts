@@ -2,19 +2,20 @@ import { CLUSTER, type ClusterObject } from "#core/cluster-object.ts";
 import type { Watch } from "#core/controller.ts";
 import { relatedNodes } from "#core/tagging/tagged-node.ts";
 
-/** The tagging controller, as far as it watches: a cluster as a whole, whenever its nodes change. */
+/** The watch half of the tagging controller: a cluster as a whole, whenever its nodes change. */
 export const taggingWatch: Watch<ClusterObject> = {
   ...CLUSTER,
   name: "tagging",
   aliases: ["tagging-controller"],
-  // As upstream's: it needs tags, and rights that nothing else does.
+  // Disabled by default as in the stock controller: it needs configured tags, and rights that nothing else
+  // needs.
   onByDefault: false,
   functionName: "tagging",
-  // Whether a node is gone is told from a list of nodes that is read right before, which only a batch can have.
+  // The proof that a node is gone needs a list of nodes read right before, which only a batch can have.
   scope: "batch",
   related: [relatedNodes],
-  looks: {
-    // Nothing on the namespace itself matters.
+  resyncPolicy: {
+    // Nothing on the namespace matters.
     fingerprint: () => "",
     everySeconds: 600,
     whenRelatedChange: true,

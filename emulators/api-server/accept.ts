@@ -1,11 +1,11 @@
 import type { Verb } from "#emulators/api-server/request-info.ts";
-import { notAcceptable } from "#emulators/api-server/status.ts";
+import { createNotAcceptable } from "#emulators/api-server/status.ts";
 
-/** How objects are shown: whole, their metadata alone, or as the rows that kubectl prints. */
+/** How objects are rendered: complete, only their metadata, or as the rows that kubectl prints. */
 export type Representation = "object" | "partial" | "table";
 
-/** The first of the Accept header's wishes that can be met; all answers are JSON. */
-export function representationFor(accept: string | undefined, verb: Verb): Representation {
+/** Returns the first supported representation in the Accept header; all answers are JSON. */
+export function selectRepresentation(accept: string | undefined, verb: Verb): Representation {
   const wishes = (accept ?? "").split(",").map((wish) => wish.trim());
   for (const wish of wishes) {
     const [type = "", ...parameters] = wish.split(";").map((part) => part.trim());
@@ -14,13 +14,16 @@ export function representationFor(accept: string | undefined, verb: Verb): Repre
     if (as === undefined) return "object";
     if (as === "Table" && parameters.includes("v=v1") && verb !== "watch") return "table";
     if (as === "PartialObjectMetadata" && verb === "list") {
-      throw notAcceptable("you requested PartialObjectMetadata, but the requested object is a list", false);
+      throw createNotAcceptable(
+        "you requested PartialObjectMetadata, but the requested object is a list",
+        false,
+      );
     }
     if (as === "PartialObjectMetadata" || (as === "PartialObjectMetadataList" && verb === "list")) {
       return "partial";
     }
   }
-  throw notAcceptable("406: Not Acceptable\n\nAvailable representations: application/json", true);
+  throw createNotAcceptable("406: Not Acceptable\n\nAvailable representations: application/json", true);
 }
 
 const JSON_TYPES = ["", "*/*", "application/*", "application/json"];

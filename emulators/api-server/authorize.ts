@@ -1,20 +1,20 @@
-import { IDENTITIES, userOf } from "#core/identities.ts";
+import { formatUser, IDENTITIES } from "#core/identities.ts";
 import { RIGHTS, type Right } from "#core/rights.ts";
 import type { ResourceRequest } from "#emulators/api-server/request-info.ts";
 import { Refusal } from "#emulators/api-server/status.ts";
 import type { ControlPlaneUser } from "#emulators/harness/control-plane.ts";
 
-/** Throws the Refusal that Kubernetes' RBAC would answer with, unless the user may do this. */
+/** Throws the Refusal of Kubernetes's RBAC unless the user may do this. */
 export function authorize(user: ControlPlaneUser, request: ResourceRequest): void {
   if (user.groups.includes("system:masters")) return;
-  if (rightsOfUser(user).some((right) => allows(right, request))) return;
+  if (listRights(user).some((right) => isAllowed(right, request))) return;
   const { resource, name, namespace } = request;
   const subject = name === undefined ? resource.name : `${resource.name} "${name}"`;
   const where = namespace === undefined ? "at the cluster scope" : `in the namespace "${namespace}"`;
   throw new Refusal(
     403,
     "Forbidden",
-    `${subject} is forbidden: User "${user.name}" cannot ${request.verb} resource "${target(request)}" in API group "${groupOf(resource)}" ${where}`,
+    `${subject} is forbidden: User "${user.name}" cannot ${request.verb} resource "${formatTarget(request)}" in API group "${getApiGroup(resource)}" ${where}`,
     { details: { ...(name === undefined ? {} : { name }), kind: resource.name } },
   );
 }
@@ -22,7 +22,7 @@ export function authorize(user: ControlPlaneUser, request: ResourceRequest): voi
 /** Throws the Refusal of kube-apiserver's admission, unless the user may decide on requests of this signer. */
 export function authorizeSigner(user: ControlPlaneUser, name: string, signerName: unknown): void {
   if (user.groups.includes("system:masters")) return;
-  const mayApprove = rightsOfUser(user).some(
+  const mayApprove = listRights(user).some(
     ({ verb, resource, name: signer }) =>
       verb === "approve" && resource === "signers" && signer === signerName,
   );
@@ -38,7 +38,7 @@ export function authorizeSigner(user: ControlPlaneUser, name: string, signerName
 /** Throws the Refusal of kube-apiserver, unless the user may act as another. */
 export function authorizeImpersonation(user: ControlPlaneUser, name: string): void {
   if (user.groups.includes("system:masters")) return;
-  const may = rightsOfUser(user).some((right) => right.verb === "impersonate" && right.name === name);
+  const may = listRights(user).some((right) => right.verb === "impersonate" && right.name === name);
   if (may) return;
   throw new Refusal(
     403,
@@ -48,16 +48,19 @@ export function authorizeImpersonation(user: ControlPlaneUser, name: string): vo
   );
 }
 
-/** What the manifests of infra/rbac grant, those of controllers that are off by default included. */
-export function rightsOfUser({ name }: ControlPlaneUser): readonly Right[] {
-  const identity = IDENTITIES.find((each) => userOf(each) === name);
+/**
+ * Returns the grants of the manifests in infra/rbac, including those of controllers that are disabled by
+ * default.
+ */
+export function listRights({ name }: ControlPlaneUser): readonly Right[] {
+  const identity = IDENTITIES.find((each) => formatUser(each) === name);
   return identity === undefined ? [] : RIGHTS[identity];
 }
 
-function allows(right: Right, { verb, resource, subresource, namespace, name }: ResourceRequest): boolean {
+function isAllowed(right: Right, { verb, resource, subresource, namespace, name }: ResourceRequest): boolean {
   return (
     right.verb === verb &&
-    right.group === groupOf(resource) &&
+    right.group === getApiGroup(resource) &&
     right.resource === resource.name &&
     right.subresource === subresource &&
     (right.namespace === undefined || right.namespace === namespace) &&
@@ -65,10 +68,10 @@ function allows(right: Right, { verb, resource, subresource, namespace, name }: 
   );
 }
 
-function target({ resource, subresource }: ResourceRequest): string {
+function formatTarget({ resource, subresource }: ResourceRequest): string {
   return subresource === undefined ? resource.name : `${resource.name}/${subresource}`;
 }
 
-function groupOf({ apiVersion }: ResourceRequest["resource"]): string {
+function getApiGroup({ apiVersion }: ResourceRequest["resource"]): string {
   return apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "";
 }

@@ -1,18 +1,18 @@
 import type { Verb } from "#emulators/api-server/request-info.ts";
 
-/** Answers that requests get instead of being done. */
+/** Failures in place of carrying out requests. */
 export interface Failure {
-  /** How many requests. */
+  /** The number of requests. */
   readonly times: number;
   /** HTTP status: 429, or one from 500 on. */
   readonly code: number;
-  /** Seconds, as header and in the Status' details. */
+  /** Seconds, in the header and in the Status's details. */
   readonly retryAfterSeconds?: number;
-  /** Of these verbs; of those that write without it. */
+  /** The verbs concerned; default: those that write. */
   readonly verbs?: readonly Verb[];
 }
 
-/** The misbehaviours of real API servers that a test can ask for, as the request handlers see them. */
+/** The misbehaviours of real API servers that a test can request, as the request handlers see them. */
 export class Behaviours {
   bookmarkIntervalMs: number;
   bookmarksHeld = false;
@@ -33,7 +33,7 @@ export class Behaviours {
     this.#lost.push({ times, verbs });
   }
 
-  /** The failure that this request is to get, used up by asking. */
+  /** Returns the failure of this request, and counts it as used. */
   takeFailure(verb: Verb): Failure | undefined {
     const entry = this.#failures.find(({ failure }) => (failure.verbs ?? WRITES).includes(verb));
     if (entry === undefined) return undefined;
@@ -42,7 +42,7 @@ export class Behaviours {
     return entry.failure;
   }
 
-  /** Whether this request is to be done and its answer lost, used up by asking. */
+  /** Returns whether this request is carried out and its answer lost, and counts it as used. */
   takeLoss(verb: Verb): boolean {
     const entry = this.#lost.find(({ verbs }) => verbs.includes(verb));
     if (entry === undefined) return false;

@@ -4,17 +4,20 @@ import type { StatusCause } from "#emulators/api-server/status.ts";
 import { readCertificateRequest } from "#emulators/harness/certificates.ts";
 import type { ControlPlaneUser } from "#emulators/harness/control-plane.ts";
 
-/** A new request as the real server stores it: who asks is what it knows itself, and nobody has decided. */
-export function requestedBy(user: ControlPlaneUser, csr: StoredObject): StoredObject {
+/**
+ * Builds a new request as the real server stores it: the server sets the requesting user, and there is no
+ * decision.
+ */
+export function buildRequest(user: ControlPlaneUser, csr: StoredObject): StoredObject {
   const { uid: _uid, extra: _extra, ...asked } = csr.spec ?? {};
   const groups = [...new Set([...user.groups, "system:authenticated"])];
   return { ...csr, spec: { ...asked, username: user.name, groups }, status: {} };
 }
 
-/** What an approval changes: conditions, each with the times that the server adds. */
-export function withApproval(asked: StoredObject, previous: StoredObject, now: string): StoredObject {
-  const before = conditionsOf(previous);
-  const conditions = conditionsOf(asked).map((condition) => {
+/** Applies an approval: conditions, each with the times that the server adds. */
+export function applyApproval(asked: StoredObject, previous: StoredObject, now: string): StoredObject {
+  const before = getConditions(previous);
+  const conditions = getConditions(asked).map((condition) => {
     const known = before.find((each) => each["type"] === condition["type"]);
     const transition = known?.["status"] === condition["status"] ? known?.["lastTransitionTime"] : now;
     return {
@@ -31,25 +34,27 @@ export function withApproval(asked: StoredObject, previous: StoredObject, now: s
   };
 }
 
-/** What kube-apiserver finds wrong with a request, in its words. */
-export function certificateRequestCauses(csr: StoredObject): readonly StatusCause[] {
-  const decided = conditionsOf(csr).filter(isDecision);
+/** Returns the errors of a request, in kube-apiserver's words. */
+export function checkCertificateRequest(csr: StoredObject): readonly StatusCause[] {
+  const decided = getConditions(csr).filter(isDecision);
   const both = new Set(decided.map(({ type }) => type)).size > 1;
   return [
     ...(isReadable(csr.spec?.["request"])
       ? []
-      : [invalid("spec.request", "PEM block type must be CERTIFICATE REQUEST")]),
-    ...(both ? [invalid("status.conditions", "Approved and Denied conditions are mutually exclusive")] : []),
+      : [buildInvalidCause("spec.request", "PEM block type must be CERTIFICATE REQUEST")]),
+    ...(both
+      ? [buildInvalidCause("status.conditions", "Approved and Denied conditions are mutually exclusive")]
+      : []),
   ];
 }
 
-/** What an update may not do to a request: a decision is for good. */
-export function certificateRequestUpdateCauses(
+/** Returns the errors of an update to a request: a decision is final. */
+export function checkCertificateRequestUpdate(
   csr: StoredObject,
   previous: StoredObject,
 ): readonly StatusCause[] {
-  const after = conditionsOf(csr);
-  const lost = conditionsOf(previous)
+  const after = getConditions(csr);
+  const lost = getConditions(previous)
     .filter(isDecision)
     .filter((condition) => !after.some((each) => isDeepStrictEqual(each, condition)));
   return lost.map(({ type }) => ({
@@ -59,7 +64,7 @@ export function certificateRequestUpdateCauses(
   }));
 }
 
-function conditionsOf(csr: StoredObject): readonly JsonObject[] {
+function getConditions(csr: StoredObject): readonly JsonObject[] {
   const conditions = csr.status?.["conditions"];
   return Array.isArray(conditions) ? conditions.filter(isJsonObject) : [];
 }
@@ -74,6 +79,6 @@ function isReadable(request: unknown): boolean {
   );
 }
 
-function invalid(field: string, message: string): StatusCause {
+function buildInvalidCause(field: string, message: string): StatusCause {
   return { reason: "FieldValueInvalid", message: `Invalid value: ${message}`, field };
 }

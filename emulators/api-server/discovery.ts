@@ -1,11 +1,11 @@
 import { RESOURCES } from "#emulators/api-server/resources.ts";
 
-/** The answers that are the same for all: what is served, and the version that the server behaves like. */
-export function discoveryDocument(pathname: string): object | undefined {
+/** Returns the static answers: the served resources, and the version that the server emulates. */
+export function findDiscoveryDocument(pathname: string): object | undefined {
   return DOCUMENTS[pathname.replace(/\/$/, "")];
 }
 
-/** Paths that say whether the server is well. */
+/** The paths of the health checks. */
 export const HEALTH_PATHS: ReadonlySet<string> = new Set(["/healthz", "/livez", "/readyz"]);
 
 const VERSION = { groupVersion: "certificates.k8s.io/v1", version: "v1" };
@@ -15,8 +15,8 @@ const DOCUMENTS: Readonly<Record<string, object>> = {
   "/api": { kind: "APIVersions", versions: ["v1"], serverAddressByClientCIDRs: [] },
   "/apis": { kind: "APIGroupList", apiVersion: "v1", groups: [CERTIFICATES] },
   "/apis/certificates.k8s.io": { kind: "APIGroup", apiVersion: "v1", ...CERTIFICATES },
-  "/api/v1": resourceList("v1"),
-  "/apis/certificates.k8s.io/v1": resourceList("certificates.k8s.io/v1"),
+  "/api/v1": buildResourceList("v1"),
+  "/apis/certificates.k8s.io/v1": buildResourceList("certificates.k8s.io/v1"),
   "/version": {
     major: "1",
     minor: "36",
@@ -30,7 +30,7 @@ const DOCUMENTS: Readonly<Record<string, object>> = {
   },
 };
 
-function resourceList(groupVersion: string): object {
+function buildResourceList(groupVersion: string): object {
   const resources = RESOURCES.filter(({ apiVersion }) => apiVersion === groupVersion);
   return {
     kind: "APIResourceList",

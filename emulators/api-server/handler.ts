@@ -1,17 +1,22 @@
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Representation, representationFor } from "#emulators/api-server/accept.ts";
+import { type Representation, selectRepresentation } from "#emulators/api-server/accept.ts";
 import { authorize, authorizeImpersonation } from "#emulators/api-server/authorize.ts";
 import type { Behaviours } from "#emulators/api-server/behaviours.ts";
-import { discoveryDocument, HEALTH_PATHS } from "#emulators/api-server/discovery.ts";
+import { findDiscoveryDocument, HEALTH_PATHS } from "#emulators/api-server/discovery.ts";
 import { getObject, listObjects, renderList } from "#emulators/api-server/read.ts";
 import { parseResourceRequest, type ResourceRequest } from "#emulators/api-server/request-info.ts";
 import { answerSelfReview, isSelfReview } from "#emulators/api-server/self-reviews.ts";
-import { methodNotAllowed, noSuchResource, Refusal, unauthorized } from "#emulators/api-server/status.ts";
+import {
+  createMethodNotAllowed,
+  createNoSuchResource,
+  createUnauthorized,
+  Refusal,
+} from "#emulators/api-server/status.ts";
 import type { Store, Version } from "#emulators/api-server/store.ts";
 import { renderTable } from "#emulators/api-server/table.ts";
-import { type OpenWatch, openWatch, tooOld, watchOptions } from "#emulators/api-server/watch.ts";
+import { createTooOldRefusal, type OpenWatch, openWatch, watchOptions } from "#emulators/api-server/watch.ts";
 import {
   createObject,
   deleteObject,
@@ -21,13 +26,16 @@ import {
 } from "#emulators/api-server/write.ts";
 import type { ControlPlaneUser, RequestRecord } from "#emulators/harness/control-plane.ts";
 
-/** A request; over HTTP/1.1 Node hands in an IncomingMessage, which has all that is used here. */
+/** A request; over HTTP/1.1 Node passes an IncomingMessage, which has everything that is used here. */
 export type ServerRequest = Http2ServerRequest;
 
-/** An answer; over HTTP/1.1 Node hands in a ServerResponse, which has all that is used here but the stream. */
+/**
+ * An answer; over HTTP/1.1 Node passes a ServerResponse, which has everything that is used here except the
+ * stream.
+ */
 export type ServerAnswer = Http2ServerResponse;
 
-/** What the handler works on. */
+/** The state that the handler works on. */
 export interface HandlerContext {
   readonly store: Store;
   readonly behaviours: Behaviours;
@@ -37,7 +45,7 @@ export interface HandlerContext {
   readonly now: () => Date;
 }
 
-/** Answers one request, whatever it is; never rejects. */
+/** Answers one request of any kind; never rejects. */
 export async function handleRequest(
   context: HandlerContext,
   request: ServerRequest,
@@ -47,7 +55,7 @@ export async function handleRequest(
     await route(context, request, answer);
   } catch (error) {
     if (answer.headersSent || answer.destroyed) answer.end();
-    else sendStatus(answer, error instanceof Refusal ? error : internalError(error));
+    else sendStatus(answer, error instanceof Refusal ? error : toInternalError(error));
   }
 }
 
@@ -57,7 +65,7 @@ async function route(context: HandlerContext, request: ServerRequest, answer: Se
   if (behaviours.delayMs > 0) await sleep(behaviours.delayMs);
   if (HEALTH_PATHS.has(url.pathname)) return send(answer, 200, "text/plain; charset=utf-8", "ok");
   const user = authenticate(context, request);
-  const document = discoveryDocument(url.pathname);
+  const document = findDiscoveryDocument(url.pathname);
   if (document !== undefined) return send(answer, 200, "application/json", JSON.stringify(document));
   if (request.method === "POST" && isSelfReview(url.pathname)) {
     const review = answerSelfReview(url.pathname, user, await readBody(request));
@@ -67,21 +75,21 @@ async function route(context: HandlerContext, request: ServerRequest, answer: Se
     return send(answer, 404, "text/plain; charset=utf-8", "404 page not found\n");
   }
   const info = parseResourceRequest(request.method ?? "GET", url.pathname, url.searchParams);
-  if (info === undefined) throw noSuchResource();
-  if (info === "method") throw methodNotAllowed();
+  if (info === undefined) throw createNoSuchResource();
+  if (info === "method") throw createMethodNotAllowed();
   const { code, name } = await serve(context, { info, url, user, request, answer });
-  context.record(recordOf(info, name, user, code, context.now()));
+  context.record(buildRecord(info, name, user, code, context.now()));
 }
 
 function authenticate({ users }: HandlerContext, request: ServerRequest): ControlPlaneUser {
   const [, token] = /^Bearer (.+)$/i.exec(request.headers.authorization ?? "") ?? [];
   const user = token === undefined ? undefined : users.get(token);
-  if (user === undefined) throw unauthorized();
-  return impersonated(user, request);
+  if (user === undefined) throw createUnauthorized();
+  return applyImpersonation(user, request);
 }
 
-/** Who somebody says to act as, where it may. */
-function impersonated(user: ControlPlaneUser, { headers }: ServerRequest): ControlPlaneUser {
+/** Returns the impersonated user if the request may impersonate. */
+function applyImpersonation(user: ControlPlaneUser, { headers }: ServerRequest): ControlPlaneUser {
   const { "impersonate-user": name, "impersonate-group": groups = "" } = headers;
   if (typeof name !== "string") return user;
   authorizeImpersonation(user, name);
@@ -96,14 +104,17 @@ interface Call {
   readonly answer: ServerAnswer;
 }
 
-/** What became of a request, and the name of what it was about: of a creation only the body or the server knows it. */
-interface Served {
+/**
+ * The result of a request, and the name of its object: for a creation only the body or the server knows the
+ * name.
+ */
+interface RequestResult {
   readonly code: number;
   readonly name: string | undefined;
 }
 
 // Resolves once the answer is complete, for a watch when it has ended.
-async function serve(context: HandlerContext, call: Call): Promise<Served> {
+async function serve(context: HandlerContext, call: Call): Promise<RequestResult> {
   const { answer, info } = call;
   try {
     authorize(call.user, info);
@@ -114,7 +125,7 @@ async function serve(context: HandlerContext, call: Call): Promise<Served> {
     else send(answer, code, "application/json", body);
     return { code, name };
   } catch (error) {
-    const refusal = error instanceof Refusal ? error : internalError(error);
+    const refusal = error instanceof Refusal ? error : toInternalError(error);
     sendStatus(answer, refusal);
     return { code: refusal.code, name: info.name ?? refusal.status.details?.name };
   }
@@ -126,7 +137,7 @@ async function perform(
 ): Promise<{ readonly code: number; readonly body: string; readonly name?: string }> {
   const { store } = context;
   const { info, url, request } = call;
-  const shape = representationFor(request.headers.accept, info.verb);
+  const shape = selectRepresentation(request.headers.accept, info.verb);
   const body = info.verb === "get" || info.verb === "list" ? "" : await readBody(request);
   const write = writeContext(context, call);
   switch (info.verb) {
@@ -148,7 +159,7 @@ async function perform(
       const deletion = deleteObject(write, info, body);
       if (deletion.kind === "kept")
         return { code: 200, body: render(deletion.version, shape, context.now()) };
-      return { code: 200, body: deletedStatus(info, deletion.uid) };
+      return { code: 200, body: formatDeletedStatus(info, deletion.uid) };
     }
     case "watch":
       throw new Error("a watch is served apart");
@@ -159,10 +170,10 @@ async function perform(
 
 async function serveWatch(context: HandlerContext, { info, url, request, answer }: Call): Promise<number> {
   const { store, behaviours, watches } = context;
-  const partial = representationFor(request.headers.accept, "watch") === "partial";
+  const partial = selectRepresentation(request.headers.accept, "watch") === "partial";
   const options = watchOptions(info, url.searchParams, partial);
   const expired = options.from !== undefined && options.from < store.watchableFrom;
-  if (expired && behaviours.expiredAs === "status") throw tooOld(store, options.from ?? 0);
+  if (expired && behaviours.expiredAs === "status") throw createTooOldRefusal(store, options.from ?? 0);
   answer.writeHead(200, { "content-type": "application/json", "cache-control": "no-cache, private" });
   (answer as { readonly flushHeaders?: () => void }).flushHeaders?.();
   const output: Writable = (answer as { readonly stream?: Writable }).stream ?? answer;
@@ -195,13 +206,13 @@ const FAILURES: Readonly<Record<number, readonly [reason: string, message: strin
   504: ["Timeout", "Timeout: request did not complete within the allotted timeout"],
 };
 
-function internalError(error: unknown): Refusal {
+function toInternalError(error: unknown): Refusal {
   return new Refusal(500, "InternalError", `Internal error occurred: ${String(error)}`);
 }
 
 function writeContext(context: HandlerContext, { url, request, user }: Call): WriteContext {
   const query = url.searchParams;
-  // As the real one: without a name given, what stands before the slash of the user agent.
+  // As on the real server: the default name is the part of the user agent before the slash.
   const agent = (request.headers["user-agent"] ?? "unknown").split("/")[0] ?? "unknown";
   return {
     store: context.store,
@@ -237,7 +248,7 @@ function renderPage(
   return renderTable(page.versions, info.resource, metadata, now());
 }
 
-function deletedStatus({ resource, name = "" }: ResourceRequest, uid: string): string {
+function formatDeletedStatus({ resource, name = "" }: ResourceRequest, uid: string): string {
   const details = { name, kind: resource.name, uid };
   return JSON.stringify({ kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", details });
 }
@@ -265,7 +276,7 @@ function send(
   answer.end(body);
 }
 
-/** As the real one's limit of a request body: 3 MiB. */
+/** The real server's limit of a request body: 3 MiB. */
 const MAX_BODY_BYTES = 3 * 1024 * 1024;
 
 async function readBody(request: ServerRequest): Promise<string> {
@@ -281,7 +292,7 @@ async function readBody(request: ServerRequest): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-function recordOf(
+function buildRecord(
   { verb, resource, subresource }: ResourceRequest,
   name: string | undefined,
   user: ControlPlaneUser,

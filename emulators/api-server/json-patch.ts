@@ -1,22 +1,23 @@
 import { isDeepStrictEqual } from "node:util";
 import { isJsonObject, type JsonObject } from "#emulators/api-server/object.ts";
-import { badRequest, patchDoesNotApply } from "#emulators/api-server/status.ts";
+import { createBadRequest, patchDoesNotApply } from "#emulators/api-server/status.ts";
 
 /**
- * Applies a JSON patch (RFC 6902) in place, as kube-apiserver's own library does and the RFC or other libraries do not:
- * `test` of null holds where the member is absent (not where an element or a parent is), `replace` adds an absent
- * member, `remove` of an absent one fails. All failures are one Refusal, which does not say which operation it was.
+ * Applies a JSON patch (RFC 6902) in place as kube-apiserver's library does. It differs from the RFC and
+ * other libraries: `test` of null holds for an absent member (not for an element or a parent), `replace` adds
+ * an absent member, `remove` of an absent one fails. All failures are one Refusal, which does not name the
+ * operation.
  */
 export function applyJsonPatch(document: JsonObject, patch: unknown): JsonObject {
   if (!Array.isArray(patch)) {
     const kind = patch === null ? "null" : typeof patch;
-    throw badRequest(
+    throw createBadRequest(
       `error decoding patch: json: cannot unmarshal ${kind} into Go value of type []handlers.jsonPatchOp`,
     );
   }
   for (const operation of patch) {
     if (!isJsonObject(operation)) {
-      throw badRequest(
+      throw createBadRequest(
         `error decoding patch: json: cannot unmarshal ${typeof operation} into Go value of type handlers.jsonPatchOp`,
       );
     }
@@ -59,20 +60,20 @@ function applyOperation(document: JsonObject, operation: JsonObject): void {
 function read(document: JsonObject, path: unknown): unknown {
   const [container, key] = find(document, path);
   if (!Array.isArray(container)) return Object.hasOwn(container, key) ? container[key] : undefined;
-  return container[indexIn(container, key)];
+  return container[parseIndex(container, key)];
 }
 
 function write(document: JsonObject, path: unknown, value: unknown, how: "add" | "replace"): void {
   const [container, key] = find(document, path);
   if (!Array.isArray(container)) container[key] = value;
-  else if (how === "replace") container[indexIn(container, key)] = value;
+  else if (how === "replace") container[parseIndex(container, key)] = value;
   else if (key === "-") container.push(value);
-  else container.splice(indexIn(container, key, container.length + 1), 0, value);
+  else container.splice(parseIndex(container, key, container.length + 1), 0, value);
 }
 
 function remove(document: JsonObject, path: unknown): void {
   const [container, key] = find(document, path);
-  if (Array.isArray(container)) container.splice(indexIn(container, key), 1);
+  if (Array.isArray(container)) container.splice(parseIndex(container, key), 1);
   else if (!Object.hasOwn(container, key)) throw patchDoesNotApply();
   else delete container[key];
 }
@@ -84,7 +85,7 @@ function find(document: JsonObject, path: unknown): readonly [Container, string]
   let container: Container = document;
   for (const part of parts) {
     const next: unknown = Array.isArray(container)
-      ? container[indexIn(container, part)]
+      ? container[parseIndex(container, part)]
       : Object.hasOwn(container, part) && container[part];
     if (!isJsonObject(next) && !Array.isArray(next)) throw patchDoesNotApply();
     container = next;
@@ -97,7 +98,7 @@ function unescapePart(part: string): string {
 }
 
 // Negative indices count from the end there.
-function indexIn(list: readonly unknown[], key: string, length = list.length): number {
+function parseIndex(list: readonly unknown[], key: string, length = list.length): number {
   if (!/^-?\d+$/.test(key)) throw patchDoesNotApply();
   const index = Number(key) < 0 ? Number(key) + length : Number(key);
   if (index < 0 || index >= length) throw patchDoesNotApply();

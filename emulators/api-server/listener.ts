@@ -8,19 +8,19 @@ import {
 import type { AddressInfo, Socket } from "node:net";
 import type { KeyPair } from "#emulators/harness/certificates.ts";
 
-/** A TLS listener on 127.0.0.1 for HTTP/2 and HTTP/1.1 that knows its connections. */
+/** A TLS listener on 127.0.0.1 for HTTP/2 and HTTP/1.1 that tracks its connections. */
 export interface Listener {
   readonly port: number;
   /** Sends GOAWAY on every connection: open streams finish, new requests need a new connection. */
   goAway(): void;
-  /** Destroys every connection; while `on`, new ones are destroyed at once too. */
+  /** Destroys every connection; while `on`, also new ones at once. */
   resetConnections(on: boolean): void;
-  /** Stops listening, waits at most `graceMs` for open requests, then destroys what is left. */
+  /** Stops listening, waits at most `graceMs` for open requests, then destroys the remaining connections. */
   close(graceMs: number): Promise<void>;
 }
 
-/** Listens on the port, 0 for a free one. */
-export async function listen(
+/** Listens on the port; 0 for a free one. */
+export async function startListener(
   port: number,
   certificate: KeyPair,
   handle: (request: Http2ServerRequest, response: Http2ServerResponse) => void,
@@ -29,7 +29,7 @@ export async function listen(
     allowHTTP1: true,
     cert: certificate.certificate,
     key: certificate.key,
-    // What kube-apiserver allows.
+    // kube-apiserver's limit.
     settings: { maxConcurrentStreams: 250 },
   });
   const sockets = new Set<Socket>();
@@ -40,7 +40,7 @@ export async function listen(
     else track(sockets, socket);
   });
   server.on("session", (session) => track(sessions, session));
-  // Connections that break are their clients' business.
+  // Broken connections concern only their clients.
   server.on("sessionError", () => {});
   server.on("tlsClientError", () => {});
   server.on("request", handle);
@@ -50,7 +50,7 @@ export async function listen(
     for (const socket of sockets) socket.destroy();
   };
   const goAway = (): void => {
-    // Sends GOAWAY at once, and goes once the last stream has ended.
+    // Sends GOAWAY at once, and closes after the last stream.
     for (const session of sessions) session.close();
   };
   return {

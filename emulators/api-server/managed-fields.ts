@@ -6,7 +6,7 @@ import {
   type StoredObject,
 } from "#emulators/api-server/object.ts";
 
-/** Who writes: the field manager, which part of the object, and when (RFC 3339). */
+/** The writer of an object: the field manager, the written part, and the time (RFC 3339). */
 export interface Writer {
   readonly manager: string;
   readonly apiVersion: string;
@@ -15,55 +15,55 @@ export interface Writer {
 }
 
 /**
- * The object's managedFields after a write: each changed field belongs to its writer and to nobody else. Coarser than
- * the real server, where several can own a field: labels, annotations and finalizers one by one, of spec and status
- * (or of an object without them, of the object) the direct members.
+ * Returns the object's managedFields after a write: each changed field belongs only to its writer. This is
+ * coarser than the real server, where several can own a field. Labels, annotations and finalizers are tracked
+ * one by one; of spec and status (or of an object without them) the direct members.
  */
-export function managedFieldsAfter(
+export function updateManagedFields(
   after: StoredObject,
   before: StoredObject | undefined,
   writer: Writer,
 ): ManagedFieldsEntry[] {
-  const owned = fieldsOf(after);
-  const previous = before === undefined ? new Map<string, unknown>() : fieldsOf(before);
+  const owned = collectFields(after);
+  const previous = before === undefined ? new Map<string, unknown>() : collectFields(before);
   const changed = new Set<string>();
   for (const path of [...owned.keys(), ...previous.keys()]) {
     if (!isDeepStrictEqual(owned.get(path), previous.get(path))) changed.add(path);
   }
-  const others = (before?.metadata.managedFields ?? []).map((entry) => ({ entry, paths: pathsOf(entry) }));
+  const others = (before?.metadata.managedFields ?? []).map((entry) => ({ entry, paths: listPaths(entry) }));
   const own = others.find(({ entry }) => isWriters(entry, writer));
   const kept = others
     .filter((other) => other !== own)
     .map(({ entry, paths }) =>
-      withPaths(entry, paths, new Set([...paths].filter((path) => !changed.has(path)))),
+      replacePaths(entry, paths, new Set([...paths].filter((path) => !changed.has(path)))),
     );
   const mine = new Set([...(own?.paths ?? []), ...changed].filter((path) => owned.has(path)));
-  return [...kept, entryOf(writer, mine)].filter((entry) => Object.keys(entry.fieldsV1).length > 0);
+  return [...kept, buildEntry(writer, mine)].filter((entry) => Object.keys(entry.fieldsV1).length > 0);
 }
 
 const SEPARATOR = "\u0000";
 
-function fieldsOf(object: StoredObject): Map<string, unknown> {
+function collectFields(object: StoredObject): Map<string, unknown> {
   const fields = new Map<string, unknown>();
   const { labels, annotations, finalizers } = object.metadata;
   for (const [section, members] of Object.entries({ labels, annotations })) {
     for (const [key, value] of Object.entries(members ?? {}))
-      fields.set(path("metadata", section, key), value);
+      fields.set(joinPath("metadata", section, key), value);
   }
-  if (finalizers !== undefined) fields.set(path("metadata", "finalizers"), finalizers);
+  if (finalizers !== undefined) fields.set(joinPath("metadata", "finalizers"), finalizers);
   for (const [section, value] of Object.entries(object)) {
     if (section === "metadata") continue;
-    if (!isJsonObject(value)) fields.set(path(section), value);
-    else for (const [member, inner] of Object.entries(value)) fields.set(path(section, member), inner);
+    if (!isJsonObject(value)) fields.set(joinPath(section), value);
+    else for (const [member, inner] of Object.entries(value)) fields.set(joinPath(section, member), inner);
   }
   return fields;
 }
 
-function path(...parts: readonly string[]): string {
+function joinPath(...parts: readonly string[]): string {
   return parts.map((part) => `f:${part}`).join(SEPARATOR);
 }
 
-function pathsOf(entry: ManagedFieldsEntry): Set<string> {
+function listPaths(entry: ManagedFieldsEntry): Set<string> {
   const paths = new Set<string>();
   const walk = (fields: JsonObject, prefix: readonly string[]): void => {
     for (const [part, inner] of Object.entries(fields)) {
@@ -76,27 +76,27 @@ function pathsOf(entry: ManagedFieldsEntry): Set<string> {
   return paths;
 }
 
-function withPaths(
+function replacePaths(
   entry: ManagedFieldsEntry,
   before: ReadonlySet<string>,
   after: ReadonlySet<string>,
 ): ManagedFieldsEntry {
-  return before.size === after.size ? entry : { ...entry, fieldsV1: nested(after) };
+  return before.size === after.size ? entry : { ...entry, fieldsV1: nestPaths(after) };
 }
 
-function entryOf(writer: Writer, paths: ReadonlySet<string>): ManagedFieldsEntry {
+function buildEntry(writer: Writer, paths: ReadonlySet<string>): ManagedFieldsEntry {
   return {
     manager: writer.manager,
     operation: "Update",
     apiVersion: writer.apiVersion,
     time: writer.time,
     fieldsType: "FieldsV1",
-    fieldsV1: nested(paths),
+    fieldsV1: nestPaths(paths),
     ...(writer.subresource === undefined ? {} : { subresource: writer.subresource }),
   };
 }
 
-function nested(paths: ReadonlySet<string>): JsonObject {
+function nestPaths(paths: ReadonlySet<string>): JsonObject {
   const root: JsonObject = {};
   for (const joined of paths) {
     let fields = root;

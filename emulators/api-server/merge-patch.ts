@@ -6,18 +6,18 @@ export function applyMergePatch(document: JsonObject, patch: JsonObject): JsonOb
   const merged = { ...document };
   for (const [field, value] of Object.entries(patch)) {
     if (value === null) delete merged[field];
-    else if (isJsonObject(value)) merged[field] = applyMergePatch(objectOr(merged[field]), value);
+    else if (isJsonObject(value)) merged[field] = applyMergePatch(toObject(merged[field]), value);
     else merged[field] = value;
   }
   return merged;
 }
 
 /**
- * Applies a strategic merge patch as far as nodes, events and config maps need it: lists merge by their key or are
- * replaced (taints are), and of the directives `$patch` and `$deleteFromPrimitiveList` are known.
+ * Applies a strategic merge patch as far as nodes, events and config maps need it. Lists are merged by their
+ * key or replaced (as taints are); of the directives, `$patch` and `$deleteFromPrimitiveList` are known.
  */
 export function applyStrategicMergePatch(document: JsonObject, patch: JsonObject): JsonObject {
-  if (patch["$patch"] === "replace") return withoutDirectives(patch);
+  if (patch["$patch"] === "replace") return removeDirectives(patch);
   if (patch["$patch"] === "delete") return {};
   const merged = { ...document };
   for (const [field, value] of Object.entries(patch)) {
@@ -25,9 +25,9 @@ export function applyStrategicMergePatch(document: JsonObject, patch: JsonObject
     if (directive === "$deleteFromPrimitiveList" && target !== undefined) {
       merged[target] = listOr(merged[target]).filter((item) => !listOr(value).includes(item));
     } else if (field.startsWith("$")) {
-      // $setElementOrder and $retainKeys change nothing that the server's readers look at.
+      // The server's readers ignore the effects of $setElementOrder and $retainKeys.
     } else if (value === null) delete merged[field];
-    else if (isJsonObject(value)) merged[field] = applyStrategicMergePatch(objectOr(merged[field]), value);
+    else if (isJsonObject(value)) merged[field] = applyStrategicMergePatch(toObject(merged[field]), value);
     else if (Array.isArray(value)) merged[field] = mergeList(field, listOr(merged[field]), value);
     else merged[field] = value;
   }
@@ -59,11 +59,11 @@ function mergeList(field: string, list: readonly unknown[], patch: readonly unkn
   return [...added, ...merged];
 }
 
-function withoutDirectives(patch: JsonObject): JsonObject {
+function removeDirectives(patch: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(patch).filter(([field]) => !field.startsWith("$")));
 }
 
-function objectOr(value: unknown): JsonObject {
+function toObject(value: unknown): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 

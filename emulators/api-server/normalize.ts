@@ -1,16 +1,16 @@
 import { isJsonObject, type JsonObject, type StoredObject } from "#emulators/api-server/object.ts";
 
 /**
- * The object as the real server's types write it: null and empty lists and maps are left out, as are the empty
- * strings and false of fields that are optional there. After the last taint is removed there is no `taints` at all,
- * which is what a later `test` of a patch sees.
+ * Returns the object as the real server's types serialize it: without null, empty lists and maps, and without
+ * empty strings and false in optional fields. After the removal of the last taint there is no `taints` at
+ * all, which a later patch's `test` sees.
  */
-export function normalized(object: JsonObject): StoredObject {
+export function normalizeObject(object: JsonObject): StoredObject {
   const { kind: _kind, apiVersion: _apiVersion, metadata, ...rest } = object;
   const { managedFields, ...fields } = metadata as JsonObject;
-  const kept = withoutEmpty(rest);
+  const kept = removeEmpty(rest);
   return {
-    metadata: { ...withoutEmpty(fields), ...(managedFields === undefined ? {} : { managedFields }) },
+    metadata: { ...removeEmpty(fields), ...(managedFields === undefined ? {} : { managedFields }) },
     ...kept,
     ...(isJsonObject(object["spec"]) ? { spec: kept["spec"] ?? {} } : {}),
   } as StoredObject;
@@ -25,10 +25,10 @@ const OMITTED_EMPTY: ReadonlySet<string> = new Set([
   "uid",
   "namespace",
 ]);
-/** Maps of strings of the user's, in which an empty value is a value. */
+/** The user's maps of strings, in which an empty value counts. */
 const MAPS: ReadonlySet<string> = new Set(["labels", "annotations", "data"]);
 
-function withoutEmpty(object: JsonObject): JsonObject {
+function removeEmpty(object: JsonObject): JsonObject {
   const kept: JsonObject = {};
   for (const [field, value] of Object.entries(object)) {
     if (value === null || value === undefined) continue;
@@ -36,7 +36,7 @@ function withoutEmpty(object: JsonObject): JsonObject {
     if (Array.isArray(value)) {
       if (value.length > 0) kept[field] = value.map(cleanItem);
     } else if (isJsonObject(value)) {
-      const inner = MAPS.has(field) ? withoutNull(value) : withoutEmpty(value);
+      const inner = MAPS.has(field) ? removeNull(value) : removeEmpty(value);
       if (Object.keys(inner).length > 0) kept[field] = inner;
     } else kept[field] = value;
   }
@@ -45,12 +45,12 @@ function withoutEmpty(object: JsonObject): JsonObject {
 
 function cleanItem(item: unknown): unknown {
   if (!isJsonObject(item)) return item;
-  const kept = withoutEmpty(item);
-  // A taint without a value has none; `key` and `effect` tell it from other items.
+  const kept = removeEmpty(item);
+  // A taint without a value omits the field; `key` and `effect` distinguish taints from other items.
   if (kept["value"] === "" && "effect" in kept) delete kept["value"];
   return kept;
 }
 
-function withoutNull(map: JsonObject): JsonObject {
+function removeNull(map: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(map).filter(([, value]) => value !== null));
 }

@@ -17,7 +17,7 @@ export interface ObjectMetadata extends JsonObject {
   managedFields?: ManagedFieldsEntry[];
 }
 
-/** Who wrote which fields last. */
+/** The last writer of fields. */
 export interface ManagedFieldsEntry {
   manager: string;
   operation: "Update";
@@ -28,14 +28,14 @@ export interface ManagedFieldsEntry {
   subresource?: string;
 }
 
-/** An object as stored: without kind and apiVersion, which its resource knows. */
+/** A stored object, without kind and apiVersion, which its resource knows. */
 export interface StoredObject extends JsonObject {
   metadata: ObjectMetadata;
   spec?: JsonObject;
   status?: JsonObject;
 }
 
-/** Whether the value is a JSON object, neither null nor an array. */
+/** Returns whether the value is a JSON object, neither null nor an array. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,13 +1,18 @@
-import { keyOf, type ResourceRequest } from "#emulators/api-server/request-info.ts";
+import { formatKey, type ResourceRequest } from "#emulators/api-server/request-info.ts";
 import type { Resource } from "#emulators/api-server/resources.ts";
-import { selectorOf } from "#emulators/api-server/selectors.ts";
-import { badRequest, expired, notFound, versionTooLarge } from "#emulators/api-server/status.ts";
+import { parseSelector } from "#emulators/api-server/selectors.ts";
+import {
+  createBadRequest,
+  createExpired,
+  createNotFound,
+  createVersionTooLarge,
+} from "#emulators/api-server/status.ts";
 import type { Store, Version } from "#emulators/api-server/store.ts";
 
-/** The one object that the request names. */
+/** Returns the object that the request names. */
 export function getObject(store: Store, { resource, namespace, name = "" }: ResourceRequest): Version {
-  const version = store.get(resource, keyOf(namespace, name));
-  if (version === undefined) throw notFound(resource.name, name);
+  const version = store.get(resource, formatKey(namespace, name));
+  if (version === undefined) throw createNotFound(resource.name, name);
   return version;
 }
 
@@ -16,29 +21,29 @@ export interface Page {
   readonly versions: readonly Version[];
   readonly revision: number;
   readonly continue: string | undefined;
-  /** Undefined on the last page, and with a selector, as the server would have to look at the rest. */
+  /** Undefined on the last page, and with a selector, as the server would have to read the rest. */
   readonly remaining: number | undefined;
 }
 
-/** Lists as the query asks: `continue` goes on at the version of the first page, however old it is by now. */
+/** Lists as the query requests: `continue` uses the version of the first page, at any age. */
 export function listObjects(
   store: Store,
   { resource, namespace }: ResourceRequest,
   query: URLSearchParams,
 ): Page {
-  const selector = selectorOf(query, resource);
-  const limit = Math.max(0, integer(query.get("limit") ?? "0"));
+  const selector = parseSelector(query, resource);
+  const limit = Math.max(0, parseInteger(query.get("limit") ?? "0"));
   const token = query.get("continue") ?? "";
   const at = token === "" ? undefined : parseToken(token);
-  const revision = at === undefined ? revisionAsked(store, query) : at.revision || store.revision;
+  const revision = at === undefined ? parseRequestedRevision(store, query) : at.revision || store.revision;
   const all = store.list(resource, revision);
-  if (all === undefined) throw at === undefined ? tooOld() : tokenExpired(at.after);
+  if (all === undefined) throw at === undefined ? createTooOldError() : createTokenExpiredError(at.after);
   const prefix = namespace === undefined ? "" : `${namespace}/`;
   const rest = all.filter(
     ({ key, object }) =>
       key.startsWith(prefix) && (at === undefined || key > at.after) && (selector?.(object) ?? true),
   );
-  // resourceVersion=0 is answered from the watch cache, whole.
+  // resourceVersion=0 is answered completely from the watch cache.
   const whole = limit === 0 || rest.length <= limit || query.get("resourceVersion") === "0";
   if (whole) return { versions: rest, revision, continue: undefined, remaining: undefined };
   const versions = rest.slice(0, limit);
@@ -50,7 +55,7 @@ export function listObjects(
   };
 }
 
-/** The list's JSON; its items' JSON is that which the versions have already. */
+/** Renders a list's JSON from the JSON that the versions already have. */
 export function renderList(page: Page, resource: Resource, partial: boolean): string {
   const kind = partial
     ? `"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1"`
@@ -64,7 +69,7 @@ export function renderList(page: Page, resource: Resource, partial: boolean): st
   return `{${kind},"metadata":${metadata},"items":[${items.join(",")}]}`;
 }
 
-/** A resourceVersion of a query: a whole number, or kube-apiserver's complaint thrown by `refuse`. */
+/** Parses a resourceVersion of a query: a whole number, or kube-apiserver's error thrown by `refuse`. */
 export function parseRevision(text: string, refuse: (message: string) => Error): number {
   if (/^\d+$/.test(text)) return Number(text);
   throw refuse(
@@ -72,25 +77,25 @@ export function parseRevision(text: string, refuse: (message: string) => Error):
   );
 }
 
-function revisionAsked(store: Store, query: URLSearchParams): number {
+function parseRequestedRevision(store: Store, query: URLSearchParams): number {
   const text = query.get("resourceVersion") ?? "";
   const asked = parseRevision(text === "" ? "0" : text, (message) =>
-    badRequest(`invalid resource version: ${message}`),
+    createBadRequest(`invalid resource version: ${message}`),
   );
-  if (asked > store.revision) throw versionTooLarge(asked, store.revision);
+  if (asked > store.revision) throw createVersionTooLarge(asked, store.revision);
   const exact = query.get("resourceVersionMatch") === "Exact";
   return exact ? asked : store.revision;
 }
 
-function integer(text: string): number {
+function parseInteger(text: string): number {
   if (/^-?\d+$/.test(text)) return Number(text);
-  throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
+  throw createBadRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
 }
 
 interface Token {
-  /** 0 where the rest may be listed as it is now. */
+  /** 0 if the rest may be listed at the current revision. */
   readonly revision: number;
-  /** The key that was the last one listed. */
+  /** The key of the last listed object. */
   readonly after: string;
 }
 
@@ -106,17 +111,17 @@ function parseToken(text: string): Token {
       return { revision: Math.max(0, rv), after: start.slice(0, -1) };
     }
   } catch {
-    // Not JSON: answered below like any other token that is not ours.
+    // Not JSON: handled below like any other foreign token.
   }
-  throw badRequest("invalid continue token: continue key is not valid");
+  throw createBadRequest("invalid continue token: continue key is not valid");
 }
 
-function tooOld(): Error {
-  return expired("The resourceVersion for the provided list is too old.");
+function createTooOldError(): Error {
+  return createExpired("The resourceVersion for the provided list is too old.");
 }
 
-function tokenExpired(after: string): Error {
+function createTokenExpiredError(after: string): Error {
   const message =
     "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.";
-  return expired(message, formatToken(-1, after));
+  return createExpired(message, formatToken(-1, after));
 }

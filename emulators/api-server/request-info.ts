@@ -1,9 +1,9 @@
-import { type Resource, resourceNamed } from "#emulators/api-server/resources.ts";
+import { findResource, type Resource } from "#emulators/api-server/resources.ts";
 
-/** Kubernetes' verbs, as far as they are served. */
+/** The served verbs of Kubernetes. */
 export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete";
 
-/** What a request for a resource is about. */
+/** A parsed request for a resource. */
 export interface ResourceRequest {
   readonly verb: Verb;
   readonly resource: Resource;
@@ -12,7 +12,10 @@ export interface ResourceRequest {
   readonly subresource: string | undefined;
 }
 
-/** Parses method and path of `/api/v1/…` or `/apis/GROUP/VERSION/…`; undefined where there is no such resource, "method" where no such verb. */
+/**
+ * Parses method and path of `/api/v1/…` or `/apis/GROUP/VERSION/…`; undefined for an unknown resource,
+ * "method" for an unknown verb.
+ */
 export function parseResourceRequest(
   method: string,
   pathname: string,
@@ -25,26 +28,26 @@ export function parseResourceRequest(
   const inNamespace = parts[0] === "namespaces" && parts.length > 2;
   const namespace = inNamespace ? parts[1] : undefined;
   const [resourceName = "", name, subresource, ...rest] = inNamespace ? parts.slice(2) : parts;
-  const resource = resourceNamed(resourceName);
+  const resource = findResource(resourceName);
   if (resource?.apiVersion !== apiVersion || rest.length > 0 || (inNamespace && !resource.namespaced))
     return undefined;
   if (subresource !== undefined && !resource.subresources.includes(subresource)) return undefined;
-  const verb = verbOf(method, name !== undefined, ["1", "true"].includes(query.get("watch") ?? ""));
+  const verb = getVerb(method, name !== undefined, ["1", "true"].includes(query.get("watch") ?? ""));
   const allowed = subresource === undefined ? resource.verbs : ["get", "patch", "update"];
   if (verb === undefined || !allowed.includes(verb)) return "method";
-  // Across namespaces there is only reading of collections.
+  // Without a namespace only collections can be read.
   if (resource.namespaced && namespace === undefined && verb !== "list" && verb !== "watch") return "method";
   return { verb, resource, namespace, name: name ?? nameSelected(verb, query), subresource };
 }
 
-/** A list or watch of the object of one name is authorized as one of that name. */
+/** A list or watch of one name is authorized as that name. */
 function nameSelected(verb: Verb, query: URLSearchParams): string | undefined {
   if (verb !== "list" && verb !== "watch") return undefined;
   const [, name] = /(?:^|,)metadata\.name==?([^,]+)/.exec(query.get("fieldSelector") ?? "") ?? [];
   return name;
 }
 
-function verbOf(method: string, named: boolean, watch: boolean): Verb | undefined {
+function getVerb(method: string, named: boolean, watch: boolean): Verb | undefined {
   switch (method) {
     case "GET":
       return named ? "get" : watch ? "watch" : "list";
@@ -61,7 +64,7 @@ function verbOf(method: string, named: boolean, watch: boolean): Verb | undefine
   }
 }
 
-/** The key of a request's object in the store, or of any namespaced name. */
-export function keyOf(namespace: string | undefined, name: string): string {
+/** Returns the key of a request's object in the store, or of any namespaced name. */
+export function formatKey(namespace: string | undefined, name: string): string {
   return namespace === undefined ? name : `${namespace}/${name}`;
 }

@@ -1,13 +1,13 @@
 import {
-  certificateRequestCauses,
-  certificateRequestUpdateCauses,
+  checkCertificateRequest,
+  checkCertificateRequestUpdate,
 } from "#emulators/api-server/certificate-requests.ts";
 import { isJsonObject, type StoredObject } from "#emulators/api-server/object.ts";
-import { prepareService, serviceCauses } from "#emulators/api-server/services.ts";
+import { checkService, prepareService } from "#emulators/api-server/services.ts";
 import type { StatusCause } from "#emulators/api-server/status.ts";
-import { nodeCauses, nodeUpdateCauses } from "#emulators/api-server/validate-node.ts";
+import { checkNode, checkNodeUpdate } from "#emulators/api-server/validate-node.ts";
 
-/** A kind of object that the server stores, and what is particular to it. */
+/** A kind of object that the server stores, with its special rules. */
 export interface Resource {
   /** `v1`, or group and version. */
   readonly apiVersion: string;
@@ -18,9 +18,9 @@ export interface Resource {
   readonly namespaced: boolean;
   readonly subresources: readonly string[];
   readonly verbs: readonly string[];
-  /** Field selectors beside metadata.name and metadata.namespace, each with the value it compares. */
+  /** Field selectors in addition to metadata.name and metadata.namespace, each with the compared value. */
   readonly fields: Readonly<Record<string, (object: StoredObject) => string>>;
-  /** Fills in what the server adds to an object, and at its creation what admission adds. */
+  /** Fills in the server's defaults, and at creation those of admission. */
   readonly prepare: (object: StoredObject, creating: boolean) => StoredObject;
   readonly causes: (object: StoredObject) => readonly StatusCause[];
   readonly updateCauses: (object: StoredObject, previous: StoredObject) => readonly StatusCause[];
@@ -39,8 +39,8 @@ const NODES: Resource = {
   verbs: VERBS,
   fields: { "spec.unschedulable": (node) => String(node.spec?.["unschedulable"] ?? false) },
   prepare: prepareNode,
-  causes: nodeCauses,
-  updateCauses: nodeUpdateCauses,
+  causes: checkNode,
+  updateCauses: checkNodeUpdate,
 };
 
 const EVENTS: Resource = {
@@ -53,13 +53,21 @@ const EVENTS: Resource = {
   subresources: [],
   verbs: VERBS,
   fields: {
-    ...involvedObjectFields("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"),
-    reason: (event) => text(event["reason"]),
-    type: (event) => text(event["type"]),
-    source: (event) => text(isJsonObject(event["source"]) ? event["source"]["component"] : undefined),
+    ...createInvolvedObjectFields(
+      "kind",
+      "namespace",
+      "name",
+      "uid",
+      "apiVersion",
+      "resourceVersion",
+      "fieldPath",
+    ),
+    reason: (event) => toText(event["reason"]),
+    type: (event) => toText(event["type"]),
+    source: (event) => toText(isJsonObject(event["source"]) ? event["source"]["component"] : undefined),
   },
   prepare: prepareEvent,
-  causes: eventCauses,
+  causes: checkEvent,
   updateCauses: () => [],
 };
 
@@ -93,7 +101,7 @@ const LEASES: Resource = {
   updateCauses: () => [],
 };
 
-/** Namespaces are there from the start: default and kube-system. */
+/** The namespaces default and kube-system, which exist from the start. */
 export const NAMESPACES: Resource = {
   apiVersion: "v1",
   name: "namespaces",
@@ -109,7 +117,7 @@ export const NAMESPACES: Resource = {
   updateCauses: () => [],
 };
 
-/** There are never any: kubectl describes a node with its pods. */
+/** Always empty: kubectl describes a node with its pods. */
 const PODS: Resource = {
   apiVersion: "v1",
   name: "pods",
@@ -134,13 +142,13 @@ export const CERTIFICATE_SIGNING_REQUESTS: Resource = {
   namespaced: false,
   subresources: ["approval", "status"],
   verbs: VERBS,
-  fields: { "spec.signerName": (csr) => text(csr.spec?.["signerName"]) },
+  fields: { "spec.signerName": (csr) => toText(csr.spec?.["signerName"]) },
   prepare: (csr) => ({ ...csr, spec: csr.spec ?? {}, status: csr.status ?? {} }),
-  causes: certificateRequestCauses,
-  updateCauses: certificateRequestUpdateCauses,
+  causes: checkCertificateRequest,
+  updateCauses: checkCertificateRequestUpdate,
 };
 
-/** They have no generation, as on the real server. */
+/** Services have no generation, as on the real server. */
 export const SERVICES: Resource = {
   apiVersion: "v1",
   name: "services",
@@ -151,15 +159,15 @@ export const SERVICES: Resource = {
   subresources: ["status"],
   verbs: VERBS,
   fields: {
-    "spec.clusterIP": (service) => text(service.spec?.["clusterIP"]),
-    "spec.type": (service) => text(service.spec?.["type"]),
+    "spec.clusterIP": (service) => toText(service.spec?.["clusterIP"]),
+    "spec.type": (service) => toText(service.spec?.["type"]),
   },
   prepare: prepareService,
-  causes: serviceCauses,
+  causes: checkService,
   updateCauses: () => [],
 };
 
-/** Every resource that is served. */
+/** Every served resource. */
 export const RESOURCES: readonly Resource[] = [
   CERTIFICATE_SIGNING_REQUESTS,
   CONFIG_MAPS,
@@ -171,12 +179,13 @@ export const RESOURCES: readonly Resource[] = [
   SERVICES,
 ];
 
-/** The resource by its plural name, such as `nodes`; no two groups have one of the same name here. */
-export function resourceNamed(name: string): Resource | undefined {
+/** Returns the resource by its plural name, such as `nodes`; names are unique across groups here. */
+export function findResource(name: string): Resource | undefined {
   return RESOURCES.find((resource) => resource.name === name);
 }
 
-// Admission on the real server (TaintNodesByCondition) taints every new node, and its types have these zero values.
+// The real server's admission (TaintNodesByCondition) taints every new node, and its types have these zero
+// values.
 function prepareNode(node: StoredObject, creating: boolean): StoredObject {
   const taints = Array.isArray(node.spec?.["taints"]) ? node.spec["taints"] : [];
   const tainted = taints.some((taint) => isJsonObject(taint) && taint["key"] === NOT_READY.key);
@@ -218,9 +227,9 @@ function prepareEvent(event: StoredObject): StoredObject {
   };
 }
 
-// An event on something without a namespace, such as a node, belongs into `default`.
-function eventCauses(event: StoredObject): readonly StatusCause[] {
-  const involved = isJsonObject(event["involvedObject"]) ? text(event["involvedObject"]["namespace"]) : "";
+// An event about an object without a namespace, such as a node, belongs in `default`.
+function checkEvent(event: StoredObject): readonly StatusCause[] {
+  const involved = isJsonObject(event["involvedObject"]) ? toText(event["involvedObject"]["namespace"]) : "";
   const namespace = event.metadata.namespace ?? "";
   if (involved === namespace || (involved === "" && namespace === "default")) return [];
   return [
@@ -232,16 +241,16 @@ function eventCauses(event: StoredObject): readonly StatusCause[] {
   ];
 }
 
-function involvedObjectFields(...names: readonly string[]): Resource["fields"] {
+function createInvolvedObjectFields(...names: readonly string[]): Resource["fields"] {
   return Object.fromEntries(
     names.map((name) => [
       `involvedObject.${name}`,
       (event: StoredObject) =>
-        text(isJsonObject(event["involvedObject"]) ? event["involvedObject"][name] : undefined),
+        toText(isJsonObject(event["involvedObject"]) ? event["involvedObject"][name] : undefined),
     ]),
   );
 }
 
-function text(value: unknown): string {
+function toText(value: unknown): string {
   return typeof value === "string" ? value : "";
 }

@@ -1,17 +1,17 @@
 import type { StoredObject } from "#emulators/api-server/object.ts";
 import type { Resource } from "#emulators/api-server/resources.ts";
-import { badRequest } from "#emulators/api-server/status.ts";
+import { createBadRequest } from "#emulators/api-server/status.ts";
 
-/** Whether an object is among those asked for. */
+/** Returns whether an object matches. */
 export type Selector = (object: StoredObject) => boolean;
 
-/** The query's labelSelector and fieldSelector together; undefined where neither is given. */
-export function selectorOf(query: URLSearchParams, resource: Resource): Selector | undefined {
+/** Combines the query's readLabelSelector and fieldSelector; undefined without either. */
+export function parseSelector(query: URLSearchParams, resource: Resource): Selector | undefined {
   const labels = query.get("labelSelector") ?? "";
   const fields = query.get("fieldSelector") ?? "";
   const selectors = [
-    ...splitRequirements(labels).map(labelRequirement),
-    ...splitRequirements(fields).map((requirement) => fieldRequirement(requirement, resource)),
+    ...splitRequirements(labels).map(parseLabelRequirement),
+    ...splitRequirements(fields).map((requirement) => parseFieldRequirement(requirement, resource)),
   ];
   if (selectors.length === 0) return undefined;
   return (object) => selectors.every((selector) => selector(object));
@@ -29,7 +29,7 @@ const EQUALITY = /^([^\s!=(),]+)\s*(==|=|!=)\s*([^\s!=(),]*)$/;
 const MEMBERSHIP = /^([^\s!=(),]+)\s+(in|notin)\s+\(([^()]*)\)$/;
 const EXISTENCE = /^(!?)([^\s!=(),]+)$/;
 
-function labelRequirement(requirement: string): Selector {
+function parseLabelRequirement(requirement: string): Selector {
   const read = (object: StoredObject, key: string): string | undefined => object.metadata.labels?.[key];
   const [, key = "", operator, value] = EQUALITY.exec(requirement) ?? [];
   if (operator !== undefined) {
@@ -42,23 +42,23 @@ function labelRequirement(requirement: string): Selector {
   }
   const [, not, existing = ""] = EXISTENCE.exec(requirement) ?? [];
   if (not !== undefined) return (object) => (read(object, existing) === undefined) === (not === "!");
-  throw badRequest(`unable to parse requirement: ${requirement}`);
+  throw createBadRequest(`unable to parse requirement: ${requirement}`);
 }
 
-function fieldRequirement(requirement: string, resource: Resource): Selector {
+function parseFieldRequirement(requirement: string, resource: Resource): Selector {
   const [, field = "", operator, value] = /^([^!=]+)(==|=|!=)(.*)$/.exec(requirement) ?? [];
   if (operator === undefined)
-    throw badRequest(`invalid selector: '${requirement}'; can't understand '${requirement}'`);
-  const read = fieldReader(field, resource);
+    throw createBadRequest(`invalid selector: '${requirement}'; can't understand '${requirement}'`);
+  const read = createFieldReader(field, resource);
   return (object) => (read(object) === value) === (operator !== "!=");
 }
 
-function fieldReader(field: string, resource: Resource): (object: StoredObject) => string {
+function createFieldReader(field: string, resource: Resource): (object: StoredObject) => string {
   if (field === "metadata.name") return (object) => object.metadata.name;
   if (field === "metadata.namespace" && resource.namespaced) {
     return (object) => object.metadata.namespace ?? "";
   }
   const known = Object.hasOwn(resource.fields, field) ? resource.fields[field] : undefined;
-  if (known === undefined) throw badRequest(`field label not supported: ${field}`);
+  if (known === undefined) throw createBadRequest(`field label not supported: ${field}`);
   return known;
 }

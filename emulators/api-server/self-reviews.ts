@@ -1,30 +1,30 @@
 import * as z from "zod";
-import { rightsOfUser } from "#emulators/api-server/authorize.ts";
-import { badRequest } from "#emulators/api-server/status.ts";
+import { listRights } from "#emulators/api-server/authorize.ts";
+import { createBadRequest } from "#emulators/api-server/status.ts";
 import type { ControlPlaneUser } from "#emulators/harness/control-plane.ts";
 
 const AUTHENTICATION = "authentication.k8s.io/v1";
 const AUTHORIZATION = "authorization.k8s.io/v1";
 
-/** The reviews by which somebody asks who he is and what he may do, by their paths. Nothing of them is stored. */
+/** The reviews of a caller's own identity and rights, by path. They are not stored. */
 const REVIEWS: Readonly<Record<string, (user: ControlPlaneUser, body: unknown) => object>> = {
   [`/apis/${AUTHENTICATION}/selfsubjectreviews`]: reviewSubject,
   [`/apis/${AUTHORIZATION}/selfsubjectaccessreviews`]: reviewAccess,
   [`/apis/${AUTHORIZATION}/selfsubjectrulesreviews`]: reviewRules,
 };
 
-/** Whether the path is that of such a review. */
+/** Returns whether the path is that of such a review. */
 export function isSelfReview(pathname: string): boolean {
   return Object.hasOwn(REVIEWS, pathname);
 }
 
-/** The review, answered; throws a Refusal where the body is none. */
+/** Returns the answered review; throws a Refusal if the body is not a review. */
 export function answerSelfReview(pathname: string, user: ControlPlaneUser, body: string): object {
   let parsed: unknown;
   try {
     parsed = JSON.parse(body);
   } catch {
-    throw badRequest("the body of the review is no JSON");
+    throw createBadRequest("the body of the review is no JSON");
   }
   return REVIEWS[pathname]?.(user, parsed) ?? {};
 }
@@ -49,10 +49,10 @@ const Access = z.object({
 
 function reviewAccess(user: ControlPlaneUser, body: unknown): object {
   const asked = Access.safeParse(body).data?.spec.resourceAttributes;
-  if (asked === undefined) throw badRequest("spec.resourceAttributes of the review is missing");
+  if (asked === undefined) throw createBadRequest("spec.resourceAttributes of the review is missing");
   const allowed =
     isMaster(user) ||
-    rightsOfUser(user).some(
+    listRights(user).some(
       (right) =>
         right.verb === asked.verb &&
         right.group === asked.group &&
@@ -66,12 +66,15 @@ function reviewAccess(user: ControlPlaneUser, body: unknown): object {
 
 const Rules = z.object({ spec: z.object({ namespace: z.string().min(1) }) });
 
-/** What `infra/rbac/` grants by itself; rights of controllers that are off by default are there, and in no list, as if not applied. */
+/**
+ * Returns the rules that `infra/rbac/` grants by default. Rights of controllers that are disabled by default
+ * exist but are not listed, as if not applied.
+ */
 function reviewRules(user: ControlPlaneUser, body: unknown): object {
   const namespace = Rules.safeParse(body).data?.spec.namespace;
-  if (namespace === undefined) throw badRequest("spec.namespace of the review is missing");
+  if (namespace === undefined) throw createBadRequest("spec.namespace of the review is missing");
   const everything = { verbs: ["*"], apiGroups: ["*"], resources: ["*"] };
-  const rights = rightsOfUser(user).filter(
+  const rights = listRights(user).filter(
     (right) =>
       (right.namespace === undefined || right.namespace === namespace) &&
       right.controller === undefined &&

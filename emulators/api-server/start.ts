@@ -3,10 +3,10 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { Behaviours, type Failure } from "#emulators/api-server/behaviours.ts";
 import { type HandlerContext, handleRequest } from "#emulators/api-server/handler.ts";
-import { type Listener, listen } from "#emulators/api-server/listener.ts";
+import { type Listener, startListener } from "#emulators/api-server/listener.ts";
 import type { StoredObject } from "#emulators/api-server/object.ts";
 import type { Verb } from "#emulators/api-server/request-info.ts";
-import { NAMESPACES, resourceNamed } from "#emulators/api-server/resources.ts";
+import { findResource, NAMESPACES } from "#emulators/api-server/resources.ts";
 import { Store, type StoreDump } from "#emulators/api-server/store.ts";
 import type { OpenWatch } from "#emulators/api-server/watch.ts";
 import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
@@ -19,40 +19,45 @@ import {
 } from "#emulators/harness/control-plane.ts";
 import { writeKubeconfig } from "#emulators/harness/kubeconfig.ts";
 
-/** How to start an embedded control plane. */
+/** The options of an embedded control plane. */
 export interface EmbeddedOptions {
-  /** For all its files; made where it is not there. */
+  /** For all its files; created if missing. */
   readonly folder: string;
-  /** A free one without it. */
+  /** Default: a free one. */
   readonly port?: number;
-  /** Milliseconds; kube-apiserver's about 60,000 without it. */
+  /** Milliseconds; default: kube-apiserver's about 60,000. */
   readonly bookmarkIntervalMs?: number;
-  /** Writes remembered for watches and old lists; 10,000 without it. */
+  /** Writes remembered for watches and old lists; default: 10,000. */
   readonly historyLimit?: number;
   readonly now?: () => Date;
-  /** How it listens; as an honest server without it. */
-  readonly listen?: typeof listen;
+  /** The listener; default: an honest server's. */
+  readonly listen?: typeof startListener;
 }
 
-/** What tests can make the server do that a real one does at times of its own choosing. */
+/** Effects that a real server causes at its own times, and that a test can request. */
 export interface EmbeddedControl {
-  /** Ends all watches, as at their time-out. */
+  /** Ends all watches, as their time-out does. */
   endWatches(): void;
-  /** How many watches are open. */
+  /** Returns the number of open watches. */
   openWatches(): number;
   /** Forgets all history: watches from before now are too old, continue tokens expired. */
   compact(): void;
-  /** Expires the continue tokens given out so far, and nothing else. */
+  /** Expires only the continue tokens given out so far. */
   expireContinueTokens(): void;
-  /** Forgets the changes that watches can start from, and nothing else. */
+  /** Forgets only the changes from which watches can start. */
   forgetChanges(): void;
-  /** Whether a watch from too long ago is answered by an ERROR event (as a real one does) or by HTTP 410. */
+  /** Sets whether an expired watch gets an ERROR event (as on a real server) or HTTP 410. */
   answerExpiredWatchesWith(form: "event" | "status"): void;
   /** Waits before every request. */
   delayRequests(delayMs: number): void;
-  /** Answers the next requests of some verbs (writes without `verbs`) with an error instead of doing them. */
+  /**
+   * Answers the next requests of some verbs (default: writes) with an error in place of carrying them out.
+   */
   failNext(failure: Failure): void;
-  /** Does the next requests of some verbs (writes without `verbs`) and breaks their streams instead of answering. */
+  /**
+   * Carries out the next requests of some verbs (default: writes) and breaks their streams in place of
+   * answering.
+   */
   loseAnswers(times: number, verbs?: readonly Verb[]): void;
   /** Breaks all connections and, while true, every new one. */
   resetConnections(on: boolean): void;
@@ -87,7 +92,7 @@ export async function startEmbeddedControlPlane(options: EmbeddedOptions): Promi
     if (records.push(entry) > MAX_RECORDS) records.splice(0, MAX_RECORDS / 10);
   };
   const context: HandlerContext = { store, behaviours, users, watches, record, now };
-  const listenOn = options.listen ?? listen;
+  const listenOn = options.listen ?? startListener;
   const open = (port: number): Promise<Listener> =>
     listenOn(port, certificate, (request, answer) => void handleRequest(context, request, answer));
   let listener = await open(options.port ?? 0);
@@ -106,7 +111,7 @@ export async function startEmbeddedControlPlane(options: EmbeddedOptions): Promi
   };
   const startServer = async (): Promise<void> => {
     if (running) return;
-    // The watch cache of a server that has just started knows nothing of before.
+    // The watch cache of a restarted server knows no earlier changes.
     store.forgetChanges();
     listener = await open(port);
     running = true;
@@ -115,11 +120,11 @@ export async function startEmbeddedControlPlane(options: EmbeddedOptions): Promi
     kind: "embedded",
     server,
     certificateAuthorityFile,
-    tokenFile: (user) => tokenFile(folder, user),
+    tokenFile: (user) => getTokenFile(folder, user),
     kubeconfig: async (user) => {
       const file = `${folder}/${user}.kubeconfig`;
       const entry = { cluster: "embedded", user, server, certificateAuthorityFile };
-      await writeKubeconfig(file, { ...entry, tokenFile: tokenFile(folder, user) });
+      await writeKubeconfig(file, { ...entry, tokenFile: getTokenFile(folder, user) });
       return file;
     },
     record: async () => [...records],
@@ -134,7 +139,7 @@ export async function startEmbeddedControlPlane(options: EmbeddedOptions): Promi
     restore: async (backup) => {
       const dump = JSON.parse(await readFile(backup, "utf8")) as StoreDump;
       await stopServer("SIGKILL");
-      store.load(dump, (name) => resourceNamed(name) ?? unknownResource(name));
+      store.load(dump, (name) => findResource(name) ?? throwUnknownResource(name));
       await startServer();
     },
     close: () => stopServer("SIGKILL"),
@@ -164,13 +169,13 @@ export async function startEmbeddedControlPlane(options: EmbeddedOptions): Promi
   };
 }
 
-/** Requests remembered; of more the oldest tenth is forgotten. */
+/** The number of remembered requests; above it the oldest tenth is forgotten. */
 const MAX_RECORDS = 1_000_000;
 
-/** How long a server that is asked to stop waits for open requests. */
+/** How long a stopping server waits for open requests. */
 const STOP_GRACE_MS = 1000;
 
-function tokenFile(folder: string, user: keyof ControlPlaneUsers): string {
+function getTokenFile(folder: string, user: keyof ControlPlaneUsers): string {
   return `${folder}/tokens/${user}`;
 }
 
@@ -178,7 +183,7 @@ async function writeTokens(folder: string): Promise<ReadonlyMap<string, ControlP
   const users = new Map<string, ControlPlaneUser>();
   for (const user of Object.keys(CONTROL_PLANE_USERS) as (keyof ControlPlaneUsers)[]) {
     const token = randomBytes(24).toString("base64url");
-    await writeFile(tokenFile(folder, user), token, { mode: 0o600 });
+    await writeFile(getTokenFile(folder, user), token, { mode: 0o600 });
     users.set(token, CONTROL_PLANE_USERS[user]);
   }
   return users;
@@ -201,6 +206,6 @@ function createNamespaces(store: Store, now: Date): void {
   }
 }
 
-function unknownResource(name: string): never {
+function throwUnknownResource(name: string): never {
   throw new Error(`the backup holds ${name}, which this server does not know: was it made by another one?`);
 }

@@ -17,7 +17,7 @@ export interface Status {
   readonly code?: number;
 }
 
-/** What a Status is about. */
+/** The object of a Status. */
 export interface StatusDetails {
   readonly name?: string;
   readonly kind?: string;
@@ -26,7 +26,10 @@ export interface StatusDetails {
   readonly retryAfterSeconds?: number;
 }
 
-/** Thrown anywhere while a request is handled, and answered with its Status: every refusal is one of those below. */
+/**
+ * A rejection, thrown while a request is handled and answered with its Status. The functions below create all
+ * of them.
+ */
 export class Refusal extends Error {
   readonly code: number;
   readonly status: Status;
@@ -49,58 +52,61 @@ export class Refusal extends Error {
 
 interface RefusalFields {
   readonly details?: StatusDetails;
-  /** The token with which a list may go on inconsistently. */
+  /** The token for an inconsistent continuation of a list. */
   readonly continue?: string;
 }
 
-/** The wordings below are kube-apiserver 1.36's. */
-export const unauthorized = (): Refusal => new Refusal(401, "Unauthorized", "Unauthorized");
+/** The wordings below are those of kube-apiserver 1.36. */
+export const createUnauthorized = (): Refusal => new Refusal(401, "Unauthorized", "Unauthorized");
 
-export const badRequest = (message: string): Refusal => new Refusal(400, "BadRequest", message);
+export const createBadRequest = (message: string): Refusal => new Refusal(400, "BadRequest", message);
 
-export const notFound = (resource: string, name: string): Refusal =>
+export const createNotFound = (resource: string, name: string): Refusal =>
   new Refusal(404, "NotFound", `${resource} "${name}" not found`, { details: { name, kind: resource } });
 
-export const noSuchResource = (): Refusal =>
+export const createNoSuchResource = (): Refusal =>
   new Refusal(404, "NotFound", "the server could not find the requested resource", { details: {} });
 
-export const methodNotAllowed = (): Refusal =>
+export const createMethodNotAllowed = (): Refusal =>
   new Refusal(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {
     details: {},
   });
 
-export const notAcceptable = (message: string, detailed: boolean): Refusal =>
+export const createNotAcceptable = (message: string, detailed: boolean): Refusal =>
   new Refusal(406, "NotAcceptable", message, detailed ? { details: {} } : {});
 
-export const unsupportedMediaType = (): Refusal =>
+export const createUnsupportedMediaType = (): Refusal =>
   new Refusal(415, "UnsupportedMediaType", "415: Unsupported Media Type", { details: {} });
 
-export const alreadyExists = (resource: string, name: string): Refusal =>
+export const createAlreadyExists = (resource: string, name: string): Refusal =>
   new Refusal(409, "AlreadyExists", `${resource} "${name}" already exists`, {
     details: { name, kind: resource },
   });
 
-/** `what` is the resource, but the kind where a precondition of a deletion failed. */
-export const conflict = (what: string, name: string, because: string): Refusal =>
+/** `what` is the resource, but the kind if a precondition of a deletion failed. */
+export const createConflict = (what: string, name: string, because: string): Refusal =>
   new Refusal(409, "Conflict", `Operation cannot be fulfilled on ${what} "${name}": ${because}`, {
     details: { name, kind: what },
   });
 
-/** The answer to a JSON patch that does not apply, a failed `test` included: the server does not say which operation. */
+/**
+ * Creates the answer to a JSON patch that does not apply, including a failed `test`: the server does not name
+ * the operation.
+ */
 export const patchDoesNotApply = (): Refusal =>
   new Refusal(422, "Invalid", "the server rejected our request due to an error in our request", {
     details: {},
   });
 
-/** A patch applied, but its result is not of the resource's types. */
-export const patchedOutOfShape = (document: unknown, fault: string): Refusal => {
+/** Creates the answer to a patch that applied, but whose result does not match the resource's types. */
+export const createInvalidPatchResult = (document: unknown, fault: string): Refusal => {
   const message = `Invalid value: ${JSON.stringify(JSON.stringify(document))}: ${fault}`;
   return new Refusal(422, "Invalid", ` "" is invalid: patch: ${message}`, {
     details: { causes: [{ reason: "FieldValueInvalid", message, field: "patch" }] },
   });
 };
 
-export const invalid = (kind: string, name: string, causes: readonly StatusCause[]): Refusal => {
+export const createInvalid = (kind: string, name: string, causes: readonly StatusCause[]): Refusal => {
   const faults = causes.map((cause) => `${cause.field}: ${cause.message}`);
   const listed = faults.length === 1 ? faults[0] : `[${faults.join(", ")}]`;
   return new Refusal(422, "Invalid", `${kind} "${name}" is invalid: ${listed}`, {
@@ -108,10 +114,10 @@ export const invalid = (kind: string, name: string, causes: readonly StatusCause
   });
 };
 
-export const expired = (message: string, token?: string): Refusal =>
+export const createExpired = (message: string, token?: string): Refusal =>
   new Refusal(410, "Expired", message, token === undefined ? {} : { continue: token });
 
-export const versionTooLarge = (asked: number, current: number): Refusal =>
+export const createVersionTooLarge = (asked: number, current: number): Refusal =>
   new Refusal(504, "Timeout", `Timeout: Too large resource version: ${asked}, current: ${current}`, {
     details: {
       causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }],

@@ -1,7 +1,7 @@
 import type { StoredObject } from "#emulators/api-server/object.ts";
 import type { Resource } from "#emulators/api-server/resources.ts";
 
-/** One version of one object; its JSON is made once, when first asked for, and shared by all who read it. */
+/** One version of one object; its JSON is rendered once, on first use, and shared by all readers. */
 export class Version {
   readonly resource: Resource;
   readonly key: string;
@@ -35,11 +35,11 @@ export class Version {
   }
 }
 
-/** One write, as the history keeps it and watches are told of it; its lines are made once for all watches. */
+/** One write in the history and in watches; its lines are rendered once for all watches. */
 export class Change {
   readonly type: "ADDED" | "MODIFIED" | "DELETED";
   readonly version: Version;
-  /** What it replaced or deleted. */
+  /** The replaced or deleted version. */
   readonly previous: Version | undefined;
   #line: string | undefined;
 
@@ -49,7 +49,7 @@ export class Change {
     this.previous = previous;
   }
 
-  /** The line of a watch; of the type that the change has for that watch. */
+  /** Returns the line of a watch, with the type of the change for that watch. */
   line(type: Change["type"], partial: boolean): string {
     if (partial || type !== this.type) return this.#lineOf(type, partial);
     this.#line ??= this.#lineOf(type, false);
@@ -61,7 +61,7 @@ export class Change {
   }
 }
 
-/** The store's whole state, as a backup holds it. */
+/** The store's whole state, as in a backup. */
 export interface StoreDump {
   readonly revision: number;
   readonly objects: readonly {
@@ -71,7 +71,10 @@ export interface StoreDump {
   }[];
 }
 
-/** A small etcd with a watch cache: one revision counter for all objects, and as much history as `historyLimit` says. */
+/**
+ * A small etcd with a watch cache: one revision counter for all objects, and a history of `historyLimit`
+ * writes.
+ */
 export class Store {
   readonly #historyLimit: number;
   readonly #listeners = new Set<(change: Change) => void>();
@@ -96,7 +99,9 @@ export class Store {
     return this.#watchableFrom;
   }
 
-  /** The revision up to which watches of the resource are known to be complete: its last write, or its last list. */
+  /**
+   * Returns the revision up to which watches of the resource are complete: its last write, or its last list.
+   */
   progress(resource: Resource): number {
     return this.#progress.get(resource) ?? 0;
   }
@@ -105,7 +110,7 @@ export class Store {
     return this.#objects.get(resource)?.get(key);
   }
 
-  /** All objects sorted by key, now or as they were at a revision; undefined where that revision is compacted. */
+  /** Returns all objects sorted by key, now or at a revision; undefined if that revision is compacted. */
   list(resource: Resource, revision = this.#revision): readonly Version[] | undefined {
     if (revision >= this.#revision) {
       this.#progress.set(resource, this.#revision);
@@ -118,16 +123,16 @@ export class Store {
       if (previous === undefined) then.delete(version.key);
       else then.set(version.key, previous);
     }
-    return sortedByKey(then.values());
+    return sortByKey(then.values());
   }
 
-  /** What happened to the resource's objects after a revision; undefined where that is too long ago. */
+  /** Returns the resource's changes after a revision; undefined if that is too long ago. */
   since(resource: Resource, revision: number): readonly Change[] | undefined {
     if (revision < this.#watchableFrom) return undefined;
     return this.#changesAfter(revision).filter((change) => change.version.resource === resource);
   }
 
-  /** Tells of every write from now on, before the write is answered. */
+  /** Calls the listener for every write from now on, before the write is answered. */
   subscribe(listener: (change: Change) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -142,7 +147,7 @@ export class Store {
     return version;
   }
 
-  /** Deletes it; the deletion has a revision of its own. */
+  /** Deletes it; the deletion has its own revision. */
   delete(previous: Version): Version {
     const version = this.#next(previous.resource, previous.key, previous.object);
     this.#keyed(previous.resource).delete(previous.key);
@@ -150,7 +155,7 @@ export class Store {
     return version;
   }
 
-  /** Forgets the states before now: lists of them expire. Watches are served from another memory and go on. */
+  /** Forgets the states before now: lists of them expire. Watches use another memory and continue. */
   compact(): void {
     this.#compacted = this.#revision;
   }
@@ -166,7 +171,7 @@ export class Store {
     return { revision: this.#revision, objects };
   }
 
-  /** Sets everything back, the revision counter too, and forgets all history. */
+  /** Restores everything, including the revision counter, and forgets all history. */
   load(dump: StoreDump, resourceNamed: (name: string) => Resource): void {
     this.#objects = new Map();
     this.#sorted = new Map();
@@ -192,7 +197,8 @@ export class Store {
     this.#sorted.delete(change.version.resource);
     this.#progress.set(change.version.resource, change.version.revision);
     this.#history.push(change);
-    // Cut in one go once a quarter over, as shifting an array at every write costs its whole length.
+    // Cut at once when it is a quarter over the limit, as shifting an array at every write costs its whole
+    // length.
     if (this.#history.length > this.#historyLimit * 1.25) {
       this.#history = this.#history.slice(-this.#historyLimit);
       const forgotten = (this.#history[0]?.version.revision ?? this.#revision + 1) - 1;
@@ -203,7 +209,7 @@ export class Store {
   }
 
   #changesAfter(revision: number): readonly Change[] {
-    // Revisions in the history are gapless, so the place is known.
+    // Revisions in the history have no gaps, so the index is known.
     const first = this.#history[0]?.version.revision ?? this.#revision + 1;
     return this.#history.slice(Math.max(0, revision + 1 - first));
   }
@@ -211,7 +217,7 @@ export class Store {
   #sortedNow(resource: Resource): readonly Version[] {
     const known = this.#sorted.get(resource);
     if (known !== undefined) return known;
-    const sorted = sortedByKey(this.#keyed(resource).values());
+    const sorted = sortByKey(this.#keyed(resource).values());
     this.#sorted.set(resource, sorted);
     return sorted;
   }
@@ -225,6 +231,6 @@ export class Store {
   }
 }
 
-function sortedByKey(versions: Iterable<Version>): readonly Version[] {
+function sortByKey(versions: Iterable<Version>): readonly Version[] {
   return [...versions].sort((left, right) => (left.key < right.key ? -1 : left.key > right.key ? 1 : 0));
 }

@@ -2,7 +2,9 @@ import { isJsonObject, type StoredObject } from "#emulators/api-server/object.ts
 import type { Resource } from "#emulators/api-server/resources.ts";
 import type { Version } from "#emulators/api-server/store.ts";
 
-/** Objects as the rows that kubectl prints, with the columns of the real server for nodes and events. */
+/**
+ * Renders objects as the rows that kubectl prints, with the columns of the real server for nodes and events.
+ */
 export function renderTable(
   versions: readonly Version[],
   resource: Resource,
@@ -36,71 +38,71 @@ interface Column {
 }
 
 const NAME: Column = { name: "Name", cell: ({ metadata }) => metadata.name };
-const AGE: Column = { name: "Age", cell: ({ metadata }, now) => age(metadata.creationTimestamp, now) };
+const AGE: Column = { name: "Age", cell: ({ metadata }, now) => formatAge(metadata.creationTimestamp, now) };
 
 const COLUMNS: Readonly<Record<string, readonly Column[]>> = {
   nodes: [
     NAME,
-    { name: "Status", cell: nodeStatus },
-    { name: "Roles", cell: nodeRoles },
+    { name: "Status", cell: formatNodeStatus },
+    { name: "Roles", cell: formatNodeRoles },
     AGE,
-    { name: "Version", cell: (node) => nodeInfo(node, "kubeletVersion") },
-    { name: "Internal-IP", wide: true, cell: (node) => nodeAddress(node, "InternalIP") },
-    { name: "External-IP", wide: true, cell: (node) => nodeAddress(node, "ExternalIP") },
-    { name: "OS-Image", wide: true, cell: (node) => nodeInfo(node, "osImage") || "<unknown>" },
-    { name: "Kernel-Version", wide: true, cell: (node) => nodeInfo(node, "kernelVersion") || "<unknown>" },
+    { name: "Version", cell: (node) => getNodeInfo(node, "kubeletVersion") },
+    { name: "Internal-IP", wide: true, cell: (node) => findNodeAddress(node, "InternalIP") },
+    { name: "External-IP", wide: true, cell: (node) => findNodeAddress(node, "ExternalIP") },
+    { name: "OS-Image", wide: true, cell: (node) => getNodeInfo(node, "osImage") || "<unknown>" },
+    { name: "Kernel-Version", wide: true, cell: (node) => getNodeInfo(node, "kernelVersion") || "<unknown>" },
     {
       name: "Container-Runtime",
       wide: true,
-      cell: (node) => nodeInfo(node, "containerRuntimeVersion") || "<unknown>",
+      cell: (node) => getNodeInfo(node, "containerRuntimeVersion") || "<unknown>",
     },
   ],
   events: [
     {
       name: "Last Seen",
-      cell: (event, now) => age(text(event["lastTimestamp"]) || text(event["eventTime"]), now),
+      cell: (event, now) => formatAge(toText(event["lastTimestamp"]) || toText(event["eventTime"]), now),
     },
-    { name: "Type", cell: (event) => text(event["type"]) },
-    { name: "Reason", cell: (event) => text(event["reason"]) },
-    { name: "Object", cell: involved },
-    { name: "Message", cell: (event) => text(event["message"]).trim() },
+    { name: "Type", cell: (event) => toText(event["type"]) },
+    { name: "Reason", cell: (event) => toText(event["reason"]) },
+    { name: "Object", cell: formatInvolvedObject },
+    { name: "Message", cell: (event) => toText(event["message"]).trim() },
     { ...NAME, wide: true },
   ],
 };
 
-function nodeStatus(node: StoredObject): string {
-  const ready = items(node.status?.["conditions"]).find((condition) => condition["type"] === "Ready");
+function formatNodeStatus(node: StoredObject): string {
+  const ready = toItems(node.status?.["conditions"]).find((condition) => condition["type"] === "Ready");
   const status = ready === undefined ? "Unknown" : ready["status"] === "True" ? "Ready" : "NotReady";
   return node.spec?.["unschedulable"] === true ? `${status},SchedulingDisabled` : status;
 }
 
 const ROLE_PREFIX = "node-role.kubernetes.io/";
 
-function nodeRoles({ metadata }: StoredObject): string {
+function formatNodeRoles({ metadata }: StoredObject): string {
   const keys = Object.keys(metadata.labels ?? {}).filter((key) => key.startsWith(ROLE_PREFIX));
   return keys.map((key) => key.slice(ROLE_PREFIX.length)).join(",") || "<none>";
 }
 
-function nodeInfo(node: StoredObject, field: string): string {
+function getNodeInfo(node: StoredObject, field: string): string {
   const info = node.status?.["nodeInfo"];
-  return isJsonObject(info) ? text(info[field]) : "";
+  return isJsonObject(info) ? toText(info[field]) : "";
 }
 
-function nodeAddress(node: StoredObject, type: string): string {
-  const found = items(node.status?.["addresses"]).find((address) => address["type"] === type);
-  return found === undefined ? "<none>" : text(found["address"]);
+function findNodeAddress(node: StoredObject, type: string): string {
+  const found = toItems(node.status?.["addresses"]).find((address) => address["type"] === type);
+  return found === undefined ? "<none>" : toText(found["address"]);
 }
 
-function involved(event: StoredObject): string {
+function formatInvolvedObject(event: StoredObject): string {
   const object = event["involvedObject"];
-  return isJsonObject(object) ? `${text(object["kind"]).toLowerCase()}/${text(object["name"])}` : "";
+  return isJsonObject(object) ? `${toText(object["kind"]).toLowerCase()}/${toText(object["name"])}` : "";
 }
 
-function items(value: unknown): readonly Record<string, unknown>[] {
+function toItems(value: unknown): readonly Record<string, unknown>[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
-function text(value: unknown): string {
+function toText(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
@@ -111,7 +113,7 @@ const UNITS = [
 ] as const;
 
 // Kubernetes changes to the next unit at twice its length, so that 90 seconds are not "1m".
-function age(timestamp: string, now: Date): string {
+function formatAge(timestamp: string, now: Date): string {
   const at = Date.parse(timestamp);
   if (Number.isNaN(at)) return "<unknown>";
   const seconds = Math.max(0, Math.floor((now.getTime() - at) / 1000));

@@ -1,19 +1,19 @@
 import type { ObjectMetadata } from "#emulators/api-server/object.ts";
 import type { StatusCause } from "#emulators/api-server/status.ts";
 
-/** What kube-apiserver finds wrong with an object's metadata, in its words. */
-export function metadataCauses(metadata: ObjectMetadata): readonly StatusCause[] {
-  return [...nameCauses(metadata.name), ...Object.entries(metadata.labels ?? {}).flatMap(labelCauses)];
+/** Returns the errors of an object's metadata, in kube-apiserver's words. */
+export function checkMetadata(metadata: ObjectMetadata): readonly StatusCause[] {
+  return [...nameCauses(metadata.name), ...Object.entries(metadata.labels ?? {}).flatMap(checkLabel)];
 }
 
-/** What an update may not do to metadata; fields that the server silently keeps are not among them. */
-export function metadataUpdateCauses(
+/** Returns the errors of an update to metadata, without fields that the server silently keeps. */
+export function checkMetadataUpdate(
   metadata: ObjectMetadata,
   previous: ObjectMetadata,
 ): readonly StatusCause[] {
   const causes: StatusCause[] = [];
   if (metadata.uid !== previous.uid) {
-    causes.push(invalidValue("metadata.uid", metadata.uid, "field is immutable"));
+    causes.push(buildInvalidValueCause("metadata.uid", metadata.uid, "field is immutable"));
   }
   const added = (metadata.finalizers ?? []).filter((finalizer) => !previous.finalizers?.includes(finalizer));
   if (previous.deletionTimestamp !== undefined && added.length > 0) {
@@ -27,8 +27,8 @@ export function metadataUpdateCauses(
   return causes;
 }
 
-/** A cause as kube-apiserver words it for a field's value. */
-export function invalidValue(field: string, value: string, detail: string): StatusCause {
+/** Builds a cause in kube-apiserver's words for a field's value. */
+export function buildInvalidValueCause(field: string, value: string, detail: string): StatusCause {
   return {
     reason: "FieldValueInvalid",
     message: `Invalid value: ${JSON.stringify(value)}: ${detail}`,
@@ -52,20 +52,22 @@ function nameCauses(name: string): readonly StatusCause[] {
     const message = "Required value: name or generateName is required";
     return [{ reason: "FieldValueRequired", message, field: "metadata.name" }];
   }
-  if (name.length > 253) return [invalidValue("metadata.name", name, "must be no more than 253 characters")];
-  return SUBDOMAIN.test(name) ? [] : [invalidValue("metadata.name", name, SUBDOMAIN_RULE)];
+  if (name.length > 253)
+    return [buildInvalidValueCause("metadata.name", name, "must be no more than 253 characters")];
+  return SUBDOMAIN.test(name) ? [] : [buildInvalidValueCause("metadata.name", name, SUBDOMAIN_RULE)];
 }
 
-function labelCauses([key, value]: readonly [string, string]): readonly StatusCause[] {
-  const details = labelKeyFaults(key).map((fault) => invalidValue("metadata.labels", key, fault));
+function checkLabel([key, value]: readonly [string, string]): readonly StatusCause[] {
+  const details = checkLabelKey(key).map((fault) => buildInvalidValueCause("metadata.labels", key, fault));
   if (value.length > 63) {
-    details.push(invalidValue("metadata.labels", value, "must be no more than 63 bytes"));
+    details.push(buildInvalidValueCause("metadata.labels", value, "must be no more than 63 bytes"));
   }
-  if (!LABEL_VALUE.test(value)) details.push(invalidValue("metadata.labels", value, LABEL_VALUE_RULE));
+  if (!LABEL_VALUE.test(value))
+    details.push(buildInvalidValueCause("metadata.labels", value, LABEL_VALUE_RULE));
   return details;
 }
 
-function labelKeyFaults(key: string): readonly string[] {
+function checkLabelKey(key: string): readonly string[] {
   if (key.split("/").length > 2) {
     return [
       `a valid label key ${QUALIFIED_NAME_RULE} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,

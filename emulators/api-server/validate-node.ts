@@ -1,24 +1,24 @@
 import { isJsonObject, type StoredObject } from "#emulators/api-server/object.ts";
 import type { StatusCause } from "#emulators/api-server/status.ts";
 
-/** What kube-apiserver finds wrong with a node's taints, in its words. */
-export function nodeCauses(node: StoredObject): readonly StatusCause[] {
+/** Returns the errors of a node's taints, in kube-apiserver's words. */
+export function checkNode(node: StoredObject): readonly StatusCause[] {
   const taints = Array.isArray(node.spec?.["taints"]) ? node.spec["taints"].filter(isJsonObject) : [];
   const seen = new Set<string>();
   return taints.flatMap((taint, index) => {
     const { key = "", value = "", effect = "" } = taint as { [field: string]: string };
     const field = `metadata.taints[${index}]`;
-    if (!EFFECTS.includes(effect)) return [unsupportedEffect(`${field}.effect`, effect)];
+    if (!EFFECTS.includes(effect)) return [buildUnsupportedEffectCause(`${field}.effect`, effect)];
     const pair = `${key}:${effect}`;
     if (seen.has(pair))
-      return [duplicate(field, { Key: key, Value: value, Effect: effect, TimeAdded: null })];
+      return [buildDuplicateCause(field, { Key: key, Value: value, Effect: effect, TimeAdded: null })];
     seen.add(pair);
     return [];
   });
 }
 
-/** What an update may not do to a node: a provider ID is set once. */
-export function nodeUpdateCauses(node: StoredObject, previous: StoredObject): readonly StatusCause[] {
+/** Returns the errors of an update to a node: a provider ID is set once. */
+export function checkNodeUpdate(node: StoredObject, previous: StoredObject): readonly StatusCause[] {
   const before = previous.spec?.["providerID"] ?? "";
   if (before === "" || before === node.spec?.["providerID"]) return [];
   return [
@@ -32,7 +32,7 @@ export function nodeUpdateCauses(node: StoredObject, previous: StoredObject): re
 
 const EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
-function unsupportedEffect(field: string, effect: string): StatusCause {
+function buildUnsupportedEffectCause(field: string, effect: string): StatusCause {
   const supported = EFFECTS.map((name) => `"${name}"`).join(", ");
   return {
     reason: "FieldValueNotSupported",
@@ -41,7 +41,7 @@ function unsupportedEffect(field: string, effect: string): StatusCause {
   };
 }
 
-function duplicate(field: string, taint: object): StatusCause {
+function buildDuplicateCause(field: string, taint: object): StatusCause {
   const message = `Duplicate value: ${JSON.stringify(taint)}: taints must be unique by key and effect pair`;
   return { reason: "FieldValueDuplicate", message, field };
 }

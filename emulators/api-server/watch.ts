@@ -3,23 +3,23 @@ import type { StoredObject } from "#emulators/api-server/object.ts";
 import { parseRevision } from "#emulators/api-server/read.ts";
 import type { ResourceRequest } from "#emulators/api-server/request-info.ts";
 import type { Resource } from "#emulators/api-server/resources.ts";
-import { type Selector, selectorOf } from "#emulators/api-server/selectors.ts";
-import { expired, Refusal } from "#emulators/api-server/status.ts";
+import { parseSelector, type Selector } from "#emulators/api-server/selectors.ts";
+import { createExpired, Refusal } from "#emulators/api-server/status.ts";
 import type { Change, Store, Version } from "#emulators/api-server/store.ts";
 
-/** Where a watch's lines go. */
+/** The receiver of a watch's lines. */
 export interface WatchSink {
   write(line: string): void;
-  /** Bytes written that the client has not taken yet. */
+  /** Written bytes that the client has not read yet. */
   readonly pendingBytes: number;
   end(): void;
 }
 
-/** What the query of a watch asks for; parsing throws the Refusal for what cannot be. */
+/** The parsed query of a watch. */
 export interface WatchOptions {
   readonly resource: Resource;
   readonly matches: Selector | undefined;
-  /** Undefined where the watch starts with what is there. */
+  /** Undefined if the watch starts with the current state. */
   readonly from: number | undefined;
   readonly bookmarks: boolean;
   readonly initialEvents: boolean;
@@ -27,7 +27,7 @@ export interface WatchOptions {
   readonly partial: boolean;
 }
 
-/** Parses the query of a watch. */
+/** Parses the query of a watch; throws the Refusal of an impossible one. */
 export function watchOptions(
   { resource, namespace }: ResourceRequest,
   query: URLSearchParams,
@@ -36,7 +36,7 @@ export function watchOptions(
   const revision = parseRevision(query.get("resourceVersion") || "0", (message) => {
     return new Refusal(500, undefined, message);
   });
-  const selector = selectorOf(query, resource);
+  const selector = parseSelector(query, resource);
   const asked = Number(query.get("timeoutSeconds") ?? "0");
   return {
     resource,
@@ -54,13 +54,16 @@ export function watchOptions(
 
 /** A watch that the server holds open. */
 export interface OpenWatch {
-  /** Ends it as at its time-out: no error, nothing lost. */
+  /** Ends it like its time-out: no error, no loss. */
   end(): void;
-  /** Called once when it has ended, whoever ended it. */
+  /** Resolves when the watch has ended for any reason. */
   readonly ended: Promise<void>;
 }
 
-/** Starts sending changes to the sink, from the version asked for on; what was too long ago is one ERROR line. */
+/**
+ * Starts sending changes to the sink, from the requested version on; a version that is too old gets one ERROR
+ * line.
+ */
 export function openWatch(
   store: Store,
   behaviours: Behaviours,
@@ -70,11 +73,11 @@ export function openWatch(
   const { from, resource } = options;
   const missed = from === undefined ? [] : store.since(resource, from);
   if (missed === undefined) {
-    sink.write(line("ERROR", JSON.stringify(tooOld(store, from ?? 0).status)));
+    sink.write(formatLine("ERROR", JSON.stringify(createTooOldRefusal(store, from ?? 0).status)));
     sink.end();
     return { end: () => {}, ended: Promise.resolve() };
   }
-  // Nothing comes before the version asked for, so one from the future is silent until it is reached.
+  // Nothing before the requested version is sent, so a watch from the future is silent until that version.
   const silentUntil = from !== undefined && from > store.revision ? from : 0;
   const start = from ?? store.revision;
   const send = (text: string | undefined): void => {
@@ -84,13 +87,13 @@ export function openWatch(
   };
   const onChange = (change: Change): void => {
     if (change.version.revision <= silentUntil) return;
-    if (change.version.resource === resource) send(changeLine(change, options));
+    if (change.version.resource === resource) send(formatChange(change, options));
   };
-  // As the real one: a watch in whose resource nothing has moved since its start gets none.
+  // As on the real server: a watch whose resource has not changed since its start gets none.
   const bookmark = (): void => {
     const progress = store.progress(resource);
     if (progress <= start || behaviours.bookmarksHeld) return;
-    send(bookmarkLine(resource, progress, options.partial, false));
+    send(formatBookmark(resource, progress, options.partial, false));
   };
   const { promise: ended, resolve } = Promise.withResolvers<void>();
   const unsubscribe = store.subscribe(onChange);
@@ -108,28 +111,30 @@ export function openWatch(
   return { end: finish, ended };
 }
 
-/** How an API server answers a watch from a version that it does not remember. */
-export function tooOld(store: Store, from: number): Refusal {
-  return expired(`too old resource version: ${from} (${store.watchableFrom})`);
+/** Creates the answer to a watch from a forgotten version. */
+export function createTooOldRefusal(store: Store, from: number): Refusal {
+  return createExpired(`too old resource version: ${from} (${store.watchableFrom})`);
 }
 
-/** Half an hour, the least that kube-apiserver picks at random for a watch without timeoutSeconds. */
+/** Half an hour, the minimum that kube-apiserver picks at random for a watch without timeoutSeconds. */
 const DEFAULT_TIMEOUT_SECONDS = 1800;
 
-/** A client that leaves this much lying is cut off, and starts again from the last version that it saw. */
+/** A client with so many unread bytes is disconnected, and starts again from its last seen version. */
 const MAX_PENDING_BYTES = 64 * 1024 * 1024;
 
 function sendInitial(store: Store, options: WatchOptions, send: (text: string) => void): void {
   for (const version of store.list(options.resource) ?? []) {
-    if (options.matches?.(version.object) ?? true) send(line("ADDED", shown(version, options.partial)));
+    if (options.matches?.(version.object) ?? true)
+      send(formatLine("ADDED", formatVersion(version, options.partial)));
   }
   if (options.initialEvents && options.bookmarks) {
-    send(bookmarkLine(options.resource, store.revision, options.partial, true));
+    send(formatBookmark(options.resource, store.revision, options.partial, true));
   }
 }
 
-// With a selector, an object that begins to match is added for this watch, and one that ends to match deleted.
-function changeLine(change: Change, { matches, partial }: WatchOptions): string | undefined {
+// With a selector, an object that begins to match is added for this watch, and one that ceases to match is
+// deleted.
+function formatChange(change: Change, { matches, partial }: WatchOptions): string | undefined {
   const { type, version, previous } = change;
   if (matches === undefined) return change.line(type, partial);
   const before = previous !== undefined && matches(previous.object);
@@ -138,7 +143,7 @@ function changeLine(change: Change, { matches, partial }: WatchOptions): string 
   return change.line(!before ? "ADDED" : !now ? "DELETED" : "MODIFIED", partial);
 }
 
-function bookmarkLine(resource: Resource, revision: number, partial: boolean, initial: boolean): string {
+function formatBookmark(resource: Resource, revision: number, partial: boolean, initial: boolean): string {
   const metadata = {
     resourceVersion: String(revision),
     ...(initial ? { annotations: { "k8s.io/initial-events-end": "true" } } : {}),
@@ -150,13 +155,13 @@ function bookmarkLine(resource: Resource, revision: number, partial: boolean, in
         apiVersion: resource.apiVersion,
         ...resource.prepare({ metadata } as unknown as StoredObject, false),
       };
-  return line("BOOKMARK", JSON.stringify(object));
+  return formatLine("BOOKMARK", JSON.stringify(object));
 }
 
-function shown(version: Version, partial: boolean): string {
+function formatVersion(version: Version, partial: boolean): string {
   return partial ? version.partial : version.json;
 }
 
-function line(type: string, object: string): string {
+function formatLine(type: string, object: string): string {
   return `{"type":"${type}","object":${object}}\n`;
 }

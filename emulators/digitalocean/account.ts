@@ -1,5 +1,5 @@
-import { FORBIDDEN, jsonAnswer, type Resource } from "#emulators/digitalocean/answer.ts";
-import { pageOf } from "#emulators/digitalocean/page.ts";
+import { buildJsonAnswer, FORBIDDEN, type Resource } from "#emulators/digitalocean/answer.ts";
+import { buildPage } from "#emulators/digitalocean/page.ts";
 
 /** An account as the fake keeps it. */
 export interface FakeAccount {
@@ -8,15 +8,15 @@ export interface FakeAccount {
   droplet_limit: number;
 }
 
-/** What an account is seen by. */
-export interface AccountWorld {
+/** The state behind the account's API. */
+export interface AccountState {
   readonly account: FakeAccount;
   readonly regions: ReadonlySet<string>;
   readonly scopes: ReadonlySet<string>;
 }
 
 /** `GET /v2/account` and `GET /v2/regions`. */
-export function createAccount({ account, regions, scopes }: AccountWorld): Resource {
+export function createAccount({ account, regions, scopes }: AccountState): Resource {
   return (request, refuse) => {
     const { method, path, query } = request;
     if (path !== "/v2/account" && path !== "/v2/regions") return undefined;
@@ -24,10 +24,10 @@ export function createAccount({ account, regions, scopes }: AccountWorld): Resou
     if (path === "/v2/account") {
       if (!scopes.has("account:read")) return FORBIDDEN;
       if (Object.keys(query).length > 0) return refuse(422, "unprocessable_entity", "parameters");
-      return jsonAnswer(200, { account: { ...ACCOUNT, ...account } });
+      return buildJsonAnswer(200, { account: { ...ACCOUNT, ...account } });
     }
     if (!scopes.has("regions:read")) return FORBIDDEN;
-    return pageOf(request, refuse, {
+    return buildPage(request, refuse, {
       key: "regions",
       known: [],
       items: [...regions],
@@ -43,7 +43,7 @@ const ACCOUNT = {
   team: { uuid: "5df3e3004a17e242b7c20ca6c9fc25b701a47ece", name: "Example" },
 };
 
-/** One that may do as it likes. */
-export function anAccount(): FakeAccount {
+/** Builds an account without restrictions. */
+export function buildAccount(): FakeAccount {
   return { status: "active", status_message: "", droplet_limit: 2_000 };
 }

@@ -1,13 +1,13 @@
 import type { IncomingHttpHeaders } from "node:http";
 
-/** What a request is answered with. */
+/** The answer to a request. */
 export interface Answer {
   readonly status: number;
   readonly body: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The same, or none at all: `destroy` breaks the connection, `hang` never answers. */
+/** An answer, or none: `destroy` breaks the connection, `hang` never answers. */
 export type FakeAnswer = "destroy" | "hang" | Answer;
 
 /** A request that arrived. */
@@ -16,18 +16,18 @@ export interface FakeRequest {
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
   readonly headers: IncomingHttpHeaders;
-  /** Parsed, with whole numbers beyond 53 bits as bigints; undefined where there was none, or none that is JSON. */
+  /** Parsed, with whole numbers beyond 53 bits as bigints; undefined without a body, or if it is not JSON. */
   readonly body?: unknown;
 }
 
-/** Answers what is asked of one sort of resource; undefined for what is not its own. */
+/** Answers the requests for one sort of resource; undefined for others. */
 export type Resource = (request: FakeRequest, refuse: Refuse) => Answer | undefined;
 
-/** Answers a request as wrong that no client of the API should send, and has it told at the end. */
+/** Rejects a request that no client of the API should send; `close` reports it. */
 export type Refuse = (status: number, id: string, because?: string) => Answer;
 
-/** An error as DigitalOcean words it. */
-export function errorAnswer(
+/** Builds an error in DigitalOcean's words. */
+export function buildErrorAnswer(
   status: number,
   id: string,
   headers: Readonly<Record<string, string>> = {},
@@ -37,18 +37,18 @@ export function errorAnswer(
   return { status, body, headers: { "content-type": "application/json", ...headers } };
 }
 
-/** What is asked for, as JSON. */
-export function jsonAnswer(status: number, body: unknown): Answer {
+/** Builds an answer with a JSON body. */
+export function buildJsonAnswer(status: number, body: unknown): Answer {
   return { status, body: JSON.stringify(body) };
 }
 
-/** That the caller may not do it. */
-export const FORBIDDEN = errorAnswer(403, "forbidden");
+/** The caller may not do it. */
+export const FORBIDDEN = buildErrorAnswer(403, "forbidden");
 
-/** That there is no such thing. */
-export const NOT_FOUND = errorAnswer(404, "not_found");
+/** The resource does not exist. */
+export const NOT_FOUND = buildErrorAnswer(404, "not_found");
 
-/** Whole digits as a JSON number, however many there are. */
-export function digits(id: string): unknown {
+/** Returns digits of any length as a JSON number. */
+export function toJsonNumber(id: string): unknown {
   return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(id);
 }

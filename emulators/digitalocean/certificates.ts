@@ -1,5 +1,5 @@
-import { FORBIDDEN, jsonAnswer, NOT_FOUND, type Resource } from "#emulators/digitalocean/answer.ts";
-import { pageOf } from "#emulators/digitalocean/page.ts";
+import { buildJsonAnswer, FORBIDDEN, NOT_FOUND, type Resource } from "#emulators/digitalocean/answer.ts";
+import { buildPage } from "#emulators/digitalocean/page.ts";
 
 /** A certificate as the fake keeps it. */
 export interface FakeCertificate {
@@ -24,16 +24,23 @@ export function createCertificates(
     if (one !== undefined) {
       if (!UUID.test(one) || Object.keys(query).length > 0) return refuse(404, "not_found");
       const certificate = certificates.get(one);
-      return certificate === undefined ? NOT_FOUND : jsonAnswer(200, { certificate: rendered(certificate) });
+      return certificate === undefined
+        ? NOT_FOUND
+        : buildJsonAnswer(200, { certificate: renderCertificate(certificate) });
     }
     const { name } = query;
     const items = [...certificates.values()].filter((each) => name === undefined || each.name === name);
-    return pageOf(request, refuse, { key: "certificates", known: ["name"], items, rendered });
+    return buildPage(request, refuse, {
+      key: "certificates",
+      known: ["name"],
+      items,
+      rendered: renderCertificate,
+    });
   };
 }
 
-/** A certificate that may be used, of Let's Encrypt. */
-export function aCertificate(id: string): FakeCertificate {
+/** Builds a usable certificate of Let's Encrypt. */
+export function buildCertificate(id: string): FakeCertificate {
   return {
     id,
     name: `web-${id.slice(-2)}`,
@@ -45,7 +52,7 @@ export function aCertificate(id: string): FakeCertificate {
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-function rendered(certificate: FakeCertificate) {
+function renderCertificate(certificate: FakeCertificate) {
   return {
     ...certificate,
     not_after: "2027-01-01T00:00:00Z",

@@ -1,17 +1,17 @@
 import {
-  digits,
+  buildJsonAnswer,
   type FakeRequest,
   FORBIDDEN,
-  jsonAnswer,
   NOT_FOUND,
   type Resource,
+  toJsonNumber,
 } from "#emulators/digitalocean/answer.ts";
 import { REGION, TAG, VPC } from "#emulators/digitalocean/names.ts";
-import { pageOf } from "#emulators/digitalocean/page.ts";
+import { buildPage } from "#emulators/digitalocean/page.ts";
 
 /** A droplet as the fake keeps it. */
 export interface FakeDroplet {
-  /** Digits; written into JSON bare, as many as there are. */
+  /** Digits of any length; written into JSON as a number. */
   id: string;
   name: string;
   status: string;
@@ -20,7 +20,7 @@ export interface FakeDroplet {
   vpc_uuid: string | null;
   tags: string[];
   networks: { v4: unknown[]; v6: unknown[] } | undefined;
-  /** In lists of type gpus, and in no others. */
+  /** Listed only with type gpus. */
   gpu: boolean;
   /** Neither listed nor read. */
   hidden: boolean;
@@ -41,13 +41,13 @@ export function createDroplets(
     if (!/^[1-9]\d*$/.test(one) || Object.keys(query).length > 0) return refuse(404, "not_found");
     const droplet = droplets.get(one);
     if (droplet === undefined || droplet.hidden) return NOT_FOUND;
-    return jsonAnswer(200, { droplet: rendered(droplet, scopes) });
+    return buildJsonAnswer(200, { droplet: renderDroplet(droplet, scopes) });
   };
 
   function list(request: FakeRequest, refuse: Parameters<Resource>[1]) {
     const { tag_name: tag, type, name } = request.query;
     if (tag !== undefined && (type !== undefined || name !== undefined))
-      return refuse(422, "unprocessable_entity", "tag_name beside type or name");
+      return refuse(422, "unprocessable_entity", "tag_name in addition to type or name");
     if (type !== undefined && type !== "gpus" && type !== "droplets")
       return refuse(422, "unprocessable_entity", "type");
     const items = [...droplets.values()].filter(
@@ -57,17 +57,17 @@ export function createDroplets(
         (tag === undefined || droplet.tags.includes(tag)) &&
         (name === undefined || droplet.name.toLowerCase() === name.toLowerCase()),
     );
-    return pageOf(request, refuse, {
+    return buildPage(request, refuse, {
       key: "droplets",
       known: ["tag_name", "type", "name"],
       items,
-      rendered: (droplet) => rendered(droplet, scopes),
+      rendered: (droplet) => renderDroplet(droplet, scopes),
     });
   }
 }
 
-/** A droplet of the cluster, with addresses of its own. */
-export function aDroplet(id: string, index: number): FakeDroplet {
+/** Builds a droplet of the cluster, with its own addresses. */
+export function buildDroplet(id: string, index: number): FakeDroplet {
   const [high, low] = [Math.floor(index / 250), (index % 250) + 1];
   return {
     id,
@@ -94,13 +94,13 @@ export function aDroplet(id: string, index: number): FakeDroplet {
   };
 }
 
-/** As the API describes it, with a little of what nobody here reads. */
-function rendered(
+/** Returns a droplet as the API describes it, with a few fields that this project does not read. */
+function renderDroplet(
   { id, gpu, hidden, region, networks, vpc_uuid, tags, ...rest }: FakeDroplet,
   scopes: ReadonlySet<string>,
 ) {
   return {
-    id: digits(id),
+    id: toJsonNumber(id),
     ...rest,
     memory: 8192,
     vcpus: 4,

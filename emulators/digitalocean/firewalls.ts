@@ -1,15 +1,15 @@
 import * as z from "zod";
 import {
   type Answer,
-  digits,
-  errorAnswer,
+  buildErrorAnswer,
+  buildJsonAnswer,
   FORBIDDEN,
-  jsonAnswer,
   NOT_FOUND,
   type Refuse,
   type Resource,
+  toJsonNumber,
 } from "#emulators/digitalocean/answer.ts";
-import { pageOf } from "#emulators/digitalocean/page.ts";
+import { buildPage } from "#emulators/digitalocean/page.ts";
 
 const Peers = z
   .strictObject({
@@ -17,7 +17,10 @@ const Peers = z
     load_balancer_uids: z.array(z.uuid()).optional(),
     tags: z.array(z.string()).optional(),
   })
-  .refine((peers) => Object.values(peers).some((each = []) => each.length > 0), "somebody is to be named");
+  .refine(
+    (peers) => Object.values(peers).some((each = []) => each.length > 0),
+    "at least one peer is required",
+  );
 
 const rule = {
   protocol: z.enum(["tcp", "udp", "icmp"]),
@@ -38,18 +41,18 @@ export interface FakeFirewall extends z.output<typeof Request> {
   readonly droplet_ids: readonly string[];
 }
 
-/** What firewalls are kept in. */
-export interface FirewallsWorld {
+/** The state of firewalls. */
+export interface FirewallsState {
   readonly firewalls: Map<string, FakeFirewall>;
   readonly loadBalancers: ReadonlyMap<string, unknown>;
   readonly scopes: ReadonlySet<string>;
 }
 
-/** Rules of both directions together that one takes. */
+/** The maximum of rules in both directions together. */
 const MAX_RULES = 50;
 
-/** `/v2/firewalls`: listed, made, and replaced as a whole. */
-export function createFirewalls(world: FirewallsWorld): Resource {
+/** `/v2/firewalls`: list, create, and replace as a whole. */
+export function createFirewalls(world: FirewallsState): Resource {
   return (request, refuse) => {
     const { method, path, query, body } = request;
     const one = /^\/v2\/firewalls\/([^/]+)$/.exec(path)?.[1];
@@ -60,50 +63,52 @@ export function createFirewalls(world: FirewallsWorld): Resource {
     if (!world.scopes.has(`firewall:${scope}`)) return FORBIDDEN;
     if (method === "GET" && one === undefined) {
       const items = [...world.firewalls.values()];
-      return pageOf(request, refuse, { key: "firewalls", known: [], items, rendered });
+      return buildPage(request, refuse, { key: "firewalls", known: [], items, rendered: renderFirewall });
     }
     if (Object.keys(query).length > 0) return refuse(422, "unprocessable_entity", "parameters");
     if (one === undefined) return put(crypto.randomUUID(), body, refuse, 202);
     const there = world.firewalls.get(one);
     if (there === undefined) return NOT_FOUND;
-    return method === "GET" ? jsonAnswer(200, { firewall: rendered(there) }) : put(one, body, refuse, 200);
+    return method === "GET"
+      ? buildJsonAnswer(200, { firewall: renderFirewall(there) })
+      : put(one, body, refuse, 200);
   };
 
   function put(id: string, body: unknown, refuse: Refuse, status: number): Answer {
     const { success, data, error } = Request.safeParse(body);
     if (!success) return refuse(422, "unprocessable_entity", JSON.stringify(error.issues));
     const twin = [...world.firewalls.values()].find((each) => each.name === data.name && each.id !== id);
-    if (twin !== undefined) return errorAnswer(409, "conflict", {}, "duplicate name");
+    if (twin !== undefined) return buildErrorAnswer(409, "conflict", {}, "duplicate name");
     if (data.inbound_rules.length + data.outbound_rules.length > MAX_RULES)
-      return errorAnswer(422, "unprocessable_entity", {}, `more than ${MAX_RULES} rules`);
+      return buildErrorAnswer(422, "unprocessable_entity", {}, `more than ${MAX_RULES} rules`);
     const lost = data.inbound_rules
       .flatMap(({ sources }) => sources.load_balancer_uids ?? [])
       .find((uid) => !world.loadBalancers.has(uid));
     if (lost !== undefined)
-      return errorAnswer(422, "unprocessable_entity", {}, `load balancer ${lost} not found`);
+      return buildErrorAnswer(422, "unprocessable_entity", {}, `load balancer ${lost} not found`);
     const made: FakeFirewall = { ...data, id, droplet_ids: [] };
     world.firewalls.set(id, made);
-    return jsonAnswer(status, { firewall: rendered(made) });
+    return buildJsonAnswer(status, { firewall: renderFirewall(made) });
   }
 }
 
-/** One that is there, with nothing in it. */
-export function aFirewall(traits: Partial<FakeFirewall> = {}): FakeFirewall {
+/** Builds an existing, empty firewall. */
+export function buildFirewall(traits: Partial<FakeFirewall> = {}): FakeFirewall {
   return {
-    ...{ id: crypto.randomUUID(), name: "somebody-s", tags: [], droplet_ids: [] },
+    ...{ id: crypto.randomUUID(), name: "foreign", tags: [], droplet_ids: [] },
     ...{ inbound_rules: [], outbound_rules: [] },
     ...traits,
   };
 }
 
-/** As the API describes it: all ports are 0 there, and the order is its own. */
-function rendered({ droplet_ids: ids, inbound_rules, outbound_rules, ...firewall }: FakeFirewall) {
+/** Returns a firewall as the API describes it: 0 means all ports, and the API chooses the order. */
+function renderFirewall({ droplet_ids: ids, inbound_rules, outbound_rules, ...firewall }: FakeFirewall) {
   const said = <Rule extends { readonly ports: string }>(rules: readonly Rule[]) =>
     rules.map((each) => ({ ...each, ports: each.ports === "all" ? "0" : each.ports })).toReversed();
   return {
     ...firewall,
     ...{ status: "succeeded", created_at: "2026-01-01T00:00:00Z", pending_changes: [] },
-    droplet_ids: ids.map(digits),
+    droplet_ids: ids.map(toJsonNumber),
     inbound_rules: said(inbound_rules),
     outbound_rules: said(outbound_rules),
   };

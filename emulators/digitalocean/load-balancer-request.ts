@@ -3,7 +3,7 @@ import * as z from "zod";
 const Port = z.int().min(1).max(65_535);
 const ENTRY = ["http", "https", "http2", "http3", "tcp", "udp"] as const;
 
-/** A rule as it is sent and as it is kept. */
+/** A rule as sent and as kept. */
 export const ForwardingRule = z.strictObject({
   entry_protocol: z.enum(ENTRY),
   entry_port: Port,
@@ -37,10 +37,10 @@ const StickySessions = z.discriminatedUnion("type", [
 /** `ip:` and an address, or `cidr:` and a network. */
 const FirewallRule = z.string().regex(/^(ip:[\da-fA-F.:]+|cidr:[\da-fA-F.:]+\/\d{1,3})$/);
 
-/** A droplet's id, a bare number however long. */
+/** A droplet's ID, a JSON number of any length. */
 const DropletId = z.union([z.int().min(1), z.bigint().min(1n)]).transform(String);
 
-/** What a load balancer is made and changed with; nothing beside what is listed, and defaults as the API has them. */
+/** The body of a creation or change: only the listed fields, with the API's defaults. */
 export const LoadBalancerRequest = z.strictObject({
   name: z.string().min(1).max(255),
   region: z.string(),
@@ -75,13 +75,13 @@ export const LoadBalancerRequest = z.strictObject({
   disable_lets_encrypt_dns_records: z.boolean().prefault(false),
   http_idle_timeout_seconds: z.int().min(30).max(600).prefault(60),
   tls_cipher_policy: z.enum(["DEFAULT", "STRONG"]).prefault("DEFAULT"),
-  /** Checks alone. */
+  /** Only validates. */
   validate_only: z.boolean().optional(),
 });
 export type LoadBalancerRequest = z.output<typeof LoadBalancerRequest>;
 
-/** Making one may name its address, which changing it may not. */
+/** A creation may name the address; a change may not. */
 export const CreateRequest = z.strictObject({ ...LoadBalancerRequest.shape, ip: z.string().optional() });
 
-/** The droplets that are added to a load balancer, or removed from it. */
+/** The droplets to add to a load balancer, or to remove from it. */
 export const DropletsRequest = z.strictObject({ droplet_ids: z.array(DropletId).min(1) });

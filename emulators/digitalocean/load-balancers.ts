@@ -1,26 +1,26 @@
 import {
   type Answer,
-  digits,
-  errorAnswer,
+  buildErrorAnswer,
+  buildJsonAnswer,
   type FakeRequest,
   FORBIDDEN,
-  jsonAnswer,
   NOT_FOUND,
   type Refuse,
   type Resource,
+  toJsonNumber,
 } from "#emulators/digitalocean/answer.ts";
 import type { FakeCertificate } from "#emulators/digitalocean/certificates.ts";
 import type { FakeDroplet } from "#emulators/digitalocean/droplets.ts";
-import { faultOf } from "#emulators/digitalocean/load-balancer-fault.ts";
+
 import {
   CreateRequest,
   DropletsRequest,
   LoadBalancerRequest,
 } from "#emulators/digitalocean/load-balancer-request.ts";
 import { REGION, VPC } from "#emulators/digitalocean/names.ts";
-import { pageOf } from "#emulators/digitalocean/page.ts";
+import { buildPage } from "#emulators/digitalocean/page.ts";
 
-/** A load balancer as the fake keeps it: what was asked for, with what the API has added. */
+/** A load balancer as the fake keeps it: the requested fields and the API's additions. */
 export interface FakeLoadBalancer
   extends Omit<LoadBalancerRequest, "validate_only" | "tags" | "type" | "network" | "network_stack"> {
   id: string;
@@ -31,29 +31,31 @@ export interface FakeLoadBalancer
   network: "EXTERNAL" | "INTERNAL";
   network_stack: "IPV4" | "DUALSTACK";
   tags: string[];
-  /** How often it is still to be seen as new. */
+  /** The number of reads that still show it as new. */
   newFor: number;
-  /** So many reads and lists still lack it. */
+  /** The number of reads and lists that still hide it. */
   hiddenFor: number;
 }
 
-/** What load balancers depend on, and are kept in. */
-export interface LoadBalancersWorld {
+/** The state of load balancers and of what they depend on. */
+export interface LoadBalancersState {
   readonly loadBalancers: Map<string, FakeLoadBalancer>;
   readonly droplets: ReadonlyMap<string, FakeDroplet>;
   readonly certificates: ReadonlyMap<string, FakeCertificate>;
   readonly regions: ReadonlySet<string>;
   readonly scopes: ReadonlySet<string>;
-  /** All tags of the account: one that is named at creation comes to be. */
+  /** All tags of the account: a tag named at creation is created. */
   readonly tags: Set<string>;
-  /** How often one that was just made is seen before it is active. */
+  /** The number of reads that show a new load balancer before it is active. */
   newFor: number;
-  /** So many reads and lists lack one that was just made. */
+  /** The number of reads and lists that hide a new load balancer. */
   hideNew: number;
 }
 
-/** `/v2/load_balancers`: made at once and active after a few looks, replaced as a whole by PUT, droplets added and removed alone. */
-export function createLoadBalancers(world: LoadBalancersWorld): Resource {
+/**
+ * `/v2/load_balancers`: created at once and active after a few reads, replaced as a whole by PUT, droplets added and removed separately.
+ */
+export function createLoadBalancers(world: LoadBalancersState): Resource {
   return (request, refuse) => {
     const { method, path, query } = request;
     const ofDroplets = /^\/v2\/load_balancers\/([^/]+)\/droplets$/.exec(path)?.[1];
@@ -76,7 +78,7 @@ export function createLoadBalancers(world: LoadBalancersWorld): Resource {
       return { status: 204, body: "" };
     }
     return method === "GET"
-      ? jsonAnswer(200, { load_balancer: seen(found) })
+      ? buildJsonAnswer(200, { load_balancer: seen(found) })
       : replace(found, request, refuse);
   };
 
@@ -90,15 +92,15 @@ export function createLoadBalancers(world: LoadBalancersWorld): Resource {
     const ids = new Set(data.droplet_ids);
     const others = found.droplet_ids.filter((each) => !ids.has(each));
     const next = { ...found, droplet_ids: method === "POST" ? [...others, ...ids] : others };
-    const fault = faultOf(next, world);
-    if (method === "POST" && fault !== undefined) return invalid(fault);
+    const fault = findFault(next, world);
+    if (method === "POST" && fault !== undefined) return buildInvalidAnswer(fault);
     world.loadBalancers.set(id, next);
     return { status: 204, body: "" };
   }
 
   function list(request: FakeRequest, refuse: Refuse): Answer {
     const items = [...world.loadBalancers.values()].filter((balancer) => !isHidden(balancer));
-    return pageOf(request, refuse, { key: "load_balancers", known: [], items, rendered: seen });
+    return buildPage(request, refuse, { key: "load_balancers", known: [], items, rendered: seen });
   }
 
   function create({ body }: FakeRequest, refuse: Refuse): Answer {
@@ -120,12 +122,12 @@ export function createLoadBalancers(world: LoadBalancersWorld): Resource {
       newFor: world.newFor,
       hiddenFor: world.hideNew,
     };
-    const fault = faultOf(made, world);
-    if (fault !== undefined) return invalid(fault);
-    if (isCheck === true) return jsonAnswer(200, { load_balancer: { ...rendered(made), id: "" } });
+    const fault = findFault(made, world);
+    if (fault !== undefined) return buildInvalidAnswer(fault);
+    if (isCheck === true) return buildJsonAnswer(200, { load_balancer: { ...rendered(made), id: "" } });
     for (const tag of tags) world.tags.add(tag);
     world.loadBalancers.set(made.id, made);
-    return jsonAnswer(202, { load_balancer: rendered(made) });
+    return buildJsonAnswer(202, { load_balancer: rendered(made) });
   }
 
   function replace(found: FakeLoadBalancer, { body }: FakeRequest, refuse: Refuse): Answer {
@@ -133,11 +135,11 @@ export function createLoadBalancers(world: LoadBalancersWorld): Resource {
     if (!success) return refuse(422, "unprocessable_entity", JSON.stringify(error.issues));
     const { validate_only: isCheck, tags: _tags, ...rest } = data;
     const changed = IMMUTABLE.find((key) => rest[key] !== undefined && rest[key] !== found[key]);
-    if (changed !== undefined) return invalid(`${changed} cannot be changed`);
+    if (changed !== undefined) return buildInvalidAnswer(`${changed} cannot be changed`);
     const { id, status, ip, ipv6, type, network, network_stack, tags, vpc_uuid, subnet_uuid } = found;
     const { newFor, hiddenFor } = found;
     const kept = { id, status, ip, ipv6, type, network, network_stack, tags, newFor, hiddenFor };
-    // Whatever is not sent is as the API would have made it.
+    // A missing field gets the API's default.
     const next: FakeLoadBalancer = {
       project_id: PROJECT,
       size_unit: 1,
@@ -146,11 +148,11 @@ export function createLoadBalancers(world: LoadBalancersWorld): Resource {
       ...(vpc_uuid === undefined ? {} : { vpc_uuid }),
       ...(subnet_uuid === undefined ? {} : { subnet_uuid }),
     };
-    const fault = faultOf(next, world);
-    if (fault !== undefined) return invalid(fault);
-    if (isCheck === true) return jsonAnswer(200, { load_balancer: rendered(found) });
+    const fault = findFault(next, world);
+    if (fault !== undefined) return buildInvalidAnswer(fault);
+    if (isCheck === true) return buildJsonAnswer(200, { load_balancer: rendered(found) });
     world.loadBalancers.set(id, next);
-    return jsonAnswer(200, { load_balancer: rendered(next) });
+    return buildJsonAnswer(200, { load_balancer: rendered(next) });
   }
 
   function seen(balancer: FakeLoadBalancer): unknown {
@@ -172,15 +174,15 @@ export function createLoadBalancers(world: LoadBalancersWorld): Resource {
       created_at: "2026-01-01T00:00:00Z",
       tag: "",
       region: { slug: balancer.region, name: "Frankfurt 1", available: true, features: [], sizes: [] },
-      droplet_ids: targets.map(digits),
+      droplet_ids: targets.map(toJsonNumber),
     };
   }
 }
 
-/** One that is there and active. */
-export function aLoadBalancer(traits: Partial<FakeLoadBalancer> = {}): FakeLoadBalancer {
+/** Builds an existing, active load balancer. */
+export function buildLoadBalancer(traits: Partial<FakeLoadBalancer> = {}): FakeLoadBalancer {
   const request = LoadBalancerRequest.parse({
-    name: "somebody-s",
+    name: "foreign",
     region: REGION,
     vpc_uuid: VPC,
     forwarding_rules: [{ entry_protocol: "tcp", entry_port: 80, target_protocol: "tcp", target_port: 80 }],
@@ -203,14 +205,14 @@ export function aLoadBalancer(traits: Partial<FakeLoadBalancer> = {}): FakeLoadB
   };
 }
 
-/** Whether what is asked now lacks it still; each time is one less. */
+/** Returns whether this read still hides it; each call counts. */
 function isHidden(balancer: FakeLoadBalancer): boolean {
   if (balancer.hiddenFor === 0) return false;
   balancer.hiddenFor -= 1;
   return true;
 }
 
-/** Lets one that is new become active, with its addresses. */
+/** Makes a new load balancer active, with its addresses. */
 export function activate(balancer: FakeLoadBalancer, number: number): void {
   balancer.status = "active";
   balancer.ip = balancer.network === "INTERNAL" ? `10.114.250.${number}` : `198.51.100.${number}`;
@@ -228,6 +230,43 @@ const IMMUTABLE = ["type", "network", "network_stack", "region", "vpc_uuid", "su
 const PROJECT = "4de7ac8b-495b-4884-9a69-1050c6793cd7";
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-function invalid(message: string): Answer {
-  return errorAnswer(422, "unprocessable_entity", {}, message);
+function buildInvalidAnswer(message: string): Answer {
+  return buildErrorAnswer(422, "unprocessable_entity", {}, message);
 }
+
+/** Returns the API's errors about a request beyond its shape. */
+export function findFault(
+  {
+    forwarding_rules: rules,
+    type,
+    region,
+    droplet_ids: ids,
+    network,
+    network_stack: stack,
+  }: FakeLoadBalancer,
+  { droplets, certificates, regions }: LoadBalancersState,
+): string | undefined {
+  if (!regions.has(region)) return "region is not known";
+  const reserved = rules.find(({ entry_port: port }) => port >= 50_053 && port <= 50_055);
+  if (reserved !== undefined) return `entry port ${reserved.entry_port} is reserved`;
+  const entries = rules.map((each) => `${LAYER[each.entry_protocol]}/${each.entry_port}`);
+  if (new Set(entries).size < entries.length) return "an entry port is named twice";
+  if (network === "INTERNAL" && stack === "DUALSTACK") return "an internal load balancer has IPv4 alone";
+  for (const rule of rules) {
+    const { entry_protocol: entry, target_protocol: target, certificate_id: certificate } = rule;
+    if ((entry === "udp") !== (target === "udp")) return "udp goes with udp alone";
+    if (certificate !== "" && !certificates.has(certificate)) return `certificate ${certificate} not found`;
+    if (certificate !== "" && rule.tls_passthrough) return "a certificate in addition to tls_passthrough";
+    if (entry === "http3" && certificate === "") return "http3 needs a certificate";
+    if (/^http[s2]/.test(entry) && entry !== "http" && certificate === "" && !rule.tls_passthrough)
+      return `${entry} needs a certificate or tls_passthrough`;
+    if (type !== "REGIONAL_NETWORK") continue;
+    if (entry !== "tcp" && entry !== "udp") return "a network load balancer forwards tcp and udp";
+    if (rule.entry_port !== rule.target_port) return "a network load balancer keeps the port";
+  }
+  const lost = ids.find((id) => droplets.get(id)?.region !== region);
+  return lost === undefined ? undefined : `droplet ${lost} not found in the region`;
+}
+
+/** QUIC in addition to TCP makes a port count twice. */
+const LAYER = { http: "tcp", https: "tcp", http2: "tcp", tcp: "tcp", udp: "udp", http3: "udp" } as const;

@@ -1,7 +1,15 @@
-import { type Answer, type FakeRequest, jsonAnswer, type Refuse } from "#emulators/digitalocean/answer.ts";
+import {
+  type Answer,
+  buildJsonAnswer,
+  type FakeRequest,
+  type Refuse,
+} from "#emulators/digitalocean/answer.ts";
 
-/** One page of a list, as `page` and `per_page` of the request ask for; other parameters than `known` ones are refused. */
-export function pageOf<Item>(
+/**
+ * Builds one page of a list, as `page` and `per_page` of the request say; parameters other than `known` ones
+ * are rejected.
+ */
+export function buildPage<Item>(
   { path, query }: FakeRequest,
   refuse: Refuse,
   list: {
@@ -21,7 +29,7 @@ export function pageOf<Item>(
   const link = (to: number): string => `https://api.digitalocean.com${path}?page=${to}&per_page=${perPage}`;
   const forward = number < last ? { next: link(number + 1), last: link(last) } : {};
   const back = number > 1 ? { first: link(1), prev: link(number - 1) } : {};
-  return jsonAnswer(200, {
+  return buildJsonAnswer(200, {
     [list.key]: list.items.slice((number - 1) * perPage, number * perPage).map(list.rendered),
     links: last === 1 ? {} : { pages: { ...back, ...forward } },
     meta: { total: list.items.length },

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 
-/** The body of a request; undefined where there is none, or none that is JSON. */
+/** Reads the body of a request; undefined without a body, or if it is not JSON. */
 export async function readBody(incoming: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = [];
   for await (const chunk of incoming) chunks.push(chunk as Buffer);
@@ -12,7 +12,7 @@ export async function readBody(incoming: IncomingMessage): Promise<unknown> {
   }
 }
 
-/** What a double cannot hold comes as a bigint: texts of digits are another thing. */
+/** A number beyond a double becomes a bigint: a text of digits is something else. */
 function keepDigits(_key: string, value: unknown, { source = "" }: { readonly source?: string }): unknown {
   return typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(source)
     ? BigInt(source)

@@ -1,24 +1,24 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { anAccount, createAccount, type FakeAccount } from "#emulators/digitalocean/account.ts";
+import { buildAccount, createAccount, type FakeAccount } from "#emulators/digitalocean/account.ts";
 import { createActions } from "#emulators/digitalocean/actions.ts";
 import {
   type Answer,
-  errorAnswer,
+  buildErrorAnswer,
   type FakeAnswer,
   type FakeRequest,
   type Refuse,
   type Resource,
 } from "#emulators/digitalocean/answer.ts";
 import {
-  aCertificate,
+  buildCertificate,
   createCertificates,
   type FakeCertificate,
 } from "#emulators/digitalocean/certificates.ts";
-import { aDroplet, createDroplets, type FakeDroplet } from "#emulators/digitalocean/droplets.ts";
+import { buildDroplet, createDroplets, type FakeDroplet } from "#emulators/digitalocean/droplets.ts";
 import { createFirewalls, type FakeFirewall } from "#emulators/digitalocean/firewalls.ts";
 import {
-  aLoadBalancer,
+  buildLoadBalancer,
   createLoadBalancers,
   type FakeLoadBalancer,
 } from "#emulators/digitalocean/load-balancers.ts";
@@ -26,12 +26,15 @@ import { REGION, TOKEN } from "#emulators/digitalocean/names.ts";
 import { readBody } from "#emulators/digitalocean/read-body.ts";
 import { createTags } from "#emulators/digitalocean/tags.ts";
 
-/** DigitalOcean's API as far as it is in use, and strict: what the API does not know is answered as there and told at the end. */
+/**
+ * DigitalOcean's API as far as it is used, and strict: an unknown request gets the real error, and `close`
+ * reports it.
+ */
 export interface FakeDigitalOcean {
   readonly url: string;
   readonly account: FakeAccount;
   readonly droplets: Map<string, FakeDroplet>;
-  /** Ids of droplets whose deletion is among the account's actions, in the order of these. */
+  /** IDs of droplets whose deletion is among the account's actions, in their order. */
   readonly destroyed: Set<string>;
   readonly loadBalancers: Map<string, FakeLoadBalancer>;
   readonly certificates: Map<string, FakeCertificate>;
@@ -40,29 +43,29 @@ export interface FakeDigitalOcean {
   readonly regions: Set<string>;
   /** All tags of the account. */
   readonly tags: Set<string>;
-  /** Tokens that are accepted. */
+  /** Accepted tokens. */
   readonly tokens: Set<string>;
   /** Scopes of all tokens; without vpc:read and tag:read droplets lack these fields. */
   readonly scopes: Set<string>;
   readonly requests: FakeRequest[];
-  /** How often a load balancer that was just made is seen before it is active. */
+  /** The number of reads that show a new load balancer before it is active. */
   newFor: number;
-  /** So many reads and lists lack a load balancer that was just made. */
+  /** The number of reads and lists that hide a new load balancer. */
   hideNew: number;
-  /** Headers of every answer, instead of those of a quota that is hardly touched. */
+  /** Headers of every answer, in place of those of a nearly unused quota. */
   rateLimit: Readonly<Record<string, string>>;
-  /** Asked for each request, before anything else; undefined lets it through. */
+  /** Called for each request first; undefined lets it through. */
   fault: ((request: FakeRequest) => FakeAnswer | undefined) | undefined;
-  /** Asked for each request that has taken effect, in place of whose answer it answers. */
+  /** Called for each request that has taken effect; its result replaces the answer. */
   lost: ((request: FakeRequest) => FakeAnswer | undefined) | undefined;
   /** Called before a page or droplet is answered, to change the world meanwhile or to wait. */
   before: ((request: FakeRequest) => Promise<void> | void) | undefined;
-  /** How many requests are kept waiting now. */
+  /** The number of requests that hang now. */
   hanging: number;
   add(traits?: Partial<FakeDroplet>): FakeDroplet;
   addLoadBalancer(traits?: Partial<FakeLoadBalancer>): FakeLoadBalancer;
   addCertificate(traits?: Partial<FakeCertificate>): FakeCertificate;
-  /** Throws if anything was asked that the real API would have refused as wrong. */
+  /** Throws if a request came that the real API would have rejected as invalid. */
   close(): Promise<void>;
 }
 
@@ -75,7 +78,7 @@ export async function startFakeDigitalOcean(): Promise<FakeDigitalOcean> {
   });
   const fake: FakeDigitalOcean = {
     url: "",
-    account: anAccount(),
+    account: buildAccount(),
     droplets: new Map(),
     destroyed: new Set(),
     loadBalancers: new Map(),
@@ -95,11 +98,14 @@ export async function startFakeDigitalOcean(): Promise<FakeDigitalOcean> {
     hanging: 0,
     add(traits = {}) {
       const id = traits.id ?? String(nextId++);
-      return kept(fake.droplets, { ...aDroplet(id, fake.droplets.size), ...traits });
+      return storeItem(fake.droplets, { ...buildDroplet(id, fake.droplets.size), ...traits });
     },
-    addLoadBalancer: (traits) => kept(fake.loadBalancers, aLoadBalancer(traits)),
+    addLoadBalancer: (traits) => storeItem(fake.loadBalancers, buildLoadBalancer(traits)),
     addCertificate(traits = {}) {
-      return kept(fake.certificates, { ...aCertificate(traits.id ?? crypto.randomUUID()), ...traits });
+      return storeItem(fake.certificates, {
+        ...buildCertificate(traits.id ?? crypto.randomUUID()),
+        ...traits,
+      });
     },
     async close() {
       await new Promise<void>((resolve) => {
@@ -151,12 +157,12 @@ export async function startFakeDigitalOcean(): Promise<FakeDigitalOcean> {
   function answerTo(request: FakeRequest, url: URL): Answer {
     const refuse: Refuse = (status, id, because = "") => {
       violations.push(`${request.method} ${url.pathname}${url.search}: ${status} ${because}`.trimEnd());
-      return errorAnswer(status, id);
+      return buildErrorAnswer(status, id);
     };
     const { authorization = "" } = request.headers;
     const token = /^Bearer (\S+)$/.exec(authorization)?.[1];
     if (token === undefined) return refuse(401, "unauthorized");
-    if (!fake.tokens.has(token)) return errorAnswer(401, "unauthorized");
+    if (!fake.tokens.has(token)) return buildErrorAnswer(401, "unauthorized");
     if (new Set(url.searchParams.keys()).size !== url.searchParams.size)
       return refuse(422, "unprocessable_entity", "a parameter twice");
     for (const resource of resources) {
@@ -199,7 +205,7 @@ const ALL_SCOPES = [
   "firewall:update",
 ];
 
-function kept<Item extends { readonly id: string }>(all: Map<string, Item>, item: Item): Item {
+function storeItem<Item extends { readonly id: string }>(all: Map<string, Item>, item: Item): Item {
   all.set(item.id, item);
   return item;
 }

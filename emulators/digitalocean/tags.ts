@@ -1,18 +1,18 @@
 import * as z from "zod";
 import {
   type Answer,
+  buildJsonAnswer,
   type FakeRequest,
   FORBIDDEN,
-  jsonAnswer,
   NOT_FOUND,
   type Refuse,
   type Resource,
 } from "#emulators/digitalocean/answer.ts";
 import type { FakeLoadBalancer } from "#emulators/digitalocean/load-balancers.ts";
-import { pageOf } from "#emulators/digitalocean/page.ts";
+import { buildPage } from "#emulators/digitalocean/page.ts";
 
-/** What tags are kept in. */
-export interface TagsWorld {
+/** The state of tags. */
+export interface TagsState {
   readonly tags: Set<string>;
   readonly loadBalancers: ReadonlyMap<string, FakeLoadBalancer>;
   readonly scopes: ReadonlySet<string>;
@@ -26,8 +26,10 @@ const Assignment = z.strictObject({
     .min(1),
 });
 
-/** `/v2/tags`, `/v2/tags/{name}` and `/v2/tags/{name}/resources`: listed, made, and put on load balancers and taken off. */
-export function createTags(world: TagsWorld): Resource {
+/**
+ * `/v2/tags`, `/v2/tags/{name}` and `/v2/tags/{name}/resources`: list, create, put on load balancers and remove.
+ */
+export function createTags(world: TagsState): Resource {
   return (request, refuse) => {
     const { method, path, query, body } = request;
     const [, name] = /^\/v2\/tags(?:\/([^/]+)\/resources)?$/.exec(path) ?? [undefined, undefined];
@@ -35,7 +37,7 @@ export function createTags(world: TagsWorld): Resource {
     if (method === "GET" && path === "/v2/tags") {
       if (!world.scopes.has("tag:read")) return FORBIDDEN;
       const rendered = (tag: string) => ({ name: tag, resources: { count: 0 } });
-      return pageOf(request, refuse, { key: "tags", known: [], items: [...world.tags], rendered });
+      return buildPage(request, refuse, { key: "tags", known: [], items: [...world.tags], rendered });
     }
     if (method === "DELETE") return unassign(request, refuse);
     if (method !== "POST") return refuse(405, "method_not_allowed");
@@ -46,7 +48,7 @@ export function createTags(world: TagsWorld): Resource {
     return assign(decodeURIComponent(name), body, refuse);
   };
 
-  /** A tag as a whole, or of some resources alone. */
+  /** Removes a tag entirely, or from some resources. */
   function unassign({ path, body }: FakeRequest, refuse: Refuse): Answer {
     if (!world.scopes.has("tag:delete")) return FORBIDDEN;
     const [, written = "", resources] = /^\/v2\/tags\/([^/]+)(\/resources)?$/.exec(path) ?? [];
@@ -68,7 +70,7 @@ export function createTags(world: TagsWorld): Resource {
     const { success, data } = Creation.safeParse(body);
     if (!success) return refuse(422, "unprocessable_entity", "a tag");
     world.tags.add(data.name);
-    return jsonAnswer(201, { tag: { name: data.name, resources: { count: 0 } } });
+    return buildJsonAnswer(201, { tag: { name: data.name, resources: { count: 0 } } });
   }
 
   function assign(name: string, body: unknown, refuse: Refuse) {

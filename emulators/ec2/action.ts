@@ -1,26 +1,26 @@
+import type { SecurityTokens } from "#emulators/ec2/credentials.ts";
 import type { Caller } from "./credentials.ts";
 import type { Fault } from "./fault.ts";
 import type { Inventory } from "./inventory.ts";
 import type { Parameters } from "./parameters.ts";
-import type { SecurityTokens } from "./security-tokens.ts";
 import type { XmlContent } from "./xml.ts";
 import type { Zone } from "./zone.ts";
 
-/** A successful answer: what is in its element, and how many things it tells of. */
+/** A successful answer: the content of its element, and the number of results. */
 export interface Answer {
   readonly kind: "answer";
   readonly content: { readonly [name: string]: XmlContent };
   readonly results: number;
 }
 
-/** One call, with all that an action may look at. */
+/** One call, with everything that an action may read. */
 export interface Call {
   readonly parameters: Parameters;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly caller: Caller;
   readonly region: string;
   readonly zones: readonly Zone[];
-  /** Whether a placement names its zone's id, as newer API versions of EC2's do. */
+  /** Whether a placement includes its zone's ID, as in newer versions of EC2's API. */
   readonly placementZoneId: boolean;
   readonly inventory: Inventory;
   readonly tokens: SecurityTokens;
@@ -28,5 +28,5 @@ export interface Call {
   readonly now: number;
 }
 
-/** An action computes its answer; it changes nothing but the tokens handed out. */
+/** Computes the answer of an action; it changes only the session tokens. */
 export type Action = (call: Call) => Answer | Fault;

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
+import type { SecurityTokens } from "#emulators/ec2/credentials.ts";
 import type { Action, Answer, Call } from "./action.ts";
 import { type Failure, type Settings, takeFailure } from "./behaviour.ts";
 import type { CallLog } from "./call-record.ts";
@@ -9,17 +10,17 @@ import { describeInstances } from "./describe-instances.ts";
 import { describeNetworkInterfaces } from "./describe-network-interfaces.ts";
 import { describeLoadBalancers, describeSecurityGroups, describeTargetGroups } from "./describe-nothing.ts";
 import { describeVpcs } from "./describe-vpcs.ts";
-import { type Fault, fault, isFault } from "./fault.ts";
+import { createFault, type Fault, isFault } from "./fault.ts";
 import type { Inventory } from "./inventory.ts";
-import { idOf } from "./names.ts";
+import { formatId } from "./names.ts";
 import { FIRST_PAGE } from "./paging.ts";
 import { type Parameters, parseParameters } from "./parameters.ts";
 import { CLASSIC_VERSION, renderAnswer, renderFault, type Service, VERSIONS } from "./protocol.ts";
 import type { QuotaMeter } from "./quotas.ts";
-import { assumeRole, getCallerIdentity, type SecurityTokens } from "./security-tokens.ts";
+import { assumeRole, getCallerIdentity } from "./security-tokens.ts";
 import type { Zone } from "./zone.ts";
 
-/** What the endpoint holds; all of it but the settings has a state of its own. */
+/** The endpoint's state; everything except the settings is mutable. */
 export interface ApiState {
   readonly region: string;
   readonly zones: readonly Zone[];
@@ -30,7 +31,7 @@ export interface ApiState {
   settings: Settings;
 }
 
-/** A request, read to its end. */
+/** A completely read request. */
 export interface ApiRequest {
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
@@ -39,14 +40,14 @@ export interface ApiRequest {
   readonly requestId: string;
 }
 
-/** What is sent: a document, or what a failure that was asked for makes of it. */
+/** What is sent: a document, or the result of a planned failure. */
 export type Reply =
   | {
       readonly kind: "document";
       readonly status: number;
       readonly contentType: string;
       readonly body: string;
-      /** Beyond what every answer takes. */
+      /** In addition to every answer's latency. */
       readonly delayMs?: number;
     }
   | { readonly kind: "truncated"; readonly body: string }
@@ -67,7 +68,7 @@ const ACTIONS: Readonly<Record<string, { readonly service: Service; readonly run
   GetCallerIdentity: { service: "sts", run: getCallerIdentity },
 };
 
-/** Answers one request and records it; takes tokens and failures as it goes. */
+/** Answers one request and records it; takes tokens and planned failures on the way. */
 export function answerRequest(state: ApiState, request: ApiRequest): Reply {
   const parameters = parseParameters(request.body);
   const action = parameters.text("Action") ?? "";
@@ -76,16 +77,16 @@ export function answerRequest(state: ApiState, request: ApiRequest): Reply {
     : parameters.text("Version") === VERSIONS.sts
       ? "sts"
       : "ec2";
-  const caller = callerOf(state, request, service);
+  const caller = authenticateCaller(state, request, service);
   const { failure, settings } = takeFailure(state.settings, action);
   state.settings = settings;
   const outcome = isFault(caller)
     ? caller
     : failure?.kind === "error"
-      ? faultOf(failure)
-      : emptied(run(state, request, parameters, action, caller), failure, parameters);
+      ? toFault(failure)
+      : applyEmptyResult(run(state, request, parameters, action, caller), failure, parameters);
   const broken = isFault(caller) || failure?.kind === "error" ? undefined : failure;
-  const reply = replyOf(service, action, outcome, broken, request.requestId);
+  const reply = buildReply(service, action, outcome, broken, request.requestId);
   state.log.add({
     action,
     at: request.at,
@@ -93,25 +94,25 @@ export function answerRequest(state: ApiState, request: ApiRequest): Reply {
       broken?.kind === "hang" || broken?.kind === "hang-up" ? 0 : isFault(outcome) ? outcome.status : 200,
     code: broken?.kind ?? (isFault(outcome) ? outcome.code : "OK"),
     results: isFault(outcome) || broken !== undefined ? 0 : outcome.results,
-    asked: askedOf(parameters),
-    accessKeyId: accessKeyIdOf(request),
+    asked: countRequested(parameters),
+    accessKeyId: getAccessKeyId(request),
     account: isFault(caller) ? "" : caller.account,
     roleArn: isFault(caller) ? undefined : caller.roleArn,
   });
   return reply;
 }
 
-function callerOf(state: ApiState, { headers, at }: ApiRequest, service: Service): Caller | Fault {
+function authenticateCaller(state: ApiState, { headers, at }: ApiRequest, service: Service): Caller | Fault {
   const credential = parseAuthorization(headers.authorization);
   if (isFault(credential)) return credential;
   if (service === "ec2" && credential.region !== state.region) {
     const message = `Credential should be scoped to a valid region: this is ${state.region}, not ${credential.region}.`;
-    return fault("AuthFailure", message, 401);
+    return createFault("AuthFailure", message, 401);
   }
   return state.tokens.callerOf(credential.accessKeyId, at);
 }
 
-/** The order is AWS's: what is asked for, whether the quota has room, whether it is allowed, whether it is right. */
+/** The order is AWS's: the action, the quota, the permission, the parameters. */
 function run(
   state: ApiState,
   request: ApiRequest,
@@ -119,20 +120,20 @@ function run(
   action: string,
   caller: Caller,
 ): Answer | Fault {
-  if (action === "") return fault("MissingAction", "The request must contain the parameter Action");
+  if (action === "") return createFault("MissingAction", "The request must contain the parameter Action");
   const known = Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : undefined;
   if (known === undefined) {
-    return fault("InvalidAction", `The action ${action} is not valid for this web service.`);
+    return createFault("InvalidAction", `The action ${action} is not valid for this web service.`);
   }
   const version = parameters.text("Version");
   const isClassic = known.service === "elb" && version === CLASSIC_VERSION;
   if (version !== VERSIONS[known.service] && !isClassic) {
-    return fault("NoSuchVersion", `The API version '${version ?? ""}' is not spoken for ${action}`);
+    return createFault("NoSuchVersion", `The API version '${version ?? ""}' is not spoken for ${action}`);
   }
   if (!state.quotas.take(caller.account, action, parameters, state.settings.quotas, request.at)) {
-    return fault("RequestLimitExceeded", "Request limit exceeded.", 503);
+    return createFault("RequestLimitExceeded", "Request limit exceeded.", 503);
   }
-  if (state.settings.denied.includes(action)) return denial(known.service, action, caller);
+  if (state.settings.denied.includes(action)) return createDenial(known.service, action, caller);
   const call: Call = {
     parameters,
     headers: request.headers,
@@ -147,7 +148,7 @@ function run(
   return known.run(call);
 }
 
-function replyOf(
+function buildReply(
   service: Service,
   action: string,
   outcome: Answer | Fault,
@@ -180,8 +181,8 @@ function replyOf(
   }
 }
 
-/** The answer without what it lists; as a page it says that there is more, which is all of it. */
-function emptied(
+/** Returns the answer with an empty list; as a page it announces a next page with the whole list. */
+function applyEmptyResult(
   outcome: Answer | Fault,
   failure: Failure | undefined,
   parameters: Parameters,
@@ -194,39 +195,39 @@ function emptied(
   return { kind: "answer", content: { ...none, ...(hasPages ? { nextToken: FIRST_PAGE } : {}) }, results: 0 };
 }
 
-/** What a proxy on the way says when it has no better idea. */
+/** A typical answer of a confused proxy on the way. */
 const RUBBISH = "<!DOCTYPE html><html><head><title>Welcome</title><body><p>It works & it is not XML.";
 
-function denial(service: Service, action: string, { account }: Caller): Fault {
+function createDenial(service: Service, action: string, { account }: Caller): Fault {
   const message = `arn:aws:iam::${account}:user/local is not authorized to perform: ${service}:${action}`;
   return service === "ec2"
-    ? fault(
+    ? createFault(
         "UnauthorizedOperation",
         `You are not authorized to perform this operation. User: ${message}`,
         403,
       )
-    : fault("AccessDenied", `User: ${message}`, 403);
+    : createFault("AccessDenied", `User: ${message}`, 403);
 }
 
-function faultOf({ status, code }: Failure): Fault {
-  return fault(code ?? "InternalError", "An internal error has occurred", status ?? 500);
+function toFault({ status, code }: Failure): Fault {
+  return createFault(code ?? "InternalError", "An internal error has occurred", status ?? 500);
 }
 
-function accessKeyIdOf({ headers }: ApiRequest): string {
+function getAccessKeyId({ headers }: ApiRequest): string {
   const credential = parseAuthorization(headers.authorization);
   return isFault(credential) ? "" : credential.accessKeyId;
 }
 
-function askedOf(parameters: Parameters): number {
+function countRequested(parameters: Parameters): number {
   const filters = parameters.structures("Filter").map((filter) => filter.list("Value").length);
   return Math.max(parameters.list("InstanceId").length, ...filters, 0);
 }
 
-/** Ids in the form of a UUID, one after the other. */
+/** Returns a generator of IDs in the form of a UUID. */
 export function createRequestIds(): () => string {
   let last = 0;
   return () => {
     last += 1;
-    return `00000000-0000-4000-8000-${idOf("", last).slice(-12)}`;
+    return `00000000-0000-4000-8000-${formatId("", last).slice(-12)}`;
   };
 }

@@ -3,44 +3,44 @@ import { VisibleAfter } from "./instance-spec.ts";
 import { Quotas } from "./quotas.ts";
 
 /**
- * How the next calls fail: with an error answer, by hanging up before any answer, by never answering, with a body that is no XML,
- * with a document that breaks off in the middle, with a connection that is reset in the middle of the body, late, with a list that is
- * empty, or with an empty page behind which the list begins (for calls that take pages: those without ids).
+ * A failure of the next calls. It can be an error answer, a closed connection, no answer, a body that is not
+ * XML, a document that breaks off, a connection reset within the body, a late answer, or an empty list. For
+ * calls that take pages (those without IDs) it can also be an empty page before the list.
  */
 export const Failure = z.strictObject({
-  /** Any action where none is named. */
+  /** Default: any action. */
   action: z.string().optional(),
   kind: z.enum(["error", "hang-up", "hang", "rubbish", "truncated", "reset", "slow", "empty", "empty-page"]),
-  /** How many calls fail so. */
+  /** The number of failing calls. */
   count: z.int().positive(),
-  /** Of an `error`; InternalError with 500 by default. */
+  /** For an `error`; default: InternalError with 500. */
   status: z.int().min(400).max(599).optional(),
   code: z.string().optional(),
-  /** Of a `slow` one; 1,000 by default. */
+  /** For a `slow` answer; default: 1,000. */
   delayMs: z.int().positive().optional(),
 });
 export type Failure = z.output<typeof Failure>;
 
-/** What can be changed while the endpoint runs; keys that are not given stay as they are. */
+/** Settings that can change while the endpoint runs; missing keys stay unchanged. */
 export const Behaviour = z.strictObject({
-  /** How long every answer takes. */
+  /** The latency of every answer. */
   latencyMs: z.number().nonnegative().optional(),
   quotas: Quotas.optional(),
-  /** Of instances added from then on. */
+  /** For instances added from then on. */
   visibleAfterMs: VisibleAfter.optional(),
-  /** Used up in this order; a new list replaces what is left of the old one. */
+  /** Used up in this order; a new list replaces the rest of the old one. */
   failures: z.array(Failure).optional(),
-  /** Actions that the caller's policies do not allow. */
+  /** Actions that the caller's policies deny. */
   denied: z.array(z.string()).optional(),
-  /** Whether instances tell the id of their zone beside its name. */
+  /** Whether instances include the ID of their zone in addition to its name. */
   placementZoneId: z.boolean().optional(),
 });
 export type Behaviour = z.output<typeof Behaviour>;
 
-/** All settings, with a value each. */
+/** All settings, each with a value. */
 export type Settings = { readonly [Key in keyof Behaviour]-?: Exclude<Behaviour[Key], undefined> };
 
-/** EC2 as it is on a good day, next door. */
+/** A healthy EC2 without latency. */
 export const USUAL_SETTINGS: Settings = {
   latencyMs: 0,
   quotas: {},
@@ -50,8 +50,8 @@ export const USUAL_SETTINGS: Settings = {
   placementZoneId: true,
 };
 
-/** The settings with those of a behaviour put over them. */
-export function withBehaviour(settings: Settings, behaviour: Behaviour): Settings {
+/** Returns the settings with a behaviour's values. */
+export function applyBehaviour(settings: Settings, behaviour: Behaviour): Settings {
   return {
     latencyMs: behaviour.latencyMs ?? settings.latencyMs,
     quotas: behaviour.quotas ?? settings.quotas,
@@ -62,7 +62,7 @@ export function withBehaviour(settings: Settings, behaviour: Behaviour): Setting
   };
 }
 
-/** The failure that a call of the action meets, if any, and the settings after it. */
+/** Returns the failure of a call, if any, and the settings after it. */
 export function takeFailure(
   settings: Settings,
   action: string,

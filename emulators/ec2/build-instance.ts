@@ -1,27 +1,30 @@
 import type { Ec2Instance, NetworkInterface } from "./instance.ts";
-import { withState } from "./instance.ts";
+import { applyState } from "./instance.ts";
 import type { InstanceSpec, InterfaceSpec, ManagedInterfaceSpec } from "./instance-spec.ts";
-import { idOf, privateDnsNameOf, publicDnsNameOf } from "./names.ts";
+import { formatId, formatPrivateDnsName, formatPublicDnsName } from "./names.ts";
 import type { Zone } from "./zone.ts";
 
-/** Where instances are made: what is the same for all of them. */
+/** The site of new instances: their common facts. */
 export interface InstanceSite {
   readonly region: string;
   readonly zones: readonly Zone[];
-  /** The account that owns what names no other. */
+  /** The default owner account. */
   readonly account: string;
 }
 
-/** The network of every instance that names no other. */
-export const DEFAULT_VPC_ID = idOf("vpc", 1);
+/** The default network of instances. */
+export const DEFAULT_VPC_ID = formatId("vpc", 1);
 
-/** Types for which EC2 tells the network topology, by their families. */
+/** Types whose network topology EC2 returns, by their families. */
 const TOPOLOGY_TYPES = /^(hpc|trn|p)\d/;
 
-/** AWS's own accounts stand behind interfaces that a service manages. */
+/** The owner of interfaces that a service manages is an AWS account. */
 const SERVICE_ACCOUNT = "999999999999";
 
-/** An instance from what is special about it; index and time decide the rest, so the same call gives the same instance. */
+/**
+ * Builds an instance from its differences; index and time determine the rest, so the same call gives the same
+ * instance.
+ */
 export function buildInstance(
   spec: InstanceSpec,
   index: number,
@@ -32,55 +35,58 @@ export function buildInstance(
   const availabilityZone = spec.availabilityZone ?? zone?.name ?? `${site.region}a`;
   const instanceType = spec.instanceType ?? "m7i.large";
   const privateIpAddress =
-    spec.privateIpAddress ?? spec.networkInterfaces?.[0]?.privateIpAddresses?.[0] ?? privateAddressOf(index);
+    spec.privateIpAddress ??
+    spec.networkInterfaces?.[0]?.privateIpAddresses?.[0] ??
+    buildPrivateAddress(index);
   const instance: Ec2Instance = {
-    id: spec.id ?? idOf("i", index),
+    id: spec.id ?? formatId("i", index),
     ownerId: spec.account ?? site.account,
     state: "running",
     instanceType,
     availabilityZone,
     availabilityZoneId: site.zones.find(({ name }) => name === availabilityZone)?.id,
     vpcId: spec.vpcId ?? DEFAULT_VPC_ID,
-    subnetId: spec.subnetId ?? idOf("subnet", 1 + (index % site.zones.length)),
+    subnetId: spec.subnetId ?? formatId("subnet", 1 + (index % site.zones.length)),
     privateIpAddress,
-    privateDnsName: spec.privateDnsName ?? privateDnsNameOf(privateIpAddress, site.region),
+    privateDnsName: spec.privateDnsName ?? formatPrivateDnsName(privateIpAddress, site.region),
     publicIpAddress: spec.publicIpAddress,
     publicDnsName:
       spec.publicDnsName ??
-      (spec.publicIpAddress === undefined ? "" : publicDnsNameOf(spec.publicIpAddress, site.region)),
+      (spec.publicIpAddress === undefined ? "" : formatPublicDnsName(spec.publicIpAddress, site.region)),
     networkInterfaces: [],
     tags: spec.tags ?? {},
     networkNodes:
-      spec.networkNodes ?? (TOPOLOGY_TYPES.test(instanceType) ? networkNodesOf(index) : undefined),
+      spec.networkNodes ?? (TOPOLOGY_TYPES.test(instanceType) ? listNetworkNodes(index) : undefined),
     launchedAt,
   };
   const interfaces = spec.networkInterfaces ?? [
     { privateIpAddresses: [privateIpAddress], ipv6Addresses: spec.ipv6Addresses },
   ];
   const networkInterfaces = interfaces.map((each, position) =>
-    interfaceOf(each, position, instance, index, site.region),
+    buildInterface(each, position, instance, index, site.region),
   );
-  return withState({ ...instance, networkInterfaces }, spec.state ?? "running");
+  return applyState({ ...instance, networkInterfaces }, spec.state ?? "running");
 }
 
-/** A network interface of no instance of the account, in use by a service unless told otherwise. */
+/** Builds a network interface without an instance of the account; by default a service uses it. */
 export function buildManagedInterface(
   spec: ManagedInterfaceSpec,
   index: number,
   site: InstanceSite,
 ): NetworkInterface {
-  const addresses = spec.privateIpAddresses ?? [managedAddressOf(index)];
+  const addresses = spec.privateIpAddresses ?? [buildManagedAddress(index)];
   const primary = addresses[0];
-  const name = spec.privateDnsName ?? (primary === undefined ? "" : privateDnsNameOf(primary, site.region));
+  const name =
+    spec.privateDnsName ?? (primary === undefined ? "" : formatPrivateDnsName(primary, site.region));
   const status = spec.status ?? "in-use";
   return {
-    id: spec.id ?? idOf("eni", MANAGED_IDS + index),
+    id: spec.id ?? formatId("eni", MANAGED_IDS + index),
     ownerId: spec.account ?? site.account,
     vpcId: spec.vpcId ?? DEFAULT_VPC_ID,
-    subnetId: spec.subnetId ?? idOf("subnet", 1),
+    subnetId: spec.subnetId ?? formatId("subnet", 1),
     availabilityZone: spec.availabilityZone ?? site.zones[0]?.name ?? `${site.region}a`,
     status,
-    macAddress: macAddressOf(MANAGED_IDS + index),
+    macAddress: buildMacAddress(MANAGED_IDS + index),
     privateIpAddresses: addresses,
     ipv6Addresses: spec.ipv6Addresses ?? [],
     privateDnsName: name === "" ? undefined : name,
@@ -89,7 +95,7 @@ export function buildManagedInterface(
       status === "available"
         ? undefined
         : {
-            id: idOf("eni-attach", MANAGED_IDS + index),
+            id: formatId("eni-attach", MANAGED_IDS + index),
             deviceIndex: 1,
             status: spec.attachmentStatus ?? "attached",
             instanceId: undefined,
@@ -99,13 +105,13 @@ export function buildManagedInterface(
   };
 }
 
-/** Interfaces of an instance are numbered below this, managed ones from here. */
+/** The first index of managed interfaces; those of instances are below it. */
 const MANAGED_IDS = 0x10_00_00_00_00;
 
-/** No instance has more interfaces than this, so that interface ids do not meet. */
+/** The maximum of interfaces of an instance, which keeps interface IDs unique. */
 const INTERFACES_PER_INSTANCE = 64;
 
-function interfaceOf(
+function buildInterface(
   spec: InterfaceSpec,
   position: number,
   instance: Ec2Instance,
@@ -113,22 +119,22 @@ function interfaceOf(
   region: string,
 ): NetworkInterface {
   const number = index * INTERFACES_PER_INSTANCE + position;
-  const addresses = spec.privateIpAddresses ?? [secondaryAddressOf(index, position)];
+  const addresses = spec.privateIpAddresses ?? [buildSecondaryAddress(index, position)];
   const status = spec.status ?? "in-use";
   return {
-    id: spec.id ?? idOf("eni", number),
+    id: spec.id ?? formatId("eni", number),
     ownerId: instance.ownerId,
     vpcId: instance.vpcId ?? DEFAULT_VPC_ID,
     subnetId: instance.subnetId ?? "",
     availabilityZone: instance.availabilityZone,
     status,
-    macAddress: macAddressOf(number),
+    macAddress: buildMacAddress(number),
     privateIpAddresses: addresses,
     ipv6Addresses: spec.ipv6Addresses ?? [],
-    privateDnsName: addresses[0] === undefined ? undefined : privateDnsNameOf(addresses[0], region),
+    privateDnsName: addresses[0] === undefined ? undefined : formatPrivateDnsName(addresses[0], region),
     publicIpAddress: position === 0 ? instance.publicIpAddress : undefined,
     attachment: {
-      id: idOf("eni-attach", number),
+      id: formatId("eni-attach", number),
       deviceIndex: spec.deviceIndex ?? position,
       status: spec.attachmentStatus ?? "attached",
       instanceId: instance.id,
@@ -138,37 +144,40 @@ function interfaceOf(
   };
 }
 
-/** 10.0.0.1 for 1; all of 10.0.0.0/8 is used. */
-function privateAddressOf(index: number): string {
-  return `10.${octets(index).join(".")}`;
+/** Builds 10.0.0.1 for 1; all of 10.0.0.0/8 is used. */
+function buildPrivateAddress(index: number): string {
+  return `10.${toOctets(index).join(".")}`;
 }
 
-/** Further interfaces: 100.64.0.0/10 has room for four of each of the first million instances. */
-function secondaryAddressOf(index: number, position: number): string {
-  if (position === 0) return privateAddressOf(index);
-  const [high, middle, low] = octets((index * 4 + position) % 0x40_00_00);
+/**
+ * Builds addresses of further interfaces: 100.64.0.0/10 has room for four of each of the first million
+ * instances.
+ */
+function buildSecondaryAddress(index: number, position: number): string {
+  if (position === 0) return buildPrivateAddress(index);
+  const [high, middle, low] = toOctets((index * 4 + position) % 0x40_00_00);
   return `100.${64 + (high ?? 0)}.${middle}.${low}`;
 }
 
-function managedAddressOf(index: number): string {
-  const [, middle, low] = octets(index);
+function buildManagedAddress(index: number): string {
+  const [, middle, low] = toOctets(index);
   return `192.168.${middle}.${low}`;
 }
 
-function octets(number: number): readonly number[] {
+function toOctets(number: number): readonly number[] {
   return [(number >> 16) & 0xff, (number >> 8) & 0xff, number & 0xff];
 }
 
-function macAddressOf(number: number): string {
+function buildMacAddress(number: number): string {
   const digits = number.toString(16).padStart(10, "0").slice(-10);
   return `02:${digits.match(/../g)?.join(":") ?? ""}`;
 }
 
 /** Eight hosts share the nearest switch, eight of these the next one, and all the top. */
-function networkNodesOf(index: number): readonly string[] {
+function listNetworkNodes(index: number): readonly string[] {
   return [
-    idOf("nn", 0x300_0000),
-    idOf("nn", 0x200_0000 + (index >> 6)),
-    idOf("nn", 0x100_0000 + (index >> 3)),
+    formatId("nn", 0x300_0000),
+    formatId("nn", 0x200_0000 + (index >> 6)),
+    formatId("nn", 0x100_0000 + (index >> 3)),
   ];
 }

@@ -1,8 +1,8 @@
-/** Time as the endpoint sees it; tests bring their own. */
+/** The endpoint's clock; tests have their own. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Waits, or stops waiting early once the signal aborts; never rejects. */
+  /** Waits; ends early once the signal aborts; never rejects. */
   sleep(delayMs: number, signal: AbortSignal): Promise<void>;
 }
 

@@ -1,11 +1,11 @@
 import * as z from "zod";
-import { messageOf } from "#core/message-of.ts";
+import { getErrorMessage } from "#core/error-message.ts";
 import { Behaviour } from "./behaviour.ts";
 import { InstanceStateName } from "./instance.ts";
 import { InstanceSpec, ManagedInterfaceSpec } from "./instance-spec.ts";
 import type { Ec2Server } from "./server.ts";
 
-/** The paths of the endpoint's own controls start so; nothing of AWS's does. */
+/** The prefix of the endpoint's own controls; no path of AWS's begins like this. */
 export const CONTROL_PREFIX = "/_/";
 
 /** A request to the controls; the body is JSON. */
@@ -22,24 +22,24 @@ export interface ControlReply {
   readonly body: unknown;
 }
 
-/** The server's methods over HTTP, for those in another process. */
+/** Offers the server's methods over HTTP, for other processes. */
 export function answerControl(server: Ec2Server, request: ControlRequest): ControlReply {
   const route = `${request.method} ${request.path}`;
   if (Object.hasOwn(READS, route)) return { status: 200, body: READS[route]?.(server) };
   const write = Object.hasOwn(WRITES, route) ? WRITES[route] : undefined;
   if (write === undefined) {
     const known = [...Object.keys(READS), ...Object.keys(WRITES)].join(", ");
-    return refusal(404, `there is no ${route}; there are ${known}`);
+    return buildRefusal(404, `there is no ${route}; there are ${known}`);
   }
-  // Browsers do not send this type across sites unasked, so no web page can reach the controls.
+  // Browsers do not send this type across sites without a preflight, so no web page can reach the controls.
   if (!request.contentType?.startsWith("application/json")) {
-    return refusal(415, `${route} takes application/json`);
+    return buildRefusal(415, `${route} takes application/json`);
   }
   try {
     return { status: 200, body: write(server, JSON.parse(request.body)) };
   } catch (error) {
-    if (error instanceof z.ZodError) return refusal(400, z.prettifyError(error));
-    return refusal(400, messageOf(error));
+    if (error instanceof z.ZodError) return buildRefusal(400, z.prettifyError(error));
+    return buildRefusal(400, getErrorMessage(error));
   }
 }
 
@@ -84,6 +84,6 @@ const WRITES: Readonly<Record<string, (server: Ec2Server, body: unknown) => unkn
   },
 };
 
-function refusal(status: number, message: string): ControlReply {
+function buildRefusal(status: number, message: string): ControlReply {
   return { status, body: { message } };
 }

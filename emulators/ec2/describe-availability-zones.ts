@@ -1,7 +1,7 @@
 import type { Action } from "./action.ts";
-import { fault, isFault } from "./fault.ts";
+import { createFault, isFault } from "./fault.ts";
 import { createFilter, type Fields, readFilters } from "./filters.ts";
-import { items } from "./xml.ts";
+import { renderItems } from "./xml.ts";
 import type { Zone } from "./zone.ts";
 
 const ZONE_FIELDS: Fields<Zone> = {
@@ -13,7 +13,7 @@ const ZONE_FIELDS: Fields<Zone> = {
   },
 };
 
-/** The zones of the region, with their names in this account and their ids. */
+/** Returns the zones of the region, with their names in this account and their IDs. */
 export const describeAvailabilityZones: Action = ({ parameters, region, zones }) => {
   const filters = readFilters(parameters, ZONE_FIELDS);
   if (isFault(filters)) return filters;
@@ -24,7 +24,7 @@ export const describeAvailabilityZones: Action = ({ parameters, region, zones })
     ...ids.filter((id) => !zones.some((zone) => zone.id === id)),
   ];
   if (unknown.length > 0) {
-    return fault("InvalidParameterValue", `Invalid availability zone: [${unknown.join(", ")}]`);
+    return createFault("InvalidParameterValue", `Invalid availability zone: [${unknown.join(", ")}]`);
   }
   const passes = createFilter(filters, ZONE_FIELDS);
   const found = zones.filter(
@@ -36,7 +36,7 @@ export const describeAvailabilityZones: Action = ({ parameters, region, zones })
   return {
     kind: "answer",
     content: {
-      availabilityZoneInfo: items(found, (zone) => ({
+      availabilityZoneInfo: renderItems(found, (zone) => ({
         zoneName: zone.name,
         zoneId: zone.id,
         zoneState: "available",

@@ -1,10 +1,10 @@
 import type { Action } from "./action.ts";
-import { fault, isFault } from "./fault.ts";
+import { createFault, isFault } from "./fault.ts";
 import { createFilter, type Fields, readFilters } from "./filters.ts";
 import type { Ec2Instance } from "./instance.ts";
-import { instancesById } from "./instance-ids.ts";
+import { findInstancesById } from "./instance-ids.ts";
 import { type PageRules, readPage, takePage } from "./paging.ts";
-import { items } from "./xml.ts";
+import { renderItems } from "./xml.ts";
 
 const TOPOLOGY_FIELDS: Fields<Ec2Instance> = {
   byName: {
@@ -14,24 +14,29 @@ const TOPOLOGY_FIELDS: Fields<Ec2Instance> = {
   },
 };
 
-/** DescribeInstanceTopology takes no more ids than this in a call. */
+/** The maximum of IDs in a call of DescribeInstanceTopology. */
 const MAX_IDS = 100;
 
 const PAGES: PageRules = { min: 1, max: 100, usual: 20, idSet: "instanceIdSet" };
 
-/** Where instances hang in the network; those of a type without topology, and those not running, are left out. */
+/**
+ * Returns the place of instances in the network, without those of a type without topology and those not
+ * running.
+ */
 export const describeInstanceTopology: Action = ({ parameters, inventory, caller, now }) => {
   const ids = parameters.list("InstanceId");
   if (ids.length > MAX_IDS) {
     const message = `The maximum number of instance IDs is ${MAX_IDS}, and the request has ${ids.length}`;
-    return fault("InvalidParameterValue", message);
+    return createFault("InvalidParameterValue", message);
   }
   const page = readPage(parameters, PAGES, ids.length > 0);
   if (isFault(page)) return page;
   const filters = readFilters(parameters, TOPOLOGY_FIELDS);
   if (isFault(filters)) return filters;
   const candidates =
-    ids.length > 0 ? instancesById(ids, inventory, caller.account, now) : inventory.all(caller.account, now);
+    ids.length > 0
+      ? findInstancesById(ids, inventory, caller.account, now)
+      : inventory.all(caller.account, now);
   if (isFault(candidates)) return candidates;
   const passes = createFilter(filters, TOPOLOGY_FIELDS);
   const { values, nextToken } = takePage(
@@ -43,12 +48,12 @@ export const describeInstanceTopology: Action = ({ parameters, inventory, caller
   return {
     kind: "answer",
     content: {
-      instanceSet: items(values, (instance) => ({
+      instanceSet: renderItems(values, (instance) => ({
         instanceId: instance.id,
         instanceType: instance.instanceType,
         availabilityZone: instance.availabilityZone,
         zoneId: instance.availabilityZoneId,
-        networkNodeSet: items(instance.networkNodes ?? [], (node) => node),
+        networkNodeSet: renderItems(instance.networkNodes ?? [], (node) => node),
       })),
       nextToken,
     },

@@ -1,12 +1,12 @@
 import type { Action, Call } from "./action.ts";
 import { type Fault, isFault } from "./fault.ts";
-import { createFilter, type Fields, type Filter, literalValues, readFilters } from "./filters.ts";
+import { createFilter, type Fields, type Filter, getLiteralValues, readFilters } from "./filters.ts";
 import type { Ec2Instance } from "./instance.ts";
-import { instancesById } from "./instance-ids.ts";
+import { findInstancesById } from "./instance-ids.ts";
 import type { IndexName, Listed } from "./inventory.ts";
 import { type PageRules, readPage, takePage } from "./paging.ts";
 import { renderReservation } from "./render-instance.ts";
-import { items } from "./xml.ts";
+import { renderItems } from "./xml.ts";
 
 /** The filters of DescribeInstances, under EC2's names. */
 export const INSTANCE_FIELDS: Fields<Ec2Instance> = {
@@ -43,14 +43,14 @@ const INDEXES: Readonly<Record<string, IndexName>> = {
   "network-interface.addresses.private-ip-address": "private-ip-address",
 };
 
-/** Reservations of one instance each, by ids or filters, in pages. */
+/** Returns reservations of one instance each, by IDs or filters, in pages. */
 export const describeInstances: Action = (call) => {
   const ids = call.parameters.list("InstanceId");
   const page = readPage(call.parameters, PAGES, ids.length > 0);
   if (isFault(page)) return page;
   const filters = readFilters(call.parameters, INSTANCE_FIELDS);
   if (isFault(filters)) return filters;
-  const candidates = candidatesFor(call, ids, filters);
+  const candidates = findCandidates(call, ids, filters);
   if (isFault(candidates)) return candidates;
   const passes = createFilter(filters, INSTANCE_FIELDS);
   const { values, nextToken } = takePage(
@@ -60,21 +60,21 @@ export const describeInstances: Action = (call) => {
   return {
     kind: "answer",
     content: {
-      reservationSet: items(values, (instance) => renderReservation(instance, call.placementZoneId)),
+      reservationSet: renderItems(values, (instance) => renderReservation(instance, call.placementZoneId)),
       nextToken,
     },
     results: values.length,
   };
 };
 
-function candidatesFor(
+function findCandidates(
   { inventory, caller, now }: Call,
   ids: readonly string[],
   filters: readonly Filter[],
 ): readonly Listed<Ec2Instance>[] | Fault {
-  if (ids.length > 0) return instancesById(ids, inventory, caller.account, now);
+  if (ids.length > 0) return findInstancesById(ids, inventory, caller.account, now);
   for (const [filter, index] of Object.entries(INDEXES)) {
-    const values = literalValues(filters, filter);
+    const values = getLiteralValues(filters, filter);
     if (values !== undefined) return inventory.find(caller.account, index, values, now);
   }
   return inventory.all(caller.account, now);

@@ -1,10 +1,10 @@
 import type { Action } from "./action.ts";
-import { fault, isFault } from "./fault.ts";
+import { createFault, isFault } from "./fault.ts";
 import { createFilter, type Fields, readFilters } from "./filters.ts";
 import type { NetworkInterface } from "./instance.ts";
 import { type PageRules, readPage, takePage } from "./paging.ts";
 import { renderNetworkInterface } from "./render-instance.ts";
-import { items } from "./xml.ts";
+import { renderItems } from "./xml.ts";
 
 /** The filters of DescribeNetworkInterfaces, under EC2's names. */
 export const INTERFACE_FIELDS: Fields<NetworkInterface> = {
@@ -16,7 +16,7 @@ export const INTERFACE_FIELDS: Fields<NetworkInterface> = {
     "availability-zone": ({ availabilityZone }) => [availabilityZone],
     "owner-id": ({ ownerId }) => [ownerId],
     "private-dns-name": ({ privateDnsName }) => [privateDnsName],
-    // Under this name EC2 looks at the primary address as well as at the others.
+    // With this name EC2 checks the primary address as well as the others.
     "private-ip-address": ({ privateIpAddresses }) => privateIpAddresses,
     "addresses.private-ip-address": ({ privateIpAddresses }) => privateIpAddresses,
     "ipv6-addresses.ipv6-address": ({ ipv6Addresses }) => ipv6Addresses,
@@ -30,7 +30,7 @@ export const INTERFACE_FIELDS: Fields<NetworkInterface> = {
 
 const PAGES: PageRules = { min: 5, max: 1000, usual: 1000, idSet: "networkInterfaceIdSet" };
 
-/** Network interfaces of instances and of services, by ids or filters, in pages. */
+/** Returns network interfaces of instances and of services, by IDs or filters, in pages. */
 export const describeNetworkInterfaces: Action = ({ parameters, inventory, caller, now }) => {
   const ids = new Set(parameters.list("NetworkInterfaceId"));
   const page = readPage(parameters, PAGES, ids.size > 0);
@@ -42,7 +42,7 @@ export const describeNetworkInterfaces: Action = ({ parameters, inventory, calle
   const missing = [...ids].filter((id) => !known.has(id));
   if (missing.length > 0) {
     const message = `The networkInterface ID '${missing.join(", ")}' does not exist`;
-    return fault("InvalidNetworkInterfaceID.NotFound", message);
+    return createFault("InvalidNetworkInterfaceID.NotFound", message);
   }
   const passes = createFilter(filters, INTERFACE_FIELDS);
   const { values, nextToken } = takePage(
@@ -51,7 +51,7 @@ export const describeNetworkInterfaces: Action = ({ parameters, inventory, calle
   );
   return {
     kind: "answer",
-    content: { networkInterfaceSet: items(values, renderNetworkInterface), nextToken },
+    content: { networkInterfaceSet: renderItems(values, renderNetworkInterface), nextToken },
     results: values.length,
   };
 };

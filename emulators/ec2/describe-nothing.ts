@@ -1,7 +1,10 @@
 import type { Action, Answer } from "./action.ts";
 
-/** What the account has none of: it can be listed, as before a cluster is taken out, and nothing of it can be made. */
-const none =
+/**
+ * Lists resources that the account never has, as before the removal of a cluster; none of them can be
+ * created.
+ */
+const createEmptyAction =
   (...lists: readonly string[]): Action =>
   (): Answer => ({
     kind: "answer",
@@ -9,7 +12,7 @@ const none =
     results: 0,
   });
 
-/** Of either API: each reads the list that is its own. */
-export const describeLoadBalancers = none("LoadBalancers", "LoadBalancerDescriptions");
-export const describeTargetGroups = none("TargetGroups");
-export const describeSecurityGroups = none("securityGroupInfo");
+/** For either API: each reads its own list. */
+export const describeLoadBalancers = createEmptyAction("LoadBalancers", "LoadBalancerDescriptions");
+export const describeTargetGroups = createEmptyAction("TargetGroups");
+export const describeSecurityGroups = createEmptyAction("securityGroupInfo");

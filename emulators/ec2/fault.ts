@@ -6,12 +6,12 @@ export interface Fault {
   readonly message: string;
 }
 
-/** A fault with AWS's usual status for a caller's mistake, 400, unless told otherwise. */
-export function fault(code: string, message: string, status = 400): Fault {
+/** Creates a fault; by default with 400, AWS's usual status for a caller's mistake. */
+export function createFault(code: string, message: string, status = 400): Fault {
   return { kind: "fault", status, code, message };
 }
 
-/** Tells a fault from any other outcome. */
+/** Returns whether a result is a fault. */
 export function isFault(value: object): value is Fault {
   return "kind" in value && value.kind === "fault";
 }

@@ -1,18 +1,21 @@
-import { type Fault, fault, isFault } from "./fault.ts";
+import { createFault, type Fault, isFault } from "./fault.ts";
 import type { Tags } from "./instance.ts";
 import type { Parameters } from "./parameters.ts";
 import { createMatcher, isLiteral } from "./wildcard.ts";
 
-/** One filter of a request: it holds where any of its values matches. */
+/** One filter of a request: it holds if any of its values matches. */
 export interface Filter {
   readonly name: string;
   readonly values: readonly string[];
 }
 
-/** The values that a thing has under a filter's name. */
+/** Returns the values of a resource under a filter's name. */
 export type Field<T> = (value: T) => readonly (string | undefined)[];
 
-/** What can be filtered: fields by their filters' names, and for what has tags the filters `tag:KEY` and `tag-key`. */
+/**
+ * Possible filters: fields by their filters' names, and for tagged resources the filters `tag:KEY` and
+ * `tag-key`.
+ */
 export interface Fields<T> {
   readonly byName: Readonly<Record<string, Field<T>>>;
   readonly tags?: (value: T) => Tags;
@@ -23,7 +26,7 @@ const MAX_FILTERS = 50;
 const MAX_FILTER_VALUES = 200;
 const MAX_VALUE_LENGTH = 255;
 
-/** The filters of a request, or the fault that EC2 answers. */
+/** Returns the filters of a request, or EC2's fault. */
 export function readFilters<T>(parameters: Parameters, fields: Fields<T>): readonly Filter[] | Fault {
   const filters: Filter[] = [];
   for (const structure of parameters.structures("Filter")) {
@@ -43,10 +46,10 @@ export function readFilters<T>(parameters: Parameters, fields: Fields<T>): reado
   return filters;
 }
 
-/** Whether a thing passes all of the filters. */
+/** Returns a check whether a resource passes all filters. */
 export function createFilter<T>(filters: readonly Filter[], fields: Fields<T>): (value: T) => boolean {
   const tests = filters.map(({ name, values }) => {
-    const field = fieldOf(name, fields);
+    const field = findField(name, fields);
     const matchers = values.map(createMatcher);
     return (value: T) =>
       field?.(value).some((text) => text !== undefined && matchers.some((matches) => matches(text))) ?? false;
@@ -54,19 +57,21 @@ export function createFilter<T>(filters: readonly Filter[], fields: Fields<T>): 
   return (value) => tests.every((test) => test(value));
 }
 
-/** The values of a filter of that name, if there is one without wildcards: an index answers it. */
-export function literalValues(filters: readonly Filter[], name: string): readonly string[] | undefined {
+/**
+ * Returns the values of the filter with that name if they have no wildcards, so that an index can answer it.
+ */
+export function getLiteralValues(filters: readonly Filter[], name: string): readonly string[] | undefined {
   return filters.find((filter) => filter.name === name && filter.values.every(isLiteral))?.values;
 }
 
 function readFilter<T>(structure: Parameters, fields: Fields<T>): Filter | Fault {
   const name = structure.text("Name");
-  if (name === undefined || fieldOf(name, fields) === undefined) {
-    return fault("InvalidParameterValue", `The filter '${name ?? "null"}' is invalid`);
+  if (name === undefined || findField(name, fields) === undefined) {
+    return createFault("InvalidParameterValue", `The filter '${name ?? "null"}' is invalid`);
   }
   const values = structure.list("Value");
   if (values.length === 0) {
-    return fault("InvalidParameterValue", `The filter '${name}' has no value`);
+    return createFault("InvalidParameterValue", `The filter '${name}' has no value`);
   }
   if (values.some(({ length }) => length > MAX_VALUE_LENGTH)) {
     return limitExceeded(`The maximum length for a filter value is ${MAX_VALUE_LENGTH} characters`);
@@ -74,7 +79,7 @@ function readFilter<T>(structure: Parameters, fields: Fields<T>): Filter | Fault
   return { name, values };
 }
 
-function fieldOf<T>(name: string, { byName, tags }: Fields<T>): Field<T> | undefined {
+function findField<T>(name: string, { byName, tags }: Fields<T>): Field<T> | undefined {
   if (Object.hasOwn(byName, name)) return byName[name];
   if (tags === undefined) return undefined;
   if (name === "tag-key") return (value) => Object.keys(tags(value));
@@ -84,5 +89,5 @@ function fieldOf<T>(name: string, { byName, tags }: Fields<T>): Field<T> | undef
 }
 
 function limitExceeded(message: string): Fault {
-  return fault("FilterLimitExceeded", message);
+  return createFault("FilterLimitExceeded", message);
 }

@@ -10,31 +10,37 @@ const InterfaceAddresses = {
   ipv6Addresses: z.array(z.ipv6()).optional(),
 };
 
-/** A network interface of an instance; what is not given is made up from the instance's index. */
+/** A network interface of an instance; missing fields follow from the instance's index. */
 export const InterfaceSpec = z.strictObject({
   ...InterfaceAddresses,
   deviceIndex: z.int().nonnegative().optional(),
 });
 export type InterfaceSpec = z.output<typeof InterfaceSpec>;
 
-/** A network interface of no instance of the account: free, or plugged into one that AWS manages (Fargate). */
+/**
+ * A network interface without an instance of the account: free, or attached to one that AWS manages
+ * (Fargate).
+ */
 export const ManagedInterfaceSpec = z.strictObject({
   ...InterfaceAddresses,
   account: z.string().optional(),
   vpcId: z.string().optional(),
   subnetId: z.string().optional(),
   availabilityZone: z.string().optional(),
-  /** Empty for none, as in a network without DNS. */
+  /** Empty if the network has no DNS. */
   privateDnsName: z.string().optional(),
   tags: z.record(z.string(), z.string()).optional(),
 });
 export type ManagedInterfaceSpec = z.output<typeof ManagedInterfaceSpec>;
 
-/** When an added instance is first shown: milliseconds after it was added, or not before it is revealed. */
+/** When a new instance becomes visible: milliseconds after its creation, or not before it is revealed. */
 export const VisibleAfter = z.union([z.int().nonnegative(), z.literal("until-revealed")]);
 export type VisibleAfter = z.output<typeof VisibleAfter>;
 
-/** How an instance differs from the usual one; ids, names and addresses are made from `index`, by default the next free one. */
+/**
+ * How an instance differs from the default one; IDs, names and addresses follow from `index`, by default the
+ * next free one.
+ */
 export const InstanceSpec = z.strictObject({
   /** From 1, as it is the last part of the default private address. */
   index: z.int().min(1).max(0xff_ff_fe).optional(),
@@ -51,11 +57,11 @@ export const InstanceSpec = z.strictObject({
   publicIpAddress: z.ipv4().optional(),
   publicDnsName: z.string().optional(),
   ipv6Addresses: z.array(z.ipv6()).optional(),
-  /** Instead of one interface with `privateIpAddress` and `ipv6Addresses`. */
+  /** In place of one interface with `privateIpAddress` and `ipv6Addresses`. */
   networkInterfaces: z.array(InterfaceSpec).optional(),
   tags: z.record(z.string(), z.string()).optional(),
   networkNodes: z.array(z.string()).optional(),
-  /** Instead of the endpoint's setting. */
+  /** In place of the endpoint's setting. */
   visibleAfterMs: VisibleAfter.optional(),
 });
 export type InstanceSpec = z.output<typeof InstanceSpec>;

@@ -21,18 +21,18 @@ export const InstanceStateName = z.enum([
 ]);
 export type InstanceStateName = keyof typeof STATE_CODES;
 
-/** Whether a network interface is plugged in. */
+/** Whether a network interface is attached. */
 export const InterfaceStatus = z.enum(["available", "associated", "attaching", "in-use", "detaching"]);
 export type InterfaceStatus = z.output<typeof InterfaceStatus>;
 
-/** How far the plugging in has come. */
+/** The progress of an attachment. */
 export const AttachmentStatus = z.enum(["attaching", "attached", "detaching", "detached"]);
 export type AttachmentStatus = z.output<typeof AttachmentStatus>;
 
 /** Tags by their keys. */
 export type Tags = Readonly<Record<string, string>>;
 
-/** Where a network interface is plugged in; a managed one (Fargate) names an owner but no instance. */
+/** The attachment of a network interface; a managed one (Fargate) names an owner but no instance. */
 export interface InterfaceAttachment {
   readonly id: string;
   readonly deviceIndex: number;
@@ -58,7 +58,7 @@ export interface NetworkInterface {
   readonly tags: Tags;
 }
 
-/** An instance as EC2 shows it: DNS names are empty strings where there are none, all else is undefined. */
+/** An instance as EC2 shows it: missing DNS names are empty strings, other missing fields are undefined. */
 export interface Ec2Instance {
   readonly id: string;
   readonly ownerId: string;
@@ -74,14 +74,17 @@ export interface Ec2Instance {
   readonly publicDnsName: string;
   readonly networkInterfaces: readonly NetworkInterface[];
   readonly tags: Tags;
-  /** Layers of the network above the host, furthest first; undefined where EC2 has no topology for the type. */
+  /** Layers of the network above the host, furthest first; undefined if EC2 has no topology for the type. */
   readonly networkNodes: readonly string[] | undefined;
   /** Milliseconds since the epoch. */
   readonly launchedAt: number;
 }
 
-/** What a change of state does to an instance: a stopped one loses its public address, a terminated one its network. */
-export function withState(instance: Ec2Instance, state: InstanceStateName): Ec2Instance {
+/**
+ * Applies a change of state to an instance: a stopped one loses its public address, a terminated one its
+ * network.
+ */
+export function applyState(instance: Ec2Instance, state: InstanceStateName): Ec2Instance {
   switch (state) {
     case "pending":
     case "running":

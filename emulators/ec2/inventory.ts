@@ -1,19 +1,19 @@
 import { buildInstance, buildManagedInterface, type InstanceSite } from "./build-instance.ts";
-import { type Ec2Instance, type InstanceStateName, type NetworkInterface, withState } from "./instance.ts";
+import { applyState, type Ec2Instance, type InstanceStateName, type NetworkInterface } from "./instance.ts";
 import type { InstanceSpec, ManagedInterfaceSpec, VisibleAfter } from "./instance-spec.ts";
 
-/** Something with its place in the order in which it was added, which pages follow. */
+/** An entry with its place in the order of creation, which pages follow. */
 export interface Listed<T> {
   readonly sequence: number;
   readonly value: T;
 }
 
-/** Names by which instances are found without looking at all of them. */
+/** Names that find instances without a scan. */
 export type IndexName = "id" | "private-dns-name" | "private-ip-address";
 
 /**
- * The instances and network interfaces there are. Readers see what the account owns and what is visible at the time
- * given; writers see everything, and a write to what is not there throws.
+ * The instances and network interfaces. Readers see what the account owns and what is visible at the given
+ * time; writers see everything, and a write to a missing entry throws.
  */
 export interface Inventory {
   add(spec: InstanceSpec, visibleAfter: VisibleAfter, now: number): Ec2Instance;
@@ -26,9 +26,9 @@ export interface Inventory {
   hide(id: string): void;
   get(account: string, id: string, now: number): Listed<Ec2Instance> | undefined;
   all(account: string, now: number): Listed<Ec2Instance>[];
-  /** Those with one of the values under that name, in order. */
+  /** Returns those with one of the values under that name, in order. */
   find(account: string, name: IndexName, values: readonly string[], now: number): Listed<Ec2Instance>[];
-  /** Interfaces of the visible instances and those of none, in order. */
+  /** Returns interfaces of the visible instances and those without an instance, in order. */
   networkInterfaces(account: string, now: number): Listed<NetworkInterface>[];
 }
 
@@ -39,7 +39,7 @@ interface Entry {
   visibleAt: number;
 }
 
-/** An inventory with nothing in it. */
+/** Creates an empty inventory. */
 export function createInventory(site: InstanceSite): Inventory {
   const entries = new Map<string, Entry>();
   const managed: Listed<NetworkInterface>[] = [];
@@ -54,10 +54,11 @@ export function createInventory(site: InstanceSite): Inventory {
   }
 
   function replace(entry: Entry, value: Ec2Instance | undefined): void {
-    for (const name of INDEXED) for (const key of keysOf(entry.value, name)) indexes[name].delete(key, entry);
+    for (const name of INDEXED)
+      for (const key of listIndexKeys(entry.value, name)) indexes[name].delete(key, entry);
     if (value === undefined) return;
     entry.value = value;
-    for (const name of INDEXED) for (const key of keysOf(value, name)) indexes[name].add(key, entry);
+    for (const name of INDEXED) for (const key of listIndexKeys(value, name)) indexes[name].add(key, entry);
   }
 
   const inventory: Inventory = {
@@ -85,7 +86,7 @@ export function createInventory(site: InstanceSite): Inventory {
       if (entry.value.state === "terminated" && state !== "terminated") {
         throw new Error(`instance ${id} is terminated: that is for ever, so it cannot become ${state}`);
       }
-      replace(entry, withState(entry.value, state));
+      replace(entry, applyState(entry.value, state));
     },
     remove(id) {
       replace(entryOf(id), undefined);
@@ -132,7 +133,7 @@ function isVisible(entry: Entry, account: string, now: number): boolean {
 
 const INDEXED = ["private-dns-name", "private-ip-address"] as const;
 
-function keysOf(instance: Ec2Instance, name: (typeof INDEXED)[number]): readonly string[] {
+function listIndexKeys(instance: Ec2Instance, name: (typeof INDEXED)[number]): readonly string[] {
   switch (name) {
     case "private-dns-name":
       return [instance.privateDnsName];

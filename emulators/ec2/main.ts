@@ -2,7 +2,8 @@ import { parseArgs } from "node:util";
 import * as z from "zod";
 import { startEc2 } from "./server.ts";
 
-// The endpoint in a process of its own, for measurements: one line of JSON tells where it is, SIGTERM ends it.
+// Runs the endpoint in its own process, for measurements: it prints its address as one line of JSON, and
+// SIGTERM ends it.
 
 const Flags = z.strictObject({
   port: z.coerce.number().int().min(0).max(65_535).default(0),

@@ -1,17 +1,17 @@
-/** The name that EC2 gives to a private IPv4 address, such as `ip-10-0-0-1.eu-central-1.compute.internal`. */
-export function privateDnsNameOf(address: string, region: string): string {
+/** Returns EC2's name of a private IPv4 address, such as `ip-10-0-0-1.eu-central-1.compute.internal`. */
+export function formatPrivateDnsName(address: string, region: string): string {
   const domain = region === "us-east-1" ? "ec2.internal" : `${region}.compute.internal`;
   return `ip-${address.replaceAll(".", "-")}.${domain}`;
 }
 
-/** The name that EC2 gives to a public IPv4 address. */
-export function publicDnsNameOf(address: string, region: string): string {
+/** Returns EC2's name of a public IPv4 address. */
+export function formatPublicDnsName(address: string, region: string): string {
   const zone = region === "us-east-1" ? "compute-1" : `${region}.compute`;
   return `ec2-${address.replaceAll(".", "-")}.${zone}.amazonaws.com`;
 }
 
-/** What the zone ids of a region start with: `euc1` for eu-central-1, `apse2` for ap-southeast-2. */
-export function zoneIdPrefixOf(region: string): string {
+/** Returns the prefix of a region's zone IDs: `euc1` for eu-central-1, `apse2` for ap-southeast-2. */
+export function getZoneIdPrefix(region: string): string {
   const parts = region.split("-");
   const number = parts.at(-1) ?? "";
   const places = parts.slice(1, -1).map((part) => DIRECTIONS[part] ?? part.slice(0, 1));
@@ -25,7 +25,7 @@ const DIRECTIONS: Readonly<Record<string, string>> = {
   southwest: "sw",
 };
 
-/** An id as EC2's are written: a prefix and 17 hexadecimal digits, made from an index. */
-export function idOf(prefix: string, index: number): string {
+/** Returns an ID in EC2's form, a prefix and 17 hexadecimal digits, from an index. */
+export function formatId(prefix: string, index: number): string {
   return `${prefix}-${index.toString(16).padStart(17, "0")}`;
 }

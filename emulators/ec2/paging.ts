@@ -1,4 +1,4 @@
-import { type Fault, fault } from "./fault.ts";
+import { createFault, type Fault } from "./fault.ts";
 import type { Listed } from "./inventory.ts";
 import type { Parameters } from "./parameters.ts";
 
@@ -6,37 +6,38 @@ import type { Parameters } from "./parameters.ts";
 export interface PageRules {
   readonly min: number;
   readonly max: number;
-  /** How many there are on a page where the caller does not say. */
+  /** The default page size. */
   readonly usual: number;
-  /** The name that AWS's messages have for the list of ids, which excludes paging. */
+  /** The name of the list of IDs in AWS's messages, which excludes paging. */
   readonly idSet: string;
 }
 
-/** Which part of the results a request asks for. */
+/** The part of the results that a request wants. */
 export interface Page {
   readonly afterSequence: number;
   readonly limit: number;
 }
 
-/** The page that a request asks for, or the fault that EC2 answers. */
+/** Returns the requested page, or EC2's fault. */
 export function readPage(parameters: Parameters, rules: PageRules, withIds: boolean): Page | Fault {
   const maxResults = parameters.text("MaxResults");
   const token = parameters.text("NextToken");
   if (withIds) {
-    if (maxResults !== undefined) return excluded(rules.idSet, "maxResults");
-    if (token !== undefined) return excluded(rules.idSet, "nextToken");
+    if (maxResults !== undefined) return createExcludedFault(rules.idSet, "maxResults");
+    if (token !== undefined) return createExcludedFault(rules.idSet, "nextToken");
     return { afterSequence: 0, limit: Number.POSITIVE_INFINITY };
   }
   const limit = maxResults === undefined ? rules.usual : Number(maxResults);
   if (!Number.isInteger(limit) || limit < rules.min)
-    return outOfRange(maxResults, `greater than ${rules.min}`);
-  if (limit > rules.max) return outOfRange(maxResults, `less than ${rules.max}`);
+    return createRangeFault(maxResults, `greater than ${rules.min}`);
+  if (limit > rules.max) return createRangeFault(maxResults, `less than ${rules.max}`);
   const afterSequence = token === undefined ? 0 : parseToken(token);
-  if (afterSequence === undefined) return fault("InvalidNextToken", "The specified NextToken is not valid.");
+  if (afterSequence === undefined)
+    return createFault("InvalidNextToken", "The specified NextToken is not valid.");
   return { afterSequence, limit };
 }
 
-/** One page of the results, which are in their order, and the token of the next where there is more. */
+/** Returns one page of the ordered results, and the token of the next one if there are more. */
 export function takePage<T>(
   results: readonly Listed<T>[],
   page: Page,
@@ -54,7 +55,7 @@ function formatToken(sequence: number): string {
   return Buffer.from(`${TOKEN_PREFIX}${sequence}`).toString("base64url");
 }
 
-/** The token of the page with which a list begins. */
+/** The token of a list's first page. */
 export const FIRST_PAGE: string = formatToken(0);
 
 function parseToken(token: string): number | undefined {
@@ -63,14 +64,14 @@ function parseToken(token: string): number | undefined {
   return text.startsWith(TOKEN_PREFIX) && Number.isFinite(sequence) ? sequence : undefined;
 }
 
-function excluded(idSet: string, name: string): Fault {
-  return fault(
+function createExcludedFault(idSet: string, name: string): Fault {
+  return createFault(
     "InvalidParameterCombination",
     `The parameter ${idSet} cannot be used with the parameter ${name}`,
   );
 }
 
-function outOfRange(value: string | undefined, range: string): Fault {
+function createRangeFault(value: string | undefined, range: string): Fault {
   const message = `Value ( ${value ?? ""} ) for parameter maxResults is invalid. Expecting a value ${range}.`;
-  return fault("InvalidParameterValue", message);
+  return createFault("InvalidParameterValue", message);
 }

@@ -1,34 +1,34 @@
-/** The parameters of a request in AWS's query protocol, where lists are written `Name.1`, `Name.2`, …. */
+/** The parameters of a request in AWS's query protocol, with lists written as `Name.1`, `Name.2`, …. */
 export interface Parameters {
   text(name: string): string | undefined;
-  /** The values of a list, in the order of their numbers. */
+  /** Returns the values of a list, in the order of their numbers. */
   list(name: string): readonly string[];
-  /** The elements of a list of structures, each with its own parameters. */
+  /** Returns the elements of a list of structures, each with its own parameters. */
   structures(name: string): readonly Parameters[];
 }
 
-/** Parameters of a form-encoded body. */
+/** Parses the parameters of a form-encoded body. */
 export function parseParameters(body: string): Parameters {
-  return parametersOf(new Map(new URLSearchParams(body)));
+  return createParameters(new Map(new URLSearchParams(body)));
 }
 
-function parametersOf(values: ReadonlyMap<string, string>): Parameters {
+function createParameters(values: ReadonlyMap<string, string>): Parameters {
   return {
     text: (name) => values.get(name),
     list: (name) =>
-      [...numbered(values, name)]
+      [...parseNumbered(values, name)]
         .filter(({ rest }) => rest === "")
         .sort((one, other) => one.number - other.number)
         .map(({ value }) => value),
     structures(name) {
       const byNumber = new Map<number, Map<string, string>>();
-      for (const { number, rest, value } of numbered(values, name)) {
+      for (const { number, rest, value } of parseNumbered(values, name)) {
         const members = byNumber.get(number) ?? new Map<string, string>();
         byNumber.set(number, members.set(rest, value));
       }
       return [...byNumber.entries()]
         .sort(([one], [other]) => one - other)
-        .map(([, members]) => parametersOf(members));
+        .map(([, members]) => createParameters(members));
     },
   };
 }
@@ -40,7 +40,7 @@ interface Numbered {
   readonly value: string;
 }
 
-function* numbered(values: ReadonlyMap<string, string>, name: string): Generator<Numbered> {
+function* parseNumbered(values: ReadonlyMap<string, string>, name: string): Generator<Numbered> {
   const prefix = `${name}.`;
   for (const [key, value] of values) {
     if (!key.startsWith(prefix)) continue;

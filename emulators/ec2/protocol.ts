@@ -2,20 +2,20 @@ import type { Answer } from "./action.ts";
 import type { Fault } from "./fault.ts";
 import { renderXml } from "./xml.ts";
 
-/** The services behind one address; they write their answers differently. */
+/** The services behind one address, which differ in the form of their answers. */
 export type Service = "ec2" | "sts" | "elb";
 
-/** The versions of their APIs that are spoken. */
+/** The supported versions of their APIs. */
 export const VERSIONS: Readonly<Record<Service, string>> = {
   ec2: "2016-11-15",
   sts: "2011-06-15",
   elb: "2015-12-01",
 };
 
-/** That of classic load balancers, whose API has the same address and other answers. */
+/** The version of classic load balancers, whose API has the same address and other answers. */
 export const CLASSIC_VERSION = "2012-06-01";
 
-/** The XML document of a successful answer. */
+/** Renders the XML document of a successful answer. */
 export function renderAnswer(service: Service, action: string, answer: Answer, requestId: string): string {
   switch (service) {
     case "ec2":
@@ -32,7 +32,7 @@ export function renderAnswer(service: Service, action: string, answer: Answer, r
   }
 }
 
-/** The XML document of an error. */
+/** Renders the XML document of an error. */
 export function renderFault(service: Service, { code, message, status }: Fault, requestId: string): string {
   switch (service) {
     case "ec2":

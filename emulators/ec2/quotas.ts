@@ -1,14 +1,14 @@
 import * as z from "zod";
 import type { Parameters } from "./parameters.ts";
 
-/** A token bucket: how many calls at once, and how many a second from then on. */
+/** A token bucket: the calls at once, and the calls a second from then on. */
 export const Quota = z.strictObject({
   capacity: z.number().positive(),
   refillPerSecond: z.number().nonnegative(),
 });
 export type Quota = z.output<typeof Quota>;
 
-/** What has a bucket of its own: an action, or its calls that ask for everything. */
+/** The owner of a bucket: an action, or its calls that list everything. */
 export const QuotaName = z.enum([
   "DescribeInstances",
   "DescribeInstances.unfiltered",
@@ -35,7 +35,7 @@ export const EC2_QUOTAS: Readonly<Record<QuotaName, Quota>> = {
 
 /** The buckets of all accounts. */
 export interface QuotaMeter {
-  /** Takes a token for the call; false where there is none. Actions without a quota always pass. */
+  /** Takes a token for the call; returns false without one. Actions without a quota always pass. */
   take(account: string, action: string, parameters: Parameters, quotas: Quotas, now: number): boolean;
 }
 
@@ -45,12 +45,12 @@ interface Bucket {
   filledAt: number;
 }
 
-/** Buckets that start full. */
+/** Creates full buckets. */
 export function createQuotaMeter(): QuotaMeter {
   const buckets = new Map<string, Bucket>();
   return {
     take(account, action, parameters, quotas, now) {
-      const name = quotaNameOf(action, parameters);
+      const name = findQuotaName(action, parameters);
       if (quotas === "off" || name === undefined) return true;
       const { capacity, refillPerSecond } = quotas[name] ?? EC2_QUOTAS[name];
       const key = `${account}/${name}`;
@@ -64,8 +64,8 @@ export function createQuotaMeter(): QuotaMeter {
   };
 }
 
-/** Calls with neither filters nor pages have a smaller bucket; ids alone are no filter in EC2's words. */
-function quotaNameOf(action: string, parameters: Parameters): QuotaName | undefined {
+/** Calls with neither filters nor pages have a smaller bucket; IDs alone are not a filter in EC2's terms. */
+function findQuotaName(action: string, parameters: Parameters): QuotaName | undefined {
   const known = QuotaName.safeParse(action);
   if (!known.success) return undefined;
   const isNarrow = parameters.structures("Filter").length > 0 || parameters.text("MaxResults") !== undefined;

@@ -1,15 +1,15 @@
 import type { IncomingMessage } from "node:http";
 
-/** A request's body as text; too large where it is over the limit, broken off where its end never came. */
+/** A request's body as text; too large above the limit, broken off without an end. */
 export type Body =
   | { readonly kind: "body"; readonly text: string }
   | { readonly kind: "too-large" }
   | { readonly kind: "broken-off" };
 
-/** No request may be larger, in bytes. */
+/** The maximum size of a request, in bytes. */
 export const MAX_BODY_BYTES = 1024 * 1024;
 
-/** Reads to the end; what is over the limit is dropped, so that the sender hears the answer. */
+/** Reads to the end; drops what exceeds the limit, so that the sender receives the answer. */
 export async function readBody(request: IncomingMessage): Promise<Body> {
   const chunks: Buffer[] = [];
   let bytes = 0;

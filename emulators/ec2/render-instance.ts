@@ -1,8 +1,8 @@
 import { type Ec2Instance, type NetworkInterface, STATE_CODES, type Tags } from "./instance.ts";
-import { idOf } from "./names.ts";
-import { items, type XmlContent } from "./xml.ts";
+import { formatId } from "./names.ts";
+import { renderItems, type XmlContent } from "./xml.ts";
 
-/** A reservation with one instance, as an item of a `reservationSet`. */
+/** Renders a reservation with one instance, as an item of a `reservationSet`. */
 export function renderReservation(instance: Ec2Instance, placementZoneId: boolean): XmlContent {
   return {
     reservationId: instance.id.replace(/^i-/, "r-"),
@@ -12,7 +12,7 @@ export function renderReservation(instance: Ec2Instance, placementZoneId: boolea
   };
 }
 
-/** A network interface, as an item of DescribeNetworkInterfaces' `networkInterfaceSet`. */
+/** Renders a network interface, as an item of DescribeNetworkInterfaces' `networkInterfaceSet`. */
 export function renderNetworkInterface(value: NetworkInterface): XmlContent {
   const { attachment } = value;
   return {
@@ -33,7 +33,7 @@ function renderInstance(instance: Ec2Instance, placementZoneId: boolean): XmlCon
   const { state } = instance;
   return {
     instanceId: instance.id,
-    imageId: idOf("ami", 1),
+    imageId: formatId("ami", 1),
     instanceState: { code: STATE_CODES[state], name: state },
     privateDnsName: instance.privateDnsName,
     dnsName: instance.publicDnsName,
@@ -55,7 +55,7 @@ function renderInstance(instance: Ec2Instance, placementZoneId: boolean): XmlCon
     architecture: "x86_64",
     tagSet: renderTags(instance.tags),
     hypervisor: "xen",
-    networkInterfaceSet: items(instance.networkInterfaces, (each) => ({
+    networkInterfaceSet: renderItems(instance.networkInterfaces, (each) => ({
       ...renderInterfaceCommon(each),
       attachment: renderAttachment(each),
     })),
@@ -75,11 +75,11 @@ function renderInterfaceCommon(value: NetworkInterface): { readonly [name: strin
     privateDnsName: value.privateDnsName,
     sourceDestCheck: true,
     association: value.publicIpAddress === undefined ? undefined : { publicIp: value.publicIpAddress },
-    privateIpAddressesSet: items(value.privateIpAddresses, (address) => ({
+    privateIpAddressesSet: renderItems(value.privateIpAddresses, (address) => ({
       privateIpAddress: address,
       primary: address === value.privateIpAddresses[0],
     })),
-    ipv6AddressesSet: items(value.ipv6Addresses, (address) => ({ ipv6Address: address })),
+    ipv6AddressesSet: renderItems(value.ipv6Addresses, (address) => ({ ipv6Address: address })),
   };
 }
 
@@ -94,5 +94,5 @@ function renderAttachment({ attachment }: NetworkInterface): { readonly [name: s
 }
 
 function renderTags(tags: Tags): XmlContent {
-  return items(Object.entries(tags), ([key, value]) => ({ key, value }));
+  return renderItems(Object.entries(tags), ([key, value]) => ({ key, value }));
 }

@@ -1,36 +1,14 @@
+import type { AssumedRole, SecurityTokens } from "#emulators/ec2/credentials.ts";
 import type { Action } from "./action.ts";
-import type { Caller } from "./credentials.ts";
-import { type Fault, fault } from "./fault.ts";
+import { createFault } from "./fault.ts";
 
-/** One use of AssumeRole, with what a role's trust policy can look at. */
-export interface AssumedRole {
-  readonly roleArn: string;
-  readonly roleSessionName: string;
-  readonly externalId: string | undefined;
-  /** The headers x-amz-source-arn and x-amz-source-account, which guard against the confused deputy. */
-  readonly sourceArn: string | undefined;
-  readonly sourceAccount: string | undefined;
-  /** The key handed out. */
-  readonly accessKeyId: string;
-  /** Milliseconds since the epoch. */
-  readonly expiresAt: number;
-}
-
-/** Temporary credentials handed out, and whose they are. */
-export interface SecurityTokens {
-  assume(role: Omit<AssumedRole, "accessKeyId">): AssumedRole;
-  /** Ends all sessions there are. */
-  expire(): void;
-  /** All uses of AssumeRole, oldest first. */
-  assumed(): readonly AssumedRole[];
-  /** The caller behind an access key, or the fault for one whose time is over. */
-  callerOf(accessKeyId: string, now: number): Caller | Fault;
-}
-
-/** How many sessions are remembered; older ones count as expired. */
+/** The number of remembered sessions; older ones count as expired. */
 const MAX_SESSIONS = 10_000;
 
-/** A place that hands out temporary credentials; keys it does not know are the account's own, or as `accounts` says. */
+/**
+ * Creates an issuer of temporary credentials; unknown keys belong to the default account, or as `accounts`
+ * says.
+ */
 export function createSecurityTokens(
   account: string,
   accounts: Readonly<Record<string, string>>,
@@ -58,35 +36,36 @@ export function createSecurityTokens(
       }
       const session = sessions.get(accessKeyId);
       if (session === undefined || session.expiresAt <= now) {
-        return fault("RequestExpired", "Request has expired.");
+        return createFault("RequestExpired", "Request has expired.");
       }
-      return { accessKeyId, account: accountOf(session.roleArn), roleArn: session.roleArn };
+      return { accessKeyId, account: parseAccount(session.roleArn), roleArn: session.roleArn };
     },
   };
 }
 
-/** Keys of temporary credentials start so at AWS; the rest marks them as handed out here. */
+/** The prefix of temporary keys at AWS, and a mark that this endpoint issued them. */
 const TEMPORARY_PREFIX = "ASIALOCAL";
 
 const ROLE_ARN = /^arn:aws[a-z-]*:iam::(\d{12}):role\/(?:[^/]+\/)*([\w+=,.@-]+)$/;
 const SESSION_NAME = /^[\w+=,.@-]{2,64}$/;
 
-/** Hands out credentials for a role of any account; who may assume it is not asked. */
+/** Issues credentials for a role of any account, without a check of who may assume it. */
 export const assumeRole: Action = ({ parameters, headers, tokens, now }) => {
   const roleArn = parameters.text("RoleArn") ?? "";
   const roleSessionName = parameters.text("RoleSessionName") ?? "";
   const durationSeconds = Number(parameters.text("DurationSeconds") ?? 3600);
-  if (!ROLE_ARN.test(roleArn)) return fault("ValidationError", `${roleArn} is invalid`);
-  if (!SESSION_NAME.test(roleSessionName)) return fault("ValidationError", "roleSessionName is invalid");
+  if (!ROLE_ARN.test(roleArn)) return createFault("ValidationError", `${roleArn} is invalid`);
+  if (!SESSION_NAME.test(roleSessionName))
+    return createFault("ValidationError", "roleSessionName is invalid");
   if (!(durationSeconds >= 900 && durationSeconds <= 43_200)) {
-    return fault("ValidationError", "durationSeconds is to be from 900 to 43200");
+    return createFault("ValidationError", "durationSeconds is to be from 900 to 43200");
   }
   const session = tokens.assume({
     roleArn,
     roleSessionName,
     externalId: parameters.text("ExternalId"),
-    sourceArn: headerOf(headers["x-amz-source-arn"]),
-    sourceAccount: headerOf(headers["x-amz-source-account"]),
+    sourceArn: getHeader(headers["x-amz-source-arn"]),
+    sourceAccount: getHeader(headers["x-amz-source-account"]),
     expiresAt: now + durationSeconds * 1000,
   });
   return {
@@ -99,7 +78,7 @@ export const assumeRole: Action = ({ parameters, headers, tokens, now }) => {
         Expiration: new Date(session.expiresAt).toISOString(),
       },
       AssumedRoleUser: {
-        Arn: sessionArnOf(roleArn, roleSessionName),
+        Arn: formatSessionArn(roleArn, roleSessionName),
         AssumedRoleId: `AROALOCAL:${roleSessionName}`,
       },
     },
@@ -107,13 +86,13 @@ export const assumeRole: Action = ({ parameters, headers, tokens, now }) => {
   };
 };
 
-/** Says who the caller is. */
+/** Returns the caller's identity. */
 export const getCallerIdentity: Action = ({ caller, tokens }) => {
   const session = tokens.assumed().find(({ accessKeyId }) => accessKeyId === caller.accessKeyId);
   const arn =
     session === undefined
       ? `arn:aws:iam::${caller.account}:user/local`
-      : sessionArnOf(session.roleArn, session.roleSessionName);
+      : formatSessionArn(session.roleArn, session.roleSessionName);
   return {
     kind: "answer",
     content: { UserId: caller.accessKeyId, Account: caller.account, Arn: arn },
@@ -121,15 +100,15 @@ export const getCallerIdentity: Action = ({ caller, tokens }) => {
   };
 };
 
-function accountOf(roleArn: string): string {
+function parseAccount(roleArn: string): string {
   return ROLE_ARN.exec(roleArn)?.[1] ?? "";
 }
 
-function sessionArnOf(roleArn: string, sessionName: string): string {
+function formatSessionArn(roleArn: string, sessionName: string): string {
   const [, account, role] = ROLE_ARN.exec(roleArn) ?? [];
   return `arn:aws:sts::${account}:assumed-role/${role}/${sessionName}`;
 }
 
-function headerOf(value: string | string[] | undefined): string | undefined {
+function getHeader(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value;
 }

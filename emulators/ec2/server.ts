@@ -1,31 +1,32 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { AssumedRole } from "#emulators/ec2/credentials.ts";
 import { type ApiState, answerRequest, createRequestIds, type Reply } from "./api.ts";
-import { Behaviour, USUAL_SETTINGS, withBehaviour } from "./behaviour.ts";
+import { applyBehaviour, Behaviour, USUAL_SETTINGS } from "./behaviour.ts";
 import { type CallRecord, createCallLog } from "./call-record.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { answerControl, CONTROL_PREFIX } from "./control.ts";
-import { fault } from "./fault.ts";
+import { createFault } from "./fault.ts";
 import type { Ec2Instance, InstanceStateName, NetworkInterface } from "./instance.ts";
 import { InstanceSpec, ManagedInterfaceSpec } from "./instance-spec.ts";
 import { createInventory } from "./inventory.ts";
 import { renderFault } from "./protocol.ts";
 import { createQuotaMeter } from "./quotas.ts";
 import { MAX_BODY_BYTES, readBody } from "./read-body.ts";
-import { type AssumedRole, createSecurityTokens } from "./security-tokens.ts";
-import { type Zone, zonesOf } from "./zone.ts";
+import { createSecurityTokens } from "./security-tokens.ts";
+import { listZones, type Zone } from "./zone.ts";
 
-/** What an endpoint starts with; all of it has a usual value. */
+/** The options of an endpoint, each with a default. */
 export interface Ec2Options {
-  /** eu-central-1 by default. */
+  /** Default: eu-central-1. */
   readonly region?: string;
-  /** Three zones by default. */
+  /** Default: three zones. */
   readonly zones?: readonly Zone[];
-  /** The account of callers and instances that name no other; 123456789012 by default. */
+  /** The default account of callers and instances: 123456789012 if missing. */
   readonly account?: string;
   /** Accounts of further static access keys. */
   readonly accounts?: Readonly<Record<string, string>>;
-  /** EC2's quotas and no latency by default. */
+  /** Default: EC2's quotas and no latency. */
   readonly behaviour?: Behaviour;
   readonly instances?: readonly InstanceSpec[];
   /** 0 for any free one. */
@@ -34,19 +35,19 @@ export interface Ec2Options {
 }
 
 /**
- * A running endpoint that answers EC2 and STS for AWS's SDKs. As at EC2, a caller sees the instances of its own account
- * alone, and an instance that is terminated has neither network nor addresses any more.
+ * A running endpoint that answers EC2 and STS for AWS's SDKs. As at EC2, a caller sees only the instances of
+ * its own account, and a terminated instance has neither network nor addresses.
  */
 export interface Ec2Server {
   /** `http://127.0.0.1:port`, for AWS_ENDPOINT_URL_EC2 and AWS_ENDPOINT_URL_STS. */
   readonly url: string;
   readonly region: string;
-  /** The account of callers and instances that name no other. */
+  /** The default account of callers and instances. */
   readonly account: string;
   readonly zones: readonly Zone[];
   addInstance(spec?: InstanceSpec): Ec2Instance;
   addInstances(specs: readonly InstanceSpec[]): readonly Ec2Instance[];
-  /** A network interface of no instance, as Fargate's are. */
+  /** Adds a network interface without an instance, as Fargate's are. */
   addNetworkInterface(spec?: ManagedInterfaceSpec): NetworkInterface;
   terminate(id: string): void;
   setState(id: string, state: InstanceStateName): void;
@@ -56,28 +57,28 @@ export interface Ec2Server {
   reveal(id: string): void;
   /** … or hides it until it is revealed. */
   hide(id: string): void;
-  /** Changes behaviours from now on; keys that are not given stay as they are. */
+  /** Changes behaviours from now on; missing keys stay unchanged. */
   set(behaviour: Behaviour): void;
-  /** Calls so far, oldest first. */
+  /** Returns the calls so far, oldest first. */
   record(): readonly CallRecord[];
-  /** Calls so far, by action. */
+  /** Returns the calls so far, by action. */
   counts(): Readonly<Record<string, number>>;
-  /** Ends all sessions of roles at once, whatever their callers were told of their end. */
+  /** Ends all sessions of roles at once, regardless of the announced end. */
   expireSessions(): void;
-  /** All uses of AssumeRole, oldest first. */
+  /** Returns all uses of AssumeRole, oldest first. */
   assumedRoles(): readonly AssumedRole[];
-  /** Ends everything, calls that hang too; no socket is left. */
+  /** Ends everything, including hanging calls; no socket is left. */
   close(): Promise<void>;
 }
 
-/** Kept open longer than clients keep theirs, so that no request meets a connection that is just closing. */
+/** Longer than clients keep their connections, so that no request meets a closing connection. */
 const KEEP_ALIVE_MS = 120_000;
 
 /** Starts an endpoint on 127.0.0.1 that speaks the EC2 query protocol over plain HTTP. */
 export async function startEc2(options: Ec2Options = {}): Promise<Ec2Server> {
   const region = options.region ?? "eu-central-1";
   const account = options.account ?? "123456789012";
-  const zones = options.zones ?? zonesOf(region);
+  const zones = options.zones ?? listZones(region);
   const clock = options.clock ?? systemClock;
   const stopping = new AbortController();
   const nextRequestId = createRequestIds();
@@ -88,7 +89,7 @@ export async function startEc2(options: Ec2Options = {}): Promise<Ec2Server> {
     tokens: createSecurityTokens(account, options.accounts ?? {}),
     quotas: createQuotaMeter(),
     log: createCallLog(),
-    settings: withBehaviour(USUAL_SETTINGS, Behaviour.parse(options.behaviour ?? {})),
+    settings: applyBehaviour(USUAL_SETTINGS, Behaviour.parse(options.behaviour ?? {})),
   };
 
   const http = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
@@ -102,7 +103,11 @@ export async function startEc2(options: Ec2Options = {}): Promise<Ec2Server> {
     response.setHeader("x-amzn-requestid", requestId);
     const path = request.url ?? "/";
     if (body.kind === "too-large") {
-      const tooLarge = fault("RequestEntityTooLarge", `The request is over ${MAX_BODY_BYTES} bytes`, 413);
+      const tooLarge = createFault(
+        "RequestEntityTooLarge",
+        `The request is over ${MAX_BODY_BYTES} bytes`,
+        413,
+      );
       send(response, 413, "text/xml;charset=UTF-8", renderFault("ec2", tooLarge, requestId));
     } else if (path.startsWith(CONTROL_PREFIX)) {
       const contentType = request.headers["content-type"];
@@ -142,7 +147,7 @@ export async function startEc2(options: Ec2Options = {}): Promise<Ec2Server> {
     reveal: (id) => state.inventory.reveal(id),
     hide: (id) => state.inventory.hide(id),
     set(behaviour) {
-      state.settings = withBehaviour(state.settings, Behaviour.parse(behaviour));
+      state.settings = applyBehaviour(state.settings, Behaviour.parse(behaviour));
     },
     record: () => state.log.all(),
     counts: () => state.log.counts(),
@@ -166,7 +171,7 @@ function sendReply(response: ServerResponse, reply: Reply): void {
       send(response, reply.status, reply.contentType, reply.body);
       return;
     case "truncated":
-      // The end of the body is announced as its end, so that it is the document that is broken and not the connection.
+      // The end of the body is announced, so that the document is broken and not the connection.
       send(response, 200, "text/xml;charset=UTF-8", reply.body.slice(0, reply.body.length / 2));
       return;
     case "reset":

@@ -1,14 +1,14 @@
 /**
- * Whether a text matches a filter value of EC2's: `*` stands for any characters, `?` for one, and a backslash takes
- * the meaning from the character after it. Case matters.
+ * Returns a check whether a text matches a filter value of EC2's: `*` matches any characters, `?` one, and a
+ * backslash escapes the next character. Case matters.
  */
 export function createMatcher(pattern: string): (text: string) => boolean {
   if (isLiteral(pattern)) return (text) => text === pattern;
   const parts = parse(pattern);
-  return (text) => matches(parts, text);
+  return (text) => isMatch(parts, text);
 }
 
-/** Whether a filter value matches itself and nothing else. */
+/** Returns whether a filter value matches only itself. */
 export function isLiteral(pattern: string): boolean {
   return !/[*?\\]/.test(pattern);
 }
@@ -32,8 +32,8 @@ function parse(pattern: string): readonly Part[] {
   return parts;
 }
 
-/** Goes back to the last star only, so that no pattern takes more than length times length steps. */
-function matches(parts: readonly Part[], text: string): boolean {
+/** Backtracks only to the last star, so that no pattern takes more than length times length steps. */
+function isMatch(parts: readonly Part[], text: string): boolean {
   let at = 0;
   let part = 0;
   let star: { readonly part: number; at: number } | undefined;

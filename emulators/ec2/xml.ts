@@ -1,6 +1,6 @@
 import Builder from "fast-xml-builder";
 
-/** What an element can hold: text, children by name, or the same child several times; undefined is left out. */
+/** The content of an element: text, children by name, or a repeated child; undefined is left out. */
 export type XmlContent =
   | string
   | number
@@ -11,7 +11,7 @@ export type XmlContent =
 
 const builder = new Builder({ ignoreAttributes: false, suppressBooleanAttributes: false });
 
-/** An XML document; texts are escaped. */
+/** Renders an XML document; texts are escaped. */
 export function renderXml(
   root: string,
   namespace: string | undefined,
@@ -23,7 +23,7 @@ export function renderXml(
   });
 }
 
-/** A list as the EC2 protocol writes it: one `item` element for each. */
-export function items<T>(values: readonly T[], render: (value: T) => XmlContent): XmlContent {
+/** Renders a list in the EC2 protocol: one `item` element for each. */
+export function renderItems<T>(values: readonly T[], render: (value: T) => XmlContent): XmlContent {
   return { item: values.map(render) };
 }

@@ -1,14 +1,14 @@
-import { zoneIdPrefixOf } from "./names.ts";
+import { getZoneIdPrefix } from "./names.ts";
 
-/** An availability zone of the account: zone names are the account's own, zone ids are the same for everybody. */
+/** An availability zone of the account: zone names differ between accounts, zone IDs do not. */
 export interface Zone {
   readonly name: string;
   readonly id: string;
 }
 
-/** Three zones, whose ids are in another order than their names, as in most accounts. */
-export function zonesOf(region: string): readonly Zone[] {
-  const prefix = zoneIdPrefixOf(region);
+/** Returns three zones whose IDs are in another order than their names, as in most accounts. */
+export function listZones(region: string): readonly Zone[] {
+  const prefix = getZoneIdPrefix(region);
   return [
     { name: `${region}a`, id: `${prefix}-az2` },
     { name: `${region}b`, id: `${prefix}-az3` },

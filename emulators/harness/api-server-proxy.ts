@@ -11,7 +11,7 @@ export interface ProxiedRequest {
   readonly isWatch: boolean;
 }
 
-/** What becomes of a request instead of its answer. */
+/** What happens to a request in place of its answer. */
 export type ApiFault =
   /** It never reaches the server. */
   | {
@@ -21,9 +21,9 @@ export type ApiFault =
       readonly headers?: Readonly<Record<string, string>>;
     }
   | { readonly kind: "delay"; readonly delayMs: number }
-  /** Of a watch, whole lines; its stream ends in good order behind them. */
+  /** For a watch: passes so many whole lines; then its stream ends normally. */
   | { readonly kind: "end-after"; readonly lines: number }
-  /** Of a watch: 200, and the one event with which a server says that the version is too old. */
+  /** For a watch: 200, and the one event that reports a version as too old. */
   | { readonly kind: "gone-event" }
   /** It is carried out, and the stream is reset. */
   | { readonly kind: "lose-answer" };
@@ -35,18 +35,18 @@ export interface TimedFault {
   matches(request: ProxiedRequest): boolean;
 }
 
-/** A proxy that ends TLS before an API server and fails as it is told; HTTP/2 alone. */
+/** A proxy that ends TLS before an API server and fails on request; only HTTP/2. */
 export interface ApiServerProxy {
   /** `https://127.0.0.1:port`. */
   readonly url: string;
   fail(fault: TimedFault): void;
-  /** How many faults were met. */
+  /** Returns how many faults were met. */
   met(): number;
-  /** How many of those told are left. */
+  /** Returns how many planned faults are left. */
   left(): number;
-  /** Shows another certificate on connections made from now on. */
+  /** Presents another certificate on connections made from now on. */
   setCertificate(pair: KeyPair): void;
-  /** Credentials that are known from now on, and what each of them is at the server; others are answered 401. */
+  /** Sets the known credentials, and the server's credential for each; others are answered 401. */
   setCredentials(known: ReadonlyMap<string, string> | undefined): void;
   /** Ends all connections at once. */
   dropConnections(): void;
@@ -60,7 +60,7 @@ export interface ApiServerProxyOptions {
   readonly certificate: KeyPair;
 }
 
-/** Starts a proxy on 127.0.0.1; each connection to it has one of its own to the server. */
+/** Starts a proxy on 127.0.0.1; each connection to it has its own one to the server. */
 export async function startApiServerProxy(options: ApiServerProxyOptions): Promise<ApiServerProxy> {
   const ca = await readFile(options.certificateAuthorityFile, "utf8");
   const sessions = new Set<http2.Http2Session>();
@@ -111,7 +111,7 @@ export async function startApiServerProxy(options: ApiServerProxyOptions): Promi
     const known = credentials === undefined ? authorization : credentials.get(authorization);
     if (known === undefined) return refuse(stream, 401, "Unauthorized");
     if (fault?.kind === "refuse") return refuse(stream, fault.status, fault.reason, fault.headers);
-    if (fault?.kind === "gone-event") return gone(stream);
+    if (fault?.kind === "gone-event") return endStream(stream);
     if (fault?.kind === "delay") await new Promise((resolve) => setTimeout(resolve, fault.delayMs));
     if (upstream.destroyed || upstream.closed || stream.destroyed) return void stream.close(REFUSED_STREAM);
     const asked = upstream.request({
@@ -165,15 +165,15 @@ function refuse(
 ): void {
   stream.resume();
   stream.respond({ ":status": code, "content-type": "application/json", ...headers });
-  stream.end(JSON.stringify(status(code, reason)));
+  stream.end(JSON.stringify(buildStatus(code, reason)));
 }
 
-function gone(stream: http2.ServerHttp2Stream): void {
+function endStream(stream: http2.ServerHttp2Stream): void {
   stream.respond({ ":status": 200, "content-type": "application/json" });
-  stream.end(`${JSON.stringify({ type: "ERROR", object: status(410, "Expired") })}\n`);
+  stream.end(`${JSON.stringify({ type: "ERROR", object: buildStatus(410, "Expired") })}\n`);
 }
 
-function status(code: number, reason: string): object {
+function buildStatus(code: number, reason: string): object {
   const message = `${reason}, as the proxy was told`;
   return { kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", message, reason, code };
 }

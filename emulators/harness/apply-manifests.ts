@@ -2,15 +2,16 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseAllDocuments } from "yaml";
-import { objectPath } from "#core/resources/resource.ts";
+import { formatObjectPath } from "#core/resources/resource.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
 /**
- * Applies the manifests of a YAML file, or of all YAML files of a folder, as `kubectl apply --server-side` does; rejects
- * with the server's words at the first that it refuses. A namespace that a server is still making is waited for.
+ * Applies the manifests of a YAML file, or of all YAML files of a folder, as `kubectl apply --server-side`
+ * does. Rejects with the server's message at the first rejected one. Waits for a namespace that a server is
+ * still creating.
  */
 export async function applyManifests(transport: Transport, path: string): Promise<void> {
-  for (const file of await filesOf(path)) {
+  for (const file of await listManifestFiles(path)) {
     for (const document of parseAllDocuments(await readFile(file, "utf8"))) {
       const manifest = document.toJS() as Manifest | null;
       if (manifest !== null) await applyManifest(transport, manifest, file);
@@ -45,7 +46,7 @@ async function applyManifest(transport: Transport, manifest: Manifest, file: str
   const { apiVersion, kind, metadata } = manifest;
   const resource = RESOURCES[kind];
   if (resource === undefined) throw new Error(`${file}: ${kind} ${metadata.name} is of no kind known here`);
-  const path = objectPath({ apiVersion, name: resource }, metadata);
+  const path = formatObjectPath({ apiVersion, name: resource }, metadata);
   const send = () =>
     transport.send({
       method: "PATCH",
@@ -56,7 +57,7 @@ async function applyManifest(transport: Transport, manifest: Manifest, file: str
     });
   let answer = await send();
   const deadline = performance.now() + NAMESPACE_TIMEOUT_MS;
-  // kube-apiserver makes kube-system itself, some time after it is ready.
+  // kube-apiserver creates kube-system itself, some time after it is ready.
   while (metadata.namespace !== undefined && answer.status === 404 && performance.now() < deadline) {
     await sleep(50);
     answer = await send();
@@ -65,7 +66,7 @@ async function applyManifest(transport: Transport, manifest: Manifest, file: str
   throw new Error(`${file}: applying ${kind} ${metadata.name} was answered ${answer.status}: ${answer.body}`);
 }
 
-async function filesOf(path: string): Promise<readonly string[]> {
+async function listManifestFiles(path: string): Promise<readonly string[]> {
   if (/\.ya?ml$/.test(path)) return [path];
   const names = await readdir(path);
   return names

@@ -3,17 +3,17 @@ import type { RequestRecord } from "#emulators/harness/control-plane.ts";
 
 /** One request of kube-apiserver's audit log. */
 export interface AuditRecord extends RequestRecord {
-  /** What a refused one was refused with. */
+  /** The server's message of a rejection. */
   readonly message?: string;
 }
 
 /** A growing audit log. */
 export interface AuditLog {
-  /** All requests so far; of those whose answer a client has seen whole, every one. */
+  /** Returns all requests so far, including every one whose complete answer a client has received. */
   read(): Promise<readonly AuditRecord[]>;
 }
 
-/** Everything about objects, as metadata; the API server's requests to itself are left out. */
+/** Records all requests about objects as metadata, without the API server's requests to itself. */
 export const AUDIT_POLICY = {
   apiVersion: "audit.k8s.io/v1",
   kind: "Policy",
@@ -25,7 +25,10 @@ export const AUDIT_POLICY = {
   ],
 } as const;
 
-/** Reads an audit log in JSON lines; the server must write it in blocking mode, so that an entry is there before its answer ends. */
+/**
+ * Reads an audit log in JSON lines; the server must write it in blocking mode, so that an entry precedes the
+ * end of its answer.
+ */
 export function openAuditLog(file: string): AuditLog {
   const records: AuditRecord[] = [];
   let offset = 0;
@@ -33,11 +36,11 @@ export function openAuditLog(file: string): AuditLog {
 
   const readOn = async (): Promise<void> => {
     const text = await readFrom(file, offset);
-    // What follows the last line break is still being written.
+    // Text after the last line break is still being written.
     const whole = text.subarray(0, text.lastIndexOf("\n") + 1);
     offset += whole.length;
     for (const line of whole.toString("utf8").split("\n")) {
-      const record = line === "" ? undefined : recordOf(JSON.parse(line) as AuditEvent);
+      const record = line === "" ? undefined : toAuditRecord(JSON.parse(line) as AuditEvent);
       if (record !== undefined) records.push(record);
     }
   };
@@ -50,7 +53,7 @@ export function openAuditLog(file: string): AuditLog {
   };
 }
 
-/** What is read of an audit event. */
+/** The fields of an audit event that are read. */
 interface AuditEvent {
   readonly stage: "ResponseStarted" | "ResponseComplete" | "Panic";
   readonly verb: string;
@@ -61,13 +64,13 @@ interface AuditEvent {
   readonly stageTimestamp: string;
 }
 
-function recordOf(event: AuditEvent): AuditRecord | undefined {
+function toAuditRecord(event: AuditEvent): AuditRecord | undefined {
   const { objectRef, verb, stage, responseStatus } = event;
   if (objectRef?.resource === undefined) return undefined;
   // A watch counts from its first answer on; its end may be the server's own.
   if (stage !== (verb === "watch" ? "ResponseStarted" : "ResponseComplete")) return undefined;
   return {
-    // In whose stead it was sent, as the embedded one records it, too.
+    // The impersonated user, as the embedded server records it, too.
     user: event.impersonatedUser?.username ?? event.user?.username ?? "",
     verb,
     resource: objectRef.resource,

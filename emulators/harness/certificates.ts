@@ -9,26 +9,32 @@ export interface KeyPair {
   readonly key: string;
 }
 
-/** Who a client certificate is for: Kubernetes reads the user from the common name, the groups from the organisations. */
+/**
+ * The identity in a client certificate: Kubernetes reads the user from the common name, the groups from the
+ * organisations.
+ */
 export interface ClientIdentity {
   readonly name: string;
   readonly groups: readonly string[];
 }
 
-/** A certificate authority in memory; what it issues is valid from an hour ago for ten days. */
+/** A certificate authority in memory; its certificates are valid from an hour ago for ten days. */
 export interface CertificateAuthority {
-  /** PEM, for those that are to trust it. */
+  /** PEM, for clients and servers that must trust it. */
   readonly certificate: string;
-  /** For a server at 127.0.0.1 and localhost, and at the further names given. */
+  /** Issues a certificate for a server at 127.0.0.1 and localhost, and at the given further names. */
   issueServer(names?: readonly string[]): Promise<KeyPair>;
-  /** For a server at these names alone. */
+  /** Issues a certificate for a server at only these names. */
   issueNamedServer(names: readonly string[]): Promise<KeyPair>;
   issueClient(identity: ClientIdentity): Promise<KeyPair>;
-  /** A key and certificate for signing alone, such as of service account tokens. */
+  /** Issues a key and certificate for signing only, such as of service account tokens. */
   issueSigner(name: string): Promise<KeyPair>;
 }
 
-/** Makes a new certificate authority (ECDSA P-256) for test and demo API servers; its key is never written anywhere. */
+/**
+ * Creates a certificate authority (ECDSA P-256) for test and demo API servers; its key is never written to
+ * disk.
+ */
 export async function createCertificateAuthority(
   options: { readonly name?: string; readonly now?: Date } = {},
 ): Promise<CertificateAuthority> {
@@ -36,7 +42,7 @@ export async function createCertificateAuthority(
   const keys = await generateKeys();
   const root = await x509.X509CertificateGenerator.createSelfSigned(
     {
-      ...validity(now),
+      ...getValidity(now),
       name: [{ CN: [options.name ?? "local-control-plane"] }],
       keys,
       signingAlgorithm: ALGORITHM,
@@ -53,8 +59,8 @@ export async function createCertificateAuthority(
   return {
     certificate: root.toString("pem"),
     issueServer: (names = []) =>
-      issue([{ CN: ["localhost"] }], serverExtensions(["localhost", ...names], ["127.0.0.1"])),
-    issueNamedServer: (names) => issue([{ CN: ["named"] }], serverExtensions(names, [])),
+      issue([{ CN: ["localhost"] }], buildServerExtensions(["localhost", ...names], ["127.0.0.1"])),
+    issueNamedServer: (names) => issue([{ CN: ["named"] }], buildServerExtensions(names, [])),
     issueClient: ({ name, groups }) =>
       issue(
         [{ CN: [name] }, ...groups.map((group) => ({ O: [group] }))],
@@ -64,7 +70,7 @@ export async function createCertificateAuthority(
   };
 }
 
-/** Whether a PEM is a certificate signing request that can be read. */
+/** Returns whether a PEM is a readable certificate signing request. */
 export function readCertificateRequest(pem: string): boolean {
   if (!pem.includes("-----BEGIN CERTIFICATE REQUEST-----")) return false;
   try {
@@ -93,7 +99,7 @@ async function issueCertificate(
   const keys = await generateKeys();
   const certificate = await x509.X509CertificateGenerator.create(
     {
-      ...validity(now),
+      ...getValidity(now),
       subject: name,
       issuer: root.subject,
       publicKey: keys.publicKey,
@@ -112,7 +118,10 @@ async function issueCertificate(
   return { certificate: certificate.toString("pem"), key: x509.PemConverter.encode(key, "PRIVATE KEY") };
 }
 
-function serverExtensions(names: readonly string[], addresses: readonly string[]): readonly x509.Extension[] {
+function buildServerExtensions(
+  names: readonly string[],
+  addresses: readonly string[],
+): readonly x509.Extension[] {
   const hosts = names.map((value) => ({ type: "dns" as const, value }));
   const ips = addresses.map((value) => ({ type: "ip" as const, value }));
   return [
@@ -121,7 +130,7 @@ function serverExtensions(names: readonly string[], addresses: readonly string[]
   ];
 }
 
-function validity(now: Date): { readonly notBefore: Date; readonly notAfter: Date } {
+function getValidity(now: Date): { readonly notBefore: Date; readonly notAfter: Date } {
   const hourMs = 3_600_000;
   return {
     notBefore: new Date(now.getTime() - hourMs),

@@ -3,11 +3,14 @@ import type { ClusterEntry } from "#config/cluster.ts";
 import { FUNCTION_IDENTITIES } from "#core/identities.ts";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
 
-/** What an entry takes of a control plane. */
+/** The parts of a control plane that an entry needs. */
 export type EntryPlane = Pick<ControlPlane, "server" | "certificateAuthorityFile" | "tokenFile">;
 
-/** The entry of a control plane in a clusters file: the relay and each function sign in with the token that it made for them. */
-export function clusterEntryOf(
+/**
+ * Builds a control plane's entry in a clusters file: the relay and each function sign in with their own
+ * tokens.
+ */
+export function buildClusterEntry(
   plane: EntryPlane,
   entry: Pick<ClusterEntry, "name" | "cloud"> & Partial<ClusterEntry>,
 ): ClusterEntry {
@@ -24,7 +27,7 @@ export function clusterEntryOf(
   };
 }
 
-/** Writes a clusters file; entries may be such as no cluster has. */
+/** Writes a clusters file; entries may be invalid. */
 export async function writeClustersFile(file: string, ...entries: readonly unknown[]): Promise<void> {
   await writeFile(file, `${JSON.stringify({ clusters: entries }, undefined, 2)}\n`);
 }

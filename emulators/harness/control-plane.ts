@@ -1,15 +1,15 @@
-import { IDENTITIES, type Identity, userOf } from "#core/identities.ts";
+import { formatUser, IDENTITIES, type Identity } from "#core/identities.ts";
 
-/** A user of a test or demo API server, known by a bearer token. */
+/** A user of a test or demo API server, identified by a bearer token. */
 export interface ControlPlaneUser {
   readonly name: string;
   readonly groups: readonly string[];
 }
 
-/** One request, as the API server itself recorded it. */
+/** One request in the API server's own record. */
 export interface RequestRecord {
   readonly user: string;
-  /** Kubernetes' verb: get, list, watch, create, update, patch, delete. */
+  /** Kubernetes's verb: get, list, watch, create, update, patch, delete. */
   readonly verb: string;
   readonly resource: string;
   readonly subresource?: string;
@@ -20,51 +20,59 @@ export interface RequestRecord {
   readonly at: number;
 }
 
-/** The identities that tests, demo and bench use. `admin` is in system:masters and is the world outside, never ours. */
+/**
+ * The identities of tests, demo and bench. `admin` is in system:masters and represents the world outside,
+ * never ours.
+ */
 export type ControlPlaneUsers = Readonly<Record<"admin" | Identity, ControlPlaneUser>>;
 
-/** The users' names are those that the bindings in infra/rbac/ name. */
+/** The users' names are those in the bindings of infra/rbac/. */
 export const CONTROL_PLANE_USERS: ControlPlaneUsers = {
   admin: { name: "admin", groups: ["system:masters"] },
-  relay: ourUser("relay"),
-  node: ourUser("node"),
-  "node-lifecycle": ourUser("node-lifecycle"),
-  csr: ourUser("csr"),
-  service: ourUser("service"),
-  route: ourUser("route"),
-  tagging: ourUser("tagging"),
-  sweep: ourUser("sweep"),
-  "ec2-events": ourUser("ec2-events"),
+  relay: createUser("relay"),
+  node: createUser("node"),
+  "node-lifecycle": createUser("node-lifecycle"),
+  csr: createUser("csr"),
+  service: createUser("service"),
+  route: createUser("route"),
+  tagging: createUser("tagging"),
+  sweep: createUser("sweep"),
+  "ec2-events": createUser("ec2-events"),
 };
 
-/** The names of all users that are ours. */
-export const OUR_USERS: readonly string[] = IDENTITIES.map(userOf);
+/** The names of all our users. */
+export const OUR_USERS: readonly string[] = IDENTITIES.map(formatUser);
 
-function ourUser(identity: Identity): ControlPlaneUser {
-  return { name: userOf(identity), groups: ["serverless-ccm"] };
+function createUser(identity: Identity): ControlPlaneUser {
+  return { name: formatUser(identity), groups: ["serverless-ccm"] };
 }
 
 /**
- * A running API server with its store, embedded or real; both are started for a folder that holds all their files,
- * and listen on 127.0.0.1 on a free port.
+ * A running API server with its store, embedded or real. It is started for a folder with all its files, and
+ * listens on 127.0.0.1 on a free port.
  */
 export interface ControlPlane {
   readonly kind: "embedded" | "kube-apiserver";
-  /** `https://127.0.0.1:port`; the same after `restart`. */
+  /** `https://127.0.0.1:port`; unchanged after `restart`. */
   readonly server: string;
   readonly certificateAuthorityFile: string;
-  /** The file with the user's bearer token. */
+  /** Returns the file with the user's bearer token. */
   tokenFile(user: keyof ControlPlaneUsers): string;
-  /** Writes (once) and names a kubeconfig of the user. */
+  /** Writes a kubeconfig of the user (once) and returns its path. */
   kubeconfig(user: keyof ControlPlaneUsers): Promise<string>;
-  /** All requests since the start, from the server's own record (kube-apiserver: its audit log at level Metadata). */
+  /**
+   * Returns all requests since the start, from the server's own record (kube-apiserver: its audit log at
+   * level Metadata).
+   */
   record(): Promise<readonly RequestRecord[]>;
-  /** Stops the API server (its store stays) and, with `start`, starts it again on the same port. */
+  /** Stops the API server but not its store; `start` starts it again on the same port. */
   stopServer(signal?: "SIGTERM" | "SIGKILL"): Promise<void>;
   startServer(): Promise<void>;
-  /** A copy of the store as it is now … */
+  /** Saves a copy of the store … */
   backup(): Promise<string>;
-  /** … and the store set back to it, under a running relay: versions seen since are then from the future. */
+  /**
+   * … and restores the store from it, under a running relay: versions seen since are then from the future.
+   */
   restore(backup: string): Promise<void>;
   /** Ends everything; no process and no socket is left. */
   close(): Promise<void>;

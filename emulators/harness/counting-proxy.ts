@@ -1,8 +1,8 @@
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** What has passed so far, of all connections together; bytes as they are on the wire, TLS and headers included. */
+/** The traffic so far, of all connections together; bytes on the wire, including TLS and headers. */
 export interface Traffic {
-  /** Connections that were made. */
+  /** The number of connections. */
   readonly connections: number;
   /** Bytes from clients to the server. */
   readonly upBytes: number;
@@ -10,7 +10,7 @@ export interface Traffic {
   readonly downBytes: number;
 }
 
-/** A TCP pass-through that counts; what passes, TLS too, is neither read nor changed. */
+/** A TCP proxy that counts; it neither reads nor changes the traffic, including TLS. */
 export interface CountingProxy {
   /** The server's URL with the proxy's port in place of its own. */
   readonly url: string;
@@ -19,7 +19,10 @@ export interface CountingProxy {
   close(): Promise<void>;
 }
 
-/** Starts a proxy on a free port of 127.0.0.1 to a server there, named by its URL, such as `https://127.0.0.1:6443`. */
+/**
+ * Starts a proxy on a free port of 127.0.0.1 to a local server with the given URL, such as
+ * `https://127.0.0.1:6443`.
+ */
 export async function startCountingProxy(server: string): Promise<CountingProxy> {
   const { port } = new URL(server);
   const sockets = new Set<Socket>();
@@ -27,7 +30,7 @@ export async function startCountingProxy(server: string): Promise<CountingProxy>
   let upBytes = 0;
   let downBytes = 0;
 
-  // An end of one side passes as such: the other may have more to say.
+  // The end of one side is passed on: the other may still send.
   const listener = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
     connections += 1;
     const upstream = connect({ host: "127.0.0.1", port: Number(port), allowHalfOpen: true, noDelay: true });
@@ -54,13 +57,13 @@ export async function startCountingProxy(server: string): Promise<CountingProxy>
   };
 }
 
-/** Passes on what one side says, its end and its death. */
+/** Passes on the data of one side, its end and its failure. */
 function join(from: Socket, to: Socket, sockets: Set<Socket>): void {
   sockets.add(from);
   from.on("error", () => {});
   from.once("close", () => {
     sockets.delete(from);
-    // What was cut off is cut off on the other side as well, however much is still on its way.
+    // A broken connection is broken on the other side as well, with any amount in flight.
     if (!from.readableEnded) to.resetAndDestroy();
   });
   from.pipe(to);

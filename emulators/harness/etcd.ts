@@ -1,17 +1,17 @@
 import { open } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { freePort } from "#emulators/harness/free-port.ts";
+import { findFreePort } from "#emulators/harness/free-port.ts";
 import { type ManagedProcess, startProcess } from "#emulators/harness/managed-process.ts";
 
-/** The store of a control plane: one member, on 127.0.0.1, without TLS and without waiting for the disk. */
+/** The store of a control plane: one member, on 127.0.0.1, without TLS and without disk synchronization. */
 export interface Etcd {
-  /** For --etcd-servers; the same after `restore`. */
+  /** For --etcd-servers; unchanged after `restore`. */
   readonly url: string;
-  /** Of the member as it runs now. */
+  /** Returns the process ID of the running member. */
   pid(): number;
   /** Saves a consistent snapshot, as `etcdctl snapshot save` does, from the running member. */
   saveSnapshot(file: string): Promise<void>;
-  /** Ends the member and starts it again with what a snapshot holds; revisions go back with it. */
+  /** Ends the member and starts it again from a snapshot; revisions go back with it. */
   restore(snapshot: string): Promise<void>;
   /** Forgets history up to now. */
   compact(): Promise<void>;
@@ -19,17 +19,17 @@ export interface Etcd {
 }
 
 export interface EtcdOptions {
-  /** For data and log; it must be there. */
+  /** For data and log; it must exist. */
   readonly folder: string;
   readonly etcd: string;
-  /** Needed by `restore` alone. */
+  /** Only `restore` needs it. */
   readonly etcdutl?: string | undefined;
 }
 
-/** Starts etcd and resolves when it answers; rejects with the end of its log otherwise. */
+/** Starts etcd and resolves when it answers; otherwise rejects with the end of its log. */
 export async function startEtcd(options: EtcdOptions): Promise<Etcd> {
   const { folder } = options;
-  const [clientPort, peerPort] = [await freePort(), await freePort()];
+  const [clientPort, peerPort] = [await findFreePort(), await findFreePort()];
   const url = `http://127.0.0.1:${clientPort}`;
   const member = ["--initial-cluster", `default=http://127.0.0.1:${peerPort}`];
   member.push("--initial-advertise-peer-urls", `http://127.0.0.1:${peerPort}`);
@@ -50,7 +50,7 @@ export async function startEtcd(options: EtcdOptions): Promise<Etcd> {
     args.push("--listen-client-urls", url, "--advertise-client-urls", url);
     args.push("--listen-peer-urls", `http://127.0.0.1:${peerPort}`, "--log-level", "warn");
     const process = startProcess(options.etcd, args, { logFile: `${folder}/etcd.log` });
-    await untilHealthy(process, url);
+    await waitUntilHealthy(process, url);
     return process;
   };
   let running = await start();
@@ -59,7 +59,7 @@ export async function startEtcd(options: EtcdOptions): Promise<Etcd> {
     pid: () => running.pid,
     saveSnapshot: (file) => saveSnapshot(url, file),
     restore: async (snapshot) => {
-      if (options.etcdutl === undefined) throw new Error("restoring etcd takes etcdutl, which is not there");
+      if (options.etcdutl === undefined) throw new Error("restoring etcd needs etcdutl, which is missing");
       await running.stop("SIGKILL");
       restores += 1;
       dataFolder = `${folder}/etcd-restored-${restores}`;
@@ -80,8 +80,12 @@ export async function startEtcd(options: EtcdOptions): Promise<Etcd> {
       running = await start();
     },
     compact: async () => {
-      const { header } = await ask(url, "/v3/kv/range", { key: base64("\0"), limit: 1, keys_only: true });
-      await ask(url, "/v3/kv/compaction", { revision: header?.revision, physical: true });
+      const { header } = await callGateway(url, "/v3/kv/range", {
+        key: toBase64("\0"),
+        limit: 1,
+        keys_only: true,
+      });
+      await callGateway(url, "/v3/kv/compaction", { revision: header?.revision, physical: true });
     },
     close: () => running.stop("SIGKILL"),
   };
@@ -90,7 +94,7 @@ export async function startEtcd(options: EtcdOptions): Promise<Etcd> {
 const START_TIMEOUT_MS = 30_000;
 const REQUEST_TIMEOUT_MS = 10_000;
 
-async function untilHealthy(process: ManagedProcess, url: string): Promise<void> {
+async function waitUntilHealthy(process: ManagedProcess, url: string): Promise<void> {
   const deadline = performance.now() + START_TIMEOUT_MS;
   while (!(await isHealthy(url))) {
     if (process.hasExited() || performance.now() > deadline) {
@@ -111,12 +115,12 @@ async function isHealthy(url: string): Promise<boolean> {
   }
 }
 
-/** What is read of the answers of etcd's JSON gateway. */
+/** The fields that are read in the answers of etcd's JSON gateway. */
 interface GatewayAnswer {
   readonly header?: { readonly revision: string };
 }
 
-async function ask(url: string, path: string, body: unknown): Promise<GatewayAnswer> {
+async function callGateway(url: string, path: string, body: unknown): Promise<GatewayAnswer> {
   const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
   const answer = await fetch(url + path, { method: "POST", body: JSON.stringify(body), signal });
   const text = await answer.text();
@@ -124,7 +128,7 @@ async function ask(url: string, path: string, body: unknown): Promise<GatewayAns
   return JSON.parse(text) as GatewayAnswer;
 }
 
-/** The gateway streams the snapshot as lines of JSON, with the checksum that etcdutl wants at its end. */
+/** The gateway streams the snapshot as lines of JSON, with etcdutl's checksum at its end. */
 async function saveSnapshot(url: string, file: string): Promise<void> {
   const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
   const answer = await fetch(`${url}/v3/maintenance/snapshot`, { method: "POST", body: "{}", signal });
@@ -142,6 +146,6 @@ async function saveSnapshot(url: string, file: string): Promise<void> {
   }
 }
 
-function base64(text: string): string {
+function toBase64(text: string): string {
   return Buffer.from(text).toString("base64");
 }

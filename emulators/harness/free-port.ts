@@ -2,10 +2,10 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 
 /**
- * A port of 127.0.0.1 that nothing listens on, below the range from which systems take the ports of outgoing
- * connections: a server can stop and find its port free again when it starts, however many clients knock meanwhile.
+ * Finds a free port of 127.0.0.1 below the range of outgoing connections. A stopped server finds its port
+ * free again when it starts, with any number of waiting clients.
  */
-export async function freePort(random: () => number = Math.random): Promise<number> {
+export async function findFreePort(random: () => number = Math.random): Promise<number> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     const port = FIRST + Math.floor(random() * (LAST - FIRST));
     if (await isFree(port)) return port;

@@ -3,29 +3,29 @@ import { once } from "node:events";
 import { access, copyFile, mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { freePort } from "#emulators/harness/free-port.ts";
+import { findFreePort } from "#emulators/harness/free-port.ts";
 import { PROJECT_FOLDER } from "#emulators/harness/project-folder.ts";
 
-/** What handlers find in their environment: the platform passes on nothing but these. */
+/** The environment of handlers: the platform passes on only these variables. */
 export type FunctionEnvironment = Readonly<
   Partial<Record<"CLUSTERS_FILE" | "OTEL_EXPORTER_OTLP_ENDPOINT" | `AWS_${string}`, string>>
 >;
 
 export interface FunctionPlatformOptions {
-  /** For the platform's own files; made if it is not there, and the caller's to remove after `close`. */
+  /** For the platform's own files; created if missing, and removed by the caller after `close`. */
   readonly folder: string;
   readonly environment: FunctionEnvironment;
-  /** 0, or without it, for any free one. */
+  /** Default or 0: any free one. */
   readonly port?: number;
-  /** The folder with serverless.yml, node_modules and the built zips in dist; these sources' own without it. */
+  /** The folder with serverless.yml, node_modules and the built zips in dist; default: these sources. */
   readonly project?: string;
 }
 
-/** A running function platform; stopped and started again it keeps its port. */
+/** A running function platform, which keeps its port over a restart. */
 export interface FunctionPlatform {
   /** Base URL of the Lambda Invoke API, for AWS_ENDPOINT_URL_LAMBDA. */
   readonly url: string;
-  /** Ends it and all handlers in it, in the middle of what they do, and resolves when they are gone. */
+  /** Ends the platform and all running handlers; resolves when they are gone. */
   stop(signal?: "SIGTERM" | "SIGKILL"): Promise<void>;
   start(): Promise<void>;
   close(): Promise<void>;
@@ -40,13 +40,13 @@ const SERVERLESS = "node_modules/serverless/bin/serverless.js";
 const MAX_OUTPUT = 4_000;
 
 /**
- * Starts the packaged functions of serverless.yml under serverless-offline, on 127.0.0.1 and in a process group of its own.
- * Resolves once the Invoke API answers.
+ * Starts the packaged functions of serverless.yml under serverless-offline, on 127.0.0.1 and in its own
+ * process group. Resolves once the Invoke API answers.
  */
 export async function startFunctionPlatform(options: FunctionPlatformOptions): Promise<FunctionPlatform> {
   const project = options.project ?? PROJECT_FOLDER;
   await prepareFolder(options.folder, project);
-  const port = options.port || (await freePort());
+  const port = options.port || (await findFreePort());
   const url = `http://127.0.0.1:${port}`;
   let child: ChildProcess | undefined;
 
@@ -59,7 +59,7 @@ export async function startFunctionPlatform(options: FunctionPlatformOptions): P
     if (child) return;
     child = spawnPlatform(options, project, port);
     try {
-      await answers(url, child);
+      await waitUntilAnswering(url, child);
     } catch (error) {
       await stop("SIGKILL");
       throw error;
@@ -69,7 +69,8 @@ export async function startFunctionPlatform(options: FunctionPlatformOptions): P
   return { url, start, stop, close: () => stop("SIGKILL") };
 }
 
-// The platform unpacks the zips beside its serverless.yml; in a folder of its own it leaves nothing in the sources.
+// The platform unpacks the zips next to its serverless.yml; in its own folder it leaves nothing in the
+// sources.
 async function prepareFolder(folder: string, project: string): Promise<void> {
   for (const needed of ["serverless.yml", "dist", SERVERLESS]) {
     await access(join(project, needed)).catch((cause: unknown) => {
@@ -97,7 +98,7 @@ function spawnPlatform(options: FunctionPlatformOptions, project: string, port: 
     "--lambdaPort",
     String(port),
     "--noSponsor",
-    // Whoever starts it invokes what he means to; it would invoke the sweep every minute by itself.
+    // The caller invokes functions itself; otherwise the platform would invoke the sweep every minute.
     "--param",
     "sweepEveryMinute=false",
   ];
@@ -106,19 +107,19 @@ function spawnPlatform(options: FunctionPlatformOptions, project: string, port: 
     args.push("--param", `otlpEndpoint=${OTEL_EXPORTER_OTLP_ENDPOINT}`);
   const child = spawn(process.execPath, args, {
     cwd: options.folder,
-    // Nothing of the caller's own AWS settings gets through.
+    // None of the caller's own AWS settings pass.
     env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...environment },
     stdio: ["ignore", "pipe", "pipe"],
     detached: true,
   });
-  // A process group of its own outlives its parent, unless the parent ends it.
+  // A process group outlives its parent, unless the parent ends it.
   const endWithParent = (): void => signalGroup(child, "SIGKILL");
   process.once("exit", endWithParent);
   child.once("exit", () => process.off("exit", endWithParent));
   return child;
 }
 
-async function answers(url: string, child: ChildProcess): Promise<void> {
+async function waitUntilAnswering(url: string, child: ChildProcess): Promise<void> {
   let output = "";
   const keep = (chunk: Buffer): void => {
     output = (output + chunk.toString("utf8")).slice(-MAX_OUTPUT);
@@ -136,7 +137,7 @@ async function answers(url: string, child: ChildProcess): Promise<void> {
   throw new Error(`serverless offline did not answer at ${url} within ${START_TIMEOUT_MS} ms:\n${output}`);
 }
 
-/** Invokes a function that is not there: only the Invoke API names it so, and nothing is run for it. */
+/** Invokes a missing function: only the Invoke API returns its error, and nothing runs. */
 async function isInvokeApi(url: string): Promise<boolean> {
   try {
     const path = "/2015-03-31/functions/no-such-function/invocations";
@@ -163,6 +164,6 @@ function signalGroup(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): void {
   try {
     if (child.pid !== undefined) process.kill(-child.pid, signal);
   } catch {
-    // It is gone already.
+    // The process is gone already.
   }
 }

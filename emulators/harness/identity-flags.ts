@@ -2,10 +2,10 @@ import { FUNCTION_IDENTITIES } from "#core/identities.ts";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
 
 /**
- * The flags of `run` with which the relay and each function sign in as themselves; `kubeconfig` says where else theirs are than at
- * the control plane.
+ * Builds the flags of `run` with which the relay and each function sign in as themselves; `kubeconfig` names
+ * files outside the control plane's.
  */
-export async function identityFlags(
+export async function buildIdentityFlags(
   plane: Pick<ControlPlane, "kubeconfig">,
   kubeconfig: ControlPlane["kubeconfig"] = plane.kubeconfig,
 ): Promise<string[]> {

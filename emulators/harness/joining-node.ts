@@ -1,19 +1,20 @@
-/** How a joining node differs from the usual one. */
+/** How a joining node differs from the default one. */
 export interface JoiningNodeOptions {
   readonly name: string;
   readonly providerID?: string;
   /** The value of kubelet's --node-ip: one address, or a dual-stack pair separated by a comma. */
   readonly nodeIP?: string;
-  /** Taints of others, such as a CNI's; they stand before ours, as the order of a list must not matter. */
+  /** Taints of others, such as a CNI's; they precede ours, as the order of a list must not matter. */
   readonly taints?: readonly { readonly key: string; readonly effect: string; readonly value?: string }[];
   readonly labels?: Readonly<Record<string, string>>;
 }
 
 /**
- * The Node object that a kubelet with --cloud-provider=external registers: tainted, labelled with what the machine
- * knows of itself, not ready yet, and with no address but its hostname (and --node-ip where one is given).
+ * Builds the Node object that a kubelet with --cloud-provider=external registers. It is tainted, labelled
+ * with the machine's own facts, not ready, and without addresses except its hostname (and --node-ip if
+ * given).
  */
-export function joiningNode(options: JoiningNodeOptions): JoiningNode {
+export function buildJoiningNode(options: JoiningNodeOptions): JoiningNode {
   const nodeIPs = options.nodeIP?.split(",") ?? [];
   return {
     apiVersion: "v1",
@@ -48,10 +49,10 @@ export function joiningNode(options: JoiningNodeOptions): JoiningNode {
       capacity: { cpu: "4", memory: "16073356Ki", pods: "110" },
       allocatable: { cpu: "3920m", memory: "15358604Ki", pods: "110" },
       conditions: [
-        condition("MemoryPressure", "False", "KubeletHasSufficientMemory"),
-        condition("DiskPressure", "False", "KubeletHasNoDiskPressure"),
-        condition("PIDPressure", "False", "KubeletHasSufficientPID"),
-        condition("Ready", "False", "KubeletNotReady"),
+        buildCondition("MemoryPressure", "False", "KubeletHasSufficientMemory"),
+        buildCondition("DiskPressure", "False", "KubeletHasNoDiskPressure"),
+        buildCondition("PIDPressure", "False", "KubeletHasSufficientPID"),
+        buildCondition("Ready", "False", "KubeletNotReady"),
       ],
       nodeInfo: {
         machineID: "",
@@ -69,7 +70,7 @@ export function joiningNode(options: JoiningNodeOptions): JoiningNode {
   };
 }
 
-/** What of the Node object callers touch; the rest is what a kubelet says. */
+/** The fields of the Node object that callers change; the kubelet sets the rest. */
 export interface JoiningNode {
   readonly apiVersion: "v1";
   readonly kind: "Node";
@@ -88,6 +89,6 @@ export interface JoiningNode {
   };
 }
 
-function condition(type: string, status: string, reason: string): Record<string, string> {
+function buildCondition(type: string, status: string, reason: string): Record<string, string> {
   return { type, status, reason };
 }

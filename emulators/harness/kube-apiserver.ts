@@ -11,61 +11,62 @@ import {
   type ControlPlaneUser,
 } from "#emulators/harness/control-plane.ts";
 import { type Etcd, startEtcd } from "#emulators/harness/etcd.ts";
-import { freePort } from "#emulators/harness/free-port.ts";
+import { findFreePort } from "#emulators/harness/free-port.ts";
 import { writeKubeconfig } from "#emulators/harness/kubeconfig.ts";
 import { type ManagedProcess, startProcess } from "#emulators/harness/managed-process.ts";
 import { PROJECT_FOLDER } from "#emulators/harness/project-folder.ts";
 import { connect } from "#kube/client/connect.ts";
 
-/** The programs that a control plane is made of, by path. */
+/** The programs of a control plane, by path. */
 export interface ControlPlaneBinaries {
   readonly kubeApiserver: string;
   readonly etcd: string;
-  /** Needed by `restore` alone. */
+  /** Only `restore` needs it. */
   readonly etcdutl?: string;
 }
 
 export interface KubeApiserverOptions {
-  /** For all files of the control plane; made if it is not there, and the caller's to remove after `close`. */
+  /** For all files of the control plane; created if missing, and removed by the caller after `close`. */
   readonly folder: string;
   readonly binaries: ControlPlaneBinaries;
-  /** Beyond those that every control plane has. */
+  /** In addition to those of every control plane. */
   readonly users?: readonly ControlPlaneUser[];
-  /** Files or folders of manifests applied at the start; OUR_MANIFESTS without it. */
+  /** Files or folders of manifests applied at the start; default: OUR_MANIFESTS. */
   readonly manifests?: readonly string[];
-  /** Flags of kube-apiserver, which win over those given here. */
+  /** Flags of kube-apiserver, which take precedence over the defaults here. */
   readonly flags?: readonly string[];
 }
 
-/** What every cluster has of ours: who may what, and the objects that the identities keep there. */
+/** What every cluster has of ours: rights, and the objects that the identities keep there. */
 export const OUR_MANIFESTS: readonly string[] = ["rbac", "state"].map((folder) =>
   join(PROJECT_FOLDER, "infra", folder),
 );
 
-/** What lets the relay write in the functions' stead. */
+/** Allows the relay to write in place of the functions. */
 export const WRITES_RELAY: string = join(PROJECT_FOLDER, "infra/rbac/writes-relay");
 
-/** Policies that hold each identity to what it does. */
+/** Policies that limit each identity to its own work. */
 export const ADMISSION_POLICIES: string = join(PROJECT_FOLDER, "infra/admission");
 
-/** A real API server with its etcd, and what only a real one tells. */
+/** A real API server with its etcd, and what only a real one offers. */
 export interface KubeApiserver extends ControlPlane {
   readonly kind: "kube-apiserver";
-  /** As `record`, with what refused requests were refused with. */
+  /** Returns the same requests as `record`, with the messages of rejections. */
   auditLog(): Promise<readonly AuditRecord[]>;
-  /** The file with the token of a user given in `users`. */
+  /** Returns the file with the token of a user given in `users`. */
   tokenFileOf(name: string): string;
   /** Applies further manifests, as admin. */
   apply(path: string): Promise<void>;
-  /** The processes as they are now; 0 for a server that is stopped. */
+  /** Returns the current process IDs; 0 for a stopped server. */
   pids(): { readonly kubeApiserver: number; readonly etcd: number };
-  /** Makes etcd forget its history; watches from before are too old once the API server has restarted. */
+  /** Makes etcd forget its history; earlier watches are too old once the API server has restarted. */
   compact(): Promise<void>;
 }
 
 /**
- * Starts etcd and kube-apiserver on free ports of 127.0.0.1, with RBAC, an audit log and tokens, and applies the
- * manifests. Rejects with the end of the log of what did not start. Nothing of it outlives this process.
+ * Starts etcd and kube-apiserver on free ports of 127.0.0.1, with RBAC, an audit log and tokens, and applies
+ * the manifests. Rejects with the end of the log of the program that failed. None of its processes outlives
+ * this one.
  */
 export async function startKubeApiserver(options: KubeApiserverOptions): Promise<KubeApiserver> {
   const folder = resolve(options.folder);
@@ -74,7 +75,7 @@ export async function startKubeApiserver(options: KubeApiserverOptions): Promise
   const certificateAuthority = await writeCertificates(folder, certificateAuthorityFile);
   const tokens = await writeTokens(folder, options.users ?? []);
   const etcd = await startEtcd({ folder, etcd: options.binaries.etcd, etcdutl: options.binaries.etcdutl });
-  const port = await freePort();
+  const port = await findFreePort();
   const server = `https://127.0.0.1:${port}`;
   const admin = connect({
     server,
@@ -88,11 +89,11 @@ export async function startKubeApiserver(options: KubeApiserverOptions): Promise
 
   const startServer = async (): Promise<void> => {
     if (running !== undefined) return;
-    const flags = [...flagsOf(folder, port, etcd), ...(options.flags ?? [])];
+    const flags = [...buildFlags(folder, port, etcd), ...(options.flags ?? [])];
     running = startProcess(options.binaries.kubeApiserver, flags, {
       logFile: `${folder}/kube-apiserver.log`,
     });
-    await untilReady(running, admin, server);
+    await waitUntilReady(running, admin, server);
   };
   const stopServer = async (signal: "SIGTERM" | "SIGKILL" = "SIGTERM"): Promise<void> => {
     const stopping = running;
@@ -148,7 +149,7 @@ export async function startKubeApiserver(options: KubeApiserverOptions): Promise
 
 const START_TIMEOUT_MS = 60_000;
 
-function flagsOf(folder: string, port: number, etcd: Etcd): readonly string[] {
+function buildFlags(folder: string, port: number, etcd: Etcd): readonly string[] {
   return [
     `--etcd-servers=${etcd.url}`,
     "--bind-address=127.0.0.1",
@@ -160,10 +161,10 @@ function flagsOf(folder: string, port: number, etcd: Etcd): readonly string[] {
     "--service-account-issuer=https://kubernetes.default.svc",
     `--service-account-key-file=${folder}/service-accounts.crt`,
     `--service-account-signing-key-file=${folder}/service-accounts.key`,
-    // There is no controller manager that would make the accounts.
+    // No controller manager exists that would create the accounts.
     "--disable-admission-plugins=ServiceAccount",
     "--service-cluster-ip-range=10.0.0.0/24",
-    // Nobody looks for the API server by its Service, and a loopback address is refused as an endpoint.
+    // The API server's own Service is unused here, and a loopback address is rejected as an endpoint.
     "--endpoint-reconciler-type=none",
     `--audit-policy-file=${folder}/audit-policy.json`,
     `--audit-log-path=${folder}/audit.log`,
@@ -206,7 +207,7 @@ async function writeTokens(
   return tokens;
 }
 
-async function untilReady(
+async function waitUntilReady(
   process: ManagedProcess,
   admin: ReturnType<typeof connect>,
   server: string,

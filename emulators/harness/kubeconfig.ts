@@ -10,7 +10,9 @@ export interface KubeconfigEntry {
   readonly tokenFile: string;
 }
 
-/** Writes a kubeconfig (JSON, which is YAML) of mode 0600; it names the files with secrets and holds none. */
+/**
+ * Writes a kubeconfig (JSON, which is YAML) of mode 0600; it names the files with secrets and contains none.
+ */
 export async function writeKubeconfig(file: string, entry: KubeconfigEntry): Promise<void> {
   const { cluster, user, server, certificateAuthorityFile, tokenFile } = entry;
   const kubeconfig = {

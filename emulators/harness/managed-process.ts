@@ -1,13 +1,13 @@
 import { spawn } from "node:child_process";
 import { createWriteStream, type WriteStream } from "node:fs";
 
-/** A process with all that it starts, in a group of its own. */
+/** A process and all its children, in one process group. */
 export interface ManagedProcess {
   readonly pid: number;
   hasExited(): boolean;
   /** Resolves when it has ended, with its exit code or the signal that ended it. */
   readonly exited: Promise<number | NodeJS.Signals>;
-  /** The end of what it wrote to standard output and standard error. */
+  /** Returns the end of its standard output and standard error. */
   output(): string;
   /** Signals the process itself; SIGKILL reaches the whole group. Resolves when it has ended, by SIGKILL if it takes too long. */
   stop(signal: "SIGTERM" | "SIGINT" | "SIGKILL"): Promise<void>;
@@ -15,19 +15,19 @@ export interface ManagedProcess {
 
 export interface ManagedProcessOptions {
   readonly folder?: string;
-  /** The whole environment; this process's own without it. */
+  /** The whole environment; default: this process's own. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  /** Takes standard output and standard error, whole. */
+  /** Receives all of standard output and standard error. */
   readonly logFile?: string;
-  /** Called with what arrives on standard error. */
+  /** Called with each chunk of standard error. */
   readonly onErrorOutput?: (chunk: string) => void;
   /** Milliseconds that `stop` waits before SIGKILL. */
   readonly stopTimeoutMs?: number;
 }
 
 /**
- * Starts a program that cannot outlive this process, however this process ends: a guard in the program's group waits for
- * the end of a pipe that only this process holds, and kills the group then.
+ * Starts a program that never outlives this process. A guard in the program's group waits for the end of a
+ * pipe that only this process holds, and then kills the group.
  */
 export function startProcess(
   program: string,
@@ -55,7 +55,7 @@ export function startProcess(
   const exited = new Promise<number | NodeJS.Signals>((resolve) => {
     child.once("exit", (code, signal) => {
       ended = true;
-      // What is left of the group ends with it, the guard included.
+      // The rest of the group ends with it, including the guard.
       life?.destroy();
       killGroup(pid);
       void endLog(log).then(() => resolve(code ?? signal ?? 0));
@@ -89,7 +89,7 @@ function killGroup(pid: number): void {
   try {
     process.kill(-pid, "SIGKILL");
   } catch {
-    // It is gone already.
+    // The process is gone already.
   }
 }
 

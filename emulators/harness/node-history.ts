@@ -3,7 +3,9 @@ import type { Node } from "#core/node/node.ts";
 import { isUninitialized } from "#core/node/taints.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
-/** What became of one node, by the API server's own watch. Times are milliseconds of `performance.now()`. */
+/**
+ * The history of one node, from the API server's own watch. Times are milliseconds of `performance.now()`.
+ */
 export interface NodeRecord {
   readonly name: string;
   readonly uid: string;
@@ -15,7 +17,10 @@ export interface NodeRecord {
   deleted: boolean;
   versions: number;
   latest: Node;
-  /** Every value that was seen of what is written once: the provider ID, and each label of type, zone and region. */
+  /**
+   * Every seen value of the fields that are written once: the provider ID, and each label of type, zone and
+   * region.
+   */
   readonly written: Readonly<Record<string, Set<string>>>;
 }
 
@@ -25,16 +30,19 @@ export interface NodeHistory {
   readonly records: ReadonlyMap<string, NodeRecord>;
   /** How many of them have been schedulable. */
   readonly schedulable: number;
-  /** Why versions may be missing, where the watch could not be resumed without a gap. */
+  /** Why versions may be missing, if the watch could not be resumed without a gap. */
   readonly hole: string | undefined;
-  /** Resolves when `done` holds, which is asked after every change; rejects after `timeoutMs` with what it waited for. */
+  /**
+   * Resolves when `done` returns true, which is checked after every change; rejects after `timeoutMs` with
+   * `what`.
+   */
   until(what: string, done: () => boolean, timeoutMs: number): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * Watches all nodes from now on, as a witness: ended watches are resumed at once from the last version seen, and a watch
- * that cannot be resumed is a hole, never a new list.
+ * Watches all nodes from now on, as a witness. It resumes ended watches at once from the last seen version; a
+ * watch that cannot be resumed is a hole, never a new list.
  */
 export async function recordNodeHistory(transport: Transport): Promise<NodeHistory> {
   const records = new Map<string, NodeRecord>();
@@ -42,7 +50,7 @@ export async function recordNodeHistory(transport: Transport): Promise<NodeHisto
   const stopped = new AbortController();
   let hole: string | undefined;
   let schedulable = 0;
-  let version = await currentVersion(transport);
+  let version = await readCurrentVersion(transport);
 
   function take(line: string): void {
     const event = JSON.parse(line);
@@ -62,7 +70,7 @@ export async function recordNodeHistory(transport: Transport): Promise<NodeHisto
         const stream = await transport.stream({ method: "GET", path, signal: stopped.signal });
         if (stream.status === 410) hole = "the watch could not be resumed: 410";
         if (stream.status !== 200) await pause(50);
-        else for await (const line of lines(stream.body)) take(line);
+        else for await (const line of readLines(stream.body)) take(line);
       } catch {
         await pause(50);
       }
@@ -106,8 +114,8 @@ const PROVIDER_ID = "spec.providerID";
 const WRITTEN_ONCE = [PROVIDER_ID, ...LABEL_PAIRS.flatMap(({ beta, stable }) => [beta, stable])];
 
 /**
- * Answers 1 for the first version of a node that is schedulable, otherwise 0. The nodes are the server's own and go unparsed:
- * a witness must not be a load of its own on what it watches.
+ * Returns 1 for the first schedulable version of a node, otherwise 0. It trusts the server's nodes without
+ * validation: a witness must not load the machine that it watches.
  */
 function noteVersion(records: Map<string, NodeRecord>, type: string, node: Node): 0 | 1 {
   const { name, uid } = node.metadata;
@@ -140,14 +148,14 @@ function noteVersion(records: Map<string, NodeRecord>, type: string, node: Node)
   return isFirst ? 1 : 0;
 }
 
-async function currentVersion(transport: Transport): Promise<string> {
+async function readCurrentVersion(transport: Transport): Promise<string> {
   const answer = await transport.send({ method: "GET", path: "/api/v1/nodes?limit=1" });
   if (answer.status !== 200)
     throw new Error(`listing nodes answered ${answer.status}: ${answer.body.slice(0, 300)}`);
   return String(JSON.parse(answer.body).metadata.resourceVersion);
 }
 
-async function* lines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+async function* readLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest = "";
   for await (const chunk of chunks) {

@@ -1,20 +1,20 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** What a function sees of its platform. */
+/** The context that a function gets from its platform. */
 export interface LambdaContext {
   readonly awsRequestId: string;
   readonly functionName: string;
   getRemainingTimeInMillis(): number;
 }
 
-/** A function's code; a throw is answered as an unhandled function error. */
+/** A function's code; a thrown error is answered as an unhandled function error. */
 export type LambdaHandler = (event: unknown, context: LambdaContext) => Promise<unknown>;
 
-/** One invocation, as the platform saw it; a dry run is none. */
+/** One invocation in the platform's view; a dry run does not count. */
 export interface InvocationRecord {
   readonly functionName: string;
-  /** HTTP status of the Invoke call; a failed function is 200, as at AWS. */
+  /** HTTP status of the Invoke call; 200 for a failed function, as at AWS. */
   readonly status: number;
   readonly functionError: boolean;
   /** Milliseconds since the epoch. */
@@ -26,17 +26,17 @@ export interface InvocationRecord {
 export interface LambdaOptions {
   readonly functions: Readonly<Record<string, LambdaHandler>>;
   readonly timeoutMs: number;
-  /** Invocations beyond this many at once are throttled, as beyond an account's concurrency. */
+  /** More concurrent invocations than this are throttled, as above an account's concurrency. */
   readonly concurrency: number;
   /** 0 for any free one. */
   readonly port?: number;
 }
 
-/** A running endpoint; off and on again it keeps its port. */
+/** A running endpoint, which keeps its port over `turnOff`. */
 export interface LambdaServer {
   readonly url: string;
   record(): readonly InvocationRecord[];
-  /** Refuses connections and cuts those that are open; code that runs goes on to its end unheard, as in a lost network. */
+  /** Refuses connections and cuts open ones; running code continues unheard, as after a lost network. */
   turnOff(): Promise<void>;
   turnOn(): Promise<void>;
   close(): Promise<void>;
@@ -45,7 +45,7 @@ export interface LambdaServer {
 /** Lambda's own limit for the payload of a synchronous invocation, in bytes. */
 const MAX_PAYLOAD_BYTES = 6 * 1024 * 1024;
 
-/** How many invocations are remembered. */
+/** The number of remembered invocations. */
 const MAX_RECORDS = 100_000;
 
 const INVOKE_PATH = /^\/2015-03-31\/functions\/([A-Za-z0-9_.:%-]+)\/invocations$/;
@@ -61,8 +61,8 @@ interface Answer {
 }
 
 /**
- * Starts an endpoint on 127.0.0.1 that answers AWS Lambda's Invoke API (RequestResponse and DryRun) with the given functions, and says
- * what the account and each function may run at a time.
+ * Starts an endpoint on 127.0.0.1 that answers AWS Lambda's Invoke API (RequestResponse and DryRun) with the
+ * given functions. It also returns the concurrency limits of the account and each function.
  */
 export async function startLambda(options: LambdaOptions): Promise<LambdaServer> {
   const records: InvocationRecord[] = [];
@@ -98,16 +98,18 @@ export async function startLambda(options: LambdaOptions): Promise<LambdaServer>
     isDryRun: boolean,
   ): Promise<Answer> {
     if (payload === undefined)
-      return refusal(413, "RequestEntityTooLargeException", "the payload is over 6 MB");
-    if (request.method !== "POST") return refusal(405, "MethodNotAllowedException", "only POST is answered");
+      return buildRefusal(413, "RequestEntityTooLargeException", "the payload is over 6 MB");
+    if (request.method !== "POST")
+      return buildRefusal(405, "MethodNotAllowedException", "only POST is answered");
     const handler = Object.hasOwn(options.functions, functionName)
       ? options.functions[functionName]
       : undefined;
     if (handler === undefined) {
-      return refusal(404, "ResourceNotFoundException", `Function not found: ${functionName}`);
+      return buildRefusal(404, "ResourceNotFoundException", `Function not found: ${functionName}`);
     }
     if (isDryRun) return { status: 204, body: undefined };
-    if (running >= options.concurrency) return refusal(429, "TooManyRequestsException", "Rate Exceeded.");
+    if (running >= options.concurrency)
+      return buildRefusal(429, "TooManyRequestsException", "Rate Exceeded.");
     running += 1;
     try {
       return await runFunction(handler, functionName, payload, options.timeoutMs);
@@ -138,7 +140,7 @@ export async function startLambda(options: LambdaOptions): Promise<LambdaServer>
   return { url: `http://127.0.0.1:${port}`, record: () => records, turnOff, turnOn, close: turnOff };
 }
 
-/** What an operator reads of the account and of a function; no function has a concurrency of its own here. */
+/** Answers an operator's reads of the account and of a function; no function has its own concurrency here. */
 function answerToReading(path: string, { functions, concurrency }: LambdaOptions): Answer | undefined {
   if (SETTINGS_PATH.test(path)) {
     const limit = { ConcurrentExecutions: concurrency, UnreservedConcurrentExecutions: concurrency };
@@ -148,7 +150,7 @@ function answerToReading(path: string, { functions, concurrency }: LambdaOptions
   if (encoded === undefined) return undefined;
   const name = decodeURIComponent(encoded);
   if (Object.hasOwn(functions, name)) return { status: 200, body: {} };
-  return refusal(404, "ResourceNotFoundException", `Function not found: ${name}`);
+  return buildRefusal(404, "ResourceNotFoundException", `Function not found: ${name}`);
 }
 
 function send(response: ServerResponse, { status, body, headers }: Answer): void {
@@ -166,7 +168,7 @@ async function runFunction(
   try {
     event = JSON.parse(payload.toString("utf8"));
   } catch {
-    return refusal(400, "InvalidRequestContentException", "Could not parse request body into json");
+    return buildRefusal(400, "InvalidRequestContentException", "Could not parse request body into json");
   }
   const awsRequestId = crypto.randomUUID();
   const deadline = performance.now() + timeoutMs;
@@ -178,13 +180,13 @@ async function runFunction(
   let timer: NodeJS.Timeout | undefined;
   const timedOut = new Promise<Answer>((resolve) => {
     const message = `${awsRequestId} Task timed out after ${(timeoutMs / 1000).toFixed(2)} seconds`;
-    timer = setTimeout(() => resolve(functionError("Sandbox.Timedout", message)), timeoutMs);
+    timer = setTimeout(() => resolve(buildFunctionError("Sandbox.Timedout", message)), timeoutMs);
   });
   const done = handler(event, context).then(
     (body): Answer => ({ status: 200, body }),
     (error: unknown) => {
       const { name, message } = error instanceof Error ? error : new Error(String(error));
-      return functionError(name, message);
+      return buildFunctionError(name, message);
     },
   );
   try {
@@ -194,22 +196,22 @@ async function runFunction(
   }
 }
 
-function functionError(errorType: string, errorMessage: string): Answer {
+function buildFunctionError(errorType: string, errorMessage: string): Answer {
   return { status: 200, body: { errorType, errorMessage }, headers: { "x-amz-function-error": "Unhandled" } };
 }
 
-function refusal(status: number, type: string, message: string): Answer {
+function buildRefusal(status: number, type: string, message: string): Answer {
   return { status, body: { Type: "User", Message: message }, headers: { "x-amzn-errortype": type } };
 }
 
-/** The request's body, or undefined where it is over the limit or broke off. */
+/** Returns the request's body, or undefined if it exceeds the limit or broke off. */
 async function readPayload(request: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
     for await (const chunk of request) {
       bytes += chunk.length;
-      // What is over the limit is read to its end and dropped, so that the sender hears the answer.
+      // A body above the limit is read to its end and dropped, so that the sender receives the answer.
       if (bytes <= MAX_PAYLOAD_BYTES) chunks.push(chunk);
     }
   } catch {

@@ -2,38 +2,38 @@ import type { Cloud, CloudCall } from "#clouds/cloud.ts";
 import type { Cluster } from "#config/cluster.ts";
 import type { Observation } from "#core/capability.ts";
 import type { ApiObject, AskContext, Question } from "#core/controller.ts";
+import { getErrorMessage } from "#core/error-message.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { isSameJson } from "#core/json-patch.ts";
-import { messageOf } from "#core/message-of.ts";
 import type { CloudUsage } from "#core/report.ts";
 import { addUsage, NO_CLOUD_USAGE } from "#core/usage.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
-import { askContextOf, type Invocation, shareOf } from "#functions/parts/invocation.ts";
+import { buildAskContext, getQuotaShare, type Invocation } from "#functions/parts/invocation.ts";
 
-/** What the cloud said of the objects that it was asked about. */
+/** The cloud's answers about the objects of a batch. */
 export interface Answers {
   readonly byObject: ReadonlyMap<ApiObject, InstanceAnswer | Observation>;
   readonly usage: CloudUsage;
   readonly durationMs: number;
 }
 
-/** The cloud was not asked about anything. */
+/** The answers of a cloud that was not asked. */
 export const NO_ANSWERS: Answers = { byObject: new Map(), usage: NO_CLOUD_USAGE, durationMs: 0 };
 
-/** Asks the cloud about those objects whose decision depends on it, with one call a capability for all of them. Never rejects. */
+/** Asks the cloud about the objects whose decisions need it, with one call per capability. Never rejects. */
 export async function askCloud(
   invocation: Invocation,
   objects: readonly ApiObject[],
-  context: AskContext = askContextOf(invocation),
+  context: AskContext = buildAskContext(invocation),
 ): Promise<Answers> {
   const { dependencies, cluster, controller, deadline } = invocation;
-  const asked = objects.flatMap((object): Asked[] => {
-    const question = controller.asks(object, context);
+  const asked = objects.flatMap((object): CloudQuestion[] => {
+    const question = controller.buildQuestion(object, context);
     return question === undefined ? [] : [{ object, question }];
   });
   if (asked.length === 0) return NO_ANSWERS;
   const startedAt = performance.now();
-  const call = { signal: deadline.signal, share: shareOf(invocation) };
+  const call = { signal: deadline.signal, share: getQuotaShare(invocation) };
   const byCapability = Map.groupBy(asked, ({ question }) => question.capability);
   const results = await Promise.all(
     [...byCapability].map(([capability, of]) => askCapability(dependencies, cluster, capability, of, call)),
@@ -43,17 +43,17 @@ export async function askCloud(
   return { byObject, usage, durationMs: performance.now() - startedAt };
 }
 
-/** Whether the cloud's answer about one state of an object holds for another one of it. */
+/** Whether the cloud's answer about one state of an object is valid for another state. */
 export function isSameQuestion(invocation: Invocation, before: ApiObject, after: ApiObject): boolean {
-  const context = askContextOf(invocation);
-  const [a, b] = [before, after].map((object) => invocation.controller.asks(object, context));
+  const context = buildAskContext(invocation);
+  const [a, b] = [before, after].map((object) => invocation.controller.buildQuestion(object, context));
   if (a === undefined || b === undefined) return a === b;
   if (!("node" in a && "node" in b)) return isSameJson(a, b);
-  // The answer is about the instance that was asked for: not about another one that the node names by now.
+  // The answer is about the requested instance, not about another one that the node names now.
   return a.node.spec.providerID === b.node.spec.providerID && a.node.metadata.name === b.node.metadata.name;
 }
 
-interface Asked {
+interface CloudQuestion {
   readonly object: ApiObject;
   readonly question: Question;
 }
@@ -67,7 +67,7 @@ async function askCapability(
   dependencies: Dependencies,
   cluster: Cluster,
   capability: string,
-  asked: readonly Asked[],
+  asked: readonly CloudQuestion[],
   call: CloudCall,
 ): Promise<CapabilityAnswers> {
   const failed = (message: string): CapabilityAnswers => ({
@@ -76,7 +76,7 @@ async function askCapability(
   });
   try {
     const cloud = await dependencies.cloud(cluster);
-    const result = await answersOf(cloud, capability, asked, call);
+    const result = await requestAnswers(cloud, capability, asked, call);
     if (result === undefined) return failed(`the cloud "${cloud.provider}" has no ${capability}`);
     const answers = asked.flatMap(({ object }, index): [ApiObject, InstanceAnswer | Observation][] => {
       const answer = result.answers[index];
@@ -85,15 +85,15 @@ async function askCapability(
     return { answers, usage: result.usage };
   } catch (error) {
     return failed(
-      `the cloud "${cluster.cloud.provider}" of cluster "${cluster.name}" cannot be used: ${messageOf(error)}`,
+      `the cloud "${cluster.cloud.provider}" of cluster "${cluster.name}" cannot be used: ${getErrorMessage(error)}`,
     );
   }
 }
 
-async function answersOf(
+async function requestAnswers(
   cloud: Cloud,
   capability: string,
-  asked: readonly Asked[],
+  asked: readonly CloudQuestion[],
   call: CloudCall,
 ): Promise<
   { readonly answers: readonly (InstanceAnswer | Observation)[]; readonly usage: CloudUsage } | undefined

@@ -9,53 +9,57 @@ import type {
   Subject,
 } from "#core/controller.ts";
 import type { CloudAction, Decision, Plan } from "#core/decision.ts";
-import { referenceTo, retry } from "#core/decisions.ts";
-import type { FleetStanding } from "#core/node-lifecycle/fleet-brake.ts";
+import { retry, toReference } from "#core/decisions.ts";
+import type { FleetBrakeState } from "#core/node-lifecycle/fleet-record.ts";
 import { applyPolicies } from "#core/policies.ts";
 import type { CloudUsage, ObjectReport } from "#core/report.ts";
-import type { Places } from "#core/service/places.ts";
-import { underStop } from "#core/stop.ts";
+import type { Reservations } from "#core/service/load-balancer-quota.ts";
+import { applyStop } from "#core/stop.ts";
 import { addUsage } from "#core/usage.ts";
 import { type Answers, askCloud, isSameQuestion } from "#functions/parts/ask-cloud.ts";
-import { askContextOf, type Invocation, shareOf } from "#functions/parts/invocation.ts";
+import { buildAskContext, getQuotaShare, type Invocation } from "#functions/parts/invocation.ts";
 import { logAction } from "#functions/parts/log-action.ts";
 import type { ObjectEntry } from "#functions/parts/parse-objects.ts";
 import type { ApplyItem, Decider } from "#kube/apply/context.ts";
 
-/** What a batch is decided under, as it was read. */
-export interface ReadUnder {
+/** The state that a batch was decided under, as read. */
+export interface BatchState {
   readonly state: ReadState;
   readonly count: ObjectCount | undefined;
   readonly listed?: ListedObjects | undefined;
-  readonly fleet?: FleetStanding | undefined;
+  readonly fleet?: FleetBrakeState | undefined;
 }
 
-/** What is known of the objects of one event by now, and how to decide on them. */
+/** The known state of an event's objects, and how to decide on them. */
 export interface Batch {
-  /** One plan for all that are still open. */
-  plan(under: ReadUnder | undefined): Plan;
-  /** A plan's decisions with the objects that they are on, under the cluster's policies. */
-  itemsOf(decisions: readonly Decision[]): ApplyItem[];
-  /** Decides on one object of them, after a change or after it was read again. */
+  /** Plans for all objects without an outcome. */
+  plan(under: BatchState | undefined): Plan;
+  /** Builds a plan's decisions with their objects, under the cluster's policies. */
+  buildItems(decisions: readonly Decision[]): ApplyItem[];
+  /** Decides again on one object, after a change or a reread. */
   readonly decider: Decider;
-  /** Carries out one action of the cloud within the event's share of its quotas. */
+  /** Carries out one cloud action within the event's share of the quotas. */
   act(action: CloudAction, signal: AbortSignal): Promise<ActionAnswer>;
   objects(): readonly ObjectEntry[];
-  /** The same with what is known of them. */
+  /** Returns the open objects with what is known of them. */
   subjects(): readonly Subject[];
-  /** The object as it was read again; undefined where it is gone, or another one by now. */
+  /** Replaces an object by its reread state; undefined if it is gone or its name belongs to a new object. */
   replace(index: number, object: ApiObject | undefined): void;
-  /** What of the cloud was found on one object's account that nothing has a use for; undefined where nobody looked, or nobody knows. */
-  orphansOf(index: number): ObjectReport["orphans"];
-  /** What is deleted on one object's account once a later look finds it unused, too. */
+  /**
+   * Returns the orphaned cloud resources found for an object; undefined if the search was not made or failed.
+   */
+  listOrphans(index: number): ObjectReport["orphans"];
+  /** Returns the cloud resources of an object that are deleted once a later audit finds them unused, too. */
   listCandidates(index: number): ObjectReport["candidates"];
-  /** Says which places were granted, and what it took to count them; until then none are. */
-  grant(places: Places, took: CloudUsage): void;
-  /** What the cloud took so far. */
+  /**
+   * Sets the granted quota reservations and the cloud usage of counting them; until then nothing is granted.
+   */
+  grant(places: Reservations, took: CloudUsage): void;
+  /** Returns the cloud usage so far. */
   cloudUsage(): CloudUsage;
 }
 
-/** Makes a batch of objects and of what the cloud said of them. */
+/** Creates a batch from objects and the cloud's answers about them. */
 export function createBatch(
   invocation: Invocation,
   entries: readonly ObjectEntry[],
@@ -64,20 +68,22 @@ export function createBatch(
   const { dependencies, cluster, controller, event } = invocation;
   const subjects = new Map(entries.map(({ index, object }) => [index, subjectOf(object, answers)]));
   let usage = answers.usage;
-  // What a decision needs to have read beside its objects was read by then.
-  let lastRead: ReadUnder | undefined;
-  let places: Places = { kind: "counted", granted: new Set(), full: new Map() };
+  // The last state that a decision read besides its objects.
+  let lastRead: BatchState | undefined;
+  let places: Reservations = { kind: "counted", granted: new Set(), full: new Map() };
 
   function subjectOf(object: ApiObject, { byObject }: Answers): Subject {
     return { object, answer: byObject.get(object), hint: event.hints?.[object.metadata.uid] };
   }
 
-  /** Objects for whose sake the cloud was asked for a change, and those that were found changed by others. */
+  /** Objects with a cloud change, and objects that others changed. */
   const written = new Set<number>();
   const conflicts = new Map<number, Conflict>();
   const contextFor = (index: number | undefined): AskContext => {
     const conflict = index === undefined ? undefined : conflicts.get(index);
-    return conflict === undefined ? askContextOf(invocation) : { ...askContextOf(invocation), conflict };
+    return conflict === undefined
+      ? buildAskContext(invocation)
+      : { ...buildAskContext(invocation), conflict };
   };
 
   const decide = (batch: readonly Subject[], index?: number): Plan =>
@@ -88,11 +94,11 @@ export function createBatch(
       listed: lastRead?.listed,
       fleet: lastRead?.fleet,
       clock: invocation.clock,
-      places,
+      reservations: places,
     });
 
   const underPolicies = (decision: Decision): Decision =>
-    underStop(
+    applyStop(
       applyPolicies(decision, { dryRun: false, labelsOnly: cluster.policies.labelsOnly }),
       invocation.stop,
     );
@@ -104,14 +110,16 @@ export function createBatch(
     throw new Error(`${controller.name} decided nothing on ${subject.object.metadata.name}`);
   }
 
-  /** What the cloud said holds for the question that it was asked; another one is asked anew, and so is what changes by our doing. */
+  /**
+   * A cloud answer is valid for the question asked. A new question, or a change by us, needs a new answer.
+   */
   async function observedAgain(
     fresh: ApiObject,
     known: Subject | undefined,
     index: number,
   ): Promise<Subject> {
     const isSame = known !== undefined && isSameQuestion(invocation, known.object, fresh);
-    if (isSame && controller.fold === undefined) return { ...known, object: fresh };
+    if (isSame && controller.applyResult === undefined) return { ...known, object: fresh };
     const asked = await askCloud(invocation, [fresh], contextFor(index));
     usage = addUsage(usage, asked.usage);
     return subjectOf(fresh, asked);
@@ -122,7 +130,7 @@ export function createBatch(
       lastRead = under;
       return decide([...subjects.values()]);
     },
-    itemsOf(decisions) {
+    buildItems(decisions) {
       return [...subjects].flatMap(([index, { object, hint }], place) => {
         const decision = decisions[place];
         if (decision === undefined)
@@ -131,18 +139,18 @@ export function createBatch(
       });
     },
     decider: {
-      async again(fresh, index) {
-        // Decided together or not at all: the batch comes again.
-        if (controller.scope === "batch") return retry(referenceTo(controller.resource, fresh), CHANGED, 1);
+      async decideAgain(fresh, index) {
+        // These objects are decided together or not at all: the batch is retried.
+        if (controller.scope === "batch") return retry(toReference(controller.resource, fresh), CHANGED, 1);
         conflicts.set(index, { hasWritten: written.has(index) });
         const subject = await observedAgain(fresh, subjects.get(index), index);
         subjects.set(index, subject);
         return decideOne(subject, index);
       },
-      told(index, done) {
-        if (controller.foldOther === undefined) return;
-        const foldOther = controller.foldOther.bind(controller);
-        const context = askContextOf(invocation);
+      applySharedResult(index, done) {
+        if (controller.applySharedResult === undefined) return;
+        const foldOther = controller.applySharedResult.bind(controller);
+        const context = buildAskContext(invocation);
         for (const [other, subject] of subjects)
           if (other !== index)
             subjects.set(
@@ -150,21 +158,21 @@ export function createBatch(
               done.reduce((folded, each) => foldOther(folded, each, context), subject),
             );
       },
-      next(index, done) {
+      decideNext(index, done) {
         const subject = subjects.get(index);
-        if (controller.fold === undefined || subject === undefined) return undefined;
-        const fold = controller.fold.bind(controller);
+        if (controller.applyResult === undefined || subject === undefined) return undefined;
+        const fold = controller.applyResult.bind(controller);
         const folded = done.reduce<Subject>(fold, subject);
         subjects.set(index, folded);
         return decideOne(folded, index);
       },
-      refused(index, refusal, done) {
+      decideRejected(index, refusal, done) {
         const subject = subjects.get(index);
         if (subject === undefined) return undefined;
-        const fold = controller.fold?.bind(controller);
+        const fold = controller.applyResult?.bind(controller);
         const folded = fold === undefined ? subject : done.reduce<Subject>(fold, subject);
         subjects.set(index, folded);
-        const decision = controller.refused?.(folded, refusal, contextFor(index));
+        const decision = controller.decideRejected?.(folded, refusal, contextFor(index));
         return decision === undefined ? undefined : underPolicies(decision);
       },
     },
@@ -181,7 +189,7 @@ export function createBatch(
       const { uid } = action.precondition;
       const [index, subject] = [...subjects].find(([, { object }]) => object.metadata.uid === uid) ?? [];
       if (index !== undefined) written.add(index);
-      const result = await capability.act(action, { signal, share: shareOf(invocation) });
+      const result = await capability.act(action, { signal, share: getQuotaShare(invocation) });
       usage = addUsage(usage, result.usage);
       logAction(invocation, subject?.object, action, result);
       return result.answer;
@@ -192,16 +200,16 @@ export function createBatch(
       const before = subjects.get(index);
       if (object === undefined || before === undefined) subjects.delete(index);
       else if (isSameQuestion(invocation, before.object, object)) subjects.set(index, { ...before, object });
-      // What the cloud said was said of another instance, or is not asked of this object any more.
+      // The cloud's answer was about another instance, or this object no longer needs one.
       else subjects.set(index, { ...before, object, answer: undefined });
     },
-    orphansOf(index) {
+    listOrphans(index) {
       const subject = subjects.get(index);
-      return subject && controller.orphansOf?.(subject, askContextOf(invocation));
+      return subject && controller.listOrphans?.(subject, buildAskContext(invocation));
     },
     listCandidates(index) {
       const subject = subjects.get(index);
-      return subject && controller.listCandidates?.(subject, askContextOf(invocation));
+      return subject && controller.listCandidates?.(subject, buildAskContext(invocation));
     },
     grant(granted, took) {
       places = granted;

@@ -1,15 +1,15 @@
-/** Values by key, of which only the `limit` last used are kept; one that fell out is given to `discard`. */
+/** A cache of the `limit` last used values by key; `discard` receives each evicted value. */
 export interface BoundedCache<Value> {
-  /** The value under the key, made if there is none. One whose making failed is not kept. */
+  /** Returns the value of the key, created on first use. A failed creation is not cached. */
   get(key: string, make: () => Promise<Value>): Promise<Value>;
 }
 
-/** A cache for what a warm function keeps: connections and clouds. */
+/** Creates a cache for what a warm function keeps, such as connections and clouds. */
 export function createBoundedCache<Value>(
   limit: number,
   discard: (value: Value) => Promise<void>,
 ): BoundedCache<Value> {
-  // A Map remembers the order of insertion, so its first key is the one that was not used for the longest time.
+  // A Map keeps insertion order, so its first key is the least recently used.
   const values = new Map<string, Promise<Value>>();
   return {
     get(key, make) {
@@ -22,7 +22,7 @@ export function createBoundedCache<Value>(
       for (const [oldestKey, oldest] of values) {
         if (values.size <= limit) break;
         values.delete(oldestKey);
-        // What cannot be closed any more is gone already.
+        // A value that cannot be closed is already closed.
         oldest.then(discard).catch(() => undefined);
       }
       return value;

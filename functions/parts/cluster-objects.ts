@@ -2,53 +2,60 @@ import * as z from "zod";
 import type { ClusterObjects, ObjectFault, ObjectKind } from "#clouds/cluster-objects.ts";
 import type { CapabilityErrorCode } from "#core/capability.ts";
 import { FIELD_MANAGER } from "#core/contracts.ts";
-import { messageOf } from "#core/message-of.ts";
-import { collectionPath, keyOfName, objectPath } from "#core/resources/resource.ts";
+import { getErrorMessage } from "#core/error-message.ts";
+import { formatCollectionPath, formatObjectKey, formatObjectPath } from "#core/resources/resource.ts";
 import {
   type Answer,
   classifyAnswer,
   classifyFailure,
-  codeOf,
   type FailedAnswer,
+  getAnswerCode,
   parseJson,
 } from "#kube/client/answer.ts";
 import type { ApiRequest, Transport } from "#kube/client/transport.ts";
 import { createPageSize } from "#kube/follow/page-size.ts";
 
-/** Objects of a page; where a few are so large that it is beyond the bounds that a function has for answers, fewer are asked for. */
+/** Objects on a page; fewer if some are so large that the page exceeds the function's answer limit. */
 const PAGE_SIZE = 100;
-/** More than so many objects, and more pages than so, nobody reads for an address. */
+/** Limit of objects, and of pages, that are read to find an address. */
 const MAX_OBJECTS = 5_000;
 const MAX_REQUESTS = 200;
-/** Of a page, or of an object: far more than anybody has, and no more than a process has for each of its clusters. */
+/**
+ * Bytes of a page or an object: far more than real ones have, and within a process's share for each cluster.
+ */
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** The objects of one cluster, over the connection that `api` gives; that may reject, where nobody can sign in. */
-export function clusterObjects(api: () => Promise<Transport>): ClusterObjects {
-  async function send(request: ApiRequest): Promise<Sent> {
+/** Reads objects of one cluster over the connection that `api` returns; `api` rejects if sign-in fails. */
+export function createClusterObjects(api: () => Promise<Transport>): ClusterObjects {
+  async function send(request: ApiRequest): Promise<SendResult> {
     let transport: Transport;
     try {
       transport = await api();
     } catch (error) {
-      return fault("Denied", `the API server cannot be signed in to: ${messageOf(error)}`);
+      return createObjectFault("Denied", `the API server cannot be signed in to: ${getErrorMessage(error)}`);
     }
     try {
       const response = await transport.send(request);
       return { kind: "answered", answer: classifyAnswer(response), body: response.body };
     } catch (error) {
-      // A fault of ours is no reason to let a whole batch fail.
-      return { kind: "answered", answer: failure(error), body: "" };
+      // An internal error must not fail the whole batch.
+      return { kind: "answered", answer: toFailedAnswer(error), body: "" };
     }
   }
 
   return {
     async read(kind, name, signal) {
-      const sent = await send({ method: "GET", path: objectPath(kind, name), maxBytes: MAX_BYTES, signal });
+      const sent = await send({
+        method: "GET",
+        path: formatObjectPath(kind, name),
+        maxBytes: MAX_BYTES,
+        signal,
+      });
       if (sent.kind === "error") return sent;
       if (sent.answer.kind === "gone") return { kind: "absent", message: sent.answer.message };
       if (sent.answer.kind !== "applied")
-        return faultOf(sent.answer, `GET ${kind.name} ${keyOfName(name)}`, signal);
-      return objectIn(sent.body) ?? rubbish(`GET ${kind.name} ${keyOfName(name)}`);
+        return toObjectFault(sent.answer, `GET ${kind.name} ${formatObjectKey(name)}`, signal);
+      return parseObject(sent.body) ?? createMalformedFault(`GET ${kind.name} ${formatObjectKey(name)}`);
     },
     async list(kind, label, take, signal) {
       const taken = [];
@@ -68,28 +75,28 @@ export function clusterObjects(api: () => Promise<Transport>): ClusterObjects {
           if (item !== undefined) taken.push(item);
         }
         if (found.next === "") return { kind: "objects", items: taken };
-        // It would never end.
+        // The same token again would loop forever.
         if (found.next === token) break;
         token = found.next;
       }
-      return fault("Unavailable", `LIST ${kind.name}: no end after ${read} objects`);
+      return createObjectFault("Unavailable", `LIST ${kind.name}: no end after ${read} objects`);
     },
     async patch(kind, name, { tests, operations }, signal) {
       const sent = await send({
         method: "PATCH",
-        path: `${objectPath(kind, name)}?fieldManager=${FIELD_MANAGER}`,
+        path: `${formatObjectPath(kind, name)}?fieldManager=${FIELD_MANAGER}`,
         body: [...tests, ...operations],
         contentType: "application/json-patch+json",
         signal,
       });
       if (sent.kind === "error") return sent;
       const { answer, body } = sent;
-      const what = `PATCH ${kind.name} ${keyOfName(name)}`;
+      const what = `PATCH ${kind.name} ${formatObjectKey(name)}`;
       if (answer.kind === "conflict" || answer.kind === "gone")
         return { kind: "conflict", message: `${what}: ${answer.message}` };
-      if (answer.kind !== "applied") return faultOf(answer, what, signal);
-      const found = objectIn(body);
-      return found === undefined ? rubbish(what) : { kind: "done", object: found.object };
+      if (answer.kind !== "applied") return toObjectFault(answer, what, signal);
+      const found = parseObject(body);
+      return found === undefined ? createMalformedFault(what) : { kind: "done", object: found.object };
     },
   };
 
@@ -107,24 +114,24 @@ export function clusterObjects(api: () => Promise<Transport>): ClusterObjects {
     if (token !== "") query.set("continue", token);
     const sent = await send({
       method: "GET",
-      path: `${collectionPath(kind)}?${query}`,
+      path: `${formatCollectionPath(kind)}?${query}`,
       maxBytes: MAX_BYTES,
       signal,
     });
     if (sent.kind === "error") return unread(sent);
     if (sent.answer.kind !== "applied")
       return unread(
-        faultOf(sent.answer, `LIST ${kind.name}`, signal),
-        codeOf(sent.answer) === "AnswerTooLarge",
+        toObjectFault(sent.answer, `LIST ${kind.name}`, signal),
+        getAnswerCode(sent.answer) === "AnswerTooLarge",
       );
     const list = List.safeParse(parseJson(sent.body)).data;
-    if (list === undefined) return unread(rubbish(`LIST ${kind.name}`));
+    if (list === undefined) return unread(createMalformedFault(`LIST ${kind.name}`));
     const { items, metadata } = list;
     return { kind: "page", items, next: metadata.continue ?? "", characters: sent.body.length };
   }
 }
 
-type Sent = { readonly kind: "answered"; readonly answer: Answer; readonly body: string } | ObjectFault;
+type SendResult = { readonly kind: "answered"; readonly answer: Answer; readonly body: string } | ObjectFault;
 
 interface PageQuery {
   readonly labelSelector: string;
@@ -152,25 +159,28 @@ const List = z.looseObject({
 
 const AnyObject = z.looseObject({ metadata: z.looseObject({ resourceVersion: z.string().min(1) }) });
 
-function objectIn(body: string): { readonly kind: "object"; readonly object: unknown } | undefined {
+function parseObject(body: string): { readonly kind: "object"; readonly object: unknown } | undefined {
   const object = AnyObject.safeParse(parseJson(body)).data;
   return object === undefined ? undefined : { kind: "object", object };
 }
 
-function failure(error: unknown): Answer {
+function toFailedAnswer(error: unknown): Answer {
   try {
     return classifyFailure(error);
   } catch {
-    return { kind: "unavailable", code: undefined, message: messageOf(error) };
+    return { kind: "unavailable", code: undefined, message: getErrorMessage(error) };
   }
 }
 
-function faultOf(answer: FailedAnswer, what: string, signal: AbortSignal): ObjectFault {
-  return fault(signal.aborted ? "Aborted" : capabilityCodeOf(answer), `${what}: ${answer.message}`);
+function toObjectFault(answer: FailedAnswer, what: string, signal: AbortSignal): ObjectFault {
+  return createObjectFault(
+    signal.aborted ? "Aborted" : toCapabilityCode(answer),
+    `${what}: ${answer.message}`,
+  );
 }
 
-function capabilityCodeOf(answer: FailedAnswer): CapabilityErrorCode {
-  const code = codeOf(answer);
+function toCapabilityCode(answer: FailedAnswer): CapabilityErrorCode {
+  const code = getAnswerCode(answer);
   switch (code) {
     case "Throttled":
     case "Aborted":
@@ -186,10 +196,10 @@ function capabilityCodeOf(answer: FailedAnswer): CapabilityErrorCode {
   }
 }
 
-function rubbish(what: string): ObjectFault {
-  return fault("Unavailable", `${what}: an answer of success without what was asked for`);
+function createMalformedFault(what: string): ObjectFault {
+  return createObjectFault("Unavailable", `${what}: an answer of success without what was asked for`);
 }
 
-function fault(code: CapabilityErrorCode, message: string): ObjectFault {
+function createObjectFault(code: CapabilityErrorCode, message: string): ObjectFault {
   return { kind: "error", code, message };
 }

@@ -1,9 +1,9 @@
 import type { Controller } from "#core/controller.ts";
-import { WATCHES, watchesOf } from "#core/watches.ts";
+import { selectWatches, WATCHES } from "#core/watches.ts";
 
 /**
- * Every controller there is, by its name; for processes that may have all of them, as a function has one. Each is loaded when it
- * is asked for, and with it what it brings beside the core.
+ * All controllers by name, for processes that may run any of them; a deployed function has one. Each is
+ * loaded on demand with its own dependencies.
  */
 const CONTROLLERS: Readonly<Record<string, () => Promise<Controller>>> = {
   "cloud-node-controller": async () => (await import("#core/node/controller.ts")).nodeController,
@@ -22,10 +22,10 @@ const CONTROLLERS: Readonly<Record<string, () => Promise<Controller>>> = {
 /** The names of all controllers. */
 export const CONTROLLER_NAMES: readonly string[] = Object.keys(CONTROLLERS);
 
-/** The controllers of these names, in their order, each with those beside it; a name that no controller has is passed over. */
+/** Loads the controllers with these names and their companions, in order. Unknown names are ignored. */
 export async function loadControllers(names: readonly string[]): Promise<Controller[]> {
   const all = new Set(
-    names.flatMap((name) => [name, ...watchesOf([name], WATCHES).map((each) => each.name)]),
+    names.flatMap((name) => [name, ...selectWatches([name], WATCHES).map((each) => each.name)]),
   );
   const loading = [...all].flatMap((name) =>
     Object.hasOwn(CONTROLLERS, name) ? (CONTROLLERS[name]?.() ?? []) : [],

@@ -6,25 +6,29 @@ import type { FunctionTracer } from "#functions/parts/function-tracer.ts";
 import type { Log } from "#functions/parts/log-report.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
-/** All that a function touches. Whoever makes them owns what is among them: a function closes nothing. */
+/** The dependencies of a function. Their creator owns them: a function closes nothing. */
 export interface Dependencies {
   readonly clusters: Clusters;
-  /** The cluster's cloud, the same one for the same configuration; rejects where its configuration cannot be used. */
+  /** Returns the cluster's cloud, cached by configuration; rejects if the configuration is invalid. */
   cloud(cluster: Cluster): Promise<Cloud>;
-  /** The cluster's API server with the functions' identity; rejects where that cannot sign in. */
+  /** Returns the cluster's API server with the function's identity; rejects if sign-in fails. */
   api(cluster: Cluster): Promise<Transport>;
   now(): Date;
-  /** Milliseconds of a clock that never steps; the process's own without it. */
+  /** Milliseconds of a monotonic clock. Default: the process's. */
   readonly monotonicMs?: () => number;
   /**
-   * What operators have stopped for a cluster, not older than a few seconds; without it an event's own word counts alone. Never rejects:
-   * where that cannot be read it is what was known last, and `unproven` at the least.
+   * Returns the operators' stop for a cluster, at most a few seconds old. Without it, only the event's stop
+   * counts. Never rejects: while the switch is unreadable, it returns the last known stop, at least
+   * `unproven`.
    */
-  readonly stopOf?: (cluster: string) => Promise<Stop | undefined>;
-  /** Nothing is logged without it. */
+  readonly readStop?: (cluster: string) => Promise<Stop | undefined>;
+  /** Default: no log. */
   readonly log?: Log;
-  /** Nothing is traced without it. */
+  /** Default: no traces. */
   readonly tracer?: FunctionTracer | undefined;
-  /** What lets deletions that nothing proves, over all clusters of a fleet; without it each cluster's own brake alone holds. */
+  /**
+   * Grants unproven deletions across all clusters of a fleet. Without it, only each cluster's own brake
+   * applies.
+   */
   readonly fleetBrake?: FleetBrake | undefined;
 }

@@ -4,17 +4,20 @@ import { createDroppedLine } from "#tracing/say-dropped.ts";
 import type { Environment } from "#tracing/settings.ts";
 import type { Tracer } from "#tracing/tracer.ts";
 
-/** What a function records spans with. */
+/** Records the spans of a function. */
 export interface FunctionTracer extends Pick<Tracer, "start"> {
-  /** Called before the function answers: what is not sent by then is frozen with it. Never rejects. */
+  /**
+   * Sends the spans; called before the function answers, because later ones are frozen with it. Never
+   * rejects.
+   */
   flush(): Promise<void>;
 }
 
-/** An answer waits so long at most for its spans to be taken; those that are not are dropped. */
+/** Longest wait for spans before an answer; spans not accepted by then are dropped. */
 export const FLUSH_LIMIT_MS = 200;
 
-/** The tracer of a deployed function, where its environment asks for one. */
-export async function functionTracer(
+/** Opens the tracer of a deployed function if its environment configures one. */
+export async function openFunctionTracer(
   functionName: string,
   environment: Environment,
   log: Log = () => undefined,

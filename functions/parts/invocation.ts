@@ -1,39 +1,42 @@
-import { type Cluster, settingsOf } from "#config/cluster.ts";
+import { type Cluster, selectSettings } from "#config/cluster.ts";
 import type { AskContext, Controller } from "#core/controller.ts";
 import type { Event } from "#core/event.ts";
 import type { Stop } from "#core/stop.ts";
 import type { Deadline } from "#functions/parts/deadline.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
 
-/** What one invocation is about, as all its parts see it. */
+/** The state of one invocation, shared by all its parts. */
 export interface Invocation {
   readonly dependencies: Dependencies;
   readonly cluster: Cluster;
   readonly controller: Controller;
   readonly event: Event;
   readonly deadline: Deadline;
-  /** The one moment at which everything in it is decided. */
+  /** The time of all decisions in it. */
   readonly now: Date;
-  /** By whose clock. */
+  /** The clock of that time. */
   readonly clock: string;
-  /** What was stopped at that moment; nothing without it. */
+  /** The stop at that time; undefined without one. */
   readonly stop?: Stop | undefined;
-  /** Nine digits that name this invocation among others that work on the same objects. */
+  /** Nine digits that identify this invocation among others for the same objects. */
   readonly actor?: string | undefined;
 }
 
-/** What questions to the cloud depend on beside the object. */
-export function askContextOf({
+/** Returns what cloud requests depend on besides the object. */
+export function buildAskContext({
   cluster,
   event: { reason, related = {} },
   now,
   stop,
   actor,
 }: Invocation): AskContext {
-  return { reason, now, related, settings: settingsOf(cluster), stop, actor };
+  return { reason, now, related, settings: selectSettings(cluster), stop, actor };
 }
 
-/** The share of the cloud account's quotas that it may spend: the event's, or the floor of the cluster. */
-export function shareOf({ event, cluster }: Invocation): number {
+/**
+ * Returns the share of the account's quotas that the invocation may spend: the event's, or the cluster's
+ * floor.
+ */
+export function getQuotaShare({ event, cluster }: Invocation): number {
   return event.budget?.share ?? cluster.limits.floorShare;
 }

@@ -1,12 +1,15 @@
-import { judgeBy, parseAllowedNetworks, rulesFor } from "#config/address-rules.ts";
-import type { HomeKind } from "#config/home/home.ts";
+import { createAddressJudge, parseAllowedNetworks, selectAddressRules } from "#config/address-rules.ts";
+import type { RegistryKind } from "#config/registry/registry.ts";
 import type { JudgeAddress } from "#kube/client/judged-lookup.ts";
 
-/** Where API servers may be for a deployed function: what ALLOWED_NETWORKS says. Where that is faulty no internal address may be. */
-export function judgeAddresses(allowedNetworks: string | undefined, home: HomeKind): JudgeAddress {
+/**
+ * Returns the address rules of a deployed function from ALLOWED_NETWORKS. An invalid value allows no internal
+ * address.
+ */
+export function judgeAddresses(allowedNetworks: string | undefined, registry: RegistryKind): JudgeAddress {
   const parsed = allowedNetworks ? parseAllowedNetworks(allowedNetworks) : undefined;
-  if (parsed?.kind !== "faults") return judgeBy(rulesFor(home, parsed?.networks));
-  const judge = judgeBy(rulesFor(home, []));
+  if (parsed?.kind !== "faults") return createAddressJudge(selectAddressRules(registry, parsed?.networks));
+  const judge = createAddressJudge(selectAddressRules(registry, []));
   return (address) => {
     const because = judge(address);
     return because === undefined ? undefined : `${because}; ALLOWED_NETWORKS: ${parsed.faults.join("; ")}`;

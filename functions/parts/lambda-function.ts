@@ -1,35 +1,35 @@
-import { signInRoleOf } from "#config/sign-in.ts";
+import { getSignInRole } from "#config/sign-in.ts";
 import type { Controller } from "#core/controller.ts";
-import { controllerFunction } from "#functions/parts/controller-function.ts";
+import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
-import { functionTracer } from "#functions/parts/function-tracer.ts";
-import { lambdaDependencies } from "#functions/parts/lambda-dependencies.ts";
+import { openFunctionTracer } from "#functions/parts/function-tracer.ts";
+import { createLambdaDependencies } from "#functions/parts/lambda-dependencies.ts";
 import type { PlatformFunction } from "#functions/parts/platform-function.ts";
 
-/** What one function has beside what all have. */
-export type Further = Pick<Dependencies, "fleetBrake">;
+/** Dependencies that only one function has. */
+export type ExtraDependencies = Pick<Dependencies, "fleetBrake">;
 
 /**
- * A controller as a deployed function, and those that are beside it. Resolves when what can be prepared ahead of events is: the platform waits for the
- * module that exports it, and nobody but the platform may import that module.
+ * Creates a deployed function from a controller and its companions. Resolves after preparation ahead of
+ * events: the platform waits for the exporting module, so only the platform may import it.
  */
-export async function lambdaFunction(
+export async function createLambdaFunction(
   controller: Controller,
   ...beside: readonly Controller[]
 ): Promise<PlatformFunction> {
-  return lambdaFunctionWith({}, controller, ...beside);
+  return createLambdaFunctionWith({}, controller, ...beside);
 }
 
-/** The same with what this function alone has, so that no other one carries it. */
-export async function lambdaFunctionWith(
-  further: Further,
+/** Creates a deployed function with extra dependencies that no other function loads. */
+export async function createLambdaFunctionWith(
+  further: ExtraDependencies,
   controller: Controller,
   ...beside: readonly Controller[]
 ): Promise<PlatformFunction> {
-  const dependencies = lambdaDependencies(signInRoleOf(controller.functionName), process.env);
+  const dependencies = createLambdaDependencies(getSignInRole(controller.functionName), process.env);
   const [tracer] = await Promise.all([
-    functionTracer(controller.functionName, process.env, dependencies.log),
+    openFunctionTracer(controller.functionName, process.env, dependencies.log),
     dependencies.prepare(),
   ]);
-  return controllerFunction([controller, ...beside], { ...dependencies, ...further, tracer });
+  return createControllerFunction([controller, ...beside], { ...dependencies, ...further, tracer });
 }

@@ -4,8 +4,8 @@ import type { CloudAction } from "#core/decision.ts";
 import type { Invocation } from "#functions/parts/invocation.ts";
 
 /**
- * Writes a line for each action that was sent to the cloud, whatever came of it: one that was not answered may have been carried
- * out. What was held back has no line.
+ * Writes a log line for each action sent to the cloud, whatever its result: an unanswered one may have been
+ * carried out. A held-back action has no line.
  */
 export function logAction(
   { dependencies, event }: Invocation,
@@ -13,7 +13,7 @@ export function logAction(
   { action, target, precondition: { uid } }: CloudAction,
   { answer, usage, requestId }: ActionResult,
 ): void {
-  // What goes together with others is counted for the first of them.
+  // An action combined with others is counted at the first of them.
   if (answer.kind !== "done" && Object.keys(usage.calls).length === 0) return;
   const { namespace, name } = object?.metadata ?? {};
   const failure =

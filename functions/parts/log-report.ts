@@ -1,17 +1,18 @@
 import type { MiddlewareObj } from "@middy/core";
 import { logText } from "#core/log-text.ts";
-import { orphanFacts } from "#core/orphan-facts.ts";
+import { buildOrphanFacts } from "#core/orphan-facts.ts";
 import type { ObjectReport, Report } from "#core/report.ts";
 
-/** One line of a log, as `LogLine` of the core has it but for the time. */
+/** One log line: `LogLine` of the core without the time. */
 export type LogLine = Readonly<Record<string, unknown>>;
 
-/** Takes one line; must not throw. */
+/** Writes one line; must not throw. */
 export type Log = (line: LogLine) => void;
 
 /**
- * Writes the report to the log: a line for each object that was changed, skipped or is to be tried again, and one for the
- * batch with the counts, durations and usage. A batch that failed as a whole is one line with the error's words.
+ * Writes the report to the log: one line for each object that was changed, skipped or will be retried, and
+ * one for the batch with counts, durations and usage. A batch that failed as a whole has one line with the
+ * error's message.
  */
 export function logReport(log: Log = () => undefined): MiddlewareObj<unknown, Report> {
   return {
@@ -22,9 +23,9 @@ export function logReport(log: Log = () => undefined): MiddlewareObj<unknown, Re
       const common = { cluster, controller, eventId };
       for (const object of objects) {
         if (object.outcome === "unchanged") continue;
-        log({ level: levelOf(object), event: "Object", ...common, ...factsOf(object) });
+        log({ level: selectLogLevel(object), event: "Object", ...common, ...selectLogFields(object) });
       }
-      for (const orphan of orphanFacts(objects))
+      for (const orphan of buildOrphanFacts(objects))
         log({ level: "warn", event: "OrphanedLoadBalancer", ...common, ...orphan });
       const { awsRequestId: requestId } = request.context;
       const counts = { objects: objects.length, outcomes: countOutcomes(objects) };
@@ -39,18 +40,21 @@ export function logReport(log: Log = () => undefined): MiddlewareObj<unknown, Re
   };
 }
 
-/** The log of a function platform: one line of JSON on standard output. */
+/**
+ * A log line leaves out the full decision, which the report has, the fields for the relay alone, and orphans,
+ * which have their own lines.
+ */
 export function logToStandardOutput(line: LogLine): void {
   process.stdout.write(`${logText(line, new Date())}\n`);
 }
 
-function levelOf(object: ObjectReport): "info" | "warn" {
+function selectLogLevel(object: ObjectReport): "info" | "warn" {
   return object.outcome === "retry" ? "warn" : "info";
 }
 
 // A decision holds the whole of what would be written; the report has it, a log line need not. Nor what is for the relay alone. Orphans
 // have lines of their own.
-function factsOf({
+function selectLogFields({
   decision: _,
   seen: _seen,
   said: _said,

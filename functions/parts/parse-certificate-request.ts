@@ -6,21 +6,25 @@ import {
   SubjectAlternativeNameExtension,
 } from "@peculiar/x509";
 import type { CertificateRequest, ParsedRequest } from "#core/csr/certificate-request.ts";
-import { messageOf } from "#core/message-of.ts";
+import { getErrorMessage } from "#core/error-message.ts";
 
-/** Reads a `ParseCertificateRequest`'s text with @peculiar/x509. Whether it is signed with its own key, the signer checks. */
+/**
+ * Parses the text of a certificate request with @peculiar/x509. The signer verifies the request's own
+ * signature.
+ */
 export function parseCertificateRequest(request: string): ParsedRequest {
   const pem = Buffer.from(request, "base64").toString("latin1");
   const [, der] = ONE_BLOCK.exec(pem) ?? [];
-  if (der === undefined) return unreadable("it is not one block of PEM that is a certificate request");
+  if (der === undefined)
+    return createUnreadableRequest("it is not one block of PEM that is a certificate request");
   try {
     return read(new Pkcs10CertificateRequest(Buffer.from(der, "base64")));
   } catch (error) {
-    return unreadable(messageOf(error));
+    return createUnreadableRequest(getErrorMessage(error));
   }
 }
 
-/** Nothing before, between or after that another reader could take for the request. */
+/** Text before, between or after the block could be read as the request by another parser. */
 const ONE_BLOCK =
   /^-----BEGIN CERTIFICATE REQUEST-----\r?\n([A-Za-z0-9+/=\r\n]+)-----END CERTIFICATE REQUEST-----\s*$/;
 
@@ -51,11 +55,11 @@ function read(csr: Pkcs10CertificateRequest): ParsedRequest {
     if (type !== EXTENSION_REQUEST) asked.others.push(`attribute ${type}`);
   }
   if (attributes.length > 1 || attributes.some(({ values }) => values.length !== 1)) {
-    return unreadable("it has more than one list of extensions");
+    return createUnreadableRequest("it has more than one list of extensions");
   }
   const extensions = attributes.flatMap((each) => (each instanceof ExtensionsAttribute ? each.items : []));
   const names = extensions.filter(({ type }) => type === ALTERNATIVE_NAMES);
-  if (names.length > 1) return unreadable("it has more than one list of alternative names");
+  if (names.length > 1) return createUnreadableRequest("it has more than one list of alternative names");
   for (const extension of extensions) {
     if (extension instanceof SubjectAlternativeNameExtension) addNames(asked, extension);
     else asked.others.push(`extension ${extension.type}`);
@@ -84,6 +88,6 @@ function addNames(asked: MutableRequest, extension: SubjectAlternativeNameExtens
   }
 }
 
-function unreadable(message: string): ParsedRequest {
+function createUnreadableRequest(message: string): ParsedRequest {
   return { kind: "unreadable", message };
 }

@@ -1,25 +1,28 @@
 import type { MiddlewareObj } from "@middy/core";
 import * as z from "zod";
+import { type ConfigError, listFaults } from "#core/config-errors.ts";
 import { type ControllerName, Event, MAX_EVENT_BYTES } from "#core/event.ts";
-import { type Fault, faultsOf } from "#core/faults.ts";
-import { sentenceOfFaults } from "#functions/parts/sentence-of-faults.ts";
+import { formatFaults } from "#functions/parts/format-faults.ts";
 
 /**
- * An event that no part of was worked on, because as a whole it is not one of ours. Thrown, so that the platform answers
- * it as a failed invocation; the message names each fault by its path and quotes nothing of the event.
+ * The whole event is invalid, so no part of it was processed. It is thrown, so that the platform returns a
+ * failed invocation. The message names each fault by path and quotes nothing of the event.
  */
 export class EventRejected extends Error {
   readonly code = "EventRejected";
-  readonly faults: readonly Fault[];
+  readonly faults: readonly ConfigError[];
 
-  constructor(faults: readonly Fault[]) {
-    super(`the event is rejected, nothing was done: ${sentenceOfFaults(faults, "event")}`);
+  constructor(faults: readonly ConfigError[]) {
+    super(`the event is rejected, nothing was done: ${formatFaults(faults, "event")}`);
     this.name = "EventRejected";
     this.faults = faults;
   }
 }
 
-/** The door: lets in an event for one of these controllers, of this version and of a bounded size, or throws `EventRejected`. */
+/**
+ * Middleware that validates events: it accepts this version, these controllers and a bounded size, and throws
+ * `EventRejected` otherwise.
+ */
 export function parseEvent(controllers: readonly ControllerName[]): MiddlewareObj {
   const EventOfController = Event.extend({ controller: z.literal([...controllers]) });
   return {
@@ -31,7 +34,7 @@ export function parseEvent(controllers: readonly ControllerName[]): MiddlewareOb
         ]);
       }
       const parsed = EventOfController.safeParse(request.event);
-      if (!parsed.success) throw new EventRejected(faultsOf(parsed.error));
+      if (!parsed.success) throw new EventRejected(listFaults(parsed.error));
       request.event = parsed.data;
     },
   };

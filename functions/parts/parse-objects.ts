@@ -1,8 +1,8 @@
 import type { ApiObject, Controller } from "#core/controller.ts";
-import type { Because } from "#core/decision.ts";
-import { sentenceOfFaults } from "#functions/parts/sentence-of-faults.ts";
+import type { Reason } from "#core/reason.ts";
+import { formatFaults } from "#functions/parts/format-faults.ts";
 
-/** An object of the event; `index` is its place there. */
+/** An object of the event; `index` is its position. */
 export type Entry = ObjectEntry | MalformedEntry;
 
 export interface ObjectEntry {
@@ -11,16 +11,16 @@ export interface ObjectEntry {
   readonly object: ApiObject;
 }
 
-/** With its name and uid, as far as it has them. */
+/** With its name and uid, if present. */
 export interface MalformedEntry {
   readonly kind: "malformed";
   readonly index: number;
   readonly name?: string;
   readonly uid?: string;
-  readonly because: Because;
+  readonly because: Reason;
 }
 
-/** Parses the event's objects one by one, so that one that is malformed fails alone. */
+/** Parses the event's objects one by one, so that a malformed one fails alone. */
 export function parseObjects(
   controller: Pick<Controller, "parse" | "resource">,
   objects: readonly unknown[],
@@ -29,7 +29,7 @@ export function parseObjects(
     const parsed = controller.parse(object);
     if (parsed.kind === "object") return { ...parsed, index };
     const { name, uid, faults } = parsed;
-    const message = `not a ${controller.resource.kind}: ${sentenceOfFaults(faults, "object")}`;
+    const message = `not a ${controller.resource.kind}: ${formatFaults(faults, "object")}`;
     return {
       kind: "malformed",
       index,
@@ -40,7 +40,7 @@ export function parseObjects(
   });
 }
 
-/** The entries that are what the controller is about. */
-export function objectsOf(entries: readonly Entry[]): ObjectEntry[] {
+/** Returns the entries that the controller handles. */
+export function selectObjects(entries: readonly Entry[]): ObjectEntry[] {
   return entries.filter((entry) => entry.kind === "object");
 }

@@ -2,19 +2,24 @@ import type { Event } from "#core/event.ts";
 import type { ObjectReport, Report } from "#core/report.ts";
 import { NO_CLUSTER_USAGE } from "#core/usage.ts";
 import { type Answers, NO_ANSWERS } from "#functions/parts/ask-cloud.ts";
-import type { Refused } from "#functions/parts/find-cluster.ts";
-import type { Decided } from "#functions/parts/hand-back.ts";
+import type { DeferredBatch } from "#functions/parts/defer-writes.ts";
+import type { Rejection } from "#functions/parts/find-cluster.ts";
 import type { Entry, MalformedEntry } from "#functions/parts/parse-objects.ts";
 
-/** The report of a batch: an entry for each object of the event, in its order. `startedAt` is of `performance.now()`. */
-export function reportOf(
+/**
+ * Builds the report of a batch: one entry for each object of the event, in order. `startedAt` is from
+ * `performance.now()`.
+ */
+export function buildReport(
   event: Event,
   entries: readonly Entry[],
   answers: Answers,
-  outcomes: Decided,
+  outcomes: DeferredBatch,
   startedAt: number,
 ): Report {
-  const malformed = entries.flatMap((entry) => (entry.kind === "malformed" ? [malformedReport(entry)] : []));
+  const malformed = entries.flatMap((entry) =>
+    entry.kind === "malformed" ? [buildMalformedReport(entry)] : [],
+  );
   const totalMs = performance.now() - startedAt;
   return {
     version: 1,
@@ -28,26 +33,26 @@ export function reportOf(
   };
 }
 
-/** The report of an event that was refused: nothing was asked or written, and all objects are due again. */
-export function refusalOf(
+/** Builds the report of a rejected event: nothing was requested or written, and all objects are retried. */
+export function buildRejectionReport(
   event: Event,
   entries: readonly Entry[],
-  refused: Refused,
+  refused: Rejection,
   startedAt: number,
 ): Report {
   const { because, afterSeconds } = refused;
   const objects = entries.map(
-    (entry): ObjectReport => ({ ...identityOf(entry), outcome: "retry", because, afterSeconds }),
+    (entry): ObjectReport => ({ ...selectIdentity(entry), outcome: "retry", because, afterSeconds }),
   );
   const outcomes = { objects, usage: NO_CLUSTER_USAGE, durationMs: 0 };
-  return reportOf(event, [], NO_ANSWERS, outcomes, startedAt);
+  return buildReport(event, [], NO_ANSWERS, outcomes, startedAt);
 }
 
-function malformedReport(entry: MalformedEntry): ObjectReport {
-  return { ...identityOf(entry), outcome: "skipped", because: entry.because };
+function buildMalformedReport(entry: MalformedEntry): ObjectReport {
+  return { ...selectIdentity(entry), outcome: "skipped", because: entry.because };
 }
 
-function identityOf(entry: Entry): Pick<ObjectReport, "index" | "namespace" | "name" | "uid"> {
+function selectIdentity(entry: Entry): Pick<ObjectReport, "index" | "namespace" | "name" | "uid"> {
   const namespace = entry.kind === "object" ? entry.object.metadata.namespace : undefined;
   const { name, uid } = entry.kind === "object" ? entry.object.metadata : entry;
   return {

@@ -1,7 +1,7 @@
 import { createServiceController, type LoadBalancerModels } from "#core/service/controller.ts";
 import { createOrphanController } from "#core/service/orphans/controller.ts";
 
-/** What load balancers are on each cloud that has some; each is imported for its clusters alone. */
+/** The load balancer models of each cloud; each is imported only for its clusters. */
 export const LOAD_BALANCER_MODELS: LoadBalancerModels = {
   aws: async () => (await import("#clouds/aws/load-balancers/model.ts")).awsLoadBalancerModel,
   digitalocean: async () =>
@@ -14,8 +14,8 @@ export const LOAD_BALANCER_MODELS: LoadBalancerModels = {
     (await import("#clouds/rancher/cattle/load-balancers/model.ts")).cattleLoadBalancerModel,
 };
 
-/** The service-lb-controller, with what load balancers are on each cloud that has some. */
+/** The service-lb-controller with the load balancer models of each cloud. */
 export const serviceController = createServiceController(LOAD_BALANCER_MODELS);
 
-/** The audit of load balancers whose Service has gone, beside it. */
+/** Its companion: the audit of load balancers whose Service no longer exists. */
 export const orphanController = createOrphanController(LOAD_BALANCER_MODELS);

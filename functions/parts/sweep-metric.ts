@@ -4,16 +4,17 @@ import type { LogLine } from "#functions/parts/log-report.ts";
 const NAMESPACE = "serverless-ccm";
 
 /**
- * The line of a finished sweep as CloudWatch makes metrics of it (its embedded metric format): `overdue`, over all clusters in any
- * case, and where there is a gap by cluster as well; `orphans` where there are some, both ways. A metric of each cluster that is well would cost more
- * than the sweep itself. `functionPrefix` says of which deployment they are: in one account and region there are several, and what is
- * missing of one is not to be made up for by another.
+ * Adds CloudWatch's embedded metric format to the line of a finished sweep. `overdue` is always emitted over
+ * all clusters, and by cluster if there is a gap; `orphans` only if there are some, both ways. A metric for
+ * each healthy cluster would cost more than the sweep itself. `functionPrefix` names the deployment, so that
+ * deployments in one account and region do not hide each other's missing data.
  */
 export function withMetric(line: LogLine, nowMs: number, functionPrefix?: string): LogLine {
   const { event, cluster, overdue, orphans } = line;
   if (event !== "SweepFinished" || typeof overdue !== "number") return line;
-  const directives = [directiveOf("overdue", dimensionsOf(cluster !== undefined && overdue > 0))];
-  if (typeof orphans === "number" && orphans > 0) directives.push(directiveOf("orphans", dimensionsOf(true)));
+  const directives = [buildMetricDirective("overdue", dimensionsOf(cluster !== undefined && overdue > 0))];
+  if (typeof orphans === "number" && orphans > 0)
+    directives.push(buildMetricDirective("orphans", dimensionsOf(true)));
   return {
     ...line,
     ...(functionPrefix === undefined ? {} : { functionPrefix }),
@@ -21,7 +22,7 @@ export function withMetric(line: LogLine, nowMs: number, functionPrefix?: string
   };
 
   function dimensionsOf(isByCluster: boolean): readonly (readonly string[])[] {
-    // Those without the prefix are for alarms and dashboards that were made before it: they go with the next version.
+    // The sets without the prefix serve alarms and dashboards made before it; the next version removes them.
     const sets = isByCluster ? [[], ["cluster"]] : [[]];
     return functionPrefix === undefined
       ? sets
@@ -29,6 +30,6 @@ export function withMetric(line: LogLine, nowMs: number, functionPrefix?: string
   }
 }
 
-function directiveOf(Name: string, Dimensions: readonly (readonly string[])[]) {
+function buildMetricDirective(Name: string, Dimensions: readonly (readonly string[])[]) {
   return { Namespace: NAMESPACE, Dimensions, Metrics: [{ Name, Unit: "Count" }] };
 }

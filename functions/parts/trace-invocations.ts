@@ -4,25 +4,28 @@ import type { Report } from "#core/report.ts";
 import { parseTraceParent } from "#core/trace-context.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
 import type { FunctionTracer } from "#functions/parts/function-tracer.ts";
-import { tracedCloud } from "#functions/parts/traced-cloud.ts";
-import { observedTransport } from "#kube/client/observed-transport.ts";
-import { apiServerSpan } from "#tracing/api-server-span.ts";
+import { traceCloud } from "#functions/parts/traced-cloud.ts";
+import { observeTransport } from "#kube/client/observed-transport.ts";
+import { buildApiServerSpan } from "#tracing/api-server-span.ts";
 import { createRequestSpans, type RequestSpans } from "#tracing/request-spans.ts";
 import { cut } from "#tracing/span.ts";
 import type { ActiveSpan } from "#tracing/tracer.ts";
 
-/** How the invocations of a function are traced. */
+/** Traces the invocations of a function. */
 export interface TracedInvocations {
-  /** A span for each event that came through the door, sent before the answer goes; none where nothing is traced. */
+  /** Records one span for each valid event and sends it before the answer; no span without a tracer. */
   readonly middleware: MiddlewareObj<Event, Report>[];
-  /** What a function touches, each request to cloud and API server recorded within the event's span; as they are where nothing is. */
+  /**
+   * Wraps dependencies so that each cloud and API server request is recorded within the event's span; returns
+   * them unchanged without a tracer.
+   */
   traced(dependencies: Dependencies, event: Event): Dependencies;
 }
 
-/** Traces invocations where there is a tracer, and does nothing where there is none. */
+/** Creates the tracing of invocations; it does nothing without a tracer. */
 export function traceInvocations(tracer: FunctionTracer | undefined): TracedInvocations {
   if (tracer === undefined) return { middleware: [], traced: (dependencies) => dependencies };
-  const traces = new WeakMap<Event, Traced>();
+  const traces = new WeakMap<Event, ActiveTrace>();
 
   async function end(event: Event, attributes: Attributes, error?: string): Promise<void> {
     const trace = traces.get(event);
@@ -54,7 +57,7 @@ export function traceInvocations(tracer: FunctionTracer | undefined): TracedInvo
           traces.set(event, { span, requests: createRequestSpans(span) });
         },
         async after({ event, response }) {
-          await end(event, response ? attributesOf(response) : {});
+          await end(event, response ? buildReportAttributes(response) : {});
         },
         async onError({ event, error }) {
           await end(event, {}, error?.name ?? "Error");
@@ -63,24 +66,26 @@ export function traceInvocations(tracer: FunctionTracer | undefined): TracedInvo
     ],
     traced(dependencies, event) {
       const trace = traces.get(event);
-      return trace?.span.context.sampled === true ? tracedWithin(dependencies, trace.requests) : dependencies;
+      return trace?.span.context.sampled === true
+        ? traceDependencies(dependencies, trace.requests)
+        : dependencies;
     },
   };
 }
 
-interface Traced {
+interface ActiveTrace {
   readonly span: ActiveSpan;
   readonly requests: RequestSpans;
 }
 
 type Attributes = Readonly<Record<string, number>>;
 
-function tracedWithin(dependencies: Dependencies, requests: RequestSpans): Dependencies {
+function traceDependencies(dependencies: Dependencies, requests: RequestSpans): Dependencies {
   return {
     ...dependencies,
     async cloud(cluster) {
       const cloud = await dependencies.cloud(cluster);
-      return tracedCloud(cloud, ({ operation, durationMs, code }) =>
+      return traceCloud(cloud, ({ operation, durationMs, code }) =>
         requests.single({
           name: operation,
           kind: "client",
@@ -95,15 +100,15 @@ function tracedWithin(dependencies: Dependencies, requests: RequestSpans): Depen
       );
     },
     async api(cluster) {
-      return observedTransport(await dependencies.api(cluster), (request) =>
-        requests.alike(apiServerSpan(request)),
+      return observeTransport(await dependencies.api(cluster), (request) =>
+        requests.alike(buildApiServerSpan(request)),
       );
     },
   };
 }
 
-/** What became of the objects, and what was waited for. */
-function attributesOf({ objects, durations, usage }: Report): Attributes {
+/** Returns the objects' outcomes and the waiting times as attributes. */
+function buildReportAttributes({ objects, durations, usage }: Report): Attributes {
   const of = (outcome: string): number => objects.filter((each) => each.outcome === outcome).length;
   return {
     "serverless_ccm.changed": of("changed"),

@@ -1,7 +1,7 @@
 import type { Capability, Cloud, OnCloudRequest } from "#clouds/cloud.ts";
 
-/** The same cloud, of whose requests somebody is told. */
-export function tracedCloud(cloud: Cloud, onRequest: OnCloudRequest): Cloud {
+/** Wraps a cloud so that each request is reported to `onRequest`. */
+export function traceCloud(cloud: Cloud, onRequest: OnCloudRequest): Cloud {
   const { capabilities } = cloud;
   return {
     provider: cloud.provider,
@@ -12,7 +12,7 @@ export function tracedCloud(cloud: Cloud, onRequest: OnCloudRequest): Cloud {
           capabilities: Object.fromEntries(
             Object.entries(capabilities).map(([name, capability]) => [
               name,
-              capability && tracedCapability(capability, onRequest),
+              capability && traceCapability(capability, onRequest),
             ]),
           ),
         }),
@@ -20,7 +20,7 @@ export function tracedCloud(cloud: Cloud, onRequest: OnCloudRequest): Cloud {
   };
 }
 
-function tracedCapability(capability: Capability, onRequest: OnCloudRequest): Capability {
+function traceCapability(capability: Capability, onRequest: OnCloudRequest): Capability {
   return {
     observe: (questions, call) => capability.observe(questions, { ...call, onRequest }),
     act: (action, call) => capability.act(action, { ...call, onRequest }),

@@ -1,4 +1,5 @@
-# What infra/monitoring/cloudwatch-alarms.yaml has for a deployment by serverless.yml; where nobody is to sweep, none is missed.
+# The alarms of infra/monitoring/cloudwatch-alarms.yaml for a deployment by serverless.yml; without sweeps there is no
+# alarm about missing ones.
 locals {
   sweep_alarms = {
     sweep-finds-gap = {
@@ -14,7 +15,7 @@ locals {
       comparison_operator = "GreaterThanThreshold"
       treat_missing_data  = "notBreaching"
     }
-    # The metric is there as often as there is a sweep: where it is missing, nobody sweeps.
+    # Every sweep emits the metric, so missing data means that no sweep runs.
     sweep-silent = {
       description         = "No sweep has finished for five minutes. docs/runbooks/sweep-silent.md"
       namespace           = "serverless-ccm"

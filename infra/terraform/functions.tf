@@ -64,7 +64,7 @@ locals {
     }
   }
 
-  # The sweep is there whatever controllers are, and ec2-events has nothing to do without node-lifecycle.
+  # The sweep exists with any controllers, and ec2-events has no work without node-lifecycle.
   functions = {
     for name, definition in local.every_function : name => definition
     if name == "sweep" || contains(var.controllers, name == "ec2-events" ? "node-lifecycle" : name)

@@ -44,7 +44,7 @@ resource "aws_lambda_function" "function" {
   ]
 }
 
-# Whoever invokes owns the retries: Lambda's own would come after one and two minutes, beside them.
+# The caller owns the retries; Lambda's own would come in addition, after one and two minutes.
 resource "aws_lambda_function_event_invoke_config" "function" {
   for_each = local.functions
 
@@ -63,7 +63,7 @@ resource "aws_lambda_function_event_invoke_config" "function" {
   }
 }
 
-# Whoever asks has a signed path and a token of its cluster: no API server signs as AWS does.
+# The caller has a signed path and a token of its cluster, because no API server signs as AWS does.
 resource "aws_lambda_function_url" "function" {
   for_each = { for name, definition in local.functions : name => definition if name == "admission" }
 

@@ -24,7 +24,7 @@ output "relay_policy_arn" {
 }
 
 output "queue_urls" {
-  description = "The queues of what failed and nobody takes up again."
+  description = "The queues of failures that are not retried."
   value       = { failures = aws_sqs_queue.failures.url, dead-letters = aws_sqs_queue.dead_letters.url }
 }
 

@@ -9,14 +9,14 @@ locals {
     }]
   }
 
-  # The functions that change something in a cloud, each with a role for clusters whose entries name none.
+  # The functions that change a cloud, each with a role for clusters whose entries have no role.
   session_roles = var.session_roles != null ? var.session_roles : length(var.vpc_subnet_ids) == 0
   sessions = {
     for name, definition in local.functions : name => definition
     if local.session_roles && contains(["service", "route", "tagging"], name)
   }
 
-  # Who may do what with a queue beside those whom a role allows it.
+  # The rights on a queue in addition to those of roles.
   queue_policies = {
     failures = {
       Version = "2012-10-17"

@@ -1,4 +1,4 @@
-# What was invoked asynchronously and failed, or waited for longer than a minute. AWS's own key may be used by whoever may send.
+# Asynchronous invocations that failed or waited for longer than a minute. Every permitted sender may use AWS's own key.
 resource "aws_sqs_queue" "failures" {
   name                      = "${local.prefix}-failures"
   kms_master_key_id         = "alias/aws/sqs"
@@ -50,7 +50,7 @@ resource "aws_cloudwatch_metric_alarm" "queue" {
   evaluation_periods  = 1
   threshold           = 0
   comparison_operator = "GreaterThanThreshold"
-  # SQS sends nothing of a queue that nobody has used for hours.
+  # SQS sends no metrics of a queue that has not been used for hours.
   treat_missing_data = "notBreaching"
   alarm_actions      = local.alarm_actions
   ok_actions         = local.alarm_actions

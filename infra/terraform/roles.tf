@@ -23,7 +23,7 @@ resource "aws_iam_role_policy" "function" {
   })
 }
 
-# As these a function works on one cluster whose entry names no role, with a session policy for it alone.
+# A function assumes these for one cluster whose entry has no role, with a session policy only for that cluster.
 resource "aws_iam_role" "session" {
   for_each = local.sessions
 

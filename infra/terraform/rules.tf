@@ -6,7 +6,7 @@ locals {
       state                  = var.sweep_every_minute ? "ENABLED" : "DISABLED"
       maximum_retry_attempts = 0
     }
-    # A refusal of Lambda's may be over within that minute, and nobody sends the event again.
+    # Lambda's rejection may be over within that minute, and the event is not sent again.
     ec2-events = {
       schedule_expression = null
       event_pattern = jsonencode({

@@ -12,8 +12,8 @@ resource "aws_iam_role_policy_attachment" "shared" {
   policy_arn = aws_iam_policy.shared[each.value.policy].arn
 }
 
-# Attached to nobody: whoever runs the relay attaches it to the relay's own role or user, which has the tag serverless-ccm-function: relay
-# where variables have {function} in them.
+# Not attached: the operator attaches it to the relay's own role or user. That needs the tag serverless-ccm-function:
+# relay if variables contain {function}.
 resource "aws_iam_policy" "relay" {
   for_each = length(local.relayed) == 0 ? toset([]) : toset(["relay"])
 

@@ -6,7 +6,7 @@ locals {
       Action   = "sts:AssumeRole"
       Resource = replace(coalesce(var.assume_role_arn, "none"), "{function}", local.own_name)
     }]
-    # The function of an event reads the one cluster that it is about; whoever has to know all of them lists them.
+    # A function that handles events reads only the event's cluster; functions that need all clusters list them.
     cluster = [{
       Effect   = "Allow"
       Action   = "ssm:GetParameter"
@@ -131,7 +131,7 @@ locals {
     fleet-brake     = var.fleet_brake != null
   }
 
-  # The function whose role asks, by the role's own tag: one policy for all of them lets each read what is its own.
+  # The calling function, by its role's own tag: with one policy for all, each reads only its own.
   own_name = "$${aws:PrincipalTag/serverless-ccm-function}"
 
   # Where the relay and the command line look for it, too.
@@ -142,7 +142,8 @@ locals {
   stops_arn    = "arn:${local.partition}:ssm:${local.region}:${local.account}:parameter${coalesce(local.stop_switch_path, "/none")}"
   clusters_arn = "arn:${local.partition}:ssm:${local.region}:${local.account}:parameter${coalesce(var.clusters_path, "/none")}"
 
-  # The sweep asks no cloud and admission none of AWS, admission reaches no cluster, and the sweep and ec2-events are about all of them.
+  # The sweep calls no cloud and admission none of AWS, admission reaches no cluster, and the sweep and ec2-events
+  # handle all clusters.
   attachments = {
     for pair in setproduct([for name, given in local.granted : name if given], keys(local.functions)) :
     "${pair[0]}/${pair[1]}" => { policy = pair[0], function = pair[1] }

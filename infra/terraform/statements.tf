@@ -1,5 +1,5 @@
 locals {
-  # What each function may do beside writing its log; serverless.yml says beside the same statements what they are for.
+  # The rights of each function in addition to its log; the same statements in serverless.yml have the reasons.
   statements = {
     node = [
       {

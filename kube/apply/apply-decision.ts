@@ -1,17 +1,17 @@
 import type { ApiObject, DoneWrite } from "#core/controller.ts";
 import type { Change, Decision } from "#core/decision.ts";
-import { holds } from "#core/json-patch.ts";
-import { messageOf } from "#core/message-of.ts";
-import { carryOutApart } from "#kube/apply/carry-out-apart.ts";
-import type { ApplyContext, ApplyItem, CarriedOut, Progress } from "#kube/apply/context.ts";
-import { type AppliedObject, changed, settled, stopped } from "#kube/apply/outcome.ts";
+import { getErrorMessage } from "#core/error-message.ts";
+import { isApplied } from "#core/json-patch.ts";
+import type { ChangePermit } from "#kube/apply/change-permits.ts";
+import type { ApplyContext, ApplyItem, CarryOutResult, Progress } from "#kube/apply/context.ts";
+import { sendIndependentWrites } from "#kube/apply/independent-writes.ts";
+import { type AppliedObject, reportChanged, reportSettled, reportStopped } from "#kube/apply/outcome.ts";
 import { act, guard, readNow, send } from "#kube/apply/steps.ts";
 import { DEADLINE_REACHED, type Stop } from "#kube/apply/stop.ts";
-import type { Turn } from "#kube/apply/turns.ts";
 
 /**
- * Carries one decision out, and those that follow from it: what comes next after each change, and what is decided anew where
- * the object is not as it was read. Never rejects.
+ * Carries out a decision and those that follow: the next step after each change, and a new decision if the
+ * object has changed. Never rejects.
  */
 export async function applyDecision(item: ApplyItem, context: ApplyContext): Promise<AppliedObject> {
   const progress: Progress = {
@@ -24,29 +24,29 @@ export async function applyDecision(item: ApplyItem, context: ApplyContext): Pro
   try {
     return await applyRounds(item, progress, turn, context);
   } catch (error) {
-    const message = `a fault of serverless-ccm: ${messageOf(error)}`;
-    return stopped(
+    const message = `a fault of serverless-ccm: ${getErrorMessage(error)}`;
+    return reportStopped(
       item,
       { kind: "retry", because: { code: "Failed", message }, afterSeconds: 60 },
       progress,
       context,
     );
   } finally {
-    turn.end();
+    turn.release();
   }
 }
 
-/** A change is followed by what comes next so often in all; then the object is due again at once. */
+/** Limit of consecutive changes to one object; then it is retried at once. */
 const MAX_ROUNDS = 6;
-/** After a write failed that stood for itself, where nobody decides on what is left. */
+/** Seconds until a retry after an independent write failed and no further decision follows. */
 const FAILED_WAIT_SECONDS = 5;
-/** An object that is not as it was read is read so often; then others have their turn first. */
+/** Limit of rereads of a changed object; then other objects go first. */
 const MAX_READS = 4;
 
 async function applyRounds(
   item: ApplyItem,
   progress: Progress,
-  turn: Turn,
+  turn: ChangePermit,
   context: ApplyContext,
 ): Promise<AppliedObject> {
   let { decision } = item;
@@ -54,29 +54,31 @@ async function applyRounds(
   let reads = 0;
   while (decision.kind === "change") {
     if (decision.writes.some(({ on }) => on === "cloud")) {
-      const come = await turn.come();
-      if (come === "never") return stopped(item, DEADLINE_REACHED, progress, context);
-      // What was done for others meanwhile may have changed what there is to be done for this one.
-      const anew: Decision | undefined = come === "now" ? undefined : context.decide.next(item.index, []);
+      const come = await turn.acquire();
+      if (come === "never") return reportStopped(item, DEADLINE_REACHED, progress, context);
+      // Actions for other objects may have changed what this one needs.
+      const anew: Decision | undefined =
+        come === "now" ? undefined : context.decide.decideNext(item.index, []);
       if (anew !== undefined) {
         decision = anew;
         continue;
       }
     }
     const change: Change = decision;
-    const carry = change.independent ? carryOutApart : carryOut;
+    const carry = change.independent ? sendIndependentWrites : carryOut;
     const { stop, done, refusal } = await carry(change, progress, context);
-    context.decide.told?.(item.index, done);
-    const refused = refusal === undefined ? undefined : context.decide.refused?.(item.index, refusal, done);
+    context.decide.applySharedResult?.(item.index, done);
+    const refused =
+      refusal === undefined ? undefined : context.decide.decideRejected?.(item.index, refusal, done);
     if (refused !== undefined) {
       decision = refused;
     } else if (stop === undefined) {
       progress.complete = [...progress.complete, change];
-      const next = context.decide.next(item.index, done);
+      const next = context.decide.decideNext(item.index, done);
       if (next === undefined) {
         const because = done.find(({ failed }) => failed !== undefined)?.failed;
-        if (because === undefined) return changed(item, change, progress, context);
-        return stopped(
+        if (because === undefined) return reportChanged(item, change, progress, context);
+        return reportStopped(
           item,
           { kind: "retry", because, afterSeconds: FAILED_WAIT_SECONDS },
           progress,
@@ -84,24 +86,25 @@ async function applyRounds(
         );
       }
       rounds += 1;
-      const end = endOfRounds(rounds, context);
-      if (next.kind === "change" && end !== undefined) return stopped(item, end, progress, context);
+      const end = decideLastRound(rounds, context);
+      if (next.kind === "change" && end !== undefined) return reportStopped(item, end, progress, context);
       decision = next;
     } else if (stop.kind === "conflict") {
       reads += 1;
       const fresh = await readAgain(item, progress, context);
-      if (fresh.kind === "stop") return stopped(item, fresh.stop, progress, context);
-      decision = await context.decide.again(progress.object, item.index);
-      // The answer to a write can be lost, and the write is sent again then: what stands there is ours.
+      if (fresh.kind === "stop") return reportStopped(item, fresh.stop, progress, context);
+      decision = await context.decide.decideAgain(progress.object, item.index);
+      // If the answer to a write is lost, the write is sent again; the existing content is then ours.
       if (decision.kind === "unchanged" && isDone(change, progress.object)) progress.change = change;
-      if (decision.kind === "change" && reads === MAX_READS) return stopped(item, stop, progress, context);
-    } else return stopped(item, stop, progress, context);
+      if (decision.kind === "change" && reads === MAX_READS)
+        return reportStopped(item, stop, progress, context);
+    } else return reportStopped(item, stop, progress, context);
   }
-  return settled(item, decision, progress, context);
+  return reportSettled(item, decision, progress, context);
 }
 
-/** Why there is no other round: they are all used up, or its writes would not be sent. */
-function endOfRounds(rounds: number, { deadline, halted }: ApplyContext): Stop | undefined {
+/** Returns why there is no further round: all rounds are used, or its writes would not be sent. */
+function decideLastRound(rounds: number, { deadline, halted }: ApplyContext): Stop | undefined {
   if (deadline.aborted) return DEADLINE_REACHED;
   return halted ?? (rounds === MAX_ROUNDS ? ROUNDS_EXHAUSTED : undefined);
 }
@@ -112,8 +115,11 @@ const ROUNDS_EXHAUSTED: Stop = {
   afterSeconds: 0,
 };
 
-/** Sends the writes of a change in order, each only if the one before succeeded; `stop` says why not all were sent. */
-async function carryOut(change: Change, progress: Progress, context: ApplyContext): Promise<CarriedOut> {
+/**
+ * Sends the writes of a change in order, each only after the previous one succeeded; `stop` says why some
+ * were not sent.
+ */
+async function carryOut(change: Change, progress: Progress, context: ApplyContext): Promise<CarryOutResult> {
   const done: DoneWrite[] = [];
   for (const write of change.writes) {
     if (write.on === "cloud") {
@@ -148,9 +154,9 @@ async function readAgain(
   return { kind: "read" };
 }
 
-/** Whether the object shows all that the change was to write on it. */
+/** Whether the object shows everything that the change writes to it. */
 function isDone(change: Change, object: ApiObject): boolean {
   return change.writes.every(
-    (write) => write.on === "cluster" && "patch" in write && holds(object, write.patch),
+    (write) => write.on === "cluster" && "patch" in write && isApplied(object, write.patch),
   );
 }

@@ -1,15 +1,16 @@
-import type { Because, ClusterWrite } from "#core/decision.ts";
+import type { ClusterWrite } from "#core/decision.ts";
+import type { Reason } from "#core/reason.ts";
 import { sendWrite } from "#kube/apply/requests.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
-/** What came of a write that a whole batch waits for. */
+/** The result of a shared write. */
 export type SharedOutcome =
   | { readonly kind: "done" }
-  /** Somebody else was first: what it was decided on is not so any more. */
+  /** Another writer was first; the state of the decision is outdated. */
   | { readonly kind: "conflict" }
-  | { readonly kind: "failed"; readonly because: Because; readonly afterSeconds: number };
+  | { readonly kind: "failed"; readonly because: Reason; readonly afterSeconds: number };
 
-/** Sends a write that a whole batch waits for, once; what is not known to be done counts as failed. */
+/** Sends a shared write once; an unknown result counts as a failure. */
 export async function applyShared(
   transport: Transport,
   write: ClusterWrite,

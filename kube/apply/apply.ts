@@ -1,52 +1,60 @@
 import type { ActionAnswer } from "#core/capability.ts";
 import { isDispensable } from "#core/cluster-events.ts";
-import type { Because, CloudAction, Write } from "#core/decision.ts";
+import type { CloudAction, Write } from "#core/decision.ts";
+import type { Reason } from "#core/reason.ts";
 import type { ClusterUsage, ObjectReport } from "#core/report.ts";
+import { createAdaptiveConcurrency } from "#kube/apply/adaptive-concurrency.ts";
 import { applyDecision } from "#kube/apply/apply-decision.ts";
-import { createGate } from "#kube/apply/concurrency.ts";
+import { createChangePermits } from "#kube/apply/change-permits.ts";
 import type { AppliedController, ApplyContext, ApplyItem, Decider } from "#kube/apply/context.ts";
 import type { AppliedObject } from "#kube/apply/outcome.ts";
 import { type RecordedEvents, recordEvents } from "#kube/apply/record-events.ts";
-import { createTurns } from "#kube/apply/turns.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
-/** One batch of decisions, and how to carry them out. */
+/** A batch of decisions and how to carry them out. */
 export interface ApplyOptions {
   readonly transport: Transport;
   readonly controller: AppliedController;
   readonly items: readonly ApplyItem[];
   readonly decide: Decider;
-  /** Carries out one action of the cloud; never rejects. */
+  /** Carries out one cloud action; never rejects. */
   readonly act?: ((action: CloudAction, signal: AbortSignal) => Promise<ActionAnswer>) | undefined;
-  /** Why a write is held back that was to be sent now; nothing is without it. Never rejects. */
-  readonly held?: ((write: Write) => Promise<Because | undefined>) | undefined;
-  /** Once aborted no request starts; those in flight are awaited for `graceMs`, and the rest is reported as due. */
+  /** Returns why a write is held back now. Without it, no write is held back. Never rejects. */
+  readonly held?: ((write: Write) => Promise<Reason | undefined>) | undefined;
+  /**
+   * When it is aborted, no request starts; those in flight are awaited for `graceMs`, and the rest is
+   * retried.
+   */
   readonly signal: AbortSignal;
   /** Names this function or process in Events. */
   readonly reportingInstance: string;
   readonly now: Date;
-  /** Milliseconds of a clock that never steps; the process's own without it. */
+  /** Milliseconds of a monotonic clock. Default: the process's. */
   readonly monotonicMs?: (() => number) | undefined;
-  /** Whether other objects wait for the same server: dispensable Events are dropped then, as a patch of a node is worth more. */
+  /**
+   * Whether other objects wait for the same server. Dispensable Events are then dropped, because a patch of a
+   * node matters more.
+   */
   readonly busy?: boolean;
   /** Requests in flight at a time. */
   readonly maxInFlight?: number;
   readonly graceMs?: number;
-  /** Milliseconds for all Events of the batch together. */
+  /** Time limit for all Events of the batch together, in milliseconds. */
   readonly eventsTimeoutMs?: number;
 }
 
-/** One entry for each item, in their order, and what it took. */
-export interface Applied {
+/** One entry for each item, in order, and the usage. */
+export interface ApplyResult {
   readonly objects: readonly ObjectReport[];
   readonly usage: ClusterUsage;
 }
 
 /**
- * Carries decisions out: the only writer to clusters. Objects go side by side, the writes of one object one after the
- * other; Events follow when all writes are done. Never rejects: what was not done is reported as due again.
+ * Carries out decisions; it is the only writer to clusters. Objects are processed concurrently, the writes of
+ * one object in sequence. Events follow after all writes. Never rejects: unfinished work is reported as due
+ * again.
  */
-export async function applyDecisions(options: ApplyOptions): Promise<Applied> {
+export async function applyDecisions(options: ApplyOptions): Promise<ApplyResult> {
   const grace = startGrace(options.signal, options.graceMs ?? DEFAULT_GRACE_MS);
   const halting = new AbortController();
   const context: ApplyContext = {
@@ -55,8 +63,8 @@ export async function applyDecisions(options: ApplyOptions): Promise<Applied> {
     decide: options.decide,
     act: options.act,
     held: options.held ?? (() => Promise.resolve(undefined)),
-    gate: createGate(options.maxInFlight ?? DEFAULT_MAX_IN_FLIGHT),
-    newTurn: createTurns(MAX_TURNS, options.signal),
+    concurrency: createAdaptiveConcurrency(options.maxInFlight ?? DEFAULT_MAX_IN_FLIGHT),
+    newTurn: createChangePermits(MAX_CHANGE_PERMITS, options.signal),
     deadline: options.signal,
     giveUp: AbortSignal.any([grace.signal, halting.signal]),
     now: options.now,
@@ -81,8 +89,8 @@ export async function applyDecisions(options: ApplyOptions): Promise<Applied> {
 
 const DEFAULT_MAX_IN_FLIGHT = 32;
 
-/** Objects for whose sake the cloud is changed at a time. */
-const MAX_TURNS = 3;
+/** Objects with concurrent cloud changes. */
+const MAX_CHANGE_PERMITS = 3;
 const DEFAULT_GRACE_MS = 500;
 const DEFAULT_EVENTS_TIMEOUT_MS = 500;
 
@@ -106,7 +114,7 @@ async function recordAll(
   return said;
 }
 
-/** A signal that follows another one after a while. */
+/** Returns a signal that follows another one after a delay. */
 function startGrace(outer: AbortSignal, graceMs: number): { readonly signal: AbortSignal; end(): void } {
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;

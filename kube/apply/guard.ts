@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { CloudAction } from "#core/decision.ts";
 
-/** What an object must have in common with what was decided on. */
+/** The fields that must equal those that the decision read. */
 const Guarded = z.object({
   metadata: z.object({
     uid: z.string(),
@@ -10,15 +10,17 @@ const Guarded = z.object({
   }),
 });
 
-/** An object as it was just read, and what stands for its content; without `content` none was asked for. */
-interface Guarding {
+/** A freshly read object with the hash of its content; `content` is absent if it was not requested. */
+interface GuardedObject {
   readonly raw: unknown;
   readonly content: string | undefined;
 }
 
-/** Why an object, as it was just read, is not the one that an action of the cloud was decided for; undefined where it is. */
-export function guardOf(
-  { raw, content }: Guarding,
+/**
+ * Returns why a freshly read object is not the one for which a cloud action was decided; undefined if it is.
+ */
+export function checkGuard(
+  { raw, content }: GuardedObject,
   precondition: CloudAction["precondition"],
 ): string | undefined {
   const parsed = Guarded.safeParse(raw);

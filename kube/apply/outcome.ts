@@ -1,39 +1,39 @@
 import type { Change, ClusterEvent, Decision } from "#core/decision.ts";
-import { referenceTo } from "#core/decisions.ts";
+import { toReference } from "#core/decisions.ts";
 import type { ObjectReport } from "#core/report.ts";
 import type { ApplyContext, ApplyItem, Progress } from "#kube/apply/context.ts";
 import type { ObjectEvent } from "#kube/apply/record-events.ts";
 import type { Stop } from "#kube/apply/stop.ts";
 
-/** What became of an object, and the Events that are to be recorded for it. */
+/** An object's outcome and its Events. */
 export interface AppliedObject {
   readonly report: ObjectReport;
   readonly events: readonly ObjectEvent[];
 }
 
-/** All that was decided is written. */
-export function changed(
+/** Reports a completely written decision. */
+export function reportChanged(
   item: ApplyItem,
   change: Change,
   progress: Progress,
   context: ApplyContext,
 ): AppliedObject {
-  const seen = context.controller.looks?.fingerprint(progress.object);
+  const seen = context.controller.resyncPolicy?.fingerprint(progress.object);
   return {
     report: {
-      ...about(item, progress),
+      ...identifyObject(item, progress),
       outcome: "changed",
       because: change.because,
       ...(seen === undefined ? {} : { seen }),
       ...(change.warnings.length === 0 ? {} : { warnings: change.warnings }),
     },
-    // Where somebody else has made its later writes needless, it is complete without them.
-    events: eventsOf(item, { complete: [...new Set([...progress.complete, change])] }, context),
+    // If another writer has made the later writes unnecessary, the change is complete without them.
+    events: collectEvents(item, { complete: [...new Set([...progress.complete, change])] }, context),
   };
 }
 
-/** A decision that writes nothing; after a write of ours in an earlier round, the change is complete all the same. */
-export function settled(
+/** Reports a decision without writes. After a write of ours in an earlier round, the change is complete. */
+export function reportSettled(
   item: ApplyItem,
   decision: Exclude<Decision, Change>,
   progress: Progress,
@@ -43,22 +43,27 @@ export function settled(
   switch (decision.kind) {
     case "retry":
       return {
-        report: { ...about(item, progress), outcome: "retry", because, afterSeconds: decision.afterSeconds },
-        events: eventsOf(item, progress, context, decision.events),
+        report: {
+          ...identifyObject(item, progress),
+          outcome: "retry",
+          because,
+          afterSeconds: decision.afterSeconds,
+        },
+        events: collectEvents(item, progress, context, decision.events),
       };
     case "skip":
       return {
-        report: { ...about(item, progress), outcome: "skipped", because },
-        events: eventsOf(item, progress, context),
+        report: { ...identifyObject(item, progress), outcome: "skipped", because },
+        events: collectEvents(item, progress, context),
       };
     case "unchanged":
-      if (progress.change !== undefined) return changed(item, progress.change, progress, context);
-      return { report: { ...about(item, progress), outcome: "unchanged", because }, events: [] };
+      if (progress.change !== undefined) return reportChanged(item, progress.change, progress, context);
+      return { report: { ...identifyObject(item, progress), outcome: "unchanged", because }, events: [] };
   }
 }
 
-/** Not all that was decided is written, and why. */
-export function stopped(
+/** Reports a partly written decision and its reason. */
+export function reportStopped(
   item: ApplyItem,
   stop: Stop,
   progress: Progress,
@@ -66,29 +71,29 @@ export function stopped(
 ): AppliedObject {
   const { because } = stop;
   if (stop.kind === "skip") {
-    const events = eventsOf(item, progress, context);
-    return { report: { ...about(item, progress), outcome: "skipped", because }, events };
+    const events = collectEvents(item, progress, context);
+    return { report: { ...identifyObject(item, progress), outcome: "skipped", because }, events };
   }
   const event = stop.kind === "retry" ? stop.event : undefined;
   return {
-    report: { ...about(item, progress), outcome: "retry", because, afterSeconds: stop.afterSeconds },
-    events: eventsOf(item, progress, context, event === undefined ? [] : [event]),
+    report: { ...identifyObject(item, progress), outcome: "retry", because, afterSeconds: stop.afterSeconds },
+    events: collectEvents(item, progress, context, event === undefined ? [] : [event]),
   };
 }
 
-/** Of all changes that were made, however it went on. */
-function eventsOf(
+/** Collects the Events of all completed changes, whatever followed. */
+function collectEvents(
   { object, said }: ApplyItem,
   { complete }: Pick<Progress, "complete">,
   { controller: { resource } }: ApplyContext,
   more: readonly ClusterEvent[] = [],
 ): readonly ObjectEvent[] {
-  const reference = referenceTo(resource, object);
+  const reference = toReference(resource, object);
   const events = complete.flatMap((change) => change.events);
   return [...events, ...more].map((event) => ({ object: reference, event, said }));
 }
 
-function about(
+function identifyObject(
   { index, object: { metadata } }: ApplyItem,
   { resourceVersion }: Progress,
 ): Pick<ObjectReport, "index" | "namespace" | "name" | "uid" | "resourceVersion"> {

@@ -8,30 +8,30 @@ import type {
   StateReference,
   Watch,
 } from "#core/controller.ts";
-import type { Because } from "#core/decision.ts";
+import type { Reason } from "#core/reason.ts";
 import type { ObjectReport } from "#core/report.ts";
-import { collectionPath, type Resource } from "#core/resources/resource.ts";
+import { formatCollectionPath, type Resource } from "#core/resources/resource.ts";
 import { readObject } from "#kube/apply/requests.ts";
 import { classifyAnswer, classifyFailure, parseJson } from "#kube/client/answer.ts";
 import type { UnreachableCode } from "#kube/client/errors.ts";
-import { untilAborted } from "#kube/client/on-abort.ts";
-import { createSlots } from "#kube/client/slots.ts";
+import { createAbortPatience } from "#kube/client/on-abort.ts";
+import { createSemaphore } from "#kube/client/semaphore.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { listAll } from "#kube/follow/list.ts";
 
-/** An object of a batch; `index` is its place in the event. */
+/** An object of a batch; `index` is its position in the event. */
 export interface BatchEntry {
   readonly index: number;
   readonly object: ApiObject;
 }
 
-/** Objects of a batch as they are now; one with a report is not decided on any more. */
+/** The current objects of a batch; those with a report need no further decision. */
 export interface ReadBatch {
   readonly objects: readonly ReadEntry[];
   readonly reads: number;
 }
 
-/** One of them. */
+/** One object of the batch. */
 export interface ReadEntry {
   readonly index: number;
   readonly object: ApiObject | undefined;
@@ -40,28 +40,33 @@ export interface ReadEntry {
 
 const MAX_AT_ONCE = 32;
 
-/** The API server is away for the moment: nothing is known of the state, and a batch that needs it is tried again soon. */
+/**
+ * The API server is temporarily unavailable. The state is unknown, and a batch that needs it is retried soon.
+ */
 export interface StateUnavailable {
   readonly kind: "unavailable";
-  readonly because: Because;
+  readonly because: Reason;
   readonly afterSeconds: number;
 }
 
-/** A cluster whose API server is away costs a call to its cloud each time. */
+/** Every retry costs a call to the cloud while the cluster's API server is unavailable. */
 const AWAY_SECONDS = 5;
 
-/** What time mends: the server restarts, or the network is gone for a moment. The rest is a matter for an operator. */
+/**
+ * Failures that end by themselves: the server restarts, or the network is briefly down. Others need an
+ * operator.
+ */
 const PASSING: ReadonlySet<UnreachableCode | undefined> = new Set([
   "ConnectionRefused",
   "ConnectFailed",
   "ConnectTimedOut",
   "ConnectionLost",
   "TimedOut",
-  // An answer of 5xx.
+  // A 5xx answer.
   undefined,
 ]);
 
-/** Reads the object that a batch is decided under. */
+/** Reads the object under which a batch is decided. */
 export async function readState(
   transport: Transport,
   { at, ...resource }: Omit<StateReference, "counted" | "listed">,
@@ -76,7 +81,7 @@ export async function readState(
   return read.kind === "gone" ? { kind: "absent" } : { kind: "unreadable", message: read.message };
 }
 
-/** How many objects of a resource there are, by a list of one of them. */
+/** Counts the objects of a resource by a list of one. */
 export async function countObjects(
   transport: Transport,
   resource: Pick<Resource, "apiVersion" | "name">,
@@ -84,14 +89,14 @@ export async function countObjects(
 ): Promise<ObjectCount> {
   const unknown = (message: string): ObjectCount => ({ kind: "unknown", message });
   try {
-    const path = `${collectionPath(resource)}?limit=1`;
+    const path = `${formatCollectionPath(resource)}?limit=1`;
     const response = await transport.send({ method: "GET", path, accept: METADATA_ONLY_LIST, signal });
     const answer = classifyAnswer(response);
     if (answer.kind !== "applied") return unknown(answer.message);
     const list = CountedList.safeParse(parseJson(response.body));
     if (!list.success) return unknown("an answer of success that is no list");
     const { items, metadata } = list.data;
-    // With more to come it has to say how much.
+    // If the list continues, the server must state the remaining number.
     if (metadata.remainingItemCount === undefined && (metadata.continue ?? "") !== "")
       return unknown("the list does not say how many more there are");
     return { kind: "count", count: (items?.length ?? 0) + (metadata.remainingItemCount ?? 0) };
@@ -100,13 +105,13 @@ export async function countObjects(
   }
 }
 
-/** Lists all objects of a resource, page by page, and keeps of each what `project` answers. */
+/** Lists all objects of a resource, page by page, and keeps what `project` returns for each. */
 export async function listObjects(
   transport: Transport,
   { resource, project }: Pick<Related, "resource" | "project">,
   signal: AbortSignal,
 ): Promise<ListedObjects> {
-  const list = await listAll(transport, collectionPath(resource), project, signal);
+  const list = await listAll(transport, formatCollectionPath(resource), project, signal);
   if (list.kind !== "list") return { kind: "unknown", message: list.message };
   if (!list.complete) return { kind: "unknown", message: `there are more ${resource.name} than are listed` };
   return { kind: "list", items: list.items };
@@ -119,25 +124,25 @@ const CountedList = z.looseObject({
     continue: z.string().optional(),
     remainingItemCount: z.int().min(0).optional(),
   }),
-  // An empty list of metadata has null here.
+  // An empty metadata list has null here.
   items: z.array(z.unknown()).nullable(),
 });
 
-/** Reads the objects of a batch again, after a write that they all had to wait for. */
+/** Rereads the objects of a batch after a shared write. */
 export async function readAgain(
   transport: Transport,
   controller: Pick<Watch, "parse" | "resource">,
   entries: readonly BatchEntry[],
   signal: AbortSignal,
 ): Promise<ReadBatch> {
-  const slots = createSlots(() => MAX_AT_ONCE, entries.length);
+  const semaphore = createSemaphore(() => MAX_AT_ONCE, entries.length);
   const read = async (entry: BatchEntry): Promise<ReadEntry> => {
-    if ((await slots.enter(untilAborted(signal))) !== "entered")
-      return due(entry, "DeadlineReached", "not read in time");
+    if ((await semaphore.acquire(createAbortPatience(signal))) !== "entered")
+      return retryEntry(entry, "DeadlineReached", "not read in time");
     try {
       return await readEntry(transport, controller, entry, signal);
     } finally {
-      slots.leave();
+      semaphore.release();
     }
   };
   return { objects: await Promise.all(entries.map(read)), reads: entries.length };
@@ -155,12 +160,12 @@ async function readEntry(
   if (read.kind === "object" && read.object.metadata.uid === uid) {
     return { index: entry.index, object: read.object, report: undefined };
   }
-  if (read.kind !== "object" && read.kind !== "gone") return due(entry, "Unavailable", read.message);
+  if (read.kind !== "object" && read.kind !== "gone") return retryEntry(entry, "Unavailable", read.message);
   const because = { code: "Gone", message: `${name} with uid ${uid} is gone` };
   return withReport(entry, { outcome: "skipped", because });
 }
 
-function due(entry: BatchEntry, code: string, message: string): ReadEntry {
+function retryEntry(entry: BatchEntry, code: string, message: string): ReadEntry {
   return withReport(entry, { outcome: "retry", because: { code, message }, afterSeconds: 2 });
 }
 

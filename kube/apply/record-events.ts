@@ -1,71 +1,77 @@
 import { createHash } from "node:crypto";
-import { inWords, isSaidOnce, limitOnKind } from "#core/cluster-events.ts";
-import type { ClusterEvent, ObjectReference } from "#core/decision.ts";
-import { MAX_SAID } from "#core/event.ts";
+import { isEmittedOnce, limitOnKind, renderEvent } from "#core/cluster-events.ts";
+import type { ClusterEvent } from "#core/decision.ts";
+import { MAX_REPORTED_WARNINGS } from "#core/event.ts";
+import type { ObjectReference } from "#core/reason.ts";
 import { classifyAnswer } from "#kube/client/answer.ts";
-import { createSlots } from "#kube/client/slots.ts";
+import { createSemaphore } from "#kube/client/semaphore.ts";
 import { startTimeLimit } from "#kube/client/time-limit.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
-/** An Event to be recorded, and the object that was decided on. */
+/** An Event to record, and the object of the decision. */
 export interface ObjectEvent {
   readonly object: ObjectReference;
   readonly event: ClusterEvent;
-  /** What tells the Events apart that are known to be recorded already, as `RecordedEvents.said` has it. */
+  /** Keys of the Events known to be recorded, as in `RecordedEvents.said`. */
   readonly said?: readonly string[] | undefined;
 }
 
-/** What became of Events. */
+/** The result of recording Events. */
 export interface RecordedEvents {
-  /** Sent, and there now. */
+  /** Sent and recorded. */
   readonly recorded: number;
-  /** Not there, as far as is known. */
+  /** Not recorded, as far as is known. */
   readonly dropped: number;
-  /** By the uid of the object that was decided on: which Warnings are there, now or before; for the next time. */
+  /** Keys of the recorded Warnings by the uid of the object of the decision, for the next invocation. */
   readonly said: ReadonlyMap<string, readonly string[]>;
 }
 
-/** How Events are recorded. */
+/** The options of recording Events. */
 export interface RecordEventsOptions {
   readonly transport: Transport;
   readonly now: Date;
   /** The `source.component`: the controller. */
   readonly source: string;
-  /** Who says so: the function's or process's own name. */
+  /** The name of the function or process, reported in the Event. */
   readonly reportingInstance: string;
-  /** Milliseconds for all of them together; what is not recorded by then is dropped. */
+  /** Time limit for all Events together, in milliseconds; later ones are dropped. */
   readonly timeoutMs: number;
-  /** Once aborted nothing more is recorded. */
+  /** When it is aborted, no further Event is recorded. */
   readonly signal: AbortSignal;
 }
 
-/** Records Events, best effort: at most 8 at once, in bounded time, and none that is known to be there. Never rejects. */
+/**
+ * Records Events, best effort: at most 8 at once, in bounded time, without those known to be recorded. Never
+ * rejects.
+ */
 export async function recordEvents(
   events: readonly ObjectEvent[],
   options: RecordEventsOptions,
 ): Promise<RecordedEvents> {
   const said = new Map<string, string[]>();
   const say = (event: ObjectEvent): void => {
-    // Normal ones go with a change, which is not made again: only Warnings repeat.
-    if (inWords(event.event).type === "Normal") return;
+    // Normal Events belong to a change, which happens once; only Warnings repeat.
+    if (renderEvent(event.event).type === "Normal") return;
     const before = said.get(event.object.uid) ?? [];
-    const key = keyOf(event, options.now);
-    if (before.length < MAX_SAID && !before.includes(key)) said.set(event.object.uid, [...before, key]);
+    const key = formatEventKey(event, options.now);
+    if (before.length < MAX_REPORTED_WARNINGS && !before.includes(key))
+      said.set(event.object.uid, [...before, key]);
   };
-  const isSaid = (event: ObjectEvent): boolean => event.said?.includes(keyOf(event, options.now)) === true;
+  const isSaid = (event: ObjectEvent): boolean =>
+    event.said?.includes(formatEventKey(event, options.now)) === true;
   for (const event of events.filter(isSaid)) say(event);
   const wanted = events.filter((event) => !isSaid(event));
-  const named = new Map(wanted.map((event) => [eventName(event, options.now), event]));
-  const slots = createSlots(() => MAX_AT_ONCE, named.size);
+  const named = new Map(wanted.map((event) => [formatEventName(event, options.now), event]));
+  const semaphore = createSemaphore(() => MAX_AT_ONCE, named.size);
   const time = startTimeLimit(options.timeoutMs, options.signal);
   let recorded = 0;
   const record = async ([name, event]: readonly [string, ObjectEvent]): Promise<void> => {
-    if ((await slots.enter(time)) !== "entered") return;
+    if ((await semaphore.acquire(time)) !== "entered") return;
     if (await recordEvent(name, event, options, time.signal)) {
       recorded += 1;
       say(event);
     }
-    slots.leave();
+    semaphore.release();
   };
   await Promise.all([...named].map(record));
   time.end();
@@ -73,24 +79,24 @@ export async function recordEvents(
 }
 
 /**
- * Returns the name of an Event: the object's, and a hash of uid, reason, code and a 10-minute window (without the code where one of
- * the reason is enough). Whoever records the same Event again gets `AlreadyExists`, without any memory. Where a cluster has a limit
- * on Events of the kind, the window has so many names for them, and the object's uid chooses one. A DNS subdomain of at most 253
- * characters.
+ * Returns the name of an Event: the object's name, and a hash of uid, reason, code and a 10-minute window.
+ * One Event per reason leaves out the code. Recording the same Event again gives `AlreadyExists`, so no
+ * memory is needed. If a cluster has a limit for this kind of Event, the window has that many names and the
+ * object's uid chooses one. A DNS subdomain of at most 253 characters.
  */
-export function eventName(event: ObjectEvent, now: Date): string {
-  const key = keyOf(event, now);
-  const { kind, name } = aboutOf(event);
+export function formatEventName(event: ObjectEvent, now: Date): string {
+  const key = formatEventKey(event, now);
+  const { kind, name } = getEventObject(event);
   const named = limitOnKind(event.event.reason, kind) === undefined ? name : kind.toLowerCase();
   const prefix = named.slice(0, MAX_NAME - key.length - 1).replace(/(?<![^a-z0-9])[^a-z0-9]+$/, "");
   return `${prefix}.${key}`;
 }
 
-function keyOf(objectEvent: ObjectEvent, now: Date): string {
+function formatEventKey(objectEvent: ObjectEvent, now: Date): string {
   const { event } = objectEvent;
-  const { kind, uid } = aboutOf(objectEvent);
-  const code = isSaidOnce(event.reason) ? "" : event.code;
-  const { reason } = inWords(objectEvent.event);
+  const { kind, uid } = getEventObject(objectEvent);
+  const code = isEmittedOnce(event.reason) ? "" : event.code;
+  const { reason } = renderEvent(objectEvent.event);
   const window = Math.floor(now.getTime() / WINDOW_MS);
   const own = [uid, reason, code, window];
   const limit = limitOnKind(event.reason, kind);
@@ -103,14 +109,14 @@ function hash(facts: readonly unknown[]): string {
   return createHash("sha256").update(JSON.stringify(facts)).digest("hex").slice(0, 16);
 }
 
-function aboutOf({ object, event }: ObjectEvent): ObjectReference {
+function getEventObject({ object, event }: ObjectEvent): ObjectReference {
   return event.about ?? object;
 }
 
 const MAX_AT_ONCE = 8;
 const WINDOW_MS = 600_000;
 const MAX_NAME = 253;
-/** Events of objects without a namespace stand here, as the stock controllers' do. */
+/** The namespace of Events for objects without a namespace, as in the stock controllers. */
 const DEFAULT_NAMESPACE = "default";
 
 async function recordEvent(
@@ -119,32 +125,32 @@ async function recordEvent(
   options: RecordEventsOptions,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { namespace = DEFAULT_NAMESPACE } = aboutOf(objectEvent);
+  const { namespace = DEFAULT_NAMESPACE } = getEventObject(objectEvent);
   try {
     const response = await options.transport.send({
       method: "POST",
       path: `/api/v1/namespaces/${encodeURIComponent(namespace)}/events`,
-      body: eventObject(name, objectEvent, options),
+      body: buildEventObject(name, objectEvent, options),
       accept: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
       signal,
     });
     const { kind } = classifyAnswer(response);
     return kind === "applied" || kind === "exists";
   } catch {
-    // Dropped, and counted as such: an Event is never worth a retry.
+    // Counted as dropped: an Event is never worth a retry.
     return false;
   }
 }
 
-function eventObject(name: string, objectEvent: ObjectEvent, options: RecordEventsOptions): unknown {
+function buildEventObject(name: string, objectEvent: ObjectEvent, options: RecordEventsOptions): unknown {
   const seconds = `${options.now.toISOString().slice(0, 19)}Z`;
-  const { type, reason, message } = inWords(objectEvent.event);
-  const about = aboutOf(objectEvent);
+  const { type, reason, message } = renderEvent(objectEvent.event);
+  const about = getEventObject(objectEvent);
   return {
     apiVersion: "v1",
     kind: "Event",
     metadata: { name, namespace: about.namespace ?? DEFAULT_NAMESPACE },
-    // Without the uid `kubectl describe` does not show it.
+    // Without the uid, `kubectl describe` does not show the Event.
     involvedObject: about,
     type,
     reason,

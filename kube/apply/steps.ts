@@ -1,37 +1,41 @@
-import type { ApiObject, RefusedAction } from "#core/controller.ts";
+import type { ApiObject, RejectedAction } from "#core/controller.ts";
 import type { CloudAction, ClusterWrite } from "#core/decision.ts";
-import { differsAt, isSameJson, patched } from "#core/json-patch.ts";
-import { keyOfName } from "#core/resources/resource.ts";
+import { applyOperations, hasOtherValue, isSameJson } from "#core/json-patch.ts";
+import { formatObjectKey } from "#core/resources/resource.ts";
 import type { ApplyContext, Progress } from "#kube/apply/context.ts";
-import { guardOf } from "#kube/apply/guard.ts";
+import { checkGuard } from "#kube/apply/guard.ts";
 import { type ObjectRead, readObject, sendWrite } from "#kube/apply/requests.ts";
-import { conflict, DEADLINE_REACHED, isUnanswered, type Stop, stopFor } from "#kube/apply/stop.ts";
-import { type Answer, codeOf, type FailedAnswer } from "#kube/client/answer.ts";
+import { createConflict, DEADLINE_REACHED, isUnanswered, type Stop, stopFor } from "#kube/apply/stop.ts";
+import { type Answer, type FailedAnswer, getAnswerCode } from "#kube/client/answer.ts";
 
-/** What came of one write or read of a batch; a stop says why nothing did. */
-export type Sent =
+/** The result of one write or read of a batch; a stop says why nothing was sent. */
+export type SentWrite =
   | { readonly kind: "done"; readonly result: unknown }
-  | { readonly kind: "stop"; readonly stop: Stop; readonly refusal?: RefusedAction };
+  | { readonly kind: "stop"; readonly stop: Stop; readonly refusal?: RejectedAction };
 
 /** Sends one write to the cluster. */
-export async function send(write: ClusterWrite, progress: Progress, context: ApplyContext): Promise<Sent> {
+export async function send(
+  write: ClusterWrite,
+  progress: Progress,
+  context: ApplyContext,
+): Promise<SentWrite> {
   const place = progress.change === undefined ? "back" : "front";
-  const answer = await throughGate(place, context, () => {
+  const answer = await sendWithPermit(place, context, () => {
     context.usage.writes += 1;
     return sendWrite(context.transport, write, context.giveUp);
   });
   if (answer.kind === "stop") return answer;
   if (answer.kind !== "applied")
-    return { kind: "stop", stop: failed(answer, progress.object, context, write.verb) };
+    return { kind: "stop", stop: toStop(answer, progress.object, context, write.verb) };
   if (isAbout(write, progress.object, context)) {
     progress.resourceVersion = answer.metadata?.resourceVersion;
-    if (write.verb === "patch") progress.object = patched(progress.object, write.patch);
+    if (write.verb === "patch") progress.object = applyOperations(progress.object, write.patch);
   }
   return { kind: "done", result: answer.metadata };
 }
 
-/** Carries out one action of the cloud, once it is known that nothing is there that must not be. */
-export async function act(action: CloudAction, context: ApplyContext): Promise<Sent> {
+/** Carries out one cloud action, after checking that objects which must be absent are absent. */
+export async function act(action: CloudAction, context: ApplyContext): Promise<SentWrite> {
   if (context.deadline.aborted) return { kind: "stop", stop: DEADLINE_REACHED };
   const stop = await guardAbsence(action, context);
   if (stop !== undefined) return { kind: "stop", stop };
@@ -44,7 +48,7 @@ export async function act(action: CloudAction, context: ApplyContext): Promise<S
     case "done":
       return answer;
     case "conflict":
-      return { kind: "stop", stop: conflict(answer.message), refusal: { action, answer } };
+      return { kind: "stop", stop: createConflict(answer.message), refusal: { action, answer } };
     case "error": {
       const because = { code: answer.code, message: answer.message };
       return {
@@ -56,13 +60,18 @@ export async function act(action: CloudAction, context: ApplyContext): Promise<S
   }
 }
 
-/** Seconds after which an action that failed is tried again: soon what passes by itself, late what somebody has to mend. */
+/**
+ * Seconds until a failed action is retried: short for temporary failures, long for those that need a person.
+ */
 const ACTION_WAIT_SECONDS = { Throttled: 3, Unavailable: 2, Aborted: 0.5, Denied: 30, Invalid: 30 } as const;
 
-/** An object that was read so lately is not read again before the next action. */
+/** An object read this recently is not reread before the next action, in milliseconds. */
 const GUARDED_MS = 1_000;
 
-/** Reads the object before an action, unless that was done a moment ago; a stop where it is not what the action presupposes. */
+/**
+ * Reads the object before an action, unless it was read recently. Returns a stop if the object does not meet
+ * the precondition.
+ */
 export async function guard(
   action: CloudAction,
   progress: Progress,
@@ -77,13 +86,13 @@ export async function guard(
   if (context.monotonicMs() - read.askedMs > FRESH_MS) return OUTDATED;
   const content =
     action.precondition.content === undefined ? undefined : context.controller.contentHash?.(read.object);
-  const difference = guardOf({ raw: read.raw, content }, action.precondition);
-  if (difference !== undefined) return conflict(difference);
+  const difference = checkGuard({ raw: read.raw, content }, action.precondition);
+  if (difference !== undefined) return createConflict(difference);
   progress.guarded = { precondition: action.precondition, atMs: read.askedMs };
   return undefined;
 }
 
-/** What an answer that took longer says is too old for an action to be carried out on. */
+/** An answer that took longer is too old for an action. */
 const FRESH_MS = 5_000;
 const OUTDATED: Stop = {
   kind: "retry",
@@ -94,14 +103,14 @@ const OUTDATED: Stop = {
   afterSeconds: 2,
 };
 
-/** Looks for what must not be there: only the API server's own word that there is no such object lets the action be carried out. */
+/** Checks that an object is absent: the action proceeds only on the API server's positive "not found". */
 async function guardAbsence(
   { precondition: { absent } }: CloudAction,
   context: ApplyContext,
 ): Promise<Stop | undefined> {
   if (absent === undefined) return undefined;
   const { apiVersion, resource: name, having = [], ...at } = absent;
-  const read = await throughGate("front", context, (): Promise<ObjectRead<unknown>> => {
+  const read = await sendWithPermit("front", context, (): Promise<ObjectRead<unknown>> => {
     context.usage.reads += 1;
     const parse = (object: unknown) => ({ kind: "object", object }) as const;
     return readObject(context.transport, { apiVersion, name }, at, parse, context.giveUp);
@@ -112,31 +121,34 @@ async function guardAbsence(
     case "stop":
       return read.stop;
     case "object":
-      if (having.some(({ path, value }) => differsAt(read.object, path, value))) return undefined;
-      return { kind: "skip", because: { code: "Present", message: `${name} ${keyOfName(at)} is there` } };
+      if (having.some(({ path, value }) => hasOtherValue(read.object, path, value))) return undefined;
+      return {
+        kind: "skip",
+        because: { code: "Present", message: `${name} ${formatObjectKey(at)} is there` },
+      };
     default:
       return {
         kind: "retry",
-        because: { code: codeOf(read), message: read.message },
+        because: { code: getAnswerCode(read), message: read.message },
         afterSeconds: ABSENCE_WAIT_SECONDS,
       };
   }
 }
 
-/** Nobody waits for what is not carried out for want of an answer: it is cleared away some time. */
+/** Seconds until a cleanup is retried for lack of an answer; nothing waits for it. */
 const ABSENCE_WAIT_SECONDS = 30;
 
-/** An object as it was at some time after `askedMs`, of the monotonic clock. */
+/** An object read at some time after `askedMs` on the monotonic clock. */
 type FreshRead = Extract<ObjectRead<ApiObject>, { kind: "object" }> & { readonly askedMs: number };
 
-/** Reads the object as it is now, in its turn. */
+/** Reads the current object under a permit. */
 export async function readNow(
   { metadata }: ApiObject,
   context: ApplyContext,
 ): Promise<FreshRead | { readonly kind: "stop"; readonly stop: Stop }> {
   const { controller, transport } = context;
   let askedMs = 0;
-  const read = await throughGate("front", context, (): Promise<ObjectRead<ApiObject>> => {
+  const read = await sendWithPermit("front", context, (): Promise<ObjectRead<ApiObject>> => {
     context.usage.reads += 1;
     askedMs = context.monotonicMs();
     return readObject(
@@ -149,20 +161,23 @@ export async function readNow(
   });
   if (read.kind === "stop") return read;
   if (read.kind === "object") return { ...read, askedMs };
-  return { kind: "stop", stop: failed(read, { metadata }, context) };
+  return { kind: "stop", stop: toStop(read, { metadata }, context) };
 }
 
-/** A request is sent so often in all while the server throttles. */
+/** Limit of sends of one request while the server throttles. */
 const MAX_SENDS = 3;
 
-/** Sends one request when it is its turn, and again where the server throttles; a stop where it may not be sent. */
-async function throughGate<Result extends Answer | ObjectRead<unknown>>(
+/**
+ * Sends one request under a permit, and again while the server throttles; returns a stop if it may not be
+ * sent.
+ */
+async function sendWithPermit<Result extends Answer | ObjectRead<unknown>>(
   place: "front" | "back",
   context: ApplyContext,
   sendIt: () => Promise<Result>,
 ): Promise<Result | { readonly kind: "stop"; readonly stop: Stop }> {
   for (let sends = 1; ; sends += 1) {
-    const ticket = await context.gate.enter(sends === 1 ? place : "front", context.deadline);
+    const ticket = await context.concurrency.acquire(sends === 1 ? place : "front", context.deadline);
     if (ticket === undefined) return { kind: "stop", stop: DEADLINE_REACHED };
     if (context.halted !== undefined) {
       ticket.done();
@@ -182,14 +197,14 @@ async function throughGate<Result extends Answer | ObjectRead<unknown>>(
   }
 }
 
-function failed(
+function toStop(
   answer: FailedAnswer,
   object: ApiObject,
   context: ApplyContext,
   verb?: ClusterWrite["verb"],
 ): Stop {
   const stop = stopFor(answer, { object, resource: context.controller.resource, now: context.now, verb });
-  // What was given up because the batch is halted was not given up for want of time.
+  // A request abandoned because the batch is halted did not run out of time.
   if (context.halted !== undefined && stop === DEADLINE_REACHED) return context.halted;
   if (stop.kind === "conflict") context.usage.conflicts += 1;
   if (stop.kind === "retry" && stop.halts) context.halted = stop;
@@ -200,10 +215,13 @@ function failed(
   return stop;
 }
 
-/** Of one batch, until the server is left alone: each keeps the whole invocation waiting for as long as a request may take. */
+/**
+ * Unanswered requests of one batch before the server is left alone: each delays the whole invocation by the
+ * request timeout.
+ */
 const MAX_UNANSWERED = 3;
 
-/** Whether the write is to the object that was decided on, rather than to another one for its sake. */
+/** Whether the write changes the object of the decision itself, not another object on its behalf. */
 function isAbout(
   write: ClusterWrite,
   { metadata }: ApiObject,

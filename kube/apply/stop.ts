@@ -1,57 +1,58 @@
-import { tell } from "#core/cluster-events.ts";
+import { buildClusterEvent } from "#core/cluster-events.ts";
 import type { ApiObject } from "#core/controller.ts";
-import type { Because, ClusterEvent, ClusterWrite } from "#core/decision.ts";
-import { referenceTo } from "#core/decisions.ts";
+import type { ClusterEvent, ClusterWrite } from "#core/decision.ts";
+import { toReference } from "#core/decisions.ts";
+import type { Reason } from "#core/reason.ts";
 import { NODES, type Resource } from "#core/resources/resource.ts";
-import { kindOf, nameOf, wordsOfServer } from "#core/tenant-fact.ts";
+import { getKindFact, getNameFact, getServerMessageFact } from "#core/tenant-fact.ts";
 import type { Answer, FailedAnswer } from "#kube/client/answer.ts";
 
-/** Why an object is left as it is. */
+/** Why an object is left unchanged. */
 export type Stop =
-  /** It is not as it was read. */
-  | { readonly kind: "conflict"; readonly because: Because; readonly afterSeconds: number }
-  | { readonly kind: "skip"; readonly because: Because }
+  /** The object has changed since it was read. */
+  | { readonly kind: "conflict"; readonly because: Reason; readonly afterSeconds: number }
+  | { readonly kind: "skip"; readonly because: Reason }
   | {
       readonly kind: "retry";
-      readonly because: Because;
+      readonly because: Reason;
       readonly afterSeconds: number;
       readonly event?: ClusterEvent;
-      /** No other object of the batch would fare better. */
+      /** The other objects of the batch would fail as well. */
       readonly halts?: true;
     };
 
-/** What failed of an object, and when. */
+/** The operation that failed, and its time. */
 export interface Subject {
   readonly object: ApiObject;
   readonly resource: Resource;
   readonly now: Date;
-  /** Of the write; undefined where it was a read. */
+  /** The verb of a write; undefined for a read. */
   readonly verb?: ClusterWrite["verb"] | undefined;
 }
 
-/** The time of an invocation is up. */
+/** The invocation's time is up. */
 export const DEADLINE_REACHED: Stop = {
   kind: "retry",
   because: { code: "DeadlineReached", message: "the time of this invocation was up" },
   afterSeconds: 0,
 };
 
-/** An object that is not as it was read, in the words of whoever said so. */
-export function conflict(message: string): Stop {
+/** Creates a conflict for a changed object, with the message of the server or the check that found it. */
+export function createConflict(message: string): Stop {
   return { kind: "conflict", because: { code: "Conflict", message }, afterSeconds: 1 };
 }
 
-/** What an answer other than success means for the object, and for the rest of the batch. */
+/** Returns what a failed answer means for the object and for the rest of the batch. */
 export function stopFor(answer: FailedAnswer, subject: Subject): Stop {
-  const because = (code: string): Because => ({ code, message: answer.message });
+  const because = (code: string): Reason => ({ code, message: answer.message });
   switch (answer.kind) {
     case "conflict":
     case "exists":
-      return conflict(answer.message);
+      return createConflict(answer.message);
     case "gone":
       return { kind: "skip", because: because("Gone") };
     case "rejected":
-      return rejection(answer, subject);
+      return createRejectionStop(answer, subject);
     case "throttled":
       return { kind: "retry", because: because("Throttled"), afterSeconds: answer.retryAfterSeconds };
     case "unauthenticated":
@@ -68,17 +69,17 @@ export function stopFor(answer: FailedAnswer, subject: Subject): Stop {
   }
 }
 
-/** A server that answers like that is not well, or not meant well. */
+/** A server with such answers is unhealthy or hostile. */
 const UNREADABLE_WAIT_SECONDS = 30;
-/** As long as the answer was waited for. */
+/** As long as the answer was awaited. */
 const UNANSWERED_WAIT_SECONDS = 10;
 
-/** Whether nothing of an answer was of use, and it took as long as one may. */
+/** Whether a request used its whole timeout without a usable answer. */
 export function isUnanswered({ code }: { readonly code: string | undefined }): boolean {
   return code === "TimedOut" || code === "AnswerTooLarge";
 }
 
-/** No connection can be made at all: the other objects of the batch would only wait for the same. */
+/** Codes of a failed connection: the other objects of the batch would only wait for the same. */
 const UNREACHED: ReadonlySet<string> = new Set([
   "ConnectionRefused",
   "UnknownHost",
@@ -92,7 +93,7 @@ const UNREACHED: ReadonlySet<string> = new Set([
   "Closed",
 ]);
 
-function rejection(
+function createRejectionStop(
   answer: Extract<Answer, { readonly kind: "rejected" }>,
   { object, resource, now, verb }: Subject,
 ): Stop {
@@ -100,19 +101,25 @@ function rejection(
   return {
     kind: "retry",
     because: { code, message: answer.message },
-    afterSeconds: rejectionBackOffSeconds(object, now),
+    afterSeconds: getRejectionBackoff(object, now),
     event:
       verb === "delete" && resource.kind === NODES.kind
-        ? tell("DeletingNodeFailed", code, { node: nameOf(object), words: wordsOfServer(answer) })
-        : tell("{kind}UpdateRejected", code, {
-            kind: kindOf(referenceTo(resource, object)),
-            words: wordsOfServer(answer),
+        ? buildClusterEvent("DeletingNodeFailed", code, {
+            node: getNameFact(object),
+            words: getServerMessageFact(answer),
+          })
+        : buildClusterEvent("{kind}UpdateRejected", code, {
+            kind: getKindFact(toReference(resource, object)),
+            words: getServerMessageFact(answer),
           }),
   };
 }
 
-/** As long as the object is old, which doubles the wait each time without any memory; 30 seconds to 10 minutes. */
-function rejectionBackOffSeconds({ metadata }: ApiObject, now: Date): number {
+/**
+ * Returns the object's age as the wait, from 30 seconds to 10 minutes; the wait thus doubles each time
+ * without memory.
+ */
+function getRejectionBackoff({ metadata }: ApiObject, now: Date): number {
   const ageSeconds = (now.getTime() - Date.parse(metadata.creationTimestamp)) / 1_000;
   return Number.isFinite(ageSeconds) ? Math.round(Math.min(600, Math.max(30, ageSeconds))) : 30;
 }

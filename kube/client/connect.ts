@@ -2,54 +2,57 @@ import type { ClientHttp2Stream } from "node:http2";
 import { type Connection, openConnection, type TlsCredentials } from "#kube/client/connection.ts";
 import { createConnectionPool } from "#kube/client/connection-pool.ts";
 import { ApiUnreachable } from "#kube/client/errors.ts";
-import { type AnswerBounds, CANCEL, endedWell, readAnswer, readHead } from "#kube/client/exchange.ts";
+import { type AnswerBounds, CANCEL, isCleanEnd, readAnswer, readHead } from "#kube/client/exchange.ts";
 import { MAX_OBJECT_VALUES } from "#kube/client/json-values.ts";
 import type { JudgeAddress } from "#kube/client/judged-lookup.ts";
 import { createRenewal } from "#kube/client/renewal.ts";
-import { createRequester, ended } from "#kube/client/requester.ts";
-import { createSlots } from "#kube/client/slots.ts";
-import { onSmallPieces } from "#kube/client/small-pieces.ts";
+import { createRequester, getEndedLimit } from "#kube/client/requester.ts";
+import { createSemaphore } from "#kube/client/semaphore.ts";
+import { watchSmallChunks } from "#kube/client/small-chunks.ts";
 import { startTimeLimit, type TimeLimit } from "#kube/client/time-limit.ts";
 import type { ApiRequest, ApiResponse, ApiStream, Authorization, Transport } from "#kube/client/transport.ts";
 
-/** How to reach one API server; everything but `server` has a default. */
+/** The options of a connection to one API server; all but `server` have a default. */
 export interface ConnectOptions {
   /** Base URL, https. */
   readonly server: string;
-  /** PEM, for as long as the transport lives; the system's authorities without it. */
+  /** PEM, for the life of the transport. Default: the system's authorities. */
   readonly certificateAuthority?: string | undefined;
-  /** In place of a fixed authority: what connections are opened with, which is rotated. */
+  /** Replaces the fixed authority: reads the rotated credentials of each connection. */
   readonly tls?: ReadTls | undefined;
   readonly authorization?: Authorization | undefined;
   readonly userAgent?: string;
   readonly connectTimeoutMs?: number;
-  /** Which addresses may be connected to; any without it. */
+  /** The addresses that may be connected to. Default: any. */
   readonly judgeAddress?: JudgeAddress | undefined;
-  /** For requests that name none. */
+  /** Default timeout of requests. */
   readonly requestTimeoutMs?: number;
-  /** The largest body of an answer at all; a page of 500 nodes is 2–10 MB. */
+  /** Largest body of any answer; a page of 500 nodes has 2–10 MB. */
   readonly maxBodyBytes?: number;
-  /** The largest body of an answer to a write that names no bound: metadata alone is asked for. */
+  /** Default largest body of an answer to a write, which returns only metadata. */
   readonly maxWriteBodyBytes?: number;
-  /** Requests of `send` in flight at a time; fewer where the server allows fewer streams. */
+  /** Requests of `send` in flight at a time; fewer if the server allows fewer streams. */
   readonly maxInFlight?: number;
-  /** Requests waiting for their turn; one more is answered with `QueueFull`. */
+  /** Requests waiting for a permit; a further one fails with `QueueFull`. */
   readonly maxQueued?: number;
   readonly pingIntervalMs?: number;
   readonly pingTimeoutMs?: number;
-  /** A connection silent for so long with nothing open on it is replaced. */
+  /** An idle connection without open streams is replaced after this time. */
   readonly maxIdleMs?: number;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
 }
 
 /**
- * Gets what a connection is opened with; asked anew for each one. `fresh` bypasses any cache: the server has refused what the last one
- * was opened with.
+ * Reads the credentials of each new connection. `fresh` bypasses any cache, because the server rejected the
+ * last ones.
  */
 export type ReadTls = (options?: { readonly fresh?: boolean }) => Promise<TlsCredentials>;
 
-/** A client of one API server over one HTTP/2 connection, opened with the first request. The contract is `Transport`'s. */
+/**
+ * Creates a client of one API server over one HTTP/2 connection, opened at the first request. `Transport` is
+ * its contract.
+ */
 export function connect(options: ConnectOptions): Transport {
   const settings = { ...DEFAULTS, ...options };
   const server = new URL(settings.server);
@@ -58,7 +61,7 @@ export function connect(options: ConnectOptions): Transport {
   const renewAtMs = new WeakMap<Connection, number>();
   const pool = createConnectionPool(
     async () => {
-      const credentials = await tlsOf(settings, server.origin, refused);
+      const credentials = await readTlsCredentials(settings, server.origin, refused);
       refused = false;
       const connection = await openConnection({ ...settings, ...credentials, server }, life.signal);
       if (credentials.renewAtMs !== undefined) renewAtMs.set(connection, credentials.renewAtMs);
@@ -78,12 +81,12 @@ export function connect(options: ConnectOptions): Transport {
   });
   let openBodies = 0;
   const limit = (): number =>
-    // One goes in any case: a server may allow fewer streams than there are watches on it.
+    // At least one request is allowed: a server may allow fewer streams than it has watches.
     Math.max(
       1,
       Math.min(settings.maxInFlight, (pool.current()?.maxStreams() ?? settings.maxInFlight) - openBodies),
     );
-  const slots = createSlots(limit, settings.maxQueued);
+  const semaphore = createSemaphore(limit, settings.maxQueued);
 
   const requester = createRequester({
     server,
@@ -104,15 +107,15 @@ export function connect(options: ConnectOptions): Transport {
     async send(request: ApiRequest): Promise<ApiResponse> {
       const time = limited(request);
       try {
-        const entered = await slots.enter(time);
+        const entered = await semaphore.acquire(time);
         if (entered === "full") throw failure(request, "QueueFull");
-        if (entered === "aborted") throw failure(request, ended(time));
+        if (entered === "aborted") throw failure(request, getEndedLimit(time));
         try {
-          const bounds = boundsOf(request, settings);
+          const bounds = selectBounds(request, settings);
           const { answer } = await requester.ask(request, time, (stream) => readAnswer(stream, bounds));
           return answer;
         } finally {
-          slots.leave();
+          semaphore.release();
         }
       } finally {
         time.end();
@@ -138,7 +141,7 @@ export function connect(options: ConnectOptions): Transport {
           void connection.destroy();
         };
         let areSmall = false;
-        onSmallPieces(stream, () => {
+        watchSmallChunks(stream, () => {
           areSmall = true;
           end();
         });
@@ -151,7 +154,7 @@ export function connect(options: ConnectOptions): Transport {
             : failure(request, givenUp ? "Aborted" : "ConnectionLost", cause);
         return {
           ...answer,
-          body: pieces(stream, cut),
+          body: readChunks(stream, cut),
           connection,
           close: (options) => (options?.connection === true ? end() : stop()),
         };
@@ -181,10 +184,10 @@ const DEFAULTS = {
   now: Date.now,
 } satisfies Partial<ConnectOptions>;
 
-/** Of an answer that may hold many. */
+/** For an answer that may hold many objects. */
 const MAX_VALUES = 5_000_000;
 
-function boundsOf(
+function selectBounds(
   { method, maxBytes, maxValues }: ApiRequest,
   settings: { readonly maxBodyBytes: number; readonly maxWriteBodyBytes: number },
 ): AnswerBounds {
@@ -195,7 +198,7 @@ function boundsOf(
   };
 }
 
-async function tlsOf(
+async function readTlsCredentials(
   { certificateAuthority, tls }: ConnectOptions,
   server: string,
   fresh: boolean,
@@ -208,8 +211,8 @@ async function tlsOf(
   }
 }
 
-/** The body, piece by piece; a body that was cut throws instead of ending. */
-async function* pieces(
+/** Yields the body in chunks; throws if the body was cut off. */
+async function* readChunks(
   stream: ClientHttp2Stream,
   lost: (cause?: unknown) => ApiUnreachable,
 ): AsyncGenerator<Uint8Array> {
@@ -218,7 +221,7 @@ async function* pieces(
   } catch (error) {
     throw lost(error);
   }
-  // A reset right behind the end is only known once the stream has closed.
+  // A reset directly after the end is visible only after the stream has closed.
   if (!stream.destroyed) await new Promise((resolve) => stream.once("close", resolve));
-  if (!endedWell(stream)) throw lost();
+  if (!isCleanEnd(stream)) throw lost();
 }

@@ -1,24 +1,30 @@
 import type { Connection } from "#kube/client/connection.ts";
 
-/** Holds the one connection that new requests go to, and those that are still finishing old ones. */
+/** Holds the one connection for new requests, and older ones that finish their streams. */
 export interface ConnectionPool {
-  /** The connection in use, or a new one; whoever asks meanwhile waits for the same. Rejects with `ApiUnreachable`. */
+  /**
+   * Returns the current connection or opens a new one, shared by concurrent callers. Rejects with
+   * `ApiUnreachable`.
+   */
   get(): Promise<Connection>;
-  /** The connection that `get` would answer with, if it is there already. */
+  /** Returns the connection that `get` would return, if it is already open. */
   ready(): Connection | undefined;
-  /** The connection in use, if there is one. */
+  /** Returns the current connection, if any. */
   current(): Connection | undefined;
-  /** New requests go to a new connection; what is open on the one in use finishes there. */
+  /** Sends new requests to a new connection; open streams of the current one finish. */
   retire(): void;
   close(): Promise<void>;
 }
 
-/** Connections that are waited for in a row: each may be retired before it is there, as a sign-in is refused or a server closes it. */
+/**
+ * Limit of consecutive openings: a connection may be retired before it is ready, after a rejected sign-in or
+ * a close by the server.
+ */
 const MAX_OPENINGS = 3;
 
 /**
- * `open` makes a connection; one that was silent for `maxIdleMs` with nothing open on it is replaced, not trusted, and so is one of
- * which `isOver` says that what it was opened with is about to end.
+ * Creates a connection pool; `open` opens a connection. It replaces a connection that was idle for
+ * `maxIdleMs` without open streams, or whose credentials are about to expire according to `isOver`.
  */
 export function createConnectionPool(
   open: () => Promise<Connection>,
@@ -34,7 +40,7 @@ export function createConnectionPool(
       all.add(connection);
       void connection.closed.then(() => all.delete(connection));
       if (opening === own) current = connection;
-      // Retired before it was there: whoever waits for it waits for the next one.
+      // Retired before it was ready: waiting callers wait for the next one.
       else connection.retire();
       return connection;
     });
@@ -66,7 +72,7 @@ export function createConnectionPool(
       opening = undefined;
     },
     async close() {
-      // An opening under way is given up by its own signal before this is called.
+      // Its own signal ends a pending opening before this call.
       await opening?.catch(() => undefined);
       await Promise.all([...all].map((connection) => connection.destroy()));
     },

@@ -1,9 +1,9 @@
 import * as http2 from "node:http2";
 import * as net from "node:net";
 import * as tls from "node:tls";
-import { messageOf } from "#core/message-of.ts";
-import { ApiUnreachable, connectCode, systemCode } from "#kube/client/errors.ts";
-import { type JudgeAddress, judgedLookup, refusalOfLiteral } from "#kube/client/judged-lookup.ts";
+import { getErrorMessage } from "#core/error-message.ts";
+import { ApiUnreachable, connectCode, getSystemCode } from "#kube/client/errors.ts";
+import { checkLiteralAddress, createJudgedLookup, type JudgeAddress } from "#kube/client/judged-lookup.ts";
 
 /** A client certificate and its key, PEM. */
 export interface ClientCertificate {
@@ -11,55 +11,58 @@ export interface ClientCertificate {
   readonly key: string;
 }
 
-/** What a server is trusted by and knows us by. */
+/** The credentials of a TLS connection: the server's authority and the client's certificate. */
 export interface TlsCredentials {
-  /** PEM; the system's authorities without it. */
+  /** PEM. Default: the system's authorities. */
   readonly certificateAuthority?: string | undefined;
   readonly clientCertificate?: ClientCertificate | undefined;
-  /** The name or address that the certificate has to be for, and by which the server is asked for; that of its URL without it. */
+  /** The name or address in the server's certificate, sent as TLS server name. Default: that of the URL. */
   readonly serverName?: string | undefined;
-  /** Whoever answers is taken for the server; an operator has said that this is to be so. */
+  /** Disables verification of the server's certificate; only an operator may set it. */
   readonly skipsVerification?: boolean;
-  /** Milliseconds since the epoch from which on new requests are to go over another connection, as the certificate is about to end. */
+  /**
+   * Milliseconds since the epoch after which new requests need another connection, because the certificate is
+   * about to expire.
+   */
   readonly renewAtMs?: number | undefined;
 }
 
-/** What one connection is opened with. */
+/** The options of one connection. */
 export interface ConnectionOptions extends TlsCredentials {
   readonly server: URL;
   readonly connectTimeoutMs: number;
-  /** Which addresses may be connected to; any without it. */
+  /** The addresses that may be connected to. Default: any. */
   readonly judgeAddress?: JudgeAddress | undefined;
-  /** While streams are open a PING is sent so often … */
+  /** Interval of PINGs while streams are open … */
   readonly pingIntervalMs: number;
-  /** … and a connection on which nothing at all arrives for this time after one is dead. */
+  /** … and the time after one without any data before the connection counts as dead. */
   readonly pingTimeoutMs: number;
   readonly now: () => number;
 }
 
 /** One HTTP/2 connection to an API server. */
 export interface Connection {
-  /** False from the moment the server is closing it (GOAWAY) or it is lost: nothing new may start on it. */
+  /** False once the server closes it (GOAWAY) or it is lost; no new stream may start on it. */
   usable(): boolean;
-  /** The server's limit of streams at a time. */
+  /** The server's limit of concurrent streams. */
   maxStreams(): number;
-  /** Streams that are open on it now. */
+  /** The number of open streams. */
   openStreams(): number;
-  /** Milliseconds since anything was last heard from the server. */
+  /** Milliseconds since the server last sent anything. */
   silentMs(): number;
-  /** Throws where the connection was lost in between. */
+  /** Opens a stream; throws if the connection was lost. */
   open(headers: http2.OutgoingHttpHeaders, endStream: boolean): http2.ClientHttp2Stream;
-  /** Whether the server certainly did nothing about this stream, so that any request may be sent again. */
+  /** Whether the server certainly did not process this stream, so that any request may be repeated. */
   untouched(stream: http2.ClientHttp2Stream): boolean;
   /** Lets open streams finish, then closes. */
   retire(): void;
-  /** Ends it now; resolves when the socket is gone. */
+  /** Closes it at once; resolves when the socket is closed. */
   destroy(): Promise<void>;
-  /** Resolves when the connection has ended, for whatever reason. */
+  /** Resolves when the connection has ended for any reason. */
   readonly closed: Promise<void>;
 }
 
-/** Bytes that the server may send ahead: a page of 500 nodes in one window, whatever the round trip. */
+/** Bytes that the server may send ahead: a page of 500 nodes in one window, for any round-trip time. */
 const STREAM_WINDOW_BYTES = 4 * 1024 * 1024;
 const CONNECTION_WINDOW_BYTES = 16 * 1024 * 1024;
 
@@ -92,12 +95,12 @@ function watchSession(
   const end = (error?: Error): void => {
     usable = false;
     session.destroy(error, http2.constants.NGHTTP2_CANCEL);
-    // A session that the server said GOAWAY to would wait for the server to close the socket, however long.
+    // After GOAWAY, a session would wait without limit for the server to close the socket.
     socket.destroy();
   };
 
   session.on("error", () => {
-    // Every stream of the session fails with the same error and tells its own caller.
+    // Every stream of the session fails with the same error and reports it to its own caller.
     usable = false;
   });
   session.once("close", () => {
@@ -110,7 +113,7 @@ function watchSession(
     if (openStreams === 0) end();
   });
   session.once("connect", () => {
-    // It may have been retired in the turn in which it came to be; an error thrown here would end the process.
+    // The session may be retired in the same turn; an error thrown here would end the process.
     if (!session.destroyed) session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
   });
 
@@ -118,7 +121,7 @@ function watchSession(
     clearTimeout(pingTimer);
     pingTimer = setTimeout(sendPing, delayMs).unref();
   };
-  /** Whether anything has come since this was last asked. */
+  /** Whether data have arrived since the last call. */
   const received = (): boolean => {
     const before = bytesSeen;
     bytesSeen = socket.bytesRead;
@@ -135,13 +138,14 @@ function watchSession(
     let answered = false;
     const check = (): void => {
       if (answered || session.destroyed || openStreams === 0) return;
-      // The answer comes behind all that was sent before it, which on a slow link may take long.
+      // The answer follows all data sent before it, which may take long on a slow link.
       if (received()) wait();
       else end(new Error("PING not answered"));
     };
     const wait = (): void => {
       clearTimeout(pingTimer);
-      // After a pause of the whole process the answer may be waiting unread: one turn of the loop reads it.
+      // After the whole process was paused, the answer may be waiting unread: one turn of the event loop
+      // reads it.
       pingTimer = setTimeout(() => setImmediate(check), options.pingTimeoutMs).unref();
     };
     wait();
@@ -156,7 +160,8 @@ function watchSession(
   const streamOpened = (stream: http2.ClientHttp2Stream): void => {
     openStreams += 1;
     if (openStreams === 1) {
-      // After a silence (a frozen function has thawed) the connection has to prove itself beside the first request.
+      // After a silence (a thawed function), a PING verifies the connection in parallel with the first
+      // request.
       const silentMs = options.now() - heardAt;
       bytesSeen = socket.bytesRead;
       schedulePing(silentMs >= options.pingIntervalMs ? 0 : options.pingIntervalMs);
@@ -199,35 +204,35 @@ function watchSession(
 async function openSocket(options: ConnectionOptions, signal: AbortSignal): Promise<tls.TLSSocket> {
   const host = options.server.hostname.replace(/^\[(.*)\]$/, "$1");
   const { judgeAddress } = options;
-  const refusal = refusalOfLiteral(host, judgeAddress);
-  if (refusal !== undefined) throw unreachable(options, refusal);
+  const refusal = checkLiteralAddress(host, judgeAddress);
+  if (refusal !== undefined) throw toUnreachable(options, refusal);
   const serverName = options.serverName ?? host;
   const socket = tls.connect({
     host,
-    ...(judgeAddress === undefined ? {} : { lookup: judgedLookup(judgeAddress) }),
+    ...(judgeAddress === undefined ? {} : { lookup: createJudgedLookup(judgeAddress) }),
     port: options.server.port === "" ? 443 : Number(options.server.port),
-    // An address is no name to ask for (RFC 6066); the certificate may be for one all the same.
+    // TLS allows no address as server name (RFC 6066); the certificate may still be for one.
     servername: net.isIP(serverName) === 0 ? serverName : "",
     checkServerIdentity: (_host, certificate) => tls.checkServerIdentity(serverName, certificate),
     ALPNProtocols: ["h2"],
-    secureContext: secureContextOf(options),
+    secureContext: buildSecureContext(options),
     rejectUnauthorized: options.skipsVerification !== true,
   });
   socket.setNoDelay(true);
-  // Also a socket that nobody waits for any more may report an error.
+  // A socket without a waiting caller may also emit an error.
   socket.on("error", () => {});
   try {
-    await secured(socket, options.connectTimeoutMs, signal);
+    await awaitHandshake(socket, options.connectTimeoutMs, signal);
   } catch (error) {
     socket.destroy();
-    throw unreachable(options, error);
+    throw toUnreachable(options, error);
   }
   if (socket.alpnProtocol === "h2") return socket;
   socket.destroy();
   throw new ApiUnreachable({ code: "NotHttp2", server: options.server.origin, attempt: "connect" });
 }
 
-function secureContextOf(options: ConnectionOptions): tls.SecureContext {
+function buildSecureContext(options: ConnectionOptions): tls.SecureContext {
   try {
     return tls.createSecureContext({
       ca: options.certificateAuthority,
@@ -236,17 +241,17 @@ function secureContextOf(options: ConnectionOptions): tls.SecureContext {
       minVersion: "TLSv1.2",
     });
   } catch (cause) {
-    // PEM that is none, or a pair that does not match, as in the middle of a rotation.
+    // Invalid PEM or a mismatched pair, as in the middle of a rotation.
     const facts = {
       code: "CredentialUnavailable",
       server: options.server.origin,
       attempt: "connect",
     } as const;
-    throw new ApiUnreachable({ ...facts, detail: systemCode(cause), cause });
+    throw new ApiUnreachable({ ...facts, detail: getSystemCode(cause), cause });
   }
 }
 
-function secured(socket: tls.TLSSocket, timeoutMs: number, signal: AbortSignal): Promise<void> {
+function awaitHandshake(socket: tls.TLSSocket, timeoutMs: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => finish(signal.reason);
     const timer = setTimeout(
@@ -270,13 +275,13 @@ function secured(socket: tls.TLSSocket, timeoutMs: number, signal: AbortSignal):
   });
 }
 
-function unreachable(options: ConnectionOptions, error: unknown): ApiUnreachable {
+function toUnreachable(options: ConnectionOptions, error: unknown): ApiUnreachable {
   if (error instanceof ApiUnreachable) return error;
   return new ApiUnreachable({
     code: connectCode(error),
     server: options.server.origin,
     attempt: "connect",
-    detail: connectCode(error) === "AddressRefused" ? messageOf(error) : systemCode(error),
+    detail: connectCode(error) === "AddressRefused" ? getErrorMessage(error) : getSystemCode(error),
     cause: error,
   });
 }

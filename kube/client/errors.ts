@@ -1,4 +1,4 @@
-/** Why no answer came from an API server; stable. */
+/** Why an API server gave no answer; stable codes. */
 export type UnreachableCode =
   | "ConnectionRefused"
   | "UnknownHost"
@@ -16,10 +16,10 @@ export type UnreachableCode =
   | "CredentialUnavailable"
   | "Closed";
 
-/** Of an answer that is too large, what there is too much of. */
+/** What an oversized answer has too much of. */
 export type Excess = "bytes" | "values" | "pieces";
 
-/** What was attempted, on what, and why it came to nothing. */
+/** The attempted request, its server and the reason of the failure. */
 export interface UnreachableFacts {
   readonly code: UnreachableCode;
   /** Base URL of the API server. */
@@ -28,12 +28,12 @@ export interface UnreachableFacts {
   readonly attempt: string;
   /** The system's or the library's own code, such as `ECONNREFUSED`. */
   readonly detail?: string | undefined;
-  /** Where the code is `AnswerTooLarge`. */
+  /** Set if the code is `AnswerTooLarge`. */
   readonly excess?: Excess | undefined;
   readonly cause?: unknown;
 }
 
-/** No answer came from an API server. Carries facts, never a header: nothing of a credential can be in it. */
+/** No answer came from an API server. It carries facts but never a header, so it cannot hold a credential. */
 export class ApiUnreachable extends Error {
   override readonly name = "ApiUnreachable";
   readonly code: UnreachableCode;
@@ -42,15 +42,17 @@ export class ApiUnreachable extends Error {
 
   constructor(facts: UnreachableFacts) {
     const detail = facts.detail === undefined ? "" : ` (${facts.detail})`;
-    super(`${facts.attempt} at ${facts.server}: ${wordsOf(facts)}${detail}`, { cause: facts.cause });
+    super(`${facts.attempt} at ${facts.server}: ${describeUnreachable(facts)}${detail}`, {
+      cause: facts.cause,
+    });
     this.code = facts.code;
     this.server = facts.server;
     this.excess = facts.excess;
   }
 }
 
-function wordsOf({ code, excess, cause }: UnreachableFacts): string {
-  // It says which credential and what to do, and quotes nothing of it.
+function describeUnreachable({ code, excess, cause }: UnreachableFacts): string {
+  // Its message names the credential and the remedy, and quotes nothing of the credential.
   if (cause instanceof Error && cause.name === "SignInError") return cause.message;
   return excess === undefined ? WORDS[code] : EXCESS_WORDS[excess];
 }
@@ -83,9 +85,9 @@ const EXCESS_WORDS: Readonly<Record<Excess, string>> = {
 
 const TRUST_CODES = /^(CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|INVALID_CA)/;
 
-/** The code of an error met while connecting. */
+/** Returns the code of a connection error. */
 export function connectCode(error: unknown): UnreachableCode {
-  const code = systemCode(error) ?? "";
+  const code = getSystemCode(error) ?? "";
   if (code === "ECONNREFUSED") return "ConnectionRefused";
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") return "UnknownHost";
   if (code === "ERR_ADDRESS_REFUSED") return "AddressRefused";
@@ -95,8 +97,8 @@ export function connectCode(error: unknown): UnreachableCode {
   return TRUST_CODES.test(code) ? "NotTrusted" : "ConnectFailed";
 }
 
-/** The `code` that Node gave an error, if any. */
-export function systemCode(error: unknown): string | undefined {
+/** Returns the `code` that Node gave an error, if any. */
+export function getSystemCode(error: unknown): string | undefined {
   if (typeof error !== "object" || error === null || !("code" in error)) return undefined;
   return typeof error.code === "string" ? error.code : undefined;
 }

@@ -1,11 +1,11 @@
 import type { ClientHttp2Stream, IncomingHttpHeaders, IncomingHttpStatusHeader } from "node:http2";
-import { type Excess, systemCode } from "#kube/client/errors.ts";
-import { createGatheredBytes } from "#kube/client/gathered-bytes.ts";
+import { createGatheredBytes } from "#kube/client/byte-buffer.ts";
+import { type Excess, getSystemCode } from "#kube/client/errors.ts";
 import { hasMoreValues } from "#kube/client/json-values.ts";
-import { createSmallPieces } from "#kube/client/small-pieces.ts";
+import { createSmallChunkCounter } from "#kube/client/small-chunks.ts";
 import type { ApiResponse } from "#kube/client/transport.ts";
 
-/** What became of one request on one connection. */
+/** The result of one request on one connection. */
 export type Exchange<Answer> =
   | { readonly kind: "answered"; readonly answer: Answer }
   | { readonly kind: "lost"; readonly cause: unknown }
@@ -16,20 +16,20 @@ interface TooLarge {
   readonly excess: Excess;
 }
 
-/** What a whole answer may have: bytes, those of what was compressed included, and JSON values. */
+/** The limits of a whole answer: bytes, both compressed and decompressed, and JSON values. */
 export interface AnswerBounds {
   readonly maxBytes: number;
   readonly maxValues: number;
 }
 
-/** Reads a whole answer within its bounds. Never rejects. */
+/** Reads a whole answer within its limits. Never rejects. */
 export function readAnswer(stream: ClientHttp2Stream, bounds: AnswerBounds): Promise<Exchange<ApiResponse>> {
   return new Promise((resolve) => {
     let head: AnswerHead | undefined;
     let failure: unknown;
     let ended = false;
     const body = createGatheredBytes();
-    const isSmallPiece = createSmallPieces();
+    const isSmallPiece = createSmallChunkCounter();
     let over = false;
     const end = (excess: Excess): void => {
       over = true;
@@ -44,7 +44,7 @@ export function readAnswer(stream: ClientHttp2Stream, bounds: AnswerBounds): Pro
       else body.add(piece);
     };
     stream.once("response", (headers) => {
-      head = headOf(headers);
+      head = toAnswerHead(headers);
     });
     stream.on("data", onData);
     stream.once("end", () => {
@@ -54,17 +54,18 @@ export function readAnswer(stream: ClientHttp2Stream, bounds: AnswerBounds): Pro
       failure ??= error;
     });
     stream.once("close", () => {
-      // A reset by the server also ends the readable side; only the reset code tells it from a whole answer.
-      if (head === undefined || !ended || !endedWell(stream)) resolve({ kind: "lost", cause: failure });
-      else void decoded(head, body.take(), bounds).then(resolve);
+      // A reset by the server also ends the readable side; only the reset code distinguishes it from a whole
+      // answer.
+      if (head === undefined || !ended || !isCleanEnd(stream)) resolve({ kind: "lost", cause: failure });
+      else void decodeAnswer(head, body.take(), bounds).then(resolve);
     });
   });
 }
 
-/** gzip's own pieces of 16 KiB make a page of megabytes slow. */
+/** gzip's default chunks of 16 KiB make pages of megabytes slow. */
 const GUNZIP_PIECE_BYTES = 256 * 1024;
 
-async function decoded(
+async function decodeAnswer(
   head: AnswerHead,
   bytes: Buffer,
   { maxBytes, maxValues }: AnswerBounds,
@@ -74,12 +75,13 @@ async function decoded(
       ? { kind: "too-large", excess: "values" }
       : { kind: "answered", answer: { ...head, body: body.toString("utf8") } };
   if (head.headers["content-encoding"] !== "gzip" || bytes.length === 0) return answered(bytes);
-  // Milliseconds at the start of every function, of which none lists.
+  // Loading it takes milliseconds at the start of every function, and functions rarely list.
   const { gunzip } = await import("node:zlib");
   return new Promise((resolve) => {
     gunzip(bytes, { maxOutputLength: maxBytes, chunkSize: GUNZIP_PIECE_BYTES }, (error, body) => {
       if (error === null) resolve(answered(body));
-      else if (systemCode(error) === "ERR_BUFFER_TOO_LARGE") resolve({ kind: "too-large", excess: "bytes" });
+      else if (getSystemCode(error) === "ERR_BUFFER_TOO_LARGE")
+        resolve({ kind: "too-large", excess: "bytes" });
       else resolve({ kind: "lost", cause: error });
     });
   });
@@ -92,23 +94,23 @@ export function readHead(stream: ClientHttp2Stream): Promise<Exchange<AnswerHead
     stream.on("error", (error) => {
       failure ??= error;
     });
-    stream.once("response", (headers) => resolve({ kind: "answered", answer: headOf(headers) }));
+    stream.once("response", (headers) => resolve({ kind: "answered", answer: toAnswerHead(headers) }));
     stream.once("close", () => resolve({ kind: "lost", cause: failure }));
   });
 }
 
 /** Whether the server ended the stream by itself, without a reset and without an error. */
-export function endedWell(stream: ClientHttp2Stream): boolean {
+export function isCleanEnd(stream: ClientHttp2Stream): boolean {
   return (stream.rstCode ?? 0) === 0 && stream.errored === null;
 }
 
-/** RST_STREAM code CANCEL: the answer is not wanted any more. */
+/** RST_STREAM code CANCEL: the client no longer wants the answer. */
 export const CANCEL = 8;
 
 /** Status and headers of an answer. */
 export type AnswerHead = Pick<ApiResponse, "status" | "headers">;
 
-function headOf(headers: IncomingHttpHeaders & IncomingHttpStatusHeader): AnswerHead {
+function toAnswerHead(headers: IncomingHttpHeaders & IncomingHttpStatusHeader): AnswerHead {
   const plain: Record<string, string | undefined> = {};
   for (const [name, value] of Object.entries(headers)) {
     if (!name.startsWith(":")) plain[name] = Array.isArray(value) ? value.join(", ") : value;

@@ -1,17 +1,17 @@
 import * as dns from "node:dns";
 import * as net from "node:net";
 
-/** Says why an address is not to be connected to; undefined where it may be. */
+/** Returns why an address must not be connected to; undefined if it is allowed. */
 export type JudgeAddress = (address: string) => string | undefined;
 
-/** The code of the error of a name, or of an address, that may not be connected to. */
+/** The error code of a rejected name or address. */
 const ADDRESS_REFUSED = "ERR_ADDRESS_REFUSED";
 
 /**
- * Looks names up for a socket and hands it those addresses alone that may be connected to: what was judged is what is connected to,
- * whatever the name resolves to a moment later.
+ * Creates a DNS lookup for sockets that returns only allowed addresses. The socket connects to the judged
+ * address, even if the name resolves differently a moment later.
  */
-export function judgedLookup(
+export function createJudgedLookup(
   judge: JudgeAddress,
   lookup: typeof dns.lookup = dns.lookup,
 ): net.LookupFunction {
@@ -21,7 +21,7 @@ export function judgedLookup(
       const [first, ...others] = addresses.filter(({ address }) => judge(address) === undefined);
       if (first === undefined)
         return callback(
-          refused(
+          createRefusedError(
             addresses.map(({ address }) => address),
             judge,
           ),
@@ -33,13 +33,15 @@ export function judgedLookup(
   };
 }
 
-/** Why an address that is written out may not be connected to; undefined for names, which are judged when they are looked up. */
-export function refusalOfLiteral(host: string, judge: JudgeAddress | undefined): Error | undefined {
+/**
+ * Returns why a literal address is rejected; undefined for names, which are judged when they are resolved.
+ */
+export function checkLiteralAddress(host: string, judge: JudgeAddress | undefined): Error | undefined {
   if (judge === undefined || net.isIP(host) === 0 || judge(host) === undefined) return undefined;
-  return refused([host], judge);
+  return createRefusedError([host], judge);
 }
 
-function refused(addresses: readonly string[], judge: JudgeAddress): Error {
+function createRefusedError(addresses: readonly string[], judge: JudgeAddress): Error {
   const because = addresses.map((address) => judge(address)).find((each) => each !== undefined);
   return Object.assign(new Error(because ?? "no address"), { code: ADDRESS_REFUSED });
 }

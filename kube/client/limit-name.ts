@@ -1,37 +1,37 @@
 /**
- * What there may be no more of from one cluster; stable, as metrics, log lines and `/readyz` name them. Each is the key of the cluster's
- * `limits`, where it has one.
+ * The limits on what one cluster may send; stable, because metrics, log lines and `/readyz` name them. Each
+ * is the key in the cluster's `limits`, if it has one.
  */
 export type LimitName =
-  /** Objects of one resource that are followed. */
+  /** Objects of one resource that the relay follows. */
   | "objects"
-  /** Objects of a page; as many as were asked for. */
+  /** Objects of a page, as many as requested. */
   | "pageItems"
   | "pageBytes"
   /** JSON values of a page. */
   | "pageValues"
-  /** Of a whole list. */
+  /** Bytes of a whole list. */
   | "listBytes"
   | "listPages"
   | "listSeconds"
   | "watchLineBytes"
-  /** JSON values of a line of a watch. */
+  /** JSON values of one watch line. */
   | "watchLineValues"
-  /** Pieces of a few bytes each, in which a watch arrives … */
+  /** Tiny chunks of a watch … */
   | "watchPieces"
   /** … or an answer. */
   | "answerPieces"
-  /** Events that a watch brings in a second. */
+  /** Watch events a second. */
   | "watchPace"
   | "malformedObjects"
-  /** Of the answer to a write, or of an object that is read alone. */
+  /** Bytes of the answer to a write, or of a single object. */
   | "answerBytes"
   | "logLines"
   | "unresponsive";
 
-/** A limit that is in force: something of the cluster is left out or waits because of it. */
+/** A limit in force: some data of the cluster are left out or wait because of it. */
 export interface LimitInForce {
   readonly limit: LimitName;
-  /** What was met, and what becomes of it. */
+  /** The limit reached, and its effect. */
   readonly message: string;
 }

@@ -1,19 +1,19 @@
-import { type RequestTarget, targetOfPath } from "#kube/client/target-of-path.ts";
+import { parseRequestTarget, type RequestTarget } from "#kube/client/request-target.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
-/** A request that was answered as a whole, or was not answered. */
+/** A finished request, with or without a whole answer. */
 export interface ObservedRequest {
   readonly method: string;
   readonly target: RequestTarget;
-  /** Of HTTP; undefined where no answer came. */
+  /** The HTTP status; undefined without an answer. */
   readonly status: number | undefined;
-  /** Since the epoch. */
+  /** Milliseconds since the epoch. */
   readonly startMs: number;
   readonly durationMs: number;
 }
 
-/** The same API server, of whose whole answers somebody is told. */
-export function observedTransport(
+/** Wraps a transport so that each whole answer is reported. */
+export function observeTransport(
   transport: Transport,
   onRequest: (request: ObservedRequest) => void,
 ): Transport {
@@ -25,7 +25,7 @@ export function observedTransport(
         const durationMs = performance.now() - startedMs;
         onRequest({
           method: request.method,
-          target: targetOfPath(request.path),
+          target: parseRequestTarget(request.path),
           ...{ status, startMs, durationMs },
         });
       };

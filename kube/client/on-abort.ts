@@ -1,16 +1,17 @@
-import type { Patience } from "#kube/client/slots.ts";
+import type { WaitLimit } from "#kube/client/semaphore.ts";
 
 /**
- * Calls `listener` once the signal is aborted, at once where it is already; returns what takes the listener back. One signal may have
- * thousands of them: Node keeps the listeners of a signal in a list that it walks, so only one stands there, for all.
+ * Calls `listener` once when the signal is aborted, or at once if it already is; returns a function that
+ * removes it. A signal may have thousands of listeners, and Node walks its list; so this registers only one
+ * for all.
  */
-export function onAbort(signal: AbortSignal, listener: () => void): () => void {
+export function listenForAbort(signal: AbortSignal, listener: () => void): () => void {
   if (signal.aborted) {
     listener();
-    return nothing;
+    return doNothing;
   }
-  const listeners = listenersOf(signal);
-  // The same function may listen twice.
+  const listeners = getListeners(signal);
+  // The same function may be registered twice.
   const entry = { listener };
   listeners.add(entry);
   return () => {
@@ -18,22 +19,22 @@ export function onAbort(signal: AbortSignal, listener: () => void): () => void {
   };
 }
 
-/** Patience that ends with a signal. */
-export function untilAborted(signal: AbortSignal): Patience {
-  return { reached: () => signal.aborted, onReached: (listener) => onAbort(signal, listener) };
+/** Creates a wait limit that a signal ends. */
+export function createAbortPatience(signal: AbortSignal): WaitLimit {
+  return { reached: () => signal.aborted, onReached: (listener) => listenForAbort(signal, listener) };
 }
 
 interface Entry {
   readonly listener: () => void;
 }
 
-const known = new WeakMap<AbortSignal, Set<Entry>>();
+const entriesBySignal = new WeakMap<AbortSignal, Set<Entry>>();
 
-function listenersOf(signal: AbortSignal): Set<Entry> {
-  const before = known.get(signal);
+function getListeners(signal: AbortSignal): Set<Entry> {
+  const before = entriesBySignal.get(signal);
   if (before !== undefined) return before;
   const listeners = new Set<Entry>();
-  known.set(signal, listeners);
+  entriesBySignal.set(signal, listeners);
   signal.addEventListener(
     "abort",
     () => {
@@ -45,4 +46,4 @@ function listenersOf(signal: AbortSignal): Set<Entry> {
   return listeners;
 }
 
-function nothing(): void {}
+function doNothing(): void {}

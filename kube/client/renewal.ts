@@ -1,30 +1,36 @@
 import type { Authorization } from "#kube/client/transport.ts";
 
-/** Reads the sign-in anew once the server has refused it (401): once for all requests that were refused together. */
+/** Rereads the credentials after the server rejected them (401): once for all requests rejected together. */
 export interface Renewal {
-  /** The number of the sign-in in use; to be noted before a request signs in. */
+  /** The number of the current credentials; note it before a request signs in. */
   current(): number;
   /**
-   * What to sign in with now that the sign-in of that number was refused, and a header where there is one. Undefined where it was
-   * read anew only a moment ago: then the refusal stands.
+   * Returns the credentials that replace the rejected ones of that number, with a header if there is one.
+   * Undefined if they were reread only a moment ago: the rejection is then final.
    */
   after(refused: number): Promise<string | undefined> | undefined;
 }
 
-/** How a sign-in is read anew. */
+/** The options of rereading credentials. */
 export interface RenewalOptions {
   readonly authorization: Authorization | undefined;
-  /** The connections made so far are signed in with what was refused: the next requests need another. */
+  /**
+   * Called on renewal: existing connections use the rejected credentials, so the next requests need a new
+   * one.
+   */
   readonly onRenew: () => void;
-  /** Aborted when nobody waits any more. */
+  /** Aborted when no request waits any more. */
   readonly closing: AbortSignal;
   readonly now: () => number;
 }
 
-/** A server that refuses for ever costs a new connection and a reading of the credentials this often, however many requests there are. */
+/**
+ * Interval of new connections and credential reads against a server that always rejects, for any number of
+ * requests.
+ */
 const RENEW_INTERVAL_MS = 5_000;
 
-/** Makes the renewal of one transport's sign-in. */
+/** Creates the renewal of a transport's credentials. */
 export function createRenewal(options: RenewalOptions): Renewal {
   const { authorization, closing, now } = options;
   let current = 0;
@@ -34,7 +40,7 @@ export function createRenewal(options: RenewalOptions): Renewal {
   return {
     current: () => current,
     after(refused) {
-      // Somebody else was refused with the same, and has seen to it.
+      // Another request with the same credentials was rejected and has already renewed them.
       if (refused !== current) return header;
       if (now() - renewedAt < RENEW_INTERVAL_MS) return undefined;
       current += 1;

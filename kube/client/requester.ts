@@ -1,13 +1,13 @@
 import type { ClientHttp2Stream, OutgoingHttpHeaders } from "node:http2";
 import type { Connection } from "#kube/client/connection.ts";
 import type { ConnectionPool } from "#kube/client/connection-pool.ts";
-import { ApiUnreachable, type Excess, systemCode, type UnreachableCode } from "#kube/client/errors.ts";
+import { ApiUnreachable, type Excess, getSystemCode, type UnreachableCode } from "#kube/client/errors.ts";
 import { type AnswerHead, CANCEL, type Exchange } from "#kube/client/exchange.ts";
 import type { Renewal } from "#kube/client/renewal.ts";
 import type { TimeLimit } from "#kube/client/time-limit.ts";
 import type { ApiRequest, Authorization } from "#kube/client/transport.ts";
 
-/** What requests are sent with. */
+/** The shared state of requests. */
 export interface RequesterContext {
   readonly server: URL;
   readonly pool: ConnectionPool;
@@ -18,31 +18,34 @@ export interface RequesterContext {
   readonly closing: AbortSignal;
 }
 
-/** Reads of a stream what the caller wants of it. */
+/** Reads what the caller needs from a stream. */
 export type ReadStream<Answer> = (stream: ClientHttp2Stream) => Promise<Exchange<Answer>>;
 
-/** An answer, and the stream that it came on. */
-export interface Answered<Answer> {
+/** An answer and its stream. */
+export interface ReceivedAnswer<Answer> {
   readonly answer: Answer;
   readonly stream: ClientHttp2Stream;
   readonly connection: Connection;
 }
 
-/** Sends single requests: signed in, within their time, again where the contract of `Transport` allows it. */
+/**
+ * Sends single requests: signed in, within their timeout, and repeated where the contract of `Transport`
+ * allows it.
+ */
 export interface Requester {
   /** Rejects with `ApiUnreachable`. */
   ask<Answer extends AnswerHead>(
     request: ApiRequest,
     time: TimeLimit,
     read: ReadStream<Answer>,
-  ): Promise<Answered<Answer>>;
-  /** The error for a request that got no answer. */
+  ): Promise<ReceivedAnswer<Answer>>;
+  /** Returns the error for a request without an answer. */
   failure(request: ApiRequest, code: UnreachableCode, cause?: unknown): ApiUnreachable;
-  /** The error for an answer that is too large. */
+  /** Returns the error for an answer that is too large. */
   tooLarge(request: ApiRequest, excess: Excess): ApiUnreachable;
 }
 
-/** Makes a requester over the connections of a pool. */
+/** Creates a requester over the connections of a pool. */
 export function createRequester(context: RequesterContext): Requester {
   const about = (request: ApiRequest) => ({
     server: context.server.origin,
@@ -52,23 +55,23 @@ export function createRequester(context: RequesterContext): Requester {
     new ApiUnreachable({
       ...about(request),
       code: context.closing.aborted ? "Closed" : code,
-      detail: systemCode(cause),
+      detail: getSystemCode(cause),
       cause,
     });
   const tooLarge = (request: ApiRequest, excess: Excess): ApiUnreachable =>
     new ApiUnreachable({ ...about(request), code: "AnswerTooLarge", excess });
 
-  /** One request, signed in; sent again once where the contract of `Transport` allows it. */
+  /** Sends one signed-in request, and repeats it once if the contract of `Transport` allows it. */
   async function attempt<Answer>(
     request: ApiRequest,
     time: TimeLimit,
     authorization: string | undefined,
     read: ReadStream<Answer>,
-  ): Promise<Answered<Answer>> {
+  ): Promise<ReceivedAnswer<Answer>> {
     for (let last = false; ; last = true) {
       const connection =
         context.pool.ready() ??
-        (await unlessReached(context.pool.get(), time, () => failure(request, ended(time))));
+        (await waitWithin(context.pool.get(), time, () => failure(request, getEndedLimit(time))));
       const stream = start(connection, request, authorization, context);
       const release = time.onReached(() => stream?.close(CANCEL));
       const exchange: Exchange<Answer> =
@@ -78,23 +81,25 @@ export function createRequester(context: RequesterContext): Requester {
         return { answer: exchange.answer, stream, connection };
       }
       if (exchange.kind === "too-large") {
-        // Whoever sends like that goes on after a reset.
+        // Such a server continues to send after a reset.
         if (exchange.excess === "pieces") void connection.destroy();
         throw tooLarge(request, exchange.excess);
       }
-      if (time.reached()) throw failure(request, ended(time));
+      if (time.reached()) throw failure(request, getEndedLimit(time));
       const again = REPEATABLE.has(request.method) || stream === undefined || connection.untouched(stream);
       if (last || !again)
         throw failure(request, "ConnectionLost", exchange.kind === "lost" ? exchange.cause : undefined);
     }
   }
 
-  /** Signs in, and once more with what was read anew, on a new connection, where the server refuses the first. */
+  /**
+   * Signs in. If the server rejects the credentials, signs in once more with reread ones on a new connection.
+   */
   async function ask<Answer extends AnswerHead>(
     request: ApiRequest,
     time: TimeLimit,
     read: ReadStream<Answer>,
-  ): Promise<Answered<Answer>> {
+  ): Promise<ReceivedAnswer<Answer>> {
     const used = context.renewal.current();
     const header = await authorize(request, time, () => context.authorization?.(context.closing));
     const first = await attempt(request, time, header, read);
@@ -112,9 +117,9 @@ export function createRequester(context: RequesterContext): Requester {
     try {
       const asked = ask();
       if (asked === undefined) return undefined;
-      const header = await unlessReached(asked, time, () => failure(request, ended(time)));
+      const header = await waitWithin(asked, time, () => failure(request, getEndedLimit(time)));
       if (header === undefined) return undefined;
-      // node:http2 would send a line break as it is.
+      // node:http2 would send a line break unescaped.
       if (/^[\x20-\x7e]+$/.test(header)) return header;
     } catch (error) {
       throw error instanceof ApiUnreachable ? error : failure(request, "CredentialUnavailable", error);
@@ -125,10 +130,10 @@ export function createRequester(context: RequesterContext): Requester {
   return { ask, failure, tooLarge };
 }
 
-/** Methods that may be sent twice: all our patches carry preconditions. */
+/** Methods that may be repeated: all our patches carry preconditions. */
 const REPEATABLE: ReadonlySet<string> = new Set(["GET", "PATCH"]);
 
-/** Puts a request on a connection; undefined where that was lost in between. */
+/** Starts a request on a connection; undefined if the connection was lost. */
 function start(
   connection: Connection,
   request: ApiRequest,
@@ -151,25 +156,25 @@ function start(
   }
   try {
     const stream = connection.open(headers, body === undefined);
-    // Errors reach the reader, which listens from the next line of its own on; never an uncaught one in between.
+    // The reader listens only from its next statement on; until then this prevents an uncaught error.
     stream.on("error", () => {});
     if (body !== undefined) stream.end(body);
     return stream;
   } catch (error) {
-    if (!systemCode(error)?.startsWith("ERR_HTTP2_")) throw error;
-    // Closed in between, or a connection has used up all its stream numbers.
+    if (!getSystemCode(error)?.startsWith("ERR_HTTP2_")) throw error;
+    // The connection was closed, or has used all its stream numbers.
     connection.retire();
     return undefined;
   }
 }
 
-/** Which of the two a time limit was. */
-export function ended(time: TimeLimit): UnreachableCode {
+/** Returns which of the two time limits was reached. */
+export function getEndedLimit(time: TimeLimit): UnreachableCode {
   return time.timedOut() ? "TimedOut" : "Aborted";
 }
 
-/** Waits for what others may be waiting for too, but no longer than the time allows. */
-function unlessReached<Value>(
+/** Waits for a shared result, but at most for the time limit. */
+function waitWithin<Value>(
   promise: Promise<Value>,
   time: TimeLimit,
   reached: () => ApiUnreachable,

@@ -1,9 +1,9 @@
 import type { Transport } from "#kube/client/transport.ts";
 
-/** For one small object, whoever the server is. */
+/** For one small object, from any server. */
 const BOUNDS = { maxBytes: 64 * 1024, maxValues: 10_000, timeoutMs: 10_000 };
 
-/** The same transport for requests whose answers are small: `send` takes no other, and does not wait for long. */
+/** Wraps a transport for requests with small answers: `send` rejects larger ones and has a short timeout. */
 export function withSmallAnswers(transport: Transport): Transport {
   return {
     send: (request) => transport.send({ ...request, ...BOUNDS }),

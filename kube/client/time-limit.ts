@@ -1,17 +1,19 @@
-import { onAbort } from "#kube/client/on-abort.ts";
-import type { Patience } from "#kube/client/slots.ts";
+import { listenForAbort } from "#kube/client/on-abort.ts";
+import type { WaitLimit } from "#kube/client/semaphore.ts";
 
-/** The end of one piece of work: outer signals or its own time, whichever comes first. */
-export interface TimeLimit extends Patience {
-  /** Whether it was the time. */
+/** The end of one piece of work: outer signals or its own timeout, whichever comes first. */
+export interface TimeLimit extends WaitLimit {
+  /** Whether the timeout was reached. */
   timedOut(): boolean;
-  /** The same as a signal, made when it is first asked for: a request in a burst never needs one, and they are dear. */
+  /**
+   * The limit as a signal, created on first use: requests in a burst need none, and signals are expensive.
+   */
   readonly signal: AbortSignal;
-  /** Frees timer and listeners; to be called however the work ended. */
+  /** Frees timer and listeners; call it after the work, however it ended. */
   end(): void;
 }
 
-/** Starts a time limit of `timeoutMs`; the timer keeps no process alive. */
+/** Starts a time limit of `timeoutMs`; the timer does not keep the process alive. */
 export function startTimeLimit(timeoutMs: number, ...outer: (AbortSignal | undefined)[]): TimeLimit {
   const listeners = new Set<() => void>();
   let controller: AbortController | undefined;
@@ -28,7 +30,7 @@ export function startTimeLimit(timeoutMs: number, ...outer: (AbortSignal | undef
     timedOut = !reached;
     reach();
   }, timeoutMs).unref();
-  const releases = outer.map((signal) => (signal === undefined ? undefined : onAbort(signal, reach)));
+  const releases = outer.map((signal) => (signal === undefined ? undefined : listenForAbort(signal, reach)));
   return {
     reached: () => reached,
     timedOut: () => timedOut,

@@ -5,43 +5,55 @@ export interface ApiRequest {
   readonly path: string;
   /** Sent as JSON. */
   readonly body?: unknown;
-  /** Of the body; `application/json` without it. */
+  /** The type of the body. Default: `application/json`. */
   readonly contentType?: string;
-  /** `application/json` without it. */
+  /** Default: `application/json`. */
   readonly accept?: string;
-  /** Whether `send` asks for an answer in gzip, which is worth it for large ones (docs/decisions/0006-gzip-for-lists.md). */
+  /**
+   * Whether `send` requests a gzip answer, which pays off for large ones
+   * (docs/decisions/0006-gzip-for-lists.md).
+   */
   readonly compressed?: boolean;
-  /** Bytes that the answer to `send` may have, decompressed, and JSON values; never more bytes than the transport's own bound. */
+  /**
+   * Limits of the answer to `send`: decompressed bytes, and JSON values. The bytes never exceed the
+   * transport's own limit.
+   */
   readonly maxBytes?: number;
   readonly maxValues?: number;
-  /** The user in whose stead it is sent, which whoever signs in has to have the right to (`impersonate`). */
+  /** The impersonated user; the signed-in identity needs the right to impersonate (`impersonate`). */
   readonly actAs?: string;
   readonly signal?: AbortSignal;
-  /** Milliseconds until the whole answer must be there; 10,000 without it. Ignored by `stream` once headers are there. */
+  /**
+   * Milliseconds until the whole answer must have arrived; default 10,000. `stream` ignores it after the
+   * headers.
+   */
   readonly timeoutMs?: number;
 }
 
-/** A whole answer of an API server, whatever its status; the body is not parsed. */
+/** A whole answer of an API server with any status; the body is not parsed. */
 export interface ApiResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: string;
 }
 
-/** An answer whose body arrives in pieces; ends when the server ends it, throws when the connection is lost. */
+/**
+ * An answer whose body arrives in chunks; it ends when the server ends it, and throws when the connection is
+ * lost.
+ */
 export interface ApiStream {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: AsyncIterable<Uint8Array>;
-  /** Identifies the connection that it came on, by reference alone; undefined where that is not known. */
+  /** Identifies its connection by reference only; undefined if unknown. */
   readonly connection?: object | undefined;
-  /** Gives the stream up; with its connection, where a server would go on sending whatever is reset. */
+  /** Abandons the stream, optionally with its connection, for a server that ignores resets. */
   close(options?: { readonly connection?: boolean }): void;
 }
 
 /**
- * What signs requests in: a header, asked for before each request, and nothing that could be logged. `fresh` bypasses
- * any cache: the server has refused the last one. The signal is aborted once no request of this client waits any more.
+ * Returns the authorization header of each request; it must never be logged. `fresh` bypasses any cache,
+ * because the server rejected the last one. The signal is aborted once no request of this client waits.
  */
 export type Authorization = (
   signal?: AbortSignal,
@@ -49,11 +61,11 @@ export type Authorization = (
 ) => Promise<string | undefined>;
 
 /**
- * A narrow client of one API server over one HTTP/2 connection. Rejects with `ApiUnreachable` where no answer came;
- * any HTTP status is an answer. A 401 ends the use of a connection: what it was signed in with is read anew, and the request is sent
- * once more on a new one, unless that was tried a moment ago. A connection that turns out dead, or that the server is closing (GOAWAY), costs one
- * retry on a new one for requests that were certainly not processed, and for GET and PATCH (all our patches carry
- * preconditions) in any case.
+ * A narrow client of one API server over one HTTP/2 connection. Rejects with `ApiUnreachable` if no answer
+ * came; any HTTP status is an answer. After a 401 the connection is retired, the credentials are reread, and
+ * the request is sent once more on a new connection, unless that was just tried. If a connection is dead or
+ * the server closes it (GOAWAY), requests are retried once on a new one. This applies to requests that were
+ * certainly not processed, and always to GET and PATCH, because all our patches carry preconditions.
  */
 export interface Transport {
   send(request: ApiRequest): Promise<ApiResponse>;

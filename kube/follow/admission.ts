@@ -1,11 +1,11 @@
 import type { FollowBounds } from "#kube/follow/bounds.ts";
-import { createBreather } from "#kube/follow/breathe.ts";
 import { type Clock, pause } from "#kube/follow/clock.ts";
 import type { LimitsInForce } from "#kube/follow/limits-in-force.ts";
-import type { Pace } from "#kube/follow/pace.ts";
+import type { WatchRateLimiter } from "#kube/follow/watch-rate-limiter.ts";
+import { createYieldToEventLoop } from "#kube/follow/yield-to-event-loop.ts";
 
 export interface AdmissionOptions {
-  readonly pace: Pace;
+  readonly pace: WatchRateLimiter;
   readonly limits: LimitsInForce;
   readonly path: string;
   readonly bounds: FollowBounds;
@@ -13,21 +13,21 @@ export interface AdmissionOptions {
   readonly signal: AbortSignal;
 }
 
-const LOOK_AGAIN_MS = 5_000;
+const RECHECK_MS = 5_000;
 
 /**
- * What is to be awaited before a line of so many characters is read, if anything: its place in the cluster's pace, or a turn for others.
- * Says so while lines wait for long.
+ * Returns what to await before a watch line of this many characters is read: the cluster's watch rate, or a
+ * turn for other clusters. Reports long waits.
  */
 export function createAdmission(
   options: AdmissionOptions,
 ): (characters: number) => Promise<void> | undefined {
   const { pace, limits, path, bounds, clock, signal } = options;
-  const breathe = createBreather();
+  const breathe = createYieldToEventLoop();
 
   function lookAgain(): void {
     if (signal.aborted) return;
-    if (pace.isHeld()) clock.after(LOOK_AGAIN_MS, lookAgain);
+    if (pace.isHeld()) clock.after(RECHECK_MS, lookAgain);
     else limits.lift("watchPace");
   }
 
@@ -40,7 +40,7 @@ export function createAdmission(
         "watchPace",
         `the watch of ${path} brings more than ${rate} for long; it is read at that pace`,
       );
-      clock.after(LOOK_AGAIN_MS, lookAgain);
+      clock.after(RECHECK_MS, lookAgain);
     }
     return pause(clock, waitMs, signal);
   };

@@ -1,23 +1,26 @@
-/** What a list or a watch of one resource may bring; whoever brings more is not read on. */
+/** The limits of a list or watch of one resource; a request that exceeds them is ended. */
 export interface FollowBounds {
-  /** Objects of the resource that are followed. */
+  /** Objects of the resource that the relay follows. */
   readonly objects: number;
-  /** Of what is kept of them, as JSON. */
+  /** Bytes kept of these objects, as JSON. */
   readonly objectBytes: number;
   readonly pageBytes: number;
-  /** JSON values of a page, by the signs that part or open them. */
+  /** JSON values of a page, counted by opening and separating characters. */
   readonly pageValues: number;
   readonly listBytes: number;
   readonly listPages: number;
   readonly listSeconds: number;
   readonly watchLineBytes: number;
-  /** That the watches of a cluster may bring for long; a burst of ten seconds' worth and of eight for each object goes through at once. */
+  /**
+   * Sustained rate of a cluster's watch events. A burst of ten seconds' worth, and of eight for each object,
+   * is allowed.
+   */
   readonly watchEventsPerSecond: number;
-  /** Of one list or watch request, before it is ended. */
+  /** Malformed objects of one list or watch request before it is ended. */
   readonly malformedObjects: number;
 }
 
-/** Several times what 10,000 nodes of 15 KB take. */
+/** Several times the needs of 10,000 nodes of 15 KB. */
 export const DEFAULT_BOUNDS: FollowBounds = {
   objects: 10_000,
   objectBytes: 32 * 1024 * 1024,

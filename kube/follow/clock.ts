@@ -1,13 +1,22 @@
 /**
- * Time as an argument; `systemClock` is the system's own. It has two clocks, because the machine's may be set (NTP, a virtual
- * machine that was paused): waits and durations must not notice, and timestamps that others read must be right.
+ * Time as an argument; `systemClock` is the system's own. It has two clocks, because the machine's clock may
+ * be set (NTP, a paused virtual machine). Waits and durations must not notice that; timestamps for others
+ * must be right.
  */
 export interface Clock {
-  /** Monotonic milliseconds since a moment of the clock's own choice: for waits, deadlines and durations within this process. */
+  /**
+   * Monotonic milliseconds since an arbitrary moment: for waits, deadlines and durations within this process.
+   */
   now(): number;
-  /** The time of day: for what leaves the process or is compared with a timestamp of others. It may jump in both directions. */
+  /**
+   * The wall-clock time: for what leaves the process or is compared with others' timestamps. It may jump in
+   * both directions.
+   */
   wallTime(): Date;
-  /** Calls back once after `delayMs`; the answer cancels it. A timer keeps no process alive. */
+  /**
+   * Calls back once after `delayMs`; the returned function cancels it. A timer does not keep the process
+   * alive.
+   */
   after(delayMs: number, callback: () => void): () => void;
 }
 
@@ -15,16 +24,16 @@ export const systemClock: Clock = {
   now: () => performance.now(),
   wallTime: () => new Date(),
   after(delayMs, callback) {
-    // A longer one would fire at once; whoever wakes early looks again.
+    // A longer timer would fire at once; an early wake-up checks again.
     const timer = setTimeout(callback, Math.min(delayMs, LONGEST_TIMER_MS)).unref();
     return () => clearTimeout(timer);
   },
 };
 
-/** What Node's timers can count to; about 25 days. */
+/** The largest delay of Node's timers, about 25 days. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** Waits `delayMs`, or until the signal fires, whichever comes first; never rejects. */
+/** Waits for `delayMs` or until the signal fires, whichever comes first; never rejects. */
 export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();

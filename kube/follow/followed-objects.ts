@@ -1,62 +1,65 @@
 import type { FollowBounds } from "#kube/follow/bounds.ts";
-import {
-  createKnownObjects,
-  type KnownObjectsHandler,
-  LARGEST_OBJECT_BYTES,
-  type Listed,
-  type ListedObject,
-} from "#kube/follow/known-objects.ts";
 import type { LimitsInForce } from "#kube/follow/limits-in-force.ts";
 import { createMalformedObjects, type MalformedNote } from "#kube/follow/malformed-objects.ts";
-import { isVersion, keyOf, metadataOf, type ObjectKey } from "#kube/follow/object-key.ts";
-import type { Pace } from "#kube/follow/pace.ts";
+import { getMetadata, isVersion, type ObjectKey, parseObjectKey } from "#kube/follow/object-key.ts";
+import {
+  createObjectStore,
+  LARGEST_OBJECT_BYTES,
+  type ListChanges,
+  type ListedObject,
+  type ObjectStoreHandler,
+} from "#kube/follow/object-store.ts";
 import { limitMet, type RequestFailure } from "#kube/follow/request-failure.ts";
+import type { WatchRateLimiter } from "#kube/follow/watch-rate-limiter.ts";
 import type { WatchEvent } from "#kube/follow/watch-window.ts";
 
 export interface FollowedObjectsOptions<T> {
-  readonly handler: KnownObjectsHandler<T> & { note(note: MalformedNote): void };
+  readonly handler: ObjectStoreHandler<T> & { note(note: MalformedNote): void };
   readonly limits: LimitsInForce;
   readonly path: string;
   readonly bounds: FollowBounds;
-  readonly pace: Pace;
-  /** Cuts an object down to what is of use. */
+  readonly pace: WatchRateLimiter;
+  /** Returns the fields of an object that the caller needs. */
   readonly project: (object: Readonly<Record<string, unknown>>) => T;
 }
 
-/** The objects of a resource that are followed: as many as there may be. Those beyond are left out until there is room. */
+/** The followed objects of a resource, up to the limit. Further ones are left out until there is room. */
 export interface FollowedObjects<T> {
   count(): number;
-  /** Whether so many objects are not what is followed; false where not all that the last list showed is followed. */
+  /**
+   * Whether the server's number of objects differs from the followed ones; false if the last list was not
+   * followed completely.
+   */
   differsFrom(objects: number | undefined): boolean;
   /** Whether there is room for objects that were left out. */
   mayHaveRoom(): boolean;
-  /** For one list or one watch. */
+  /** Starts one list or one watch. */
   begin(): FollowRequest<T>;
 }
 
-/** What one list or watch brings. */
+/** The data of one list or watch. */
 export interface FollowRequest<T> {
-  /** Of an object of a list what is to be kept, where so many are kept already. */
+  /** Returns what to keep of a listed object, given the number already kept. */
   take(object: unknown, kept: number): ListedObject<T> | undefined;
-  /** Takes the list over, of what was kept; answers with whether a new history has begun. */
-  replace(listed: Listed<T>, signal: AbortSignal): Promise<boolean>;
-  /** The version that an event of a watch has brought; undefined where it brought nothing. */
+  /** Replaces the store by the kept list; returns whether a new history has begun. */
+  replace(listed: ListChanges<T>, signal: AbortSignal): Promise<boolean>;
+  /** Applies a watch event and returns its version; undefined if it had no effect. */
   event(event: WatchEvent): string | undefined;
-  /** Why it is to be ended. */
+  /** Returns why the request must be ended, if so. */
   failure(): RequestFailure | undefined;
   end(): void;
 }
 
 export function createFollowedObjects<T>(options: FollowedObjectsOptions<T>): FollowedObjects<T> {
   const { handler, limits, path, bounds, pace } = options;
-  const known = createKnownObjects(
+  const known = createObjectStore(
     handler,
     { maxObjects: bounds.objects, maxBytes: bounds.objectBytes },
     (change) => pace.count(change),
   );
-  /** Objects that are there, by what is known, and not followed; a list counts them anew. */
+  /** Existing objects, as far as known, that are not followed; each list recounts them. */
   let leftOut = 0;
-  /** Objects of the last list that cannot be followed. */
+  /** Objects of the last list that cannot be read. */
   let unread = 0;
 
   function countLeftOut(change: number): void {
@@ -74,13 +77,13 @@ export function createFollowedObjects<T>(options: FollowedObjectsOptions<T>): Fo
     mayHaveRoom: () => leftOut > 0 && known.count < bounds.objects,
     begin() {
       const malformed = createMalformedObjects(path, (note) => handler.note(note));
-      /** Objects of a list for which there was no room, whatever else it may show. */
+      /** Objects of a list that exceeded the room. */
       let beyond = 0;
       let keptBytes = 0;
 
       function read(object: unknown, key: ObjectKey): ListedObject<T> {
         const read = options.project(object as Readonly<Record<string, unknown>>);
-        return { key, object: read, bytes: sizeOf(read) };
+        return { key, object: read, bytes: estimateSize(read) };
       }
 
       function tooMany(): RequestFailure | undefined {
@@ -93,17 +96,17 @@ export function createFollowedObjects<T>(options: FollowedObjectsOptions<T>): Fo
         failure: tooMany,
         end: () => malformed.end(),
         take(object, kept) {
-          // A list that began anew; nothing is beyond before as many are kept as there may be.
+          // The list restarted: an object can exceed the limit only after the limit's number is kept.
           if (kept === 0) {
             beyond = 0;
             keptBytes = 0;
           }
-          const key = keyOf(object);
+          const key = parseObjectKey(object);
           if (key === undefined) {
             malformed.add(object);
             return undefined;
           }
-          // Where all that is known has gone, there is room for as many others.
+          // If all known objects are gone, there is room for as many others.
           if (kept >= bounds.objects && !known.isKnown(key)) {
             beyond += 1;
             return undefined;
@@ -120,18 +123,18 @@ export function createFollowedObjects<T>(options: FollowedObjectsOptions<T>): Fo
           const restarted = await known.replace(listed, signal);
           unread = malformed.count;
           const refused = listed.items.filter(({ key }) => !known.isKnown(key)).length;
-          // Of a list that goes on and on there are more than it shows.
+          // An endless list has more objects than it shows.
           countLeftOut(beyond + refused + (listed.complete ? 0 : 1) - leftOut);
           return restarted;
         },
         event({ type, object }) {
           if (type === "BOOKMARK") {
-            const seen = metadataOf(object)["resourceVersion"];
+            const seen = getMetadata(object)["resourceVersion"];
             if (isVersion(seen)) return seen;
             malformed.add(object);
             return undefined;
           }
-          const key = keyOf(object);
+          const key = parseObjectKey(object);
           if (key === undefined) {
             malformed.add(object);
             return undefined;
@@ -151,8 +154,8 @@ export function createFollowedObjects<T>(options: FollowedObjectsOptions<T>): Fo
   };
 }
 
-/** About what keeping it takes, as JSON; what cannot be written out is too large. */
-function sizeOf(value: unknown): number {
+/** Estimates the bytes of keeping a value as JSON; a value that cannot be serialized is too large. */
+function estimateSize(value: unknown): number {
   try {
     return JSON.stringify(value)?.length ?? 0;
   } catch {

@@ -1,21 +1,21 @@
 import type { LimitInForce, LimitName } from "#kube/client/limit-name.ts";
 
-/** The limits that a watch has met and that are in force. */
+/** The limits of a watch that are in force. */
 export interface LimitsInForce {
-  /** A request met it: said each time. */
+  /** Reports each time that a request reaches a limit. */
   meet(limit: LimitName, message: string): void;
-  /** It is in force from now on: said once. */
+  /** Reports once that a limit is in force. */
   enter(limit: LimitName, message: string): void;
-  /** None of these is any more: said where one was. */
+  /** Reports once that these limits are no longer in force. */
   lift(...limits: readonly LimitName[]): void;
   isInForce(limit: LimitName): boolean;
 }
 
-/** Who is told. */
+/** Receives the changes of limits. */
 export type LimitNote =
-  /** A limit is in force from now on, or was met again. */
+  /** A limit came into force, or was reached again. */
   | ({ readonly kind: "limited" } & LimitInForce)
-  /** These are in force no longer. */
+  /** These limits are no longer in force. */
   | { readonly kind: "within-limits"; readonly limits: readonly LimitName[] };
 
 export function createLimitsInForce(note: (note: LimitNote) => void): LimitsInForce {
@@ -37,7 +37,7 @@ export function createLimitsInForce(note: (note: LimitNote) => void): LimitsInFo
   };
 }
 
-/** What a complete list shows to be well again. */
+/** Limits that a complete list clears. */
 export const LIST_LIMITS: readonly LimitName[] = [
   "pageItems",
   "pageBytes",
@@ -48,7 +48,7 @@ export const LIST_LIMITS: readonly LimitName[] = [
   "listSeconds",
 ];
 
-/** What a watch that was open for a while shows to be well again. */
+/** Limits that a watch clears after being open for a while. */
 export const WATCH_LIMITS: readonly LimitName[] = [
   "watchLineBytes",
   "watchLineValues",

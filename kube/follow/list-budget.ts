@@ -2,15 +2,15 @@ import type { FollowBounds } from "#kube/follow/bounds.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import { limitMet, type RequestFailure } from "#kube/follow/request-failure.ts";
 
-/** What one whole list may still take, all its restarts included. */
+/** The remaining budget of one whole list, restarts included. */
 export interface ListBudget {
-  /** Why the next page is not asked for, if so. */
+  /** Returns why the next page is not requested, if so. */
   refuses(): RequestFailure | undefined;
-  /** A page was read, of so many characters. */
+  /** Counts a page of this many characters. */
   spend(characters: number): void;
 }
 
-/** Begins now; seconds do not count without a clock. */
+/** Creates a budget that starts now; without a clock it has no time limit. */
 export function createListBudget(bounds: FollowBounds, path: string, clock: Clock | undefined): ListBudget {
   const startedMs = clock?.now() ?? 0;
   let pages = 0;

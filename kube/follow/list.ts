@@ -1,20 +1,20 @@
 import { type ObjectName, withQuery } from "#core/resources/resource.ts";
-import { shown } from "#core/shown-text.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
 import type { Excess } from "#kube/client/errors.ts";
 import { MAX_OBJECT_VALUES } from "#kube/client/json-values.ts";
-import { collectionOfNamespace } from "#kube/client/resource-path.ts";
+import { formatNamespacedPath } from "#kube/client/resource-path.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { DEFAULT_BOUNDS, type FollowBounds } from "#kube/follow/bounds.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import { createListBudget } from "#kube/follow/list-budget.ts";
-import { isVersion, metadataOf } from "#kube/follow/object-key.ts";
+import { getMetadata, isVersion } from "#kube/follow/object-key.ts";
 import { createPageSize, type PageSize } from "#kube/follow/page-size.ts";
 import {
-  failed,
-  failureOf,
-  failureOfError,
+  createFailure,
   limitMet,
   type RequestFailure,
+  toErrorFailure,
+  toRequestFailure,
 } from "#kube/follow/request-failure.ts";
 
 /** One page of a list. */
@@ -23,51 +23,51 @@ export type ListPage =
       readonly kind: "page";
       readonly items: readonly unknown[];
       readonly resourceVersion: string;
-      /** Where the next page starts; undefined on the last one. */
+      /** The token of the next page; undefined on the last one. */
       readonly next: string | undefined;
-      /** Objects behind it, where the server says how many. */
+      /** Remaining objects, if the server states the number. */
       readonly remaining: number | undefined;
-      /** Of its JSON. */
+      /** Characters of its JSON. */
       readonly characters: number;
     }
-  /** The token has expired: a list that began with it has to begin again. */
+  /** The token has expired: the list must restart. */
   | { readonly kind: "expired" }
   | RequestFailure;
 
-/** A list all of one resourceVersion, or nothing. */
+/** A complete list with one resourceVersion, or a failure. */
 export type CompleteList<T> =
   | {
       readonly kind: "list";
       /** What was kept of its objects. */
       readonly items: readonly T[];
-      /** Objects that were seen. */
+      /** Number of objects seen. */
       readonly objects: number;
-      /** False where the list goes on beyond twice the objects that may be followed: what it does not show may be there all the same. */
+      /** False if the list exceeds twice the followed objects: an object that it lacks may still exist. */
       readonly complete: boolean;
       readonly resourceVersion: string;
     }
   | RequestFailure;
 
-/** What a list may take, and how it is read. */
+/** The limits of a list, and how to read it. */
 export interface ListOptions {
   readonly size?: PageSize;
   readonly bounds?: FollowBounds;
-  /** Whose seconds the whole list is bounded by; by none without it. */
+  /** Measures the list's time limit. Default: no limit. */
   readonly clock?: Clock;
 }
 
-/** How often a list whose tokens expire is begun anew before it counts as failed. */
+/** Restarts after expired tokens before the list counts as failed. */
 const MAX_RESTARTS = 3;
 
 /** A page of 500 nodes can have 10 MB. */
 const PAGE_TIMEOUT_MS = 30_000;
 
-/** The names alone of what is too large to be read. */
+/** Requests only the names of objects that are too large to read. */
 const METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
 /**
- * Reads one page, smaller ones where the answer is too large; `size` keeps what was learnt for the pages that follow. Never with a
- * resourceVersion: a list must not go back in time.
+ * Reads one page, or smaller ones if the answer is too large; `size` remembers the result for later pages. It
+ * never sends a resourceVersion, because a list must not go back in time.
  */
 export async function listPage(
   transport: Transport,
@@ -80,15 +80,15 @@ export async function listPage(
     const query = { limit: size.limit(), continue: token };
     const page = await readPage(transport, path, query, signal, bounds, size);
     if (page.kind !== "failed") return page;
-    // On a slow link a page may never be there in time: the next list asks for less.
+    // On a slow link the page may always time out; the next list requests less.
     if (page.code === "TimedOut") size.halve();
     if (page.code !== "AnswerTooLarge") return page;
     if (page.excess === "pieces") return limitMet("answerPieces", page.message);
-    if (!size.halve()) return tooLarge(transport, path, token, signal, page.excess);
+    if (!size.halve()) return createTooLargeFailure(transport, path, token, signal, page.excess);
   }
 }
 
-/** Reads the first object's metadata alone, for what the page says of the whole list: its version, and how many objects it has. */
+/** Reads only the first object's metadata, for the list's version and number of objects. */
 export function listVersion(
   transport: Transport,
   path: string,
@@ -98,7 +98,10 @@ export function listVersion(
   return readPage(transport, path, { limit: 1 }, signal, bounds, undefined, METADATA_ONLY);
 }
 
-/** Reads one object as a list of at most one, which needs no right but to list; the list is empty where there is none. */
+/**
+ * Reads one object as a list of at most one, which needs only the right to list; the list is empty if the
+ * object is not found.
+ */
 export function listByName(
   transport: Transport,
   path: string,
@@ -107,12 +110,12 @@ export function listByName(
   bounds: FollowBounds = DEFAULT_BOUNDS,
 ): Promise<ListPage> {
   const query = { limit: 1, fieldSelector: `metadata.name=${name}` };
-  return readPage(transport, collectionOfNamespace(path, namespace), query, signal, bounds, undefined);
+  return readPage(transport, formatNamespacedPath(path, namespace), query, signal, bounds, undefined);
 }
 
 /**
- * Reads a whole list, each page projected as it comes; a token that expires begins it again. `project` is told how many objects are
- * kept already, and keeps none by answering undefined.
+ * Reads a whole list and projects each page as it arrives; an expired token restarts it. `project` receives
+ * the number of kept objects, and returns undefined to keep none.
  */
 export async function listAll<T>(
   transport: Transport,
@@ -138,7 +141,8 @@ export async function listAll<T>(
       token = page.next;
     }
 
-    // In a function of its own: one that waits holds all that it has named, and a page takes several times its size.
+    // In a function of its own: a waiting function retains its variables, and a page takes several times its
+    // size.
     async function projectPage() {
       const page = await listPage(transport, path, token, signal, { size, bounds });
       if (page.kind !== "page") return page;
@@ -151,7 +155,10 @@ export async function listAll<T>(
       return { kind: "projected", next: page.next, resourceVersion: page.resourceVersion } as const;
     }
   }
-  return failed("Expired", `the list of ${path} expired ${MAX_RESTARTS + 1} times before it was complete`);
+  return createFailure(
+    "Expired",
+    `the list of ${path} expired ${MAX_RESTARTS + 1} times before it was complete`,
+  );
 }
 
 type Query = Readonly<Record<string, string | number | undefined>>;
@@ -172,7 +179,7 @@ async function readPage(
     const answer = await transport.send({
       method: "GET",
       path: withQuery(path, String(parameters)),
-      // One object is below what servers compress.
+      // One object is below the size that servers compress.
       compressed: size !== undefined,
       ...(accept === undefined ? {} : { accept }),
       maxBytes: bounds.pageBytes,
@@ -181,8 +188,8 @@ async function readPage(
       timeoutMs: PAGE_TIMEOUT_MS,
     });
     if (answer.status === 410 && query["continue"] !== undefined) return { kind: "expired" };
-    if (answer.status !== 200) return failureOf(answer);
-    const page = pageOf(answer.body);
+    if (answer.status !== 200) return toRequestFailure(answer);
+    const page = parsePage(answer.body);
     if (page.kind !== "page") return page;
     if (page.items.length > query.limit)
       return limitMet(
@@ -192,12 +199,12 @@ async function readPage(
     size?.fits(page.items.length, answer.body.length, bounds.pageBytes);
     return page;
   } catch (error) {
-    return failureOfError(error);
+    return toErrorFailure(error);
   }
 }
 
-/** Says which object it is, if that can be had. */
-async function tooLarge(
+/** Returns a failure that names the object, if its name can be read. */
+async function createTooLargeFailure(
   transport: Transport,
   path: string,
   token: string | undefined,
@@ -214,29 +221,32 @@ async function tooLarge(
     maxValues: MAX_OBJECT_VALUES,
   } as const;
   const page = await transport.send(request).then(
-    ({ body }) => pageOf(body),
+    ({ body }) => parsePage(body),
     () => undefined,
   );
-  const { namespace, name } = metadataOf(page?.kind === "page" ? page.items[0] : undefined);
+  const { namespace, name } = getMetadata(page?.kind === "page" ? page.items[0] : undefined);
   const fullName = `${namespace === undefined ? "" : `${namespace}/`}${name}`;
-  const which = typeof name === "string" ? ` (${shown(fullName)})` : "";
+  const which = typeof name === "string" ? ` (${sanitizeText(fullName)})` : "";
   return limitMet(
     excess === "values" ? "pageValues" : "pageBytes",
     `one object of ${path}${which} is larger than what is read at a time; see what has filled it`,
   );
 }
 
-/** Metadata can be as large as any object, but then its name is not worth reading it. */
+/** Metadata can be as large as any object; the name is not worth reading more. */
 const MAX_METADATA_BYTES = 2 * 1024 * 1024;
 
-/** Characters that a token or a version may have; a token of kube-apiserver's has the name of an object and little more. */
+/** Longest token or version in characters; kube-apiserver's token has an object's name and little more. */
 const MAX_TOKEN = 4_096;
 
-function pageOf(body: string): ListPage {
-  const rubbish = failed("BadList", `the answer is no list of Kubernetes' (${body.length} characters)`);
+function parsePage(body: string): ListPage {
+  const rubbish = createFailure(
+    "BadList",
+    `the answer is no list of Kubernetes' (${body.length} characters)`,
+  );
   try {
     const { items, metadata } = JSON.parse(body);
-    // An empty list of Go's is null.
+    // Go serializes an empty list as null.
     const list: unknown = items ?? [];
     const { resourceVersion } = metadata;
     if (!Array.isArray(list) || !isVersion(resourceVersion)) return rubbish;

@@ -1,23 +1,26 @@
-import { shown } from "#core/shown-text.ts";
-import { metadataOf } from "#kube/follow/object-key.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
+import { getMetadata } from "#kube/follow/object-key.ts";
 
-/** Objects of one request that were left out. */
+/** The malformed objects of one request, which were left out. */
 export interface MalformedObjects {
   add(object: unknown): void;
-  /** So many in all. */
+  /** Total number. */
   readonly count: number;
-  /** Tells of those that were not told yet. */
+  /** Reports those not reported yet. */
   end(): void;
 }
 
-/** Objects without a name, uid or resourceVersion were left out: so many since the last note, of which this is the first. */
+/**
+ * Objects without a name, uid or resourceVersion were left out: the number since the last note, and the first
+ * of them.
+ */
 export interface MalformedNote {
   readonly kind: "malformed";
   readonly objects: number;
   readonly message: string;
 }
 
-/** Tells of the first at once, and of all others together, at the end. */
+/** Reports the first malformed object at once, and all others together at the end. */
 export function createMalformedObjects(path: string, note: (note: MalformedNote) => void): MalformedObjects {
   let count = 0;
   let untold = 0;
@@ -37,14 +40,14 @@ export function createMalformedObjects(path: string, note: (note: MalformedNote)
       count += 1;
       untold += 1;
       if (untold === 1)
-        message = `an object (${nameOf(object)}) of ${path} has no usable name, uid or resourceVersion`;
+        message = `an object (${formatName(object)}) of ${path} has no usable name, uid or resourceVersion`;
       if (count === 1) tell();
     },
     end: tell,
   };
 }
 
-function nameOf(object: unknown): string {
-  const { name } = metadataOf(object);
-  return typeof name === "string" ? `"${shown(name)}"` : "without a name";
+function formatName(object: unknown): string {
+  const { name } = getMetadata(object);
+  return typeof name === "string" ? `"${sanitizeText(name)}"` : "without a name";
 }

@@ -1,21 +1,21 @@
-/** Objects a page; small enough for one page to be parsed without a pause that anybody notices. */
+/** Objects a page; small enough to parse a page without a noticeable pause. */
 const PAGE_LIMIT = 500;
 
-/** How many objects to ask for at a time, by what came of it before. */
+/** The number of objects to request at a time, adapted to earlier pages. */
 export interface PageSize {
   limit(): number;
-  /** So many are too many; false where it was one. */
+  /** Halves the size; false if it was already one. */
   halve(): boolean;
-  /** A page was read, which might have had so many bytes. */
+  /** Records a page that was read, and the bytes that it might have had. */
   fits(objects: number, characters: number, maxBytes: number): void;
 }
 
-/** Twice a page of this part of the limit is still read with ease … */
+/** A page twice as large is still easy to read below this part of the limit … */
 const GROWS_BELOW = 1 / 3;
-/** … but one that fails may cost as much as all these together, where a few objects among many are large. */
+/** … but one failed page may cost as much as all these together, if a few objects among many are large. */
 const GROWS_AFTER_PAGES = 8;
 
-/** Begins with pages of 500, or of the given size, and they never grow beyond. */
+/** Starts with pages of 500 or of the given size, and never exceeds it. */
 export function createPageSize(largest = PAGE_LIMIT): PageSize {
   let limit = largest;
   let fitting = 0;
@@ -28,7 +28,7 @@ export function createPageSize(largest = PAGE_LIMIT): PageSize {
       return true;
     },
     fits(objects, characters, maxBytes) {
-      // A page that was not full says nothing about a larger one.
+      // A page that was not full proves nothing about a larger one.
       if (objects < limit || characters > maxBytes * GROWS_BELOW) return;
       fitting += 1;
       if (fitting < GROWS_AFTER_PAGES) return;

@@ -1,8 +1,8 @@
 const INTEGER = /^(0|[1-9]\d*)$/;
 
 /**
- * Compares two resourceVersions of one resource as integers of any length: negative, zero or positive. Undefined where
- * one of them is not an integer, as then nothing but equality can be said of them.
+ * Compares two resourceVersions of one resource as integers of any length: negative, zero or positive.
+ * Undefined if one is not an integer, because such versions only allow comparison for equality.
  */
 export function compareResourceVersions(a: string, b: string): number | undefined {
   if (a === b) return 0;

@@ -1,9 +1,9 @@
-import { createGatheredBytes } from "#kube/client/gathered-bytes.ts";
+import { createGatheredBytes } from "#kube/client/byte-buffer.ts";
 import { hasMoreValues, MAX_OBJECT_VALUES } from "#kube/client/json-values.ts";
 import type { LimitName } from "#kube/client/limit-name.ts";
 import { DEFAULT_BOUNDS } from "#kube/follow/bounds.ts";
 
-/** A line of the stream is larger than it can rightly be. */
+/** A line of the stream exceeds the size limit. */
 export class LineTooLarge extends Error {
   override readonly name = "LineTooLarge";
   readonly limit: LimitName;
@@ -15,8 +15,9 @@ export class LineTooLarge extends Error {
 }
 
 /**
- * Cuts a stream of bytes into lines: takes the next piece and gives the lines that are complete now, each when it is asked for; all are to
- * be asked for before the next piece. Characters may be split between pieces. Throws `LineTooLarge`, after which it is not to be used again.
+ * Creates a splitter of bytes into lines. It takes the next chunk and yields the complete lines lazily;
+ * consume all before the next chunk. Characters may be split between chunks. Throws `LineTooLarge`; after
+ * that the splitter must not be used again.
  */
 export function createLineSplitter(
   maxBytes = DEFAULT_BOUNDS.watchLineBytes,
@@ -35,10 +36,10 @@ export function createLineSplitter(
   function textOf(end: Uint8Array): string {
     if (rest.length > 0) {
       keep(end);
-      return text(rest.take());
+      return decodeLine(rest.take());
     }
     bounded(end.length);
-    return text(Buffer.from(end.buffer, end.byteOffset, end.byteLength));
+    return decodeLine(Buffer.from(end.buffer, end.byteOffset, end.byteLength));
   }
 
   function keep(piece: Uint8Array): void {
@@ -52,7 +53,7 @@ export function createLineSplitter(
   }
 }
 
-function text(line: Buffer): string {
+function decodeLine(line: Buffer): string {
   if (hasMoreValues(line, MAX_OBJECT_VALUES))
     throw new LineTooLarge(
       "watchLineValues",

@@ -1,31 +1,36 @@
 import { withQuery } from "#core/resources/resource.ts";
-import { shown } from "#core/shown-text.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
 import type { ApiStream, Transport } from "#kube/client/transport.ts";
 import type { Clock } from "#kube/follow/clock.ts";
-import { failureOf, failureOfError, limitMet, type RequestFailure } from "#kube/follow/request-failure.ts";
+import {
+  limitMet,
+  type RequestFailure,
+  toErrorFailure,
+  toRequestFailure,
+} from "#kube/follow/request-failure.ts";
 import { createLineSplitter, LineTooLarge } from "#kube/follow/watch-lines.ts";
 
-/** Why one watch request ended. */
+/** Why a watch request ended. */
 export type WindowEnd =
-  /** By the server, or by its connection: the watch can go on from the last version seen. */
+  /** The server or the connection ended it: the watch can resume from the last version seen. */
   | { readonly kind: "ended" }
   | { readonly kind: "lost"; readonly failure: RequestFailure }
-  /** It was opened on a connection that the caller would not go on with. */
+  /** It was opened on a connection that the caller rejects. */
   | { readonly kind: "reconnected" }
-  /** Nothing at all was heard for `SILENCE_MS`. */
+  /** No data arrived for `SILENCE_MS`. */
   | { readonly kind: "silent" }
-  /** The server does not know the version any more (410, in either form). */
+  /** The server no longer knows the version (410, in either form). */
   | { readonly kind: "gone" }
-  /** The version is from the server's future. */
+  /** The version is newer than the server's newest. */
   | { readonly kind: "ahead" }
-  /** A line that cannot be read: what it said is lost. */
+  /** A line cannot be read, so its content is lost. */
   | { readonly kind: "rubbish"; readonly message: string }
-  /** It brought more than a limit allows. */
+  /** Its data exceed a limit. */
   | { readonly kind: "limited"; readonly failure: RequestFailure }
-  /** The server refused, at the door or by an ERROR event. */
+  /** The server refused, by the status or by an ERROR event. */
   | { readonly kind: "refused"; readonly failure: RequestFailure };
 
-/** An event of a watch, with an object that is only known to be one. */
+/** A watch event with an unvalidated object. */
 export interface WatchEvent {
   readonly type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK";
   readonly object: Readonly<Record<string, unknown>>;
@@ -38,33 +43,40 @@ export interface WindowOptions {
   readonly timeoutSeconds: number;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Told the connection, where that is known; false ends the watch before anything of it is read. */
+  /** Receives the connection, if known; returns false to end the watch before any data are read. */
   readonly onOpen: (connection: object | undefined) => boolean;
-  /** Called whenever anything arrives. */
+  /** Called whenever data arrive. */
   readonly onHeard?: (() => void) | undefined;
-  /** Answers with why the watch is to be ended, if it is. */
+  /** Returns why the watch must end, if so. */
   readonly onEvent: (event: WatchEvent) => RequestFailure | undefined;
   readonly maxLineBytes: number;
-  /** Asked before a line of so many characters is read: what is to be awaited first, if anything. */
+  /** Called before a line of this many characters is read; returns what to await first, if anything. */
   readonly admit: (characters: number) => Promise<void> | undefined;
-  /** Whether what was received already is so late that it is better asked for anew. */
+  /** Whether the received data are so late that a new watch is better. */
   readonly isLate: () => boolean;
 }
 
-/** Silence for this long ends a watch: bookmarks come about every minute, and PING only tells that the connection lives. */
+/**
+ * Silence for this long ends a watch: bookmarks come about every minute, and a PING only proves that the
+ * connection lives.
+ */
 export const SILENCE_MS = 90_000;
 
-/** What a server may overrun its own timeoutSeconds by. */
+/** How far a server may exceed its own timeoutSeconds. */
 const OVERRUN_MS = 30_000;
 
-/** One watch request, from its opening to its end, whatever that is. Never rejects. */
+/** Runs one watch request from its opening to its end. Never rejects. */
 export async function watchWindow(options: WindowOptions): Promise<WindowEnd> {
   const { clock, timeoutSeconds } = options;
   let stream: ApiStream;
   try {
-    stream = await options.transport.stream({ method: "GET", path: pathOf(options), signal: options.signal });
+    stream = await options.transport.stream({
+      method: "GET",
+      path: buildWatchPath(options),
+      signal: options.signal,
+    });
   } catch (error) {
-    return { kind: "lost", failure: failureOfError(error) };
+    return { kind: "lost", failure: toErrorFailure(error) };
   }
   let stopped: WindowEnd | undefined;
   const stop = (end: WindowEnd): void => {
@@ -79,14 +91,14 @@ export async function watchWindow(options: WindowOptions): Promise<WindowEnd> {
     cancelSilence = clock.after(SILENCE_MS, onSilence);
   };
   try {
-    if (stream.status !== 200) return refusal(stream, await firstWords(stream));
+    if (stream.status !== 200) return toWindowEnd(stream, await readFirstText(stream));
     if (!options.onOpen(stream.connection)) return { kind: "reconnected" };
     const end = await readEvents(stream, heard, () => stopped !== undefined, options);
     if (end.kind === "limited") stream.close(WITH_CONNECTION);
     return stopped ?? end;
   } catch (error) {
     if (stopped !== undefined) return stopped;
-    const failure = failureOfBody(error);
+    const failure = toBodyFailure(error);
     if (failure.code !== "ClusterLimited") return { kind: "lost", failure };
     stream.close(WITH_CONNECTION);
     return { kind: "limited", failure };
@@ -97,16 +109,16 @@ export async function watchWindow(options: WindowOptions): Promise<WindowEnd> {
   }
 }
 
-/** Whoever goes beyond a limit goes on sending after a reset. */
+/** A server that exceeds a limit continues to send after a reset. */
 const WITH_CONNECTION = { connection: true };
 
-function failureOfBody(error: unknown): RequestFailure {
+function toBodyFailure(error: unknown): RequestFailure {
   if (error instanceof LineTooLarge) return limitMet(error.limit, error.message);
-  const failure = failureOfError(error);
+  const failure = toErrorFailure(error);
   return failure.excess === "pieces" ? limitMet("watchPieces", failure.message) : failure;
 }
 
-function pathOf({ path, resourceVersion, timeoutSeconds }: WindowOptions): string {
+function buildWatchPath({ path, resourceVersion, timeoutSeconds }: WindowOptions): string {
   const version = encodeURIComponent(resourceVersion);
   return withQuery(
     path,
@@ -128,11 +140,11 @@ async function readEvents(
       const wait = options.admit(line.length);
       if (wait !== undefined) {
         await wait;
-        // It is we who did not read on.
+        // The pause was ours, not the server's.
         heard();
         if (options.isLate()) return { kind: "ended" };
       }
-      // After a close, what is still in the buffers is nobody's any more.
+      // After a close, buffered data are discarded.
       if (options.signal.aborted || isStopped()) return { kind: "ended" };
       if (line === "") continue;
       const parsed = parseLine(line);
@@ -164,38 +176,41 @@ function parseLine(line: string): Line {
     case "BOOKMARK":
       return { kind: "event", event: { type, object } };
     case "ERROR":
-      return errorOf(object, line);
+      return parseErrorEvent(object, line);
     default:
       return {
         kind: "rubbish",
-        message: `a watch event of unknown type ${typeof type === "string" ? `"${shown(type, 40)}"` : typeof type}`,
+        message: `a watch event of unknown type ${typeof type === "string" ? `"${sanitizeText(type, 40)}"` : typeof type}`,
       };
   }
 }
 
-function errorOf(object: Readonly<Record<string, unknown>>, line: string): WindowEnd {
+function parseErrorEvent(object: Readonly<Record<string, unknown>>, line: string): WindowEnd {
   const status = typeof object["code"] === "number" ? object["code"] : 500;
   if (status === 410 || object["reason"] === "Expired" || object["reason"] === "Gone")
     return { kind: "gone" };
   if (line.includes(TOO_LARGE_VERSION)) return { kind: "ahead" };
-  // Of the object no more than what is read of it: whoever nests it deeply breaks whoever writes it out.
+  // Keep only the fields that are read: serializing a deeply nested object could exhaust the stack.
   const { message, reason } = object;
-  const body = JSON.stringify({ message: text(message), reason: text(reason) });
-  return { kind: "refused", failure: failureOf({ status, headers: {}, body }) };
+  const body = JSON.stringify({ message: getText(message), reason: getText(reason) });
+  return { kind: "refused", failure: toRequestFailure({ status, headers: {}, body }) };
 }
 
-/** The cause by which kube-apiserver tells this 504 from others. */
+/** The cause that distinguishes kube-apiserver's 504 from others. */
 const TOO_LARGE_VERSION = "ResourceVersionTooLarge";
 
-function refusal(stream: ApiStream, body: string): WindowEnd {
+function toWindowEnd(stream: ApiStream, body: string): WindowEnd {
   if (stream.status === 410) return { kind: "gone" };
   if (stream.status === 504 && body.includes(TOO_LARGE_VERSION)) return { kind: "ahead" };
-  return { kind: "refused", failure: failureOf({ status: stream.status, headers: stream.headers, body }) };
+  return {
+    kind: "refused",
+    failure: toRequestFailure({ status: stream.status, headers: stream.headers, body }),
+  };
 }
 
 const MAX_REFUSAL_BYTES = 16_384;
 
-async function firstWords(stream: ApiStream): Promise<string> {
+async function readFirstText(stream: ApiStream): Promise<string> {
   const pieces: Uint8Array[] = [];
   let bytes = 0;
   for await (const piece of stream.body) {
@@ -206,7 +221,7 @@ async function firstWords(stream: ApiStream): Promise<string> {
   return Buffer.concat(pieces).toString("utf8");
 }
 
-function text(value: unknown): string | undefined {
+function getText(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 

@@ -4,7 +4,6 @@ import { createAdmission } from "#kube/follow/admission.ts";
 import { DEFAULT_BOUNDS, type FollowBounds } from "#kube/follow/bounds.ts";
 import { type Clock, pause } from "#kube/follow/clock.ts";
 import { createFollowedObjects } from "#kube/follow/followed-objects.ts";
-import type { KnownObjectsHandler } from "#kube/follow/known-objects.ts";
 import {
   createLimitsInForce,
   LIST_LIMITS,
@@ -14,36 +13,40 @@ import {
 import { listAll, listVersion } from "#kube/follow/list.ts";
 import type { MalformedNote } from "#kube/follow/malformed-objects.ts";
 import type { ObjectKey } from "#kube/follow/object-key.ts";
-import { createPace, type Pace } from "#kube/follow/pace.ts";
+import type { ObjectStoreHandler } from "#kube/follow/object-store.ts";
 import { createPageSize } from "#kube/follow/page-size.ts";
-import { type FailureCode, failed, type RequestFailure } from "#kube/follow/request-failure.ts";
+import { createFailure, type FailureCode, type RequestFailure } from "#kube/follow/request-failure.ts";
 import { isOlderVersion } from "#kube/follow/resource-version.ts";
+import { createWatchRateLimiter, type WatchRateLimiter } from "#kube/follow/watch-rate-limiter.ts";
 import { SILENCE_MS, type WindowEnd, watchWindow } from "#kube/follow/watch-window.ts";
 
-/** What a watch tells; calls come one after another, never at the same time, and must not throw. */
-export interface WatchHandler<T> extends KnownObjectsHandler<T> {
-  /** The object as it is now: new, changed, or met in a list. Deletions that were missed come before. */
+/** Receives the changes of a watch; calls come one after another, never concurrently, and must not throw. */
+export interface WatchHandler<T> extends ObjectStoreHandler<T> {
+  /** The current object: new, changed, or listed. Missed deletions come first. */
   applied(object: T, key: ObjectKey): void;
-  /** The object is gone; the name may belong to another one by now. */
+  /** The object is gone; its name may already belong to a new one. */
   deleted(key: ObjectKey): void;
-  /** A new history begins (a store restored from a backup): versions seen before compare with nothing that follows. */
+  /**
+   * A new history begins (a store restored from a backup): earlier versions cannot be compared with later
+   * ones.
+   */
   restarted(): void;
-  /** How the watch itself fares. */
+  /** Reports the state of the watch itself. */
   note(note: WatchNote): void;
 }
 
 /** Why a list was made. */
 export type ListCause = "start" | "gone" | "ahead" | "silent" | "rubbish" | "periodic" | "failures";
 
-/** How a watch fares; codes are stable and few. */
+/** The state of a watch; codes are stable and few. */
 export type WatchNote =
   | {
       readonly kind: "listed";
       readonly cause: ListCause;
-      /** That are followed now. */
+      /** Number of followed objects. */
       readonly objects: number;
       readonly durationMs: number;
-      /** The store is older than what was seen of it before. */
+      /** The store is older than what was seen before. */
       readonly restarted: boolean;
     }
   | { readonly kind: "opened" }
@@ -53,13 +56,13 @@ export type WatchNote =
       readonly events: number;
       readonly durationMs: number;
     }
-  /** A list or watch failed; it is tried again after `delayMs`. */
+  /** A list or watch failed; it is retried after `delayMs`. */
   | {
       readonly kind: "failed";
       readonly code: FailureCode;
       readonly message: string;
       readonly delayMs: number;
-      /** Where the code is `ClusterLimited`. */
+      /** Set if the code is `ClusterLimited`. */
       readonly limit?: LimitName | undefined;
     }
   | LimitNote
@@ -67,9 +70,9 @@ export type WatchNote =
 
 export interface WatchOptions<T> {
   readonly transport: Transport;
-  /** Of the collection, such as `/api/v1/nodes`, or of one object of it (`followedPath`). */
+  /** The path of the collection, such as `/api/v1/nodes`, or of one object in it (`formatFollowedPath`). */
   readonly path: string;
-  /** Cuts an object down to what is of use, at the door; objects are not kept. */
+  /** Reduces an arriving object to the needed fields; whole objects are not kept. */
   readonly project: (object: Readonly<Record<string, unknown>>) => T;
   readonly handler: WatchHandler<T>;
   readonly clock: Clock;
@@ -77,53 +80,63 @@ export interface WatchOptions<T> {
   readonly random: () => number;
   readonly signal: AbortSignal;
   readonly bounds?: FollowBounds;
-  /** Of all watches of the cluster together; one of its own without it. */
-  readonly pace?: Pace;
-  /** Called whenever anything of the watch arrives, bookmarks included, and once after that when a comparison shows that it goes on where it was. */
+  /** Shared by all watches of the cluster. Default: its own. */
+  readonly pace?: WatchRateLimiter;
+  /**
+   * Called whenever watch data arrive, bookmarks included, and once more when a comparison shows that the
+   * watch continues in the same history.
+   */
   readonly onHeard?: () => void;
-  /** Called when the connection was lost: nothing is known of the server until something is heard or listed. */
+  /**
+   * Called when the connection was lost: the server's state is unknown until data arrive or a list succeeds.
+   */
   readonly onLost?: () => void;
 }
 
-/** Lists come at least this often, whatever the watch says; they start up to one window earlier than the limit. */
+/** Longest time between lists, even with a healthy watch; a list starts up to one window earlier. */
 const LIST_EVERY_MS = 15 * 60_000;
 const LONGEST_WINDOW_MS = 330_000;
 
 const BACK_OFF_BASE_MS = 250;
 const BACK_OFF_LIMIT_MS = 30_000;
 
-/** A watch that was open for so long shows that the server is well, even where nothing came. */
+/** A watch open for this long proves a healthy server, even without data. */
 const WELL_AFTER_MS = 5_000;
 
-/** A watch that was open for so long without going beyond a limit is forgiven what those before it did. */
+/** A watch open for this long within all limits clears earlier violations. */
 const WELL_BEHAVED_AFTER_MS = 20_000;
 
-/** After so many failures of the watch in a row the list is asked instead of the watch. */
+/** Consecutive watch failures before a list is made. */
 const FAILURES_UNTIL_LIST = 3;
 
-/** A watch that waits for its pace is asked anew after so long: megabytes that were received already may be of minutes ago by then. */
+/**
+ * How long a watch waits for its rate before it is opened again: its received megabytes may be minutes old.
+ */
 const LATE_AFTER_MS = 10_000;
 
-/** So many watches that end early, one after another, are resumed at once; then they are waited between, whatever they brought. */
+/**
+ * Consecutive early ends that are resumed at once; after that the watch waits in between, whatever data
+ * arrived.
+ */
 const EARLY_ENDS_AT_ONCE = 30;
 
-/** Lists that follow so soon upon another count as early, and after so many of these they are waited between, too. */
+/** Lists closer together count as early ends, and after several of them the watch waits in between, too. */
 const LISTS_APART_MS = 10_000;
 const EARLY_LISTS_AT_ONCE = 5;
 
-/** Objects that were left out are looked for so long after the list that left them out. */
-const LOOK_FOR_LEFT_OUT_MS = 30_000;
+/** Time until a new list looks for objects that were left out. */
+const SKIPPED_OBJECTS_RECHECK_MS = 30_000;
 
-/** Lines that cannot be read, one watch after another, until that is a state of the cluster rather than an accident. */
+/** Consecutive watches with unreadable lines before they count as a state of the cluster, not an accident. */
 const RUBBISH_UNTIL_LIMITED = 3;
 
 /**
- * Follows all objects of a resource: a list, then watches that are resumed from the last version seen, and a list again
+ * Follows all objects of a resource: a list, then watches resumed from the last version, and a new list
  * whenever the watch cannot be trusted. Resolves when the signal fires; until then it keeps trying.
  */
 export async function watchResource<T>(options: WatchOptions<T>): Promise<void> {
   const { clock, handler, random, signal, path, bounds = DEFAULT_BOUNDS } = options;
-  const pace = options.pace ?? createPace(clock, bounds.watchEventsPerSecond);
+  const pace = options.pace ?? createWatchRateLimiter(clock, bounds.watchEventsPerSecond);
   const limits = createLimitsInForce(handler.note);
   const followed = createFollowedObjects({ handler, limits, path, bounds, pace, project: options.project });
   const admit = createAdmission({ pace, limits, path, bounds, clock, signal });
@@ -134,15 +147,18 @@ export async function watchResource<T>(options: WatchOptions<T>): Promise<void> 
   let cause: ListCause = "start";
   let listFailures = 0;
   let watchFailures = 0;
-  /** Watches in a row that were ended for what they brought; nothing else that they brought makes up for it. */
+  /** Consecutive watches that were ended for violations; other data do not reset it. */
   let violations = 0;
   let earlyEnds = 0;
   let earlyLists = 0;
-  /** Whether `version` may be of a history that the server does not have: its store may have been set back meanwhile. */
+  /** Whether `version` may be unknown to the server's history: its store may have been restored meanwhile. */
   let isUnproven = false;
   /** The connection on which the version is known to be of the server's history; any after a list or a comparison. */
   let connection: object | undefined;
-  /** Whether the watch has brought anything since the last comparison; one that is lost again and again before it does is not alive. */
+  /**
+   * Whether the watch received data since the last comparison; one that repeatedly gets lost before does not
+   * count as alive.
+   */
   let isWatchHeard = true;
 
   while (!signal.aborted) {
@@ -158,7 +174,7 @@ export async function watchResource<T>(options: WatchOptions<T>): Promise<void> 
     else await follow(version);
   }
 
-  /** Lists, and tells what differs from what was known. */
+  /** Lists and reports the differences. */
   async function list(): Promise<RequestFailure | undefined> {
     earlyLists = clock.now() - listedMs < LISTS_APART_MS ? earlyLists + 1 : 0;
     if (earlyLists > EARLY_LISTS_AT_ONCE) await waitBefore("list", earlyLists - EARLY_LISTS_AT_ONCE);
@@ -175,7 +191,8 @@ export async function watchResource<T>(options: WatchOptions<T>): Promise<void> 
     request.end();
     if (signal.aborted) return undefined;
     limits.lift(...LIST_LIMITS);
-    // A server that is back begins anew; one whose watches fail beside it does not, or every list would be followed by the next.
+    // A recovered server starts without failures. A server with working lists and failing watches does not,
+    // or every list would be followed by another.
     if (listFailures > 0) watchFailures = 0;
     listFailures = 0;
     version = found.resourceVersion;
@@ -191,14 +208,14 @@ export async function watchResource<T>(options: WatchOptions<T>): Promise<void> 
   }
 
   /**
-   * Compares what was followed with what the server has now, by a list of one object: a watch from a version of the future is answered
-   * 200 and stays silent, or goes on in the middle of another history once that has come so far.
+   * Compares the followed state with the server's by a list of one object. A watch from a future version gets
+   * 200 and stays silent, or continues in the middle of another history.
    */
   async function prove(from: string): Promise<void> {
     const page = await listVersion(options.transport, path, signal, bounds);
     if (signal.aborted) return;
     if (page.kind !== "page") {
-      const failure = page.kind === "failed" ? page : failed("Expired", `the list of ${path} expired`);
+      const failure = page.kind === "failed" ? page : createFailure("Expired", `the list of ${path} expired`);
       if (isAway(failure)) listNext("failures");
       return backOffWatch(failure);
     }
@@ -210,7 +227,7 @@ export async function watchResource<T>(options: WatchOptions<T>): Promise<void> 
     isWatchHeard = false;
   }
 
-  /** One watch request, and what its end means for the next step. */
+  /** Runs one watch request and decides the next step by its end. */
   async function follow(from: string): Promise<void> {
     const startedAtMs = clock.now();
     let openedAtMs = Number.POSITIVE_INFINITY;
@@ -275,15 +292,15 @@ export async function watchResource<T>(options: WatchOptions<T>): Promise<void> 
       case "rubbish":
         listNext("rubbish");
         if (violations >= RUBBISH_UNTIL_LIMITED) limits.enter("malformedObjects", end.message);
-        await backOffWatch(failed("BadWatchEvent", end.message));
+        await backOffWatch(createFailure("BadWatchEvent", end.message));
         return;
       case "limited":
-        // Objects that could not be read may have changed.
+        // Unreadable objects may have changed.
         listNext("rubbish");
         await backOffWatch(end.failure);
         return;
       case "refused":
-        // What stands before a server that is away answers in its place.
+        // A proxy in front of an unavailable server answers in its place.
         if (!wasOpen && end.failure.code === "Unavailable") lose();
         await backOffWatch(end.failure);
         return;
@@ -297,7 +314,7 @@ export async function watchResource<T>(options: WatchOptions<T>): Promise<void> 
         else if (end.kind === "lost") await afterLoss(end.failure, wasOpen);
         else await settleDown();
         if (followed.mayHaveRoom() && cause === "start")
-          listDueMs = Math.min(listDueMs, listedMs + LOOK_FOR_LEFT_OUT_MS);
+          listDueMs = Math.min(listDueMs, listedMs + SKIPPED_OBJECTS_RECHECK_MS);
     }
   }
 
@@ -310,25 +327,29 @@ export async function watchResource<T>(options: WatchOptions<T>): Promise<void> 
   async function afterLoss(failure: RequestFailure, wasOpen: boolean): Promise<void> {
     if (isAway(failure)) listNext("failures");
     if (!wasOpen || watchFailures > 0) return backOffWatch(failure);
-    // At once, the first time: a server that is away is found to be so while it is, and is listed when it is back.
+    // The first retry is immediate: it detects an unavailable server while it is away, and lists once it is
+    // back.
     watchFailures += 1;
     handler.note({ kind: "failed", code: failure.code, message: failure.message, delayMs: 0 });
   }
 
-  /** Also keeps the version, by which the list is compared, until the list is there. */
+  /** Keeps the version until the list arrives, to compare it. */
   function listNext(why: ListCause): void {
     cause = why;
     listDueMs = 0;
   }
 
-  /** Waits where the server has its way with nothing but the next request, again and again. */
+  /** Waits if the server would otherwise cause one request after another. */
   async function waitBefore(what: "list" | "watch", times: number): Promise<void> {
     const message = `each ${what} of ${path} leads to the next at once, again and again; they wait for each other`;
     limits.enter("watchPace", message);
     await pause(clock, delay(times), signal);
   }
 
-  /** Waits where nothing failed but nothing came either, so that no loop can spin; the first time it hardly waits. */
+  /**
+   * Waits after a watch without failure and without data, so that no loop can spin; the first wait is very
+   * short.
+   */
   async function settleDown(): Promise<void> {
     watchFailures += 1;
     await pause(clock, delay(watchFailures - 1), signal);
@@ -354,7 +375,10 @@ export async function watchResource<T>(options: WatchOptions<T>): Promise<void> 
   }
 }
 
-/** Nobody takes connections there: whatever takes them next may have another history, which may have overtaken ours by then. */
+/**
+ * No server accepts connections there: the next one may have another history, which may have passed ours by
+ * then.
+ */
 function isAway({ code }: RequestFailure): boolean {
   return code === "ConnectionRefused" || code === "ConnectFailed";
 }

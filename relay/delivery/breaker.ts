@@ -1,32 +1,38 @@
-/** Keeps from what does not answer: open, nothing goes; then one goes on trial, and its answer closes it. */
+/**
+ * A circuit breaker. While it is open nothing is sent; then one trial goes out, and its answer closes the
+ * circuit.
+ */
 export interface Breaker {
-  /** Milliseconds until one may go. */
+  /** Returns milliseconds until one may be sent. */
   waitMs(nowMs: number): number;
-  /** One goes. Answers whether it is on trial. */
+  /** Records that one is sent. Returns whether it is a trial. */
   begin(nowMs: number): boolean;
-  /** One came back and tells nothing. */
+  /** Records that one ended without information. */
   left(onTrial: boolean): void;
-  /** One was answered. */
+  /** Records an answer. */
   answered(nowMs: number): void;
-  /** One was not; from the second in a row on, waits grow up to this. */
+  /** Records a refusal. From the second in a row, waits grow up to `limitMs`. */
   refused(onTrial: boolean, limitMs: number, nowMs: number): void;
   isOpen(): boolean;
-  /** How often it has opened. */
+  /** Returns how often the circuit has opened. */
   openings(): number;
-  /** When one was last answered. */
+  /** Returns when the last answer arrived. */
   answeredMs(): number;
 }
 
-/** The longest first wait, doubled with every refusal in a row; waits are at least the half of it, so that few are made. */
+/**
+ * The longest first wait, doubled with each refusal in a row. A wait is at least half of it, so that attempts
+ * stay few.
+ */
 const WAIT_BASE_MS = 500;
 
 /**
- * A trial that is out for so long was taken, whatever it is that takes its time: another goes, so that a slow one keeps nobody
- * waiting. Longer than it takes to find out that no connection can be made.
+ * A trial that is out for this long counts as accepted, and another one goes, so that a slow one delays
+ * nothing. It is longer than a failed connection takes.
  */
 const TRIAL_MS = 3_000;
 
-/** A closed breaker; `random` is uniform in [0, 1). */
+/** Creates a closed breaker; `random` is uniform in [0, 1). */
 export function createBreaker(random: () => number): Breaker {
   let refusalsInRow = 0;
   let openings = 0;
@@ -53,7 +59,7 @@ export function createBreaker(random: () => number): Breaker {
       state = "closed";
     },
     refused(onTrial, limitMs, nowMs) {
-      // Of those that were under way when it opened, each would say the same.
+      // Requests that were under way when the circuit opened all fail for the same reason: they do not count.
       if (state !== "closed" && !onTrial) return;
       if (state === "closed") openings += 1;
       refusalsInRow += 1;

@@ -1,18 +1,18 @@
 import type { ControllerName } from "#core/event.ts";
-import type { PlatformFault } from "#delivery/dry-run-lambda.ts";
+import type { PlatformIssue } from "#delivery/dry-run-lambda.ts";
 import { type Clock, pause, systemClock } from "#kube/follow/clock.ts";
 
-/** Whether the functions that the clusters need could be invoked when that was last looked at. */
+/** Whether the functions that the clusters need could be invoked at the last check. */
 export interface PlatformState {
   readonly reachable: boolean;
-  /** For probes; says of each function that cannot be invoked why. */
+  /** For probes: names each function that cannot be invoked, and why. */
   readonly message: string;
 }
 
 export interface PlatformCheckOptions {
-  /** Asks the platform, without an invocation, whether a controller's function may be invoked; never rejects. */
-  readonly dryRun: (controller: ControllerName, signal: AbortSignal) => Promise<PlatformFault | undefined>;
-  /** Those of the clusters, at each look; there may be none yet. */
+  /** Asks the platform, without invoking, whether a controller's function may be invoked; never rejects. */
+  readonly dryRun: (controller: ControllerName, signal: AbortSignal) => Promise<PlatformIssue | undefined>;
+  /** The controllers of the clusters, read at each check; may be empty at first. */
   readonly controllers: () => Iterable<ControllerName>;
   readonly log: (line: Readonly<Record<string, unknown>>) => void;
   readonly clock?: Clock;
@@ -20,27 +20,29 @@ export interface PlatformCheckOptions {
   readonly random?: () => number;
 }
 
-/** What looks at the platform in the background. */
+/** Checks the platform in the background. */
 export interface PlatformCheck {
-  /** Undefined until it was looked at. */
+  /** Returns the last result; undefined before the first check. */
   state(): PlatformState | undefined;
-  /** Ends looking; resolves when nothing of it goes on. */
+  /** Stops checking; resolves when no check is running. */
   close(): Promise<void>;
 }
 
-/** Until the next look while something is wrong: doubled with each, at most a minute. */
+/** The delay before the next check while something is wrong: doubled each time, up to a minute. */
 const SHORTEST_MS = 1_000;
 const LONGEST_MS = 60_000;
 
-/** Until the next look while all is well: rights and functions are taken away seldom. */
+/** The delay before the next check while all is well: permissions and functions are rarely removed. */
 const WELL_MS = 5 * 60_000;
 
-/** Looks at once and from then on at whether the functions can be invoked; each change is a line in the log. */
+/** Checks now, and then repeatedly, whether the functions can be invoked. Logs each change. */
 export function checkPlatform(options: PlatformCheckOptions): PlatformCheck {
   const { clock = systemClock, random = Math.random, log } = options;
   const closing = new AbortController();
   let state: PlatformState | undefined;
-  /** What was last said: a platform's words may differ each time, its codes do not. */
+  /**
+   * The codes in the last log line. Codes are compared because a platform's messages may differ each time.
+   */
   let said = "";
 
   async function follow(): Promise<void> {
@@ -59,7 +61,7 @@ export function checkPlatform(options: PlatformCheckOptions): PlatformCheck {
     );
     if (closing.signal.aborted) return;
     const found = faults.filter((fault) => fault !== undefined);
-    state = stateOf(found);
+    state = buildPlatformState(found);
     const news = JSON.stringify([controllers, faults.map((fault) => fault?.code)]);
     if (news === said) return;
     said = news;
@@ -78,7 +80,7 @@ export function checkPlatform(options: PlatformCheckOptions): PlatformCheck {
   };
 }
 
-function stateOf(faults: readonly PlatformFault[]): PlatformState {
+function buildPlatformState(faults: readonly PlatformIssue[]): PlatformState {
   if (faults.length === 0) return { reachable: true, message: "the functions can be invoked" };
   return {
     reachable: false,

@@ -1,31 +1,34 @@
 import type { Event } from "#core/event.ts";
 import type { ObjectReport, Report } from "#core/report.ts";
-import { type EventFacts, eventOf } from "#delivery/event-of-batch.ts";
+import { buildBatchEvent, type EventFacts } from "#delivery/batch-event.ts";
 import { invokeUntil } from "#delivery/invoke-until.ts";
 import { type Invocation, type Invoker, isRefusal } from "#delivery/invoker.ts";
-import type { ReadyObject, Settlement } from "#relay/work/pending.ts";
+import type { ReadyObject, Settlement } from "#relay/work/types.ts";
 
-/** What one event came to, for the log and the metrics. */
+/** The result of one event, for the log and the metrics. */
 export interface Delivery {
   readonly event: Event;
   readonly objects: readonly ReadyObject[];
   readonly invocation: Invocation;
-  /** Per object of the event, in its order. */
+  /** One for each object of the event, in its order. */
   readonly settlements: readonly Settlement[];
-  /** Objects that the report does not name. */
+  /** The number of objects that the report does not name. */
   readonly unnamed: number;
 }
 
-/** Sends one event and says what became of each of its objects; given up as soon as the signal fires. Never rejects. */
+/**
+ * Sends one event and returns what happened to each of its objects. Stops waiting as soon as the signal
+ * fires; never rejects.
+ */
 export async function deliver(
   invoker: Pick<Invoker, "invoke">,
   facts: EventFacts,
   objects: readonly ReadyObject[],
   signal: AbortSignal,
 ): Promise<Delivery> {
-  const event = eventOf(facts, objects);
+  const event = buildBatchEvent(facts, objects);
   const invocation = await invokeUntil(invoker, event, signal);
-  const settlements = objects.map((object, index) => settlementOf(object, index, event, invocation));
+  const settlements = objects.map((object, index) => toSettlement(object, index, event, invocation));
   const unnamed =
     invocation.kind === "failed"
       ? 0
@@ -33,14 +36,14 @@ export async function deliver(
   return { event, objects, invocation, settlements, unnamed };
 }
 
-function settlementOf(object: ReadyObject, index: number, event: Event, invocation: Invocation): Settlement {
+function toSettlement(object: ReadyObject, index: number, event: Event, invocation: Invocation): Settlement {
   if (isRefusal(invocation)) return { kind: "refused" };
   if (invocation.kind === "failed") return { kind: "failed", settleMs: invocation.settleMs };
-  const report = entryFor(invocation.report, index, object.uid, event.id);
+  const report = findObjectReport(invocation.report, index, object.uid, event.id);
   return report === undefined ? { kind: "failed", settleMs: 0 } : { kind: "report", report };
 }
 
-function entryFor(report: Report, index: number, uid: string, id: string): ObjectReport | undefined {
+function findObjectReport(report: Report, index: number, uid: string, id: string): ObjectReport | undefined {
   if (report.id !== id) return undefined;
   const entry = report.objects[index]?.index === index ? report.objects[index] : undefined;
   const named = entry ?? report.objects.find((each) => each.index === index);

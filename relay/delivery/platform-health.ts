@@ -2,7 +2,7 @@ import type { ControllerName, Event } from "#core/event.ts";
 import type { PlatformSign } from "#delivery/platform-failure.ts";
 import { type Clock, pause } from "#kube/follow/clock.ts";
 
-/** One invocation that the platform did not answer. */
+/** An invocation that the platform did not answer. */
 export interface PlatformFailure extends Pick<Event, "controller" | "cluster" | "clusterHash"> {
   readonly sign: Extract<PlatformSign, "refuses" | "silent">;
   readonly code: string;
@@ -11,47 +11,53 @@ export interface PlatformFailure extends Pick<Event, "controller" | "cluster" | 
   readonly beganMs: number;
 }
 
-/** Whether the function platform can be worked with, function by function. */
+/** Whether the function platform works, for each function. */
 export interface PlatformHealth {
-  /** Whether the events of a controller are to go elsewhere for now. */
+  /** Returns whether a controller's events must bypass the platform for now. */
   isFailing(controller: ControllerName): boolean;
   failed(failure: PlatformFailure): void;
   answered(controller: ControllerName): void;
 }
 
-/** That a function began to fail, or is well again. */
+/** Reports that a function began to fail, or works again. */
 export type PlatformNote =
   | { readonly kind: "failed"; readonly failure: PlatformFailure; readonly durationMs: number }
   | { readonly kind: "back"; readonly controller: ControllerName; readonly durationMs: number };
 
 export interface PlatformHealthOptions {
   readonly clock: Clock;
-  /** How many clusters there are: the silence of one among several may be its own doing. */
+  /** Returns the number of clusters: if there are several, the silence of one may be its own fault. */
   readonly clusters: () => number;
-  /** Invokes the function of a failure with what harms nobody; whether it was answered as it should. Never rejects. */
+  /**
+   * Invokes a failed function with a harmless event. Returns whether it answered as expected; never rejects.
+   */
   readonly probe: (failure: PlatformFailure, signal: AbortSignal) => Promise<boolean>;
   readonly onChange: (note: PlatformNote) => void;
 }
 
-/** The health of a process's platform; ends with `close`. */
+/** The health of a process's platform; `close` ends it. */
 export interface ProcessPlatformHealth extends PlatformHealth {
   failing(): readonly ControllerName[];
-  /** Ends probing; resolves when nothing of it goes on. */
+  /** Stops probing; resolves when no probe is running. */
   close(): Promise<void>;
 }
 
-/** So long nothing may have been answered, and so many invocations in a row, until a function counts as failing. */
+/**
+ * A function counts as failing after this long without an answer, and this many failed invocations in a row.
+ */
 const FAILING_AFTER_MS = 30_000;
 const FAILING_AFTER = 3;
 
-/** Failures further apart than this are not in a row. */
+/** Failures further apart than this do not count as a row. */
 const FORGOTTEN_AFTER_MS = 5 * 60_000;
 
-/** Between two probes, and for how long all of them have to be answered until the platform has the work again. */
+/**
+ * The interval between probes, and how long all of them must succeed before the platform gets the work back.
+ */
 const PROBE_EVERY_MS = 15_000;
 export const WELL_AFTER_MS = 5 * 60_000;
 
-interface Row {
+interface FailureStreak {
   readonly sinceMs: number;
   lastMs: number;
   count: number;
@@ -59,16 +65,19 @@ interface Row {
   readonly clusters: Set<string>;
 }
 
-/** All is well at first. */
+/** Creates the health of a platform that works at first. */
 export function createPlatformHealth(options: PlatformHealthOptions): ProcessPlatformHealth {
   const { clock } = options;
-  const rows = new Map<ControllerName, Row>();
+  const rows = new Map<ControllerName, FailureStreak>();
   const failing = new Map<ControllerName, Promise<void>>();
-  /** Whether somebody fails in a way that concerns all functions; a throttle may be one function's. */
+  /**
+   * Controllers whose invocations fail in a way that concerns all functions; a throttle may concern one
+   * function only.
+   */
   const unreached = new Set<ControllerName>();
   const closing = new AbortController();
 
-  function rowOf({ controller, beganMs }: PlatformFailure): Row {
+  function rowOf({ controller, beganMs }: PlatformFailure): FailureStreak {
     const known = rows.get(controller);
     if (known !== undefined && clock.now() - known.lastMs <= FORGOTTEN_AFTER_MS) return known;
     const row = {
@@ -82,8 +91,11 @@ export function createPlatformHealth(options: PlatformHealthOptions): ProcessPla
     return row;
   }
 
-  function isEnough({ code }: PlatformFailure, { count, sinceMs, hasRefused, clusters }: Row): boolean {
-    // A tenant that can keep its function busy has nothing to say about the work of others.
+  function isEnough(
+    { code }: PlatformFailure,
+    { count, sinceMs, hasRefused, clusters }: FailureStreak,
+  ): boolean {
+    // A tenant that can keep its function busy must not affect the work of others.
     if (!hasRefused && clusters.size < Math.min(2, options.clusters())) return false;
     if (unreached.size > 0 && code !== "Throttled") return true;
     return count >= FAILING_AFTER && clock.now() - sinceMs >= FAILING_AFTER_MS;

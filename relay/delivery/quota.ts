@@ -1,59 +1,68 @@
-import type { CloudUse } from "#relay/delivery/gate.ts";
+import type { CloudUsage } from "#relay/delivery/invocation-limiter.ts";
 
 /** Divides the API quotas of one account among its invocations in flight. */
 export interface Quota {
   inFlight(): number;
-  /** One more is in flight from now on; its share. */
+  /** Records the start of an invocation. Returns its share. */
   begin(floorShare: number, nowMs: number): number;
-  /** It is over, and gives its share back. */
-  end(share: number, floorShare: number, usage: CloudUse | undefined, nowMs: number): void;
-  /** Milliseconds between batches for which the quotas last: 0 until calls had to wait for their turn. */
+  /** Records the end of an invocation, which returns its share. */
+  end(share: number, floorShare: number, usage: CloudUsage | undefined, nowMs: number): void;
+  /**
+   * Returns the milliseconds between batches that keep the account within its quotas; 0 until calls had to
+   * wait.
+   */
   spacingMs(): number;
 }
 
-/** Calls that wait in a function are paid for, so batches wait in its place: this far apart at first … */
+/** Calls that wait inside a function cost money, so batches wait instead: this far apart at first … */
 const SPACING_BASE_MS = 50;
-/** … ever further while calls still wait, up to here … */
+/** … further apart while calls still wait, up to this limit … */
 const SPACING_LIMIT_MS = 500;
 const SPACING_GROWTH = 1.25;
-/** … and closer again with each invocation that did not. */
+/** … and closer again with each invocation without waiting calls. */
 const SPACING_DECAY = 0.97;
 
-/** A throttled account's quotas are lowered, once in this time: one burst is one message … */
+/** The ceiling of a throttled account falls at most once in this time: one burst counts once … */
 const LOWER_EVERY_MS = 1_000;
 
 /**
- * … by so many times the part of an invocation's calls that was throttled, and by half at most. One throttle among many calls is how a
- * quota is found that is fully spent; the function has slowed down for it by itself, and to do so twice leaves most of it unspent.
+ * … by this many times the throttled part of an invocation's calls, and by half at most. A single throttle
+ * among many calls shows that the quota is fully spent. The function has already slowed down for it; a second
+ * reduction would leave most of the quota unused.
  */
 const LOWER_FOR_PART = 5;
 const LOWER_LIMIT = 1 / 2;
 
-/** … and grow back by this much for every second without. */
+/** … and rises by this much for every second without a throttle. */
 const GROWTH_PER_SECOND = 0.01;
 
-/** Shares come to so many times the quotas: most invocations call once and leave the rest, and throttling makes them smaller. */
+/**
+ * Shares add up to this many times the quotas: most invocations call once and leave the rest, and throttling
+ * makes shares smaller.
+ */
 const PROMISED = 2;
 
-/** How fast it is forgotten how many invocations there were at a time: by half in this time. */
+/** The half-life of the remembered peak of concurrent invocations. */
 const PEAK_HALF_LIFE_MS = 5_000;
 
 /**
- * Equal shares for as many invocations as there lately were at a time, so that a few that come one by one may spend what nobody
- * else does. Additive growth, decrease in proportion, and never below the floor. `part` is what of the account's quotas there is to
- * divide, 0 to 1, asked for at each beginning.
+ * Creates a quota with equal shares for as many invocations as recently ran at a time, so that a few single
+ * ones may spend what is unused.
+ *
+ * Its ceiling grows by a constant and falls in proportion, and shares never fall below the floor. `part`
+ * returns the part of the account's quotas to divide, from 0 to 1; it is called at each start.
  */
 export function createQuota(startMs: number, part: () => number = () => 1): Quota {
-  /** What of that part is spent at most, all invocations together. */
+  /** The part of the quotas that all invocations together may spend. */
   let ceiling = 1;
   let granted = 0;
   let inFlight = 0;
-  /** The most that were in flight at a time, forgotten little by little. */
+  /** The highest number of concurrent invocations, decaying over time. */
   let peak = 0;
   let spacingMs = 0;
   let changedMs = startMs;
   let loweredMs = Number.NEGATIVE_INFINITY;
-  /** The ceiling before it was last lowered. */
+  /** The ceiling before its last reduction. */
   let before = 1;
 
   function grow(nowMs: number): void {
@@ -63,7 +72,7 @@ export function createQuota(startMs: number, part: () => number = () => 1): Quot
     changedMs = nowMs;
   }
 
-  /** Of several invocations that tell of one burst, the worst counts. */
+  /** Lowers the ceiling. If several invocations report one burst, the worst counts. */
   function lower(by: number, floorShare: number, nowMs: number): void {
     if (nowMs - loweredMs >= LOWER_EVERY_MS) {
       grow(nowMs);
@@ -90,19 +99,22 @@ export function createQuota(startMs: number, part: () => number = () => 1): Quot
       inFlight -= 1;
       granted = inFlight === 0 ? 0 : granted - share;
       if (usage === undefined) return;
-      spacingMs = spacingAfter(spacingMs, usage);
-      if (usage.throttled > 0) lower(loweredBy(usage), floorShare, nowMs);
+      spacingMs = getNextSpacingMs(spacingMs, usage);
+      if (usage.throttled > 0) lower(getCeilingDrop(usage), floorShare, nowMs);
     },
     spacingMs: () => spacingMs,
   };
 }
 
-/** What the ceiling loses; a report that names no calls beside its throttles is of these alone. */
-function loweredBy({ calls, throttled }: CloudUse): number {
+/**
+ * Returns how much the ceiling falls. A report with throttles and no count of calls counts as throttled calls
+ * only.
+ */
+function getCeilingDrop({ calls, throttled }: CloudUsage): number {
   return Math.min(LOWER_LIMIT, (LOWER_FOR_PART * throttled) / Math.max(calls, throttled));
 }
 
-function spacingAfter(spacingMs: number, { throttled, waitedMs }: CloudUse): number {
+function getNextSpacingMs(spacingMs: number, { throttled, waitedMs }: CloudUsage): number {
   if (throttled > 0 || waitedMs > 0)
     return Math.min(SPACING_LIMIT_MS, Math.max(SPACING_BASE_MS, spacingMs * SPACING_GROWTH));
   return spacingMs < SPACING_BASE_MS ? 0 : spacingMs * SPACING_DECAY;

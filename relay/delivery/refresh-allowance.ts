@@ -1,40 +1,48 @@
 /**
- * Bounds the refreshes of controllers whose every refresh calls the cloud: of all clusters of a cloud account together, so many a second.
- * Few clusters are refreshed as often as they say, and of many each has its turn less often; one that was not refreshed for
- * `LONGEST_MS` is refreshed in any case.
+ * Limits the refreshes of controllers that call the cloud each time: a number a second for all clusters of a
+ * cloud account.
+ *
+ * Few clusters are refreshed at their own interval; many take turns less often. A cluster that was not
+ * refreshed for `LONGEST_MS` is refreshed anyway.
  */
 export interface RefreshAllowance {
-  /** Whether a cluster that was last looked at `lookedMs` may be refreshed now; what is allowed is spent. */
+  /**
+   * Returns whether a cluster that was last resynced at `getResyncedMs` may be refreshed now, and counts it
+   * if so.
+   */
   take(request: RefreshRequest, nowMs: number): boolean;
 }
 
-/** Who asks. */
+/** A request to refresh a cluster. */
 export interface RefreshRequest {
   readonly controller: string;
-  /** Equal for clusters that spend from the same API quotas of a cloud. */
+  /** Equal for clusters that share the API quotas of a cloud. */
   readonly quotaKey: string;
   readonly perSecond: number;
-  readonly lookedMs: number;
+  readonly resyncedMs: number;
 }
 
-/** Saved up at most, so that clusters that are refreshed at the same moment by chance need not wait for their next turn. */
+/**
+ * The largest saved allowance, so that clusters that become due together by chance do not wait for another
+ * turn.
+ */
 const BURST = 10;
 
-/** The longest time between two refreshes, where the cluster asks for no longer one. */
+/** The longest time between two refreshes, unless the cluster asks for a longer one. */
 const LONGEST_MS = 600_000;
 
-/** Accounts that are remembered; the oldest is forgotten first, and begins anew. */
+/** The number of remembered accounts; the oldest is dropped first and starts over. */
 const MAX_ACCOUNTS = 1_000;
 
-/** Nothing was spent yet. */
+/** Creates an allowance of which nothing is spent. */
 export function createRefreshAllowance(): RefreshAllowance {
   const buckets = new Map<string, { readonly tokens: number; readonly atMs: number }>();
   return {
-    take({ controller, quotaKey, perSecond, lookedMs }, nowMs) {
+    take({ controller, quotaKey, perSecond, resyncedMs }, nowMs) {
       const key = `${controller} ${quotaKey}`;
       const { tokens, atMs } = buckets.get(key) ?? { tokens: BURST, atMs: nowMs };
       const saved = Math.min(BURST, tokens + (Math.max(0, nowMs - atMs) / 1_000) * perSecond);
-      const isAllowed = saved >= 1 || nowMs - lookedMs >= LONGEST_MS;
+      const isAllowed = saved >= 1 || nowMs - resyncedMs >= LONGEST_MS;
       buckets.delete(key);
       buckets.set(key, { tokens: isAllowed ? Math.max(0, saved - 1) : saved, atMs: Math.max(atMs, nowMs) });
       const [oldest] = buckets.keys();

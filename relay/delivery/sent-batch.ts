@@ -1,38 +1,41 @@
 import type { Cluster } from "#config/cluster.ts";
-import { watchContextOf } from "#config/cluster.ts";
+import { buildWatchContext } from "#config/cluster.ts";
 import type { ApiObject, Watch } from "#core/controller.ts";
-import type { Because } from "#core/decision.ts";
+import type { Reason } from "#core/reason.ts";
 import type { ObjectReport } from "#core/report.ts";
 import type { BatchEntry, ReadBatch } from "#kube/apply/read.ts";
 
-/** The objects of an event over the rounds in which it is decided on: some may go meanwhile, and the others change their places. */
+/**
+ * The objects of an event during the rounds that decide on them. Objects may leave between rounds, which
+ * moves the others to new positions.
+ */
 export interface SentBatch {
-  /** As they go into the next event. */
+  /** Returns the snapshots for the next event. */
   snapshots(): readonly unknown[];
-  /** By their places there. */
+  /** Returns the objects by their position in the next event. */
   objects(): ReadonlyMap<number, ApiObject>;
-  /** By their places in the first event. */
+  /** Returns the entries by their position in the first event. */
   entries(): readonly BatchEntry[];
-  /** Entries of a report, with the places in the first event. */
+  /** Returns the entries of a report with their positions in the first event. */
   placed(reports: readonly ObjectReport[]): readonly ObjectReport[];
-  /** As they were read again, and what is said of those that are not decided on any more. */
+  /** Takes the objects as they were read again, and the reports on those that need no more decision. */
   renew(read: ReadBatch): void;
-  /** All that is said of those so far. */
+  /** Returns the reports on the objects that left the batch so far. */
   left(): readonly ObjectReport[];
-  /** An entry for each: due again, and why. */
-  due(because: Because, afterSeconds: number): readonly ObjectReport[];
+  /** Returns an entry for each object that makes it due again, with the reason. */
+  due(because: Reason, afterSeconds: number): readonly ObjectReport[];
 }
 
 interface Entry {
   readonly index: number;
   readonly snapshot: unknown;
-  /** Undefined where it is none of the resource, as the function says itself. */
+  /** Undefined if it is not an object of the resource; the function reports that itself. */
   readonly object: ApiObject | undefined;
 }
 
-/** The batch as an event has it. */
+/** Creates the batch of an event. */
 export function createSentBatch(cluster: Cluster, watch: Watch, snapshots: readonly unknown[]): SentBatch {
-  const context = watchContextOf(cluster);
+  const context = buildWatchContext(cluster);
   const left: ObjectReport[] = [];
   let entries = snapshots.map((snapshot, index): Entry => {
     const parsed = watch.parse(snapshot);

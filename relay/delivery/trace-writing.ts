@@ -1,24 +1,27 @@
 import type { Event } from "#core/event.ts";
-import { parseTraceParent, traceParentOf } from "#core/trace-context.ts";
+import { formatTraceParent, parseTraceParent } from "#core/trace-context.ts";
 import type { Invocation } from "#delivery/invoker.ts";
-import { observedTransport } from "#kube/client/observed-transport.ts";
+import { observeTransport } from "#kube/client/observed-transport.ts";
 import type { Transport } from "#kube/client/transport.ts";
-import { apiServerSpan } from "#tracing/api-server-span.ts";
+import { buildApiServerSpan } from "#tracing/api-server-span.ts";
 import { createRequestSpans } from "#tracing/request-spans.ts";
 import { cut } from "#tracing/span.ts";
 import type { Tracer } from "#tracing/tracer.ts";
 
 /** How the writes of one event are traced. */
 export interface TracedWriting {
-  /** The same event, of whose trace its deliveries are. */
+  /** The event, whose deliveries belong to its trace. */
   readonly event: Event;
-  /** The same way to the cluster, each request recorded. */
+  /** The transport to the cluster, which records each request. */
   readonly transport: Transport;
-  /** Records all of it; called once. */
+  /** Records the span; called once. */
   end(invocation: Invocation | undefined): void;
 }
 
-/** One span around the deliveries of an event and what the relay writes of it; as they are where nothing is traced. */
+/**
+ * Records one span around the deliveries of an event and the relay's writes for it. Without a tracer it
+ * changes nothing.
+ */
 export function traceWriting(
   tracer: Pick<Tracer, "start"> | undefined,
   event: Event,
@@ -39,9 +42,9 @@ export function traceWriting(
   });
   const requests = createRequestSpans(span);
   return {
-    event: { ...event, trace: traceParentOf(span.context) },
+    event: { ...event, trace: formatTraceParent(span.context) },
     transport: span.context.sampled
-      ? observedTransport(transport, (request) => requests.alike(apiServerSpan(request)))
+      ? observeTransport(transport, (request) => requests.alike(buildApiServerSpan(request)))
       : transport,
     end(invocation) {
       requests.end();

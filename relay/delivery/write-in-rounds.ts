@@ -1,14 +1,14 @@
-import { type Cluster, watchContextOf } from "#config/cluster.ts";
-import { faultOfHandedBack, type Sent } from "#core/check-handed-back.ts";
+import { buildWatchContext, type Cluster } from "#config/cluster.ts";
+import { checkDeferredWrites, type SentContext } from "#core/check-deferred-writes.ts";
 import type { StateReference, Watch } from "#core/controller.ts";
-import type { Because } from "#core/decision.ts";
+import type { DeferredWrites } from "#core/deferred-writes.ts";
 import type { Event } from "#core/event.ts";
-import type { HandedBack } from "#core/handed-back.ts";
+import type { Reason } from "#core/reason.ts";
+import type { RelayWriter } from "#core/relay-writers.ts";
 import type { ClusterUsage, ObjectReport, Report } from "#core/report.ts";
 import type { Moment, Round } from "#core/rounds.ts";
-import { becauseOfStop, type Stop, tightest } from "#core/stop.ts";
+import { describeStop, type Stop, selectTightestStop } from "#core/stop.ts";
 import { addClusterUsage, addUsage, NO_CLOUD_USAGE, NO_CLUSTER_USAGE } from "#core/usage.ts";
-import type { WrittenAs } from "#core/written-by-relay.ts";
 import type { Invocation, Invoker } from "#delivery/invoker.ts";
 import { applyShared } from "#kube/apply/apply-shared.ts";
 import { countObjects, readAgain, readState, type StateUnavailable } from "#kube/apply/read.ts";
@@ -17,38 +17,43 @@ import type { Clock } from "#kube/follow/clock.ts";
 import { createSentBatch, type SentBatch } from "#relay/delivery/sent-batch.ts";
 import { writeDecisions } from "#relay/delivery/write-decisions.ts";
 
-/** What the rounds of one event go by. */
+/** The dependencies of the rounds of one event. */
 export interface WritingRounds {
   readonly cluster: Cluster;
   readonly watch: Watch;
-  readonly as: WrittenAs;
+  readonly as: RelayWriter;
   readonly invoker: Pick<Invoker, "invoke">;
   readonly clock: Clock;
-  /** In the stead of the controller's function. */
+  /** Writes with the identity of the controller's function. */
   readonly transport: Transport;
-  /** Nobody waits for any of it once it fires. */
+  /** Fires when the event's result is not needed any more. */
   readonly unwanted: AbortSignal;
-  /** Nothing is sent to the cluster any more once it fires. */
+  /** Nothing is sent to the cluster after it fires. */
   readonly signal: AbortSignal;
-  /** What operators have stopped for a cluster, as it can be read now. */
-  readonly stopOf?: ((cluster: string) => Promise<Stop | undefined>) | undefined;
+  /** Reads what operators have stopped for a cluster now. */
+  readonly readStop?: ((cluster: string) => Promise<Stop | undefined>) | undefined;
 }
 
-/** Of one event at most: a function that asks for more is not ours, or writers do not let each other be. */
+/**
+ * The limit for one event. More means that the function is not ours, or that several writers undo each
+ * other's work.
+ */
 const MAX_INVOCATIONS = 8;
 
-/** No function is asked again after so long. */
+/** No function is invoked again after this time. */
 const ASKING_MS = 25_000;
 
-/** What was read for the batch, and where. */
+/** The state that was read for the batch, and its location. */
 interface ReadUnder {
   readonly reference: StateReference;
   readonly round: Round;
 }
 
 /**
- * Invokes a function and carries out what it hands back, until there is an entry for each object of the event. Where a batch is decided
- * under a state of the cluster's, that is read here, and the function asked again; objects are read again after each swap of it.
+ * Invokes a function and applies its deferred writes, until every object of the event has an entry.
+ *
+ * If a batch is decided under a state of the cluster, this reads the state and invokes the function again.
+ * Objects are read again after each change of that state.
  */
 export async function writeInRounds(event: Event, rounds: WritingRounds): Promise<Invocation> {
   const { cluster, watch, transport, clock, signal } = rounds;
@@ -81,27 +86,27 @@ export async function writeInRounds(event: Event, rounds: WritingRounds): Promis
         report: { ...report, objects: all, durations, usage: { cloud, cluster: usage } },
       };
     };
-    const fault = isOf(report, event)
-      ? handedBack && faultOf(handedBack, event, rounds, batch, under)
+    const fault = isReportFor(report, event)
+      ? handedBack && findFault(handedBack, event, rounds, batch, under)
       : "the report is of another event, cluster or controller";
-    if (fault !== undefined) return refused(fault);
+    if (fault !== undefined) return buildRefusal(fault);
     if (handedBack === undefined) return ended([]);
     const { next, moment } = handedBack;
     if (next.kind === "decisions") {
       const written = await writeDecisions(next.items, batch.objects(), event, {
         ...{ cluster, watch, transport, signal, writtenAs: rounds.as, now: clock.wallTime() },
-        stopOf: rounds.stopOf,
+        readStop: rounds.readStop,
       });
       usage = addClusterUsage(usage, written.usage);
       return ended(batch.placed(written.objects));
     }
-    const due = (because: Because, afterSeconds: number): Invocation =>
+    const due = (because: Reason, afterSeconds: number): Invocation =>
       ended(batch.due(because, afterSeconds));
     if (next.kind === "shared") {
-      const stop = tightest(event.stop, await rounds.stopOf?.(event.cluster));
-      // It announces what was decided under another stop.
+      const stop = selectTightestStop(event.stop, await rounds.readStop?.(event.cluster));
+      // The function decided under another stop than the current one.
       if (stop !== event.stop && stop !== undefined)
-        return due(becauseOfStop(stop, next.because.message), HELD_SECONDS);
+        return due(describeStop(stop, next.because.message), HELD_SECONDS);
       const shared = await applyShared(transport, next.write, signal);
       count({ writes: 1, conflicts: shared.kind === "conflict" ? 1 : 0 });
       if (shared.kind === "failed") return due(shared.because, shared.afterSeconds);
@@ -110,9 +115,9 @@ export async function writeInRounds(event: Event, rounds: WritingRounds): Promis
       batch.renew(read);
       if (batch.entries().length === 0) return ended([]);
     }
-    const reference = next.kind === "read" ? referenceOf(next) : under?.reference;
+    const reference = next.kind === "read" ? toStateReference(next) : under?.reference;
     if (reference === undefined)
-      return refused("a shared write was handed back, and nothing was read for it");
+      return buildRefusal("a shared write was handed back, and nothing was read for it");
     if (signal.aborted || clock.now() - startedMs > ASKING_MS) return due(DEADLINE_REACHED, 0);
     if (invocations === MAX_INVOCATIONS) return due(ROUNDS_EXHAUSTED, 0);
     const round = await readRound(reference, moment, rounds, count);
@@ -121,29 +126,29 @@ export async function writeInRounds(event: Event, rounds: WritingRounds): Promis
   }
 }
 
-/** Until a batch is decided on anew that was decided under another stop. */
+/** The delay until a batch that was decided under another stop is decided again. */
 const HELD_SECONDS = 5;
 
-const DEADLINE_REACHED: Because = {
+const DEADLINE_REACHED: Reason = {
   code: "DeadlineReached",
   message: "the time for the rounds of this event was up",
 };
-const ROUNDS_EXHAUSTED: Because = {
+const ROUNDS_EXHAUSTED: Reason = {
   code: "InProgress",
-  message: `the function was asked ${MAX_INVOCATIONS} times, and something is left`,
+  message: `the function was invoked ${MAX_INVOCATIONS} times, and work remains`,
 };
 
-function isOf({ id, cluster, controller }: Omit<Report, "handedBack">, event: Event): boolean {
+function isReportFor({ id, cluster, controller }: Omit<Report, "handedBack">, event: Event): boolean {
   return id === event.id && cluster === event.cluster && controller === event.controller;
 }
 
-function refused(message: string): Invocation {
+function buildRefusal(message: string): Invocation {
   const why = `nothing of what the function decided was done: ${message}`;
   return { kind: "failed", code: "DecisionsRefused", message: why, settleMs: 0 };
 }
 
-function faultOf(
-  handedBack: HandedBack,
+function findFault(
+  handedBack: DeferredWrites,
   event: Event,
   { cluster, watch, as, clock }: WritingRounds,
   batch: SentBatch,
@@ -153,30 +158,30 @@ function faultOf(
   const isHeld = dryRun || event.dryRun === true || labelsOnly || event.stop === "writes";
   if (handedBack.next.kind === "shared" && isHeld)
     return `${handedBack.next.write.resource} ${handedBack.next.write.name} is not written under what holds for the event`;
-  const sent: Sent = {
+  const sent: SentContext = {
     identity: as.identity,
     resource: watch.resource,
     objects: batch.objects(),
-    relatedUids: uidsOf(event.related),
+    relatedUids: listUids(event.related),
     state: under && { reference: under.reference, read: under.round.state },
     count: under?.round.count,
-    keys: watchContextOf(cluster),
+    keys: buildWatchContext(cluster),
     deletion: cluster.nodes.deletion,
     now: clock.wallTime(),
   };
-  return faultOfHandedBack(handedBack, sent);
+  return checkDeferredWrites(handedBack, sent);
 }
 
-function uidsOf(related: Event["related"] = {}): ReadonlySet<string> {
+function listUids(related: Event["related"] = {}): ReadonlySet<string> {
   const items = Object.values(related).flatMap((list) => list.items);
   return new Set(items.map((item) => String(Object(Object(item).metadata).uid)));
 }
 
-function referenceOf(next: Extract<HandedBack["next"], { readonly kind: "read" }>): StateReference {
+function toStateReference(next: Extract<DeferredWrites["next"], { readonly kind: "read" }>): StateReference {
   return { ...next.state, counted: next.counted };
 }
 
-/** The state is first: whoever deletes after it was read makes the swap of it fail. */
+/** Reads the state first: if another writer deletes after that, the change of the state fails. */
 async function readRound(
   { counted, ...at }: StateReference,
   moment: Moment,
@@ -186,15 +191,15 @@ async function readRound(
   count({ reads: counted === undefined ? 1 : 2 });
   const read = await readState(transport, at, signal);
   if (read.kind === "unavailable") return read;
-  const state = shortened(read);
+  const state = shortenRead(read);
   if (counted === undefined) return { moment, state };
-  return { moment, state, count: shortened(await countObjects(transport, counted, signal)) };
+  return { moment, state, count: shortenRead(await countObjects(transport, counted, signal)) };
 }
 
 const MAX_WORDS = 500;
 
-/** An API server's own words are of any length, and an event's are not. */
-function shortened<Read extends { readonly kind: string }>(read: Read): Read {
+/** Shortens an API server's message, which may be longer than an event may be. */
+function shortenRead<Read extends { readonly kind: string }>(read: Read): Read {
   if (!("message" in read) || typeof read.message !== "string") return read;
   return { ...read, message: read.message.slice(0, MAX_WORDS) };
 }

@@ -1,63 +1,75 @@
 import type { Cluster } from "#config/cluster.ts";
 import type { Watch } from "#core/controller.ts";
-import { userOf } from "#core/identities.ts";
+import { formatUser } from "#core/identities.ts";
+import { findRelayWriter, type RelayWriter } from "#core/relay-writers.ts";
 import type { Stop } from "#core/stop.ts";
 import { WATCHES } from "#core/watches.ts";
-import { type WrittenAs, writtenAs } from "#core/written-by-relay.ts";
 import type { Invocation, Invoker } from "#delivery/invoker.ts";
-import { actingAs } from "#kube/client/acting-as.ts";
+import { impersonate } from "#kube/client/impersonate.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import { traceWriting } from "#relay/delivery/trace-writing.ts";
 import { writeInRounds } from "#relay/delivery/write-in-rounds.ts";
 import type { Tracer } from "#tracing/tracer.ts";
 
-/** What writing in the functions' stead takes. */
+/** The dependencies of writing on behalf of the functions. */
 export interface WritingInvokerOptions {
   readonly cluster: Cluster;
-  /** The relay's way to the cluster's API server, with the right to act as the functions; whoever gives it closes it. */
+  /**
+   * The relay's transport to the cluster's API server, with the right to act as the functions. The creator
+   * closes it.
+   */
   readonly transport: Transport;
-  /** What carries events to functions, which decide and write nothing. */
+  /** Carries events to functions that decide and write nothing. */
   readonly invoker: Pick<Invoker, "invoke">;
   readonly clock: Clock;
-  /** What operators have stopped for a cluster, as it can be read now; without it an event's own word counts alone. Never rejects. */
-  readonly stopOf?: ((cluster: string) => Promise<Stop | undefined>) | undefined;
-  /** The controllers that there are; those of this build without it. */
+  /**
+   * Reads what operators have stopped for a cluster now; without it only the event's own stop counts. Never
+   * rejects.
+   */
+  readonly readStop?: ((cluster: string) => Promise<Stop | undefined>) | undefined;
+  /** The controllers to serve; defaults to those of this build. */
   readonly watches?: readonly Watch[] | undefined;
-  /** As whom what a controller decides is written; as in this build without it. */
-  readonly writtenAs?: (controller: string) => WrittenAs | undefined;
-  /** What spans of the writes go to; nothing is traced without it. */
+  /** Returns the writer for a controller's decisions; defaults to that of this build. */
+  readonly writtenAs?: (controller: string) => RelayWriter | undefined;
+  /** Receives the spans of the writes; without it nothing is traced. */
   readonly tracer?: Pick<Tracer, "start"> | undefined;
 }
 
-/** Nothing is written any more so long after the first invocation: an intent to delete is its writer's for 60 seconds. */
+/**
+ * Nothing is written later than this after the first invocation: an intent to delete belongs to its writer
+ * for 60 seconds.
+ */
 const WRITING_MS = 45_000;
 
 /**
- * An invoker for a cluster whose functions cannot reach it: they decide, and this carries out what they hand back, in their stead.
- * What a function hands back beyond what it was sent and may write fails the invocation, and nothing of it is done.
+ * Creates an invoker for a cluster whose functions cannot reach it: the functions decide, and the relay
+ * applies their deferred writes.
+ *
+ * An invocation fails, and nothing of it is applied, if a function defers writes for objects that it did not
+ * receive or may not write.
  */
-export function writingInvoker(options: WritingInvokerOptions): Pick<Invoker, "invoke"> {
+export function createWritingInvoker(options: WritingInvokerOptions): Pick<Invoker, "invoke"> {
   const { cluster, invoker, clock, watches = WATCHES } = options;
   return {
     async invoke(event, signal) {
       const watch = watches.find(({ name }) => name === event.controller);
-      const as = (options.writtenAs ?? writtenAs)(event.controller);
+      const as = (options.writtenAs ?? findRelayWriter)(event.controller);
       if (watch === undefined || as === undefined) {
-        // The door of configurations lets none through.
-        const message = `with writes: relay nobody writes for ${event.controller}`;
+        // The validation of cluster entries rejects such a controller.
+        const message = `with writes: relay, no identity writes for ${event.controller}`;
         return { kind: "failed", code: "NotSupported", message, settleMs: 0 };
       }
       const late = new AbortController();
       const cancel = clock.after(WRITING_MS, () => late.abort());
       const bounds = { maxBytes: cluster.limits.answerBytes };
-      const acting = actingAs(options.transport, userOf(as.identity), bounds);
+      const acting = impersonate(options.transport, formatUser(as.identity), bounds);
       const traced = traceWriting(options.tracer, event, acting);
       let invocation: Invocation | undefined;
       try {
         invocation = await writeInRounds(traced.event, {
           ...{ cluster, watch, as, invoker, clock },
-          stopOf: options.stopOf,
+          readStop: options.readStop,
           transport: traced.transport,
           unwanted: signal,
           signal: AbortSignal.any([signal, late.signal]),

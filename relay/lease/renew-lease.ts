@@ -1,30 +1,30 @@
-import type { Because } from "#core/decision.ts";
-import { messageOf } from "#core/message-of.ts";
-import { renewalOf } from "#core/relay-lease.ts";
+import { getErrorMessage } from "#core/error-message.ts";
+import type { Reason } from "#core/reason.ts";
+import { buildRenewal } from "#core/relay-lease.ts";
 import { sendWrite } from "#kube/apply/requests.ts";
-import { codeOf } from "#kube/client/answer.ts";
+import { getAnswerCode } from "#kube/client/answer.ts";
 import { withSmallAnswers } from "#kube/client/small-answers.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { type Clock, pause } from "#kube/follow/clock.ts";
 
-/** What became of one renewal. `withheld`: there was no reason to vouch for anything, and nothing was sent. */
+/** The outcome of one renewal. `withheld` means that there was no proof of delivery, so nothing was sent. */
 export type LeaseOutcome = "renewed" | "withheld" | "missing" | "forbidden" | "failed";
 
-/** How the Lease of a cluster stands with this relay. */
+/** The state of a cluster's Lease. */
 export interface LeaseNote {
   readonly kind: "lease";
   readonly outcome: LeaseOutcome;
-  /** Why it was not renewed. */
-  readonly because: Because | undefined;
-  /** Whether the outcome is another one than the time before, or the first. */
+  /** Why the Lease was not renewed. */
+  readonly because: Reason | undefined;
+  /** Whether the outcome differs from the previous one, or is the first. */
   readonly isNews: boolean;
 }
 
-/** Whether a relay can vouch for the way from a cluster to the functions. */
-export type Vouching =
+/** Whether a relay can prove that changes in a cluster reach the functions. */
+export type Heartbeat =
   | { readonly kind: "vouches" }
-  | { readonly kind: "doubts"; readonly because: Because }
-  /** It has only begun. */
+  | { readonly kind: "doubts"; readonly because: Reason }
+  /** The relay has just started. */
   | { readonly kind: "too-early" };
 
 export interface LeaseOptions {
@@ -32,21 +32,24 @@ export interface LeaseOptions {
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
-  /** Ends it. */
+  /** Ends the renewals. */
   readonly signal: AbortSignal;
-  readonly vouching: () => Vouching;
+  readonly heartbeat: () => Heartbeat;
   readonly note: (note: LeaseNote) => void;
 }
 
-/** A Lease is stale after four of these. */
+/** The renewal interval; a Lease is stale after four of these. */
 const EVERY_MS = 30_000;
 
-/** Renews the Lease about every 30 s while there is reason to, and says what came of it. Resolves when the signal fires. */
+/**
+ * Renews the Lease about every 30 s while the heartbeat allows it, and reports each outcome. Resolves when
+ * the signal fires.
+ */
 export async function renewLease(options: LeaseOptions): Promise<void> {
   const { clock, random, signal, note } = options;
   const transport = withSmallAnswers(options.transport);
   let last: LeaseOutcome | undefined;
-  // Not sooner: until something was heard and sent there is nothing to vouch for.
+  // Not sooner: there is nothing to prove until something was received and sent.
   await pause(clock, EVERY_MS * (0.5 + 0.5 * random()), signal);
   while (!signal.aborted) {
     const result = await renewOnce(transport, options);
@@ -61,19 +64,19 @@ export async function renewLease(options: LeaseOptions): Promise<void> {
 
 async function renewOnce(
   transport: Transport,
-  { clock, signal, vouching }: LeaseOptions,
+  { clock, signal, heartbeat }: LeaseOptions,
 ): Promise<Pick<LeaseNote, "outcome" | "because"> | undefined> {
-  const found = vouching();
+  const found = heartbeat();
   if (found.kind === "too-early") return undefined;
   if (found.kind === "doubts") return { outcome: "withheld", because: found.because };
   try {
-    const answer = await sendWrite(transport, renewalOf(clock.wallTime()), signal);
+    const answer = await sendWrite(transport, buildRenewal(clock.wallTime()), signal);
     if (answer.kind === "applied") return { outcome: "renewed", because: undefined };
-    const code = codeOf(answer);
+    const code = getAnswerCode(answer);
     return { outcome: OUTCOMES[code] ?? "failed", because: { code, message: answer.message } };
   } catch (error) {
-    // A fault of ours, and no reason to follow the cluster no longer.
-    return { outcome: "failed", because: { code: "Unexpected", message: messageOf(error) } };
+    // An error of ours is no reason to stop following the cluster.
+    return { outcome: "failed", because: { code: "Unexpected", message: getErrorMessage(error) } };
   }
 }
 

@@ -1,31 +1,31 @@
 import type { Metrics } from "#relay/workers/messages.ts";
 
-/** What the metrics count of a cluster, as far as they do. */
+/** The facts about a cluster that come from metrics. */
 export interface ClusterFacts {
-  /** Nodes that the relay should have brought, by the last sweep; undefined in a process that does not sweep. */
+  /** Nodes that the last sweep found overdue; undefined in a process that does not sweep. */
   readonly overdue?: number;
-  /** Calls to the cloud that were throttled, and seconds held back before calls, since the process began. */
+  /** Cloud calls that were throttled, and seconds of waiting before calls, since the process started. */
   readonly throttled: number;
   readonly waitedSeconds: number;
-  /** Of the delays until nodes could be scheduled on: how many were at most so many seconds, each with those before it. */
+  /** The delays until nodes became schedulable, as cumulative buckets in seconds. */
   readonly joined: readonly Bucket[];
 }
 
-/** A bucket of a histogram, as Prometheus counts. */
+/** A bucket of a Prometheus histogram. */
 export interface Bucket {
   readonly seconds: number;
   readonly count: number;
 }
 
-/** From a node's creation until pods may be scheduled on it, as far as it is ours. */
+/** The delay from a node's creation until pods may be scheduled on it, as far as this project causes it. */
 export const JOINING = "node_controller_cloud_provider_taint_removal_delay_seconds";
 
-/** Finds what there is of each cluster. */
-export function factsOf(metrics: Metrics): ReadonlyMap<string, ClusterFacts> {
-  const overdue = sums(metrics, "serverless_ccm_sweep_overdue_nodes");
-  const throttled = sums(metrics, "serverless_ccm_cloud_throttled_total");
-  const waited = sums(metrics, "serverless_ccm_cloud_waited_seconds_total");
-  const joined = bucketsOf(metrics);
+/** Collects the facts of each cluster. */
+export function collectClusterFacts(metrics: Metrics): ReadonlyMap<string, ClusterFacts> {
+  const overdue = sumByCluster(metrics, "serverless_ccm_sweep_overdue_nodes");
+  const throttled = sumByCluster(metrics, "serverless_ccm_cloud_throttled_total");
+  const waited = sumByCluster(metrics, "serverless_ccm_cloud_waited_seconds_total");
+  const joined = collectBuckets(metrics);
   const names = new Set([overdue, throttled, waited, joined].flatMap((each) => [...each.keys()]));
   return new Map(
     [...names].map((name) => {
@@ -39,12 +39,12 @@ export function factsOf(metrics: Metrics): ReadonlyMap<string, ClusterFacts> {
   );
 }
 
-/** Of a gauge of the whole process. */
-export function gaugeOf(metrics: Metrics, metric: string): number | undefined {
+/** Returns the value of a gauge of the whole process. */
+export function findGauge(metrics: Metrics, metric: string): number | undefined {
   return metrics.find(({ name }) => name === metric)?.values[0]?.value;
 }
 
-function sums(metrics: Metrics, metric: string): ReadonlyMap<string, number> {
+function sumByCluster(metrics: Metrics, metric: string): ReadonlyMap<string, number> {
   const byCluster = new Map<string, number>();
   for (const { labels, value } of metrics.find(({ name }) => name === metric)?.values ?? []) {
     const cluster = String(labels["cluster"]);
@@ -53,10 +53,10 @@ function sums(metrics: Metrics, metric: string): ReadonlyMap<string, number> {
   return byCluster;
 }
 
-function bucketsOf(metrics: Metrics): ReadonlyMap<string, readonly Bucket[]> {
+function collectBuckets(metrics: Metrics): ReadonlyMap<string, readonly Bucket[]> {
   const byCluster = new Map<string, Bucket[]>();
   for (const { labels, value } of metrics.find(({ name }) => name === JOINING)?.values ?? []) {
-    // The sum and the count stand beside the buckets.
+    // The sum and the count are listed among the buckets.
     if (labels["le"] === undefined) continue;
     const cluster = String(labels["cluster"]);
     const buckets = byCluster.get(cluster) ?? [];

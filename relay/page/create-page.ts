@@ -5,20 +5,22 @@ import { renderPage } from "#relay/page/page.ts";
 import type { ShardStatus } from "#relay/sharding/shard.ts";
 import type { Metrics } from "#relay/workers/messages.ts";
 
-/** Where a page finds what it shows. */
+/** The data sources of a page. */
 export interface PageOptions {
   readonly status: () => readonly FollowedCluster[];
   readonly values: () => Promise<Metrics>;
   readonly platform: (() => PlatformState | undefined) | undefined;
-  /** How its shard stands, where it shares the clusters with other replicas. */
+  /** Returns the state of its shard, if it shares the clusters with other replicas. */
   readonly shard?: (() => ShardStatus) | undefined;
   readonly clock: Clock;
 }
 
-/** For so long a page is shown again: however many look, it is made twice in ten seconds at most. */
+/**
+ * A page is reused for this long: however many requests come, it is rendered at most twice in ten seconds.
+ */
 const FRESH_MS = 5_000;
 
-/** Answers with the page; those who ask at about the same time get the same one. */
+/** Serves the page; requests at about the same time get the same one. */
 export function createPage({ status, values, platform, shard, clock }: PageOptions): () => Promise<string> {
   let made: { readonly atMs: number; readonly page: Promise<string> } | undefined;
   return () => {
@@ -29,7 +31,7 @@ export function createPage({ status, values, platform, shard, clock }: PageOptio
       return renderPage({ ...shown, nowMs: clock.wallTime().getTime() });
     });
     made = { atMs: nowMs, page };
-    // One that failed is nobody else's.
+    // A failed page is not reused.
     page.catch(() => {
       made = undefined;
     });

@@ -1,6 +1,9 @@
-/** The columns of the table: a title, and what the legend says of it. A narrow screen shows the title beside each cell. */
+/**
+ * The columns of the table: a title, and its text in the legend. A narrow screen shows the title next to each
+ * cell.
+ */
 export const COLUMNS: readonly { readonly title: string; readonly legend: string }[] = [
-  { title: "Cluster", legend: "its name; the bar beside it has the colour of its state" },
+  { title: "Cluster", legend: "its name; the bar next to it has the colour of its state" },
   { title: "State", legend: "the worst that is known of it, in the words above" },
   { title: "Objects", legend: "nodes, Services and others that its API server lists" },
   { title: "To do", legend: "objects that need work" },
@@ -21,23 +24,23 @@ export const COLUMNS: readonly { readonly title: string; readonly legend: string
   },
 ];
 
-/** How a cluster is doing; each has a word that the page says, and a colour of the same name in its style. */
+/** The state of a cluster. The page shows a word for each and gives it a colour of the same name. */
 export type Health = "failing" | "stopped" | "limited" | "misconfigured" | "waiting" | "ok";
 
-/** The word and its meaning, the worst first. */
+/** The words and their meanings, the worst first. */
 export const HEALTH: Readonly<Record<Health, { readonly word: string; readonly legend: string }>> = {
   failing: {
     word: "not ready",
-    legend: "its API server cannot be followed; nothing of it is looked after but by the sweep",
+    legend: "its API server cannot be followed; only the sweep serves it",
   },
   stopped: {
     word: "stopped",
     legend: "an operator has stopped something, or what is stopped cannot be read",
   },
-  limited: { word: "limited", legend: "it brings more than its limits allow; the rest is looked after" },
+  limited: { word: "limited", legend: "it exceeds its limits; everything within them is served" },
   misconfigured: {
     word: "misconfigured",
-    legend: "its entry cannot be used as it is now; what was known before goes on",
+    legend: "its current entry cannot be used; the previous one stays in use",
   },
   waiting: { word: "waiting", legend: "it is followed, and something has waited for longer than a minute" },
   ok: { word: "ok", legend: "it is followed, and nothing has waited for longer than a minute" },

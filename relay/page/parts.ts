@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import { asMarkup, textOf } from "#relay/page/html.ts";
+import { renderText, toMarkup } from "#relay/page/html.ts";
 import { COLUMNS } from "#relay/page/legend.ts";
 
-/** How the page looks. */
-export const STYLE = asMarkup(`
+/** The style sheet of the page. */
+export const STYLE = toMarkup(`
 :root { color-scheme: light dark; font: 14px/1.4 system-ui, sans-serif; --bad: light-dark(#b3261e, #ff8a80); --warn: light-dark(#8a5300, #ffb74d); --good: light-dark(#1b6e2e, #81c784) }
 body { margin: 1rem }
 table { border-collapse: collapse; width: 100% }
@@ -42,8 +42,11 @@ ${COLUMNS.map(
 }
 `);
 
-/** Brings what is new without a reload, so that nobody loses their place or the keyboard's focus; a hidden page asks for nothing. */
-export const SCRIPT = asMarkup(`
+/**
+ * Updates the page without a reload, so that readers keep their position and keyboard focus; a hidden page
+ * requests nothing.
+ */
+export const SCRIPT = toMarkup(`
 setInterval(async () => {
   if (document.hidden) return;
   try {
@@ -61,19 +64,19 @@ setInterval(async () => {
 `);
 
 /**
- * What a browser is allowed to do with the page: run this script and this style, and ask this process. Names out of clusters can
- * do nothing even where they were taken for markup.
+ * Limits what a browser may do with the page: run this script, use this style, and send requests to this
+ * process. Names from clusters are harmless even if a browser took them for markup.
  */
 export const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
-  `script-src ${hashOf(textOf(SCRIPT))}`,
-  `style-src ${hashOf(textOf(STYLE))}`,
+  `script-src ${formatHash(renderText(SCRIPT))}`,
+  `style-src ${formatHash(renderText(STYLE))}`,
   "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
 ].join("; ");
 
-function hashOf(text: string): string {
+function formatHash(text: string): string {
   return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 }

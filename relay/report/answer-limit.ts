@@ -2,32 +2,33 @@ import type { Report } from "#core/report.ts";
 import type { LimitInForce } from "#kube/client/limit-name.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import type { Delivery } from "#relay/delivery/deliver.ts";
-import type { Recovered } from "#relay/report/troubles.ts";
+import type { AnswerLimitNote, Recovery } from "#relay/report/relay-note.ts";
 
-/** What reports have to tell of the answers that functions get from a cluster's API server. */
-export type AnswerLimitNote = { readonly kind: "answer-limited" } & LimitInForce;
-
-/** Whether the answers of one cluster to its functions are beyond what they read, by what their reports say. */
+/** Tracks from reports whether a cluster's answers to its functions exceed what they read. */
 export interface AnswerLimit {
-  /** Answers with what has changed with the delivery; `resource` is what it was about. */
-  after(delivery: Delivery, resource: string): AnswerLimitNote | Recovered | undefined;
-  /** What is in force now. */
+  /** Takes a delivery about `resource` and returns what it changed. */
+  after(delivery: Delivery, resource: string): AnswerLimitNote | Recovery | undefined;
+  /** Returns the limits in force. */
   limited(): readonly LimitInForce[];
-  /** Nothing is told any more. */
+  /** Ends all notes. */
   close(): void;
 }
 
-/** The code by which a report says so of an object. */
+/** The code of an affected object in a report. */
 const LIMITED = "ClusterLimited";
 
-/** Such objects are due again after half of it: whoever is not heard of for so long has none any more. */
+/**
+ * The limit ends after this long without an affected object, because such an object is due again after half
+ * of it.
+ */
 const PASSES_AFTER_MS = 60_000;
 
 /**
- * In force from a report with such an object until one whose writes were answered as they should be, or until there was none such for a
- * minute: then `note` is called.
+ * Creates the tracker. The limit is in force from a report with an affected object until one whose writes
+ * were answered normally. Without such a report it ends a minute after the last affected object, and `note`
+ * is called.
  */
-export function createAnswerLimit(clock: Clock, note: (note: Recovered) => void): AnswerLimit {
+export function createAnswerLimit(clock: Clock, note: (note: Recovery) => void): AnswerLimit {
   let inForce: (LimitInForce & { readonly sinceMs: number }) | undefined;
   let cancelTimer: () => void = () => {};
 
@@ -42,7 +43,7 @@ export function createAnswerLimit(clock: Clock, note: (note: Recovered) => void)
     return { kind: "answer-limited", ...limit };
   }
 
-  function end(resource: string): Recovered | undefined {
+  function end(resource: string): Recovery | undefined {
     if (inForce === undefined) return undefined;
     const { limit, sinceMs } = inForce;
     inForce = undefined;
@@ -53,7 +54,7 @@ export function createAnswerLimit(clock: Clock, note: (note: Recovered) => void)
   return {
     after({ invocation }, resource) {
       if (invocation.kind === "failed") return undefined;
-      const message = limitedIn(invocation.report);
+      const message = findLimitMessage(invocation.report);
       if (message !== undefined) return begin(message, resource);
       return hasWritten(invocation.report) ? end(resource) : undefined;
     },
@@ -62,7 +63,7 @@ export function createAnswerLimit(clock: Clock, note: (note: Recovered) => void)
   };
 }
 
-function limitedIn({ objects }: Report): string | undefined {
+function findLimitMessage({ objects }: Report): string | undefined {
   return objects.find(({ because }) => because.code === LIMITED)?.because.message;
 }
 

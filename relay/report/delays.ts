@@ -1,39 +1,42 @@
-import type { ApiObject, Delay } from "#core/controller.ts";
+import type { ApiObject, DelayHistogram } from "#core/controller.ts";
 
-/** A delay that is over. */
+/** A delay that has ended. */
 export interface MeasuredDelay {
   readonly kind: "delay";
-  /** The whole name of the metric. */
+  /** The full name of the metric. */
   readonly metric: string;
   readonly seconds: number;
 }
 
-/** An object as it is shown. */
-export interface ShownObject {
+/** An object as the watch or a list shows it. */
+export interface DelaySubject {
   readonly snapshot: ApiObject;
-  /** Whether it was known before. */
+  /** Whether the relay knew it before. */
   readonly isKnown: boolean;
-  /** By a watch that is open, so that what it tells has just happened; what a list tells may be older. */
+  /** Whether an open watch reported it, so that it has just changed; a list may report an older change. */
   readonly isLive: boolean;
 }
 
-/** The delays of one controller's objects in one cluster, by what the relay itself saw of them. */
+/** The delays of one controller's objects in one cluster, measured from what the relay itself saw. */
 export interface Delays {
-  /** `nowMs` is monotonic; the creation of an object is a timestamp, which `wallTime` is compared with. */
-  shown(object: ShownObject, nowMs: number, wallTime: Date): readonly MeasuredDelay[];
-  /** Our flight has changed the object, which was sent as this. */
+  /**
+   * Takes an object that was shown. `nowMs` is monotonic; `wallTime` is compared with the object's creation
+   * timestamp.
+   */
+  shown(object: DelaySubject, nowMs: number, wallTime: Date): readonly MeasuredDelay[];
+  /** Records that our invocation changed the object that was sent in this state. */
   changed(sent: ApiObject, startedMs: number, nowMs: number): readonly MeasuredDelay[];
   forget(uid: string): void;
 }
 
 /**
- * An object that a list tells of was created at the time it says, but no longer ago than this: a relay that was away for so long
- * still counts what others waited, and an API server that says 1970 spoils no histogram.
+ * The longest wait that is counted for an object from a list: a relay that was away still counts what objects
+ * waited. An API server that reports 1970 cannot spoil the histogram.
  */
 export const LONGEST_UNSEEN_MS = 300_000;
 
-/** Nothing is measured yet; of each object that waits, a few numbers are held. */
-export function createDelays(delays: readonly Delay[]): Delays {
+/** Creates the delays. Only a few numbers are held for each waiting object. */
+export function createDelays(delays: readonly DelayHistogram[]): Delays {
   const each = delays.map(createDelay);
   return {
     shown: (object, nowMs, wallTime) => each.flatMap((delay) => delay.shown(object, nowMs, wallTime)),
@@ -44,7 +47,10 @@ export function createDelays(delays: readonly Delay[]): Delays {
   };
 }
 
-/** Once that an object waits; over when it is shown to wait no longer, and known that it was us. */
+/**
+ * One period in which an object waits. It ends when the object is shown without waiting and the change is
+ * known to be ours.
+ */
 interface Episode {
   readonly isFirst: boolean;
   readonly fromMs: number;
@@ -52,10 +58,10 @@ interface Episode {
   readonly changedMs?: number;
 }
 
-function createDelay({ metric, waits, counts, until }: Delay): Delays {
+function createDelay({ metric, isWaiting, counts, until }: DelayHistogram): Delays {
   const episodes = new Map<string, Episode>();
 
-  function begun({ snapshot, isKnown, isLive }: ShownObject, nowMs: number, wallTime: Date): Episode {
+  function begun({ snapshot, isKnown, isLive }: DelaySubject, nowMs: number, wallTime: Date): Episode {
     if (isKnown) return { isFirst: false, fromMs: nowMs };
     const ageMs = wallTime.getTime() - Date.parse(snapshot.metadata.creationTimestamp);
     const isUsable = !isLive && ageMs > 0;
@@ -78,17 +84,17 @@ function createDelay({ metric, waits, counts, until }: Delay): Delays {
     shown(object, nowMs, wallTime) {
       const { uid } = object.snapshot.metadata;
       const episode = episodes.get(uid);
-      if (!waits(object.snapshot))
+      if (!isWaiting(object.snapshot))
         return episode === undefined ? [] : take(uid, { ...episode, goneMs: episode.goneMs ?? nowMs });
-      // Where it waited all along, nothing new begins.
+      // An object that was waiting all along begins nothing new.
       if (episode === undefined || episode.goneMs !== undefined) take(uid, begun(object, nowMs, wallTime));
       return [];
     },
     changed(sent, startedMs, nowMs) {
       const { uid } = sent.metadata;
       const episode = episodes.get(uid);
-      // A flight from before the episode has ended another one.
-      if (episode === undefined || episode.fromMs > startedMs || !waits(sent)) return [];
+      // An invocation from before this period ended an earlier one.
+      if (episode === undefined || episode.fromMs > startedMs || !isWaiting(sent)) return [];
       return take(uid, { ...episode, changedMs: nowMs });
     },
     forget: (uid) => void episodes.delete(uid),

@@ -1,7 +1,10 @@
-/** A code, as everybody here makes them; anything else may be somebody else's words. */
+/** A code in this project's format; anything else may be text from outside. */
 const CODE = /^[\w:.-]{1,100}$/;
 
-/** Passes the first so many different codes, and `other` for those beyond and for what is none: each is a series of its own. */
+/**
+ * Returns a function that passes the first `maxValues` different codes and maps all other values to `other`,
+ * because each value is a series of its own.
+ */
 export function createLabelLimit(maxValues: number): (value: string) => string {
   const values = new Set<string>();
   return (value) => {

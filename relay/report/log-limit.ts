@@ -1,63 +1,55 @@
-import { jsonLine } from "#core/json-line.ts";
-import { fitForLog } from "#core/log-text.ts";
+import { formatJsonLine } from "#core/json-line.ts";
+import { sanitizeFacts } from "#core/log-text.ts";
 import type { LimitInForce } from "#kube/client/limit-name.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import type { OutcomeLine } from "#relay/report/outcome-line.ts";
-
-/** What the limit has to tell of itself. */
-export type LogLimitNote =
-  /** Lines are left out from now on. */
-  | ({ readonly kind: "log-limited" } & LimitInForce)
-  /** So many were left out since that, or since the last such note; `flows` where none are any more. */
-  | {
-      readonly kind: "log-left-out";
-      readonly lines: number;
-      readonly durationMs: number;
-      readonly flows: boolean;
-    };
+import type { LogLimitNote } from "#relay/report/relay-note.ts";
 
 export interface LogLimitOptions {
-  /** For long; ten times as many go through at once. */
+  /** The sustained rate; ten times as many may go at once. */
   readonly linesPerSecond: number;
   readonly clock: Clock;
   readonly write: (line: OutcomeLine) => void;
   readonly note: (note: LogLimitNote) => void;
 }
 
-/** The lines of one cluster, of which there may be no more than so many: those beyond are counted. */
+/** Limits the log lines of one cluster and counts the dropped ones. */
 export interface LogLimit {
-  /** Writes the line, made fit for a log, or counts it. */
+  /** Writes the line in a form fit for a log, or counts it. */
   take(line: OutcomeLine): void;
-  /** What is in force now. */
+  /** Returns the limits in force. */
   limited(): readonly LimitInForce[];
-  /** Says what is left to say. */
+  /** Reports what remains to report. */
   close(): void;
 }
 
-/** A line counts once for each so many of its characters, so that the bound is one of bytes, too. */
+/** A line counts once for each this many characters, so that the limit bounds bytes as well. */
 const CHARACTERS_OF_A_LINE = 1_024;
 
 const BURST_SECONDS = 10;
 
-/** Set aside for what an operator must not miss: errors, and how the cluster's state changes. */
+/** Reserved for what an operator must not miss: errors, and changes of the cluster's state. */
 const RESERVED_PER_SECOND = 1;
 const CHANGES: ReadonlySet<string> = new Set(["ClusterLimited", "LogLimited", "Recovered"]);
 
-/** Lines of single objects leave half of a burst to those that sum up: a batch of failures must not hide that there were more. */
+/**
+ * Lines about single objects leave half of a burst to summaries: a batch of failures must not hide that there
+ * were more.
+ */
 const OF_ONE_OBJECT: ReadonlySet<string> = new Set(["Object", "MalformedObject", "ObjectTooLarge"]);
 const LEFT_BY_OBJECTS = 1 / 2;
 
-/** Without a line that had to be left out for so long, the limit is in force no longer. */
+/** The limit ends after this long without a dropped line. */
 const FLOWS_AFTER_MS = 5_000;
 
-/** While it goes on, what was left out is said this often. */
+/** While the limit lasts, the number of dropped lines is reported this often. */
 const SAY_AGAIN_MS = 60_000;
 
-/** A limit with its burst at hand. */
+/** Creates a limit with its full burst available. */
 export function createLogLimit({ linesPerSecond, clock, write, note }: LogLimitOptions): LogLimit {
   const usual = createTokens(linesPerSecond, clock);
   const reserved = createTokens(RESERVED_PER_SECOND, clock);
-  let leftOut: LeftOut | undefined;
+  let leftOut: DroppedLines | undefined;
   let cancelTimer: () => void = () => {};
 
   function count(): void {
@@ -69,7 +61,7 @@ export function createLogLimit({ linesPerSecond, clock, write, note }: LogLimitO
     }
     leftOut = { lines: 1, lastMs: nowMs, saidMs: nowMs };
     cancelTimer = clock.after(FLOWS_AFTER_MS, look);
-    note({ kind: "log-limited", limit: "logLines", message: messageOf(linesPerSecond) });
+    note({ kind: "log-limited", limit: "logLines", message: formatMessage(linesPerSecond) });
   }
 
   function look(): void {
@@ -80,7 +72,7 @@ export function createLogLimit({ linesPerSecond, clock, write, note }: LogLimitO
     if (!flows) cancelTimer = clock.after(FLOWS_AFTER_MS, look);
   }
 
-  function say(counted: LeftOut, flows: boolean): void {
+  function say(counted: DroppedLines, flows: boolean): void {
     const { lines, saidMs } = counted;
     const saysAtMs = clock.now();
     leftOut = flows ? undefined : { ...counted, lines: 0, saidMs: saysAtMs };
@@ -93,11 +85,12 @@ export function createLogLimit({ linesPerSecond, clock, write, note }: LogLimitO
       const tokens = [usual, ...(isReserved(line) ? [reserved] : [])].find(({ areThere }) => areThere(part));
       if (tokens === undefined) return count();
       const { level, event, cluster } = line;
-      const made = { ...fitForLog(line), level, event, cluster };
-      tokens.take(Math.ceil(jsonLine(made).length / CHARACTERS_OF_A_LINE));
+      const made = { ...sanitizeFacts(line), level, event, cluster };
+      tokens.take(Math.ceil(formatJsonLine(made).length / CHARACTERS_OF_A_LINE));
       write(made);
     },
-    limited: () => (leftOut === undefined ? [] : [{ limit: "logLines", message: messageOf(linesPerSecond) }]),
+    limited: () =>
+      leftOut === undefined ? [] : [{ limit: "logLines", message: formatMessage(linesPerSecond) }],
     close() {
       cancelTimer();
       if (leftOut !== undefined) say(leftOut, true);
@@ -105,13 +98,13 @@ export function createLogLimit({ linesPerSecond, clock, write, note }: LogLimitO
   };
 }
 
-interface LeftOut {
+interface DroppedLines {
   lines: number;
   lastMs: number;
   saidMs: number;
 }
 
-function messageOf(linesPerSecond: number): string {
+function formatMessage(linesPerSecond: number): string {
   return `more than ${linesPerSecond} lines of the log in a second; the rest is counted`;
 }
 
@@ -120,9 +113,9 @@ function isReserved({ level, event }: OutcomeLine): boolean {
 }
 
 interface Tokens {
-  /** Whether there are any beyond this part of a burst. */
+  /** Returns whether tokens remain beyond this part of a burst. */
   areThere(part: number): boolean;
-  /** They may be owed for a while. */
+  /** Takes tokens; the balance may be negative for a while. */
   take(count: number): void;
 }
 

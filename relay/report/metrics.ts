@@ -14,57 +14,54 @@ import { WATCHES } from "#core/watches.ts";
 import type { WatchNote } from "#kube/follow/watch.ts";
 import type { ControllerStatus } from "#relay/cluster-relay.ts";
 import type { PlatformState } from "#relay/delivery/check-platform.ts";
-import type { GateStatus } from "#relay/delivery/create-gate.ts";
+import type { InvocationLimiterStatus } from "#relay/delivery/create-invocation-limiter.ts";
 import type { FollowedCluster } from "#relay/followed-cluster.ts";
-import { addGateMetrics } from "#relay/report/gate-metrics.ts";
 import { createLabelLimit } from "#relay/report/label-limit.ts";
-import type { RelayNote } from "#relay/report/note.ts";
+import { addLimiterMetrics } from "#relay/report/limiter-metrics.ts";
+import { DELAY_BUCKETS, type MetricDefinition } from "#relay/report/metric.ts";
+import type { RelayNote } from "#relay/report/relay-note.ts";
 import { addStockMetrics } from "#relay/report/stock-metrics.ts";
 import { USAGE_KINDS } from "#relay/report/usage-kinds.ts";
 
-/** The metrics of one relay, in a registry of its own. */
+/** The metrics of one relay, with its own registry. */
 export interface RelayMetrics {
-  /** What there is, in the order of the text. */
+  /** All metrics, in the order of the text. */
   readonly definitions: readonly MetricDefinition[];
   readonly contentType: string;
-  /** In Prometheus' text format. */
+  /** Returns the metrics in Prometheus' text format. */
   text(): Promise<string>;
-  /** The same as plain data, to be put together with that of others. */
+  /** Returns the metrics as plain data, to be merged with others. */
   values(): Promise<MetricObjectWithValues<MetricValue<string>>[]>;
   observe(note: RelayNote): void;
-  /** Where gauges read the state from, whenever they are asked. */
+  /** Sets where gauges read the state of the clusters. */
   follow(status: () => readonly FollowedCluster[]): void;
-  /** Where it reads whether the functions can be invoked, in processes that invoke them over a network. */
+  /** Sets where the platform's state is read, in processes that invoke functions over a network. */
   followPlatform(state: () => PlatformState | undefined): void;
-  /** Where it reads how many overdue nodes the last sweep of each cluster found, in the process that sweeps. */
+  /** Sets where the number of overdue nodes is read, in the process that sweeps. */
   followSweep(overdue: () => ReadonlyMap<string, number>): void;
-  /** Where it reads how the gate stands, in the process that has it. */
-  followGate(status: () => GateStatus): void;
-  /** Where it reads which controllers' events this process handles itself, as the platform fails. */
+  /** Sets where the invocation limiter's state is read, in the process that owns it. */
+  followGate(status: () => InvocationLimiterStatus): void;
+  /**
+   * Sets where the controllers are read whose events this process handles itself because the platform fails.
+   */
   followFallback(failing: () => readonly string[]): void;
   /** Counts an event that this process handles itself. */
   fellBack(cluster: string, controller: string): void;
-  /** Where it reads whether the home of clusters could not be read last, in the process that follows one. */
+  /**
+   * Sets where it reads whether the last read of the cluster registry failed, in the process that follows
+   * one.
+   */
   followHome(isUnreadable: () => boolean): void;
-  /** Drops what was counted of a cluster that is followed no longer. */
+  /** Drops what was counted for a cluster that is not followed any more. */
   forget(cluster: string): Promise<void>;
 }
 
-/** A metric as the reference lists it. */
-export interface MetricDefinition {
-  readonly name: string;
-  readonly type: "counter" | "gauge" | "histogram";
-  readonly help: string;
-  readonly labelNames: readonly string[];
-}
-
-/** Of all histograms, in seconds; they show work below a second. */
-export const DELAY_BUCKETS: readonly number[] = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 1024];
-
-/** Different values of a label that is made of what others answer, over all clusters. */
+/** The number of different values, over all clusters, of a label whose values come from outside. */
 const MAX_LABEL_VALUES = 50;
 
-/** Creates the metrics; labels are clusters as configured, controllers and resources, and codes of which there are few. */
+/**
+ * Creates the metrics. Labels are configured clusters, controllers, resources, and a limited number of codes.
+ */
 export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMetrics {
   const registry = new Registry();
   const registers = [registry];
@@ -87,7 +84,7 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
       buckets: [...DELAY_BUCKETS],
       registers,
     });
-  const gauge = (word: string, help: string, labelNames: readonly string[], read: Read): Gauge =>
+  const gauge = (word: string, help: string, labelNames: readonly string[], read: GaugeReader): Gauge =>
     new Gauge({
       ...defined({ name: `serverless_ccm_${word}`, type: "gauge", help, labelNames }),
       registers,
@@ -125,7 +122,7 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
   );
   gauge(
     "stopped",
-    "1 while an operator has stopped this for the cluster; unproven: nobody can read what is stopped, and deletions that are not proven by themselves wait.",
+    "1 while an operator has stopped this for the cluster; unproven: what is stopped is unreadable, and unproven deletions wait.",
     ["cluster", "what"],
     ({ name: cluster, stop: what }, set) => {
       if (what !== undefined) set({ cluster, what }, 1);
@@ -156,7 +153,7 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
       registers,
       collect() {
         this.reset();
-        // Different codes may come to the same one.
+        // Different codes may map to one label value.
         for (const { name: cluster, controllers } of status())
           for (const { reason, age, count } of controllers.find(({ name }) => name === controller)?.waiting ??
             [])
@@ -180,7 +177,7 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
     });
   }
 
-  const delays = delaysOf(watches, histogram);
+  const delays = createDelayHistograms(watches, histogram);
   const latency = histogram(
     "serverless_ccm_due_to_report_seconds",
     "Seconds from an object's becoming due until its report.",
@@ -225,7 +222,11 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
     "Objects left out because no event can carry them.",
     CONTROLLER,
   );
-  const undone = counter("undone_total", "Objects on which somebody keeps undoing our work.", CONTROLLER);
+  const undone = counter(
+    "undone_total",
+    "Objects on which another writer keeps undoing our work.",
+    CONTROLLER,
+  );
   const unknown = counter(
     "unknown_controllers_total",
     "Controllers of a cluster's entry that this version does not have.",
@@ -269,7 +270,7 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
     if (note.kind === "malformed") nameless.inc({ ...labels }, note.objects);
   }
 
-  function observeDelivery(labels: ControllerLabels, { delivery, endedMs }: Delivered): void {
+  function observeDelivery(labels: ControllerLabels, { delivery, endedMs }: DeliveredNote): void {
     const { event, invocation } = delivery;
     const outcome = invocation.kind === "report" ? "report" : codes(invocation.code);
     invocations.inc({ ...labels, reason: event.reason, outcome });
@@ -314,7 +315,7 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
         ...defined({
           name: "serverless_ccm_platform_reachable",
           type: "gauge",
-          help: "1 while the functions that the clusters need can be invoked, as a dry run last said.",
+          help: "1 while the functions that the clusters need can be invoked, by the last dry run.",
           labelNames: [],
         }),
         registers,
@@ -354,13 +355,13 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
         },
       });
     },
-    followGate: (gate) => addGateMetrics(registers, gate, defined),
+    followGate: (limiter) => addLimiterMetrics(registers, limiter, defined),
     followHome(isUnreadable) {
       new Gauge({
         ...defined({
           name: "serverless_ccm_clusters_unreadable",
           type: "gauge",
-          help: "1 while the home of clusters cannot be read; those that are known go on.",
+          help: "1 while the cluster registry cannot be read; the known clusters continue.",
           labelNames: [],
         }),
         registers,
@@ -371,11 +372,11 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
     },
     async forget(cluster) {
       for (const metric of registry.getMetricsAsArray()) {
-        // Gauges are read anew each time.
+        // Gauges are read again at each scrape.
         if (!(metric instanceof Counter) && !(metric instanceof Histogram)) continue;
         const { values } = await metric.get();
         for (const { labels } of values)
-          if (labels["cluster"] === cluster) metric.remove(withoutBucket(labels));
+          if (labels["cluster"] === cluster) metric.remove(dropBucketLabel(labels));
       }
     },
     observe(note) {
@@ -419,13 +420,16 @@ const CONTROLLER = ["cluster", "controller"] as const;
 const RESOURCE = ["cluster", "resource"] as const;
 type ControllerLabels = Readonly<Record<(typeof CONTROLLER)[number], string>>;
 type ResourceLabels = Readonly<Record<(typeof RESOURCE)[number], string>>;
-type Delivered = Extract<RelayNote, { readonly kind: "delivered" }>;
+type DeliveredNote = Extract<RelayNote, { readonly kind: "delivered" }>;
 
-/** Says a gauge's values of one cluster. */
-type Read = (status: FollowedCluster, set: (labels: Record<string, string>, value: number) => void) => void;
+/** Reads a gauge's values for one cluster. */
+type GaugeReader = (
+  status: FollowedCluster,
+  set: (labels: Record<string, string>, value: number) => void,
+) => void;
 
-/** By name; of one name there is one, whoever measures it. */
-function delaysOf(
+/** Creates one histogram for each name, even if several controllers measure it. */
+function createDelayHistograms(
   watches: readonly Watch[],
   histogram: (name: string, help: string, labelNames: readonly string[]) => Histogram,
 ): ReadonlyMap<string, Histogram> {
@@ -435,6 +439,9 @@ function delaysOf(
   return byMetric;
 }
 
-function withoutBucket({ le: _, ...labels }: Partial<Record<string, string | number>>): LabelValues<string> {
+function dropBucketLabel({
+  le: _,
+  ...labels
+}: Partial<Record<string, string | number>>): LabelValues<string> {
   return labels as LabelValues<string>;
 }

@@ -1,10 +1,10 @@
-import { orphanFacts } from "#core/orphan-facts.ts";
+import { buildOrphanFacts } from "#core/orphan-facts.ts";
 import type { Report } from "#core/report.ts";
 import { ABANDONED } from "#delivery/invoker.ts";
 import type { LeaseOutcome } from "#relay/lease/renew-lease.ts";
-import type { RelayNote } from "#relay/report/note.ts";
+import type { RelayNote } from "#relay/report/relay-note.ts";
 
-/** One line of a log, as `LogLine` has it but for the time: a level, what happened, and the facts, without anything secret. */
+/** A log line without its time: a level, what happened, and the facts, without secrets. */
 export interface OutcomeLine {
   readonly level: "info" | "warn" | "error";
   readonly event: string;
@@ -12,17 +12,17 @@ export interface OutcomeLine {
   readonly [fact: string]: unknown;
 }
 
-/** How many objects' own lines one report may add; the counts say how many there were. */
+/** The most object lines for one report; the counts show how many there were. */
 const MAX_OBJECT_LINES = 20;
 
-/** What is worth a line, of what the relay has to tell; resumed watches are not. */
-export function outcomeLinesOf(note: RelayNote): readonly OutcomeLine[] {
+/** Returns the log lines for a note; resumed watches get none. */
+export function formatOutcomeLines(note: RelayNote): readonly OutcomeLine[] {
   const { cluster } = note;
   switch (note.kind) {
     case "watch":
       return watchLines({ cluster, resource: note.resource }, note.note);
     case "delivered":
-      return deliveryLines(note);
+      return formatDeliveryLines(note);
     case "malformed": {
       const { controller, namespace, name, uid, faults } = note;
       const facts = { cluster, controller, namespace, name, uid, faults: faults.slice(0, 10) };
@@ -35,7 +35,7 @@ export function outcomeLinesOf(note: RelayNote): readonly OutcomeLine[] {
       return [{ level: "warn", event: "WorkUndone", ...facts }];
     }
     case "too-large":
-      return tooLargeLines(note);
+      return formatTooLargeLines(note);
     case "unknown-controller": {
       const { controller } = note;
       const message = `this version has no controller "${controller}"; take it out of the cluster's controllers, or run a version that has it`;
@@ -53,14 +53,14 @@ export function outcomeLinesOf(note: RelayNote): readonly OutcomeLine[] {
     case "delay":
       return [];
     case "lease":
-      return note.isNews ? [leaseLine(note)] : [];
+      return note.isNews ? [formatLeaseLine(note)] : [];
     case "log-left-out":
       return [logLimitedLine(note)];
     case "read": {
       const { resource, namespace, name, failure } = note;
       if (failure === undefined) return [];
       const facts = { cluster, resource, namespace, name };
-      return [{ level: "warn", event: "ReadFailed", ...facts, ...codeAndMessage(failure) }];
+      return [{ level: "warn", event: "ReadFailed", ...facts, ...pickCodeAndMessage(failure) }];
     }
     case "refreshed": {
       const { resource, objects, durationMs } = note;
@@ -69,16 +69,16 @@ export function outcomeLinesOf(note: RelayNote): readonly OutcomeLine[] {
   }
 }
 
-function leaseLine({ cluster, outcome, because }: Extract<RelayNote, { kind: "lease" }>): OutcomeLine {
+function formatLeaseLine({ cluster, outcome, because }: Extract<RelayNote, { kind: "lease" }>): OutcomeLine {
   if (outcome === "renewed") return { level: "info", event: "LeaseRenewed", cluster };
   const message =
     because?.code === "Stopped"
-      ? `${because.message}: ${NOBODY_WRITES}`
+      ? `${because.message}: ${NO_WRITER}`
       : `${LEASE_WORDS[outcome]}: ${because?.message}`;
   return { level: "warn", event: "LeaseNotRenewed", cluster, outcome, code: because?.code, message };
 }
 
-/** What it means, and what to do. */
+/** What each outcome means, and what to do. */
 const LEASE_WORDS = {
   withheld: "the sweep will do the work of this relay",
   missing: "apply infra/state, or the sweep lists the cluster every minute",
@@ -86,9 +86,9 @@ const LEASE_WORDS = {
   failed: "it is tried again",
 } as const satisfies Record<Exclude<LeaseOutcome, "renewed">, string>;
 
-/** The sweep reads the same switch. */
-const NOBODY_WRITES =
-  "neither this relay nor the sweep writes for the cluster; serverless-ccm stop says who stopped it, and how it goes on";
+/** The sweep reads the same stop switch. */
+const NO_WRITER =
+  "neither this relay nor the sweep writes for the cluster; serverless-ccm stop shows who stopped it, and how to resume";
 
 function logLimitedLine(note: Extract<RelayNote, { kind: "log-left-out" }>): OutcomeLine {
   const { cluster, lines, durationMs, flows } = note;
@@ -97,8 +97,8 @@ function logLimitedLine(note: Extract<RelayNote, { kind: "log-left-out" }>): Out
   return { level: "warn", event: "LogLimited", ...facts };
 }
 
-/** One line for each, up to so many; the first says how many there were. */
-function tooLargeLines(note: Extract<RelayNote, { kind: "too-large" }>): readonly OutcomeLine[] {
+/** Returns one line for each object up to a limit; the first states how many there were. */
+function formatTooLargeLines(note: Extract<RelayNote, { kind: "too-large" }>): readonly OutcomeLine[] {
   const { cluster, controller, what, objects } = note;
   const message =
     what === "object"
@@ -128,7 +128,7 @@ function watchLines(
       return [{ level: restarted ? "warn" : "info", event: "Listed", ...facts }];
     }
     case "failed": {
-      const facts = { ...followed, ...codeAndMessage(note), retryInMs: note.delayMs };
+      const facts = { ...followed, ...pickCodeAndMessage(note), retryInMs: note.delayMs };
       return [{ level: "warn", event: "WatchFailed", ...facts }];
     }
     case "malformed": {
@@ -146,7 +146,7 @@ function watchLines(
   }
 }
 
-function deliveryLines(note: Extract<RelayNote, { kind: "delivered" }>): readonly OutcomeLine[] {
+function formatDeliveryLines(note: Extract<RelayNote, { kind: "delivered" }>): readonly OutcomeLine[] {
   const { cluster, delivery, startedMs, endedMs } = note;
   const { event, invocation, unnamed } = delivery;
   const facts = {
@@ -158,12 +158,12 @@ function deliveryLines(note: Extract<RelayNote, { kind: "delivered" }>): readonl
     invokedMs: endedMs - startedMs,
   };
   if (invocation.kind === "failed") {
-    // Whoever gave it up knows why.
+    // An invocation that the relay abandoned itself is no failure.
     const level = invocation.code === ABANDONED ? "info" : "warn";
-    return [{ level, event: "InvocationFailed", ...facts, ...codeAndMessage(invocation) }];
+    return [{ level, event: "InvocationFailed", ...facts, ...pickCodeAndMessage(invocation) }];
   }
   const { report } = invocation;
-  const outcomes = countsOf(report);
+  const outcomes = countOutcomes(report);
   const level = outcomes.retry > 0 || unnamed > 0 ? "warn" : "info";
   const head: OutcomeLine = {
     level,
@@ -175,13 +175,13 @@ function deliveryLines(note: Extract<RelayNote, { kind: "delivered" }>): readonl
     usage: report.usage,
   };
   const common = { cluster, controller: event.controller, eventId: event.id };
-  const orphans = orphanFacts(report.objects).map((orphan): OutcomeLine => {
+  const orphans = buildOrphanFacts(report.objects).map((orphan): OutcomeLine => {
     return { level: "warn", event: "OrphanedLoadBalancer", ...common, ...orphan };
   });
-  return [head, ...objectLines(common, report), ...orphans];
+  return [head, ...formatObjectLines(common, report), ...orphans];
 }
 
-function objectLines(
+function formatObjectLines(
   common: Pick<OutcomeLine, "cluster"> & { readonly controller: string; readonly eventId: string },
   report: Report,
 ): readonly OutcomeLine[] {
@@ -206,13 +206,13 @@ function objectLines(
     }));
 }
 
-function countsOf(report: Report): Record<"changed" | "unchanged" | "skipped" | "retry", number> {
+function countOutcomes(report: Report): Record<"changed" | "unchanged" | "skipped" | "retry", number> {
   const counts = { changed: 0, unchanged: 0, skipped: 0, retry: 0 };
   for (const { outcome } of report.objects) counts[outcome] += 1;
   return counts;
 }
 
-function codeAndMessage({ code, message }: { readonly code: string; readonly message: string }): {
+function pickCodeAndMessage({ code, message }: { readonly code: string; readonly message: string }): {
   readonly code: string;
   readonly message: string;
 } {

@@ -1,16 +1,18 @@
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 
-/** Metrics as they are served. */
+/** Metrics as the endpoint serves them. */
 export interface ServedMetrics {
   readonly contentType: string;
-  /** In Prometheus' text format. */
+  /** Returns the metrics in Prometheus' text format. */
   text(): Promise<string>;
 }
 
 /**
- * The metrics of the process itself: prom-client's (`process_…`, `nodejs_…`), and which version runs. One for a process: what a thread
- * would say of itself is said of all. A relay says which deployment's functions it invokes, so that a missing one is missed whatever
- * others there are.
+ * Creates the metrics of the process itself: prom-client's (`process_…`, `nodejs_…`) and the version. There
+ * is one set for a process, because a thread's values would describe the whole process.
+ *
+ * A relay names the deployment whose functions it invokes, so that an alert notices a missing relay whatever
+ * others exist.
  */
 export function createProcessMetrics(version: string, functionPrefix?: string): ServedMetrics {
   const registry = new Registry();
@@ -32,8 +34,8 @@ export function createProcessMetrics(version: string, functionPrefix?: string): 
   return { contentType: registry.contentType, text: () => registry.metrics() };
 }
 
-/** Several whose names differ, one after another. */
-export function servedTogether(first: ServedMetrics, ...others: readonly ServedMetrics[]): ServedMetrics {
+/** Concatenates metrics whose names differ. */
+export function mergeServedMetrics(first: ServedMetrics, ...others: readonly ServedMetrics[]): ServedMetrics {
   return {
     contentType: first.contentType,
     async text() {

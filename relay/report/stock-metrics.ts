@@ -3,7 +3,7 @@ import { routeWatch } from "#core/route/watch.ts";
 import { serviceWatch } from "#core/service/watch.ts";
 import type { Delivery } from "#relay/delivery/deliver.ts";
 
-/** One invocation, as it has ended; times in milliseconds. */
+/** An invocation that has ended; times in milliseconds. */
 export interface EndedDelivery {
   readonly cluster: string;
   readonly controller: string;
@@ -11,7 +11,7 @@ export interface EndedDelivery {
   readonly endedMs: number;
 }
 
-/** A metric as the reference lists it. */
+/** A metric as the reference documents it. */
 interface Definition {
   readonly name: string;
   readonly type: "counter" | "histogram";
@@ -19,12 +19,12 @@ interface Definition {
   readonly labelNames: readonly string[];
 }
 
-/** Of the stock controller's histograms, in seconds: 1 to 16,384, each twice the one before. */
+/** The buckets of the stock controller's histograms, in seconds: 1 to 16,384, each twice the previous one. */
 const STOCK_BUCKETS: readonly number[] = Array.from({ length: 15 }, (_, index) => 2 ** index);
 
 /**
- * Adds the metrics of the stock service and route controllers under their names, fed from reports; `define` takes note of each for the
- * reference. Answers with what observes an invocation that has ended.
+ * Adds the metrics of the stock service and route controllers under their names, from reports; `define`
+ * records each for the reference. Returns a function that observes an ended invocation.
  */
 export function addStockMetrics(
   registers: Registry[],
@@ -40,12 +40,12 @@ export function addStockMetrics(
     });
   const syncs = counter(
     "service_controller_loadbalancer_sync_total",
-    "Load balancers looked at because nodes changed.",
+    "Load balancers resynced because nodes changed.",
     ["cluster"],
   );
   const errors = counter(
     "service_controller_nodesync_error_total",
-    "Load balancers looked at because nodes changed, and due again.",
+    "Load balancers resynced because nodes changed, and due again.",
     ["cluster"],
   );
   const nodeSyncs = histogram(
@@ -66,10 +66,10 @@ export function addStockMetrics(
 
   function observeNodeSync(cluster: string, { objects, settlements }: Delivery, endedMs: number): void {
     const seconds: number[] = [];
-    for (const [index, { look, sinceMs }] of objects.entries()) {
+    for (const [index, { resyncReason, sinceMs }] of objects.entries()) {
       const settlement = settlements[index];
-      // A refused invocation was not begun. Work of a Service's own is no look.
-      if (look !== "watch" || settlement === undefined || settlement.kind === "refused") continue;
+      // A refused invocation never began. A Service's own work is not counted as a resync.
+      if (resyncReason !== "watch" || settlement === undefined || settlement.kind === "refused") continue;
       seconds.push(Math.max(0, endedMs - sinceMs) / 1_000);
       syncs.inc({ cluster });
       if (settlement.kind !== "report" || settlement.report.outcome === "retry") errors.inc({ cluster });

@@ -1,22 +1,22 @@
 import { REPLICA_LABEL } from "#core/contracts.ts";
-import { messageOf } from "#core/message-of.ts";
-import { creationPath, LEASES, objectPath, withQuery } from "#core/resources/resource.ts";
+import { getErrorMessage } from "#core/error-message.ts";
+import { formatCreationPath, formatObjectPath, LEASES, withQuery } from "#core/resources/resource.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { type Clock, pause } from "#kube/follow/clock.ts";
 import type { ObjectKey } from "#kube/follow/object-key.ts";
 import { watchResource } from "#kube/follow/watch.ts";
 import { createLiveReplicas } from "#relay/sharding/live-replicas.ts";
+import { createReplicaLeaseClient } from "#relay/sharding/member-lease.ts";
 import type { Membership, MembershipNote } from "#relay/sharding/membership.ts";
-import { createOwnLease } from "#relay/sharding/own-lease.ts";
-import { type ReplicaLease, replicaLeaseOf } from "#relay/sharding/replica-lease.ts";
+import { parseReplicaLease, type ReplicaLease } from "#relay/sharding/replica-lease.ts";
 
 export interface LeaseMembershipOptions {
   readonly self: string;
-  /** Tells this process from any other that was given the same name; a few random characters. */
+  /** Distinguishes this process from others that were given the same name; a few random characters. */
   readonly identity: string;
-  /** Where the Leases are. */
+  /** The namespace of the Leases. */
   readonly namespace: string;
-  /** Connects to the cluster that has them; tried again where it rejects. */
+  /** Connects to the cluster that holds the Leases; retried if it rejects. */
   readonly connect: () => Promise<Transport>;
   readonly clock: Clock;
   /** Uniform in [0, 1). */
@@ -24,18 +24,27 @@ export interface LeaseMembershipOptions {
   readonly note: (note: MembershipNote) => void;
 }
 
-/** One request of each replica in this time, as a leader's election takes one: twenty replicas come to 14 a second. */
+/**
+ * Each replica renews its Lease once in this time, as in a leader election: twenty replicas make 14 requests
+ * a second.
+ */
 const RENEW_MS = 1_500;
-/** A replica whose renewals have not come back for so long is none for the others by now. */
+/** A replica whose renewals have not come back for this long counts as gone for the others. */
 export const CUT_OFF_MS = 10_000;
-/** Replicas that start together wait so long for each other: the first of them is not to take all clusters for that while. */
+/**
+ * Replicas that start together wait this long for each other, so that the first does not take all clusters
+ * meanwhile.
+ */
 export const SETTLE_MS = 2_500;
-/** What leaving may take. */
+/** The time limit for leaving. */
 const LEAVE_TIMEOUT_MS = 3_000;
 
 /**
- * Replicas by Leases in one namespace, one for each, which it renews and all watch. Who lives is judged whenever a renewal of one's own
- * has come back by the watch, and only then: whoever cannot reach the API server blames nobody, and goes on with those it knew last.
+ * Joins the replicas that have Leases in one namespace. Each replica renews its own Lease and watches all of
+ * them.
+ *
+ * Liveness is judged only when a renewal of its own has come back by the watch. A replica that cannot reach
+ * the API server therefore declares no other gone, and continues with those it last knew.
  */
 export function joinByLease(options: LeaseMembershipOptions): Membership {
   const { self, namespace, clock, random, note } = options;
@@ -80,8 +89,11 @@ export function joinByLease(options: LeaseMembershipOptions): Membership {
   function watch(transport: Transport, until: AbortSignal): Promise<void> {
     return watchResource<{ readonly lease: ReplicaLease | undefined }>({
       transport,
-      path: withQuery(creationPath(LEASES, namespace), `labelSelector=${encodeURIComponent(REPLICA_LABEL)}`),
-      project: (object) => ({ lease: replicaLeaseOf(object) }),
+      path: withQuery(
+        formatCreationPath(LEASES, namespace),
+        `labelSelector=${encodeURIComponent(REPLICA_LABEL)}`,
+      ),
+      project: (object) => ({ lease: parseReplicaLease(object) }),
       handler: {
         applied({ lease }, key) {
           if (lease !== undefined) saw(lease, key);
@@ -105,7 +117,7 @@ export function joinByLease(options: LeaseMembershipOptions): Membership {
   }
 
   async function follow(transport: Transport): Promise<void> {
-    const own = createOwnLease({ transport, namespace, name: self, holder });
+    const own = createReplicaLeaseClient({ transport, namespace, name: self, holder });
     let watching = new AbortController();
     let ended = watch(transport, watching.signal);
     let hasFailed = false;
@@ -117,7 +129,7 @@ export function joinByLease(options: LeaseMembershipOptions): Membership {
         taker = renewal.holder;
         note({ kind: "name-taken", holder: taker });
       }
-      // The watch may wait for long after what has failed, and the server is there again.
+      // The watch may wait long after a failure although the server works again.
       if (hasFailed && renewal.kind !== "failed" && !signal.aborted) {
         watching.abort();
         await ended;
@@ -133,13 +145,16 @@ export function joinByLease(options: LeaseMembershipOptions): Membership {
     await ended;
   }
 
-  /** Replicas that were killed leave their Leases behind; the first of those that live takes these away, unless they are renewed meanwhile. */
+  /**
+   * Killed replicas leave their Leases. The first live replica deletes them, unless they are renewed
+   * meanwhile.
+   */
   async function clearAway(transport: Transport): Promise<void> {
     const left = known?.[0] === self ? live.longSilent(clock.now()) : undefined;
     if (left === undefined || signal.aborted) return;
-    const path = objectPath(LEASES, { namespace, name: left.name });
+    const path = formatObjectPath(LEASES, { namespace, name: left.name });
     const body = { preconditions: { resourceVersion: left.version } };
-    // Where it fails it is tried again.
+    // A failed deletion is tried again later.
     await transport.send({ method: "DELETE", path, body, signal }).catch(() => undefined);
   }
 
@@ -162,7 +177,7 @@ export function joinByLease(options: LeaseMembershipOptions): Membership {
           await transport.close();
         }
       } catch (error) {
-        failure = messageOf(error);
+        failure = getErrorMessage(error);
         await wait();
       }
     }

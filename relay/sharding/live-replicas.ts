@@ -1,27 +1,36 @@
-/** Judges which other replicas live, by when their renewals were seen on this one's clock: what is written in them is of another one's. */
+/**
+ * Judges which other replicas live, by when this replica's clock saw their renewals: times inside a Lease
+ * come from another clock.
+ */
 export interface LiveReplicas {
-  /** The Lease of a replica, with what its last renewal is known by, and its version. */
+  /** Records a replica's Lease: what identifies its last renewal, and its version. */
   saw(name: string, lease: { readonly renewal: string; readonly version: string }, nowMs: number): void;
-  /** The replica's Lease is no more: it has left. */
+  /** Records that a replica deleted its Lease: it has left. */
   left(name: string): void;
-  /** A renewal of one's own has come back the way that those of others come. */
+  /** Records that a renewal of this replica has come back by the watch. */
   ownCameBack(nowMs: number): void;
-  /** Those that live. */
+  /** Returns the live replicas. */
   names(): readonly string[];
-  /** A Lease that nobody needs any more, so long has its replica been silent; undefined where there is none. */
+  /**
+   * Returns the Lease of a replica that has been silent for long, so that it can be deleted; undefined if
+   * there is no such Lease.
+   */
   longSilent(nowMs: number): { readonly name: string; readonly version: string } | undefined;
 }
 
-/** A replica whose renewals were not seen for so long is gone … */
+/** A replica whose renewals were not seen for this long is gone … */
 export const LEASE_MS = 5_000;
-/** … provided that as many of one's own have come back since: where nobody can renew, nobody is to be blamed for it. */
+/**
+ * … provided that this many renewals of this replica have come back since. If no replica can renew, none is
+ * declared gone.
+ */
 const OWN_RENEWALS = 4;
-/** A Lease that was left behind is told from one whose replica may come back. */
+/** After this long a Lease counts as left behind; before that, its replica may come back. */
 export const LONG_SILENT_MS = 600_000;
 
-/** Knows nobody yet. */
+/** Creates the state before any replica was seen. */
 export function createLiveReplicas(): LiveReplicas {
-  const others = new Map<string, Other>();
+  const others = new Map<string, OtherReplica>();
   return {
     saw(name, { renewal, version }, nowMs) {
       const known = others.get(name);
@@ -44,11 +53,11 @@ export function createLiveReplicas(): LiveReplicas {
   };
 }
 
-interface Other {
+interface OtherReplica {
   readonly renewal: string;
   readonly seenMs: number;
   version: string;
-  /** Renewals of one's own since then. */
+  /** Renewals of this replica since then. */
   ownSince: number;
   isLive: boolean;
 }

@@ -1,22 +1,31 @@
-/** Which replicas share the clusters of a home, as one of them sees it. */
+/** The replicas that share the clusters of a registry, as one of them sees it. */
 export interface Membership {
-  /** The name of this one. */
+  /** The name of this replica. */
   readonly self: string;
-  /** Those that live, this one among them, in the order of their names; undefined until that is known for the first time. */
+  /**
+   * Returns the names of the live replicas, this one included, in order; undefined until they are known for
+   * the first time.
+   */
   replicas(): readonly string[] | undefined;
-  /** Whether the others cannot hear of this one any more, so that they follow its clusters, too; it goes on with what it knew last. */
+  /**
+   * Returns whether other replicas cannot see this one any more, so that they follow its clusters, too. It
+   * continues with what it last knew.
+   */
   isCutOff(): boolean;
-  /** Calls the listener whenever other replicas live than before; answers with how to end that. */
+  /** Calls the listener whenever the set of live replicas changes. Returns a function that ends that. */
   onChange(listener: () => void): () => void;
-  /** Tells the others that this one follows nothing any more; resolves when they can know, or after a few seconds. */
+  /**
+   * Tells the other replicas that this one follows nothing any more. Resolves when they can know, or after a
+   * few seconds.
+   */
   leave(): Promise<void>;
 }
 
-/** What there is to tell of a membership. */
+/** Everything that a membership reports. */
 export type MembershipNote =
   | { readonly kind: "changed"; readonly replicas: readonly string[] }
-  /** It has not been heard by the others for a while, or never yet; what failed last. */
+  /** Other replicas have not seen this one for a while, or never; `message` is the last error. */
   | { readonly kind: "cut-off"; readonly message: string; readonly wasHeard: boolean }
   | { readonly kind: "back" }
-  /** Another process has the name of this one. */
+  /** Another process uses the name of this one. */
   | { readonly kind: "name-taken"; readonly holder: string };

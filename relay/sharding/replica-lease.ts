@@ -2,18 +2,20 @@ import * as z from "zod";
 import { REPLICA_LABEL } from "#core/contracts.ts";
 import { LEASES } from "#core/resources/resource.ts";
 
-/** What a replica's Lease says: who renews it, and what this renewal is known by. */
+/** The content of a replica's Lease: the process that renews it, and what identifies this renewal. */
 export interface ReplicaLease {
-  /** Which process; its name alone is the replica's, and would be that of two by mistake. */
+  /**
+   * Identifies the process. The name alone identifies the replica, and two processes may share it by mistake.
+   */
   readonly holder: string;
   readonly renewal: string;
 }
 
-/** For people and their tools; how long replicas wait for each other is said in live-replicas.ts. */
+/** Informative only; live-replicas.ts defines how long replicas wait for each other. */
 const LEASE_SECONDS = 5;
 
-/** Reads the Lease of a replica; undefined where it is none. */
-export function replicaLeaseOf(object: unknown): ReplicaLease | undefined {
+/** Parses the Lease of a replica; undefined for any other object. */
+export function parseReplicaLease(object: unknown): ReplicaLease | undefined {
   const parsed = Lease.safeParse(object);
   if (!parsed.success) return undefined;
   const { holderIdentity, renewTime } = parsed.data.spec;
@@ -25,8 +27,8 @@ const Lease = z.object({
   spec: z.object({ holderIdentity: z.string().min(1).max(512), renewTime: z.string().max(64) }),
 });
 
-/** The Lease of a replica as it is written; with the version that it has to have, unless it is new. */
-export function replicaLease(name: string, holder: string, now: Date, resourceVersion?: string) {
+/** Builds the Lease of a replica, with the required version unless it is new. */
+export function buildReplicaLease(name: string, holder: string, now: Date, resourceVersion?: string) {
   return {
     apiVersion: LEASES.apiVersion,
     kind: LEASES.kind,
@@ -38,7 +40,7 @@ export function replicaLease(name: string, holder: string, now: Date, resourceVe
     spec: {
       holderIdentity: holder,
       leaseDurationSeconds: LEASE_SECONDS,
-      // Kubernetes' MicroTime: exactly six digits of a second.
+      // A MicroTime of Kubernetes: exactly six digits of a second.
       renewTime: now.toISOString().replace("Z", "000Z"),
     },
   };

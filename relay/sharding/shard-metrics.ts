@@ -1,15 +1,15 @@
 import { Gauge, Registry } from "prom-client";
-import type { MetricDefinition } from "#relay/report/metrics.ts";
+import type { MetricDefinition } from "#relay/report/metric.ts";
 import type { ServedMetrics } from "#relay/report/process-metrics.ts";
 import type { ShardStatus } from "#relay/sharding/shard.ts";
 
-/** The metrics of a shard, in a registry of their own. */
+/** The metrics of a shard, with their own registry. */
 export interface ShardMetrics extends ServedMetrics {
-  /** What there is, in the order of the text. */
+  /** All metrics, in the order of the text. */
   readonly definitions: readonly MetricDefinition[];
 }
 
-/** Creates them; they read the state whenever they are asked. */
+/** Creates the metrics, which read the state at each scrape. */
 export function createShardMetrics(status: () => ShardStatus): ShardMetrics {
   const registry = new Registry();
   const gauge = (definition: MetricDefinition, read: (status: ShardStatus) => number): void => {

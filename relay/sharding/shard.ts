@@ -1,34 +1,38 @@
 import type { ClustersFile } from "#config/clusters-file.ts";
-import type { ClusterHome } from "#config/home/home.ts";
-import { shown } from "#core/shown-text.ts";
+import type { ClusterRegistry } from "#config/registry/registry.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
 import type { Membership } from "#relay/sharding/membership.ts";
-import { type ShardCount, type ShardedHome, shardedHome } from "#relay/sharding/sharded-home.ts";
+import {
+  createShardedRegistry,
+  type ShardCount,
+  type ShardedRegistry,
+} from "#relay/sharding/sharded-registry.ts";
 
-/** One replica's part of the clusters of a home. */
+/** One replica's part of a registry's clusters. */
 export interface Shard extends Pick<Membership, "leave"> {
-  /** The home as this replica is to follow it. */
-  of(home: ClusterHome): ShardedHome;
+  /** Returns the registry as this replica follows it. */
+  of(registry: ClusterRegistry): ShardedRegistry;
   status(): ShardStatus;
-  /** Which part of the quotas of an account this replica may spend, 0 to 1. */
+  /** Returns the part of an account's quotas that this replica may spend, from 0 to 1. */
   partOf(quotaKey: string): number;
 }
 
-/** How a shard stands; plain data. */
+/** The state of a shard; plain data. */
 export interface ShardStatus extends ShardCount {
   /** The name of this replica. */
   readonly self: string;
-  /** Those that live; undefined until that is known. */
+  /** The live replicas; undefined until they are known. */
   readonly replicas: readonly string[] | undefined;
   readonly isCutOff: boolean;
 }
 
-/** The part that follows from who lives. */
+/** Creates the shard that follows from the live replicas. */
 export function createShard(membership: Membership): Shard {
   let count: () => ShardCount = () => ({ own: 0, all: 0 });
-  let partOf: ShardedHome["partOf"] = () => 1;
+  let partOf: ShardedRegistry["partOf"] = () => 1;
   return {
-    of(home) {
-      const sharded = shardedHome(home, membership);
+    of(registry) {
+      const sharded = createShardedRegistry(registry, membership);
       count = sharded.count;
       partOf = sharded.partOf;
       return sharded;
@@ -44,19 +48,19 @@ export function createShard(membership: Membership): Shard {
   };
 }
 
-/** Whether there is nothing in a shard's content because all of it is other replicas'. */
+/** Returns whether a shard is empty because other replicas have all clusters. */
 export function isAllOfOthers({ clusters, faulty }: ClustersFile, shard: Shard | undefined): boolean {
   return shard !== undefined && clusters.length + faulty.length === 0;
 }
 
 const MAX_REPLICAS_SHOWN = 20;
 
-/** How a shard stands, in words. */
-export function wordsOfShard({ self, replicas, isCutOff, own, all }: ShardStatus): string {
-  if (replicas === undefined) return `replica ${shown(self)}: it is not known yet which replicas live`;
-  const names = replicas.slice(0, MAX_REPLICAS_SHOWN).map((name) => shown(name));
+/** Describes the state of a shard as text. */
+export function describeShard({ self, replicas, isCutOff, own, all }: ShardStatus): string {
+  if (replicas === undefined) return `replica ${sanitizeText(self)}: it is not known yet which replicas live`;
+  const names = replicas.slice(0, MAX_REPLICAS_SHOWN).map((name) => sanitizeText(name));
   const more = replicas.length - names.length;
   const among = names.join(", ").concat(more > 0 ? ` and ${more} more` : "");
-  const off = isCutOff ? "; cut off from the others, it goes on with what it has" : "";
-  return `replica ${shown(self)} of ${among}: ${own} of ${all} clusters${off}`;
+  const off = isCutOff ? "; cut off from the others, it continues with what it has" : "";
+  return `replica ${sanitizeText(self)} of ${among}: ${own} of ${all} clusters${off}`;
 }

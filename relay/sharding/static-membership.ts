@@ -1,7 +1,10 @@
 import type { Membership } from "#relay/sharding/membership.ts";
 
-/** Replicas by a list that everybody was started with: nobody finds out that one of them is gone. */
-export function staticMembership(self: string, replicas: readonly string[]): Membership {
+/**
+ * Creates a membership from a fixed list that every replica was started with. No replica detects that another
+ * is gone.
+ */
+export function createStaticMembership(self: string, replicas: readonly string[]): Membership {
   const names = [...new Set(replicas)].sort();
   return {
     self,

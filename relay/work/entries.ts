@@ -1,23 +1,23 @@
-import { type Entry, isNeeded, isOut, nextStepMs } from "#relay/work/entry.ts";
-import type { PendingCounts } from "#relay/work/pending.ts";
+import { type Entry, getNextStepMs, isNeeded, isOut } from "#relay/work/entry.ts";
 import { createQueues, type Queues } from "#relay/work/queues.ts";
 import { createSchedule } from "#relay/work/schedule.ts";
+import type { PendingCounts } from "#relay/work/types.ts";
 
-/** All entries by uid; queues, schedule and counts follow whatever becomes of one. */
+/** All entries by uid. Queues, schedule and counts follow every change of an entry. */
 export interface Entries {
   readonly queues: Pick<Queues, "giveBack" | "sinceMs" | "uids" | "waiting">;
   get(uid: string): Entry | undefined;
   all(): IterableIterator<Entry>;
-  /** In the place of the one that was there. */
+  /** Adds an entry, or replaces the one with its uid. */
   put(entry: Entry, nowMs: number): void;
   remove(uid: string): Entry | undefined;
-  /** Puts what is due by now into its queue; answers with those that wait for something else no longer than until now. */
+  /** Moves what is due to its queue. Returns the entries whose other waits end now. */
   due(nowMs: number): readonly Entry[];
   nextMs(): number | undefined;
   counts(): PendingCounts;
 }
 
-/** No entries yet. */
+/** Creates an empty set of entries. */
 export function createEntries(): Entries {
   const entries = new Map<string, Entry>();
   const schedule = createSchedule();
@@ -39,16 +39,16 @@ export function createEntries(): Entries {
     if (before?.phase !== entry.phase) place(entry, nowMs);
   }
 
-  /** Into a queue, the schedule, or neither until something happens. */
+  /** Puts an entry into a queue or the schedule; into neither if it waits for an event. */
   function place({ uid, phase }: Entry, nowMs: number): void {
     const isReady = phase.kind === "due" && phase.next.dueMs <= nowMs;
     queues.put(uid, isReady ? phase.next.queue : undefined, nowMs);
-    const atMs = nextStepMs(phase);
+    const atMs = getNextStepMs(phase);
     if (atMs === undefined || isReady) schedule.delete(uid);
     else schedule.set(uid, atMs);
   }
 
-  /** An object whose wait is over but for company goes where others go. */
+  /** Sends an object whose minimum wait is over along with others that leave now. */
   function goAlong(entry: Entry, nowMs: number): void {
     const { phase } = entry;
     if (phase.kind !== "due" || !hasWaited(entry)) return;

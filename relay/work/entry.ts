@@ -1,75 +1,75 @@
 import type { ApiObject } from "#core/controller.ts";
-import type { KnownObject } from "#relay/work/pending.ts";
+import type { ObjectIdentity } from "#relay/work/types.ts";
 import type { WaitReason } from "#relay/work/waits.ts";
 
 /** What was sent when work was last tried, and when. */
-export interface Tried {
+export interface Attempt {
   readonly fingerprint: string | undefined;
   readonly demand: string | undefined;
   readonly atMs: number;
 }
 
-/** Something to be done on an object. */
+/** Work on an object. */
 export interface Work {
   readonly queue: "work";
-  /** As newly as it is known; sent is what it is by then. */
+  /** The newest known snapshot; the event carries the one that is newest when it is sent. */
   readonly snapshot: ApiObject;
   readonly dueMs: number;
-  /** From here on it goes along where others go that have waited. */
+  /** From this time on it goes along when other waiting objects go. */
   readonly earliestMs: number;
-  /** Why it is not done yet; undefined before it was tried. */
+  /** Why it is not done yet; undefined before the first try. */
   readonly wait: WaitReason | undefined;
-  /** What may be compared of the snapshot, as the watch shows it … */
+  /** The compared fields of the snapshot, as the watch shows them … */
   readonly fingerprint: string | undefined;
-  /** … and as it was when this was last tried, after whatever was written then. */
-  readonly tried: Tried | undefined;
-  /** What the object asks for, as the watch shows it; undefined where the controller does not tell. */
+  /** … and as they were at the last try, after its writes. */
+  readonly tried: Attempt | undefined;
+  /** What the object requests, as the watch shows it; undefined if the controller does not define it. */
   readonly demand: string | undefined;
-  /** A flight that nothing is known of may have done it. */
+  /** Whether a lost invocation may have done it. */
   readonly mayBeDone: boolean;
-  /** The field manager that wrote last, other than ours. */
+  /** The field manager, other than ours, that wrote last. */
   readonly undoneBy: string | undefined;
 }
 
-/** A look at an object that needs no work. */
-export interface Look {
+/** A resync of an object that needs no work. */
+export interface Resync {
   readonly queue: "look";
   readonly snapshot: ApiObject;
   readonly dueMs: number;
   readonly isForDrift: boolean;
-  /** Whether related objects alone are why, or all that there is to be looked at. */
+  /** `watch` means for related objects only, `refresh` a complete check. */
   readonly reason: "watch" | "refresh";
-  /** Why it is not done yet; undefined before it was tried. */
+  /** Why it is not done yet; undefined before the first try. */
   readonly wait: WaitReason | undefined;
 }
 
-/** What is to be done next with an object. */
-export type Task = Work | Look;
+/** The next task for an object. */
+export type Task = Work | Resync;
 
-/** Sent, and not settled yet. */
+/** An object that was sent and is not settled yet. */
 export interface InFlight {
   readonly kind: "in-flight";
-  readonly flight: number;
-  /** What was sent, by now with the newest snapshot. */
+  readonly invocation: number;
+  /** The task that was sent, updated with the newest snapshot. */
   readonly task: Task;
-  /** When that became ready, and when it was sent. */
+  /** When the task became ready, and when it was sent. */
   readonly sinceMs: number;
   readonly startedMs: number;
-  /** Versions of its report are of a history that has ended. */
-  readonly isOfThePast: boolean;
-  /** A related object has changed meanwhile. */
-  readonly isWoken: boolean;
+  /** Whether the versions in its report belong to a history that has ended. */
+  readonly isOutdated: boolean;
+  /** Whether a related object has changed meanwhile. */
+  readonly isRequeued: boolean;
   readonly next: Task | undefined;
 }
 
-/** Where an object stands; `next` is what follows, if nothing is heard of it before. */
+/** The phase of an object; `next` follows if nothing happens before. */
 export type Phase =
   | { readonly kind: "idle"; readonly next: undefined }
   | { readonly kind: "due"; readonly next: Task }
   | InFlight
-  /** Without a report; somebody may be writing still. */
+  /** No report arrived; a function may still be writing. */
   | { readonly kind: "lost"; readonly untilMs: number; readonly next: Task | undefined }
-  /** The watch has yet to show the version that a report named; where it does not until then, the object is read. */
+  /** The watch has not shown the version in the report. If it does not until then, the object is read. */
   | {
       readonly kind: "unconfirmed";
       readonly version: string;
@@ -77,56 +77,62 @@ export type Phase =
       readonly next: Task | undefined;
     };
 
-/** What is remembered of an object's flights. */
-export interface Past {
-  /** Flights in a row after which there was still work to do. */
+/** What is remembered about an object's invocations. */
+export interface EntryHistory {
+  /** Invocations in a row that left work to do. */
   readonly failures: number;
-  readonly failedLooks: number;
-  readonly lookedMs: number;
-  /** When a flight last changed it, as far as is known. */
+  readonly failedResyncs: number;
+  readonly resyncedMs: number;
+  /** When an invocation last changed the object, as far as known. */
   readonly changedMs: number;
-  /** Whether the object was sent since its deletion began. */
+  /** Whether the object was sent after its deletion began. */
   readonly hasTriedDeletion: boolean;
-  /** How often that was undone, one time after another. */
-  readonly undoneRounds: number;
+  /** How often in a row that change was undone. */
+  readonly conflictRounds: number;
   /** The fingerprint after our last write. */
   readonly written: string | undefined;
-  /** As its last report that named any has it. */
-  readonly said: readonly string[] | undefined;
-  /** Deletion candidates that every report has named since this time, by id. */
+  /** The warnings of the last report that named any. */
+  readonly reportedWarnings: readonly string[] | undefined;
+  /** Deletion candidates by id, with the time since which every report has named them. */
   readonly candidates: ReadonlyMap<string, number> | undefined;
 }
 
-/** What is known of one object; a value. */
-export interface Entry extends KnownObject {
-  /** The newest that the watch has shown. */
+/** Everything known about one object; an immutable value. */
+export interface Entry extends ObjectIdentity {
+  /** The newest version that the watch has shown. */
   readonly version: string | undefined;
-  /** As last seen without work to do; undefined while there is some. */
+  /** The fingerprint when it last needed no work; undefined while it needs work. */
   readonly fingerprint: string | undefined;
-  /** As last seen, where a change of related objects is a reason to look at it although it needs no work. */
+  /** The last snapshot, if changes of related objects cause a resync although the object needs no work. */
   readonly kept: ApiObject | undefined;
   readonly phase: Phase;
-  readonly past: Past;
+  readonly history: EntryHistory;
 }
 
-/** The one phase of all objects with which nothing is to be done. */
+/** The shared phase of all objects without a task. */
 export const IDLE: Phase = { kind: "idle", next: undefined };
 
-/** The one past of all objects that were never in flight. */
-const NO_PAST: Past = {
+/** The shared history of all objects that were never in flight. */
+const NO_PAST: EntryHistory = {
   failures: 0,
-  failedLooks: 0,
-  lookedMs: Number.NEGATIVE_INFINITY,
+  failedResyncs: 0,
+  resyncedMs: Number.NEGATIVE_INFINITY,
   changedMs: Number.NEGATIVE_INFINITY,
   hasTriedDeletion: false,
-  undoneRounds: 0,
+  conflictRounds: 0,
   written: undefined,
-  said: undefined,
+  reportedWarnings: undefined,
   candidates: undefined,
 };
 
-/** An object that is met; the flight is one of which it was thought that the object was gone. */
-export function newEntry({ uid, namespace, name }: KnownObject, flight: InFlight | undefined): Entry {
+/**
+ * Creates the entry of a new object. `flight` is set if an invocation still carries it because the object
+ * seemed gone.
+ */
+export function createEntry(
+  { uid, namespace, name }: ObjectIdentity,
+  invocation: InFlight | undefined,
+): Entry {
   return {
     uid,
     namespace,
@@ -134,38 +140,41 @@ export function newEntry({ uid, namespace, name }: KnownObject, flight: InFlight
     version: undefined,
     fingerprint: undefined,
     kept: undefined,
-    phase: flight ?? IDLE,
-    past: NO_PAST,
+    phase: invocation ?? IDLE,
+    history: NO_PAST,
   };
 }
 
-/** Whether the object is being deleted, and was not sent since that began: it waits for nothing then. */
-export function isNewDeletion({ hasTriedDeletion }: Past, { metadata }: ApiObject): boolean {
+/**
+ * Returns whether the object is being deleted and was not sent since the deletion began. It then waits for
+ * nothing.
+ */
+export function isNewDeletion({ hasTriedDeletion }: EntryHistory, { metadata }: ApiObject): boolean {
   return metadata.deletionTimestamp !== undefined && !hasTriedDeletion;
 }
 
-/** The phase of an object that nothing holds back from what is next. */
-export function free(next: Task | undefined): Phase {
+/** Returns the phase of an object whose next task nothing delays. */
+export function createFreePhase(next: Task | undefined): Phase {
   return next === undefined ? IDLE : { kind: "due", next };
 }
 
-/** The phase with something else to follow. */
-export function followedBy(phase: Phase, next: Task | undefined): Phase {
-  return phase.kind === "idle" || phase.kind === "due" ? free(next) : { ...phase, next };
+/** Returns the phase with another next task. */
+export function replaceNext(phase: Phase, next: Task | undefined): Phase {
+  return phase.kind === "idle" || phase.kind === "due" ? createFreePhase(next) : { ...phase, next };
 }
 
-/** Whether the object needs work, as far as is known. */
+/** Returns whether the object needs work, as far as known. */
 export function isNeeded({ phase }: Entry): boolean {
   return phase.next?.queue === "work";
 }
 
-/** Whether somebody may be writing to the object for us. */
+/** Returns whether a function may be writing to the object. */
 export function isOut({ phase }: Entry): boolean {
   return phase.kind === "in-flight" || phase.kind === "lost";
 }
 
-/** When something is next to be done with the object, if nothing is heard of it before. */
-export function nextStepMs(phase: Phase): number | undefined {
+/** Returns when the next step is due if nothing happens before. */
+export function getNextStepMs(phase: Phase): number | undefined {
   switch (phase.kind) {
     case "idle":
     case "in-flight":

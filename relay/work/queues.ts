@@ -1,7 +1,10 @@
-import type { Queue } from "#relay/work/pending.ts";
+import type { Queue } from "#relay/work/types.ts";
 
-/** What waits in a queue: how many, and since when the first and the last of them, in milliseconds. */
-export interface Waiting {
+/**
+ * The objects that wait in a queue: how many, and when the first and the last of them arrived, in
+ * milliseconds.
+ */
+export interface QueueBacklog {
   readonly ready: number;
   readonly oldestMs: number;
   readonly newestMs: number;
@@ -9,17 +12,20 @@ export interface Waiting {
 
 /** Objects that could be sent now, by uid and in order; each in one queue at most. */
 export interface Queues {
-  /** At the end of that queue, unless it is in it already; out of the others. */
+  /** Puts an object at the end of that queue, unless it is there already, and removes it from the others. */
   put(uid: string, queue: Queue | undefined, nowMs: number): void;
-  /** Before all that were never sent, behind those that were given back before; with the time since which it has waited. */
+  /**
+   * Puts a returned object before all that were never sent, behind those returned earlier. It keeps the time
+   * since which it has waited.
+   */
   giveBack(uid: string, queue: Queue, sinceMs: number): void;
-  /** Since when it waits there. */
+  /** Returns since when it waits there. */
   sinceMs(uid: string, queue: Queue): number | undefined;
   uids(queue: Queue): IterableIterator<readonly [uid: string, sinceMs: number]>;
-  waiting(queue: Queue): Waiting;
+  waiting(queue: Queue): QueueBacklog;
 }
 
-interface Places {
+interface QueueOrder {
   readonly back: Map<string, number>;
   readonly new: Map<string, number>;
   newestMs: number;
@@ -27,9 +33,9 @@ interface Places {
 
 const QUEUES: readonly Queue[] = ["work", "look"];
 
-/** Queues with nothing in them. */
+/** Creates empty queues. */
 export function createQueues(): Queues {
-  const places: Readonly<Record<Queue, Places>> = { work: noPlaces(), look: noPlaces() };
+  const places: Readonly<Record<Queue, QueueOrder>> = { work: createQueueOrder(), look: createQueueOrder() };
 
   function remove(uid: string, queue: Queue): void {
     places[queue].back.delete(uid);
@@ -54,18 +60,18 @@ export function createQueues(): Queues {
     },
     waiting(queue) {
       const { back, new: fresh, newestMs } = places[queue];
-      const firsts = [back, fresh].flatMap((line) => firstOf(line));
+      const firsts = [back, fresh].flatMap((line) => getFirst(line));
       const oldestMs = firsts.length === 0 ? 0 : Math.min(...firsts);
       return { ready: back.size + fresh.size, oldestMs, newestMs };
     },
   };
 }
 
-function noPlaces(): Places {
+function createQueueOrder(): QueueOrder {
   return { back: new Map(), new: new Map(), newestMs: 0 };
 }
 
-function firstOf(line: ReadonlyMap<string, number>): readonly number[] {
+function getFirst(line: ReadonlyMap<string, number>): readonly number[] {
   for (const sinceMs of line.values()) return [sinceMs];
   return [];
 }

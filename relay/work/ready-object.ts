@@ -1,11 +1,11 @@
 import type { ObjectHint } from "#core/event.ts";
-import type { Entry, Past, Task } from "#relay/work/entry.ts";
-import type { ReadyObject } from "#relay/work/pending.ts";
-import { undoneByHint } from "#relay/work/undoing.ts";
+import { buildConflictHint } from "#relay/work/conflict-detection.ts";
+import type { Entry, EntryHistory, Task } from "#relay/work/entry.ts";
+import type { ReadyObject } from "#relay/work/types.ts";
 
-/** What is sent of an entry at a time, in milliseconds. */
-export function readyObject(
-  { uid, namespace, name, past }: Entry,
+/** Returns what is sent of an entry at a time, in milliseconds. */
+export function toReadyObject(
+  { uid, namespace, name, history }: Entry,
   task: Task,
   sinceMs: number,
   nowMs: number,
@@ -18,20 +18,20 @@ export function readyObject(
     snapshot: task.snapshot,
     again,
     sinceMs,
-    hint: hintOf(past, task, nowMs),
+    hint: buildHint(history, task, nowMs),
   };
-  return task.queue === "look" ? { ...ready, look: task.reason } : ready;
+  return task.queue === "look" ? { ...ready, resyncReason: task.reason } : ready;
 }
 
-function hintOf(past: Past, task: Task, nowMs: number): ObjectHint | undefined {
+function buildHint(past: EntryHistory, task: Task, nowMs: number): ObjectHint | undefined {
   const hint: ObjectHint = {
-    ...(task.queue === "work" ? undoneByHint(past, task) : {}),
-    ...(past.said === undefined ? {} : { said: [...past.said] }),
-    ...(past.candidates === undefined ? {} : { candidates: candidatesAt(past.candidates, nowMs) }),
+    ...(task.queue === "work" ? buildConflictHint(past, task) : {}),
+    ...(past.reportedWarnings === undefined ? {} : { said: [...past.reportedWarnings] }),
+    ...(past.candidates === undefined ? {} : { candidates: getCandidates(past.candidates, nowMs) }),
   };
   return Object.keys(hint).length === 0 ? undefined : hint;
 }
 
-function candidatesAt(candidates: ReadonlyMap<string, number>, nowMs: number): ObjectHint["candidates"] {
+function getCandidates(candidates: ReadonlyMap<string, number>, nowMs: number): ObjectHint["candidates"] {
   return [...candidates].map(([id, sinceMs]) => ({ id, seconds: Math.max(0, nowMs - sinceMs) / 1_000 }));
 }

@@ -1,15 +1,18 @@
-/** Keys with a time each; a key stands in it at most once. */
+/** Keys with a due time each; a key is in it at most once. */
 export interface Schedule {
-  /** Puts the key there, or moves it. */
+  /** Adds the key, or moves it. */
   set(key: string, atMs: number): void;
   delete(key: string): void;
-  /** When the earliest is due. */
+  /** Returns the earliest due time. */
   nextMs(): number | undefined;
-  /** Takes out all that are due, earliest first. */
+  /** Removes and returns all that are due, earliest first. */
   due(nowMs: number): readonly string[];
 }
 
-/** A schedule as a heap; what is moved or deleted leaves its old place when that comes up, or when such places prevail. */
+/**
+ * Creates a schedule as a heap. Moved or deleted keys leave stale slots, which are removed when they come up
+ * or become the majority.
+ */
 export function createSchedule(): Schedule {
   const times = new Map<string, number>();
   let heap: Slot[] = [];
@@ -53,7 +56,7 @@ interface Slot {
   readonly atMs: number;
 }
 
-/** Places that may stand empty before the heap is cleaned. */
+/** Stale slots that the heap may hold before it is cleaned. */
 const SLACK = 64;
 
 function push(heap: Slot[], slot: Slot): void {

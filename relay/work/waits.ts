@@ -1,19 +1,21 @@
-import { backOffMs } from "#relay/work/back-off.ts";
+import { getBackOffMs } from "#relay/work/back-off.ts";
 
-/** Why an object that was sent has to wait before it is sent again. */
+/** Why an object that was sent must wait before it is sent again. */
 export type WaitReason =
-  /** The report asks for another try. */
+  /** The report asks for a retry. */
   | "retry"
   /** There was no report. */
   | "failed"
-  /** The report calls done what the watch goes on calling needed. */
+  /** The report says done, but the watch still shows that work is needed. */
   | "disagreed"
-  /** Somebody undoes our work. */
+  /** Another writer undoes our work. */
   | "undone"
-  /** No event can carry it as it is. */
+  /** No event can carry the object. */
   | "too-large";
 
-/** From when on an object may go along with others that wait, and when it goes at the latest; in milliseconds. */
+/**
+ * From when an object may go along with others that wait, and when it goes at the latest; in milliseconds.
+ */
 export interface Departure {
   readonly earliestMs: number;
   readonly dueMs: number;
@@ -21,9 +23,9 @@ export interface Departure {
 
 /** One kind of wait; durations in milliseconds. */
 interface Wait {
-  /** The `times`-th in a row; `draw` is uniform in [0, 1). */
+  /** Returns the duration of the `times`-th wait in a row; `draw` is uniform in [0, 1). */
   readonly durations: (times: number, draw: number) => Span;
-  /** Whether it ends at once where a related object changes: then the answer may be another one now. */
+  /** Whether a change of a related object ends the wait at once, because the answer may differ now. */
   readonly endsWithRelated: boolean;
 }
 
@@ -32,72 +34,74 @@ interface Span {
   readonly atMostMs: number;
 }
 
-/** Waits that double end here. */
+/** The limit of waits that double. */
 const LONGEST_MS = 5 * 60_000;
 
-/** A report that asks for another try says when, between these two: an answer of 0 must not become a storm. */
+/** The shortest wait that a report can ask for: an answer of 0 must not become a storm. */
 const ASKED_FROM_MS = 250;
 const ASKED_TO_MS = 10 * 60_000;
 
-/** What waits for so long goes up to so much of it later, in order to go with others … */
+/** A wait may end up to this much of it later, so that objects go together … */
 const LATER_BY = 1 / 8;
-/** … and up to so much more, so that clusters which fail together do not march in step. */
+/** … and up to this much more, so that clusters which fail together spread out. */
 const APART_BY = 1 / 32;
 
 const WAITS: Readonly<Record<WaitReason, Wait>> = {
-  retry: { durations: jittered, endsWithRelated: true },
-  failed: { durations: jittered, endsWithRelated: false },
+  retry: { durations: createJitteredSpan, endsWithRelated: true },
+  failed: { durations: createJitteredSpan, endsWithRelated: false },
   disagreed: {
-    durations: (times, draw) => stretched(doubledMs(5_000, times), draw),
+    durations: (times, draw) => createStretchedSpan(getDoubledMs(5_000, times), draw),
     endsWithRelated: true,
   },
-  undone: { durations: (times) => exactly(doubledMs(1_000, times)), endsWithRelated: false },
-  "too-large": { durations: () => exactly(LONGEST_MS), endsWithRelated: false },
+  undone: { durations: (times) => createExactSpan(getDoubledMs(1_000, times)), endsWithRelated: false },
+  "too-large": { durations: () => createExactSpan(LONGEST_MS), endsWithRelated: false },
 };
 
-/** A wait that begins. */
-export interface Beginning {
+/** The start of a wait. */
+export interface WaitStart {
   readonly fromMs: number;
-  /** Uniform in [0, 1): the same for all that are to stay together, another one for another cluster. */
+  /** Uniform in [0, 1): equal for objects that stay together, different for another cluster. */
   readonly draw: number;
 }
 
-/** When a wait ends, which is the `times`-th in a row. */
-export function endOfWait(reason: WaitReason, times: number, { fromMs, draw }: Beginning): Departure {
+/** Returns when a wait ends that is the `times`-th in a row. */
+export function getWaitEnd(reason: WaitReason, times: number, { fromMs, draw }: WaitStart): Departure {
   const { atLeastMs, atMostMs } = WAITS[reason].durations(times, draw);
   return { earliestMs: fromMs + atLeastMs, dueMs: fromMs + atMostMs };
 }
 
-/** When a wait ends for which a report asks, as far as it says how long; the `times`-th in a row. */
-export function endOfRetry(
+/**
+ * Returns when a wait ends that a report asks for, with or without a duration; it is the `times`-th in a row.
+ */
+export function getRetryEnd(
   askedSeconds: number | undefined,
   times: number,
-  { fromMs, draw }: Beginning,
+  { fromMs, draw }: WaitStart,
 ): Departure {
-  if (askedSeconds === undefined) return endOfWait("retry", times, { fromMs, draw });
+  if (askedSeconds === undefined) return getWaitEnd("retry", times, { fromMs, draw });
   const askedMs = Math.min(ASKED_TO_MS, Math.max(ASKED_FROM_MS, askedSeconds * 1_000));
-  const { atLeastMs, atMostMs } = stretched(askedMs, draw);
+  const { atLeastMs, atMostMs } = createStretchedSpan(askedMs, draw);
   return { earliestMs: fromMs + atLeastMs, dueMs: fromMs + atMostMs };
 }
 
-/** Whether a wait is over where a related object changes; what was never tried does not wait. */
-export function endsWithRelated(reason: WaitReason | undefined): boolean {
+/** Returns whether a change of a related object ends a wait. Work that was never tried does not wait. */
+export function isEndedByRelated(reason: WaitReason | undefined): boolean {
   return reason === undefined || WAITS[reason].endsWithRelated;
 }
 
-function jittered(times: number, draw: number): Span {
-  const atMostMs = backOffMs(times, () => draw);
+function createJitteredSpan(times: number, draw: number): Span {
+  const atMostMs = getBackOffMs(times, () => draw);
   return { atLeastMs: atMostMs / 2, atMostMs };
 }
 
-function stretched(lastsMs: number, draw: number): Span {
+function createStretchedSpan(lastsMs: number, draw: number): Span {
   return { atLeastMs: lastsMs, atMostMs: lastsMs * (1 + LATER_BY + APART_BY * draw) };
 }
 
-function exactly(lastsMs: number): Span {
+function createExactSpan(lastsMs: number): Span {
   return { atLeastMs: lastsMs, atMostMs: lastsMs };
 }
 
-function doubledMs(baseMs: number, times: number): number {
+function getDoubledMs(baseMs: number, times: number): number {
   return Math.min(LONGEST_MS, baseMs * 2 ** Math.min(times - 1, 20));
 }

@@ -1,61 +1,70 @@
-/** Which worker a cluster is to live in, as it follows from what has happened; time is an argument of everything. */
+/** Assigns clusters to workers from what has happened; every method takes the time. */
 export interface Assignment {
-  /** Places a cluster that is wanted; nothing where it has its place. */
+  /** Assigns a cluster to a worker, unless it has one. */
   add(name: string, nowMs: number): void;
   remove(name: string): void;
-  /** A worker has ended that had begun its work; the culprit, where it is known whose data it was handling. */
+  /**
+   * Records that a worker died after its start. `culprit` is the cluster whose data it was handling, if
+   * known.
+   */
   died(worker: number, culprit: string | undefined, nowMs: number): void;
-  /** A worker has ended before it began, which is no cluster's doing. */
+  /** Records that a worker ended before its start, which is no cluster's fault. */
   failedToStart(worker: number, nowMs: number): void;
-  /** Does what is due: begins and ends quarantines, and takes apart workers that are not needed any more. */
+  /** Does what is due: starts and ends quarantines, and dissolves workers that are not needed any more. */
   advance(nowMs: number): void;
-  /** The workers that there are to be. An id is never used again: what takes the place of a dead worker is another one. */
+  /**
+   * Returns the workers that must exist. An id is never reused: the replacement of a dead worker has a new
+   * one.
+   */
   workers(): readonly PlannedWorker[];
   quarantineOf(name: string): Quarantine | undefined;
 }
 
-/** A worker that is to be. */
+/** A worker that must exist. */
 export interface PlannedWorker {
   readonly id: number;
   readonly clusters: readonly string[];
-  /** It is not to start before. */
+  /** The worker must not start before this time. */
   readonly startMs: number;
 }
 
-/** How it stands with a cluster that is kept alone. */
+/** The state of a cluster's quarantine. */
 export interface Quarantine {
-  /** Of workers that it had for itself. */
+  /** Deaths of workers that it had for itself. */
   readonly deaths: number;
   readonly isRunning: boolean;
-  /** When it is tried again at the earliest, where it is not running. */
+  /** The earliest time of its next try, if it is not running. */
   readonly nextMs: number;
 }
 
 export interface AssignmentOptions {
-  /** How many workers so many clusters have while nothing goes wrong. */
+  /** Returns the number of workers for this many clusters while all is well. */
   readonly workersFor: (clusters: number) => number;
   /** Uniform in [0, 1). */
   readonly random: () => number;
 }
 
-/** Deaths that lie further back than this count no more, and who was well for so long is as good as any other. */
+/** Older deaths do not count, and a cluster without trouble for this long is trusted again. */
 export const MEMORY_MS = 600_000;
 
-/** Clusters in quarantine that have a worker at a time; more of them wait for their turn. */
+/** Quarantined clusters that have a worker at a time; others wait for their turn. */
 export const MAX_QUARANTINE_WORKERS = 4;
 
-/** Workers beyond the ordinary number, in which suspects are kept apart. */
+/** Additional workers, in which suspects are isolated. */
 export const MAX_EXTRA_WORKERS = 8;
 
 const QUARANTINE_BASE_MS = 10_000;
 const QUARANTINE_LIMIT_MS = 600_000;
 
-/** So often in `MEMORY_MS` the clusters of a dead worker start again at once; after that … */
+/** This often in `MEMORY_MS`, the clusters of a dead worker restart at once; after that … */
 const DEATHS_AT_ONCE = 8;
-/** … this long after it. */
+/** … this long after the death. */
 const RESTART_MS = 10_000;
 
-/** So many deaths in `MEMORY_MS`, each somebody else's doing, are nobody's: together the clusters may be too much for one heap. */
+/**
+ * After this many deaths in `MEMORY_MS` with different culprits, no single cluster counts as the cause:
+ * together they may be too much for one heap.
+ */
 const UNCLEAR_DEATHS = 3;
 
 const START_BASE_MS = 1_000;
@@ -65,36 +74,39 @@ interface Group {
   readonly id: number;
   readonly clusters: Set<string>;
   readonly startMs: number;
-  /** When workers died whose clusters these were. */
+  /** When workers died that held these clusters. */
   readonly deathsMs: readonly number[];
-  /** In a row, of this group's workers, before they began. */
+  /** Failed starts in a row of this group's workers. */
   readonly failedStarts: number;
-  /** Beyond the ordinary number. */
+  /** Whether it is beyond the ordinary number of workers. */
   readonly isExtra: boolean;
   readonly isQuarantine: boolean;
 }
 
 interface Suspicion {
-  /** When it was the culprit. */
+  /** When the cluster was the culprit. */
   readonly strikesMs: readonly number[];
-  /** When it was one of several who may have been. */
+  /** When the cluster was one of several suspects. */
   readonly suspectedMs: readonly number[];
 }
 
-interface Confined {
+interface QuarantineState {
   deaths: number;
   nextMs: number;
 }
 
 /**
- * Spreads clusters evenly. A death whose culprit is known is a strike of the culprit's alone; one whose culprit is not known makes
- * suspects of all the worker's clusters, which are halved over two workers, so that further deaths single one out; so does the
- * third in ten minutes where each has another culprit. Two strikes in ten minutes put a cluster into quarantine: a worker of its own, at growing intervals when that dies too.
+ * Creates an assignment that spreads clusters evenly and isolates those that kill workers.
+ *
+ * A death with a known culprit is a strike against that cluster alone. After a death without one, all
+ * clusters of the worker are suspects: they are split over two workers, so that further deaths single one
+ * out. The third death in ten minutes is treated so as well if each has another culprit. Two strikes in ten
+ * minutes quarantine a cluster: it gets a worker of its own, at growing intervals if that dies too.
  */
 export function createAssignment({ workersFor, random }: AssignmentOptions): Assignment {
   const groups = new Map<number, Group>();
   const suspicions = new Map<string, Suspicion>();
-  const confined = new Map<string, Confined>();
+  const confined = new Map<string, QuarantineState>();
   let ids = 0;
 
   const ordinary = (): Group[] => [...groups.values()].filter(({ isQuarantine }) => !isQuarantine);
@@ -110,14 +122,14 @@ export function createAssignment({ workersFor, random }: AssignmentOptions): Ass
     return group;
   }
 
-  /** Into the least filled worker, of those above suspicion where there are any. */
+  /** Puts a cluster into the least filled worker, preferably one without suspects. */
   function place(name: string, nowMs: number): void {
     const all = ordinary();
     if (all.length < workersFor(count() + 1)) {
       open([name], { startMs: nowMs });
       return;
     }
-    const quiet = all.filter((group) => recent(group.deathsMs, nowMs).length === 0);
+    const quiet = all.filter((group) => selectRecent(group.deathsMs, nowMs).length === 0);
     const smallest = (quiet.length > 0 ? quiet : all).reduce((one, other) =>
       other.clusters.size < one.clusters.size ? other : one,
     );
@@ -128,16 +140,19 @@ export function createAssignment({ workersFor, random }: AssignmentOptions): Ass
     groups.delete(group.id);
   }
 
-  /** Whether that makes two in ten minutes; alone in a worker, having been a suspect counts too. */
+  /**
+   * Returns whether this is the second strike in ten minutes. Earlier suspicion counts if the cluster was
+   * alone in its worker.
+   */
   function strike(name: string, wasAlone: boolean, nowMs: number): boolean {
     const before = suspicions.get(name) ?? { strikesMs: [], suspectedMs: [] };
-    const strikesMs = [...recent(before.strikesMs, nowMs), nowMs];
-    const suspectedMs = recent(before.suspectedMs, nowMs);
+    const strikesMs = [...selectRecent(before.strikesMs, nowMs), nowMs];
+    const suspectedMs = selectRecent(before.suspectedMs, nowMs);
     suspicions.set(name, { strikesMs, suspectedMs });
     return strikesMs.length + (wasAlone ? suspectedMs.length : 0) >= 2;
   }
 
-  /** Without those of which somebody was the culprit who is alone now. */
+  /** Returns the deaths whose culprit is not isolated now. */
   function unexplained(culprit: string, deathsMs: readonly number[]): readonly number[] {
     const strikesMs = suspicions.get(culprit)?.strikesMs ?? [];
     return deathsMs.filter((deathMs) => !strikesMs.includes(deathMs));
@@ -145,10 +160,12 @@ export function createAssignment({ workersFor, random }: AssignmentOptions): Ass
 
   function suspect(name: string, nowMs: number): void {
     const before = suspicions.get(name) ?? { strikesMs: [], suspectedMs: [] };
-    suspicions.set(name, { ...before, suspectedMs: [...recent(before.suspectedMs, nowMs), nowMs] });
+    suspicions.set(name, { ...before, suspectedMs: [...selectRecent(before.suspectedMs, nowMs), nowMs] });
   }
 
-  /** Each of them may have been it; one worker as before where there are as many as there may be. */
+  /**
+   * Splits the suspects over two workers; restarts one worker as before if the limit of workers is reached.
+   */
   function halve(
     names: readonly string[],
     next: Pick<Group, "startMs" | "isExtra" | "deathsMs">,
@@ -187,9 +204,9 @@ export function createAssignment({ workersFor, random }: AssignmentOptions): Ass
       open([name], { startMs: nowMs, isQuarantine: true });
   }
 
-  /** One at a time: whoever moves is listed anew. */
+  /** Moves one cluster at a time, because a moved cluster is listed again. */
   function takeApartOne(nowMs: number): void {
-    const quiet = ordinary().filter((group) => recent(group.deathsMs, nowMs).length === 0);
+    const quiet = ordinary().filter((group) => selectRecent(group.deathsMs, nowMs).length === 0);
     const [extra] = quiet
       .filter(({ isExtra }) => isExtra)
       .sort((one, other) => one.clusters.size - other.clusters.size);
@@ -219,7 +236,7 @@ export function createAssignment({ workersFor, random }: AssignmentOptions): Ass
         for (const name of names) diedInQuarantine(name, nowMs);
         return;
       }
-      const deathsMs = [...recent(group.deathsMs, nowMs), nowMs];
+      const deathsMs = [...selectRecent(group.deathsMs, nowMs), nowMs];
       const startMs = deathsMs.length > DEATHS_AT_ONCE ? nowMs + RESTART_MS : nowMs;
       const next = { deathsMs, startMs, isExtra: group.isExtra };
       const isAlone = names.length === 1;
@@ -257,6 +274,6 @@ export function createAssignment({ workersFor, random }: AssignmentOptions): Ass
   };
 }
 
-function recent(timesMs: readonly number[], nowMs: number): readonly number[] {
+function selectRecent(timesMs: readonly number[], nowMs: number): readonly number[] {
   return timesMs.filter((timeMs) => nowMs - timeMs < MEMORY_MS);
 }

@@ -1,29 +1,35 @@
 import type { Transport } from "#kube/client/transport.ts";
 
-/** Says, where another thread can read it even when this one has died, which cluster's data is being handled. */
+/** Records which cluster's data a thread handles, readable by other threads even after this one died. */
 export interface Handling {
-  /** From now on, until this turn of the event loop is over or another cluster's are handled. */
+  /** Sets the cluster until the current turn of the event loop ends or another cluster is set. */
   begin(index: number): void;
-  /** The same transport; what comes of it is handled in that cluster's name. */
+  /** Returns the transport so that its callbacks are attributed to the cluster. */
   take(transport: Transport, index: number): Transport;
 }
 
-const NOBODY = -1;
+const NO_CLUSTER = -1;
 
-/** What `createHandling` writes to. */
-export function handlingBuffer(): SharedArrayBuffer {
+/** Creates the buffer that `createHandling` writes to. */
+export function createHandlingBuffer(): SharedArrayBuffer {
   const buffer = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
-  Atomics.store(new Int32Array(buffer), 0, NOBODY);
+  Atomics.store(new Int32Array(buffer), 0, NO_CLUSTER);
   return buffer;
 }
 
-/** The index of the cluster whose data is being handled, or was when the thread ended; undefined where that is not known. */
-export function handledIn(buffer: SharedArrayBuffer): number | undefined {
+/**
+ * Returns the index of the cluster whose data the thread handles, or handled when it died; undefined if
+ * unknown.
+ */
+export function readHandled(buffer: SharedArrayBuffer): number | undefined {
   const index = Atomics.load(new Int32Array(buffer), 0);
-  return index === NOBODY ? undefined : index;
+  return index === NO_CLUSTER ? undefined : index;
 }
 
-/** As exact as it is cheap: whoever is called back by what came runs in the same turn of the event loop, as a rule. */
+/**
+ * Creates the recorder. Its accuracy is cheap: callbacks for received data usually run in the same turn of
+ * the event loop.
+ */
 export function createHandling(buffer: SharedArrayBuffer): Handling {
   const handled = new Int32Array(buffer);
   let endsSoon = false;
@@ -34,7 +40,7 @@ export function createHandling(buffer: SharedArrayBuffer): Handling {
     endsSoon = true;
     setImmediate(() => {
       endsSoon = false;
-      Atomics.store(handled, 0, NOBODY);
+      Atomics.store(handled, 0, NO_CLUSTER);
     });
   }
 

@@ -1,21 +1,21 @@
 import type { LogLine } from "#relay/workers/messages.ts";
 
-/** Lines on their way to the main thread. */
+/** Log lines on their way to the main thread. */
 export interface LogBatches {
   add(line: LogLine): void;
-  /** Sends what there is, now. */
+  /** Sends all waiting lines now. */
   flush(): void;
-  /** Sends what there is, and nothing more. */
+  /** Sends all waiting lines and then accepts none. */
   close(): void;
 }
 
-/** Lines wait so long for others to go along with … */
+/** Lines wait this long for others … */
 const GATHER_MS = 100;
 
-/** … and of more than this many only the number is told: what a worker says must not keep the main thread busy. */
+/** … and beyond this many only their number is sent: a worker's log must not keep the main thread busy. */
 const MAX_LINES = 500;
 
-/** Sends lines in batches, at most ten of them a second. */
+/** Creates a sender of lines in batches, at most ten batches a second. */
 export function createLogBatches(
   send: (lines: readonly LogLine[], dropped: number) => void,
   maxLines = MAX_LINES,
@@ -37,7 +37,7 @@ export function createLogBatches(
   return {
     add(line) {
       if (isClosed) return;
-      // The time is when it was said, not when it arrives.
+      // The time is when the line was written, not when it arrives.
       if (lines.length < maxLines) lines.push({ time: new Date().toISOString(), ...line });
       else dropped += 1;
       timer ??= setTimeout(flush, GATHER_MS).unref();

@@ -1,56 +1,58 @@
 import type { Cluster } from "#config/cluster.ts";
-import type { StopsRead } from "#config/switch/follow-stops.ts";
+import type { StopsRead } from "#config/switch/stops.ts";
 import type { Clock } from "#kube/follow/clock.ts";
-import type { Gate } from "#relay/delivery/gate.ts";
+import type { InvocationLimiter } from "#relay/delivery/invocation-limiter.ts";
 import type { ProcessPlatformHealth } from "#relay/delivery/platform-health.ts";
-import { createGateServer } from "#relay/workers/gate-server.ts";
+import { createLimiterServer } from "#relay/workers/limiter-server.ts";
 import type { FromWorker, LogLine, Metrics } from "#relay/workers/messages.ts";
 import { askMetrics } from "#relay/workers/metrics-answers.ts";
 import { type Death, type Spawn, startRunningWorker } from "#relay/workers/running-worker.ts";
 
-/** What all members of a pool have in common. */
+/** The settings shared by all members of a pool. */
 export interface MemberOptions {
   readonly spawn: Spawn;
-  readonly gate: Gate;
+  readonly limiter: InvocationLimiter;
   readonly clock: Clock;
-  /** How long after its place was given a function may still be at work. */
+  /** How long a function may still run after its permit was given. */
   readonly longestInvocationMs: number;
   readonly log: (line: LogLine) => void;
-  /** Of the platform, which all workers share; without it nobody asks. */
+  /** The platform's health, shared by all workers; without it workers do not use it. */
   readonly health?: Pick<ProcessPlatformHealth, "failed" | "answered" | "failing"> | undefined;
 }
 
-/** What a pool hears of its members. */
+/** Callbacks from a member to its pool. */
 export interface MemberHandler {
   settled(member: Member, message: Extract<FromWorker, { kind: "settled" }>): void;
   status(member: Member, message: Extract<FromWorker, { kind: "status" }>): void;
   drained(): void;
-  /** It ended without having been told to; `culprit` is the cluster whose data it was handling, where that is known. */
+  /**
+   * Called when a member ended unexpectedly; `culprit` is the cluster whose data it was handling, if known.
+   */
   died(member: Member, death: Death, culprit: string | undefined): void;
 }
 
-/** One worker of a pool, with all that the main thread keeps for it. */
+/** One worker of a pool, with the main thread's state for it. */
 export interface Member {
   readonly id: number;
   isReady(): boolean;
-  /** Nothing of it is in flight any more, and nothing starts. */
+  /** Returns whether nothing of it is in flight and nothing starts. */
   isDrained(): boolean;
-  /** Says what a cluster is to be there. */
+  /** Sends the desired state of a cluster. */
   want(name: string, turn: number, cluster: Cluster | undefined, isKnown: boolean): void;
-  /** Says what is stopped. */
+  /** Sends what operators have stopped. */
   tellStops(read: StopsRead): void;
   drain(): void;
-  /** Says which functions the platform does not run now. */
+  /** Sends which functions the platform does not run now. */
   tellHealth(): void;
   metrics(): Promise<Metrics>;
-  /** Once a second. */
+  /** Called once a second. */
   turn(): void;
   end(): Promise<void>;
 }
 
-/** Starts a worker; throws where no thread can be had. */
+/** Starts a worker; throws if the thread cannot be created. */
 export function startMember(id: number, options: MemberOptions, handler: MemberHandler): Member {
-  /** By index: a cluster keeps its index for as long as the worker lives. */
+  /** By index: a cluster keeps its index while the worker lives. */
   const names: string[] = [];
   let isDrained = false;
 
@@ -84,12 +86,12 @@ export function startMember(id: number, options: MemberOptions, handler: MemberH
         options.health?.answered(message.controller);
         break;
       default:
-        gate.receive(message);
+        limiter.receive(message);
     }
   }
 
   function over(): void {
-    gate.close();
+    limiter.close();
     metrics.close();
   }
 
@@ -102,7 +104,7 @@ export function startMember(id: number, options: MemberOptions, handler: MemberH
       handler.died(member, death, death.handled === undefined ? undefined : names[death.handled]);
     },
   });
-  const gate = createGateServer({ ...options, send: worker.send });
+  const limiter = createLimiterServer({ ...options, send: worker.send });
   const metrics = askMetrics(worker.send);
   const member: Member = {
     id,

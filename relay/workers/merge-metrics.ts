@@ -6,32 +6,32 @@ import {
 } from "prom-client";
 import type { Metrics } from "#relay/workers/messages.ts";
 
-/** What a process, or a thread, says of itself: that of the main thread stands for all. */
+/** The metrics of a process: the main thread's values represent all threads. */
 const OF_A_PROCESS = /^(process|nodejs)_/;
 
 /**
- * Puts together, in Prometheus' text format, what the main thread knows and what the workers have counted. Gauges are the main thread's
- * alone: it knows how clusters fare whose worker cannot be asked.
+ * Merges the metrics of the main thread and the workers in Prometheus' text format. Gauges come from the main
+ * thread only, which knows the state of clusters even if their worker does not answer.
  */
 export async function mergeMetrics(own: readonly Metrics[], workers: readonly Metrics[]): Promise<string> {
-  return merged(own, workers).metrics();
+  return mergeRegistries(own, workers).metrics();
 }
 
-/** The same as plain data. */
+/** Merges the metrics of the main thread and the workers as plain data. */
 export function mergeValues(own: readonly Metrics[], workers: readonly Metrics[]): Promise<MergedMetrics> {
-  return merged(own, workers).getMetricsAsJSON();
+  return mergeRegistries(own, workers).getMetricsAsJSON();
 }
 
 type MergedMetrics = MetricObjectWithValues<MetricValue<string>>[];
 
-function merged(own: readonly Metrics[], workers: readonly Metrics[]): Registry {
+function mergeRegistries(own: readonly Metrics[], workers: readonly Metrics[]): Registry {
   const counted = workers.map((metrics) =>
     metrics.filter(({ name, type }) => !isGauge(type) && !OF_A_PROCESS.test(name)),
   );
   return AggregatorRegistry.aggregate([...own, ...counted].map((metrics) => [...metrics]));
 }
 
-/** The types say that it is a number; it is a word. */
+/** The library's type says number, but the value is a string. */
 function isGauge(type: unknown): boolean {
   return type === "gauge";
 }

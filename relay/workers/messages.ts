@@ -1,64 +1,64 @@
 import type { MetricObjectWithValues, MetricValue } from "prom-client";
 import type { Cluster } from "#config/cluster.ts";
-import type { StopsRead } from "#config/switch/follow-stops.ts";
+import type { StopsRead } from "#config/switch/stops.ts";
 import type { FollowedCluster } from "#relay/followed-cluster.ts";
-import type { GateFromWorker, GateToWorker } from "#relay/workers/gate-messages.ts";
+import type { LimiterFromWorker, LimiterToWorker } from "#relay/workers/limiter-messages.ts";
 import type { HealthFromWorker } from "#relay/workers/remote-health.ts";
 
-/** What the main thread tells a worker; plain data, as it is copied. */
+/** The main thread's messages to a worker; plain data, because they are copied. */
 export type ToWorker =
-  /** What a cluster is to be from now on; undefined where it is to be no more. Answered with `settled` of the same turn. */
+  /** The desired state of a cluster; undefined removes it. The answer is `settled` with the same turn. */
   | {
       readonly kind: "want";
       readonly name: string;
-      /** Of the cluster in this worker, for `createHandling`. */
+      /** The index of the cluster in this worker, for `createHandling`. */
       readonly index: number;
       readonly turn: number;
       readonly cluster: Cluster | undefined;
-      /** That it comes is no news: it was followed before, in another worker. */
+      /** Whether it was followed in another worker before, so that its start is not logged. */
       readonly isKnown: boolean;
     }
   /** What operators have stopped, as the main thread has read it. */
   | { readonly kind: "stops"; readonly read: StopsRead }
-  /** Answered with `pong`. */
+  /** The answer is `pong`. */
   | { readonly kind: "ping" }
-  /** Answered with `metrics` of the same id. */
+  /** The answer is `metrics` with the same id. */
   | { readonly kind: "ask-metrics"; readonly id: number }
-  /** Nothing new starts; answered with `drained` when nothing is in flight. */
+  /** Nothing new starts. The answer is `drained` when nothing is in flight. */
   | { readonly kind: "drain" }
   /** The controllers whose functions the platform does not run now. */
   | { readonly kind: "platform"; readonly failing: readonly string[] }
-  /** The worker ends. */
+  /** Ends the worker. */
   | { readonly kind: "close" }
-  | GateToWorker;
+  | LimiterToWorker;
 
-/** What a worker tells the main thread. */
+/** A worker's messages to the main thread. */
 export type FromWorker =
-  /** It has begun its work. */
+  /** The worker has started. */
   | { readonly kind: "ready" }
   | { readonly kind: "pong" }
-  /** What was wanted in that turn is so, or was overtaken. */
+  /** The desired state of that turn is reached, or was replaced. */
   | { readonly kind: "settled"; readonly name: string; readonly turn: number }
-  /** Clusters whose status is another one than the last that was told, and those that are not followed any more. */
+  /** Clusters whose status has changed, and clusters that are not followed any more. */
   | {
       readonly kind: "status";
       readonly changed: readonly FollowedCluster[];
       readonly gone: readonly string[];
     }
-  /** Lines for the log, and how many more there were. */
+  /** Log lines, and the number of dropped ones. */
   | { readonly kind: "log"; readonly lines: readonly LogLine[]; readonly dropped: number }
   | { readonly kind: "metrics"; readonly id: number; readonly metrics: Metrics }
   | { readonly kind: "drained" }
   | HealthFromWorker
-  | GateFromWorker;
+  | LimiterFromWorker;
 
-/** A line of the log, as plain data. */
+/** A log line as plain data. */
 export type LogLine = Readonly<Record<string, unknown>>;
 
-/** The values of a registry. */
+/** The values of a metrics registry. */
 export type Metrics = readonly MetricObjectWithValues<MetricValue<string>>[];
 
-/** What every worker is started with. */
+/** The data that every worker starts with. */
 export interface WorkerStart {
   readonly id: number;
   /** For `createHandling`. */

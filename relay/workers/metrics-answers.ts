@@ -1,18 +1,18 @@
 import type { Metrics, ToWorker } from "#relay/workers/messages.ts";
 
-/** One worker's metrics, asked for across the threads. */
+/** Requests one worker's metrics across threads. */
 export interface MetricsAnswers {
-  /** Resolves to what it counts now; to the last that is known where it does not answer in time. */
+  /** Resolves to the worker's current metrics; to the last known ones if it does not answer in time. */
   ask(): Promise<Metrics>;
   receive(id: number, metrics: Metrics): void;
-  /** It answers no more. */
+  /** Called when the worker does not answer any more. */
   close(): void;
 }
 
-/** A scrape has ten seconds by default, and a worker that reads a long list is not dead. */
+/** A scrape takes at most ten seconds by default, and a worker that reads a long list is not dead. */
 const TIMEOUT_MS = 1_500;
 
-/** Asks by `send`; scrapes at the same time ask once. */
+/** Creates the requester; concurrent scrapes share one request. */
 export function askMetrics(send: (message: ToWorker) => void, timeoutMs = TIMEOUT_MS): MetricsAnswers {
   let known: Metrics = [];
   let asked = 0;
@@ -34,7 +34,7 @@ export function askMetrics(send: (message: ToWorker) => void, timeoutMs = TIMEOU
       return asking;
     },
     receive(id, metrics) {
-      // What comes late is still newer than what is known.
+      // A late answer is still newer than the known values.
       known = metrics;
       if (id === asked) answered();
     },

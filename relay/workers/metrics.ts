@@ -1,14 +1,14 @@
 import { Counter, Gauge, Registry } from "prom-client";
-import type { MetricDefinition } from "#relay/report/metrics.ts";
+import type { MetricDefinition } from "#relay/report/metric.ts";
 import type { Metrics } from "#relay/workers/messages.ts";
 import type { DeathReason } from "#relay/workers/running-worker.ts";
 
-/** The metrics of a pool itself, in a registry of their own. */
+/** The metrics of a pool itself, with their own registry. */
 export interface WorkerMetrics {
-  /** What there is, in the order of the text. */
+  /** All metrics, in the order of the text. */
   readonly definitions: readonly MetricDefinition[];
   died(reason: DeathReason): void;
-  /** Where gauges read the state from, whenever they are asked. */
+  /** Sets where gauges read the state. */
   follow(state: () => WorkersState): void;
   text(): Promise<string>;
   values(): Promise<Metrics>;
@@ -20,7 +20,7 @@ export interface WorkersState {
   readonly quarantined: ReadonlyMap<string, boolean>;
 }
 
-/** Creates them. */
+/** Creates the metrics of a pool. */
 export function createWorkerMetrics(): WorkerMetrics {
   const registry = new Registry();
   const registers = [registry];
@@ -71,6 +71,6 @@ const QUARANTINED = {
 const RESTARTS = {
   name: "serverless_ccm_worker_restarts_total",
   type: "counter",
-  help: "Workers that ended without having been told to, by why.",
+  help: "Workers that ended unexpectedly, by reason.",
   labelNames: ["reason"],
 } as const satisfies MetricDefinition;

@@ -1,47 +1,52 @@
 import type { Cluster } from "#config/cluster.ts";
 import type { Stops } from "#config/switch/follow-stops.ts";
-import { messageOf } from "#core/message-of.ts";
+import { getErrorMessage } from "#core/error-message.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import type { ConfigurationFault, FollowedCluster } from "#relay/followed-cluster.ts";
 import { createAssignment } from "#relay/workers/assignment.ts";
+import {
+  clearWorker,
+  createDesiredCluster,
+  type DesiredCluster,
+  getDesiredClusterStatus,
+} from "#relay/workers/desired-cluster.ts";
 import { type Member, type MemberHandler, type MemberOptions, startMember } from "#relay/workers/member.ts";
 import type { Metrics } from "#relay/workers/messages.ts";
 import type { DeathReason } from "#relay/workers/running-worker.ts";
-import { leftBehind, notWanted, statusOfWanted, type Wanted } from "#relay/workers/wanted.ts";
 
 export interface PoolOptions extends Omit<MemberOptions, "clock"> {
-  /** How many workers so many clusters have while nothing goes wrong. */
+  /** Returns the number of workers for this many clusters while all is well. */
   readonly workersFor: (clusters: number) => number;
   readonly onDeath?: (reason: DeathReason) => void;
-  /** What operators have stopped, which workers are told; nothing without it. */
+  /** What operators have stopped, which is sent to workers; undefined means nothing. */
   readonly stops?: Pick<Stops, "read" | "onChange"> | undefined;
   readonly clock?: MemberOptions["clock"];
   /** Uniform in [0, 1). */
   readonly random?: () => number;
-  /** Milliseconds between two turns, in which every worker is asked whether it is there. */
+  /** Milliseconds between two pings of every worker. */
   readonly turnMs?: number;
 }
 
-/** Clusters that live in workers. */
+/** A pool of workers in which clusters run. */
 export interface Pool {
   /**
-   * What a cluster is to be from now on; undefined where it is to be no more. Resolves when that is so, or is overtaken. That
-   * a cluster comes which is `known` is no news for the log.
+   * Sets the desired state of a cluster; undefined removes it. Resolves when that is reached or replaced. The
+   * start of a `known` cluster is not logged.
    */
   want(name: string, cluster: Cluster | undefined, known?: boolean): Promise<void>;
-  /** Says what is wrong with a cluster's entry; what was wanted before goes on. */
+  /** Sets what is wrong with a cluster's entry; its earlier desired state stays. */
   setEntryFault(name: string, fault: ConfigurationFault): void;
-  /** Of one cluster, or of all. */
+  /** Returns whether one cluster is ready, or all without a name. */
   ready(name?: string): boolean;
   status(): readonly FollowedCluster[];
-  /** Threads that run. */
+  /** Returns the number of running threads. */
   workers(): number;
   isQuarantined(name: string): boolean;
-  /** Says to all workers which functions the platform does not run now. */
+  /** Tells all workers which functions the platform does not run now. */
   tellHealth(): void;
-  /** What each worker counts; the last that is known of one that does not answer in time. */
+  /** Resolves to each worker's metrics; to the last known ones if it does not answer in time. */
   metrics(): Promise<readonly Metrics[]>;
-  /** Nothing new starts; resolves to whether all that was in flight had finished when the signal fired. */
+  /** Starts nothing new. Resolves to whether everything in flight had finished when the signal fired. */
   drain(signal: AbortSignal): Promise<boolean>;
   /** Ends all workers. */
   close(): Promise<void>;
@@ -49,12 +54,12 @@ export interface Pool {
 
 const TURN_MS = 1_000;
 
-/** Starts with no cluster and no worker. */
+/** Creates a pool without clusters and workers. */
 export function createPool(options: PoolOptions): Pool {
   const { log, stops, clock = systemClock, random = Math.random, turnMs = TURN_MS } = options;
   const assignment = createAssignment({ workersFor: options.workersFor, random });
-  const wanted = new Map<string, Wanted>();
-  /** As the log was told. */
+  const wanted = new Map<string, DesiredCluster>();
+  /** The clusters that the log reports as quarantined. */
   const confined = new Set<string>();
   const members = new Map<number, Member>();
   let turns = 0;
@@ -74,7 +79,7 @@ export function createPool(options: PoolOptions): Pool {
     reconcile();
   }
 
-  /** Many clusters are wanted at the same time: they are looked at together. */
+  /** Schedules one pass for the many clusters that change at a time. */
   function soon(): void {
     if (isSoon || isStopping) return;
     isSoon = true;
@@ -84,7 +89,7 @@ export function createPool(options: PoolOptions): Pool {
     });
   }
 
-  /** Brings the workers in line with what is planned, and the clusters with the workers. */
+  /** Adjusts the workers to the plan, and the clusters to the workers. */
   function reconcile(): void {
     if (isStopping) return;
     const nowMs = clock.now();
@@ -104,15 +109,15 @@ export function createPool(options: PoolOptions): Pool {
       if (!planned.has(member.id) && !inUse.has(member.id)) leave(member);
   }
 
-  function moveOn(one: Wanted, home: number | undefined): void {
+  function moveOn(one: DesiredCluster, registry: number | undefined): void {
     if (one.isLeaving) return;
     if (one.worker === undefined) {
       if (one.cluster === undefined) settle(one);
-      else if (home !== undefined && members.has(home)) {
-        one.worker = home;
+      else if (registry !== undefined && members.has(registry)) {
+        one.worker = registry;
         tell(one, one.cluster);
       }
-    } else if (one.worker !== home && one.cluster !== undefined) {
+    } else if (one.worker !== registry && one.cluster !== undefined) {
       one.isLeaving = true;
       turns += 1;
       one.turn = turns;
@@ -120,14 +125,14 @@ export function createPool(options: PoolOptions): Pool {
     } else if (one.toldTurn !== one.turn) tell(one, one.cluster);
   }
 
-  function tell(one: Wanted, cluster: Cluster | undefined): void {
+  function tell(one: DesiredCluster, cluster: Cluster | undefined): void {
     if (one.worker === undefined) return;
     one.toldTurn = one.turn;
     members.get(one.worker)?.want(one.name, one.turn, cluster, one.isKnown);
   }
 
-  /** What is wanted is so. */
-  function settle(one: Wanted): void {
+  /** Reports that a cluster's desired state is reached. */
+  function settle(one: DesiredCluster): void {
     if (one.cluster === undefined) {
       assignment.remove(one.name);
       one.isKnown = false;
@@ -139,17 +144,23 @@ export function createPool(options: PoolOptions): Pool {
   function start(id: number): void {
     try {
       const member = startMember(id, { ...options, clock }, handler);
-      // Before any cluster: what is stopped is so from the first event on.
+      // Sent before any cluster, so that a stop holds from the first event on.
       if (stops !== undefined) member.tellStops(stops.read());
       members.set(id, member);
     } catch (error) {
-      log({ level: "error", event: "WorkerDied", worker: id, reason: "start", message: messageOf(error) });
+      log({
+        level: "error",
+        event: "WorkerDied",
+        worker: id,
+        reason: "start",
+        message: getErrorMessage(error),
+      });
       options.onDeath?.("start");
       assignment.failedToStart(id, clock.now());
     }
   }
 
-  /** Nothing lives there any more. */
+  /** Records that a member holds no clusters any more. */
   function leave(member: Member): void {
     members.delete(member.id);
     void member.end();
@@ -161,7 +172,7 @@ export function createPool(options: PoolOptions): Pool {
       const one = wanted.get(name);
       if (one?.worker !== id || one.toldTurn !== toldTurn) return;
       if (one.isLeaving || one.cluster === undefined) {
-        leftBehind(one);
+        clearWorker(one);
         soon();
       } else if (one.turn === toldTurn) settle(one);
     },
@@ -178,7 +189,7 @@ export function createPool(options: PoolOptions): Pool {
       const lost = [...wanted.values()].filter(({ worker }) => worker === id);
       for (const one of lost) {
         one.isKnown = true;
-        leftBehind(one);
+        clearWorker(one);
       }
       const clusters = lost.length;
       log({ level: "error", event: "WorkerDied", worker: id, reason, message, clusters, cluster: culprit });
@@ -209,11 +220,11 @@ export function createPool(options: PoolOptions): Pool {
 
   const status = (): readonly FollowedCluster[] =>
     [...wanted.values()]
-      .map((one) => statusOfWanted(one, assignment.quarantineOf(one.name), clock.now()))
+      .map((one) => getDesiredClusterStatus(one, assignment.quarantineOf(one.name), clock.now()))
       .filter((each) => each !== undefined);
 
-  function entryOf(name: string): Wanted {
-    const one = wanted.get(name) ?? notWanted(name);
+  function entryOf(name: string): DesiredCluster {
+    const one = wanted.get(name) ?? createDesiredCluster(name);
     wanted.set(name, one);
     return one;
   }
@@ -254,7 +265,7 @@ export function createPool(options: PoolOptions): Pool {
     async drain(signal) {
       isStopping = true;
       for (const one of wanted.values()) one.settled();
-      // One that has not begun has nothing in flight.
+      // A worker that has not started has nothing in flight.
       for (const member of members.values()) if (!member.isReady()) leave(member);
       const all = [...members.values()];
       for (const member of all) member.drain();

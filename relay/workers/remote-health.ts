@@ -1,18 +1,18 @@
 import type { ControllerName } from "#core/event.ts";
 import type { PlatformFailure, PlatformHealth } from "#relay/delivery/platform-health.ts";
 
-/** What a worker tells of the platform: all workers together find out whether it fails. */
+/** A worker's messages about the platform: all workers together detect whether it fails. */
 export type HealthFromWorker =
   | { readonly kind: "platform-failed"; readonly failure: PlatformFailure }
   | { readonly kind: "platform-answered"; readonly controller: ControllerName };
 
-/** The health of the platform as a worker has it, which the main thread knows. */
+/** A worker's view of the platform's health, which the main thread determines. */
 export interface RemoteHealth extends PlatformHealth {
-  /** The controllers whose functions fail, as the main thread says. */
+  /** Takes the controllers whose functions fail, from the main thread. */
   receive(failing: readonly ControllerName[]): void;
 }
 
-/** Creates it; `send` takes a message to the main thread. */
+/** Creates the view; `send` sends a message to the main thread. */
 export function createRemoteHealth(send: (message: HealthFromWorker) => void): RemoteHealth {
   let failing: ReadonlySet<ControllerName> = new Set();
   return {

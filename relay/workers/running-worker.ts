@@ -1,7 +1,7 @@
-import { handledIn, handlingBuffer } from "#relay/workers/handling.ts";
+import { createHandlingBuffer, readHandled } from "#relay/workers/handling.ts";
 import type { FromWorker, ToWorker, WorkerStart } from "#relay/workers/messages.ts";
 
-/** A thread as it is started; Node's `Worker` is one. */
+/** A started thread; Node's `Worker` implements it. */
 export interface WorkerThread {
   postMessage(message: ToWorker): void;
   on(event: "message", listener: (message: FromWorker) => void): unknown;
@@ -13,14 +13,14 @@ export interface WorkerThread {
 /** Starts a worker's thread. */
 export type Spawn = (start: WorkerStart) => WorkerThread;
 
-/** Why a worker has ended that was not told to. */
+/** Why a worker ended unexpectedly. */
 export type DeathReason = "unresponsive" | "memory" | "error" | "exit" | "start";
 
 /** How a worker died. */
 export interface Death {
   readonly reason: DeathReason;
   readonly message: string;
-  /** The index of the cluster whose data it was handling, where that is known. */
+  /** The index of the cluster whose data it was handling, if known. */
   readonly handled: number | undefined;
 }
 
@@ -28,7 +28,7 @@ export interface RunningWorkerOptions {
   readonly id: number;
   readonly spawn: Spawn;
   readonly onMessage: (message: FromWorker) => void;
-  /** Called once, at its death; not where it ended because it was told to. */
+  /** Called once when it dies; not if it ended on request. */
   readonly onDeath: (death: Death) => void;
 }
 
@@ -37,33 +37,40 @@ export interface RunningWorker {
   readonly id: number;
   readonly isReady: () => boolean;
   send(message: ToWorker): void;
-  /** Once a second: asks whether it is there, and ends it where it has not been for too long. */
+  /** Called once a second: pings the worker, and ends it if it has been silent for too long. */
   turn(): void;
-  /** Tells it to end, and ends it where it does not in a second. Resolves when it has, or cannot be ended. */
+  /**
+   * Asks the worker to end, and terminates it after a second. Resolves when it has ended or cannot be ended.
+   */
   end(): Promise<void>;
 }
 
 /**
- * Turns of the main thread, a second each, in which nothing was heard of a worker until it counts as dead. Turns rather than time: a
- * process that was stopped as a whole, or a machine that slept, has not been silent.
+ * A worker counts as dead after this many silent turns of the main thread, one second each. Turns do not pass
+ * while the whole process is stopped or the machine sleeps.
  */
 const SILENT_TURNS = 5;
 
-/** As many until it has begun its work; reading the program takes a while on a machine that is busy. */
+/**
+ * The silent turns allowed before the start is complete; reading the program takes a while on a busy machine.
+ */
 const STARTING_TURNS = 30;
 
-/** Turns in which a thread that was ended may still be there, in native code that cannot be interrupted; it is left alone then. */
+/**
+ * The turns that a terminated thread may take, because native code cannot be interrupted; then it is left
+ * alone.
+ */
 const ENDING_TURNS = 5;
 
 const CLOSE_TIMEOUT_MS = 1_000;
 
-/** Starts a worker and watches over it. */
+/** Starts a worker and monitors it. */
 export function startRunningWorker({ id, spawn, onMessage, onDeath }: RunningWorkerOptions): RunningWorker {
-  const handling = handlingBuffer();
+  const handling = createHandlingBuffer();
   const thread = spawn({ id, handling });
   let isReady = false;
   let silentTurns = 0;
-  /** Turns since it was ended for its silence. */
+  /** Turns since it was terminated for its silence. */
   let endingTurns: number | undefined;
   let death: Omit<Death, "handled"> | undefined;
   let isTold = false;
@@ -82,7 +89,7 @@ export function startRunningWorker({ id, spawn, onMessage, onDeath }: RunningWor
     onDeath({
       ...how,
       reason: isReady ? how.reason : "start",
-      handled: isReady ? handledIn(handling) : undefined,
+      handled: isReady ? readHandled(handling) : undefined,
     });
   }
 
@@ -93,7 +100,7 @@ export function startRunningWorker({ id, spawn, onMessage, onDeath }: RunningWor
     onMessage(message);
   });
   thread.on("error", (error) => {
-    death ??= { reason: isOutOfMemory(error) ? "memory" : "error", message: wordsOf(error) };
+    death ??= { reason: isOutOfMemory(error) ? "memory" : "error", message: formatError(error) };
   });
   thread.on("exit", over);
 
@@ -140,6 +147,6 @@ function isOutOfMemory(error: unknown): boolean {
 
 const MAX_WORDS = 500;
 
-function wordsOf(error: unknown): string {
+function formatError(error: unknown): string {
   return (error instanceof Error ? (error.stack ?? error.message) : String(error)).slice(0, MAX_WORDS);
 }

@@ -1,22 +1,22 @@
 import type { FollowedCluster } from "#relay/followed-cluster.ts";
 
-/** Tells how clusters fare, as it changes. */
+/** Reports changes of the clusters' status. */
 export interface StatusChanges {
-  /** Looks now. */
+  /** Checks now. */
   look(): void;
   stop(): void;
 }
 
-/** Probes are answered from what was told last. */
+/** Probes are answered from the last report. */
 const EVERY_MS = 250;
 
-/** Looks a few times a second, and tells of those clusters whose status is another one than before. */
+/** Checks a few times a second, and reports clusters whose status has changed. */
 export function tellStatus(
   read: () => readonly FollowedCluster[],
   tell: (changed: readonly FollowedCluster[], gone: readonly string[]) => void,
   everyMs = EVERY_MS,
 ): StatusChanges {
-  let told = new Map<string, string>();
+  let reported = new Map<string, string>();
 
   function look(): void {
     const now = new Map<string, string>();
@@ -24,10 +24,10 @@ export function tellStatus(
     for (const status of read()) {
       const text = JSON.stringify(status);
       now.set(status.name, text);
-      if (told.get(status.name) !== text) changed.push(status);
+      if (reported.get(status.name) !== text) changed.push(status);
     }
-    const gone = [...told.keys()].filter((name) => !now.has(name));
-    told = now;
+    const gone = [...reported.keys()].filter((name) => !now.has(name));
+    reported = now;
     if (changed.length > 0 || gone.length > 0) tell(changed, gone);
   }
 

@@ -11,53 +11,53 @@ import { createRelayMetrics, type RelayMetrics } from "#relay/report/metrics.ts"
 import { createHandling } from "#relay/workers/handling.ts";
 import { createLogBatches } from "#relay/workers/log-batches.ts";
 import type { FromWorker, LogLine, ToWorker, WorkerStart } from "#relay/workers/messages.ts";
-import { createRemoteGate } from "#relay/workers/remote-gate.ts";
 import { createRemoteHealth } from "#relay/workers/remote-health.ts";
+import { createRemoteLimiter } from "#relay/workers/remote-limiter.ts";
 import { tellStatus } from "#relay/workers/status-changes.ts";
 
-/** A worker's way to the main thread; Node's `parentPort` is one. */
+/** A worker's channel to the main thread; Node's `parentPort` implements it. */
 export interface MainPort {
   postMessage(message: FromWorker): void;
   on(event: "message", listener: (message: ToWorker) => void): unknown;
   close(): void;
 }
 
-/** Keeps one cluster of the relay in line with what is wanted of it. */
-export interface Keeper {
-  /** Resolves when that is so, or is overtaken. */
+/** Brings one cluster of the relay to its desired state. */
+export interface ClusterKeeper {
+  /** Resolves when the desired state is reached or replaced. */
   want(cluster: Cluster | undefined): Promise<void>;
 }
 
-/** What keeping clusters takes. */
+/** The dependencies of keeping clusters in their desired state. */
 export interface KeepOptions {
   readonly relay: Pick<Relay, "add" | "remove" | "setConfigurationFault">;
   readonly connect: (cluster: Cluster) => Promise<Transport>;
   readonly log: (line: LogLine) => void;
-  /** Nothing is added any more once it fires. */
+  /** No cluster is added after it fires. */
   readonly signal: AbortSignal;
 }
 
-/** What a worker gives to what works in it. */
+/** What a worker provides to the code that runs in it. */
 export interface WorkerParts {
-  /** The same transport; should the worker die of what comes of it, that was the cluster's doing. */
+  /** Returns the transport so that, if the worker dies of its data, the cluster counts as the culprit. */
   readonly mark: (transport: Transport, cluster: Cluster) => Transport;
   readonly log: (line: LogLine) => void;
-  /** What operators have stopped for a cluster, as the main thread has read it. */
-  readonly stopOf: (cluster: string) => Promise<Stop | undefined>;
-  /** Of the platform, which the main thread knows. */
+  /** Returns what operators have stopped for a cluster, as the main thread has read it. */
+  readonly readStop: (cluster: string) => Promise<Stop | undefined>;
+  /** The platform's health, which the main thread determines. */
   readonly health: PlatformHealth;
   readonly metrics: Pick<RelayMetrics, "fellBack">;
 }
 
-/** What works in a worker. */
+/** The code that runs in a worker. */
 export interface WorkerWork {
   readonly invoker: Invoker;
-  readonly keep: (name: string, options: KeepOptions) => Keeper;
-  /** What goes on beside the relay. */
-  readonly beside?: { stop(): void; close(): Promise<void> } | undefined;
-  /** By cluster, what a sweep beside the relay has found. */
+  readonly keep: (name: string, options: KeepOptions) => ClusterKeeper;
+  /** Runs next to the relay. */
+  readonly companion?: { stop(): void; close(): Promise<void> } | undefined;
+  /** The results of a sweep that runs next to the relay, by cluster. */
   readonly overdue?: (() => ReadonlyMap<string, number>) | undefined;
-  /** What spans of the relay's own writes go to; nothing is traced without it. */
+  /** Receives the spans of the relay's own writes; without it nothing is traced. */
   readonly tracer?: RelayOptions["tracer"];
 }
 
@@ -66,35 +66,35 @@ export interface WorkerHostOptions {
   readonly start: WorkerStart;
   readonly work: (parts: WorkerParts) => WorkerWork;
   readonly connect: (cluster: Cluster) => Promise<Transport>;
-  /** Tells this worker's events from those of any other. */
+  /** Distinguishes this worker's events from those of others. */
   readonly identity: string;
   readonly nodeStatusUpdateFrequencySeconds: number;
-  /** The controllers that there are; those of this build without it. */
+  /** The controllers to run; defaults to those of this build. */
   readonly watches?: readonly Watch[] | undefined;
-  /** What sweeps clusters that the relay alone can reach; without it they are not swept. */
+  /** Sweeps clusters that only the relay can reach; without it they are not swept. */
   readonly sweeps?: (options: {
     readonly metrics: Pick<RelayMetrics, "followSweep">;
     readonly log: (line: LogLine) => void;
   }) => NonNullable<RelayOptions["sweep"]>;
 }
 
-type Want = Extract<ToWorker, { readonly kind: "want" }>;
+type WantMessage = Extract<ToWorker, { readonly kind: "want" }>;
 
-/** Runs a relay in a worker: the clusters are those that the main thread wants, and what they do is told to it. */
+/** Runs a relay in a worker: the main thread sets its clusters and receives its reports. */
 export function startWorkerHost(options: WorkerHostOptions): void {
   const { port } = options;
   const post = (message: FromWorker): void => port.postMessage(message);
-  const gate = createRemoteGate(post);
+  const limiter = createRemoteLimiter(post);
   const health = createRemoteHealth(post);
   const handling = createHandling(options.start.handling);
   const log = createLogBatches((lines, dropped) => post({ kind: "log", lines, dropped }));
   const metrics = createRelayMetrics(options.watches);
   const indexes = new Map<string, number>();
-  const keepers = new Map<string, Keeper>();
+  const keepers = new Map<string, ClusterKeeper>();
   const turns = new Map<string, number>();
   const known = new Set<string>();
   const stopping = new AbortController();
-  // The main thread says otherwise before it wants anything, where there is a switch.
+  // If there is a stop switch, the main thread sends its state before any cluster.
   const stops = createStops({ stopped: [] });
 
   function handled(name: string): void {
@@ -102,9 +102,9 @@ export function startWorkerHost(options: WorkerHostOptions): void {
     if (index !== undefined) handling.begin(index);
   }
 
-  const { invoker, keep, beside, overdue, tracer } = options.work({
+  const { invoker, keep, companion, overdue, tracer } = options.work({
     ...{ mark, log: log.add, health, metrics },
-    stopOf: async (name) => stops.of(name),
+    readStop: async (name) => stops.get(name),
   });
   const found = overdue === undefined ? [] : [overdue];
 
@@ -114,7 +114,7 @@ export function startWorkerHost(options: WorkerHostOptions): void {
 
   const relay = startRelay({
     clusters: [],
-    gate,
+    limiter,
     invoker: {
       close: () => invoker.close(),
       invoke(event, signal) {
@@ -122,15 +122,15 @@ export function startWorkerHost(options: WorkerHostOptions): void {
         return invoker.invoke(event, signal);
       },
     },
-    // How clusters fare the main thread knows of those too whose worker cannot be asked.
+    // The main thread exports the state of clusters, including those whose worker does not answer.
     metrics: { ...metrics, follow: () => {} },
-    vouches: true,
+    sendsHeartbeats: true,
     identity: options.identity,
     nodeStatusUpdateFrequencySeconds: options.nodeStatusUpdateFrequencySeconds,
     onHandle: handled,
     onOutcome: log.add,
     watches: options.watches,
-    // What is found is told with how clusters fare: gauges are the main thread's.
+    // The main thread's gauges need the result, so it travels with the clusters' status.
     sweep: options.sweeps?.({ metrics: { followSweep: (read) => void found.push(read) }, log: log.add }),
     ...{ stops, tracer },
   });
@@ -144,7 +144,7 @@ export function startWorkerHost(options: WorkerHostOptions): void {
     return mark(await options.connect(cluster), cluster);
   }
 
-  async function want({ name, turn, cluster, index, isKnown }: Want): Promise<void> {
+  async function want({ name, turn, cluster, index, isKnown }: WantMessage): Promise<void> {
     indexes.set(name, index);
     turns.set(name, turn);
     if (isKnown) known.add(name);
@@ -159,7 +159,7 @@ export function startWorkerHost(options: WorkerHostOptions): void {
     post({ kind: "settled", name, turn });
   }
 
-  /** That a cluster comes into this worker is no news where it was in another one before. */
+  /** The start of a cluster that ran in another worker before is not logged. */
   function say(line: LogLine): void {
     const name = String(line["cluster"]);
     if (line["event"] === "SignInUnusable") known.delete(name);
@@ -168,8 +168,8 @@ export function startWorkerHost(options: WorkerHostOptions): void {
 
   async function drain(): Promise<void> {
     stopping.abort();
-    beside?.stop();
-    // Whoever waits for it has the time limit.
+    companion?.stop();
+    // The caller sets the time limit.
     await relay.drain(new AbortController().signal);
     log.flush();
     status.look();
@@ -179,7 +179,7 @@ export function startWorkerHost(options: WorkerHostOptions): void {
   async function close(): Promise<void> {
     stopping.abort();
     status.stop();
-    await beside?.close();
+    await companion?.close();
     await relay.close();
     await invoker.close();
     log.close();
@@ -210,7 +210,7 @@ export function startWorkerHost(options: WorkerHostOptions): void {
         void close();
         break;
       default:
-        gate.receive(message);
+        limiter.receive(message);
     }
   });
   post({ kind: "ready" });

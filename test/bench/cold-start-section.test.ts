@@ -7,7 +7,7 @@ import {
   ONE_CLIENT_BY_DEFAULT,
   ONE_CLIENT_OF_MODULES,
 } from "#bench/cold-start/measurement.ts";
-import { coldStartSection, ratioOf } from "#bench/cold-start/report.ts";
+import { formatColdStarts, getMedianRatio } from "#bench/cold-start/report.ts";
 
 const start = (name: string, cpuMs: number[], sizes: Partial<ColdStart> = {}): ColdStart => ({
   name,
@@ -32,15 +32,16 @@ const results = ColdStartResults.parse({
 });
 
 describe("the section of cold starts", () => {
-  const lines = coldStartSection(results).split("\n");
+  const lines = formatColdStarts(results).split("\n");
 
   test("has a row for each start: sizes, times with their ranges, ratios", () => {
     expect(lines).toContain("| node: its code | 537 | 189 | 60 (60–100) | 30 (30–50) | 3 | 1.5 | 1 | 0.5 |");
   });
 
-  test("says on what it was measured", () => {
-    expect(lines.at(-2)).toContain("2026-03-01, Node v24.0.0 on 2 cores of a processor");
-    expect(lines.at(-2)).toContain("3 rounds");
+  test("names the date, the machine and the number of rounds", () => {
+    const paragraph = lines.join(" ");
+    expect(paragraph).toContain("2026-03-01, Node v24.0.0 on 2 cores of a processor");
+    expect(paragraph).toContain("3 rounds");
   });
 });
 
@@ -48,6 +49,6 @@ test.each([
   ["round by round, whatever the machine did meanwhile", [10, 40], [5, 20], 2],
   ["by the median", [10, 10, 90], [10, 10, 10], 1],
   ["of no rounds not at all", [], [], undefined],
-])("one is compared with another %s", (_, ms, otherMs, expected) => {
-  expect(ratioOf(start("one", ms), start("other", otherMs))).toBe(expected);
+])("compares with another one, %s", (_, ms, otherMs, expected) => {
+  expect(getMedianRatio(start("one", ms), start("other", otherMs))).toBe(expected);
 });

@@ -1,16 +1,16 @@
 import { describe, expect, test } from "vitest";
-import { hostileArguments } from "#bench/flags.ts";
-import { missesOf, riseOf } from "#bench/hostile/bar.ts";
+import { selectHostileArguments } from "#bench/flags.ts";
+import { getJoiningRise, listMisses } from "#bench/hostile/bar.ts";
 import { HostilePhase, type HostileResults } from "#bench/hostile/measurement.ts";
-import { hostileSection } from "#bench/hostile/report.ts";
-import { roundsSection } from "#bench/hostile/rounds-report.ts";
-import { joiningOf } from "#bench/hostile/watch-phase.ts";
 import {
-  invocationsOf,
-  limitsInMetrics,
-  metSince,
-  troublesOnPage,
-} from "#bench/hostile/what-the-operator-sees.ts";
+  countInvocations,
+  listNewLimits,
+  listPageIssues,
+  parseLimits,
+} from "#bench/hostile/operator-view.ts";
+import { formatHostileRun } from "#bench/hostile/report.ts";
+import { formatRounds } from "#bench/hostile/rounds-report.ts";
+import { summarizeJoining } from "#bench/hostile/watch-phase.ts";
 
 const QUIET = phase({ name: "quiet", peakMiB: 150 });
 
@@ -33,23 +33,23 @@ describe("the bar", () => {
     ["a relay that ended", { ended: true }, ["the relay ended"]],
     ["noise, which has nothing to heal of", { name: "noise", healedSeconds: undefined, onPages: [] }, []],
   ])("%s", (_, difference, misses) => {
-    expect(missesOf(phase(difference), QUIET)).toEqual(misses);
+    expect(listMisses(phase(difference), QUIET)).toEqual(misses);
   });
 
-  test("a rise is one of the median", () => {
-    expect(riseOf(phase({ joiningP50Ms: 150 }), QUIET)).toBeCloseTo(0.5);
-    expect(riseOf(phase({ joiningP50Ms: 150 }), phase({ joiningP50Ms: 0 }))).toBeUndefined();
+  test("the rise is the rise of the median", () => {
+    expect(getJoiningRise(phase({ joiningP50Ms: 150 }), QUIET)).toBeCloseTo(0.5);
+    expect(getJoiningRise(phase({ joiningP50Ms: 150 }), phase({ joiningP50Ms: 0 }))).toBeUndefined();
   });
 });
 
-describe("what the operator sees", () => {
+describe("the operator's view", () => {
   test.each([
     ["honest ok\nhostile limited: objects: more than 10000\nhostile-2 limited: pageBytes: x\n", ["objects"]],
     ["hostile not ready: ClusterLimited: watchPace\n", ["ClusterLimited"]],
     ["cluster hostile is not ready: Forbidden: no\n", ["Forbidden"]],
     ["honest not ready: Forbidden: hostile limited: objects\nhostile ok\n", []],
   ])("on %s", (page, troubles) => {
-    expect(troublesOnPage(page, "hostile")).toEqual(troubles);
+    expect(listPageIssues(page, "hostile")).toEqual(troubles);
   });
 
   const metrics = [
@@ -62,24 +62,24 @@ describe("what the operator sees", () => {
   ].join("\n");
 
   test("in metrics", () => {
-    const limits = limitsInMetrics(metrics, "hostile");
+    const limits = parseLimits(metrics, "hostile");
     expect([...limits]).toEqual([
       ["objects", 3],
       ["logLines", 4],
     ]);
-    expect(metSince(new Map([["logLines", 4]]), limits)).toEqual(["objects"]);
-    expect([invocationsOf(metrics), invocationsOf(metrics, "hostile")]).toEqual([12, 5]);
+    expect(listNewLimits(new Map([["logLines", 4]]), limits)).toEqual(["objects"]);
+    expect([countInvocations(metrics), countInvocations(metrics, "hostile")]).toEqual([12, 5]);
   });
 });
 
-test("nodes belong to the row in which they joined, and a missing one took as long as was waited", () => {
+test("nodes belong to the row in which they joined, and a missing node counts with the full waiting time", () => {
   const joined = [
     { joinedAtMs: 5, tookMs: 1 },
     { joinedAtMs: 10, tookMs: 100 },
     { joinedAtMs: 15 },
     { joinedAtMs: 20, tookMs: 1 },
   ];
-  expect(joiningOf(joined, 10, 20)).toEqual({
+  expect(summarizeJoining(joined, 10, 20)).toEqual({
     nodes: 2,
     missing: 1,
     joiningP50Ms: 100,
@@ -90,15 +90,15 @@ test("nodes belong to the row in which they joined, and a missing one took as lo
 describe("the section on hostile clusters", () => {
   test("has a row for each attack, with its verdict", () => {
     const attacked = phase({ name: "text", joiningP50Ms: 90, healthzP99Ms: 250 });
-    const lines = hostileSection(results([QUIET, attacked])).split("\n");
+    const lines = formatHostileRun(results([QUIET, attacked])).split("\n");
     expect(lines.find((line) => line.startsWith("| text"))).toBe(
       "| text | 100 ms → 90 ms (−10 %) | 200 ms | 1 ms, 250 ms | 200 MiB (+50) | 0.001 MB | 300 (5) | 9 MB | objects | 2 s | missed: healthz |",
     );
     expect(lines[0]).toContain("one relay of 100 clusters");
   });
 
-  test("says that there is nothing", () => {
-    expect(hostileSection(results([]))).toBe("Nothing has been measured yet.\n");
+  test("states that there are no measurements", () => {
+    expect(formatHostileRun(results([]))).toBe("Nothing has been measured yet.\n");
   });
 });
 
@@ -111,7 +111,7 @@ describe("the section on rounds", () => {
   });
   const rowOf = (pairs: ReturnType<typeof pair>[]): string | undefined => {
     const { phases: _, ...facts } = results([]);
-    return roundsSection({ ...facts, pairs })
+    return formatRounds({ ...facts, pairs })
       .split("\n")
       .find((line) => line.startsWith("| silence"));
   };
@@ -141,8 +141,8 @@ test.each<[string[], string[] | undefined]>([
   [["--seconds=5", "--rows=hostile"], ["--seconds=5"]],
   [["--rows", "100-at-once"], undefined],
   [[], undefined],
-])("%j asks for the hostile rows with %j", (given, expected) => {
-  expect(hostileArguments(given)).toEqual(expected);
+])("%j selects the hostile rows with %j", (given, expected) => {
+  expect(selectHostileArguments(given)).toEqual(expected);
 });
 
 function phase(difference: Partial<Record<keyof HostilePhase, unknown>> = {}): HostilePhase {

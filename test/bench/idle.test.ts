@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { type IdleMeasurement, IdleResults, type IdleUsage } from "#bench/idle/measurement.ts";
-import { mebibytes, memoryOf } from "#bench/idle/memory.ts";
-import { stateOf } from "#bench/idle/relay-process.ts";
-import { idleSection } from "#bench/idle/report.ts";
+import { parseMebibytes, readMemory } from "#bench/idle/memory.ts";
+import { parseRelayState } from "#bench/idle/relay-process.ts";
+import { formatIdle } from "#bench/idle/report.ts";
 
-describe("memory as /proc tells it", () => {
+describe("memory from /proc", () => {
   const status = "Name:\tnode\nVmHWM:\t  204800 kB\nVmRSS:\t  102400 kB\nRssAnon:\t   51200 kB\n";
 
   test.each([
@@ -12,22 +12,22 @@ describe("memory as /proc tells it", () => {
     ["VmRSS", 100],
     ["RssAnon", 50],
   ])("%s", (field, expected) => {
-    expect(mebibytes(status, field)).toBe(expected);
+    expect(parseMebibytes(status, field)).toBe(expected);
   });
 
-  test("a field that is not there is no zero", () => {
-    expect(() => mebibytes(status, "Rss")).toThrow("no Rss");
+  test("a missing field is undefined, not zero", () => {
+    expect(() => parseMebibytes(status, "Rss")).toThrow("no Rss");
   });
 
-  test.runIf(process.platform === "linux")("of this process", async () => {
-    const { residentMiB, peakMiB, anonymousMiB, proportionalMiB } = await memoryOf(process.pid);
+  test.runIf(process.platform === "linux")("reads this process", async () => {
+    const { residentMiB, peakMiB, anonymousMiB, proportionalMiB } = await readMemory(process.pid);
     expect(peakMiB).toBeGreaterThanOrEqual(residentMiB);
     expect(residentMiB).toBeGreaterThan(anonymousMiB);
     expect(proportionalMiB).toBeGreaterThan(10);
   });
 });
 
-test("a relay's state is summed up over its clusters", () => {
+test("a relay's state is the sum over its clusters", () => {
   const metrics = [
     "# TYPE serverless_ccm_objects gauge",
     'serverless_ccm_objects{cluster="a"} 50',
@@ -38,12 +38,12 @@ test("a relay's state is summed up over its clusters", () => {
     'serverless_ccm_pending_objects{cluster="b"} 3',
     'serverless_ccm_in_flight_objects{cluster="b"} 2',
   ].join("\n");
-  expect(stateOf(metrics)).toEqual({ readyClusters: 1, objects: 90, unfinished: 5 });
+  expect(parseRelayState(metrics)).toEqual({ readyClusters: 1, objects: 90, unfinished: 5 });
 });
 
 describe("the section on idle relays", () => {
   test("compares one relay with as many stock controllers as it has clusters", () => {
-    const lines = idleSection(results({ clusters: 100, stock: usage(80, 0.25) })).split("\n");
+    const lines = formatIdle(results({ clusters: 100, stock: usage(80, 0.25) })).split("\n");
     expect(lines.slice(2, 5)).toEqual([
       "| one relay, 100 clusters of 50 nodes | 150 MiB | 160 MiB | 140 MiB | 30 MiB | 2 % |",
       "| one stock controller, one cluster of 50 nodes | 80 MiB | 90 MiB | 70 MiB |  | 0.25 % |",
@@ -51,8 +51,8 @@ describe("the section on idle relays", () => {
     ]);
   });
 
-  test("says nothing of what was not measured", () => {
-    const section = idleSection(results({ clusters: 1 }));
+  test("omits what was not measured", () => {
+    const section = formatIdle(results({ clusters: 1 }));
     expect(section).toContain("| one relay, 1 cluster of 50 nodes |");
     expect(section).not.toContain("stock");
     expect(section).not.toContain("embedded");

@@ -10,7 +10,7 @@ const flagsOf = (...args: string[]): BenchFlags => {
 };
 
 describe("the command line of the bench", () => {
-  test("without flags asks for everything, five times", () => {
+  test("runs everything five times without flags", () => {
     const flags = flagsOf();
     expect({ ...flags, rows: [...flags.rows], contenders: [...flags.contenders] }).toEqual({
       rows: ROWS.map(({ row }) => row.id),
@@ -25,7 +25,7 @@ describe("the command line of the bench", () => {
     ["--rows", "100-at-once"],
     ["--contenders", "run"],
     ["--repetitions", "1"],
-  ])("with %s %s is not the whole, and leaves the report of the whole alone", (...args) => {
+  ])("with %s %s runs a part, and leaves the complete report unchanged", (...args) => {
     expect(flagsOf(...args)).toMatchObject({ whole: false, folder: "bench/partial" });
   });
 
@@ -36,12 +36,12 @@ describe("the command line of the bench", () => {
     { args: ["--repetitions", "many"], says: "--repetitions: " },
     { args: ["--fast"], says: "--fast" },
     { args: ["--rows", "x", "--repetitions", "0"], says: "--repetitions" },
-  ])("$args is refused", ({ args, says }) => {
+  ])("$args is rejected", ({ args, says }) => {
     expect(() => readFlags(args)).toThrow(FlagsError);
     expect(() => readFlags(args)).toThrow(says);
   });
 
-  test("asks for help", () => {
+  test("prints help on request", () => {
     expect(readFlags(["--help"])).toBeUndefined();
   });
 });
@@ -65,7 +65,7 @@ describe("planRuns", () => {
     );
   };
 
-  test("goes round by round, each time with another one first, and the slow ones less often", () => {
+  test("goes round by round, starts each with another contender, and repeats slow ones less often", () => {
     expect(planned({})).toEqual([
       "a floor 0",
       "a run 0",
@@ -77,18 +77,18 @@ describe("planRuns", () => {
     ]);
   });
 
-  test("leaves out what is not asked for", () => {
+  test("omits contenders and rows that are not selected", () => {
     expect(planned({ rows: new Set(["b"]), contenders: new Set(["run"]) })).toEqual(["b run 0", "b run 1"]);
   });
 });
 
 describe("the rows", () => {
-  test("have an id of their own each, and everybody in them is known", () => {
+  test("have unique ids and only known contenders", () => {
     expect(new Set(ROWS.map(({ row }) => row.id)).size).toBe(ROWS.length);
     for (const [name, contender] of Object.entries(CONTENDER_BY_NAME)) expect(contender.name).toBe(name);
   });
 
-  test("say why somebody is left out or runs less often", () => {
+  test("give the reason for a missing or less frequent contender", () => {
     const silent = ROWS.filter(({ contenders, fewer, note }) => {
       return (
         note === undefined &&

@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
-import { cpuSecondsOf, peakMemoryMiBOf, usageOf } from "#bench/process-usage.ts";
+import { parseCpuSeconds, parsePeakMemoryMiB, readUsage } from "#bench/process-usage.ts";
 
-describe("what /proc tells", () => {
+describe("usage from /proc", () => {
   test.each([
     { given: "a plain name", stat: "42 (node) S 1 2 3 4 5 6 7 8 9 10 150 50 0 0", seconds: 2 },
     {
@@ -11,27 +11,27 @@ describe("what /proc tells", () => {
       stat: "42 (a) b) S 1 2 3 4 5 6 7 8 9 10 100 0 0 0",
       seconds: 1,
     },
-  ])("of $given", ({ stat, seconds }) => {
-    expect(cpuSecondsOf(stat, 100)).toBe(seconds);
+  ])("for $given", ({ stat, seconds }) => {
+    expect(parseCpuSeconds(stat, 100)).toBe(seconds);
   });
 
-  test("of memory", () => {
-    expect(peakMemoryMiBOf("Name:\tnode\nVmHWM:\t  204800 kB\nVmRSS:\t 1 kB\n")).toBe(200);
-    expect(peakMemoryMiBOf("Name:\tnode\n")).toBe(0);
+  test("for memory", () => {
+    expect(parsePeakMemoryMiB("Name:\tnode\nVmHWM:\t  204800 kB\nVmRSS:\t 1 kB\n")).toBe(200);
+    expect(parsePeakMemoryMiB("Name:\tnode\n")).toBe(0);
   });
 });
 
 describe.runIf(process.platform === "linux")("usageOf", () => {
-  test("counts processes together", async () => {
-    const one = await usageOf([process.pid]);
-    const two = await usageOf([process.pid, process.pid]);
+  test("adds processes up", async () => {
+    const one = await readUsage([process.pid]);
+    const two = await readUsage([process.pid, process.pid]);
     expect(one.peakMemoryMiB).toBeGreaterThan(10);
     expect(two.peakMemoryMiB).toBeGreaterThanOrEqual(2 * one.peakMemoryMiB);
   });
 
-  test("counts one that has ended as nothing", async () => {
+  test("counts an ended process as zero", async () => {
     const child = spawn(process.execPath, ["--version"], { stdio: "ignore" });
     await once(child, "exit");
-    expect(await usageOf([child.pid ?? 0])).toEqual({ cpuSeconds: 0, peakMemoryMiB: 0 });
+    expect(await readUsage([child.pid ?? 0])).toEqual({ cpuSeconds: 0, peakMemoryMiB: 0 });
   });
 });

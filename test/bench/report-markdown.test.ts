@@ -1,30 +1,30 @@
 import { describe, expect, test } from "vitest";
 import type { Results } from "#bench/measurement.ts";
 import { renderMarkdown } from "#bench/report/markdown.ts";
-import { escapeMarkdown, markdownTable } from "#bench/report/markdown-table.ts";
-import { picturesOf } from "#bench/report/pictures.ts";
-import { judge, type Target } from "#bench/report/targets.ts";
-import { targetsTable } from "#bench/report/targets-table.ts";
-import { AT_ONCE, givenMeasurement, givenResults, givenRow, MACHINE } from "#test/bench/report-given.ts";
+import { escapeMarkdown, formatMarkdownTable } from "#bench/report/markdown-table.ts";
+import { drawPictures } from "#bench/report/pictures.ts";
+import { judgeTargets, type Target } from "#bench/report/targets.ts";
+import { formatTargets } from "#bench/report/targets-table.ts";
+import { AT_ONCE, buildMeasurement, buildResults, buildRow, MACHINE } from "#test/bench/report-builders.ts";
 
-const WITHOUT_IDS = givenRow("500-at-once-without-ids", 500, { kind: "at-once" }, false);
+const WITHOUT_IDS = buildRow("500-at-once-without-ids", 500, { kind: "at-once" }, false);
 
-test("a table is written with its cells escaped", () => {
-  expect(markdownTable(["name", "a|b"], [["x_y", "1 <\n2"]])).toBe(
+test("writes a table with escaped cells", () => {
+  expect(formatMarkdownTable(["name", "a|b"], [["x_y", "1 <\n2"]])).toBe(
     ["| name | a\\|b |", "| --- | ---: |", "| x\\_y | 1 &lt; 2 |"].join("\n"),
   );
 });
 
-test("text from outside stays text", () => {
+test("keeps outside text as text", () => {
   expect(escapeMarkdown("[a](b) `c` *d* \\ <img>")).toBe("\\[a\\](b) \\`c\\` \\*d\\* \\\\ &lt;img>");
 });
 
 describe("the page", () => {
-  const results = givenResults(
+  const results = buildResults(
     [
-      givenMeasurement("floor", { totalMs: 1_900 }),
-      givenMeasurement("run", { totalMs: 2_000, nakedNodes: 1, loadAverage: 0.1234 }),
-      givenMeasurement("run", {
+      buildMeasurement("floor", { totalMs: 1_900 }),
+      buildMeasurement("run", { totalMs: 2_000, nakedNodes: 1, loadAverage: 0.1234 }),
+      buildMeasurement("run", {
         repetition: 1,
         totalMs: 2_400,
         latencyMs: 700,
@@ -35,7 +35,7 @@ describe("the page", () => {
     [AT_ONCE, WITHOUT_IDS],
   );
 
-  test("has a line for each contender of a row: the median, and the range where there is one", () => {
+  test("has a line for each contender of a row: the median, and the range if there is one", () => {
     expect(tableUnder(results, "## 1,000 nodes at once")).toEqual([
       "|  | total | nodes/s | p50 | p99 | naked nodes | missing nodes | node writes per node | EC2 calls | of these throttled | 429s | CPU | kube-apiserver's CPU | memory, MiB | repetitions |",
       `| ${["---", ...Array.from({ length: 14 }, () => "---:")].join(" | ")} |`,
@@ -64,23 +64,23 @@ describe("the page", () => {
     expect(page(results, ["AWS CCM *was* not\nbuilt"])).toContain(expected);
   });
 
-  test("links a picture for each that there is, and no other", () => {
+  test("links exactly the existing pictures", () => {
     const links = [...page(results).matchAll(/\]\(([^)]*\.svg)\)/g)].map((match) => match[1]);
-    expect(links).toEqual(picturesOf(results).map(({ file }) => `pictures/${file}`));
+    expect(links).toEqual(drawPictures(results).map(({ file }) => `pictures/${file}`));
   });
 
-  test("is written of nothing measured, too", () => {
-    expect(page(givenResults([]))).toContain("0 met, 0 not met, 19 not measured");
-    expect(page(givenResults([]))).toContain("| load average before a repetition | – |");
+  test("can be written without measurements", () => {
+    expect(page(buildResults([]))).toContain("0 met, 0 not met, 19 not measured");
+    expect(page(buildResults([]))).toContain("| load average before a repetition | – |");
   });
 
-  test("a machine's own names cannot end a cell", () => {
+  test("a machine's name cannot end a cell", () => {
     const odd = { ...results, machine: { ...MACHINE, cpu: "A|B" } };
     expect(page(odd)).toContain("| processor | A\\|B, 2 cores |");
   });
 });
 
-describe("a number beside its limit", () => {
+describe("a number with its limit", () => {
   const target: Target = {
     row: AT_ONCE.id,
     metric: "totalMs",
@@ -92,16 +92,16 @@ describe("a number beside its limit", () => {
     [1_150.4, "1.1504 s", "not met"],
     [1_150.000_01, "1.15000001 s", "not met"],
     [1_200, "1.2 s", "not met"],
-  ])("%d ms is told with as many digits as it takes", (totalMs, written, outcome) => {
-    const verdicts = judge(givenResults([givenMeasurement("run", { totalMs })]), "run", [target]);
-    expect(targetsTable(verdicts, [AT_ONCE]).split("\n").at(-1)).toBe(
+  ])("formats %d ms with as many digits as necessary", (totalMs, written, outcome) => {
+    const verdicts = judgeTargets(buildResults([buildMeasurement("run", { totalMs })]), "run", [target]);
+    expect(formatTargets(verdicts, [AT_ONCE]).split("\n").at(-1)).toBe(
       `| 1,000 nodes at once | total time | ${written} | ≤ 1.15 s | ${outcome} |`,
     );
   });
 });
 
 function page(results: Results, notes: readonly string[] = []): string {
-  return renderMarkdown(results, notes, picturesOf(results));
+  return renderMarkdown(results, notes, drawPictures(results));
 }
 
 function tableUnder(results: Results, heading: string): string[] {

@@ -45,11 +45,11 @@ describe("logarithmic axes", () => {
     expect(logTicks(domain)).toEqual(ticks);
   });
 
-  test("there is none without positive values", () => {
+  test("no axis exists without positive values", () => {
     expect([logDomain([]), logDomain([0])]).toEqual([undefined, undefined]);
   });
 
-  test("every value is between the ends, in order", () => {
+  test("all ticks are between the ends, in order", () => {
     const positive = fc.double({ min: 1e-3, max: 1e9, noNaN: true });
     fc.assert(
       fc.property(fc.array(positive, { minLength: 1, maxLength: 20 }), (values) => {
@@ -63,7 +63,7 @@ describe("logarithmic axes", () => {
     );
   });
 
-  test("ends of the domain are ends of the axis, and a factor is always as wide", () => {
+  test("the ends of the domain are the ends of the axis, and equal factors have equal widths", () => {
     const x = logScale({ from: 10, to: 1_000 }, 100, 300);
     expect([x(10), x(100), x(1_000), x(1), x(5_000)]).toEqual([100, 200, 300, 100, 300]);
   });

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { percentile } from "#bench/report/percentile.ts";
-import { spreadOf } from "#bench/report/spread.ts";
+import { getPercentile } from "#bench/report/percentile.ts";
+import { computeSpread } from "#bench/report/spread.ts";
 import { type Metric, summarize } from "#bench/report/summary.ts";
-import { AT_ONCE, givenMeasurement, givenResults, givenRow } from "#test/bench/report-given.ts";
+import { AT_ONCE, buildMeasurement, buildResults, buildRow } from "#test/bench/report-builders.ts";
 import { SEED } from "#test/seed.ts";
 
 describe("percentile", () => {
@@ -17,14 +17,14 @@ describe("percentile", () => {
     ["of one value", [4], 0.01, 4],
     ["of none", [], 0.5, undefined],
   ])("%s", (_, values, share, expected) => {
-    expect(percentile(values, share)).toBe(expected);
+    expect(getPercentile(values, share)).toBe(expected);
   });
 
-  test("is the smallest value that at least the share does not exceed", () => {
+  test("is the smallest value with at least that share of values at or below it", () => {
     const values = fc.array(fc.integer({ min: 0, max: 50 }), { minLength: 1, maxLength: 60 });
     fc.assert(
       fc.property(values, fc.integer({ min: 1, max: 100 }), (sample, percent) => {
-        const found = percentile(sample, percent / 100) ?? Number.NaN;
+        const found = getPercentile(sample, percent / 100) ?? Number.NaN;
         const covers = (limit: number): boolean =>
           sample.filter((value) => value <= limit).length * 100 >= percent * sample.length;
         expect(sample).toContain(found);
@@ -43,13 +43,13 @@ describe("spreadOf", () => {
     ["one value", [7], { median: 7, min: 7, max: 7 }],
     ["no value", [], undefined],
   ])("%s", (_, values, expected) => {
-    expect(spreadOf(values)).toEqual(expected);
+    expect(computeSpread(values)).toEqual(expected);
   });
 });
 
-const FOUR = givenRow("4-at-once", 4, { kind: "at-once" });
+const FOUR = buildRow("4-at-once", 4, { kind: "at-once" });
 const TWO_REPETITIONS = [
-  givenMeasurement("run", {
+  buildMeasurement("run", {
     row: FOUR.id,
     latenciesMs: [10, 20, 30, 40],
     totalMs: 50,
@@ -57,7 +57,7 @@ const TWO_REPETITIONS = [
     cloudCalls: 3,
     cpuSeconds: { contender: 0.25, kubeApiserver: 0.4, etcd: 0.1 },
   }),
-  givenMeasurement("run", {
+  buildMeasurement("run", {
     row: FOUR.id,
     repetition: 1,
     latenciesMs: [100, 200],
@@ -91,14 +91,14 @@ describe("summarize", () => {
     ["etcdCpuSeconds", 0.2, 0.1, 0.3],
     ["peakMemoryMiB", 105, 100, 110],
   ])("%s over two repetitions", (metric, median, min, max) => {
-    const [summary] = summarize(givenResults(TWO_REPETITIONS, [FOUR]));
+    const [summary] = summarize(buildResults(TWO_REPETITIONS, [FOUR]));
     expect(summary?.repetitions).toBe(2);
     expect(summary?.spreads[metric]).toEqual({ median, min, max });
   });
 
-  test("where no node came up there is a throughput of 0 and no latency", () => {
-    const none = givenMeasurement("run", { up: 0, totalMs: 0, missingNodes: 1_000 });
-    const [summary] = summarize(givenResults([none]));
+  test("without nodes that came up, the throughput is 0 and there is no latency", () => {
+    const none = buildMeasurement("run", { up: 0, totalMs: 0, missingNodes: 1_000 });
+    const [summary] = summarize(buildResults([none]));
     expect(summary?.spreads).toMatchObject({
       nodesPerSecond: { median: 0 },
       missingNodes: { median: 1_000 },
@@ -108,13 +108,13 @@ describe("summarize", () => {
     );
   });
 
-  test("rows come as listed and contenders in the order of a round, whatever order was measured", () => {
+  test("rows and contenders keep their listed order, in any order of measurement", () => {
     const measured = [
-      givenMeasurement("run"),
-      givenMeasurement("run", { row: FOUR.id }),
-      givenMeasurement("floor"),
+      buildMeasurement("run"),
+      buildMeasurement("run", { row: FOUR.id }),
+      buildMeasurement("floor"),
     ];
-    const order = summarize(givenResults(measured, [FOUR, AT_ONCE])).map(({ row, contender }) => [
+    const order = summarize(buildResults(measured, [FOUR, AT_ONCE])).map(({ row, contender }) => [
       row.id,
       contender,
     ]);

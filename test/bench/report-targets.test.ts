@@ -2,26 +2,26 @@ import { describe, expect, test } from "vitest";
 import type { ContenderName, Measurement, Row } from "#bench/measurement.ts";
 import {
   type Candidate,
-  judge,
-  meets,
+  type Goal,
+  isMet,
+  judgeTargets,
   TARGETS,
   type Target,
-  type Verdict,
-  type Wanted,
+  type TargetResult,
 } from "#bench/report/targets.ts";
-import { AT_ONCE, givenMeasurement, givenResults, givenRow } from "#test/bench/report-given.ts";
+import { AT_ONCE, buildMeasurement, buildResults, buildRow } from "#test/bench/report-builders.ts";
 
-const FIVE_THOUSAND = givenRow("5000-at-once", 5_000, { kind: "at-once" });
+const FIVE_THOUSAND = buildRow("5000-at-once", 5_000, { kind: "at-once" });
 const ROWS = [
-  givenRow("1000-there", 1_000, { kind: "there" }),
+  buildRow("1000-there", 1_000, { kind: "there" }),
   AT_ONCE,
-  givenRow("500-at-once-without-ids", 500, { kind: "at-once" }, false),
-  givenRow("2000-at-33-per-second", 2_000, { kind: "rate", nodesPerSecond: 33 }),
+  buildRow("500-at-once-without-ids", 500, { kind: "at-once" }, false),
+  buildRow("2000-at-33-per-second", 2_000, { kind: "rate", nodesPerSecond: 33 }),
   FIVE_THOUSAND,
 ];
 
 describe("meets", () => {
-  test.each<[string, number, Wanted, boolean]>([
+  test.each<[string, number, Goal, boolean]>([
     ["just at most", 1.15, { kind: "at-most", limit: 1.15 }, true],
     ["a little more than at most", 1.1501, { kind: "at-most", limit: 1.15 }, false],
     ["just at least", 30, { kind: "at-least", limit: 30 }, true],
@@ -30,19 +30,19 @@ describe("meets", () => {
     ["a tenth too many", 2.05, { kind: "exactly", limit: 2 }, false],
     ["a tenth too few", 1.94, { kind: "exactly", limit: 2 }, false],
   ])("%s", (_, measured, wanted, expected) => {
-    expect(meets(measured, wanted)).toBe(expected);
+    expect(isMet(measured, wanted)).toBe(expected);
   });
 });
 
 describe("a run with everything measured", () => {
-  // The candidate beside its rivals: 36 times the defaults, twice the tuned one, 1.1 times the floor.
+  // The candidate compared with its rivals: 36 times the defaults, twice the tuned one, 1.1 times the floor.
   const totals = { floor: 2_000, "stock-defaults": 79_200, "stock-tuned": 4_400, run: 2_200 } as const;
   const measured = ROWS.flatMap((row) =>
     (Object.keys(totals) as (keyof typeof totals)[]).map((contender) =>
-      givenMeasurement(contender, {
+      buildMeasurement(contender, {
         row: row.id,
         up: row.nodes,
-        // As fast per node in the row of 5,000, and eight times faster without provider IDs.
+        // Equally fast per node in the row of 5,000, and eight times faster without provider IDs.
         totalMs:
           totals[contender] * (row.nodes / 1_000) * (!row.providerIds && contender === "stock-tuned" ? 4 : 1),
         latencyMs: contender === "run" ? 100 : 400,
@@ -51,17 +51,19 @@ describe("a run with everything measured", () => {
   );
 
   test("meets every target", () => {
-    const verdicts = judge(givenResults(measured, ROWS), "run");
+    const verdicts = judgeTargets(buildResults(measured, ROWS), "run");
     expect(verdicts.filter(({ outcome }) => outcome !== "met")).toEqual([]);
     expect(verdicts).toHaveLength(TARGETS.length);
   });
 
-  test("has the quotients that one gets by hand", () => {
-    const measuredOf = judge(givenResults(measured, ROWS), "run").map(({ target, measured: value }) => [
-      target.row,
-      target.metric,
-      value === undefined ? undefined : Number(value.toFixed(6)),
-    ]);
+  test("has the quotients calculated by hand", () => {
+    const measuredOf = judgeTargets(buildResults(measured, ROWS), "run").map(
+      ({ target, measured: value }) => [
+        target.row,
+        target.metric,
+        value === undefined ? undefined : Number(value.toFixed(6)),
+      ],
+    );
     expect(measuredOf).toEqual([
       ["1000-at-once", "totalMs", 1.1],
       ["1000-at-once", "nodesPerSecond", 36],
@@ -85,8 +87,8 @@ describe("a run with everything measured", () => {
     ]);
   });
 
-  test("says nothing of the other candidate", () => {
-    const outcomes = judge(givenResults(measured, ROWS), "lambda").map(({ outcome }) => outcome);
+  test("omits the other candidate", () => {
+    const outcomes = judgeTargets(buildResults(measured, ROWS), "lambda").map(({ outcome }) => outcome);
     expect(new Set(outcomes)).toEqual(new Set(["not measured"]));
   });
 });
@@ -102,9 +104,9 @@ describe("the limits", () => {
     ["5000-at-once", "peakMemoryMiB", { peakMemoryMiB: 200 }, { peakMemoryMiB: 201 }],
   ])("%s: %s", (row, metric, within, beyond) => {
     const outcomeOf = (...differences: Partial<Measurement>[]): string | undefined =>
-      judge(
-        givenResults(
-          differences.map((one) => givenMeasurement("run", { row, ...one })),
+      judgeTargets(
+        buildResults(
+          differences.map((one) => buildMeasurement("run", { row, ...one })),
           ROWS,
         ),
         "run",
@@ -121,8 +123,8 @@ describe("the limits", () => {
     ["p99 of 401 ms", "p99Ms", 401, "not met"],
   ])("at a rate, %s", (_, metric, latencyMs, outcome) => {
     const row = "2000-at-33-per-second";
-    const [verdict] = judge(
-      givenResults([givenMeasurement("run", { row, latencyMs })], ROWS),
+    const [verdict] = judgeTargets(
+      buildResults([buildMeasurement("run", { row, latencyMs })], ROWS),
       "run",
       TARGETS.filter((target) => target.row === row && target.metric === metric && target.over === undefined),
     );
@@ -130,30 +132,30 @@ describe("the limits", () => {
   });
 });
 
-describe("the floor that writes the same", () => {
+describe("the floor with equal writes", () => {
   test.each<[string, number, ContenderName, number]>([
     ["without Events", 0, "floor", 2],
     ["with Events of few nodes", 499, "floor", 2],
     ["with Events of half of the nodes", 500, "floor-with-events", 1],
   ])("%s", (_, eventWrites, floor, measured) => {
     const verdict = onlyVerdict(TARGETS[0], [
-      givenMeasurement("floor", { totalMs: 1_000 }),
-      givenMeasurement("floor-with-events", { totalMs: 2_000 }),
-      givenMeasurement("run", { totalMs: 2_000, eventWrites }),
+      buildMeasurement("floor", { totalMs: 1_000 }),
+      buildMeasurement("floor-with-events", { totalMs: 2_000 }),
+      buildMeasurement("run", { totalMs: 2_000, eventWrites }),
     ]);
     expect(verdict).toMatchObject({ measured, comparedWith: { contender: floor, row: AT_ONCE.id } });
   });
 });
 
-describe("what is not there", () => {
+describe("missing measurements", () => {
   const [overFloor, overDefaults, overTuned] = TARGETS;
-  const run = givenMeasurement("run");
+  const run = buildMeasurement("run");
 
-  test.each<[string, Target | undefined, Measurement[], Partial<Verdict>]>([
+  test.each<[string, Target | undefined, Measurement[], Partial<TargetResult>]>([
     [
       "the candidate",
       overFloor,
-      [givenMeasurement("floor")],
+      [buildMeasurement("floor")],
       { outcome: "not measured", remark: "no measurement of run in 1000-at-once" },
     ],
     [
@@ -165,27 +167,27 @@ describe("what is not there", () => {
     [
       "any node of the contender compared with",
       overDefaults,
-      [run, givenMeasurement("stock-defaults", { up: 0, missingNodes: 1_000 })],
+      [run, buildMeasurement("stock-defaults", { up: 0, missingNodes: 1_000 })],
       { outcome: "not measured", remark: "there is nothing to divide by" },
     ],
     [
       "a node of the contender compared with",
       overTuned,
-      [run, givenMeasurement("stock-tuned", { up: 999, missingNodes: 1, totalMs: 9_990 })],
+      [run, buildMeasurement("stock-tuned", { up: 999, missingNodes: 1, totalMs: 9_990 })],
       { outcome: "met", measured: 5, remark: "of stock-tuned's, 1 node never came up" },
     ],
     [
       "two nodes of the candidate",
       overFloor,
-      [givenMeasurement("floor"), givenMeasurement("run", { missingNodes: 2 })],
+      [buildMeasurement("floor"), buildMeasurement("run", { missingNodes: 2 })],
       { outcome: "not met", measured: 1, remark: "2 nodes never came up" },
     ],
     [
       "a node of the candidate in the row compared with",
       TARGETS.find(({ over }) => over?.kind === "row"),
       [
-        givenMeasurement("run", { row: FIVE_THOUSAND.id, up: 5_000, totalMs: 5_000 }),
-        givenMeasurement("run", { up: 1_000, missingNodes: 1 }),
+        buildMeasurement("run", { row: FIVE_THOUSAND.id, up: 5_000, totalMs: 5_000 }),
+        buildMeasurement("run", { up: 1_000, missingNodes: 1 }),
       ],
       { outcome: "not met", measured: 0.5, remark: "1 node never came up" },
     ],
@@ -200,15 +202,15 @@ function onlyVerdict(
   rows: Row[] = ROWS,
   candidate: Candidate = "run",
 ) {
-  return judge(givenResults(measured, rows), candidate, target === undefined ? [] : [target])[0];
+  return judgeTargets(buildResults(measured, rows), candidate, target === undefined ? [] : [target])[0];
 }
 
-describe("beside the stock controller, a target that is not met", () => {
+describe("a missed target, compared with the stock controller", () => {
   const overTuned = TARGETS[2];
   const given = (floorMs: number) => [
-    givenMeasurement("floor", { totalMs: floorMs }),
-    givenMeasurement("stock-tuned", { totalMs: 3_000 }),
-    givenMeasurement("run", { totalMs: 2_000 }),
+    buildMeasurement("floor", { totalMs: floorMs }),
+    buildMeasurement("stock-tuned", { totalMs: 3_000 }),
+    buildMeasurement("run", { totalMs: 2_000 }),
   ];
 
   test.each([

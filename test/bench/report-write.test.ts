@@ -6,12 +6,12 @@ import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { parseResults, ResultsError } from "#bench/report/parse-results.ts";
 import { writeReport } from "#bench/report/write.ts";
-import { AT_ONCE, givenMeasurement, givenResults } from "#test/bench/report-given.ts";
+import { AT_ONCE, buildMeasurement, buildResults } from "#test/bench/report-builders.ts";
 
-const RESULTS = givenResults([
-  givenMeasurement("floor"),
-  givenMeasurement("run", { latencyMs: 123.456_789 }),
-  givenMeasurement("run", { repetition: 1 }),
+const RESULTS = buildResults([
+  buildMeasurement("floor"),
+  buildMeasurement("run", { latencyMs: 123.456_789 }),
+  buildMeasurement("run", { repetition: 1 }),
 ]);
 const NOTES = ["the stock controller was not built"];
 
@@ -22,14 +22,14 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 describe("writing a report", () => {
-  test("the measurements are read as they were written, notes included", async () => {
+  test("reads measurements back as written, including notes", async () => {
     await writeReport(folder, RESULTS, NOTES);
     const text = await readFile(join(folder, "results.json"), "utf8");
     expect(parseResults(text, "results.json")).toEqual({ ...RESULTS, notes: NOTES });
     expect(text.split("\n").filter((line) => line.includes("latenciesMs"))).toHaveLength(3);
   });
 
-  test("every picture that the page shows is there, and none of an earlier report", async () => {
+  test("writes every picture of the page, and removes those of an earlier report", async () => {
     await writeReport(folder, RESULTS, NOTES);
     await writeFile(join(folder, "pictures", "latency-7-there.svg"), "old");
     await writeFile(join(folder, "pictures", "drawn-by-hand.svg"), "kept");
@@ -43,7 +43,7 @@ describe("writing a report", () => {
 });
 
 describe("rendering again", () => {
-  test("the same results make the same bytes", async () => {
+  test("creates equal bytes from equal results", async () => {
     await writeReport(folder, RESULTS, NOTES);
     const before = await contents(folder);
     await rm(join(folder, "results.md"));
@@ -56,7 +56,7 @@ describe("rendering again", () => {
     ["no file", undefined, "cannot be read; run the benchmark"],
     ["half a file", `{"machine": {`, "does not hold results of a benchmark: it is not JSON"],
     ["a file of another shape", "{}", "machine: Invalid input"],
-  ])("from %s it says what is wrong, with exit code 2", async (_, text, message) => {
+  ])("from %s reports the error with exit code 2", async (_, text, message) => {
     if (text !== undefined) await writeFile(join(folder, "results.json"), text);
     const failed = await render(folder).catch((error: unknown) => error);
     expect(failed).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
@@ -94,7 +94,7 @@ describe("malformed results", () => {
     expect(faultsIn(value)).toEqual(paths);
   });
 
-  test("of many faults ten are told, and how many more there are", () => {
+  test("lists the first ten faults, and the number of others", () => {
     const measurements = Array.from({ length: 13 }, () => ({ ...floor, totalMs: -1 }));
     const told = errorOf({ ...RESULTS, measurements })?.message ?? "";
     expect(told).toContain("measurements[9].totalMs: ");

@@ -6,17 +6,20 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { baseImages, DOCKERFILE } from "../../build/base-images.ts";
+import { DOCKERFILE, parseBaseImages } from "../../build/base-images.ts";
 import { ROOT } from "../../build/bundle.ts";
 
 const dockerfile = await readFile(DOCKERFILE, "utf8");
 
-/** What an image is named by, as the OCI's distribution specification has it: a digest that is empty or no SHA-256 is none. */
+/**
+ * An image reference by the OCI distribution specification; an empty digest or another hash than SHA-256 does
+ * not match.
+ */
 const REFERENCE = /^[a-z0-9./-]+:[\w.-]+@sha256:[0-9a-f]{64}$/;
 
 describe("the Dockerfile", () => {
-  test("builds from the two images that it says, each by a digest", () => {
-    expect(baseImages(dockerfile)).toMatchObject([
+  test("builds from its two base images, each by digest", () => {
+    expect(parseBaseImages(dockerfile)).toMatchObject([
       {
         registry: "docker.io",
         repository: "library/node",
@@ -37,7 +40,8 @@ describe("the Dockerfile", () => {
       const [, before = "", argument = ""] = /(\S+@)\$\{(\w+):\?[\w-]+\}/.exec(line) ?? [];
       expect(REFERENCE.test(before), line).toBe(false);
       expect(REFERENCE.test(`${before}sha256:${"0".repeat(64)}`), line).toBe(true);
-      // An argument of the build without a default is empty, and one with another default than a digest is refused when it is read.
+      // A build argument without a default is empty. One with another default than a digest is rejected when
+      // it is read.
       expect(dockerfile).toMatch(new RegExp(`^ARG ${argument}(=sha256:[0-9a-f]{64})?$`, "m"));
     }
   });
@@ -51,8 +55,8 @@ describe("the Dockerfile", () => {
     [`ARG A=latest\nFROM node:24${digest("A")}`, 'ARG A: "latest" is not a digest'],
     [`ARG A=sha256:0\nFROM node:24${digest("A")}`, 'ARG A: "sha256:0" is not a digest'],
     ["RUN true", "has no FROM"],
-  ])("%j is refused: %s", (text, message) => {
-    expect(() => baseImages(text)).toThrow(message);
+  ])("%j is rejected: %s", (text, message) => {
+    expect(() => parseBaseImages(text)).toThrow(message);
   });
 });
 
@@ -61,7 +65,7 @@ const index = (name: string): string =>
   JSON.stringify({ schemaVersion: 2, mediaType: INDEX, manifests: [{ digest: `sha256:${name}` }] });
 const digestOf = (text: string): string => `sha256:${createHash("sha256").update(text).digest("hex")}`;
 
-/** How the registry of a test differs from one that answers as it should. */
+/** How a test's registry differs from a correct one. */
 interface Fault {
   readonly status?: number;
   readonly type?: string;
@@ -79,7 +83,10 @@ describe("npm run base-images", () => {
   let folder = "";
   let file = "";
 
-  /** A registry that wants a token of anybody, as Docker Hub does, and hands it out itself. */
+  /**
+   * Answers as a registry that requires a token even for anonymous clients, like Docker Hub, and issues it
+   * itself.
+   */
   function answer({ url: path = "", headers }: IncomingMessage) {
     const at = new URL(path, url);
     asked.push(at.pathname + at.search);
@@ -142,24 +149,24 @@ describe("npm run base-images", () => {
     distroless: digestOf(index("distroless/nodejs24-debian13:nonroot")),
   };
 
-  test("records the digest of each image's index, and finds it recorded from then on", async () => {
+  test("records the digest of each image's index, and finds it afterwards", async () => {
     expect(await record("--check")).toMatchObject({
       code: 1,
       output: expect.stringContaining("npm run base-images"),
     });
     expect(await record()).toMatchObject({ code: 0 });
     const text = await readFile(file, "utf8");
-    expect(baseImages(text).map(({ digest }) => digest)).toEqual([digests.node, digests.distroless]);
+    expect(parseBaseImages(text).map(({ digest }) => digest)).toEqual([digests.node, digests.distroless]);
     expect(text.replaceAll(/^(ARG \w+)=.*$/gm, "$1")).toBe(dockerfile.replaceAll(/^(ARG \w+)=.*$/gm, "$1"));
     expect(await record("--check")).toMatchObject({ code: 0 });
     expect(asked).toContain("/token?service=test&scope=repository%3Alibrary%2Fnode%3Apull");
   });
 
-  test("replaces what is recorded when a tag has moved", async () => {
+  test("replaces the recorded digest when a tag has moved", async () => {
     await writeFile(file, dockerfile.replaceAll(/^(ARG \w+)(=.*)?$/gm, `$1=sha256:${"0".repeat(64)}`));
     expect(await record("--check")).toMatchObject({ code: 1 });
     expect(await record()).toMatchObject({ code: 0 });
-    expect(baseImages(await readFile(file, "utf8")).map(({ digest }) => digest)).toEqual([
+    expect(parseBaseImages(await readFile(file, "utf8")).map(({ digest }) => digest)).toEqual([
       digests.node,
       digests.distroless,
     ]);
@@ -181,7 +188,7 @@ describe("npm run base-images", () => {
     ["sends for its token elsewhere, by another protocol", { realm: "https://127.0.0.1:1/" }, "for tokens"],
   ];
 
-  test.each(FAULTS)("records nothing of a registry that %s, and says so", async (_what, given, message) => {
+  test.each(FAULTS)("records nothing from a registry that %s, and says so", async (_what, given, message) => {
     fault = given;
     const before = await readFile(file, "utf8");
     const { code, output } = await record();
@@ -193,7 +200,7 @@ describe("npm run base-images", () => {
     expect(await readdir(folder)).toEqual(["Dockerfile"]);
   });
 
-  test("records nothing where one of the two registries cannot be reached", async () => {
+  test("records nothing if one of the two registries is unreachable", async () => {
     const before = await readFile(file, "utf8");
     const { code, output } = await record("--mirror", "gcr.io=http://127.0.0.1:1");
     expect([code, output]).toEqual([
@@ -204,7 +211,7 @@ describe("npm run base-images", () => {
     expect(await readFile(file, "utf8")).toBe(before);
   });
 
-  test("refuses a mirror that is no URL", async () => {
+  test("rejects a mirror that is not a URL", async () => {
     expect(await record("--mirror", "gcr.io=mirror")).toMatchObject({
       code: 1,
       output: expect.stringContaining("give REGISTRY=URL"),

@@ -6,13 +6,13 @@ import { Ajv } from "ajv";
 import addFormats from "ajv-formats";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod";
-import { builtCommandLine, builtFunctions } from "#test/build/shared-build.ts";
-import { baseImages } from "../../build/base-images.ts";
-import { billOfMaterials } from "../../build/bill-of-materials.ts";
+import { getBuiltCommandLine, getBuiltFunctions } from "#test/build/shared-build.ts";
+import { parseBaseImages } from "../../build/base-images.ts";
+import { buildBillOfMaterials } from "../../build/bill-of-materials.ts";
 import { type Bundle, ROOT } from "../../build/bundle.ts";
-import { functionNames } from "../../build/function-names.ts";
+import { listFunctionNames } from "../../build/function-names.ts";
 import packageJson from "../../package.json" with { type: "json" };
-import { zipEntries } from "./zip-entries.ts";
+import { readZipEntries } from "./zip-entries.ts";
 
 const SCHEMAS = "http://cyclonedx.org/schema";
 const SCHEMA_NAMES = ["bom-1.6.SNAPSHOT", "spdx.SNAPSHOT", "jsf-0.82.SNAPSHOT"];
@@ -35,7 +35,7 @@ const Bill = z.object({
 });
 type Bill = z.output<typeof Bill>;
 
-/** Which packages npm installs for which, by the lock file. */
+/** The dependencies of each package in the lock file. */
 const Locked = z.record(
   z.string(),
   z.object({
@@ -48,7 +48,7 @@ const Locked = z.record(
 );
 const locked = Locked.parse(JSON.parse(await readFile(join(ROOT, "package-lock.json"), "utf8")).packages);
 
-/** What is bundled as an import though no package.json says so. */
+/** Bundled imports that no package.json declares. */
 const UNDECLARED: readonly (readonly [string, string, string])[] = [
   ["@aws-sdk/client-ec2", "@smithy/signature-v4", "through a package of which nothing is left in the bundle"],
   [
@@ -56,12 +56,12 @@ const UNDECLARED: readonly (readonly [string, string, string])[] = [
     "@aws-sdk/client-sts",
     "in the place of its own client, by build/build.ts",
   ],
-  ["tsyringe", "reflect-metadata", "the polyfill that it wants, by build/polyfill-first.ts"],
+  ["tsyringe", "reflect-metadata", "the polyfill that it wants, by build/polyfill-plugin.ts"],
   ["debug", "supports-color", "where it is installed"],
 ];
 
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
-const functions = await functionNames();
+const functions = await listFunctionNames();
 const artefacts = [...functions, "serverless-ccm", "serverless-ccm-image"];
 
 let validate: (document: unknown) => string[];
@@ -72,7 +72,7 @@ beforeAll(async () => {
   const [bom, spdx, jsf] = await Promise.all(SCHEMA_NAMES.map(read));
   const ajv = new Ajv({ strict: false, allErrors: true });
   addFormats.default(ajv);
-  // Of the fields in use none has one of these formats.
+  // No field in use has one of these formats.
   for (const name of ["iri-reference", "idn-email"]) ajv.addFormat(name, true);
   ajv.addSchema(spdx, `${SCHEMAS}/spdx.SNAPSHOT.schema.json`);
   ajv.addSchema(jsf, `${SCHEMAS}/jsf-0.82.SNAPSHOT.schema.json`);
@@ -92,15 +92,15 @@ describe("the bills of materials of the build", () => {
   const bill = async (name: string): Promise<Bill> => Bill.parse(await read(name));
 
   beforeAll(async () => {
-    functionsFolder = await builtFunctions();
-    commandLineFolder = await builtCommandLine();
+    functionsFolder = await getBuiltFunctions();
+    commandLineFolder = await getBuiltCommandLine();
   }, 240_000);
 
-  test.each(artefacts)("%s: is such that CycloneDX's schema takes it", async (name) => {
+  test.each(artefacts)("%s: passes CycloneDX's schema", async (name) => {
     expect(validate(await read(name))).toEqual([]);
   });
 
-  test.each(artefacts)("%s: every package has the hash that npm compares", async (name) => {
+  test.each(artefacts)("%s: every package has the hash that npm verifies", async (name) => {
     const packages = (await bill(name)).components.filter(({ type }) => type === "library");
     expect(packages.map(({ name }) => name)).toContain("zod");
     for (const { name, version, hashes } of packages) {
@@ -114,21 +114,24 @@ describe("the bills of materials of the build", () => {
     }
   });
 
-  test.each(artefacts)("%s: names each thing once, and leads from itself to every package", async (name) => {
-    const { metadata, components, dependencies } = await bill(name);
-    const root = metadata.component["bom-ref"];
-    const references = [root, ...components.map((each) => each["bom-ref"])];
-    expect(new Set(references).size).toBe(references.length);
-    expect(dependencies.map(({ ref }) => ref).toSorted()).toEqual(references.toSorted());
-    const reached = new Set([root]);
-    for (const reference of reached)
-      for (const next of dependencies.find(({ ref }) => ref === reference)?.dependsOn ?? [])
-        reached.add(next);
-    expect([...reached].toSorted()).toEqual(references.toSorted());
-  });
+  test.each(artefacts)(
+    "%s: names each component once, and connects every package to the root",
+    async (name) => {
+      const { metadata, components, dependencies } = await bill(name);
+      const root = metadata.component["bom-ref"];
+      const references = [root, ...components.map((each) => each["bom-ref"])];
+      expect(new Set(references).size).toBe(references.length);
+      expect(dependencies.map(({ ref }) => ref).toSorted()).toEqual(references.toSorted());
+      const reached = new Set([root]);
+      for (const reference of reached)
+        for (const next of dependencies.find(({ ref }) => ref === reference)?.dependsOn ?? [])
+          reached.add(next);
+      expect([...reached].toSorted()).toEqual(references.toSorted());
+    },
+  );
 
   test.each(artefacts)(
-    "%s: a package depends on what it has npm install, and on nothing else",
+    "%s: a package depends exactly on the packages that npm installs for it",
     async (name) => {
       const { metadata, components, dependencies } = await bill(name);
       const nameOf = (ref: string): string => components.find((each) => each["bom-ref"] === ref)?.name ?? "";
@@ -155,14 +158,16 @@ describe("the bills of materials of the build", () => {
     const { component } = (await bill(name)).metadata;
     const zip = await readFile(join(functionsFolder, `${name}.zip`));
     expect(component.hashes).toEqual([{ alg: "SHA-256", content: sha256(zip) }]);
-    expect(component.components.map((each) => each.name)).toEqual(zipEntries(zip).map((entry) => entry.name));
+    expect(component.components.map((each) => each.name)).toEqual(
+      readZipEntries(zip).map((entry) => entry.name),
+    );
     for (const file of component.components) {
       const content = sha256(await readFile(join(functionsFolder, name, file.name)));
       expect(file.hashes, file.name).toEqual([{ alg: "SHA-256", content }]);
     }
   });
 
-  test("serverless-ccm: has the hash of each file, and is no package that somebody could publish", async () => {
+  test("serverless-ccm: has the hash of each file, and no package URL that a stranger could publish", async () => {
     const { component } = (await bill("serverless-ccm")).metadata;
     expect(component).toMatchObject({ type: "application", version: packageJson.version });
     expect(component.purl).toBeUndefined();
@@ -173,7 +178,7 @@ describe("the bills of materials of the build", () => {
     }
   });
 
-  test("serverless-ccm-image: names the image that it is built on, and that this is not taken apart", async () => {
+  test("serverless-ccm-image: names its base image, and states that its contents are not listed", async () => {
     const { metadata, components, compositions } = await bill("serverless-ccm-image");
     expect(metadata.component.type).toBe("container");
     const [base] = components.filter(({ type }) => type === "container");
@@ -208,9 +213,9 @@ describe("a bill of materials", () => {
   });
   afterAll(() => rm(folder, { recursive: true }));
 
-  test("is refused where a package is bundled that the lock file has no hash of", async () => {
+  test("is rejected if a bundled package has no hash in the lock file", async () => {
     const input = relative(ROOT, join(folder, "node_modules/example/index.js"));
-    await expect(billOfMaterials({ name: "example", bundle: bundle(input), files: {} })).rejects.toThrow(
+    await expect(buildBillOfMaterials({ name: "example", bundle: bundle(input), files: {} })).rejects.toThrow(
       "node_modules/example is bundled, but package-lock.json has no SHA-512 of it",
     );
   });
@@ -224,8 +229,10 @@ describe("a bill of materials", () => {
     ["not recorded", "", { version: "nonroot", properties: [{ name: "serverless-ccm:digest" }] }],
   ])("names the base image by a digest that is %s", async (_what, given, expected) => {
     const argument = `\${A}`;
-    const [base] = baseImages(`ARG A${given}\nFROM gcr.io/distroless/nodejs24-debian13:nonroot@${argument}`);
-    const text = await billOfMaterials({
+    const [base] = parseBaseImages(
+      `ARG A${given}\nFROM gcr.io/distroless/nodejs24-debian13:nonroot@${argument}`,
+    );
+    const text = await buildBillOfMaterials({
       name: "image",
       bundle: bundle("cli/main.ts"),
       files: {},
@@ -249,9 +256,9 @@ describe("a bill of materials", () => {
     ["a type that there is not", (document) => set(document, { type: "zip" })],
   ];
 
-  test.each(RUBBISH)("with %s is one that the schema refuses", async (_what, change) => {
+  test.each(RUBBISH)("with %s fails the schema", async (_what, change) => {
     const document = JSON.parse(
-      await billOfMaterials({ name: "one", bundle: bundle("cli/main.ts"), files: {} }),
+      await buildBillOfMaterials({ name: "one", bundle: bundle("cli/main.ts"), files: {} }),
     );
     expect(validate(document)).toEqual([]);
     change(document);
@@ -259,7 +266,6 @@ describe("a bill of materials", () => {
   });
 });
 
-/** Changes what the bill is of. */
 function set(document: Record<string, unknown>, change: object): void {
   const { component } = z
     .object({ component: z.record(z.string(), z.unknown()) })

@@ -4,16 +4,16 @@ import { basename, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Metafile } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { KIND_OF_CLOUD } from "#test/build/kind-of-cloud.ts";
+import { PROVIDER_FILES } from "#test/build/provider-files.ts";
 import { buildCommandLine, buildFunctions } from "../../build/build.ts";
 import { type Bundle, ROOT } from "../../build/bundle.ts";
-import { functionNames } from "../../build/function-names.ts";
-import { noticesOf } from "../../build/notices.ts";
+import { listFunctionNames } from "../../build/function-names.ts";
+import { readNotices } from "../../build/notices.ts";
 import type { Size } from "../../build/sizes.ts";
-import { zipEntries } from "./zip-entries.ts";
+import { readZipEntries } from "./zip-entries.ts";
 
 const NOTICES = "THIRD-PARTY-NOTICES.txt";
-const names = await functionNames();
+const names = await listFunctionNames();
 
 describe("the build", () => {
   let folder = "";
@@ -29,8 +29,8 @@ describe("the build", () => {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  test.each(names)("%s: a zip holds the bundle and the notices, and nothing else", async (name) => {
-    const entries = zipEntries(await readFile(path(`${name}.zip`)));
+  test.each(names)("%s: a zip contains exactly the bundle and the notices", async (name) => {
+    const entries = readZipEntries(await readFile(path(`${name}.zip`)));
     const outputs = Object.keys((await metafile(name)).outputs).filter((output) => !output.endsWith(".map"));
     const expected = [NOTICES, ...outputs.map((output) => basename(output))].sort();
     expect(expected).toContain("index.mjs");
@@ -38,27 +38,27 @@ describe("the build", () => {
     for (const entry of entries) expect(entry.bytes).toBe((await stat(path(name, entry.name))).size);
   });
 
-  test.each(names)("%s: all times in a zip are the same", async (name) => {
-    const entries = zipEntries(await readFile(path(`${name}.zip`)));
+  test.each(names)("%s: all times in a zip are equal", async (name) => {
+    const entries = readZipEntries(await readFile(path(`${name}.zip`)));
     expect(new Set(entries.map(({ time }) => time))).toEqual(new Set([zipTime(1980, 1, 1)]));
   });
 
-  test.each(names)("%s: neither client-node nor what invokes functions is in the bundle", async (name) => {
-    const inputs = Object.keys((await metafile(name)).inputs);
-    expect(inputs).toContain(`functions/${name}.ts`);
-    expect(
-      inputs.filter((input) => /@kubernetes\/client-node|^(relay|cli|local|test|bench)\//.test(input)),
-    ).toEqual([]);
-  });
-
   test.each(names)(
-    "%s: the bundle exports a handler that cannot be taken for one with a callback",
+    "%s: the bundle contains neither client-node nor the invocation of functions",
     async (name) => {
-      const bundle = await import(pathToFileURL(path(name, "index.mjs")).href);
-      expect(typeof bundle.handler).toBe("function");
-      expect(bundle.handler.length).toBeLessThan(3);
+      const inputs = Object.keys((await metafile(name)).inputs);
+      expect(inputs).toContain(`functions/${name}.ts`);
+      expect(
+        inputs.filter((input) => /@kubernetes\/client-node|^(relay|cli|local|test|bench)\//.test(input)),
+      ).toEqual([]);
     },
   );
+
+  test.each(names)("%s: the bundle exports a handler without a callback parameter", async (name) => {
+    const bundle = await import(pathToFileURL(path(name, "index.mjs")).href);
+    expect(typeof bundle.handler).toBe("function");
+    expect(bundle.handler.length).toBeLessThan(3);
+  });
 
   test.each([...names, "serverless-ccm"])(
     "%s: the notices name every package in the bundle",
@@ -75,12 +75,13 @@ describe("the build", () => {
     },
   );
 
-  test("serverless-ccm: a relay with a clusters file loads neither client-node nor functions nor what stands in for clouds", async () => {
+  test("serverless-ccm: a relay with a clusters file loads neither client-node nor functions nor cloud emulators", async () => {
     const { outputs } = await metafile("serverless-ccm");
     const inputs = inputsLoadedWith(outputs, "cli/relay.ts");
     expect(inputs).toContain("relay/cluster-relay.ts");
-    // What a cloud is called and how it is configured is known to all; what it takes to ask it is not.
-    const isKind = (input: string): boolean => KIND_OF_CLOUD.test(input) || input === "clouds/keep-fresh.ts";
+    // Every process knows the names and configurations of clouds, but not their clients.
+    const isKind = (input: string): boolean =>
+      PROVIDER_FILES.test(input) || input === "platforms/keep-fresh.ts";
     expect(
       inputs.filter(
         (input) =>
@@ -90,21 +91,21 @@ describe("the build", () => {
     ).toEqual([]);
   });
 
-  test("serverless-ccm: a relay knows controllers by their watch halves alone", async () => {
+  test("serverless-ccm: a relay contains only the watch halves of controllers", async () => {
     const { outputs } = await metafile("serverless-ccm");
     const inputs = inputsLoadedWith(outputs, "cli/relay.ts");
     expect(inputs).toContain("core/node/watch.ts");
     expect(inputs.filter((input) => /^core\/[^/]+\/(controller|decide)\.ts$/.test(input))).toEqual([]);
   });
 
-  test("serverless-ccm: what an earlier build left is removed", async () => {
+  test("serverless-ccm: the build removes the files of an earlier build", async () => {
     const left = path("serverless-ccm-chunk-EARLIER0.mjs");
     await writeFile(left, "");
     await buildCommandLine(path());
     await expect(stat(left)).rejects.toThrow("ENOENT");
   });
 
-  test("a second build gives the same bytes", async () => {
+  test("a second build has equal bytes", async () => {
     const second = join(folder, "second");
     await buildFunctions(second);
     await buildCommandLine(second);
@@ -120,7 +121,7 @@ describe("the build", () => {
     expect((await readdir(second)).sort()).toEqual((await readdir(path())).sort());
   });
 
-  test("the sizes are those of the files", async () => {
+  test("the reported sizes are those of the files", async () => {
     for (const name of names) {
       const size = sizes.find((candidate) => candidate.name === name);
       expect(size?.zip).toBe((await readFile(path(`${name}.zip`))).length);
@@ -150,14 +151,14 @@ describe("the notices", () => {
       JSON.stringify({ name: "example", version: "1.0.0", ...named }),
     );
     for (const [file, text] of Object.entries(files)) await writeFile(join(home, file), text);
-    const notices = noticesOf([bundleOf(relative(ROOT, join(home, "index.js")))]);
+    const notices = readNotices([bundleOf(relative(ROOT, join(home, "index.js")))]);
     if (typeof expected === "string") expect(await notices).toContain(expected);
     else await expect(notices).rejects.toThrow(expected);
     await rm(folder, { recursive: true });
   });
 });
 
-/** The inputs of an entry's output and of all that it imports by statement, which is loaded with it. */
+/** Returns the inputs of an entry's output and of all its static imports, which load with it. */
 function inputsLoadedWith(outputs: Metafile["outputs"], entry: string): string[] {
   const first = Object.keys(outputs).find((path) => outputs[path]?.entryPoint === entry);
   const loaded = new Set(first === undefined ? [] : [first]);

@@ -4,22 +4,22 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Metafile } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { CLOUD_KINDS } from "#clouds/kinds.ts";
-import { buildFunctions, WITHOUT_CLOUDS, withoutOtherClouds } from "../../build/build.ts";
-import { functionNames } from "../../build/function-names.ts";
+import { CLOUD_PROVIDERS } from "#clouds/providers.ts";
+import { buildCloudAliases, buildFunctions, WITHOUT_CLOUDS } from "../../build/build.ts";
+import { listFunctionNames } from "../../build/function-names.ts";
 
-/** As decision 0020 has it: what a cloud without an SDK may add to a function. */
+/** The limit in decision 0020 for a cloud without an SDK in a function. */
 const MAX_BYTES = 100 * 1024;
 
-/** AWS brings its SDK, and its size is looked at with that of the function; the memory cloud is a toy. */
+/** AWS brings its SDK and counts with the function's size; the memory cloud is only for trials. */
 const NOT_MEANT: ReadonlySet<string> = new Set(["aws", "memory"]);
 
-/** Clouds that know nothing of nodes have this one's answers. */
+/** Clouds without nodes share this file's answers. */
 const COMMON = "no-cloud";
 
-const names = await functionNames();
+const names = await listFunctionNames();
 const asking = names.filter((name) => !WITHOUT_CLOUDS.has(name));
-const providers = CLOUD_KINDS.map(({ provider }) => provider as string).filter(
+const providers = CLOUD_PROVIDERS.map(({ provider }) => provider as string).filter(
   (each) => !NOT_MEANT.has(each),
 );
 const cases = asking.flatMap((name) => providers.map((provider) => ({ name, provider })));
@@ -39,14 +39,14 @@ describe("of the clouds without an SDK", () => {
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
   test.each(cases)(
-    "$provider is a small part of $name, loaded by itself, with nothing of another's",
+    "$provider is a small separate part of $name, without code of other clouds",
     ({ name, provider }) => {
       const outputs = bundles.get(name) ?? {};
       const entry = `clouds/${provider}/cloud.ts`;
       const atStart = filesLoadedWith(outputs, `functions/${name}.ts`);
       const added = [...filesLoadedWith(outputs, entry)].filter((path) => !atStart.has(path));
       const inputs = added.flatMap((path) => inputsIn(outputs, path));
-      const others = CLOUD_KINDS.map((kind) => kind.provider as string).filter(
+      const others = CLOUD_PROVIDERS.map((kind) => kind.provider as string).filter(
         (each) => each !== provider && each !== COMMON,
       );
       expect(inputs).toContain(entry);
@@ -59,7 +59,7 @@ describe("of the clouds without an SDK", () => {
     },
   );
 
-  test.each([...WITHOUT_CLOUDS])("none is part of %s, which asks none", (name) => {
+  test.each([...WITHOUT_CLOUDS])("%s, which calls no cloud, contains none", (name) => {
     const outputs = bundles.get(name) ?? {};
     const inputs = Object.keys(outputs).flatMap((path) => inputsIn(outputs, path));
     expect(inputs).toContain(`functions/${name}.ts`);
@@ -75,16 +75,16 @@ describe("a build for some clouds", () => {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  test.each(asking)("has these in %s, the others' kinds, and no more of them", async (name) => {
+  test.each(asking)("has only these in %s, and the configuration of the others", async (name) => {
     const { outputs }: Metafile = JSON.parse(await readFile(join(folder, `${name}.meta.json`), "utf8"));
     const inputs = Object.keys(outputs).flatMap((path) => inputsIn(outputs, path));
     const clouds = inputs.filter((input) => /^clouds\/[a-z-]+\/cloud\.ts$/.test(input));
     expect(clouds.toSorted()).toEqual(["clouds/aws/cloud.ts", "clouds/hcloud/cloud.ts"]);
-    expect(inputs).toContain("clouds/openstack/kind.ts");
+    expect(inputs).toContain("clouds/openstack/config.ts");
     expect(inputs).not.toContain("clouds/openstack/session.ts");
   });
 
-  test("refuses a cluster of another cloud with words that say why", async () => {
+  test("rejects a cluster of another cloud with the reason", async () => {
     const outputs = await readdir(join(folder, "node"));
     const stub = outputs.find((file) => /^no-clouds-.*\.mjs$/.test(file)) ?? "";
     const left = await import(pathToFileURL(join(folder, "node", stub)).href);
@@ -92,15 +92,15 @@ describe("a build for some clouds", () => {
     expect(load).toThrow("built without this cloud");
   });
 
-  test.each([[["aws", "azure"]], [[""]], [[]]])("refuses %j, and says what there is", (clouds) => {
-    expect(() => withoutOtherClouds(clouds)).toThrow("give some of aws, digitalocean");
+  test.each([[["aws", "azure"]], [[""]], [[]]])("rejects %j, and lists the known clouds", (clouds) => {
+    expect(() => buildCloudAliases(clouds)).toThrow("give some of aws, digitalocean");
   });
 });
 
-/** The output that begins with an entry, and all that it imports at once. */
+/** Returns the output with an entry, and all its static imports. */
 function filesLoadedWith(outputs: Metafile["outputs"], entry: string): ReadonlySet<string> {
   const loaded = new Set(Object.keys(outputs).filter((path) => outputs[path]?.entryPoint === entry));
-  // A set that grows is walked to its end.
+  // The iteration includes values that are added to the set meanwhile.
   for (const path of loaded) {
     for (const { path: next, kind } of outputs[path]?.imports ?? []) {
       if (kind === "import-statement" && outputs[next] !== undefined) loaded.add(next);

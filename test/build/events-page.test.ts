@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { EVENTS } from "#core/cluster-events.ts";
 import { CONDITIONS } from "#core/csr/conditions.ts";
-import { FACTS } from "#core/saying.ts";
+import { FACTS } from "#core/message-template.ts";
 
 const page = await readFile(new URL("../../docs/reference/events.md", import.meta.url), "utf8");
 
@@ -10,7 +10,7 @@ test.each([
   ["Events", eventRows()],
   ["Conditions of CertificateSigningRequests", conditionRows()],
   ["Facts", factRows()],
-])("the reference lists all of these, and no other: %s", (title, rows) => {
+])("the reference lists exactly these: %s", (title, rows) => {
   const [, section = ""] = page.split(`\n## ${title}\n`);
   const [own = ""] = section.split("\n## ");
   expect(own.split("\n").filter((line) => line.startsWith("| "))).toEqual(rows);

@@ -7,20 +7,23 @@ import { promisify } from "node:util";
 import type { Metafile } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { writeClustersFile } from "#emulators/harness/clusters-file.ts";
-import { KIND_OF_CLOUD } from "#test/build/kind-of-cloud.ts";
+import { PROVIDER_FILES } from "#test/build/provider-files.ts";
 import { buildFunctions } from "../../build/build.ts";
 import { ROOT } from "../../build/bundle.ts";
-import { functionNames } from "../../build/function-names.ts";
+import { listFunctionNames } from "../../build/function-names.ts";
 import type { Size } from "../../build/sizes.ts";
 
 const run = promisify(execFile);
 
 const MAX_MINIFIED_BYTES = 1_000_000;
 
-/** Of what is loaded where the environment asks for traces, and nowhere else; OpenTelemetry's own SDK has 57 KB (0018). */
+/** Loaded only if the environment enables traces; OpenTelemetry's own SDK has 57 KB (0018). */
 const MAX_TRACING_BYTES = 8_000;
 
-/** Every package of which a function may hold something. Further ones are a decision: what they cost each cold start is in 0003. */
+/**
+ * Every package that a function may contain. Further ones need a decision: 0003 has their cost in each cold
+ * start.
+ */
 const ALLOWED_PACKAGES = [
   "@aws-sdk/client-ec2",
   "@aws-sdk/client-secrets-manager",
@@ -46,15 +49,15 @@ const ALLOWED_PACKAGES = [
   "zod",
 ];
 
-/** What one function alone may hold as well. */
+/** Additional packages of only one function. */
 const PACKAGES_OF_ONE: Readonly<Record<string, readonly string[]>> = {
-  // It invokes the others.
+  // It invokes the other functions.
   sweep: ["@aws-sdk/client-lambda"],
-  // It invokes one of them.
+  // It invokes one other function.
   "ec2-events": ["@aws-sdk/client-lambda"],
-  // It makes load balancers.
+  // It creates load balancers.
   service: ["@aws-sdk/client-elastic-load-balancing", "@aws-sdk/client-elastic-load-balancing-v2"],
-  // @peculiar/x509 and what it is made of: it reads certificate requests.
+  // @peculiar/x509 and its dependencies read certificate requests.
   csr: [
     "@peculiar/asn1-asym-key",
     "@peculiar/asn1-cms",
@@ -79,30 +82,30 @@ const PACKAGES_OF_ONE: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-const ALLOWED_FOLDERS = ["clouds", "config", "core", "functions", "kube", "tracing"];
+const ALLOWED_FOLDERS = ["clouds", "config", "core", "functions", "kube", "platforms", "tracing"];
 
-/** What one function alone may hold as well. */
+/** Additional folders of only one function. */
 const FOLDERS_OF_ONE: Readonly<Record<string, readonly string[]>> = {
   sweep: ["delivery", "sweep"],
   "ec2-events": ["delivery"],
 };
 
-/** Functions that carry a controller; the others have none, and hand everything to them. */
+/** Whether a function contains a controller; the others pass all work to such functions. */
 const hasController = (name: string): boolean => !["sweep", "ec2-events", "admission"].includes(name);
 
-/** Those that are beside it in the same function. */
+/** The additional controllers of a function. */
 const CONTROLLERS_BESIDE: Readonly<Record<string, readonly string[]>> = {
   service: ["core/firewall/controller.ts"],
 };
 
-/** What is of clouds without an SDK alone: cloud-bundles.test.ts looks at their sizes. */
-const OF_OTHER_CLOUDS = /^clouds\/(?!aws\/|secrets\/)[a-z-]+\//;
+/** Parts of clouds without an SDK; cloud-bundles.test.ts checks their sizes. */
+const OF_OTHER_CLOUDS = /^clouds\/(?!aws\/)[a-z-]+\//;
 
-/** What signing in to clusters takes of AWS, on demand. */
+/** The parts of AWS for signing in to clusters, loaded on demand. */
 const SIGN_IN =
-  /^clouds\/(keep-fresh|secrets\/[a-z-]+|aws\/(credentials|errors|secrets\/[a-z-]+|sign-in\/[a-z-]+))\.ts$/;
+  /^platforms\/(keep-fresh|secrets\/[a-z-]+|aws\/(role-credentials|error-codes|secrets\/[a-z-]+|sign-in\/[a-z-]+))\.ts$/;
 
-const names = await functionNames();
+const names = await listFunctionNames();
 
 describe("a function's bundle", () => {
   let folder = "";
@@ -119,19 +122,19 @@ describe("a function's bundle", () => {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  test.each(names)("%s: is no larger than a megabyte, other clouds than AWS left aside", (name) => {
+  test.each(names)("%s: is at most a megabyte, without other clouds than AWS", (name) => {
     const all = sizes.find((size) => size.name === name)?.minified ?? Number.NaN;
     const ofOthers = bytesWith(bundles.get(name) ?? {}, (input) => OF_OTHER_CLOUDS.test(input));
     expect(all - ofOthers).toBeLessThanOrEqual(MAX_MINIFIED_BYTES);
   });
 
-  test.each(names)("%s: holds no package but these", (name) => {
+  test.each(names)("%s: contains no other package", (name) => {
     const packages = new Set(inputsOf(name).flatMap(packageOf));
     const allowed = [...ALLOWED_PACKAGES, ...(PACKAGES_OF_ONE[name] ?? [])];
     expect([...packages].filter((each) => !allowed.includes(each))).toEqual([]);
   });
 
-  test.each(names)("%s: holds of this project what functions are made of", (name) => {
+  test.each(names)("%s: contains only the function parts of this project", (name) => {
     const own = inputsOf(name).filter((input) => packageOf(input).length === 0 && !isNodes(input));
     const folders = new Set(own.map((input) => input.split("/")[0] ?? ""));
     const allowed = [...ALLOWED_FOLDERS, ...(FOLDERS_OF_ONE[name] ?? [])];
@@ -139,58 +142,57 @@ describe("a function's bundle", () => {
     expect(own).toContain(`functions/${name}.ts`);
   });
 
-  test.each(names)("%s: holds one controller, or none where it decides nothing", (name) => {
+  test.each(names)("%s: contains one controller, or none if it makes no decisions", (name) => {
     const controllers = inputsOf(name).filter((input) => /^core\/[^/]+\/controller\.ts$/.test(input));
     const beside = CONTROLLERS_BESIDE[name] ?? [];
     expect(controllers).toEqual(hasController(name) ? [...beside, `core/${name}/controller.ts`] : []);
   });
 
-  test.each(names)(
-    "%s: reaches the record of the fleet's brake only where it deletes nodes, and on demand",
-    (name) => {
-      const record = "clouds/aws/s3-object.ts";
-      expect(inputsOf(name).includes(record)).toBe(name === "node-lifecycle");
-      expect(inputsLoadedWith(bundles.get(name) ?? {}, `functions/${name}.ts`)).not.toContain(record);
-    },
-  );
-
-  test.each(names.filter(hasController))("%s: brings no cloud along with its entry", (name) => {
-    const loaded = inputsLoadedWith(bundles.get(name) ?? {}, `functions/${name}.ts`);
-    expect(loaded).toContain("clouds/kinds.ts");
-    const ofClouds = loaded.filter((input) => /@aws-sdk|@smithy|^clouds\//.test(input));
-    expect(ofClouds.filter((input) => !KIND_OF_CLOUD.test(input))).toEqual([]);
+  test.each(names)("%s: loads the fleet brake's record only if it deletes nodes, and on demand", (name) => {
+    const record = "platforms/aws/s3-object.ts";
+    expect(inputsOf(name).includes(record)).toBe(name === "node-lifecycle");
+    expect(inputsLoadedWith(bundles.get(name) ?? {}, `functions/${name}.ts`)).not.toContain(record);
   });
 
-  test("sweep: holds no cloud and no client of one, neither at its start nor on demand", () => {
+  test.each(names.filter(hasController))("%s: loads no cloud with its entry", (name) => {
+    const loaded = inputsLoadedWith(bundles.get(name) ?? {}, `functions/${name}.ts`);
+    expect(loaded).toContain("clouds/providers.ts");
+    const ofClouds = loaded.filter((input) => /@aws-sdk|@smithy|^clouds\/|^platforms\/aws\//.test(input));
+    expect(ofClouds.filter((input) => !PROVIDER_FILES.test(input))).toEqual([]);
+  });
+
+  test("sweep: contains no cloud and no cloud client, neither at the start nor on demand", () => {
     const inputs = inputsOf("sweep");
-    const ofClouds = inputs.filter((input) => /^clouds\//.test(input) && !KIND_OF_CLOUD.test(input));
+    const ofClouds = inputs.filter(
+      (input) => /^(clouds|platforms\/aws)\//.test(input) && !PROVIDER_FILES.test(input),
+    );
     expect(ofClouds.filter((input) => !SIGN_IN.test(input)).sort()).toEqual([
-      // Where the clusters are written down, on demand.
-      "clouds/aws/http.ts",
-      "clouds/aws/no-profiles.ts",
-      "clouds/aws/parameter-store.ts",
+      // The locations of clusters, on demand.
       "clouds/no-clouds.ts",
+      "platforms/aws/http.ts",
+      "platforms/aws/no-profiles.ts",
+      "platforms/aws/parameter-store.ts",
     ]);
     expect(inputs.flatMap(packageOf)).not.toContain("@aws-sdk/client-ec2");
     expect(inputs.flatMap(packageOf)).toContain("@aws-sdk/client-lambda");
   });
 
-  // What API servers ask reads the cluster's token, and signs in to no cluster.
+  // The admission function reads the cluster's token, and signs in to no cluster.
   test.each(names.filter((name) => name !== "admission"))(
-    "%s: brings what signing in takes on demand, each way its own",
+    "%s: loads each way of signing in on demand, separately",
     (name) => {
       const outputs = bundles.get(name) ?? {};
       const loaded = inputsLoadedWith(outputs, `functions/${name}.ts`);
-      const isSignIn = (input: string): boolean => SIGN_IN.test(input) && !KIND_OF_CLOUD.test(input);
+      const isSignIn = (input: string): boolean => SIGN_IN.test(input) && !PROVIDER_FILES.test(input);
       expect(loaded.filter(isSignIn)).toEqual([]);
-      expect(loaded).not.toContain("config/sign-in/by-reading.ts");
+      expect(loaded).not.toContain("config/sign-in/read-identity.ts");
       const CLIENT = /@aws-sdk\/client-(secrets-manager|ssm|sts|ec2)/;
       expect(loaded.filter((input) => CLIENT.test(input))).toEqual([]);
       for (const [entry, client] of [
-        ["clouds/aws/sign-in/eks-token.ts", "@aws-sdk/client-sts"],
-        ["clouds/aws/sign-in/web-identity-token.ts", "@aws-sdk/client-sts"],
-        ["clouds/aws/secrets/secrets-manager.ts", "@aws-sdk/client-secrets-manager"],
-        ["clouds/aws/secrets/parameter-store.ts", "@aws-sdk/client-ssm"],
+        ["platforms/aws/sign-in/eks-token.ts", "@aws-sdk/client-sts"],
+        ["platforms/aws/sign-in/web-identity-token.ts", "@aws-sdk/client-sts"],
+        ["platforms/aws/secrets/secrets-manager.ts", "@aws-sdk/client-secrets-manager"],
+        ["platforms/aws/secrets/parameter-store.ts", "@aws-sdk/client-ssm"],
       ] as const) {
         const packages = inputsLoadedWith(outputs, entry).flatMap(packageOf);
         expect([...new Set(packages.filter((each) => each.startsWith("@aws-sdk/client-")))], entry).toEqual([
@@ -201,30 +203,34 @@ describe("a function's bundle", () => {
     },
   );
 
-  test.each(names.filter(hasController))("%s: brings what records and sends traces on demand", (name) => {
-    const outputs = bundles.get(name) ?? {};
-    const loaded = inputsLoadedWith(outputs, `functions/${name}.ts`);
-    const isOnDemand = (input: string): boolean =>
-      /^tracing\/(tracer|otlp|post|settings|sampler)\.ts$/.test(input);
-    expect(loaded.filter(isOnDemand)).toEqual([]);
-    expect(inputsOf(name).filter(isOnDemand)).toHaveLength(5);
-    const bytes = bytesOf(outputs, isOnDemand);
-    expect(bytes).toBeLessThanOrEqual(MAX_TRACING_BYTES);
-  });
+  test.each(names.filter(hasController))(
+    "%s: loads the recording and sending of traces on demand",
+    (name) => {
+      const outputs = bundles.get(name) ?? {};
+      const loaded = inputsLoadedWith(outputs, `functions/${name}.ts`);
+      const isOnDemand = (input: string): boolean =>
+        /^tracing\/(tracer|otlp|post|settings|sampler)\.ts$/.test(input);
+      expect(loaded.filter(isOnDemand)).toEqual([]);
+      expect(inputsOf(name).filter(isOnDemand)).toHaveLength(5);
+      const bytes = bytesOf(outputs, isOnDemand);
+      expect(bytes).toBeLessThanOrEqual(MAX_TRACING_BYTES);
+    },
+  );
 
-  test("ec2-events: brings what it asks EC2 with on demand, and no cloud beside it", () => {
-    const isOfClouds = (input: string): boolean => /^clouds\//.test(input) && !KIND_OF_CLOUD.test(input);
+  test("ec2-events: loads its EC2 client on demand, and no other cloud", () => {
+    const isOfClouds = (input: string): boolean =>
+      /^(clouds|platforms\/aws)\//.test(input) && !PROVIDER_FILES.test(input);
     const loaded = inputsLoadedWith(bundles.get("ec2-events") ?? {}, "functions/ec2-events.ts");
     expect(loaded.filter(isOfClouds)).toEqual([]);
     expect(loaded.flatMap(packageOf)).not.toContain("@aws-sdk/client-ec2");
     const inputs = inputsOf("ec2-events");
     expect(inputs).toContain("clouds/aws/locate-instance.ts");
     const isOfCloud = (input: string): boolean =>
-      /^clouds\/((?!aws\/|secrets\/)[a-z-]+\/|aws\/cloud)/.test(input) && !KIND_OF_CLOUD.test(input);
+      /^clouds\/((?!aws\/|secrets\/)[a-z-]+\/|aws\/cloud)/.test(input) && !PROVIDER_FILES.test(input);
     expect(inputs.filter(isOfCloud)).toEqual([]);
   });
 
-  test("service: brings the clients of load balancers on demand, and no other function has them or what changes EC2", async () => {
+  test("service: is the only function with clients for load balancers and EC2 changes, loaded on demand", async () => {
     const isClient = (name: string): boolean => name.startsWith("@aws-sdk/client-elastic-load-balancing");
     const loaded = inputsLoadedWith(bundles.get("service") ?? {}, "functions/service.ts");
     expect(loaded.flatMap(packageOf).filter(isClient)).toEqual([]);
@@ -236,7 +242,7 @@ describe("a function's bundle", () => {
   });
 
   test.each(names)(
-    "%s: brings what it reads parameters with on demand, and nothing that writes them",
+    "%s: loads the reading of parameters on demand, and no code that writes them",
     async (name) => {
       const loaded = inputsLoadedWith(bundles.get(name) ?? {}, `functions/${name}.ts`);
       expect(loaded.flatMap(packageOf)).not.toContain("@aws-sdk/client-ssm");
@@ -252,7 +258,7 @@ describe("a function's bundle", () => {
   ] as const;
 
   test.each(atStart)(
-    "node: a clusters file that %s is what it loads clouds by",
+    "node: a clusters file that %s decides which clouds are loaded",
     async (_, cloud, isLoaded) => {
       const file = join(folder, "clusters.yaml");
       await rm(file, { force: true });
@@ -267,7 +273,7 @@ describe("a function's bundle", () => {
     },
   );
 
-  test("node: holds the shapes of the operations that it uses, and of no others", async () => {
+  test("node: contains only the shapes of its operations", async () => {
     const text = await textOf("node");
     for (const used of ["DescribeInstancesResult", "DescribeInstanceTopologyResult"])
       expect(text).toContain(used);
@@ -275,7 +281,7 @@ describe("a function's bundle", () => {
       expect(text).not.toContain(other);
   });
 
-  test("node: takes node:http on demand, and so without undici", () => {
+  test("node: loads node:http on demand, and so avoids undici", () => {
     const imports = Object.values(bundles.get("node") ?? {}).flatMap((output) => output.imports);
     const builtins = imports.filter(({ external }) => external).map(({ path }) => path);
     expect(builtins).toContain("node:http2");
@@ -294,7 +300,7 @@ describe("a function's bundle", () => {
   }
 });
 
-/** The names of the files that Node loads for a bundle as a function platform initializes it. */
+/** Returns the files that Node loads for a bundle when a function platform initializes it. */
 async function filesLoadedBy(bundle: string, clustersFile: string): Promise<string[]> {
   const program = `
     import { registerHooks } from "node:module";
@@ -324,10 +330,10 @@ function isNodes(input: string): boolean {
   return input.startsWith("builtin:");
 }
 
-/** What is in the entry's file and in all that this one imports at once. */
+/** Returns the inputs in the entry's file and in all its static imports. */
 function inputsLoadedWith(outputs: Metafile["outputs"], entry: string): string[] {
   const loaded = new Set(Object.keys(outputs).filter((path) => outputs[path]?.entryPoint === entry));
-  // A set that grows is walked to its end.
+  // The iteration includes values that are added to the set meanwhile.
   for (const path of loaded) {
     for (const { path: next, kind } of outputs[path]?.imports ?? []) {
       if (kind === "import-statement" && outputs[next] !== undefined) loaded.add(next);
@@ -336,7 +342,7 @@ function inputsLoadedWith(outputs: Metafile["outputs"], entry: string): string[]
   return [...loaded].flatMap((path) => inputsIn(outputs[path] as Output));
 }
 
-/** What these inputs come to, minified, and all of the files in which nothing else is. */
+/** Returns the minified size of these inputs, and of all files that contain only them. */
 function bytesWith(outputs: Metafile["outputs"], isMeant: (input: string) => boolean): number {
   const sizes = Object.entries(outputs).map(([file, output]) => {
     const inputs = Object.keys(output.inputs);
@@ -345,7 +351,7 @@ function bytesWith(outputs: Metafile["outputs"], isMeant: (input: string) => boo
   return sizes.reduce((sum, bytes) => sum + bytes, 0);
 }
 
-/** What these inputs come to, minified. */
+/** Returns the minified size of these inputs. */
 function bytesOf(outputs: Metafile["outputs"], isMeant: (input: string) => boolean): number {
   const inputs = Object.values(outputs).flatMap((output) => Object.entries(output.inputs));
   return inputs.reduce((sum, [path, { bytesInOutput }]) => sum + (isMeant(path) ? bytesInOutput : 0), 0);

@@ -9,7 +9,7 @@ import { NO_PROFILES } from "../../build/build.ts";
 import { bundle } from "../../build/bundle.ts";
 import { type Gate, openGate } from "../clouds/aws/gate.ts";
 
-// The client of EC2 as it is bundled into functions, and where it has its credentials from.
+// The EC2 client as bundled into functions, with each source of credentials.
 describe("EC2 in a function's bundle", () => {
   let folder = "";
   let ec2: Gate;
@@ -36,19 +36,19 @@ describe("EC2 in a function's bundle", () => {
     for (const [name, value] of Object.entries(all)) vi.stubEnv(name, value);
     const client = createEc2("eu-central-1", undefined);
     try {
-      await client.describeInstances({}, AbortSignal.timeout(20_000));
+      await client.describeInstances({}, AbortSignal.timeout(120_000));
     } finally {
       client.close();
     }
     return /Credential=([^/]+)\//.exec(String(ec2.lastHeaders()["authorization"]))?.[1];
   }
 
-  test("signs with the environment's", async () => {
+  test("signs with the environment's credentials", async () => {
     expect(await signerOf({ AWS_ACCESS_KEY_ID: "STATIC", AWS_SECRET_ACCESS_KEY: "s" })).toBe("STATIC");
     expect(ec2.lastHeaders()["x-amz-security-token"]).toBeUndefined();
   });
 
-  test("signs with the environment's for a session", async () => {
+  test("signs with the environment's credentials for a session", async () => {
     const session = {
       AWS_ACCESS_KEY_ID: "SESSION",
       AWS_SECRET_ACCESS_KEY: "s",
@@ -58,7 +58,7 @@ describe("EC2 in a function's bundle", () => {
     expect(ec2.lastHeaders()["x-amz-security-token"]).toBe("of-an-hour");
   });
 
-  test("signs with a container's", async () => {
+  test("signs with a container's credentials", async () => {
     const endpoint = createServer((_, response) => response.end(CONTAINER));
     await new Promise<void>((resolve) => endpoint.listen(0, "127.0.0.1", resolve));
     const { port } = endpoint.address() as AddressInfo;
@@ -67,7 +67,7 @@ describe("EC2 in a function's bundle", () => {
     endpoint.close();
   });
 
-  test("signs with those that STS gives for a web identity", async () => {
+  test("signs with STS credentials for a web identity", async () => {
     const file = join(folder, "token");
     await writeFile(file, "the-token");
     const role = "arn:aws:iam::123456789012:role/ccm";
@@ -75,16 +75,16 @@ describe("EC2 in a function's bundle", () => {
     expect(sts.lastBody()).toContain("WebIdentityToken=the-token");
   });
 
-  test("says that it reads no profiles where one is named", async () => {
+  test("says that it reads no profiles if one is named", async () => {
     await expect(signerOf({ AWS_PROFILE: "mine" })).rejects.toThrow(/AWS_PROFILE is mine, .*no profiles/);
   });
 
-  test("says that there are none where there are none", async () => {
+  test("reports missing credentials", async () => {
     await expect(signerOf({})).rejects.toMatchObject({ name: "CredentialsProviderError" });
   });
 });
 
-/** What the machine's own environment may hold. An empty value is none. */
+/** Clears the machine's own environment. An empty value counts as unset. */
 const NONE = {
   AWS_ACCESS_KEY_ID: "",
   AWS_SECRET_ACCESS_KEY: "",

@@ -5,7 +5,7 @@ import { parse } from "yaml";
 import * as z from "zod";
 import { WATCHES } from "#core/watches.ts";
 import { ROOT } from "../../build/bundle.ts";
-import { functionNames } from "../../build/function-names.ts";
+import { listFunctionNames } from "../../build/function-names.ts";
 
 const Configuration = z.looseObject({
   functions: z.record(
@@ -22,17 +22,17 @@ const Configuration = z.looseObject({
 const configured = async () =>
   Configuration.parse(parse(await readFile(join(ROOT, "serverless.yml"), "utf8"))).functions;
 
-test("serverless.yml deploys every file of functions/, and nothing else", async () => {
-  expect(Object.keys(await configured()).sort()).toEqual(await functionNames());
+test("serverless.yml deploys exactly the files of functions/", async () => {
+  expect(Object.keys(await configured()).sort()).toEqual(await listFunctionNames());
 });
 
-test("functions/README.md lists every function, and nothing else", async () => {
+test("functions/README.md lists exactly the functions", async () => {
   const readme = await readFile(join(ROOT, "functions/README.md"), "utf8");
   const listed = [...readme.matchAll(/^\| \[`([a-z0-9-]+)\.ts`\]/gm)].map((match) => match[1]);
-  expect(listed.sort()).toEqual(await functionNames());
+  expect(listed.sort()).toEqual(await listFunctionNames());
 });
 
-test("each function has its own artifact and role, the built handler, and no retries of Lambda's own", async () => {
+test("each function has its own artifact and role, the built handler, and no Lambda retries", async () => {
   const functions = Object.entries(await configured());
   const expected = functions.map(([name]) => ({
     handler: "index.handler",
@@ -59,19 +59,19 @@ test("each function has its own artifact and role, the built handler, and no ret
 
 test("the README names every function", async () => {
   const readme = await readFile(join(ROOT, "README.md"), "utf8");
-  const sentence = /^The functions: [\s\S]*?\n\n/m.exec(readme)?.[0] ?? "";
-  const named = [...sentence.matchAll(/`([a-z0-9-]+)`/g)].map((match) => match[1]);
-  expect(named).toEqual(expect.arrayContaining(await functionNames()));
+  const table = /^## What it replaces\n[\s\S]*?\n\n(?!\|)/m.exec(readme)?.[0] ?? "";
+  const named = [...table.matchAll(/`([a-z0-9-]+)`/g)].map((match) => match[1]);
+  expect(named).toEqual(expect.arrayContaining(await listFunctionNames()));
 });
 
-test("the sweep may invoke every function that a controller has, itself, and nothing else", async () => {
+test("the sweep may invoke only itself and every controller's function", async () => {
   const text = await readFile(join(ROOT, "serverless.yml"), "utf8");
   const policy =
     /Action: lambda:InvokeFunction\n\s+Resource:\n((?:\s+- Fn::Sub: .*\n)+)/.exec(text)?.[1] ?? "";
   const named = [...policy.matchAll(/:function:\$\{self:functions\.([a-z-]+)\.name\}$/gm)].map(
     (match) => match[1],
   );
-  // Two controllers may share one.
+  // Two controllers may share a function.
   const wanted = new Set([...WATCHES.map(({ functionName }) => functionName), "sweep"]);
   expect(named.sort()).toEqual([...wanted].sort());
 });

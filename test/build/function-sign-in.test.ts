@@ -12,7 +12,7 @@ import { type FakeSts, OWN_KEYS, startFakeSts } from "#test/sts/fake-sts.ts";
 import { NO_PROFILES } from "../../build/build.ts";
 import { bundle } from "../../build/bundle.ts";
 
-// What signs in, as it is bundled into functions: shaken, with the SDK's schemas cut to what is in use.
+// Sign-in as bundled into functions: tree-shaken, with only the SDK schemas in use.
 describeWithPart("moto", "in a function's bundle", (program) => {
   let folder = "";
   let moto: Moto;
@@ -72,7 +72,7 @@ describeWithPart("moto", "in a function's bundle", (program) => {
 
   const roleArn = "arn:aws:iam::123456789012:role/serverless-ccm-node";
 
-  test("a token of EKS is one that EKS takes", async () => {
+  test("an EKS token passes EKS's authenticator", async () => {
     const token = await tokenBy({ kind: "eks", clusterName: "blue-eks", roleArn });
     expect(await eks.review(token)).toMatchObject({ user: { username: "serverless-ccm-node" } });
   });
@@ -90,7 +90,7 @@ describeWithPart("moto", "in a function's bundle", (program) => {
     [{ kind: "token", from: { secretsManager: "none" } }, "SecretNotFound"],
     [{ kind: "token", from: { ssmParameter: "/none" } }, "SecretNotFound"],
     [{ kind: "web-identity", audience: "a", roleArn: `${roleArn}-refused` }, "RoleRefused"],
-  ])("%j is told as %s", async (how, code) => {
+  ])("%j is reported as %s", async (how, code) => {
     sts.refusedRoles.add(`${roleArn}-refused`);
     await expect(tokenBy(how)).rejects.toMatchObject({ name: "SignInError", code });
   });

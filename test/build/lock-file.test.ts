@@ -5,14 +5,14 @@ const lockFile = await readLockFile();
 const paths = Object.keys(lockFile.packages);
 const installed = Object.entries(lockFile.packages).filter(([path]) => path !== "");
 
-/** The paths of packages that npm would install without comparing their SHA-512. */
+/** Returns the paths of packages that npm would install without a SHA-512 check. */
 function withoutIntegrity({ packages }: LockFile): string[] {
   return Object.entries(packages)
     .filter(([path, { integrity }]) => path !== "" && !/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity ?? ""))
     .map(([path]) => path);
 }
 
-// npm leaves out the packages of other platforms where its registry does not have them, and then refuses its own lock file.
+// npm omits packages of other platforms if its registry lacks them, and then rejects its own lock file.
 test("the lock file names the packages of all platforms, and no registry", () => {
   const optional = installed.flatMap(([, each]) => Object.keys(each.optionalDependencies ?? {}));
   expect(optional.length).toBeGreaterThan(0);
@@ -30,7 +30,7 @@ test.each([
   ["a weaker hash", "sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk="],
   ["a hash that is cut", "sha512-kqZUFvX6"],
   ["a second, weaker hash beside it", `sha512-${"A".repeat(86)}== sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=`],
-])("a package with %s is named", (_what, integrity) => {
+])("names a package with %s", (_what, integrity) => {
   const packages = { "": {}, "node_modules/zod": { version: "4.6.7", integrity } };
   expect(withoutIntegrity(LockFile.parse({ packages }))).toEqual(["node_modules/zod"]);
 });

@@ -5,13 +5,13 @@ import {
   type PackagingFolder,
   type Template,
 } from "#test/infra/packaged-template.ts";
-import { functionNames } from "../../build/function-names.ts";
+import { listFunctionNames } from "../../build/function-names.ts";
 
 describe("serverless package", () => {
   let folder: PackagingFolder;
   let bare: Packaged;
 
-  /** Functions that change something of a cloud do it in a session of a role of their own. */
+  /** Functions that change a cloud do so in a session of their own role. */
   const sessionRoleFor = (functionName: string): object => {
     const [, role] = /-(service|route|tagging)$/.exec(functionName) ?? [];
     if (role === undefined) return {};
@@ -24,11 +24,11 @@ describe("serverless package", () => {
   });
   afterAll(() => folder.close());
 
-  test("needs no network and makes a function of each artifact", async () => {
+  test("needs no network and creates a function from each artifact", async () => {
     const { functions } = bare;
     expect(functions.map((definition) => definition.Properties.FunctionName).sort()).toEqual(
-      // What has a URL is there where it is named.
-      (await functionNames())
+      // A function with a URL is deployed only if it is named.
+      (await listFunctionNames())
         .filter((name) => name !== "admission")
         .map((name) => `serverless-ccm-dev-${name}`),
     );
@@ -53,7 +53,7 @@ describe("serverless package", () => {
     }
   });
 
-  test("the node function's role reads instances, writes its log, and no more", async () => {
+  test("the node function's role may only read instances and write its log", async () => {
     const policies = bare.resources["NodeFunctionRole"].Properties.Policies;
     expect(policies.flatMap(actionsOf)).toEqual([
       "logs:CreateLogStream",
@@ -65,7 +65,7 @@ describe("serverless package", () => {
     ]);
   });
 
-  test("the csr function's role reads instances, writes its log, and no more", async () => {
+  test("the csr function's role may only read instances and write its log", async () => {
     const policies = bare.resources["CsrFunctionRole"].Properties.Policies;
     expect(policies.flatMap(actionsOf)).toEqual([
       "logs:CreateLogStream",
@@ -75,7 +75,7 @@ describe("serverless package", () => {
     ]);
   });
 
-  test("the ec2-events function's role reads instances, invokes the node lifecycle, writes its log, hands over its failures, and no more", async () => {
+  test("the ec2-events function's role may only read instances, invoke the node lifecycle, write its log and send its failures", async () => {
     const policies = bare.resources["Ec2EventsFunctionRole"].Properties.Policies;
     expect(policies.flatMap(actionsOf)).toEqual([
       "logs:CreateLogStream",
@@ -89,7 +89,7 @@ describe("serverless package", () => {
     ]);
   });
 
-  test("ec2-events is sent what EC2 says of instances that end, and nothing of it twice", async () => {
+  test("ec2-events receives EC2's termination events, each once", async () => {
     const rules = Object.values<Template>(bare.resources).filter(({ Type }) => Type === "AWS::Events::Rule");
     const patterns = rules.flatMap(({ Properties }) => Properties.EventPattern ?? []);
     expect(patterns).toEqual([
@@ -101,7 +101,7 @@ describe("serverless package", () => {
     ]);
   });
 
-  test("in a VPC, Lambda may attach the functions to it, and their code may not", async () => {
+  test("in a VPC, Lambda may attach the functions to it, but their code may not", async () => {
     const { resources } = await folder.package({
       vpcSubnetIds: "subnet-0123456789abcdef0",
       vpcSecurityGroupIds: "sg-0123456789abcdef0",
@@ -140,10 +140,10 @@ describe("serverless package", () => {
       expect(resources[role].Properties.ManagedPolicyArns).toEqual([{ Ref: "NetworkPolicy" }]);
   });
 
-  test("with a role to assume, the functions that ask a cloud may assume that one", async () => {
+  test("with a role to assume, only the functions that call a cloud may assume it", async () => {
     const role = "arn:aws:iam::*:role/serverless-ccm-{function}";
     const { resources } = await folder.package({ assumeRoleArn: role });
-    // CloudFormation puts the function's own name in place of {function}, as IAM reads it of the tag of each role.
+    // CloudFormation replaces {function} by the function's name; IAM replaces it by the tag of each role.
     const named = [
       expect.stringContaining("aws:PrincipalTag/serverless-ccm-function"),
       { "Fn::Split": ["{function}", role] },

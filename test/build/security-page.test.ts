@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const page = await readFile(`${root}/SECURITY.md`, "utf8");
 
-/** The threats of the page: rows of tables with three columns. */
+/** The threats on the page: table rows with three columns. */
 const threats = page
   .split("\n")
   .filter((line) => /^\| .+ \| .+ \| .+ \|$/.test(line) && !line.startsWith("| threat "));
@@ -22,7 +22,7 @@ test("each threat names a test", () => {
 
 test.each(named)("$file has the test that the security page names: $title", async ({ file, title }) => {
   const text = await readFile(`${root}/${file}`, "utf8");
-  // What is named is whole: the text of a title, or of a row.
+  // The name must be a whole title, or a whole row.
   const quoted = [`"${title}"`, `\`${title}\``, `${title}:`];
   expect(quoted.some((each) => text.includes(each))).toBe(true);
 });

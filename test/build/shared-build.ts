@@ -4,20 +4,23 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { inject } from "vitest";
 import { buildCommandLine, buildFunctions } from "../../build/build.ts";
 
-/** As long as the slowest machine takes, with others at work on it. */
+/** The longest time on a slow machine with other load. */
 const LONGEST_MS = 240_000;
 
-/** The folder with the functions as they are now, built once in a run of tests; nobody writes there. */
-export function builtFunctions(): Promise<string> {
+/** Returns the folder with the current functions, built once in a test run. It is read-only. */
+export function getBuiltFunctions(): Promise<string> {
   return once("functions", buildFunctions);
 }
 
-/** The same with the command line. */
-export function builtCommandLine(): Promise<string> {
+/** Returns the folder with the current command line, built once in a test run. It is read-only. */
+export function getBuiltCommandLine(): Promise<string> {
   return once("command-line", buildCommandLine);
 }
 
-/** Test files are processes of their own: whoever needs it first makes it, and the others wait until it is there as a whole. */
+/**
+ * Test files run in separate processes: the first one builds, and the others wait until the build is
+ * complete.
+ */
 async function once(name: string, build: (folder: string) => Promise<unknown>): Promise<string> {
   const made = join(inject("builds"), name);
   const making = `${made}.making`;

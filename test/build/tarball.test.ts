@@ -8,7 +8,7 @@ import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod";
-import { builtCommandLine } from "#test/build/shared-build.ts";
+import { getBuiltCommandLine } from "#test/build/shared-build.ts";
 import { ROOT } from "../../build/bundle.ts";
 
 const run = promisify(execFile);
@@ -39,8 +39,8 @@ describe("the packed tarball, installed into an empty folder", () => {
     for (const name of ["package.json", "LICENSE", "README.md", "infra", "docs", "core"]) {
       await cp(join(ROOT, name), join(stage, name), { recursive: true });
     }
-    await cp(await builtCommandLine(), join(stage, "dist"), { recursive: true });
-    // Without the prepack script, which would build again, into these sources.
+    await cp(await getBuiltCommandLine(), join(stage, "dist"), { recursive: true });
+    // Without the prepack script, which would build again into these sources.
     const { stdout } = await run(
       "npm",
       ["pack", "--json", "--ignore-scripts", "--pack-destination", folder],
@@ -68,14 +68,14 @@ describe("the packed tarball, installed into an empty folder", () => {
     return { stdout, stderr, code };
   }
 
-  test("holds the bundle, its notices, manifests and examples, and nothing else", () => {
+  test("contains exactly the bundle, its notices, manifests and examples", () => {
     expect(files).toEqual(
       expect.arrayContaining(["dist/serverless-ccm.mjs", "dist/THIRD-PARTY-NOTICES.txt", "LICENSE"]),
     );
     expect(files.filter((file) => !PUBLISHED.test(file))).toEqual([]);
   });
 
-  test("says in a bill of materials which packages are bundled, as its notices do", async () => {
+  test("lists the bundled packages in a bill of materials, equal to its notices", async () => {
     const installed = join(folder, "home/node_modules/serverless-ccm");
     const bill = JSON.parse(await readFile(join(installed, "dist/serverless-ccm.cdx.json"), "utf8"));
     const notices = await readFile(join(installed, "dist/THIRD-PARTY-NOTICES.txt"), "utf8");
@@ -94,7 +94,7 @@ describe("the packed tarball, installed into an empty folder", () => {
       expect(stdout).toMatch(new RegExp(`^  ${command}\\b`, "m"));
   });
 
-  test("decides the example event", async () => {
+  test("decides on the example event", async () => {
     const example = await readFile(join(ROOT, "docs/examples/event.json"), "utf8");
     const { stdout, stderr, code } = await serverlessCcm(["decide"], example);
     expect([stderr, code]).toEqual(["", 0]);
@@ -148,7 +148,7 @@ describe("the packed tarball, installed into an empty folder", () => {
     }
   });
 
-  test("answers rubbish with exit code 2", async () => {
+  test("exits with code 2 on invalid input", async () => {
     const { stderr, code } = await serverlessCcm(["decide"], "{}");
     expect(code).toBe(2);
     expect(stderr).toContain("version");

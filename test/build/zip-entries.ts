@@ -1,8 +1,8 @@
-/** A file in a zip, as the archive's own directory lists it. */
+/** A file in a zip, from the archive's own directory. */
 export interface ZipEntry {
   readonly name: string;
   readonly bytes: number;
-  /** MS-DOS date and time, as they stand there. */
+  /** The MS-DOS date and time, unparsed. */
   readonly time: number;
 }
 
@@ -12,7 +12,7 @@ const ENTRY_SIGNATURE = 0x02014b50;
 const ENTRY_BYTES = 46;
 
 /** Reads the central directory of a zip without a comment and below 4 GB. */
-export function zipEntries(zip: Buffer): ZipEntry[] {
+export function readZipEntries(zip: Buffer): ZipEntry[] {
   const end = zip.length - END_BYTES;
   if (zip.readUInt32LE(end) !== END_SIGNATURE) throw new Error("not a zip, or one with a comment");
   const entries: ZipEntry[] = [];

@@ -3,13 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type AddFlags, addCluster } from "#cli/add-cluster.ts";
-import { checkClusters, FoundFaults } from "#cli/clusters.ts";
-import { fileHome } from "#config/home/file.ts";
-import { ssmHome } from "#config/home/ssm/ssm-home.ts";
+import { ChecksFailedError, checkClusters } from "#cli/clusters.ts";
+import { createFileRegistry } from "#config/registry/file.ts";
+import { createSsmRegistry } from "#config/registry/ssm/ssm-registry.ts";
 import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
-import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
+import { buildClusterEntry, writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { type KubeApiserver, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
-import { kubeconfigText } from "#test/config/home/kubernetes/management-stage.ts";
+import { formatKubeconfig } from "#test/config/registry/kubernetes/management-stage.ts";
 import { type Moto, startMoto } from "#test/setup/moto.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
@@ -29,7 +29,11 @@ beforeEach(async () => {
   await writeFile(join(folder, "cloud.yaml"), "region: eu-central-1\nvpc: vpc-0a\n");
   await writeFile(
     kubeconfig,
-    kubeconfigText("https://10.1.2.3:6443", { token: "s3cret" }, { "certificate-authority-data": AUTHORITY }),
+    formatKubeconfig(
+      "https://10.1.2.3:6443",
+      { token: "s3cret" },
+      { "certificate-authority-data": AUTHORITY },
+    ),
   );
 });
 afterEach(() => rm(folder, { recursive: true }));
@@ -47,13 +51,13 @@ function add(name: string, difference: Partial<AddFlags> = {}): Promise<void> {
   return addCluster(name, flags, (line) => lines.push(line), {});
 }
 
-describe("a cluster that is added", () => {
-  test("to a file is read there as relay and functions read it; comments and order stay", async () => {
+describe("an added cluster", () => {
+  test("in a file is read as relay and functions read it; comments and order stay", async () => {
     await add("blue");
     await writeFile(file, `# of the east\n${await readFile(file, "utf8")}`);
     await add("green", { controllers: "cloud-node-controller,csr-approver" });
     const text = await readFile(file, "utf8");
-    const { clusters, faulty } = await fileHome(file).read();
+    const { clusters, faulty } = await createFileRegistry(file).read();
     expect([clusters.map(({ name }) => name), faulty]).toEqual([["blue", "green"], []]);
     expect(clusters[1]).toMatchObject({
       server: "https://10.1.2.3:6443",
@@ -71,14 +75,14 @@ describe("a cluster that is added", () => {
     await expect(readFile(file)).rejects.toThrow("ENOENT");
   });
 
-  test("of a name that is there already is refused, whether that entry can be used or not", async () => {
+  test("with an existing name is rejected, whether that entry is valid or not", async () => {
     await writeClustersFile(file, { name: "blue", server: "http://x" });
     const before = await readFile(file, "utf8");
     await expect(add("blue")).rejects.toThrow("there is an entry of the name blue already");
     expect(await readFile(file, "utf8")).toBe(before);
   });
 
-  test("with several faults is refused with all of them", async () => {
+  test("with several faults is rejected with all of them", async () => {
     await writeFile(join(folder, "cloud.yaml"), "regoin: eu-central-1\nvpc: vpc-0a\n");
     const said = await add("blue", { kubeconfig: join(folder, "none"), signIn: ["functions"] }).catch(String);
     for (const says of [
@@ -91,7 +95,7 @@ describe("a cluster that is added", () => {
   });
 
   test.each([
-    ["nobody", [], "is missing for relay, node, node-lifecycle"],
+    ["no identity", [], "is missing for relay, node, node-lifecycle"],
     ["the relay alone", [RELAY], "is missing for node, node-lifecycle"],
     ["the functions alone", [FUNCTIONS], "is missing for relay: "],
     [
@@ -100,27 +104,27 @@ describe("a cluster that is added", () => {
       "is missing for node-lifecycle: ",
     ],
   ])(
-    "to which %s can sign in is refused with what to give, and nothing is written",
+    "without a sign-in for %s is rejected with the flag to add, and nothing is written",
     async (_, signIn, says) => {
       await expect(add("blue", { signIn })).rejects.toThrow(`--sign-in: ${says}`);
       await expect(readFile(file)).rejects.toThrow("ENOENT");
     },
   );
 
-  test("to a file of no clusters stands there in lines of its own", async () => {
+  test("in a file without clusters is written in lines of its own", async () => {
     await writeFile(file, "# ours\nclusters: []\n");
     await add("blue");
     expect(await readFile(file, "utf8")).toMatch(/^# ours\nclusters:\n {2}- name: blue\n {4}server: /);
   });
 
   test.each<[string, string, Partial<AddFlags>, object]>([
-    ["whose sign-in is none", "signIn.functions", { signIn: ["functions={ kind: eks }"] }, {}],
-    ["whose controller is none", "controllers[0]", { controllers: "Not one" }, {}],
+    ["with an invalid sign-in", "signIn.functions", { signIn: ["functions={ kind: eks }"] }, {}],
+    ["with an unknown controller", "controllers[0]", { controllers: "Not one" }, {}],
     ["whose server is not verified", "insecure-skip-tls-verify", {}, { "insecure-skip-tls-verify": true }],
-    ["whose authority is none", "certificateAuthorityData", {}, { "certificate-authority-data": "Zm9v" }],
-  ])("%s is refused", async (_, says, flags, cluster) => {
+    ["with an invalid authority", "certificateAuthorityData", {}, { "certificate-authority-data": "Zm9v" }],
+  ])("%s is rejected", async (_, says, flags, cluster) => {
     const given = { "certificate-authority-data": AUTHORITY, ...cluster };
-    await writeFile(kubeconfig, kubeconfigText("https://10.1.2.3:6443", { token: "s3cret" }, given));
+    await writeFile(kubeconfig, formatKubeconfig("https://10.1.2.3:6443", { token: "s3cret" }, given));
     await expect(add("blue", flags)).rejects.toThrow(says);
     await expect(readFile(file)).rejects.toThrow("ENOENT");
   });
@@ -139,9 +143,9 @@ describeWithPart("moto", "a cluster that is added to parameters", (program) => {
   });
   afterAll(() => moto.close());
 
-  test("is read there, and not written twice", async () => {
+  test("is read from there, and not written twice", async () => {
     await add("blue", { clustersFile: "ssm:/add/clusters/" });
-    const { clusters } = await ssmHome("/add/clusters/").read();
+    const { clusters } = await createSsmRegistry("/add/clusters/").read();
     expect(clusters.map(({ name, server }) => [name, server])).toEqual([["blue", "https://10.1.2.3:6443"]]);
     await expect(add("blue", { clustersFile: "ssm:/add/clusters/" })).rejects.toThrow("is there already");
     for (const [how, says] of [
@@ -151,7 +155,7 @@ describeWithPart("moto", "a cluster that is added to parameters", (program) => {
       const adding = add("red", { clustersFile: "ssm:/add/clusters/", signIn: [`relay=${how}`] });
       await expect(adding).rejects.toThrow(says);
     }
-    expect((await ssmHome("/add/clusters/").read()).clusters).toHaveLength(1);
+    expect((await createSsmRegistry("/add/clusters/").read()).clusters).toHaveLength(1);
   });
 });
 
@@ -166,17 +170,17 @@ describeWithPart("control-plane", "clusters check --connect", (binaries) => {
     checkClusters({ clustersFile: file, signIn: "relay", connect }, (line) => lines.push(line));
   const cloud = { provider: "memory", instancesFile: "none.json" } as const;
 
-  test("finds nothing where everybody may what he needs", async () => {
-    const { signIn, ...blue } = clusterEntryOf(plane, { name: "blue", cloud });
-    // Others have rights where their controllers are on.
+  test("finds nothing if every identity has its rights", async () => {
+    const { signIn, ...blue } = buildClusterEntry(plane, { name: "blue", cloud });
+    // Other identities have rights if their controllers are enabled.
     const { relay, node, "node-lifecycle": nodeLifecycle } = signIn ?? {};
     await writeClustersFile(file, { ...blue, signIn: { relay, node, "node-lifecycle": nodeLifecycle } });
     await check(true).catch((error: Error) => lines.push(error.message));
     expect(lines).toEqual(["1 cluster, 0 faulty, 0 that cannot be signed in to, 0 checks failed"]);
   });
 
-  test("finds who may not, and where nobody answers; without it nothing is sent", async () => {
-    const blue = clusterEntryOf(plane, { name: "blue", cloud });
+  test("finds missing rights and a silent API server; without --connect nothing is sent", async () => {
+    const blue = buildClusterEntry(plane, { name: "blue", cloud });
     const weak = { ...blue.signIn, node: { kind: "token-file" as const, file: plane.tokenFile("sweep") } };
     await writeClustersFile(
       file,
@@ -185,7 +189,7 @@ describeWithPart("control-plane", "clusters check --connect", (binaries) => {
     );
     await check(false);
     lines = [];
-    await expect(check(true)).rejects.toBeInstanceOf(FoundFaults);
+    await expect(check(true)).rejects.toBeInstanceOf(ChecksFailedError);
     expect(lines.join("\n")).toMatch(/cluster blue: permissions of .*(node|sweep)/);
     expect(lines.join("\n")).toContain("cluster green: api-server: ");
   });

@@ -6,27 +6,27 @@ import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators
 import type { ControlPlaneUsers } from "#emulators/harness/control-plane.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
-import { access } from "#test/access.ts";
+import { getConnectOptions } from "#test/access.ts";
 import { ask, askForJson } from "#test/ask.ts";
 
-/** A cluster that a command can be pointed at, on an embedded API server. */
+/** A cluster on an embedded API server, for commands to reach. */
 export interface ClusterInReach {
   readonly folder: string;
   readonly plane: EmbeddedControlPlane;
   readonly admin: Transport;
-  /** The flags with which a command reaches it as this user. */
+  /** Returns the flags with which a command reaches it as this user. */
   flags(as: keyof ControlPlaneUsers, more?: Partial<ReachFlags>): Promise<ReachFlags>;
-  /** Creates, or replaces, an object; rejects unless the server took it. */
+  /** Creates or replaces an object; rejects if the server does. */
   put(path: string, body: object): Promise<void>;
   get(path: string): Promise<unknown>;
   close(): Promise<void>;
 }
 
-/** Starts an embedded API server with nothing in it. */
+/** Starts an empty embedded API server. */
 export async function startClusterInReach(): Promise<ClusterInReach> {
   const folder = await mkdtemp(join(tmpdir(), "in-reach-"));
   const plane = await startEmbeddedControlPlane({ folder: join(folder, "plane") });
-  const admin = connect(await access(plane, "admin"));
+  const admin = connect(await getConnectOptions(plane, "admin"));
   return {
     folder,
     plane,

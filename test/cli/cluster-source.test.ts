@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type ClusterSource, clusterSourceOf } from "#cli/cluster-source.ts";
+import { type ClusterSource, selectClusterSource } from "#cli/cluster-source.ts";
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
 
 const FILE: ClusterSource = { kind: "file", file: "f" };
@@ -33,36 +33,29 @@ test.each<[string, string | undefined, string[], string | undefined, ClusterSour
   ["flags alone", undefined, ALL, undefined, FLAGS, []],
   ["a kubeconfig over the environment", undefined, ALL, "f", { kind: "flags", unread: "f" }, []],
   ["flags that hold for all clusters", "f", ["--dry-run", "--port", "--bind-address"], undefined, FILE, []],
-  ["all flags beside a file", "f", ALL, undefined, FILE, ALL],
+  ["all flags with a file", "f", ALL, undefined, FILE, ALL],
   ...ALL.map((flag): [string, string, string[], undefined, ClusterSource, string[]] => [
-    `${flag} beside a file`,
+    `${flag} with a file`,
     "f",
     [flag],
     undefined,
     FILE,
     [flag],
   ]),
-  [
-    "flags for one cluster beside the environment",
-    undefined,
-    ["--controllers"],
-    "f",
-    FILE,
-    ["--controllers"],
-  ],
+  ["flags for one cluster with the environment", undefined, ["--controllers"], "f", FILE, ["--controllers"]],
 ])("%s", (_, byFlag, given, fromEnvironment, source, faulty) => {
   const faults: ConfigurationFault[] = [];
   const environment = { CLUSTERS_FILE: fromEnvironment };
-  expect(clusterSourceOf(byFlag, new Set(given), environment, faults)).toEqual(source);
+  expect(selectClusterSource(byFlag, new Set(given), environment, faults)).toEqual(source);
   expect(faults.map(({ name }) => name)).toEqual(faulty);
 });
 
-test("a fault says where the cluster's own word has its place, and how one cluster is meant", () => {
+test("a fault says where to put the cluster's setting, and how to select one cluster", () => {
   const faults: ConfigurationFault[] = [];
-  clusterSourceOf("f", new Set(["--controllers"]), {}, faults);
-  clusterSourceOf(undefined, new Set(["--cluster-name"]), { CLUSTERS_FILE: "f" }, faults);
+  selectClusterSource("f", new Set(["--controllers"]), {}, faults);
+  selectClusterSource(undefined, new Set(["--cluster-name"]), { CLUSTERS_FILE: "f" }, faults);
   expect(faults.map(({ message }) => message)).toEqual([
-    "describes one cluster, and has no place beside --clusters-file: there it is controllers of each entry",
-    "describes one cluster, and has no place beside the clusters file that $CLUSTERS_FILE names: there it is name of each entry; for one cluster give --kubeconfig, too",
+    "describes one cluster, and cannot be combined with --clusters-file: set controllers of each entry",
+    "describes one cluster, and cannot be combined with the clusters file that $CLUSTERS_FILE names: set name of each entry; for one cluster give --kubeconfig, too",
   ]);
 });

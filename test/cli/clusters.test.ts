@@ -30,7 +30,7 @@ async function clusters(...flags: string[]): Promise<Ended> {
 }
 
 describe("clusters check", () => {
-  test("of a file without faults ends with 0 and warns of what is likely a mistake", async () => {
+  test("ends with 0 for a file without faults, and warns of likely mistakes", async () => {
     const cloud = { provider: "aws", region: "eu-central-9", vpc: "vpc-0a" };
     await writeClustersFile(file, entry("blue"), entry("green", { cloud, controllers: ["cloud-nod"] }));
     expect(await clusters("check")).toEqual({
@@ -44,7 +44,7 @@ describe("clusters check", () => {
     });
   });
 
-  test("tells which entry would be held, because of which one, and warns of a network that two share", async () => {
+  test("names a held entry and the one that holds it, and warns of a network that two share", async () => {
     const aws = { provider: "aws", region: "eu-central-1", roleArn: "arn:aws:iam::111111111111:role/ccm" };
     const network = { provider: "hcloud", network: 1 };
     await writeClustersFile(
@@ -70,7 +70,7 @@ describe("clusters check", () => {
     expect((await clusters("list")).stdout).toMatch(/\ngreen {2}faulty: .* is that of cluster blue/);
   });
 
-  test("tells every fault of entries and sign-ins, and ends with 1", async () => {
+  test("names every fault of entries and sign-ins, and ends with 1", async () => {
     const absent = { signIn: { relay: { kind: "token-file", file: join(folder, "absent") } } };
     const tenants = { signIn: { relay: { kind: "kubeconfig", file: join(folder, "kubeconfig") } } };
     const marker = join(folder, "marker");
@@ -110,9 +110,9 @@ describe("clusters check", () => {
     ["node-lifecycle", 1],
     ["none", 0],
     ["all", 2],
-  ])("with --sign-in %s ends with %i where functions have none", async (whose, code) => {
+  ])("with --sign-in %s ends with %i if functions have none", async (context, code) => {
     await writeClustersFile(file, entry("blue"));
-    expect((await clusters("check", "--sign-in", whose)).code).toBe(code);
+    expect((await clusters("check", "--sign-in", context)).code).toBe(code);
   });
 
   test.each([
@@ -120,10 +120,10 @@ describe("clusters check", () => {
     ["csr", ["function csr"]],
     ["node", ["function node"]],
     ["sweep", ["function sweep"]],
-  ])("with --sign-in %s names the functions that cannot sign in", async (whose, failing) => {
+  ])("with --sign-in %s names the functions that cannot sign in", async (context, failing) => {
     const [csr, sweep] = ["absent", "gone"].map((name) => ({ kind: "token-file", file: join(folder, name) }));
     await writeClustersFile(file, entry("blue", { signIn: { csr, sweep } }));
-    const { code, stdout } = await clusters("check", "--sign-in", whose);
+    const { code, stdout } = await clusters("check", "--sign-in", context);
     expect(code).toBe(1);
     expect([...stdout.matchAll(/sign-in of the ([a-z ]+): /g)].map(([, who]) => who)).toEqual(failing);
   });
@@ -137,7 +137,7 @@ describe("clusters check", () => {
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(words) });
   });
 
-  test("without a file ends with 2 and says where it may be named", async () => {
+  test("without a file ends with 2 and says how to name it", async () => {
     const { code, stderr } = await runProgram(["clusters", "check"], "", { CLUSTERS_FILE: "" });
     expect({ code, stderr }).toEqual({
       code: 2,
@@ -147,7 +147,7 @@ describe("clusters check", () => {
 });
 
 describe("clusters hash", () => {
-  test("prints what an event of the cluster carries, whatever of the others is faulty", async () => {
+  test("prints the hash in the cluster's events, even if other entries are faulty", async () => {
     await writeClustersFile(file, entry("red", { server: "x" }), entry("blue"));
     const { hash } = Cluster.parse(entry("blue"));
     expect(await clusters("hash", "blue")).toEqual({ code: 0, stdout: `${hash}\n`, stderr: "" });

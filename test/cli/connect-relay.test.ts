@@ -2,14 +2,14 @@ import { access, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { connectRelay, signInFaultOf } from "#cli/connect-relay.ts";
+import { connectRelay, describeSignInFailure } from "#cli/connect-relay.ts";
 import { readKubeconfig } from "#cli/kubeconfig.ts";
 import { Cluster } from "#config/cluster.ts";
 import type { KubeconfigPower } from "#config/sign-in/kinds.ts";
 import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
 
-/** As of a file. */
+/** Address rules as for a file. */
 const OWN = { trustsEntries: true, networks: [] };
 
 let folder: string;
@@ -41,7 +41,7 @@ interface Parts {
   readonly others?: readonly object[];
 }
 
-/** Writes a kubeconfig as a tenant would, who has a token and the authority's certificate in it. */
+/** Writes a kubeconfig as a tenant would, with a token and the authority's certificate in it. */
 async function write({ user = { token }, cluster = {}, others = [] }: Parts): Promise<void> {
   const trusted = { server: plane.server, "certificate-authority-data": authority };
   const kubeconfig = {
@@ -58,7 +58,7 @@ interface Entry {
   readonly certificateAuthorityFile?: string;
 }
 
-/** What the API server answers the relay of a cluster whose entry names that kubeconfig. */
+/** Returns the API server's answer to the relay of a cluster whose entry names that kubeconfig. */
 async function ask({ allow, ...entry }: Entry = {}): Promise<number> {
   const cluster = Cluster.parse({
     name: "blue",
@@ -80,10 +80,10 @@ async function faultOf(asking: Promise<unknown>): Promise<string> {
     () => new Error("it was accepted"),
     (reason: unknown) => reason,
   );
-  return signInFaultOf(error).message;
+  return describeSignInFailure(error).message;
 }
 
-/** A program that leaves a mark and answers with the token. */
+/** Creates a program that leaves a mark and prints the token. */
 const plugin = () => ({
   apiVersion: "client.authentication.k8s.io/v1",
   command: process.execPath,
@@ -146,7 +146,7 @@ const ROWS: readonly [string, () => Parts, KubeconfigPower, string][] = [
     "no verification",
     () => ({ cluster: { "certificate-authority-data": undefined, "insecure-skip-tls-verify": true } }),
     "insecure-skip-tls-verify",
-    "insecure-skip-tls-verify is refused: anybody could take the API server's place",
+    "insecure-skip-tls-verify is refused: any server could pretend to be the API server",
   ],
   [
     "another server",
@@ -157,12 +157,12 @@ const ROWS: readonly [string, () => Parts, KubeconfigPower, string][] = [
 ];
 
 describe("a kubeconfig that a clusters file names", () => {
-  test("signs in with what it holds, to the entry's server", async () => {
+  test("signs in with its credentials, to the entry's server", async () => {
     await write({ cluster: { server: `${plane.server}/` } });
     expect(await ask()).toBe(200);
   });
 
-  test.each(ROWS)("with %s is refused, and nothing is run", async (_, parts, power, words) => {
+  test.each(ROWS)("with %s is rejected, and nothing is run", async (_, parts, power, words) => {
     await write(parts());
     const fault = await faultOf(ask());
     expect(fault).toContain(`kubeconfig ${at("kubeconfig")}: ${words}`);
@@ -173,7 +173,7 @@ describe("a kubeconfig that a clusters file names", () => {
     expect(await wasRun()).toBe(false);
   });
 
-  test.each(ROWS)("with %s is used where the entry allows it", async (_, parts, power) => {
+  test.each(ROWS)("with %s is accepted if the entry allows it", async (_, parts, power) => {
     await write(parts());
     expect(await ask({ allow: [power] })).toBe(200);
   });
@@ -189,12 +189,12 @@ describe("a kubeconfig that a clusters file names", () => {
     ["a server that is no text", { cluster: { server: 5 } }, "is not a kubeconfig"],
     ["a file that is no text", { user: { tokenFile: 5 } }, "is not a kubeconfig"],
     ["plain text", { cluster: { server: "http://127.0.0.1" } }, "its server is not https"],
-  ])("with %s is refused whatever the entry allows", async (_, parts, words) => {
+  ])("with %s is rejected whatever the entry allows", async (_, parts, words) => {
     await write(parts);
     expect(await faultOf(ask({ allow: ["exec", "auth-provider", "files", "server"] }))).toContain(words);
   });
 
-  test("is refused from the moment when it names a program, too", async () => {
+  test("is rejected from the moment when it names a program, too", async () => {
     await write({});
     const cluster = Cluster.parse({
       name: "blue",
@@ -211,12 +211,12 @@ describe("a kubeconfig that a clusters file names", () => {
     expect(await wasRun()).toBe(false);
   });
 
-  test("makes nobody read the files of users that its context does not name", async () => {
+  test("does not cause reads of files of users that its context does not name", async () => {
     await write({ others: [{ name: "other", user: { "token-file": "/dev/zero" } }] });
     expect(await ask()).toBe(200);
   });
 
-  test("is known by the authority of the entry, where that names one", async () => {
+  test("is verified by the entry's authority, if that names one", async () => {
     await write({ cluster: { "certificate-authority-data": Buffer.from("none").toString("base64") } });
     expect(await ask({ certificateAuthorityFile: plane.certificateAuthorityFile })).toBe(200);
     await write({ cluster: { "insecure-skip-tls-verify": true } });
@@ -238,12 +238,12 @@ describe("the operator's own kubeconfig, by flag", () => {
 
   test.each<[string, () => Parts, string]>([
     [
-      "an authority's file that is not there",
+      "a missing authority file",
       () => ({ cluster: { "certificate-authority": "absent.crt" } }),
       "its certificate-authority FOLDER/absent.crt cannot be read (ENOENT)",
     ],
     [
-      "a certificate's file that is not there",
+      "a missing certificate file",
       () => ({ user: { "client-certificate": "/absent.crt", "client-key": "/absent.key" } }),
       "its client-certificate /absent.crt cannot be read (ENOENT)",
     ],
@@ -265,7 +265,7 @@ describe("the operator's own kubeconfig, by flag", () => {
     [
       "no verification",
       () => ({ cluster: { "insecure-skip-tls-verify": true } }),
-      "insecure-skip-tls-verify is refused: anybody could take the API server's place; give its certificate-authority-data",
+      "insecure-skip-tls-verify is refused: any server could pretend to be the API server; give its certificate-authority-data",
     ],
   ])("with %s says what is missing", async (_, parts, words) => {
     await write(parts());

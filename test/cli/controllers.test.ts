@@ -12,16 +12,16 @@ describe("selectControllers", () => {
     ["cloud-node-controller", [NODE]],
     ["csr,*", [NODE, LIFECYCLE, CSR]],
     ["*,csr-approver", [NODE, LIFECYCLE, CSR]],
-    // A name beats `*`, on whichever side of it.
+    // A name wins over `*`, on either side of it.
     ["*,-cloud-node-controller,csr", [LIFECYCLE, CSR]],
     ["-cloud-node,*,csr", [LIFECYCLE, CSR]],
     ["csr,*,-cloud-node", [LIFECYCLE, CSR]],
-    // Of two that name the same controller the first counts, whether by name or by alias.
+    // Of two entries for one controller the first counts, by name or by alias.
     ["cloud-node,-cloud-node", [NODE]],
     ["cloud-node,-cloud-node-controller", [NODE]],
     ["csr,-cloud-node,cloud-node-controller", [CSR]],
     [" cloud-node , csr ", [NODE, CSR]],
-    // What the stock manager runs and this one does not may be disabled.
+    // Controllers of the stock manager that this project lacks may be disabled.
     ["*,-service,-node-route-controller,-cloud-node-lifecycle,-tagging", [NODE]],
   ])("%s enables %j", (list, controllers) => {
     expect(selectControllers(list)).toEqual({ kind: "controllers", controllers });
@@ -44,12 +44,12 @@ describe("selectControllers", () => {
     ["*,-node", `"-node" is no controller`],
     ["nodeipam", `"nodeipam" is no part of this version`],
     ["*,node-ipam-controller", `"node-ipam-controller" is no part of this version`],
-  ])("%j is refused: %s", (list, message) => {
+  ])("%j is rejected: %s", (list, message) => {
     const selection = selectControllers(list);
     expect(selection.kind === "faults" && selection.faults[0]?.message).toContain(message);
   });
 
-  test("all unknown names are told, each once", () => {
+  test("all unknown names are reported, each once", () => {
     const selection = selectControllers("a,b,a,*");
     expect(selection.kind === "faults" && selection.faults.map(({ message }) => message.slice(0, 3))).toEqual(
       [`"a"`, `"b"`],

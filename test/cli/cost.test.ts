@@ -2,8 +2,8 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { countOf, dollars, shareOf } from "#cli/cost/dollars.ts";
-import { SERIES_PER_CLUSTER } from "#cli/cost/observing.ts";
+import { formatCount, formatDollars, formatShare } from "#cli/cost/dollars.ts";
+import { SERIES_PER_CLUSTER } from "#cli/cost/observability.ts";
 import bundledPrices from "#cli/cost/prices.json" with { type: "json" };
 import { runProgram } from "#test/cli/program.ts";
 
@@ -21,7 +21,7 @@ async function fileOf(name: string, contents: unknown): Promise<string> {
   return file;
 }
 
-/** The built-in prices, all of them so many times as dear. */
+/** Returns the built-in prices, multiplied by a factor. */
 function pricesTimes(factor: number): unknown {
   return JSON.parse(JSON.stringify(bundledPrices), (key, value) => (key === "usd" ? factor * value : value));
 }
@@ -33,14 +33,14 @@ async function billOf(...flags: readonly string[]) {
 }
 
 describe("the table", () => {
-  test("is the one in the documentation", async () => {
+  test("equals the one in the documentation", async () => {
     const document = await readFile(new URL("../../docs/explanation/cost.md", import.meta.url), "utf8");
     const [, command, table] = /<!-- serverless-ccm (.*) -->\n```\n(.*?)```/s.exec(document) ?? [];
     expect(command?.split(" ")).toEqual(ASKED);
     expect((await runProgram(ASKED)).stdout).toBe(table);
   });
 
-  test("of logs and metrics at 800 clusters is the one in the documentation, too", async () => {
+  test("of logs and metrics at 800 clusters equals the one in the documentation, too", async () => {
     const document = await readFile(new URL("../../docs/explanation/cost.md", import.meta.url), "utf8");
     const [, command = "", table = ""] =
       /<!-- logs and metrics of serverless-ccm ([^\n]*) -->\n```\n(.*?)```/s.exec(document) ?? [];
@@ -50,22 +50,22 @@ describe("the table", () => {
     expect(document).toContain(`a cluster has ${SERIES_PER_CLUSTER} of them`);
   });
 
-  test("fits a screen and leaves no blanks at the ends of lines", async () => {
+  test("fits a screen without blanks at the ends of lines", async () => {
     const lines = (await runProgram(ASKED)).stdout.split("\n");
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(120);
     expect(lines.filter((line) => line.endsWith(" "))).toEqual([]);
   });
 });
 
-describe("what is claimed", () => {
-  test("at most $6 for a million nodes, each alone", async () => {
+describe("the claims", () => {
+  test("hold: at most $6 for a million nodes, each alone", async () => {
     const { millionNodes, workload } = await billOf();
     expect(workload.nodesPerInvocation).toBe(1);
     expect(millionNodes.totalUsd).toBeGreaterThan(0);
     expect(millionNodes.totalUsd).toBeLessThanOrEqual(6);
   });
 
-  test("an idle cluster is cents, a twentieth of a stock pod at the most, and nothing without nodes", async () => {
+  test("hold: an idle cluster costs cents, at most a twentieth of a stock pod, and nothing without nodes", async () => {
     const { idleCluster, stock } = await billOf();
     expect(idleCluster.totalUsd).toBeLessThan(0.05);
     expect(idleCluster.totalUsd).toBeLessThan(stock.used.clusterUsd);
@@ -74,7 +74,7 @@ describe("what is claimed", () => {
   });
 });
 
-describe("flags change what they say", () => {
+describe("flags change their values", () => {
   test.each([
     [["--nodes-per-invocation", "100"], "initializeUsd", "less"],
     [["--cold-share", "1"], "initializeUsd", "more"],
@@ -86,7 +86,7 @@ describe("flags change what they say", () => {
     expect(difference).toBe({ less: -1, same: 0, more: 1 }[expected]);
   });
 
-  test("twice the prices are twice the bill", async () => {
+  test("twice the prices give twice the bill", async () => {
     const file = await fileOf("dear.json", pricesTimes(2));
     const [plain, dear] = [await billOf(), await billOf("--prices", file)];
     expect(dear.month.totalUsd).toBeCloseTo(2 * plain.month.totalUsd, 4);
@@ -94,7 +94,7 @@ describe("flags change what they say", () => {
   });
 });
 
-describe("all faults at once, and exit code 2", () => {
+describe("all faults are reported at once, with exit code 2", () => {
   test.each([
     ["a flag that is missing", ["cost", "--clusters", "1"], undefined, ["--nodes-per-day"]],
     ["fewer than no nodes", [...ASKED, "--nodes-per-day", "-1"], undefined, ["--nodes-per-day: "]],
@@ -104,7 +104,7 @@ describe("all faults at once, and exit code 2", () => {
     ["another notation", [...ASKED, "--clusters", "0x10"], undefined, ["--clusters: "]],
     ["an unknown architecture", [...ASKED, "--architecture", "riscv"], undefined, ["--architecture: "]],
     [
-      "prices that are not there",
+      "a missing file of prices",
       [...ASKED, "--prices", "/absent.json"],
       undefined,
       ["--prices /absent.json: "],
@@ -125,7 +125,7 @@ describe("all faults at once, and exit code 2", () => {
   });
 });
 
-describe("dollars as they are printed", () => {
+describe("printed dollars", () => {
   test.each([
     [0, "0"],
     [0.000_001, "<0.01"],
@@ -136,17 +136,17 @@ describe("dollars as they are printed", () => {
     [99.996, "100"],
     [490.5, "491"],
     [1_234_567.4, "1,234,567"],
-  ])("%d is %s", (usd, text) => expect(dollars(usd)).toBe(text));
+  ])("%d is %s", (usd, text) => expect(formatDollars(usd)).toBe(text));
 
   test.each([
     [1_000, "1,000"],
     [2.55, "2.6"],
     [10, "10"],
-  ])("a count of %d is %s", (count, text) => expect(countOf(count)).toBe(text));
+  ])("a count of %d is %s", (count, text) => expect(formatCount(count)).toBe(text));
 
   test.each([
     [0.002819237147595357, "0.0028"],
     [0.25, "0.25"],
     [0, "0"],
-  ])("a share of %d is %s", (share, text) => expect(shareOf(share)).toBe(text));
+  ])("a share of %d is %s", (share, text) => expect(formatShare(share)).toBe(text));
 });

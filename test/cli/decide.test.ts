@@ -9,7 +9,7 @@ const example = JSON.parse(
 );
 
 describe("decide on the documented example of a Service", () => {
-  test("takes the Service on, then makes its network load balancer from what the cloud was observed to have", async () => {
+  test("claims the Service, then creates its network load balancer from the observed cloud", async () => {
     const [decision] = await decided(example);
     expect(decision).toMatchObject({
       kind: "change",
@@ -19,7 +19,7 @@ describe("decide on the documented example of a Service", () => {
         { on: "cluster", subresource: "status" },
         { action: "elbv2:CreateLoadBalancer", parameters: { Scheme: "internal" } },
         { action: "elbv2:CreateTargetGroup" },
-        // What is its own, and the rule that it shares.
+        // Its own rules, and the rule that it shares.
         { action: "ec2:AuthorizeSecurityGroupIngress", target: "sg-0c0c0c0c0c0c0c0c0" },
         { action: "ec2:AuthorizeSecurityGroupIngress", target: "sg-0c0c0c0c0c0c0c0c0" },
       ],
@@ -43,7 +43,7 @@ describe("decide on the documented example of a Service", () => {
     expect(await decided({ ...example, ...difference })).toMatchObject([{ because: { code } }]);
   });
 
-  test("answers of another cloud are refused by their place", async () => {
+  test("answers of another cloud are rejected with their location", async () => {
     const cloud = { provider: "digitalocean", region: "fra1", dropletTag: "k8s" };
     const refused = await decided({ ...example, settings: { cloud } }).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(ConfigurationError);
@@ -54,7 +54,7 @@ describe("decide on the documented example of a Service", () => {
     ["an unknown key", { ...example.settings.cloud, regoin: "x" }, "settings.cloud."],
     ["no VPC and no tag", { provider: "aws", region: "eu-central-1" }, "settings.cloud.vpc"],
     ["another provider", { provider: "azure" }, "settings.cloud.provider"],
-  ])("a cloud with %s is refused by its place", async (_given, cloud, name) => {
+  ])("a cloud with %s is rejected with its location", async (_given, cloud, name) => {
     const refused = await decided({ ...example, settings: { cloud } }).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(ConfigurationError);
     expect((refused as Error).message).toContain(name);

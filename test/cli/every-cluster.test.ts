@@ -24,7 +24,7 @@ afterAll(() => rm(folder, { recursive: true }));
 
 const flags = () => ({ clustersFile, clusterName: "kubernetes", controllers: "*", given: new Set<string>() });
 
-test("eight clusters are worked in at a time, each once, and told in the order of the home", async () => {
+test("eight clusters are handled at a time, each once, and reported in the order of the registry", async () => {
   let [now, most] = [0, 0];
   const done: string[] = [];
   const outcomes = await actOnEveryCluster(
@@ -45,7 +45,7 @@ test("eight clusters are worked in at a time, each once, and told in the order o
   expect(outcomes.map(({ cluster }) => cluster)).toEqual(NAMES);
 });
 
-test("no further cluster begins once one has asked for that, and the summary says which were left", async () => {
+test("no further cluster starts after a halt, and the summary names those left out", async () => {
   const lines: string[] = [];
   const write = (line: string): void => void lines.push(line);
   const begun: string[] = [];

@@ -6,9 +6,9 @@ import { explainRefusal } from "#cli/explain-refusal.ts";
 import type { ClusterEntry } from "#config/cluster.ts";
 import { AWS_CREDENTIALS } from "#core/aws-credentials.ts";
 import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
-import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
+import { buildClusterEntry, writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { runProgram, startProgram } from "#test/cli/program.ts";
-import { untilTrue } from "#test/until-true.ts";
+import { waitUntilTrue } from "#test/wait-until-true.ts";
 
 const NOW_MS = Date.parse("2026-06-01T12:00:00Z");
 const secondsAgo = (seconds: number, nowMs = NOW_MS): number => Math.floor(nowMs / 1_000) - seconds;
@@ -25,7 +25,7 @@ describe("a refusal", () => {
     [
       "of a token that has ended names whose it is, its issuer and its age",
       `Bearer ${tokenWith({ ...OURS, iat: secondsAgo(10_800), exp: secondsAgo(7_200) })}`,
-      "the token of system:serviceaccount:kube-system:serverless-ccm-relay (issuer https://issuer.example, issued 3 h ago) ended 2 h ago: put a new one in its place, and see why nobody has",
+      "the token of system:serviceaccount:kube-system:serverless-ccm-relay (issuer https://issuer.example, issued 3 h ago) ended 2 h ago: replace it, and find out why it was not renewed",
     ],
     [
       "of a token that holds names what the API server has to know",
@@ -35,32 +35,32 @@ describe("a refusal", () => {
     [
       "of a token that has not begun names the clocks",
       `Bearer ${tokenWith({ sub: "x", nbf: secondsAgo(-600) })}`,
-      "the token of x begins at 2026-06-01T12:10:00.000Z: see the clocks of this machine and of whoever issued it",
+      "the token of x is not valid before 2026-06-01T12:10:00.000Z: check the clocks of this machine and of the issuer",
     ],
     [
       "of a token of EKS",
       "Bearer k8s-aws-v1.aHR0cHM",
       expect.stringContaining("an access entry in the cluster"),
     ],
-    ["of a token that is no JWT", "Bearer s3cret", expect.stringContaining("says nothing of itself")],
-    ["of three parts that are rubbish", "Bearer a.b.c", expect.stringContaining("says nothing of itself")],
+    ["of a token that is no JWT", "Bearer s3cret", expect.stringContaining("no readable claims")],
+    ["of three parts that are rubbish", "Bearer a.b.c", expect.stringContaining("no readable claims")],
     [
       "of claims that are no object",
       `Bearer ${tokenWith([1])}`,
-      expect.stringContaining("says nothing of itself"),
+      expect.stringContaining("no readable claims"),
     ],
-    ["of a password", "Basic dTpw", expect.stringContaining("says nothing of itself")],
+    ["of a password", "Basic dTpw", expect.stringContaining("no readable claims")],
     ["without a token", undefined, expect.stringContaining("client certificate")],
     [
-      "of claims that are none of their kinds",
+      "of claims of the wrong types",
       `Bearer ${tokenWith({ sub: 1, exp: "soon", iat: -1, aud: {} })}`,
-      "the token of nobody by name does not end: see that the API server knows its issuer",
+      "the token of an unnamed subject does not end: see that the API server knows its issuer",
     ],
   ])("%s", (_, header, words) => {
     expect(explainRefusal(header, NOW_MS)).toEqual(words);
   });
 
-  test("acts on no terminal, and quotes no more of a token than its claims", () => {
+  test("is safe for terminals, and quotes no more of a token than its claims", () => {
     const claims = { sub: `a\u001b[2J${"b".repeat(500)}`, iss: "c".repeat(500), exp: secondsAgo(3) };
     const words = explainRefusal(`Bearer ${tokenWith(claims)}`, NOW_MS);
     expect(words).toMatch(/^[\x20-\x7E\u2026]+$/);
@@ -74,7 +74,7 @@ describe("an expired token of the relay", () => {
   let plane: EmbeddedControlPlane;
   let file: string;
   const SAYS =
-    /the token of tenant:relay \(issuer https:\/\/issuer\.example, issued 3 h ago\) ended 2 h ago: put/;
+    /the token of tenant:relay \(issuer https:\/\/issuer\.example, issued 3 h ago\) ended 2 h ago: replace/;
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "refusal-"));
@@ -88,7 +88,7 @@ describe("an expired token of the relay", () => {
       ...{ iat: secondsAgo(10_900, now), exp: secondsAgo(7_300, now) },
     };
     await writeFile(join(folder, "token"), tokenWith(claims));
-    const entry: ClusterEntry = clusterEntryOf(plane, {
+    const entry: ClusterEntry = buildClusterEntry(plane, {
       name: "blue",
       cloud: { provider: "memory", instancesFile },
     });
@@ -120,14 +120,14 @@ describe("an expired token of the relay", () => {
   test("is explained in the log of a relay", async () => {
     const relay = startProgram(["run", `--clusters-file=${file}`, "--port=0", "--workers=0"]);
     try {
-      await untilTrue("the refusal", () => relay.lines.some((line) => SAYS.test(JSON.stringify(line))));
+      await waitUntilTrue("the refusal", () => relay.lines.some((line) => SAYS.test(JSON.stringify(line))));
     } finally {
       await relay.end("SIGKILL");
     }
   });
 });
 
-test("a process without credentials of AWS is told so alike, and not to look at a role", async () => {
+test("a process without AWS credentials gets the same explanation, without a hint at a role", async () => {
   const folder = await mkdtemp(join(tmpdir(), "no-credentials-"));
   try {
     const file = join(folder, "clusters.yaml");

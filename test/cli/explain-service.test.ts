@@ -3,19 +3,19 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { explain } from "#cli/explain/explain.ts";
 import { explainService } from "#cli/explain/service/explain-service.ts";
-import { serviceExplanationOf } from "#cli/explain/service/explanation.ts";
-import { serviceLines } from "#cli/explain/service/lines.ts";
-import { serviceRemedyOf } from "#cli/explain/service/remedies.ts";
-import { explainedBy } from "#cli/explain/subject.ts";
-import { reachCluster } from "#cli/reach-cluster.ts";
+import { buildServiceExplanation } from "#cli/explain/service/explanation.ts";
+import { formatServiceExplanation } from "#cli/explain/service/lines.ts";
+import { findServiceRemedy } from "#cli/explain/service/remedies.ts";
+import { parseSubject } from "#cli/explain/subject.ts";
+import { connectCluster } from "#cli/reach-cluster.ts";
 import { createMemoryCloud } from "#clouds/memory/cloud.ts";
 import type { MemoryLoadBalancer } from "#clouds/memory/load-balancer-model.ts";
 import { LOAD_BALANCER_ANNOTATION, LOAD_BALANCER_FINALIZER } from "#core/contracts.ts";
-import { writtenMark } from "#core/service/mark.ts";
-import { PROBLEMS } from "#core/service/problems.ts";
-import { joiningNode } from "#emulators/harness/joining-node.ts";
+import { ISSUES } from "#core/service/issues.ts";
+import { formatStateAnnotation } from "#core/service/state-annotation.ts";
+import { buildJoiningNode } from "#emulators/harness/joining-node.ts";
 import { type ClusterInReach, startClusterInReach } from "#test/cli/cluster-in-reach.ts";
-import { service } from "#test/core/service/builders.ts";
+import { buildService } from "#test/core/service/builders.ts";
 
 let cluster: ClusterInReach;
 let cloudConfig: string;
@@ -25,7 +25,10 @@ beforeAll(async () => {
   cloudConfig = join(cluster.folder, "cloud.yaml");
   await writeFile(join(cluster.folder, "instances.json"), JSON.stringify({ instances: [] }));
   await writeFile(cloudConfig, `instancesFile: ${join(cluster.folder, "instances.json")}\n`);
-  await cluster.put("/api/v1/nodes/node-1", joiningNode({ name: "node-1", providerID: "memory:///a/i-1" }));
+  await cluster.put(
+    "/api/v1/nodes/node-1",
+    buildJoiningNode({ name: "node-1", providerID: "memory:///a/i-1" }),
+  );
   await put("web", {});
   await put("theirs", { loadBalancerClass: "example.com/lb" });
   await put("inner", { type: "ClusterIP" });
@@ -33,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(() => cluster.close());
 
-describe("what is to be explained", () => {
+describe("the subject to explain", () => {
   test.each<[string, readonly string[], object]>([
     ["a node", ["up"], { kind: "node", name: "up", cluster: undefined }],
     ["a node of a cluster", ["up", "a"], { kind: "node", name: "up", cluster: "a" }],
@@ -42,29 +45,29 @@ describe("what is to be explained", () => {
     ["a node that is called service", ["service"], { kind: "node", name: "service" }],
     ["a Service", ["service", "a/b"], { kind: "service", name: { namespace: "a", name: "b" } }],
     ["a Service of a cluster", ["service", "a/b", "c"], { kind: "service", cluster: "c" }],
-  ])("%s", (_, words, explained) => expect(explainedBy(words)).toMatchObject(explained));
+  ])("%s", (_, words, explained) => expect(parseSubject(words)).toMatchObject(explained));
 
   test.each([
     ["a Service without its namespace", ["service", "web"], 'service: is "web": NAMESPACE/NAME is expected'],
     ["a Service with too much", ["service", "a/b/c"], 'is "a/b/c"'],
     ["a kind that is not explained", ["pod", "a", "b"], 'what: is "pod"'],
-  ])("%s is refused", (_, words, message) => expect(() => explainedBy(words)).toThrow(message));
+  ])("%s is rejected", (_, words, message) => expect(() => parseSubject(words)).toThrow(message));
 });
 
 describe("explain service", () => {
   test.each<[string, string, object, readonly string[]]>([
     [
-      "that nobody has served",
+      "that no controller has served",
       "web",
       {},
       [
         "  default/web, type LoadBalancer",
         "ours to make: it is of no class",
-        "nothing of this Service is there",
+        "nothing of this Service exists",
         "would patch services/status web: add /metadata/finalizers",
         "would call CreateLoadBalancer on ",
         "because CreateLoadBalancer: 1 listeners, 1 targets",
-        "the relay hands it to the function by itself",
+        "the relay sends it to the function",
       ],
     ],
     [
@@ -89,7 +92,7 @@ describe("explain service", () => {
       "portless",
       {},
       [
-        "does nothing, and looks again after ",
+        "does nothing, and checks again after ",
         "because NoPorts: spec.ports",
         "NoPorts: give the Service a port",
       ],
@@ -99,16 +102,16 @@ describe("explain service", () => {
     for (const each of words) expect(lines).toContain(each);
   });
 
-  test("says first what is stopped, and that the Service waits for it", async () => {
+  test("reports a stop first, and that the Service waits for it", async () => {
     const stopSwitch = join(cluster.folder, "stop.json");
     await writeFile(stopSwitch, JSON.stringify({ version: 1, stopped: [{ what: "writes" }] }));
     const lines = await explained("web", { stopSwitch });
     expect(lines.slice(0, 2)).toEqual(["stopped", "  writes of all clusters are stopped"]);
     expect(lines[lines.indexOf("what to do") + 1]).toMatch(/^ {2}Stopped: an operator has stopped writes/);
-    expect(lines.join("\n")).not.toContain("the relay hands it to the function by itself");
+    expect(lines.join("\n")).not.toContain("the relay sends it to the function");
   });
 
-  test("writes nothing, and reads as the relay alone", async () => {
+  test("writes nothing, and reads with the relay's rights only", async () => {
     const before = await cluster.get("/api/v1/services");
     await explained("web");
     expect(await cluster.get("/api/v1/services")).toEqual(before);
@@ -118,7 +121,7 @@ describe("explain service", () => {
     expect(writes).toEqual([]);
   });
 
-  test("says what the cloud has, where it differs, and where nothing is left to do", async () => {
+  test("reports what the cloud has, where it differs, and whether anything is left to do", async () => {
     const { uid } = (
       (await cluster.get("/api/v1/namespaces/default/services/web")) as { metadata: { uid: string } }
     ).metadata;
@@ -133,10 +136,10 @@ describe("explain service", () => {
     };
     const loadBalancers = new Map([[uid, balancer]]);
     const cloud = createMemoryCloud({ instances: new Map(), loadBalancers });
-    const reached = await reachCluster(undefined, await flagsOf({}), {});
+    const reached = await connectCluster(undefined, await flagsOf({}), {});
     try {
       const at = { namespace: "default", name: "web" };
-      const explanation = await explainService(reached, cloud, at, AbortSignal.timeout(60_000));
+      const explanation = await explainService(reached, cloud, at, AbortSignal.timeout(120_000));
       expect(explanation).toMatchObject({
         whose: { kind: "free" },
         observed: { kind: "observed", state: balancer },
@@ -149,7 +152,7 @@ describe("explain service", () => {
     }
   });
 
-  test("says the same as JSON, which acts on no terminal", async () => {
+  test("prints the same facts as JSON that is safe for terminals", async () => {
     const [line = "", ...others] = await explained("web", { json: true });
     expect(others).toEqual([]);
     expect(line).toMatch(/^[\x20-\x7E]+$/);
@@ -163,7 +166,7 @@ describe("explain service", () => {
   test.each([
     ["like another", "wbe", 'has no Service "default/wbe"; did you mean default/web'],
     ["that is a path", "..", 'has no Service "default/.."'],
-  ])("a name %s is no Service's", async (_, name, message) => {
+  ])("rejects a name %s", async (_, name, message) => {
     await expect(explained(name)).rejects.toThrow(message);
   });
 });
@@ -175,17 +178,19 @@ const report = (code: string, outcome: "retry" | "unchanged" = "retry") => ({
 const marked = (state: "applied" | "applying") => {
   const at = "2026-03-01T12:00:00.000Z";
   const hashes = { seen: "s", desired: "d", targets: "t", ingress: "i", nodes: "1" };
-  return service({
+  return buildService({
     metadata: {
       finalizers: [LOAD_BALANCER_FINALIZER],
-      annotations: { [LOAD_BALANCER_ANNOTATION]: writtenMark({ uid: "uid-web", state, at, ...hashes }) },
+      annotations: {
+        [LOAD_BALANCER_ANNOTATION]: formatStateAnnotation({ uid: "uid-web", state, at, ...hashes }),
+      },
     },
   });
 };
 const none = { cluster: "tenant-a", observed: undefined, described: undefined, isOn: true };
 
 describe("an explanation", () => {
-  test.each<[string, Partial<Parameters<typeof serviceExplanationOf>[0]>, string, readonly string[]]>([
+  test.each<[string, Partial<Parameters<typeof buildServiceExplanation>[0]>, string, readonly string[]]>([
     [
       "of one of ours",
       { service: marked("applied"), report: report("Same", "unchanged") },
@@ -206,14 +211,14 @@ describe("an explanation", () => {
     ],
     [
       "of another's by annotation",
-      { service: service(), report: report("Elsewhere") },
+      { service: buildService(), report: report("Elsewhere") },
       "aws-load-balancer-type",
       ["Elsewhere: none here"],
     ],
     [
       "of what the stock controller served",
       {
-        service: service({ metadata: { finalizers: [LOAD_BALANCER_FINALIZER] } }),
+        service: buildService({ metadata: { finalizers: [LOAD_BALANCER_FINALIZER] } }),
         report: report("Throttled"),
       },
       "by its finalizer",
@@ -221,22 +226,27 @@ describe("an explanation", () => {
     ],
     [
       "with something of another's",
-      { service: service(), report: report("NameTaken"), described: { belongsTo: "other", lines: [] } },
+      { service: buildService(), report: report("NameTaken"), described: { belongsTo: "other", lines: [] } },
       "ours to make",
       ["what is another's by its tags"],
     ],
   ])("%s", (_, given, because, advice) => {
-    const explanation = serviceExplanationOf({ ...none, service: service(), report: report("X"), ...given });
+    const explanation = buildServiceExplanation({
+      ...none,
+      service: buildService(),
+      report: report("X"),
+      ...given,
+    });
     expect(explanation.whose.because).toContain(because);
     for (const each of advice) expect(explanation.advice.join("\n")).toContain(each);
   });
 
-  test("of a cloud that did not answer, and of hostile words, is safe to print", () => {
+  test("of a silent cloud and of hostile text is safe to print", () => {
     const observed = { kind: "error", code: "Denied", message: "no \u001b[2J" } as const;
-    const text = serviceLines(
-      serviceExplanationOf({
+    const text = formatServiceExplanation(
+      buildServiceExplanation({
         ...none,
-        service: service({ metadata: { name: "a\u202e" } }),
+        service: buildService({ metadata: { name: "a\u202e" } }),
         report: report("Denied"),
         observed,
       }),
@@ -246,9 +256,9 @@ describe("an explanation", () => {
   });
 });
 
-test("every problem of a Service has a remedy, and nobody's code has none", () => {
-  expect(Object.keys(PROBLEMS).filter((code) => serviceRemedyOf(code) === undefined)).toEqual([]);
-  expect([serviceRemedyOf("constructor"), serviceRemedyOf("LoadBalancerEnsured")]).toEqual([
+test("every problem of a Service has a remedy, and an unknown code has none", () => {
+  expect(Object.keys(ISSUES).filter((code) => findServiceRemedy(code) === undefined)).toEqual([]);
+  expect([findServiceRemedy("constructor"), findServiceRemedy("LoadBalancerEnsured")]).toEqual([
     undefined,
     undefined,
   ]);

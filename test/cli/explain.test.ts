@@ -2,9 +2,9 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { explain } from "#cli/explain/explain.ts";
-import { remedyOf } from "#cli/explain/remedies.ts";
+import { findRemedy } from "#cli/explain/remedies.ts";
 import { INSTANCE_ANNOTATION } from "#core/contracts.ts";
-import { joiningNode } from "#emulators/harness/joining-node.ts";
+import { buildJoiningNode } from "#emulators/harness/joining-node.ts";
 import { type ClusterInReach, startClusterInReach } from "#test/cli/cluster-in-reach.ts";
 import { runProgram } from "#test/cli/program.ts";
 
@@ -61,7 +61,7 @@ beforeAll(async () => {
 afterAll(() => cluster.close());
 
 describe("explain", () => {
-  test("of a node that joins says whose its taints are, and what would be written", async () => {
+  test("of a joining node names the owners of its taints, and the pending writes", async () => {
     const lines = await explained("joins");
     expect(lines.slice(0, 3)).toEqual([
       "node",
@@ -71,7 +71,7 @@ describe("explain", () => {
     expect(lines).toEqual(
       expect.arrayContaining([
         "  node.cilium.io/agent-not-ready:NoExecute  Cilium: its agent does not run on the node yet",
-        expect.stringContaining("example.com/a\\u{001B}[2J\\u{202E}:NoSchedule  unknown: nobody that"),
+        expect.stringContaining("example.com/a\\u{001B}[2J\\u{202E}:NoSchedule  unknown: no component known"),
         expect.stringContaining(
           "node.cloudprovider.kubernetes.io/uninitialized:NoSchedule  serverless-ccm: the kubelet",
         ),
@@ -80,18 +80,22 @@ describe("explain", () => {
           'would patch nodes/status joins: add /status/addresses [{"type":"InternalIP"',
         ),
         expect.stringContaining("because Initialized: "),
-        expect.stringContaining("the relay hands it to the functions by itself"),
+        expect.stringContaining("the relay sends it to the functions"),
       ]),
     );
   });
 
   test.each<[string, string, readonly string[]]>([
     [
-      "whose instance is not there",
+      "whose instance is not found",
       "absent",
       ["because InstanceNotFound: ", "InstanceNotFound: if the instance runs, see vpc"],
     ],
-    ["whose instance is somebody else's", "foreign", ["because Foreign: ", "Foreign: see vpc, clusterTag"]],
+    [
+      "whose instance belongs to another cluster",
+      "foreign",
+      ["because Foreign: ", "Foreign: see vpc, clusterTag"],
+    ],
     ["that is up", "up", ["no write on this node is serverless-ccm's to do"]],
     [
       "with Cluster API's taint alone",
@@ -132,7 +136,7 @@ describe("explain", () => {
     expect(writes).toEqual([]);
   });
 
-  test("says the same as JSON, which acts on no terminal", async () => {
+  test("prints the same facts as JSON that is safe for terminals", async () => {
     const [line = "", ...others] = await explained("joins", { json: true });
     expect(others).toEqual([]);
     expect(line).toMatch(/^[\x20-\x7E]+$/);
@@ -156,14 +160,14 @@ describe("explain", () => {
   test.each<[string, string, string]>([
     ["like another", "notraedy", 'cluster tenant-a has no node "notraedy"; did you mean notready?'],
     ["of another domain", "up.example.com", 'has no node "up.example.com"; did you mean up?'],
-    ["like no other", "zzzzzzzzzzzzzz", "it has 8 others, of which none is called alike"],
+    ["like no other", "zzzzzzzzzzzzzz", "it has 8 others, none with a similar name"],
     ["that acts on terminals", "x\u001b[2J", 'has no node "x\\u{001B}[2J"'],
     ["that is a path", "../../secrets", 'has no node "../../secrets"'],
-  ])("a name %s is no node's", async (_, name, message) => {
+  ])("rejects a name %s", async (_, name, message) => {
     await expect(explained(name)).rejects.toThrow(message);
   });
 
-  test("the program ends with 1 where there is no such node", async () => {
+  test("the program ends with 1 if the node is not found", async () => {
     const kubeconfig = await cluster.plane.kubeconfig("admin");
     const flags = ["--kubeconfig", kubeconfig, "--cloud-provider", "memory", "--cloud-config", cloudConfig];
     const { code, stdout, stderr } = await runProgram(["explain", "notraedy", ...flags]);
@@ -180,42 +184,42 @@ describe("explain while something is stopped", () => {
   };
   const since = "2026-11-01T10:00:00.000Z";
 
-  test("says so first, by whom, how it goes on, and that this is what the node waits for", async () => {
+  test("reports it first, with its author and how to resume, and that the node waits for it", async () => {
     const entry = { what: "writes", since, by: "ann@ops\u001b[2J" };
     const lines = await explained("joins", await write("writes.json", { version: 1, stopped: [entry] }));
     expect(lines.slice(0, 4)).toEqual([
       "stopped",
       `  writes of all clusters are stopped since ${since}, by ann@ops\\u{001B}[2J`,
-      "  goes on after: serverless-ccm stop --resume --writes --all",
+      "  to resume: serverless-ccm stop --resume --writes --all",
       "node",
     ]);
     const advice = lines.slice(lines.indexOf("what to do") + 1);
-    expect(advice[0]).toMatch(/^ {2}Stopped: an operator has stopped writes, and what would be done is held/);
-    expect(advice.join("\n")).not.toContain("the relay hands it to the functions by itself");
+    expect(advice[0]).toMatch(/^ {2}Stopped: an operator has stopped writes, which holds this back/);
+    expect(advice.join("\n")).not.toContain("the relay sends it to the functions");
   });
 
   test.each<[string, string, object, boolean]>([
     ["deletes, of a node that joins", "joins", { what: "deletes", cluster: "tenant-a" }, false],
     ["deletes, of a node whose instance has ended", "gone", { what: "deletes", cluster: "tenant-a" }, true],
-  ])("tells whether it holds this node back: %s", async (_, name, entry, isHeld) => {
+  ])("reports whether it holds this node back: %s", async (_, name, entry, isHeld) => {
     const lines = await explained(name, await write("deletes.json", { version: 1, stopped: [entry] }));
     expect(lines[0]).toBe("stopped");
     expect(lines.join("\n").includes("  Stopped: an operator has stopped deletes")).toBe(isHeld);
   });
 
-  test("names the first stops of many, and says how many there are", async () => {
+  test("names the first stops of many, and their number", async () => {
     const stopped = Array.from({ length: 50 }, () => ({ what: "writes" }));
     const lines = await explained("up", await write("many.json", { version: 1, stopped }));
     expect(lines.indexOf("node")).toBeLessThan(30);
     expect(lines).toContain("  and 40 stops more: serverless-ccm stop");
   });
 
-  test("of another cluster, says nothing of it", async () => {
+  test("does not mention stops of another cluster", async () => {
     const stopped = [{ what: "writes", cluster: "tenant-b" }];
     expect((await explained("up", await write("other.json", { version: 1, stopped })))[0]).toBe("node");
   });
 
-  test("says that nobody can read it, and goes on", async () => {
+  test("reports an unreadable switch, and continues", async () => {
     await writeFile(stopSwitch("broken.json"), "{");
     const lines = await explained("up", { stopSwitch: stopSwitch("broken.json") });
     expect(lines[1]).toContain("broken.json");
@@ -223,15 +227,15 @@ describe("explain while something is stopped", () => {
     expect(lines).toContain("  instance i-up, running");
   });
 
-  test("has it in its JSON", async () => {
+  test("includes it in the JSON", async () => {
     const flags = await write("json.json", { version: 1, stopped: [{ what: "writes", since }] });
     const [line = ""] = await explained("up", { ...flags, json: true });
     expect(JSON.parse(line).stops).toEqual({ stopped: [{ what: "writes", since }] });
   });
 });
 
-test("of codes that nobody knows nothing is said", () => {
-  expect([remedyOf("constructor"), remedyOf("Initialized"), remedyOf("Denied")]).toEqual([
+test("unknown codes get no explanation", () => {
+  expect([findRemedy("constructor"), findRemedy("Initialized"), findRemedy("Denied")]).toEqual([
     undefined,
     undefined,
     expect.any(String),
@@ -255,15 +259,15 @@ async function explained(name: string, more: object = {}): Promise<string[]> {
 
 function joined(name: string, more: { readonly taints?: readonly (typeof CAPI)[] }): Promise<void> {
   const providerID = `memory:///zone-a/i-${name}`;
-  return cluster.put(`/api/v1/nodes/${name}`, joiningNode({ name, providerID, ...more }));
+  return cluster.put(`/api/v1/nodes/${name}`, buildJoiningNode({ name, providerID, ...more }));
 }
 
-/** A node that was initialized from its instance. */
+/** Creates a node that was initialized from its instance. */
 async function up(
   name: string,
   { ready, taints }: { readonly ready: string; readonly taints: readonly object[] },
 ): Promise<void> {
-  const node = joiningNode({ name, providerID: `memory:///zone-a/i-${name}` });
+  const node = buildJoiningNode({ name, providerID: `memory:///zone-a/i-${name}` });
   const path = `/api/v1/nodes/${name}`;
   const labels = {
     "node.kubernetes.io/instance-type": "small",

@@ -1,25 +1,25 @@
 import type { Instance } from "#core/instance.ts";
-import { joiningNode } from "#emulators/harness/joining-node.ts";
+import { buildJoiningNode } from "#emulators/harness/joining-node.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { ask } from "#test/ask.ts";
 
 /** The field manager of the stock controller of AWS. */
 export const STOCK = "aws-cloud-controller-manager";
 
-/** How what is written differs from what the stock controller writes. */
+/** How a write differs from the stock controller's. */
 export interface Quirks {
-  /** Who writes; the stock controller without it. */
+  /** The writer; defaults to the stock controller. */
   readonly manager?: string;
   readonly zone?: string;
-  /** The taint goes, and addresses never come. */
+  /** Removes the taint and never writes addresses. */
   readonly withoutAddresses?: boolean;
 }
 
-/** What the stock controller needs of an instance. */
+/** The fields of an instance that the stock controller needs. */
 export type StockInstance = Pick<Instance, "providerID" | "type" | "zone" | "region" | "addresses">;
 
-/** An instance of the memory cloud by its number. */
-export function instanceOf(number: number): Instance {
+/** Returns an instance of the memory cloud by its number. */
+export function getInstance(number: number): Instance {
   return {
     id: `i-node-${number}`,
     account: "1",
@@ -37,14 +37,14 @@ export function instanceOf(number: number): Instance {
 /** Registers the node of an instance, as its kubelet does. */
 export async function register(admin: Transport, number: number): Promise<string> {
   const name = `node-${number}`;
-  const body = joiningNode({ name, providerID: instanceOf(number).providerID });
+  const body = buildJoiningNode({ name, providerID: getInstance(number).providerID });
   await ask(admin, { method: "POST", path: "/api/v1/nodes?fieldManager=kubelet", body });
   return name;
 }
 
 /**
- * Initializes a node as the stock controller does: the whole node with labels and without the taint first, then its addresses
- * by a strategic merge patch that replaces the list.
+ * Initializes a node as the stock controller does: first it updates the whole node with labels and without
+ * the taint, then it replaces the addresses by a strategic merge patch.
  */
 export async function initializeAsStock(
   admin: Transport,

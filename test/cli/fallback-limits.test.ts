@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fallbackLimits } from "#cli/fallback-limits.ts";
+import { findFallbackLimits } from "#cli/fallback-limits.ts";
 import { Cluster } from "#config/cluster.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
@@ -12,7 +12,7 @@ const cluster = (name: string): Cluster =>
   });
 const notThere = (): Promise<never> => Promise.reject(new Error("not asked"));
 
-/** Answers nothing until whoever asks has had enough. */
+/** Answers nothing until the caller gives up. */
 const silent: Transport = {
   send: ({ signal }) =>
     new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason))),
@@ -29,13 +29,13 @@ const allowing: Transport = {
   close: async () => {},
 };
 
-test("clusters that do not answer take none of the time that the others have", async () => {
+test("clusters that do not answer use none of the others' time", async () => {
   const names = Array.from({ length: 8 }, (_, index) => `silent-${index}`);
   const of = (name: string, transport: Transport) =>
-    fallbackLimits(cluster(name), async () => transport, undefined, 300);
+    findFallbackLimits(cluster(name), async () => transport, undefined, 300);
   // Four are asked at a time, and the last waits for all eight.
   const said = [...names.map((name) => of(name, silent)), of("well", allowing)];
   const all = await Promise.all(said);
-  expect(all.slice(0, 8).every((each) => each?.includes("cannot be told"))).toBe(true);
+  expect(all.slice(0, 8).every((each) => each?.includes("are unknown"))).toBe(true);
   expect(all.at(-1)).toBeUndefined();
 });

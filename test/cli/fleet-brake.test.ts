@@ -1,11 +1,11 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type FleetBrakeFlags, fleetBrake } from "#cli/fleet-brake.ts";
+import { type FleetBrakeFlags, runFleetBrake } from "#cli/fleet-brake.ts";
 import { openConfigMap, readFleetRecordFlag } from "#cli/fleet-record.ts";
-import { letGoOfFleetBrake } from "#cli/reset-fleet-brake.ts";
-import { memoryRecord } from "#config/fleet-brake/memory-record.ts";
-import { emptyFleetRecord, FleetRecord, fleetRecordText } from "#core/node-lifecycle/fleet-record.ts";
+import { releaseFleetBrake } from "#cli/reset-fleet-brake.ts";
+import { createMemoryRecord } from "#config/fleet-brake/memory-record.ts";
+import { createFleetRecord, FleetRecord, formatFleetRecord } from "#core/node-lifecycle/fleet-record.ts";
 import { type ClusterInReach, startClusterInReach } from "#test/cli/cluster-in-reach.ts";
 
 const PATH = "/api/v1/namespaces/kube-system/configmaps/fleet";
@@ -19,7 +19,7 @@ beforeAll(async () => {
   record = `kubernetes:kube-system/fleet?kubeconfig=${await management.plane.kubeconfig("admin")}`;
 });
 afterAll(() => management.close());
-beforeEach(() => store(fleetRecordText(PULLED)));
+beforeEach(() => store(formatFleetRecord(PULLED)));
 
 const PULLED: FleetRecord = {
   version: 1,
@@ -41,7 +41,7 @@ const PULLED: FleetRecord = {
 };
 
 describe("brake --fleet", () => {
-  test("shows since when and why it is pulled, what counts, and where", async () => {
+  test("shows since when and why the brake holds, what counts, and where", async () => {
     expect(await lines({})).toEqual([
       expect.stringMatching(/^fleet {7}pulled \S+Z \(5 min ago\): nodes of too many clusters in 10 minutes$/),
       "            4 deletions by then in 3 clusters, and 7 nodes of tenant-d that would have gone too",
@@ -53,7 +53,7 @@ describe("brake --fleet", () => {
     expect(await stored()).toEqual(PULLED);
   });
 
-  test("shows one that nothing was ever written to", async () => {
+  test("shows a record that was never written", async () => {
     await store("");
     expect(await lines({})).toEqual([
       "fleet       not pulled",
@@ -63,7 +63,7 @@ describe("brake --fleet", () => {
     ]);
   });
 
-  test("says the same as JSON", async () => {
+  test("prints the same facts as JSON", async () => {
     const [line = "", ...others] = await lines({ json: true });
     expect(others).toEqual([]);
     expect(JSON.parse(line)).toMatchObject({
@@ -78,22 +78,24 @@ describe("brake --fleet", () => {
     ["is missing", undefined, "make it by"],
     ["was edited into rubbish", "{{", "replace it by"],
     ["is of another version", '{"version":2}', "run one version"],
-  ])("where the record %s it says what to do", async (_, text, message) => {
+  ])("says what to do if the record %s", async (_, text, message) => {
     await store(text);
     await expect(lines({})).rejects.toThrow(message);
   });
 });
 
 describe("brake --fleet --reset", () => {
-  test("lets it go, and counts what may still be under way", async () => {
+  test("releases the brake, and counts what may still be under way", async () => {
     const [said, brakeLine] = await lines({ reset: true });
-    expect(said).toMatch(/^the brake of the fleet, pulled \S+Z, is let go: deletions count from anew$/);
+    expect(said).toMatch(
+      /^the brake of the fleet, pulled \S+Z, is released: deletions are counted from zero$/,
+    );
     expect(brakeLine).toBe("fleet       not pulled");
     const { brake, deletions } = await stored();
     expect([brake, deletions.map(({ uid }) => uid)]).toEqual([undefined, ["uid-3"]]);
   });
 
-  test("notes how many clusters there are, with a home of clusters, and drops nothing for it", async () => {
+  test("records the number of clusters if a registry is named, and drops nothing for it", async () => {
     const file = join(management.folder, "clusters.yaml");
     const entry = {
       server: "https://api.example.com",
@@ -102,7 +104,7 @@ describe("brake --fleet --reset", () => {
     const clusters = Array.from({ length: 250 }, (_, number) => ({ name: `tenant-${number}`, ...entry }));
     await writeFile(file, JSON.stringify({ clusters }));
     const { brake: _, ...free } = PULLED;
-    await store(fleetRecordText(free));
+    await store(formatFleetRecord(free));
     const written = await lines({ reset: true, clustersFile: file });
     expect(written[0]).toBe("the brake of the fleet is not pulled; 250 clusters are noted");
     expect(written).toContain("clusters    2 with such deletions, of at most 5; there are 250");
@@ -116,22 +118,22 @@ describe("brake --fleet --reset", () => {
     ["missing", undefined],
     ["empty", ""],
     ["rubbish", "{{"],
-  ])("makes a record that is %s", async (_, text) => {
+  ])("creates a record that is %s", async (_, text) => {
     await store(text);
     expect((await lines({ reset: true }))[0]).toContain("is made: deletions of all clusters");
-    expect(await stored()).toEqual(emptyFleetRecord());
+    expect(await stored()).toEqual(createFleetRecord());
   });
 
-  test("leaves one of another version alone", async () => {
+  test("leaves a record of another version alone", async () => {
     await store('{"version":2}');
     await expect(lines({ reset: true })).rejects.toThrow("was not reset");
     expect(await text()).toBe('{"version":2}');
   });
 
-  test("gives up on a record that somebody else writes all the time", async () => {
-    const never = { ...memoryRecord(), swap: async () => false };
-    const reset = letGoOfFleetBrake(never, 3, AbortSignal.timeout(10_000));
-    await expect(reset).rejects.toThrow("somebody else wrote memory 5 times meanwhile; try again");
+  test("gives up after too many concurrent writes", async () => {
+    const never = { ...createMemoryRecord(), swap: async () => false };
+    const reset = releaseFleetBrake(never, 3, AbortSignal.timeout(120_000));
+    await expect(reset).rejects.toThrow("another writer changed memory 5 times meanwhile; try again");
   });
 });
 
@@ -146,9 +148,9 @@ describe("the flags", () => {
       '--fleet-brake: "s3:bucket" names no record',
     ],
     ["none in the environment", undefined, {}, { FLEET_BRAKE: "x" }, '$FLEET_BRAKE: "x" names no record'],
-    ["a cluster", "tenant-a", { fleetBrake: "memory" }, {}, "CLUSTER: has no place beside --fleet"],
+    ["a cluster", "tenant-a", { fleetBrake: "memory" }, {}, "CLUSTER: cannot be combined with --fleet"],
   ])("%s is a fault", async (_, name, flags, environment, message) => {
-    await expect(fleetBrake(name, flags, () => undefined, environment)).rejects.toThrow(message);
+    await expect(runFleetBrake(name, flags, () => undefined, environment)).rejects.toThrow(message);
   });
 
   test.each([
@@ -162,7 +164,7 @@ describe("the flags", () => {
     expect(openConfigMap(reference)?.name).toBe(isOne ? reference : undefined);
   });
 
-  test("without any there is no brake", () => {
+  test("there is no brake without flags", () => {
     const faults: never[] = [];
     expect([readFleetRecordFlag(undefined, { FLEET_BRAKE: "" }, faults), faults]).toEqual([undefined, []]);
   });
@@ -170,7 +172,7 @@ describe("the flags", () => {
 
 async function lines(more: FleetBrakeFlags): Promise<string[]> {
   const written: string[] = [];
-  await fleetBrake(undefined, more, (line) => written.push(line), { FLEET_BRAKE: record });
+  await runFleetBrake(undefined, more, (line) => written.push(line), { FLEET_BRAKE: record });
   return written;
 }
 

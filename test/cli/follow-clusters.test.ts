@@ -7,15 +7,15 @@ import { followClusters } from "#cli/follow-clusters.ts";
 import { keepCluster } from "#cli/keep-cluster.ts";
 import type { ClustersFollower } from "#cli/serve.ts";
 import { Cluster, type ClusterEntry } from "#config/cluster.ts";
-import { fileHome } from "#config/home/file.ts";
+import { createFileRegistry } from "#config/registry/file.ts";
 import type { Event } from "#core/event.ts";
 import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
-import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
+import { buildClusterEntry, writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { type Relay, startRelay } from "#relay/relay.ts";
 import { createRelayMetrics } from "#relay/report/metrics.ts";
 import { registerNode } from "#test/cli/register-node.ts";
-import { reportOn } from "#test/relay/reports.ts";
-import { untilTrue } from "#test/until-true.ts";
+import { buildReport } from "#test/relay/report-builders.ts";
+import { waitUntilTrue } from "#test/wait-until-true.ts";
 
 type Line = Readonly<Record<string, unknown>>;
 
@@ -26,7 +26,7 @@ let relay: Relay;
 let follower: ClustersFollower;
 let lines: Line[];
 let events: Event[];
-/** Invocations that have not been answered, by cluster; empty where all are answered at once. */
+/** Invocations that were not answered, by cluster; undefined if all are answered at once. */
 let held: Map<string, () => void> | undefined;
 
 beforeEach(async () => {
@@ -47,13 +47,17 @@ afterEach(async () => {
 });
 
 const entry = (name: string, difference: Partial<ClusterEntry> = {}): ClusterEntry =>
-  clusterEntryOf(plane, { name, cloud: { provider: "memory", instancesFile: "none.json" }, ...difference });
+  buildClusterEntry(plane, {
+    name,
+    cloud: { provider: "memory", instancesFile: "none.json" },
+    ...difference,
+  });
 
 const tokenAt = (path: string): Partial<ClusterEntry> => ({
   signIn: { relay: { kind: "token-file", file: path } },
 });
 
-/** Starts a relay on the file as it is; the functions ask for every object again soon. */
+/** Starts a relay on the current file; the functions soon ask for a retry of every object. */
 async function start(...entries: readonly unknown[]): Promise<void> {
   await writeClustersFile(file, ...entries);
   relay = startRelay({
@@ -64,7 +68,7 @@ async function start(...entries: readonly unknown[]): Promise<void> {
         if (held !== undefined) await new Promise<void>((resolve) => void held?.set(event.cluster, resolve));
         return {
           kind: "report",
-          report: reportOn(event, () => ({ outcome: "retry", afterSeconds: 0.1 })),
+          report: buildReport(event, () => ({ outcome: "retry", afterSeconds: 0.1 })),
         };
       },
       close: async () => {},
@@ -73,9 +77,9 @@ async function start(...entries: readonly unknown[]): Promise<void> {
     nodeStatusUpdateFrequencySeconds: 100_000,
   });
   const log = (line: Line): void => void lines.push(line);
-  const home = fileHome(file);
+  const home = createFileRegistry(file);
   follower = followClusters({
-    home,
+    registry: home,
     content: await home.read(),
     followed: [],
     keep: (name, signal, already) =>
@@ -98,19 +102,19 @@ async function start(...entries: readonly unknown[]): Promise<void> {
 const said = (event: string, cluster?: string): Line[] =>
   lines.filter((line) => line["event"] === event && (cluster === undefined || line["cluster"] === cluster));
 const untilSaid = (event: string, cluster?: string, times = 1): Promise<void> =>
-  untilTrue(`${event} of ${cluster}`, () => said(event, cluster).length >= times);
+  waitUntilTrue(`${event} of ${cluster}`, () => said(event, cluster).length >= times);
 const ready = (...names: readonly string[]): Promise<void> =>
-  untilTrue(`${names} to be ready`, () => names.every((name) => relay.ready(name)));
+  waitUntilTrue(`${names} to be ready`, () => names.every((name) => relay.ready(name)));
 const statusOf = (name: string) => relay.status().find((each) => each.name === name);
 const eventsOf = (name: string): Event[] => events.filter(({ cluster }) => cluster === name);
-/** That nothing has happened to a cluster can be told when the next state of the file was taken. */
+/** Waits until the next state of the file was read, which shows that the cluster did not change. */
 const goesOn = async (name: string): Promise<void> => {
   const before = eventsOf(name).length;
-  await untilTrue(`${name} to go on`, () => eventsOf(name).length > before);
+  await waitUntilTrue(`${name} to go on`, () => eventsOf(name).length > before);
 };
 
 describe("a cluster of the file", () => {
-  test("is held because of an older one with its cloud: nothing is sent for it, the others are followed", async () => {
+  test("is held because an older one has its cloud: nothing is sent for it, the others are followed", async () => {
     const cloud = { provider: "aws", region: "eu-central-1", clusterTag: "prod" } as const;
     await start(entry("blue", { cloud }), entry("green", { cloud }), entry("red"));
     await ready("blue", "red");
@@ -135,7 +139,7 @@ describe("a cluster of the file", () => {
     expect(statusOf("green")?.configurationFault).toBeUndefined();
   });
 
-  test("is followed when its entry comes, and not any more when it is gone", async () => {
+  test("is followed when its entry is added, and not any more after its removal", async () => {
     await start(entry("blue"));
     await ready("blue");
     await writeClustersFile(file, entry("blue"), entry("green"));
@@ -152,9 +156,9 @@ describe("a cluster of the file", () => {
   test("finishes what is in flight before it is gone", async () => {
     held = new Map();
     await start(entry("blue"), entry("green"));
-    await untilTrue("an event in flight", () => held?.has("blue") === true);
+    await waitUntilTrue("an event in flight", () => held?.has("blue") === true);
     await writeClustersFile(file, entry("green"));
-    await untilTrue("blue to drain", () => statusOf("blue")?.ready === false);
+    await waitUntilTrue("blue to drain", () => statusOf("blue")?.ready === false);
     expect([statusOf("blue")?.invocations, said("ClusterRemoved")]).toEqual([1, []]);
     held.get("blue")?.();
     await untilSaid("ClusterRemoved", "blue");
@@ -162,13 +166,13 @@ describe("a cluster of the file", () => {
     for (const release of held.values()) release();
   });
 
-  test("is followed by its new entry when that changes, and never twice at a time", async () => {
+  test("is followed by its new entry after a change, and never twice at a time", async () => {
     held = new Map();
     await start(entry("blue"));
-    await untilTrue("an event in flight", () => held?.has("blue") === true);
+    await waitUntilTrue("an event in flight", () => held?.has("blue") === true);
     const changed = entry("blue", { policies: { dryRun: true } });
     await writeClustersFile(file, changed);
-    await untilTrue("blue to drain", () => statusOf("blue")?.ready === false);
+    await waitUntilTrue("blue to drain", () => statusOf("blue")?.ready === false);
     expect([eventsOf("blue").length, said("ClusterChanged")]).toEqual([1, []]);
     const release = held.get("blue");
     held = undefined;
@@ -180,7 +184,7 @@ describe("a cluster of the file", () => {
     expect(eventsOf("blue")[0]?.clusterHash).toBe(Cluster.parse(entry("blue")).hash);
   });
 
-  test("stays as it is where the file is only written again", async () => {
+  test("does not change if the file is only rewritten", async () => {
     await start(entry("blue"));
     await ready("blue");
     await writeFile(file, `# the same\n${await readFile(file, "utf8")}`);
@@ -194,7 +198,7 @@ describe("a cluster of the file", () => {
 });
 
 describe("a faulty entry", () => {
-  test("keeps nobody else from being followed, and says why it is not itself", async () => {
+  test("does not affect other clusters, and is reported", async () => {
     await start(entry("blue"), entry("red", { server: "http://x" }));
     await ready("blue");
     const lines = (await readFile(file, "utf8")).split("\n");
@@ -209,7 +213,7 @@ describe("a faulty entry", () => {
     expect(statusOf("red")?.configurationFault).toBeUndefined();
   });
 
-  test("of a cluster that is known keeps it as it was, and says so", async () => {
+  test("keeps a known cluster as it was, and is reported", async () => {
     await start(entry("blue"), entry("green"));
     await ready("blue", "green");
     await writeClustersFile(file, entry("blue", { limits: { invocations: 0 } }), entry("green"));
@@ -218,11 +222,11 @@ describe("a faulty entry", () => {
     expect(statusOf("blue")).toMatchObject({ ready: true, configurationFault: { code: "NotConfigured" } });
     expect(eventsOf("blue").at(-1)?.clusterHash).toBe(Cluster.parse(entry("blue")).hash);
     await writeClustersFile(file, entry("blue"), entry("green"));
-    await untilTrue("the fault to be over", () => statusOf("blue")?.configurationFault === undefined);
+    await waitUntilTrue("the fault to be over", () => statusOf("blue")?.configurationFault === undefined);
     expect(said("ClusterChanged")).toEqual([]);
   });
 
-  test("that has the name of another keeps both as they were", async () => {
+  test("with the name of another one keeps both as they were", async () => {
     await start(entry("blue"), entry("green"));
     await ready("blue", "green");
     await writeClustersFile(
@@ -236,30 +240,32 @@ describe("a faulty entry", () => {
     expect(said("ClusterChanged").concat(said("ClusterRemoved"))).toEqual([]);
   });
 
-  test("whose name cannot be told removes nobody: it may be any of those that are missing", async () => {
+  test("with an unreadable name removes no cluster, because it may belong to any missing one", async () => {
     await start(entry("blue"), entry("green"));
     await ready("blue", "green");
     await writeClustersFile(file, entry("Blue"), entry("green"));
-    await untilTrue("the entry to be faulty", () => said("ClusterEntryFaulty").length > 0);
+    await waitUntilTrue("the entry to be faulty", () => said("ClusterEntryFaulty").length > 0);
     await goesOn("blue");
     await writeClustersFile(file, entry("green"));
     await untilSaid("ClusterRemoved", "blue");
   });
 });
 
-describe("a file that is no clusters file any more", () => {
+describe("a malformed clusters file", () => {
   test.each<[string, () => Promise<void>, string]>([
     ["is rubbish", () => writeFile(file, "clusters: {"), "Invalid"],
     ["has no clusters", () => writeFile(file, "clusters: []"), "Invalid"],
     ["is gone", () => rm(file), "Unreadable"],
-  ])("since it %s: the clusters that are known go on", async (_, spoil, code) => {
+  ])("that %s keeps the known clusters running", async (_, spoil, code) => {
     await start(entry("blue"));
     await ready("blue");
     expect(follower.isUnreadable()).toBe(false);
     await spoil();
     await untilSaid("ClustersFileFaulty");
     expect(follower.isUnreadable()).toBe(true);
-    expect(said("ClustersFileFaulty")).toMatchObject([{ code, message: expect.stringContaining("go on") }]);
+    expect(said("ClustersFileFaulty")).toMatchObject([
+      { code, message: expect.stringContaining("continue as before") },
+    ]);
     await goesOn("blue");
     await writeClustersFile(file, entry("green"));
     await ready("green");
@@ -268,15 +274,15 @@ describe("a file that is no clusters file any more", () => {
   });
 });
 
-describe("a sign-in that cannot be used", () => {
-  test("is tried again until its file is there, and nobody else waits", async () => {
+describe("an unusable sign-in", () => {
+  test("is retried until its file exists, without delaying other clusters", async () => {
     const late = join(folder, "late-token");
     await start(entry("blue"), entry("red", tokenAt(late)));
     await ready("blue");
     await untilSaid("SignInUnusable", "red");
     expect(statusOf("red")).toMatchObject({ ready: false, failure: { code: "FileUnreadable" } });
     await writeFile(`${late}.new`, await readFile(plane.tokenFile("relay"), "utf8"));
-    // At once, as rotations do: half a token would be a fault of its own.
+    // An atomic rename, as in rotations: half a token would be another fault.
     await rename(`${late}.new`, late);
     await ready("red");
     expect([statusOf("red")?.configurationFault, said("SignInUnusable", "red").length]).toEqual([
@@ -285,7 +291,7 @@ describe("a sign-in that cannot be used", () => {
     ]);
   });
 
-  test("of a changed entry leaves the cluster as it was until it can be used", async () => {
+  test("of a changed entry leaves the cluster as it was until the sign-in works", async () => {
     const late = join(folder, "late-token");
     await start(entry("blue"));
     await ready("blue");
@@ -300,15 +306,15 @@ describe("a sign-in that cannot be used", () => {
     expect(statusOf("blue")?.configurationFault).toBeUndefined();
   });
 
-  test("is given up where the entry is gone", async () => {
+  test("is given up after the entry's removal", async () => {
     await start(entry("blue"), entry("red", tokenAt(join(folder, "never"))));
     await untilSaid("SignInUnusable", "red");
     await writeClustersFile(file, entry("blue"));
-    await untilTrue("red to be forgotten", () => statusOf("red") === undefined);
+    await waitUntilTrue("red to be forgotten", () => statusOf("red") === undefined);
     expect(relay.status().map(({ name }) => name)).toEqual(["blue"]);
   });
 
-  test("says nothing of what stands in the file", async () => {
+  test("does not show the content of the file", async () => {
     const token = join(folder, "token");
     await writeFile(token, "s3cret and more\n");
     await start(entry("blue"), entry("red", tokenAt(token)));

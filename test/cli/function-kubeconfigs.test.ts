@@ -22,7 +22,7 @@ const kubeconfigOf = (token: string): string =>
   });
 
 describe("--function-kubeconfig", () => {
-  test("gives functions identities of their own, from files of any name", async () => {
+  test("gives functions their own identities, from files of any name", async () => {
     const given = [`node-lifecycle=${join(folder, "one")}`, `sweep=${join(folder, "a=b")}`];
     const faults: ConfigurationFault[] = [];
     const access = await readFunctionAccess(given, faults);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
-import { type FunctionFlags, faultsOfOneFunction, readFunctionNames } from "#cli/function-names.ts";
+import { checkOneFunction, type FunctionFlags, readFunctionNames } from "#cli/function-names.ts";
 
 const NODE = { name: "cloud-node-controller", functionName: "node" };
 const OTHER = { name: "other-controller", functionName: "other" };
@@ -26,7 +26,7 @@ test.each<[string, FunctionFlags, readonly (typeof NODE)[], string, string]>([
   expect(read(flags, watches).faults).toEqual([{ name, message: expect.stringContaining(message) }]);
 });
 
-test("the functions are those of the controllers that there are", () => {
+test("the functions are those of the existing controllers", () => {
   const faults: ConfigurationFault[] = [];
   expect(readFunctionNames({ functionPrefix: "p-" }, faults)("cloud-node-controller")).toBe("p-node");
   expect(faults).toEqual([]);
@@ -38,7 +38,7 @@ test.each([
   ["a prefix for several", { functionPrefix: "p-" }, [NODE.name, OTHER.name], []],
   ["an ARN for several", { functionArn: "arn:x" }, [NODE.name, OTHER.name], ["(node, other)"]],
 ])("%s", (_, flags, controllers, messages) => {
-  const faults = faultsOfOneFunction(flags, controllers, [NODE, OTHER]);
+  const faults = checkOneFunction(flags, controllers, [NODE, OTHER]);
   expect(faults).toEqual(
     messages.map((message) => ({ name: "--function-arn", message: expect.stringContaining(message) })),
   );

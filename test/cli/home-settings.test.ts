@@ -1,19 +1,19 @@
 import { describe, expect, test } from "vitest";
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
-import { type HomeSettingFlags, openAnyHome } from "#cli/management-cluster.ts";
-import { clustersOfHome } from "#functions/parts/clusters-of-home.ts";
+import { openAnyRegistry, type RegistrySettingFlags } from "#cli/management-cluster.ts";
+import { openDeployedClusters } from "#functions/parts/deployed-clusters.ts";
 
 const HOME = "ssm:/ccm/clusters/";
 
-describe("the settings of a home that others write to", () => {
-  async function faultsOf(flags: HomeSettingFlags, environment = {}): Promise<readonly string[]> {
+describe("the settings of a registry that others write to", () => {
+  async function faultsOf(flags: RegistrySettingFlags, environment = {}): Promise<readonly string[]> {
     const faults: ConfigurationFault[] = [];
-    const { kind } = await openAnyHome(HOME, flags, faults, environment);
+    const { kind } = await openAnyRegistry(HOME, flags, faults, environment);
     expect(kind).toBe("ssm");
     return faults.map(({ name, message }) => `${name}: ${message}`);
   }
 
-  test.each<[string, HomeSettingFlags, object]>([
+  test.each<[string, RegistrySettingFlags, object]>([
     ["nothing", {}, {}],
     ["an empty variable", {}, { ALLOWED_SECRETS: "" }],
     ["no annotation", { clusterAnnotations: "" }, {}],
@@ -23,7 +23,7 @@ describe("the settings of a home that others write to", () => {
     expect(await faultsOf(flags, environment)).toEqual([]);
   });
 
-  test.each<[HomeSettingFlags, object, readonly RegExp[]]>([
+  test.each<[RegistrySettingFlags, object, readonly RegExp[]]>([
     [
       { clusterAnnotations: "cloud.vcp,cloud.roleArn" },
       {},
@@ -31,12 +31,12 @@ describe("the settings of a home that others write to", () => {
     ],
     [{ allowedSecrets: "tenants/" }, {}, [/^--allowed-secrets: "tenants\/" is no prefix of secrets; write/]],
     [{}, { ALLOWED_SECRETS: "ssm:,file:/etc" }, [/^ALLOWED_SECRETS: "ssm:"/, /"file:\/etc" is no prefix/]],
-  ])("are told what is wrong with %j and %j", async (flags, environment, says) => {
+  ])("are rejected with the faults in %j and %j", async (flags, environment, says) => {
     expect(await faultsOf(flags, environment)).toEqual(says.map((each) => expect.stringMatching(each)));
   });
 
-  test("are those of a deployed function, too, where rubbish allows nothing and stops nothing", () => {
+  test("also apply to a deployed function, where invalid values allow nothing and stop nothing", () => {
     for (const ALLOWED_SECRETS of ["ssm:/tenants/", "rubbish", ""])
-      expect(clustersOfHome({ CLUSTERS_FILE: HOME, ALLOWED_SECRETS }).clusters).toBeTypeOf("function");
+      expect(openDeployedClusters({ CLUSTERS_FILE: HOME, ALLOWED_SECRETS }).clusters).toBeTypeOf("function");
   });
 });

@@ -4,20 +4,20 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { PutParameterCommand, SSMClient } from "@aws-sdk/client-ssm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { CLUSTER_LABEL } from "#config/home/kubernetes/found-cluster.ts";
+import { CLUSTER_LABEL } from "#config/registry/kubernetes/found-cluster.ts";
 import { IDENTITIES } from "#core/identities.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
 import { type Ec2Server, startEc2 } from "#emulators/ec2/server.ts";
-import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
-import { joiningNode } from "#emulators/harness/joining-node.ts";
+import { buildClusterEntry, writeClustersFile } from "#emulators/harness/clusters-file.ts";
+import { buildJoiningNode } from "#emulators/harness/joining-node.ts";
 import { type KubeApiserver, OUR_MANIFESTS, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
-import { access } from "#test/access.ts";
+import { getConnectOptions } from "#test/access.ts";
 import { ask, askForJson } from "#test/ask.ts";
 import { initializeAsStock } from "#test/cli/fake-stock.ts";
 import { type Ended, runProgram } from "#test/cli/program.ts";
-import { kubeconfigText } from "#test/config/home/kubernetes/management-stage.ts";
+import { formatKubeconfig } from "#test/config/registry/kubernetes/management-stage.ts";
 import { type Moto, startMoto } from "#test/setup/moto.ts";
 import { describeWithBoth } from "#test/setup/parts.ts";
 
@@ -28,8 +28,9 @@ const PARAMETERS = "/homes/clusters/";
 const HOMES = ["file", "ssm", "kubernetes"] as const;
 type Home = (typeof HOMES)[number];
 
-// One API server is the tenant's and, for `kubernetes:`, the management cluster too; each home has one entry for it, named blue.
-describeWithBoth("every command on every home of clusters", (binaries, motoProgram) => {
+// One API server is the tenant's and, for `kubernetes:`, also the management cluster; each registry has one
+// entry for it, named blue.
+describeWithBoth("every command on every cluster registry", (binaries, motoProgram) => {
   let folder: string;
   let plane: KubeApiserver;
   let admin: Transport;
@@ -51,7 +52,7 @@ describeWithBoth("every command on every home of clusters", (binaries, motoProgr
       }),
     ]);
     ssm = new SSMClient({ region: ec2.region, endpoint: moto.url, credentials: CREDENTIALS });
-    admin = connect(await access(plane, "admin"));
+    admin = connect(await getConnectOptions(plane, "admin"));
     authority = Buffer.from(await readFile(plane.certificateAuthorityFile, "utf8")).toString("base64");
     await joinAsStock();
     const body = { apiVersion: "v1", kind: "Namespace", metadata: { name: NAMESPACE } };
@@ -86,7 +87,7 @@ describeWithBoth("every command on every home of clusters", (binaries, motoProgr
   async function joinAsStock(): Promise<void> {
     const { id, availabilityZone: zone, instanceType: type, privateIpAddress = "" } = ec2.addInstance();
     const providerID = `aws:///${zone}/${id}`;
-    const body = joiningNode({ name: "node-1", providerID });
+    const body = buildJoiningNode({ name: "node-1", providerID });
     await ask(admin, { method: "POST", path: "/api/v1/nodes?fieldManager=kubelet", body });
     const addresses = [{ type: "InternalIP" as const, address: privateIpAddress }];
     await initializeAsStock(admin, "node-1", {
@@ -103,7 +104,7 @@ describeWithBoth("every command on every home of clusters", (binaries, motoProgr
   }
 
   function writeEntry(home: Home, dryRun: boolean): Promise<unknown> {
-    const entry = clusterEntryOf(plane, { name: "blue", cloud: cloud(), policies: { dryRun } });
+    const entry = buildClusterEntry(plane, { name: "blue", cloud: cloud(), policies: { dryRun } });
     if (home === "file") return writeClustersFile(join(folder, "clusters.yaml"), entry);
     const { certificateAuthorityFile: _, ...withoutFiles } = entry;
     const token = (who: string) => ({ kind: "token", from: { ssmParameter: `${PARAMETERS}tokens/${who}` } });
@@ -120,7 +121,7 @@ describeWithBoth("every command on every home of clusters", (binaries, motoProgr
         ? more
         : { "serverless-ccm.io/name": "blue", "serverless-ccm.io/policies.dryRun": `${dryRun}` };
     const data = { "certificate-authority-data": authority };
-    const kubeconfig = kubeconfigText(plane.server, { token }, data);
+    const kubeconfig = formatKubeconfig(plane.server, { token }, data);
     await putSecretWith("blue", { [CLUSTER_LABEL]: "true" }, { kubeconfig }, annotations);
   }
 
@@ -178,7 +179,7 @@ describeWithBoth("every command on every home of clusters", (binaries, motoProgr
       expect(ended.code).toBe(code);
     });
 
-    test("handover and handback write what the next reader reads, and nothing else", async () => {
+    test("handover and handback write what the next read uses, and nothing else", async () => {
       const hashes: string[] = [];
       const hashNow = async (): Promise<void> =>
         void hashes.push((await command(home, "clusters hash", "blue")).stdout);
@@ -197,7 +198,7 @@ describeWithBoth("every command on every home of clusters", (binaries, motoProgr
     });
   });
 
-  test("an annotation that would not count is not written, and the refusal says what to list", async () => {
+  test("an annotation without effect is not written, and the error says what to list", async () => {
     await putSecret(undefined, { "serverless-ccm.io/controllers": "cloud-node-controller" });
     const flags = homes.kubernetes.slice(0, -1);
     const { code, stderr } = await runProgram(
@@ -213,12 +214,12 @@ describeWithBoth("every command on every home of clusters", (binaries, motoProgr
     expect(JSON.stringify(secret)).not.toContain("policies.dryRun");
   });
 
-  test("an entry that a Secret holds whole is changed there, and nothing else of the Secret", async () => {
+  test("an entry in a Secret is changed in place, without other changes of the Secret", async () => {
     const token = (who: string) => ({
       kind: "minted-token",
       ...{ management: homes.kubernetes[1], secret: `${NAMESPACE}/admin`, key: who },
     });
-    const admins = kubeconfigText(
+    const admins = formatKubeconfig(
       plane.server,
       { token: (await readFile(plane.tokenFile("admin"), "utf8")).trim() },
       { "certificate-authority-data": authority },
@@ -248,7 +249,7 @@ describeWithBoth("every command on every home of clusters", (binaries, motoProgr
     expect(plain("notes")).toBe("mine");
   });
 
-  test("a management cluster that lets nobody write leaves the cluster as it is, and says so", async () => {
+  test("a management cluster that rejects writes leaves the cluster as it is, and this is reported", async () => {
     const reference = `kubernetes:${await plane.kubeconfig("node")}?namespace=${NAMESPACE}`;
     const role = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "test-reads-secrets" };
     const rules = [{ apiGroups: [""], resources: ["secrets"], verbs: ["get", "list"] }];

@@ -14,7 +14,7 @@ const EVENT = Event.parse({
 });
 
 describe("an in-process invoker", () => {
-  test("hands over JSON, not the objects themselves", async () => {
+  test("passes JSON, not the objects themselves", async () => {
     const seen: unknown[] = [];
     await invoke(async (event) => {
       seen.push(event);

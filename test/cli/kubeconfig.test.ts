@@ -31,7 +31,7 @@ function read(): Promise<KubeconfigAccess> {
   return readKubeconfig(inFolder("config"));
 }
 
-/** What a user comes to, whose pair and authority are of these names. */
+/** Returns the credentials of a user whose pair and authority have these names. */
 function credentials(pair: string, certificateAuthority?: string): TlsCredentials {
   return { certificateAuthority, clientCertificate: { certificate: `${pair} crt`, key: `${pair} key` } };
 }
@@ -47,7 +47,7 @@ async function writeFiles(files: Readonly<Record<string, string>>): Promise<void
   for (const [name, text] of Object.entries(files)) await writeFile(inFolder(name), text);
 }
 
-test("authority and pair in files of their own are read again for each connection", async () => {
+test("files of authority and pair are read again for each connection", async () => {
   const user = { "client-certificate": inFolder("crt"), "client-key": inFolder("key") };
   await writeFiles({ crt: "old crt", key: "old key", ca: "old ca" });
   await write(user, { "certificate-authority": inFolder("ca") });
@@ -57,7 +57,7 @@ test("authority and pair in files of their own are read again for each connectio
   expect(await tls()).toEqual(credentials("renewed", "renewed ca"));
 });
 
-test("what is in the kubeconfig itself is read again when that has changed", async () => {
+test("the kubeconfig itself is read again after a change", async () => {
   await write(inlinePair("old"), { "certificate-authority-data": base64("old ca") });
   const { tls } = await read();
   await write(inlinePair("renewed"), { "certificate-authority-data": base64("renewed ca") });
@@ -68,18 +68,15 @@ test.each([
   { given: "half written", rewrite: () => writeFile(inFolder("config"), '{"clusters":[{"na') },
   { given: "gone", rewrite: () => rm(inFolder("config")) },
   { given: "one that skips verification", rewrite: () => write({}, { "insecure-skip-tls-verify": true }) },
-])(
-  "a kubeconfig that is $given is not taken over; the last one holds until it is refused",
-  async ({ rewrite }) => {
-    await write(inlinePair("old"));
-    const { tls } = await read();
-    await rewrite();
-    expect(await tls()).toEqual(credentials("old"));
-    await expect(tls({ fresh: true })).rejects.toMatchObject({ code: "KUBECONFIG" });
-  },
-);
+])("a kubeconfig that is $given is not used; the last one holds until it is refused", async ({ rewrite }) => {
+  await write(inlinePair("old"));
+  const { tls } = await read();
+  await rewrite();
+  expect(await tls()).toEqual(credentials("old"));
+  await expect(tls({ fresh: true })).rejects.toMatchObject({ code: "KUBECONFIG" });
+});
 
-test("a token of a file is read again at once where the server has refused it", async () => {
+test("a token in a file is read again at once after the server has refused it", async () => {
   await writeFiles({ token: "old" });
   await write({ tokenFile: "token" });
   const { authorization } = await read();
@@ -89,14 +86,14 @@ test("a token of a file is read again at once where the server has refused it", 
   expect(await authorization()).toBe("Bearer renewed");
 });
 
-test("a token in the kubeconfig itself is read again at once where the server has refused it", async () => {
+test("a token in the kubeconfig itself is read again at once after the server has refused it", async () => {
   await write({ token: "old" });
   const { authorization } = await read();
   await write({ token: "renewed" });
   expect(await authorization(undefined, { fresh: true })).toBe("Bearer renewed");
 });
 
-test("an exec plugin is run again where the server has refused what it gave, once for all who ask", async () => {
+test("an exec plugin is run again after the server has refused its token, once for all requests", async () => {
   const program = `
     const { appendFileSync, readFileSync } = require("node:fs");
     appendFileSync(process.argv[2], "x");

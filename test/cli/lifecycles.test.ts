@@ -6,7 +6,7 @@ import type { InstanceAnswer } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
 import { nodeLifecycleController } from "#core/node-lifecycle/controller.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
-import { found, IDENTITY, initialized } from "#test/core/node/builders.ts";
+import { buildFoundAnswer, buildInitializedNode, IDENTITY } from "#test/core/node/builders.ts";
 
 const SETTLE_MS = 10_000;
 const NOT_FOUND = {
@@ -15,7 +15,7 @@ const NOT_FOUND = {
   control: { id: "i-other", account: "123456789012" },
 } as const;
 
-/** Follows one node beside a controller that does what the test says, with a clock of its own. */
+/** Follows one node next to a controller that the test plays, with its own clock. */
 function follow(answer: InstanceAnswer) {
   let nowMs = Date.parse("2026-03-01T12:00:00Z");
   const lines: string[] = [];
@@ -59,7 +59,7 @@ const ready = (taints: NonNullable<Node["spec"]["taints"]> = []): Node => withSt
 const notReady = (taints: NonNullable<Node["spec"]["taints"]> = []): Node => withStatus("Unknown", taints);
 
 function withStatus(status: string, taints: NonNullable<Node["spec"]["taints"]>): Node {
-  const node = initialized();
+  const node = buildInitializedNode();
   const { annotations: _, ...metadata } = node.metadata;
   return {
     metadata,
@@ -68,11 +68,11 @@ function withStatus(status: string, taints: NonNullable<Node["spec"]["taints"]>)
   };
 }
 
-const { uid } = initialized().metadata;
+const { uid } = buildInitializedNode().metadata;
 
 describe("a shadow of the node lifecycle", () => {
-  test("has nothing to say of a node that is Ready, or whose instance runs", async () => {
-    const followed = follow(found());
+  test("reports nothing about a Ready node, or one whose instance runs", async () => {
+    const followed = follow(buildFoundAnswer());
     followed.seen(ready());
     await followed.wait(30);
     followed.seen(notReady());
@@ -80,8 +80,8 @@ describe("a shadow of the node lifecycle", () => {
     expect(followed.tally.nodes).toBe(0);
   });
 
-  test("misses the taint of a stopped instance once, and not while the other may still put it there", async () => {
-    const followed = follow(found({ state: "stopped" }));
+  test("reports a missing taint of a stopped instance once, and not while the other controller may still add it", async () => {
+    const followed = follow(buildFoundAnswer({ state: "stopped" }));
     followed.seen(notReady());
     await followed.wait(9);
     expect(followed.codes()).toEqual([]);
@@ -89,8 +89,8 @@ describe("a shadow of the node lifecycle", () => {
     expect(followed.codes()).toEqual(["ShutdownTaintMissing"]);
   });
 
-  test("finds a taint that is there right, and wrong once the node is Ready again", async () => {
-    const followed = follow(found({ state: "stopped" }));
+  test("accepts an existing taint, and reports it once the node is Ready again", async () => {
+    const followed = follow(buildFoundAnswer({ state: "stopped" }));
     followed.seen(notReady([SHUTDOWN_TAINT]));
     await followed.wait(30);
     expect(followed.codes()).toEqual([]);
@@ -101,8 +101,8 @@ describe("a shadow of the node lifecycle", () => {
 
   test.each([
     ["is gone", { ...NOT_FOUND, kind: "not-found" } as const, []],
-    ["is terminated", found({ state: "terminated" }), []],
-    ["runs", found(), ["DeletedByThemAlone"]],
+    ["is terminated", buildFoundAnswer({ state: "terminated" }), []],
+    ["runs", buildFoundAnswer(), ["DeletedByThemAlone"]],
     [
       "is not found, and no other is",
       { kind: "not-found", message: "none" } as const,
@@ -110,7 +110,7 @@ describe("a shadow of the node lifecycle", () => {
     ],
   ])("judges the deletion of a node whose instance %s", async (_, answer, expected) => {
     const followed = follow(answer);
-    // The brake holds in a shadow, too: of fewer nodes none would be deleted.
+    // The brake also holds in a shadow: with fewer nodes none would be deleted.
     for (const other of ["b", "c", "d"])
       followed.seen({ ...ready(), metadata: { ...ready().metadata, uid: other } });
     followed.seen(notReady());
@@ -121,8 +121,8 @@ describe("a shadow of the node lifecycle", () => {
     expect(followed.tally.nodes).toBe(1);
   });
 
-  test("says of a node that is there that we would have deleted it", async () => {
-    const followed = follow(found({ state: "terminated" }));
+  test("reports an existing node that we would have deleted", async () => {
+    const followed = follow(buildFoundAnswer({ state: "terminated" }));
     followed.identified(uid, IDENTITY);
     followed.seen(notReady());
     followed.identified(uid, IDENTITY);
@@ -130,16 +130,16 @@ describe("a shadow of the node lifecycle", () => {
     expect(followed.codes()).toEqual(["DeletedByUsAlone"]);
   });
 
-  test("leaves to people who deletes a node that was Ready", async () => {
-    const followed = follow(found());
+  test("does not judge the deletion of a Ready node", async () => {
+    const followed = follow(buildFoundAnswer());
     followed.seen(ready());
     followed.gone(uid);
     await followed.wait(90);
     expect(followed.tally.nodes).toBe(0);
   });
 
-  test("says that a deletion was not judged before the end", () => {
-    const followed = follow(found());
+  test("reports a deletion that was not judged before the end", () => {
+    const followed = follow(buildFoundAnswer());
     followed.seen(notReady());
     followed.gone(uid);
     followed.end();

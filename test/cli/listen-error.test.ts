@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { expect, test } from "vitest";
-import { listenError } from "#cli/listen-error.ts";
+import { toListenError } from "#cli/listen-error.ts";
 
 async function listen(port: number, address: string): Promise<unknown> {
   const server = createServer().listen(port, address);
@@ -11,24 +11,24 @@ async function listen(port: number, address: string): Promise<unknown> {
   return error;
 }
 
-test("a port that is in use, by address, port and what to do", async () => {
+test("names the address and port in use, and what to do", async () => {
   const other = createServer().listen(0, "127.0.0.1");
   await once(other, "listening");
   const { port } = other.address() as AddressInfo;
-  const error = listenError(await listen(port, "127.0.0.1"), "127.0.0.1", port);
+  const error = toListenError(await listen(port, "127.0.0.1"), "127.0.0.1", port);
   other.close();
   expect(String(error)).toBe(
     `Error: 127.0.0.1 port ${port} is in use already; end what listens there, or give another --port (0 picks a free one) (EADDRINUSE)`,
   );
 });
 
-test("an address of another machine", async () => {
-  expect(String(listenError(await listen(0, "192.0.2.1"), "192.0.2.1", 0))).toContain(
+test("explains an address of another machine", async () => {
+  expect(String(toListenError(await listen(0, "192.0.2.1"), "192.0.2.1", 0))).toContain(
     "192.0.2.1 port 0 is no address of this machine; give --bind-address one that is",
   );
 });
 
-test("any other error as it is", () => {
+test("returns any other error unchanged", () => {
   const error = new Error("x");
-  expect(listenError(error, "127.0.0.1", 1)).toBe(error);
+  expect(toListenError(error, "127.0.0.1", 1)).toBe(error);
 });

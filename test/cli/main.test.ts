@@ -4,7 +4,7 @@ import { runProgram } from "#test/cli/program.ts";
 
 const helpOf = async (command: string): Promise<string> => (await runProgram([command, "--help"])).stdout;
 
-/** The flags that a help text describes, one at the beginning of a line each. */
+/** Returns the flags that a help text describes, each at the start of a line. */
 const flagsIn = (help: string): string[] =>
   [...help.matchAll(/^ {2}(?:-\w, )?(--[a-z-]+)/gm)].map(([, flag = ""]) => flag);
 
@@ -54,7 +54,7 @@ describe("help", () => {
       expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(120);
     });
 
-    test("has the flags that the reference has, and no others", () => {
+    test("has the same flags as the reference", () => {
       const helped = new Set([...flagsIn(run), ...flagsIn(relay)]);
       const section = reference.split("## Flags\n")[1]?.split("\n### While the platform fails", 1)[0] ?? "";
       const cells = [...section.matchAll(/^\| (`--.*?`) \|/gm)].map(([, cell = ""]) => cell);
@@ -73,7 +73,7 @@ describe("wrong usage ends with 2 and says what is wrong", () => {
     ["a missing kubeconfig", ["run", "--cloud-provider", "aws"], "--kubeconfig: is required"],
     ["a relay without a function", ["relay", "--clusters-file", "/absent.yaml"], "--function-prefix"],
     [
-      "a clusters file that is not there",
+      "a missing clusters file",
       ["relay", "--function-prefix", "x", "--clusters-file", "/absent.yaml"],
       "/absent.yaml",
     ],
@@ -83,12 +83,12 @@ describe("wrong usage ends with 2 and says what is wrong", () => {
       "--region: is missing: give it, set AWS_REGION, or give your AWS profile a region",
     ],
     [
-      "a relay of a region that is none",
+      "a relay of an invalid region",
       ["relay", "--function-prefix", "x", "--clusters-file", "/absent.yaml", "--region", "a b"],
       '--region: "a b" is no region; give one such as eu-central-1',
     ],
     [
-      "a detail of metrics that is none",
+      "an unknown detail of metrics",
       ["run", "--metrics-detail", "node"],
       '--metrics-detail: "node" is neither; give cluster or fleet',
     ],
@@ -99,9 +99,9 @@ describe("wrong usage ends with 2 and says what is wrong", () => {
       "--delete-unseen-nodes: contradicts --delete-nodes=false",
     ],
     [
-      "a flag about the nodes of one cluster beside a clusters file",
+      "a flag about the nodes of one cluster with a clusters file",
       ["relay", "--function-prefix", "x", "--clusters-file", "/absent.yaml", "--delete-nodes=false"],
-      "--delete-nodes: describes one cluster, and has no place beside --clusters-file",
+      "--delete-nodes: describes one cluster, and cannot be combined with --clusters-file",
     ],
     ["an explanation of no node", ["explain"], "missing required argument 'what'"],
     ["a brake of no cluster", ["brake"], "--kubeconfig: is required"],
@@ -134,17 +134,17 @@ describe("decide", async () => {
     ["no JSON", "{", "standard input: is not JSON"],
     ["an event of another version", JSON.stringify({ version: 9 }), "version"],
     [
-      "an event beside its instances",
+      "an event next to its instances",
       '{"event":{},"instances":[]}',
       "faults in the event:\n  event.version: ",
     ],
     ["nothing", "", "standard input"],
-  ])("%s is refused by path", async (_given, input, message) => {
+  ])("%s is rejected by path", async (_given, input, message) => {
     const { code, stderr } = await runProgram(["decide"], input);
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
   });
 
-  test("what acts on a terminal comes out escaped, and is the same to whoever reads JSON", async () => {
+  test("escapes what acts on a terminal, without a change for readers of JSON", async () => {
     const name = "a\u001B[2J\u009B31m\u202E";
     const input = JSON.parse(example);
     input.event.objects[0].metadata.name = name;
@@ -153,7 +153,7 @@ describe("decide", async () => {
     expect([code, JSON.parse(stdout.split("\n")[0] ?? "").object.name]).toEqual([0, name]);
   });
 
-  test("and in what is refused, too", async () => {
+  test("escapes it in errors as well", async () => {
     const input = JSON.parse(example).event;
     input.related = { "\u009B31m\u202E": 1 };
     const { code, stderr } = await runProgram(["decide"], JSON.stringify(input));

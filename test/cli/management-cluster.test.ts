@@ -6,24 +6,24 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest
 import { connectRelay } from "#cli/connect-relay.ts";
 import { followClusters } from "#cli/follow-clusters.ts";
 import { keepCluster } from "#cli/keep-cluster.ts";
-import { openAnyHome } from "#cli/management-cluster.ts";
-import { reachCluster } from "#cli/reach-cluster.ts";
+import { openAnyRegistry } from "#cli/management-cluster.ts";
+import { connectCluster } from "#cli/reach-cluster.ts";
 import type { ClustersFollower } from "#cli/serve.ts";
 import type { AddressRules } from "#config/address-rules.ts";
-import { CAPI_LABEL, CAPI_TYPE, CLUSTER_LABEL } from "#config/home/kubernetes/found-cluster.ts";
+import { CAPI_LABEL, CAPI_TYPE, CLUSTER_LABEL } from "#config/registry/kubernetes/found-cluster.ts";
 import type { Event } from "#core/event.ts";
 import { type KubeApiserver, OUR_MANIFESTS, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
 import { type Relay, startRelay } from "#relay/relay.ts";
 import { registerNode } from "#test/cli/register-node.ts";
 import {
   DEFAULTS,
-  kubeconfigText,
+  formatKubeconfig,
   type ManagementStage,
   startManagement,
-} from "#test/config/home/kubernetes/management-stage.ts";
-import { reportOn } from "#test/relay/reports.ts";
+} from "#test/config/registry/kubernetes/management-stage.ts";
+import { buildReport } from "#test/relay/report-builders.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
-import { untilTrue } from "#test/until-true.ts";
+import { waitUntilTrue } from "#test/wait-until-true.ts";
 
 const SERVICE_ACCOUNTS = fileURLToPath(new URL("../../infra/rbac/service-accounts", import.meta.url));
 const LOOPBACK: AddressRules = { trustsEntries: false, networks: ["127.0.0.0/8"] };
@@ -71,11 +71,14 @@ describeWithPart("control-plane", "tenants whose kubeconfigs lie in a management
   async function adminToken(tenant: KubeApiserver): Promise<string> {
     return (await readFile(tenant.tokenFile("admin"), "utf8")).trim();
   }
-  /** A tenant's kubeconfig as whoever made its control plane left it: an administrator's. */
+  /**
+   * Returns a tenant's kubeconfig as the creator of its control plane left it, with an administrator's
+   * rights.
+   */
   async function kubeconfigOf(tenant: KubeApiserver | undefined, user: object = {}): Promise<string> {
     if (tenant === undefined) throw new Error("there is no such tenant");
     const authority = Buffer.from(await readFile(tenant.certificateAuthorityFile, "utf8")).toString("base64");
-    return kubeconfigText(
+    return formatKubeconfig(
       tenant.server,
       { token: await adminToken(tenant), ...user },
       { "certificate-authority-data": authority },
@@ -104,7 +107,10 @@ describeWithPart("control-plane", "tenants whose kubeconfigs lie in a management
       invoker: {
         async invoke(event) {
           events.push(event);
-          return { kind: "report", report: reportOn(event, () => ({ outcome: "retry", afterSeconds: 0.1 })) };
+          return {
+            kind: "report",
+            report: buildReport(event, () => ({ outcome: "retry", afterSeconds: 0.1 })),
+          };
         },
         close: async () => {},
       },
@@ -112,9 +118,9 @@ describeWithPart("control-plane", "tenants whose kubeconfigs lie in a management
       nodeStatusUpdateFrequencySeconds: 100_000,
     });
     const log = (line: Readonly<Record<string, unknown>>): void => void lines.push(line);
-    const home = await openAnyHome(reference, { clusterDefaults: join(folder, "defaults.yaml") }, []);
+    const home = await openAnyRegistry(reference, { clusterDefaults: join(folder, "defaults.yaml") }, []);
     follower = followClusters({
-      home,
+      registry: home,
       content: await home.read(),
       followed: [],
       keep: (name, signal, already) =>
@@ -128,22 +134,22 @@ describeWithPart("control-plane", "tenants whose kubeconfigs lie in a management
     });
   }
   const ready = (...names: readonly string[]): Promise<void> =>
-    untilTrue(`${names} to be ready: ${JSON.stringify(lines)}`, () =>
+    waitUntilTrue(`${names} to be ready: ${JSON.stringify(lines)}`, () =>
       names.every((name) => relay.ready(name)),
     );
   const said = (event: string, cluster: string) =>
     lines.filter((line) => line["event"] === event && line["cluster"] === cluster);
   const untilSaid = (event: string, cluster: string): Promise<void> =>
-    untilTrue(`${event} of ${cluster}`, () => said(event, cluster).length > 0);
+    waitUntilTrue(`${event} of ${cluster}`, () => said(event, cluster).length > 0);
   const goesOn = async (name: string): Promise<void> => {
     const before = events.filter(({ cluster }) => cluster === name).length;
-    await untilTrue(
+    await waitUntilTrue(
       `${name} to go on`,
       () => events.filter(({ cluster }) => cluster === name).length > before,
     );
   };
 
-  test("are followed by tokens of a ServiceAccount, come and go without a restart, and a faulty one is alone with it", async () => {
+  test("are followed by tokens of a ServiceAccount, come and go without a restart, and a faulty one affects only itself", async () => {
     await putBlue();
     await start(LOOPBACK);
     await ready("blue");
@@ -153,11 +159,11 @@ describeWithPart("control-plane", "tenants whose kubeconfigs lie in a management
     await goesOn("blue");
     await goesOn(green);
 
-    // Deployed functions would not get any of it, which is said.
-    const doubts = lines.filter(({ event }) => event === "ConfigurationDoubtful");
-    expect(JSON.stringify(doubts[0])).toContain("cluster blue: signIn.functions: tokens are minted");
+    // Deployed functions would receive none of it, which is reported.
+    const warnings = lines.filter(({ event }) => event === "ConfigurationDoubtful");
+    expect(JSON.stringify(warnings[0])).toContain("cluster blue: signIn.functions: tokens are minted");
 
-    // What did the work is the restricted identity; the administrator has asked for its token, and for nothing else.
+    // The restricted identity did the work; the administrator has only requested its token.
     for (const tenant of tenants) {
       const records = (await tenant.record()).filter(({ verb }) => verb === "list" || verb === "watch");
       const users = new Set(records.filter(({ resource }) => resource === "nodes").map(({ user }) => user));
@@ -173,7 +179,7 @@ describeWithPart("control-plane", "tenants whose kubeconfigs lie in a management
     await goesOn("blue");
     await goesOn(green);
     await putBlue();
-    await untilTrue("the fault to be over", () => {
+    await waitUntilTrue("the fault to be over", () => {
       return relay.status().find(({ name }) => name === "blue")?.configurationFault === undefined;
     });
 
@@ -186,20 +192,20 @@ describeWithPart("control-plane", "tenants whose kubeconfigs lie in a management
     for (const tenant of tenants) expect(told).not.toContain(await adminToken(tenant));
   });
 
-  test("go on while the management cluster is away, which is said once", async () => {
+  test("continue while the management cluster is unreachable, which is reported once", async () => {
     await putBlue();
     await start(LOOPBACK);
     await ready("blue");
     await stage.plane.stopServer();
     const faulty = () => lines.filter(({ event }) => event === "ClustersFileFaulty");
-    await untilTrue("it to be said", () => faulty().length > 0);
+    await waitUntilTrue("it to be said", () => faulty().length > 0);
     await goesOn("blue");
     await stage.plane.startServer();
     expect(faulty()).toMatchObject([{ code: "Unreadable", file: reference }]);
     expect(relay.ready("blue")).toBe(true);
   });
 
-  test("are not connected to where the operator has allowed no internal address", async () => {
+  test("are not connected if the operator has allowed no internal address", async () => {
     await putBlue();
     const before = (await tenants[0]?.record())?.length;
     await start({ trustsEntries: false, networks: ["10.0.0.0/8"] });
@@ -208,9 +214,9 @@ describeWithPart("control-plane", "tenants whose kubeconfigs lie in a management
     expect((await tenants[0]?.record())?.length).toBe(before);
   });
 
-  test("get a token from nobody but the API server of their entry", async () => {
+  test("get a token only from the API server of their entry", async () => {
     await putBlue();
-    const home = await openAnyHome(reference, { clusterDefaults: join(folder, "defaults.yaml") }, []);
+    const home = await openAnyRegistry(reference, { clusterDefaults: join(folder, "defaults.yaml") }, []);
     const [blue] = (await home.read()).clusters;
     if (blue === undefined) throw new Error("there is no blue");
     const elsewhere = { ...blue, server: tenants[1]?.server ?? "" };
@@ -219,7 +225,7 @@ describeWithPart("control-plane", "tenants whose kubeconfigs lie in a management
     );
   });
 
-  test("are reached by commands as each function, by a token of its own", async () => {
+  test("are reached by commands as each function, with its own token", async () => {
     await putBlue();
     const flags = {
       clustersFile: reference,
@@ -230,7 +236,7 @@ describeWithPart("control-plane", "tenants whose kubeconfigs lie in a management
       cloudProvider: undefined,
       controllers: "*",
     };
-    const reached = await reachCluster("blue", flags as never, {});
+    const reached = await connectCluster("blue", flags as never, {});
     const api = await reached.api("node-lifecycle");
     const review = await api.send({
       method: "POST",

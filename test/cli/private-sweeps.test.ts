@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { privateSweeps } from "#cli/private-sweeps.ts";
+import { createPrivateSweeps } from "#cli/private-sweeps.ts";
 import { systemClock } from "#kube/follow/clock.ts";
-import { writingInvoker } from "#relay/delivery/writing-invoker.ts";
+import { createWritingInvoker } from "#relay/delivery/writing-invoker.ts";
 import type { Sweeping } from "#relay/relay.ts";
 import { createManualClock } from "#test/kube/follow/manual-clock.ts";
 import { type PrivateCluster, startPrivateCluster } from "#test/relay/delivery/private-cluster.ts";
-import { untilTrue } from "#test/until-true.ts";
+import { waitUntilTrue } from "#test/wait-until-true.ts";
 
 let world: PrivateCluster;
 beforeEach(async () => {
@@ -13,13 +13,13 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-test("what the watches of a relay have missed comes up by its own sweep, which lists as the sweep would", async () => {
+test("what the relay's watches have missed is initialized by its own sweep, which lists as the sweep would", async () => {
   const transport = await world.connect();
   const { cluster, invoker } = world;
   const clock = createManualClock(Date.now());
   const lines: Record<string, unknown>[] = [];
   const reads: (() => ReadonlyMap<string, number>)[] = [];
-  const sweep = privateSweeps({
+  const sweep = createPrivateSweeps({
     metrics: { followSweep: (read) => reads.push(read) },
     log: (line) => lines.push({ ...line }),
     clock,
@@ -30,13 +30,13 @@ test("what the watches of a relay have missed comes up by its own sweep, which l
     sweep({
       cluster: each,
       transport,
-      invoker: writingInvoker({ cluster, transport, invoker, clock: systemClock }),
+      invoker: createWritingInvoker({ cluster, transport, invoker, clock: systemClock }),
     }),
   );
   await world.join("node-1", "node-2");
   await clock.advance(60_000);
   await world.untilUp(2);
-  await untilTrue("the sweep to end", () => lines.some((line) => line["cluster"] === "tenant-a"));
+  await waitUntilTrue("the sweep to end", () => lines.some((line) => line["cluster"] === "tenant-a"));
   expect(lines.find((line) => line["cluster"] === "tenant-a")).toMatchObject({
     ...{ event: "SweepFinished", mode: "full", listed: 2, objects: 2, unreported: 0 },
   });
@@ -50,10 +50,10 @@ test("what the watches of a relay have missed comes up by its own sweep, which l
   await transport.close();
 });
 
-test("clusters that begin together are swept one after the other in a minute", async () => {
+test("clusters that start together are swept one after another in a minute", async () => {
   const clock = createManualClock();
   const draws = [0, 0.5];
-  const sweep = privateSweeps({
+  const sweep = createPrivateSweeps({
     metrics: { followSweep: () => {} },
     log: () => {},
     clock,
@@ -66,9 +66,9 @@ test("clusters that begin together are swept one after the other in a minute", a
       transport: {
         async send() {
           asked.push(name);
-          throw new Error("nobody is there");
+          throw new Error("no server");
         },
-        stream: () => Promise.reject(new Error("nobody is there")),
+        stream: () => Promise.reject(new Error("no server")),
         close: async () => {},
       },
       invoker: world.invoker,

@@ -5,7 +5,7 @@ import { expectLogLines } from "#test/log-lines.ts";
 
 const MAIN = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
 
-/** What a program that ended has said. */
+/** The output of a program that has ended. */
 export interface Ended {
   readonly code: number | null;
   readonly stdout: string;
@@ -21,17 +21,17 @@ export async function runProgram(flags: readonly string[], input = "", environme
   return { code: await code, stdout, stderr };
 }
 
-/** A program that goes on; lines of JSON that it logs are handed over as they come. */
+/** A running program; its JSON log lines are passed on as they come. */
 export interface Running {
   readonly child: ChildProcess;
   readonly lines: readonly Readonly<Record<string, unknown>>[];
-  /** Resolves with the first line of that event; rejects when the program ends before. */
+  /** Resolves to the first line of that event; rejects if the program ends before. */
   line(event: string): Promise<Readonly<Record<string, unknown>>>;
-  /** Sends the signal and resolves with the exit code; rejects where it has logged what is no line of a log. */
+  /** Sends the signal and resolves to the exit code; rejects if it has logged a malformed line. */
   end(signal: "SIGTERM" | "SIGKILL"): Promise<number | null>;
 }
 
-/** Starts the command line, from its sources or as it was built, and leaves it running; whoever starts it ends it. */
+/** Starts the command line, from its sources or as built, and leaves it running; the caller ends it. */
 export function startProgram(flags: readonly string[], environment = {}, program = MAIN): Running {
   const child = spawn(process.execPath, [program, ...flags], {
     env: { ...process.env, ...environment },

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ConfigurationError } from "#cli/configuration-error.ts";
-import { type ReachFlags, reachCluster, reachClusters } from "#cli/reach-cluster.ts";
+import { connectCluster, connectClusters, type ReachFlags } from "#cli/reach-cluster.ts";
 import { type ClusterInReach, startClusterInReach } from "#test/cli/cluster-in-reach.ts";
 
 let world: ClusterInReach;
@@ -28,39 +28,39 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 test("a cluster of a file is reached as either of its identities", async () => {
-  const reached = await reachCluster("tenant-b", inFile(), {});
+  const reached = await connectCluster("tenant-b", inFile(), {});
   const list = async (role: "relay" | "node") =>
     (await (await reached.api(role)).send({ method: "GET", path: "/api/v1/nodes?limit=1" })).status;
   expect([reached.cluster.name, await list("relay"), await list("node")]).toEqual(["tenant-b", 200, 403]);
   await reached.close();
 });
 
-test("the file of the environment counts where no kubeconfig is given", async () => {
+test("the file of the environment is used if no kubeconfig is given", async () => {
   const flags: ReachFlags = { clusterName: "kubernetes", controllers: "*", given: new Set() };
-  const reached = await reachCluster("tenant-a", flags, { CLUSTERS_FILE: file });
+  const reached = await connectCluster("tenant-a", flags, { CLUSTERS_FILE: file });
   expect(reached.cluster.name).toBe("tenant-a");
   await reached.close();
 });
 
-test("a cluster by flags has the command's name for it, and may do without a cloud", async () => {
+test("a cluster by flags has the command's name for it, and may lack a cloud", async () => {
   const flags = await world.flags("relay", { clusterName: "kubernetes" });
-  const reached = await reachCluster("tenant-z", flags, {}, { noCloud: true });
+  const reached = await connectCluster("tenant-z", flags, {}, { noCloud: true });
   expect(reached.cluster.name).toBe("tenant-z");
   await reached.close();
 });
 
-test("who shares a sign-in is known, by flags and in a file", async () => {
+test("identities that share a sign-in are known, by flags and in a file", async () => {
   const roles = ["relay", "node", "node-lifecycle"] as const;
   const relayKubeconfig = await world.plane.kubeconfig("relay");
   const functionKubeconfig = [`node-lifecycle=${await world.plane.kubeconfig("node-lifecycle")}`];
-  const one = await reachCluster("a", await world.flags("node"), {}, { noCloud: true });
-  const several = await reachCluster(
+  const one = await connectCluster("a", await world.flags("node"), {}, { noCloud: true });
+  const several = await connectCluster(
     "a",
     await world.flags("node", { relayKubeconfig, functionKubeconfig }),
     {},
     { noCloud: true },
   );
-  const ofFile = await reachCluster("tenant-a", inFile(), {});
+  const ofFile = await connectCluster("tenant-a", inFile(), {});
   expect([one, several, ofFile].map(({ signInOf }) => roles.map(signInOf))).toEqual([
     ["functions", "functions", "functions"],
     ["relay", "functions", "node-lifecycle"],
@@ -69,8 +69,8 @@ test("who shares a sign-in is known, by flags and in a file", async () => {
   await Promise.all([one, several, ofFile].map((each) => each.close()));
 });
 
-test("without a name all clusters of a file are reached, beside what is wrong with the others", async () => {
-  const { clusters, faults } = await reachClusters(undefined, inFile(), {});
+test("without a name all clusters of a file are reached, and the others' faults are returned", async () => {
+  const { clusters, faults } = await connectClusters(undefined, inFile(), {});
   expect(clusters.map(({ cluster }) => cluster.name)).toEqual(["tenant-a", "tenant-b"]);
   expect(faults).toEqual([
     {
@@ -82,18 +82,18 @@ test("without a name all clusters of a file are reached, beside what is wrong wi
 
 test.each<[string, string | undefined, () => Promise<ReachFlags>, string, string]>([
   ["no name where a file has several", undefined, async () => inFile(), "CLUSTER", "is missing: name one"],
-  ["a name that is none", "tenat-a", async () => inFile(), "clusters.yaml", "did you mean tenant-a?"],
+  ["an unknown name", "tenat-a", async () => inFile(), "clusters.yaml", "did you mean tenant-a?"],
   ["a name like no other", "x", async () => inFile(), "clusters.yaml", "it has tenant-a, tenant-b"],
   ["an entry with a fault", "tenant-c", async () => inFile(), "cluster tenant-c: vcp", "unknown key"],
   [
-    "a file that is not there",
+    "a missing file",
     "tenant-a",
     async () => ({ ...inFile(), clustersFile: "/absent.yaml" }),
     "/absent.yaml",
     "cannot be read",
   ],
   [
-    "a flag for one cluster beside a file",
+    "a flag for one cluster with a file",
     "tenant-a",
     async () => ({ ...inFile(), given: new Set(["--delete-nodes"]) }),
     "--delete-nodes",
@@ -106,7 +106,7 @@ test.each<[string, string | undefined, () => Promise<ReachFlags>, string, string
     "--cluster-name",
     'says "tenant-a", and the command is for "tenant-b"',
   ],
-  ["no cloud where one is needed", undefined, () => world.flags("relay"), "--cloud-provider", "is required"],
+  ["a missing cloud", undefined, () => world.flags("relay"), "--cloud-provider", "is required"],
   [
     "no kubeconfig",
     undefined,
@@ -115,7 +115,7 @@ test.each<[string, string | undefined, () => Promise<ReachFlags>, string, string
     "is required",
   ],
 ])("%s is a fault by name", async (_, name, flags, at, message) => {
-  const error = await reachCluster(name, await flags(), {}).catch((reason: unknown) => reason);
+  const error = await connectCluster(name, await flags(), {}).catch((reason: unknown) => reason);
   if (!(error instanceof ConfigurationError)) throw new Error(`expected a fault, got ${String(error)}`);
   expect(error.faults).toContainEqual({
     name: expect.stringContaining(at),

@@ -1,16 +1,16 @@
 import { expect } from "vitest";
 import type { EntryPlane } from "#emulators/harness/clusters-file.ts";
-import { joiningNode } from "#emulators/harness/joining-node.ts";
+import { buildJoiningNode } from "#emulators/harness/joining-node.ts";
 import { connect } from "#kube/client/connect.ts";
-import { access } from "#test/access.ts";
+import { getConnectOptions } from "#test/access.ts";
 
-/** Registers a node that joins, as the cluster's administrator. */
+/** Registers a joining node, as the cluster's administrator. */
 export async function registerNode(plane: EntryPlane, name: string): Promise<void> {
-  const admin = connect(await access(plane, "admin"));
+  const admin = connect(await getConnectOptions(plane, "admin"));
   const { status } = await admin.send({
     method: "POST",
     path: "/api/v1/nodes",
-    body: joiningNode({ name }),
+    body: buildJoiningNode({ name }),
   });
   expect(status).toBe(201);
   await admin.close();

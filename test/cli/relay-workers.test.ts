@@ -8,14 +8,14 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { ClusterEntry } from "#config/cluster.ts";
 import { Event } from "#core/event.ts";
 import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
-import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
+import { buildClusterEntry, writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { connect } from "#kube/client/connect.ts";
-import { access } from "#test/access.ts";
-import { builtCommandLine } from "#test/build/shared-build.ts";
+import { getConnectOptions } from "#test/access.ts";
+import { getBuiltCommandLine } from "#test/build/shared-build.ts";
 import { type Running, runProgram, startProgram } from "#test/cli/program.ts";
 import { registerNode } from "#test/cli/register-node.ts";
-import { reportOn } from "#test/relay/reports.ts";
-import { untilTrue } from "#test/until-true.ts";
+import { buildReport } from "#test/relay/report-builders.ts";
+import { waitUntilTrue } from "#test/wait-until-true.ts";
 
 const NAMES = ["blue", "green", "red"] as const;
 
@@ -25,15 +25,15 @@ let planes: readonly EmbeddedControlPlane[];
 let lambda: Server;
 let program: Running | undefined;
 let built: string;
-/** By cluster, the objects of all events. */
+/** The objects of all events, by cluster. */
 let invoked: Map<string, string[]>;
-/** Answers that the functions have not given yet, where they are held back. */
+/** Answers that the functions have not given yet, if they are held. */
 let held: (() => void)[] | undefined;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "relay-workers-"));
   file = join(folder, "clusters.yaml");
-  built = await builtCommandLine();
+  built = await getBuiltCommandLine();
   planes = await Promise.all(NAMES.map((name) => startEmbeddedControlPlane({ folder: join(folder, name) })));
   for (const [index, plane] of planes.entries()) await registerNode(plane, `node-of-${NAMES[index]}`);
   lambda = createServer(async (request, response) => {
@@ -42,7 +42,7 @@ beforeAll(async () => {
     const names = event.objects.map((object) => (object as { metadata: { name: string } }).metadata.name);
     invoked.set(event.cluster, [...(invoked.get(event.cluster) ?? []), ...names]);
     if (held !== undefined) await new Promise<void>((resolve) => held?.push(resolve));
-    response.end(JSON.stringify(reportOn(event, () => ({ outcome: "unchanged" }))));
+    response.end(JSON.stringify(buildReport(event, () => ({ outcome: "unchanged" }))));
   });
   await new Promise<void>((resolve) => lambda.listen(0, "127.0.0.1", resolve));
 });
@@ -64,7 +64,7 @@ afterEach(async () => {
 const entry = (name: (typeof NAMES)[number], difference: Partial<ClusterEntry> = {}): ClusterEntry => {
   const plane = planes[NAMES.indexOf(name)];
   if (plane === undefined) throw new Error(`no control plane of ${name}`);
-  return clusterEntryOf(plane, {
+  return buildClusterEntry(plane, {
     name,
     cloud: { provider: "memory", instancesFile: "none.json" },
     controllers: ["cloud-node-controller"],
@@ -72,11 +72,11 @@ const entry = (name: (typeof NAMES)[number], difference: Partial<ClusterEntry> =
   });
 };
 
-/** Makes the Lease that the manifest of infra/state has. */
+/** Creates the Lease of the manifest in infra/state. */
 async function plant(name: (typeof NAMES)[number]): Promise<void> {
   const plane = planes[NAMES.indexOf(name)];
   if (plane === undefined) throw new Error(`no control plane of ${name}`);
-  const admin = connect(await access(plane, "admin"));
+  const admin = connect(await getConnectOptions(plane, "admin"));
   const answer = await admin.send({
     method: "POST",
     path: "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases",
@@ -91,7 +91,7 @@ async function plant(name: (typeof NAMES)[number]): Promise<void> {
   await admin.close();
 }
 
-/** Starts what is built and published. */
+/** Starts the published build. */
 function start(...flags: readonly string[]): Running {
   const { port } = lambda.address() as AddressInfo;
   program = startProgram(
@@ -114,7 +114,7 @@ async function page(path: string): Promise<[number, string]> {
 }
 
 const ready = (name: string): Promise<void> =>
-  untilTrue(`${name} to be ready`, async () => (await page(`/readyz/clusters/${name}`))[0] === 200);
+  waitUntilTrue(`${name} to be ready`, async () => (await page(`/readyz/clusters/${name}`))[0] === 200);
 
 async function valueIn(series: string): Promise<number | undefined> {
   const [, metrics] = await page("/metrics");
@@ -122,20 +122,20 @@ async function valueIn(series: string): Promise<number | undefined> {
   return line === undefined ? undefined : Number(line.slice(series.length));
 }
 
-/** Worker threads, by the relay's own metrics. */
+/** Returns the number of worker threads, from the relay's own metrics. */
 async function threads(): Promise<number | undefined> {
   return valueIn("serverless_ccm_workers");
 }
 
-describe("a relay of several clusters, as it is published", () => {
+describe("the published relay with several clusters", () => {
   test.each(["--workers=1", "--workers=0"])(
-    "starts with a held entry, says so, and sends nothing for it (%s)",
+    "starts with a held entry, reports it, and sends nothing for it (%s)",
     async (workers) => {
       const cloud = { provider: "aws", region: "eu-central-1", clusterTag: "prod" } as const;
       await writeClustersFile(file, entry("blue", { cloud }), entry("green", { cloud }), entry("red"));
       start(workers);
       await Promise.all([ready("blue"), ready("red")]);
-      await untilTrue("events of the others", () => invoked.has("blue") && invoked.has("red"));
+      await waitUntilTrue("events of the others", () => invoked.has("blue") && invoked.has("red"));
       const [status, said] = await page("/readyz/clusters/green");
       expect([status, said]).toEqual([503, expect.stringContaining("SameOwnership: ")]);
       expect(said).toContain("is that of cluster blue");
@@ -145,18 +145,18 @@ describe("a relay of several clusters, as it is published", () => {
     },
   );
 
-  test("vouches from its workers for each cluster that has a Lease", async () => {
+  test("renews, in its workers, the Lease of each cluster that has one", async () => {
     await plant("blue");
     await writeClustersFile(file, entry("blue"), entry("green"));
     const { lines } = start("--workers=2");
     const renewals = (cluster: string, outcome: string): Promise<number | undefined> =>
       valueIn(`serverless_ccm_lease_renewals_total{cluster="${cluster}",outcome="${outcome}"}`);
-    await untilTrue(
+    await waitUntilTrue(
       "blue's to be renewed",
       async () => ((await renewals("blue", "renewed")) ?? 0) > 0,
       90_000,
     );
-    await untilTrue(
+    await waitUntilTrue(
       "green's to be missed",
       async () => ((await renewals("green", "missing")) ?? 0) > 0,
       90_000,
@@ -164,7 +164,7 @@ describe("a relay of several clusters, as it is published", () => {
     // Lines of workers come in batches.
     const said = (event: string): unknown[] =>
       lines.filter((line) => line["event"] === event).map(({ cluster, outcome }) => [cluster, outcome]);
-    await untilTrue(
+    await waitUntilTrue(
       "both to be said",
       () => said("LeaseRenewed").length + said("LeaseNotRenewed").length === 2,
     );
@@ -172,33 +172,33 @@ describe("a relay of several clusters, as it is published", () => {
       [["blue", undefined]],
       [["green", "missing"]],
     ]);
-    // Whether it is renewed is no matter of readiness.
+    // Readiness does not depend on the renewal.
     await ready("green");
   }, 200_000);
 
-  test("has them in workers, invokes for each, follows the file, and ends with 0", async () => {
+  test("runs them in workers, invokes for each, follows the file, and ends with 0", async () => {
     await writeClustersFile(file, entry("blue"), entry("green"));
     start("--workers=2");
     await Promise.all([ready("blue"), ready("green")]);
     expect(await threads()).toBe(2);
-    await untilTrue("an event of each", () => invoked.size === 2);
+    await waitUntilTrue("an event of each", () => invoked.size === 2);
     expect([...invoked].sort()).toEqual([
       ["blue", ["node-of-blue"]],
       ["green", ["node-of-green"]],
     ]);
     const labels = 'controller="cloud-node-controller",reason="watch",outcome="report"';
-    await untilTrue(
+    await waitUntilTrue(
       "the report to be counted",
       async () => (await valueIn(`serverless_ccm_invocations_total{cluster="blue",${labels}}`)) === 1,
     );
 
     await writeClustersFile(file, entry("red"), entry("green"));
     await ready("red");
-    await untilTrue("blue to be gone", async () => (await page("/readyz/clusters/blue"))[0] === 404);
+    await waitUntilTrue("blue to be gone", async () => (await page("/readyz/clusters/blue"))[0] === 404);
     expect(await valueIn('serverless_ccm_cluster_ready{cluster="blue"}')).toBeUndefined();
     expect(await valueIn('serverless_ccm_cluster_ready{cluster="green"}')).toBe(1);
     const events = () => program?.lines.map(({ event, cluster }) => `${event} ${cluster}`) ?? [];
-    await untilTrue("the lines of the workers", () =>
+    await waitUntilTrue("the lines of the workers", () =>
       ["ClusterAdded red", "ClusterRemoved blue"].every((line) => events().includes(line)),
     );
     expect(events()).not.toContain("ClusterAdded green");
@@ -209,7 +209,7 @@ describe("a relay of several clusters, as it is published", () => {
     held = [];
     await writeClustersFile(file, entry("blue"), entry("green"));
     start("--workers=2");
-    await untilTrue("events in flight", () => held?.length === 2);
+    await waitUntilTrue("events in flight", () => held?.length === 2);
     const ended = program?.end("SIGTERM");
     await program?.line("Draining");
     for (const release of held) release();
@@ -223,7 +223,7 @@ describe("a relay of several clusters, as it is published", () => {
     held = [];
     await writeClustersFile(file, entry("blue"));
     start();
-    await untilTrue("an event in flight", () => held?.length === 1);
+    await waitUntilTrue("an event in flight", () => held?.length === 1);
     const ended = program?.end("SIGTERM");
     await program?.line("Draining");
     program?.child.kill("SIGTERM");
@@ -232,7 +232,7 @@ describe("a relay of several clusters, as it is published", () => {
     for (const release of held) release();
   });
 
-  test("has no workers where none are wanted", async () => {
+  test("has no workers if none are requested", async () => {
     await writeClustersFile(file, entry("blue"));
     start("--workers=0");
     await ready("blue");
@@ -241,7 +241,7 @@ describe("a relay of several clusters, as it is published", () => {
   });
 });
 
-test("a number of workers that is none is a fault", async () => {
+test("an invalid number of workers is a fault", async () => {
   const { code, stderr } = await runProgram([
     "relay",
     "--clusters-file=x",

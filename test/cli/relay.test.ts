@@ -9,11 +9,11 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Cluster, type ClusterEntry } from "#config/cluster.ts";
 import { Event } from "#core/event.ts";
 import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
-import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
+import { buildClusterEntry, writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { type LambdaHandler, startLambda } from "#emulators/lambda/server.ts";
 import { type Running, runProgram, startProgram } from "#test/cli/program.ts";
 import { registerNode } from "#test/cli/register-node.ts";
-import { untilTrue } from "#test/until-true.ts";
+import { waitUntilTrue } from "#test/wait-until-true.ts";
 
 let folder: string;
 let file: string;
@@ -41,7 +41,7 @@ const AWS = {
 };
 
 const entry = (name: string, difference: Partial<ClusterEntry> = {}): ClusterEntry =>
-  clusterEntryOf(plane, {
+  buildClusterEntry(plane, {
     name,
     cloud: { provider: "memory", instancesFile: "none.json" },
     // One function has one ARN.
@@ -63,35 +63,37 @@ async function page(path: string): Promise<[number, string]> {
   return [answer.status, await answer.text()];
 }
 
-test("a relay of a file that is no list ends with 2, its flags' faults among the others", async () => {
+test("a relay whose file is no list ends with 2, and reports its flags' faults as well", async () => {
   await writeFile(file, "blue");
   const { code, stderr } = await runProgram([...flags(), "--kubeconfig=k", "--controllers=*"], "", AWS);
   expect(code).toBe(2);
   expect(stderr.split("\n").map((line) => line.trim().replace(folder, ""))).toEqual([
     "serverless-ccm: 3 faults in the configuration:",
-    expect.stringMatching(/^--kubeconfig: describes one cluster, and has no place beside --clusters-file/),
+    expect.stringMatching(
+      /^--kubeconfig: describes one cluster, and cannot be combined with --clusters-file/,
+    ),
     expect.stringMatching(/^--controllers: describes one cluster/),
     "/clusters.yaml:1:1: give a mapping of keys to values",
     "",
   ]);
 });
 
-test("a relay of which no cluster can be followed says so and waits for them to be mended", async () => {
+test("a relay without a usable cluster reports that and waits for a repair", async () => {
   await writeClustersFile(file, entry("red", { server: "http://x" }), entry("blue", absent()));
   program = startProgram(flags(), AWS);
   expect(await program.line("NoClusterUsable")).toMatchObject({ level: "error", file });
   expect(await page("/readyz/clusters/red")).toEqual([503, expect.stringContaining("NotConfigured: ")]);
-  await untilTrue("blue's fault to be said", async () => {
+  await waitUntilTrue("blue's fault to be said", async () => {
     const [status, text] = await page("/readyz/clusters/blue");
     return status === 503 && text.includes("FileUnreadable");
   });
   await writeClustersFile(file, entry("red"), entry("blue"));
-  await untilTrue("both to be ready", async () => (await isReady("red")) && isReady("blue"));
+  await waitUntilTrue("both to be ready", async () => (await isReady("red")) && isReady("blue"));
   expect(await program.end("SIGTERM")).toBe(0);
 });
 
 describe("a relay", () => {
-  test("serves the clusters that it can, says why it does not the others, and follows the file", async () => {
+  test("serves the usable clusters, reports why it does not serve the others, and follows the file", async () => {
     await writeClustersFile(
       file,
       entry("blue"),
@@ -99,7 +101,7 @@ describe("a relay", () => {
       entry("grey", absent()),
     );
     program = startProgram(flags(), AWS);
-    await untilTrue("blue to be ready", () => isReady("blue"));
+    await waitUntilTrue("blue to be ready", () => isReady("blue"));
     const lines = (await readFile(file, "utf8")).split("\n");
     const line = 1 + lines.findIndex((each) => each.includes("http://x"));
     expect(await page("/readyz/clusters/red")).toEqual([
@@ -109,11 +111,11 @@ describe("a relay", () => {
       ),
     ]);
     expect((await page("/metrics"))[1]).toContain('serverless_ccm_cluster_misconfigured{cluster="red"} 1');
-    await untilTrue("grey's fault to be said", async () => {
+    await waitUntilTrue("grey's fault to be said", async () => {
       const [status, text] = await page("/readyz/clusters/grey");
       return status === 503 && text.includes("FileUnreadable");
     });
-    await untilTrue("the functions to be out of reach", async () => (await page("/readyz"))[0] === 503);
+    await waitUntilTrue("the functions to be out of reach", async () => (await page("/readyz"))[0] === 503);
     expect(await page("/readyz")).toEqual([
       503,
       expect.stringContaining("the function platform cannot be reached: Unreachable: function x"),
@@ -121,12 +123,12 @@ describe("a relay", () => {
 
     await writeFile(join(folder, "absent"), await readFile(plane.tokenFile("relay"), "utf8"));
     await writeClustersFile(file, entry("red"), entry("grey", absent()));
-    await untilTrue("red and grey to be ready", async () => (await isReady("red")) && isReady("grey"));
-    await untilTrue("blue to be gone", async () => (await page("/readyz/clusters/blue"))[0] === 404);
+    await waitUntilTrue("red and grey to be ready", async () => (await isReady("red")) && isReady("grey"));
+    await waitUntilTrue("blue to be gone", async () => (await page("/readyz/clusters/blue"))[0] === 404);
     expect(await program.end("SIGTERM")).toBe(0);
   });
 
-  test("ends with 0 while a sign-in is being tried again", async () => {
+  test("ends with 0 while a sign-in is being retried", async () => {
     await writeClustersFile(file, entry("blue"), entry("grey", absent()));
     program = startProgram(flags(), AWS);
     await program.line("SignInUnusable");
@@ -134,20 +136,20 @@ describe("a relay", () => {
     expect(await program.end("SIGTERM")).toBe(0);
   });
 
-  test("reads the file again at SIGHUP, says so where it says the same, and is not ended by it", async () => {
+  test("reads the file again at SIGHUP, reports if it is unchanged, and does not end", async () => {
     await writeClustersFile(file, entry("blue"));
     program = startProgram(flags(), AWS);
-    await untilTrue("blue to be ready", () => isReady("blue"));
+    await waitUntilTrue("blue to be ready", () => isReady("blue"));
     const read = () => program?.lines.filter(({ event }) => event === "ClustersRead").length;
     expect(read()).toBe(1);
     program.child.kill("SIGHUP");
     expect(await program.line("Rereading")).toMatchObject({ signal: "SIGHUP", file });
-    await untilTrue("the file to be read again", () => read() === 2);
+    await waitUntilTrue("the file to be read again", () => read() === 2);
     expect(await isReady("blue")).toBe(true);
     expect(await program.end("SIGTERM")).toBe(0);
   });
 
-  test("says at the start that the platform has no such function, and when it has", async () => {
+  test("reports at the start that the platform has no such function, and when it has", async () => {
     const functions: Record<string, LambdaHandler> = {};
     const lambda = await startLambda({ functions, timeoutMs: 1_000, concurrency: 1 });
     try {
@@ -196,11 +198,11 @@ describe("a relay with --dry-run", () => {
     await writeClustersFile(file, entry("blue"), entry("green"));
     program = startProgram([...flags(), ...(isDry ? ["--dry-run"] : [])], withLambda());
     const sent = (name: string) => events.filter(({ cluster }) => cluster === name);
-    await untilTrue("blue and green", () => sent("blue").length > 0 && sent("green").length > 0);
+    await waitUntilTrue("blue and green", () => sent("blue").length > 0 && sent("green").length > 0);
     const changed = entry("green", { limits: { invocations: 2 } });
     await writeClustersFile(file, entry("blue"), changed, entry("grey"));
     const { hash } = Cluster.parse(changed);
-    await untilTrue("green anew, and grey", () => {
+    await waitUntilTrue("green anew, and grey", () => {
       return sent("green").some(({ clusterHash }) => clusterHash === hash) && sent("grey").length > 0;
     });
     expect(new Set(events.map(({ dryRun }) => dryRun))).toEqual(new Set([isDry ? true : undefined]));

@@ -6,10 +6,10 @@ import { CreateTagsCommand } from "@aws-sdk/client-ec2";
 import { GetParameterCommand, PutParameterCommand, SSMClient } from "@aws-sdk/client-ssm";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { parse } from "yaml";
-import { fileHome } from "#config/home/file.ts";
-import { freePort } from "#emulators/harness/free-port.ts";
+import { createFileRegistry } from "#config/registry/file.ts";
+import { findFreePort } from "#emulators/harness/free-port.ts";
 import { type Ended, runProgram } from "#test/cli/program.ts";
-import { type MotoWorld, motoWorld } from "#test/clouds/aws/load-balancers/moto-world.ts";
+import { createMotoWorld, type MotoWorld } from "#test/clouds/aws/load-balancers/moto-world.ts";
 import { type Moto, startMoto } from "#test/setup/moto.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
@@ -45,20 +45,20 @@ async function writeFileWith(...entries: string[]): Promise<void> {
 
 const content = async (): Promise<string> => readFile(file, "utf8");
 
-test("a cluster that leaves nothing is taken out, and all others stay as they are written", async () => {
+test("a cluster that leaves nothing is removed, and all others stay as written", async () => {
   const green = BLUE.replaceAll("blue", "green");
   await writeFileWith(BLUE, green);
   const kept = (await content()).slice((await content()).indexOf(green.split("\n")[0] ?? ""));
   expect(await clusters({}, "blue")).toMatchObject({
     code: 0,
-    stdout: "blue is taken out of clusters.yaml\n",
+    stdout: "blue is removed from clusters.yaml\n",
   });
   expect((await content()).endsWith(kept)).toBe(true);
   expect(await content()).not.toContain("name: blue");
   const last = await clusters({}, "green");
   expect([last.code, last.stderr]).toEqual([0, ""]);
-  expect(last.stdout).toMatch(/^green is taken out of clusters.yaml\nit was the last one: a relay that runs/);
-  expect((await fileHome(file).read()).clusters).toEqual([]);
+  expect(last.stdout).toMatch(/^green is removed from clusters.yaml\nit was the last one: a running relay/);
+  expect((await createFileRegistry(file).read()).clusters).toEqual([]);
   expect(parse(await content())).toEqual({ clusters: [] });
   expect(await clusters({}, "blue")).toMatchObject({
     code: 2,
@@ -66,7 +66,7 @@ test("a cluster that leaves nothing is taken out, and all others stay as they ar
   });
 });
 
-test("one that others are written by is left to a person", async () => {
+test("a cluster that others depend on is left to a person", async () => {
   const anchored = BLUE.replace("cloud: {", "cloud: &cloud {");
   const other = `  - name: green\n    ${SERVER}\n    cloud: *cloud\n`;
   await writeFileWith(anchored, other);
@@ -84,7 +84,7 @@ describeWithPart("moto", "a cluster on AWS", (program) => {
   let environment: Readonly<Record<string, string>>;
   beforeAll(async () => {
     moto = await startMoto(program);
-    world = await motoWorld(moto.url);
+    world = await createMotoWorld(moto.url);
     environment = { AWS_ENDPOINT_URL: moto.url, AWS_ACCESS_KEY_ID: "test", AWS_SECRET_ACCESS_KEY: "test" };
     await world.act("elbv2:CreateLoadBalancer", {
       Name: "a1",
@@ -107,7 +107,7 @@ describeWithPart("moto", "a cluster on AWS", (program) => {
   const entry = () =>
     `  - name: blue\n    ${SERVER}\n    cloud: { provider: aws, region: eu-central-1, vpc: ${world.vpc}, clusterTag: demo }\n`;
 
-  test("that leaves something stays, unless it is forced out, and what it leaves is listed", async () => {
+  test("that leaves something stays, unless it is forced, and what it leaves is listed", async () => {
     await writeFileWith(entry(), BLUE.replaceAll("blue", "green"));
     const before = await content();
     const { code, stdout, stderr } = await clusters(environment, "blue");
@@ -120,18 +120,18 @@ describeWithPart("moto", "a cluster on AWS", (program) => {
     expect(await content()).not.toContain("name: blue");
   });
 
-  test("of which nobody can tell stays", async () => {
+  test("whose resources cannot be listed stays", async () => {
     await writeFileWith(entry(), BLUE.replaceAll("blue", "green"));
     const services = ["EC2", "ELASTIC_LOAD_BALANCING", "ELASTIC_LOAD_BALANCING_V2"];
     const nowhere = services.map((service) => [`AWS_ENDPOINT_URL_${service}`, "http://127.0.0.1:1"]);
     const dead = { ...environment, ...Object.fromEntries(nowhere) };
     const { code, stderr } = await clusters(dead, "blue");
-    expect([code, stderr]).toEqual([1, expect.stringContaining("nobody can tell what would be left behind")]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining("what would be left behind is unknown")]);
     expect(await content()).toContain("name: blue");
   });
 
-  test("of nodes alone goes where load balancers may not be looked for, and it is said", async () => {
-    const port = await freePort();
+  test("of nodes alone is removed if load balancers may not be listed, and this is reported", async () => {
+    const port = await findFreePort();
     const denial =
       "<ErrorResponse><Error><Code>AccessDenied</Code><Message>not authorized</Message></Error></ErrorResponse>";
     const denying = createServer((_, response) => response.writeHead(403).end(denial)).listen(
@@ -150,24 +150,30 @@ describeWithPart("moto", "a cluster on AWS", (program) => {
       const kept = await content();
       const { code, stdout, stderr } = await clusters({ ...environment, ...nowhere }, "blue");
       expect([code, stderr]).toEqual([0, ""]);
-      expect(stdout).toContain("note: load balancers were not looked for: that is not allowed");
-      // With the controller somebody has to look.
+      expect(stdout).toContain("note: load balancers were not listed: that is not allowed");
+      // With the controller enabled, the resources must be listed.
       await writeFile(
         file,
         kept.replace("name: blue", "name: blue\n    controllers: [service-lb-controller]"),
       );
       const refused = await clusters({ ...environment, ...nowhere }, "blue");
-      expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("nobody can tell")]);
+      expect([refused.code, refused.stderr]).toEqual([
+        1,
+        expect.stringContaining("what would be left behind is unknown"),
+      ]);
       const all = { ...environment, ...nowhere, AWS_ENDPOINT_URL_EC2: `http://127.0.0.1:${port}` };
       await writeFile(file, kept);
       const blind = await clusters(all, "blue");
-      expect([blind.code, blind.stderr]).toEqual([1, expect.stringContaining("nobody can tell")]);
+      expect([blind.code, blind.stderr]).toEqual([
+        1,
+        expect.stringContaining("what would be left behind is unknown"),
+      ]);
     } finally {
       denying.close();
     }
   });
 
-  test("that is a parameter of SSM is deleted there, where it leaves nothing behind", async () => {
+  test("in an SSM parameter is deleted there if it leaves nothing behind", async () => {
     const credentials = { accessKeyId: "test", secretAccessKey: "test" };
     const ssm = new SSMClient({ region: "eu-central-1", endpoint: moto.url, credentials });
     const put = (name: string, tag: string): Promise<unknown> => {
@@ -190,7 +196,7 @@ describeWithPart("moto", "a cluster on AWS", (program) => {
       );
     expect(await remove("empty")).toMatchObject({
       code: 0,
-      stdout: "empty is taken out of ssm:/gone/clusters/\n",
+      stdout: "empty is removed from ssm:/gone/clusters/\n",
     });
     expect(await isThere("empty")).toBe(false);
     expect(await remove("full")).toMatchObject({

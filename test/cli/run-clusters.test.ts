@@ -6,17 +6,17 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { ClusterEntry } from "#config/cluster.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
-import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
+import { buildClusterEntry, writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
 import { startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
 import { type NodeHistory, recordNodeHistory } from "#emulators/harness/node-history.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
-import { access } from "#test/access.ts";
-import { instanceOf, register } from "#test/cli/fake-stock.ts";
+import { getConnectOptions } from "#test/access.ts";
+import { getInstance, register } from "#test/cli/fake-stock.ts";
 import { type Running, runProgram, startProgram } from "#test/cli/program.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
-import { untilTrue } from "#test/until-true.ts";
+import { waitUntilTrue } from "#test/wait-until-true.ts";
 
 /** A control plane, as its administrator sees it. */
 interface Tenant {
@@ -33,7 +33,7 @@ let program: Running | undefined;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "run-clusters-"));
   file = join(folder, "clusters.yaml");
-  const instances = [1, 2, 3, 4, 5].map(instanceOf);
+  const instances = [1, 2, 3, 4, 5].map(getInstance);
   await writeFile(join(folder, "instances.json"), JSON.stringify({ instances }));
 });
 afterAll(() => rm(folder, { recursive: true }));
@@ -43,7 +43,7 @@ afterEach(async () => {
 });
 
 async function tenantOf(name: string, plane: ControlPlane): Promise<Tenant> {
-  const admin = connect(await access(plane, "admin"));
+  const admin = connect(await getConnectOptions(plane, "admin"));
   return { name, plane, admin, history: await recordNodeHistory(admin) };
 }
 
@@ -57,7 +57,7 @@ async function end({ history, admin, plane }: Tenant): Promise<void> {
 }
 
 const entry = ({ name, plane }: Pick<Tenant, "name" | "plane">, difference: Partial<ClusterEntry> = {}) =>
-  clusterEntryOf(plane, {
+  buildClusterEntry(plane, {
     name,
     cloud: { provider: "memory", instancesFile: join(folder, "instances.json") },
     ...difference,
@@ -78,7 +78,7 @@ const isUp = ({ history }: Tenant, count: number): boolean => history.schedulabl
 
 async function allUp(tenants: readonly Tenant[], count: number): Promise<void> {
   const left = (): string[] => tenants.filter((each) => !isUp(each, count)).map(({ name }) => name);
-  await untilTrue("every node to come up", () => left().length === 0, 90_000).catch((cause) => {
+  await waitUntilTrue("every node to come up", () => left().length === 0, 90_000).catch((cause) => {
     throw new Error(`no node came up in ${left().join(", ")}`, { cause });
   });
 }
@@ -96,7 +96,7 @@ describeWithPart("control-plane", "run with twenty-one clusters", (binaries) => 
     const names = Array.from({ length: 18 }, (_, index) => `tenant-${index}`);
     const real = startKubeApiserver({ folder: join(folder, "real"), binaries });
     tenants = [...(await Promise.all(names.map(embedded))), await tenantOf("real", await real)];
-    // It takes whatever it is sent.
+    // It accepts connections and never answers.
     silent = createServer((socket) => void socket.on("error", () => {}).resume());
     await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
   }, 120_000);
@@ -109,7 +109,7 @@ describeWithPart("control-plane", "run with twenty-one clusters", (binaries) => 
   const join1 = (all: readonly Tenant[], number: number): Promise<unknown> =>
     Promise.all(all.map(({ admin }) => register(admin, number)));
 
-  /** All of these, one whose entry is faulty, and one that never answers. */
+  /** Writes all of these, one faulty entry, and one cluster that never answers. */
   async function write(all: readonly Tenant[]): Promise<void> {
     const [any] = tenants;
     if (any === undefined) throw new Error("there is no cluster");
@@ -122,7 +122,7 @@ describeWithPart("control-plane", "run with twenty-one clusters", (binaries) => 
     );
   }
 
-  test("brings up the nodes of all that can be reached, follows the file, and takes up again where it was killed", async () => {
+  test("initializes the nodes of all reachable ones, follows the file, and resumes after a kill", async () => {
     await write(except("tenant-17"));
     await join1(tenants, 1);
     start("--workers=3");
@@ -132,7 +132,10 @@ describeWithPart("control-plane", "run with twenty-one clusters", (binaries) => 
     expect((await page("/metrics"))[1]).toContain("\nserverless_ccm_workers 3\n");
 
     await write(except("tenant-0"));
-    await untilTrue("tenant-0 to be gone", async () => (await page("/readyz/clusters/tenant-0"))[0] === 404);
+    await waitUntilTrue(
+      "tenant-0 to be gone",
+      async () => (await page("/readyz/clusters/tenant-0"))[0] === 404,
+    );
     await join1(tenants, 2);
     await allUp(except("tenant-0"), 2);
 
@@ -143,7 +146,7 @@ describeWithPart("control-plane", "run with twenty-one clusters", (binaries) => 
     await allUp(except("tenant-0"), 4);
     expect(await program?.end("SIGTERM")).toBe(0);
     expect(naked(tenants)).toEqual([]);
-    // Nobody follows it any more.
+    // It is not followed any more.
     expect(tenants.find(({ name }) => name === "tenant-0")?.history.schedulable).toBe(1);
     const writers = new Set(
       (await tenants.find(({ name }) => name === "tenant-1")?.plane.record())
@@ -161,12 +164,12 @@ describe("run with a clusters file", () => {
   });
   afterEach(() => end(blue));
 
-  test.each(["--workers=0", "--workers=1"])("brings up nodes and ends with 0 (%s)", async (workers) => {
+  test.each(["--workers=0", "--workers=1"])("initializes nodes and ends with 0 (%s)", async (workers) => {
     await writeClustersFile(file, entry(blue));
     start(workers);
     await register(blue.admin, 1);
     await allUp([blue], 1);
-    await untilTrue("blue to be ready", async () => (await page("/readyz"))[0] === 200);
+    await waitUntilTrue("blue to be ready", async () => (await page("/readyz"))[0] === 200);
     expect(await program?.end("SIGTERM")).toBe(0);
     expect(naked([blue])).toEqual([]);
   });
@@ -199,7 +202,7 @@ describe("run with a clusters file", () => {
 });
 
 test.each([
-  { command: "run", further: ["--fleet-brake=memory"], said: "memory is that of one thread" },
+  { command: "run", further: ["--fleet-brake=memory"], said: "memory belongs to one thread" },
   { command: "run", further: ["--fleet-brake=s3:bucket"], said: '"s3:bucket" names no record' },
   {
     command: "relay",
@@ -209,10 +212,10 @@ test.each([
       "--function-prefix=ccm-",
       "--region=eu-central-1",
     ],
-    said: "memory is that of one thread",
+    said: "memory belongs to one thread",
   },
 ])(
-  "$command refuses a brake that its threads would not share: $further",
+  "$command rejects a brake that its threads would not share: $further",
   async ({ command, further, said }) => {
     await writeFile(file, "");
     const { code, stderr } = await runProgram([command, `--clusters-file=${file}`, ...further]);
@@ -231,7 +234,7 @@ test.each(["0", "1"])(
     const tenant = await embedded(`first-${workers}`);
     try {
       await writeClustersFile(file, entry(tenant));
-      await untilTrue(
+      await waitUntilTrue(
         "the first cluster",
         async () => (await page(`/readyz/clusters/${tenant.name}`))[0] === 200,
       );
@@ -247,13 +250,13 @@ test.each(["0", "1"])(
   },
 );
 
-test("an empty file is no list of clusters, and run does not start", async () => {
+test("an empty file is not a list of clusters, and run does not start", async () => {
   await writeFile(file, "");
   const { code, stderr } = await runProgram(["run", `--clusters-file=${file}`]);
   expect([code, stderr]).toEqual([2, expect.stringContaining("empty; a list is expected")]);
 });
 
-test("run refuses flags of one cluster beside a clusters file, each by its name", async () => {
+test("run rejects each flag for one cluster together with a clusters file", async () => {
   await writeFile(file, "clusters: blue");
   const flags = ["--kubeconfig=k", "--function-kubeconfig=node=k", "--cloud-provider=aws", "--workers=x"];
   const { code, stderr } = await runProgram(["run", `--clusters-file=${file}`, ...flags]);

@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
-import { identityFlags } from "#emulators/harness/identity-flags.ts";
-import { joiningNode } from "#emulators/harness/joining-node.ts";
+import { buildIdentityFlags } from "#emulators/harness/identity-flags.ts";
+import { buildJoiningNode } from "#emulators/harness/joining-node.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
-import { access } from "#test/access.ts";
+import { getConnectOptions } from "#test/access.ts";
 import { type Running, startProgram } from "#test/cli/program.ts";
 import { JSON_PATCH } from "#test/emulators/control-plane/client.ts";
 import type { Stored } from "#test/functions/services/services-under-test.ts";
@@ -23,7 +23,7 @@ let program: Running | undefined;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "run-services-"));
   plane = await startEmbeddedControlPlane({ folder: join(folder, "plane") });
-  admin = connect(await access(plane, "admin"));
+  admin = connect(await getConnectOptions(plane, "admin"));
   await writeFile(join(folder, "instances.json"), JSON.stringify({ instances: [] }));
   await writeFile(join(folder, "cloud.yaml"), `instancesFile: ${join(folder, "instances.json")}\n`);
 });
@@ -36,7 +36,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-test("run makes load balancers on the memory cloud, follows the nodes, and clears away what it made", async () => {
+test("run creates load balancers on the memory cloud, follows the nodes, and deletes what it created", async () => {
   await register("node-1");
   program = await start();
   await program.line("Serving");
@@ -63,7 +63,7 @@ test("run makes load balancers on the memory cloud, follows the nodes, and clear
   expect(await program.end("SIGTERM")).toBe(0);
 });
 
-test("run leaves Services of another class alone, and serves those around them", async () => {
+test("run ignores Services of another class, and serves the others", async () => {
   program = await start();
   await program.line("Serving");
   await create("first");
@@ -77,7 +77,7 @@ test("run leaves Services of another class alone, and serves those around them",
 
 async function start(): Promise<Running> {
   const cloud = ["--cloud-provider", "memory", "--cloud-config", join(folder, "cloud.yaml")];
-  const flags = [...cloud, ...(await identityFlags(plane)), "--controllers", "service", "--port", "0"];
+  const flags = [...cloud, ...(await buildIdentityFlags(plane)), "--controllers", "service", "--port", "0"];
   return startProgram(["run", ...flags]);
 }
 
@@ -109,6 +109,6 @@ function markOf(service: Stored | undefined): Record<string, unknown> {
 }
 
 async function register(name: string): Promise<void> {
-  const body = joiningNode({ name, providerID: `memory:///zone-a/i-${name}` });
+  const body = buildJoiningNode({ name, providerID: `memory:///zone-a/i-${name}` });
   expect((await ask("POST", "/api/v1/nodes", body)).status).toBe(201);
 }

@@ -3,13 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
-import { identityFlags } from "#emulators/harness/identity-flags.ts";
-import { joiningNode } from "#emulators/harness/joining-node.ts";
+import { buildIdentityFlags } from "#emulators/harness/identity-flags.ts";
+import { buildJoiningNode } from "#emulators/harness/joining-node.ts";
 import { type NodeHistory, recordNodeHistory } from "#emulators/harness/node-history.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
-import { access } from "#test/access.ts";
-import { instanceOf } from "#test/cli/fake-stock.ts";
+import { getConnectOptions } from "#test/access.ts";
+import { getInstance } from "#test/cli/fake-stock.ts";
 import { type Running, startProgram } from "#test/cli/program.ts";
 
 let folder: string;
@@ -21,9 +21,9 @@ let program: Running | undefined;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "run-"));
   plane = await startEmbeddedControlPlane({ folder: join(folder, "plane") });
-  admin = connect(await access(plane, "admin"));
+  admin = connect(await getConnectOptions(plane, "admin"));
   history = await recordNodeHistory(admin);
-  await writeFile(join(folder, "instances.json"), JSON.stringify({ instances: [1, 2, 3].map(instanceOf) }));
+  await writeFile(join(folder, "instances.json"), JSON.stringify({ instances: [1, 2, 3].map(getInstance) }));
   await writeFile(join(folder, "cloud.yaml"), `instancesFile: ${join(folder, "instances.json")}\n`);
 });
 
@@ -56,7 +56,7 @@ describe("run", () => {
     expect([...history.records.values()].map(({ naked }) => naked)).toEqual([false, false]);
   });
 
-  test("with --metrics-detail=fleet counts all clusters together, and says of each whether it is ready", async () => {
+  test("with --metrics-detail=fleet sums all clusters, and reports for each whether it is ready", async () => {
     await register("node-1");
     program = await start("--metrics-detail=fleet");
     const { url } = await program.line("Serving");
@@ -68,7 +68,7 @@ describe("run", () => {
     expect(text).not.toMatch(/_bucket\{[^}]*cluster=/);
   });
 
-  test("is not ended by SIGHUP, and says what is read again and what is not", async () => {
+  test("does not end at SIGHUP, and reports what is read again and what is not", async () => {
     program = await start();
     await program.line("Serving");
     program.child.kill("SIGHUP");
@@ -79,7 +79,7 @@ describe("run", () => {
     expect(await program.end("SIGTERM")).toBe(0);
   });
 
-  test("with --dry-run writes nothing and says what it would", async () => {
+  test("with --dry-run writes nothing and reports what it would write", async () => {
     await register("node-1");
     program = await start("--dry-run");
     const object = await program.line("Object");
@@ -90,7 +90,7 @@ describe("run", () => {
     expect(writes).toEqual([]);
   });
 
-  test("says why it is not ready while the API server is down, and comes right by itself", async () => {
+  test("reports why it is not ready while the API server is down, and recovers by itself", async () => {
     await plane.stopServer();
     program = await start();
     const { url } = await program.line("Serving");
@@ -108,13 +108,13 @@ describe("run", () => {
 });
 
 async function start(...flags: string[]): Promise<Running> {
-  const kubeconfigs = await identityFlags(plane);
+  const kubeconfigs = await buildIdentityFlags(plane);
   const cloud = ["--cloud-provider", "memory", "--cloud-config", join(folder, "cloud.yaml")];
   return startProgram(["run", ...cloud, ...kubeconfigs, "--port", "0", ...flags]);
 }
 
 async function register(name: string): Promise<void> {
-  const body = joiningNode({ name, providerID: `memory:///zone-a/i-${name}` });
+  const body = buildJoiningNode({ name, providerID: `memory:///zone-a/i-${name}` });
   const { status: code } = await admin.send({ method: "POST", path: "/api/v1/nodes", body });
   expect(code).toBe(201);
 }
@@ -122,7 +122,7 @@ async function register(name: string): Promise<void> {
 function allUp(count: number): Promise<void> {
   const up = (): number =>
     [...history.records.values()].filter(({ schedulableAt }) => schedulableAt !== undefined).length;
-  return history.until(`${count} nodes to come up`, () => up() === count, 30_000);
+  return history.until(`${count} nodes to be initialized`, () => up() === count, 30_000);
 }
 
 async function status(url: string): Promise<number> {

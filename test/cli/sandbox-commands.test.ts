@@ -4,10 +4,10 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { untilTrue } from "#test/until-true.ts";
+import { waitUntilTrue } from "#test/wait-until-true.ts";
 import { ROOT } from "../../build/bundle.ts";
 
-// As somebody types it who has come to the end of the tutorial, and goes on by himself.
+// Commands as typed by a reader who has finished the tutorial and continues alone.
 
 let folder = "";
 let sandbox: ChildProcess;
@@ -17,7 +17,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "sandbox-commands-"));
   sandbox = spawn(process.execPath, [join(ROOT, "cli/sandbox/main.ts")], { cwd: folder });
   sandbox.stdout?.on("data", (chunk: Buffer) => (printed += chunk));
-  await untilTrue("the sandbox", () => printed.includes("Everything goes on"), 60_000);
+  await waitUntilTrue("the sandbox", () => printed.includes("Everything runs"), 60_000);
 });
 afterAll(async () => {
   const ended = once(sandbox, "exit");
@@ -34,7 +34,7 @@ async function typed(commands: string): Promise<{ readonly code: number | null; 
   return { code, said };
 }
 
-test("doctor looks at everything that the sandbox has, and finds nothing failed", async () => {
+test("doctor checks everything in the sandbox, and finds no failure", async () => {
   const { code, said } = await typed(
     "serverless-ccm doctor tenant-a --clusters-file sandbox/clusters.yaml --function-prefix serverless-ccm-sandbox-",
   );
@@ -52,14 +52,14 @@ test("doctor names a function that the sandbox does not have", async () => {
   expect([code, said]).toEqual([1, expect.stringMatching(/^failed +functions +.*another-/m)]);
 });
 
-test("clusters remove asks the sandbox's cloud, and no other", async () => {
-  // Whatever region is asked, and however it is named, there is one address.
+test("clusters remove calls the sandbox's cloud, and no other", async () => {
+  // There is one address for any region and any spelling of it.
   expect(await readFile(join(folder, "sandbox/environment"), "utf8")).toMatch(
     /^export AWS_ENDPOINT_URL='http:\/\/127\.0\.0\.1:\d+'$/m,
   );
   const { code, said } = await typed(
     "serverless-ccm clusters remove tenant-a --clusters-file sandbox/clusters.yaml",
   );
-  expect(said).toMatch(/^tenant-a is taken out of sandbox\/clusters.yaml$/m);
+  expect(said).toMatch(/^tenant-a is removed from sandbox\/clusters.yaml$/m);
   expect(code).toBe(0);
 });

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ROOT } from "../../build/bundle.ts";
 
-// That it works, the tutorial's own test shows (test/docs/tutorial.test.ts).
+// The tutorial's own test shows that it works (test/docs/tutorial.test.ts).
 
 const run = promisify(execFile);
 const PROGRAM = join(ROOT, "cli/sandbox/main.ts");
@@ -20,18 +20,18 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 const started = (...args: string[]) =>
   run(process.execPath, [PROGRAM, ...args], { cwd: folder }).catch(({ code, stderr }) => ({ code, stderr }));
 
-test("a folder that is there is left as it is, and it is said what to do", async () => {
+test("an existing folder is not changed, and the error says what to do", async () => {
   await mkdir(join(folder, "sandbox"));
   await writeFile(join(folder, "sandbox/notes"), "mine");
   const { code, stderr } = (await started()) as { code: number; stderr: string };
   expect(code).toBe(1);
   expect(stderr).toBe(
-    "sandbox: sandbox is there already: a sandbox runs there, or was killed; end it, or remove the folder\n",
+    "sandbox: sandbox exists already: a sandbox runs there, or was killed; end it, or remove the folder\n",
   );
   expect(await readdir(join(folder, "sandbox"))).toEqual(["notes"]);
 });
 
-test("a flag that it does not have is an error, and nothing is made", async () => {
+test("an unknown flag is an error, and nothing is created", async () => {
   const { code, stderr } = (await started("--fodler", "elsewhere")) as { code: number; stderr: string };
   expect(code).toBe(1);
   expect(stderr).toMatch(/^sandbox: .*--fodler/);

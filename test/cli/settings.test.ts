@@ -60,7 +60,7 @@ describe("readClusterSettings", () => {
       { nodes: { deletion: { unseen: true } } },
     ],
     [
-      "all that is said of nodes",
+      "all flags about nodes",
       { nodeMonitorPeriod: "1m", nodeDeletionGrace: "45s", deleteNodes: "1", deleteUnseenNodes: "0" },
       { nodes: { monitorSeconds: 60, deletion: { enabled: true, unseen: false, graceSeconds: 45 } } },
     ],
@@ -84,19 +84,19 @@ describe("readClusterSettings", () => {
     ],
     ["how many load balancers there may be", { loadBalancersMax: "250" }, { loadBalancers: { max: 250 } }],
     ["what is tagged, alone", { resources: "instance" }, { tagging: { resources: ["instance"] } }],
-  ])("hashes as an entry that says the same: %s", async (_, difference, written) => {
+  ])("has the hash of an equivalent entry: %s", async (_, difference, written) => {
     const { cluster } = await read(difference);
     const cloud = { provider: "aws", ...parse(await readFile(file("aws.yaml"), "utf8")) };
     const entry = { name: "tenant-a", server: "https://127.0.0.1:6443", cloud, ...written };
     expect(cluster.hash).toBe(Cluster.parse(entry).hash);
   });
 
-  test("signs in with a token file that stands beside the kubeconfig", async () => {
+  test("signs in with a token file next to the kubeconfig", async () => {
     const settings = await read({ kubeconfig: file("with-token-file") });
     expect(await settings.functionsAccess.authorization()).toBe("Bearer from-file");
   });
 
-  test("takes the region from the environment where the file has none, and never over the file's", async () => {
+  test("takes the region from the environment if the file has none, and the file's otherwise", async () => {
     const fromEnvironment = await read({ cloudConfig: file("no-region.yaml") }, { AWS_REGION: "us-east-1" });
     const fromFile = await read({}, { AWS_REGION: "us-east-1" });
     expect(fromEnvironment.cluster.cloud).toMatchObject({ region: "us-east-1" });
@@ -153,17 +153,12 @@ describe("readClusterSettings", () => {
       "--kubeconfig",
       "absent cannot be read (ENOENT)",
     ],
-    [
-      "a kubeconfig that is none",
-      () => ({ kubeconfig: file("rubbish") }),
-      "--kubeconfig",
-      "is not a kubeconfig",
-    ],
+    ["an invalid kubeconfig", () => ({ kubeconfig: file("rubbish") }), "--kubeconfig", "is not a kubeconfig"],
     ["a plain-text server", () => ({ kubeconfig: file("plain-http") }), "--kubeconfig", "is not https"],
     ["impersonation", () => ({ kubeconfig: file("impersonating") }), "--kubeconfig", "impersonation"],
     ["an unknown controller", () => ({ controllers: "router" }), "--controllers", "is no controller"],
     [
-      "a monitor period that is none",
+      "an invalid monitor period",
       () => ({ nodeMonitorPeriod: "5" }),
       "--node-monitor-period",
       "no duration of 1s to 1m0s",
@@ -187,9 +182,14 @@ describe("readClusterSettings", () => {
       "--node-deletion-grace",
       "no duration of 1s to 5m0s",
     ],
-    ["a switch that is none", () => ({ deleteNodes: "no" }), "--delete-nodes", "write true or false"],
     [
-      "another switch that is none",
+      "an invalid switch of deletions",
+      () => ({ deleteNodes: "no" }),
+      "--delete-nodes",
+      "write true or false",
+    ],
+    [
+      "another invalid switch",
       () => ({ deleteUnseenNodes: "yes" }),
       "--delete-unseen-nodes",
       "write true or false",
@@ -201,7 +201,7 @@ describe("readClusterSettings", () => {
       "contradicts --delete-nodes=false",
     ],
     ["no network of pods", () => ({ controllers: "*,route" }), "--cluster-cidr", "is missing"],
-    ["a network that is none", () => ({ clusterCidr: "10.0.0.0" }), "--cluster-cidr", "10.128.0.0/14"],
+    ["an invalid network", () => ({ clusterCidr: "10.0.0.0" }), "--cluster-cidr", "10.128.0.0/14"],
     [
       "two networks of one family",
       () => ({ clusterCidr: "10.0.0.0/16,10.1.0.0/16" }),
@@ -227,21 +227,21 @@ describe("readClusterSettings", () => {
       "10s to 24h",
     ],
     [
-      "a switch of routes that is none",
+      "an invalid switch of routes",
       () => ({ configureCloudRoutes: "no" }),
       "--configure-cloud-routes",
       "write true or false",
     ],
     ["tagging without tags", () => ({ controllers: "tagging" }), "--tags", "is required with the controller"],
     [
-      "a switch that is none",
+      "an invalid switch",
       () => ({ deleteOrphanedLoadBalancers: "maybe" }),
       "--delete-orphaned-load-balancers",
       "neither",
     ],
-    ["a number that is none", () => ({ loadBalancersMax: "many" }), "--load-balancers-max", "0 to 5000"],
+    ["an invalid number", () => ({ loadBalancersMax: "many" }), "--load-balancers-max", "0 to 5000"],
     ["a number beyond", () => ({ loadBalancersMax: "5001" }), "--load-balancers-max", "0 to 5000"],
-    ["a tag that is none", () => ({ tags: "team=a,,=b" }), "--tags", '"" is no tag'],
+    ["an invalid tag", () => ({ tags: "team=a,,=b" }), "--tags", '"" is no tag'],
     ["a tag that says whose it is", () => ({ tags: "aws:x=a" }), "--tags", '"aws:x": a tag whose key begins'],
     [
       "routes alone, and none to be made",
@@ -259,18 +259,18 @@ describe("readClusterSettings", () => {
     [{ controllers: "*,route", clusterCidr: " 10.0.0.0/14,fd00:10::/56 " }, true],
     [{ controllers: "*,route", configureCloudRoutes: "false" }, false],
     [{ controllers: "*" }, false],
-  ])("routes are made where they are configured: %o", async (difference, isOn) => {
+  ])("routes are created if they are configured: %o", async (difference, isOn) => {
     const { cluster } = await readClusterSettings(flags(difference), {}, []);
     expect(cluster.controllers.includes("node-route-controller")).toBe(isOn);
     if (isOn) expect(cluster.routes.clusterCIDRs).toEqual(["10.0.0.0/14", "fd00:10::/56"]);
   });
 
-  test("of a cloud-config that cannot be read no key is missing", async () => {
+  test("an unreadable cloud-config causes no fault about a missing key", async () => {
     const faults = await faultsOf({ cloudConfig: file("absent") });
     expect(faults.map(({ name }) => name)).toEqual(["--cloud-config"]);
   });
 
-  test("tells all faults at once, and no secret", async () => {
+  test("reports all faults at once, and no secret", async () => {
     const faults = await faultsOf({
       cloudProvider: "azure",
       cloudConfig: file("unknown-key.yaml"),
@@ -308,7 +308,7 @@ describe("readServingSettings", () => {
     ["100", 1],
     ["50", 0.5],
     ["1", 0.01],
-  ])("reads that %s percent of the quotas are this process's", (quotaPercent, quotaPart) => {
+  ])("reads %s percent as this process's part of the quotas", (quotaPercent, quotaPart) => {
     const faults: ConfigurationFault[] = [];
     expect(readServingSettings(flags({ quotaPercent }), faults)).toMatchObject({ quotaPart });
     expect(faults).toEqual([]);
@@ -318,7 +318,7 @@ describe("readServingSettings", () => {
     [undefined, []],
     ["relay.example.org", ["relay.example.org"]],
     [" a.example, ,b_c.example. ", ["a.example", "b_c.example."]],
-  ])("reads that %j are the names under which it answers", (allowedHosts, hosts) => {
+  ])("reads %j as the names that it accepts", (allowedHosts, hosts) => {
     const faults: ConfigurationFault[] = [];
     expect(readServingSettings(flags({ allowedHosts }), faults)).toMatchObject({ allowedHosts: hosts });
     expect(faults).toEqual([]);
@@ -328,7 +328,7 @@ describe("readServingSettings", () => {
     ["*", ['"*" is no DNS name']],
     ["a.example:80,https://b.example,c.example", ['"a.example:80" is no', '"https://b.example" is no']],
     [Array.from({ length: 101 }, (_, each) => `h${each}`).join(), ["101 names; give at most 100"]],
-  ])("refuses the names in %j under which it would answer", (allowedHosts, messages) => {
+  ])("rejects invalid names in %j", (allowedHosts, messages) => {
     const faults: ConfigurationFault[] = [];
     readServingSettings(flags({ allowedHosts }), faults);
     expect(faults).toEqual(
@@ -336,7 +336,7 @@ describe("readServingSettings", () => {
     );
   });
 
-  test.each(["0", "101", "-1", "50%", "0.5", "", "1e2", "ten"])("refuses %j of them", (quotaPercent) => {
+  test.each(["0", "101", "-1", "50%", "0.5", "", "1e2", "ten"])("rejects %j of them", (quotaPercent) => {
     const faults: ConfigurationFault[] = [];
     readServingSettings(flags({ quotaPercent }), faults);
     expect(faults).toEqual([

@@ -13,11 +13,11 @@ const NAME = "--shard-name";
 const BY = "--shard-by";
 
 describe("how replicas share the clusters", () => {
-  test("is by nothing without flags, whatever the pod is called", async () => {
+  test("is disabled without flags, whatever the pod's name", async () => {
     expect(await read({}, { POD_NAME: "relay-a" })).toEqual({ join: undefined, faults: [] });
   });
 
-  test("is by a list that has this one's name", async () => {
+  test("is by a list that contains this one's name", async () => {
     const { join, faults } = await read({ shardReplicas: "a, b,c", shardName: "b" });
     expect(faults).toEqual([]);
     const lines: unknown[] = [];
@@ -37,11 +37,11 @@ describe("how replicas share the clusters", () => {
   });
 
   test.each<[string, ShardFlags, readonly string[]]>([
-    ["a name alone", { shardName: "a" }, [`${NAME}: has a place only beside --shard-by or --shard-replicas`]],
+    ["a name alone", { shardName: "a" }, [`${NAME}: requires --shard-by or --shard-replicas`]],
     ["a list without a name", { shardReplicas: "a,b" }, [`${NAME}: is required`]],
     ["Leases without a name", { shardBy: "kubernetes:?namespace=x" }, [`${NAME}: is required`]],
     [
-      "a name that is none",
+      "an invalid name",
       { shardReplicas: "A", shardName: "A" },
       [`${NAME}: "A" is no name`, `${LIST}: "A" is no`],
     ],
@@ -77,7 +77,7 @@ describe("how replicas share the clusters", () => {
     expect(faults).toEqual(expected.map((each) => expect.stringContaining(each)));
   });
 
-  test("one cluster by flags is nobody's to share", async () => {
+  test("one cluster by flags cannot be shared", async () => {
     const { code, stderr } = await runProgram([
       "relay",
       "--function-prefix=x-",

@@ -8,7 +8,7 @@ import { startProgram } from "#test/cli/program.ts";
 
 describe("the young generation of a heap", () => {
   test.each([
-    ["of nobody's choice", [], undefined, false],
+    ["that is not configured", [], undefined, false],
     ["of others' options", ["--import", "x"], "--max-old-space-size=400", false],
     ["of the command line", ["--max-semi-space-size=16"], undefined, true],
     ["of the command line, in V8's spelling", ["--max_semi_space_size=16"], undefined, true],
@@ -39,7 +39,7 @@ describe.runIf(process.platform === "linux")("a relay", () => {
 
   test.each([
     ["has a small one, in the process that was started", {}, ["--max-semi-space-size=4"]],
-    ["leaves it to whoever chose it", { NODE_OPTIONS: "--max-semi-space-size=16" }, []],
+    ["keeps a configured size", { NODE_OPTIONS: "--max-semi-space-size=16" }, []],
   ])("%s", async (_, environment, options) => {
     const relay = startProgram(["relay", `--clusters-file=${clustersFile}`, "--function-arn=x", "--port=0"], {
       AWS_REGION: "us-east-1",

@@ -29,7 +29,7 @@ Unheard = of
 Region=eu-west-1
 `;
 
-test("the stock controller's INI is translated to what says the same", () => {
+test("the stock controller's INI is translated to equivalent YAML", () => {
   const { yaml, leftOut } = translateStockConfig(INI);
   expect(parse(yaml)).toEqual({
     region: "us-west-2",
@@ -71,13 +71,13 @@ test.each([
   expect(translated.leftOut).toEqual([]);
 });
 
-test("a region stands for a zone that is not given", () => {
+test("a region is used for a missing zone", () => {
   expect(parse(translateStockConfig("[Global]\nRegion=eu-central-1\n").yaml)).toEqual({
     region: "eu-central-1",
   });
 });
 
-test("a cloud-config in that form is a fault that shows the YAML, and the only one", () => {
+test("a cloud-config in that format is a fault that shows the YAML, and the only one", () => {
   expect(parseCloudConfig("aws", "[Global]\nZone=eu-central-1a\nVPC=vpc-0a\nSomething=else\n", {})).toEqual({
     kind: "faults",
     faults: [

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Command } from "commander";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
-import { withFunctions, withServingFlags } from "#cli/flags.ts";
+import { addFunctionFlags, addServingFlags } from "#cli/flags.ts";
 import { type Flags, readServingSettings } from "#cli/settings.ts";
 import { REFUSED_FLAGS, readStockFlags, STOCK_FLAGS } from "#cli/stock-flags.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
@@ -55,7 +55,7 @@ const MANIFESTS: readonly (readonly [manifest: string, args: string])[] = [
 ];
 
 describe.each(["run", "relay"])("%s", (name) => {
-  test.each(MANIFESTS)("takes the flags of %s", (_, args) => {
+  test.each(MANIFESTS)("accepts the flags of %s", (_, args) => {
     const given = args.split(" ");
     const { stockFlags, faults } = read(name, given);
     expect(faults).toEqual([]);
@@ -85,7 +85,7 @@ test.each<[string, readonly string[]]>([
   ["the name of a method", ["--feature-gates=constructor=true"]],
   ["webhooks", ["--webhooks=*", "--validation-webhook-config-file=/a.yaml"]],
   ["a switch that is neither", ["--leader-elect=maybe"]],
-])("refuses by name what would change what runs: %s", (_, args) => {
+])("rejects by name what would change behaviour: %s", (_, args) => {
   const { faults } = read("run", args);
   expect(faults.map(({ name }) => name)).toEqual(args.map((each) => each.split("=", 1)[0]));
 });
@@ -94,7 +94,7 @@ test.each([
   [["--feature-gates=AllAlpha=true", "--feature-gates=IPv6DualStack=true"], "--feature-gates"],
   [["--secure-port=10258", "--secure-port=0"], "--secure-port"],
   [["--enable-leader-migration", "--enable-leader-migration=false"], "--enable-leader-migration"],
-])("refuses %j: what comes later hides nothing", (args, name) => {
+])("rejects %j: a later value hides no earlier one", (args, name) => {
   expect(read("run", args).faults.map((fault) => fault.name)).toEqual([name]);
 });
 
@@ -102,7 +102,7 @@ test.each([
   "--secure-port=0",
   "--enable-leader-migration=false",
   "--feature-gates=LegacyNodeRoleBehavior=false,CloudControllerManagerWatchBasedRoutesReconciliation=true",
-])("takes %s, which says what is so", (flag) => expect(read("run", [flag]).faults).toEqual([]));
+])("accepts %s, which matches the behaviour", (flag) => expect(read("run", [flag]).faults).toEqual([]));
 
 test.each([
   [[], "127.0.0.1"],
@@ -112,7 +112,7 @@ test.each([
   expect(readServingSettings(read("run", args).flags, []).bindAddress).toBe(address);
 });
 
-test("the reference has each of them, and what takes its place", async () => {
+test("the reference lists each of them, and what replaces it", async () => {
   const page = await readFile(new URL("../../docs/reference/configuration.md", import.meta.url), "utf8");
   const section = page.split("## Flags of other controller managers\n")[1]?.split("\n## ", 1)[0] ?? "";
   const rows = [...section.matchAll(/^\| (`--.*) \| (.*) \|$/gm)].map(([, names = "", words = ""]) => ({
@@ -134,7 +134,7 @@ describe("a process", () => {
   });
   afterAll(() => rm(folder, { recursive: true }));
 
-  test("serves with a manifest's flags, and says of each what takes its place", async () => {
+  test("serves with a manifest's flags, and reports for each what replaces it", async () => {
     const plane = await startEmbeddedControlPlane({ folder: join(folder, "plane") });
     await writeFile(join(folder, "instances.json"), '{"instances":[]}');
     await writeFile(join(folder, "cloud.yaml"), `instancesFile: ${join(folder, "instances.json")}\n`);
@@ -161,7 +161,7 @@ describe("a process", () => {
     }
   });
 
-  test("names all that it refuses at once, and nothing that changes nothing", async () => {
+  test("names everything that it rejects at once, and nothing without effect", async () => {
     const flags = ["--master=https://a", "--secure-port=10258", "--leader-elect", "--cloud-provider=aws"];
     const { code, stderr } = await runProgram(["run", ...flags], "", { KUBECONFIG: "", CLUSTERS_FILE: "" });
     expect(code).toBe(2);
@@ -171,9 +171,9 @@ describe("a process", () => {
   });
 });
 
-/** What the program reads of a command line. */
+/** Returns what the program reads from a command line. */
 function read(name: string, args: readonly string[]) {
-  const command = withServingFlags(new Command(name), name === "relay" ? withFunctions : undefined)
+  const command = addServingFlags(new Command(name), name === "relay" ? addFunctionFlags : undefined)
     .exitOverride()
     .parse(args, { from: "user" });
   const given = new Set(

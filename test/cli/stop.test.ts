@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type StopFlags, stop } from "#cli/stop.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
-import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
+import { buildClusterEntry, writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { recordNodeHistory } from "#emulators/harness/node-history.ts";
 import { connect } from "#kube/client/connect.ts";
-import { access } from "#test/access.ts";
-import { instanceOf, register } from "#test/cli/fake-stock.ts";
+import { getConnectOptions } from "#test/access.ts";
+import { getInstance, register } from "#test/cli/fake-stock.ts";
 import { type Running, runProgram, startProgram } from "#test/cli/program.ts";
-import { untilTrue } from "#test/until-true.ts";
+import { waitUntilTrue } from "#test/wait-until-true.ts";
 
 let folder: string;
 let file: string;
@@ -30,14 +30,14 @@ async function said(flags: StopFlags): Promise<readonly string[]> {
   await stop({ clustersFile: file, ...flags }, (line) => lines.push(line), {});
   return lines;
 }
-const somebody = / since \d{4}-\d\d-\d\dT[\d:.]+Z, by \S+$/;
+const author = / since \d{4}-\d\d-\d\dT[\d:.]+Z, by \S+$/;
 const stopped = async (): Promise<readonly string[]> =>
-  (await said({})).map((line) => line.replace(somebody, ""));
+  (await said({})).map((line) => line.replace(author, ""));
 
-test("says what is stopped, since when and by whom, until the same flags resume it", async () => {
+test("prints what is stopped, since when and by whom, until the same flags resume it", async () => {
   expect(await stopped()).toEqual(["nothing is stopped"]);
   const [line, how] = await said({ deletes: true, all: true });
-  expect(line).toMatch(somebody);
+  expect(line).toMatch(author);
   expect(how).toBe(`by ${record}; it holds within 10 seconds, and until the same command with --resume`);
   await said({ writes: true, deletes: true, cluster: "blue" });
   expect([...(await stopped())].sort()).toEqual([
@@ -51,7 +51,7 @@ test("says what is stopped, since when and by whom, until the same flags resume 
   expect((await said({ deletes: true, cluster: "blue", resume: true }))[0]).toBe("nothing is stopped");
 });
 
-test("is read by machines, too", async () => {
+test("prints JSON, too", async () => {
   await said({ writes: true, cluster: "green" });
   expect(JSON.parse((await said({ json: true }))[0] ?? "")).toEqual({
     switch: record,
@@ -61,16 +61,19 @@ test("is read by machines, too", async () => {
 
 test.each<{ flags: StopFlags; message: string }>([
   { flags: { writes: true }, message: "--writes: of which clusters? Give --cluster NAME, or --all" },
-  { flags: { deletes: true, cluster: "blue", all: true }, message: "--all: stands beside --cluster" },
-  { flags: { resume: true }, message: "--resume: stands alone" },
+  {
+    flags: { deletes: true, cluster: "blue", all: true },
+    message: "--all: cannot be combined with --cluster",
+  },
+  { flags: { resume: true }, message: "--resume: requires --writes or --deletes" },
   { flags: { deletes: true, cluster: "red" }, message: `--cluster: ${"FILE"} has no cluster red` },
   { flags: { deletes: true, cluster: "No Name" }, message: "--cluster: is no name of a cluster" },
-])("refuses $flags", async ({ flags, message }) => {
+])("rejects $flags", async ({ flags, message }) => {
   await expect(said(flags)).rejects.toThrow(message.replace("FILE", file));
   expect(await stopped()).toEqual(["nothing is stopped"]);
 });
 
-test("changes nothing where nobody can mean what stands there, unless that is to be replaced", async () => {
+test("does not change a malformed record without --force", async () => {
   await writeFile(record, '{ "version": 1, "stops": 7');
   await expect(said({ deletes: true, all: true })).rejects.toThrow("clusters.stop.json");
   expect(await readFile(record, "utf8")).toBe('{ "version": 1, "stops": 7');
@@ -78,32 +81,32 @@ test("changes nothing where nobody can mean what stands there, unless that is to
   expect(await stopped()).toEqual(["deletes of all clusters are stopped"]);
 });
 
-test("the program ends with 2 where there is no switch", async () => {
+test("the program ends with 2 without a switch", async () => {
   const environment = { CLUSTERS_FILE: "", STOP_SWITCH: "" };
   const { code, stderr } = await runProgram(["stop", "--writes", "--all"], "", environment);
   expect([code, stderr]).toEqual([2, expect.stringContaining("--clusters-file: is missing")]);
 });
 
-describe("what is stopped while nodes join", () => {
+describe("a stop while nodes join", () => {
   let program: Running | undefined;
   afterEach(() => program?.end("SIGKILL"));
 
-  test("stays as it is, also for a process that was killed and started again, and goes on at once", async () => {
+  test("lasts, even for a process that was killed and restarted, and ends at once when resumed", async () => {
     const plane = await startEmbeddedControlPlane({ folder });
-    const admin = connect(await access(plane, "admin"));
+    const admin = connect(await getConnectOptions(plane, "admin"));
     const history = await recordNodeHistory(admin);
     try {
       const instancesFile = join(folder, "instances.json");
-      await writeFile(instancesFile, JSON.stringify({ instances: [1, 2, 3].map(instanceOf) }));
+      await writeFile(instancesFile, JSON.stringify({ instances: [1, 2, 3].map(getInstance) }));
       await writeClustersFile(
         file,
-        clusterEntryOf(plane, { name: "blue", cloud: { provider: "memory", instancesFile } }),
+        buildClusterEntry(plane, { name: "blue", cloud: { provider: "memory", instancesFile } }),
       );
       const start = (): Running =>
         startProgram(["run", `--clusters-file=${file}`, "--port=0", "--workers=1"]);
       program = start();
       await register(admin, 1);
-      await untilTrue("the first node to come up", () => history.schedulable === 1);
+      await waitUntilTrue("the first node to come up", () => history.schedulable === 1);
 
       await said({ writes: true, cluster: "blue" });
       expect(await program.line("Stopped")).toMatchObject({ what: "writes", cluster: "blue" });
@@ -111,17 +114,17 @@ describe("what is stopped while nodes join", () => {
       const lineOf = (running: Running) => () =>
         running.lines.some((line) => line["event"] === "Object" && line["name"] === heldBack.name);
       await register(admin, 2);
-      await untilTrue("the second node to be held back", lineOf(program));
+      await waitUntilTrue("the second node to be held back", lineOf(program));
       const line = program.lines.find((each) => each["event"] === "Object" && each["name"] === heldBack.name);
       expect(line).toMatchObject(heldBack);
 
       await program.end("SIGKILL");
       program = start();
-      await untilTrue("the second node to be held back again", lineOf(program));
+      await waitUntilTrue("the second node to be held back again", lineOf(program));
       expect(history.schedulable).toBe(1);
 
       await said({ writes: true, cluster: "blue", resume: true });
-      await untilTrue("both to be up", () => history.schedulable === 2);
+      await waitUntilTrue("both to be up", () => history.schedulable === 2);
       expect(await program.end("SIGTERM")).toBe(0);
       expect([...history.records.values()].filter(({ naked }) => naked)).toEqual([]);
     } finally {

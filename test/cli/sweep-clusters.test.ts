@@ -2,12 +2,12 @@ import { afterEach, expect, test } from "vitest";
 import { type SweepingClusters, sweepClusters } from "#cli/sweep-clusters.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { createManualClock } from "#test/kube/follow/manual-clock.ts";
-import { clusterOf } from "#test/sweep/sweep-given.ts";
+import { buildCluster } from "#test/sweep/sweep-builders.ts";
 
 let sweeping: SweepingClusters | undefined;
 afterEach(() => sweeping?.close());
 
-/** Says when which cluster's Lease was read; `never` are clusters whose API server does not answer. */
+/** Records when each cluster's Lease was read; `never` are clusters whose API server does not answer. */
 function given(names: readonly string[], never: readonly string[] = []) {
   const clock = createManualClock();
   const startMs = clock.now();
@@ -39,11 +39,11 @@ function given(names: readonly string[], never: readonly string[] = []) {
   }
 
   const all = sweeping;
-  for (const name of names) all.add(clusterOf(name));
+  for (const name of names) all.add(buildCluster(name));
   return { clock, sweptAt, all };
 }
 
-test("sweeps each cluster once a minute, not all at once, and none that is gone", async () => {
+test("sweeps each cluster once a minute, not all at once, and no removed one", async () => {
   const { clock, sweptAt, all } = given(["blue", "green", "red"]);
   await clock.advance(150_000);
   await all.remove("green");
@@ -51,7 +51,7 @@ test("sweeps each cluster once a minute, not all at once, and none that is gone"
   expect(Object.fromEntries(sweptAt)).toEqual({ blue: [66, 126, 186], green: [84, 144], red: [102, 162] });
 });
 
-test("one whose API server never answers keeps no other waiting", async () => {
+test("a cluster whose API server never answers delays no other", async () => {
   const { clock, sweptAt } = given(["blue", "green"], ["blue"]);
   await clock.advance(210_000);
   expect(sweptAt.get("green")).toEqual([84, 144, 204]);

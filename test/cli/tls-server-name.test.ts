@@ -7,11 +7,11 @@ import { createSecureContext, type TLSSocket } from "node:tls";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { connectIdentity } from "#cli/connect-identity.ts";
 import { readKubeconfig } from "#cli/kubeconfig.ts";
-import { rulesFor } from "#config/address-rules.ts";
+import { selectAddressRules } from "#config/address-rules.ts";
 import { Cluster } from "#config/cluster.ts";
-import type { NO_DEFAULTS } from "#config/home/kubernetes/entry-defaults.ts";
-import { entryOfFound } from "#config/home/kubernetes/entry-of-found.ts";
-import { clusterOfLabelledSecret } from "#config/home/kubernetes/found-cluster.ts";
+import { buildEntry } from "#config/registry/kubernetes/build-entry.ts";
+import type { NO_DEFAULTS } from "#config/registry/kubernetes/entry-defaults.ts";
+import { parseLabelledSecret } from "#config/registry/kubernetes/found-cluster.ts";
 import { signIn } from "#config/sign-in.ts";
 import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
 import { connect } from "#kube/client/connect.ts";
@@ -19,11 +19,11 @@ import type { Transport } from "#kube/client/transport.ts";
 
 const NAME = "kubernetes.blue.example";
 
-/** A router before several API servers, which tells them by the name that a client asks for (SNI). */
+/** A router in front of several API servers, which selects by the name in the client's request (SNI). */
 interface Router {
   readonly url: string;
   readonly certificateAuthority: string;
-  /** The names that clients asked for, one of each connection; "" where a client asked for none. */
+  /** The names that clients requested, one for each connection; "" for no name. */
   readonly asked: string[];
   close(): Promise<void>;
 }
@@ -117,21 +117,21 @@ async function answered(transport: Transport): Promise<number> {
   return (await transport.send({ method: "GET", path: "/readyz" })).status;
 }
 
-const ANYWHERE = rulesFor("file", undefined);
+const ANYWHERE = selectAddressRules("file", undefined);
 
 describe("the tls-server-name of a kubeconfig", () => {
-  test("is what the server is asked for, and what its certificate has to be for", async () => {
+  test("is sent to the server, and must match its certificate", async () => {
     const access = await readKubeconfig(await kubeconfig({ "tls-server-name": NAME }));
     expect(await answered(connect(access))).toBe(200);
     expect(router.asked).toEqual([NAME]);
   });
 
-  test("is refused where the certificate is for another name", async () => {
+  test("is rejected if the certificate is for another name", async () => {
     const access = await readKubeconfig(await kubeconfig({ "tls-server-name": "red.example" }));
     await expect(answered(connect(access))).rejects.toMatchObject({ code: "WrongName" });
   });
 
-  test("is needed where the server is told by its name", async () => {
+  test("is required if the server is selected by its name", async () => {
     const access = await readKubeconfig(await kubeconfig({}));
     await expect(answered(connect(access))).rejects.toMatchObject({ code: "NotTrusted" });
   });
@@ -140,20 +140,20 @@ describe("the tls-server-name of a kubeconfig", () => {
 describe("the tlsServerName of an entry", () => {
   const relayOf = (cluster: Cluster) => connectIdentity(cluster, "relay", ANYWHERE);
 
-  test("holds for a kubeconfig that says no name", async () => {
+  test("applies to a kubeconfig without a name", async () => {
     const signIns = { kind: "kubeconfig", file: await kubeconfig({}) };
     expect(await answered(await relayOf(entry({ tlsServerName: NAME }, signIns)))).toBe(200);
     expect(router.asked).toEqual([NAME]);
   });
 
-  test("holds for a kubeconfig that says the same, under the authority of the entry", async () => {
+  test("applies to a kubeconfig with the same name, under the authority of the entry", async () => {
     const signIns = { kind: "kubeconfig", file: await kubeconfig({ "tls-server-name": NAME }) };
     const certificateAuthorityData = base64(router.certificateAuthority);
     const cluster = entry({ tlsServerName: NAME, certificateAuthorityData }, signIns);
     expect(await answered(await relayOf(cluster))).toBe(200);
   });
 
-  test.each(["file", "secret"] as const)("is not overruled by a kubeconfig of a %s", async (kept) => {
+  test.each(["file", "secret"] as const)("is not overridden by a kubeconfig of a %s", async (kept) => {
     const file = await kubeconfig({ "tls-server-name": NAME });
     const signIns = { kind: "kubeconfig", ...(kept === "file" ? { file } : { from: { file } }) };
     await expect(relayOf(entry({}, signIns))).rejects.toThrow(/tls-server-name (is )?refused/);
@@ -162,7 +162,7 @@ describe("the tlsServerName of an entry", () => {
     );
   });
 
-  test.each(["file", "secret"] as const)("is that of a kubeconfig of a %s which may say it", async (kept) => {
+  test.each(["file", "secret"] as const)("comes from a kubeconfig of a %s which may set it", async (kept) => {
     const file = await kubeconfig({ "tls-server-name": NAME });
     const signIns = {
       kind: "kubeconfig",
@@ -189,7 +189,7 @@ describe("the tlsServerName of an entry", () => {
     expect(open).toHaveLength(2);
   });
 
-  test("holds for functions, however they sign in", async () => {
+  test("applies to functions, however they sign in", async () => {
     const file = join(folder, "token");
     await writeFile(file, "t0ken");
     const certificateAuthorityData = base64(router.certificateAuthority);
@@ -199,9 +199,9 @@ describe("the tlsServerName of an entry", () => {
     );
   });
 
-  test("is taken of the kubeconfig in a Secret of the management cluster", async () => {
+  test("comes from the kubeconfig in a Secret of the management cluster", async () => {
     const text = await readFile(await kubeconfig({ "tls-server-name": NAME }), "utf8");
-    const found = clusterOfLabelledSecret({
+    const found = parseLabelledSecret({
       metadata: { name: "blue", namespace: "clusters" },
       data: { kubeconfig: base64(text) },
     });
@@ -209,19 +209,19 @@ describe("the tlsServerName of an entry", () => {
     const defaults = {
       forCluster: () => ({ cloud: { provider: "memory", instancesFile: "/none" } }),
     } satisfies typeof NO_DEFAULTS;
-    expect(entryOfFound(found, { home: "kubernetes:", defaults })).toMatchObject({
+    expect(buildEntry(found, { home: "kubernetes:", defaults })).toMatchObject({
       server: router.url,
       tlsServerName: NAME,
     });
   });
 
-  test("may be an address, which a certificate is compared with and no server is asked for", async () => {
+  test("may be an address, which is compared with the certificate and not sent to a server", async () => {
     const signIns = { kind: "kubeconfig", file: await kubeconfig({}) };
     const transport = await relayOf(entry({ tlsServerName: "10.0.0.1" }, signIns));
     await expect(answered(transport)).rejects.toMatchObject({ code: "NotTrusted" });
   });
 
-  test.each(["", "a b", "-", "a_b/"])("is no text that is no name: %j", (tlsServerName) => {
+  test.each(["", "a b", "-", "a_b/"])("rejects a text that is no name: %j", (tlsServerName) => {
     expect(() => entry({ tlsServerName }, { kind: "token-file", file: "/t" })).toThrow("tlsServerName");
   });
 });

@@ -17,11 +17,11 @@ describe("workers", () => {
     expect(readWorkers(undefined, [])?.(clusters)).toBe(workers);
   });
 
-  test("are as many as the flag says, whatever clusters there are", () => {
+  test("are as many as the flag says, for any number of clusters", () => {
     expect([1, 1_000].map((clusters) => readWorkers("3", [])?.(clusters))).toEqual([3, 3]);
   });
 
-  test("can be none", () => {
+  test("can be disabled", () => {
     expect(readWorkers("0", [])).toBeUndefined();
   });
 

@@ -7,11 +7,16 @@ import { writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { type NodeHistory, recordNodeHistory } from "#emulators/harness/node-history.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
-import { access } from "#test/access.ts";
-import { instanceOf, register } from "#test/cli/fake-stock.ts";
+import { getConnectOptions } from "#test/access.ts";
+import { getInstance, register } from "#test/cli/fake-stock.ts";
 import { type Running, startProgram } from "#test/cli/program.ts";
-import { type OtlpReceiver, type Received, startOtlpReceiver, treeOf } from "#test/tracing/otlp-receiver.ts";
-import { untilTrue } from "#test/until-true.ts";
+import {
+  buildTree,
+  type OtlpReceiver,
+  type Received,
+  startOtlpReceiver,
+} from "#test/tracing/otlp-receiver.ts";
+import { waitUntilTrue } from "#test/wait-until-true.ts";
 
 let folder: string;
 let plane: EmbeddedControlPlane;
@@ -23,11 +28,11 @@ let program: Running | undefined;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "writes-relay-"));
   plane = await startEmbeddedControlPlane({ folder: join(folder, "plane") });
-  admin = connect(await access(plane, "admin"));
+  admin = connect(await getConnectOptions(plane, "admin"));
   history = await recordNodeHistory(admin);
   receiver = await startOtlpReceiver();
-  await writeFile(join(folder, "instances.json"), JSON.stringify({ instances: [1, 2, 3].map(instanceOf) }));
-  // Nothing but the relay can sign in.
+  await writeFile(join(folder, "instances.json"), JSON.stringify({ instances: [1, 2, 3].map(getInstance) }));
+  // Only the relay can sign in.
   await writeClustersFile(join(folder, "clusters.yaml"), {
     name: "private",
     server: plane.server,
@@ -54,9 +59,9 @@ function start(...flags: readonly string[]): void {
 }
 
 const up = (count: number): Promise<void> =>
-  untilTrue(`${count} nodes to come up`, () => history.schedulable === count);
+  waitUntilTrue(`${count} nodes to be initialized`, () => history.schedulable === count);
 
-/** Who has written what, beside the administrator. */
+/** Returns the field managers, other than the administrator, and what they wrote. */
 async function writers(): Promise<readonly string[]> {
   const records = await plane.record();
   const writes = records.filter(
@@ -65,7 +70,7 @@ async function writers(): Promise<readonly string[]> {
   return [...new Set(writes.map(({ user, resource }) => `${user} ${resource}`))].sort();
 }
 
-/** The trace of the event that brought a node up, once all of it has come. */
+/** Returns the trace of the event that initialized a node, once it is complete. */
 async function traced(): Promise<{ readonly root: Received; readonly tree: unknown }> {
   const roots = (): readonly Received[] =>
     receiver.spans.filter(
@@ -74,10 +79,10 @@ async function traced(): Promise<{ readonly root: Received; readonly tree: unkno
         parentSpanId === undefined &&
         receiver.spans.some((each) => each.parentSpanId === spanId && each.name === "PATCH nodes/status"),
     );
-  await untilTrue("the trace of a node", () => roots().length > 0);
+  await waitUntilTrue("the trace of a node", () => roots().length > 0);
   const [root] = roots();
   if (root === undefined) throw new Error("there is no trace");
-  return { root, tree: treeOf(receiver.spans, root) };
+  return { root, tree: buildTree(receiver.spans, root) };
 }
 
 const PATCHES = ["PATCH nodes", "PATCH nodes/status"];
@@ -87,7 +92,7 @@ describe("run, for a cluster whose relay writes", () => {
   test.each([
     { given: "in this thread", flags: ["--workers=0"] },
     { given: "in a worker", flags: ["--workers=1"] },
-  ])("brings nodes up $given, by the relay's sign-in alone, and traces the writes", async ({ flags }) => {
+  ])("initializes nodes $given, with the relay's sign-in only, and traces the writes", async ({ flags }) => {
     await register(admin, 1);
     start(...flags);
     await up(1);

@@ -1,7 +1,7 @@
 import type { CloudCall } from "#clouds/cloud.ts";
 import { Node } from "#core/node/node.ts";
 
-/** What of a node a test cares about. */
+/** The fields of a node that matter to a test. */
 export interface NodeTraits {
   readonly name?: string;
   readonly providerID?: string;
@@ -12,8 +12,8 @@ export interface NodeTraits {
   readonly creationTimestamp?: string;
 }
 
-/** A node that has just joined. */
-export function aNode(traits: NodeTraits = {}): Node {
+/** Builds a node that has just joined. */
+export function buildNode(traits: NodeTraits = {}): Node {
   const { name = "node-1", providerID, addresses, labels, annotations, taints, creationTimestamp } = traits;
   return Node.parse({
     metadata: {
@@ -32,7 +32,7 @@ export function aNode(traits: NodeTraits = {}): Node {
   });
 }
 
-/** A call that has all of the quotas and, for a test, all of the time. */
-export function aCall(call: Partial<CloudCall> = {}): CloudCall {
-  return { signal: AbortSignal.timeout(30_000), share: 1, ...call };
+/** Builds a call with all of the quotas and, for a test, unlimited time. */
+export function buildCall(call: Partial<CloudCall> = {}): CloudCall {
+  return { signal: AbortSignal.timeout(120_000), share: 1, ...call };
 }

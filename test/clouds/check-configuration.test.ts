@@ -1,33 +1,38 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { Cloud, ConfigurationCheck } from "#clouds/cloud.ts";
 import { createHcloudCloud } from "#clouds/hcloud/cloud.ts";
-import { fixedToken } from "#clouds/http/token-file.ts";
-import { authOf } from "#clouds/openstack/auth.ts";
+import { createFixedToken } from "#clouds/http/token-file.ts";
+import { createAuth } from "#clouds/openstack/auth.ts";
 import { createOpenStackCloud } from "#clouds/openstack/cloud.ts";
 import { createCattleCloud } from "#clouds/rancher/cattle/cloud.ts";
-import { cattleSign } from "#clouds/rancher/cattle/sign.ts";
+import { createCattleSigner } from "#clouds/rancher/cattle/sign.ts";
 import { createDistributionCloud, createRancherCloud } from "#clouds/rancher/cloud.ts";
 import { SELECTOR, startFakeHcloud, TOKEN } from "#test/clouds/hcloud/fake-server.ts";
-import { aConfig as anHcloudConfig } from "#test/clouds/hcloud/world.ts";
+import { buildConfig as anHcloudConfig } from "#test/clouds/hcloud/world.ts";
 import {
   errors,
   NETWORK as NETWORK_ID,
   SECRET,
   startFakeOpenStack,
 } from "#test/clouds/openstack/fake-server.ts";
-import { aConfig as anOpenStackConfig } from "#test/clouds/openstack/world.ts";
-import { ACCESS_KEY, cattleError, SECRET_KEY, startFakeCattle } from "#test/clouds/rancher/fake-cattle.ts";
+import { buildConfig as anOpenStackConfig } from "#test/clouds/openstack/world.ts";
 import {
+  ACCESS_KEY,
+  buildCattleError,
+  SECRET_KEY,
+  startFakeCattle,
+} from "#test/clouds/rancher/fake-cattle.ts";
+import {
+  buildStatusAnswer,
   CLUSTER,
   NAMESPACE,
   TOKEN as RANCHER_TOKEN,
   startFakeManagement,
-  statusAnswer,
 } from "#test/clouds/rancher/fake-management.ts";
 
-// What a cloud says when `run` begins of what it is configured with. Only what is wrong for sure ends it.
+// The findings of a cloud about its configuration when `run` begins. Only a certain error ends `run`.
 
-/** What one of the clouds is given in place of what is right. */
+/** The wrong value of a setting. */
 type Config = Readonly<Record<string, unknown>>;
 
 interface Checked {
@@ -45,8 +50,8 @@ async function checked(
   fake: { requests: unknown[]; close(): Promise<void> },
 ): Promise<Checked> {
   open.push(cloud, fake);
-  const check = await cloud.checkConfiguration?.(AbortSignal.timeout(10_000));
-  if (check === undefined) throw new Error("the cloud looks at nothing");
+  const check = await cloud.checkConfiguration?.(AbortSignal.timeout(120_000));
+  if (check === undefined) throw new Error("the cloud checks nothing");
   return { check, requests: fake.requests.length };
 }
 
@@ -62,7 +67,7 @@ async function hetzner(config: Config, trouble: Trouble = "none"): Promise<Check
   if (trouble === "forbidden") fake.fault = () => ({ status: 403, body: "" });
   if (trouble === "away") fake.fault = () => "destroy";
   if (trouble === "rubbish") fake.fault = () => RUBBISH;
-  const token = fixedToken(trouble === "wrong token" ? WRONG : TOKEN, "the token");
+  const token = createFixedToken(trouble === "wrong token" ? WRONG : TOKEN, "the token");
   const parsed = anHcloudConfig({ endpoint: `${fake.url}/v1`, ...config });
   return checked(createHcloudCloud(parsed, token, UNSLEPT), fake);
 }
@@ -78,7 +83,7 @@ async function openstack(config: Config, trouble: Trouble = "none", isEmpty = tr
   if (trouble === "rubbish") fake.fault = ({ path }) => (path.startsWith("/network/") ? RUBBISH : undefined);
   const parsed = anOpenStackConfig({ "auth-url": fake.authURL, "network-id": NETWORK_ID, ...config });
   const secret = trouble === "wrong token" ? WRONG : SECRET;
-  const auth = authOf(parsed, { OS_APPLICATION_CREDENTIAL_SECRET: secret }, "blue");
+  const auth = createAuth(parsed, { OS_APPLICATION_CREDENTIAL_SECRET: secret }, "blue");
   return checked(createOpenStackCloud(parsed, auth, UNSLEPT), fake);
 }
 
@@ -87,27 +92,30 @@ async function machines(config: Config, trouble: Trouble = "none"): Promise<Chec
   fake.add();
   fake.add({ cluster: "green" });
   if (trouble === "forbidden")
-    fake.fault = ({ path }) => (path.endsWith("/machines") ? statusAnswer(403, "Forbidden") : undefined);
-  if (trouble === "away") fake.fault = () => statusAnswer(503, "Unavailable");
+    fake.fault = ({ path }) => (path.endsWith("/machines") ? buildStatusAnswer(403, "Forbidden") : undefined);
+  if (trouble === "away") fake.fault = () => buildStatusAnswer(503, "Unavailable");
   if (trouble === "rubbish") fake.fault = () => RUBBISH;
   const server = { url: fake.url, cluster: CLUSTER, namespace: NAMESPACE, ...config };
-  const authorize = fixedToken(trouble === "wrong token" ? WRONG : RANCHER_TOKEN, "the token");
+  const authorize = createFixedToken(trouble === "wrong token" ? WRONG : RANCHER_TOKEN, "the token");
   return checked(createRancherCloud("rke2", { server, authorize }, UNSLEPT), fake);
 }
 
 async function cattle({ project = "1a5" }: Config, trouble: Trouble = "none"): Promise<Checked> {
   const fake = await startFakeCattle();
   if (trouble === "forbidden")
-    fake.fault = ({ path }) => (path === "/schemas" ? cattleError(403, "Forbidden") : undefined);
-  if (trouble === "away") fake.fault = () => cattleError(503, "Unavailable");
+    fake.fault = ({ path }) => (path === "/schemas" ? buildCattleError(403, "Forbidden") : undefined);
+  if (trouble === "away") fake.fault = () => buildCattleError(503, "Unavailable");
   if (trouble === "rubbish") fake.fault = () => RUBBISH;
   const server = { url: fake.url.replace("1a5", `${project}`) };
   const secret = trouble === "wrong token" ? WRONG : SECRET_KEY;
   const keys = { CATTLE_ACCESS_KEY: ACCESS_KEY, CATTLE_SECRET_KEY: secret };
-  return checked(createCattleCloud({ server, sign: cattleSign(server, keys, "blue") }, UNSLEPT), fake);
+  return checked(
+    createCattleCloud({ server, sign: createCattleSigner(server, keys, "blue") }, UNSLEPT),
+    fake,
+  );
 }
 
-describe("what is right is not spoken of, for", () => {
+describe("no message about a correct configuration of", () => {
   test.each<[string, () => Promise<Checked>, number]>([
     ["Hetzner, a network by its id", () => hetzner({}), 1],
     ["Hetzner, a network by its name", () => hetzner({ network: "blue" }), 1],
@@ -126,7 +134,7 @@ describe("what is right is not spoken of, for", () => {
   });
 });
 
-describe("what is misspelt is named, with what there is:", () => {
+describe("a misspelt name is reported with the existing names:", () => {
   test.each<[string, () => Promise<Checked>, string, readonly string[]]>([
     [
       "a network's name at Hetzner",
@@ -176,7 +184,7 @@ describe("what is misspelt is named, with what there is:", () => {
   });
 });
 
-describe("where nobody can tell, nothing is wrong for sure:", () => {
+describe("an uncertain check is not an error:", () => {
   const LOOKS = { hetzner, openstack, machines, cattle };
   const ROWS: [keyof typeof LOOKS, Trouble, string][] = [
     ["hetzner", "wrong token", "GET /networks: 401, unauthorized"],
@@ -202,37 +210,37 @@ describe("where nobody can tell, nothing is wrong for sure:", () => {
     expect(JSON.stringify(check)).not.toContain(WRONG);
   });
 
-  test("labels alone tell of a wrong token, too", async () => {
+  test("labels alone reveal a wrong token, too", async () => {
     const { check } = await hetzner({ network: undefined, labelSelector: SELECTOR }, "wrong token");
     expect(check).toEqual({ faults: [], unchecked: expect.stringContaining("GET /servers: 401") });
   });
 
-  test("more networks than are looked at are no proof that one is missing", async () => {
+  test("more networks than the check reads do not prove that one is missing", async () => {
     const fake = await startFakeOpenStack();
     fake.maxPage = 1;
     const config = anOpenStackConfig({
       "auth-url": fake.authURL,
       "network-id": NETWORK_ID.replace(/c$/, "d"),
     });
-    const auth = authOf(config, { OS_APPLICATION_CREDENTIAL_SECRET: SECRET }, "blue");
+    const auth = createAuth(config, { OS_APPLICATION_CREDENTIAL_SECRET: SECRET }, "blue");
     const { check } = await checked(createOpenStackCloud(config, auth, UNSLEPT), fake);
     expect(check).toEqual({ faults: [], unchecked: expect.stringContaining("more than 1000 networks") });
   });
 
-  test("a page of Hetzner's networks that fails is no proof either, and one that comes is", async () => {
+  test("a failed page of Hetzner's networks is no proof either, and a successful one is", async () => {
     const look = async (isBroken: boolean) => {
       const fake = await startFakeHcloud();
       for (let index = 0; index < 60; index += 1) fake.networks.set(`n-${index}`, `${5_000 + index}`);
       if (isBroken)
         fake.fault = ({ query }) => (query.get("page") === "2" ? { status: 403, body: "" } : undefined);
       const config = anHcloudConfig({ endpoint: `${fake.url}/v1`, network: isBroken ? "absent" : "n-59" });
-      return checked(createHcloudCloud(config, fixedToken(TOKEN, "the token"), UNSLEPT), fake);
+      return checked(createHcloudCloud(config, createFixedToken(TOKEN, "the token"), UNSLEPT), fake);
     };
     expect((await look(true)).check).toEqual({ faults: [], unchecked: expect.stringContaining("403") });
     expect(await look(false)).toEqual({ check: { faults: [] }, requests: 2 });
   });
 });
 
-test("nodes of K3s that nobody is asked about have nothing to be looked at", () => {
+test("nodes of K3s without a server to ask need no check", () => {
   expect(createDistributionCloud("k3s").checkConfiguration).toBeUndefined();
 });

@@ -1,45 +1,49 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { Cloud, CloudCall } from "#clouds/cloud.ts";
 import { type InstanceAnswer, Instance as InstanceSchema } from "#core/instance.ts";
-import { findDifference } from "#core/node-lifecycle/place.ts";
-import { aCall, aNode, type NodeTraits } from "#test/clouds/builders.ts";
+import { findDifference } from "#core/node-lifecycle/location.ts";
+import { buildCall, buildNode, type NodeTraits } from "#test/clouds/builders.ts";
+import { WAIT } from "#test/wait-until-true.ts";
 
-/** An instance of the world, and how nodes come to it. */
+/** An instance of the world, and its node. */
 export interface WorldInstance {
   readonly id: string;
   /** Canonical. */
   readonly providerID: string;
-  /** The name of the node that is this instance. */
+  /** The name of the instance's node. */
   readonly nodeName: string;
-  /** What its node has beyond its name and provider ID, where the cloud goes by more than these. */
+  /** What its node has beyond its name and provider ID, if the cloud reads more. */
   readonly traits?: NodeTraits;
 }
 
-/** A cloud and the hand that moves it. What is optional is not in every world's power; its row must then be named as such. */
+/**
+ * A cloud under test, and the means to change it. A world without an optional part must name its row as
+ * unplayed.
+ */
 export interface CloudWorld {
   readonly cloud: Cloud;
-  /** Of the right form, and of nothing. */
+  /** A valid provider ID without an instance. */
   readonly unknownProviderID?: string;
-  /** What a node of nothing has beyond its name and provider ID, where the cloud goes by more than these. */
+  /** What a node without an instance has beyond its name and provider ID, if the cloud reads more. */
   readonly unknownTraits?: NodeTraits;
-  /** With the cloud's own scheme, and such that it cannot name an instance. */
+  /** With the cloud's own scheme, but not a possible ID of an instance. */
   readonly invalidProviderID?: string;
-  /** A running instance of the cluster. */
+  /** Adds a running instance of the cluster. */
   addInstance(): Promise<WorldInstance>;
   readonly stop?: (instance: WorldInstance) => Promise<void>;
-  /** Ends the instance in such a way that the cloud still knows it to have been. */
+  /** Terminates the instance in such a way that the cloud still knows that it existed. */
   readonly terminate?: (instance: WorldInstance) => Promise<void>;
-  /** Returns what an error must name: what is expected of the cluster's, and what the instance has. */
+  /** Returns what an error must name: the expected owner, and the instance's owner. */
   readonly makeForeign?: (instance: WorldInstance) => Promise<readonly string[]>;
-  /** Another instance that answers to the same node name; returns both ids. */
+  /** Adds another instance with the same node name; returns both IDs. */
   readonly makeAmbiguous?: (instance: WorldInstance) => Promise<readonly string[]>;
-  /** Ends the instance, and has another running one answer to its node's name; returns that one's id. */
+  /** Terminates the instance and gives its node's name to another running one; returns that one's ID. */
   readonly replace?: (instance: WorldInstance) => Promise<string>;
   readonly hide?: (instance: WorldInstance) => Promise<void>;
   readonly show?: (instance: WorldInstance) => Promise<void>;
-  /** From now on the API answers every request so. */
+  /** From now on the API answers every request like this. */
   readonly breakApi?: (how: Breakage | undefined) => Promise<void>;
-  /** Requests that reached the API so far. */
+  /** Returns the number of requests that reached the API so far. */
   requests(): number;
   close(): Promise<void>;
 }
@@ -47,10 +51,10 @@ export interface CloudWorld {
 export type Breakage = "Throttled" | "Denied" | "Unavailable" | "stalled";
 
 /**
- * Rows that need something not every cloud or emulator has: an instance hidden at first, two instances of one node name,
- * regions and zones, instances that are still shown when they are terminated, another instance that takes the name of one that is gone,
- * provider IDs that can be ill-formed or another cloud's, an instance that is not there, one of somebody else's, one that stands still,
- * and an API that can fail.
+ * Rows that need what some clouds or emulators lack: instances hidden at first, two instances with one node
+ * name, regions and zones, terminated instances that are still shown, and replacement instances. Others need
+ * provider IDs that can be malformed or another cloud's, a missing, foreign or stopped instance, and an API
+ * that can fail.
  */
 export type OptionalRow =
   | "hiding"
@@ -66,20 +70,25 @@ export type OptionalRow =
   | "stopping"
   | "failure";
 
-/** A row that a world cannot play, and why: it stands in the results as skipped, with the reason in its name. */
+/**
+ * A row that a world cannot run, and the reason. The results show it as skipped, with the reason in its name.
+ */
 export interface UnplayedRow {
   readonly row: OptionalRow;
   readonly because: string;
 }
 
 export interface ConformanceOptions {
-  /** The cloud keeps a record of deletions, which is read with one request where an instance is missed and a proof is asked for. */
+  /**
+   * The cloud records deletions. One request reads the record if an instance is missing and a proof is
+   * required.
+   */
   readonly recordsDeletions?: true;
   readonly cannotPlay?: readonly UnplayedRow[];
 }
 
-/** The contract of `Cloud`, tried through its door on a world of its own. */
-export function cloudConformance(
+/** Tests the contract of `Cloud` through its public functions, each row on a new world. */
+export function testCloudConformance(
   name: string,
   build: () => Promise<CloudWorld>,
   { cannotPlay = [], recordsDeletions }: ConformanceOptions = {},
@@ -91,31 +100,31 @@ export function cloudConformance(
     });
     afterAll(() => world.close());
 
-    const ask = async (...nodes: Parameters<typeof aNode>[0][]): Promise<readonly InstanceAnswer[]> =>
-      (await world.cloud.instances(nodes.map(aNode), aCall())).answers;
+    const ask = async (...nodes: Parameters<typeof buildNode>[0][]): Promise<readonly InstanceAnswer[]> =>
+      (await world.cloud.instances(nodes.map(buildNode), buildCall())).answers;
     const named = ({ nodeName: name, traits }: WorldInstance) => ({ ...traits, name });
     const identified = ({ providerID, traits }: WorldInstance) => ({
       ...traits,
       name: "some-node",
       providerID,
     });
-    /** Of nothing, by its provider ID and by its name alone. */
-    const unknown = (name: string) => ({ ...nobody(name), providerID: powerOf(world.unknownProviderID) });
-    const nobody = (name: string) => ({ ...world.unknownTraits, name });
+    /** A node without an instance, with a provider ID or only a name. */
+    const unknown = (name: string) => ({ ...missing(name), providerID: powerOf(world.unknownProviderID) });
+    const missing = (name: string) => ({ ...world.unknownTraits, name });
     const unplayedOf = (row: OptionalRow) => cannotPlay.find((each) => each.row === row);
     const recordReads = recordsDeletions === true ? 1 : 0;
     const isPlayed = (row: OptionalRow): boolean => unplayedOf(row) === undefined;
 
-    test("no nodes cost nothing", async () => {
+    test("no nodes cost no request", async () => {
       const before = world.requests();
-      expect(await world.cloud.instances([], aCall())).toEqual({
+      expect(await world.cloud.instances([], buildCall())).toEqual({
         answers: [],
         usage: { calls: {}, throttled: 0, waitedMs: 0 },
       });
       expect(world.requests()).toBe(before);
     });
 
-    test("an instance is found by provider ID and by name, and is the same", async () => {
+    test("an instance is found by provider ID and by name, with the same answer", async () => {
       const instance = await world.addInstance();
       const [byId, byName] = await ask(identified(instance), named(instance));
       expect(byId).toEqual(byName);
@@ -139,9 +148,9 @@ export function cloudConformance(
       expect(answer).toMatchObject({ kind: "found", instance: { zone: expect.stringMatching(/./) } });
     });
 
-    test("answers come in the order of the nodes, and no node's trouble is another's", async () => {
+    test("answers are in the order of the nodes, and one node's error does not affect another", async () => {
       const [first, second] = [await world.addInstance(), await world.addInstance()];
-      const rows: [Parameters<typeof aNode>[0], string][] = [[identified(second), second.id]];
+      const rows: [Parameters<typeof buildNode>[0], string][] = [[identified(second), second.id]];
       if (isPlayed("absence")) rows.push([unknown("unknown"), "not-found"]);
       if (isPlayed("belonging")) {
         const foreign = await world.addInstance();
@@ -150,17 +159,17 @@ export function cloudConformance(
       }
       if (isPlayed("schemes")) rows.push([{ name: "elsewhere", providerID: ELSEWHERE }, "ForeignProviderID"]);
       rows.push([named(first), first.id]);
-      if (isPlayed("absence")) rows.push([nobody("nobody.example.com"), "not-found"]);
+      if (isPlayed("absence")) rows.push([missing("missing.example.com"), "not-found"]);
       const answers = await ask(...rows.map(([node]) => node));
-      expect(answers.map(summary)).toEqual(rows.map(([, expected]) => expected));
+      expect(answers.map(formatAnswer)).toEqual(rows.map(([, expected]) => expected));
     });
 
-    optional("belonging", "an instance of somebody else is Foreign, both sides named", async () => {
+    optional("belonging", "a foreign instance is Foreign, both sides named", async () => {
       const makeForeign = powerOf(world.makeForeign);
       const instance = await world.addInstance();
       const sides = await makeForeign(instance);
       const [answer] = await ask(identified(instance));
-      expect(summary(answer)).toBe("Foreign");
+      expect(formatAnswer(answer)).toBe("Foreign");
       for (const side of sides) expect(messageOf(answer)).toContain(side);
     });
 
@@ -170,7 +179,9 @@ export function cloudConformance(
       async () => {
         const providerID = powerOf(world.invalidProviderID);
         const before = world.requests();
-        expect((await ask({ name: "some-node", providerID })).map(summary)).toEqual(["InvalidProviderID"]);
+        expect((await ask({ name: "some-node", providerID })).map(formatAnswer)).toEqual([
+          "InvalidProviderID",
+        ]);
         expect(world.requests()).toBe(before);
       },
     );
@@ -180,7 +191,7 @@ export function cloudConformance(
       const instance = await world.addInstance();
       const ids = await makeAmbiguous(instance);
       const [answer] = await ask(named(instance));
-      expect(summary(answer)).toBe("Ambiguous");
+      expect(formatAnswer(answer)).toBe("Ambiguous");
       for (const id of ids) expect(messageOf(answer)).toContain(id);
     });
 
@@ -189,12 +200,12 @@ export function cloudConformance(
       const show = powerOf(world.show);
       const instance = await world.addInstance();
       await hide(instance);
-      expect((await ask(identified(instance), named(instance))).map(summary)).toEqual([
+      expect((await ask(identified(instance), named(instance))).map(formatAnswer)).toEqual([
         "not-found",
         "not-found",
       ]);
       await show(instance);
-      expect((await ask(identified(instance))).map(summary)).toEqual([instance.id]);
+      expect((await ask(identified(instance))).map(formatAnswer)).toEqual([instance.id]);
     });
 
     optional("stopping", "a stopped instance is found as what it is", async () => {
@@ -215,7 +226,7 @@ export function cloudConformance(
       ]);
     });
 
-    optional("takeover", "whoever has the name of an instance that is gone is named beside it", async () => {
+    optional("takeover", "the replacement instance with a missing one's name is reported", async () => {
       const replace = powerOf(world.replace);
       const [gone, alive] = [await world.addInstance(), await world.addInstance()];
       const takenOverBy = await replace(gone);
@@ -234,11 +245,11 @@ export function cloudConformance(
       expect(answers[3]).not.toHaveProperty("takenOverBy");
     });
 
-    describe("what is not found", () => {
-      const missed = async (call: Partial<CloudCall>, ...others: Parameters<typeof aNode>[0][]) => {
-        const nodes = [unknown("some-node"), ...others].map(aNode);
+    describe("a missing instance", () => {
+      const missed = async (call: Partial<CloudCall>, ...others: Parameters<typeof buildNode>[0][]) => {
+        const nodes = [unknown("some-node"), ...others].map(buildNode);
         const before = world.requests();
-        const { answers } = await world.cloud.instances(nodes, aCall(call));
+        const { answers } = await world.cloud.instances(nodes, buildCall(call));
         return { answer: answers[0], requests: world.requests() - before };
       };
 
@@ -256,7 +267,7 @@ export function cloudConformance(
 
       optional(
         "absence",
-        "is proved by any other of the cluster where the batch has none, with one request",
+        "is proved by any other of the cluster if the batch has none, with one request",
         async () => {
           const instance = await world.addInstance();
           const foreign = isPlayed("belonging") ? [await world.addInstance()] : [];
@@ -272,7 +283,7 @@ export function cloudConformance(
           for (const { id } of foreign) expect(proved.answer).not.toMatchObject({ control: { id } });
           expect(proved.requests).toBeLessThanOrEqual(plain.requests + 1 + recordReads);
           if (!isPlayed("stopping")) return;
-          // Whichever it was, it is one of the cluster's that has not ended.
+          // The visibility probe is any live instance of the cluster.
           await powerOf(world.stop)(instance);
           expect((await missed({ control: true })).answer).toMatchObject({
             control: { id: expect.stringMatching(/./) },
@@ -284,8 +295,8 @@ export function cloudConformance(
     optional("absence", "what is not found is proved in the place of the other's nodes alone", async () => {
       const instance = await world.addInstance();
       const { answers } = await world.cloud.instances(
-        [aNode(unknown("some-node")), aNode(identified(instance))],
-        aCall({ control: true }),
+        [buildNode(unknown("some-node")), buildNode(identified(instance))],
+        buildCall({ control: true }),
       );
       const [missed, found] = answers;
       if (missed?.kind !== "not-found" || missed.control === undefined) throw new Error("nothing is proved");
@@ -294,7 +305,7 @@ export function cloudConformance(
       const { account, network, region } = found.instance;
       expect(findDifference({ account, network, region }, control)).toBeUndefined();
       expect(findDifference({ account: `${account}0`, network, region }, control)?.part).toBe("account");
-      // A machine's last segment may be its own.
+      // The last segment of a machine's network may be its own.
       const others = network.split("/").map((segment) => (segment === "-" ? segment : `${segment}0`));
       if (network !== "" && control.network !== undefined && /[^-/]/.test(network))
         expect(findDifference({ account, network: others.join("/"), region }, control)?.part).toBe("network");
@@ -304,39 +315,39 @@ export function cloudConformance(
       optional("failure", `an API that answers ${how} is an error for all, and passes`, async () => {
         const breakApi = powerOf(world.breakApi);
         const instance = await world.addInstance();
-        const rows: [Parameters<typeof aNode>[0], string][] = [
+        const rows: [Parameters<typeof buildNode>[0], string][] = [
           [identified(instance), instance.id],
           [named(instance), instance.id],
         ];
         if (isPlayed("absence")) rows.push([unknown("x"), "not-found"]);
         const nodes = rows.map(([node]) => node);
         await breakApi(how);
-        expect((await ask(...nodes)).map(summary)).toEqual(rows.map(() => how));
+        expect((await ask(...nodes)).map(formatAnswer)).toEqual(rows.map(() => how));
         await breakApi(undefined);
-        expect((await ask(...nodes)).map(summary)).toEqual(rows.map(([, expected]) => expected));
+        expect((await ask(...nodes)).map(formatAnswer)).toEqual(rows.map(([, expected]) => expected));
       });
     }
 
     optional("failure", "throttles are counted", async () => {
       const breakApi = powerOf(world.breakApi);
       const instance = await world.addInstance();
-      // What is asked but once is asked now.
+      // Requests that are sent only once are sent now.
       await ask(identified(instance));
       await breakApi("Throttled");
-      const { usage } = await world.cloud.instances([aNode(identified(instance))], aCall());
+      const { usage } = await world.cloud.instances([buildNode(identified(instance))], buildCall());
       await breakApi(undefined);
       expect(usage.throttled).toBe(1);
     });
 
-    test("once aborted, everything is Aborted and nothing is asked", async () => {
+    test("after an abort every answer is Aborted and no request is sent", async () => {
       const instance = await world.addInstance();
       const before = world.requests();
-      const call = aCall({ signal: AbortSignal.abort() });
+      const call = buildCall({ signal: AbortSignal.abort() });
       const { answers } = await world.cloud.instances(
-        [aNode(named(instance)), aNode(identified(instance))],
+        [buildNode(named(instance)), buildNode(identified(instance))],
         call,
       );
-      expect(answers.map(summary)).toEqual(["Aborted", "Aborted"]);
+      expect(answers.map(formatAnswer)).toEqual(["Aborted", "Aborted"]);
       expect(world.requests()).toBe(before);
     });
 
@@ -346,37 +357,40 @@ export function cloudConformance(
       await breakApi("stalled");
       const before = world.requests();
       const abort = new AbortController();
-      const pending = world.cloud.instances([aNode(identified(instance))], aCall({ signal: abort.signal }));
-      await vi.waitFor(() => expect(world.requests()).toBeGreaterThan(before), 10_000);
+      const pending = world.cloud.instances(
+        [buildNode(identified(instance))],
+        buildCall({ signal: abort.signal }),
+      );
+      await vi.waitFor(() => expect(world.requests()).toBeGreaterThan(before), WAIT);
       abort.abort();
       const { answers } = await pending;
       await breakApi(undefined);
-      expect(answers.map(summary)).toEqual(["Aborted"]);
+      expect(answers.map(formatAnswer)).toEqual(["Aborted"]);
     });
 
-    test("a batch of 100 costs few requests, whatever is in it", async () => {
+    test("a batch of 100 costs few requests, with any mix of nodes", async () => {
       const instance = await world.addInstance();
       const before = world.requests();
       const isMissed = (index: number): boolean => index % 2 === 1 && isPlayed("absence");
       const nodes = Array.from({ length: 100 }, (_, index) =>
-        isMissed(index) ? nobody(`nobody-${index}.example.com`) : identified(instance),
+        isMissed(index) ? missing(`missing-${index}.example.com`) : identified(instance),
       );
-      expect((await ask(...nodes)).map(summary)).toEqual(
+      expect((await ask(...nodes)).map(formatAnswer)).toEqual(
         nodes.map((_, index) => (isMissed(index) ? "not-found" : instance.id)),
       );
       expect(world.requests() - before).toBeLessThanOrEqual(5);
     });
 
-    test("calls at the same time do not disturb each other", async () => {
+    test("concurrent calls do not disturb each other", async () => {
       const instances = [await world.addInstance(), await world.addInstance(), await world.addInstance()];
       const answers = await Promise.all(instances.map((instance) => ask(identified(instance))));
-      expect(answers.flat().map(summary)).toEqual(instances.map(({ id }) => id));
+      expect(answers.flat().map(formatAnswer)).toEqual(instances.map(({ id }) => id));
     });
 
-    test("nodes are left as they are", async () => {
-      const node = aNode(named(await world.addInstance()));
+    test("the nodes in the input are not changed", async () => {
+      const node = buildNode(named(await world.addInstance()));
       const before = structuredClone(node);
-      await world.cloud.instances([node], aCall());
+      await world.cloud.instances([node], buildCall());
       expect(node).toEqual(before);
     });
   });
@@ -384,8 +398,8 @@ export function cloudConformance(
 
 const ELSEWHERE = "elsewhere://project/zone/i-0123456789abcdef0";
 
-/** A found instance's id, or what became of the search. */
-export function summary(answer: InstanceAnswer | undefined): string {
+/** Returns a found instance's ID, or the result of the search. */
+export function formatAnswer(answer: InstanceAnswer | undefined): string {
   switch (answer?.kind) {
     case "found":
       return answer.instance.id;

@@ -22,12 +22,12 @@ test("AWS has routes and tags", () => {
   expect(NODE_RESOURCES).toEqual(expect.arrayContaining(["aws/routes", "aws/tags"]));
 });
 
-test.each(NODE_RESOURCES)("%s plays the contract of attacks on what is kept of nodes", (resource) => {
-  expect(plays(resource, "nodeResourcesConformance")).toBe(true);
+test.each(NODE_RESOURCES)("%s passes the contract of attacks on node resources", (resource) => {
+  expect(plays(resource, "testNodeResourcesConformance")).toBe(true);
 });
 
 test.each(Object.keys(LOAD_BALANCER_MODELS))(
-  "%s plays the contract of load balancers, and its attacks",
+  "%s passes the contract of load balancers, and its attacks",
   (provider) => {
     expect(plays(provider, "loadBalancerConformance")).toBe(true);
   },

@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** What a request is answered with in place of the truth; `destroy` breaks the connection, `hang` never answers. */
+/** An answer in place of the real one; `destroy` breaks the connection, `hang` never answers. */
 export type FakeAnswer = "destroy" | "hang" | WholeAnswer;
 
-/** An answer as it goes out. */
+/** A complete answer. */
 export interface WholeAnswer {
   readonly status: number;
   readonly body: string;
@@ -20,26 +20,26 @@ export interface FakeRequest {
   readonly body: string;
 }
 
-/** Remembers that something was asked that the real API would have refused as wrong, and answers so. */
+/** Records a request that the real API would reject as invalid, and answers with the rejection. */
 export type Refuse = (answer: WholeAnswer) => WholeAnswer;
 
-/** An HTTP server of a fake cloud, with all that tests do to one. */
+/** An HTTP server of a fake cloud, with controls for tests. */
 export interface FakeApi {
   readonly url: string;
   readonly requests: FakeRequest[];
-  /** Asked for each request, before anything else; undefined lets it through. */
+  /** Called for each request first; undefined lets it through. */
   fault: ((request: FakeRequest) => FakeAnswer | undefined) | undefined;
-  /** Called before anything is answered, to change the world meanwhile or to wait. */
+  /** Called before each answer, to change the world meanwhile or to wait. */
   before: ((request: FakeRequest) => Promise<void> | void) | undefined;
-  /** Of every answer that does not say otherwise. */
+  /** The headers of every answer without its own. */
   headers: Readonly<Record<string, string>>;
-  /** How many requests are kept waiting now. */
+  /** The number of requests that hang now. */
   hanging: number;
-  /** Throws if anything was asked that the real API would have refused as wrong. */
+  /** Throws if a request came that the real API would have rejected as invalid. */
   close(): Promise<void>;
 }
 
-/** Starts a server on a free port of this machine, which answers as `answerTo` does. */
+/** Starts a server on a free port of this machine, which answers as `buildAdmissionResponse` does. */
 export async function startFakeApi(
   answerTo: (request: FakeRequest, refuse: Refuse) => WholeAnswer,
 ): Promise<FakeApi> {

@@ -1,6 +1,6 @@
 import type { ClusterObjects, ObjectFault } from "#clouds/cluster-objects.ts";
-import { patched } from "#core/json-patch.ts";
-import { keyOfName } from "#core/resources/resource.ts";
+import { applyOperations } from "#core/json-patch.ts";
+import { formatObjectKey } from "#core/resources/resource.ts";
 
 /** An object as the fake keeps it. */
 export interface KeptObject {
@@ -15,7 +15,9 @@ export interface KeptObject {
   readonly spec?: unknown;
 }
 
-/** Objects of a cluster in a Map, which patch as an API server does: by tests, and each with a new version. */
+/**
+ * Objects of a cluster in a Map, with an API server's patches: JSON Patch tests, and a new version each time.
+ */
 export interface FakeObjects extends ClusterObjects {
   readonly requests: string[];
   put(
@@ -24,11 +26,11 @@ export interface FakeObjects extends ClusterObjects {
   ): void;
   get(resource: string, name: string): KeptObject | undefined;
   remove(resource: string, name: string): void;
-  /** What the next requests come to instead, each once. */
+  /** Results of the next requests in place of the real ones, each once. */
   readonly next: ("conflict" | "lost" | ObjectFault)[];
-  /** Before each request is carried out. */
+  /** Called before each request is carried out. */
   onRequest: (what: string) => Promise<void> | void;
-  /** Before each list that was made is answered. */
+  /** Called before each list is returned. */
   onLeave: (what: string) => Promise<void> | void;
 }
 
@@ -53,14 +55,17 @@ export function createFakeObjects(): FakeObjects {
       version += 1;
       const { namespace, name } = object.metadata as { namespace: string; name: string };
       const metadata = { ...object.metadata, namespace, name, resourceVersion: String(version) };
-      objects.set(keyed(resource, keyOfName({ namespace, name })), { ...object, metadata } as KeptObject);
+      objects.set(keyed(resource, formatObjectKey({ namespace, name })), {
+        ...object,
+        metadata,
+      } as KeptObject);
     },
     get: (resource, name) => objects.get(keyed(resource, name)),
     remove: (resource, name) => void objects.delete(keyed(resource, name)),
     async read({ name: resource }, name) {
       const instead = await enter(`GET ${resource}`);
       if (typeof instead === "object") return instead;
-      const object = objects.get(keyed(resource, keyOfName(name)));
+      const object = objects.get(keyed(resource, formatObjectKey(name)));
       return object === undefined
         ? { kind: "absent", message: `${resource} "${name.name}" not found` }
         : { kind: "object", object: structuredClone(object) };
@@ -79,15 +84,15 @@ export function createFakeObjects(): FakeObjects {
     async patch({ name: resource }, name, { tests, operations }) {
       const instead = await enter(`PATCH ${resource}`);
       if (typeof instead === "object") return instead;
-      if (instead === "conflict") return { kind: "conflict", message: "somebody was faster" };
-      const key = keyed(resource, keyOfName(name));
+      if (instead === "conflict") return { kind: "conflict", message: "another client was faster" };
+      const key = keyed(resource, formatObjectKey(name));
       const before = objects.get(key);
       const isRead = tests.every(
         ({ path, value }) =>
           path !== "/metadata/resourceVersion" || value === before?.metadata.resourceVersion,
       );
       if (before === undefined || !isRead) return { kind: "conflict", message: "a test does not hold" };
-      fake.put(resource, patched(before, operations));
+      fake.put(resource, applyOperations(before, operations));
       if (instead === "lost") return LOST;
       return { kind: "done", object: structuredClone(objects.get(key)) };
     },

@@ -1,19 +1,19 @@
 import type { Cloud } from "#clouds/cloud.ts";
 import type { HttpCloudOptions } from "#clouds/http/cloud-options.ts";
 
-/** A fake of a cloud's API, and clouds on it whose waits are counted and not waited. */
+/** A fake of a cloud's API, and clouds on it that count their waits without waiting. */
 export interface FakedWorld<Fake, Traits> {
   readonly fake: Fake;
-  /** What was slept, in milliseconds; the clock goes on by as much. */
+  /** The waits in milliseconds; each moves the clock. */
   readonly slept: number[];
-  /** Lets the clock of the clouds go on. */
+  /** Moves the clock of the clouds. */
   pass(ms: number): void;
-  /** Another cloud on the fake: with these traits, and otherwise as `make` has it. */
+  /** Creates another cloud on the fake, with these traits in place of the defaults. */
   cloud(traits?: Traits, options?: HttpCloudOptions): Cloud;
   close(): Promise<void>;
 }
 
-export function fakedWorld<Fake extends { close(): Promise<void> }, Traits>(
+export function createFakedWorld<Fake extends { close(): Promise<void> }, Traits>(
   fake: Fake,
   make: (traits: Traits | undefined, options: HttpCloudOptions) => Cloud,
 ): FakedWorld<Fake, Traits> {

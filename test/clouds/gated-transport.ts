@@ -2,8 +2,8 @@ import { ApiUnreachable } from "#kube/client/errors.ts";
 import type { ApiResponse, Transport } from "#kube/client/transport.ts";
 import type { Gate } from "#test/clouds/load-balancer-world.ts";
 
-/** An API server behind a door at which somebody stands, as a cloud sees it that keeps what it has there. */
-export function gated(inner: Transport, gateNow: () => Gate | undefined): Transport {
+/** Creates a transport behind a gate, for a cloud that keeps its data in the API server. */
+export function createGatedTransport(inner: Transport, gateNow: () => Gate | undefined): Transport {
   const lost = (): ApiUnreachable =>
     new ApiUnreachable({ server: "https://127.0.0.1", code: "ConnectionLost", attempt: "through the gate" });
   return {

@@ -1,17 +1,17 @@
 import { expect, test } from "vitest";
-import { type KeptFresh, keepFresh, type Reading } from "#clouds/keep-fresh.ts";
+import { type FreshValue, keepFresh, type Reading } from "#platforms/keep-fresh.ts";
 
 const MINUTE_MS = 60_000;
 
 interface World {
   now: number;
-  /** What is read next; an error is thrown. */
+  /** The result of the next read; an error is thrown. */
   next: Reading<string> | Error;
   readonly reads: boolean[];
-  readonly kept: KeptFresh<string>;
+  readonly kept: FreshValue<string>;
 }
 
-/** Something whose maximum age is five minutes, and `random` always the same. */
+/** Creates a value with a maximum age of five minutes, and a constant `random`. */
 function aWorld(random = 0): World {
   const reads: boolean[] = [];
   const world: World = {
@@ -48,7 +48,7 @@ test.each<{ given: string; lifeMs?: number; random?: number; afterMs: number; re
   expect(world.reads).toHaveLength(reads);
 });
 
-test("one reading serves all who wait, and those that are refused together", async () => {
+test("one read serves all waiting calls, and all rejections at one time", async () => {
   const world = aWorld();
   await Promise.all([world.kept.get(), world.kept.get(), world.kept.get()]);
   expect(world.reads).toEqual([false]);
@@ -58,7 +58,7 @@ test("one reading serves all who wait, and those that are refused together", asy
   expect(world.reads).toEqual([false, true]);
 });
 
-test("a refusal has it read anew, and what asks a moment later means the same refusal", async () => {
+test("a rejection causes a new read, and another rejection a moment later shares it", async () => {
   const world = aWorld();
   await world.kept.get();
   world.next = { value: "second" };
@@ -71,7 +71,7 @@ test("a refusal has it read anew, and what asks a moment later means the same re
   expect(world.reads).toEqual([false, true, true]);
 });
 
-test("what still holds is handed out where the next cannot be read, which is tried again every few seconds", async () => {
+test("a valid value is returned if the next one cannot be read, and the read is retried every few seconds", async () => {
   const world = aWorld();
   world.next = { value: "first", endsAt: world.now + 10 * MINUTE_MS };
   await world.kept.get();
@@ -84,7 +84,7 @@ test("what still holds is handed out where the next cannot be read, which is tri
   expect(await world.kept.get()).toBe("second");
 });
 
-test("what has ended is not handed out, and the failure is told to all who ask soon after", async () => {
+test("an expired value is not returned, and soon after all callers get the failure", async () => {
   const world = aWorld();
   world.next = { value: "first", endsAt: world.now + MINUTE_MS };
   await world.kept.get();
@@ -97,7 +97,7 @@ test("what has ended is not handed out, and the failure is told to all who ask s
   expect(await world.kept.get()).toBe("second");
 });
 
-test("a refusal that nothing can be read after is told, and what is held is held on to", async () => {
+test("a rejection without a possible read is an error, and the value is kept", async () => {
   const world = aWorld();
   await world.kept.get();
   world.next = new Error("away");
@@ -105,7 +105,7 @@ test("a refusal that nothing can be read after is told, and what is held is held
   expect(await world.kept.get()).toBe("first");
 });
 
-test("nobody who holds something waits long for a reading that does not end", async () => {
+test("a caller with a valid value does not wait long for a hanging read", async () => {
   const never = Promise.withResolvers<Reading<string>>();
   let now = 0;
   let reads = 0;
@@ -122,7 +122,7 @@ test("nobody who holds something waits long for a reading that does not end", as
   expect(await kept.get()).toBe("second");
 });
 
-test("is read again when the clock was set back, as its age is not known any more", async () => {
+test("is read again after the clock was set back, because its age is unknown", async () => {
   const world = aWorld();
   await world.kept.get();
   world.now -= 60 * MINUTE_MS;
@@ -130,7 +130,7 @@ test("is read again when the clock was set back, as its age is not known any mor
   expect(await world.kept.get()).toBe("second");
 });
 
-test("is not held back by a failure of before the clock was set back", async () => {
+test("is not delayed by a failure from before the clock was set back", async () => {
   const world = aWorld();
   world.next = new Error("no");
   await expect(world.kept.get()).rejects.toThrow("no");

@@ -1,26 +1,26 @@
 import { readFile } from "node:fs/promises";
 import { expect, test, vi } from "vitest";
-import { CLOUD_KINDS, loadCloud } from "#clouds/kinds.ts";
-import { aConfig } from "#test/clouds/aws/ec2-world.ts";
-import { errorAnswer, openGate } from "#test/clouds/aws/gate.ts";
-import { aCall, aNode } from "#test/clouds/builders.ts";
+import { CLOUD_PROVIDERS, loadCloud } from "#clouds/providers.ts";
+import { buildConfig } from "#test/clouds/aws/ec2-world.ts";
+import { buildErrorAnswer, openGate } from "#test/clouds/aws/gate.ts";
+import { buildCall, buildNode } from "#test/clouds/builders.ts";
 
 test("aws is loaded, and names its session after the cluster", async () => {
   const gate = await openGate();
-  gate.answer(errorAnswer(403, "AccessDenied"));
+  gate.answer(buildErrorAnswer(403, "AccessDenied"));
   vi.stubEnv("AWS_ENDPOINT_URL_STS", gate.url);
   vi.stubEnv("AWS_ACCESS_KEY_ID", "test");
   vi.stubEnv("AWS_SECRET_ACCESS_KEY", "test");
-  const config = aConfig({ roleArn: "arn:aws:iam::123456789012:role/ccm" });
+  const config = buildConfig({ roleArn: "arn:aws:iam::123456789012:role/ccm" });
   const cloud = await loadCloud(config, { clusterName: "tenant-a" });
-  await cloud.instances([aNode({ providerID: "i-01234567" })], aCall());
+  await cloud.instances([buildNode({ providerID: "i-01234567" })], buildCall());
   expect(cloud.provider).toBe("aws");
   expect(gate.lastBody()).toContain("RoleSessionName=serverless-ccm-tenant-a");
   await Promise.all([cloud.close(), gate.close()]);
   vi.unstubAllEnvs();
 });
 
-test.each(CLOUD_KINDS.map(({ provider, config, environment }) => ({ provider, config, environment })))(
+test.each(CLOUD_PROVIDERS.map(({ provider, config, environment }) => ({ provider, config, environment })))(
   "$provider has a section in the reference, with its keys and variables",
   async ({ provider, config, environment }) => {
     const reference = await readFile(

@@ -7,121 +7,134 @@ import type { Breakage } from "#test/clouds/conformance.ts";
 
 /** A request that has arrived at the API of a cloud. */
 export interface ArrivedRequest {
-  /** The API's own name of it, such as `POST /v2/load_balancers`. */
+  /** The API's own name for it, such as `POST /v2/load_balancers`. */
   readonly what: string;
-  /** Whether it changes something where it is carried out. */
+  /** Whether it changes something when it is carried out. */
   readonly isChange: boolean;
 }
 
-/** What becomes of a request before it is carried out: it passes, its connection is broken, or it is answered by an API in trouble. */
+/**
+ * The fate of a request before it is carried out: it passes, its connection breaks, or a failing API answers
+ * it.
+ */
 export type Verdict = "pass" | "reset" | Breakage;
 
 /**
- * Stands at the door of a cloud's API and decides over each request: a process is killed, an answer is lost, a request is throttled
- * by whoever stands there, and requests are counted.
+ * Decides on each request to a cloud's API. With it a test kills a process, loses an answer, throttles a
+ * request or counts requests.
  */
 export interface Gate {
   enter(request: ArrivedRequest): Verdict;
-  /** The request was carried out. False breaks the connection in place of its answer. */
+  /** Called after the request was carried out. False breaks the connection in place of its answer. */
   leave(request: ArrivedRequest): boolean;
 }
 
-/** A node whose instance the cloud knows. */
+/** A node with an instance that the cloud knows. */
 export interface WorldNode {
   readonly name: string;
   readonly providerID: string;
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-/** A Service by what the names of load balancers are made of. */
+/** The fields of a Service that the names of load balancers come from. */
 export interface NamedService {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
 }
 
-/** What makes a Service another one than the plain one, as it would be merged into it. */
+/** How a Service differs from the default one, as a merge patch. */
 export interface ServiceTraits {
   readonly annotations?: Readonly<Record<string, string | null>>;
   readonly spec?: Readonly<Record<string, unknown>>;
 }
 
-/** What there was at one time. */
+/** A saved state. */
 export interface WorldPoint {
-  /** Back to it, as often as one likes, until one goes back to an earlier one. */
+  /** Goes back to it, any number of times until a return to an earlier one. */
   back(): Promise<void>;
 }
 
 /**
- * A cloud with load balancers as tests play on it: the account of a cluster and, beside it, things of others that look as much like
- * ours as they can (the same Service of another cluster, something that a person has made). What is optional is not in every world's
- * power.
+ * A cloud with load balancers for tests: a cluster's account that also holds similar resources of others.
+ * These belong to the same Service of another cluster, or a person made them. Not every world has the
+ * optional parts.
  */
 export interface LoadBalancerWorld {
-  /** The cluster's `cloud:`, as an entry of clusters has it; its name is `tenant-a`. */
+  /** The cluster's `cloud:` in its entry; its name is `tenant-a`. */
   readonly cloud: Readonly<Record<string, unknown>>;
   readonly model: LoadBalancerModel;
-  /** The cluster's cloud as a new process has it, whose waits take no time. Whoever asks for it closes it. */
+  /** Returns the cluster's cloud in a new process, whose waits take no time. The caller closes it. */
   connect(cluster: Cluster): Cloud;
   /** Another cluster in the same account: its name, and keys of its `cloud:`. */
   readonly otherCluster?: {
     readonly clusterName: string;
     readonly cloud?: Readonly<Record<string, unknown>>;
   };
-  /** Whether all it has is in the cluster itself, so that an outline may be the same with a load balancer and without. */
+  /**
+   * Whether all data is in the cluster itself, so that an outline may be equal with and without a load
+   * balancer.
+   */
   readonly isInCluster?: true;
-  /** At least four. The last one is no node of the cluster, if anybody's. */
+  /** At least four. The last one is not a node of the cluster. */
   readonly nodes: readonly WorldNode[];
-  /** What of infra/ a real API server of a cluster on this cloud gets beside what the service function has on each. */
+  /**
+   * Manifests of infra/ that a real API server of this cloud's clusters needs in addition to those of the
+   * service function.
+   */
   readonly manifests?: readonly string[];
-  /** Who the function signs in as; `service` without it. */
+  /** The user of the function; default: `service`. */
   readonly signedInAs?: keyof ControlPlaneUsers;
-  /** What Services need here beyond their ports to get a load balancer. */
+  /** What Services need here, in addition to their ports, to get a load balancer. */
   readonly service?: ServiceTraits;
-  /** Settings of a load balancer that are changed in place; none where there are none. */
+  /** Settings that are changed in place; undefined if the load balancer has none. */
   readonly otherSettings?: ServiceTraits;
-  /** What has a Service get a load balancer that the cluster's network alone reaches. */
+  /** What gives a Service a load balancer that only the cluster's network reaches. */
   readonly internal?: ServiceTraits;
-  /** Texts that no log line and no report may hold: what the cluster's cloud is signed in with. */
+  /** Texts that no log line and no report may contain: the credentials of the cluster's cloud. */
   readonly secrets?: readonly string[];
-  /** Services that are refused for good before anything is made, with the code that the catalogue has for it. */
+  /** Services that are finally rejected before anything is made, with their code in the catalogue. */
   readonly refused: readonly (ServiceTraits & {
     readonly title: string;
     readonly code: string;
     /** Keys of the cluster's `cloud:` for it. */
     readonly cloud?: Readonly<Record<string, unknown>>;
   })[];
-  /** Requests that one question about so many Services may take at the most, if there are load balancers of all of them. */
+  /**
+   * Returns the maximum number of requests for one question about so many Services that all have load
+   * balancers.
+   */
   requestsFor(services: number): number;
-  /** From now on everything that arrives passes this gate; none without it. */
+  /** From now on every request passes this gate; undefined removes the gate. */
   setGate(gate: Gate | undefined): void;
-  /** All in the cloud that is under way comes to its end: what was ordered is there, what was deleted is gone. */
+  /** Completes all work in progress in the cloud: creations exist, deletions are gone. */
   advance(): Promise<void>;
   /**
-   * Everything in the account, ours or not, one text for each thing, sorted: equal for two accounts in which the same was made in
-   * another order, at another time, or once more after it was lost. Ids, addresses and whatever follows from a uid are replaced by what they stand for
-   * (`outlineOf` does it). It passes no gate.
+   * Returns everything in the account, ours or not: one sorted text for each resource. Two accounts have
+   * equal outlines if they got the same resources in another order, at another time, or again after a loss.
+   * IDs, addresses and values derived from a uid are replaced by names (`formatOutline` does it). It does not
+   * pass the gate.
    */
   outline(services: readonly NamedService[]): Promise<readonly string[]>;
   /**
-   * The same in smaller pieces, where a thing of others changes in part with what is ours; what is the cluster's and stays when its last
-   * Service goes is left out. The outline without it.
+   * Returns the outline in smaller parts, for foreign resources that change in part with ours. It leaves out
+   * what stays with the cluster after its last Service. Default: the outline.
    */
   readonly pieces?: () => Promise<readonly string[]>;
-  /** An address of a Service in the same way; what kind of address it is without it. */
+  /** Returns an address of a Service in the same notation; default: the kind of address. */
   readonly addressOf?: (ingress: Ingress, service: NamedService) => string;
-  /** What there is now, to go back to. */
+  /** Saves the current state. */
   point(): Promise<WorldPoint>;
-  /** Something of somebody else takes a name that the load balancer of this Service, which has none yet, is to have. */
+  /** Gives another owner's resource the name of this Service's future load balancer. */
   readonly takeName?: (service: NamedService) => Promise<void>;
-  /** What is made from now on is invisible to so many reads that would show it. */
+  /** Hides new resources from so many reads that would show them. */
   readonly hideNew?: (reads: number) => void;
-  /** Whether a thing of an outline, which is not ours, changes in part with what is ours. */
+  /** Whether a foreign resource of an outline changes in part with ours. */
   readonly isShared?: (thing: string) => boolean;
   close(): Promise<void>;
 }
 
-/** Makes a world. The cluster's API server is for clouds that keep what they have in the cluster itself. */
+/** Creates a world. The API server of the cluster is for clouds that keep their data in it. */
 export type BuildWorld<World extends LoadBalancerWorld = LoadBalancerWorld> = (
   plane: ControlPlane,
 ) => Promise<World>;

@@ -1,15 +1,17 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { BuildWorld, LoadBalancerWorld } from "#test/clouds/load-balancer-world.ts";
-import { askedRows } from "#test/clouds/load-balancers/asked-rows.ts";
-import { attackRows } from "#test/clouds/load-balancers/attack-rows.ts";
-import { lifeRows } from "#test/clouds/load-balancers/life-rows.ts";
+import { addAttackRows } from "#test/clouds/load-balancers/attack-rows.ts";
+import { addCapabilityRows } from "#test/clouds/load-balancers/capability-rows.ts";
+import { addFailureRows } from "#test/clouds/load-balancers/failure-rows.ts";
+import { addLifecycleRows } from "#test/clouds/load-balancers/life-rows.ts";
 import { type OptionalRow, type Rows, WEB } from "#test/clouds/load-balancers/rows.ts";
-import { troubleRows } from "#test/clouds/load-balancers/trouble-rows.ts";
-import { plainService } from "#test/clouds/plain-service.ts";
-import { NODES, settle } from "#test/killing/play.ts";
-import { type Stage, startStage } from "#test/killing/stage.ts";
+import { buildService } from "#test/clouds/service-builders.ts";
+import { NODES, settle } from "#test/crash-consistency/play.ts";
+import { type Stage, startStage } from "#test/crash-consistency/stage.ts";
 
-/** A row that a world cannot play, and why: it stands in the results as skipped, with the reason in its name. */
+/**
+ * A row that a world cannot run, and the reason. The results show it as skipped, with the reason in its name.
+ */
 export interface UnplayedRow {
   readonly row: OptionalRow;
   readonly because: string;
@@ -17,17 +19,17 @@ export interface UnplayedRow {
 
 export interface LoadBalancerConformanceOptions {
   readonly cannotPlay?: readonly UnplayedRow[];
-  /** Each n-th alone of all that can go wrong with a creation and a deletion; every one without it. */
+  /** Runs only each n-th failure of a creation and a deletion; default: every one. */
   readonly every?: number;
-  /** Services in the largest batch; 50 without it. */
+  /** Services in the largest batch; default: 50. */
   readonly services?: number;
 }
 
 const TIMEOUT_MS = 120_000;
 
 /**
- * The contract of load balancers on a cloud: its capability and its model behind the service function, on an embedded API server, in a world
- * in which things of others stand beside ours.
+ * The contract of load balancers on a cloud: its capability and its model behind the service function, on an
+ * embedded API server. The world also holds resources of others.
  */
 export function loadBalancerConformance<World extends LoadBalancerWorld>(
   name: string,
@@ -48,11 +50,11 @@ export function loadBalancerConformance<World extends LoadBalancerWorld>(
     }, TIMEOUT_MS);
 
     const done = async (names: readonly string[] = WEB.names): Promise<void> => {
-      expect((await settle(stage, { cloud: {}, names })).problems).toEqual([]);
+      expect((await settle(stage, { cloud: {}, names })).issues).toEqual([]);
     };
     const settled: Rows["settled"] = async (names) => {
       await done(names);
-      // What load balancers have shared goes by the audit.
+      // The audit deletes what load balancers have shared.
       await stage.tidy();
       return stage.state();
     };
@@ -61,7 +63,7 @@ export function loadBalancerConformance<World extends LoadBalancerWorld>(
       base: () => base,
       settled,
       async made(traits = {}) {
-        await stage.objects.create(plainService(stage.world, traits));
+        await stage.objects.create(buildService(stage.world, traits));
         return settled([traits.name ?? "web"]);
       },
       async merged(difference) {
@@ -79,9 +81,9 @@ export function loadBalancerConformance<World extends LoadBalancerWorld>(
         else test.skip(`${title} (not played: ${unplayed.because})`, body);
       },
     };
-    lifeRows(rows);
-    troubleRows(rows, { every, batch });
-    attackRows(rows);
-    describe("the capability alone", () => askedRows(rows));
+    addLifecycleRows(rows);
+    addFailureRows(rows, { every, batch });
+    addAttackRows(rows);
+    describe("the capability alone", () => addCapabilityRows(rows));
   });
 }

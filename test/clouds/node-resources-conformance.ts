@@ -18,13 +18,13 @@ const changed = (object: StoredObject, metadata: object): object => ({
   ...object,
   metadata: { ...object.metadata, ...metadata },
 });
-/** As many nodes as there are, the first of which is another one. */
+/** Returns the same number of nodes, the first replaced by another one. */
 const withPhantom = (nodes: readonly StoredObject[]): readonly object[] =>
   nodes.map((node, index) =>
     index === 0 ? { metadata: { ...node.metadata, name: "phantom", uid: ANOTHER_UID }, spec: {} } : node,
   );
 
-/** What an event says of the victim's cluster while its API server says otherwise. */
+/** Events about the victim's cluster that contradict its API server. */
 const FORGED_EVENTS: readonly (readonly [string, Forgery])[] = [
   ["that brings no nodes", { nodes: () => [] }],
   ["that leaves a node out", { nodes: (nodes) => nodes.slice(1) }],
@@ -53,10 +53,11 @@ const FORGED_EVENTS: readonly (readonly [string, Forgery])[] = [
 ];
 
 /**
- * The contract of attacks on what a cloud keeps of nodes, be it routes or tags: forged and stale events, a forged list of nodes, forged uids,
- * finalizers and annotations, and what is somebody else's under our name.
+ * The contract of attacks on a cloud's node resources, either routes or tags. It covers forged and stale
+ * events, a forged list of nodes, and forged uids, finalizers and annotations. It also covers resources of
+ * others under our name.
  */
-export function nodeResourcesConformance(
+export function testNodeResourcesConformance(
   name: string,
   build: () => Promise<NodeResourcesWorld>,
   start: (folder: string) => Promise<ControlPlane>,
@@ -77,7 +78,7 @@ export function nodeResourcesConformance(
     });
     beforeEach(() => stage.reset(), TIMEOUT_MS);
 
-    /** Two nodes of the victim's and what it has for them; machines of others are there as well. */
+    /** Creates two nodes of the victim and their resources, next to machines of others. */
     async function settled(): Promise<readonly string[]> {
       const bare = await Promise.all([world.launch("victim"), world.launch("victim")]);
       const before = await world.outline("victim");
@@ -89,14 +90,14 @@ export function nodeResourcesConformance(
       return after;
     }
 
-    test.each(FORGED_EVENTS)("an event %s takes nothing away", async (_, forgery) => {
+    test.each(FORGED_EVENTS)("an event %s removes nothing", async (_, forgery) => {
       const ours = await settled();
       await stage.invokeAll(forgery);
       await stage.invokeAll();
       expect(await world.outline("victim")).toEqual(ours);
     });
 
-    test("a stale event brings nothing back to the machine of a node that has gone", async () => {
+    test("a stale event restores nothing on the machine of a removed node", async () => {
       const ours = await settled();
       const machine = await world.launch("victim");
       await stage.join("former", machine, "100.64.9.0/24");
@@ -117,7 +118,7 @@ export function nodeResourcesConformance(
       expect(await world.outline("victim")).toEqual(ours);
     });
 
-    test("another cluster whose API server lists no nodes, or counts them as it likes, changes nothing of the victim's", async () => {
+    test("another cluster whose API server lists no nodes, or forges their count, changes nothing of the victim's", async () => {
       const ours = await settled();
       await stage.join("hostile", await world.launch("hostile"), "100.64.100.0/24");
       await stage.invokeAll({ cluster: "hostile" });
@@ -127,8 +128,8 @@ export function nodeResourcesConformance(
       expect(await world.outline("victim")).toEqual(ours);
     });
 
-    test.each(["hostile", "nobody"] as const)(
-      "a node that names a machine that is of %s changes nothing of that machine",
+    test.each(["hostile", "no cluster"] as const)(
+      "a node that names a machine of %s changes nothing of that machine",
       async (owner) => {
         const ours = await settled();
         const machine = await world.launch(owner);
@@ -142,8 +143,8 @@ export function nodeResourcesConformance(
       },
     );
 
-    test.each(["hostile", "nobody"] as const)(
-      "what is of %s under the victim's name stays, whatever nodes there are",
+    test.each(["hostile", "no cluster"] as const)(
+      "resources of %s under the victim's name stay, with any nodes",
       async (owner) => {
         const ours = await settled();
         await world.plant(await world.launch(owner));
@@ -154,7 +155,7 @@ export function nodeResourcesConformance(
       },
     );
 
-    test("finalizers, labels and annotations that a node claims to have from us reach nobody else's machine", async () => {
+    test("forged finalizers, labels and annotations on a node reach no other owner's machine", async () => {
       const ours = await settled();
       const machine = await world.launch("hostile");
       const theirs = await world.outline("hostile");

@@ -1,10 +1,10 @@
-import { canonicalJson } from "#core/hash.ts";
+import { formatCanonicalJson } from "#core/hash.ts";
 
 /**
- * Things as texts for an outline, sorted: what `names` has stands in place of ids and of what follows from them, and lists are in an order of
- * their own, since APIs tell none. The longest names are replaced first.
+ * Returns resources as sorted texts for an outline. `names` replaces IDs and values derived from them, the
+ * longest first; lists are sorted, since APIs guarantee no order.
  */
-export function outlineOf(
+export function formatOutline(
   things: readonly object[],
   names: Readonly<Record<string, string>>,
 ): readonly string[] {
@@ -14,7 +14,7 @@ export function outlineOf(
   return things
     .map((thing) => {
       const text = replaced.reduce((all, [from, to]) => all.replaceAll(from, to), JSON.stringify(thing));
-      return canonicalJson(withoutOrder(JSON.parse(text)));
+      return formatCanonicalJson(withoutOrder(JSON.parse(text)));
     })
     .toSorted();
 }
@@ -26,5 +26,5 @@ function withoutOrder(value: unknown): unknown {
 }
 
 function byJson(one: unknown, other: unknown): number {
-  return canonicalJson(one) < canonicalJson(other) ? -1 : 1;
+  return formatCanonicalJson(one) < formatCanonicalJson(other) ? -1 : 1;
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Ended, type Running, runProgram, startProgram } from "#test/cli/program.ts";
 
-/** A wrong configuration: what is wrong, the `--cloud-config`, the environment, and what is said of it. */
+/** A wrong configuration: the error, the `--cloud-config`, the environment, and the expected message. */
 export type RefusedRun = readonly [
   given: string,
   config: Readonly<Record<string, unknown>>,
@@ -12,21 +12,21 @@ export type RefusedRun = readonly [
   messages: readonly string[],
 ];
 
-/** `run` on one cloud, with a kubeconfig of a cluster that is not there. */
+/** `run` on one cloud, with a kubeconfig of an unreachable cluster. */
 export interface RunOn {
-  /** To its end. */
+  /** Runs to the end. */
   run(config: object, environment: Readonly<Record<string, string>>): Promise<Ended>;
-  /** Goes on until it is ended. */
+  /** Starts and runs until it is ended. */
   start(config: object, environment: Readonly<Record<string, string>>): Promise<Running>;
 }
 
-/** What of a kind is read here. */
+/** The fields of a provider that are read here. */
 interface Kind {
   readonly provider: string;
   readonly environment: Readonly<Record<string, readonly string[]>>;
 }
 
-/** `secrets` are the variables beside those of the kind that hold one; none of them is taken from the machine. */
+/** Prepares `run`; `secrets` are further variables with a secret. None of them is taken from the machine. */
 export function runOn({ provider, environment: supplied }: Kind, secrets: readonly string[]): RunOn {
   let folder: string;
   beforeAll(async () => {
@@ -55,8 +55,8 @@ export function runOn({ provider, environment: supplied }: Kind, secrets: readon
   };
 }
 
-/** Each ends with 2 and says what is wrong, and not the secret. */
-export function refusesToRun({ run }: RunOn, secret: string, rows: readonly RefusedRun[]): void {
+/** Tests that each run ends with 2 and reports the error without the secret. */
+export function testRefusedRuns({ run }: RunOn, secret: string, rows: readonly RefusedRun[]): void {
   test.each(rows)("run with %s ends with 2 and says so", async (_, config, environment, messages) => {
     const { code, stderr } = await run(config, environment);
     expect(code).toBe(2);
@@ -65,8 +65,11 @@ export function refusesToRun({ run }: RunOn, secret: string, rows: readonly Refu
   });
 }
 
-/** One that has the form of a secret and is none is told when it begins, and is no reason to end: by the time it may be the right one. */
-export async function tellsOfWrongSecret(
+/**
+ * Tests that a wrong but well-formed secret is reported at the start and does not end `run`: it may become
+ * valid later.
+ */
+export async function testWrongSecret(
   { start }: RunOn,
   config: object,
   environment: Readonly<Record<string, string>>,

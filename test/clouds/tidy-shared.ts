@@ -1,5 +1,5 @@
 import type { Cloud } from "#clouds/cloud.ts";
-import { type Cluster, settingsOf } from "#config/cluster.ts";
+import { type Cluster, selectSettings } from "#config/cluster.ts";
 import { HoldingsState } from "#core/service/holdings.ts";
 import { LOAD_BALANCERS, type LoadBalancerModel } from "#core/service/model.ts";
 
@@ -8,8 +8,9 @@ const LAST_MINUTES = 60;
 const CALL_MS = 60_000;
 
 /**
- * Audits of an hour from that time on, which remove what load balancers have shared and none uses; nothing where the cloud's model
- * has none. What is compared at rest is tidied first: an audit waits for its grace, and so would every test.
+ * Runs the audits of an hour from that time on, which remove unused shared resources; does nothing if the
+ * cloud's model has none. Call it before comparing settled states, so that tests need not wait for an audit's
+ * grace.
  */
 export async function tidyShared(
   { orphans }: LoadBalancerModel,
@@ -26,7 +27,7 @@ export async function tidyShared(
     const [answer] = (await capability?.observe([question], call))?.answers ?? [];
     if (answer?.kind !== "observed") throw new Error(`the audit: ${JSON.stringify(answer)}`);
     const { shared } = HoldingsState.parse(JSON.parse(JSON.stringify(answer.state)));
-    const actions = orphans.tidyShared?.(shared, now, settingsOf(cluster)) ?? [];
+    const actions = orphans.tidyShared?.(shared, now, selectSettings(cluster)) ?? [];
     if (actions.length === 0) return;
     for (const action of actions) {
       const precondition = { uid: "namespace", deleting: false };

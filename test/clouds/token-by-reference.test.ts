@@ -6,29 +6,35 @@ import {
 import { PutParameterCommand, SSMClient } from "@aws-sdk/client-ssm";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import type { Cloud } from "#clouds/cloud.ts";
-import { CloudConfig, cloudKindOf, loadCloud } from "#clouds/kinds.ts";
-import type { SecretReference } from "#clouds/secrets/reference.ts";
+import { CloudConfig, getCloudProvider, loadCloud } from "#clouds/providers.ts";
 import type { Node } from "#core/node/node.ts";
 import { startFakeDigitalOcean } from "#emulators/digitalocean/server.ts";
-import { aCall, aNode } from "#test/clouds/builders.ts";
-import { summary } from "#test/clouds/conformance.ts";
-import { aConfig as aDigitalOceanConfig, identified as droplet } from "#test/clouds/digitalocean/world.ts";
+import type { SecretReference } from "#platforms/secrets/reference.ts";
+import { buildCall, buildNode } from "#test/clouds/builders.ts";
+import { formatAnswer } from "#test/clouds/conformance.ts";
+import {
+  buildConfig as aDigitalOceanConfig,
+  buildIdentifiedNode as droplet,
+} from "#test/clouds/digitalocean/world.ts";
 import { startFakeHcloud } from "#test/clouds/hcloud/fake-server.ts";
-import { aConfig as anHcloudConfig, identified as server } from "#test/clouds/hcloud/world.ts";
+import { buildConfig as anHcloudConfig, buildIdentifiedNode as server } from "#test/clouds/hcloud/world.ts";
 import { startFakeOpenStack } from "#test/clouds/openstack/fake-server.ts";
-import { aConfig as anOpenStackConfig, identified as instance } from "#test/clouds/openstack/world.ts";
+import {
+  buildConfig as anOpenStackConfig,
+  buildIdentifiedNode as instance,
+} from "#test/clouds/openstack/world.ts";
 import { CLUSTER, startFakeManagement } from "#test/clouds/rancher/fake-management.ts";
 import { type Moto, startMoto } from "#test/setup/moto.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
-// Whatever a cloud signs in with may be kept in a store of AWS: a table over the clouds, and for each the two stores.
+// Tests that a store of AWS can hold the credentials of any cloud: a table of clouds, each with both stores.
 
-/** A cloud whose only secret is the one that it accepts now. */
+/** A cloud with only one valid secret. */
 interface SignedIn {
   config(credentials: SecretReference): object;
-  /** From now on it accepts this one alone. */
+  /** From now on accepts only this secret. */
   accept(secret: string): void;
-  /** A node of a machine that is there. */
+  /** Returns a node of an existing machine. */
   readonly node: () => Node;
   readonly asked: () => string;
   close(): Promise<void>;
@@ -82,7 +88,7 @@ const CLOUDS: Readonly<Record<string, () => Promise<SignedIn>>> = {
       },
       node() {
         const { metadata } = fake.add({ node: { name: "node-1" } });
-        return aNode({ name: "node-1", labels: { "rke.cattle.io/machine": metadata.uid } });
+        return buildNode({ name: "node-1", labels: { "rke.cattle.io/machine": metadata.uid } });
       },
       asked: () => JSON.stringify(fake.requests),
       close: fake.close,
@@ -114,7 +120,7 @@ describeWithPart("moto", "what a cloud signs in with", (program) => {
     vi.stubEnv("AWS_SECRET_ACCESS_KEY", "test");
     vi.stubEnv("AWS_ENDPOINT_URL_SSM", moto.url);
     vi.stubEnv("AWS_ENDPOINT_URL_SECRETS_MANAGER", moto.url);
-    // What stands in the environment is not what is used.
+    // The environment's secret must not be used.
     for (const name of [
       "DO_ACCESS_TOKEN",
       "HCLOUD_TOKEN",
@@ -154,7 +160,7 @@ describeWithPart("moto", "what a cloud signs in with", (program) => {
       open.push(world);
       const load = async () => {
         const config = CloudConfig.parse(world.config(REFERENCES[store]));
-        expect(cloudKindOf(config).credentialSource(config)).toContain(NAME);
+        expect(getCloudProvider(config).describeCredentialSource(config)).toContain(NAME);
         const cloud = await loadCloud(config, { clusterName: "blue" });
         open.unshift(cloud);
         return cloud;
@@ -162,12 +168,12 @@ describeWithPart("moto", "what a cloud signs in with", (program) => {
       return { world, load };
     };
 
-    test("is used, and that of the environment is not; one that is refused is read again, once a minute", async () => {
+    test("is used in place of the environment's; a rejected one is read again, once a minute", async () => {
       const { world, load } = await started();
       await put("first-0123456789");
       world.accept("first-0123456789");
       const cloud = await load();
-      const ask = async () => (await cloud.instances([world.node()], aCall())).answers.map(summary);
+      const ask = async () => (await cloud.instances([world.node()], buildCall())).answers.map(formatAnswer);
       expect(await ask()).not.toEqual(["Denied"]);
       world.accept("second-0123456789");
       await put("second-0123456789");
@@ -178,18 +184,18 @@ describeWithPart("moto", "what a cloud signs in with", (program) => {
       expect(world.asked()).not.toContain("of-the-environment");
     });
 
-    test("that is refused for good is the error of all, and is in no word", async () => {
+    test("that is finally rejected is the error of all, and appears in no message", async () => {
       const { world, load } = await started();
       await put("wrong-0123456789");
       world.accept("right-0123456789");
       const cloud = await load();
-      const { answers } = await cloud.instances([world.node()], aCall());
-      expect(answers.map(summary)).toEqual(["Denied"]);
+      const { answers } = await cloud.instances([world.node()], buildCall());
+      expect(answers.map(formatAnswer)).toEqual(["Denied"]);
       expect(answers).toMatchObject([{ message: expect.stringContaining("401") }]);
       expect(JSON.stringify(answers)).not.toContain("0123456789");
     });
 
-    test("that is not there is a fault when the cloud is loaded", async () => {
+    test("that does not exist is an error when the cloud is loaded", async () => {
       const { world } = await started();
       const reference = { ...REFERENCES[store], [Object.keys(REFERENCES[store])[0] ?? ""]: "absent" };
       const config = CloudConfig.parse(world.config(reference));

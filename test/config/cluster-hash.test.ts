@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import * as z from "zod";
-import { Cluster, ClusterEntry, hashed, Limits } from "#config/cluster.ts";
+import { Cluster, ClusterEntry, Limits, withHash } from "#config/cluster.ts";
 import { Policies } from "#core/policies.ts";
 import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
 
@@ -26,8 +26,8 @@ describe("a version and its predecessor, either one relay or function", () => {
     expect(Cluster.parse(entry).hash).toBe(hash);
   });
 
-  /** As a later version may be: keys beside and within those of today, with defaults. */
-  const Later = hashed(
+  /** A possible later version: keys next to and within today's, with defaults. */
+  const Later = withHash(
     ClusterEntry.extend({
       nextThing: z.int().prefault(7),
       limits: Limits.extend({ nextLimit: z.int().prefault(3) }).prefault({}),

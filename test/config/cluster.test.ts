@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { Cluster } from "#config/cluster.ts";
-import { faultsOf } from "#core/faults.ts";
+import { listFaults } from "#core/config-errors.ts";
 import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
 
 const AUTHORITY = Buffer.from((await createCertificateAuthority()).certificate).toString("base64");
@@ -21,12 +21,12 @@ describe("a cluster", () => {
 
   test.each([
     ["a server without TLS", { server: "http://a.example.com" }, ["server"]],
-    ["a name that is none", { name: "Tenant A" }, ["name"]],
+    ["an invalid name", { name: "Tenant A" }, ["name"]],
     ["a cloud that there is not", { cloud: { provider: "acme" } }, ["cloud.provider"]],
     ["neither VPC nor cluster tag", { cloud: { ...AWS, vpc: undefined } }, ["cloud.vpc"]],
     ["a family twice", { cloud: { ...AWS, nodeIPFamilies: ["ipv4", "ipv4"] } }, ["cloud.nodeIPFamilies"]],
     [
-      "a pattern that is none",
+      "an invalid pattern",
       { cloud: { ...AWS, topologyInstanceTypePattern: "(" } },
       ["cloud.topologyInstanceTypePattern"],
     ],
@@ -36,11 +36,7 @@ describe("a cluster", () => {
       ["controllers"],
     ],
     ["an unknown key", { polices: {} }, ["polices"]],
-    [
-      "data of an authority that are none",
-      { certificateAuthorityData: "Zm9v" },
-      ["certificateAuthorityData"],
-    ],
+    ["invalid data of an authority", { certificateAuthorityData: "Zm9v" }, ["certificateAuthorityData"]],
     [
       "an authority in two places",
       { certificateAuthorityData: AUTHORITY, certificateAuthorityFile: "/ca.crt" },
@@ -60,7 +56,7 @@ describe("a cluster", () => {
     ["a password in the server's URL", { server: "https://me:s3cret@a.example.com" }, ["server"]],
   ])("is refused with %s", (_, difference, paths) => {
     const { error } = Cluster.safeParse({ ...ENTRY, ...difference });
-    expect(error && faultsOf(error).map(({ path }) => path)).toEqual(paths);
+    expect(error && listFaults(error).map(({ path }) => path)).toEqual(paths);
   });
 
   test("may be written by its relay alone, which is part of what relay and functions agree on", () => {
@@ -75,7 +71,7 @@ describe("a cluster", () => {
     [{ configure: false }, ["cloud-node-controller"]],
     [{ configure: false, clusterCIDRs: ["10.128.0.0/14"] }, ["cloud-node-controller"]],
     [{ clusterCIDRs: ["10.128.0.0/14"] }, ["cloud-node-controller", "node-route-controller"]],
-  ])("with routes %j has the controllers %j, whatever its entry names beside", (routes, controllers) => {
+  ])("with routes %j has the controllers %j, whatever else its entry names", (routes, controllers) => {
     const named = ["cloud-node-controller", "node-route-controller"];
     expect(Cluster.parse({ ...ENTRY, controllers: named, routes }).controllers).toEqual(controllers);
   });
@@ -86,7 +82,7 @@ describe("a cluster", () => {
       controllers: ["node-route-controller"],
       routes: { configure: false },
     });
-    expect(error && faultsOf(error)).toEqual([
+    expect(error && listFaults(error)).toEqual([
       { path: "controllers", message: expect.stringContaining("routes.configure is false") },
     ]);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { CLOUD_KINDS } from "#clouds/kinds.ts";
-import { ClustersFileError, faultLine, parseClustersFile } from "#config/clusters-file.ts";
+import { CLOUD_PROVIDERS } from "#clouds/providers.ts";
+import { ClustersFileError, formatFault, parseClustersFile } from "#config/clusters-file.ts";
 
 const VALID = `clusters:
   - name: blue
@@ -9,7 +9,7 @@ const VALID = `clusters:
 `;
 const BLUE = VALID.split("\n").slice(1).join("\n");
 const GREEN = BLUE.replaceAll("blue", "green");
-const PROVIDERS = CLOUD_KINDS.map(({ provider }) => provider).join(", ");
+const PROVIDERS = CLOUD_PROVIDERS.map(({ provider }) => provider).join(", ");
 
 describe("a clusters file", () => {
   test("fills in the defaults", () => {
@@ -44,15 +44,15 @@ describe("a clusters file", () => {
       "; ours\n\n[Global]\nZone=eu-central-1a\n",
       [":1:1: this is INI, as the stock controller's cloud-config is; a clusters file is YAML"],
     ],
-  ])("of %s is none, and says why and where", (_, text, lines) => {
+  ])("of %s is rejected, with reason and position", (_, text, lines) => {
     const error = failureOf(() => parseClustersFile(text, "clusters.yaml"));
     expect(error).toMatchObject({ name: "ClustersFileError", code: "Invalid", file: "clusters.yaml" });
-    expect(error.faults.map((fault) => faultLine("clusters.yaml", fault))).toEqual(
+    expect(error.faults.map((fault) => formatFault("clusters.yaml", fault))).toEqual(
       lines.map((line) => expect.stringContaining(`clusters.yaml${line}`)),
     );
   });
 
-  test("that is too large to be meant is none", () => {
+  test("that is too large is rejected", () => {
     expect(failureOf(() => parseClustersFile(" ".repeat(4 * 1024 * 1024 + 1), "f"))).toMatchObject({
       code: "TooLarge",
     });
@@ -104,7 +104,7 @@ describe("a faulty entry", () => {
       ["5:96: cluster red: policies.cpu: unknown key; known here are dryRun, labelsOnly"],
     ],
     [
-      "whose name is none is told by its place",
+      "with an invalid name is reported by its position",
       BLUE.replace("name: blue", "name: Blue"),
       undefined,
       [
@@ -135,7 +135,7 @@ describe("a faulty entry", () => {
     const parsed = parseClustersFile(`clusters:\n${GREEN}${entry}`, "f");
     expect(parsed.clusters.map((cluster) => cluster.name)).toEqual(["green"]);
     expect(parsed.faulty.map((each) => each.name)).toEqual([name]);
-    const told = parsed.faulty.flatMap(({ faults }) => faults.map((fault) => faultLine("f", fault)));
+    const told = parsed.faulty.flatMap(({ faults }) => faults.map((fault) => formatFault("f", fault)));
     expect(told).toEqual(lines.map((line) => `f:${line}`));
   });
 
@@ -150,7 +150,7 @@ describe("a faulty entry", () => {
     expect(JSON.stringify(faulty)).not.toContain("s3cret");
   });
 
-  test("of the same name as others makes those faulty too, and no other one", () => {
+  test("makes others of the same name faulty too, and no other entry", () => {
     const parsed = parseClustersFile(VALID + GREEN + BLUE, "f");
     expect(parsed.clusters.map(({ name }) => name)).toEqual(["green"]);
     expect(parsed.faulty).toEqual([

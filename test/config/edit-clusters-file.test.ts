@@ -2,7 +2,7 @@ import { chmod, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type Edited, replaceClustersFile, withDryRun } from "#config/edit-clusters-file.ts";
+import { type EditResult, replaceClustersFile, withDryRun } from "#config/edit-clusters-file.ts";
 
 const ENTRY = `server: https://a.example:6443
     cloud: { provider: aws, region: eu-central-1, vpc: vpc-0a }`;
@@ -26,7 +26,7 @@ const BARE = `clusters:
     ${ENTRY}
 `;
 
-function edited(text: string, dryRun: boolean, name = "tenant-a"): Edited {
+function edited(text: string, dryRun: boolean, name = "tenant-a"): EditResult {
   return withDryRun(text, "clusters.yaml", name, dryRun);
 }
 
@@ -77,7 +77,7 @@ describe("the dry run of an entry", () => {
   });
 
   test.each([
-    ["of an entry that is not there", FILE, "nobody", "has no usable entry of the name nobody"],
+    ["of a missing entry", FILE, "missing", "has no usable entry of the name missing"],
     [
       "of an entry whose policies are another's, too",
       BARE.replace("# of the old account", "\n    policies: &dry\n      dryRun: true").concat(
@@ -115,7 +115,7 @@ describe("the file", () => {
     await rm(folder, { recursive: true });
   });
 
-  test("is replaced as a whole, with its mode, and nothing is left beside it", async () => {
+  test("is replaced atomically with its mode, and no other file remains", async () => {
     await replaceClustersFile(file, change);
     expect(await readFile(file, "utf8")).toBe(BARE);
     expect((await stat(file)).mode & 0o777).toBe(0o640);
@@ -130,7 +130,7 @@ describe("the file", () => {
     expect((await readdir(folder)).toSorted()).toEqual(["clusters.yaml", "link.yaml"]);
   });
 
-  test("that somebody has changed meanwhile is left as it is", async () => {
+  test("that someone else has changed meanwhile stays unchanged", async () => {
     await writeFile(file, `${FILE}# changed\n`);
     await expect(replaceClustersFile(file, change)).rejects.toThrow("has changed since it was read");
     expect(await readFile(file, "utf8")).toBe(`${FILE}# changed\n`);

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { followClustersFile } from "#config/follow-clusters-file.ts";
 import { writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { createManualClock, type ManualClock } from "#test/kube/follow/manual-clock.ts";
-import { untilTrue } from "#test/until-true.ts";
+import { waitUntilTrue } from "#test/wait-until-true.ts";
 
 const entry = (name: string) => ({
   name,
@@ -18,12 +18,22 @@ let file: string;
 let ending: AbortController;
 let clock: ManualClock;
 let said: string[];
+/** The polls that have ended: each ends with a wait for the next one. */
+let polls: number;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "follow-"));
   file = join(folder, "clusters.yaml");
   ending = new AbortController();
-  clock = createManualClock();
+  polls = 0;
+  const manual = createManualClock();
+  clock = {
+    ...manual,
+    after(delayMs, callback) {
+      polls += 1;
+      return manual.after(delayMs, callback);
+    },
+  };
   said = [];
 });
 afterEach(async () => {
@@ -45,9 +55,9 @@ function follow(onReread?: (reread: () => void) => () => void): void {
   });
 }
 
-/** Goes on until that was said, and then for some looks more. */
+/** Waits until these were reported, and then for a few further polls. */
 async function untilSaid(...expected: readonly string[]): Promise<void> {
-  await untilTrue(`${expected} to be said`, async () => {
+  await waitUntilTrue(`${expected} to be said`, async () => {
     await clock.advance(1_000);
     return said.length >= expected.length;
   });
@@ -55,7 +65,7 @@ async function untilSaid(...expected: readonly string[]): Promise<void> {
   expect(said).toEqual(expected);
 }
 
-test("says what is there, what it becomes, and the same thing once", async () => {
+test("reports the content, its changes, and each state once", async () => {
   await writeClustersFile(file, entry("blue"));
   follow();
   await untilSaid("blue");
@@ -63,7 +73,7 @@ test("says what is there, what it becomes, and the same thing once", async () =>
   await untilSaid("blue", "blue green");
 });
 
-test("says once that the file is gone or is none, and takes it up again", async () => {
+test("reports once that the file is gone or invalid, and reads it again later", async () => {
   await writeClustersFile(file, entry("blue"));
   follow();
   await untilSaid("blue");
@@ -75,7 +85,7 @@ test("says once that the file is gone or is none, and takes it up again", async 
   await untilSaid("blue", "Unreadable", "Invalid", "green");
 });
 
-test("reads the file at once where it is asked to, and says it again; not any more when it has ended", async () => {
+test("rereads the file at once on request and reports it again, but not after the end", async () => {
   await writeClustersFile(file, entry("blue"));
   const listeners = new Set<() => void>();
   follow((reread) => {
@@ -85,16 +95,16 @@ test("reads the file at once where it is asked to, and says it again; not any mo
   await untilSaid("blue");
   for (const reread of listeners) reread();
   // No time passes: it is the request alone that counts.
-  await untilTrue("it to be said again", () => said.length === 2);
+  await waitUntilTrue("it to be said again", () => said.length === 2);
   await writeClustersFile(file, entry("green"));
   for (const reread of listeners) reread();
-  await untilTrue("the news to be said", () => said.length === 3);
+  await waitUntilTrue("the news to be said", () => said.length === 3);
   expect(said).toEqual(["blue", "blue", "green"]);
   ending.abort();
-  await untilTrue("nobody to be asked any more", () => listeners.size === 0);
+  await waitUntilTrue("no listener to be left", () => listeners.size === 0);
 });
 
-test("sees a mounted ConfigMap, whose folder is swapped under it", async () => {
+test("detects a mounted ConfigMap whose folder is swapped", async () => {
   const time = new Date("2026-03-01T12:00:00Z");
   for (const [version, name] of [
     ["one", "blue"],
@@ -126,8 +136,9 @@ test("does not take a file that is still being written", async () => {
         .map((line) => `- ${line}\n`)
         .join("")}`,
     );
+    const before = polls;
     await clock.advance(1_000);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await waitUntilTrue("the end of the poll", () => polls > before);
   }
   await untilSaid("blue green", "c0 c1 c2");
 });

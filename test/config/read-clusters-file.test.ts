@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(join(file, ".."), { recursive: true, force: true }));
 
-test("finds clusters by name, and undefined where there is none of it", async () => {
+test("finds clusters by name, and returns undefined for an unknown name", async () => {
   await writeClustersFile(file, entry("blue"));
   const clusters = readClustersFile(file);
   expect([(await clusters("blue"))?.server, await clusters("green")]).toEqual([
@@ -40,7 +40,7 @@ test("sees a change", async () => {
   expect([await clusters("blue"), (await clusters("green"))?.name]).toEqual([undefined, "green"]);
 });
 
-test("reads a file that did not change only if it is asked for it fresh", async () => {
+test("rereads an unchanged file only if it is requested fresh", async () => {
   await writeClustersFile(file, entry("blue"));
   const clusters = readClustersFile(file);
   const known = await clusters("blue");

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { fileTrouble, readSmallFile } from "#config/read-small-file.ts";
+import { describeFileError, readSmallFile } from "#config/read-small-file.ts";
 
 let folder: string;
 const at = (name: string): string => join(folder, name);
@@ -21,12 +21,12 @@ test.each([0, 1, 65_536, 65_537, 200_000])("a file of %i bytes is read", async (
 test.each<[string, () => Promise<unknown>, string, string]>([
   ["a file that is larger", () => writeFile(at("f"), "x".repeat(11)), "EFBIG", "cannot be read (EFBIG)"],
   ["no file", async () => {}, "ENOENT", "cannot be read (ENOENT)"],
-  ["a pipe to which nobody writes", () => pipe("f"), "NotRegular", "is no regular file: devices and pipes"],
+  ["a pipe without a writer", () => pipe("f"), "NotRegular", "is no regular file: devices and pipes"],
 ])("%s is refused", async (_, make, code, words) => {
   await make();
   const error: unknown = await readSmallFile(at("f"), 10).catch((reason: unknown) => reason);
   expect(error).toMatchObject({ code });
-  expect(fileTrouble(error)).toContain(words);
+  expect(describeFileError(error)).toContain(words);
 });
 
 test.each([
@@ -37,7 +37,7 @@ test.each([
   await expect(readSmallFile(file, 10, { pipes: true })).rejects.toMatchObject({ code });
 });
 
-test("a pipe is read to its end where that is asked for, however late and slowly it is written", async () => {
+test("a pipe is read to its end if allowed, however late and slowly it is written", async () => {
   await pipe("f");
   const reading = readSmallFile(at("f"), 10, { pipes: true });
   const writer = spawn("sh", ["-c", `(sleep 0.1; printf abc; sleep 0.1; printf def) > ${at("f")}`]);
@@ -48,7 +48,7 @@ test("a pipe is read to its end where that is asked for, however late and slowly
 test("a pipe without end is not waited for", async () => {
   await pipe("f");
   const error: unknown = await readSmallFile(at("f"), 10, { pipes: true }).catch((reason: unknown) => reason);
-  expect(fileTrouble(error)).toBe("is a pipe that did not come to its end in 5 s");
+  expect(describeFileError(error)).toBe("is a pipe that did not come to its end in 5 s");
 }, 20_000);
 
 function pipe(name: string): Promise<unknown> {

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Cluster } from "#config/cluster.ts";
-import { SignInError } from "#config/sign-in/error.ts";
+import { SignInError, type SignInRole } from "#config/sign-in/error.ts";
 import type { SignIn } from "#config/sign-in/kinds.ts";
-import { type SignedIn, type SignInRole, signIn, signInRoleOf } from "#config/sign-in.ts";
+import { getSignInRole, type SignInOptions, signIn } from "#config/sign-in.ts";
 import { WATCHES } from "#core/watches.ts";
 import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
 import type { TlsCredentials } from "#kube/client/connection.ts";
@@ -18,8 +18,8 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-/** Signs the functions of a cluster in; files are named within the folder. */
-function signedIn(how: SignIn | undefined, certificateAuthorityFile?: string): Promise<SignedIn> {
+/** Signs the functions of a cluster in; file names are relative to the folder. */
+function signedIn(how: SignIn | undefined, certificateAuthorityFile?: string): Promise<SignInOptions> {
   const cluster = Cluster.parse({
     name: "blue",
     server: "https://api.blue.example",
@@ -71,7 +71,7 @@ describe("signing in", () => {
     expect(await tls()).toEqual({ certificateAuthority, clientCertificate: undefined });
   });
 
-  it("with an authority that stands in the entry itself", async () => {
+  it("with an inline authority in the entry", async () => {
     await write("token", "t");
     const { certificate } = await createCertificateAuthority();
     const cluster = Cluster.parse({
@@ -91,7 +91,7 @@ describe("signing in", () => {
     { given: "no key", rotate: () => rm(join(folder, "tls.key")) },
     { given: "an empty authority", rotate: () => write("ca.crt", "") },
   ])(
-    "goes on with the last files where a rotation shows $given, until the server refuses them",
+    "keeps the last files when a rotation shows $given, until the server rejects them",
     async ({ rotate }) => {
       const [old, renewed] = [await rotation(), await rotation()];
       await old.put("ca.crt", "tls.crt", "tls.key");
@@ -116,7 +116,7 @@ describe("signing in", () => {
     expect(await authorization?.(undefined, { fresh })).toBe(`Bearer ${token}`);
   });
 
-  it("goes on with the last token in the middle of a rotation, until the server refuses it", async () => {
+  it("keeps the last token during a rotation, until the server rejects it", async () => {
     await write("token", "old");
     const { authorization } = await signedIn(TOKEN_FILE);
     await write("token", "");
@@ -177,14 +177,14 @@ describe("signing in", () => {
     },
     { given: "no certificate", how: CERTIFICATE, code: "FileUnreadable", names: "/tls.crt" },
     {
-      given: "a key that is none",
+      given: "an invalid key",
       files: { "tls.crt": "-----BEGIN CERTIFICATE-----", "tls.key": "s3cret" },
       how: CERTIFICATE,
       code: "FileInvalid",
       names: "/tls.key",
     },
     {
-      given: "a pair that is none",
+      given: "an invalid pair",
       files: {
         "tls.crt": "-----BEGIN CERTIFICATE-----\ns3cret\n-----END CERTIFICATE-----",
         "tls.key": "-----BEGIN PRIVATE KEY-----\ns3cret\n-----END PRIVATE KEY-----",
@@ -232,16 +232,20 @@ describe("who signs in by what", () => {
   });
 
   it.each<{ role: SignInRole; written: readonly string[]; says: string }>([
-    { role: "relay", written: ["functions", "node"], says: "relay: there is none; add signIn.relay to" },
+    {
+      role: "relay",
+      written: ["functions", "node"],
+      says: "relay: the sign-in is missing; add signIn.relay to",
+    },
     {
       role: "functions",
       written: ["relay", "node"],
-      says: "functions: there is none; add signIn.functions to",
+      says: "functions: the sign-in is missing; add signIn.functions to",
     },
     {
       role: "sweep",
       written: ["relay", "node"],
-      says: "function sweep: there is none; add signIn.sweep or signIn.functions to",
+      says: "function sweep: the sign-in is missing; add signIn.sweep or signIn.functions to",
     },
   ])("never $role by another's", async ({ role, written, says }) => {
     await write("token", "token");
@@ -252,11 +256,11 @@ describe("who signs in by what", () => {
   });
 
   it.each(WATCHES)("the function of $name as itself", ({ functionName }) => {
-    expect(signInRoleOf(functionName)).toBe(functionName);
+    expect(getSignInRole(functionName)).toBe(functionName);
   });
 
   it("a function of no name of ours as one of all", () => {
-    expect(signInRoleOf("shelves")).toBe("functions");
+    expect(getSignInRole("shelves")).toBe("functions");
   });
 });
 

@@ -4,16 +4,16 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import * as z from "zod";
 
-// Writes the Go module of one version of Kubernetes: `node test/control-plane/write-module.ts v1.37.1`. What the module takes
-// of which version stands in Kubernetes' own go.mod: its staging modules have its version, with a 0 for the 1, and the etcd
-// beside it is the one whose client it was built with.
+// Writes the Go module of one version of Kubernetes: `node test/control-plane/write-module.ts v1.37.1`. The
+// module's versions come from Kubernetes' own go.mod: its staging modules have its version with a 0 for the
+// 1, and etcd has the version of the client in Kubernetes.
 
 const [version = ""] = process.argv.slice(2);
 const [, minor, patch] = /^v1\.(\d+)\.(\d+)$/.exec(version) ?? [];
 if (minor === undefined || patch === undefined)
   throw new Error(`"${version}" is no version of Kubernetes: name one as v1.37.1`);
 
-/** The first version of Go that knows `tool` in a go.mod. */
+/** The first version of Go that supports `tool` in a go.mod. */
 const FIRST_WITH_TOOLS = "1.24.0";
 
 const run = promisify(execFile);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { adviseOnAwsCredentials } from "#core/aws-credentials.ts";
+import { getAwsCredentialsAdvice } from "#core/aws-credentials.ts";
 
 test.each([
   ["CredentialsProviderError", "give this process AWS credentials, by its environment, a profile or a role"],
@@ -7,5 +7,5 @@ test.each([
   ["AccessDenied", undefined],
   ["", undefined],
 ])("advises on %j", (name, advice) => {
-  expect(adviseOnAwsCredentials(name)).toBe(advice);
+  expect(getAwsCredentialsAdvice(name)).toBe(advice);
 });

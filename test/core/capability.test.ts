@@ -6,6 +6,6 @@ test.each([
   ["an error", { kind: "error", code: "Throttled", message: "slower" }, true],
   ["an error that there is not", { kind: "error", code: "Foreign", message: "" }, false],
   ["rubbish", { kind: "gone" }, false],
-])("an observation: %s", (_, value, expected) => {
+])("parses an observation: %s", (_, value, expected) => {
   expect(Observation.safeParse(value).success).toBe(expected);
 });

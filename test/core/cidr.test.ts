@@ -1,18 +1,18 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
-  canonicalCidr,
-  canonicalIp,
-  endsOf,
+  canonicalizeCidr,
+  canonicalizeIp,
   formatCidr,
   formatIp,
+  getCidrEnds,
+  hasOverlap,
   isIPv6Network,
   isWithin,
-  overlaps,
   parseCidr,
 } from "#core/cidr.ts";
 
-describe("a network is read in any spelling, and written in one", () => {
+describe("a network is parsed in any spelling and formatted in one", () => {
   test.each([
     ["10.0.0.0/16", "10.0.0.0/16"],
     ["10.0.3.7/16", "10.0.0.0/16"],
@@ -28,9 +28,9 @@ describe("a network is read in any spelling, and written in one", () => {
     ["1:2:3:4:5:6:7:8/128", "1:2:3:4:5:6:7:8/128"],
     ["fd00:10:ffff::/48", "fd00:10:ffff::/48"],
     ["fd00:10:0:ffff::/56", "fd00:10:0:ff00::/56"],
-  ])("%s is %s", (text, canonical) => {
-    expect(canonicalCidr(text)).toBe(canonical);
-    expect(canonicalCidr(canonical)).toBe(canonical);
+  ])("%s becomes %s", (text, canonical) => {
+    expect(canonicalizeCidr(text)).toBe(canonical);
+    expect(canonicalizeCidr(canonical)).toBe(canonical);
   });
 
   test.each([
@@ -46,11 +46,11 @@ describe("a network is read in any spelling, and written in one", () => {
     "::ffff:10.0.0.0/104",
     "10.0.0.0/1e1",
     "10.0.0.0/0008",
-  ])("%j is none", (text) => {
-    expect(canonicalCidr(text)).toBeUndefined();
+  ])("%j is not a network", (text) => {
+    expect(canonicalizeCidr(text)).toBeUndefined();
   });
 
-  test("whatever it is, it reads as itself", () => {
+  test("formatting and parsing any network returns it unchanged", () => {
     const cidr = fc.oneof(
       fc.tuple(fc.constant(4 as const), fc.bigInt(0n, 2n ** 32n - 1n), fc.integer({ min: 0, max: 32 })),
       fc.tuple(
@@ -74,7 +74,7 @@ test.each([
   ["10.0.0.0/8", false],
   ["fd00::/8", true],
   ["::ffff:10.0.0.0/104", true],
-])("whether %s is of IPv6", (network, is) => {
+])("decides whether %s is IPv6", (network, is) => {
   expect(isIPv6Network(network)).toBe(is);
 });
 
@@ -90,7 +90,7 @@ describe("networks", () => {
     ["fd00:10:1::/64", "fd00:10::/32", true, true],
   ])("%s within %s: %s; overlapping: %s", (inner, outer, within, overlap) => {
     expect(isWithin(cidr(inner), cidr(outer))).toBe(within);
-    expect(overlaps(cidr(inner), cidr(outer))).toBe(overlap);
+    expect(hasOverlap(cidr(inner), cidr(outer))).toBe(overlap);
   });
 });
 
@@ -101,8 +101,8 @@ test.each([
   ["FD00:0:0:0:0:0:0:1", "fd00::1"],
   ["10.0.0.1/32", undefined],
   ["web", undefined],
-])("the one spelling of address %s is %s", (text, canonical) => {
-  expect(canonicalIp(text)).toBe(canonical);
+])("the canonical spelling of address %s is %s", (text, canonical) => {
+  expect(canonicalizeIp(text)).toBe(canonical);
 });
 
 test.each([
@@ -110,8 +110,8 @@ test.each([
   ["10.0.0.1/32", "10.0.0.1", "10.0.0.1"],
   ["10.0.0.0/8", "10.0.0.0", "10.255.255.255"],
   ["fd00::/64", "fd00::", "fd00::ffff:ffff:ffff:ffff"],
-])("%s goes from %s to %s", (text, first, last) => {
+])("%s ranges from %s to %s", (text, first, last) => {
   const cidr = parseCidr(text);
-  const ends = cidr && endsOf(cidr);
+  const ends = cidr && getCidrEnds(cidr);
   expect(ends && [formatIp(ends.first), formatIp(ends.last)]).toEqual([first, last]);
 });

@@ -2,13 +2,13 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Controller } from "#core/controller.ts";
 import { decideEvent } from "#core/decide-event.ts";
-import { parseEvent } from "#core/event-door.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { nodeController } from "#core/node/controller.ts";
-import { given } from "#test/core/given.ts";
+import { parseEvent } from "#core/parse-event.ts";
+import { checkProperty } from "#test/core/check-property.ts";
 import { answers, nodes } from "#test/core/node/arbitraries.ts";
-import { found, initialized, NOW, node } from "#test/core/node/builders.ts";
-import { controllerWith, service } from "#test/core/service/builders.ts";
+import { buildFoundAnswer, buildInitializedNode, buildNode, NOW } from "#test/core/node/builders.ts";
+import { buildService, createController } from "#test/core/service/builders.ts";
 import decisionExample from "../../docs/examples/decision.json" with { type: "json" };
 import eventExample from "../../docs/examples/event.json" with { type: "json" };
 
@@ -19,7 +19,7 @@ const EVENT = {
   clusterHash: "0123456789abcdef",
   controller: "cloud-node-controller",
   reason: "watch",
-  objects: [node()],
+  objects: [buildNode()],
 };
 
 const OBSERVED = { kind: "observed", state: null };
@@ -35,30 +35,30 @@ test("the example event gives the example decisions", () => {
 });
 
 describe("an event", () => {
-  test("alone is decided without the cloud", () => {
-    const objects = [node(), initialized()];
+  test("alone is decided without the cloud's answers", () => {
+    const objects = [buildNode(), buildInitializedNode()];
     expect(codes(decideEvent({ ...EVENT, objects }, NOW, findNodeController))).toEqual([
       "NoAnswer",
       "UpToDate",
     ]);
   });
 
-  test("with instances is decided with each object's own", () => {
-    const event = { ...EVENT, objects: [node(), node()] };
-    const instances: InstanceAnswer[] = [{ kind: "not-found", message: "none" }, found()];
+  test("with instances is decided with each object's own instance", () => {
+    const event = { ...EVENT, objects: [buildNode(), buildNode()] };
+    const instances: InstanceAnswer[] = [{ kind: "not-found", message: "none" }, buildFoundAnswer()];
     expect(codes(decideEvent({ event, instances }, NOW, findNodeController))).toEqual([
       "InstanceNotFound",
       "Initialized",
     ]);
   });
 
-  test("with answers of another capability is decided with each object's own, under the settings beside it", async () => {
-    const controller = await controllerWith({});
+  test("with answers of another capability is decided with each object's own answer, under its settings", async () => {
+    const controller = await createController({});
     const related = {
       nodes: { resourceVersion: "1", items: [] },
       services: { resourceVersion: "1", items: [] },
     };
-    const event = { ...EVENT, controller: controller.name, objects: [service()], related };
+    const event = { ...EVENT, controller: controller.name, objects: [buildService()], related };
     const decided = (settings: object) =>
       decideEvent({ event, answers: [OBSERVED], settings }, NOW, () => controller);
     expect(codes(decided({ cloud: { provider: "shelf" } }))).toEqual(["PutUp"]);
@@ -68,7 +68,7 @@ describe("an event", () => {
     expect(codes(decided({}))).toEqual(["NotSupported"]);
   });
 
-  test("is decided as of the cluster that it names", () => {
+  test("is decided for the cluster that it names", () => {
     const clusters: string[] = [];
     const controller: Controller = {
       ...nodeController,
@@ -82,17 +82,19 @@ describe("an event", () => {
     expect(clusters).toEqual(["tenant-a", "tenant-a"]);
   });
 
-  test("with settings alone is decided as before the cloud is asked", () => {
+  test("with settings only is decided as before the cloud is asked", () => {
     expect(codes(decideEvent({ event: EVENT, settings: {} }, NOW, findNodeController))).toEqual(["NoAnswer"]);
   });
 
-  test("that asks for a dry run changes nothing", () => {
+  test("with a dry run changes nothing", () => {
     const event = { ...EVENT, dryRun: true };
-    expect(codes(decideEvent({ event, instances: [found()] }, NOW, findNodeController))).toEqual(["DryRun"]);
+    expect(codes(decideEvent({ event, instances: [buildFoundAnswer()] }, NOW, findNodeController))).toEqual([
+      "DryRun",
+    ]);
   });
 
-  test("with an object that is no node fails for that one alone", () => {
-    const event = { ...EVENT, objects: [{ metadata: { name: "pod-a" } }, initialized()] };
+  test("with one malformed node fails for that node only", () => {
+    const event = { ...EVENT, objects: [{ metadata: { name: "pod-a" } }, buildInitializedNode()] };
     expect(decideEvent(event, NOW, findNodeController)).toMatchObject({
       kind: "decided",
       decisions: [
@@ -111,7 +113,7 @@ describe("an event", () => {
     });
   });
 
-  test("of which one write comes first gives that write", () => {
+  test("whose plan begins with one shared write returns that write", () => {
     const write = {
       on: "cluster",
       apiVersion: "v1",
@@ -133,9 +135,9 @@ describe("an event", () => {
     });
   });
 
-  test("is decided alike in whatever order its objects come", () => {
+  test("is decided equally in any order of its objects", () => {
     const cards = fc.array(fc.tuple(nodes, answers, fc.nat()), { minLength: 1, maxLength: 6 });
-    given([cards], (list) => {
+    checkProperty([cards], (list) => {
       const decided = decisionsOf(list).map((decision, index) => ({
         decision,
         place: list[index]?.[2] ?? 0,
@@ -153,21 +155,29 @@ describe("a document is rejected", () => {
     ["that is a list", [], [""]],
     ["of another version", { ...EVENT, version: 3 }, ["version"]],
     ["without objects", { ...EVENT, objects: [] }, ["objects"]],
-    ["with too many objects", { ...EVENT, objects: Array(101).fill(node()) }, ["objects"]],
+    ["with too many objects", { ...EVENT, objects: Array(101).fill(buildNode()) }, ["objects"]],
     ["that would loosen a policy", { ...EVENT, dryRun: false }, ["dryRun"]],
     ["for a controller that there is not", { ...EVENT, controller: "route-controller" }, ["controller"]],
     ["for a controller with an impossible name", { ...EVENT, controller: "Route" }, ["controller"]],
     ["with an event alone in it", { event: EVENT }, ["instances"]],
     [
       "with a bad event in it",
-      { event: { ...EVENT, cluster: "A" }, instances: [found()] },
+      { event: { ...EVENT, cluster: "A" }, instances: [buildFoundAnswer()] },
       ["event.cluster"],
     ],
     ["with an answer too few", { event: EVENT, instances: [] }, ["instances"]],
-    ["with an answer too many", { event: EVENT, instances: [found(), found()] }, ["instances"]],
-    ["with answers and instances", { event: EVENT, instances: [found()], answers: [OBSERVED] }, ["answers"]],
+    [
+      "with an answer too many",
+      { event: EVENT, instances: [buildFoundAnswer(), buildFoundAnswer()] },
+      ["instances"],
+    ],
+    [
+      "with answers and instances",
+      { event: EVENT, instances: [buildFoundAnswer()], answers: [OBSERVED] },
+      ["answers"],
+    ],
     ["with an observation too many", { event: EVENT, answers: [OBSERVED, OBSERVED] }, ["answers"]],
-    ["with a bad observation", { event: EVENT, answers: [found()] }, ["answers[0].kind"]],
+    ["with a bad observation", { event: EVENT, answers: [buildFoundAnswer()] }, ["answers[0].kind"]],
     ["with settings of no cloud", { event: EVENT, settings: { cloud: {} } }, ["settings.cloud.provider"]],
     ["with unknown settings", { event: EVENT, settings: { nods: {} } }, ["settings"]],
     ["with a bad answer", { event: EVENT, instances: [{ kind: "gone" }] }, ["instances[0].kind"]],
@@ -177,19 +187,19 @@ describe("a document is rejected", () => {
   });
 });
 
-describe("the door", () => {
-  test("lets an event in as it is", () => {
+describe("parsing an event", () => {
+  test("accepts a valid event unchanged", () => {
     expect(parseEvent(EVENT)).toEqual({ kind: "event", event: EVENT });
   });
 
-  test("drops what a later version may add", () => {
+  test("drops fields that a later version may add", () => {
     expect(parseEvent({ ...EVENT, priority: 7, hints: { u: { said: ["a"], more: 1 } } })).toEqual({
       kind: "event",
       event: { ...EVENT, hints: { u: { said: ["a"] } } },
     });
   });
 
-  test("names all faults at once", () => {
+  test("returns all errors at once", () => {
     expect(parseEvent({ ...EVENT, cluster: "A", clusterHash: "x" })).toMatchObject({
       kind: "rejected",
       faults: [{ path: "cluster" }, { path: "clusterHash" }],

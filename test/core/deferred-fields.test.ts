@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { INSTANCE_ANNOTATION, LABEL_PAIRS, SHUTDOWN_TAINT, UNINITIALIZED_TAINT } from "#core/contracts.ts";
-import { approvalOf } from "#core/csr/approval.ts";
+import { buildApproval } from "#core/csr/approval.ts";
 import { ApproveWrite, PatchWrite } from "#core/decision.ts";
 import { type CloudKeys, findForeignField } from "#core/deferred-fields.ts";
 import type { FunctionIdentity } from "#core/identities.ts";
@@ -10,40 +10,47 @@ import type { Node } from "#core/node/node.ts";
 import { reconcile, refresh } from "#core/node/refresh.ts";
 import { addShutdownTaint, removeShutdownTaint } from "#core/node-lifecycle/shutdown-taint.ts";
 import { LabelSettings } from "#core/settings.ts";
-import { csr } from "#test/core/csr/builders.ts";
-import { found, initialized, internal, NOW, node, TAINT } from "#test/core/node/builders.ts";
+import { buildCsr } from "#test/core/csr/builders.ts";
+import {
+  buildFoundAnswer,
+  buildInitializedNode,
+  buildInternalAddress,
+  buildNode,
+  NOW,
+  TAINT,
+} from "#test/core/node/builders.ts";
 
 const KEYS: CloudKeys = { labelPrefixes: ["topology.k8s.aws/"], nodeKeys: ["example.com/compartment"] };
 const OTHER = { key: "example.com/other", effect: "NoSchedule" };
 const LABELS = LABEL_PAIRS.flatMap(({ beta, stable }) => [beta, stable]);
 const at = (key: string) => key.replaceAll("~", "~0").replaceAll("/", "~1");
 
-const ANSWER = found({
+const ANSWER = buildFoundAnswer({
   labels: { "topology.k8s.aws/zone-id": "euc1-az1" },
   annotations: { "example.com/compartment": "a" },
 });
 const SETTINGS = LabelSettings.parse({});
 
-/** What the node function decides on nodes of every kind. */
+/** The node function's decisions on nodes of every kind. */
 const INITIALIZED = [
-  node(),
-  node({ metadata: { labels: undefined, annotations: undefined } }),
-  node({ spec: { taints: [OTHER, TAINT, { ...TAINT, effect: "NoExecute" }] } }),
-  node({ spec: { taints: [TAINT], providerID: "aws:///eu-central-1a/i-0a1b2c3d4e5f60718" } }),
-  node({ status: { addresses: [internal("10.0.9.9")] } }),
+  buildNode(),
+  buildNode({ metadata: { labels: undefined, annotations: undefined } }),
+  buildNode({ spec: { taints: [OTHER, TAINT, { ...TAINT, effect: "NoExecute" }] } }),
+  buildNode({ spec: { taints: [TAINT], providerID: "aws:///eu-central-1a/i-0a1b2c3d4e5f60718" } }),
+  buildNode({ status: { addresses: [buildInternalAddress("10.0.9.9")] } }),
 ].map((each) => [each, initialize(each, ANSWER, { now: NOW, labels: SETTINGS })] as const);
 const REFRESHED = [
-  initialized({ metadata: { labels: {}, annotations: {} } }),
-  initialized({ metadata: { labels: undefined, annotations: undefined } }),
-  initialized({ status: { addresses: [internal("10.0.9.9")] } }),
+  buildInitializedNode({ metadata: { labels: {}, annotations: {} } }),
+  buildInitializedNode({ metadata: { labels: undefined, annotations: undefined } }),
+  buildInitializedNode({ status: { addresses: [buildInternalAddress("10.0.9.9")] } }),
 ].map((each) => [each, refresh(each, ANSWER, { now: NOW, labels: SETTINGS })] as const);
 const beta = { "failure-domain.beta.kubernetes.io/zone": "b" };
-const RECONCILED = [initialized({ metadata: { labels: beta } })].map(
+const RECONCILED = [buildInitializedNode({ metadata: { labels: beta } })].map(
   (each) => [each, reconcile(each)] as const,
 );
 
 test.each([...INITIALIZED, ...REFRESHED, ...RECONCILED])(
-  "takes what the node function decides: %#",
+  "accepts a decision of the node function: %#",
   (object, decision) => {
     if (decision.kind !== "change") throw new Error(`nothing is written: ${decision.kind}`);
     for (const write of decision.writes) {
@@ -54,11 +61,11 @@ test.each([...INITIALIZED, ...REFRESHED, ...RECONCILED])(
 );
 
 test.each([
-  node({ spec: {} }),
-  node({ spec: { taints: [] } }),
-  node({ spec: { taints: [OTHER] } }),
-  node({ spec: { taints: [OTHER, SHUTDOWN_TAINT, { ...SHUTDOWN_TAINT, value: "x" }] } }),
-])("takes what the node-lifecycle function decides: %#", (object) => {
+  buildNode({ spec: {} }),
+  buildNode({ spec: { taints: [] } }),
+  buildNode({ spec: { taints: [OTHER] } }),
+  buildNode({ spec: { taints: [OTHER, SHUTDOWN_TAINT, { ...SHUTDOWN_TAINT, value: "x" }] } }),
+])("accepts a decision of the node-lifecycle function: %#", (object) => {
   const write =
     patchNode(object, [addShutdownTaint(object)]) ?? patchNode(object, [removeShutdownTaint(object)]);
   if (write === undefined) throw new Error("nothing is written");
@@ -66,10 +73,10 @@ test.each([
 });
 
 test.each(["InstanceVerified", "UsagesForbidden"] as const)(
-  "takes what the csr function decides: %s",
+  "accepts a decision of the csr function: %s",
   (code) => {
-    const object = csr();
-    const write = approvalOf(object, { code, facts: {} }, NOW);
+    const object = buildCsr();
+    const write = buildApproval(object, { code, facts: {} }, NOW);
     expect(findForeignField("csr", { write, object, keys: KEYS })).toBeUndefined();
   },
 );
@@ -80,14 +87,14 @@ interface Refused {
   readonly tests?: readonly unknown[];
   readonly subresource?: string;
   readonly object?: unknown;
-  /** The field that is named; the first operation's without it. */
+  /** The reported field; by default the first operation's. */
   readonly field?: string;
 }
 
 const add = (path: string, value: unknown = "x") => ({ op: "add", path, value });
 const remove = (path: string) => ({ op: "remove", path });
 const guard = (path: string, value: unknown) => ({ op: "test", path, value });
-const TWO: Node = node({ spec: { taints: [OTHER, TAINT, SHUTDOWN_TAINT] } });
+const TWO: Node = buildNode({ spec: { taints: [OTHER, TAINT, SHUTDOWN_TAINT] } });
 const UNINITIALIZED = guard("/spec/taints/1/key", UNINITIALIZED_TAINT);
 const SHUTDOWN = [
   guard("/spec/taints/2/key", SHUTDOWN_TAINT.key),
@@ -109,7 +116,7 @@ const OF_NODE: readonly Refused[] = [
     patch: [add(`/status/${field}`)],
     subresource: "status",
   })),
-  { what: "addresses that are none", patch: [add("/status/addresses")], subresource: "status" },
+  { what: "invalid addresses", patch: [add("/status/addresses")], subresource: "status" },
   { what: "one address", patch: [add("/status/addresses/0", {})], subresource: "status" },
   { what: "no addresses any more", patch: [remove("/status/addresses")], subresource: "status" },
   {
@@ -158,8 +165,8 @@ const OF_NODE: readonly Refused[] = [
     object: TWO,
   },
   { what: "the key of a taint", patch: [add("/spec/taints/1/key")], tests: [UNINITIALIZED], object: TWO },
-  { what: "a provider ID anew", patch: [add("/spec/providerID")], object: initialized() },
-  { what: "a provider ID that is none", patch: [add("/spec/providerID", {})] },
+  { what: "a provider ID anew", patch: [add("/spec/providerID")], object: buildInitializedNode() },
+  { what: "an invalid provider ID", patch: [add("/spec/providerID", {})] },
   { what: "another label", patch: [add("/metadata/labels/a")] },
   {
     what: "a label of Kubernetes' own",
@@ -176,7 +183,7 @@ const OF_NODE: readonly Refused[] = [
     tests: [guard("/metadata/labels", null)],
   },
   {
-    what: "labels that are none",
+    what: "invalid labels",
     patch: [add("/metadata/labels")],
     tests: [guard("/metadata/labels", null)],
   },
@@ -184,13 +191,13 @@ const OF_NODE: readonly Refused[] = [
   {
     what: "an annotation of the cloud's over another",
     patch: [add("/metadata/annotations/example.com~1compartment")],
-    object: node({ metadata: { annotations: { "example.com/compartment": "theirs" } } }),
+    object: buildNode({ metadata: { annotations: { "example.com/compartment": "theirs" } } }),
   },
   {
     what: "an annotation of the cloud's on a node that has none",
     patch: [add("/metadata/annotations", { a: "b" })],
     tests: [guard("/metadata/annotations", null)],
-    object: node({ metadata: { annotations: undefined } }),
+    object: buildNode({ metadata: { annotations: undefined } }),
   },
   {
     what: "anything of what is no node",
@@ -207,9 +214,13 @@ const OF_LIFECYCLE: readonly Refused[] = [
   {
     what: "all taints of a node that may have some by now",
     patch: [add("/spec/taints", [SHUTDOWN_TAINT])],
-    object: node({ spec: {} }),
+    object: buildNode({ spec: {} }),
   },
-  { what: "other taints, where none are", patch: [add("/spec/taints", [OTHER])], object: node({ spec: {} }) },
+  {
+    what: "other taints, where none are",
+    patch: [add("/spec/taints", [OTHER])],
+    object: buildNode({ spec: {} }),
+  },
   {
     what: "the uninitialized taint away",
     patch: [remove("/spec/taints/1")],
@@ -247,15 +258,15 @@ const OF_CSR: readonly Refused[] = [
     what: `an approval ${what}`,
     patch: [add(CONDITIONS, [DECIDED])],
     tests: UNDECIDED,
-    object: csr({ spec }),
+    object: buildCsr({ spec }),
   })),
   {
     what: "an approval of what is decided on",
     patch: [add(CONDITIONS, [DECIDED])],
     tests: UNDECIDED,
-    object: csr({ status: { conditions: [{ type: "Denied" }] } }),
+    object: buildCsr({ status: { conditions: [{ type: "Denied" }] } }),
   },
-  { what: "an approval over what somebody may have decided", patch: [add(CONDITIONS, [DECIDED])] },
+  { what: "an approval over an existing decision", patch: [add(CONDITIONS, [DECIDED])] },
   {
     what: "two conditions",
     patch: [add(CONDITIONS, [DECIDED, { ...DECIDED, type: "Failed" }])],
@@ -293,9 +304,9 @@ const OF_CSR: readonly Refused[] = [
 ];
 
 describe.each<[FunctionIdentity, readonly Refused[], () => unknown]>([
-  ["node", OF_NODE, node],
+  ["node", OF_NODE, buildNode],
   ["node-lifecycle", OF_LIFECYCLE, () => TWO],
-  ["csr", OF_CSR, csr],
+  ["csr", OF_CSR, buildCsr],
 ])("%s never writes", (identity, rows, usual) => {
   test.each(rows)("$what", ({ patch, tests = [], subresource, object = usual(), field }) => {
     const [target, schema] =
@@ -332,10 +343,10 @@ test.each(["route", "service", "tagging"] as const)("%s writes nothing through a
     },
     ...{ precondition: [guard("/metadata/uid", "u")], patch: [add("/status/conditions", [])] },
   });
-  expect(findForeignField(identity, { write, object: node(), keys: KEYS })).toBe("/status/conditions");
+  expect(findForeignField(identity, { write, object: buildNode(), keys: KEYS })).toBe("/status/conditions");
 });
 
-test("a patch of a request is no approval, and an approval of a node is none", () => {
+test("rejects a patch of a request and an approval of a node", () => {
   const write = { on: "cluster", name: "a", precondition: [guard("/metadata/uid", "u"), ...UNDECIDED] };
   const patch = [add(CONDITIONS, [DECIDED])];
   const target = { apiVersion: "certificates.k8s.io/v1", resource: "certificatesigningrequests" };
@@ -347,9 +358,9 @@ test("a patch of a request is no approval, and an approval of a node is none", (
     patch,
     verb: "approve",
   });
-  expect(findForeignField("csr", { write: ofRequest, object: csr(), keys: KEYS })).toBe(CONDITIONS);
+  expect(findForeignField("csr", { write: ofRequest, object: buildCsr(), keys: KEYS })).toBe(CONDITIONS);
   for (const identity of ["node", "node-lifecycle"] as const)
-    expect(findForeignField(identity, { write: ofNode, object: node(), keys: { labelPrefixes: [] } })).toBe(
-      CONDITIONS,
-    );
+    expect(
+      findForeignField(identity, { write: ofNode, object: buildNode(), keys: { labelPrefixes: [] } }),
+    ).toBe(CONDITIONS);
 });

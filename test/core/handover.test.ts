@@ -1,5 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { createHandoverWitness, flagWithout, handedOver, type NodeState } from "#core/handover.ts";
+import {
+  createHandoverWitness,
+  formatRemainingFlag,
+  listHandedOver,
+  type NodeState,
+} from "#core/handover.ts";
 
 const OURS = "serverless-ccm";
 const THEIRS = "aws-cloud-controller-manager";
@@ -17,12 +22,12 @@ const UP = { isTainted: false, hasNodeIp: true };
 const by = (manager: string, at = "2026-03-01T12:00:00Z") => ({ writers: [{ manager, at }] });
 const isController = (manager: string): boolean => manager !== "kubelet";
 
-/** States of one node by the second at which they were seen, judged at the end. */
+/** The states of one node by the second of their observation, judged at the end. */
 function judged(seen: readonly (readonly [second: number, state: NodeState])[], atSecond: number) {
   const witness = createHandoverWitness(isController);
   for (const [second, each] of seen) {
     if (second > 0) witness.begun();
-    witness.seen(each, second * 1_000);
+    witness.observe(each, second * 1_000);
   }
   witness.begun();
   return witness.judge(atSecond * 1_000);
@@ -97,14 +102,14 @@ describe("gaps", () => {
     expect(gaps.map(({ code, node, seconds }) => `${code} ${node} ${seconds}`)).toEqual(expected);
   });
 
-  test("of a node that goes are none any more", () => {
+  test("of a deleted node are dropped", () => {
     const witness = createHandoverWitness(isController);
-    witness.seen(state(), 0);
-    witness.gone("uid-a");
+    witness.observe(state(), 0);
+    witness.remove("uid-a");
     expect(witness.judge(60_000)).toMatchObject({ gaps: [], waiting: 0 });
   });
 
-  test("are a hundred at most", () => {
+  test("are at most a hundred", () => {
     const all = Array.from({ length: 300 }, (_, index) => index);
     const waiting = all.map((index): [number, NodeState] => [1, state({ uid: `uid-${index}` })]);
     const up = all.map((index): [number, NodeState] => [60, state({ uid: `uid-${index}`, ...UP })]);
@@ -113,8 +118,8 @@ describe("gaps", () => {
   });
 });
 
-describe("nodes that wait", () => {
-  test("for long before are named and counted apart from those that wait now", () => {
+describe("waiting nodes", () => {
+  test("that waited long before are named, and counted separately from new ones", () => {
     const seen = [
       [0, state({ name: "old", uid: "uid-old", ageMs: 100_000 })],
       [50, state()],
@@ -122,7 +127,7 @@ describe("nodes that wait", () => {
     expect(judged(seen, 60)).toMatchObject({ gaps: [], stuckBefore: ["old"], waiting: 1 });
   });
 
-  test("and come up in the end wait no more", () => {
+  test("that finally start no longer wait", () => {
     const old = state({ ageMs: 100_000 });
     expect(
       judged(
@@ -136,7 +141,7 @@ describe("nodes that wait", () => {
   });
 });
 
-describe("who initialized", () => {
+describe("the initializing manager", () => {
   test.each([
     ["ours", by(OURS), OURS],
     ["theirs", by(THEIRS), THEIRS],
@@ -150,7 +155,7 @@ describe("who initialized", () => {
       },
       THEIRS,
     ],
-    ["somebody, where the node does not say", by("kubelet"), "unknown"],
+    ["unknown, if the node does not name it", by("kubelet"), "unknown"],
   ])("%s", (_, writers, expected) => {
     const { initialized } = judged(
       [
@@ -162,11 +167,11 @@ describe("who initialized", () => {
     expect([...initialized]).toEqual([[expected, { nodes: 1, lastMs: 3_000 }]]);
   });
 
-  test("counts nodes that were seen to wait alone", () => {
+  test("counts only nodes that were observed waiting", () => {
     expect(judged([[0, state({ ...UP, ...by(OURS) })]], 60).initialized.size).toBe(0);
   });
 
-  test("counts each of several", () => {
+  test("is counted separately for each of several managers", () => {
     const seen = ["a", "b"].flatMap((uid): [number, NodeState][] => [
       [1, state({ uid })],
       [2, state({ uid, ...UP, ...by(OURS) })],
@@ -186,6 +191,6 @@ test.each([
     ["tagging", "service-lb-controller", "node-route-controller"],
     "--controllers=*,-service-lb-controller,-node-route-controller,-tagging",
   ],
-])("where ours are %s, theirs get %s", (controllers, flag) => {
-  expect(flagWithout(handedOver(controllers))).toBe(flag);
+])("if our controllers are %s, the other gets %s", (controllers, flag) => {
+  expect(formatRemainingFlag(listHandedOver(controllers))).toBe(flag);
 });

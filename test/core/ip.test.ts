@@ -22,7 +22,7 @@ describe("an IP address", () => {
   });
 });
 
-describe("no IP address", () => {
+describe("an invalid IP address", () => {
   test.each([
     ["empty", ""],
     ["white space before", " 10.0.0.1"],
@@ -62,7 +62,7 @@ describe("two IP addresses", () => {
     ["10.0.0.1", "10.0.0.2", false],
     ["10.0.0.1", "::10.0.0.1", false],
     ["0.0.0.0", "::", false],
-  ])("%s and %s are the same: %s", (a, b, same) => {
+  ])("%s and %s are equal: %s", (a, b, same) => {
     expect(isSameIp(parsed(a), parsed(b))).toBe(same);
   });
 });

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { jsonLine } from "#core/json-line.ts";
-import { given } from "./given.ts";
+import { formatJsonLine } from "#core/json-line.ts";
+import { checkProperty } from "./check-property.ts";
 
 test.each([
   ["plain", { a: [1, "é 🙂"] }, '{"a":[1,"é 🙂"]}'],
@@ -11,12 +11,12 @@ test.each([
   ["beyond the first plane", "\u{E0041}", '"\\udb40\\udc41"'],
   ["keys, too", { "\u009B": 1 }, '{"\\u009b":1}'],
 ])("%s", (_, value, expected) => {
-  expect(jsonLine(value)).toBe(expected);
+  expect(formatJsonLine(value)).toBe(expected);
 });
 
-test("it parses to the same value and holds nothing that acts", () => {
-  given([fc.jsonValue({ stringUnit: "binary" })], (value) => {
-    const line = jsonLine(value);
+test("parses to an equal value and contains no terminal control characters", () => {
+  checkProperty([fc.jsonValue({ stringUnit: "binary" })], (value) => {
+    const line = formatJsonLine(value);
     expect(line).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u);
     expect(JSON.parse(line)).toEqual(JSON.parse(JSON.stringify(value)));
   });

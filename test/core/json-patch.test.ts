@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import {
   add,
-  differsAt,
-  holds,
+  applyOperations,
+  formatPointer,
+  hasOtherValue,
+  isApplied,
   isSameJson,
   NO_EDIT,
-  patched,
-  pointer,
   remove,
   setEntries,
 } from "#core/json-patch.ts";
@@ -19,7 +19,7 @@ test.each([
   ["a name with a tilde", ["a~b"], "/a~0b"],
   ["a name that looks escaped", ["a~1b"], "/a~01b"],
 ])("a pointer to %s", (_, segments, expected) => {
-  expect(pointer(...segments)).toBe(expected);
+  expect(formatPointer(...segments)).toBe(expected);
 });
 
 describe("entries of a map", () => {
@@ -31,7 +31,7 @@ describe("entries of a map", () => {
     expect(setEntries("/map", true, entries)).toEqual({ tests, operations });
   });
 
-  test("are added as a map where there is none", () => {
+  test("are added as a map if the map is missing", () => {
     const operations = [{ op: "add", path: "/map", value: { "a/b": "1" } }];
     expect(setEntries("/map", false, entries)).toEqual({
       tests: [{ op: "test", path: "/map", value: null }],
@@ -39,16 +39,16 @@ describe("entries of a map", () => {
     });
   });
 
-  test.each([true, false])("that are none change nothing", (exists) => {
+  test.each([true, false])("change nothing if the list is empty", (exists) => {
     expect(setEntries("/map", exists, [])).toBe(NO_EDIT);
   });
 });
 
-describe("patched", () => {
+describe("applying operations", () => {
   const before = { a: { "b/c": 1, "d~e": [1, 2, 3] }, untouched: {} };
 
-  test("adds and removes members and items, and shares what is not touched", () => {
-    const after = patched(before, [
+  test("adds and removes members and items, and shares unchanged parts", () => {
+    const after = applyOperations(before, [
       add("/a/b~1c", 2),
       add("/a/new", null),
       add("/a/d~0e/-", 4),
@@ -62,7 +62,7 @@ describe("patched", () => {
       untouched: {},
       x: { y: 1, z: 2 },
     });
-    expect(patched(after, [remove("/x/z"), add("/a/d~0e/1", 1)])).toMatchObject({
+    expect(applyOperations(after, [remove("/x/z"), add("/a/d~0e/1", 1)])).toMatchObject({
       a: { "d~e": [0, 1, 2, 3, 4] },
       x: { y: 1 },
     });
@@ -70,15 +70,17 @@ describe("patched", () => {
     expect(before.a["d~e"]).toEqual([1, 2, 3]);
   });
 
-  test("reaches into items, and makes the map that an entry is added to", () => {
-    expect(patched({ list: [{ a: 1 }, { a: 2 }] }, [add("/list/1/a", 3), add("/map/key", "v")])).toEqual({
+  test("reaches into items, and creates the map for an added entry", () => {
+    expect(
+      applyOperations({ list: [{ a: 1 }, { a: 2 }] }, [add("/list/1/a", 3), add("/map/key", "v")]),
+    ).toEqual({
       list: [{ a: 1 }, { a: 3 }],
       map: { key: "v" },
     });
   });
 });
 
-describe("holds", () => {
+describe("an applied patch", () => {
   const value = { metadata: { labels: { a: "b" } }, status: { addresses: [{ type: "x", address: "y" }] } };
   test.each([
     [
@@ -93,7 +95,7 @@ describe("holds", () => {
     ["removals alone", [remove("/spec/taints/0")], false],
     ["nothing", [], false],
   ])("%s", (_, operations, expected) => {
-    expect(holds(value, operations)).toBe(expected);
+    expect(isApplied(value, operations)).toBe(expected);
   });
 });
 
@@ -107,16 +109,16 @@ test.each([
   [{ a: 1 }, { b: 1 }, false],
   [{ a: [1, { b: null }] }, { a: [1, { b: null }] }, true],
   [[1, 2], [2, 1], false],
-])("%j and %j are the same JSON: %s", (a, b, expected) => {
+])("%j and %j are equal JSON: %s", (a, b, expected) => {
   expect(isSameJson(a, b)).toBe(expected);
 });
 
 test.each([
   ["something else", { a: { b: 1 } }, "/a/b", 2, true],
   ["the same", { a: { b: { c: [1] } } }, "/a/b", { c: [1] }, false],
-  ["nothing, by which nobody can tell", { a: {} }, "/a/b", 2, false],
+  ["nothing, which proves nothing", { a: {} }, "/a/b", 2, false],
   ["nothing on the way", 7, "/a/b", 2, false],
   ["what every object has", { a: {} }, "/a/toString", 2, false],
 ])("a path that holds %s", (_, value, path, expected, differs) => {
-  expect(differsAt(value, path, expected)).toBe(differs);
+  expect(hasOtherValue(value, path, expected)).toBe(differs);
 });

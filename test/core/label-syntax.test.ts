@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { faultOfLabelKey, faultOfLabelValue } from "#core/label-syntax.ts";
+import { checkLabelKey, checkLabelValue } from "#core/label-syntax.ts";
 
 describe("a label key", () => {
   test.each([
@@ -22,7 +22,7 @@ describe("a label key", () => {
     ["a prefix with an underscore", "my_org/rack", "prefix"],
     ["a prefix too long", `${"a.".repeat(127)}b/n`, "prefix"],
   ])("%s", (_, key, fault) => {
-    expect(faultOfLabelKey(key)).toEqual(fault && expect.stringContaining(`its ${fault} is not`));
+    expect(checkLabelKey(key)).toEqual(fault && expect.stringContaining(`its ${fault} is not`));
   });
 });
 
@@ -40,6 +40,6 @@ describe("a label value", () => {
     ["an umlaut", "größe", false],
     ["a line end", "a\n", false],
   ])("%s", (_, value, good) => {
-    expect(faultOfLabelValue(value) === undefined).toBe(good);
+    expect(checkLabelValue(value) === undefined).toBe(good);
   });
 });

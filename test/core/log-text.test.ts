@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { fitForLog, logText, MAX_LINE_CHARACTERS } from "#core/log-text.ts";
-import { given } from "./given.ts";
+import { logText, MAX_LINE_CHARACTERS, sanitizeFacts } from "#core/log-text.ts";
+import { checkProperty } from "./check-property.ts";
 
 const ACTS = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 const TIME = new Date("2026-01-02T03:04:05.678Z");
@@ -30,7 +30,7 @@ describe("a fact of a log line", () => {
     ["nothing at all", "namespace", undefined, undefined],
     ["a list of texts", "faults", ["a\n"], ["a\\u{000A}"]],
     ["a long list", "faults", Array(102).fill(1), [...Array(99).fill(1), "… and 3 more"]],
-    ["a key of somebody else's", "calls", { "a\u0007": 1 }, { "a\\u{0007}": 1 }],
+    ["a key from outside", "calls", { "a\u0007": 1 }, { "a\\u{0007}": 1 }],
     [
       "many keys",
       "calls",
@@ -41,7 +41,7 @@ describe("a fact of a log line", () => {
     ["too deep", "decision", nested(9), [[[[[[[["…"]]]]]]]]],
     ["what JSON has no word for", "objects", 5n, "5"],
   ])("%s", (_, key, value, expected) => {
-    expect(fitForLog({ [key]: value })).toEqual({ [key]: expected });
+    expect(sanitizeFacts({ [key]: value })).toEqual({ [key]: expected });
   });
 });
 
@@ -53,9 +53,9 @@ describe("a line", () => {
     );
   });
 
-  test("that would be too long keeps what is short and shortens what is longest", () => {
+  test("that is too long keeps short facts and truncates the longest", () => {
     const decision = Array.from({ length: 100 }, (_, index) => ({ index, value: "v".repeat(200) }));
-    const line = fitForLog({
+    const line = sanitizeFacts({
       level: "info",
       event: "Object",
       decision,
@@ -73,18 +73,18 @@ describe("a line", () => {
   test.each([
     ["quotes, which JSON writes as two characters", '"'.repeat(5_000)],
     ["lists of lists", Array.from({ length: 150 }, () => Array(150).fill("é\n"))],
-  ])("of more facts than there are, all of them %s, is short", (_, value) => {
+  ])("with more facts than the maximum, all of them %s, is short", (_, value) => {
     const facts = Object.fromEntries(Array.from({ length: 40 }, (__, index) => [`fact${index}`, value]));
     const line = logText(facts, TIME);
     expect(line.length).toBeLessThanOrEqual(MAX_LINE_CHARACTERS);
     expect(logText(JSON.parse(line), TIME)).toBe(line);
   });
 
-  test("of whatever facts is short, harmless, and made fit once", () => {
+  test("of any facts is short and harmless, and sanitizing it twice changes nothing", () => {
     const text = fc.string({ unit: "binary", maxLength: 300 });
     const few = fc.dictionary(fc.string({ unit: "binary", maxLength: 20 }), text, { maxKeys: 2 });
     const value = fc.oneof(text, fc.double(), fc.array(few, { maxLength: 2 }));
-    given([fc.dictionary(fc.string({ maxLength: 20 }), value, { maxKeys: 8 })], (facts) => {
+    checkProperty([fc.dictionary(fc.string({ maxLength: 20 }), value, { maxKeys: 8 })], (facts) => {
       const line = logText(facts, TIME);
       const isShort = line.length <= MAX_LINE_CHARACTERS;
       expect([isShort, ACTS.test(line), logText(JSON.parse(line), TIME) === line]).toEqual([

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { nearest } from "#core/nearest.ts";
+import { findNearest } from "#core/nearest.ts";
 
 const KEYS = ["name", "server", "certificateAuthorityFile", "signIn", "vpc", "limits", "policies"];
 
@@ -18,12 +18,12 @@ test.each([
   ["controllers", undefined],
   ["xyz", undefined],
   [`server${"r".repeat(64)}`, undefined],
-])("%j was meant to be %j", (written, meant) => {
-  expect(nearest(written, KEYS)).toBe(meant);
+])("%j most likely means %j", (written, meant) => {
+  expect(findNearest(written, KEYS)).toBe(meant);
 });
 
-test("the nearer one of two is meant", () => {
-  expect(nearest("eu-centrl-1", ["ca-central-1", "eu-north-1", "eu-central-1", "eu-central-2"])).toBe(
+test("the nearer of two words wins", () => {
+  expect(findNearest("eu-centrl-1", ["ca-central-1", "eu-north-1", "eu-central-1", "eu-central-2"])).toBe(
     "eu-central-1",
   );
 });

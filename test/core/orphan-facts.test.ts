@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { LogLine } from "#core/log-line.ts";
-import { orphanFacts } from "#core/orphan-facts.ts";
+import { buildOrphanFacts } from "#core/orphan-facts.ts";
 import { ObjectReport, type Orphan } from "#core/report.ts";
 
 const report = (orphans?: ObjectReport["orphans"]): ObjectReport =>
@@ -17,9 +17,9 @@ const orphan = (id: string, more: Partial<Orphan> = {}): Orphan => ({
 
 const times = { since: "2026-03-01T12:00:00.000Z", deletedFrom: "2026-03-01T12:15:00.000Z" };
 
-test("each orphan has a line that the reference knows, and the first says where more are not named", () => {
+test("each orphan has a documented log line, and the first has the total if not all are named", () => {
   const named = [orphan("a", times), orphan("b", { code: "ServiceReplaced" })];
-  const lines = orphanFacts([report({ count: 5, named }), report(), report({ count: 0, named: [] })]);
+  const lines = buildOrphanFacts([report({ count: 5, named }), report(), report({ count: 0, named: [] })]);
   const line = { kind: "network load balancer" };
   const service = { namespace: "default", name: "web" };
   expect(lines).toEqual([
@@ -31,5 +31,5 @@ test("each orphan has a line that the reference knows, and the first says where 
     const written = { time: "2026-03-01T12:00:00Z", ...common, ...each };
     expect(LogLine.safeParse(JSON.parse(JSON.stringify(written))).error).toBeUndefined();
   }
-  expect(orphanFacts([report({ count: 1, named: [orphan("a")] })])[0]).not.toHaveProperty("count");
+  expect(buildOrphanFacts([report({ count: 1, named: [orphan("a")] })])[0]).not.toHaveProperty("count");
 });

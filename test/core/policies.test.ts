@@ -1,17 +1,25 @@
 import { describe, expect, test } from "vitest";
 import { type Decision, Write } from "#core/decision.ts";
 import { decideNode } from "#core/node/decide.ts";
-import { applyPolicies, labelsOnlyOfWrites } from "#core/policies.ts";
-import { found, initialized, NOW, node, TAINT } from "#test/core/node/builders.ts";
-import { patchesOf } from "#test/core/node/carry-out.ts";
+import { applyPolicies, selectLabelWrites } from "#core/policies.ts";
+import { buildFoundAnswer, buildInitializedNode, buildNode, NOW, TAINT } from "#test/core/node/builders.ts";
+import { listPatches } from "#test/core/node/carry-out.ts";
 
 const WATCH = { reason: "watch", now: NOW } as const;
-const INITIALIZE = decideNode(node(), found({ labels: { rack: "a b" } }), WATCH);
+const INITIALIZE = decideNode(buildNode(), buildFoundAnswer({ labels: { rack: "a b" } }), WATCH);
 const APART: Decision = INITIALIZE.kind === "change" ? { ...INITIALIZE, independent: true } : INITIALIZE;
-const RETRY = decideNode(node(), { kind: "error", code: "Foreign", message: "of another cluster" }, WATCH);
-const UNCHANGED = decideNode(initialized(), undefined, WATCH);
-const SKIP = decideNode(node({ metadata: { deletionTimestamp: "2026-03-01T11:59:59Z" } }), undefined, WATCH);
-const UNTAINT = decideNode(initialized({ spec: { taints: [TAINT] } }), found(), WATCH);
+const RETRY = decideNode(
+  buildNode(),
+  { kind: "error", code: "Foreign", message: "of another cluster" },
+  WATCH,
+);
+const UNCHANGED = decideNode(buildInitializedNode(), undefined, WATCH);
+const SKIP = decideNode(
+  buildNode({ metadata: { deletionTimestamp: "2026-03-01T11:59:59Z" } }),
+  undefined,
+  WATCH,
+);
+const UNTAINT = decideNode(buildInitializedNode({ spec: { taints: [TAINT] } }), buildFoundAnswer(), WATCH);
 
 describe.each([
   ["no policy", false, false],
@@ -19,20 +27,20 @@ describe.each([
   ["labels only", false, true],
   ["both", true, true],
 ] as const)("%s", (_, dryRun, labelsOnly) => {
-  test("lets what writes nothing be", () => {
+  test("keeps a decision that writes nothing", () => {
     expect(applyPolicies(SKIP, { dryRun, labelsOnly })).toBe(SKIP);
     expect(applyPolicies(UNCHANGED, { dryRun, labelsOnly })).toBe(UNCHANGED);
   });
 });
 
 describe("without a policy", () => {
-  test.each([INITIALIZE, RETRY])("$kind stays as it is", (decision) => {
+  test.each([INITIALIZE, RETRY])("$kind stays unchanged", (decision) => {
     expect(applyPolicies(decision, { dryRun: false, labelsOnly: false })).toBe(decision);
   });
 });
 
 describe("a dry run", () => {
-  test("says what would be written", () => {
+  test("reports what would be written", () => {
     expect(applyPolicies(UNTAINT, { dryRun: true, labelsOnly: false })).toEqual({
       kind: "skip",
       object: UNTAINT.object,
@@ -51,18 +59,18 @@ describe("a dry run", () => {
     );
   });
 
-  test("names each write of those that stand for themselves, in no order", () => {
+  test("names each independent write, in no order", () => {
     const { because } = applyPolicies(APART, { dryRun: true, labelsOnly: false });
     expect(because.message).toMatch(/^would patch nodes\/status node-a: .*; and patch nodes node-a: add /);
   });
 
-  test("waits as long, without an Event", () => {
+  test("keeps the retry delay, without an Event", () => {
     expect(applyPolicies(RETRY, { dryRun: true, labelsOnly: false })).toEqual({ ...RETRY, events: [] });
   });
 });
 
 describe("labels only", () => {
-  test("keeps of a change the labels and their tests", () => {
+  test("keeps the labels of a change and their tests", () => {
     const decision = applyPolicies(INITIALIZE, { dryRun: false, labelsOnly: true });
     expect(decision).toMatchObject({
       kind: "change",
@@ -70,7 +78,7 @@ describe("labels only", () => {
       events: [],
       warnings: [{ code: "InvalidLabel" }],
     });
-    const writes = patchesOf(decision);
+    const writes = listPatches(decision);
     expect(writes.map(({ precondition }) => precondition.map(({ path }) => path))).toEqual([
       ["/metadata/uid"],
     ]);
@@ -79,17 +87,17 @@ describe("labels only", () => {
     );
   });
 
-  test("keeps writes apart that stand each for itself", () => {
+  test("keeps independent writes separate", () => {
     expect(applyPolicies(APART, { dryRun: false, labelsOnly: true })).toMatchObject({ independent: true });
     expect(applyPolicies(INITIALIZE, { dryRun: false, labelsOnly: true })).not.toHaveProperty("independent");
   });
 
-  test("keeps a map of labels that is added whole, and the tests of single ones", () => {
-    const { labels: _, ...metadata } = node().metadata;
-    const whole = decideNode({ ...node(), metadata }, found(), WATCH);
+  test("keeps a whole map of labels, and the tests of single ones", () => {
+    const { labels: _, ...metadata } = buildNode().metadata;
+    const whole = decideNode({ ...buildNode(), metadata }, buildFoundAnswer(), WATCH);
     const single = decideNode(
-      node(),
-      found({ type: "", zone: "", region: "", labels: { rack: "a" } }),
+      buildNode(),
+      buildFoundAnswer({ type: "", zone: "", region: "", labels: { rack: "a" } }),
       WATCH,
     );
     expect(
@@ -102,7 +110,7 @@ describe("labels only", () => {
     ]);
   });
 
-  test("writes no label of a Service, which says where an annotation beside it is", () => {
+  test("writes no label of a Service, which needs an annotation with it", () => {
     const write: Write = {
       ...{
         on: "cluster",
@@ -115,21 +123,21 @@ describe("labels only", () => {
       precondition: [{ op: "test", path: "/metadata/uid", value: "uid-1" }],
       patch: [{ op: "remove", path: "/metadata/labels/implementation" }],
     };
-    expect(labelsOnlyOfWrites([write])).toEqual([]);
+    expect(selectLabelWrites([write])).toEqual([]);
   });
 
-  test("skips where no label is left to write", () => {
+  test("skips if no label is left to write", () => {
     expect(applyPolicies(UNTAINT, { dryRun: false, labelsOnly: true })).toMatchObject({
       kind: "skip",
       because: { code: "LabelsOnly" },
     });
   });
 
-  test("waits as long as without it, and warns", () => {
+  test("keeps the retry delay and the Warning", () => {
     expect(applyPolicies(RETRY, { dryRun: false, labelsOnly: true })).toBe(RETRY);
   });
 
-  test("in a dry run says what labels would be written", () => {
+  test("with a dry run reports which labels would be written", () => {
     const { because } = applyPolicies(INITIALIZE, { dryRun: true, labelsOnly: true });
     expect(because.message).not.toContain("/spec/");
   });
@@ -177,7 +185,7 @@ describe("writes other than patches", () => {
   ];
 
   test.each(writes)(
-    "$0.verb $0.action is parsed, told by a dry run, and none of labels only",
+    "$0.verb $0.action is parsed, reported by a dry run, and dropped by labels-only",
     (write, sentence) => {
       expect(Write.parse(write)).toEqual(write);
       const because = { code: "Test", message: "test" };
@@ -193,11 +201,11 @@ describe("writes other than patches", () => {
       expect(applyPolicies(decision, { dryRun: true, labelsOnly: false }).because.message).toBe(
         `would ${sentence}`,
       );
-      expect(labelsOnlyOfWrites([write])).toEqual([]);
+      expect(selectLabelWrites([write])).toEqual([]);
     },
   );
 });
 
 function precondition(decision: typeof INITIALIZE): string[] {
-  return patchesOf(decision).flatMap((write) => write.precondition.map(({ path }) => path));
+  return listPatches(decision).flatMap((write) => write.precondition.map(({ path }) => path));
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ClusterWrite } from "#core/decision.ts";
-import { leaseStateOf, renewalOf, STALE_AFTER_MS } from "#core/relay-lease.ts";
+import { buildRenewal, parseLeaseState, STALE_AFTER_MS } from "#core/relay-lease.ts";
 
 const NOW = new Date("2026-01-01T00:10:00Z");
 const HOLDER = "serverless-ccm-relay";
@@ -9,7 +9,7 @@ const renewed = (renewTime: unknown, holderIdentity: unknown = HOLDER) => ({
 });
 const ago = (ms: number) => renewed(new Date(NOW.getTime() - ms).toISOString());
 
-describe("what a Lease says", () => {
+describe("the state of a Lease", () => {
   test.each([
     ["renewed just now", ago(0), { kind: "fresh", ageMs: 0 }],
     ["renewed 119 s ago", ago(119_000), { kind: "fresh", ageMs: 119_000 }],
@@ -19,7 +19,7 @@ describe("what a Lease says", () => {
     ["never renewed", { spec: { holderIdentity: HOLDER } }, { kind: "stale" }],
     ["renewed at null", renewed(null), { kind: "stale" }],
   ])("%s", (_, lease, state) => {
-    expect(leaseStateOf(lease, NOW)).toEqual(state);
+    expect(parseLeaseState(lease, NOW)).toEqual(state);
   });
 
   test.each([
@@ -27,20 +27,20 @@ describe("what a Lease says", () => {
     ["renewed at no time", renewed("soon")],
     ["renewed at a number", renewed(1)],
     ["renewed at a text of a megabyte", renewed("2".repeat(1_000_000))],
-    ["of another holder", renewed("2026-01-01T00:10:00Z", "somebody")],
+    ["of another holder", renewed("2026-01-01T00:10:00Z", "another")],
     ["without a spec", {}],
     ["that is null", null],
     ["that is a text", "Lease"],
   ])("one %s is unreadable", (_, lease) => {
-    expect(leaseStateOf(lease, NOW)).toMatchObject({ kind: "unreadable", message: expect.any(String) });
+    expect(parseLeaseState(lease, NOW)).toMatchObject({ kind: "unreadable", message: expect.any(String) });
   });
 });
 
 test("a renewal is one guarded write of one Lease, and makes it fresh", () => {
-  const write = renewalOf(NOW);
+  const write = buildRenewal(NOW);
   expect(ClusterWrite.parse(write)).toEqual(write);
   expect(write).toMatchObject({ namespace: "kube-system", name: HOLDER, resource: "leases", verb: "patch" });
   expect(write.precondition).toEqual([{ op: "test", path: "/spec/holderIdentity", value: HOLDER }]);
   expect(write.patch).toEqual([{ op: "add", path: "/spec/renewTime", value: "2026-01-01T00:10:00.000000Z" }]);
-  expect(leaseStateOf(renewed("2026-01-01T00:10:00.000000Z"), NOW)).toEqual({ kind: "fresh", ageMs: 0 });
+  expect(parseLeaseState(renewed("2026-01-01T00:10:00.000000Z"), NOW)).toEqual({ kind: "fresh", ageMs: 0 });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { faultsOf } from "#core/faults.ts";
+import { listFaults } from "#core/config-errors.ts";
 import { Report } from "#core/report.ts";
 
 const OBJECT = { index: 0, outcome: "changed", because: { code: "Initialized", message: "initialized" } };
@@ -16,7 +16,7 @@ const REPORT = {
   },
 };
 
-test("a report is read as it was written", () => {
+test("a report is parsed as written", () => {
   expect(Report.parse(JSON.parse(JSON.stringify(REPORT)))).toEqual(REPORT);
 });
 
@@ -34,7 +34,7 @@ test.each([
     { objects: [{ ...OBJECT, because: { message: "" } }] },
     ["objects[0].because.code"],
   ],
-])("a report %s is none", (_, difference, paths) => {
+])("a report %s is invalid", (_, difference, paths) => {
   const { error } = Report.safeParse({ ...REPORT, ...difference });
-  expect(error && faultsOf(error).map(({ path }) => path)).toEqual(paths);
+  expect(error && listFaults(error).map(({ path }) => path)).toEqual(paths);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { FUNCTION_IDENTITIES, IDENTITIES, userOf } from "#core/identities.ts";
-import { inCluster, RIGHTS, type Right } from "#core/rights.ts";
+import { FUNCTION_IDENTITIES, formatUser, IDENTITIES } from "#core/identities.ts";
+import { RIGHTS, type Right, resolveRight } from "#core/rights.ts";
 import { WATCHES } from "#core/watches.ts";
 
 const READS = ["get", "list", "watch"];
@@ -8,7 +8,7 @@ const isWrite = ({ verb }: Right): boolean => !READS.includes(verb);
 const whoMay = (matches: (right: Right) => boolean): readonly string[] =>
   IDENTITIES.filter((identity) => RIGHTS[identity].some(matches));
 
-describe("what may delete is not what initializes:", () => {
+describe("the user that deletes is not the one that initializes:", () => {
   test.each<{ what: string; matches: (right: Right) => boolean; who: readonly string[] }>([
     { what: "deletes", matches: ({ verb }) => verb === "delete", who: ["node-lifecycle"] },
     {
@@ -43,7 +43,7 @@ describe("what may delete is not what initializes:", () => {
     },
     { what: "decides on certificates", matches: ({ verb }) => verb === "approve", who: ["csr"] },
     { what: "watches", matches: ({ verb }) => verb === "watch", who: ["relay"] },
-  ])("who $what", ({ matches, who }) => {
+  ])("the user that $what", ({ matches, who }) => {
     expect(whoMay(matches)).toEqual(who);
   });
 
@@ -52,7 +52,7 @@ describe("what may delete is not what initializes:", () => {
   });
 });
 
-test("of ConfigMaps and Leases there is one each that anybody may see", () => {
+test("identities may read no ConfigMaps and Leases except four, by name", () => {
   const seen = Object.values(RIGHTS).flat();
   const named = seen.filter(({ resource }) => ["configmaps", "leases"].includes(resource));
   expect(new Set(named.map(({ namespace, name }) => `${namespace}/${name}`))).toEqual(
@@ -72,14 +72,14 @@ test("no right is listed twice", () => {
   }
 });
 
-test("every controller's function is a user of its own", () => {
+test("every controller's function has its own user", () => {
   expect(FUNCTION_IDENTITIES).toEqual(
     expect.arrayContaining(WATCHES.map(({ functionName }) => functionName)),
   );
-  expect(userOf("node-lifecycle")).toBe("serverless-ccm-node-lifecycle");
+  expect(formatUser("node-lifecycle")).toBe("serverless-ccm-node-lifecycle");
 });
 
-test("a Service is written by its status alone, but where kube-vip reads an address in its spec", () => {
+test("a Service is written only through its status, except where kube-vip reads an address from its spec", () => {
   const patches = RIGHTS.service.filter(({ resource, verb }) => resource === "services" && verb === "patch");
   expect(patches.map(({ subresource, cloud }) => [subresource, cloud])).toEqual([
     ["status", undefined],
@@ -87,12 +87,12 @@ test("a Service is written by its status alone, but where kube-vip reads an addr
   ]);
 });
 
-test("the ConfigMap of a cloud is the one that its configuration names", () => {
+test("the right to a cloud's ConfigMap uses the configured name", () => {
   const named = (name: string) =>
     RIGHTS.service
-      .map((right) => inCluster(right, { namespace: "vips", configMap: name }))
+      .map((right) => resolveRight(right, { namespace: "vips", configMap: name }))
       .filter(({ resource }) => resource === "configmaps")
       .map(({ namespace, name: of }) => `${namespace}/${of}`);
   expect(new Set(named("mine"))).toEqual(new Set(["vips/mine"]));
-  expect(inCluster({ verb: "get", group: "", resource: "configmaps", name: "a" }, {}).name).toBe("a");
+  expect(resolveRight({ verb: "get", group: "", resource: "configmaps", name: "a" }, {}).name).toBe("a");
 });

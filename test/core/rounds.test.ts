@@ -9,6 +9,6 @@ test.each([
   [61, false],
   [-60, true],
   [-61, false],
-])("a decision may be made as at a moment %s seconds ago: %s", (seconds, lasts) => {
+])("a decision may use a moment of %s seconds ago: %s", (seconds, lasts) => {
   expect(isLasting(MOMENT, new Date(Date.parse(MOMENT.now) + seconds * 1_000))).toBe(lasts);
 });

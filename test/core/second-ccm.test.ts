@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { SHUTDOWN_TAINT } from "#core/contracts.ts";
-import { writersOf } from "#core/node-writers.ts";
+import { listNodeWriters } from "#core/node-writers.ts";
 import { type ClusterTraces, findSecondCcms, isCcm, MAX_SECOND_CCMS, WINDOW_MS } from "#core/second-ccm.ts";
 
 const NOW = new Date("2026-03-01T12:00:00Z");
@@ -43,7 +43,7 @@ const lease = (difference: Record<string, unknown> = {}): unknown => ({
   ...difference,
 });
 
-describe("who wrote on a node", () => {
+describe("the writers of a node", () => {
   test.each([
     ["addresses", node([wrote(STOCK, ADDRESSES)]), ["cloud-node-controller"]],
     ["a provider ID", node([wrote(STOCK, PROVIDER_ID)]), ["cloud-node-controller"]],
@@ -69,17 +69,17 @@ describe("who wrote on a node", () => {
     ],
     ["a label of its own", node([wrote("x", { "f:metadata": { "f:labels": { "f:mine": {} } } })]), []],
     ["no time", node([{ manager: STOCK, fieldsV1: ADDRESSES }]), []],
-    ["a time that is none", node([{ manager: STOCK, time: "then", fieldsV1: ADDRESSES }]), []],
+    ["an invalid time", node([{ manager: STOCK, time: "then", fieldsV1: ADDRESSES }]), []],
     ["no manager", node([{ time: ago(1), fieldsV1: ADDRESSES }]), []],
     ["no fields", node([{ manager: STOCK, time: ago(1) }]), []],
     ["a node without managedFields", { metadata: {}, spec: {} }, []],
     ["no node", null, []],
   ])("%s", (_, given, expected) => {
-    expect(writersOf(given).map(({ controller }) => controller)).toEqual(expected);
+    expect(listNodeWriters(given).map(({ controller }) => controller)).toEqual(expected);
   });
 
-  test("with the manager and the time", () => {
-    expect(writersOf(node([wrote("kubelet", ADDRESSES, 30)]))).toEqual([
+  test("have a manager and a time", () => {
+    expect(listNodeWriters(node([wrote("kubelet", ADDRESSES, 30)]))).toEqual([
       { manager: "kubelet", controller: "cloud-node-controller", at: ago(30) },
     ]);
   });
@@ -155,7 +155,7 @@ describe("a second cloud-controller-manager", () => {
       ["unknown live: cloud-node-controller"],
     ],
     [
-      "is not whoever sent ours, by its field manager",
+      "is not the sender of our Events, by its field manager",
       {
         events: [
           event("cloud-node-controller", { metadata: { managedFields: [{ manager: "serverless-ccm" }] } }),
@@ -164,7 +164,7 @@ describe("a second cloud-controller-manager", () => {
       [],
     ],
     [
-      "is not whoever sent ours, by the function's name",
+      "is not the sender of our Events, by the function's name",
       {
         events: [event("cloud-node-controller", { metadata: {}, reportingInstance: "serverless-ccm-node" })],
       },
@@ -223,7 +223,7 @@ describe("a second cloud-controller-manager", () => {
     expect(found).toEqual(expected);
   });
 
-  test("was last seen when the newest of its traces says, each of its controllers too", () => {
+  test("was last observed at its newest trace, and so were its controllers", () => {
     const nodes = [60, 20, 40].map((seconds) => node([wrote(STOCK, ADDRESSES, seconds)]));
     const [found] = findSecondCcms({ nodes, events: [event("cloud-node-controller")] }, NOW);
     expect(found?.lastSeen).toBe(ago(20));
@@ -232,7 +232,7 @@ describe("a second cloud-controller-manager", () => {
     ]);
   });
 
-  test("is one of no more than so many, however many names somebody makes up", () => {
+  test("is one of a limited number, however many names a tenant invents", () => {
     const nodes = Array.from({ length: MAX_SECOND_CCMS * 3 }, (_, index) =>
       node([wrote(`x${index}-cloud-controller-manager`, ADDRESSES)]),
     );

@@ -1,18 +1,24 @@
 import { describe, expect, test } from "vitest";
 import type { CloudAction, Decision, Write } from "#core/decision.ts";
-import { retry, skip, unchanged } from "#core/decisions.ts";
+import { leaveUnchanged, retry, skip } from "#core/decisions.ts";
 import { Event } from "#core/event.ts";
 import { decideLifecycle } from "#core/node-lifecycle/decide.ts";
 import {
-  becauseOfStop,
+  applyStop,
+  describeStop,
   isDeleting,
   isHeldBy,
   isHeldSince,
   type Stop,
-  tightest,
-  underStop,
+  selectTightestStop,
 } from "#core/stop.ts";
-import { at, foundIn, lifecycleNode, notFound, settingsWith } from "#test/core/node-lifecycle/builders.ts";
+import {
+  buildFoundAnswer,
+  buildLifecycleNode,
+  buildNotFoundAnswer,
+  buildSettings,
+  getTime,
+} from "#test/core/node-lifecycle/builders.ts";
 
 const OBJECT = { apiVersion: "v1", kind: "Service", namespace: "a", name: "web", uid: "uid-1" };
 const TARGET = {
@@ -56,7 +62,7 @@ function changeOf(writes: readonly [Write, ...Write[]], more: Partial<Decision> 
   return { ...change, ...more } as Decision;
 }
 
-describe("what takes something away", () => {
+describe("a deleting write", () => {
   test.each([
     "elbv2:DeleteLoadBalancer",
     "elbv2:DeleteTargetGroup",
@@ -73,7 +79,7 @@ describe("what takes something away", () => {
     "delete",
     "DeleteLoadBalancer",
     "ReleaseAddress",
-  ])("%s does", (name) => expect(isDeleting(action(name))).toBe(true));
+  ])("%s is one", (name) => expect(isDeleting(action(name))).toBe(true));
 
   test.each([
     "ec2:DeleteTags",
@@ -84,9 +90,9 @@ describe("what takes something away", () => {
     "ec2:ReplaceRoute",
     "create",
     "MarkLoadBalancer",
-  ])("%s does not", (name) => expect(isDeleting(action(name))).toBe(false));
+  ])("%s is not one", (name) => expect(isDeleting(action(name))).toBe(false));
 
-  test("of the cluster a DELETE alone does", () => {
+  test("in the cluster is only a DELETE", () => {
     expect([DELETE, PATCH].map(isDeleting)).toEqual([true, false]);
   });
 });
@@ -103,11 +109,11 @@ test.each<[Stop, boolean[]]>([
 test.each<[Stop | undefined, Stop | undefined, boolean[]]>([
   [undefined, undefined, [false, false, false]],
   ["unproven", "unproven", [false, false, true]],
-  // It was decided as if somebody knew.
+  // It was decided as if the stop switch had been readable.
   [undefined, "unproven", [false, true, true]],
   ["unproven", "deletes", [false, true, true]],
   ["deletes", "writes", [true, true, true]],
-])("what was decided under %s, and is to be sent under %s, is held back", (before, now, held) => {
+])("a write decided under %s and sent under %s is held back", (before, now, held) => {
   expect([PATCH, DELETE, ORPHANED].map((write) => isHeldSince(before, now, write))).toEqual(held);
 });
 
@@ -117,7 +123,7 @@ test.each<[readonly (Stop | undefined)[], Stop | undefined]>([
   [[undefined, "unproven"], "unproven"],
   [["unproven", "deletes"], "deletes"],
   [["deletes", "writes", "unproven"], "writes"],
-])("of %j the tightest is %s", (stops, expected) => expect(tightest(...stops)).toBe(expected));
+])("of %j the tightest is %s", (stops, expected) => expect(selectTightestStop(...stops)).toBe(expected));
 
 describe("a decision", () => {
   const create = action("elbv2:CreateListener");
@@ -161,23 +167,21 @@ describe("a decision", () => {
       },
     ],
     ["to skip stays", skip(OBJECT, ABOUT), "writes", skip(OBJECT, ABOUT)],
-    ["that nothing is left stays", unchanged(OBJECT), "deletes", unchanged(OBJECT)],
+    ["that nothing is left stays", leaveUnchanged(OBJECT), "deletes", leaveUnchanged(OBJECT)],
     ["to wait stays", retry(OBJECT, ABOUT, 5), "writes", retry(OBJECT, ABOUT, 5)],
   ])("%s", (_, decision, stop, expected) => {
-    expect(underStop(decision, stop)).toMatchObject(
+    expect(applyStop(decision, stop)).toMatchObject(
       expected === undefined ? decision : matching(expected as Record<string, unknown>),
     );
   });
 });
 
-test("why nothing is done names what would be, where there is one thing", () => {
-  expect(becauseOfStop("deletes").message).toBe("an operator has stopped deletes");
-  expect(becauseOfStop("deletes", "a node goes").message).toBe(
-    "an operator has stopped deletes: a node goes",
-  );
+test("the reason names the prevented work, if there is one", () => {
+  expect(describeStop("deletes").message).toBe("an operator has stopped deletes");
+  expect(describeStop("deletes", "a node goes").message).toBe("an operator has stopped deletes: a node goes");
 });
 
-/** Patterns stand for texts that match them. */
+/** Patterns stand for matching texts. */
 function matching(expected: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(expected).map(([key, value]) => {
@@ -188,18 +192,22 @@ function matching(expected: Record<string, unknown>): Record<string, unknown> {
   );
 }
 
-describe("nodes whose instance is gone", () => {
-  const missed = { object: lifecycleNode(0), answer: notFound("i-control"), hint: undefined };
-  const terminated = { object: lifecycleNode(1), answer: foundIn(1, "terminated"), hint: undefined };
+describe("nodes with a missing instance", () => {
+  const missed = { object: buildLifecycleNode(0), answer: buildNotFoundAnswer("i-control"), hint: undefined };
+  const terminated = {
+    object: buildLifecycleNode(1),
+    answer: buildFoundAnswer(1, "terminated"),
+    hint: undefined,
+  };
 
   test.each<[Stop, string | undefined, string]>([
-    // Nothing is announced, as that would count as deleted.
+    // Nothing is announced, because an announcement counts as a deletion.
     ["writes", "each", "Stopped"],
     ["deletes", "each", "Stopped"],
-    // The one that has ended is announced: it goes.
+    // The terminated one is announced and deleted.
     ["unproven", "shared", "DeletionState"],
   ])("with a stop of %s", (stop, kind, code) => {
-    const context = { now: at(0), settings: settingsWith({}), clock: "here", stop };
+    const context = { now: getTime(0), settings: buildSettings({}), clock: "here", stop };
     const count = { kind: "count", count: 10 } as const;
     const state = {
       kind: "object",
@@ -217,8 +225,13 @@ describe("nodes whose instance is gone", () => {
     } else expect(plan.decisions.map(({ because }) => because.code)).toEqual([code, code]);
   });
 
-  test("unproven alone, it says so", () => {
-    const context = { now: at(0), settings: settingsWith({}), clock: "here", stop: "unproven" } as const;
+  test("only unproven deletions are reported", () => {
+    const context = {
+      now: getTime(0),
+      settings: buildSettings({}),
+      clock: "here",
+      stop: "unproven",
+    } as const;
     const plan = decideLifecycle([missed], context);
     expect(plan).toMatchObject({ decisions: [{ kind: "skip", because: { code: "Stopped" } }] });
   });
@@ -241,7 +254,7 @@ describe("an event", () => {
     [2, undefined, true],
     [3, "deletes", false],
     [1, "everything", false],
-  ])("of version %s with a stop of %s is taken: %s", (version, stop, isTaken) => {
+  ])("of version %s with a stop of %s is accepted: %s", (version, stop, isTaken) => {
     expect(Event.safeParse({ ...event, version, stop }).success).toBe(isTaken);
   });
 });

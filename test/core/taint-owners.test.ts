@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ownerOf, type TaintOwner } from "#core/taint-owners.ts";
+import { findTaintOwner, type TaintOwner } from "#core/taint-owners.ts";
 
 const CONDITION = "the kubelet, by kube-controller-manager";
 
@@ -30,12 +30,12 @@ test.each<[string, TaintOwner["kind"], string]>([
   ["constructor", "unknown", "unknown"],
   ["", "unknown", "unknown"],
 ])("%s is %s: %s", (key, kind, owner) => {
-  expect(ownerOf(key)).toMatchObject({ kind, owner });
+  expect(findTaintOwner(key)).toMatchObject({ kind, owner });
 });
 
-test("of each it is said why it is there and what takes it away", () => {
+test("each taint has a cause and a remedy", () => {
   for (const key of ["node.kubernetes.io/not-ready", "karpenter.sh/disrupted", "example.com/dedicated"]) {
-    const { means, remedy } = ownerOf(key);
+    const { means, remedy } = findTaintOwner(key);
     expect([means, remedy].every((text) => text.length > 10)).toBe(true);
   }
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { Event } from "#core/event.ts";
-import { parseTraceParent, traceParentOf } from "#core/trace-context.ts";
+import { formatTraceParent, parseTraceParent } from "#core/trace-context.ts";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 const SPAN = "00f067aa0ba902b7";
@@ -12,7 +12,7 @@ describe("a traceparent", () => {
     ["not sampled", `00-${TRACE}-${SPAN}-00`, { traceId: TRACE, spanId: SPAN, sampled: false }],
     ["with flags of a later time", `00-${TRACE}-${SPAN}-03`, { traceId: TRACE, spanId: SPAN, sampled: true }],
     ["of a later version", `cc-${TRACE}-${SPAN}-01-more`, { traceId: TRACE, spanId: SPAN, sampled: true }],
-  ] as const)("%s is read", (_, text, context) => {
+  ] as const)("%s is parsed", (_, text, context) => {
     expect(parseTraceParent(text)).toEqual(context);
   });
 
@@ -28,14 +28,14 @@ describe("a traceparent", () => {
     ["something before it", ` ${PARENT}`],
     ["no flags", `00-${TRACE}-${SPAN}`],
     ["a line break", `${PARENT}\n`],
-  ] as const)("%s is none", (_, text) => {
+  ] as const)("%s is invalid", (_, text) => {
     expect(parseTraceParent(text)).toBeUndefined();
   });
 
-  test("comes back as it was read", () => {
+  test("is formatted as it was parsed", () => {
     for (const text of [PARENT, `00-${TRACE}-${SPAN}-00`]) {
       const context = parseTraceParent(text);
-      expect(context && traceParentOf(context)).toBe(text);
+      expect(context && formatTraceParent(context)).toBe(text);
     }
   });
 });
@@ -51,7 +51,7 @@ describe("an event's trace", () => {
     objects: [{}],
   };
 
-  test("is kept where it is one", () => {
+  test("is kept if it is valid", () => {
     expect(Event.parse({ ...event, trace: PARENT }).trace).toBe(PARENT);
   });
 
@@ -61,13 +61,13 @@ describe("an event's trace", () => {
     ["null", null],
     ["an object", { traceparent: PARENT }],
     ["much", "0".repeat(100_000)],
-  ])("is dropped where it is %s, and the event is taken", (_, trace) => {
+  ])("is dropped if it is %s, and the event is accepted", (_, trace) => {
     const parsed = Event.parse({ ...event, trace });
     expect(parsed).toEqual(event);
     expect(JSON.parse(JSON.stringify(parsed))).toEqual(event);
   });
 
-  test("is not missed", () => {
+  test("is optional", () => {
     expect(Event.parse(event)).toEqual(event);
   });
 });

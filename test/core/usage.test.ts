@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { addClusterUsage, addUsage, NO_CLOUD_USAGE, NO_CLUSTER_USAGE } from "#core/usage.ts";
 
-test("what two parts took together, by operation", () => {
+test("adds the usage of two parts by operation", () => {
   const one = { calls: { DescribeInstances: 2 }, throttled: 1, waitedMs: 10 };
   const other = { calls: { DescribeInstances: 1, DescribeVpcs: 1 }, throttled: 0, waitedMs: 5 };
   expect(addUsage(one, other)).toEqual({

@@ -2,12 +2,12 @@ import { describe, expect, test } from "vitest";
 import { CONTROLLER_ALIASES } from "#core/contracts.ts";
 import { findWatch, NAMED_WATCHES, WATCHES } from "#core/watches.ts";
 
-test("names and aliases are of one controller each", () => {
+test("each name and alias belongs to one controller", () => {
   const names = WATCHES.flatMap(({ name, aliases }) => [name, ...aliases]);
   expect(new Set(names).size).toBe(names.length);
 });
 
-test("the aliases that entries take are those of the controllers", () => {
+test("the aliases in cluster entries are those of the controllers", () => {
   const aliases = NAMED_WATCHES.flatMap((watch) => watch.aliases.map((alias) => [alias, watch.name]));
   expect(CONTROLLER_ALIASES).toEqual(Object.fromEntries(aliases));
 });
@@ -22,7 +22,7 @@ test("an unknown name finds nothing", () => {
   expect(findWatch("route")).toBeUndefined();
 });
 
-test("what the stock controller has is on by default", () => {
+test("the stock controller's controllers are enabled by default", () => {
   expect(WATCHES.filter(({ onByDefault }) => onByDefault).map(({ name }) => name)).toEqual([
     "cloud-node-controller",
     "cloud-node-lifecycle-controller",

@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { createInProcessInvoker } from "#cli/invoke-in-process.ts";
-import { loadCloud } from "#clouds/kinds.ts";
+import { loadCloud } from "#clouds/providers.ts";
 import { Cluster } from "#config/cluster.ts";
 import { KUBELET_SERVING_SIGNER } from "#core/csr/csr.ts";
 import { csrWatch } from "#core/csr/watch.ts";
@@ -20,21 +20,21 @@ import {
   startKubeApiserver,
   WRITES_RELAY,
 } from "#emulators/harness/kube-apiserver.ts";
-import { controllerFunction } from "#functions/parts/controller-function.ts";
+import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import { csrController } from "#functions/parts/csr-controller.ts";
 import { parseJson } from "#kube/client/answer.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { systemClock } from "#kube/follow/clock.ts";
-import { writingInvoker } from "#relay/delivery/writing-invoker.ts";
+import { createWritingInvoker } from "#relay/delivery/writing-invoker.ts";
 import { ask, askForJson } from "#test/ask.ts";
 import { createImpersonator } from "#test/csr/impersonated.ts";
-import { base64 } from "#test/csr/signing-request.ts";
+import { toBase64 } from "#test/csr/signing-request.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 
 const CONTEXT = { labelPrefixes: [], settings: DEFAULT_SETTINGS };
 
-/** A CertificateSigningRequest as the API server has it, and what it answered with. */
+/** A CertificateSigningRequest in the API server, and the status code of its creation. */
 export interface Answered {
   readonly code: number;
   readonly message?: string;
@@ -48,11 +48,16 @@ export interface Answered {
   };
 }
 
-/** The csr-approver's function beside a real API server and an embedded EC2; kubelets sign in with certificates of their own. */
+/**
+ * The csr-approver's function with a real API server and an embedded EC2; kubelets sign in with their own
+ * certificates.
+ */
 export interface ApproverUnderTest {
   readonly cluster: ClusterUnderTest;
   readonly ec2: Ec2Server;
-  /** An instance of the cluster's VPC, and a node of its private DNS name unless it is told not to be there yet. */
+  /**
+   * Creates an instance in the cluster's VPC, and a node with its private DNS name unless `joins` is false.
+   */
   node(spec?: InstanceSpec, options?: { readonly joins?: boolean }): Promise<NodeUnderTest>;
   join(node: NodeUnderTest): Promise<void>;
   /** Submits a request as the node itself, or as another user. */
@@ -62,24 +67,27 @@ export interface ApproverUnderTest {
     difference?: Readonly<Record<string, unknown>>,
     as?: SubmittedAs,
   ): Promise<Answered>;
-  /** One pass over everything that is pending, in batches, as the relay sends it. */
+  /** Handles everything that is pending once, in batches, as the relay sends it. */
   pass(): Promise<readonly Report[]>;
   /** Sends these objects in one event, whether or not they are in the cluster. */
   invoke(objects: readonly unknown[]): Promise<Report>;
-  /** What became of one request in a pass over all that is pending. */
+  /** Handles everything that is pending once, and returns the report about one request. */
   passOver(request: Answered): Promise<ObjectReport | undefined>;
   read(request: Answered): Promise<Answered>;
-  /** The conditions of a request, by type and reason. */
+  /** Returns the conditions of a request, by type and reason. */
   conditions(request: Answered): Promise<readonly string[]>;
-  /** The Events on a node. */
+  /** Returns the Events on a node. */
   events(nodeName: string): Promise<readonly { readonly reason: string; readonly message: string }[]>;
-  /** The Events on a request itself. */
+  /** Returns the Events on the request itself. */
   eventsOnRequest(
     request: Answered,
   ): Promise<readonly { readonly reason: string; readonly message: string }[]>;
-  /** What our functions asked of the API server since the last call of this. */
+  /** Returns our functions' requests to the API server since the last call. */
   requests(): Promise<readonly string[]>;
-  /** From now on, and until requests are cleared, it is the same time: what is said once in ten minutes is said in the same ten. */
+  /**
+   * Stops the clock until requests are cleared, so that Events limited to one in ten minutes stay in the same
+   * ten minutes.
+   */
   stopTheClock(): void;
   /** Deletes every request, and the Events on them. */
   clear(): Promise<void>;
@@ -103,7 +111,10 @@ const MANIFESTS = [
   fileURLToPath(new URL("../../infra/rbac/csr-approver", import.meta.url)),
 ];
 
-/** AWS's credentials have to be in the environment. Where the relay writes, the function has no way to the API server. */
+/**
+ * Starts the approver; AWS's credentials must be in the environment. If the relay writes, the function cannot
+ * reach the API server.
+ */
 export async function startApprover(
   binaries: ControlPlaneBinaries,
   writes: Cluster["writes"] = "function",
@@ -140,7 +151,7 @@ export async function startApprover(
   const impersonator = await createImpersonator(cluster.plane);
   const kubelets = new Map<string, Transport>();
   let stoppedAt: Date | undefined;
-  const invoked = controllerFunction(csrController, {
+  const invoked = createControllerFunction(csrController, {
     clusters: async () => entry,
     cloud: async () => cloud,
     api: () => (writes === "relay" ? Promise.reject(new Error("no route to host")) : Promise.resolve(api)),
@@ -172,7 +183,7 @@ export async function startApprover(
     return ((await askForJson(relay, { method: "GET", path })) as { items: readonly unknown[] }).items;
   }
 
-  /** The nodes that these requests read, as the relay has them. */
+  /** Returns the nodes that these requests need, as the relay has them. */
   async function relatedTo(objects: readonly unknown[]): Promise<readonly unknown[]> {
     const [related] = csrWatch.related;
     const parsed = objects.map((object) => csrWatch.parse(object));
@@ -207,7 +218,7 @@ export async function startApprover(
 
   async function throughRelay(event: Event): Promise<Report> {
     const invoker = createInProcessInvoker(new Map([[csrController.name, invoked]]), 60_000);
-    const writing = writingInvoker({ cluster: entry, transport: relay, invoker, clock: systemClock });
+    const writing = createWritingInvoker({ cluster: entry, transport: relay, invoker, clock: systemClock });
     const invocation = await writing.invoke(event, new AbortController().signal);
     if (invocation.kind === "failed") throw new Error(`${invocation.code}: ${invocation.message}`);
     return invocation.report;
@@ -257,7 +268,7 @@ export async function startApprover(
         spec: {
           signerName: KUBELET_SERVING_SIGNER,
           usages: ["digital signature", "server auth"],
-          request: base64(pem),
+          request: toBase64(pem),
           ...difference,
         },
       };
@@ -288,7 +299,7 @@ export async function startApprover(
     },
     async clear() {
       stoppedAt = undefined;
-      // There may be 10,000 of them.
+      // Up to 10,000 may exist.
       await ask(admin, {
         method: "DELETE",
         path: CSRS,
@@ -296,7 +307,7 @@ export async function startApprover(
         maxBytes: 256 * 1024 * 1024,
         maxValues: 50_000_000,
       });
-      // Those on requests share a thousand names: another request may have had the name before.
+      // Events on requests share a thousand names, so another request may have had the name before.
       await ask(admin, { method: "DELETE", path: "/api/v1/namespaces/default/events" });
     },
     async close() {

@@ -1,8 +1,8 @@
 import { Agent, request } from "node:https";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
-import { access } from "#test/access.ts";
+import { getConnectOptions } from "#test/access.ts";
 
-/** Posts as whoever is named, in an administrator's power: thousands of identities over a few connections. */
+/** Posts as any named user with an administrator's rights: thousands of identities over a few connections. */
 export interface Impersonator {
   post(
     path: string,
@@ -14,7 +14,7 @@ export interface Impersonator {
 }
 
 export async function createImpersonator(plane: ControlPlane): Promise<Impersonator> {
-  const { certificateAuthority: ca, authorization } = await access(plane, "admin");
+  const { certificateAuthority: ca, authorization } = await getConnectOptions(plane, "admin");
   const bearer = await authorization?.();
   if (bearer === undefined) throw new Error("the administrator has no token");
   const agent = new Agent({ ca, keepAlive: true, maxSockets: 16 });

@@ -3,15 +3,15 @@ import "reflect-metadata";
 import { webcrypto } from "node:crypto";
 import * as x509 from "@peculiar/x509";
 
-/** How a signing request differs from what the kubelet of a node asks for. */
+/** How a signing request differs from that of a node's kubelet. */
 export interface SigningRequestSpec {
-  /** `system:node:` and the node's name where it is not given; none where it is null. */
+  /** By default `system:node:` and the node's name; null omits it. */
   readonly commonName?: string | null;
   readonly organizations?: readonly string[];
   /** Further parts of the subject. */
   readonly subject?: x509.JsonName;
   readonly names?: readonly x509.JsonGeneralName[];
-  /** Beside the names. */
+  /** Extensions in addition to the names. */
   readonly extensions?: readonly x509.Extension[];
   readonly attributes?: readonly x509.Attribute[];
 }
@@ -20,8 +20,8 @@ const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 
 let keys: Promise<webcrypto.CryptoKeyPair> | undefined;
 
-/** A request signed with a real key (ECDSA P-256, one for all), as PEM. */
-export async function signingRequest(nodeName: string, spec: SigningRequestSpec = {}): Promise<string> {
+/** Returns a request as PEM, signed with a real key (ECDSA P-256, one for all). */
+export async function createSigningRequest(nodeName: string, spec: SigningRequestSpec = {}): Promise<string> {
   keys ??= webcrypto.subtle.generateKey(ALGORITHM, true, [
     "sign",
     "verify",
@@ -48,7 +48,7 @@ export async function signingRequest(nodeName: string, spec: SigningRequestSpec 
   return request.toString("pem");
 }
 
-/** Text as `spec.request` has it. */
-export function base64(text: string): string {
+/** Returns the text in the form of `spec.request`. */
+export function toBase64(text: string): string {
   return Buffer.from(text).toString("base64");
 }

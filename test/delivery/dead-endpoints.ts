@@ -2,32 +2,32 @@ import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { Worker } from "node:worker_threads";
 
-/** Where Lambda would be, and is not. */
+/** An endpoint without Lambda. */
 export interface DeadEndpoint {
   readonly url: string;
   close(): Promise<void>;
 }
 
-/** A port on which nobody listens. */
-export async function refusingConnections(): Promise<DeadEndpoint> {
+/** A port without a listener. */
+export async function startRefusingEndpoint(): Promise<DeadEndpoint> {
   const server = createServer();
   const url = await listening(server);
   await closing(server);
   return { url, close: () => Promise.resolve() };
 }
 
-/** A name that is nobody's, for ever (RFC 2606). */
-export async function ofUnknownHost(): Promise<DeadEndpoint> {
+/** A host name that never exists (RFC 2606). */
+export async function createUnknownHostEndpoint(): Promise<DeadEndpoint> {
   return { url: "http://lambda.nowhere.invalid", close: () => Promise.resolve() };
 }
 
 /** Takes every connection, and resets it as soon as the request arrives. */
-export async function resetting(): Promise<DeadEndpoint> {
+export async function startResettingEndpoint(): Promise<DeadEndpoint> {
   return ending((socket) => void socket.resetAndDestroy());
 }
 
 /** Takes every connection, and closes it as soon as something arrives. */
-export async function hangingUp(): Promise<DeadEndpoint> {
+export async function startClosingEndpoint(): Promise<DeadEndpoint> {
   return ending((socket) => void socket.destroy());
 }
 
@@ -39,8 +39,8 @@ async function ending(end: (socket: Socket) => void): Promise<DeadEndpoint> {
   return { url: await listening(server), close: () => closing(server) };
 }
 
-/** Answers everything the same way. */
-export async function answering(status: number, errorType?: string): Promise<DeadEndpoint> {
+/** Gives every request the same answer. */
+export async function startAnsweringEndpoint(status: number, errorType?: string): Promise<DeadEndpoint> {
   const server = createHttpServer((request, response) => {
     request.resume();
     request.once("end", () => {
@@ -57,8 +57,8 @@ export async function answering(status: number, errorType?: string): Promise<Dea
   };
 }
 
-/** Lets no connection be made: it listens, takes none, and its queue is full. */
-export async function takingNoConnection(): Promise<DeadEndpoint> {
+/** Accepts no connection: it listens, accepts none, and its queue is full. */
+export async function startUnacceptingEndpoint(): Promise<DeadEndpoint> {
   const worker = new Worker(LISTENS_AND_SLEEPS, { eval: true });
   const port = await new Promise<number>((resolve, reject) => {
     worker.once("message", resolve);
@@ -71,7 +71,8 @@ export async function takingNoConnection(): Promise<DeadEndpoint> {
     socket.on("error", () => {});
     isTaken = await new Promise<boolean>((resolve) => {
       socket.once("connect", () => resolve(true));
-      setTimeout(() => resolve(false), FULL_MS);
+      // On a loaded machine the news of the connection may wait for this turn of the event loop.
+      setTimeout(() => setImmediate(() => resolve(false)), FULL_MS);
     });
     if (isTaken) sockets.push(socket);
     else socket.destroy();

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { LambdaClientConfig } from "@aws-sdk/client-lambda";
 import { afterEach, expect, test } from "vitest";
-import type { PlatformFault } from "#delivery/dry-run-lambda.ts";
+import type { PlatformIssue } from "#delivery/dry-run-lambda.ts";
 import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
 import { startLambda } from "#emulators/lambda/server.ts";
 
@@ -11,7 +11,7 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
-async function dryRun(endpoint: string, client: LambdaClientConfig = {}): Promise<PlatformFault | undefined> {
+async function dryRun(endpoint: string, client: LambdaClientConfig = {}): Promise<PlatformIssue | undefined> {
   const invoker = createLambdaInvoker({
     functionName: () => "ccm-node",
     functionTimeoutMs: 1_000,
@@ -37,7 +37,7 @@ async function lambda(name: string): Promise<{ url: string; runs: () => number }
   return { url: server.url, runs: () => runs };
 }
 
-/** Lambda's way to refuse. */
+/** an existing function may be invoked, and is not run */
 async function refusing(status: number, type: string, message: string): Promise<string> {
   const server = createServer((request, response) => {
     request.resume();
@@ -91,12 +91,12 @@ test.each<[number, string, string, string | undefined, RegExp]>([
   expect(fault?.message ?? "").toMatch(words);
 });
 
-test("nobody listening is unreachable", async () => {
+test("a port without a listener is unreachable", async () => {
   const fault = await dryRun("http://127.0.0.1:1");
   expect(fault).toEqual({ code: "Unreachable", message: expect.stringMatching(/ECONNREFUSED.*network/) });
 });
 
-test("no credentials are missing ones", async () => {
+test("missing credentials are reported", async () => {
   const credentials = async (): Promise<never> => {
     throw Object.assign(new Error("Could not load credentials from any providers"), {
       name: "CredentialsProviderError",
@@ -105,7 +105,7 @@ test("no credentials are missing ones", async () => {
   expect((await dryRun("http://127.0.0.1:1", { credentials }))?.code).toBe("CredentialsMissing");
 });
 
-test("without a region nothing can be asked", async () => {
+test("a missing region is reported", async () => {
   const region = async (): Promise<never> => {
     throw new Error("Region is missing");
   };

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const page = await readFile(`${ROOT}docs/reference/clouds/bad-input.md`, "utf8");
 
-/** Each file of a pattern such as `a/{b,c}.ts`. */
+/** Expands a pattern such as `a/{b,c}.ts`. */
 function spelt(pattern: string): string[] {
   const [, before, choices, after] = /^(.*?)\{([^}]*)\}(.*)$/.exec(pattern) ?? [];
   if (choices === undefined) return [pattern];
@@ -15,10 +15,10 @@ function spelt(pattern: string): string[] {
 
 const named = [...page.matchAll(/`(test\/[^`]+)`/g)].flatMap(([, pattern = ""]) => spelt(pattern));
 
-test("the page of what is wrong names tests", () => {
+test("the page on bad input names tests", () => {
   expect(named.length).toBeGreaterThan(20);
 });
 
-test.each([...new Set(named)])("%s, of the page of what is wrong, is there", (path) => {
+test.each([...new Set(named)])("the test %s, named by the page on bad input, exists", (path) => {
   expect(globSync(path, { cwd: ROOT })).not.toEqual([]);
 });

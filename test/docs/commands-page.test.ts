@@ -2,12 +2,12 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { NEWEST_MINOR, OLDEST_MINOR } from "#cli/doctor/api-server.ts";
-import { checksFor } from "#cli/doctor/checks.ts";
+import { listChecks } from "#cli/doctor/checks.ts";
 import { CHECK_TIMEOUT_MS } from "#cli/doctor/run-checks.ts";
-import { REMEDY_CODES, remedyOf } from "#cli/explain/remedies.ts";
+import { findRemedy, REMEDY_CODES } from "#cli/explain/remedies.ts";
 import { runProgram } from "#test/cli/program.ts";
 import { ROOT } from "../../build/bundle.ts";
-import { withHelp } from "../../build/commands-page.ts";
+import { insertHelp } from "../../build/commands-page.ts";
 
 const page = await readFile(join(ROOT, "docs/reference/commands.md"), "utf8");
 const rows = (text: string): string[][] =>
@@ -15,7 +15,7 @@ const rows = (text: string): string[][] =>
 
 const sectionOf = (command: string): string => page.split(`## ${command}\n`)[1]?.split("\n## ", 1)[0] ?? "";
 
-test("the page has every command with what its help says", async () => {
+test("the page has every command with its help", async () => {
   const { stdout } = await runProgram(["--help"], "", { COLUMNS: "200" });
   const helped = stdout.split("Commands:\n")[1] ?? "";
   const commands = [...helped.replaceAll(/\n {30,}/g, " ").matchAll(/^ {2}([a-z]+)(?: \S+)*? {2,}(\S.*)$/gm)]
@@ -25,8 +25,8 @@ test("the page has every command with what its help says", async () => {
   expect(rows(table)).toEqual(commands);
 });
 
-test("the page has the help of commands as the program prints it, flags and all", async () => {
-  expect(await withHelp(page)).toBe(page);
+test("the page shows the help of commands as the program prints it, including flags", async () => {
+  expect(await insertHelp(page)).toBe(page);
 }, 240_000);
 
 test.each(["run", "relay", "demo", "clusters", "shadow", "handover", "handback", "cost"])(
@@ -47,11 +47,11 @@ test("every subcommand of clusters has its help on the page", () => {
   expect(names.length).toBeGreaterThan(4);
 });
 
-test("the page has every check of doctor, in their order", () => {
+test("the page has every check of doctor, in order", () => {
   const signer = { name: "…", role: "relay", identities: ["relay"] } as const;
   const section = sectionOf("doctor");
   expect(rows(section).map(([name]) => name)).toEqual(
-    checksFor({ signers: [signer] }, true).map(({ name }) => name),
+    listChecks({ signers: [signer] }, true).map(({ name }) => name),
   );
   expect(section).toContain(`1.${OLDEST_MINOR} to 1.${NEWEST_MINOR}`);
   expect(section).toContain(`longer than ${CHECK_TIMEOUT_MS / 1_000} seconds`);
@@ -70,17 +70,17 @@ test("the page has every flag of infra authentication-config", async () => {
   expect(flags.toSorted()).toEqual(helped.toSorted());
 });
 
-test("of every code that the page about what is wrong names something is known", async () => {
+test("explain knows every code on the page about errors", async () => {
   const text = await readFile(join(ROOT, "docs/how-to/troubleshoot.md"), "utf8");
   const codes = [...text.matchAll(/`([A-Z][a-z]+(?:[A-Z][A-Za-z]+)*)`/g)].map(([, code = ""]) => code);
   expect(codes.length).toBeGreaterThan(8);
-  expect(codes.filter((code) => remedyOf(code) === undefined)).toEqual([]);
+  expect(codes.filter((code) => findRemedy(code) === undefined)).toEqual([]);
 });
 
-test("the page of codes has each of which something is known, and what explain says of it", async () => {
+test("the page of codes has every known code, with the text of explain", async () => {
   const text = await readFile(join(ROOT, "docs/reference/codes.md"), "utf8");
   const section = text.split("## Of objects\n")[1]?.split("\n## ", 1)[0] ?? "";
-  expect(rows(section)).toEqual(REMEDY_CODES.map((code) => [code, remedyOf(code)]));
+  expect(rows(section)).toEqual(REMEDY_CODES.map((code) => [code, findRemedy(code)]));
   const refusals = text.split("## Of whole invocations\n")[1]?.split("\n## ", 1)[0] ?? "";
   const sources = await Promise.all(
     ["functions/parts/find-cluster.ts", "cli/invoke-in-process.ts", "delivery/invoke-lambda.ts"].map((file) =>

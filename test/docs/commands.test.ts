@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parse, stringify } from "yaml";
 import { createAwsCloud } from "#clouds/aws/cloud.ts";
-import { AwsCloudConfig } from "#clouds/aws/kind.ts";
+import { AwsCloudConfig } from "#clouds/aws/config.ts";
 import { Cluster } from "#config/cluster.ts";
 import { readClustersFile } from "#config/read-clusters-file.ts";
 import { nodeController } from "#core/node/controller.ts";
@@ -14,9 +14,9 @@ import { Report } from "#core/report.ts";
 import { type Ec2Server, startEc2 } from "#emulators/ec2/server.ts";
 import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
 import { type LambdaServer, startLambda } from "#emulators/lambda/server.ts";
-import { controllerFunction } from "#functions/parts/controller-function.ts";
-import { builtCommandLine } from "#test/build/shared-build.ts";
-import { commandsOf, namedFiles, shellBlocks } from "#test/docs/shell-blocks.ts";
+import { createControllerFunction } from "#functions/parts/controller-function.ts";
+import { getBuiltCommandLine } from "#test/build/shared-build.ts";
+import { listCommands, parseNamedFiles, parseShellBlocks } from "#test/docs/shell-blocks.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 import { ROOT } from "../../build/bundle.ts";
 import { writeZip } from "../../build/zip.ts";
@@ -29,13 +29,13 @@ const REGION = "eu-central-1";
 
 const PAGES = ["README.md", ...(await pagesIn("docs/how-to")), ...(await pagesIn("docs/reference"))];
 
-/** With those of its folders. */
+/** Includes subfolders. */
 async function pagesIn(folder: string): Promise<string[]> {
   const names = await readdir(join(ROOT, folder), { recursive: true });
   return names.filter((name) => name.endsWith(".md")).map((name) => join(folder, name));
 }
 
-/** Files of a folder and its folders that hold text for people or programs. */
+/** Returns the files with text for people or programs in a folder and its subfolders. */
 async function textsIn(folder: string): Promise<string[]> {
   const names = await readdir(join(ROOT, folder), { recursive: true, withFileTypes: true });
   return names
@@ -45,19 +45,25 @@ async function textsIn(folder: string): Promise<string[]> {
 
 const read = (page: string): Promise<string> => readFile(join(ROOT, page), "utf8");
 
-test.each(PAGES)("%s has no commands but in blocks that are run, or that say why not", async (page) => {
-  const text = await read(page);
-  const known = text.replaceAll(/```(sh|yaml)\n[\s\S]*?```/g, "");
-  // What begins with a program's name outside of them would be run by nobody.
-  expect(known.match(/^( {4}|)(npx|aws|npm|kubectl|serverless-ccm|node \S+\.m?[tj]s) .*/gm) ?? []).toEqual(
-    [],
-  );
-});
+test.each(PAGES)(
+  "%s has commands only in blocks that run or that give a reason for not running",
+  async (page) => {
+    const text = await read(page);
+    const known = text.replaceAll(/```(sh|yaml)\n[\s\S]*?```/g, "");
+    // No test runs a program's command outside the blocks.
+    expect(known.match(/^( {4}|)(npx|aws|npm|kubectl|serverless-ccm|node \S+\.m?[tj]s) .*/gm) ?? []).toEqual(
+      [],
+    );
+  },
+);
 
-/** A package of our name from a registry, as nobody has published one; a file such as ./serverless-ccm-0.1.0.tgz is the reader's. */
+/**
+ * Matches a package of our name from a registry, because none is published. A file such as
+ * ./serverless-ccm-0.1.0.tgz is the reader's own.
+ */
 const FETCHES_PACKAGE =
   /\b(npx|bunx|(npm|pnpm|yarn|bun) (i|install|add|x|exec|dlx|create|init))\b[^\n`]*?\s@?serverless-ccm(?![\w.-]*\.tgz)/;
-/** An image of our name without the registry of the reader; one that is run is not fetched with `--pull never`. */
+/** Matches an image of our name without the reader's registry; with `--pull never` no image is fetched. */
 const FETCHES_IMAGE =
   /\b(docker|podman|nerdctl) (pull|run(?!.*--pull[ =]never))\b[^\n`]*?\s([\w-]+\/)?serverless-ccm\b|\bhelm (install|upgrade|pull|repo add)\b[^\n`]*serverless-ccm/;
 const fetchesOurName = (line: string): boolean => FETCHES_PACKAGE.test(line) || FETCHES_IMAGE.test(line);
@@ -77,11 +83,11 @@ test.each([
   ["docker pull registry.example.com/serverless-ccm:0.1.0", false],
   ["docker build --tag serverless-ccm:0.1.0 .", false],
   ["helm install ccm serverless-ccm/serverless-ccm", true],
-])("%s fetches what a stranger could publish: %s", (command, expected) => {
+])("%s fetches a name that a stranger could publish: %s", (command, expected) => {
   expect(fetchesOurName(command)).toBe(expected);
 });
 
-test("no page, manifest or message has a reader fetch what is called as we are, which anybody could publish", async () => {
+test("no page, manifest or message makes a reader fetch our unpublished name, which a stranger could publish", async () => {
   const published = [
     "docs",
     "infra",
@@ -109,8 +115,8 @@ test("no page, manifest or message has a reader fetch what is called as we are, 
   expect(named).toEqual([]);
 });
 
-test("the example event is of the cluster that the guide has as its example", async () => {
-  // The authority is cut in the guide, and no part of the hash.
+test("the example event is for the guide's example cluster", async () => {
+  // The guide shortens the authority, which is not part of the hash.
   const { certificateAuthorityData: _, ...entry } = await guidesEntry();
   const { hash, name } = Cluster.parse(entry);
   expect(JSON.parse(await read("docs/examples/event.json")).event).toMatchObject({
@@ -119,7 +125,7 @@ test("the example event is of the cluster that the guide has as its example", as
   });
 });
 
-/** The guide's example of a layer's entry. */
+/** The example of a layer's entry in the guide. */
 async function guidesEntry(): Promise<Readonly<Record<string, unknown>>> {
   const [, text = ""] = /```yaml\n(clusters:[\s\S]*?)```/.exec(await read(GUIDE)) ?? [];
   return parse(text).clusters[0];
@@ -135,12 +141,12 @@ describeWithPart("aws-tools", "the commands of the guides", ({ aws }) => {
     folder = await mkdtemp(join(tmpdir(), "commands-"));
     await cp(join(ROOT, "docs/examples"), join(folder, "docs/examples"), { recursive: true });
     await cp(join(ROOT, "infra"), join(folder, "infra"), { recursive: true });
-    await cp(await builtCommandLine(), join(folder, "dist"), { recursive: true });
+    await cp(await getBuiltCommandLine(), join(folder, "dist"), { recursive: true });
     const bin = join(folder, "node_modules/.bin");
     await program(join(bin, "serverless-ccm"), process.execPath, [join(folder, "dist/serverless-ccm.mjs")]);
     await program(join(folder, "bin/aws"), aws.program, aws.args);
     await writeFile(join(folder, "package.json"), "{}");
-    // The profile of another account, which a guide names.
+    // The profile of another account in a guide.
     await mkdir(join(folder, ".aws"));
     await writeFile(join(folder, ".aws/config"), `[profile tenant-a]\nregion = ${REGION}\n`);
     await writeFile(
@@ -167,11 +173,11 @@ describeWithPart("aws-tools", "the commands of the guides", ({ aws }) => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  test("run as they are written, one page after the other, and the guide's event comes back as a report", async () => {
+  test("run as written, one page after the other, and the guide's event returns a report", async () => {
     for (const page of PAGES) {
       const text = await read(page);
-      for (const [file, content] of namedFiles(text)) await write(join(folder, file), content);
-      for (const { line, commands, notRun } of shellBlocks(text)) {
+      for (const [file, content] of parseNamedFiles(text)) await write(join(folder, file), content);
+      for (const { line, commands, notRun } of parseShellBlocks(text)) {
         if (notRun !== undefined) continue;
         const ended = run("sh", ["-eu", "-c", commands], { cwd: folder, env: environment });
         await ended.catch((cause) => {
@@ -192,14 +198,14 @@ describeWithPart("aws-tools", "the commands of the guides", ({ aws }) => {
     expect({ ...written, certificateAuthorityData: cut }).toEqual(example);
   });
 
-  test("those of AWS's command line that need an account are such as it understands", async () => {
-    const blocks = (await Promise.all(PAGES.map(read))).flatMap(shellBlocks);
+  test("AWS's command line accepts the commands that need an account", async () => {
+    const blocks = (await Promise.all(PAGES.map(read))).flatMap(parseShellBlocks);
     const commands = blocks
       .filter(({ notRun }) => notRun !== undefined)
-      .flatMap((block) => commandsOf("aws", block));
+      .flatMap((block) => listCommands("aws", block));
     expect(commands.length).toBeGreaterThan(0);
     const nowhere = { ...environment, AWS_ENDPOINT_URL_LAMBDA: undefined };
-    // What it would send has to be a zip.
+    // The command must send a zip.
     for (const zip of ["clusters.zip", "dist/node.zip"])
       await writeZip(join(folder, zip), { "package.json": join(folder, "package.json") });
     for (const command of commands) {
@@ -208,11 +214,11 @@ describeWithPart("aws-tools", "the commands of the guides", ({ aws }) => {
       );
       expect(`${command}: ${said}`).toContain("Could not connect to the endpoint URL");
     }
-    // Each starts Python, which takes seconds where others use the cores too.
+    // Each starts Python, which takes seconds on busy cores.
   }, 240_000);
 });
 
-/** What the reader has of the cluster's administrator. */
+/** The kubeconfig of the cluster's administrator, which the reader has. */
 async function tenantsKubeconfig(): Promise<string> {
   const { certificate } = await createCertificateAuthority();
   const authority = Buffer.from(certificate).toString("base64");
@@ -227,7 +233,10 @@ async function tenantsKubeconfig(): Promise<string> {
 
 const credentials = { AWS_ACCESS_KEY_ID: "test", AWS_SECRET_ACCESS_KEY: "test" };
 
-/** The deployed node function, whose layer lies in a folder; a dry run has no need of the cluster's API server. */
+/**
+ * Starts the deployed node function with its layer in a folder; a dry run does not need the cluster's API
+ * server.
+ */
 async function startNodeFunction(clustersFile: string, ec2Url: string): Promise<LambdaServer> {
   Object.assign(process.env, credentials, {
     AWS_ENDPOINT_URL_EC2: ec2Url,
@@ -239,7 +248,7 @@ async function startNodeFunction(clustersFile: string, ec2Url: string): Promise<
   const api = async (): Promise<never> => {
     throw new Error("a dry run asked for the API server");
   };
-  const node = controllerFunction(nodeController, {
+  const node = createControllerFunction(nodeController, {
     clusters: (name) => readClustersFile(clustersFile)(name),
     cloud: async () => cloud,
     api,

@@ -1,24 +1,24 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { CLOUD_KINDS, CloudConfig, findCloudKind } from "#clouds/kinds.ts";
+import { CLOUD_PROVIDERS, CloudConfig, findCloudProvider } from "#clouds/providers.ts";
 import { LOAD_BALANCER_MODELS } from "#functions/parts/service-controller.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const readme = await readFile(new URL("README.md", ROOT), "utf8");
 
-/** For trials alone; it has no column. */
+/** Only for trials; the table has no column for it. */
 const TOY = "memory";
-const providers = CLOUD_KINDS.map(({ provider }) => provider as string).filter((each) => each !== TOY);
+const providers = CLOUD_PROVIDERS.map(({ provider }) => provider as string).filter((each) => each !== TOY);
 
-/** The table by cloud: for each row what stands under each provider. */
-const rows = tableBelow("By cloud, beside a memory cloud");
+/** The cells of the table, by row and cloud provider. */
+const rows = tableBelow("Support by cloud, ");
 const yes = (row: string): string[] =>
   Object.entries(rows.get(row) ?? {}).flatMap(([provider, cell]) => (/\byes\b/.test(cell) ? [provider] : []));
 const having = (file: string): string[] =>
   providers.filter((provider) => existsSync(new URL(`clouds/${provider}/${file}`, ROOT)));
 
-test("the feature table has a column for each cloud, and each its page", () => {
+test("the feature table has a column for each cloud, and each cloud has a page", () => {
   const pages = rows.get("page") ?? {};
   expect(Object.keys(pages)).toEqual(providers);
   for (const [provider, cell] of Object.entries(pages)) {
@@ -28,7 +28,7 @@ test("the feature table has a column for each cloud, and each its page", () => {
   expect(yes("nodes")).toEqual(providers);
 });
 
-test("clouds with load balancers are those whose load balancers the service controller knows", () => {
+test("clouds with load balancers are those in the service controller's list", () => {
   const known = Object.keys(LOAD_BALANCER_MODELS).filter((provider) => provider !== TOY);
   expect(yes("load balancers")).toEqual(known.toSorted());
 });
@@ -36,21 +36,24 @@ test("clouds with load balancers are those whose load balancers the service cont
 test.each([
   ["routes", "routes/capability.ts"],
   ["tags of instances", "tags/capability.ts"],
-])("clouds with %s are those that are capable of it", (row, file) => {
+])("clouds with %s are those with the capability", (row, file) => {
   expect(yes(row)).toEqual(having(file));
   expect(having(file).length).toBeGreaterThan(0);
 });
 
-test("clouds with the csr-approver are those beside which it is not refused", () => {
+test("clouds with the csr-approver are those that accept it", () => {
   const allowed = providers.filter((provider) => !refusesApprover(provider));
   expect(yes("csr-approver")).toEqual(allowed);
 });
 
-/** Of those that may refuse it a configuration as short as can be; the others vouch for addresses whatever their configuration. */
+/**
+ * Whether a provider that may reject the approver rejects it with a minimal configuration. The others verify
+ * addresses with any configuration.
+ */
 function refusesApprover(provider: string): boolean {
-  const kind = findCloudKind(provider);
-  if (kind?.vouchesForAddresses === undefined) return false;
-  return !kind.vouchesForAddresses(CloudConfig.parse({ provider, ...LEAST[provider] }));
+  const kind = findCloudProvider(provider);
+  if (kind?.hasTrustedAddresses === undefined) return false;
+  return !kind.hasTrustedAddresses(CloudConfig.parse({ provider, ...LEAST[provider] }));
 }
 
 const LEAST: Readonly<Record<string, object>> = {

@@ -6,20 +6,20 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseAllDocuments, parse as parseYaml } from "yaml";
 import * as z from "zod";
-import { parseEntryDefaults } from "#config/home/kubernetes/entry-defaults.ts";
-import { kubernetesHome } from "#config/home/kubernetes/kubernetes-home.ts";
+import { parseEntryDefaults } from "#config/registry/kubernetes/entry-defaults.ts";
+import { createKubernetesRegistry } from "#config/registry/kubernetes/kubernetes-registry.ts";
 import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
 import { writeKubeconfig } from "#emulators/harness/kubeconfig.ts";
 import { connect } from "#kube/client/connect.ts";
-import { access } from "#test/access.ts";
+import { getConnectOptions } from "#test/access.ts";
 import {
-  kubeconfigText,
+  formatKubeconfig,
   type ManagementStage,
   startManagement,
-} from "#test/config/home/kubernetes/management-stage.ts";
-import { shellBlocks } from "#test/docs/shell-blocks.ts";
+} from "#test/config/registry/kubernetes/management-stage.ts";
+import { parseShellBlocks } from "#test/docs/shell-blocks.ts";
 import { describeWithPart, testWithPart } from "#test/setup/parts.ts";
-import { untilTrue } from "#test/until-true.ts";
+import { waitUntilTrue } from "#test/wait-until-true.ts";
 import { ROOT } from "../../build/bundle.ts";
 
 const run = promisify(execFile);
@@ -32,17 +32,17 @@ const yamlIn = (title: string): readonly string[] =>
 describe("the page on hosted control planes", () => {
   const named = (page.split("\n", 1)[0] ?? "").replace("# ", "").split(", ");
 
-  test("has a section for each platform of its title", () => {
+  test("has a section for each platform in its title", () => {
     expect(named).toContain("Kubermatic");
     expect(named.filter((title) => !sections.has(title))).toEqual([]);
   });
 
-  test.each(named)("says in the first line on %s for whom it works", (title) => {
+  test.each(named)("says in the first line on %s who can use it", (title) => {
     const [, , first] = sectionOf(title).split("\n");
     expect(first).toMatch(/^\*\*Works for .+\*\*/);
   });
 
-  test("says in the first line on HyperShift that its controller on AWS stays", () => {
+  test("says in the first line on HyperShift that its own controller on AWS remains", () => {
     const [, , first] = sectionOf("HyperShift").split("\n");
     expect(first).toMatch(/`None` and `Agent`, and does not replace anything with `AWS`/);
   });
@@ -54,7 +54,9 @@ const list = (items: Schema): Schema => ({ type: "array", items });
 const TEXT: Schema = { type: "string" };
 const ANYTHING: Schema = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
 
-/** A kind of a platform's own, with those of its fields alone that the page names: strict validation takes no other. */
+/**
+ * Builds a CRD of a platform with only the fields on the page, because strict validation rejects all others.
+ */
 function standIn(
   group: string,
   version: string,
@@ -128,7 +130,7 @@ describeWithPart("control-plane", "the page on hosted control planes, on a real 
       await stage.ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition);
       const { group, names, versions } = definition.spec;
       const path = `/apis/${group}/${versions[0]?.name}/namespaces/default/${names.plural}`;
-      await untilTrue(
+      await waitUntilTrue(
         `${names.plural} to be served`,
         async () => (await stage.admin.send({ method: "GET", path })).status === 200,
       );
@@ -143,16 +145,16 @@ describeWithPart("control-plane", "the page on hosted control planes, on a real 
   });
 
   const readHome = () =>
-    kubernetesHome({
+    createKubernetesRegistry({
       ...{ reference: "kubernetes:", namespace: undefined },
       defaults: parseEntryDefaults("cloud: { provider: aws, region: eu-central-1 }", "defaults.yaml"),
       annotations: ["name", "controllers", "cloud.vpc"],
-      connect: async () => connect(await access(stage.plane, "admin")),
+      connect: async () => connect(await getConnectOptions(stage.plane, "admin")),
     }).read();
 
-  /** Types the first block of a section, as the administrator of the management cluster. */
+  /** Runs the first block of a section as the administrator of the management cluster. */
   async function type(title: string): Promise<void> {
-    const [block] = shellBlocks(sectionOf(title));
+    const [block] = parseShellBlocks(sectionOf(title));
     const file = join(folder, "management.kubeconfig");
     await writeKubeconfig(file, {
       ...{ cluster: "management", user: "admin", server: stage.plane.server },
@@ -164,13 +166,13 @@ describeWithPart("control-plane", "the page on hosted control planes, on a real 
   }
 
   const kubeconfig = async (server: string, user: Readonly<Record<string, string>>): Promise<string> =>
-    kubeconfigText(server, user, {
+    formatKubeconfig(server, user, {
       "certificate-authority-data": Buffer.from((await createCertificateAuthority()).certificate).toString(
         "base64",
       ),
     });
 
-  /** Makes an object of a stand-in, without keeping it; says what of it is refused. */
+  /** Creates an object of a CRD in a dry run, and returns the validation error. */
   async function tryOut({ spec: { group, names, versions } }: typeof KAMAJI, spec: unknown): Promise<string> {
     const version = versions[0]?.name ?? "";
     const path = `/apis/${group}/${version}/namespaces/default/${names.plural}?dryRun=All&fieldValidation=Strict`;
@@ -184,12 +186,12 @@ describeWithPart("control-plane", "the page on hosted control planes, on a real 
     const [written = ""] = yamlIn("Kamaji");
     const { spec } = parseYaml(written);
 
-    test("takes what the page says, every field of it", async () => {
+    test("accepts every field on the page", async () => {
       expect(await tryOut(KAMAJI, spec)).toBe("");
       expect(await tryOut(KAMAJI, { controlPlane: { deployment: { extraArg: {} } } })).toContain("extraArg");
     });
 
-    test("finds the file where the flag looks for it", () => {
+    test("finds the file at the path of the flag", () => {
       const { additionalVolumes, additionalVolumeMounts, extraArgs } = spec.controlPlane.deployment;
       const [mount] = additionalVolumeMounts.apiServer;
       expect(additionalVolumes.map(({ name }: { name: string }) => name)).toEqual([mount.name]);
@@ -198,7 +200,7 @@ describeWithPart("control-plane", "the page on hosted control planes, on a real 
     });
   });
 
-  test("Cluster API's kubeadm takes what the page says of kubelets", async () => {
+  test("Cluster API's kubeadm accepts the kubelet settings on the page", async () => {
     const [kubelets = "", defaults = ""] = yamlIn("Cluster API");
     expect(await tryOut(KUBEADM, { joinConfiguration: parseYaml(kubelets) })).toBe("");
     expect(parseAllDocuments(defaults)).toHaveLength(1);
@@ -213,7 +215,7 @@ describeWithPart("control-plane", "the page on hosted control planes, on a real 
     const HOSTED = "/apis/hypershift.openshift.io/v1beta1/namespaces/clusters/hostedclusters";
     const CERTIFICATE = { "client-certificate-data": "Y2VydGlmaWNhdGU=", "client-key-data": "a2V5" };
     const SECRET = "tenant-a-admin-kubeconfig";
-    /** What its control plane operator keeps beside the API server. */
+    /** The namespace that its control plane operator uses for the API server's resources. */
     const CONTROL_PLANE = "clusters-tenant-a";
     const CLUSTER = "cluster.x-k8s.io/cluster-name";
     const KEPT_THERE: readonly { name: string; key: string; labels: Readonly<Record<string, string>> }[] = [
@@ -229,7 +231,10 @@ describeWithPart("control-plane", "the page on hosted control planes, on a real 
       },
     ];
 
-    /** What its operator keeps: the HostedCluster, and its administrator's kubeconfig beside it. */
+    /**
+     * Creates what its operator creates: the HostedCluster, and its administrator's kubeconfig in the same
+     * namespace.
+     */
     async function host(server: string): Promise<void> {
       const apiVersion = "hypershift.openshift.io/v1beta1";
       const status = { kubeconfig: { name: SECRET } };
@@ -248,7 +253,7 @@ describeWithPart("control-plane", "the page on hosted control planes, on a real 
         });
     }
 
-    test("writes no kubeconfig that the page does not name", () => {
+    test("writes no kubeconfig that is missing on the page", () => {
       const rows = [...sectionOf("HyperShift").matchAll(/^\| `(\S+kubeconfig)` \|/gm)].map(
         ([, name]) => name,
       );
@@ -257,10 +262,10 @@ describeWithPart("control-plane", "the page on hosted control planes, on a real 
     });
 
     testWithPart("kubectl")(
-      "finds the cluster by what the page labels, and follows its kubeconfig",
+      "finds the cluster by the labels on the page, and follows its kubeconfig",
       async () => {
         await host("https://10.1.2.3:6443");
-        // Neither of those beside the API server is taken for a cluster.
+        // The API server's other kubeconfigs do not count as clusters.
         expect((await readHome()).clusters).toEqual([]);
         await type("HyperShift");
         const found = {
@@ -275,7 +280,7 @@ describeWithPart("control-plane", "the page on hosted control planes, on a real 
         });
         expect(JSON.stringify(content)).not.toContain("a2V5");
 
-        // Its operator renews the certificate within, and leaves labels of others alone.
+        // Its operator renews the certificate inside, and keeps foreign labels.
         const data = {
           kubeconfig: Buffer.from(await kubeconfig("https://10.1.2.4:6443", CERTIFICATE)).toString("base64"),
         };
@@ -285,7 +290,7 @@ describeWithPart("control-plane", "the page on hosted control planes, on a real 
       },
     );
 
-    testWithPart("kubectl")("and the cluster of Kubermatic whose kubeconfig the page labels", async () => {
+    testWithPart("kubectl")("finds the cluster of Kubermatic whose kubeconfig the page labels", async () => {
       const namespace = "cluster-xmpl4tq9wz";
       const metadata = { name: namespace };
       await stage.ask("POST", "/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata });
@@ -308,7 +313,7 @@ describeWithPart("control-plane", "the page on hosted control planes, on a real 
       expect(JSON.stringify(clusters)).not.toContain("c2VjcmV0");
     });
 
-    test("grants the relay that Secret, and neither a HostedCluster nor a Shoot", async () => {
+    test("lets the relay read that Secret, but no HostedCluster and no Shoot", async () => {
       for (const part of ["service-account.yaml", "kubernetes-home/read-clusters.yaml"]) {
         if (part === "service-account.yaml")
           await stage.ask("POST", "/api/v1/namespaces", {
@@ -326,7 +331,7 @@ describeWithPart("control-plane", "the page on hosted control planes, on a real 
         const path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
         return Review.parse(JSON.parse(await stage.ask("POST", path, body))).status.allowed;
       };
-      await untilTrue("the rights to be in force", () => may("get", "secrets"));
+      await waitUntilTrue("the rights to be in force", () => may("get", "secrets"));
       expect(await may("watch", "secrets")).toBe(true);
       for (const verb of ["get", "list", "watch", "create", "patch", "delete"]) {
         expect(await may(verb, "hostedclusters", "hypershift.openshift.io")).toBe(false);

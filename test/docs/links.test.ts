@@ -21,11 +21,11 @@ async function pagesIn(folder: string): Promise<string[]> {
 
 const read = (page: string): Promise<string> => readFile(join(ROOT, page), "utf8");
 
-/** Code is no place for links. */
+/** Removes code, which contains no links. */
 const withoutCode = (text: string): string =>
   text.replaceAll(/```[\s\S]*?```/g, "").replaceAll(/`[^`\n]*`/g, "");
 
-/** The anchors that GitHub gives to the headings of a page. */
+/** Returns the anchors of a page's headings, as GitHub generates them. */
 function anchorsOf(text: string): Set<string> {
   const seen = new Map<string, number>();
   const headings = [...text.replaceAll(/```[\s\S]*?```/g, "").matchAll(/^#+ (.*)$/gm)];
@@ -45,7 +45,7 @@ function anchorsOf(text: string): Set<string> {
 
 interface Link {
   readonly link: string;
-  /** In the repository; undefined outside of it. */
+  /** The path in the repository; undefined outside of it. */
   readonly file: string;
   readonly anchor: string | undefined;
 }
@@ -58,7 +58,7 @@ async function linksOf(page: string): Promise<Link[]> {
   });
 }
 
-test.each(pages)("%s links to what is there", async (page) => {
+test.each(pages)("all links of %s have existing targets", async (page) => {
   const broken: string[] = [];
   for (const { link, file, anchor } of await linksOf(page)) {
     const isThere = existsSync(join(ROOT, file));
@@ -69,7 +69,7 @@ test.each(pages)("%s links to what is there", async (page) => {
   expect(broken).toEqual([]);
 });
 
-test("every page of docs is in its index, or is one of a folder that is", async () => {
+test("every page of docs is in its index, or in an indexed folder", async () => {
   const linked = new Set((await linksOf("docs/README.md")).map(({ file }) => file.replace(/\/$/, "")));
   const isListed = (page: string): boolean => linked.has(page) || linked.has(dirname(page));
   const inDocs = pages.filter((page) => page.startsWith("docs/") && page !== "docs/README.md");

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { LogLine } from "#core/log-line.ts";
 import { logText } from "#core/log-text.ts";
-import { shellBlocks } from "#test/docs/shell-blocks.ts";
+import { parseShellBlocks } from "#test/docs/shell-blocks.ts";
 import { findProgram } from "#test/setup/find-program.ts";
 
 const run = promisify(execFile);
@@ -15,7 +15,7 @@ const page = readFileSync(new URL("../../docs/how-to/troubleshoot.md", import.me
 const section =
   page.split("\n## What was done about a cluster, or about one node\n")[1]?.split("\n## ")[0] ?? "";
 const [insights = "", loki = ""] = [...section.matchAll(/```text\n([\s\S]*?)```/g)].map(([, text]) => text);
-const [block] = shellBlocks(section);
+const [block] = parseShellBlocks(section);
 
 const NODE = "ip-10-0-1-17.eu-central-1.compute.internal";
 const FACTS: ReadonlySet<string> = new Set(Object.keys(LogLine.shape));
@@ -35,14 +35,14 @@ describe("queries of logs", () => {
       ),
       11,
     ],
-  ])("of %s name facts that lines have", (_, names, atLeast) => {
+  ])("for %s use field names that log lines have", (_, names, atLeast) => {
     expect(names.length).toBeGreaterThanOrEqual(atLeast);
     const facts = names.map((name = "") => name.split(".", 1)[0] ?? "");
     expect(facts.filter((name) => name !== "@timestamp" && !FACTS.has(name))).toEqual([]);
   });
 
   const jq = findProgram("jq");
-  test("of jq find the lines about a node of a cluster, and of these alone", async ({ skip }) => {
+  test("for jq find exactly the lines about a node of a cluster", async ({ skip }) => {
     const program = await jq;
     if (program === undefined) return skip("there is no jq on the PATH");
     const folder = await mkdtemp(join(tmpdir(), "log-"));

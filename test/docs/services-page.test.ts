@@ -9,12 +9,12 @@ const rows = section
   .filter((line) => line.startsWith("| `"))
   .map((line) => line.split("|").map((cell) => cell.trim()));
 
-test("the page has a row for each annotation, and no other", () => {
+test("the page has exactly one row for each annotation", () => {
   const named = rows.flatMap(([, names = ""]) => [...names.matchAll(/`([\w-]+)`/g)].map(([, name]) => name));
   expect(named.toSorted()).toEqual(Object.keys(ANNOTATIONS).toSorted());
 });
 
-test("what the page says does not hold for a kind is not read for it, and all else is", () => {
+test("each kind reads exactly the annotations that the page lists for it", () => {
   const read = rows.flatMap(([, names = "", classic = "", network = ""]) =>
     [...names.matchAll(/`([\w-]+)`/g)].map(([, name = ""]) => [name, holds(classic), holds(network)]),
   );

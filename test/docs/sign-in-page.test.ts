@@ -1,14 +1,14 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import type * as z from "zod";
-import { SecretReference } from "#clouds/secrets/reference.ts";
 import { SignIn } from "#config/sign-in/kinds.ts";
+import { SecretReference } from "#platforms/secrets/reference.ts";
 import { ROOT } from "../../build/bundle.ts";
 
 const reference = await readFile(`${ROOT}docs/reference/configuration.md`, "utf8");
 const section = reference.split(/^### /m).find((each) => each.startsWith("Signing in\n")) ?? "";
 
-/** The row of a table whose first cell is this code. */
+/** Returns the row of a table with this code in its first cell. */
 const rowOf = (name: string): string =>
   section
     .split("\n")
@@ -16,7 +16,7 @@ const rowOf = (name: string): string =>
     .join("\n");
 
 test.each(SignIn.options.map((option) => [option.shape.kind.value, option] as const))(
-  "the kind %s stands in the reference, with its keys",
+  "the reference has the kind %s with its keys",
   (kind, option) => {
     const keys = Object.keys(option.shape).filter((key) => key !== "kind");
     expect(keys.filter((key) => !rowOf(kind).includes(`\`${key}\``))).toEqual([]);
@@ -24,10 +24,10 @@ test.each(SignIn.options.map((option) => [option.shape.kind.value, option] as co
   },
 );
 
-test("so do the homes of secrets, and why one cannot be signed in", async () => {
+test("the reference has the places of secrets, and the reasons of failed sign-ins", async () => {
   const homes = Object.keys((SecretReference as unknown as z.ZodObject).shape);
   expect(homes.filter((home) => !section.includes(`\`${home}\``))).toEqual([]);
-  const source = await readFile(`${ROOT}clouds/secrets/secret-error.ts`, "utf8");
+  const source = await readFile(`${ROOT}platforms/secrets/secret-error.ts`, "utf8");
   const codes = [...source.matchAll(/\| "(\w+)"/g)].map(([, code = ""]) => code);
   expect(codes.length).toBeGreaterThan(5);
   expect(codes.filter((code) => !section.includes(`\`${code}\``))).toEqual([]);

@@ -4,14 +4,14 @@ import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { Cluster } from "#config/cluster.ts";
 import { WATCHES } from "#core/watches.ts";
-import { namedFiles } from "#test/docs/shell-blocks.ts";
+import { parseNamedFiles } from "#test/docs/shell-blocks.ts";
 import { ROOT } from "../../build/bundle.ts";
 
-test("the entry of who switches the stock controller off can be used, and has all that the stock one does", async () => {
+test("the page's example entry is valid and has all settings of the stock controller", async () => {
   const page = await readFile(join(ROOT, "docs/how-to/switch-the-stock-controller-off.md"), "utf8");
-  const [[, text] = ["", ""]] = namedFiles(page);
+  const [[, text] = ["", ""]] = parseNamedFiles(page);
   const cluster = Cluster.parse(parse(text));
-  const named = WATCHES.filter(({ beside }) => beside === undefined).map(({ name }) => name);
+  const named = WATCHES.filter(({ companionOf }) => companionOf === undefined).map(({ name }) => name);
   const others = named.filter((name) => !cluster.controllers.includes(name));
   expect(others).toEqual(["csr-approver"]);
   expect(cluster.policies.dryRun).toBe(true);

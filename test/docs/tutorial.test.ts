@@ -4,25 +4,28 @@ import { mkdtemp, readdir, readFile, realpath, rm, symlink } from "node:fs/promi
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { freePort } from "#emulators/harness/free-port.ts";
-import { type ShellBlock, shellBlocks } from "#test/docs/shell-blocks.ts";
-import { untilTrue } from "#test/until-true.ts";
+import { findFreePort } from "#emulators/harness/free-port.ts";
+import { parseShellBlocks, type ShellBlock } from "#test/docs/shell-blocks.ts";
+import { waitUntilTrue } from "#test/wait-until-true.ts";
 import { ROOT } from "../../build/bundle.ts";
 
 const PAGE = "docs/tutorial/first-cluster.md";
 const text = await readFile(join(ROOT, PAGE), "utf8");
 
-/** Blocks in a terminal of their own go on beside the others. */
+/** Blocks in a separate terminal continue during the others. */
 const BESIDE = "<!-- in a terminal of its own -->\n```sh\n";
 const own = text
   .split(BESIDE)
   .slice(1)
   .map((rest) => rest.split("```", 1)[0] ?? "");
-const blocks = shellBlocks(text).filter(
+const blocks = parseShellBlocks(text).filter(
   ({ notRun, commands }) => notRun === undefined && !own.includes(commands),
 );
 
-/** What a block prints, as the page shows it right behind it: `…` stands for anything within a line, and alone for any lines. */
+/**
+ * Matches the output that the page shows after a block. `…` stands for any text in a line, and alone for any
+ * lines.
+ */
 function shownOf({ commands }: ShellBlock): RegExp {
   const behind = text.slice(text.indexOf(commands) + commands.length);
   const [, shown = ""] = /^```\n\n```text\n([\s\S]*?)```/.exec(behind) ?? [];
@@ -33,7 +36,7 @@ function shownOf({ commands }: ShellBlock): RegExp {
   return new RegExp(`^${patterns.join("")}\\n*$`);
 }
 
-describe("the tutorial, as a newcomer types it", () => {
+describe("the tutorial, typed by a newcomer", () => {
   let folder = "";
   let terminal: ChildProcess;
   let sandbox: ChildProcess;
@@ -42,11 +45,11 @@ describe("the tutorial, as a newcomer types it", () => {
   let complaints = "";
 
   beforeAll(async () => {
-    // A checkout of its own, whose folder `sandbox` is nobody else's.
+    // A separate checkout with its own `sandbox` folder.
     folder = await realpath(await mkdtemp(join(tmpdir(), "tutorial-")));
     for (const name of await readdir(ROOT)) await symlink(join(ROOT, name), join(folder, name));
     const environment = { ...process.env, PATH: `${dirname(process.execPath)}:${process.env["PATH"]}` };
-    const port = String(await freePort());
+    const port = String(await findFreePort());
     const start = (commands: string): ChildProcess =>
       spawn("sh", ["-euc", commands.replaceAll("10258", port)], {
         ...{ cwd: folder, env: environment, detached: true },
@@ -55,9 +58,9 @@ describe("the tutorial, as a newcomer types it", () => {
     sandbox = start(own.join("\n"));
     sandbox.stdout?.on("data", (chunk: Buffer) => (printed += chunk));
     sandbox.stderr?.on("data", (chunk: Buffer) => (printed += chunk));
-    await untilTrue(
+    await waitUntilTrue(
       "the sandbox",
-      () => printed.includes("Everything goes on") || sandbox.exitCode !== null,
+      () => printed.includes("Everything runs") || sandbox.exitCode !== null,
       60_000,
     );
     terminal = start(
@@ -73,27 +76,27 @@ describe("the tutorial, as a newcomer types it", () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  test("has what it starts with in a terminal of its own, which prints what the page says", () => {
+  test("starts its first command in a separate terminal, with the output on the page", () => {
     expect(own).toHaveLength(1);
     const shown = shownOf({ line: 0, commands: own[0] ?? "", notRun: undefined });
     expect(printed.slice(printed.indexOf("tenant-a:"), printed.indexOf("{"))).toMatch(shown);
   });
 
-  test("comes to its end, every command done", () => {
+  test("runs every command to its end", () => {
     expect(`${told}\n${complaints}`).toContain(`@@${blocks.length - 1}`);
     expect(terminal.exitCode).toBe(0);
     expect(blocks.length).toBeGreaterThan(8);
   });
 
   test.each(blocks.map((block, index) => ({ line: block.line, block, index })))(
-    "prints what the page shows behind line $line",
+    "prints the output that the page shows after line $line",
     ({ block, index }) => {
       const [, after = ""] = index === 0 ? ["", told] : told.split(`@@${index - 1}\n`);
       expect(`${after.split(`@@${index}\n`, 1)[0]?.trimEnd()}\n`).toMatch(shownOf(block));
     },
   );
 
-  test("leaves no folder behind when the sandbox ends", async () => {
+  test("leaves no folder after the sandbox ends", async () => {
     await endGroup(sandbox);
     expect(await readdir(folder)).not.toContain("sandbox");
   });
@@ -101,7 +104,10 @@ describe("the tutorial, as a newcomer types it", () => {
 
 const escaped = (part: string): string => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 
-/** As Ctrl-C does, everybody in the terminal hears of it; who is left when its shell has ended is ended, too. */
+/**
+ * Sends the signal to the whole group as Ctrl-C does, and kills the remaining processes when the shell has
+ * ended.
+ */
 async function endGroup(child: ChildProcess | undefined): Promise<void> {
   if (child?.pid === undefined) return;
   if (child.exitCode === null && child.signalCode === null) {
@@ -112,6 +118,6 @@ async function endGroup(child: ChildProcess | undefined): Promise<void> {
   try {
     process.kill(-child.pid, "SIGKILL");
   } catch {
-    // Nobody is left.
+    // All processes have ended.
   }
 }

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
 import { writeKubeconfig } from "#emulators/harness/kubeconfig.ts";
 import type { Running } from "#test/cli/program.ts";
-import { type Stage, startStage, until } from "#test/e2e/stage.ts";
+import { type Stage, startStage, waitUntil } from "#test/e2e/stage.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
 const HEAL_TIMEOUT_MS = 60_000;
@@ -16,7 +16,7 @@ describeWithPart("control-plane", "a relay that may not, or cannot, talk to the 
   });
   afterEach(() => stage?.close());
 
-  test("because nobody listens says so, and comes right by itself", async () => {
+  test("without a listening server says so, and recovers by itself", async () => {
     await stage.plane.stopServer("SIGKILL");
     const relay = await stage.run();
     await expectNotReady(relay, "ConnectionRefused");
@@ -25,7 +25,7 @@ describeWithPart("control-plane", "a relay that may not, or cannot, talk to the 
     await untilReady(relay);
   });
 
-  test("because its token is refused (401) says so, and comes right when the file has the right one", async () => {
+  test("with a rejected token (401) says so, and recovers when the file has the right one", async () => {
     const tokenFile = join(stage.folder, "token");
     await writeFile(tokenFile, "s3cret-but-wrong");
     const relay = await runWith({ tokenFile });
@@ -36,7 +36,7 @@ describeWithPart("control-plane", "a relay that may not, or cannot, talk to the 
     expect(JSON.stringify(relay.lines)).not.toContain("s3cret-but-wrong");
   });
 
-  test("because its identity has no right to (403) says so, and comes right once it has", async () => {
+  test("without a right for its identity (403) says so, and recovers once it has the right", async () => {
     const [role, binding] = await takeRightsAway();
     const relay = await stage.run();
     await expectNotReady(relay, "403");
@@ -45,8 +45,8 @@ describeWithPart("control-plane", "a relay that may not, or cannot, talk to the 
     await untilReady(relay);
   });
 
-  test("because the certificate is not the one it trusts says so", async () => {
-    const other = await createCertificateAuthority({ name: "somebody-else" });
+  test("with an untrusted certificate says so", async () => {
+    const other = await createCertificateAuthority({ name: "another-authority" });
     const certificateAuthorityFile = join(stage.folder, "other-ca.crt");
     await writeFile(certificateAuthorityFile, other.certificate);
     const relay = await runWith({ certificateAuthorityFile });
@@ -98,5 +98,5 @@ async function expectNotReady(relay: Running, why: string): Promise<void> {
 
 async function untilReady(relay: Running): Promise<void> {
   const { url } = await relay.line("Serving");
-  await until("the relay to be ready", async () => (await fetch(`${url}/readyz`)).ok, HEAL_TIMEOUT_MS);
+  await waitUntil("the relay to be ready", async () => (await fetch(`${url}/readyz`)).ok, HEAL_TIMEOUT_MS);
 }

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Stage, startStage } from "#test/e2e/stage.ts";
 import { describeWithPart, testWithPart } from "#test/setup/parts.ts";
 
-/** A restored store is noticed after a silence of 90 seconds at the latest. */
+/** A restored store is noticed after a silence of at most 90 seconds. */
 const RESTORE_TIMEOUT_MS = 240_000;
 
 describeWithPart("control-plane", "while the API server", (binaries) => {
@@ -18,7 +18,7 @@ describeWithPart("control-plane", "while the API server", (binaries) => {
     await stage.plane.startServer();
   }
 
-  test("forgets its history behind the relay's back, nodes that joined meanwhile come up and a deleted one stays deleted", async () => {
+  test("loses its history without the relay's knowledge, nodes that joined meanwhile come up and a deleted one stays deleted", async () => {
     const relay = await stage.run();
     await relay.line("Listed");
     const [gone, ...others] = await stage.join(5);
@@ -34,7 +34,7 @@ describeWithPart("control-plane", "while the API server", (binaries) => {
     await stage.untilUp([...others, ...meanwhile]);
     const [first, ...later] = relay.lines.filter((line) => line["event"] === "Listed");
     expect(first).toMatchObject({ cause: "start" });
-    // One list, either as the watch was refused or as the count of nodes, asked for on the new connection, was another.
+    // One complete list, either after the rejected watch or after the count of nodes on the new connection.
     expect(later).toHaveLength(1);
     expect(["gone", "ahead"]).toContain(later[0]?.["cause"]);
     await expect(stage.cluster.read(gone.privateDnsName)).rejects.toThrow(/404/);

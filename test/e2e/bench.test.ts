@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { floor } from "#bench/contenders/floor.ts";
+import { createFloorContender } from "#bench/contenders/floor.ts";
 import { Measurement, type Row } from "#bench/measurement.ts";
 import { getFloor } from "#bench/programs.ts";
 import { runOnce } from "#bench/run-once.ts";
@@ -9,17 +9,17 @@ import { describeWithPart } from "#test/setup/parts.ts";
 const NODES = 20;
 const hasGo = (await findProgram("go")) !== undefined;
 
-// What the floor writes is known beforehand, so it measures the measuring.
+// The floor's writes are known in advance, so it verifies the measurement.
 describeWithPart("control-plane", "a run of the bench", (controlPlane) => {
   describe.runIf(hasGo || process.env["CI"] === "true")("with the floor program (needs Go)", () => {
     test.each<{ row: Row; withEvents: boolean }>([
       { row: rowOf({ kind: "at-once" }, true), withEvents: false },
       { row: rowOf({ kind: "rate", nodesPerSecond: 50 }, false), withEvents: true },
       { row: rowOf({ kind: "there" }, true), withEvents: true },
-    ])("counts what was done in $row.id", async ({ row, withEvents }) => {
+    ])("counts the work in $row.id", async ({ row, withEvents }) => {
       const measurement = await runOnce({
         row,
-        contender: floor("floor", withEvents),
+        contender: createFloorContender("floor", withEvents),
         repetition: 0,
         programs: { controlPlane, floor: await getFloor(() => {}), stock: "" },
         cloudLatencyMs: 0,

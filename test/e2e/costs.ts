@@ -1,4 +1,4 @@
-/** How nodes come in a count: each with its number of nodes, and with or without a provider ID. */
+/** The scenarios of a count: each with its number of nodes, and with or without a provider ID. */
 export const SCENARIOS = {
   there: { title: "300 there at the list", nodes: 300, providerIds: true },
   atOnce: { title: "300 registered at once", nodes: 300, providerIds: true },
@@ -7,13 +7,13 @@ export const SCENARIOS = {
 } as const;
 export type Scenario = keyof typeof SCENARIOS;
 
-/** One thing that is counted: what it usually comes to in each scenario, and what it may come to at most. */
+/** One counted cost: its usual value in each scenario, and its maximum. */
 export interface Cost {
   readonly title: string;
   readonly usual: Readonly<Record<Scenario, number>>;
-  /** Without it a quarter more than usual, which is for bytes: they differ by some percent from run to run. */
+  /** Default: a quarter more than usual, for bytes, which differ by some percent from run to run. */
   readonly atMost?: Readonly<Record<Scenario, number>>;
-  /** Without it half of the usual: with less, the table is out of date, or what was counted is not what was done. */
+  /** Default: half of the usual. With less, the table is out of date, or the counted work was not done. */
   readonly atLeast?: Readonly<Record<Scenario, number>>;
 }
 
@@ -22,14 +22,15 @@ export const COSTS = {
   invocations: {
     title: "invocations",
     usual: { there: 3, atOnce: 7, oneByOne: 30, withoutIds: 1 },
-    // Batches of 100 of what is there. Of what is just coming one in flight for each of four slots, and then what has gathered.
+    // Batches of 100 existing nodes. For joining nodes, one batch in flight for each of four permits, and
+    // then those that have gathered.
     atMost: { there: 4, atOnce: 20, oneByOne: 30, withoutIds: 2 },
     atLeast: { there: 3, atOnce: 3, oneByOne: 30, withoutIds: 1 },
   },
   ec2Calls: {
     title: "calls to EC2",
     usual: { there: 4, atOnce: 8, oneByOne: 31, withoutIds: 2 },
-    // One for each invocation, and one for the ids of zones.
+    // One for each invocation, and one for the IDs of zones.
     atMost: { there: 5, atOnce: 21, oneByOne: 31, withoutIds: 3 },
     atLeast: { there: 3, atOnce: 3, oneByOne: 30, withoutIds: 1 },
   },
@@ -46,7 +47,7 @@ export const COSTS = {
   },
   eventWrites: {
     title: "Events",
-    // Of what is there only the last batch has nobody waiting behind it.
+    // Of the existing nodes, only the last batch has no other batch waiting behind it.
     usual: { there: 100, atOnce: 100, oneByOne: 30, withoutIds: 100 },
     atMost: { there: 200, atOnce: 300, oneByOne: 30, withoutIds: 100 },
     // Best effort: a slow API server has fewer of them.
@@ -70,7 +71,7 @@ export const COSTS = {
   ec2Connections: {
     title: "connections to EC2",
     usual: { there: 3, atOnce: 3, oneByOne: 1, withoutIds: 1 },
-    // As many as there are invocations in flight.
+    // As many as invocations in flight.
     atMost: { there: 4, atOnce: 4, oneByOne: 2, withoutIds: 2 },
   },
   functionsUpBytes: {
@@ -84,7 +85,7 @@ export const COSTS = {
   relayUpBytes: {
     title: "bytes a node from the relay to the API server",
     usual: { there: 8, atOnce: 8, oneByOne: 67, withoutIds: 22 },
-    // A watch that the server ends is asked for again, which is about 1 here.
+    // A watch that the server ends is opened again, which is about 1 here.
     atMost: { there: 25, atOnce: 25, oneByOne: 150, withoutIds: 50 },
   },
   relayDownBytes: {
@@ -94,7 +95,7 @@ export const COSTS = {
   ec2UpBytes: {
     title: "bytes a node to EC2",
     usual: { there: 47, atOnce: 58, oneByOne: 924, withoutIds: 72 },
-    // Mostly a fixed part of each call: 20 calls for 300 nodes come to 97.
+    // Mostly a fixed part of each call: 20 calls for 300 nodes make 97.
     atMost: { there: 60, atOnce: 120, oneByOne: 1155, withoutIds: 120 },
   },
   ec2DownBytes: {
@@ -104,18 +105,18 @@ export const COSTS = {
 } satisfies Readonly<Record<string, Cost>>;
 export type Costs = Readonly<Record<keyof typeof COSTS, number>>;
 
-/** What a count may come to at most. */
-export function atMost(cost: Cost, scenario: Scenario): number {
+/** Returns the maximum of a count. */
+export function getUpperBound(cost: Cost, scenario: Scenario): number {
   return cost.atMost?.[scenario] ?? Math.ceil(cost.usual[scenario] * 1.25);
 }
 
-/** What it must come to at least. */
-export function atLeast(cost: Cost, scenario: Scenario): number {
+/** Returns the minimum of a count. */
+export function getLowerBound(cost: Cost, scenario: Scenario): number {
   return cost.atLeast?.[scenario] ?? Math.floor(cost.usual[scenario] / 2);
 }
 
-/** The table of all costs in Markdown, as the documentation has it. */
-export function tableOfCosts(): readonly string[] {
+/** Returns the table of all costs in Markdown, as in the documentation. */
+export function formatCosts(): readonly string[] {
   const scenarios = Object.keys(SCENARIOS) as Scenario[];
   const titles = scenarios.map((scenario) => SCENARIOS[scenario].title);
   const rows = Object.values(COSTS).map((cost: Cost) => [
@@ -128,5 +129,5 @@ export function tableOfCosts(): readonly string[] {
 }
 
 function cell(cost: Cost, scenario: Scenario): string {
-  return `${cost.usual[scenario]} (${atMost(cost, scenario)})`;
+  return `${cost.usual[scenario]} (${getUpperBound(cost, scenario)})`;
 }

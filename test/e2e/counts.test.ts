@@ -7,28 +7,28 @@ import { type CountingProxy, startCountingProxy } from "#emulators/harness/count
 import { writeKubeconfig } from "#emulators/harness/kubeconfig.ts";
 import type { Running } from "#test/cli/program.ts";
 import {
-  atLeast,
-  atMost,
   COSTS,
   type Cost,
   type Costs,
+  formatCosts,
+  getLowerBound,
+  getUpperBound,
   SCENARIOS,
   type Scenario,
-  tableOfCosts,
 } from "#test/e2e/costs.ts";
-import { type Stage, startStage, until } from "#test/e2e/stage.ts";
+import { type Stage, startStage, waitUntil } from "#test/e2e/stage.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
-import { TWO_WRITES, writesByNode } from "#test/witness/requests.ts";
+import { countWritesByNode, TWO_WRITES } from "#test/witness/requests.ts";
 
 const TIMEOUT_MS = 120_000;
 
-test("the documented costs are those that are counted", async () => {
+test("the documented costs are the counted ones", async () => {
   const page = await readFile(
     new URL("../../docs/explanation/what-a-node-costs.md", import.meta.url),
     "utf8",
   );
   const documented = page.split("\n").filter((line) => line.startsWith("|"));
-  expect(documented).toEqual(expect.arrayContaining([...tableOfCosts()]));
+  expect(documented).toEqual(expect.arrayContaining([...formatCosts()]));
 });
 
 describeWithPart("control-plane", "what a node costs on a real API server", (binaries) => {
@@ -45,7 +45,7 @@ describeWithPart("control-plane", "what a node costs on a real API server", (bin
     await Promise.all(Object.values(proxies ?? {}).map((proxy) => proxy.close()));
   });
 
-  test.for<Scenario>(["there", "withoutIds"])("nodes that are there: %s", async (scenario) => {
+  test.for<Scenario>(["there", "withoutIds"])("existing nodes: %s", async (scenario) => {
     const instances = await launch(scenario);
     await Promise.all(instances.map((instance) => register(instance, scenario)));
     const relay = await startRelay();
@@ -62,7 +62,7 @@ describeWithPart("control-plane", "what a node costs on a real API server", (bin
     await expectCosts("atOnce", relay, instances);
   });
 
-  test("nodes of which each registers when the one before is up: oneByOne", async () => {
+  test("nodes that register one after the other: oneByOne", async () => {
     const instances = await launch("oneByOne");
     const relay = await startRelay();
     await relay.line("Listed");
@@ -85,7 +85,7 @@ describeWithPart("control-plane", "what a node costs on a real API server", (bin
     return stage.cluster.join({ name, ...(SCENARIOS[scenario].providerIds ? { providerID } : {}) });
   }
 
-  /** `serverless-ccm run` with a proxy in each of its three ways out. */
+  /** Starts `serverless-ccm run` with a proxy on each of its three outgoing connections. */
   async function startRelay(): Promise<Running> {
     const cloud = ["--cloud-provider", "aws", "--cloud-config", join(stage.folder, "cloud.yaml")];
     const access = [
@@ -107,10 +107,10 @@ describeWithPart("control-plane", "what a node costs on a real API server", (bin
     return file;
   }
 
-  /** A report comes after all that it is about: patches and Events. */
+  /** A report comes after all patches and Events that it covers. */
   function untilReported(relay: Running, nodes: number): Promise<void> {
     const changed = (): number => sum(reportsOf(relay).map(({ outcomes }) => outcomes.changed));
-    return until(`${nodes} nodes to be reported`, async () => changed() >= nodes, TIMEOUT_MS);
+    return waitUntil(`${nodes} nodes to be reported`, async () => changed() >= nodes, TIMEOUT_MS);
   }
 
   async function expectCosts(
@@ -124,7 +124,9 @@ describeWithPart("control-plane", "what a node costs on a real API server", (bin
     const tooMany = [...records, ...stage.ec2.record().map(({ code }) => ({ code }))].filter(isThrottled);
     expect(tooMany).toEqual([]);
     expect(await stage.flaws()).toEqual([]);
-    const twoWrites = [...writesByNode(records).values()].filter((writes) => isEqual(writes, TWO_WRITES));
+    const twoWrites = [...countWritesByNode(records).values()].filter((writes) =>
+      isEqual(writes, TWO_WRITES),
+    );
     expect(twoWrites.length).toBeGreaterThanOrEqual(0.95 * instances.length);
     expect(outOfBounds(await countAll(relay, instances.length), scenario)).toEqual([]);
   }
@@ -136,7 +138,7 @@ describeWithPart("control-plane", "what a node costs on a real API server", (bin
         (each) =>
           each.user === CONTROL_PLANE_USERS[user].name && each.resource === resource && each.verb === verb,
       ).length;
-    // Every node is looked at once more, 20 to 60 seconds later: a slow machine sees the first of that.
+    // Every node is checked once more, 20 to 60 seconds later: a slow machine sees the first of these checks.
     const [looks, work] = partition(reportsOf(relay), ({ reason }) => reason === "refresh");
     const failed = relay.lines.filter(({ event }) => event === "InvocationFailed");
     const callsOfLooks = sum(looks.flatMap(({ usage }) => Object.values(usage.cloud.calls)));
@@ -165,7 +167,7 @@ describeWithPart("control-plane", "what a node costs on a real API server", (bin
   }
 });
 
-/** What is asked of a `Report` line of the log. */
+/** The fields that are read in a `Report` line of the log. */
 interface ReportLine {
   readonly event: "Report";
   readonly reason: string;
@@ -177,11 +179,11 @@ function reportsOf({ lines }: Running): readonly ReportLine[] {
   return lines.filter((line): line is typeof line & ReportLine => line["event"] === "Report");
 }
 
-/** A line for each count that is not within its bounds. */
+/** Returns a line for each count outside its bounds. */
 function outOfBounds(counted: Costs, scenario: Scenario): readonly string[] {
   return Object.entries(COSTS).flatMap(([key, cost]: [string, Cost]) => {
     const count = counted[key as keyof Costs];
-    const [least, most] = [atLeast(cost, scenario), atMost(cost, scenario)];
+    const [least, most] = [getLowerBound(cost, scenario), getUpperBound(cost, scenario)];
     return count >= least && count <= most ? [] : [`${cost.title}: ${count}, not ${least} to ${most}`];
   });
 }

@@ -4,20 +4,20 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
 import { CONTROL_PLANE_USERS } from "#emulators/harness/control-plane.ts";
-import { identityFlags } from "#emulators/harness/identity-flags.ts";
+import { buildIdentityFlags } from "#emulators/harness/identity-flags.ts";
 import { type Running, startProgram } from "#test/cli/program.ts";
 import { type Answered, type ApproverUnderTest, CSRS, startApprover } from "#test/csr/approver-under-test.ts";
-import { signingRequest } from "#test/csr/signing-request.ts";
-import { describeRight, grant, readRoles, rightsOf, rolesWithout } from "#test/e2e/granted-rights.ts";
+import { createSigningRequest } from "#test/csr/signing-request.ts";
+import { describeRight, grant, listRights, readRoles, removeRight } from "#test/e2e/granted-rights.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
-import { rightsUsed } from "#test/witness/requests.ts";
+import { listUsedRights } from "#test/witness/requests.ts";
 
 const ROLES = {
   relay: await readRoles("csr-approver/relay.yaml"),
   csr: await readRoles("csr-approver/csr.yaml"),
 };
 
-/** What each right is for, as seen where it is missing. */
+/** The purpose of each right, as its loss shows. */
 const LOSSES: readonly { readonly of: keyof typeof ROLES; readonly without: string; readonly loss: Loss }[] =
   [
     { of: "relay", without: "list certificatesigningrequests", loss: "not ready" },
@@ -29,10 +29,10 @@ const LOSSES: readonly { readonly of: keyof typeof ROLES; readonly without: stri
   ];
 type Loss = "not ready" | "pending" | "conflict unread" | "no Event";
 
-/** Long enough for somebody else to be faster, in milliseconds. */
+/** Long enough for another client to be faster, in milliseconds. */
 const LATENCY_MS = 1_000;
 const WAIT = { timeout: 60_000, interval: 50 };
-/** As many as fit beside the others': of one resource 10,000 objects are followed. */
+/** As many as fit next to the others': of one resource 10,000 objects are followed. */
 const FLOOD = 9_900;
 
 describeWithPart("control-plane", "run with the csr-approver", (binaries) => {
@@ -68,7 +68,7 @@ describeWithPart("control-plane", "run with the csr-approver", (binaries) => {
   async function start(controllers = "csr-approver"): Promise<void> {
     const { plane } = approver.cluster;
     const flags = ["--cloud-provider", "aws", "--cloud-config", join(folder, "cloud.yaml"), "--port", "0"];
-    flags.push(...(await identityFlags(plane)), "--controllers", controllers);
+    flags.push(...(await buildIdentityFlags(plane)), "--controllers", controllers);
     ccm = startProgram(["run", ...flags], { AWS_ENDPOINT_URL_EC2: approver.ec2.url });
     await ccm.line("Serving");
   }
@@ -78,7 +78,7 @@ describeWithPart("control-plane", "run with the csr-approver", (binaries) => {
       { type: "ip" as const, value: ip },
       { type: "dns" as const, value: name },
     ];
-    const request = await approver.submit(name, await signingRequest(name, { names }));
+    const request = await approver.submit(name, await createSigningRequest(name, { names }));
     expect(request.code).toBe(201);
     return request;
   }
@@ -100,7 +100,7 @@ describeWithPart("control-plane", "run with the csr-approver", (binaries) => {
     await untilDecided(await submitted(node));
   });
 
-  test("without being asked for it is not there", async () => {
+  test("is absent unless it is enabled", async () => {
     await start("*");
     const node = await approver.node();
     const request = await submitted(node);
@@ -115,7 +115,7 @@ describeWithPart("control-plane", "run with the csr-approver", (binaries) => {
     expect(asked).toEqual([]);
   });
 
-  test("what waits for its node, and what waits for the cloud, is approved when they come", async () => {
+  test("requests that wait for their node, or for the cloud, are approved when these come", async () => {
     await start();
     const [late, hidden] = [
       await approver.node({}, { joins: false }),
@@ -139,7 +139,7 @@ describeWithPart("control-plane", "run with the csr-approver", (binaries) => {
     timeout: 240_000,
   }, async () => {
     const [hostile, other] = [await approver.node(), await approver.node()];
-    const text = await signingRequest(hostile.name, { names: [{ type: "ip", value: other.ip }] });
+    const text = await createSigningRequest(hostile.name, { names: [{ type: "ip", value: other.ip }] });
     const codes = await Promise.all(
       Array.from(
         { length: FLOOD },
@@ -151,7 +151,7 @@ describeWithPart("control-plane", "run with the csr-approver", (binaries) => {
     await start();
     await untilDecided(await submitted(other));
     await vi.waitFor(async () => expect(await approver.events(hostile.name)).toHaveLength(1), WAIT);
-    // Each batch asks at most once, and there are not many more batches than it takes to look at each once.
+    // Each batch calls at most once, and there are few more batches than one check of each request needs.
     expect(approver.ec2.record().length - before).toBeLessThan((3 * FLOOD) / 100);
     const records = (await since()).filter(({ user }) => user === CONTROL_PLANE_USERS.csr.name);
     expect(
@@ -159,28 +159,28 @@ describeWithPart("control-plane", "run with the csr-approver", (binaries) => {
     ).toHaveLength(1);
   });
 
-  test("the roles allow what it does, and nothing else", async () => {
+  test("the roles allow its work, and nothing else", async () => {
     approver.ec2.set({ latencyMs: LATENCY_MS });
     await start();
     const node = await approver.node();
     await conflict(node);
     await untilDecided(await submitted(node));
-    const wrong = await signingRequest(node.name, { names: [] });
+    const wrong = await createSigningRequest(node.name, { names: [] });
     await untilDecided(await approver.submit(node.name, wrong), "Denied NoNames");
     await vi.waitFor(async () => expect(await approver.events(node.name)).toHaveLength(1), WAIT);
     const records = await since();
-    const used = (user: string) => rightsUsed(records, user);
-    // It may be time for the Lease to be renewed, or not.
+    const used = (user: string) => listUsedRights(records, user);
+    // The Lease may be due for renewal, or not.
     expect(used(CONTROL_PLANE_USERS.relay.name).filter((right) => right !== "patch leases")).toEqual(
       [...granted("relay"), "list nodes", "watch nodes"].sort(),
     );
-    // Admission asks for `approve signers` without a request of its own; the row below shows that it does.
+    // Admission checks `approve signers` without a separate request; the row below shows it.
     const approve = "approve signers";
     expect([...used(CONTROL_PLANE_USERS.csr.name), approve].sort()).toEqual(granted("csr").sort());
     expect(used(CONTROL_PLANE_USERS.node.name)).toEqual([]);
   });
 
-  test("the roles are looked at right by right", () => {
+  test("the roles are tested right by right", () => {
     expect(LOSSES.map(({ of, without }) => `${of} ${without}`).sort()).toEqual(
       (["relay", "csr"] as const).flatMap((of) => granted(of).map((right) => `${of} ${right}`)).sort(),
     );
@@ -188,7 +188,7 @@ describeWithPart("control-plane", "run with the csr-approver", (binaries) => {
 
   test.each(LOSSES)("without $without of the $of: $loss", async ({ of, without, loss }) => {
     approver.ec2.set({ latencyMs: LATENCY_MS });
-    await grant(approver.cluster, of, rolesWithout(ROLES[of], without), ROLES[of]);
+    await grant(approver.cluster, of, removeRight(ROLES[of], without), ROLES[of]);
     await start();
     const node = await approver.node();
     if (loss === "conflict unread") {
@@ -197,7 +197,7 @@ describeWithPart("control-plane", "run with the csr-approver", (binaries) => {
       return;
     }
     if (loss === "no Event") {
-      const wrong = await signingRequest(node.name, { names: [] });
+      const wrong = await createSigningRequest(node.name, { names: [] });
       await untilDecided(await approver.submit(node.name, wrong), "Denied NoNames");
       await refused("create", 403);
       expect(await approver.events(node.name)).toEqual([]);
@@ -216,7 +216,7 @@ describeWithPart("control-plane", "run with the csr-approver", (binaries) => {
     }, WAIT);
   }
 
-  /** While the cloud is asked about its node, somebody else denies a request. */
+  /** While the cloud answers about its node, another client denies a request. */
   async function conflict(node: { readonly name: string; readonly ip: string }): Promise<void> {
     const asked = approver.ec2.record().length;
     const request = await submitted(node);
@@ -245,5 +245,5 @@ describeWithPart("control-plane", "run with the csr-approver", (binaries) => {
 });
 
 function granted(of: keyof typeof ROLES): string[] {
-  return rightsOf(ROLES[of]).map(describeRight);
+  return listRights(ROLES[of]).map(describeRight);
 }

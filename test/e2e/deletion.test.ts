@@ -2,9 +2,9 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { INSTANCE_ANNOTATION } from "#core/contracts.ts";
 import type { Node } from "#core/node/node.ts";
 import { STATE, STATE_KEY } from "#core/node-lifecycle/state.ts";
-import { objectPath } from "#core/resources/resource.ts";
+import { formatObjectPath } from "#core/resources/resource.ts";
 import type { Transport } from "#kube/client/transport.ts";
-import { type Stage, startStage, until } from "#test/e2e/stage.ts";
+import { type Stage, startStage, waitUntil } from "#test/e2e/stage.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
 const TIMEOUT_MS = 60_000;
@@ -36,7 +36,7 @@ describeWithPart("control-plane", "the lifecycle of nodes on a real API server a
   const hasShutdownTaint = async (name: string): Promise<boolean> =>
     (await stage.cluster.read(name)).spec.taints?.some(({ key }) => key === SHUTDOWN) ?? false;
 
-  test("a stopped instance marks its node until it is Ready; terminated ones take theirs, and no Ready one's", async () => {
+  test("a stopped instance marks its node until it is Ready; terminated ones have their nodes deleted, but no Ready ones", async () => {
     const running = await stage.run("--node-monitor-period", "1s");
     await running.line("Listed");
     const instances = await stage.join(12);
@@ -47,20 +47,20 @@ describeWithPart("control-plane", "the lifecycle of nodes on a real API server a
 
     await ready(survivor.privateDnsName, "True");
     stage.ec2.setState(stopped.id, "stopped");
-    await until("the mark", () => hasShutdownTaint(stopped.privateDnsName), TIMEOUT_MS);
+    await waitUntil("the mark", () => hasShutdownTaint(stopped.privateDnsName), TIMEOUT_MS);
     stage.ec2.setState(stopped.id, "running");
     await ready(stopped.privateDnsName, "True");
-    await until("no mark", async () => !(await hasShutdownTaint(stopped.privateDnsName)), TIMEOUT_MS);
+    await waitUntil("no mark", async () => !(await hasShutdownTaint(stopped.privateDnsName)), TIMEOUT_MS);
 
     for (const { id } of [survivor, ...gone]) stage.ec2.terminate(id);
-    await until("the deletions", async () => (await nodes()).length === 2, TIMEOUT_MS);
+    await waitUntil("the deletions", async () => (await nodes()).length === 2, TIMEOUT_MS);
     expect(await names()).toEqual([stopped.privateDnsName, survivor.privateDnsName].toSorted());
     expect(await running.end("SIGTERM")).toBe(0);
     expect(await stage.flaws()).toEqual([]);
   });
 
-  test("nothing is deleted while the ConfigMap is missing, and what is gone goes when it is there again", async () => {
-    const path = objectPath(STATE, STATE.at);
+  test("nothing is deleted while the ConfigMap is missing, and missing instances' nodes go when it exists again", async () => {
+    const path = formatObjectPath(STATE, STATE.at);
     const kept = JSON.parse((await admin.send({ method: "GET", path })).body);
     const running = await stage.run("--node-monitor-period", "1s");
     await running.line("Listed");
@@ -72,13 +72,17 @@ describeWithPart("control-plane", "the lifecycle of nodes on a real API server a
     stage.ec2.terminate(gone.id);
     const node = await stage.cluster.read(gone.privateDnsName);
     const reasons = async () => (await stage.cluster.events(node)).map((event) => event["reason"]);
-    await until("the Warning", async () => (await reasons()).includes("DeletionStateUnusable"), TIMEOUT_MS);
+    await waitUntil(
+      "the Warning",
+      async () => (await reasons()).includes("DeletionStateUnusable"),
+      TIMEOUT_MS,
+    );
     expect(await names()).toHaveLength(3);
     const { apiVersion, kind } = kept;
     const metadata = { namespace: STATE.at.namespace, name: STATE.at.name };
     const body = { apiVersion, kind, metadata, data: { [STATE_KEY]: '{"version":1}' } };
     await admin.send({ method: "POST", path: path.slice(0, path.lastIndexOf("/")), body });
-    await until("the deletion", async () => (await names()).length === 2, 120_000);
+    await waitUntil("the deletion", async () => (await names()).length === 2, 120_000);
     expect(await reasons()).toContain("DeletingNode");
     expect(await running.end("SIGTERM")).toBe(0);
   });

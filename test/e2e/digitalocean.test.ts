@@ -8,16 +8,16 @@ import { Service } from "#core/service/service.ts";
 import type { FakeDroplet } from "#emulators/digitalocean/droplets.ts";
 import { REGION, TAG, TOKEN, VPC } from "#emulators/digitalocean/names.ts";
 import { type FakeDigitalOcean, startFakeDigitalOcean } from "#emulators/digitalocean/server.ts";
-import { identityFlags } from "#emulators/harness/identity-flags.ts";
+import { buildIdentityFlags } from "#emulators/harness/identity-flags.ts";
 import { type KubeApiserver, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
 import { type NodeHistory, type NodeRecord, recordNodeHistory } from "#emulators/harness/node-history.ts";
 import { askForJson } from "#test/ask.ts";
 import { type Running, startProgram } from "#test/cli/program.ts";
-import { asked } from "#test/clouds/digitalocean/world.ts";
+import { countRequests } from "#test/clouds/digitalocean/world.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 import { type NakedNodeWitness, witnessNakedNodes } from "#test/witness/naked-nodes.ts";
-import { TWO_WRITES, writesByNode } from "#test/witness/requests.ts";
+import { countWritesByNode, TWO_WRITES } from "#test/witness/requests.ts";
 
 const NEXT_TOKEN = "dop_v1_the-next-one";
 
@@ -37,7 +37,7 @@ describeWithPart("control-plane", "a hundred nodes on a real API server and Digi
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "digitalocean-"));
     fake = await startFakeDigitalOcean();
-    // Active by the time it is looked at again.
+    // Active at the next observation.
     fake.newFor = 0;
     cluster = await startCluster(async (planeFolder) => {
       plane = await startKubeApiserver({ folder: planeFolder, binaries });
@@ -50,7 +50,7 @@ describeWithPart("control-plane", "a hundred nodes on a real API server and Digi
     history = await recordNodeHistory(admin);
     identified = Array.from({ length: 60 }, () => fake.add());
     unnamed = Array.from({ length: 40 }, () => fake.add());
-    // Of another cluster in the same VPC; with them a list would have two pages.
+    // Droplets of another cluster in the same VPC; with them a list would have two pages.
     for (let index = 0; index < 150; index += 1) fake.add({ tags: ["theirs"] });
     foreign = fake.add({ vpc_uuid: "11111111-2222-3333-4444-555555555555" });
     await startRun();
@@ -61,7 +61,7 @@ describeWithPart("control-plane", "a hundred nodes on a real API server and Digi
       ...unnamed.map(({ name }) => cluster.join({ name })),
     ]);
     await history.until("all nodes but the foreign one to come up", () => up().length === 100, 120_000);
-    requestsOfBurst = asked(fake);
+    requestsOfBurst = countRequests(fake);
   });
   afterAll(async () => {
     await ccm?.end("SIGKILL");
@@ -77,7 +77,7 @@ describeWithPart("control-plane", "a hundred nodes on a real API server and Digi
     await writeFile(join(folder, "cloud.yaml"), JSON.stringify(cloud));
     const flags = ["--cloud-provider", "digitalocean", "--cloud-config", join(folder, "cloud.yaml")];
     flags.push("--controllers", "*,service-lb-controller");
-    flags.push(...(await identityFlags(plane)), "--port", "0");
+    flags.push(...(await buildIdentityFlags(plane)), "--port", "0");
     ccm = startProgram(["run", ...flags], { DO_OVERRIDE_URL: fake.url, REGION, DO_ACCESS_TOKEN: undefined });
     await ccm.line("Listed");
   }
@@ -109,24 +109,24 @@ describeWithPart("control-plane", "a hundred nodes on a real API server and Digi
     expect(await naked.writes()).toEqual([]);
     expect(up().filter((record) => record.naked)).toEqual([]);
     expect(history.hole).toBeUndefined();
-    const writes = writesByNode(await plane.record());
+    const writes = countWritesByNode(await plane.record());
     const names = [...identified, ...unnamed].map(({ name }) => name);
     expect(names.map((name) => [name, writes.get(name)])).toEqual(names.map((name) => [name, TWO_WRITES]));
   });
 
-  it("leaves the node of another VPC as it is", async () => {
+  it("leaves the node of another VPC unchanged", async () => {
     const { spec, status } = await cluster.read(foreign.name);
     expect(spec.taints?.map(({ key }) => key)).toContain(UNINITIALIZED_TAINT);
     expect(status.addresses).toEqual([{ type: "Hostname", address: foreign.name }]);
   });
 
-  it("costs a few lists and not a read for each node", () => {
+  it("costs a few lists and not one read for each node", () => {
     const { list = 0, read = 0, gpus = 0 } = requestsOfBurst;
     expect(list).toBeGreaterThan(0);
     expect(list + read + gpus).toBeLessThanOrEqual(10);
   });
 
-  it("goes on with the next token when the file changes, and tells nobody of either", async () => {
+  it("continues with the next token when the file changes, and reveals neither", async () => {
     fake.tokens.clear();
     fake.tokens.add(NEXT_TOKEN);
     await writeFile(join(folder, "token"), NEXT_TOKEN);
@@ -138,7 +138,7 @@ describeWithPart("control-plane", "a hundred nodes on a real API server and Digi
     expect([TOKEN, NEXT_TOKEN].filter((token) => said.includes(token))).toEqual([]);
   });
 
-  it("makes a Service's load balancer, sends it to all nodes but the foreign one, and takes it away with the Service", {
+  it("makes a Service's load balancer, sends it to all nodes but the foreign one, and deletes it with the Service", {
     timeout: 120_000,
   }, async () => {
     const theirs = fake.addLoadBalancer({ name: "theirs", tags: ["k8s:green"] });

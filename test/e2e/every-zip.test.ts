@@ -13,15 +13,15 @@ import { Cluster } from "#config/cluster.ts";
 import { isUninitialized } from "#core/node/taints.ts";
 import { WATCHES } from "#core/watches.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
-import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
-import { freePort } from "#emulators/harness/free-port.ts";
+import { buildClusterEntry, writeClustersFile } from "#emulators/harness/clusters-file.ts";
+import { findFreePort } from "#emulators/harness/free-port.ts";
 import { type FunctionPlatform, startFunctionPlatform } from "#emulators/harness/function-platform.ts";
 import { askForJson } from "#test/ask.ts";
 import { makeFunctionProject } from "#test/build/function-project.ts";
-import { type Clients, clientsOf, REGION } from "#test/clouds/aws/moto/clients.ts";
+import { type Clients, createClients, REGION } from "#test/clouds/aws/moto/clients.ts";
 import { makeNetwork, type Network } from "#test/clouds/aws/moto/make-network.ts";
 import { type MendedMoto, startMendedMoto } from "#test/clouds/aws/moto/start-mended-moto.ts";
-import { signingRequest } from "#test/csr/signing-request.ts";
+import { createSigningRequest } from "#test/csr/signing-request.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 import { ROOT } from "../../build/bundle.ts";
@@ -32,7 +32,10 @@ interface NodeList {
 }
 
 const TAG = "zips";
-/** The platform's functions have ARNs of no account: that events are of the clusters' account follows from this one. */
+/**
+ * The platform's functions have ARNs without an account; this one proves that events belong to the clusters'
+ * account.
+ */
 const ROLE = "arn:aws:iam::123456789012:role/ccm";
 const POD_CIDR = "100.64.1.0/24";
 const WAIT = { timeout: 90_000, interval: 1_000 };
@@ -51,15 +54,15 @@ describeWithPart("moto", "the zip of every function, invoked on the platform", (
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "zips-"));
     moto = await startMendedMoto(program);
-    aws = clientsOf(moto.url);
+    aws = createClients(moto.url);
     network = await makeNetwork(aws.ec2, { clusterTag: TAG });
     instances = await network.launch(2);
     cluster = await startCluster((of) => startEmbeddedControlPlane({ folder: of }));
     const file = join(folder, "clusters.yaml");
-    const entry = clusterEntryOf(cluster.plane, {
+    const entry = buildClusterEntry(cluster.plane, {
       name: "tenant-a",
       cloud: { provider: "aws", region: REGION, vpc: network.vpc, clusterTag: TAG, roleArn: ROLE },
-      controllers: WATCHES.flatMap(({ name, beside }) => (beside === undefined ? [name] : [])),
+      controllers: WATCHES.flatMap(({ name, companionOf }) => (companionOf === undefined ? [name] : [])),
       routes: { clusterCIDRs: ["100.64.0.0/10"] },
       tagging: { tags: { team: "a" } },
     });
@@ -67,7 +70,7 @@ describeWithPart("moto", "the zip of every function, invoked on the platform", (
     hash = Cluster.parse(entry).hash;
     const project = join(folder, "project");
     await makeFunctionProject(project);
-    const port = await freePort();
+    const port = await findFreePort();
     const endpoint = `http://127.0.0.1:${port}`;
     const environment = {
       AWS_REGION: REGION,
@@ -91,7 +94,7 @@ describeWithPart("moto", "the zip of every function, invoked on the platform", (
     if (folder !== undefined) await rm(folder, { recursive: true });
   });
 
-  test("sweep has node, tagging, route and service do what there is to do", async () => {
+  test("sweep invokes node, tagging, route and service for the pending work", async () => {
     for (const [index, id] of instances.entries()) {
       const providerID = `aws:///${REGION}a/${id}`;
       await cluster.join({ name: `node-${index}`, providerID });
@@ -120,7 +123,7 @@ describeWithPart("moto", "the zip of every function, invoked on the platform", (
   });
 
   test("csr decides on a request that its own parser has read", async () => {
-    const pem = await signingRequest("node-0");
+    const pem = await createSigningRequest("node-0");
     const requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
     const request = (await ask("POST", requests, {
       apiVersion: "certificates.k8s.io/v1",
@@ -132,7 +135,7 @@ describeWithPart("moto", "the zip of every function, invoked on the platform", (
         request: Buffer.from(pem).toString("base64"),
       },
     })) as { readonly spec: object };
-    // The embedded API server knows no kubelet that could sign in: that one asked is what the event says.
+    // The embedded API server has no kubelet that could sign in: the event names the requesting user.
     const spec = {
       ...request.spec,
       username: "system:node:node-0",

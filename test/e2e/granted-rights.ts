@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { expect, vi } from "vitest";
 import { parseAllDocuments } from "yaml";
 import * as z from "zod";
-import { objectPath } from "#core/resources/resource.ts";
+import { formatObjectPath } from "#core/resources/resource.ts";
 import type { Right } from "#core/rights.ts";
 import type { ControlPlaneUsers } from "#emulators/harness/control-plane.ts";
 import type { Transport } from "#kube/client/transport.ts";
@@ -26,13 +26,13 @@ export const Role = z.looseObject({
 });
 export type Role = z.output<typeof Role>;
 
-/** The documents of a manifest of infra/rbac, such as `csr-approver/csr.yaml`. */
+/** Reads the documents of a manifest of infra/rbac, such as `csr-approver/csr.yaml`. */
 export async function readManifests(file: string): Promise<readonly unknown[]> {
   const path = fileURLToPath(new URL(`../../infra/rbac/${file}`, import.meta.url));
   return parseAllDocuments(await readFile(path, "utf8")).map((each) => each.toJS());
 }
 
-/** The roles of manifests of infra/rbac. */
+/** Reads the roles of manifests of infra/rbac. */
 export async function readRoles(...files: readonly string[]): Promise<readonly Role[]> {
   const documents = (await Promise.all(files.map(readManifests))).flat();
   return documents
@@ -40,8 +40,8 @@ export async function readRoles(...files: readonly string[]): Promise<readonly R
     .map((document) => Role.parse(document));
 }
 
-/** Everything that roles allow, one by one. */
-export function rightsOf(roles: readonly Role[]): readonly Right[] {
+/** Returns everything that roles allow, one right each. */
+export function listRights(roles: readonly Role[]): readonly Right[] {
   return roles.flatMap(({ metadata: { namespace }, rules }) =>
     rules.flatMap(({ apiGroups, resources, resourceNames = [undefined], verbs }) =>
       apiGroups.flatMap((group) =>
@@ -65,13 +65,13 @@ export function rightsOf(roles: readonly Role[]): readonly Right[] {
   );
 }
 
-/** In the words in which rows name them and requests are counted, such as `patch nodes/status`. */
+/** Returns a right in the words of rows and counts, such as `patch nodes/status`. */
 export function describeRight({ verb, resource, subresource }: Right): string {
   return `${verb} ${subresource === undefined ? resource : `${resource}/${subresource}`}`;
 }
 
-/** The roles without one of their rights. */
-export function rolesWithout(roles: readonly Role[], right: string): readonly Role[] {
+/** Returns the roles without one of their rights. */
+export function removeRight(roles: readonly Role[], right: string): readonly Role[] {
   return roles.map((role) => {
     const rules = role.rules.flatMap((rule) =>
       rule.resources.map((resource) => ({
@@ -84,7 +84,9 @@ export function rolesWithout(roles: readonly Role[], right: string): readonly Ro
   });
 }
 
-/** Replaces roles of a user, and waits until the API server goes by them; `all` are those of the manifests. */
+/**
+ * Replaces roles of a user, and waits until the API server applies them; `all` are those of the manifests.
+ */
 export async function grant(
   cluster: ClusterUnderTest,
   user: keyof ControlPlaneUsers,
@@ -95,17 +97,17 @@ export async function grant(
   for (const role of roles) {
     const { kind, metadata, rules } = role;
     const resource = { apiVersion: "rbac.authorization.k8s.io/v1", name: `${kind.toLowerCase()}s` };
-    const path = objectPath(resource, metadata);
+    const path = formatObjectPath(resource, metadata);
     const contentType = "application/merge-patch+json";
     const answer = await admin.send({ method: "PATCH", path, contentType, body: { rules } });
     expect(answer.status).toBe(200);
   }
-  const granted = rightsOf(roles).map(describeRight);
+  const granted = listRights(roles).map(describeRight);
   const transport = await cluster.transport(user);
   await vi.waitFor(
     async () => {
-      for (const right of rightsOf(all))
-        expect([describeRight(right), await mayUse(transport, right)]).toEqual([
+      for (const right of listRights(all))
+        expect([describeRight(right), await isAllowed(transport, right)]).toEqual([
           describeRight(right),
           granted.includes(describeRight(right)),
         ]);
@@ -114,8 +116,8 @@ export async function grant(
   );
 }
 
-/** Whether the API server says that the user may. */
-export async function mayUse(transport: Transport, right: Right): Promise<boolean> {
+/** Returns whether the API server grants the right to the user. */
+export async function isAllowed(transport: Transport, right: Right): Promise<boolean> {
   const { controller: _, ...resourceAttributes } = right;
   const answer = await transport.send({
     method: "POST",

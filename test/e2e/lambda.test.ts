@@ -2,16 +2,16 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { ClusterEntry } from "#config/cluster.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
-import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
+import { buildClusterEntry, writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { type FunctionPlatform, startFunctionPlatform } from "#emulators/harness/function-platform.ts";
 import { makeFunctionProject } from "#test/build/function-project.ts";
 import type { Running } from "#test/cli/program.ts";
-import { type Stage, startStage, until } from "#test/e2e/stage.ts";
+import { type Stage, startStage, waitUntil } from "#test/e2e/stage.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
-import { writesByNode } from "#test/witness/requests.ts";
+import { countWritesByNode } from "#test/witness/requests.ts";
 
 const NODES = 60;
-/** Of them, those that join while the platform is gone. */
+/** How many of them join while the platform is down. */
 const LATE_NODES = 10;
 const REFUSAL_TIMEOUT_MS = 60_000;
 
@@ -19,7 +19,7 @@ describeWithPart("control-plane", "the packaged function, invoked through AWS's 
   let stage: Stage;
   let platform: FunctionPlatform;
   let relay: Running;
-  /** The functions have one of their own, as those that are deployed. */
+  /** The functions have their own file, as deployed ones do. */
   let functionsFile = "";
 
   beforeEach(async () => {
@@ -55,7 +55,7 @@ describeWithPart("control-plane", "the packaged function, invoked through AWS's 
     await stage.untilWrites(20);
     await platform.stop("SIGKILL");
     const instances = await joining;
-    // Even if the platform had done all of its work by then, for these it is not there.
+    // Even if the platform completed all earlier work before its end, these nodes come too late for it.
     const late = await stage.join(LATE_NODES);
     await relay.line("InvocationFailed");
     await platform.start();
@@ -64,13 +64,13 @@ describeWithPart("control-plane", "the packaged function, invoked through AWS's 
     expect(await relay.end("SIGTERM")).toBe(0);
   });
 
-  test("that reads another configuration than the relay writes nothing, and goes on once they agree", async () => {
+  test("with another configuration than the relay's writes nothing, and continues once they agree", async () => {
     await writeCluster(stage, functionsFile, { limits: { invocations: 3 } });
     const instances = await stage.join(5);
     const refused = (name: string): boolean => relay.lines.some((line) => isRefusal(line, name));
     const all = async (): Promise<boolean> => instances.every((each) => refused(each.privateDnsName));
-    await until("every node to be refused", all, REFUSAL_TIMEOUT_MS);
-    expect(writesByNode(await stage.plane.record()).size).toBe(0);
+    await waitUntil("every node to be refused", all, REFUSAL_TIMEOUT_MS);
+    expect(countWritesByNode(await stage.plane.record()).size).toBe(0);
     await writeCluster(stage, functionsFile, {});
     await stage.untilUp(instances);
     expect(await stage.flaws()).toEqual([]);
@@ -91,5 +91,5 @@ function isRefusal(line: Readonly<Record<string, unknown>>, name: string): boole
 
 function writeCluster({ plane, ec2 }: Stage, file: string, difference: Partial<ClusterEntry>): Promise<void> {
   const cloud = { provider: "aws", region: ec2.region, vpc: DEFAULT_VPC_ID } as const;
-  return writeClustersFile(file, clusterEntryOf(plane, { name: "tenant-a", cloud, ...difference }));
+  return writeClustersFile(file, buildClusterEntry(plane, { name: "tenant-a", cloud, ...difference }));
 }

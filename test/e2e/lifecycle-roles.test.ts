@@ -8,7 +8,7 @@ import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
 import type { Ec2Instance } from "#emulators/ec2/instance.ts";
 import { type Ec2Server, startEc2 } from "#emulators/ec2/server.ts";
 import { CONTROL_PLANE_USERS, OUR_USERS, type RequestRecord } from "#emulators/harness/control-plane.ts";
-import { identityFlags } from "#emulators/harness/identity-flags.ts";
+import { buildIdentityFlags } from "#emulators/harness/identity-flags.ts";
 import {
   ADMISSION_POLICIES,
   type KubeApiserver,
@@ -16,15 +16,15 @@ import {
   startKubeApiserver,
 } from "#emulators/harness/kube-apiserver.ts";
 import { type Running, startProgram } from "#test/cli/program.ts";
-import { describeRight, grant, readRoles, rightsOf, rolesWithout } from "#test/e2e/granted-rights.ts";
+import { describeRight, grant, listRights, readRoles, removeRight } from "#test/e2e/granted-rights.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
-import { rightsUsed } from "#test/witness/requests.ts";
+import { listUsedRights } from "#test/witness/requests.ts";
 
 const USER = CONTROL_PLANE_USERS["node-lifecycle"].name;
 const ROLES = await readRoles("node-lifecycle.yaml");
 
-/** What each right is for, as seen where it is missing. */
+/** The purpose of each right, as its loss shows. */
 const LOSSES: readonly { readonly without: string; readonly loss: Loss }[] = [
   { without: "patch nodes", loss: "unmarked" },
   { without: "get nodes", loss: "not deleted" },
@@ -60,7 +60,7 @@ describeWithPart(
         return plane;
       });
       await writeFile(join(folder, "cloud.yaml"), `region: ${ec2.region}\nvpc: ${DEFAULT_VPC_ID}\n`);
-      // A cluster of one node would be a cluster that loses all of its nodes.
+      // Losing the only node of a cluster would mean losing all of them.
       await register(ec2.addInstance());
     });
     afterAll(async () => {
@@ -82,7 +82,7 @@ describeWithPart(
       await grant(cluster, "node-lifecycle", ROLES, ROLES);
     });
 
-    it("allow what the life of a node takes, and nothing else", async () => {
+    it("allow what the life of a node needs, and nothing else", async () => {
       await start();
       ec2.setState(instance.id, "stopped");
       await vi.waitFor(async () => expect(await isMarked()).toBe(true), WAIT);
@@ -90,18 +90,20 @@ describeWithPart(
       await vi.waitFor(async () => expect(await isGone()).toBe(true), WAIT);
       await vi.waitFor(async () => expect(await reasons()).toContain("DeletingNode"), WAIT);
       const records = await since();
-      expect(rightsUsed(records, USER)).toEqual(rightsOf(ROLES).map(describeRight).sort());
+      expect(listUsedRights(records, USER)).toEqual(listRights(ROLES).map(describeRight).sort());
       expect(records.filter(({ user, code }) => OUR_USERS.includes(user) && code === 403)).toEqual([]);
-      // What may delete is not what initializes.
+      // The identity that deletes is not the one that initializes.
       expect(deletersOf(records)).toEqual([USER]);
     });
 
-    it("are looked at right by right", () => {
-      expect(LOSSES.map(({ without }) => without).sort()).toEqual(rightsOf(ROLES).map(describeRight).sort());
+    it("are tested right by right", () => {
+      expect(LOSSES.map(({ without }) => without).sort()).toEqual(
+        listRights(ROLES).map(describeRight).sort(),
+      );
     });
 
     it.each(LOSSES)("without $without: $loss", async ({ without, loss }) => {
-      await grant(cluster, "node-lifecycle", rolesWithout(ROLES, without), ROLES);
+      await grant(cluster, "node-lifecycle", removeRight(ROLES, without), ROLES);
       await start();
       if (loss === "unmarked") ec2.setState(instance.id, "stopped");
       else ec2.terminate(instance.id);
@@ -110,7 +112,7 @@ describeWithPart(
         case "unmarked":
           return expect(await isMarked()).toBe(false);
         case "not deleted":
-          // What was under way has come to its end then.
+          // Work in progress has ended then.
           expect(await ccm?.end("SIGTERM")).toBe(0);
           return expect(await isGone()).toBe(false);
         case "no Event":
@@ -126,7 +128,7 @@ describeWithPart(
     /** Starts it, and resolves once the node is initialized. */
     async function start(): Promise<void> {
       const flags = ["--cloud-provider", "aws", "--cloud-config", join(folder, "cloud.yaml"), "--port", "0"];
-      ccm = startProgram(["run", ...flags, ...(await identityFlags(plane))], {
+      ccm = startProgram(["run", ...flags, ...(await buildIdentityFlags(plane))], {
         AWS_ENDPOINT_URL_EC2: ec2.url,
         AWS_ACCESS_KEY_ID: "test",
         AWS_SECRET_ACCESS_KEY: "test",

@@ -8,7 +8,7 @@ import {
 } from "@aws-sdk/client-ec2";
 import type { NodeAddress } from "#core/node/node.ts";
 
-/** A machine in the cloud, as a kubelet on it and a reader of its node know it. */
+/** A machine in the cloud, as its kubelet and readers of its node know it. */
 export interface Machine {
   /** Its private DNS name, which is its node's name too. */
   readonly name: string;
@@ -32,13 +32,13 @@ export interface Network {
 export const REGION = "eu-central-1";
 export const CREDENTIALS = { AWS_ACCESS_KEY_ID: "test", AWS_SECRET_ACCESS_KEY: "test" } as const;
 
-/** A client of moto's EC2. */
-export function ec2At(url: string): EC2Client {
+/** Creates a client of moto's EC2. */
+export function createEc2Client(url: string): EC2Client {
   const credentials = { accessKeyId: "test", secretAccessKey: "test" };
   return new EC2Client({ region: REGION, endpoint: url, credentials });
 }
 
-/** Makes a dual-stack network of `10.<number>.0.0/16`; machines carry the tag of the cluster `e2e`. */
+/** Creates a dual-stack network of `10.<number>.0.0/16`; machines carry the tag of the cluster `e2e`. */
 export async function makeNetwork(ec2: EC2Client, number: number): Promise<Network> {
   const zone = `${REGION}${"abc"[number % 3]}`;
   const made = await ec2.send(
@@ -79,8 +79,8 @@ export async function makeNetwork(ec2: EC2Client, number: number): Promise<Netwo
   };
 }
 
-/** What a node of that machine is to have, in a cluster with both address families. */
-export function addressesOf({ name, ipv4, ipv6 }: Machine): readonly NodeAddress[] {
+/** Returns the expected addresses of that machine's node, in a cluster with both address families. */
+export function buildAddresses({ name, ipv4, ipv6 }: Machine): readonly NodeAddress[] {
   return [
     { type: "InternalIP", address: ipv4 },
     { type: "InternalDNS", address: name },

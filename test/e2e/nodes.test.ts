@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { INSTANCE_ANNOTATION, LABEL_PAIRS } from "#core/contracts.ts";
 import { isUninitialized } from "#core/node/taints.ts";
 import { CONTROL_PLANE_USERS, OUR_USERS } from "#emulators/harness/control-plane.ts";
-import { identityFlags } from "#emulators/harness/identity-flags.ts";
+import { buildIdentityFlags } from "#emulators/harness/identity-flags.ts";
 import type { JoiningNodeOptions } from "#emulators/harness/joining-node.ts";
 import {
   ADMISSION_POLICIES,
@@ -16,9 +16,9 @@ import {
 import { type NodeHistory, type NodeRecord, recordNodeHistory } from "#emulators/harness/node-history.ts";
 import { type Running, startProgram } from "#test/cli/program.ts";
 import {
-  addressesOf,
+  buildAddresses,
   CREDENTIALS,
-  ec2At,
+  createEc2Client,
   type Machine,
   makeNetwork,
   type Network,
@@ -28,7 +28,7 @@ import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-un
 import { type Moto, startMoto } from "#test/setup/moto.ts";
 import { describeWithBoth } from "#test/setup/parts.ts";
 import { type NakedNodeWitness, witnessNakedNodes } from "#test/witness/naked-nodes.ts";
-import { TWO_WRITES, writesByNode } from "#test/witness/requests.ts";
+import { countWritesByNode, TWO_WRITES } from "#test/witness/requests.ts";
 
 /** The address of the machine that is launched after its node has registered. */
 const LATE_IPV4 = "10.1.7.7";
@@ -57,7 +57,7 @@ describeWithBoth("a hundred nodes on a real API server and moto", (binaries, pro
     folder = await mkdtemp(join(tmpdir(), "nodes-"));
     moto = await startMoto(program);
     cluster = await startCluster(async (planeFolder) => {
-      // With the optional policy, which refuses whatever the functions are not there to do.
+      // With the optional policy, which rejects everything outside the functions' work.
       const manifests = [...OUR_MANIFESTS, ADMISSION_POLICIES];
       plane = await startKubeApiserver({ folder: planeFolder, binaries, manifests });
       return plane;
@@ -81,7 +81,7 @@ describeWithBoth("a hundred nodes on a real API server and moto", (binaries, pro
   });
 
   async function launch(): Promise<void> {
-    const ec2 = ec2At(moto.url);
+    const ec2 = createEc2Client(moto.url);
     const elsewhere = await makeNetwork(ec2, 2);
     network = await makeNetwork(ec2, 1);
     [usual, unnamed, dual, contested, remade] = [
@@ -101,7 +101,7 @@ describeWithBoth("a hundred nodes on a real API server and moto", (binaries, pro
     const cloud = { region: REGION, vpc: network.vpc, clusterTag: "e2e", nodeIPFamilies: ["ipv4", "ipv6"] };
     await writeFile(join(folder, "cloud.yaml"), JSON.stringify(cloud));
     const flags = ["--cloud-provider", "aws", "--cloud-config", join(folder, "cloud.yaml"), "--port", "0"];
-    flags.push(...(await identityFlags(plane)));
+    flags.push(...(await buildIdentityFlags(plane)));
     const environment = { ...CREDENTIALS, AWS_ENDPOINT_URL_EC2: moto.url, AWS_ENDPOINT_URL_STS: moto.url };
     ccm = startProgram(["run", ...flags], environment);
     await ccm.line("Listed");
@@ -132,7 +132,7 @@ describeWithBoth("a hundred nodes on a real API server and moto", (binaries, pro
           { op: "add", path: "/spec/taints/0", value: taint },
           { op: "add", path: `/metadata/labels/rival-${round}`, value: "here" },
         ])
-        // Once the last taint has gone there is no list to add to.
+        // Once the last taint is gone there is no list to add to.
         .catch(() =>
           cluster.patch(name, [
             { op: "add", path: "/spec/taints", value: [taint] },
@@ -142,12 +142,12 @@ describeWithBoth("a hundred nodes on a real API server and moto", (binaries, pro
     }
   }
 
-  /** Nodes that are deleted while they are being initialized, and made again under their names. */
+  /** Deletes nodes during their initialization, and creates them again under their names. */
   async function remakeAll(): Promise<void> {
     uidsBefore = await Promise.all(
       remade.map(async ({ name, providerID }, index) => {
         const { metadata } = await cluster.join({ name, providerID });
-        // The first goes at once, the others a version or two of the cluster later.
+        // The first is deleted at once, the others a version or two of the cluster later.
         for (let reads = 0; reads < index; reads += 1) await cluster.read(name);
         await cluster.remove(name);
         await cluster.join({ name, providerID });
@@ -169,7 +169,7 @@ describeWithBoth("a hundred nodes on a real API server and moto", (binaries, pro
     for (const machine of [...usual, ...unnamed, ...dual, ...contested, ...remade, late]) {
       const { metadata, spec, status } = await cluster.read(machine.name);
       expect.soft(spec.providerID, machine.name).toBe(machine.providerID);
-      expect.soft(status.addresses, machine.name).toEqual(addressesOf(machine));
+      expect.soft(status.addresses, machine.name).toEqual(buildAddresses(machine));
       expect
         .soft(metadata.annotations?.[INSTANCE_ANNOTATION])
         .toBe(`123456789012/${network.vpc}/${machine.id}`);
@@ -184,18 +184,18 @@ describeWithBoth("a hundred nodes on a real API server and moto", (binaries, pro
   });
 
   it("writes twice to a node, and not at all once it is up", async () => {
-    const writes = writesByNode(await plane.record());
+    const writes = countWritesByNode(await plane.record());
     const undisturbed = [...usual, ...unnamed, ...dual];
     expect(undisturbed.map(({ name }) => [name, writes.get(name)])).toEqual(
       undisturbed.map(({ name }) => [name, TWO_WRITES]),
     );
   });
 
-  it("leaves the node of another network as it is, and tells the operator why, but not the cluster", async () => {
+  it("leaves the node of another network unchanged, and gives the reason to the operator, but not to the cluster", async () => {
     const node = await cluster.read(foreign.name);
     expect(isUninitialized(node)).toBe(true);
     expect(node.status.addresses).toEqual([{ type: "Hostname", address: foreign.name }]);
-    expect(writesByNode(await plane.record()).get(foreign.name)).toBeUndefined();
+    expect(countWritesByNode(await plane.record()).get(foreign.name)).toBeUndefined();
     const said = ccm.lines.find((line) => line["event"] === "Object" && line["name"] === foreign.name);
     expect(said?.["because"]).toMatchObject({
       code: "Foreign",
@@ -204,7 +204,7 @@ describeWithBoth("a hundred nodes on a real API server and moto", (binaries, pro
     expect(JSON.stringify(await cluster.events(node))).not.toContain("vpc-");
   });
 
-  it("loses nothing of what another controller writes at the same time", async () => {
+  it("loses nothing of another controller's concurrent writes", async () => {
     for (const { name } of contested) {
       const { metadata, spec } = await cluster.read(name);
       const rounds = Array.from({ length: RIVAL_ROUNDS }, (_, index) => index + 1);
@@ -214,7 +214,7 @@ describeWithBoth("a hundred nodes on a real API server and moto", (binaries, pro
     }
   });
 
-  it("brings up a node that was made again under its name", async () => {
+  it("brings up a node that was created again under its name", async () => {
     const now = await Promise.all(remade.map(({ name }) => cluster.read(name)));
     expect(now.filter(({ metadata }) => uidsBefore.includes(metadata.uid))).toEqual([]);
     expect(now.filter(isUninitialized)).toEqual([]);
@@ -226,7 +226,7 @@ describeWithBoth("a hundred nodes on a real API server and moto", (binaries, pro
     expect(events.filter(({ reason }) => reason === "Synced")).toHaveLength(1);
   });
 
-  it("is never refused a right and never told to slow down", async () => {
+  it("is never refused a right and never throttled", async () => {
     const records = (await plane.record()).filter(({ user }) => OUR_USERS.includes(user));
     expect(records.map(({ user }) => user)).toEqual(
       expect.arrayContaining([CONTROL_PLANE_USERS.relay.name, CONTROL_PLANE_USERS.node.name]),
@@ -235,7 +235,7 @@ describeWithBoth("a hundred nodes on a real API server and moto", (binaries, pro
   });
 });
 
-/** The line about the node whose machine is not there yet. */
+/** Returns whether a line is about the node whose machine does not exist yet. */
 function isWaitingForLate(line: Readonly<Record<string, unknown>>): boolean {
   return line["event"] === "Object" && line["name"] === LATE_NAME && line["outcome"] === "retry";
 }

@@ -2,21 +2,21 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { COMPARTMENT_ANNOTATION, FAULT_DOMAIN_LABEL } from "#clouds/oci/kind.ts";
+import { COMPARTMENT_ANNOTATION, FAULT_DOMAIN_LABEL } from "#clouds/oci/config.ts";
 import { INSTANCE_ANNOTATION, UNINITIALIZED_TAINT } from "#core/contracts.ts";
 import type { Node } from "#core/node/node.ts";
 import { STATE, STATE_KEY } from "#core/node-lifecycle/state.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
-import { identityFlags } from "#emulators/harness/identity-flags.ts";
+import { buildIdentityFlags } from "#emulators/harness/identity-flags.ts";
 import { startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { type Running, startProgram } from "#test/cli/program.ts";
 import { API_KEY, COMPARTMENT, TENANCY, VCN } from "#test/clouds/oci/fake/credentials.ts";
 import type { FakeInstance } from "#test/clouds/oci/fake/instances.ts";
 import { type FakeOci, startFakeOci } from "#test/clouds/oci/fake/server.ts";
-import { asked, aWriting } from "#test/clouds/oci/world.ts";
-import { until } from "#test/e2e/stage.ts";
+import { buildWrittenConfig, countRequests } from "#test/clouds/oci/world.ts";
+import { waitUntil } from "#test/e2e/stage.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
@@ -58,7 +58,7 @@ function play(start: (folder: string) => Promise<ControlPlane>): void {
     foreign = fake.compute.add({ displayName: "foreign", vnic: { subnetId: elsewhere.id } });
     await writeFile(join(folder, "cloud-provider.yaml"), stockFile(fake.url));
     const flags = ["--cloud-provider", "oci", "--cloud-config", join(folder, "cloud-provider.yaml")];
-    flags.push(...(await identityFlags(cluster.plane)), "--port", "0", "--node-monitor-period", "1s");
+    flags.push(...(await buildIdentityFlags(cluster.plane)), "--port", "0", "--node-monitor-period", "1s");
     running = startProgram(["run", ...flags], {});
     await running.line("Listed");
     await Promise.all([
@@ -67,12 +67,12 @@ function play(start: (folder: string) => Promise<ControlPlane>): void {
       ),
       ...instances.slice(60).map(({ displayName: name }) => cluster.join({ name })),
     ]);
-    await until(
+    await waitUntil(
       "all nodes but the foreign one to come up",
       async () => (await waiting()).length === 1,
       TIMEOUT_MS,
     );
-    burst = asked(fake);
+    burst = countRequests(fake);
   });
   afterAll(async () => {
     await running?.end("SIGKILL");
@@ -85,7 +85,7 @@ function play(start: (folder: string) => Promise<ControlPlane>): void {
     for (const [index, instance] of instances.entries()) {
       const { id, displayName: name } = instance;
       const { metadata, spec, status } = await cluster.read(name);
-      // What its kubelet has written stays as it is.
+      // Its kubelet's fields stay unchanged.
       expect.soft(spec.providerID, name).toBe(index < 60 ? id : `oci://${id}`);
       expect.soft(status.addresses, name).toEqual([
         { type: "InternalIP", address: fake.compute.vnicOf(instance).privateIp },
@@ -111,21 +111,21 @@ function play(start: (folder: string) => Promise<ControlPlane>): void {
     expect(Object.keys(metadata.annotations ?? {})).not.toContain(COMPARTMENT_ANNOTATION);
   });
 
-  test("they cost lists and not a read for each of them", () => {
+  test("they cost lists and not one read for each of them", () => {
     const { "vnics/id": vnics = 0, "instances/id": reads = 0 } = burst;
     expect(burst["instances"]).toBeGreaterThan(0);
     expect(vnics + reads).toBeLessThan(100);
   });
 
-  test("twenty whose instances are terminated are gone, and no other one", async () => {
+  test("twenty with terminated instances are deleted, and no other one", async () => {
     const gone = instances.slice(0, 20);
     for (const instance of gone) fake.compute.terminate(instance);
     const left = [...instances.slice(20), foreign].map(({ displayName }) => displayName);
-    await until("the deletions", async () => (await nodes()).length === left.length, TIMEOUT_MS);
+    await waitUntil("the deletions", async () => (await nodes()).length === left.length, TIMEOUT_MS);
     expect((await nodes()).map(({ metadata }) => metadata.name).toSorted()).toEqual(left.toSorted());
   });
 
-  test("nobody is told of the key; what has no effect is said once", async () => {
+  test("the key appears nowhere; ineffective settings are reported once", async () => {
     const said = JSON.stringify([running.lines, await cluster.plane.record()]);
     const secrets = API_KEY.pem.split("\n").filter((line) => line.length > 30 && !line.startsWith("-----"));
     expect(secrets.filter((line) => said.includes(line))).toEqual([]);
@@ -133,9 +133,9 @@ function play(start: (folder: string) => Promise<ControlPlane>): void {
   });
 }
 
-/** As the stock controller has it, with the key in it. */
+/** Returns the stock controller's file, with the key in it. */
 function stockFile(url: string): string {
-  const { auth, provider: _, ...others } = aWriting({}, url);
+  const { auth, provider: _, ...others } = buildWrittenConfig({}, url);
   const { keyFile: __, ...identity } = auth;
   const key = API_KEY.pem.trim().replace(/^/gm, "    ");
   const lines = Object.entries(identity).map(([name, value]) => `  ${name}: ${JSON.stringify(value)}`);
@@ -144,7 +144,9 @@ function stockFile(url: string): string {
   return ["auth:", ...lines, "  key: |", key, ...yaml, ""].join("\n");
 }
 
-/** The manifests bring it to a real API server; the embedded one applies none. */
+/**
+ * Creates the state object, which the manifests bring to a real API server; the embedded one applies none.
+ */
 async function withState(admin: Transport): Promise<void> {
   const { namespace, name } = STATE.at;
   const body = {

@@ -28,7 +28,7 @@ describeWithPart(
       const functionsFile = join(stage.folder, "functions-clusters.yaml");
       const { server, certificateAuthorityFile } = stage.plane;
       const cloud = { provider: "aws", region: stage.ec2.region, vpc: DEFAULT_VPC_ID };
-      // The functions know neither a credential nor the authority by which they would know the API server.
+      // The functions have neither a credential nor the authority's certificate for the API server.
       const entry = { name: "tenant-a", server, cloud, writes: "relay" };
       const signIn = { relay: { kind: "token-file", file: stage.plane.tokenFile("relay") } };
       await writeClustersFile(functionsFile, entry);

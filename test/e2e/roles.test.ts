@@ -7,13 +7,13 @@ import { isUninitialized } from "#core/node/taints.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
 import { type Ec2Server, startEc2 } from "#emulators/ec2/server.ts";
 import { CONTROL_PLANE_USERS, type RequestRecord } from "#emulators/harness/control-plane.ts";
-import { identityFlags } from "#emulators/harness/identity-flags.ts";
+import { buildIdentityFlags } from "#emulators/harness/identity-flags.ts";
 import { type KubeApiserver, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
 import { type Running, startProgram } from "#test/cli/program.ts";
-import { describeRight, grant, readRoles, rightsOf, rolesWithout } from "#test/e2e/granted-rights.ts";
+import { describeRight, grant, listRights, readRoles, removeRight } from "#test/e2e/granted-rights.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
-import { rightsUsed } from "#test/witness/requests.ts";
+import { listUsedRights } from "#test/witness/requests.ts";
 
 /** Long enough for a node to change between its snapshot and its writes, in milliseconds. */
 const LATENCY_MS = 1_000;
@@ -22,7 +22,7 @@ const ROLES = { relay: await readRoles("relay.yaml"), node: await readRoles("nod
 const WHO = ["relay", "node"] as const;
 type Who = (typeof WHO)[number];
 
-/** What each right is for, as seen where it is missing. */
+/** The purpose of each right, as its loss shows. */
 const LOSSES: readonly { readonly of: Who; readonly without: string; readonly loss: Loss }[] = [
   { of: "relay", without: "list nodes", loss: "not ready" },
   { of: "relay", without: "watch nodes", loss: "not ready" },
@@ -74,7 +74,7 @@ describeWithPart("control-plane", "the roles of infra/rbac", (binaries) => {
     for (const who of WHO) await grant(cluster, who, ROLES[who], ROLES[who]);
   });
 
-  it("allow what a bring-up does, and nothing else", async () => {
+  it("allow what an initialization needs, and nothing else", async () => {
     await start();
     await conflictInBetween();
     await vi.waitFor(async () => expect(await state()).toEqual(EVERYTHING), WAIT);
@@ -83,12 +83,15 @@ describeWithPart("control-plane", "the roles of infra/rbac", (binaries) => {
     const records = await since();
     for (const who of WHO) {
       const user = CONTROL_PLANE_USERS[who].name;
-      expect([who, rightsUsed(records, user)]).toEqual([who, rightsOf(ROLES[who]).map(describeRight).sort()]);
+      expect([who, listUsedRights(records, user)]).toEqual([
+        who,
+        listRights(ROLES[who]).map(describeRight).sort(),
+      ]);
       expect(records.filter((record) => record.user === user && record.code === 403)).toEqual([]);
     }
   });
 
-  it.each(IDENTITIES)("give the %s a place of its own in the queue", async (as) => {
+  it.each(IDENTITIES)("give the %s its own place in the queue", async (as) => {
     const admin = await cluster.transport("admin");
     const path = "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas/serverless-ccm";
     const { metadata } = JSON.parse((await admin.send({ method: "GET", path })).body);
@@ -97,15 +100,15 @@ describeWithPart("control-plane", "the roles of infra/rbac", (binaries) => {
     expect(headers["x-kubernetes-pf-flowschema-uid"]).toBe(metadata.uid);
   });
 
-  it("are looked at right by right", () => {
+  it("are tested right by right", () => {
     const granted = WHO.flatMap((who) =>
-      rightsOf(ROLES[who]).map((right) => `${who} ${describeRight(right)}`),
+      listRights(ROLES[who]).map((right) => `${who} ${describeRight(right)}`),
     );
     expect(LOSSES.map(({ of, without }) => `${of} ${without}`).sort()).toEqual(granted.sort());
   });
 
   it.each(LOSSES)("without $without of the $of: $loss", async ({ of, without, loss }) => {
-    await grant(cluster, of, rolesWithout(ROLES[of], without), ROLES[of]);
+    await grant(cluster, of, removeRight(ROLES[of], without), ROLES[of]);
     await start();
     if (of === "node") await conflictInBetween();
     await vi.waitFor(async () => expect((await since()).filter(refused(of, without))).not.toEqual([]), WAIT);
@@ -114,7 +117,7 @@ describeWithPart("control-plane", "the roles of infra/rbac", (binaries) => {
 
   async function start(): Promise<void> {
     const flags = ["--cloud-provider", "aws", "--cloud-config", join(folder, "cloud.yaml"), "--port", "0"];
-    flags.push(...(await identityFlags(plane)));
+    flags.push(...(await buildIdentityFlags(plane)));
     ccm = startProgram(["run", ...flags], {
       AWS_ENDPOINT_URL_EC2: ec2.url,
       AWS_ACCESS_KEY_ID: "test",
@@ -123,7 +126,7 @@ describeWithPart("control-plane", "the roles of infra/rbac", (binaries) => {
     await ccm.line("Serving");
   }
 
-  /** While the cloud is asked about the node, another taint takes the place of the one that is to be removed. */
+  /** While the cloud answers about the node, another taint takes the place of the removed one. */
   async function conflictInBetween(): Promise<void> {
     const asked = ec2.record().length;
     await vi.waitFor(() => expect(ec2.record().length).toBeGreaterThan(asked), WAIT);
@@ -134,7 +137,7 @@ describeWithPart("control-plane", "the roles of infra/rbac", (binaries) => {
 
   async function state(): Promise<typeof EVERYTHING> {
     const node = await cluster.read(name);
-    const used = rightsUsed(await since(), CONTROL_PLANE_USERS.node.name);
+    const used = listUsedRights(await since(), CONTROL_PLANE_USERS.node.name);
     return {
       initialized: !isUninitialized(node),
       readAgain: used.includes("get nodes"),
@@ -157,7 +160,7 @@ describeWithPart("control-plane", "the roles of infra/rbac", (binaries) => {
     }
   }
 
-  /** Of the relay's Lease, about every 30 s. */
+  /** Returns renewals of the relay's Lease, about every 30 s. */
   async function renewals(): Promise<readonly RequestRecord[]> {
     const ours = (await since()).filter(({ user }) => user === CONTROL_PLANE_USERS.relay.name);
     return ours.filter(
@@ -165,14 +168,14 @@ describeWithPart("control-plane", "the roles of infra/rbac", (binaries) => {
     );
   }
 
-  /** What /readyz answers. */
+  /** Returns the answer of /readyz. */
   async function readiness(): Promise<string> {
     const { url } = (await ccm?.line("Serving")) ?? {};
     const answer = await fetch(`${url}/readyz`);
     return `${answer.status} ${await answer.text()}`;
   }
 
-  /** Requests of this test. */
+  /** Returns the requests of this test. */
   async function since(): Promise<readonly RequestRecord[]> {
     return (await plane.record()).slice(recordedBefore);
   }

@@ -8,7 +8,7 @@ import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
 import type { Ec2Instance } from "#emulators/ec2/instance.ts";
 import { type Ec2Server, startEc2 } from "#emulators/ec2/server.ts";
 import { OUR_USERS } from "#emulators/harness/control-plane.ts";
-import { identityFlags } from "#emulators/harness/identity-flags.ts";
+import { buildIdentityFlags } from "#emulators/harness/identity-flags.ts";
 import type { JoiningNodeOptions } from "#emulators/harness/joining-node.ts";
 import {
   ADMISSION_POLICIES,
@@ -22,30 +22,34 @@ import { type Running, startProgram } from "#test/cli/program.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import { witnessNakedNodes } from "#test/witness/naked-nodes.ts";
 
-/** A real API server and an EC2 endpoint, with what end-to-end tests do to them and see of them. */
+/** A real API server and an EC2 endpoint, with the actions and observations of end-to-end tests. */
 export interface Stage {
   readonly folder: string;
   readonly plane: KubeApiserver;
   readonly cluster: ClusterUnderTest;
   readonly ec2: Ec2Server;
   readonly history: NodeHistory;
-  /** For processes that talk to the endpoints of this stage. */
+  /** For processes that use the endpoints of this stage. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Starts `serverless-ccm run` with the relay and each function as themselves; it is ended with the stage at the latest. */
+  /**
+   * Starts `serverless-ccm run` with the relay and each function as themselves; it ends with the stage at the
+   * latest.
+   */
   run(...flags: readonly string[]): Promise<Running>;
-  /** Any command of the command line, ended with the stage. */
+  /** Starts any command of the command line; it ends with the stage. */
   program(flags: readonly string[], environment?: Readonly<Record<string, string>>): Running;
   /** Launches instances and registers their nodes, all at once. */
   join(count: number, kubelets?: Pick<JoiningNodeOptions, "nodeIP">): Promise<readonly Ec2Instance[]>;
-  /** How many patches of ours the API server has carried out. */
+  /** Returns how many patches of ours the API server has carried out. */
   writes(): Promise<number>;
-  /** Resolves once there have been so many. */
+  /** Resolves once there are so many. */
   untilWrites(count: number): Promise<void>;
-  /** Resolves once these nodes are as their instances say, asked by name. */
+  /** Resolves once these nodes match their instances, read by name. */
   untilUp(instances: readonly Ec2Instance[], timeoutMs?: number): Promise<void>;
   /**
-   * What no node may ever have been, by the two witnesses: naked at any version or by a refused write, or given a second
-   * value of what is written once; and whether a version is missing. Empty where all is well.
+   * Returns violations that the two witnesses saw. A node must never be naked, at any version or by a
+   * rejected write, or get a second value of a field that is written once. A missing version counts, too.
+   * Empty without violations.
    */
   flaws(): Promise<readonly string[]>;
   close(): Promise<void>;
@@ -55,7 +59,7 @@ const LATENCY_MS = 60;
 const POLL_MS = 50;
 const UP_TIMEOUT_MS = 120_000;
 
-/** Starts a stage; whoever does closes it. */
+/** Starts a stage, which the caller closes. */
 export async function startStage(binaries: ControlPlaneBinaries): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), "e2e-"));
   const programs: Running[] = [];
@@ -101,7 +105,7 @@ export async function startStage(binaries: ControlPlaneBinaries): Promise<Stage>
     writes,
     run: async (...flags) => {
       const cloud = ["--cloud-provider", "aws", "--cloud-config", join(folder, "cloud.yaml")];
-      const access = await identityFlags(started);
+      const access = await buildIdentityFlags(started);
       return program(["run", ...cloud, ...access, "--port", "0", ...flags]);
     },
     join: async (count, kubelets = {}) => {
@@ -110,7 +114,7 @@ export async function startStage(binaries: ControlPlaneBinaries): Promise<Stage>
       return instances;
     },
     untilWrites: async (count) => {
-      await until(`${count} writes`, async () => (await writes()) >= count, UP_TIMEOUT_MS);
+      await waitUntil(`${count} writes`, async () => (await writes()) >= count, UP_TIMEOUT_MS);
     },
     untilUp: async (instances, timeoutMs = UP_TIMEOUT_MS) => {
       const wanted = new Map(instances.map((instance) => [instance.privateDnsName, instance]));
@@ -121,7 +125,7 @@ export async function startStage(binaries: ControlPlaneBinaries): Promise<Stage>
         );
         return up.length === wanted.size;
       };
-      await until(`${wanted.size} nodes to come up`, isUp, timeoutMs);
+      await waitUntil(`${wanted.size} nodes to come up`, isUp, timeoutMs);
     },
     flaws: async () => {
       const refused = await naked.writes();
@@ -148,14 +152,18 @@ export async function startStage(binaries: ControlPlaneBinaries): Promise<Stage>
   }
 
   async function listNodes(): Promise<readonly ListedNode[]> {
-    // A server that is just being restarted is asked again.
+    // The request is repeated during a restart of the server.
     const answer = await admin.send({ method: "GET", path: "/api/v1/nodes" }).catch(() => undefined);
     return answer?.status === 200 ? JSON.parse(answer.body).items : [];
   }
 }
 
-/** Asks again and again until it holds; rejects with what was waited for. */
-export async function until(what: string, holds: () => Promise<boolean>, timeoutMs: number): Promise<void> {
+/** Checks repeatedly until the condition holds; rejects with what it waited for. */
+export async function waitUntil(
+  what: string,
+  holds: () => Promise<boolean>,
+  timeoutMs: number,
+): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while (!(await holds())) {
     if (performance.now() > deadline) throw new Error(`waited ${timeoutMs / 1000} s for ${what}`);

@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { InvokeCommand, LambdaClient } from "@aws-sdk/client-lambda";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { userOf } from "#core/identities.ts";
+import { formatUser } from "#core/identities.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
-import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
-import { freePort } from "#emulators/harness/free-port.ts";
+import { buildClusterEntry, writeClustersFile } from "#emulators/harness/clusters-file.ts";
+import { findFreePort } from "#emulators/harness/free-port.ts";
 import { type FunctionPlatform, startFunctionPlatform } from "#emulators/harness/function-platform.ts";
 import { makeFunctionProject } from "#test/build/function-project.ts";
 import { type Stage, startStage } from "#test/e2e/stage.ts";
@@ -24,8 +24,8 @@ describeWithPart("control-plane", "the packaged sweep, with its own identity, an
     await makeFunctionProject(project);
     const file = join(stage.folder, "clusters.yaml");
     const cloud = { provider: "aws", region: stage.ec2.region, vpc: DEFAULT_VPC_ID } as const;
-    await writeClustersFile(file, clusterEntryOf(stage.plane, { name: "tenant-a", cloud }));
-    const port = await freePort();
+    await writeClustersFile(file, buildClusterEntry(stage.plane, { name: "tenant-a", cloud }));
+    const port = await findFreePort();
     const endpoint = `http://127.0.0.1:${port}`;
     platform = await startFunctionPlatform({
       ...{ project, port, folder: join(stage.folder, "platform") },
@@ -46,7 +46,7 @@ describeWithPart("control-plane", "the packaged sweep, with its own identity, an
     await stage.untilUp(instances);
     expect(await stage.flaws()).toEqual([]);
     const records = await stage.plane.record();
-    const own = records.filter(({ user }) => user === userOf("sweep"));
+    const own = records.filter(({ user }) => user === formatUser("sweep"));
     const kinds = new Set(own.map(({ verb, resource, code }) => `${verb} ${resource} ${code}`));
     expect([...kinds].sort()).toEqual(["get leases 200", "list nodes 200"]);
     expect(await sweep({ source: "aws.s3" })).toMatchObject({ error: expect.any(String) });

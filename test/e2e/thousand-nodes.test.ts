@@ -6,7 +6,9 @@ import { describeWithPart } from "#test/setup/parts.ts";
 const NODES = 1_000;
 const UP_TIMEOUT_MS = 120_000;
 
-/** No kubelet makes these nodes Ready: once they are up, the node lifecycle would ask about them again and again. */
+/**
+ * No kubelet makes these nodes Ready: once they are up, the node lifecycle would check them again and again.
+ */
 const NODES_ALONE = ["--controllers", "cloud-node-controller"];
 
 describeWithPart("control-plane", "a thousand nodes on a real API server", (binaries) => {
@@ -16,7 +18,7 @@ describeWithPart("control-plane", "a thousand nodes on a real API server", (bina
   });
   afterEach(() => stage?.close());
 
-  test("that are there when the relay lists: two writes each, no read, at most 15 calls to EC2", async () => {
+  test("that exist when the relay lists: two writes each, no read, at most 15 calls to EC2", async () => {
     await stage.join(NODES);
     await stage.run(...NODES_ALONE);
     await allUp();

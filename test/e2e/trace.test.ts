@@ -1,14 +1,19 @@
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
-import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
+import { buildClusterEntry, writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { startFunctionPlatform } from "#emulators/harness/function-platform.ts";
-import { identityFlags } from "#emulators/harness/identity-flags.ts";
+import { buildIdentityFlags } from "#emulators/harness/identity-flags.ts";
 import { WRITES_RELAY } from "#emulators/harness/kube-apiserver.ts";
 import { makeFunctionProject } from "#test/build/function-project.ts";
-import { type Stage, startStage, until } from "#test/e2e/stage.ts";
+import { type Stage, startStage, waitUntil } from "#test/e2e/stage.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
-import { type OtlpReceiver, type Received, startOtlpReceiver, treeOf } from "#test/tracing/otlp-receiver.ts";
+import {
+  buildTree,
+  type OtlpReceiver,
+  type Received,
+  startOtlpReceiver,
+} from "#test/tracing/otlp-receiver.ts";
 
 const TIMEOUT_MS = 20_000;
 
@@ -26,7 +31,7 @@ describeWithPart("control-plane", "a node's way, traced", (binaries) => {
     await receiver?.close();
   });
 
-  /** The delivery that brought a node up, once all of its trace has come. */
+  /** Returns the delivery that brought a node up, once all of its trace has arrived. */
   async function broughtUp(): Promise<Received> {
     const found = (): Received | undefined =>
       receiver.spans.find(
@@ -36,7 +41,7 @@ describeWithPart("control-plane", "a node's way, traced", (binaries) => {
           receiver.spans.some(({ spanId }) => spanId === span.parentSpanId),
       );
     const isWhole = async (): Promise<boolean> => found() !== undefined || receiver.faults.length > 0;
-    await until("the trace of a node", isWhole, TIMEOUT_MS);
+    await waitUntil("the trace of a node", isWhole, TIMEOUT_MS);
     expect(receiver.faults).toEqual([]);
     const root = receiver.spans.find(({ spanId }) => spanId === found()?.parentSpanId);
     if (root === undefined) throw new Error("the function's span has no parent");
@@ -52,7 +57,7 @@ describeWithPart("control-plane", "a node's way, traced", (binaries) => {
       [
         ...["run", "--cloud-provider", "aws", "--cloud-config", join(stage.folder, "cloud.yaml")],
         ...["--controllers", "cloud-node-controller", "--port", "0"],
-        ...(await identityFlags(stage.plane)),
+        ...(await buildIdentityFlags(stage.plane)),
       ],
       { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url },
     );
@@ -60,7 +65,7 @@ describeWithPart("control-plane", "a node's way, traced", (binaries) => {
     const instances = await stage.join(1);
     await stage.untilUp(instances);
     const root = await broughtUp();
-    expect(withoutZones(treeOf(receiver.spans, root))).toEqual(WHOLE);
+    expect(withoutZones(buildTree(receiver.spans, root))).toEqual(WHOLE);
     expect(root.service).toBe("serverless-ccm");
     expect(await program.end("SIGTERM")).toBe(0);
     expect(receiver.faults).toEqual([]);
@@ -72,7 +77,7 @@ describeWithPart("control-plane", "a node's way, traced", (binaries) => {
     const file = join(stage.folder, "clusters.yaml");
     const cloud = { provider: "aws", region: stage.ec2.region, vpc: DEFAULT_VPC_ID } as const;
     const controllers = ["cloud-node-controller"];
-    await writeClustersFile(file, clusterEntryOf(stage.plane, { name: "tenant-a", cloud, controllers }));
+    await writeClustersFile(file, buildClusterEntry(stage.plane, { name: "tenant-a", cloud, controllers }));
     const traced = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url };
     const platform = await startFunctionPlatform({
       project,
@@ -88,7 +93,7 @@ describeWithPart("control-plane", "a node's way, traced", (binaries) => {
     const instances = await stage.join(1);
     await stage.untilUp(instances);
     const root = await broughtUp();
-    expect(withoutZones(treeOf(receiver.spans, root))).toEqual(WHOLE);
+    expect(withoutZones(buildTree(receiver.spans, root))).toEqual(WHOLE);
     const services = new Set(
       receiver.spans.filter(({ traceId }) => traceId === root.traceId).map((span) => span.service),
     );
@@ -97,7 +102,7 @@ describeWithPart("control-plane", "a node's way, traced", (binaries) => {
     expect(receiver.faults).toEqual([]);
   });
 
-  test("is one trace with what the relay writes, where functions reach no API server", async () => {
+  test("is one trace with the relay's writes, if functions reach no API server", async () => {
     await stage.plane.apply(WRITES_RELAY);
     const file = join(stage.folder, "clusters.yaml");
     await writeClustersFile(file, {
@@ -121,9 +126,9 @@ describeWithPart("control-plane", "a node's way, traced", (binaries) => {
           span.name === "write" &&
           receiver.spans.some((each) => each.parentSpanId === span.spanId && each.name === "PATCH nodes"),
       );
-    await until("the trace of a node", async () => written() !== undefined, TIMEOUT_MS);
+    await waitUntil("the trace of a node", async () => written() !== undefined, TIMEOUT_MS);
     const root = written();
-    expect(root && withoutZones(treeOf(receiver.spans, root))).toEqual({
+    expect(root && withoutZones(buildTree(receiver.spans, root))).toEqual({
       write: [
         "PATCH nodes",
         "PATCH nodes/status",
@@ -136,7 +141,7 @@ describeWithPart("control-plane", "a node's way, traced", (binaries) => {
   });
 });
 
-/** What a function that is cold asks beside is asked once. */
+/** Removes the one additional call of a cold function. */
 function withoutZones(tree: unknown): unknown {
   return JSON.parse(JSON.stringify(tree), (_, value) =>
     Array.isArray(value)

@@ -10,15 +10,15 @@ import {
   startEmbeddedControlPlane,
 } from "#emulators/api-server/start.ts";
 import { ApiUnreachable } from "#kube/client/errors.ts";
-import { access } from "#test/access.ts";
+import { getConnectOptions } from "#test/access.ts";
 import {
   type Answered,
   ask,
   createNode,
   getNode,
+  getTransport,
   NODES,
   patchNode,
-  transportOf,
 } from "#test/emulators/control-plane/client.ts";
 import { watchNodes } from "#test/emulators/control-plane/watch-stream.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
@@ -40,8 +40,8 @@ const list = (query: string): Promise<Answered> => ask(cluster, { method: "GET",
 const versionNow = async (): Promise<string> => (await list("limit=1")).metadata.resourceVersion;
 const addLabels = [{ op: "add", path: "/metadata/labels", value: { a: "b" } }];
 
-describe("watches, on demand", () => {
-  test("no bookmark until something has moved, then one with the version of what did", async () => {
+describe("watches, on request", () => {
+  test("send no bookmark before a change, then one with the version of the change", async () => {
     const query = "allowWatchBookmarks=true&timeoutSeconds=1&fieldSelector=metadata.name%3Dabsent";
     const quiet = await watchNodes(cluster, `resourceVersion=${await versionNow()}&${query}`);
     expect(await quiet.rest()).toEqual([]);
@@ -55,7 +55,7 @@ describe("watches, on demand", () => {
   test.each([
     { given: "held", hold: true, query: "allowWatchBookmarks=true" },
     { given: "not asked for", hold: false, query: "allowWatchBookmarks=false" },
-  ])("no bookmarks where they are $given", async ({ hold, query }) => {
+  ])("send no bookmarks if they are $given", async ({ hold, query }) => {
     control.holdBookmarks(hold);
     const watch = await watchNodes(
       cluster,
@@ -64,7 +64,7 @@ describe("watches, on demand", () => {
     expect(await watch.rest()).toEqual([]);
   });
 
-  test("ended, all of them, and none is left", async () => {
+  test("all end, and none remains", async () => {
     const from = await versionNow();
     const watches = await Promise.all([1, 2].map(() => watchNodes(cluster, `resourceVersion=${from}`)));
     expect(control.openWatches()).toBe(2);
@@ -76,7 +76,7 @@ describe("watches, on demand", () => {
   test.each([
     { form: "event", status: 200, lines: [{ type: "ERROR", object: { reason: "Expired", code: 410 } }] },
     { form: "status", status: 410, lines: [{ kind: "Status", reason: "Expired", code: 410 }] },
-  ] as const)("too old a version is answered by an $form", async ({ form, status, lines }) => {
+  ] as const)("answer an expired version by an $form", async ({ form, status, lines }) => {
     const from = await versionNow();
     await createNode(cluster);
     control.answerExpiredWatchesWith(form);
@@ -86,7 +86,7 @@ describe("watches, on demand", () => {
     expect(await watch.rest()).toMatchObject(lines);
   });
 
-  test("more writes than are remembered make a version too old, fewer do not", async () => {
+  test("more writes than the server remembers expire a version, fewer do not", async () => {
     const from = await versionNow();
     for (let count = 0; count < 30; count += 1) await createNode(cluster);
     const remembered = await watchNodes(cluster, `resourceVersion=${from}&timeoutSeconds=1`);
@@ -97,7 +97,7 @@ describe("watches, on demand", () => {
   });
 });
 
-describe("lists, on demand", () => {
+describe("lists, on request", () => {
   test.each(["expireContinueTokens", "compact"] as const)("%s expires a token", async (expire) => {
     await createNode(cluster);
     await createNode(cluster);
@@ -110,7 +110,7 @@ describe("lists, on demand", () => {
     expect(inconsistent.items).toHaveLength(2);
   });
 
-  test("a token that expires leaves watches as they were", async () => {
+  test("an expired token leaves watches unchanged", async () => {
     const from = await versionNow();
     await createNode(cluster);
     control.expireContinueTokens();
@@ -120,17 +120,17 @@ describe("lists, on demand", () => {
   });
 });
 
-describe("failures, on demand", () => {
+describe("failures, on request", () => {
   test.each([
     { code: 429, retryAfterSeconds: 3, reason: "TooManyRequests", header: "3" },
     { code: 500, reason: "InternalError", header: undefined },
     { code: 503, reason: "ServiceUnavailable", header: undefined },
-  ])("the next writes are answered $code and not done, the one after them is", async (row) => {
+  ])("the next writes fail with $code, and the following one succeeds", async (row) => {
     const { code, retryAfterSeconds, reason, header } = row;
     const { name, resourceVersion } = (await createNode(cluster)).metadata;
     control.failNext({ times: 2, code, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) });
     const path = `${NODES}/${name}`;
-    const first = await (await transportOf(cluster)).send({
+    const first = await (await getTransport(cluster)).send({
       method: "PATCH",
       path,
       body: addLabels,
@@ -143,7 +143,7 @@ describe("failures, on demand", () => {
     expect(await patchNode(cluster, name, addLabels)).toMatchObject({ code: 200 });
   });
 
-  test("only the verbs named fail", async () => {
+  test("fail only the named verbs", async () => {
     control.failNext({ times: 1, code: 503, verbs: ["list"] });
     const created = await createNode(cluster);
     expect(created.code).toBe(201);
@@ -151,8 +151,8 @@ describe("failures, on demand", () => {
     expect((await list("")).code).toBe(200);
   });
 
-  test("delayed requests are answered later than a client may wait", async () => {
-    const admin = await transportOf(cluster);
+  test("delayed requests are answered after a client's timeout", async () => {
+    const admin = await getTransport(cluster);
     control.delayRequests(60_000);
     const impatient = admin.send({ method: "GET", path: NODES, timeoutMs: 50 });
     await expect(impatient).rejects.toThrow(ApiUnreachable);
@@ -160,22 +160,22 @@ describe("failures, on demand", () => {
     expect((await list("")).code).toBe(200);
   });
 
-  test("a write whose answer is lost is done", async () => {
+  test("a write with a lost answer is carried out", async () => {
     control.loseAnswers(1, ["create"]);
     const lost = ask(cluster, { method: "POST", path: NODES, body: { metadata: { name: "lost" } } });
     await expect(lost).rejects.toThrow(ApiUnreachable);
     expect(await getNode(cluster, "lost")).toMatchObject({ code: 200 });
   });
 
-  test("reset connections fail, until they are no longer", async () => {
+  test("connections are reset until the failure is removed", async () => {
     control.resetConnections(true);
     await expect(list("")).rejects.toThrow(ApiUnreachable);
     control.resetConnections(false);
     expect((await list("")).code).toBe(200);
   });
 
-  test("GOAWAY is told at once, with a watch open", async () => {
-    const { server, certificateAuthority, authorization } = await access(plane, "admin");
+  test("GOAWAY is sent immediately, with a watch open", async () => {
+    const { server, certificateAuthority, authorization } = await getConnectOptions(plane, "admin");
     const session = connect(server, { ca: certificateAuthority });
     const headers = { authorization: (await authorization?.()) ?? "" };
     const watch = session.request({ ":path": `${NODES}?watch=true&resourceVersion=999999999`, ...headers });
@@ -186,7 +186,7 @@ describe("failures, on demand", () => {
     session.destroy();
   });
 
-  test("after GOAWAY a watch goes on, and requests go over a new connection", async () => {
+  test("after GOAWAY a watch continues, and requests use a new connection", async () => {
     const watch = await watchNodes(cluster, `resourceVersion=${await versionNow()}`);
     control.goAway();
     const { name } = (await createNode(cluster)).metadata;
@@ -199,8 +199,8 @@ describe("HTTP/1.1", () => {
   test.each([
     { given: "at once", query: "watch=true" },
     { given: "before it has a line", query: "watch=true&resourceVersion=999999999" },
-  ])("is spoken too: a watch is answered $given", async ({ query }) => {
-    const { server, certificateAuthority: ca, authorization } = await access(plane, "admin");
+  ])("is supported too: a watch returns $given", async ({ query }) => {
+    const { server, certificateAuthority: ca, authorization } = await getConnectOptions(plane, "admin");
     const headers = { authorization: (await authorization?.()) ?? "" };
     const watch = get(`${server}${NODES}?${query}`, { ca, headers, agent: false });
     const [response] = (await once(watch, "response")) as [IncomingMessage];
@@ -208,8 +208,8 @@ describe("HTTP/1.1", () => {
     expect([response.httpVersion, response.statusCode]).toEqual(["1.1", 200]);
   });
 
-  test("lines of a watch come as they are written", async () => {
-    const { server, certificateAuthority: ca, authorization } = await access(plane, "admin");
+  test("a watch sends each line when it is written", async () => {
+    const { server, certificateAuthority: ca, authorization } = await getConnectOptions(plane, "admin");
     const headers = { authorization: (await authorization?.()) ?? "" };
     const path = `${NODES}?watch=true&resourceVersion=${await versionNow()}`;
     const watch = get(`${server}${path}`, { ca, headers, agent: false });

@@ -9,10 +9,10 @@ import {
   startApiServerProxy,
 } from "#emulators/harness/api-server-proxy.ts";
 import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
-import { joiningNode } from "#emulators/harness/joining-node.ts";
+import { buildJoiningNode } from "#emulators/harness/joining-node.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
-import { access } from "#test/access.ts";
+import { getConnectOptions } from "#test/access.ts";
 
 const NODES = "/api/v1/nodes";
 
@@ -30,7 +30,7 @@ beforeEach(async () => {
   const { server, certificateAuthorityFile } = plane;
   const certificate = await authority.issueServer();
   proxy = await startApiServerProxy({ server, certificateAuthorityFile, certificate });
-  authorization = (await (await access(plane, "admin")).authorization?.()) ?? "";
+  authorization = (await (await getConnectOptions(plane, "admin")).authorization?.()) ?? "";
   transport = connect({
     server: proxy.url,
     tls: async () => ({ certificateAuthority: authority.certificate }),
@@ -44,7 +44,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test("passes requests and watches on as they are", async () => {
+test("forwards requests and watches unchanged", async () => {
   expect((await create("one")).status).toBe(201);
   expect(JSON.parse((await list()).body).items).toHaveLength(1);
   expect(await watched(1)).toEqual(["ADDED one"]);
@@ -57,30 +57,30 @@ test.each<readonly [string, ApiFault, number]>([
     429,
   ],
   ["is late", { kind: "delay", delayMs: 10 }, 200],
-])("%s once, where it is told to", async (_, fault, status) => {
+])("%s once, on request", async (_, fault, status) => {
   proxy.fail({ fault, count: 1, matches: ({ method }) => method === "GET" });
   expect([(await list()).status, (await list()).status]).toEqual([status, 200]);
   expect([proxy.met(), proxy.left()]).toEqual([1, 0]);
 });
 
-test("ends a watch behind so many events", async () => {
+test("ends a watch after the given number of events", async () => {
   for (const name of ["a", "b", "c"]) await create(name);
   proxy.fail({ fault: { kind: "end-after", lines: 2 }, count: 1, matches: ({ isWatch }) => isWatch });
   expect(await watched(Number.POSITIVE_INFINITY)).toEqual(["ADDED a", "ADDED b"]);
 });
 
-test("says in a watch that its version is gone", async () => {
+test("reports in a watch that its version is gone", async () => {
   proxy.fail({ fault: { kind: "gone-event" }, count: 1, matches: ({ isWatch }) => isWatch });
   expect(await watched(Number.POSITIVE_INFINITY)).toEqual(["ERROR 410"]);
 });
 
-test("loses the answer to what was carried out", async () => {
+test("loses the answer to a completed request", async () => {
   proxy.fail({ fault: { kind: "lose-answer" }, count: 1, matches: ({ method }) => method === "POST" });
   await expect(create("one")).rejects.toThrow();
   expect(JSON.parse((await list()).body).items).toHaveLength(1);
 });
 
-test("knows the credentials that it is told, and another certificate", async () => {
+test("accepts the given credentials, and serves another certificate", async () => {
   proxy.setCredentials(new Map([["Bearer new", authorization]]));
   expect((await list()).status).toBe(401);
   authorization = "Bearer new";
@@ -92,14 +92,14 @@ test("knows the credentials that it is told, and another certificate", async () 
 });
 
 function create(name: string) {
-  return transport.send({ method: "POST", path: NODES, body: joiningNode({ name }) });
+  return transport.send({ method: "POST", path: NODES, body: buildJoiningNode({ name }) });
 }
 
 function list() {
   return transport.send({ method: "GET", path: NODES });
 }
 
-/** The events of a watch from the beginning, until there are so many or it ends. */
+/** Reads the events of a watch from the beginning, up to `most` or its end. */
 async function watched(most: number): Promise<readonly string[]> {
   const stream = await transport.stream({ method: "GET", path: `${NODES}?watch=1` });
   let text = "";

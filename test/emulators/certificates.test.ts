@@ -9,7 +9,7 @@ test.each([
   { name: "localhost", served: true },
   { name: "example.com", served: true },
   { name: "other.example.com", served: false },
-])("a server certificate is good for $name: $served", async ({ name, served }) => {
+])("a server certificate is valid for $name: $served", async ({ name, served }) => {
   const authority = await createCertificateAuthority();
   const { certificate } = await authority.issueServer(["example.com"]);
   const parsed = new X509Certificate(certificate);
@@ -17,22 +17,22 @@ test.each([
   expect(matches !== undefined).toBe(served);
 });
 
-test("a client certificate signs its user in, name and groups, where its authority is trusted", async () => {
+test("a client certificate signs its user in with name and groups, if its authority is trusted", async () => {
   const authority = await createCertificateAuthority();
-  const identity = { name: "somebody", groups: ["one", "two"] };
+  const identity = { name: "other-user", groups: ["one", "two"] };
   const answer = await askOverTls(authority, await authority.issueClient(identity));
-  expect(answer).toEqual({ CN: "somebody", O: ["one", "two"] });
+  expect(answer).toEqual({ CN: "other-user", O: ["one", "two"] });
 });
 
-test("a client certificate of another authority does not", async () => {
-  const stranger = await (await createCertificateAuthority()).issueClient({ name: "somebody", groups: [] });
+test("a client certificate of another authority is rejected", async () => {
+  const stranger = await (await createCertificateAuthority()).issueClient({ name: "other-user", groups: [] });
   await expect(askOverTls(await createCertificateAuthority(), stranger)).rejects.toThrow();
 });
 
 test.each([
   { given: "an hour ago", hours: -1 },
   { given: "in ten days", hours: 240 },
-])("validity begins or ends $given, by the time given", async ({ hours }) => {
+])("validity begins or ends $given, by the given time", async ({ hours }) => {
   const now = new Date("2030-01-01T00:00:00Z");
   const authority = await createCertificateAuthority({ now });
   const { validFromDate, validToDate } = new X509Certificate((await authority.issueServer()).certificate);
@@ -40,7 +40,7 @@ test.each([
   expect(bounds).toContain(hours);
 });
 
-// The subject of the client's certificate, as a server that trusts the authority sees it.
+// Returns the subject of the client's certificate, as seen by a server that trusts the authority.
 async function askOverTls(
   authority: Awaited<ReturnType<typeof createCertificateAuthority>>,
   client: KeyPair,

@@ -13,9 +13,9 @@ import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-un
 import type { MakeTest } from "#test/setup/parts.ts";
 
 /**
- * What kube/ and relay/ rely on in an API server, on one of any make: embedded and real answer alike, or what is
- * tested on one says nothing of the other. The folder is made for it, and removed once it is closed. `testRestore` makes
- * the test that sets the store back.
+ * Describes what kube/ and relay/ rely on in an API server of any kind. Embedded and real servers must answer
+ * alike, or a test on one proves nothing for the other. The folder is created for it, and removed after it is
+ * closed. `testRestore` defines the test that restores the store.
  */
 export function describeControlPlane(
   name: string,
@@ -41,7 +41,7 @@ export function describeControlPlane(
     describeDeletion(running);
     describeLists(running);
     describeWatches(running);
-    // Last, as it stops the server and sets its store back.
+    // Last, because it stops the server and restores its store.
     describeLifecycle(running, testRestore);
   });
 }

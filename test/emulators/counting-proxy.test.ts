@@ -15,23 +15,23 @@ describe("startCountingProxy", () => {
     proxy = await proxyTo(tcp(answerInCapitals));
   });
 
-  test("passes what is said unchanged, and counts it by direction", async () => {
+  test("forwards all bytes unchanged, and counts them by direction", async () => {
     expect(await say(proxy, "hello")).toBe("HELLO, YOU SAID");
     expect(proxy.traffic()).toEqual({ connections: 1, upBytes: 5, downBytes: 15 });
   });
 
-  test("adds connections up, those that have ended too", async () => {
+  test("adds up all connections, including ended ones", async () => {
     for (const word of ["one", "two", "three"]) await say(proxy, word);
     expect(proxy.traffic()).toEqual({ connections: 3, upBytes: 11, downBytes: 41 });
   });
 
-  test("loses nothing of what is larger than any buffer", async () => {
+  test("forwards data larger than any buffer completely", async () => {
     const much = "a".repeat(5_000_000);
     expect((await say(proxy, much)).length).toBe(5_000_010);
     expect(proxy.traffic()).toEqual({ connections: 1, upBytes: 5_000_000, downBytes: 5_000_010 });
   });
 
-  test("counts a connection that is kept alive once", async () => {
+  test("counts a keep-alive connection once", async () => {
     const kept = await proxyTo(createServer((_request, response) => response.end("hello")));
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     closing.push(() => agent.destroy());
@@ -39,14 +39,14 @@ describe("startCountingProxy", () => {
     expect(kept.traffic().connections).toBe(1);
   });
 
-  test("tells a client at once that the server is not there", async () => {
+  test("disconnects a client immediately if the server is missing", async () => {
     const gone = tcp(() => {});
     const toNobody = await proxyTo(gone);
     await new Promise((resolve) => gone.close(resolve));
     expect(await say(toNobody, "hello")).toBe("");
   });
 
-  test("tells the server that a client was cut off", async () => {
+  test("disconnects the server if a client was cut off", async () => {
     const { promise: cutOff, resolve } = Promise.withResolvers<void>();
     const listening = await proxyTo(
       tcp((socket) =>
@@ -60,7 +60,7 @@ describe("startCountingProxy", () => {
     await expect(cutOff).resolves.toBeUndefined();
   });
 
-  test("ends what is open when it is closed", async () => {
+  test("ends open connections when it is closed", async () => {
     const socket = connect(portOf(proxy), "127.0.0.1").on("error", () => {});
     await new Promise((resolve) => socket.once("connect", resolve));
     const closed = new Promise((resolve) => socket.once("close", resolve));
@@ -70,7 +70,7 @@ describe("startCountingProxy", () => {
   });
 });
 
-/** Answers once the other side has ended, so that an end has to pass without the connection. */
+/** Answers after the other side has ended its direction, so a half-closed connection must work. */
 function answerInCapitals(socket: Socket): void {
   void text(socket).then((said) => socket.end(`${said.toUpperCase()}, YOU SAID`));
 }
@@ -90,7 +90,7 @@ async function proxyTo(server: Server | ReturnType<typeof createTcpServer>): Pro
   return proxy;
 }
 
-/** Everything that is answered to what is said; nothing where the connection breaks. */
+/** Returns everything that answers the text; empty if the connection breaks. */
 async function say(proxy: CountingProxy, words: string): Promise<string> {
   const socket = connect({ port: portOf(proxy), host: "127.0.0.1", allowHalfOpen: true });
   socket.end(words);

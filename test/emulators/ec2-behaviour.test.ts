@@ -7,7 +7,7 @@ import {
 } from "@aws-sdk/client-ec2";
 import { expect, test } from "vitest";
 import type { Behaviour } from "#emulators/ec2/behaviour.ts";
-import { createTestClock, describeIds, embeddedEc2, errorOf } from "./ec2-embedded.ts";
+import { createTestClock, describeIds, getErrorName, startEmbeddedEc2 } from "./ec2-embedded.ts";
 
 const FILTERED = { Filters: [{ Name: "vpc-id", Values: ["vpc-1"] }] };
 
@@ -63,9 +63,9 @@ test.each<QuotaRow>([
   },
 ])("EC2's quota of $name", async ({ call, capacity, refillPerSecond }) => {
   const clock = createTestClock();
-  const { server, ec2 } = await embeddedEc2({ clock, instances: [{}] });
+  const { server, ec2 } = await startEmbeddedEc2({ clock, instances: [{}] });
   const passing = async (calls: number): Promise<number> => {
-    const errors = await Promise.all(Array.from({ length: calls }, () => errorOf(call(ec2))));
+    const errors = await Promise.all(Array.from({ length: calls }, () => getErrorName(call(ec2))));
     expect(errors.filter((error) => error !== "none" && error !== "RequestLimitExceeded")).toEqual([]);
     return errors.filter((error) => error === "none").length;
   };
@@ -75,29 +75,29 @@ test.each<QuotaRow>([
   expect(server.record().at(-1)).toMatchObject({ status: 503, code: "RequestLimitExceeded", results: 0 });
 });
 
-test("quotas are an account's own", async () => {
-  const { server, ec2 } = await embeddedEc2({
+test("quotas belong to an account", async () => {
+  const { server, ec2 } = await startEmbeddedEc2({
     clock: createTestClock(),
     accounts: { AKIAOTHER: "210987654321" },
     behaviour: { quotas: { "DescribeInstances.unfiltered": { capacity: 1, refillPerSecond: 0 } } },
   });
-  const { ec2Client } = await import("./ec2-under-test.ts");
+  const { createEc2Client: ec2Client } = await import("./ec2-under-test.ts");
   const other = ec2Client(server.url, { accessKeyId: "AKIAOTHER", secretAccessKey: "secret" });
-  expect(await errorOf(describeIds(ec2))).toBe("none");
-  expect(await errorOf(describeIds(ec2))).toBe("RequestLimitExceeded");
-  expect(await errorOf(describeIds(other))).toBe("none");
+  expect(await getErrorName(describeIds(ec2))).toBe("none");
+  expect(await getErrorName(describeIds(ec2))).toBe("RequestLimitExceeded");
+  expect(await getErrorName(describeIds(other))).toBe("none");
   other.destroy();
 });
 
-test("without quotas calls are not counted", async () => {
-  const { ec2 } = await embeddedEc2({ clock: createTestClock(), behaviour: { quotas: "off" } });
-  const errors = await Promise.all(Array.from({ length: 120 }, () => errorOf(describeIds(ec2))));
+test("calls are not counted without quotas", async () => {
+  const { ec2 } = await startEmbeddedEc2({ clock: createTestClock(), behaviour: { quotas: "off" } });
+  const errors = await Promise.all(Array.from({ length: 120 }, () => getErrorName(describeIds(ec2))));
   expect(new Set(errors)).toEqual(new Set(["none"]));
 });
 
-test("latency is waited for before every answer", async () => {
+test("every answer waits for the latency", async () => {
   const clock = createTestClock();
-  const { server, ec2 } = await embeddedEc2({ clock });
+  const { server, ec2 } = await startEmbeddedEc2({ clock });
   await describeIds(ec2);
   server.set({ latencyMs: 60 });
   await describeIds(ec2);
@@ -105,11 +105,11 @@ test("latency is waited for before every answer", async () => {
   expect(clock.slept).toEqual([60, 60]);
 });
 
-test("an instance is shown once its time has come, under ids as under filters", async () => {
+test("an instance appears at its time, by id and by filter", async () => {
   const clock = createTestClock();
-  const { server, ec2 } = await embeddedEc2({ clock, behaviour: { visibleAfterMs: 2000 } });
+  const { server, ec2 } = await startEmbeddedEc2({ clock, behaviour: { visibleAfterMs: 2000 } });
   const { id } = server.addInstance();
-  const byId = () => errorOf(describeIds(ec2, { InstanceIds: [id] }));
+  const byId = () => getErrorName(describeIds(ec2, { InstanceIds: [id] }));
   const byFilter = () => describeIds(ec2, { Filters: [{ Name: "instance-id", Values: [id] }] });
   clock.advance(1999);
   expect([await byId(), await byFilter(), await describeIds(ec2)]).toEqual([
@@ -121,8 +121,8 @@ test("an instance is shown once its time has come, under ids as under filters", 
   expect([await byId(), await byFilter(), await describeIds(ec2)]).toEqual(["none", [id], [id]]);
 });
 
-test("an instance is hidden and revealed by hand", async () => {
-  const { server, ec2 } = await embeddedEc2({ behaviour: { visibleAfterMs: "until-revealed" } });
+test("an instance can be hidden and revealed", async () => {
+  const { server, ec2 } = await startEmbeddedEc2({ behaviour: { visibleAfterMs: "until-revealed" } });
   const { id } = server.addInstance();
   const { id: other } = server.addInstance({ visibleAfterMs: 0 });
   expect(await describeIds(ec2)).toEqual([other]);
@@ -176,8 +176,8 @@ test.each<FailureRow>([
     error: /ECONNRESET|aborted/,
     recorded: { status: 200, code: "reset", results: 0 },
   },
-])("the next call meets $name, the one after it does not", async ({ failure, error, recorded }) => {
-  const { server, ec2 } = await embeddedEc2({ instances: [{}], behaviour: { failures: [failure] } });
+])("the next call meets $name, the following one does not", async ({ failure, error, recorded }) => {
+  const { server, ec2 } = await startEmbeddedEc2({ instances: [{}], behaviour: { failures: [failure] } });
   await expect(describeIds(ec2)).rejects.toThrow(
     expect.objectContaining({ stack: expect.stringMatching(error) }),
   );
@@ -185,10 +185,10 @@ test.each<FailureRow>([
   expect(server.record()).toMatchObject([recorded, { status: 200, code: "OK", results: 1 }]);
 });
 
-test("the next call is late, and then as it would have been", async () => {
+test("the next call is late, with an unchanged answer", async () => {
   const clock = createTestClock();
   const failures: Behaviour["failures"] = [{ kind: "slow", count: 1, delayMs: 3_000 }];
-  const { server, ec2 } = await embeddedEc2({ instances: [{}], behaviour: { failures }, clock });
+  const { server, ec2 } = await startEmbeddedEc2({ instances: [{}], behaviour: { failures }, clock });
   expect(await describeIds(ec2)).toEqual(["i-00000000000000001"]);
   expect(await describeIds(ec2)).toEqual(["i-00000000000000001"]);
   expect(clock.slept).toEqual([3_000]);
@@ -197,15 +197,15 @@ test("the next call is late, and then as it would have been", async () => {
 
 test("the next list is empty", async () => {
   const failures: Behaviour["failures"] = [{ kind: "empty", count: 1 }];
-  const { ec2 } = await embeddedEc2({ instances: [{}], behaviour: { failures } });
+  const { ec2 } = await startEmbeddedEc2({ instances: [{}], behaviour: { failures } });
   const { Reservations, NextToken } = await ec2.send(new DescribeInstancesCommand({ MaxResults: 5 }));
   expect([Reservations, NextToken]).toEqual([[], undefined]);
   expect(await describeIds(ec2)).toEqual(["i-00000000000000001"]);
 });
 
-test("the next page is empty, and the list begins behind it", async () => {
+test("the next page is empty, and the list begins on the following one", async () => {
   const failures: Behaviour["failures"] = [{ kind: "empty-page", count: 1 }];
-  const { ec2 } = await embeddedEc2({ instances: [{}], behaviour: { failures } });
+  const { ec2 } = await startEmbeddedEc2({ instances: [{}], behaviour: { failures } });
   const first = await ec2.send(new DescribeInstancesCommand({ MaxResults: 5 }));
   expect([first.Reservations, typeof first.NextToken]).toEqual([[], "string"]);
   const next = { MaxResults: 5, NextToken: first.NextToken };
@@ -213,39 +213,39 @@ test("the next page is empty, and the list begins behind it", async () => {
   expect(Reservations).toHaveLength(1);
 });
 
-test("a call that hangs hangs until the caller gives up, and closing does not wait for it", async () => {
-  const { server, ec2 } = await embeddedEc2({ behaviour: { failures: [{ kind: "hang", count: 2 }] } });
+test("a call hangs until the caller gives up, and closing does not wait for it", async () => {
+  const { server, ec2 } = await startEmbeddedEc2({ behaviour: { failures: [{ kind: "hang", count: 2 }] } });
   const giveUp = new AbortController();
-  const given = errorOf(ec2.send(new DescribeInstancesCommand({}), { abortSignal: giveUp.signal }));
+  const given = getErrorName(ec2.send(new DescribeInstancesCommand({}), { abortSignal: giveUp.signal }));
   while (server.record().length === 0) await new Promise((resolve) => setImmediate(resolve));
   giveUp.abort();
   expect(await given).toBe("AbortError");
-  const left = errorOf(describeIds(ec2));
+  const left = getErrorName(describeIds(ec2));
   while (server.record().length < 2) await new Promise((resolve) => setImmediate(resolve));
   await server.close();
   expect(await left).not.toBe("none");
 });
 
-test("failures concern the action that they name, as often as they say", async () => {
+test("failures affect the named action, the given number of times", async () => {
   const failures = [{ action: "DescribeAvailabilityZones", kind: "error" as const, count: 2 }];
-  const { server, ec2 } = await embeddedEc2({ behaviour: { failures } });
-  const zones = () => errorOf(ec2.send(new DescribeAvailabilityZonesCommand({})));
-  expect(await errorOf(describeIds(ec2))).toBe("none");
+  const { server, ec2 } = await startEmbeddedEc2({ behaviour: { failures } });
+  const zones = () => getErrorName(ec2.send(new DescribeAvailabilityZonesCommand({})));
+  expect(await getErrorName(describeIds(ec2))).toBe("none");
   expect([await zones(), await zones(), await zones()]).toEqual(["InternalError", "InternalError", "none"]);
   expect(server.counts()).toEqual({ DescribeInstances: 1, DescribeAvailabilityZones: 3 });
 });
 
-test("an action that policies do not allow is denied until they do", async () => {
-  const { server, ec2 } = await embeddedEc2({ behaviour: { denied: ["DescribeInstances"] } });
+test("an action is denied until policies allow it", async () => {
+  const { server, ec2 } = await startEmbeddedEc2({ behaviour: { denied: ["DescribeInstances"] } });
   await expect(describeIds(ec2)).rejects.toMatchObject({
     name: "UnauthorizedOperation",
     $metadata: { httpStatusCode: 403 },
   });
   server.set({ denied: [] });
-  expect(await errorOf(describeIds(ec2))).toBe("none");
+  expect(await getErrorName(describeIds(ec2))).toBe("none");
 });
 
-test("a behaviour that there is not is refused", async () => {
-  const { server } = await embeddedEc2();
+test("an unknown behaviour is rejected", async () => {
+  const { server } = await startEmbeddedEc2();
   expect(() => server.set({ latency: 5 } as Behaviour)).toThrow(/latency/);
 });

@@ -13,24 +13,24 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   type Capability,
   type Credentials,
+  createEc2Client,
+  createStsClient,
   type Ec2UnderTest,
-  ec2Client,
   REGION,
-  stsClient,
 } from "./ec2-under-test.ts";
 
-/** What the rows start from: eight instances in network one and one in the other. */
+/** The start state of the rows: eight instances in network one and one in the other. */
 interface World {
   readonly endpoint: Ec2UnderTest;
   readonly ec2: EC2Client;
   readonly sts: STSClient;
-  /** Six that run, in the order of their launch. */
+  /** The six running ones, in the order of their launch. */
   readonly running: readonly string[];
   readonly stopped: string;
   readonly terminated: string;
-  /** In the other network. */
+  /** The one in the other network. */
   readonly elsewhere: string;
-  /** Of the first that runs, as described. */
+  /** The first running one, as described. */
   readonly first: Instance;
 }
 
@@ -43,8 +43,8 @@ const UNKNOWN_ID = "i-0fffffffffffffff0";
 const ODD_VALUE = `a&b <c> "d" 'e' ä ü 漢`;
 const OTHER_ACCOUNT_ROLE = "arn:aws:iam::210987654321:role/controller";
 
-/** The suite of every endpoint that stands in for EC2 and STS, through AWS's own client. */
-export function ec2Contract(
+/** Defines the suite of every emulator of EC2 and STS, through AWS's own client. */
+export function testEc2Contract(
   name: string,
   start: () => Promise<Ec2UnderTest>,
   lacks: ReadonlySet<Capability>,
@@ -61,7 +61,7 @@ export function ec2Contract(
       await world.endpoint.close();
     });
 
-    /** One test a row; a row that needs what the endpoint lacks must fail. */
+    /** Defines one test for each row; a row that needs a capability that the endpoint lacks must fail. */
     function rows<T extends Row>(title: string, table: readonly T[], body: (row: T) => Promise<void>): void {
       describe(title, () => {
         for (const row of table) {
@@ -187,9 +187,9 @@ export function ec2Contract(
       expect(await response.text()).toContain(`<Code>${code}</Code>`);
     });
 
-    rows("AssumeRole", [{ name: "makes the caller somebody of the role's account" }], async () => {
+    rows("AssumeRole", [{ name: "makes the caller a member of the role's account" }], async () => {
       const credentials = await assume(world.sts);
-      const sts = stsClient(world.endpoint.url, credentials);
+      const sts = createStsClient(world.endpoint.url, credentials);
       const identity = await sts.send(new GetCallerIdentityCommand({}));
       expect(identity).toMatchObject({
         Account: "210987654321",
@@ -198,7 +198,7 @@ export function ec2Contract(
     });
 
     rows("AssumeRole", [{ name: "in another account shows nothing of this one" }], async () => {
-      const ec2 = ec2Client(world.endpoint.url, await assume(world.sts));
+      const ec2 = createEc2Client(world.endpoint.url, await assume(world.sts));
       const { Reservations } = await ec2.send(
         new DescribeInstancesCommand({ Filters: [filter("instance-id", ...world.running)] }),
       );
@@ -470,7 +470,7 @@ const AUTHORIZATION = `AWS4-HMAC-SHA256 Credential=AKIATEST/20260101/${REGION}/e
 
 const PROTOCOL: readonly ProtocolRow[] = [
   {
-    name: "a call that nobody signed",
+    name: "an unsigned call",
     needs: "authentication",
     body: "Action=DescribeInstances&Version=2016-11-15",
     headers: {},
@@ -498,10 +498,19 @@ async function createWorld(endpoint: Ec2UnderTest): Promise<World> {
   }
   await endpoint.stop(stopped);
   await endpoint.terminate(terminated);
-  const ec2 = ec2Client(endpoint.url);
+  const ec2 = createEc2Client(endpoint.url);
   const running = ids.slice(0, 6);
   const first = await describeOne(ec2, running[0] ?? "");
-  return { endpoint, ec2, sts: stsClient(endpoint.url), running, stopped, terminated, elsewhere, first };
+  return {
+    endpoint,
+    ec2,
+    sts: createStsClient(endpoint.url),
+    running,
+    stopped,
+    terminated,
+    elsewhere,
+    first,
+  };
 }
 
 async function describeOne(ec2: EC2Client, id: string): Promise<Instance> {
@@ -511,7 +520,7 @@ async function describeOne(ec2: EC2Client, id: string): Promise<Instance> {
   return instance;
 }
 
-/** The ids on each page; no more than ten pages. */
+/** Returns the ids on each page, for at most ten pages. */
 async function pagesOf(ec2: EC2Client, input: DescribeInstancesCommandInput): Promise<string[][]> {
   const pages: string[][] = [];
   let next: { NextToken?: string } = {};

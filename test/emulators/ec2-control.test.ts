@@ -3,11 +3,11 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
-import { describeIds, embeddedEc2, errorOf } from "./ec2-embedded.ts";
-import { ec2Client } from "./ec2-under-test.ts";
+import { describeIds, getErrorName, startEmbeddedEc2 } from "./ec2-embedded.ts";
+import { createEc2Client } from "./ec2-under-test.ts";
 
-test("all that a server can do is there over HTTP", async () => {
-  const { server, ec2 } = await embeddedEc2();
+test("every control of the server is available over HTTP", async () => {
+  const { server, ec2 } = await startEmbeddedEc2();
   const added = await post(server.url, "instances", { instances: [{}, { index: 9 }] });
   expect(added).toMatchObject({
     status: 200,
@@ -23,7 +23,7 @@ test("all that a server can do is there over HTTP", async () => {
   await post(server.url, "remove", { id: "i-00000000000000001" });
   expect(await describeIds(ec2)).toEqual(["i-00000000000000009"]);
   await post(server.url, "behaviour", { denied: ["DescribeInstances"] });
-  expect(await errorOf(describeIds(ec2))).toBe("UnauthorizedOperation");
+  expect(await getErrorName(describeIds(ec2))).toBe("UnauthorizedOperation");
   expect(await get(server.url, "counts")).toEqual({ DescribeInstances: 3 });
   expect(await get(server.url, "record")).toMatchObject([
     { action: "DescribeInstances", results: 1, code: "OK" },
@@ -56,15 +56,15 @@ test.each([
     status: 400,
     message: /no instance i-1/,
   },
-])("the controls refuse $name", async ({ path, body, status, message }) => {
-  const { server } = await embeddedEc2();
+])("the controls reject $name", async ({ path, body, status, message }) => {
+  const { server } = await startEmbeddedEc2();
   const response = await fetch(`${server.url}/_/${path}`, { method: "POST", headers: JSON_TYPE, body });
   expect(response.status).toBe(status);
   expect(await response.json()).toEqual({ message: expect.stringMatching(message) });
 });
 
-test("the controls take nothing that a form of a web page could send", async () => {
-  const { server, ec2 } = await embeddedEc2();
+test("the controls reject everything that a web form could send", async () => {
+  const { server, ec2 } = await startEmbeddedEc2();
   const headers = { "content-type": "text/plain" };
   const response = await fetch(`${server.url}/_/instances`, {
     method: "POST",
@@ -75,10 +75,10 @@ test("the controls take nothing that a form of a web page could send", async () 
   expect(await describeIds(ec2)).toEqual([]);
 });
 
-test("in a process of its own it says where it is, serves, and ends with SIGTERM", async () => {
+test("a separate process prints its address, serves, and ends with SIGTERM", async () => {
   const child = startMain("--port", "0", "--latency-ms", "1", "--instances", "3");
   const { url, region } = JSON.parse(await firstLine(child)) as { url: string; region: string };
-  const ec2 = ec2Client(url);
+  const ec2 = createEc2Client(url);
   onTestFinished(() => ec2.destroy());
   expect(region).toBe("eu-central-1");
   expect(await describeIds(ec2)).toHaveLength(3);
@@ -88,7 +88,7 @@ test("in a process of its own it says where it is, serves, and ends with SIGTERM
   expect(await exited).toEqual([0, null]);
 });
 
-test("a process with a wrong flag ends with 2 and names it", async () => {
+test("a process with a wrong flag exits with 2 and names the flag", async () => {
   const child = startMain("--instances", "many");
   const said = firstLine(child, "stderr");
   expect(await once(child, "exit")).toEqual([2, null]);

@@ -1,8 +1,8 @@
 import { startEc2 } from "#emulators/ec2/server.ts";
-import { ec2Contract } from "./ec2-contract.ts";
+import { testEc2Contract } from "./ec2-contract.ts";
 import { type Ec2UnderTest, REGION } from "./ec2-under-test.ts";
 
-ec2Contract("embedded", startEmbedded, new Set());
+testEc2Contract("embedded", startEmbedded, new Set());
 
 async function startEmbedded(): Promise<Ec2UnderTest> {
   const server = await startEc2({ region: REGION });

@@ -7,16 +7,16 @@ import {
 import { onTestFinished } from "vitest";
 import type { Clock } from "#emulators/ec2/clock.ts";
 import { type Ec2Options, type Ec2Server, startEc2 } from "#emulators/ec2/server.ts";
-import { ec2Client } from "./ec2-under-test.ts";
+import { createEc2Client } from "./ec2-under-test.ts";
 
-/** A clock that a test moves; sleeping moves it too. */
+/** A clock that a test advances; sleeping advances it too. */
 export interface TestClock extends Clock {
   advance(delayMs: number): void;
   /** All sleeps so far, in milliseconds. */
   readonly slept: readonly number[];
 }
 
-/** A clock that stands still unless it is moved. */
+/** Creates a clock that only tests and sleeps advance. */
 export function createTestClock(): TestClock {
   let now = Date.UTC(2026, 0, 1);
   const slept: number[] = [];
@@ -33,12 +33,12 @@ export function createTestClock(): TestClock {
   };
 }
 
-/** An endpoint and a client of it, both ended with the test. */
-export async function embeddedEc2(
+/** Starts an endpoint and creates its client; both end with the test. */
+export async function startEmbeddedEc2(
   options: Ec2Options = {},
 ): Promise<{ readonly server: Ec2Server; readonly ec2: EC2Client }> {
   const server = await startEc2(options);
-  const ec2 = ec2Client(server.url);
+  const ec2 = createEc2Client(server.url);
   onTestFinished(async () => {
     ec2.destroy();
     await server.close();
@@ -46,7 +46,7 @@ export async function embeddedEc2(
   return { server, ec2 };
 }
 
-/** All instances that one call answers. */
+/** Returns all instances in the answer of one call. */
 export async function describeInstances(
   ec2: EC2Client,
   input: DescribeInstancesCommandInput = {},
@@ -55,7 +55,7 @@ export async function describeInstances(
   return (Reservations ?? []).flatMap(({ Instances }) => Instances ?? []);
 }
 
-/** The ids of all instances that one call answers. */
+/** Returns the ids of all instances in the answer of one call. */
 export async function describeIds(
   ec2: EC2Client,
   input?: DescribeInstancesCommandInput,
@@ -63,8 +63,8 @@ export async function describeIds(
   return (await describeInstances(ec2, input)).map(({ InstanceId }) => InstanceId);
 }
 
-/** The name of the error that a call ends with, or `none`. */
-export async function errorOf(call: Promise<unknown>): Promise<string> {
+/** Returns the name of a call's error, or `none`. */
+export async function getErrorName(call: Promise<unknown>): Promise<string> {
   try {
     await call;
     return "none";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { InstanceSpec } from "#emulators/ec2/instance-spec.ts";
-import { describeIds, describeInstances, embeddedEc2, errorOf } from "./ec2-embedded.ts";
-import { ec2Client } from "./ec2-under-test.ts";
+import { describeIds, describeInstances, getErrorName, startEmbeddedEc2 } from "./ec2-embedded.ts";
+import { createEc2Client } from "./ec2-under-test.ts";
 
 interface Shown {
   readonly name: string;
@@ -91,13 +91,13 @@ test.each<Shown>([
     shown: { State: { Code: 32, Name: "shutting-down" } },
   },
 ])("an instance with $name", async ({ spec, shown }) => {
-  const { ec2 } = await embeddedEc2({ instances: [spec] });
+  const { ec2 } = await startEmbeddedEc2({ instances: [spec] });
   const [instance] = await describeInstances(ec2);
   expect(instance).toMatchObject(shown);
 });
 
-test("names in us-east-1 have their own domains", async () => {
-  const { server } = await embeddedEc2({ region: "us-east-1", instances: [] });
+test("names in us-east-1 have a separate domain", async () => {
+  const { server } = await startEmbeddedEc2({ region: "us-east-1", instances: [] });
   expect(server.addInstance({ publicIpAddress: "198.51.100.7" })).toMatchObject({
     privateDnsName: "ip-10-0-0-1.ec2.internal",
     publicDnsName: "ec2-198-51-100-7.compute-1.amazonaws.com",
@@ -105,14 +105,14 @@ test("names in us-east-1 have their own domains", async () => {
   });
 });
 
-test("the same index makes the same instance on another endpoint", async () => {
-  const [one, other] = [await embeddedEc2(), await embeddedEc2()];
+test("an equal index gives an equal instance on another endpoint", async () => {
+  const [one, other] = [await startEmbeddedEc2(), await startEmbeddedEc2()];
   const { launchedAt: _, ...first } = one.server.addInstance({ index: 77 });
   expect(other.server.addInstance({ index: 77 })).toMatchObject(first);
 });
 
-test("a placement tells its zone's id only where that is on", async () => {
-  const { ec2 } = await embeddedEc2({ instances: [{}], behaviour: { placementZoneId: false } });
+test("a placement has its zone's id only if that is enabled", async () => {
+  const { ec2 } = await startEmbeddedEc2({ instances: [{}], behaviour: { placementZoneId: false } });
   const [instance] = await describeInstances(ec2);
   expect(instance?.Placement).toEqual({
     AvailabilityZone: "eu-central-1b",
@@ -121,8 +121,8 @@ test("a placement tells its zone's id only where that is on", async () => {
   });
 });
 
-test("an index follows what becomes of an instance", async () => {
-  const { server, ec2 } = await embeddedEc2({ instances: [{}, {}] });
+test("an index follows the changes of an instance", async () => {
+  const { server, ec2 } = await startEmbeddedEc2({ instances: [{}, {}] });
   const byName = {
     Filters: [{ Name: "private-dns-name", Values: ["ip-10-0-0-1.eu-central-1.compute.internal"] }],
   };
@@ -133,17 +133,17 @@ test("an index follows what becomes of an instance", async () => {
   expect(await describeIds(ec2, byName)).toEqual(["i-00000000000000003"]);
 });
 
-test("several instances of one name are all found", async () => {
-  const { ec2 } = await embeddedEc2({
+test("finds several instances of one name", async () => {
+  const { ec2 } = await startEmbeddedEc2({
     instances: [{ vpcId: "vpc-1" }, { vpcId: "vpc-2", privateIpAddress: "10.0.0.1" }],
   });
   const byAddress = { Filters: [{ Name: "private-ip-address", Values: ["10.0.0.1"] }] };
   expect(await describeIds(ec2, byAddress)).toEqual(["i-00000000000000001", "i-00000000000000002"]);
 });
 
-test("a secondary address is one of an interface, and not the instance's own", async () => {
+test("a secondary address belongs to an interface, and not to the instance", async () => {
   const addresses = ["10.9.0.1", "10.9.0.2"];
-  const { ec2 } = await embeddedEc2({
+  const { ec2 } = await startEmbeddedEc2({
     instances: [{ networkInterfaces: [{ privateIpAddresses: addresses }] }],
   });
   const by = (Name: string) => describeIds(ec2, { Filters: [{ Name, Values: ["10.9.0.2"] }] });
@@ -151,20 +151,20 @@ test("a secondary address is one of an interface, and not the instance's own", a
   expect(await by("private-ip-address")).toEqual([]);
 });
 
-test("what is forgotten is not found any more, under its name neither", async () => {
-  const { server, ec2 } = await embeddedEc2({ instances: [{}] });
+test("a forgotten instance is not found, even by name", async () => {
+  const { server, ec2 } = await startEmbeddedEc2({ instances: [{}] });
   const byAddress = { Filters: [{ Name: "private-ip-address", Values: ["10.0.0.1"] }] };
   expect(await describeIds(ec2, byAddress)).toHaveLength(1);
   server.remove("i-00000000000000001");
   expect(await describeIds(ec2, byAddress)).toEqual([]);
 });
 
-test("what is forgotten does not exist any more", async () => {
-  const { server, ec2 } = await embeddedEc2({ instances: [{}] });
+test("a forgotten instance does not exist any more", async () => {
+  const { server, ec2 } = await startEmbeddedEc2({ instances: [{}] });
   server.terminate("i-00000000000000001");
   expect(await describeIds(ec2, { InstanceIds: ["i-00000000000000001"] })).toHaveLength(1);
   server.remove("i-00000000000000001");
-  expect(await errorOf(describeIds(ec2, { InstanceIds: ["i-00000000000000001"] }))).toBe(
+  expect(await getErrorName(describeIds(ec2, { InstanceIds: ["i-00000000000000001"] }))).toBe(
     "InvalidInstanceID.NotFound",
   );
 });
@@ -176,37 +176,37 @@ test.each([
     write: "i-00000000000000009",
     message: /no instance i-00000000000000009/,
   },
-])("a write is refused where $name", async ({ write, message }) => {
-  const { server } = await embeddedEc2({ instances: [{ state: "terminated" }] });
+])("rejects a write if $name", async ({ write, message }) => {
+  const { server } = await startEmbeddedEc2({ instances: [{ state: "terminated" }] });
   expect(() => server.setState(write, "running")).toThrow(message);
 });
 
-test("an id is there once", async () => {
-  const { server } = await embeddedEc2({ instances: [{ index: 5 }] });
+test("rejects a duplicate id", async () => {
+  const { server } = await startEmbeddedEc2({ instances: [{ index: 5 }] });
   expect(() => server.addInstance({ index: 5 })).toThrow(/already/);
   expect(server.addInstance().id).toBe("i-00000000000000006");
 });
 
-test("callers see what their account owns", async () => {
+test("callers see only their account's instances", async () => {
   const other = "210987654321";
-  const { server, ec2 } = await embeddedEc2({
+  const { server, ec2 } = await startEmbeddedEc2({
     accounts: { AKIAOTHER: other },
     instances: [{}, { account: other }],
   });
-  const theirs = ec2Client(server.url, { accessKeyId: "AKIAOTHER", secretAccessKey: "secret" });
+  const theirs = createEc2Client(server.url, { accessKeyId: "AKIAOTHER", secretAccessKey: "secret" });
   expect(await describeIds(ec2)).toEqual(["i-00000000000000001"]);
   expect(await describeIds(theirs)).toEqual(["i-00000000000000002"]);
   theirs.destroy();
 });
 
-test("without a page's size the first page has a thousand", async () => {
-  const { ec2 } = await embeddedEc2({ instances: Array.from({ length: 1001 }, () => ({})) });
+test("without a page size the first page has a thousand instances", async () => {
+  const { ec2 } = await startEmbeddedEc2({ instances: Array.from({ length: 1001 }, () => ({})) });
   expect(await describeIds(ec2)).toHaveLength(1000);
   expect(await describeIds(ec2, { Filters: [{ Name: "vpc-id", Values: ["vpc-0*"] }] })).toHaveLength(1000);
 });
 
-test("a page goes on after the last one, whatever came and went between", async () => {
-  const { server, ec2 } = await embeddedEc2({ instances: Array.from({ length: 8 }, () => ({})) });
+test("a page continues after the last one, despite changes in between", async () => {
+  const { server, ec2 } = await startEmbeddedEc2({ instances: Array.from({ length: 8 }, () => ({})) });
   const { DescribeInstancesCommand } = await import("@aws-sdk/client-ec2");
   const { NextToken = "" } = await ec2.send(new DescribeInstancesCommand({ MaxResults: 5 }));
   server.remove("i-00000000000000002");
@@ -216,8 +216,8 @@ test("a page goes on after the last one, whatever came and went between", async 
   );
 });
 
-test("a hundred ids each, ten calls find a thousand instances", async () => {
-  const { server, ec2 } = await embeddedEc2();
+test("finds a thousand instances in ten calls of a hundred ids each", async () => {
+  const { server, ec2 } = await startEmbeddedEc2();
   const ids = server.addInstances(Array.from({ length: 1000 }, () => ({}))).map(({ id }) => id);
   const batches = Array.from({ length: 10 }, (_, batch) => ids.slice(batch * 100, batch * 100 + 100));
   const found = await Promise.all(

@@ -1,7 +1,7 @@
 import { describeWithPart } from "#test/setup/parts.ts";
-import { ec2Contract } from "./ec2-contract.ts";
+import { testEc2Contract } from "./ec2-contract.ts";
 import { MOTO_LACKS, startEc2OnMoto } from "./ec2-on-moto.ts";
 
 describeWithPart("moto", "EC2 on moto", (program) => {
-  ec2Contract("moto", () => startEc2OnMoto(program), MOTO_LACKS);
+  testEc2Contract("moto", () => startEc2OnMoto(program), MOTO_LACKS);
 });

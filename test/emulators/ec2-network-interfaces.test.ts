@@ -1,7 +1,7 @@
 import { DescribeNetworkInterfacesCommand } from "@aws-sdk/client-ec2";
 import { expect, test } from "vitest";
 import type { ManagedInterfaceSpec } from "#emulators/ec2/instance-spec.ts";
-import { embeddedEc2, errorOf } from "./ec2-embedded.ts";
+import { getErrorName, startEmbeddedEc2 } from "./ec2-embedded.ts";
 
 const FARGATE = {
   vpcId: "vpc-1",
@@ -9,8 +9,8 @@ const FARGATE = {
   ipv6Addresses: ["2001:db8::7"],
 } satisfies ManagedInterfaceSpec;
 
-test("a service's interface is attached to nothing of the account", async () => {
-  const { server, ec2 } = await embeddedEc2();
+test("a service's interface is attached to no instance of the account", async () => {
+  const { server, ec2 } = await startEmbeddedEc2();
   server.addNetworkInterface(FARGATE);
   const { NetworkInterfaces } = await ec2.send(
     new DescribeNetworkInterfacesCommand({
@@ -39,9 +39,9 @@ test.each([
   { name: "free", spec: { ...FARGATE, status: "available" } },
   { name: "of another account", spec: { ...FARGATE, account: "210987654321" } },
 ] satisfies { name: string; spec: ManagedInterfaceSpec }[])(
-  "one that is $name is not found",
+  "an interface that is $name is not found",
   async ({ spec }) => {
-    const { server, ec2 } = await embeddedEc2();
+    const { server, ec2 } = await startEmbeddedEc2();
     server.addNetworkInterface(spec);
     const { NetworkInterfaces } = await ec2.send(
       new DescribeNetworkInterfacesCommand({
@@ -55,24 +55,24 @@ test.each([
   },
 );
 
-test("one without a name has none", async () => {
-  const { server, ec2 } = await embeddedEc2();
+test("an interface without a name has an empty one", async () => {
+  const { server, ec2 } = await startEmbeddedEc2();
   server.addNetworkInterface({ ...FARGATE, privateDnsName: "" });
   const { NetworkInterfaces } = await ec2.send(new DescribeNetworkInterfacesCommand({}));
   expect(NetworkInterfaces?.[0]).not.toHaveProperty("PrivateDnsName");
 });
 
-test("those of an instance that is hidden are hidden too", async () => {
-  const { server, ec2 } = await embeddedEc2({ instances: [{}, {}] });
+test("the interfaces of a hidden instance are hidden too", async () => {
+  const { server, ec2 } = await startEmbeddedEc2({ instances: [{}, {}] });
   server.hide("i-00000000000000001");
   const { NetworkInterfaces } = await ec2.send(new DescribeNetworkInterfacesCommand({}));
   expect(NetworkInterfaces?.map(({ Attachment }) => Attachment?.InstanceId)).toEqual(["i-00000000000000002"]);
 });
 
-test("an id that there is not is refused, one that there is found", async () => {
-  const { server, ec2 } = await embeddedEc2();
+test("rejects an unknown id, and finds a known one", async () => {
+  const { server, ec2 } = await startEmbeddedEc2();
   const { id } = server.addNetworkInterface(FARGATE);
   const by = (...NetworkInterfaceIds: string[]) =>
-    errorOf(ec2.send(new DescribeNetworkInterfacesCommand({ NetworkInterfaceIds })));
+    getErrorName(ec2.send(new DescribeNetworkInterfacesCommand({ NetworkInterfaceIds })));
   expect([await by(id), await by(id, "eni-0")]).toEqual(["none", "InvalidNetworkInterfaceID.NotFound"]);
 });

@@ -7,9 +7,9 @@ import {
 } from "@aws-sdk/client-ec2";
 import { startMoto } from "#test/setup/moto.ts";
 import type { MotoProgram } from "#test/setup/moto-program.ts";
-import { type Capability, type Ec2UnderTest, ec2Client, REGION } from "./ec2-under-test.ts";
+import { type Capability, createEc2Client, type Ec2UnderTest, REGION } from "./ec2-under-test.ts";
 
-/** What moto 5.2 was seen to do in another way than EC2. */
+/** Differences between moto 5.2 and EC2 (seen). */
 export const MOTO_LACKS: ReadonlySet<Capability> = new Set<Capability>([
   "action DescribeInstanceTopology",
   "an answer to actions that are not known",
@@ -30,7 +30,7 @@ export const MOTO_LACKS: ReadonlySet<Capability> = new Set<Capability>([
 /** Starts moto_server with two networks in it. */
 export async function startEc2OnMoto(program: MotoProgram): Promise<Ec2UnderTest> {
   const moto = await startMoto(program);
-  const client = ec2Client(moto.url);
+  const client = createEc2Client(moto.url);
   const [one, other] = await Promise.all([
     network(client, "10.1.0.0/16", `${REGION}a`),
     network(client, "10.2.0.0/16", `${REGION}b`),
@@ -43,7 +43,7 @@ export async function startEc2OnMoto(program: MotoProgram): Promise<Ec2UnderTest
     async launch({ count, network: name, tags }) {
       const Tags = Object.entries(tags).map(([Key, Value]) => ({ Key, Value }));
       const ids: string[] = [];
-      // One by one, as moto counts reservations on a page and not instances.
+      // One by one, because moto counts reservations on a page and not instances.
       for (let launched = 0; launched < count; launched += 1) {
         const { Instances } = await client.send(
           new RunInstancesCommand({
@@ -73,7 +73,7 @@ export async function startEc2OnMoto(program: MotoProgram): Promise<Ec2UnderTest
 }
 
 async function network(
-  client: ReturnType<typeof ec2Client>,
+  client: ReturnType<typeof createEc2Client>,
   CidrBlock: string,
   AvailabilityZone: string,
 ): Promise<{ readonly vpcId: string; readonly subnetId: string }> {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { embeddedEc2 } from "./ec2-embedded.ts";
+import { startEmbeddedEc2 } from "./ec2-embedded.ts";
 
 const SIGNED =
   "AWS4-HMAC-SHA256 Credential=AKIATEST/20260101/eu-central-1/ec2/aws4_request, SignedHeaders=host, Signature=0";
@@ -73,8 +73,8 @@ test.each([
     status: 413,
     code: "RequestEntityTooLarge",
   },
-])("a request with $name is refused with $code", async ({ headers, body, status, code }) => {
-  const { server } = await embeddedEc2();
+])("rejects a request with $name with $code", async ({ headers, body, status, code }) => {
+  const { server } = await startEmbeddedEc2();
   const response = await fetch(server.url, {
     method: "POST",
     headers: headers ?? { authorization: SIGNED },
@@ -89,8 +89,8 @@ test.each([
   );
 });
 
-test("an answer names its request in body and header", async () => {
-  const { server } = await embeddedEc2();
+test("an answer has its request id in body and header", async () => {
+  const { server } = await startEmbeddedEc2();
   const response = await fetch(server.url, {
     method: "POST",
     headers: { authorization: SIGNED },
@@ -101,16 +101,16 @@ test("an answer names its request in body and header", async () => {
   expect(await response.text()).toContain(`<requestId>${id}</requestId>`);
 });
 
-test("lists are read in the order of their numbers, wherever they stand", async () => {
-  const { server } = await embeddedEc2();
+test("reads lists in numeric order, in any order of the parameters", async () => {
+  const { server } = await startEmbeddedEc2();
   const body =
     "InstanceId.10=i-0000000a&InstanceId.2=i-00000002&Action=DescribeInstances&Version=2016-11-15&InstanceId.1=i-00000001";
   const response = await fetch(server.url, { method: "POST", headers: { authorization: SIGNED }, body });
   expect(await response.text()).toContain("&apos;i-00000001, i-00000002, i-0000000a&apos;");
 });
 
-test("filters are read wherever their parts stand", async () => {
-  const { server } = await embeddedEc2({ instances: [{}, {}] });
+test("reads filters in any order of their parts", async () => {
+  const { server } = await startEmbeddedEc2({ instances: [{}, {}] });
   const body =
     "Filter.9.Value.2=i-00000000000000002&Action=DescribeInstances&Version=2016-11-15&Filter.10.Value.1=*&Filter.9.Value.10=x&Filter.10.Name=vpc-id&Filter.9.Name=instance-id";
   const response = await fetch(server.url, { method: "POST", headers: { authorization: SIGNED }, body });

@@ -5,8 +5,8 @@ import {
 } from "@aws-sdk/client-sts";
 import { expect, onTestFinished, test } from "vitest";
 import type { Ec2Server } from "#emulators/ec2/server.ts";
-import { createTestClock, describeIds, embeddedEc2, errorOf } from "./ec2-embedded.ts";
-import { type Credentials, ec2Client, stsClient } from "./ec2-under-test.ts";
+import { createTestClock, describeIds, getErrorName, startEmbeddedEc2 } from "./ec2-embedded.ts";
+import { type Credentials, createEc2Client, createStsClient } from "./ec2-under-test.ts";
 
 const ROLE = "arn:aws:iam::210987654321:role/path/controller";
 const INPUT: AssumeRoleCommandInput = {
@@ -16,8 +16,8 @@ const INPUT: AssumeRoleCommandInput = {
   DurationSeconds: 900,
 };
 
-test("what a trust policy can look at is recorded", async () => {
-  const { server } = await embeddedEc2({ clock: createTestClock() });
+test("records the facts that a trust policy can use", async () => {
+  const { server } = await startEmbeddedEc2({ clock: createTestClock() });
   const sts = client(server);
   sts.middlewareStack.add(
     (next) => (args) => {
@@ -43,10 +43,10 @@ test("what a trust policy can look at is recorded", async () => {
   expect(given?.Expiration).toEqual(new Date("2026-01-01T00:15:00Z"));
 });
 
-test("calls are attributed to the key and the role that made them", async () => {
-  const { server, ec2 } = await embeddedEc2({ instances: [{}, { account: "210987654321" }] });
+test("attributes calls to their key and role", async () => {
+  const { server, ec2 } = await startEmbeddedEc2({ instances: [{}, { account: "210987654321" }] });
   const credentials = await assume(server);
-  const theirs = ec2Client(server.url, credentials);
+  const theirs = createEc2Client(server.url, credentials);
   onTestFinished(() => theirs.destroy());
   expect(await describeIds(theirs)).toEqual(["i-00000000000000002"]);
   await describeIds(ec2);
@@ -62,17 +62,17 @@ test("calls are attributed to the key and the role that made them", async () => 
 
 test("credentials expire", async () => {
   const clock = createTestClock();
-  const { server } = await embeddedEc2({ clock });
-  const theirs = ec2Client(server.url, await assume(server));
+  const { server } = await startEmbeddedEc2({ clock });
+  const theirs = createEc2Client(server.url, await assume(server));
   onTestFinished(() => theirs.destroy());
   clock.advance(899_999);
-  expect(await errorOf(describeIds(theirs))).toBe("none");
+  expect(await getErrorName(describeIds(theirs))).toBe("none");
   clock.advance(1);
-  expect(await errorOf(describeIds(theirs))).toBe("RequestExpired");
+  expect(await getErrorName(describeIds(theirs))).toBe("RequestExpired");
 });
 
-test("who calls with static credentials is a user of the account", async () => {
-  const { server } = await embeddedEc2();
+test("a caller with static credentials is a user of the account", async () => {
+  const { server } = await startEmbeddedEc2();
   expect(await client(server).send(new GetCallerIdentityCommand({}))).toMatchObject({
     Account: "123456789012",
     Arn: "arn:aws:iam::123456789012:user/local",
@@ -84,14 +84,14 @@ test.each([
   { name: "a session's name with spaces", input: { ...INPUT, RoleSessionName: "cluster one" } },
   { name: "a minute", input: { ...INPUT, DurationSeconds: 60 } },
   { name: "a day", input: { ...INPUT, DurationSeconds: 86_400 } },
-])("AssumeRole refuses $name", async ({ input }) => {
-  const { server } = await embeddedEc2();
-  expect(await errorOf(client(server).send(new AssumeRoleCommand(input)))).toBe("ValidationError");
+])("AssumeRole rejects $name", async ({ input }) => {
+  const { server } = await startEmbeddedEc2();
+  expect(await getErrorName(client(server).send(new AssumeRoleCommand(input)))).toBe("ValidationError");
   expect(server.assumedRoles()).toEqual([]);
 });
 
-test("AssumeRole is denied in STS's words", async () => {
-  const { server } = await embeddedEc2({ behaviour: { denied: ["AssumeRole"] } });
+test("AssumeRole is denied with STS's message", async () => {
+  const { server } = await startEmbeddedEc2({ behaviour: { denied: ["AssumeRole"] } });
   await expect(client(server).send(new AssumeRoleCommand(INPUT))).rejects.toMatchObject({
     name: "AccessDenied",
     $metadata: { httpStatusCode: 403 },
@@ -108,7 +108,7 @@ async function assume(server: Ec2Server): Promise<Credentials> {
 }
 
 function client(server: Ec2Server) {
-  const sts = stsClient(server.url);
+  const sts = createStsClient(server.url);
   onTestFinished(() => sts.destroy());
   return sts;
 }

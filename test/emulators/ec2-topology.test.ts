@@ -1,11 +1,11 @@
 import { DescribeInstanceTopologyCommand } from "@aws-sdk/client-ec2";
 import { expect, test } from "vitest";
-import { embeddedEc2, errorOf } from "./ec2-embedded.ts";
+import { getErrorName, startEmbeddedEc2 } from "./ec2-embedded.ts";
 
 const QUOTAS_OFF = { behaviour: { quotas: "off" as const } };
 
 test("only running instances of types with a topology have one", async () => {
-  const { ec2 } = await embeddedEc2({
+  const { ec2 } = await startEmbeddedEc2({
     instances: [
       { instanceType: "m7i.large" },
       { instanceType: "p5.48xlarge", state: "stopped" },
@@ -20,8 +20,8 @@ test("only running instances of types with a topology have one", async () => {
   ]);
 });
 
-test("hosts near to each other share their nearest layers", async () => {
-  const { ec2 } = await embeddedEc2({
+test("close hosts share their nearest layers", async () => {
+  const { ec2 } = await startEmbeddedEc2({
     instances: [8, 15, 16, 64].map((index) => ({ index, instanceType: "p5.48xlarge" })),
   });
   const { Instances } = await ec2.send(new DescribeInstanceTopologyCommand({}));
@@ -54,13 +54,13 @@ test.each([
   },
   { name: "100 ids", input: { InstanceIds: Array(100).fill("i-00000000000000001") }, code: "none" },
 ])("a request for $name is answered with $code", async ({ input, code }) => {
-  const { ec2 } = await embeddedEc2({ ...QUOTAS_OFF, instances: [{}] });
-  expect(await errorOf(ec2.send(new DescribeInstanceTopologyCommand(input)))).toBe(code);
+  const { ec2 } = await startEmbeddedEc2({ ...QUOTAS_OFF, instances: [{}] });
+  expect(await getErrorName(ec2.send(new DescribeInstanceTopologyCommand(input)))).toBe(code);
 });
 
-test("without ids there are twenty on a page", async () => {
+test("a page without ids has twenty instances", async () => {
   const instances = Array.from({ length: 25 }, () => ({ instanceType: "hpc7g.16xlarge" }));
-  const { ec2 } = await embeddedEc2({ ...QUOTAS_OFF, instances });
+  const { ec2 } = await startEmbeddedEc2({ ...QUOTAS_OFF, instances });
   const first = await ec2.send(new DescribeInstanceTopologyCommand({}));
   const second = await ec2.send(new DescribeInstanceTopologyCommand({ NextToken: first.NextToken ?? "" }));
   expect([first.Instances?.length, second.Instances?.length, second.NextToken]).toEqual([20, 5, undefined]);

@@ -2,8 +2,8 @@ import { EC2Client } from "@aws-sdk/client-ec2";
 import { STSClient } from "@aws-sdk/client-sts";
 
 /**
- * What EC2 does and an endpoint may not: whoever lacks one is expected to fail the rows that need it, so that a row
- * that begins to hold is noticed.
+ * A capability of EC2 that an endpoint may lack. Without it the rows that need it must fail, so that a row
+ * that begins to pass is noticed.
  */
 export type Capability =
   | "action DescribeInstanceTopology"
@@ -21,20 +21,20 @@ export type Capability =
   | "pages of interfaces"
   | "wildcards in names and ids";
 
-/** How instances that are launched differ from the usual one. */
+/** How launched instances differ from the default. */
 export interface Launch {
   readonly count: number;
   readonly network: "one" | "other";
   readonly tags: Readonly<Record<string, string>>;
 }
 
-/** An endpoint with two networks and an outside that launches, stops and terminates instances in them. */
+/** An endpoint with two networks, and controls that launch, stop and terminate instances in them. */
 export interface Ec2UnderTest {
   readonly url: string;
   /** The account of its static credentials. */
   readonly account: string;
   readonly vpcs: Readonly<Record<Launch["network"], string>>;
-  /** Ids in the order of their launch. */
+  /** Returns the ids in the order of their launch. */
   launch(launch: Launch): Promise<readonly string[]>;
   stop(id: string): Promise<void>;
   terminate(id: string): Promise<void>;
@@ -43,7 +43,7 @@ export interface Ec2UnderTest {
 
 export const REGION = "eu-central-1";
 
-/** What a client says of itself. */
+/** The credentials of a client. */
 export interface Credentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
@@ -52,12 +52,12 @@ export interface Credentials {
 
 export const STATIC_CREDENTIALS: Credentials = { accessKeyId: "AKIATEST", secretAccessKey: "secret" };
 
-/** A client that asks once. */
-export function ec2Client(url: string, credentials: Credentials = STATIC_CREDENTIALS): EC2Client {
+/** Creates a client without retries. */
+export function createEc2Client(url: string, credentials: Credentials = STATIC_CREDENTIALS): EC2Client {
   return new EC2Client({ endpoint: url, region: REGION, credentials, maxAttempts: 1 });
 }
 
-/** A client that asks once. */
-export function stsClient(url: string, credentials: Credentials = STATIC_CREDENTIALS): STSClient {
+/** Creates a client without retries. */
+export function createStsClient(url: string, credentials: Credentials = STATIC_CREDENTIALS): STSClient {
   return new STSClient({ endpoint: url, region: REGION, credentials, maxAttempts: 1 });
 }

@@ -41,7 +41,7 @@ describeInvokeApi(
     turnOff: () => platform.stop("SIGKILL"),
     turnOn: platform.start,
   }),
-  // serverless-offline 14.8.2 says that it does not support dry runs, but only of functions that are there.
+  // serverless-offline 14.8.2 rejects dry runs, but only of existing functions.
   "InvalidParameterValueException",
 );
 
@@ -61,7 +61,7 @@ test("the packaged function answers Lambda's Invoke API, and initializes a node"
   expect((await node.api.read("a")).spec.providerID).toBe("memory:///zone-a/a");
 });
 
-test("a platform that cannot start says why", async () => {
+test("a platform that cannot start reports the reason", async () => {
   const started = startFunctionPlatform({
     project: join(folder, "nowhere"),
     folder: join(folder, "none"),

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 /** An endpoint of Lambda's Invoke API with the node function behind it. */
 export interface InvokeEndpoint {
   readonly url: string;
-  /** The node function's name there. */
+  /** The node function's name on this endpoint. */
   readonly functionName: string;
   turnOff(): Promise<void>;
   turnOn(): Promise<void>;
@@ -38,7 +38,7 @@ export async function invokeFunction(
   }
 }
 
-/** Asks whether a function may be invoked; the answer's status, or the refusal's name. */
+/** Checks whether a function may be invoked; returns the status, or the error's name. */
 async function dryRunFunction(url: string, functionName: string): Promise<number | string | undefined> {
   const credentials = { accessKeyId: "local", secretAccessKey: "local" };
   const client = new LambdaClient({ endpoint: url, region: "us-east-1", credentials, maxAttempts: 1 });
@@ -53,8 +53,8 @@ async function dryRunFunction(url: string, functionName: string): Promise<number
 }
 
 /**
- * What the relay relies on of the Invoke API, for every endpoint that stands in for AWS's. `dryRunAnswer` is what a dry run of
- * a function that is there comes to: 204 at AWS.
+ * Describes what the relay relies on in the Invoke API, for every emulator of AWS's. `dryRunAnswer` is the
+ * result of a dry run of an existing function: 204 at AWS.
  */
 export function describeInvokeApi(
   endpoint: () => InvokeEndpoint,
@@ -69,11 +69,11 @@ export function describeInvokeApi(
     expect(payload["errorMessage"]).toMatch(/^the event is rejected, nothing was done: version: /);
   });
 
-  test("a function that is not there is not found", async () => {
+  test('answers "not found" for a missing function', async () => {
     await expect(invoke({}, "no-such-function")).rejects.toMatchObject({ name: "ResourceNotFoundException" });
   });
 
-  test("a dry run of a function that is there runs nothing and is answered; of one that is not, that it is not found", async () => {
+  test('a dry run executes nothing: it succeeds for an existing function, and is "not found" for a missing one', async () => {
     const dryRun = (FunctionName: string): Promise<number | string | undefined> =>
       dryRunFunction(endpoint().url, FunctionName);
     expect([await dryRun(endpoint().functionName), await dryRun("no-such-function")]).toEqual([
@@ -82,7 +82,7 @@ export function describeInvokeApi(
     ]);
   });
 
-  test("an endpoint that was turned off refuses connections, and turned on again it is at the same address", async () => {
+  test("an endpoint refuses connections while it is off, and keeps its address when it is on again", async () => {
     const { url } = endpoint();
     await endpoint().turnOff();
     await expect(invoke({})).rejects.toThrow(/ECONNREFUSED/);

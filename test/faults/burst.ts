@@ -3,11 +3,11 @@ import type { NodeDifference } from "#test/faults/foreign.ts";
 import { NODES } from "#test/faults/row.ts";
 import type { Stage } from "#test/faults/stage.ts";
 
-/** What happens to a burst, and when. */
+/** The faults of a burst, and their times. */
 export interface BurstOptions {
   readonly nodes?: number;
   readonly difference?: (index: number, instance: Ec2Instance) => NodeDifference;
-  /** Before the first node registers, with the relay there. */
+  /** Before the first node registers, with a running relay. */
   readonly before?: (stage: Stage) => void | Promise<void>;
   /** After a write of ours that the seed draws from the first half of all. */
   readonly during?: (stage: Stage) => void | Promise<void>;
@@ -15,8 +15,8 @@ export interface BurstOptions {
   readonly after?: (stage: Stage) => void | Promise<void>;
 }
 
-/** The program of most rows: a relay, a burst of nodes, a fault in it, and all of them come up. */
-export function burst(options: BurstOptions): (stage: Stage) => Promise<void> {
+/** The program of most rows: a relay, a burst of nodes, a fault, and all nodes come up. */
+export function createBurst(options: BurstOptions): (stage: Stage) => Promise<void> {
   const { nodes = NODES, difference, before, during, after } = options;
   return async (stage) => {
     await stage.startRelay();

@@ -1,30 +1,30 @@
 import type { JoiningNode, JoiningNodeOptions } from "#emulators/harness/joining-node.ts";
-import { joiningNode } from "#emulators/harness/joining-node.ts";
+import { buildJoiningNode } from "#emulators/harness/joining-node.ts";
 
-/** What others wrote on a node, which nothing of ours may lose. */
+/** Writes of others on a node, which we must not lose. */
 export interface ForeignMarks {
   readonly taints: readonly { readonly key: string; readonly effect: string; readonly value?: string }[];
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-/** What each node carries from its registration on, beside what a row adds. */
+/** Each node's marks from its registration on, in addition to those of a row. */
 export const USUAL_MARKS: ForeignMarks = {
   taints: [{ key: "node.cilium.io/agent-not-ready", effect: "NoSchedule", value: "true" }],
   labels: { "example.com/team": "payments" },
   annotations: { "example.com/note": "written by another" },
 };
 
-/** Where nodes of a row differ from the usual ones. */
+/** How nodes of a row differ from the default ones. */
 export interface NodeDifference extends Partial<JoiningNodeOptions> {
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
-  /** Added to the status that a kubelet registers with. */
+  /** Added to the status of the kubelet's registration. */
   readonly status?: Readonly<Record<string, unknown>>;
 }
 
-/** The Node object that its kubelet registers, and what of it is others'. */
-export function markedNode(
+/** Builds the Node object that its kubelet registers, and its foreign marks. */
+export function buildMarkedNode(
   name: string,
   providerID: string,
   difference: NodeDifference = {},
@@ -35,7 +35,7 @@ export function markedNode(
     labels: { ...USUAL_MARKS.labels, ...options.labels },
     annotations: { ...USUAL_MARKS.annotations, ...annotations },
   };
-  const node = joiningNode({ providerID, ...options, name, taints: marks.taints, labels: marks.labels });
+  const node = buildJoiningNode({ providerID, ...options, name, taints: marks.taints, labels: marks.labels });
   return {
     marks,
     node: {
@@ -46,8 +46,8 @@ export function markedNode(
   };
 }
 
-/** A node as the API server tells it, as far as it is looked at here. */
-export interface SeenNode {
+/** The fields of a node that are read here. */
+export interface ObservedNode {
   readonly metadata: {
     readonly name: string;
     readonly uid: string;
@@ -63,8 +63,8 @@ export interface SeenNode {
   readonly status: { readonly addresses?: readonly { readonly type: string; readonly address: string }[] };
 }
 
-/** The marks that a node has lost, in words. */
-export function lostMarks({ metadata, spec }: SeenNode, marks: ForeignMarks): readonly string[] {
+/** Returns descriptions of the marks that a node has lost. */
+export function listLostMarks({ metadata, spec }: ObservedNode, marks: ForeignMarks): readonly string[] {
   const taints = (spec.taints ?? []).map(wordsOf);
   return [
     ...marks.taints.map(wordsOf).filter((taint) => !taints.includes(taint)),

@@ -1,21 +1,21 @@
 import { fileURLToPath } from "node:url";
 import type { Cloud } from "#clouds/cloud.ts";
 import type { Cluster } from "#config/cluster.ts";
-import { messageOf } from "#core/message-of.ts";
+import { getErrorMessage } from "#core/error-message.ts";
 import { WATCHES } from "#core/watches.ts";
 import { type ManagedProcess, startProcess } from "#emulators/harness/managed-process.ts";
-import { controllerFunction } from "#functions/parts/controller-function.ts";
+import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import { loadControllers } from "#functions/parts/controllers.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { FunctionAnswer, RunFunction } from "#test/faults/platform.ts";
 
-/** The names of deployed functions begin so. */
+/** The prefix of deployed functions' names. */
 export const FUNCTION_PREFIX = "faults-";
 
-/** A function's own time-out, as deployed. */
+/** A deployed function's own timeout. */
 export const FUNCTION_TIMEOUT_MS = 30_000;
 
-/** What functions in this process touch. */
+/** The dependencies of functions in this process. */
 export interface FunctionParts {
   readonly cluster: Cluster;
   readonly cloud: Cloud;
@@ -23,24 +23,26 @@ export interface FunctionParts {
   now(): Date;
 }
 
-/** The name under which the function of a controller is invoked. */
-export function functionNameOf(controller: string): string {
+/** Returns the name under which a controller's function is invoked. */
+export function getFunctionName(controller: string): string {
   const watch = WATCHES.find(({ name }) => name === controller);
   return `${FUNCTION_PREFIX}${watch?.functionName ?? controller}`;
 }
 
-/** The functions of a cluster's controllers in this process, one warm environment for all of an identity. */
-export async function functionsHere(parts: FunctionParts): Promise<RunFunction> {
+/**
+ * Creates the functions of a cluster's controllers in this process, one warm environment for each identity.
+ */
+export async function createInProcessFunctions(parts: FunctionParts): Promise<RunFunction> {
   const controllers = await loadControllers(parts.cluster.controllers);
   const handlers = new Map(
     controllers.map((controller) => {
-      const handler = controllerFunction(controller, {
+      const handler = createControllerFunction(controller, {
         clusters: async () => parts.cluster,
         cloud: async () => parts.cloud,
         api: () => parts.api(controller.name),
         now: parts.now,
       });
-      return [functionNameOf(controller.name), handler] as const;
+      return [getFunctionName(controller.name), handler] as const;
     }),
   );
   return async (functionName, payload) => {
@@ -54,7 +56,7 @@ export async function functionsHere(parts: FunctionParts): Promise<RunFunction> 
     try {
       return { ...OK, body: JSON.stringify(await handler(JSON.parse(payload), context)) };
     } catch (error) {
-      const body = JSON.stringify({ errorType: "Error", errorMessage: messageOf(error) });
+      const body = JSON.stringify({ errorType: "Error", errorMessage: getErrorMessage(error) });
       return { ...OK, headers: { "x-amz-function-error": "Unhandled" }, body };
     }
   };
@@ -62,7 +64,7 @@ export async function functionsHere(parts: FunctionParts): Promise<RunFunction> 
 
 const OK: Omit<FunctionAnswer, "body"> = { status: 200, headers: {} };
 
-/** Deployed functions in a process of their own, which can be killed in the middle of a write. */
+/** Deployed functions in their own process, which can be killed in the middle of a write. */
 export interface FunctionProcess {
   readonly process: ManagedProcess;
   readonly run: RunFunction;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { burst } from "#test/faults/burst.ts";
+import { createBurst } from "#test/faults/burst.ts";
 import { playRow } from "#test/faults/play-row.ts";
 import type { Row } from "#test/faults/row.ts";
 import type { Stage } from "#test/faults/stage.ts";
@@ -9,7 +9,7 @@ import { describeWithPart } from "#test/setup/parts.ts";
 const NODES = 10;
 const JSON_PATCH = "application/json-patch+json";
 
-/** What a wrong controller would do to the first node, and what is to be said of it. */
+/** A wrong controller's change of the first node, and the expected message. */
 const WRONGS: readonly {
   readonly name: string;
   readonly wrong: (stage: Stage, node: string) => Promise<unknown>;
@@ -28,17 +28,17 @@ const WRONGS: readonly {
     said: /is not up: it is tainted/,
   },
   {
-    name: "a node that is gone",
+    name: "a deleted node",
     wrong: (stage, node) => stage.world.ask({ method: "DELETE", path: `/api/v1/nodes/${node}` }),
     said: /was deleted, and it exists/,
   },
   {
-    name: "a taint of another's that is gone",
+    name: "a removed foreign taint",
     wrong: (stage, node) => patch(stage, node, [{ op: "remove", path: "/spec/taints/0" }]),
     said: /lost the taint node\.cilium\.io/,
   },
   {
-    name: "a label of another's that is gone",
+    name: "a removed foreign label",
     wrong: (stage, node) =>
       patch(stage, node, [{ op: "remove", path: "/metadata/labels/example.com~1team" }]),
     said: /lost the label example\.com\/team/,
@@ -55,7 +55,7 @@ const WRONGS: readonly {
     said: /was refused a patch that leaves .* naked/,
   },
   {
-    name: "a write that nobody reports",
+    name: "a write without a report",
     wrong: async (stage) => {
       const [{ event, report } = { event: undefined, report: undefined }] = stage.platform.exchanges();
       if (event === undefined || report === undefined) throw new Error("nothing was invoked");
@@ -65,15 +65,15 @@ const WRONGS: readonly {
   },
 ];
 
-describeWithPart("control-plane", "what is looked at after each row", (binaries) => {
+describeWithPart("control-plane", "the checks after each row", (binaries) => {
   let world: World;
   beforeAll(async () => {
     world = await startWorld(binaries);
   });
   afterAll(() => world?.close());
 
-  test("finds nothing where nothing is wrong", async () => {
-    const result = await playRow({ name: "right", play: burst({ nodes: NODES }) }, world, 1);
+  test("finds no problem in a correct cluster", async () => {
+    const result = await playRow({ name: "right", play: createBurst({ nodes: NODES }) }, world, 1);
     expect(result).toMatchObject({ nodes: NODES, up: NODES, problems: [] });
   });
 
@@ -81,8 +81,8 @@ describeWithPart("control-plane", "what is looked at after each row", (binaries)
     const row: Row = {
       name: "wrong",
       async play(stage) {
-        await burst({ nodes: NODES })(stage);
-        // Nobody is there any more who would put it right.
+        await createBurst({ nodes: NODES })(stage);
+        // No controller is left to correct it.
         await stage.settle();
         const [node = ""] = stage.expected.keys();
         await wrong(stage, node);

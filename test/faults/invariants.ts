@@ -1,33 +1,36 @@
 import { LABEL_PAIRS } from "#core/contracts.ts";
 import type { Ec2Instance } from "#emulators/ec2/instance.ts";
 import type { AuditRecord } from "#emulators/harness/audit-log.ts";
-import { lostMarks, type SeenNode } from "#test/faults/foreign.ts";
+import { listLostMarks, type ObservedNode } from "#test/faults/foreign.ts";
 import { type ExpectedNode, isOurs, type Stage } from "#test/faults/stage.ts";
 
-/** What a row may come to, where it is not what every row may come to. */
+/** The bounds of a row, if they differ from the common ones. */
 export interface Bounds {
-  /** Requests of ours that write one node, refused ones too. */
+  /** Our requests that write one node, including rejected ones. */
   readonly writesPerNode?: number;
   /** Whether the API server was restarted: a witness that watches cannot have seen every version then. */
   readonly restarted?: boolean;
-  /** Whether connections were cut: a write whose answer was lost is sent once more by the connection, and reported once. */
+  /**
+   * Whether connections were cut: the connection sends a write with a lost answer once more, and the report
+   * counts it once.
+   */
   readonly isCut?: boolean;
 }
 
-/** What was found at the end of a row; all but `nodes` and `up` are to be 0, and these two the same. */
+/** The findings at the end of a row; all except `nodes` and `up` must be 0, and these two must be equal. */
 export interface Verdict {
   readonly nodes: number;
   readonly up: number;
   readonly naked: number;
   readonly wronglyDeleted: number;
   readonly lostForeignChanges: number;
-  /** Everything that is not as required, in words. */
+  /** Every violation, in words. */
   readonly problems: readonly string[];
 }
 
 const USUAL_WRITES_PER_NODE = 8;
 
-/** Looks at the cluster, its history and its audit log as the row left them. */
+/** Checks the cluster, its history and its audit log as the row left them. */
 export async function checkInvariants(stage: Stage, bounds: Bounds): Promise<Verdict> {
   const { world, history, expected, ec2, startedAt } = stage;
   const nodes = new Map((await world.nodes()).map((node) => [node.metadata.name, node]));
@@ -39,7 +42,7 @@ export async function checkInvariants(stage: Stage, bounds: Bounds): Promise<Ver
   );
   const lost = [...expected].flatMap(([name, { marks }]) => {
     const node = nodes.get(name);
-    return node === undefined ? [] : lostMarks(node, marks);
+    return node === undefined ? [] : listLostMarks(node, marks);
   });
   const records = [...history.records.values()];
   const refused = (await world.naked.writes()).filter(({ at }) => at >= startedAt);
@@ -75,7 +78,7 @@ export async function checkInvariants(stage: Stage, bounds: Bounds): Promise<Ver
 
 function notUp(
   name: string,
-  node: SeenNode | undefined,
+  node: ObservedNode | undefined,
   { instance }: ExpectedNode,
   region: string,
 ): readonly { readonly name: string; readonly why: string }[] {
@@ -106,8 +109,9 @@ function addressesOf({ privateIpAddress, privateDnsName }: Ec2Instance): readonl
 const READS: ReadonlySet<string> = new Set(["get", "list", "watch"]);
 
 /**
- * Writes that nobody reported: of the relay any, of functions those on an object whose reports say of no write, unless a run on it
- * ended without a report; and more requests than all reports together count.
+ * Returns writes that no report covers. For the relay that is any; for functions, one on an object whose
+ * reports mention no write, unless a run on it ended without a report. Requests in excess of all reports
+ * together count, too.
  */
 function unexplained({ platform }: Stage, audit: readonly AuditRecord[], times: number): readonly string[] {
   const exchanges = platform.exchanges();

@@ -5,12 +5,12 @@ import { ROWS } from "#test/faults/rows.ts";
 import { startWorld } from "#test/faults/world.ts";
 import { getControlPlaneBinaries } from "#test/setup/control-plane-binaries.ts";
 
-// `npm run test:faults`: the whole table, or with --row those rows whose name holds a word; --seed plays one again.
+// `npm run test:faults`: the whole table, or with --row the rows whose name contains a word; --seed repeats one.
 
-/** Seconds that the whole table is to take at the most, on two cores. */
+/** The maximum seconds of the whole table, on two cores. */
 const BUDGET_SECONDS = 720;
 
-/** Of what is wrong with a row so much is printed. */
+/** The maximum of printed problems of a row. */
 const MAX_PROBLEMS = 5;
 
 const { values } = parseArgs({
@@ -32,7 +32,7 @@ for (const row of chosen) {
   results.push(result);
   const { name, up, nodes, naked, wronglyDeleted, lostForeignChanges, seconds, problems } = result;
   print([name, `${up}/${nodes}`, naked, wronglyDeleted, lostForeignChanges, seconds, result.seed]);
-  for (const problem of problems.slice(0, MAX_PROBLEMS)) process.stdout.write(`    FAILED: ${problem}\n`);
+  for (const issue of problems.slice(0, MAX_PROBLEMS)) process.stdout.write(`    FAILED: ${issue}\n`);
   if (problems.length > MAX_PROBLEMS)
     process.stdout.write(`    … and ${problems.length - MAX_PROBLEMS} more\n`);
 }

@@ -5,7 +5,7 @@ import { Event } from "#core/event.ts";
 import { Report } from "#core/report.ts";
 import type { Random } from "#test/faults/random.ts";
 
-/** How the next invocations go wrong; each begins as one of Lambda's does. */
+/** How the next invocations fail; each begins as one of Lambda's does. */
 export const INVOCATION_FAULTS = [
   "throttled",
   "service-error",
@@ -20,31 +20,34 @@ export const INVOCATION_FAULTS = [
 ] as const;
 export type InvocationFault = (typeof INVOCATION_FAULTS)[number];
 
-/** What a function answered, as Lambda's Invoke API has it. */
+/** A function's answer, as in Lambda's Invoke API. */
 export interface FunctionAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** Runs a function; rejects where it was gone before it answered. */
+/** Runs a function; rejects if it ended before its answer. */
 export type RunFunction = (functionName: string, payload: string) => Promise<FunctionAnswer>;
 
-/** One run of a function, whatever became of its answer; `report` is undefined where the function ended without one. */
+/**
+ * One run of a function, with any fate of its answer; `report` is undefined if the function ended without
+ * one.
+ */
 export interface Exchange {
   readonly event: Event;
   readonly report: Report | undefined;
 }
 
-/** A Lambda Invoke API in front of functions, which fails as it is told. */
+/** A Lambda Invoke API in front of functions, which fails on request. */
 export interface FaultyPlatform {
   /** For AWS_ENDPOINT_URL_LAMBDA. */
   readonly url: string;
-  /** The next invocations go wrong so, after those told before. */
+  /** Plans this failure for the next invocations, after those planned before. */
   fail(fault: InvocationFault, count: number): void;
-  /** How many of those told are left. */
+  /** Returns how many planned failures are left. */
   left(): number;
-  /** What runs functions from now on. */
+  /** Sets what runs functions from now on. */
   runWith(run: RunFunction): void;
   exchanges(): readonly Exchange[];
   /** Resolves when no function runs any more. */
@@ -54,11 +57,14 @@ export interface FaultyPlatform {
 
 const INVOKE_PATH = /^\/2015-03-31\/functions\/([A-Za-z0-9_.:%-]+)\/invocations$/;
 
-/** Invocations that are held back to be delivered last come first, and how long it is waited for so many. */
+/**
+ * The number of invocations that are held back and then delivered in reverse order, and the maximum wait for
+ * so many.
+ */
 const HELD = 4;
 const HELD_MS = 150;
 
-/** Starts the platform on 127.0.0.1; functions are what `runWith` says. */
+/** Starts the platform on 127.0.0.1; `runWith` sets the functions. */
 export async function startFaultyPlatform(random: Random): Promise<FaultyPlatform> {
   const faults: InvocationFault[] = [];
   const exchanges: Exchange[] = [];
@@ -97,7 +103,7 @@ export async function startFaultyPlatform(random: Random): Promise<FaultyPlatfor
     const isRun = random.next() < 0.5;
     const duplicate = late;
     late = undefined;
-    // The second delivery of an earlier one comes with, or behind, a later one.
+    // The second delivery of an earlier one comes with, or after, a later one.
     if (duplicate !== undefined) void duplicate();
     switch (fault) {
       case undefined:
@@ -184,7 +190,7 @@ const SERVICE_ERRORS: readonly FunctionAnswer[] = [
   refusal(503, "", "Service Unavailable"),
 ];
 
-/** What is no report, of different depths. */
+/** Invalid reports, of different depths. */
 const RUBBISH: readonly string[] = [
   "",
   "null",
@@ -195,7 +201,7 @@ const RUBBISH: readonly string[] = [
   '{"version":1,"id":"another","cluster":"faults","controller":"cloud-node-controller","objects":[],"durations":{"cloudMs":0,"clusterMs":0,"totalMs":0},"usage":{"cloud":{"calls":{},"throttled":0,"waitedMs":0},"cluster":{"writes":0,"reads":0,"conflicts":0,"throttled":0,"events":0,"eventsDropped":0}}}',
 ];
 
-/** Every second entry is missing. */
+/** Returns the answer without every second entry. */
 function halved(answer: FunctionAnswer | "hang-up"): FunctionAnswer | "hang-up" {
   const report = answer === "hang-up" ? undefined : Report.safeParse(parsed(answer.body)).data;
   if (report === undefined) return answer;

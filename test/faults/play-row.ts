@@ -1,21 +1,21 @@
-import { messageOf } from "#core/message-of.ts";
+import { getErrorMessage } from "#core/error-message.ts";
 import { checkInvariants, type Verdict } from "#test/faults/invariants.ts";
 import { createRandom } from "#test/faults/random.ts";
 import type { PreparedOptions, Row } from "#test/faults/row.ts";
 import { type StageOptions, setStage } from "#test/faults/stage.ts";
 import type { World } from "#test/faults/world.ts";
 
-/** What a row came to. */
+/** The result of a row. */
 export interface RowResult extends Verdict {
   readonly name: string;
   readonly seconds: number;
   readonly seed: number;
 }
 
-/** Plays a row on a shared world and leaves that as it was; never rejects. */
+/** Runs a row on a shared world and leaves that as it was; never rejects. */
 export async function playRow(row: Row, world: World, seed: number): Promise<RowResult> {
   const startedAt = performance.now();
-  const problems: string[] = [];
+  const issues: string[] = [];
   let verdict: Verdict = NOTHING_SEEN;
   let prepared: PreparedOptions | undefined;
   try {
@@ -23,20 +23,20 @@ export async function playRow(row: Row, world: World, seed: number): Promise<Row
     const options: StageOptions | undefined = prepared ?? (row.options as StageOptions | undefined);
     const stage = await setStage(world, createRandom(seed), options);
     try {
-      const own = await row.play(stage).catch((error: unknown) => void problems.push(messageOf(error)));
+      const own = await row.play(stage).catch((error: unknown) => void issues.push(getErrorMessage(error)));
       await stage.settle();
       verdict = { ...(await checkInvariants(stage, row.bounds ?? {})), ...own };
     } finally {
       await stage.close();
     }
   } catch (error) {
-    problems.push(messageOf(error));
+    issues.push(getErrorMessage(error));
   } finally {
     await prepared?.close();
-    await world.clear().catch((error: unknown) => problems.push(messageOf(error)));
+    await world.clear().catch((error: unknown) => issues.push(getErrorMessage(error)));
   }
   const seconds = Math.round((performance.now() - startedAt) / 100) / 10;
-  return { ...verdict, problems: [...problems, ...verdict.problems], name: row.name, seconds, seed };
+  return { ...verdict, problems: [...issues, ...verdict.problems], name: row.name, seconds, seed };
 }
 
 const NOTHING_SEEN: Verdict = {

@@ -4,13 +4,13 @@ import { FUNCTION_IDENTITIES } from "#core/identities.ts";
 import { type ApiServerProxy, startApiServerProxy } from "#emulators/harness/api-server-proxy.ts";
 import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
 import type { PreparedOptions } from "#test/faults/row.ts";
-import { textOf } from "#test/faults/stage.ts";
+import { readText } from "#test/faults/stage.ts";
 import type { World } from "#test/faults/world.ts";
 
 /** A proxy before the API server, and the files by which relay and functions of a row know it. */
 export interface ProxiedOptions extends PreparedOptions {
   readonly proxy: ApiServerProxy;
-  /** Another authority, certificate and tokens from now on; what was given out before is refused. */
+  /** Changes the authority, certificate and tokens from now on; earlier ones are rejected. */
   rotate(what: "certificate" | "authority" | "tokens"): Promise<void>;
 }
 
@@ -19,7 +19,7 @@ const ROLES = ["relay", ...FUNCTION_IDENTITIES] as const;
 let made = 0;
 
 /** Starts the proxy, for a row's options. */
-export async function proxiedOptions({ folder, plane }: World): Promise<ProxiedOptions> {
+export async function startProxiedOptions({ folder, plane }: World): Promise<ProxiedOptions> {
   made += 1;
   const file = (name: string): string => join(folder, `proxied-${made}-${name}`);
   let authority = await createCertificateAuthority();
@@ -36,7 +36,7 @@ export async function proxiedOptions({ folder, plane }: World): Promise<ProxiedO
     const known = new Map<string, string>();
     for (const role of ROLES) {
       const token = `${role}-token-${rotations}`;
-      known.set(`Bearer ${token}`, `Bearer ${await textOf(plane.tokenFile(role))}`);
+      known.set(`Bearer ${token}`, `Bearer ${await readText(plane.tokenFile(role))}`);
       await writeFile(file(role), token, { mode: 0o600 });
     }
     proxy.setCredentials(known);

@@ -8,14 +8,14 @@ import { describeWithPart } from "#test/setup/parts.ts";
 const QUICK = ROWS.filter(({ isQuick }) => isQuick);
 
 describeWithPart("control-plane", "300 nodes come up whatever befalls", (binaries) => {
-  // A row that failed is played again by `npm run test:faults -- --row NAME --seed SEED`.
+  // `npm run test:faults -- --row NAME --seed SEED` repeats a failed row.
   let world: World;
   beforeAll(async () => {
     world = await startWorld(binaries);
   });
   afterAll(() => world?.close());
 
-  test("six rows are played here", () => {
+  test("six rows run here", () => {
     expect(QUICK).toHaveLength(6);
   });
 

@@ -1,15 +1,15 @@
-/** Draws that a seed decides, so that a row that failed can be played again. */
+/** Random draws from a seed, so that a failed row can be repeated. */
 export interface Random {
   readonly seed: number;
   /** Uniform in [0, 1). */
   next(): number;
   /** A whole number from `least` to `most`, both included. */
   whole(least: number, most: number): number;
-  /** So many different ones of these, in no order. */
+  /** Returns so many different ones of these, in no order. */
   some<Value>(values: readonly Value[], count: number): readonly Value[];
 }
 
-/** The draws of a seed (mulberry32). */
+/** Creates the draws of a seed (mulberry32). */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
   const next = (): number => {

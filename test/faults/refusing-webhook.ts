@@ -2,13 +2,13 @@ import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
-import { markedNode } from "#test/faults/foreign.ts";
-import { isOurs, stageUntil } from "#test/faults/stage.ts";
+import { buildMarkedNode } from "#test/faults/foreign.ts";
+import { isOurs, waitOnStage } from "#test/faults/stage.ts";
 import type { World } from "#test/faults/world.ts";
 
-/** An admission webhook of a tenant, which refuses writes of ours. */
+/** An admission webhook of a tenant, which rejects our writes. */
 export interface RefusingWebhook {
-  /** So many more. */
+  /** Rejects so many more. */
   refuse(count: number): void;
   refused(): number;
   close(): Promise<void>;
@@ -25,8 +25,8 @@ interface Review {
 const PATH = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
 const NAME = "faults-refusing";
 
-/** Starts the webhook's server and registers it; resolves once the API server asks it. */
-export async function refusingWebhook(world: World): Promise<RefusingWebhook> {
+/** Starts the webhook's server and registers it; resolves once the API server calls it. */
+export async function startRefusingWebhook(world: World): Promise<RefusingWebhook> {
   const authority = await createCertificateAuthority();
   const { certificate: cert, key } = await authority.issueServer();
   let left = 0;
@@ -73,10 +73,10 @@ export async function refusingWebhook(world: World): Promise<RefusingWebhook> {
     ],
   };
   await world.ask({ method: "POST", path: PATH, body });
-  await stageUntil(
+  await waitOnStage(
     "the API server to ask the webhook",
     async () => {
-      const { node: body } = markedNode("faults-probe", "aws:///eu-central-1a/i-0123456789abcdef0");
+      const { node: body } = buildMarkedNode("faults-probe", "aws:///eu-central-1a/i-0123456789abcdef0");
       await world.admin.send({ method: "POST", path: "/api/v1/nodes?dryRun=All", body });
       return asked > 0;
     },

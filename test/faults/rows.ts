@@ -8,7 +8,7 @@ import { OTHER_WRITER_ROWS } from "#test/faults/rows/other-writers.ts";
 import { RELAY_ROWS } from "#test/faults/rows/relays.ts";
 import { SIZE_ROWS } from "#test/faults/rows/sizes.ts";
 
-/** The whole table of faults, in the order in which it is printed. */
+/** The whole table of faults, in printed order. */
 export const ROWS: readonly Row[] = [
   ...RELAY_ROWS,
   ...INVOCATION_ROWS,

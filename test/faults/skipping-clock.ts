@@ -1,10 +1,10 @@
 import { type Clock, systemClock } from "#kube/follow/clock.ts";
 
-/** The system's clock, but for the waits: where nothing goes on before a timer fires, it fires at once. */
+/** The system's clock, except for waits: if nothing else happens before a timer fires, it fires at once. */
 export interface SkippingClock extends Clock {
-  /** Milliseconds that were passed over so far. */
+  /** Returns the skipped milliseconds so far. */
   skippedMs(): number;
-  /** Passes over a wait of its own accord. */
+  /** Skips a wait by itself. */
   skip(durationMs: number): void;
   close(): void;
 }
@@ -15,17 +15,17 @@ interface Timer {
   cancelReal: () => void;
 }
 
-/** How often is looked whether nothing goes on … */
+/** The interval of checks for progress … */
 const LOOK_MS = 6;
-/** … and how often in a row nothing must: what was just written is on its way to us then. */
+/** … and the required number of checks without progress in a row: a recent write may still be on its way. */
 const LOOKS = 3;
-/** Where nobody knows of anything to be done, word of it may be on its way. */
+/** The required number if no planned work is known, because news of it may be on its way. */
 const LOOKS_UNTOLD = 10;
 
-/** Why nothing goes on: what is to be done later is known, or nobody was told of it. */
+/** Why there is no progress: later work is planned, or none is known. */
 export type Waiting = "told" | "untold";
 
-/** Makes a clock that passes over waits while there is one: nothing is on its way, and something is to be done later. */
+/** Creates a clock that skips waits while nothing is on its way and later work is planned. */
 export function createSkippingClock(waiting: () => Waiting | undefined): SkippingClock {
   const timers = new Set<Timer>();
   let skippedMs = 0;

@@ -3,10 +3,11 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { createAwsCloud } from "#clouds/aws/cloud.ts";
-import { AwsCloudConfig } from "#clouds/aws/kind.ts";
+import { AwsCloudConfig } from "#clouds/aws/config.ts";
 import type { Cloud } from "#clouds/cloud.ts";
 import { Cluster, type ClusterEntry } from "#config/cluster.ts";
-import { type SignInRole, signIn, signInRoleOf } from "#config/sign-in.ts";
+import type { SignInRole } from "#config/sign-in/error.ts";
+import { getSignInRole, signIn } from "#config/sign-in.ts";
 import { findWatch } from "#core/watches.ts";
 import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
@@ -14,7 +15,7 @@ import type { Ec2Instance } from "#emulators/ec2/instance.ts";
 import type { InstanceSpec } from "#emulators/ec2/instance-spec.ts";
 import { type Ec2Server, startEc2 } from "#emulators/ec2/server.ts";
 import type { AuditRecord } from "#emulators/harness/audit-log.ts";
-import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
+import { buildClusterEntry, writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { OUR_USERS } from "#emulators/harness/control-plane.ts";
 import { type ManagedProcess, startProcess } from "#emulators/harness/managed-process.ts";
 import { type NodeHistory, recordNodeHistory } from "#emulators/harness/node-history.ts";
@@ -23,13 +24,13 @@ import type { Transport } from "#kube/client/transport.ts";
 import { pause } from "#kube/follow/clock.ts";
 import { type Relay, startRelay } from "#relay/relay.ts";
 import type { OutcomeLine } from "#relay/report/outcome-line.ts";
-import { type ForeignMarks, markedNode, type NodeDifference } from "#test/faults/foreign.ts";
+import { buildMarkedNode, type ForeignMarks, type NodeDifference } from "#test/faults/foreign.ts";
 import {
+  createInProcessFunctions,
   FUNCTION_PREFIX,
   FUNCTION_TIMEOUT_MS,
   type FunctionProcess,
-  functionNameOf,
-  functionsHere,
+  getFunctionName,
   startFunctionProcess,
 } from "#test/faults/functions.ts";
 import { type FaultyPlatform, startFaultyPlatform } from "#test/faults/platform.ts";
@@ -37,24 +38,24 @@ import type { Random } from "#test/faults/random.ts";
 import { createSkippingClock, type SkippingClock } from "#test/faults/skipping-clock.ts";
 import type { World } from "#test/faults/world.ts";
 
-/** What a row may set otherwise, of its stage. */
+/** The options of a row's stage. */
 export interface StageOptions {
-  /** Over the usual entry; `server` and authority where a proxy stands before the API server. */
+  /** Overrides the default entry; `server` and authority if a proxy is in front of the API server. */
   readonly entry?: Partial<ClusterEntry>;
-  /** Of the cloud's configuration. */
+  /** Keys of the cloud's configuration. */
   readonly cloud?: Readonly<Record<string, unknown>>;
-  /** Of the connections of relay and functions in this process. */
+  /** Options of the connections of relay and functions in this process. */
   readonly connection?: Partial<ConnectOptions>;
 }
 
-/** A node that is to be there at the end, and how. */
+/** A node that must exist at the end, and its state. */
 export interface ExpectedNode {
   readonly uid: string;
   readonly instance: Ec2Instance | undefined;
   readonly marks: ForeignMarks;
 }
 
-/** What a row plays on: the world with a cloud, functions and relays of its own. */
+/** The stage of a row: the world with its own cloud, functions and relays. */
 export interface Stage {
   readonly world: World;
   readonly random: Random;
@@ -67,7 +68,10 @@ export interface Stage {
   readonly lines: readonly OutcomeLine[];
   /** For processes of this stage. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Milliseconds of `Date.now` at which the row began: what the audit log has from before is another's. */
+  /**
+   * The start of the row, in milliseconds of `Date.now`: earlier entries of the audit log belong to other
+   * rows.
+   */
   readonly startedAt: number;
   /** Launches instances and registers their nodes. */
   join(
@@ -75,21 +79,21 @@ export interface Stage {
     difference?: (index: number, instance: Ec2Instance) => NodeDifference,
     spec?: InstanceSpec,
   ): Promise<readonly Ec2Instance[]>;
-  /** Registers the node of an instance, or of none. */
+  /** Registers a node, with or without an instance. */
   register(instance: Ec2Instance | string, difference?: NodeDifference): Promise<void>;
   /** Starts a relay in this process and resolves once it follows the cluster. */
   startRelay(): Promise<Relay>;
   /** Starts `serverless-ccm relay`; resolves once it has listed. */
   startRelayProcess(nodeFlags?: readonly string[]): Promise<ManagedProcess>;
-  /** Functions in processes of their own, instead of those in this one. */
+  /** Starts functions in their own processes, in place of those in this one. */
   startFunctionProcess(nodeFlags?: readonly string[]): Promise<FunctionProcess>;
-  /** What the API server recorded since the row began. */
+  /** Returns the API server's records since the start of the row. */
   audit(): Promise<readonly AuditRecord[]>;
   /** Resolves once so many more writes of ours have been carried out. */
   afterWrites(count: number): Promise<void>;
   /** Resolves when every expected node has lost our taint, or with what it waited for. */
   untilUp(timeoutMs?: number): Promise<void>;
-  /** Ends all relays in good order, and waits for what still runs. */
+  /** Ends all relays gracefully, and waits for what still runs. */
   settle(): Promise<void>;
   /** Closed with the stage, last one first. */
   closing(close: () => Promise<unknown>): void;
@@ -103,7 +107,7 @@ const POLL_MS = 10;
 const MAIN = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
 const ROLE_ARN_KEYS = { AWS_ACCESS_KEY_ID: "test", AWS_SECRET_ACCESS_KEY: "test" } as const;
 
-/** Sets the stage of one row; whoever does closes it. */
+/** Sets the stage of one row, which the caller closes. */
 export async function setStage(world: World, random: Random, options: StageOptions = {}): Promise<Stage> {
   const closers: (() => Promise<unknown>)[] = [];
   const relays: Relay[] = [];
@@ -112,7 +116,7 @@ export async function setStage(world: World, random: Random, options: StageOptio
   const startedAt = Date.now();
   /** Waits of functions for their share of a quota. */
   let sleeping = 0;
-  /** Requests of relays that are not answered yet. */
+  /** Unanswered requests of relays. */
   let asking = 0;
   const clock = createSkippingClock(() => {
     if (relays.length === 0 || asking > 0) return undefined;
@@ -152,7 +156,7 @@ export async function setStage(world: World, random: Random, options: StageOptio
     vpc: DEFAULT_VPC_ID,
     ...options.cloud,
   });
-  const written = clusterEntryOf(world.plane, { name: CLUSTER, cloud: cloudConfig, ...options.entry });
+  const written = buildClusterEntry(world.plane, { name: CLUSTER, cloud: cloudConfig, ...options.entry });
   const cluster = Cluster.parse(written);
   const clustersFile = join(world.folder, `clusters-${random.seed}-${startedAt}.yaml`);
   await writeClustersFile(clustersFile, written);
@@ -176,7 +180,7 @@ export async function setStage(world: World, random: Random, options: StageOptio
     closers.push(() => transport.close());
     return transport;
   };
-  /** As long as an answer takes, time is the server's. */
+  /** During a request, the server determines the time. */
   const counted = (transport: Transport): Transport => {
     const count = async <Answer>(answering: Promise<Answer>): Promise<Answer> => {
       asking += 1;
@@ -192,12 +196,12 @@ export async function setStage(world: World, random: Random, options: StageOptio
   };
   const apis = new Map<SignInRole, Promise<Transport>>();
   const api = (controller: string): Promise<Transport> => {
-    const role = signInRoleOf(findWatch(controller)?.functionName ?? controller);
+    const role = getSignInRole(findWatch(controller)?.functionName ?? controller);
     const connected = apis.get(role) ?? connectAs(role);
     apis.set(role, connected);
     return connected;
   };
-  platform.runWith(await functionsHere({ cluster, cloud, api, now: () => clock.wallTime() }));
+  platform.runWith(await createInProcessFunctions({ cluster, cloud, api, now: () => clock.wallTime() }));
   const history = await recordNodeHistory(world.admin);
   closers.push(() => history.close());
 
@@ -232,7 +236,7 @@ export async function setStage(world: World, random: Random, options: StageOptio
       const providerID = isReal
         ? `aws:///${instance.availabilityZone}/${instance.id}`
         : "aws:///eu-central-1a/i-00000000000000bad";
-      const { node, marks } = markedNode(name, difference.providerID ?? providerID, difference);
+      const { node, marks } = buildMarkedNode(name, difference.providerID ?? providerID, difference);
       const { body } = await world.ask({ method: "POST", path: "/api/v1/nodes", body: node });
       expected.set(name, {
         uid: JSON.parse(body).metadata.uid,
@@ -244,7 +248,7 @@ export async function setStage(world: World, random: Random, options: StageOptio
       const relay = startRelay({
         clusters: [{ cluster, transport: counted(await connectAs("relay")) }],
         invoker: createLambdaInvoker({
-          functionName: functionNameOf,
+          functionName: getFunctionName,
           functionTimeoutMs: FUNCTION_TIMEOUT_MS,
           maxInFlight: 100,
           client: { endpoint: platform.url, region: ec2.region },
@@ -257,7 +261,7 @@ export async function setStage(world: World, random: Random, options: StageOptio
       });
       relays.push(relay);
       closers.push(() => relay.close());
-      await stageUntil("the relay to follow the cluster", () => relay.ready(), 60_000);
+      await waitOnStage("the relay to follow the cluster", () => relay.ready(), 60_000);
       return relay;
     },
     startRelayProcess: async (nodeFlags = []) => {
@@ -270,7 +274,7 @@ export async function setStage(world: World, random: Random, options: StageOptio
         },
       });
       closers.push(() => child.stop("SIGKILL"));
-      await stageUntil(
+      await waitOnStage(
         "the relay's process to list",
         () => said.includes(LISTED) || child.hasExited(),
         60_000,
@@ -285,7 +289,7 @@ export async function setStage(world: World, random: Random, options: StageOptio
     },
     afterWrites: async (count) => {
       const wanted = (await writes()) + count;
-      await stageUntil(`${count} writes`, async () => (await writes()) >= wanted, UP_TIMEOUT_MS);
+      await waitOnStage(`${count} writes`, async () => (await writes()) >= wanted, UP_TIMEOUT_MS);
     },
     untilUp: async (timeoutMs = UP_TIMEOUT_MS) => {
       const isUp = (uid: string): boolean => {
@@ -301,7 +305,7 @@ export async function setStage(world: World, random: Random, options: StageOptio
           return instance === undefined || taints.every(({ key }) => !key.endsWith("/uninitialized"));
         });
       };
-      await stageUntil(
+      await waitOnStage(
         "every node to come up",
         async () => (history.hole === undefined ? left().length === 0 : listed()),
         timeoutMs,
@@ -330,7 +334,7 @@ export async function setStage(world: World, random: Random, options: StageOptio
 
 const LISTED = '"event":"Listed"';
 
-/** Whether a request is a write of ours that was carried out. */
+/** Returns whether a request is a write of ours that was carried out. */
 export function isWriteOfOurs({ user, verb, code, resource }: AuditRecord): boolean {
   return (
     isOurs(user) &&
@@ -342,13 +346,13 @@ export function isWriteOfOurs({ user, verb, code, resource }: AuditRecord): bool
   );
 }
 
-/** Whether a user is one of ours, and not the world outside. */
+/** Returns whether a user is one of ours, and not the world outside. */
 export function isOurs(user: string): boolean {
   return OUR_USERS.includes(user);
 }
 
-/** Asks again and again until it holds; rejects with what was waited for. */
-export async function stageUntil(
+/** Checks repeatedly until the condition holds; rejects with what it waited for. */
+export async function waitOnStage(
   what: string,
   holds: () => boolean | Promise<boolean>,
   timeoutMs: number,
@@ -360,7 +364,7 @@ export async function stageUntil(
   }
 }
 
-/** The text of a file, as a token or a certificate is read. */
-export async function textOf(file: string): Promise<string> {
+/** Reads a file's text, such as a token or a certificate. */
+export async function readText(file: string): Promise<string> {
   return (await readFile(file, "utf8")).trim();
 }

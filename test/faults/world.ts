@@ -8,9 +8,9 @@ import {
 } from "#emulators/harness/kube-apiserver.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { ApiRequest, ApiResponse, Transport } from "#kube/client/transport.ts";
-import { access } from "#test/access.ts";
+import { getConnectOptions } from "#test/access.ts";
 import { ask } from "#test/ask.ts";
-import type { SeenNode } from "#test/faults/foreign.ts";
+import type { ObservedNode } from "#test/faults/foreign.ts";
 import { type NakedNodeWitness, witnessNakedNodes } from "#test/witness/naked-nodes.ts";
 
 /** A real API server that rows share, and the world outside, which acts as admin. */
@@ -19,25 +19,29 @@ export interface World {
   readonly plane: KubeApiserver;
   readonly admin: Transport;
   readonly naked: NakedNodeWitness;
-  /** Fails the row unless it worked. */
+  /** Sends a request; fails the row unless it succeeds. */
   ask(request: ApiRequest): Promise<ApiResponse>;
-  /** All nodes, page by page. */
-  nodes(): Promise<readonly SeenNode[]>;
-  /** Removes all nodes, and resolves when there are none. */
+  /** Returns all nodes, page by page. */
+  nodes(): Promise<readonly ObservedNode[]>;
+  /** Removes all nodes, and resolves when none is left. */
   clear(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Starts it; whoever does closes it. */
+/** Starts it; the caller closes it. */
 export async function startWorld(binaries: ControlPlaneBinaries): Promise<World> {
   const folder = await mkdtemp(join(tmpdir(), "faults-"));
   const plane = await startKubeApiserver({ folder: join(folder, "control-plane"), binaries });
-  const admin = connect({ ...(await access(plane, "admin")), maxQueued: 20_000, requestTimeoutMs: 60_000 });
-  const nodes = async (): Promise<readonly SeenNode[]> => {
-    const all: SeenNode[] = [];
+  const admin = connect({
+    ...(await getConnectOptions(plane, "admin")),
+    maxQueued: 20_000,
+    requestTimeoutMs: 60_000,
+  });
+  const nodes = async (): Promise<readonly ObservedNode[]> => {
+    const all: ObservedNode[] = [];
     for (let token: string | undefined = ""; token !== undefined; ) {
       const { body } = await ask(admin, { method: "GET", path: `/api/v1/nodes?limit=500&continue=${token}` });
-      const page = JSON.parse(body) as { items: SeenNode[]; metadata: { continue?: string } };
+      const page = JSON.parse(body) as { items: ObservedNode[]; metadata: { continue?: string } };
       all.push(...page.items);
       token = page.metadata.continue;
     }
@@ -56,7 +60,7 @@ export async function startWorld(binaries: ControlPlaneBinaries): Promise<World>
         const contentType = "application/json-patch+json";
         await ask(admin, { method: "PATCH", path: `/api/v1/nodes/${metadata.name}`, contentType, body });
       }
-      // One by one, as the answer to the deletion of a collection is all of it.
+      // One by one, as the answer to the deletion of a collection contains all of it.
       const left = (await nodes()).values();
       const worker = async (): Promise<void> => {
         for (const { metadata } of left)

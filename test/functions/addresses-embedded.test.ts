@@ -1,4 +1,4 @@
+import { startEmbedded } from "#test/crash-consistency/stage.ts";
 import { describeAddresses } from "#test/functions/addresses/addresses-contract.ts";
-import { startEmbedded } from "#test/killing/stage.ts";
 
 describeAddresses("the embedded API server", startEmbedded, { hasPolicies: false });

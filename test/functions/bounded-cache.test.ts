@@ -26,14 +26,14 @@ test("beyond the limit the value that was not used for the longest time is disca
   expect(discarded).toEqual(["b", "c"]);
 });
 
-test("a value whose making failed is made anew", async () => {
+test("a failed creation is repeated", async () => {
   const { cache, get, discarded } = cacheOf(1);
   await expect(cache.get("a", () => Promise.reject(new Error("no")))).rejects.toThrow("no");
   expect(await get("a")).toBe("a");
   expect(discarded).toEqual([]);
 });
 
-test("one that cannot be discarded harms nobody", async () => {
+test("a value that cannot be discarded does no harm", async () => {
   const cache = createBoundedCache<string>(1, () => Promise.reject(new Error("cannot be closed")));
   expect(await cache.get("a", async () => "a")).toBe("a");
   expect(await cache.get("b", async () => "b")).toBe("b");

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { NO_CLUSTER_OBJECTS } from "#clouds/cluster-objects.ts";
 import { CONFIG_MAPS, SERVICES } from "#core/resources/resource.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
-import { clusterObjects } from "#functions/parts/cluster-objects.ts";
+import { createClusterObjects } from "#functions/parts/cluster-objects.ts";
 import { ApiUnreachable } from "#kube/client/errors.ts";
 import type { ApiRequest, ApiResponse, Transport } from "#kube/client/transport.ts";
 import { askForJson } from "#test/ask.ts";
@@ -25,7 +25,7 @@ function answering(answer: (request: ApiRequest) => ApiResponse | Error): Transp
 }
 
 function objectsOf(answer: Parameters<typeof answering>[0]) {
-  return clusterObjects(async () => answering(answer));
+  return createClusterObjects(async () => answering(answer));
 }
 
 const answer = (status: number, body: unknown = {}): ApiResponse => ({
@@ -70,12 +70,12 @@ describe("what an API server answers, in the words of a capability", () => {
     expect(await objects.read(CONFIG_MAPS, AT, AbortSignal.abort())).toMatchObject({ code: "Aborted" });
   });
 
-  test("nobody can sign in", async () => {
-    const objects = clusterObjects(() => Promise.reject(new Error("no token")));
+  test("reports a failed sign-in", async () => {
+    const objects = createClusterObjects(() => Promise.reject(new Error("no token")));
     expect(await objects.read(CONFIG_MAPS, AT, SIGNAL)).toMatchObject({ code: "Denied" });
   });
 
-  test("only the server's own word says that an object is not there", async () => {
+  test("only the API server's own answer proves that an object is not found", async () => {
     const objects = objectsOf(() => answer(404, { reason: "NotFound", message: "no such ConfigMap" }));
     expect(await objects.read(CONFIG_MAPS, AT, SIGNAL)).toMatchObject({ kind: "absent" });
     const patch = { tests: [], operations: [] };
@@ -92,7 +92,7 @@ describe("what an API server answers, in the words of a capability", () => {
     });
   });
 
-  test("a list has an end, and one that has none is an error", async () => {
+  test("an endless list is an error", async () => {
     for (const [items, most] of [
       [[{}], 200],
       [Array(100).fill({}), 50],
@@ -115,7 +115,7 @@ describe("what an API server answers, in the words of a capability", () => {
     });
   });
 
-  test("of a list is kept what is taken, and a page may hold more than it was asked for", async () => {
+  test("keeps only projected items of a list, and accepts larger pages than requested", async () => {
     const items = Array.from({ length: 300_000 }, (_, index) => index);
     const asked: ApiRequest[] = [];
     const objects = objectsOf((request) => {
@@ -148,7 +148,7 @@ describe("what an API server answers, in the words of a capability", () => {
         return answer(200, { metadata: to < COUNT ? { continue: String(to) } : {}, items });
       });
 
-    test("fewer are asked for, and all are read", async () => {
+    test("the pages become smaller, and all objects are read", async () => {
       const requests: string[] = [];
       const listed = await paged((index) => index === 120, requests).list(SERVICES, "a=b", AS_IT_IS, SIGNAL);
       expect(listed).toEqual({ kind: "objects", items: Array.from({ length: COUNT }, (_, at) => at) });
@@ -156,7 +156,7 @@ describe("what an API server answers, in the words of a capability", () => {
       expect(requests.length).toBeLessThan(60);
     });
 
-    test("one that is too large by itself is an error, and so are more requests than anybody makes", async () => {
+    test("one object too large by itself is an error, and so are too many requests", async () => {
       let requests = 0;
       const never = objectsOf(() => {
         requests += 1;
@@ -191,7 +191,7 @@ test("objects of an API server: read, listed by label over pages, and patched by
         metadata: { name: `web-${index}`, labels: { implementation: index < 201 ? "kube-vip" : "other" } },
         spec: { ports: [{ port: 80 }] },
       });
-    const objects = clusterObjects(async () => admin);
+    const objects = createClusterObjects(async () => admin);
     const listed = await objects.list(SERVICES, "implementation=kube-vip", AS_IT_IS, SIGNAL);
     expect(listed.kind === "objects" && listed.items.length).toBe(201);
     const found = await objects.read(CONFIG_MAPS, AT, SIGNAL);

@@ -11,7 +11,7 @@ test("every controller has its watch half among the watches, and the other way r
   expect(controllers).toEqual(WATCHES.map((watch) => expect.objectContaining(watch)));
 });
 
-test("one that is beside another is loaded with it, and by its own name", async () => {
+test("a companion is loaded with its controller, and by its own name", async () => {
   const names = async (...asked: readonly string[]) => (await loadControllers(asked)).map(({ name }) => name);
   expect(await names("service-lb-controller", "csr-approver")).toEqual([
     "service-lb-controller",
@@ -23,7 +23,7 @@ test("one that is beside another is loaded with it, and by its own name", async 
   expect(await names("service-lb-orphans")).toEqual(["service-lb-orphans"]);
 });
 
-test("those asked for are loaded, in the order asked, and an unknown name is passed over", async () => {
+test("loads the requested controllers in order, and ignores an unknown name", async () => {
   const controllers = await loadControllers(["csr-approver", "route", "toString", "cloud-node-controller"]);
   expect(controllers.map(({ name }) => name)).toEqual(["csr-approver", "cloud-node-controller"]);
 });

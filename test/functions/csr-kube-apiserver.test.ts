@@ -1,11 +1,11 @@
 import "reflect-metadata";
 import * as x509 from "@peculiar/x509";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { approvalOf } from "#core/csr/approval.ts";
+import { buildApproval } from "#core/csr/approval.ts";
 import { CertificateSigningRequest } from "#core/csr/csr.ts";
 import { sendWrite } from "#kube/apply/requests.ts";
 import { type Answered, type ApproverUnderTest, startApprover } from "#test/csr/approver-under-test.ts";
-import { type SigningRequestSpec, signingRequest } from "#test/csr/signing-request.ts";
+import { createSigningRequest, type SigningRequestSpec } from "#test/csr/signing-request.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
 const OF_OTHERS = "serverless-ccm.test/other-tenant";
@@ -39,9 +39,9 @@ describeWithPart("control-plane", "the csr-approver on a real API server", (bina
   const ip = (value: string) => ({ type: "ip" as const, value });
   const dns = (value: string) => ({ type: "dns" as const, value });
 
-  /** Submits as the node itself, and fails the test unless the API server took it. */
+  /** Submits as the node itself, and fails the test unless the API server accepts it. */
   async function submitted(name: string, spec?: SigningRequestSpec, more?: object): Promise<Answered> {
-    const answer = await approver.submit(name, await signingRequest(name, spec), { ...more });
+    const answer = await approver.submit(name, await createSigningRequest(name, spec), { ...more });
     if (answer.code !== 201) throw new Error(`${answer.code} ${answer.message}`);
     return answer;
   }
@@ -86,7 +86,7 @@ describeWithPart("control-plane", "the csr-approver on a real API server", (bina
     test.each<[string, (other: { name: string; ip: string }) => SigningRequestSpec, string, RegExp]>([
       ["another node's address", (other) => ({ names: [ip(other.ip)] }), "NameNotOfInstance", /: 10\./],
       ["another node's name", (other) => ({ names: [dns(other.name)] }), "NameNotOfInstance", /: ip-10-/],
-      ["an address of nobody", () => ({ names: [ip("192.0.2.1")] }), "NameNotOfInstance", /: 192\.0\.2\.1$/],
+      ["an unknown address", () => ({ names: [ip("192.0.2.1")] }), "NameNotOfInstance", /: 192\.0\.2\.1$/],
       [
         "a certificate authority's extension",
         () => ({ extensions: [new x509.BasicConstraintsExtension(true)] }),
@@ -132,10 +132,10 @@ describeWithPart("control-plane", "the csr-approver on a real API server", (bina
     test("more than 128 KB", async () => {
       const node = await approver.node();
       const names = Array.from({ length: 8_000 }, (_, index) => dns(`name-${index}.example`));
-      expect((await signingRequest(node.name, { names })).length).toBeGreaterThan(128 * 1_024);
+      expect((await createSigningRequest(node.name, { names })).length).toBeGreaterThan(128 * 1_024);
     });
 
-    test("the instance of another cluster, of which nothing is told", async () => {
+    test("the instance of another cluster, without any report", async () => {
       const node = await approver.node({ vpcId: "vpc-of-others", tags: { [OF_OTHERS]: "owned" } });
       const request = await submitted(node.name, { names: [ip(node.ip)] });
       const report = await approver.passOver(request);
@@ -147,7 +147,7 @@ describeWithPart("control-plane", "the csr-approver on a real API server", (bina
   });
 
   describe("approves once it can", () => {
-    test("a request that is there before its node", async () => {
+    test("a request created before its node", async () => {
       const node = await approver.node({}, { joins: false });
       const request = await submitted(node.name, { names: [ip(node.ip)] });
       expect(await approver.passOver(request)).toMatchObject({ because: { code: "NodeUnknown" } });
@@ -157,7 +157,7 @@ describeWithPart("control-plane", "the csr-approver on a real API server", (bina
       expect(await approver.conditions(request)).toEqual(["Approved InstanceVerified"]);
     });
 
-    test("a request that is there before the cloud shows the instance", async () => {
+    test("a request created before the cloud shows the instance", async () => {
       const node = await approver.node({ visibleAfterMs: "until-revealed" });
       const request = await submitted(node.name, { names: [ip(node.ip)] });
       expect(await approver.passOver(request)).toMatchObject({ because: { code: "InstanceNotFound" } });
@@ -177,7 +177,7 @@ describeWithPart("control-plane", "the csr-approver on a real API server", (bina
   describe("the API server itself refuses", () => {
     test.each(["system:node:other", "kube-apiserver", null])("the common name %s", async (commonName) => {
       const node = await approver.node();
-      const answer = await approver.submit(node.name, await signingRequest(node.name, { commonName }));
+      const answer = await approver.submit(node.name, await createSigningRequest(node.name, { commonName }));
       expect([answer.code, answer.message]).toEqual([403, expect.stringContaining("CN=system:node:")]);
     });
 
@@ -196,7 +196,7 @@ describeWithPart("control-plane", "the csr-approver on a real API server", (bina
       const nodes = await Promise.all(Array.from({ length: 1_000 }, () => approver.node()));
       const requests = await Promise.all(
         nodes.map(async ({ name, ip: address }) => {
-          const text = await signingRequest(name, { names: [dns(name), ip(address)] });
+          const text = await createSigningRequest(name, { names: [dns(name), ip(address)] });
           return approver.submit(name, text, {}, "impersonated");
         }),
       );
@@ -243,7 +243,7 @@ describeWithPart("control-plane", "the csr-approver on a real API server", (bina
     const send = async (request: Answered, type: "Approved" | "Denied", uid?: string) => {
       const csr = await parsed(request);
       const metadata = { ...csr.metadata, uid: uid ?? csr.metadata.uid };
-      const write = approvalOf({ ...csr, metadata }, { code: verdicts[type], facts: {} }, new Date());
+      const write = buildApproval({ ...csr, metadata }, { code: verdicts[type], facts: {} }, new Date());
       return sendWrite(await approver.cluster.transport("csr"), write, new AbortController().signal);
     };
 
@@ -264,7 +264,7 @@ describeWithPart("control-plane", "the csr-approver on a real API server", (bina
       expect(await approver.conditions(request)).toEqual([`${type} ${verdicts[type]}`]);
     });
 
-    test("that somebody else was faster with is theirs: read once, and left", async () => {
+    test("decided by someone else first stays theirs after one read", async () => {
       const node = await approver.node();
       const request = await submitted(node.name, { names: [ip(node.ip)] });
       const before = await parsed(request);
@@ -280,7 +280,7 @@ describeWithPart("control-plane", "the csr-approver on a real API server", (bina
 
     test("of another signer's request is forbidden", async () => {
       const { name } = await approver.node();
-      const request = await approver.submit(name, await signingRequest(name), {
+      const request = await approver.submit(name, await createSigningRequest(name), {
         signerName: "kubernetes.io/kube-apiserver-client-kubelet",
         usages: ["digital signature", "client auth"],
       });
@@ -293,9 +293,9 @@ describeWithPart("control-plane", "the csr-approver on a real API server", (bina
       expect(await approver.conditions(request)).toEqual([]);
     });
 
-    test("of what an administrator asks for in a node's name is left to whoever approves that", async () => {
+    test("for an administrator's request in a node's name is left to its approver", async () => {
       const node = await approver.node();
-      const text = await signingRequest(node.name, { names: [ip(node.ip)] });
+      const text = await createSigningRequest(node.name, { names: [ip(node.ip)] });
       const request = await approver.submit(node.name, text, {}, "admin");
       expect(request.code).toBe(201);
       expect(await approver.pass()).toEqual([]);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { type ApproverUnderTest, startApprover } from "#test/csr/approver-under-test.ts";
-import { signingRequest } from "#test/csr/signing-request.ts";
+import { createSigningRequest } from "#test/csr/signing-request.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
 describeWithPart(
@@ -30,7 +30,7 @@ describeWithPart(
         { type: "dns" as const, value: node.name },
         { type: "ip" as const, value: node.ip },
       ];
-      const request = await approver.submit(node.name, await signingRequest(node.name, { names }));
+      const request = await approver.submit(node.name, await createSigningRequest(node.name, { names }));
       expect(await approver.passOver(request)).toMatchObject({
         outcome: "changed",
         because: { code: "InstanceVerified" },
@@ -40,9 +40,9 @@ describeWithPart(
       expect(await approver.pass()).toEqual([]);
     });
 
-    test("what no kubelet may have is denied, and its node is told", async () => {
+    test("a request that no kubelet may make is denied, and its node gets an Event", async () => {
       const node = await approver.node();
-      const request = await approver.submit(node.name, await signingRequest(node.name, { names: [] }));
+      const request = await approver.submit(node.name, await createSigningRequest(node.name, { names: [] }));
       expect(await approver.passOver(request)).toMatchObject({
         outcome: "changed",
         because: { code: "NoNames" },

@@ -8,13 +8,13 @@ import type { Node } from "#core/node/node.ts";
 import { nodeLifecycleController } from "#core/node-lifecycle/controller.ts";
 import { STATE } from "#core/node-lifecycle/state.ts";
 import type { Report } from "#core/report.ts";
-import { creationPath, objectPath } from "#core/resources/resource.ts";
+import { formatCreationPath, formatObjectPath } from "#core/resources/resource.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { type Ec2Server, startEc2 } from "#emulators/ec2/server.ts";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
-import { joiningNode } from "#emulators/harness/joining-node.ts";
+import { buildJoiningNode } from "#emulators/harness/joining-node.ts";
 import { ADMISSION_POLICIES, OUR_MANIFESTS, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
-import { controllerFunction } from "#functions/parts/controller-function.ts";
+import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import type { ApiRequest, Transport } from "#kube/client/transport.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
@@ -46,7 +46,7 @@ const ACCIDENTS: readonly Accident[] = [
   },
 ];
 
-/** Deletion by the function and AWS's code, on an EC2 that has instances of the same tag in two places. */
+/** Tests deletion with AWS's code on an EC2 with instances of the same tag in two places. */
 function describeWrongPlace(title: string, start: (folder: string) => Promise<ControlPlane>): void {
   describe(`living nodes on ${title}`, () => {
     let cluster: ClusterUnderTest;
@@ -69,9 +69,11 @@ function describeWrongPlace(title: string, start: (folder: string) => Promise<Co
     });
     beforeEach(async () => {
       for (const { metadata } of await nodes()) await cluster.remove(metadata.name);
-      await send("DELETE", objectPath(STATE, STATE.at));
+      await send("DELETE", formatObjectPath(STATE, STATE.at));
       const manifest = await readFile(new URL("../../infra/state/config-map.yaml", import.meta.url), "utf8");
-      expect((await send("POST", creationPath(STATE, STATE.at.namespace), parse(manifest))).status).toBe(201);
+      expect(
+        (await send("POST", formatCreationPath(STATE, STATE.at.namespace), parse(manifest))).status,
+      ).toBe(201);
     });
 
     const send = async (method: ApiRequest["method"], path: string, body?: unknown) => {
@@ -87,7 +89,7 @@ function describeWrongPlace(title: string, start: (folder: string) => Promise<Co
       return ec2;
     }
 
-    /** Nodes with a living instance each, whose kubelets have been silent for an hour. */
+    /** Creates nodes with a running instance each, whose kubelets have been silent for an hour. */
     async function silent(ec2: Ec2Server, unseen = false): Promise<readonly Node[]> {
       const instances = ec2.addInstances(
         Array.from({ length: NODES }, () => ({ vpcId: HOME.vpc, tags: TAGS })),
@@ -95,7 +97,7 @@ function describeWrongPlace(title: string, start: (folder: string) => Promise<Co
       return Promise.all(
         instances.map(async ({ id, availabilityZone, privateDnsName: name }) => {
           const providerID = `aws:///${availabilityZone}/${id}`;
-          const joining = joiningNode({ name, providerID }) as unknown as Node;
+          const joining = buildJoiningNode({ name, providerID }) as unknown as Node;
           const annotations = unseen ? {} : { [INSTANCE_ANNOTATION]: `${HOME.account}/${HOME.vpc}/${id}` };
           const body = {
             ...joining,
@@ -139,7 +141,7 @@ function describeWrongPlace(title: string, start: (folder: string) => Promise<Co
       const cloud = createAwsCloud(entry.cloud as Parameters<typeof createAwsCloud>[0], {
         clusterName: "demo",
       });
-      const run = controllerFunction(nodeLifecycleController, {
+      const run = createControllerFunction(nodeLifecycleController, {
         clusters: async () => entry,
         cloud: async () => cloud,
         api: async () => lifecycle,
@@ -192,7 +194,7 @@ function describeWrongPlace(title: string, start: (folder: string) => Promise<Co
     });
 
     test.each([false, true])(
-      "stay, and the one whose instance is gone goes (never seen: %s)",
+      "stay, and only the node whose instance is gone is deleted (never seen: %s)",
       async (unseen) => {
         const home = await place();
         const all = await silent(home, unseen);

@@ -28,7 +28,7 @@ const rejected: readonly (readonly [given: string, event: () => unknown, named: 
     () => node.event([object], { cluster: "https://example.com" }),
     ["cluster: "],
   ],
-  ["a hash that is none", () => node.event([object], { clusterHash: "same" }), ["clusterHash: "]],
+  ["an invalid hash", () => node.event([object], { clusterHash: "same" }), ["clusterHash: "]],
   ["a share of nothing", () => node.event([object], { budget: { share: 0 } }), ["budget.share: "]],
   ["a share of more than all", () => node.event([object], { budget: { share: 1.5 } }), ["budget.share: "]],
   ["a policy loosened", () => node.event([object], { dryRun: false }), ["dryRun: "]],
@@ -76,7 +76,7 @@ test("an event of 5 MB in one object is let in", async () => {
   expect(report.objects).toMatchObject([{ outcome: "skipped", because: { code: "Malformed" } }]);
 });
 
-test("what is said of a malformed object is short, however much is wrong with it", async () => {
+test("the message about a malformed object is short, however much is wrong with it", async () => {
   const labels = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`label${index}`, index]));
   const report = await node.invoke(node.event([{ metadata: { name: "a", labels } }]));
   expect(report.objects[0]?.because.message).toMatch(/metadata\.labels\.label0: .*; and \d+ more$/);

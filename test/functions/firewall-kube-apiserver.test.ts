@@ -4,14 +4,14 @@ import type { Controller } from "#core/controller.ts";
 import { firewallController } from "#core/firewall/controller.ts";
 import type { ObjectReport } from "#core/report.ts";
 import { tagsController } from "#core/service/tags/controller.ts";
-import { aFirewall } from "#emulators/digitalocean/firewalls.ts";
+import { buildFirewall } from "#emulators/digitalocean/firewalls.ts";
 import { REGION, TAG, VPC } from "#emulators/digitalocean/names.ts";
 import { startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
-import { controllerFunction } from "#functions/parts/controller-function.ts";
+import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import { orphanController, serviceController } from "#functions/parts/service-controller.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { askForJson } from "#test/ask.ts";
-import { aWorld, type DigitalOceanWorld } from "#test/clouds/digitalocean/world.ts";
+import { createNodeWorld, type DigitalOceanWorld } from "#test/clouds/digitalocean/world.ts";
 import { MANIFESTS } from "#test/functions/services/services-under-test.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
@@ -48,7 +48,7 @@ describeWithPart(
     });
     beforeEach(async () => {
       await world?.close();
-      world = await aWorld();
+      world = await createNodeWorld();
       for (const { metadata } of (await list(SERVICES)).items)
         if (metadata.name !== "kubernetes") await ask("DELETE", `${SERVICES}/${metadata.name}`);
     });
@@ -79,7 +79,7 @@ describeWithPart(
       });
       const cloud = world.cloud({ ...CLOUD });
       const all = [serviceController, orphanController, tagsController, firewallController];
-      const run = controllerFunction(all as unknown as readonly Controller[], {
+      const run = createControllerFunction(all as unknown as readonly Controller[], {
         clusters: async () => entry,
         cloud: async () => cloud,
         api: async () => api,
@@ -121,8 +121,8 @@ describeWithPart(
       expect(opened()).toEqual(["30080"]);
     });
 
-    it("somebody else's firewall is left alone, and the cluster is told", async () => {
-      const others = aFirewall({ name: "k8s-public", tags: ["db"] });
+    it("a foreign firewall stays unchanged, and the cluster gets a Warning", async () => {
+      const others = buildFirewall({ name: "k8s-public", tags: ["db"] });
       world.fake.firewalls.set(others.id, others);
       await create("web", { type: "NodePort" });
       expect(await look(firewallController)).toMatchObject({
@@ -139,7 +139,7 @@ describeWithPart(
       );
     });
 
-    it("a Service with an annotation that cannot be made out is told so itself", async () => {
+    it("a Service with an unreadable annotation gets its own Warning", async () => {
       const annotations = { "service.beta.kubernetes.io/do-loadbalancer-type": "GLOBAL" };
       const spec = { type: "LoadBalancer", ports: [{ port: 80 }] };
       await ask("POST", SERVICES, { metadata: { name: "odd", annotations }, spec });

@@ -5,15 +5,15 @@ import { nodeController } from "#core/node/controller.ts";
 import type { Node } from "#core/node/node.ts";
 import { Report } from "#core/report.ts";
 import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
-import { clusterEntryOf } from "#emulators/harness/clusters-file.ts";
-import { controllerFunction } from "#functions/parts/controller-function.ts";
+import { buildClusterEntry } from "#emulators/harness/clusters-file.ts";
+import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import type { FunctionContext } from "#functions/parts/deadline.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
 import type { LogLine } from "#functions/parts/log-report.ts";
-import { addressAt, runningInstance } from "#test/clouds/memory/running-instance.ts";
+import { buildRunningInstance, getAddress } from "#test/clouds/memory/running-instance.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 
-/** One call to the cloud: which nodes it was asked about, and with which share of the quotas. */
+/** One call to the cloud: the nodes in the request, and the share of the quotas. */
 export interface AskedCloud {
   readonly names: readonly string[];
   readonly share: number;
@@ -58,7 +58,7 @@ export async function startFunction(): Promise<FunctionUnderTest> {
   if (plane === undefined) throw new Error("the control plane was not started");
   const cloudConfig = { provider: "memory", instancesFile: "instances.json" } as const;
   const controllers = [nodeController.name];
-  const entry = clusterEntryOf(plane, { name: "tenant-a", cloud: cloudConfig, controllers });
+  const entry = buildClusterEntry(plane, { name: "tenant-a", cloud: cloudConfig, controllers });
   const cluster = Cluster.parse(entry);
   const cloud: MemoryInstances = { instances: new Map() };
   const asked: AskedCloud[] = [];
@@ -81,7 +81,7 @@ export async function startFunction(): Promise<FunctionUnderTest> {
     join: async (...names) => {
       const nodes: Node[] = [];
       for (const name of names) {
-        cloud.instances.set(name, runningInstance(name, addressAt(cloud.instances.size)));
+        cloud.instances.set(name, buildRunningInstance(name, getAddress(cloud.instances.size)));
         nodes.push(await api.join({ name }));
       }
       return nodes;
@@ -97,7 +97,7 @@ export async function startFunction(): Promise<FunctionUnderTest> {
       ...difference,
     }),
     invoke: async (event, difference = {}, context = {}) => {
-      const invoked = controllerFunction(nodeController, { ...world, ...difference });
+      const invoked = createControllerFunction(nodeController, { ...world, ...difference });
       const platform = {
         awsRequestId: "request-1",
         getRemainingTimeInMillis: () => REMAINING_MS,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Cluster, watchContextOf } from "#config/cluster.ts";
+import { buildWatchContext, Cluster } from "#config/cluster.ts";
 import { nodeWatch } from "#core/node/watch.ts";
 import { type FunctionUnderTest, startFunction } from "#test/functions/function-under-test.ts";
 
@@ -12,7 +12,7 @@ afterAll(() => given.close());
 const RACK = "example.com/rack";
 const TYPE = "node.kubernetes.io/instance-type";
 
-/** A node that has joined, and whose instance has another label since and says another type. */
+/** A joined node whose instance now has another label and another type. */
 async function joined(name: string): Promise<void> {
   const [node] = await given.join(name);
   await given.invoke(given.event([node]));
@@ -28,7 +28,7 @@ async function joined(name: string): Promise<void> {
 async function refreshed(name: string, labels: object, requests: () => Promise<number>) {
   const cluster = Cluster.parse({ ...given.entry, nodes: { labels } });
   const clusters = async () => cluster;
-  const snapshot = nodeWatch.snapshot(await given.api.read(name), watchContextOf(cluster));
+  const snapshot = nodeWatch.snapshot(await given.api.read(name), buildWatchContext(cluster));
   const event = given.event([snapshot], { reason: "refresh", clusterHash: cluster.hash });
   const before = await requests();
   const { objects } = await given.invoke(event, { clusters });
@@ -46,7 +46,7 @@ test.each([
   ["differing", { addMissing: false, correctDiffering: true }, { rack: undefined, type: "m2.large" }],
   ["both", { correctDiffering: true }, { rack: "r-1", type: "m2.large" }],
 ])(
-  "labels that are %s are set with one write at a refresh, and none at the next",
+  "labels that are %s are set with one write at a refresh, and not again at the next",
   async (name, labels, after) => {
     await joined(name);
     const first = await refreshed(name, labels, () => given.requests());

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { nodeController } from "#core/node/controller.ts";
 import { writeClustersFile } from "#emulators/harness/clusters-file.ts";
-import { controllerFunction } from "#functions/parts/controller-function.ts";
-import { lambdaDependencies } from "#functions/parts/lambda-dependencies.ts";
+import { createControllerFunction } from "#functions/parts/controller-function.ts";
+import { createLambdaDependencies } from "#functions/parts/lambda-dependencies.ts";
 import { type FunctionUnderTest, startFunction } from "./function-under-test.ts";
 
 let node: FunctionUnderTest;
@@ -26,11 +26,14 @@ afterEach(async () => {
 });
 
 async function invoke(environment: Record<string, string>, event: Record<string, unknown>) {
-  const world = lambdaDependencies("node", environment);
+  const world = createLambdaDependencies("node", environment);
   const cluster = await world.clusters("tenant-a").catch(() => undefined);
   const hash = cluster?.hash ?? "0123456789abcdef";
   const quiet = { clusters: world.clusters, cloud: world.cloud, api: world.api, now: world.now };
-  const report = await controllerFunction(nodeController, quiet)({ ...event, clusterHash: hash }, context);
+  const report = await createControllerFunction(nodeController, quiet)(
+    { ...event, clusterHash: hash },
+    context,
+  );
   if (cluster) await (await world.api(cluster)).close();
   return report;
 }
@@ -44,9 +47,9 @@ test("a deployed function finds its clusters, cloud and sign-in by CLUSTERS_FILE
   expect((await node.api.read("a")).spec.providerID).toBe("memory:///zone-a/a");
 });
 
-test("the same cluster is answered with the same cloud and the same connection", async () => {
+test("the same cluster gets the cached cloud and connection", async () => {
   await writeFile(join(folder, "instances.json"), JSON.stringify({ instances: [] }));
-  const world = lambdaDependencies("node", { CLUSTERS_FILE: clustersFile });
+  const world = createLambdaDependencies("node", { CLUSTERS_FILE: clustersFile });
   const cluster = await world.clusters("tenant-a");
   if (cluster === undefined) throw new Error("the clusters file has no tenant-a");
   const transport = await world.api(cluster);
@@ -55,12 +58,14 @@ test("the same cluster is answered with the same cloud and the same connection",
   await transport.close();
 });
 
-test("each function signs in as itself, and a warm one goes on as whom it began", async () => {
+test("each function signs in as itself, and a warm one keeps its role", async () => {
   await node.join("a");
-  const cluster = await lambdaDependencies("node", { CLUSTERS_FILE: clustersFile }).clusters("tenant-a");
+  const cluster = await createLambdaDependencies("node", { CLUSTERS_FILE: clustersFile }).clusters(
+    "tenant-a",
+  );
   if (cluster === undefined) throw new Error("the clusters file has no tenant-a");
   for (const role of ["node", "node-lifecycle"] as const) {
-    const world = lambdaDependencies(role, { CLUSTERS_FILE: clustersFile });
+    const world = createLambdaDependencies(role, { CLUSTERS_FILE: clustersFile });
     const transport = await world.api(cluster);
     await transport.send({ method: "GET", path: "/api/v1/nodes/a" });
     expect(await world.api(cluster)).toBe(transport);
@@ -77,13 +82,13 @@ test.each([
 ])("preparing fails at nothing where %s", async (_, name, text) => {
   const file = join(folder, name);
   if (text !== undefined) await writeFile(file, text);
-  await expect(lambdaDependencies("node", { CLUSTERS_FILE: file }).prepare()).resolves.toBeUndefined();
+  await expect(createLambdaDependencies("node", { CLUSTERS_FILE: file }).prepare()).resolves.toBeUndefined();
 });
 
 test("a prepared world has the cloud of its file", async () => {
   const instances = join(folder, "instances.json");
   await writeFile(instances, JSON.stringify({ instances: [] }));
-  const world = lambdaDependencies("node", { CLUSTERS_FILE: clustersFile });
+  const world = createLambdaDependencies("node", { CLUSTERS_FILE: clustersFile });
   await world.prepare();
   await rm(instances);
   const cluster = await world.clusters("tenant-a");
@@ -100,7 +105,7 @@ test("without CLUSTERS_FILE every object is due again, and the variable is named
 test.each([
   ["10.0.0.0/8", "127.0.0.1 is internal"],
   ["rubbish", 'ALLOWED_NETWORKS: "rubbish" is no network'],
-])("with ALLOWED_NETWORKS of %s no API server is connected to elsewhere", async (networks, says) => {
+])("with ALLOWED_NETWORKS of %s no other API server address is connected to", async (networks, says) => {
   const joined = await node.join("a");
   await writeFile(
     join(folder, "instances.json"),

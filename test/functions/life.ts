@@ -7,16 +7,16 @@ class Killed extends Error {}
 export interface Life {
   /** Comes before each; rejects where the process has ended. */
   step(): Promise<void>;
-  /** Comes after each that changes something: killed right after it has landed, its answer reaches nobody. */
+  /** Called after each change: a process killed directly afterwards never sees the answer. */
   landed(): void;
-  /** A way to the API server whose requests are steps. */
+  /** Wraps a transport so that its requests are steps. */
   transport(api: Transport): Transport;
   /** The API server has answered all that was sent, heard or not: what comes next finds the world as the process left it. */
   over(): Promise<void>;
   taken(): number;
 }
 
-/** A life of so many steps, and then the process is killed; `onStep` is told of each as it is taken. */
+/** Creates a life of so many steps before the kill; `onStep` is called before each. */
 export function createLife(
   steps = Number.POSITIVE_INFINITY,
   onStep?: (step: number) => Promise<unknown> | undefined,
@@ -52,7 +52,7 @@ export function createLife(
   };
 }
 
-/** Nothing is heard of what was killed; whatever else went wrong is thrown on. */
-export function nothingOfTheKilled(error: unknown): undefined {
+/** Ignores the error of a killed process; rethrows others. */
+export function ignoreKilled(error: unknown): undefined {
   if (!(error instanceof Killed)) throw error;
 }

@@ -5,21 +5,24 @@ import type { Controller } from "#core/controller.ts";
 import { nodeController } from "#core/node/controller.ts";
 import type { Node } from "#core/node/node.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
-import { controllerFunction } from "#functions/parts/controller-function.ts";
+import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import { csrController } from "#functions/parts/csr-controller.ts";
 import type { FunctionContext } from "#functions/parts/deadline.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
 import type { LogLine } from "#functions/parts/log-report.ts";
-import { base64, signingRequest } from "#test/csr/signing-request.ts";
-import { recording, type SentRequest } from "#test/functions/recording-transport.ts";
+import { createSigningRequest, toBase64 } from "#test/csr/signing-request.ts";
+import { createRecordingTransport, type SentRequest } from "#test/functions/recording-transport.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 
-/** Stands in everything of the cloud account that is not the tenant's own: the operator may read it, the tenant not. */
+/**
+ * Contained in everything of the cloud account that is not the tenant's: the operator may read it, the tenant
+ * may not.
+ */
 export const MARK = "mark5e55";
-/** Stands in what nobody may read: tokens. */
+/** Contained in tokens, which must never be readable. */
 export const SECRET = "secret7a11";
 
-/** How a node of the tenant is to be. */
+/** The properties of a node of the tenant. */
 export interface Subject {
   readonly name: string;
   readonly providerID?: string;
@@ -42,7 +45,7 @@ export interface MarkedWorld {
   join(subject: Subject): Promise<Node>;
   /** Sends nodes and their kubelets' requests for certificates through the functions, when they are young and when they are old. */
   run(nodes: readonly Node[], difference?: Difference): Promise<Read>;
-  /** All that stands in the cluster. */
+  /** Returns the whole content of the cluster. */
   everything(): Promise<string>;
   close(): Promise<void>;
 }
@@ -80,13 +83,16 @@ export async function startMarkedWorld(): Promise<MarkedWorld> {
         log: (line) => lines.push(line),
         ...dependencies,
         api: async (asked) =>
-          recording(await (dependencies.api?.(asked) ?? Promise.resolve(api.functions)), sent),
+          createRecordingTransport(await (dependencies.api?.(asked) ?? Promise.resolve(api.functions)), sent),
       };
       const invoke = async (controller: Controller, more: object): Promise<void> => {
         const about = { id: "event-1", version: 1, cluster: cluster.name, clusterHash: cluster.hash };
         const whole = { ...about, controller: controller.name, budget: { share: 1 }, ...more, ...event };
         const platform = { awsRequestId: "r-1", getRemainingTimeInMillis: () => 60_000, ...context };
-        const invoked = controllerFunction(controller, world)(JSON.parse(JSON.stringify(whole)), platform);
+        const invoked = createControllerFunction(controller, world)(
+          JSON.parse(JSON.stringify(whole)),
+          platform,
+        );
         // A crash is the platform's to report; what it says is the operator's.
         reports.push(await invoked.catch((error: unknown) => String(error)));
       };
@@ -124,13 +130,13 @@ async function requestOf({ metadata: { name, uid, creationTimestamp } }: Node): 
       username: `system:node:${name}`,
       groups: ["system:nodes"],
       usages: ["digital signature", "server auth"],
-      request: base64(await signingRequest(name)),
+      request: toBase64(await createSigningRequest(name)),
     },
     status: {},
   };
 }
 
 /** A cloud for every cluster. */
-export function only(cloud: Cloud): Pick<Dependencies, "cloud"> {
+export function toDependencies(cloud: Cloud): Pick<Dependencies, "cloud"> {
   return { cloud: async () => cloud };
 }

@@ -89,12 +89,12 @@ describe("the cloud", () => {
   test.each([
     ["the event's share", { budget: { share: 0.4 } }, 0.4],
     ["the cluster's floor without one", {}, 0.05],
-  ])("is asked with %s", async (_, difference, share) => {
+  ])("gets a request with %s", async (_, difference, share) => {
     await node.invoke(node.event(await node.join("a"), difference));
     expect(node.asked).toEqual([{ names: ["a"], share }]);
   });
 
-  test("is asked about those nodes alone whose decision needs it", async () => {
+  test("gets requests only about the nodes whose decision needs it", async () => {
     const [first, second] = await node.join("a", "b");
     await node.invoke(node.event([first]));
     await node.invoke(node.event([await node.api.read("a"), second]));
@@ -110,7 +110,7 @@ describe("the cloud", () => {
 });
 
 describe("a cluster", () => {
-  const unknown = { cluster: "nobody", clusterHash: "0123456789abcdef" };
+  const unknown = { cluster: "unknown", clusterHash: "0123456789abcdef" };
 
   test("that is unknown makes all objects due again, and nothing is sent", async () => {
     const report = await node.invoke(node.event([...(await node.join("a")), null], unknown));
@@ -118,7 +118,7 @@ describe("a cluster", () => {
     expect(await node.requests()).toBe(0);
   });
 
-  test("whose configuration the function has not read yet is read once more", async () => {
+  test("with a configuration that the function has not read yet is reread once", async () => {
     const former = Cluster.parse({ ...node.entry, policies: { dryRun: true } });
     const read: boolean[] = [];
     const clusters = async (_: string, options: { fresh?: boolean } = {}) => {
@@ -130,7 +130,7 @@ describe("a cluster", () => {
     expect(read).toEqual([false, true]);
   });
 
-  test("whose configuration differs from the sender's is not written to", async () => {
+  test("with a configuration unlike the sender's is not written to", async () => {
     const other = Cluster.parse({ ...node.entry, policies: { dryRun: true } }).hash;
     const report = await node.invoke(node.event(await node.join("a", "b"), { clusterHash: other }));
     expect(outcomes(report)).toEqual([
@@ -141,7 +141,7 @@ describe("a cluster", () => {
     expect([await node.requests(), node.asked]).toEqual([0, []]);
   });
 
-  test("whose source cannot be read makes all objects due again", async () => {
+  test("with an unreadable source makes all objects due again", async () => {
     const clusters = () => Promise.reject(new Error("clusters.yaml cannot be read"));
     const report = await node.invoke(node.event(await node.join("a")), { clusters });
     expect(outcomes(report)).toEqual(["retry ClustersUnreadable"]);

@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { CertificateRequest } from "#core/csr/certificate-request.ts";
 import { parseCertificateRequest } from "#functions/parts/parse-certificate-request.ts";
-import { base64, type SigningRequestSpec, signingRequest } from "#test/csr/signing-request.ts";
+import { createSigningRequest, type SigningRequestSpec, toBase64 } from "#test/csr/signing-request.ts";
 import { SEED } from "#test/seed.ts";
 
 const KUBELETS: CertificateRequest = {
@@ -78,7 +78,7 @@ const ROWS: readonly {
 ];
 
 test.each(ROWS)("$given", async ({ spec, read }) => {
-  expect(parseCertificateRequest(base64(await signingRequest("node-a", spec)))).toEqual({
+  expect(parseCertificateRequest(toBase64(await createSigningRequest("node-a", spec)))).toEqual({
     kind: "request",
     request: { ...KUBELETS, ...read },
   });
@@ -89,15 +89,15 @@ test("a request of 300 addresses fits into what is kept of one", async () => {
     type: "ip" as const,
     value: `10.0.${Math.floor(index / 250)}.${index % 250}`,
   }));
-  const text = base64(await signingRequest("node-a", { names }));
+  const text = toBase64(await createSigningRequest("node-a", { names }));
   const parsed = parseCertificateRequest(text);
   expect(parsed.kind === "request" && parsed.request.ipAddresses).toHaveLength(300);
   expect(text.length).toBeLessThan(16_384);
 });
 
 describe("unreadable is", () => {
-  const other = async () => signingRequest("node-b");
-  const ours = async () => signingRequest("node-a");
+  const other = async () => createSigningRequest("node-b");
+  const ours = async () => createSigningRequest("node-a");
   const names = (value: string) => new x509.SubjectAlternativeNameExtension([{ type: "dns", value }]);
 
   test.each([
@@ -109,26 +109,27 @@ describe("unreadable is", () => {
     ["a block behind a text", async () => `hello\n${await ours()}`],
     ["a block with headers", async () => (await ours()).replace("-----\n", "-----\nProc-Type: 4\n\n")],
     ["half a block", async () => (await ours()).replace(/\n[^\n]+\n-----END/, "\n-----END")],
-    ["two lists of names", async () => signingRequest("node-a", { extensions: [names("b")] })],
+    ["two lists of names", async () => createSigningRequest("node-a", { extensions: [names("b")] })],
     [
       "two lists of extensions",
-      async () => signingRequest("node-a", { attributes: [new x509.ExtensionsAttribute([names("b")])] }),
+      async () =>
+        createSigningRequest("node-a", { attributes: [new x509.ExtensionsAttribute([names("b")])] }),
     ],
   ])("%s", async (_, make) => {
-    expect(parseCertificateRequest(base64(await make()))).toEqual({
+    expect(parseCertificateRequest(toBase64(await make()))).toEqual({
       kind: "unreadable",
       message: expect.any(String),
     });
   });
 
-  test("whatever throws, and it never does", async () => {
+  test("never throws, whatever the parser throws", async () => {
     const der = Buffer.from((await ours()).replace(/-----[^-]+-----|\n/g, ""), "base64");
     const changes = fc.array(fc.tuple(fc.nat(der.length - 1), fc.nat(255)), { minLength: 1, maxLength: 8 });
     const property = fc.property(changes, fc.nat(der.length), (edits, cut) => {
       const bytes = Buffer.from(der.subarray(0, Math.max(cut, 1)));
       for (const [at, value] of edits) if (at < bytes.length) bytes[at] = value;
       expect(["request", "unreadable"]).toContain(
-        parseCertificateRequest(base64(pem(bytes.toString("base64")))).kind,
+        parseCertificateRequest(toBase64(pem(bytes.toString("base64")))).kind,
       );
     });
     await fc.assert(property, { seed: SEED, numRuns: 500 });

@@ -1,12 +1,16 @@
 import { describe, expect, test } from "vitest";
 import type { Observation } from "#core/capability.ts";
-import { type Amounts, LOAD_BALANCER_COUNT, type PlaceRequest } from "#core/service/places.ts";
-import { createPlaceLedger, type PlaceClaim } from "#functions/parts/place-ledger.ts";
+import {
+  type Amounts,
+  LOAD_BALANCER_COUNT,
+  type ReservationRequest,
+} from "#core/service/load-balancer-quota.ts";
+import { createReservationLedger, type ReservationClaim } from "#functions/parts/quota-ledger.ts";
 
 const START = 1_000_000_000;
 const KIND = "load balancer";
 
-/** A cloud whose load balancers are counted, and a ledger of one process. */
+/** Creates a cloud with this number of load balancers, and the ledger of one process. */
 function world(count: number, max = 4) {
   let nowMs = START;
   const state = {
@@ -16,28 +20,28 @@ function world(count: number, max = 4) {
     quotas: undefined as Amounts | undefined,
     asked: [] as boolean[],
   };
-  const ledger = createPlaceLedger(() => nowMs);
+  const ledger = createReservationLedger(() => nowMs);
   const holdings = () =>
     Array.from({ length: state.count }, (_, number) => ({
       kind: KIND,
       id: `${number}`,
       name: "",
     }));
-  const list: PlaceClaim["list"] = async ({ quotas }) => {
+  const list: ReservationClaim["list"] = async ({ quotas }) => {
     state.listings += 1;
     await new Promise((resolve) => setImmediate(resolve));
     state.asked.push(quotas);
     const told = quotas && state.quotas !== undefined ? { quotas: state.quotas } : {};
     return state.failure ?? { kind: "observed", state: { holdings: holdings(), ...told } };
   };
-  const requestsOf = (...uids: readonly string[]): PlaceRequest[] =>
+  const requestsOf = (...uids: readonly string[]): ReservationRequest[] =>
     uids.map((uid) => ({
       uid,
       created: "2026-01-01T00:00:00Z",
       takes: { [LOAD_BALANCER_COUNT]: 1, [KIND]: 1 },
     }));
   const claimOf = (
-    settings: PlaceClaim["settings"],
+    settings: ReservationClaim["settings"],
     accountClusters: number | undefined,
     ...uids: readonly string[]
   ) => ledger.claim({ cluster: "tenant-a", requests: requestsOf(...uids), settings, accountClusters, list });
@@ -55,7 +59,7 @@ function world(count: number, max = 4) {
 const granted = (...uids: readonly string[]) => ({ kind: "counted", granted: new Set(uids) });
 
 describe("a ledger of places", () => {
-  test("asks nobody without a request, and lists once for two claims at the same time", async () => {
+  test("makes no request without a claim, and lists once for two concurrent claims", async () => {
     const { claim, state } = world(0);
     expect(await claim()).toMatchObject(granted());
     expect(state.listings).toBe(0);

@@ -4,7 +4,7 @@ import type { ApiRequest, Transport } from "#kube/client/transport.ts";
 export type SentRequest = Pick<ApiRequest, "method" | "path" | "body" | "contentType" | "accept">;
 
 /** Notes all that is sent, as JSON has it, before `transport` sends it. */
-export function recording(transport: Transport, sent: SentRequest[]): Transport {
+export function createRecordingTransport(transport: Transport, sent: SentRequest[]): Transport {
   return {
     ...transport,
     send(request) {
@@ -15,7 +15,7 @@ export function recording(transport: Transport, sent: SentRequest[]): Transport 
   };
 }
 
-/** An API server that accepts whatever it is sent, and answers each write with metadata alone. */
+/** An API server that accepts every request and answers each write with metadata alone. */
 export const acceptsAll: Transport = {
   async send({ method }) {
     const metadata = { uid: "uid-1", resourceVersion: "2" };

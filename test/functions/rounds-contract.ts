@@ -3,9 +3,9 @@ import { Cluster } from "#config/cluster.ts";
 import type { LogFacts } from "#core/log-text.ts";
 import type { Report } from "#core/report.ts";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
-import { controllerFunction } from "#functions/parts/controller-function.ts";
+import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import type { Transport } from "#kube/client/transport.ts";
-import { createLife, nothingOfTheKilled } from "#test/functions/life.ts";
+import { createLife, ignoreKilled } from "#test/functions/life.ts";
 import { createShelfCloud, type ShelfCloud } from "#test/functions/shelves/cloud.ts";
 import { STATE, shelfController } from "#test/functions/shelves/controller.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
@@ -68,7 +68,7 @@ export function describeRounds(title: string, start: (folder: string) => Promise
       const lines: LogFacts[] = [];
       const life = createLife(steps, onStep);
       world.before = life.step;
-      const run = controllerFunction(shelfController, {
+      const run = createControllerFunction(shelfController, {
         clusters: async () => entry,
         cloud: async () => world.cloud,
         api: async () => life.transport(admin),
@@ -94,7 +94,7 @@ export function describeRounds(title: string, start: (folder: string) => Promise
     const now = (objects: readonly Record<string, unknown>[]) =>
       Promise.all(objects.map(async (object) => (await ask("GET", pathOf(nameOf(object)))).body));
 
-    /** What is to be in the end: one shelf for each, its number said on it, no number twice. */
+    /** Checks the end: one shelf for each ConfigMap, its number written to it, and no number twice. */
     async function expectShelved(
       world: ShelfCloud,
       objects: readonly Record<string, unknown>[],
@@ -116,7 +116,7 @@ export function describeRounds(title: string, start: (folder: string) => Promise
       const { report, lines } = await invoke(world, objects);
       expect(report.objects.map(({ outcome }) => outcome)).toEqual(["changed", "changed", "changed"]);
       expectLogLines(lines);
-      // Each change of the cloud has a line that says for whom it was made.
+      // Each change of the cloud has a log line with its object.
       expect(lines.filter(({ event }) => event === "CloudAction")).toHaveLength(6);
       expect(lines).toContainEqual({
         level: "info",
@@ -151,13 +151,13 @@ export function describeRounds(title: string, start: (folder: string) => Promise
       for (let steps = 0; steps < whole.steps; steps += 1) {
         const world = createShelfCloud();
         const objects = await wishes(2);
-        await invoke(world, objects, steps).catch(nothingOfTheKilled);
+        await invoke(world, objects, steps).catch(ignoreKilled);
         await invoke(world, await now(objects));
         await expectShelved(world, objects);
       }
     });
 
-    test("two at the same time reserve no number twice and rent nothing twice", async () => {
+    test("two concurrent functions reserve no number twice and rent nothing twice", async () => {
       const world = createShelfCloud();
       const objects = await wishes(4);
       const both = await Promise.all([invoke(world, objects), invoke(world, objects)]);
@@ -174,7 +174,7 @@ export function describeRounds(title: string, start: (folder: string) => Promise
       const [object = {}] = objects;
       let replaced = false;
       const { report } = await invoke(world, objects, undefined, async () => {
-        // The shared write is there, and nothing is rented yet.
+        // The shared write is stored, and nothing is rented yet.
         const state = await ask("GET", `/api/v1/namespaces/${STATE.namespace}/configmaps/${STATE.name}`);
         if (replaced || state.status !== 200) return;
         replaced = true;

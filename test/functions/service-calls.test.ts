@@ -3,8 +3,8 @@ import type { ObjectReport } from "#core/report.ts";
 import { type ManyServices, startManyServices } from "#test/functions/services/many-services.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
-// What network load balancers with two ports cost in calls, of which AWS gives an account so many a second. Each test goes on where
-// the one before it has ended.
+// The calls of network load balancers with two ports; AWS limits the calls of an account per second. Each
+// test continues where the previous one ended.
 
 const SERVICES = 12;
 /** Services that are seen to at a time: of the rule that all have together they do not know of each other. */
@@ -69,7 +69,7 @@ describeWithPart("moto", "Services in one event", (program) => {
         "elbv2:DescribeTags": Math.ceil((3 * SERVICES) / 20),
         "elbv2:DeleteLoadBalancer": SERVICES,
         "elbv2:DeleteTargetGroup": 2 * SERVICES,
-        // Those that come to it at about the same time share one, and that is a matter of how fast the machine is.
+        // Concurrent Services share one call, which depends on the machine's speed.
         "ec2:RevokeSecurityGroupIngress": expect.toSatisfy(isBetween(SERVICES / AT_ONCE, SERVICES + 1)),
       });
       expect(await stage.services()).toEqual([]);
@@ -82,7 +82,7 @@ describeWithPart("moto", "Services in one event", (program) => {
     TIMEOUT_MS,
   );
 
-  /** What the cloud is asked until no Service is left to be seen to; an event more then asks nothing. */
+  /** Returns the cloud calls until every Service is complete; a further event then makes no call. */
   async function callsUntilDone(invoke: () => Promise<readonly ObjectReport[]>) {
     stage.moto.forgetCalls();
     for (let events = 0; (await stage.services()).length > 0 && events < 10; events += 1)

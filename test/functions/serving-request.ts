@@ -1,10 +1,10 @@
-import { aNode, type NodeTraits } from "#test/clouds/builders.ts";
-import { base64, signingRequest } from "#test/csr/signing-request.ts";
+import { buildNode, type NodeTraits } from "#test/clouds/builders.ts";
+import { createSigningRequest, toBase64 } from "#test/csr/signing-request.ts";
 
-/** A request of the kubelet of a node that has joined for a serving certificate, and the node beside it, as an event has them. */
-export async function aServingRequest(traits: NodeTraits) {
+/** Builds a kubelet's serving certificate request with its joined node, as an event has them. */
+export async function buildServingRequest(traits: NodeTraits) {
   const { name = "" } = traits;
-  const node = aNode({ ...traits, taints: [] });
+  const node = buildNode({ ...traits, taints: [] });
   const object = {
     metadata: {
       name: "csr-1",
@@ -17,7 +17,7 @@ export async function aServingRequest(traits: NodeTraits) {
       username: `system:node:${name}`,
       groups: ["system:nodes"],
       usages: ["digital signature", "server auth"],
-      request: base64(await signingRequest(name)),
+      request: toBase64(await createSigningRequest(name)),
     },
     status: {},
   };

@@ -4,9 +4,9 @@ import { Cluster } from "#config/cluster.ts";
 import { nodeController } from "#core/node/controller.ts";
 import type { Node } from "#core/node/node.ts";
 import { Report } from "#core/report.ts";
-import { clusterEntryOf } from "#emulators/harness/clusters-file.ts";
+import { buildClusterEntry } from "#emulators/harness/clusters-file.ts";
 import { startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
-import { controllerFunction } from "#functions/parts/controller-function.ts";
+import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import { parseJson } from "#kube/client/answer.ts";
 import {
   type ClusterUnderTest,
@@ -23,12 +23,15 @@ describeWithPart("control-plane", "a node that cannot be initialized, on a real 
   });
   afterAll(() => api?.close());
 
-  /** Invokes as a relay does, which hands back nothing of what was said. */
+  /** Invokes as a relay that returns no recorded Events does. */
   async function pass(node: Node, now: Date): Promise<string> {
     const cluster = Cluster.parse(
-      clusterEntryOf(api.plane, { name: "tenant-a", cloud: { provider: "memory", instancesFile: "none" } }),
+      buildClusterEntry(api.plane, {
+        name: "tenant-a",
+        cloud: { provider: "memory", instancesFile: "none" },
+      }),
     );
-    const invoked = controllerFunction(nodeController, {
+    const invoked = createControllerFunction(nodeController, {
       clusters: async () => cluster,
       cloud: async () => createMemoryCloud(cloud),
       api: async () => api.functions,
@@ -87,7 +90,7 @@ describeWithPart("control-plane", "a node that cannot be initialized, on a real 
       {
         type: "Warning",
         reason: "CloudInitializationFailed",
-        message: expect.stringMatching(/^No instance of the cloud .* log says more\.$/),
+        message: expect.stringMatching(/^No instance of the cloud .* log has details\.$/),
         involvedObject: { kind: "Node", name: node.metadata.name, uid: node.metadata.uid },
         source: { component: "cloud-node-controller" },
       },

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { writeClustersFile } from "#emulators/harness/clusters-file.ts";
-import { sweepWorld } from "#functions/parts/sweep-world.ts";
+import { createSweepDependencies } from "#functions/parts/sweep-dependencies.ts";
 
 let folder: string;
 beforeEach(async () => {
@@ -15,12 +15,12 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-test("a cluster that no function can reach is none of the deployed sweep's", async () => {
+test("the deployed sweep leaves out a cluster that no function can reach", async () => {
   const file = join(folder, "clusters.yaml");
   const cloud = { provider: "memory", instancesFile: "none.json" };
   const [one, other] = ["one", "other"].map((name) => ({ name, server: "https://a.example.com", cloud }));
   await writeClustersFile(file, one, { ...other, writes: "relay" });
-  const world = sweepWorld({ CLUSTERS_FILE: file });
+  const world = createSweepDependencies({ CLUSTERS_FILE: file });
   expect((await world.clusters()).map(({ name }) => name)).toEqual(["one"]);
   expect((await world.clustersNamed?.(["one", "other"]))?.map(({ name }) => name)).toEqual(["one"]);
 });

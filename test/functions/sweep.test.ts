@@ -3,18 +3,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { writeClustersFile } from "#emulators/harness/clusters-file.ts";
-import { nameOfSibling } from "#functions/parts/name-of-sibling.ts";
-import { sweepFunction } from "#functions/parts/sweep-function.ts";
+import { getSiblingName } from "#functions/parts/sibling-name.ts";
+import { createSweepDependencies } from "#functions/parts/sweep-dependencies.ts";
+import { createSweepFunction } from "#functions/parts/sweep-function.ts";
 import { withMetric } from "#functions/parts/sweep-metric.ts";
-import { sweepWorld } from "#functions/parts/sweep-world.ts";
-import type { DispatchWorld } from "#sweep/dispatch.ts";
+import type { DispatchDependencies } from "#sweep/dispatch.ts";
 import { createSweepTurns } from "#sweep/sweep-cluster.ts";
 import type { SweepLine } from "#sweep/sweep-line.ts";
 import { createManualClock } from "#test/kube/follow/manual-clock.ts";
 import { expectLogLines } from "#test/log-lines.ts";
 import { TAINTED } from "#test/relay/fake-functions.ts";
-import { reportOn } from "#test/relay/reports.ts";
-import { createSweptWorld } from "#test/sweep/sweep-given.ts";
+import { buildReport } from "#test/relay/report-builders.ts";
+import { createSweptWorld } from "#test/sweep/sweep-builders.ts";
 
 const context = { awsRequestId: "request-1", getRemainingTimeInMillis: () => 120_000 };
 
@@ -22,11 +22,11 @@ function given() {
   const clock = createManualClock();
   const swept = createSweptWorld();
   const lines: SweepLine[] = [];
-  const world: DispatchWorld = {
+  const world: DispatchDependencies = {
     clusters: async () => [swept.cluster],
     handOn: async () => {},
     api: async () => swept.transport,
-    invoker: { invoke: async (event) => ({ kind: "report", report: reportOn(event) }) },
+    invoker: { invoke: async (event) => ({ kind: "report", report: buildReport(event) }) },
     turns: createSweepTurns(clock),
     ...{ clock, random: () => 0.5, identity: "test", log: (line: SweepLine) => lines.push(line) },
   };
@@ -37,7 +37,7 @@ describe("the sweep as a function", () => {
   test("says the gap as a metric of CloudWatch's, in the line of the log", async () => {
     const { world, swept, lines } = given();
     swept.nodes.put("a", { ...TAINTED, metadata: { creationTimestamp: "2025-12-31T00:00:00Z" } });
-    expect(await sweepFunction(world)({}, context)).toMatchObject({ clusters: 1, overdue: 1 });
+    expect(await createSweepFunction(world)({}, context)).toMatchObject({ clusters: 1, overdue: 1 });
     expectLogLines(lines);
     expect(lines).toMatchObject([
       {
@@ -56,9 +56,9 @@ describe("the sweep as a function", () => {
     ]);
   });
 
-  test("says whose sweep it was, where two deployments are in one region", async () => {
+  test("names the deployment if two are in one region", async () => {
     const { world, lines } = given();
-    await sweepFunction({ ...world, functionPrefix: "serverless-ccm-canary-" })({}, context);
+    await createSweepFunction({ ...world, functionPrefix: "serverless-ccm-canary-" })({}, context);
     expectLogLines(lines);
     expect(lines).toMatchObject([{ event: "SweepFinished", functionPrefix: "serverless-ccm-canary-" }]);
   });
@@ -67,7 +67,7 @@ describe("the sweep as a function", () => {
     "refuses %j with words, and does nothing",
     async (payload) => {
       const { world, swept, lines } = given();
-      await expect(sweepFunction(world)(payload, context)).rejects.toThrow(
+      await expect(createSweepFunction(world)(payload, context)).rejects.toThrow(
         /the sweep takes .* nothing was done/,
       );
       expect(lines).toMatchObject([{ level: "error", event: "InvocationFailed", requestId: "request-1" }]);
@@ -76,10 +76,10 @@ describe("the sweep as a function", () => {
     },
   );
 
-  test("whose time is up does nothing, and says so", async () => {
+  test("does nothing after its time is up, and says so", async () => {
     const { world, swept } = given();
     const over = { ...context, getRemainingTimeInMillis: () => 500 };
-    expect(await sweepFunction(world)({}, over)).toMatchObject({ clusters: 1, unfinished: 1 });
+    expect(await createSweepFunction(world)({}, over)).toMatchObject({ clusters: 1, unfinished: 1 });
     expect(swept.requests).toEqual([]);
   });
 });
@@ -131,8 +131,8 @@ test.each([
   ["serverless-ccm-dev-sweep", "node", "serverless-ccm-dev-node"],
   ["my-sweep-sweep", "node-lifecycle", "my-sweep-node-lifecycle"],
   ["renamed", "node", "node"],
-])("the functions beside %s: %s is %s", (own, name, sibling) => {
-  expect(nameOfSibling(own, "sweep", name)).toBe(sibling);
+])("next to %s the function %s is %s", (own, name, sibling) => {
+  expect(getSiblingName(own, "sweep", name)).toBe(sibling);
 });
 
 describe("what a deployed sweep touches", () => {
@@ -147,7 +147,7 @@ describe("what a deployed sweep touches", () => {
     const cloud = { provider: "memory", instancesFile: "/none" };
     const entries = ["a", "b"].map((name) => ({ name, server: "https://127.0.0.1", cloud }));
     await writeClustersFile(file, ...entries, { name: "faulty" });
-    const clusters = await sweepWorld({ CLUSTERS_FILE: file }).clusters();
+    const clusters = await createSweepDependencies({ CLUSTERS_FILE: file }).clusters();
     expect(clusters.map(({ name }) => name)).toEqual(["a", "b"]);
   });
 
@@ -157,11 +157,13 @@ describe("what a deployed sweep touches", () => {
     ["sweep", undefined],
     [undefined, undefined],
   ])("says of its metrics that they are the deployment's, by its own name %s", (name, functionPrefix) => {
-    expect(sweepWorld({ AWS_LAMBDA_FUNCTION_NAME: name }).functionPrefix).toBe(functionPrefix);
+    expect(createSweepDependencies({ AWS_LAMBDA_FUNCTION_NAME: name }).functionPrefix).toBe(functionPrefix);
   });
 
-  test("is said to be nothing where that is not set, or there is no such file", async () => {
-    await expect(sweepWorld({}).clusters()).rejects.toThrow("CLUSTERS_FILE is not set");
-    await expect(sweepWorld({ CLUSTERS_FILE: join(folder, "none") }).clusters()).rejects.toThrow("none");
+  test("is empty if the variable is not set or the file is missing", async () => {
+    await expect(createSweepDependencies({}).clusters()).rejects.toThrow("CLUSTERS_FILE is not set");
+    await expect(createSweepDependencies({ CLUSTERS_FILE: join(folder, "none") }).clusters()).rejects.toThrow(
+      "none",
+    );
   });
 });

@@ -8,9 +8,9 @@ import type { Node } from "#core/node/node.ts";
 import { isUninitialized } from "#core/node/taints.ts";
 import { Report } from "#core/report.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
-import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
-import { controllerFunction } from "#functions/parts/controller-function.ts";
-import { type LambdaDependencies, lambdaDependencies } from "#functions/parts/lambda-dependencies.ts";
+import { buildClusterEntry, writeClustersFile } from "#emulators/harness/clusters-file.ts";
+import { createControllerFunction } from "#functions/parts/controller-function.ts";
+import { createLambdaDependencies, type LambdaDependencies } from "#functions/parts/lambda-dependencies.ts";
 import { type SeveralAccounts, startSeveralAccounts } from "#test/clouds/aws/several-accounts.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 
@@ -23,7 +23,10 @@ const MACHINES = ["ip-10-0-0-1", "ip-10-0-0-2", "ip-10-0-0-3"].map((name, index)
   index: index + 1,
 }));
 
-/** Two in accounts of their own with the same ids; the third shares the first one's account, with another role and network. */
+/**
+ * Two have their own accounts with the same ids; the third shares the first account, with another role and
+ * network.
+ */
 const TENANTS = [
   {
     name: "blue",
@@ -97,12 +100,12 @@ describe("a warm function that serves tenants in turn", () => {
     const entries = TENANTS.map((tenant) => {
       const { name, vpc } = tenant;
       const cloud = { provider: "aws", region: REGION, vpc, roleArn: roleOf(tenant) } as const;
-      return clusterEntryOf(planeOf(name).plane, { name, cloud, controllers: [nodeController.name] });
+      return buildClusterEntry(planeOf(name).plane, { name, cloud, controllers: [nodeController.name] });
     });
     await writeClustersFile(join(folder, "clusters.yaml"), ...entries);
-    world = lambdaDependencies("node", { CLUSTERS_FILE: join(folder, "clusters.yaml") });
+    world = createLambdaDependencies("node", { CLUSTERS_FILE: join(folder, "clusters.yaml") });
     const { clusters, cloud, api, now } = world;
-    const invoked = controllerFunction(nodeController, { clusters, cloud, api, now });
+    const invoked = createControllerFunction(nodeController, { clusters, cloud, api, now });
     let events = 0;
     send = async (event) => {
       events += 1;
@@ -176,7 +179,7 @@ describe("a warm function that serves tenants in turn", () => {
     });
   });
 
-  test("answers each with its own machines, whoever was served before", async () => {
+  test("answers each with its own machines, whichever tenant was served before", async () => {
     for (let round = 0; round < MACHINES.length; round += 1)
       await Promise.all(
         TENANTS.map(async ({ name }) => {
@@ -201,7 +204,7 @@ describe("a warm function that serves tenants in turn", () => {
       }
   });
 
-  test("has signed in to each with what is that one's, and asked each account as its role", async () => {
+  test("has signed in to each with its own credentials, and used each account's role", async () => {
     expect(aws.strangers()).toBe(0);
     for (const tenant of TENANTS) {
       const ec2 = aws.accounts.get(tenant.account);
@@ -210,7 +213,7 @@ describe("a warm function that serves tenants in turn", () => {
       expect(new Set(asked.map(({ roleArn }) => roleArn))).toEqual(
         new Set(TENANTS.filter(({ account }) => account === tenant.account).map(roleOf)),
       );
-      // One session for each: none goes on in another's.
+      // One session for each: no session is shared.
       const sessions = ec2?.assumedRoles().filter(({ roleArn }) => roleArn === roleOf(tenant));
       expect(sessions).toMatchObject([{ roleSessionName: `serverless-ccm-${tenant.name}` }]);
       const records = await planeOf(tenant.name).plane.record();
@@ -219,7 +222,7 @@ describe("a warm function that serves tenants in turn", () => {
     }
   });
 
-  test("keeps a connection and a cloud for each, and none that two have", async () => {
+  test("keeps one connection and one cloud for each, and shares none", async () => {
     const clusters = await Promise.all(TENANTS.map(({ name }) => world.clusters(name)));
     for (const kept of [world.api, world.cloud]) {
       const all = await Promise.all(clusters.flatMap((cluster) => (cluster ? [kept(cluster)] : [])));

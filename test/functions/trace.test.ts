@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type FunctionTracer, functionTracer } from "#functions/parts/function-tracer.ts";
+import { type FunctionTracer, openFunctionTracer } from "#functions/parts/function-tracer.ts";
 import { type FunctionUnderTest, startFunction } from "#test/functions/function-under-test.ts";
 import { expectLogLines } from "#test/log-lines.ts";
-import { type OtlpReceiver, startOtlpReceiver, treeOf } from "#test/tracing/otlp-receiver.ts";
+import { buildTree, type OtlpReceiver, startOtlpReceiver } from "#test/tracing/otlp-receiver.ts";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 const SPAN = "00f067aa0ba902b7";
@@ -17,7 +17,7 @@ beforeEach(async () => {
   [given, receiver] = await Promise.all([startFunction(), startOtlpReceiver()]);
   lines = [];
   const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url };
-  tracer = await functionTracer("node", environment, (line) => lines.push(line));
+  tracer = await openFunctionTracer("node", environment, (line) => lines.push(line));
 });
 afterEach(() => Promise.all([given.close(), receiver.close()]));
 
@@ -36,7 +36,7 @@ test.each([
   const [root] = receiver.spans.filter(({ name }) => name === "function");
   expect(root?.parentSpanId).toBe(parent);
   if (parent !== undefined) expect(root?.traceId).toBe(TRACE);
-  expect(root && treeOf(receiver.spans, root)).toEqual({
+  expect(root && buildTree(receiver.spans, root)).toEqual({
     function: ["PATCH nodes", "PATCH nodes/status", "POST events"],
   });
   expect(root?.attributes).toMatchObject({
@@ -58,7 +58,7 @@ test("what its sender does not have recorded is not recorded", async () => {
   expect(receiver.headers).toEqual([]);
 });
 
-test("a batch is few spans, whose names tell nothing of the cluster, and none a secret", async () => {
+test("a batch is a few spans whose names reveal nothing of the cluster, and no secret", async () => {
   const names = Array.from({ length: 60 }, (_, node) => `tenants-node-${node}`);
   await given.invoke(given.event(await given.join(...names)), { tracer });
   expect(receiver.spans.length).toBeLessThanOrEqual(1 + 3 + 3 * 10);
@@ -88,7 +88,7 @@ test("a function that fails says so in its trace", async () => {
   ]);
 });
 
-test("a collector that does not answer costs spans and no report, and that is said", async () => {
+test("a collector that does not answer costs spans and no report, and is logged", async () => {
   receiver.hang();
   const nodes = await given.join("node-1");
   expect(outcomes(await given.invoke(given.event(nodes), { tracer }))).toEqual(["changed"]);

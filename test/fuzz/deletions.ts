@@ -1,21 +1,27 @@
-/** One Node that we deleted. */
+/** A Node that our controllers deleted. */
 interface Deletion {
   readonly atMs: number;
   readonly name: string;
-  /** How many Nodes there were right before. */
+  /** The number of Nodes right before the deletion. */
   readonly nodes: number;
 }
 
-/** What holds of our deletions that no terminated instance explains, whatever the cloud answers. */
+/**
+ * Checks the limits of deletions that no terminated instance explains; they hold for every answer of the
+ * cloud.
+ */
 export interface Deletions {
-  /** Takes one down; answers with what it breaks. */
+  /** Records a deletion and returns the limits that it breaks. */
   add(deletion: Deletion): readonly string[];
 }
 
 const TEN_MINUTES_MS = 600_000;
 const DAY_MS = 86_400_000;
 
-/** The brake's bounds as the design has them: a fifth of the nodes, one at the least, in ten minutes, a third in a day, never all. */
+/**
+ * Checks the brake's limits from the design: a fifth of the nodes (at least one) in ten minutes, a third in a
+ * day, and never all.
+ */
 export function createDeletions(): Deletions {
   let kept: readonly Deletion[] = [];
   const within = (nowMs: number, windowMs: number, part: number): string | undefined => {

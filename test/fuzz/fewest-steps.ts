@@ -1,8 +1,8 @@
 /**
- * The fewest steps that still fail, as far as they are found within the time: leaves out halves, then quarters, and so on
- * down to single ones, as long as what is left fails.
+ * Returns the fewest steps that still fail, as far as the time allows. Removes halves, then quarters, down to
+ * single steps, while the remaining steps fail.
  */
-export async function fewestSteps<Step>(
+export async function findFewestSteps<Step>(
   steps: readonly Step[],
   fails: (fewer: readonly Step[]) => Promise<boolean>,
   limitMs: number,
@@ -10,7 +10,7 @@ export async function fewestSteps<Step>(
   const until = performance.now() + limitMs;
   let least = steps;
   for (let size = Math.ceil(steps.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
-    // From the end: what comes late depends on what comes early.
+    // Starts at the end, because later steps depend on earlier ones.
     for (let start = least.length - size; start > -size; start -= size) {
       if (performance.now() > until) return least;
       const fewer = [...least.slice(0, Math.max(0, start)), ...least.slice(start + size)];

@@ -5,15 +5,15 @@ import { FUZZED_CONTROLLERS } from "#test/fuzz/fuzzed-controllers.ts";
 import { ONCE_BROKEN } from "#test/fuzz/once-broken.ts";
 import { PLANTED_DEFECTS } from "#test/fuzz/planted-defects.ts";
 import { type FuzzResult, fuzz, runSteps } from "#test/fuzz/run-steps.ts";
-import { stepLine } from "#test/fuzz/steps.ts";
+import { formatStep } from "#test/fuzz/steps.ts";
 import { SEED } from "#test/seed.ts";
 
-/** Those that have found something stay, and each takes as many steps as it took to find it. */
+/** Seeds that have found a defect stay, each with as many steps as it needed. */
 const RUNS = [
   { seed: SEED, steps: 6_000 },
   { seed: 1_342_176_685, steps: 4_500 },
 ];
-/** Where a defect is not found within so many, the fuzzer is too weak for it. */
+/** A fuzzer that needs more steps to find a defect is too weak for it. */
 const STEPS_FOR_A_DEFECT = 5_000;
 
 let controllers: readonly Controller[];
@@ -22,20 +22,20 @@ beforeAll(async () => {
 });
 
 describe("random steps of nodes, cloud and faults", () => {
-  it.each(RUNS)("break nothing in $steps of them (seed $seed)", { timeout: 1_200_000 }, async (run) => {
+  it.each(RUNS)("break no invariant in $steps steps (seed $seed)", { timeout: 1_200_000 }, async (run) => {
     const result = await fuzz({ controllers, ...run });
     if (result.kind === "failed") expect.fail(told(result, run.steps));
     expect(result.steps).toBe(run.steps);
   });
 });
 
-describe("what was broken once is not", () => {
+describe("a defect found earlier stays fixed", () => {
   it.each(ONCE_BROKEN)("$title", async ({ steps, chance = 1 }) => {
     await expect(runSteps({ controllers }, steps, chance)).resolves.toMatchObject({});
   });
 });
 
-describe("a planted defect is found", () => {
+describe("finds a planted defect", () => {
   it.each(PLANTED_DEFECTS)("$title", { timeout: 1_200_000 }, async (planted) => {
     const { seed = 1 } = planted;
     const result = await fuzz({ controllers, planted, steps: STEPS_FOR_A_DEFECT, seed, shrinkMs: 0 });
@@ -44,7 +44,7 @@ describe("a planted defect is found", () => {
 });
 
 function told({ seed, found, broken, steps }: Extract<FuzzResult, { kind: "failed" }>, of: number): string {
-  return [...steps.map(stepLine), broken, found, `npm run test:fuzz -- --steps ${of} --seed ${seed}`].join(
+  return [...steps.map(formatStep), broken, found, `npm run test:fuzz -- --steps ${of} --seed ${seed}`].join(
     "\n",
   );
 }

@@ -1,5 +1,5 @@
 import { nodeWatch } from "#core/node/watch.ts";
 import { nodeLifecycleWatch } from "#core/node-lifecycle/watch.ts";
 
-/** Those about nodes, which random steps are about. */
+/** The node controllers, which random steps exercise. */
 export const FUZZED_CONTROLLERS: readonly string[] = [nodeWatch.name, nodeLifecycleWatch.name];

@@ -14,19 +14,22 @@ import { ApiUnreachable } from "#kube/client/errors.ts";
 import type { ApiRequest, ApiResponse, ApiStream, Transport } from "#kube/client/transport.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 
-/** The embedded API server without a socket: requests are handed to its handler, and its watches live by the clock given. */
+/**
+ * The embedded API server without a socket. Requests go to its handler, and its watches follow the given
+ * clock.
+ */
 export interface InProcessApi {
   readonly context: HandlerContext;
   transport(user: ControlPlaneUser): Transport;
 }
 
-/** Bookmarks come about as often as kube-apiserver's. */
+/** The interval of kube-apiserver's bookmarks, approximately. */
 const BOOKMARK_EVERY_MS = 57_000;
 
-/** Real timers of the server's own watches must never fire: time is the clock's. */
+/** Real timers of the server's watches must never fire: the given clock is the time. */
 const NEVER_MS = 2 ** 31 - 1;
 
-/** An API server with an empty store, and the namespaces that are always there. */
+/** Creates an API server with an empty store and the default namespaces. */
 export function createInProcessApi(clock: Clock): InProcessApi {
   const users = new Map<string, ControlPlaneUser>();
   const now = (): Date => clock.wallTime();
@@ -80,7 +83,7 @@ async function stream(
   const from = Number(query.get("resourceVersion"));
   const cancels = [clock.after(Number(query.get("timeoutSeconds")) * 1_000, () => answer.emit("close"))];
   const bookmark = (): void => {
-    // As the real one: none before something has moved.
+    // The real server also sends no bookmark before something has changed.
     const { revision } = context.store;
     if (revision > from) answer.write(bookmarkLine(request.path, revision));
     cancels.push(clock.after(BOOKMARK_EVERY_MS, bookmark));
@@ -110,7 +113,7 @@ function bookmarkLine(path: string, revision: number): string {
   return `${JSON.stringify({ type: "BOOKMARK", object: { kind, apiVersion: "v1", metadata } })}\n`;
 }
 
-/** Users are known by their names here: nobody steals a token. */
+/** Users sign in by name, because tokens cannot be stolen here. */
 function serverRequest(
   user: ControlPlaneUser,
   { method, path, body, ...request }: ApiRequest,
@@ -140,7 +143,7 @@ function unreachable({ method, path }: ApiRequest, code: "ConnectionLost" | "Abo
   });
 }
 
-/** What the handler writes to, and who sent the request reads from. */
+/** The handler writes to it, and the sender of the request reads from it. */
 class InProcessAnswer extends EventEmitter implements AsyncIterable<Uint8Array> {
   status = 0;
   headers: Readonly<Record<string, string>> = {};

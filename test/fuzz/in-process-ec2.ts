@@ -7,15 +7,17 @@ import {
 } from "@aws-sdk/client-ec2";
 import type { Ec2 } from "#clouds/aws/ec2.ts";
 import { type ApiState, answerRequest, createRequestIds } from "#emulators/ec2/api.ts";
-import { Behaviour, USUAL_SETTINGS, withBehaviour } from "#emulators/ec2/behaviour.ts";
+import { applyBehaviour, Behaviour, USUAL_SETTINGS } from "#emulators/ec2/behaviour.ts";
 import { createCallLog } from "#emulators/ec2/call-record.ts";
 import { createInventory, type Inventory } from "#emulators/ec2/inventory.ts";
 import { createQuotaMeter } from "#emulators/ec2/quotas.ts";
 import { createSecurityTokens } from "#emulators/ec2/security-tokens.ts";
-import { zonesOf } from "#emulators/ec2/zone.ts";
+import { listZones } from "#emulators/ec2/zone.ts";
 import { type Clock, pause } from "#kube/follow/clock.ts";
 
-/** The embedded EC2 endpoint without a socket: the SDK's requests are handed to it, and time is the clock's. */
+/**
+ * The embedded EC2 endpoint without a socket. The SDK's requests go to it, and the given clock is the time.
+ */
 export interface InProcessEc2 {
   readonly inventory: Inventory;
   readonly ec2: Ec2;
@@ -27,9 +29,9 @@ export const ACCOUNT = "123456789012";
 const SIGNED = `AWS4-HMAC-SHA256 Credential=test/20260101/${REGION}/ec2/aws4_request, SignedHeaders=host, Signature=0`;
 const NEVER = new AbortController().signal;
 
-/** An account with no instance; each call takes `latencyMs()`. */
+/** Creates an account without instances; each call takes `latencyMs()`. */
 export function createInProcessEc2(clock: Clock, latencyMs: () => number): InProcessEc2 {
-  const zones = zonesOf(REGION);
+  const zones = listZones(REGION);
   const state: ApiState = {
     region: REGION,
     zones,
@@ -67,14 +69,14 @@ export function createInProcessEc2(clock: Clock, latencyMs: () => number): InPro
     maxAttempts: 1,
     endpoint: "http://ec2.invalid",
     credentials: { accessKeyId: "test", secretAccessKey: "test" },
-    // Signatures are a tenth of the whole time, and none is looked at.
+    // Signing takes a tenth of the total time, and the endpoint does not check signatures.
     signer: { sign: async (request: unknown) => request } as never,
     requestHandler: { handle } as never,
   });
   return {
     inventory: state.inventory,
     set: (behaviour) => {
-      state.settings = withBehaviour(state.settings, Behaviour.parse(behaviour));
+      state.settings = applyBehaviour(state.settings, Behaviour.parse(behaviour));
     },
     ec2: {
       describeInstances: (request, abortSignal) =>
@@ -90,7 +92,7 @@ export function createInProcessEc2(clock: Clock, latencyMs: () => number): InPro
   };
 }
 
-/** What is read of the SDK's request, which is signed and ready to be sent. */
+/** The fields of the SDK's signed request that the endpoint reads. */
 interface SdkRequest {
   readonly headers: Record<string, string>;
   readonly body: string;

@@ -5,17 +5,19 @@ import type { Controller } from "#core/controller.ts";
 import type { Event } from "#core/event.ts";
 import { Report } from "#core/report.ts";
 import type { Invocation, Invoker } from "#delivery/invoker.ts";
-import { controllerFunction } from "#functions/parts/controller-function.ts";
+import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { type Clock, pause } from "#kube/follow/clock.ts";
 import type { Fate } from "#test/fuzz/steps.ts";
-import { identityOf } from "#test/relay/reports.ts";
+import { parseIdentity } from "#test/relay/report-builders.ts";
 
-/** The functions of a world, in this process, and what can become of an invocation on the way there and back. */
+/** The functions of a world in this process, and the faults of an invocation on its way. */
 export interface Invocations {
-  /** For one life of one relay; what it has in flight is watched. */
+  /** Returns the invoker for one life of one relay, and tracks its invocations in flight. */
   invoker(relay: string): Invoker;
-  /** Of the next one; `after` requests to the API server where it is killed. */
+  /**
+   * Sets the fate of the next invocation; a killed function sends `after` requests to the API server first.
+   */
   next(fate: Fate, after: number): void;
   forgetFates(): void;
   count(): number;
@@ -25,36 +27,38 @@ export interface InvocationOptions {
   readonly cluster: Cluster;
   readonly controllers: readonly Controller[];
   readonly cloud: Cloud;
-  /** With the identity of a controller's function. */
+  /** Returns a transport with the identity of a controller's function. */
   readonly transportOf: (controller: Controller) => Transport;
   readonly clock: Clock;
-  /** How long a request to the API server takes. */
+  /** The duration of a request to the API server. */
   readonly latencyMs: () => number;
-  /** Told what may never be. */
+  /** Reports a broken invariant. */
   readonly violated: (what: string) => void;
 }
 
 const NEVER = new AbortController().signal;
 
-/** How long a function may still be writing whose answer was lost, and when a platform delivers for the second time. */
+/**
+ * How long a function whose answer was lost may still write, and the delay of a platform's second delivery.
+ */
 const SETTLE_MS = 20_000;
 const AGAIN_AFTER_MS = 3_000;
 const LATE_MS = 1_500;
 
-/** Makes them; each invocation is a function that was just started, as what is kept of the last one is none of its business. */
+/** Creates the functions. Each invocation is a newly started function without state of earlier ones. */
 export function createInvocations(options: InvocationOptions): Invocations {
   const { cluster, clock } = options;
   const fates: { readonly fate: Fate; readonly after: number }[] = [];
   let invocations = 0;
 
-  /** The way to the API server of the invocation that is at work. */
+  /** The transport of the running invocation. */
   const way = new AsyncLocalStorage<Transport>();
   const functions = new Map(
     options.controllers.map((controller) => [
       controller.name,
       {
         transport: options.transportOf(controller),
-        invoke: controllerFunction(controller, {
+        invoke: createControllerFunction(controller, {
           clusters: async (name) => (name === cluster.name ? cluster : undefined),
           cloud: async () => options.cloud,
           api: async () => way.getStore() ?? Promise.reject(new Error("no invocation is at work")),
@@ -64,7 +68,7 @@ export function createInvocations(options: InvocationOptions): Invocations {
     ]),
   );
 
-  /** Carries an event out; a function that is killed does so many requests, and never answers. */
+  /** Carries an event out. A killed function sends this many requests and never answers. */
   async function carryOut(event: Event, requests = Number.POSITIVE_INFINITY): Promise<unknown> {
     const found = functions.get(event.controller);
     if (found === undefined) throw new Error(`there is no ${event.controller}`);
@@ -123,12 +127,12 @@ export function createInvocations(options: InvocationOptions): Invocations {
     forgetFates: () => void fates.splice(0),
     count: () => invocations,
     invoker(relay) {
-      /** Until when somebody may be writing, by controller and uid. */
+      /** The end of possible writes, by controller and uid. */
       const busyUntilMs = new Map<string, number>();
       return {
         async invoke(event, signal) {
           invocations += 1;
-          const keys = event.objects.map((object) => `${event.controller} ${identityOf(object).uid}`);
+          const keys = event.objects.map((object) => `${event.controller} ${parseIdentity(object).uid}`);
           for (const key of keys) {
             if ((busyUntilMs.get(key) ?? 0) > clock.now())
               options.violated(`${relay} sent ${key} while it was in flight`);

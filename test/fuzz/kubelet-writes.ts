@@ -1,25 +1,25 @@
 import type { JsonObject, StoredObject } from "#emulators/api-server/object.ts";
-import { resourceNamed } from "#emulators/api-server/resources.ts";
+import { findResource } from "#emulators/api-server/resources.ts";
 import { createObject, deleteObject, patchObject, type WriteContext } from "#emulators/api-server/write.ts";
 import { CONTROL_PLANE_USERS } from "#emulators/harness/control-plane.ts";
-import { type JoiningNodeOptions, joiningNode } from "#emulators/harness/joining-node.ts";
+import { buildJoiningNode, type JoiningNodeOptions } from "#emulators/harness/joining-node.ts";
 import type { InProcessApi } from "#test/fuzz/in-process-api.ts";
 
-/** What the world outside does to nodes: each write is carried out at once and whole, and known not to be ours. */
+/** Writes of other clients to nodes. Each write is atomic and immediate, and never counts as ours. */
 export interface OtherWriters {
-  /** Whether one of these is at work right now. */
+  /** Whether one of these writes is running now. */
   readonly writing: boolean;
   nodes(): readonly StoredObject[];
   node(name: string): StoredObject | undefined;
   register(options: JoiningNodeOptions): void;
   remove(name: string): void;
-  /** Merges into the node, or into its status; passes over one that is not there. */
+  /** Merges into the node or its status; ignores a missing node. */
   merge(name: string, patch: JsonObject, subresource?: "status"): void;
 }
 
-const resource = resourceNamed("nodes");
+const resource = findResource("nodes");
 
-/** Writers with an administrator's rights, on the store itself. */
+/** Creates writers with an administrator's rights on the store itself. */
 export function createOtherWriters(api: InProcessApi, nextUid: () => string): OtherWriters {
   if (resource === undefined) throw new Error("the embedded API server has no nodes");
   const nodes = resource;
@@ -50,7 +50,7 @@ export function createOtherWriters(api: InProcessApi, nextUid: () => string): Ot
     nodes: () => (api.context.store.list(nodes) ?? []).map(({ object }) => object),
     node: find,
     register: (options) =>
-      write(() => createObject(context(), request(undefined), JSON.stringify(joiningNode(options)))),
+      write(() => createObject(context(), request(undefined), JSON.stringify(buildJoiningNode(options)))),
     remove: (name) => {
       if (find(name) !== undefined) write(() => deleteObject(context(), request(name), ""));
     },

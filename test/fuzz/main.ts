@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { loadControllers } from "#functions/parts/controllers.ts";
 import { FUZZED_CONTROLLERS } from "#test/fuzz/fuzzed-controllers.ts";
 import { fuzz } from "#test/fuzz/run-steps.ts";
-import { stepLine } from "#test/fuzz/steps.ts";
+import { formatStep } from "#test/fuzz/steps.ts";
 
 const { values } = parseArgs({
   options: { steps: { type: "string", default: "10000" }, seed: { type: "string" } },
@@ -27,7 +27,7 @@ const result = await fuzz({
 });
 const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
 if (result.kind === "failed") {
-  const lines = result.steps.map((step, index) => `${String(index + 1).padStart(4)}  ${stepLine(step)}`);
+  const lines = result.steps.map((step, index) => `${String(index + 1).padStart(4)}  ${formatStep(step)}`);
   process.stdout.write(`${lines.join("\n")}\n${result.broken}\n`);
   if (result.found !== result.broken) process.stdout.write(`before any was left out: ${result.found}\n`);
   process.stdout.write(`failed after ${seconds} s, with the chance ${result.chance}\n`);

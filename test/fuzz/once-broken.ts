@@ -1,14 +1,14 @@
 import type { Step } from "#test/fuzz/steps.ts";
 
-/** Steps that broke something once, reduced to those that matter. */
+/** The reduced steps of a defect that was found earlier. */
 export interface OnceBroken {
   readonly title: string;
-  /** All other chance in the world, where it matters. */
+  /** The seed of all other randomness in the world, if it matters. */
   readonly chance?: number;
   readonly steps: readonly Step[];
 }
 
-/** They are taken in every run of the tests, whatever a seed comes to mean when kinds of steps are added. */
+/** These run with every test run, even if new kinds of steps change the meaning of a seed. */
 export const ONCE_BROKEN: readonly OnceBroken[] = [
   {
     title: "the machine that has a node's name by now is stopped, and starts again",
@@ -35,7 +35,7 @@ export const ONCE_BROKEN: readonly OnceBroken[] = [
       { do: "wait", ms: 31_000 },
       { do: "takeOver", slot: 0 },
       { do: "ready", slot: 0, status: "False" },
-      // The instance's end is told by then.
+      // The end of the instance has been reported by now.
       { do: "wait", ms: 20 },
       { do: "wait", ms: 20 },
       { do: "cloudFails", how: "denied", times: 1 },
@@ -53,7 +53,7 @@ export const ONCE_BROKEN: readonly OnceBroken[] = [
       { do: "wait", ms: 31_000 },
       { do: "instance", slot: 0, becomes: "terminated" },
       { do: "ready", slot: 0, status: "Unknown" },
-      // The deletion is announced by then, and not sent.
+      // The deletion has been announced by now, but not sent.
       { do: "wait", ms: 60 },
       { do: "wait", ms: 20 },
       { do: "vanish", slot: 0 },

@@ -3,8 +3,8 @@ import { SHUTDOWN_TAINT, UNINITIALIZED_TAINT } from "#core/contracts.ts";
 import type { StoredObject } from "#emulators/api-server/object.ts";
 import type { Change } from "#emulators/api-server/store.ts";
 
-/** A node as far as it is looked at here. */
-export interface SeenNode {
+/** The fields of a node that the checks read. */
+export interface ObservedNode {
   readonly taints: readonly { readonly key: string }[];
   readonly addresses: readonly { readonly type: string; readonly address: string }[];
   readonly conditions: readonly {
@@ -17,29 +17,29 @@ export interface SeenNode {
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-/** Reads it out of what the store has. */
-export function seen({ metadata, spec, status }: StoredObject): SeenNode {
-  const { labels, annotations } = metadata as Partial<Pick<SeenNode, "labels" | "annotations">>;
-  const { taints = [], providerID } = (spec ?? {}) as Partial<Pick<SeenNode, "taints" | "providerID">>;
+/** Parses an object of the store. */
+export function parseNode({ metadata, spec, status }: StoredObject): ObservedNode {
+  const { labels, annotations } = metadata as Partial<Pick<ObservedNode, "labels" | "annotations">>;
+  const { taints = [], providerID } = (spec ?? {}) as Partial<Pick<ObservedNode, "taints" | "providerID">>;
   const { addresses = [], conditions = [] } = (status ?? {}) as Partial<
-    Pick<SeenNode, "addresses" | "conditions">
+    Pick<ObservedNode, "addresses" | "conditions">
   >;
   return { taints, addresses, conditions, providerID, labels: labels ?? {}, annotations: annotations ?? {} };
 }
 
-/** Whether pods can be put on it although nobody can reach it. */
-export function isNaked({ taints, addresses }: SeenNode): boolean {
+/** Whether pods can be scheduled on the node although it has no address. */
+export function isNaked({ taints, addresses }: ObservedNode): boolean {
   const isReachable = addresses.some(({ type }) => type === "InternalIP" || type === "ExternalIP");
   return !isReachable && !taints.some(({ key }) => key === UNINITIALIZED_TAINT);
 }
 
-/** Whether the kubelet says that it is well. */
-export function isReady(node: SeenNode): boolean {
-  return readyStatus(node) === "True";
+/** Whether the kubelet reports Ready. */
+export function isReady(node: ObservedNode): boolean {
+  return getReadyStatus(node) === "True";
 }
 
-/** What is said of it: "Unknown" by the controller manager where the kubelet says nothing. */
-export function readyStatus({ conditions }: SeenNode): string | undefined {
+/** Returns the status of Ready; the controller manager sets "Unknown" if the kubelet is silent. */
+export function getReadyStatus({ conditions }: ObservedNode): string | undefined {
   return conditions.find(({ type }) => type === "Ready")?.status;
 }
 
@@ -48,12 +48,12 @@ const OUR_LABELS =
   /^((failure-domain\.beta|topology)\.kubernetes\.io\/(zone|region)|(beta|node)\.kubernetes\.io\/instance-type|topology\.k8s\.aws\/.*)$/;
 const OUR_ANNOTATIONS = /^serverless-ccm\.io\//;
 
-/** What one write of ours to a node did that none may do. */
-export function faultsOfWrite({ type, version, previous }: Change): readonly string[] {
+/** Returns the rules that one of our writes to a node breaks. */
+export function checkWrite({ type, version, previous }: Change): readonly string[] {
   if (type === "DELETED") return [];
   const { name } = version.object.metadata;
   if (previous === undefined) return [`${name} was created by us`];
-  const [before, after] = [seen(previous.object), seen(version.object)];
+  const [before, after] = [parseNode(previous.object), parseNode(version.object)];
   return [
     ...(isNaked(after) && !isNaked(before) ? ["left it naked"] : []),
     ...(isDeepStrictEqual(foreign(before.taints), foreign(after.taints)) ? [] : ["changed others' taints"]),
@@ -70,7 +70,7 @@ export function faultsOfWrite({ type, version, previous }: Change): readonly str
   ].map((what) => `${name}: a write of ours ${what}`);
 }
 
-function foreign(taints: SeenNode["taints"]): SeenNode["taints"] {
+function foreign(taints: ObservedNode["taints"]): ObservedNode["taints"] {
   return taints.filter(({ key }) => !OUR_TAINTS.has(key));
 }
 

@@ -2,11 +2,11 @@ import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
 import type { StoredObject } from "#emulators/api-server/object.ts";
 import type { Behaviour } from "#emulators/ec2/behaviour.ts";
 import type { InstanceStateName } from "#emulators/ec2/instance.ts";
-import { seen } from "#test/fuzz/our-writes.ts";
+import { parseNode } from "#test/fuzz/our-writes.ts";
 import type { Slot, Step } from "#test/fuzz/steps.ts";
-import { emptyPlace, type Place, type World } from "#test/fuzz/world.ts";
+import { createPlace, type Place, type World } from "#test/fuzz/world.ts";
 
-/** Lets a step happen; one that is about what is not there does nothing. */
+/** Performs a step; a step about a missing object does nothing. */
 export async function performStep(world: World, step: Step): Promise<void> {
   switch (step.do) {
     case "join":
@@ -98,7 +98,7 @@ function actBetween(world: World, name: string, act: Extract<Step, { do: "betwee
       world.others.remove(name);
       break;
     case "recreate": {
-      const { providerID } = seen(node);
+      const { providerID } = parseNode(node);
       world.others.remove(name);
       if (world.others.node(name) === undefined)
         world.others.register({ name, ...(providerID === undefined ? {} : { providerID }) });
@@ -112,7 +112,7 @@ function withNode(world: World, slot: Slot, act: (node: StoredObject) => void): 
   if (node !== undefined) act(node);
 }
 
-/** The place itself where there is an instance in it, or else the next one. */
+/** Uses the given place if it has an instance, or else the next one that has. */
 function withPlace(world: World, slot: Slot, act: (place: Place) => void): void {
   const { places } = world;
   const taken = [...places.slice(slot), ...places.slice(0, slot)].find(
@@ -129,7 +129,7 @@ function join(world: World, step: Extract<Step, { do: "join" }>): void {
   if (free === undefined) return;
   const instance = cloud.inventory.add({}, step.visibleAfterMs, clock.wallTime().getTime());
   const name = instance.privateDnsName;
-  Object.assign(free, { ...emptyPlace(), instance, nodeName: name });
+  Object.assign(free, { ...createPlace(), instance, nodeName: name });
   if (step.visibleAfterMs > 0) {
     free.isNewborn = true;
     free.hiddenFromMs = clock.now();
@@ -143,7 +143,7 @@ function join(world: World, step: Extract<Step, { do: "join" }>): void {
   });
 }
 
-/** As a kubelet's flag has it. */
+/** In the form of the kubelet's flag. */
 function providerIDOf({ instance }: Place): string {
   return `aws:///${instance?.availabilityZone}/${instance?.id}`;
 }
@@ -154,28 +154,28 @@ function rewriteTaints(
   keys: readonly string[],
   oursFirst: boolean,
 ): void {
-  const kept = seen(node).taints.filter(({ key }) => key.startsWith("node.cloudprovider"));
+  const kept = parseNode(node).taints.filter(({ key }) => key.startsWith("node.cloudprovider"));
   const theirs = keys.map((key) => ({ key, effect: "NoSchedule" }));
   const taints = oursFirst ? [...kept, ...theirs] : [...theirs, ...kept];
   others.merge(node.metadata.name, { spec: { taints } });
 }
 
 function retaint({ others }: World, node: StoredObject): void {
-  const { taints } = seen(node);
+  const { taints } = parseNode(node);
   if (taints.some(({ key }) => key === UNINITIALIZED_TAINT)) return;
   const ours = { key: UNINITIALIZED_TAINT, value: "true", effect: "NoSchedule" };
   others.merge(node.metadata.name, { spec: { taints: [...taints, ours] } });
 }
 
-/** The kubelet, or for "Unknown" the controller manager, says how the node is. */
+/** Sets the node's Ready status, as the kubelet or (for "Unknown") the controller manager does. */
 export function setReady({ others, clock }: World, name: string, status: string): void {
   const node = others.node(name);
   if (node === undefined) return;
   const now = clock.wallTime().toISOString();
-  const { conditions: all } = seen(node);
+  const { conditions: all } = parseNode(node);
   const conditions = all.filter(({ type }) => type !== "Ready");
   const before = all.find(({ type }) => type === "Ready");
-  // Said again, it has not changed since.
+  // An equal status is not a transition.
   const lastTransitionTime = before?.status === status ? (before.lastTransitionTime ?? now) : now;
   const ready = { type: "Ready", status, reason: "Kubelet", lastTransitionTime, lastHeartbeatTime: now };
   others.merge(name, { status: { conditions: [...conditions, ready] } }, "status");
@@ -186,7 +186,7 @@ function recreate(world: World, slot: Slot): void {
     const { nodeName } = place;
     if (nodeName === undefined || place.instance?.state === "terminated") return;
     world.others.remove(nodeName);
-    // One with a finalizer stays, and keeps its name taken.
+    // A node with a finalizer stays and keeps its name.
     if (world.others.node(nodeName) === undefined)
       world.others.register({ name: nodeName, providerID: providerIDOf(place) });
   });
@@ -202,7 +202,7 @@ function setState(world: World, slot: Slot, becomes: InstanceStateName): void {
   });
 }
 
-/** The kubelet of a machine that is gone says nothing any more, and its controller manager notices. */
+/** The kubelet of a missing machine is silent, and the controller manager notices. */
 function vanish(world: World, slot: Slot): void {
   withPlace(world, slot, (place) => {
     const { instance } = place;
@@ -224,7 +224,7 @@ function hide(world: World, slot: Slot, forMs: number): void {
     const untilMs = Math.max(place.hiddenUntilMs, nowMs + forMs);
     place.hiddenUntilMs = untilMs;
     world.clock.after(untilMs - nowMs, () => {
-      // It may be hidden for longer by then, or gone.
+      // The place may be hidden for longer by then, or empty.
       if (place.instance?.id === instance.id && place.hiddenUntilMs <= untilMs)
         world.cloud.inventory.reveal(instance.id);
     });
@@ -246,8 +246,8 @@ function takeOver(world: World, slot: Slot): void {
       0,
       world.clock.wallTime().getTime(),
     );
-    // Its kubelet finds the node of its name, and reports in it.
-    Object.assign(free, { ...emptyPlace(), instance: successor, nodeName: place.nodeName });
+    // Its kubelet finds the node of its name and reports in it.
+    Object.assign(free, { ...createPlace(), instance: successor, nodeName: place.nodeName });
   });
 }
 

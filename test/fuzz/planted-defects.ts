@@ -7,15 +7,15 @@ import type { DeletionSettings } from "#core/settings.ts";
 import type { Invoker } from "#delivery/invoker.ts";
 import { CONTROL_PLANE_USERS, type ControlPlaneUser } from "#emulators/harness/control-plane.ts";
 
-/** A mistake that somebody could make, and that a fuzzer must find. */
+/** A plausible mistake that a fuzzer must find. */
 export interface PlantedDefect {
   readonly title: string;
   readonly controller?: (controller: Controller) => Controller;
   readonly invoker?: (invoker: Invoker) => Invoker;
   readonly user?: ControlPlaneUser;
-  /** What it is found by. */
+  /** Matches the broken invariant that reveals it. */
   readonly found: RegExp;
-  /** Of steps that come upon it soon, where those of the usual seed do so late. */
+  /** A seed that finds it early, if the usual seed finds it late. */
   readonly seed?: number;
 }
 
@@ -75,7 +75,7 @@ export const PLANTED_DEFECTS: readonly PlantedDefect[] = [
   },
   {
     title: "an initialized node is never looked at again",
-    controller: ({ looks: _looks, ...each }) => each,
+    controller: ({ resyncPolicy: _looks, ...each }) => each,
     found: /at rest: (addresses|naked)/,
   },
   {
@@ -130,7 +130,7 @@ function withWrites(
   );
 }
 
-/** Decides under other settings of deletion than the cluster's. */
+/** Decides with other deletion settings than the cluster's. */
 function withSettings(controller: Controller, deletion: Partial<DeletionSettings>): Controller {
   return {
     ...controller,
@@ -145,7 +145,7 @@ function withSettings(controller: Controller, deletion: Partial<DeletionSettings
   };
 }
 
-/** Reads something else of who is Ready than stands there, where nodes are deleted. */
+/** Reads a false Ready status where nodes are deleted. */
 function readingReady(
   controller: Controller,
   read: (ready: string | undefined) => string | undefined,
@@ -161,14 +161,16 @@ function readingReady(
   };
   const blindBatch = (batch: readonly Subject[]): readonly Subject[] =>
     batch.map((subject) => ({ ...subject, object: blind(subject.object) }));
-  const { stateOf } = controller;
+  const { getStateReference } = controller;
   return {
     ...controller,
     needsWork: (object, context) => controller.needsWork(blind(object), context),
     snapshot: (object, context) => blind(controller.snapshot(object, context)),
-    asks: (object, context) => controller.asks(blind(object), context),
-    // What is read for a decision and the decision have to see the same, or else no state is read and nothing is deleted.
-    ...(stateOf && { stateOf: (batch, context) => stateOf(blindBatch(batch), context) }),
+    buildQuestion: (object, context) => controller.buildQuestion(blind(object), context),
+    // The read for a decision and the decision must agree; otherwise no state is read and nothing is deleted.
+    ...(getStateReference && {
+      getStateReference: (batch, context) => getStateReference(blindBatch(batch), context),
+    }),
     decide: (batch, context) => controller.decide(blindBatch(batch), context),
   };
 }
@@ -202,7 +204,7 @@ function wholeLabels(write: Write): Write {
   return { ...write, patch: [{ op: "add", path: "/metadata/labels", value }, ...others] };
 }
 
-/** Without looking at what the addresses are when it comes. */
+/** Removes the precondition on the addresses. */
 function withoutAddresses(write: Write): Write {
   if (!isPatch(write)) return write;
   const [uid, ...others] = write.precondition;

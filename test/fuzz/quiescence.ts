@@ -1,23 +1,28 @@
 import { INSTANCE_ANNOTATION, SHUTDOWN_TAINT, UNINITIALIZED_TAINT } from "#core/contracts.ts";
 import type { StoredObject } from "#emulators/api-server/object.ts";
 import type { Ec2Instance } from "#emulators/ec2/instance.ts";
-import { isNaked, isReady, seen } from "#test/fuzz/our-writes.ts";
+import { isNaked, isReady, parseNode } from "#test/fuzz/our-writes.ts";
 import { setReady } from "#test/fuzz/perform-step.ts";
 import type { World } from "#test/fuzz/world.ts";
 
-/** Longer than any back-off and any pace of looking: after so long without a fault everything has to be as it should. */
+/**
+ * Longer than any back-off and any resync interval. After this time without a fault the world must be in its
+ * desired state.
+ */
 const QUIET_MS = 25 * 60_000;
 const PIECE_MS = 60_000;
 
-/** Longer than a function may take, its time to settle included. */
+/** Longer than a function may take, including its time to settle. */
 const LANDING_MS = 5 * 60_000;
 const LANDING_PIECE_MS = 250;
 
-/** What may wait for its time in a world at rest, however many steps there were: a few timers a relay, and a few a node. */
+/**
+ * The most pending timers in a world at rest, for any number of steps: a few for each relay and each node.
+ */
 const MAX_TIMERS = 120;
 
-/** Ends all faults, lets time pass, and answers with what is not as it has to be then. */
-export async function faultsAtRest(world: World): Promise<readonly string[]> {
+/** Ends all faults, lets time pass, and returns what is not in its desired state. */
+export async function checkAtRest(world: World): Promise<readonly string[]> {
   const { api, cloud, clock, invocations, others, places } = world;
   cloud.set({ failures: [] });
   invocations.forgetFates();
@@ -34,7 +39,7 @@ export async function faultsAtRest(world: World): Promise<readonly string[]> {
     place.instance = { ...instance, state: "running" };
   }
   for (const { metadata } of others.nodes()) {
-    // The kubelet of a machine that runs says so, and where there is none the controller manager notices.
+    // The kubelet of a running machine reports Ready; without a machine the controller manager notices.
     const isUp = machines(world).some(({ privateDnsName }) => privateDnsName === metadata.name);
     setReady(world, metadata.name, isUp ? "True" : "Unknown");
   }
@@ -49,7 +54,7 @@ export async function faultsAtRest(world: World): Promise<readonly string[]> {
   for (const relay of world.relays()) {
     const [status] = relay.status();
     if (!relay.ready()) faults.push(`a relay is not ready: ${JSON.stringify(status?.failure)}`);
-    // What lasts is looked at again and again: in flight at a moment is not in flight for ever.
+    // Lasting work is resynced repeatedly: in flight at one moment does not mean in flight for ever.
     if (!(await lands(world, relay))) faults.push(`${status?.inFlight} objects are in flight for ever`);
     for (const { name, objects } of status?.controllers ?? []) {
       if (objects > nodes.length) faults.push(`${name} keeps ${objects} objects of ${nodes.length} nodes`);
@@ -58,7 +63,7 @@ export async function faultsAtRest(world: World): Promise<readonly string[]> {
   return faults;
 }
 
-/** Whether nothing of the relay's is in flight at some moment of the next minutes. */
+/** Whether nothing of the relay is in flight at some moment of the next minutes. */
 async function lands({ clock }: World, relay: ReturnType<World["relays"]>[number]): Promise<boolean> {
   for (let passedMs = 0; passedMs < LANDING_MS; passedMs += LANDING_PIECE_MS) {
     if ((relay.status()[0]?.inFlight ?? 0) === 0) return true;
@@ -67,24 +72,26 @@ async function lands({ clock }: World, relay: ReturnType<World["relays"]>[number
   return false;
 }
 
-/** The instances that have not ended. */
 function machines({ places }: World): readonly Ec2Instance[] {
   return places.flatMap(({ instance }) =>
     instance === undefined || instance.state === "terminated" ? [] : [instance],
   );
 }
 
-/** The instance that a node is on, in truth. */
+/** Returns the instance that a node really runs on. */
 function instanceOf(world: World, node: StoredObject): Ec2Instance | undefined {
-  const { providerID } = seen(node);
+  const { providerID } = parseNode(node);
   return machines(world).find(({ id, privateDnsName }) =>
     providerID === undefined ? privateDnsName === node.metadata.name : providerID.endsWith(`/${id}`),
   );
 }
 
-/** Whether the cloud shows the end of the instance that it was initialized from, and it is not Ready, and nobody holds it. */
+/**
+ * Whether the node outlives its machine: the cloud shows the end of its initial instance, it is not Ready,
+ * and no finalizer holds it.
+ */
 function outlivesItsMachine({ places, deletes }: World, object: StoredObject): boolean {
-  const node = seen(object);
+  const node = parseNode(object);
   const id = node.annotations[INSTANCE_ANNOTATION]?.split("/").at(-1);
   const ended = places.some(({ instance }) => instance?.id === id && instance?.state === "terminated");
   return deletes && ended && !isReady(node) && object.metadata.deletionTimestamp === undefined;
@@ -92,9 +99,9 @@ function outlivesItsMachine({ places, deletes }: World, object: StoredObject): b
 
 function faultsOfNode(object: StoredObject, instance: Ec2Instance | undefined): string[] {
   const { name, deletionTimestamp } = object.metadata;
-  // One that only waits for its finalizer is nobody's to bring up, and one without a machine cannot be.
+  // A node that waits for its finalizer or has no machine cannot be brought up.
   if (deletionTimestamp !== undefined || instance === undefined) return [];
-  const node = seen(object);
+  const node = parseNode(object);
   const addresses = node.addresses.map(({ type, address }) => `${type} ${address}`).join();
   const { privateIpAddress: ip, privateDnsName: dns } = instance;
   const wanted: readonly (readonly [what: string, is: unknown, shouldBe: unknown])[] = [

@@ -1,27 +1,27 @@
 import fc from "fast-check";
 import type { Controller } from "#core/controller.ts";
-import { messageOf } from "#core/message-of.ts";
-import { fewestSteps } from "#test/fuzz/fewest-steps.ts";
+import { getErrorMessage } from "#core/error-message.ts";
+import { findFewestSteps } from "#test/fuzz/fewest-steps.ts";
 import { performStep } from "#test/fuzz/perform-step.ts";
 import type { PlantedDefect } from "#test/fuzz/planted-defects.ts";
-import { faultsAtRest } from "#test/fuzz/quiescence.ts";
-import { anyStep, SLOTS, type Step, stepLine } from "#test/fuzz/steps.ts";
+import { checkAtRest } from "#test/fuzz/quiescence.ts";
+import { anyStep, formatStep, SLOTS, type Step } from "#test/fuzz/steps.ts";
 import { createWorld } from "#test/fuzz/world.ts";
 
-/** How many steps are taken from an empty world to its rest. */
+/** Steps of one run, from an empty world to its rest. */
 export const STEPS_PER_RUN = 500;
 
-/** What a fuzz run came to. */
+/** The result of a fuzz run. */
 export type FuzzResult =
   | { readonly kind: "passed"; readonly steps: number; readonly invocations: number }
   | {
       readonly kind: "failed";
       readonly seed: number;
-      /** Of the world in which it broke. */
+      /** The random seed of the world in which it broke. */
       readonly chance: number;
-      /** By all steps of the run … */
+      /** The invariant broken by all steps of the run. */
       readonly found: string;
-      /** … and by the fewest that still break something, which may be something else. */
+      /** The invariant broken by the fewest steps; it may be another one. */
       readonly broken: string;
       readonly steps: readonly Step[];
     };
@@ -31,12 +31,12 @@ export interface FuzzOptions {
   readonly controllers: readonly Controller[];
   readonly steps: number;
   readonly seed: number;
-  /** Milliseconds that looking for fewer steps may take. */
+  /** Milliseconds for the search for fewer steps. */
   readonly shrinkMs?: number;
   readonly onRun?: (steps: number) => void;
 }
 
-/** Takes so many random steps, in runs of their own, and stops at the first that breaks what always holds. */
+/** Performs this many random steps in separate runs, and stops at the first broken invariant. */
 export async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
   const { steps, seed } = options;
   let taken = 0;
@@ -48,23 +48,23 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
       taken += run.length;
       options.onRun?.(taken);
     }),
-    // Fewer steps are looked for below, within a time of their own.
+    // The search for fewer steps runs below, with its own time limit.
     { seed, numRuns: Math.max(1, Math.ceil(steps / STEPS_PER_RUN)), endOnFailure: true },
   );
   if (!details.failed) return { kind: "passed", steps: taken, invocations };
   const [run = [], chance = 0] = details.counterexample ?? [];
-  const found = messageOf(details.errorInstance);
+  const found = getErrorMessage(details.errorInstance);
   let broken = found;
   const fails = async (fewer: readonly Step[]): Promise<boolean> => {
-    const said = await runSteps(options, fewer, chance).then(() => undefined, messageOf);
+    const said = await runSteps(options, fewer, chance).then(() => undefined, getErrorMessage);
     broken = said ?? broken;
     return said !== undefined;
   };
-  const fewest = await fewestSteps(run, fails, options.shrinkMs ?? 60_000);
+  const fewest = await findFewestSteps(run, fails, options.shrinkMs ?? 60_000);
   return { kind: "failed", seed, chance, found, broken, steps: fewest };
 }
 
-/** Takes these steps in a world of their own; rejects with what was broken, and after which step. */
+/** Performs these steps in a new world; rejects with the broken invariant and the step before it. */
 export async function runSteps(
   { controllers, planted }: Pick<FuzzOptions, "controllers" | "planted">,
   steps: readonly Step[],
@@ -83,9 +83,9 @@ export async function runSteps(
       await performStep(world, step);
       await world.clock.advance(1);
       if (world.violations.length > 0)
-        throw new Error(`after step ${index + 1}, ${stepLine(step)}: ${world.violations.join("; ")}`);
+        throw new Error(`after step ${index + 1}, ${formatStep(step)}: ${world.violations.join("; ")}`);
     }
-    const faults = [...(await faultsAtRest(world)), ...world.violations];
+    const faults = [...(await checkAtRest(world)), ...world.violations];
     if (faults.length > 0) throw new Error(faults.join("; "));
     return { invocations: world.invocations.count() };
   } finally {
@@ -93,7 +93,7 @@ export async function runSteps(
   }
 }
 
-/** Mulberry32: small, and the same everywhere. */
+/** Mulberry32: small, and equal on every platform. */
 function seededRandom(seed: number): () => number {
   let state = seed | 0;
   return () => {

@@ -1,11 +1,11 @@
 import { createAwsCloud } from "#clouds/aws/cloud.ts";
-import { AwsCloudConfig } from "#clouds/aws/kind.ts";
+import { AwsCloudConfig } from "#clouds/aws/config.ts";
 import { Cluster } from "#config/cluster.ts";
 import type { Controller } from "#core/controller.ts";
 import { nodeLifecycleWatch } from "#core/node-lifecycle/watch.ts";
 import type { Invoker } from "#delivery/invoker.ts";
 import type { StoredObject } from "#emulators/api-server/object.ts";
-import { resourceNamed } from "#emulators/api-server/resources.ts";
+import { findResource } from "#emulators/api-server/resources.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
 import type { Ec2Instance } from "#emulators/ec2/instance.ts";
 import { CONTROL_PLANE_USERS, type ControlPlaneUser } from "#emulators/harness/control-plane.ts";
@@ -16,10 +16,10 @@ import { createInProcessApi, type InProcessApi } from "#test/fuzz/in-process-api
 import { createInProcessEc2, type InProcessEc2, REGION } from "#test/fuzz/in-process-ec2.ts";
 import { createInvocations, type Invocations } from "#test/fuzz/invocations.ts";
 import { createOtherWriters, type OtherWriters } from "#test/fuzz/kubelet-writes.ts";
-import { faultsOfWrite, isReady, readyStatus, seen } from "#test/fuzz/our-writes.ts";
+import { checkWrite, getReadyStatus, isReady, parseNode } from "#test/fuzz/our-writes.ts";
 import { createManualClock, type ManualClock } from "#test/kube/follow/manual-clock.ts";
 
-/** One cluster with its cloud, its relays and its functions, all in this process and on one clock, and what may never be. */
+/** One cluster with its cloud, relays and functions, in this process and on one clock, and the invariants. */
 export interface World {
   readonly clock: ManualClock;
   readonly api: InProcessApi;
@@ -27,67 +27,68 @@ export interface World {
   readonly others: OtherWriters;
   readonly invocations: Invocations;
   readonly places: Place[];
-  /** When the cloud forgot instances that it had shown as terminated, by their ids. */
+  /** When the cloud forgot terminated instances, by id. */
   readonly forgottenMs: Map<string, number>;
-  /** What somebody does to a node once so many of our writes were carried out, and so right after the last of them. */
+  /**
+   * Writes of other clients to a node, each after a number of our writes and right after the last of them.
+   */
   readonly meanwhile: Meanwhile[];
-  /** Whether one of its controllers deletes nodes whose machine is gone. */
+  /** Whether a controller deletes nodes of missing machines. */
   readonly deletes: boolean;
-  /** What was broken so far. */
+  /** The invariants broken so far. */
   readonly violations: readonly string[];
-  /** Timers that have not fired: what waits anywhere. */
+  /** Returns the number of timers that have not fired. */
   timers(): number;
   relays(): readonly Relay[];
-  /** Kills a relay, whatever it waits for; with `on`, another is started in its place. */
+  /** Kills a relay at any moment; with `on`, starts another in its place. */
   restart(which: "first" | "second", on: boolean): Promise<void>;
   violate(what: string): void;
   close(): Promise<void>;
 }
 
-/** What a world is made of. */
 export interface WorldOptions {
   readonly controllers: readonly Controller[];
   readonly places: number;
-  /** All the chance there is in it. */
+  /** The source of all randomness in the world. */
   readonly random: () => number;
-  /** Between relays and functions, for defects that are planted there. */
+  /** Wraps the calls between relays and functions, for planted defects. */
   readonly invoker?: ((invoker: Invoker) => Invoker) | undefined;
-  /** Whom functions sign in as; as themselves without it. */
+  /** The user of the functions; by default each signs in as itself. */
   readonly user?: ControlPlaneUser | undefined;
 }
 
-/** Something that others do right after a write of ours. */
+/** An action of others right after one of our writes. */
 export interface Meanwhile {
-  /** How many of our writes it lets pass. */
+  /** The number of our writes to wait for. */
   writes: number;
   readonly act: (name: string) => void;
 }
 
-/** A machine's place: the instance that is there now, if there is one, and what the cloud was made to say of it. */
+/** A machine's place: its present instance, if any, and the cloud's forced answers about it. */
 export interface Place {
   instance: Ec2Instance | undefined;
-  /** From when until when the cloud hides, or hid, an instance that exists. */
+  /** The period in which the cloud hides an existing instance. */
   hiddenFromMs: number;
   hiddenUntilMs: number;
   /** Whether the cloud has never shown it. */
   isNewborn: boolean;
   nodeName: string | undefined;
-  /** Since when the instance runs, where it was ever anything else. */
+  /** When the instance began to run, if it ever had another state. */
   runsSinceMs: number;
 }
 
-/** The least time between two answers that there is no such instance. */
+/** The shortest time between two "not found" answers. */
 const GRACE_MS = 30_000;
 
-/** How long after the cloud began to show an instance again an answer of before may still be acted on. */
+/** How long an older answer may still take effect after the cloud shows an instance again. */
 const ANSWERS_LIVE_MS = 120_000;
 
-/** Makes a world with one relay, and nothing in it yet. */
+/** Creates a world with one relay and no nodes. */
 export async function createWorld(options: WorldOptions): Promise<World> {
   const { controllers, places, random, invoker = (given) => given } = options;
   const manual = createManualClock();
   let timers = 0;
-  // Counts what waits, which must not grow with the number of steps.
+  // Counts pending timers, which must not grow with the number of steps.
   const clock: ManualClock = {
     ...manual,
     after(delayMs, callback) {
@@ -124,7 +125,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     now: () => clock.now(),
     wallClock: () => clock.wallTime().getTime(),
   });
-  const configMaps = resourceNamed("configmaps");
+  const configMaps = findResource("configmaps");
   if (configMaps === undefined) throw new Error("the embedded API server has no ConfigMaps");
   api.context.store.put(configMaps, "kube-system/serverless-ccm", STATE);
   const invocations = createInvocations({
@@ -141,7 +142,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     uids += 1;
     return `00000000-0000-4000-8000-${String(uids).padStart(12, "0")}`;
   });
-  const world = Array.from({ length: places }, (): Place => emptyPlace());
+  const world = Array.from({ length: places }, (): Place => createPlace());
   const forgottenMs = new Map<string, number>();
   const meanwhile: Meanwhile[] = [];
   watchOurWrites({ api, others, places: world, forgottenMs, clock, violate, meanwhile });
@@ -191,7 +192,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
   };
 }
 
-/** The ConfigMap that infra/state makes. */
+/** The ConfigMap of infra/state. */
 const STATE: StoredObject = {
   metadata: {
     namespace: "kube-system",
@@ -202,15 +203,13 @@ const STATE: StoredObject = {
   },
 };
 
-/** As the function signs in. */
 function userOfFunction(name: string): ControlPlaneUser {
   const user = Object.entries(CONTROL_PLANE_USERS).find(([key]) => key === name)?.[1];
   if (user === undefined) throw new Error(`the function ${name} has no identity`);
   return user;
 }
 
-/** A place with nothing in it. */
-export function emptyPlace(): Place {
+export function createPlace(): Place {
   return {
     instance: undefined,
     hiddenFromMs: Number.NEGATIVE_INFINITY,
@@ -221,7 +220,10 @@ export function emptyPlace(): Place {
   };
 }
 
-/** Whether the machine of that name has been running and to be seen for so long that no answer knows better. */
+/**
+ * Whether the machine of that name has been running and visible for so long that no other answer is still in
+ * use.
+ */
 function isShown({ instance, runsSinceMs, hiddenUntilMs }: Place, name: string, nowMs: number): boolean {
   const isRunning = instance?.state === "running" && instance.privateDnsName === name;
   return isRunning && nowMs - Math.max(runsSinceMs, hiddenUntilMs) > ANSWERS_LIVE_MS;
@@ -237,34 +239,34 @@ interface Watched {
   readonly meanwhile: Meanwhile[];
 }
 
-/** Looks at every write that is not others', as it is carried out. */
+/** Checks each of our writes when it is carried out. */
 function watchOurWrites(watched: Watched): void {
   const { api, others, places, forgottenMs, clock, violate, meanwhile } = watched;
   const deletions = createDeletions();
   api.context.store.subscribe((change) => {
     if (others.writing || change.version.resource.name !== "nodes") return;
-    for (const fault of faultsOfWrite(change)) violate(fault);
+    for (const fault of checkWrite(change)) violate(fault);
     const { name } = change.version.object.metadata;
     const [next] = meanwhile;
     if (next !== undefined && next.writes === 0) {
       meanwhile.shift();
-      // After everybody has heard of this write, and before the next can be on its way.
+      // Runs after all watchers have received this write, and before the next write.
       queueMicrotask(() => next.act(name));
     } else if (next !== undefined) next.writes -= 1;
     if (change.type !== "DELETED" || change.previous === undefined) return;
-    const node = seen(change.previous.object);
+    const node = parseNode(change.previous.object);
     if (isReady(node)) violate(`${name} was deleted although it is Ready`);
     const nowMs = clock.now();
-    const successor = readyStatus(node) === "False" && places.find((each) => isShown(each, name, nowMs));
+    const successor = getReadyStatus(node) === "False" && places.find((each) => isShown(each, name, nowMs));
     if (successor && !node.providerID?.endsWith(`/${successor.instance?.id}`))
       violate(`${name} was deleted although the kubelet of ${successor.instance?.id} reports in it`);
     const place = places.find(({ instance }) => node.providerID?.endsWith(`/${instance?.id}`));
     const state = place?.instance?.state;
     if (state === "terminated") return;
     const endedMs = forgottenMs.get(node.providerID?.split("/").at(-1) ?? "");
-    // It was shown as terminated to whoever asked before the cloud forgot it.
+    // Before the cloud forgot it, every read showed it as terminated.
     if (endedMs !== undefined && nowMs - endedMs <= ANSWERS_LIVE_MS) return;
-    // The deleted one is out of the list already.
+    // The list no longer contains the deleted node.
     for (const broken of deletions.add({ atMs: nowMs, name, nodes: others.nodes().length + 1 }))
       violate(broken);
     if (place === undefined || state === undefined) return;

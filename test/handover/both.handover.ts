@@ -5,16 +5,23 @@ import { STOCK_USER } from "#bench/stage.ts";
 import type { Ec2Instance } from "#emulators/ec2/instance.ts";
 import { CONTROL_PLANE_USERS } from "#emulators/harness/control-plane.ts";
 import type { NodeRecord } from "#emulators/harness/node-history.ts";
-import { CLUSTER, type HandoverStage, setReady, startHandoverStage, until } from "#test/handover/stage.ts";
+import {
+  CLUSTER,
+  type HandoverStage,
+  setReady,
+  startHandoverStage,
+  waitUntil,
+} from "#test/handover/stage.ts";
 
-// Both at work at the same time, by mistake; the loops that take the stock controller minutes take it seconds here.
+// Both controllers run at the same time, by mistake. The stock controller's loops of minutes take seconds
+// here.
 const STOCK_CYCLE_SECONDS = 4;
 const CYCLES = 10;
 const EACH = 20;
 
 let stage: HandoverStage;
 let nodes: readonly Ec2Instance[];
-/** Nodes that the stock controller had initialized before ours began. */
+/** Nodes that the stock controller had initialized before ours started. */
 let takenOver: readonly Ec2Instance[];
 
 beforeAll(async () => {
@@ -41,37 +48,37 @@ afterAll(async () => {
   await stage?.close();
 });
 
-test("they write a node a few times, and then no more", async () => {
-  // What the one has not seen of the other yet, and our second look.
+test("they write a node a few times, and then stop", async () => {
+  // Covers changes that one has not seen of the other yet, and our second look.
   await sleep(STOCK_CYCLE_SECONDS * 2_000);
   const before = versions();
   const [ours, theirs] = await Promise.all([requestsOf(OURS), requestsOf(STOCK_USER)]);
   await sleep(STOCK_CYCLE_SECONDS * CYCLES * 1_000);
-  // Each look of the stock controller at a dual-stack node is a patch, which changes nothing.
+  // The stock controller patches a dual-stack node at each check, without a change.
   expect((await requestsOf(STOCK_USER)).length).toBeGreaterThan(theirs.length + 2 * EACH);
   expect(changedSince(before)).toEqual([]);
   expect(await requestsOf(OURS)).toHaveLength(ours.length);
 });
 
-test("a node that the stock controller has initialized takes us one write, for its instance, and none for its addresses", async () => {
+test("we write a node of the stock controller once, for its instance, and never for its addresses", async () => {
   const names = new Set(takenOver.map(({ privateDnsName }) => privateDnsName));
   const written = async (): Promise<readonly Request[]> =>
     (await requestsOf(OURS)).filter(({ name, code }) => names.has(name) && code === 200);
-  await until("a write to each", async () => (await written()).length >= names.size, 60_000);
+  await waitUntil("a write to each", async () => (await written()).length >= names.size, 60_000);
   const requests = await written();
   expect(requests.map(({ subresource }) => subresource)).toEqual([...names].map(() => undefined));
 });
 
-test("neither is in the other's way: no node takes us more than two writes and one for its instance", async () => {
+test("neither disturbs the other: no node needs more than two of our writes and one for its instance", async () => {
   const counts = Map.groupBy(await requestsOf(OURS), ({ name }) => name);
   const most = Math.max(...[...counts.values()].map((requests) => requests.length));
-  // A conflict is read and decided again, at most twice for each of the two writes.
+  // After a conflict a write is read and decided again, at most twice for each of the two.
   expect(most).toBeLessThanOrEqual(6);
   const refused = (await stage.plane.auditLog()).filter(({ user, code }) => user === OURS && code >= 500);
   expect(refused).toEqual([]);
 });
 
-test("a node whose instance is terminated is deleted once", async () => {
+test("a node of a terminated instance is deleted once", async () => {
   const ending = nodes.slice(0, 10);
   for (const { id, privateDnsName } of ending) {
     stage.ec2.terminate(id);
@@ -80,14 +87,14 @@ test("a node whose instance is terminated is deleted once", async () => {
   const names = ending.map(({ privateDnsName }) => privateDnsName);
   const isGone = (name: string): boolean =>
     [...stage.history.records.values()].some((record) => record.name === name && record.deleted);
-  await until("the nodes to be deleted", async () => names.every(isGone), 120_000);
+  await waitUntil("the nodes to be deleted", async () => names.every(isGone), 120_000);
   await sleep(STOCK_CYCLE_SECONDS * 2_000);
   const deletions = (await stage.plane.auditLog()).filter(
     ({ verb, resource, name = "" }) => verb === "delete" && resource === "nodes" && names.includes(name),
   );
   const carriedOut = deletions.filter(({ code }) => code === 200).map(({ name }) => name);
   expect(carriedOut.toSorted()).toEqual(names.toSorted());
-  // Whoever came second is told so, and leaves it at that.
+  // The second controller gets "not found", and does nothing more.
   for (const name of names) {
     const ours = deletions.filter((each) => each.name === name && each.user !== STOCK_USER);
     expect(ours.length, name).toBeLessThanOrEqual(2);

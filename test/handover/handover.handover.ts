@@ -2,23 +2,24 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { getPrograms } from "#bench/programs.ts";
 
 import { FIELD_MANAGER } from "#core/contracts.ts";
-import { writersOf } from "#core/node-writers.ts";
+import { listNodeWriters } from "#core/node-writers.ts";
 import type { Ec2Instance } from "#emulators/ec2/instance.ts";
 import { CONTROL_PLANE_USERS } from "#emulators/harness/control-plane.ts";
 import type { Ended } from "#test/cli/program.ts";
 import {
   CLUSTER,
   type HandoverStage,
+  readText,
   startHandoverStage,
-  textOf,
-  until,
   WITHOUT_NODES,
+  waitUntil,
 } from "#test/handover/stage.ts";
 
 const STOCK = "aws-cloud-controller-manager";
 const JOINING = 100;
 
-// One cluster, from the stock controller to ours and back; each test goes on from where the one before has left it.
+// One cluster, from the stock controller to ours and back; each test continues from the state that the
+// previous one leaves.
 let stage: HandoverStage;
 
 beforeAll(async () => {
@@ -29,7 +30,7 @@ afterAll(async () => {
   await stage?.close();
 });
 
-test("a shadow beside the stock controller finds no difference, in nodes that are there and in nodes that join", async () => {
+test("a shadow next to the stock controller finds no difference, in existing and in joining nodes", async () => {
   await stage.startStock();
   const before = await joinMixed();
   await stage.untilUp(before);
@@ -42,7 +43,7 @@ test("a shadow beside the stock controller finds no difference, in nodes that ar
   expect(code).toBe(0);
 });
 
-test("a shadow names what the stock controller does otherwise, and ends with 1", async () => {
+test("a shadow names the stock controller's differences, and exits with 1", async () => {
   const [node] = await joinMixed();
   const name = node?.privateDnsName ?? "";
   await stage.untilUp(node ? [node] : []);
@@ -61,7 +62,7 @@ test("a shadow names what the stock controller does otherwise, and ends with 1",
   expect(ignored.code).toBe(0);
 });
 
-test("ours with policies.dryRun beside it writes nothing", async () => {
+test("ours with policies.dryRun next to it writes nothing", async () => {
   relay = await stage.startOurs();
   const nodes = await joinMixed();
   await stage.untilUp(nodes);
@@ -69,20 +70,20 @@ test("ours with policies.dryRun beside it writes nothing", async () => {
   expect(await writesOf(CONTROL_PLANE_USERS.node.name)).toEqual([]);
 });
 
-test("a hand-over says its plan and changes nothing on a dry run", async () => {
-  const text = await textOf(stage.clustersFile);
+test("a hand-over prints its plan and changes nothing in a dry run", async () => {
+  const text = await readText(stage.clustersFile);
   const ended = await hand("over", "--dry-run");
   expect(ended.stdout).toContain(WITHOUT_NODES);
   expect(ended.stdout).toContain("true → false");
   expect(ended.code).toBe(0);
-  expect(await textOf(stage.clustersFile)).toBe(text);
+  expect(await readText(stage.clustersFile)).toBe(text);
 });
 
-test("a hand-over leaves no node alone, and a hundred nodes that join then are ours", async () => {
-  const text = await textOf(stage.clustersFile);
+test("a hand-over leaves no node without a controller, and a hundred joining nodes are ours", async () => {
+  const text = await readText(stage.clustersFile);
   const command = hand("over", "--for", "50s");
-  await until("our side to change", async () => (await textOf(stage.clustersFile)) !== text, 30_000);
-  expect(await textOf(stage.clustersFile)).toBe(text.replace("dryRun: true", "dryRun: false"));
+  await waitUntil("our side to change", async () => (await readText(stage.clustersFile)) !== text, 30_000);
+  expect(await readText(stage.clustersFile)).toBe(text.replace("dryRun: true", "dryRun: false"));
   await stage.startStock(WITHOUT_NODES);
   const joined = await stage.join(JOINING);
   await stage.untilUp(joined);
@@ -95,19 +96,19 @@ test("a hand-over leaves no node alone, and a hundred nodes that join then are o
   expect(ours.filter(({ naked }) => naked)).toEqual([]);
 });
 
-test("once more it finds all done", async () => {
+test("a second hand-over finds everything done", async () => {
   const { code, stdout } = await hand("over", "--for", "5s");
   expect(stdout).toContain("is false already");
   expect(code).toBe(0);
 });
 
-test("a hand-back gives the nodes that join then back to the stock controller", async () => {
+test("a hand-back gives joining nodes back to the stock controller", async () => {
   await stage.startStock();
-  const text = await textOf(stage.clustersFile);
+  const text = await readText(stage.clustersFile);
   const command = hand("back", "--for", "40s");
-  await until("our side to change", async () => (await textOf(stage.clustersFile)) !== text, 30_000);
-  // What was on its way to the relay when the file changed may still be ours.
-  await until("the relay to have read it", async () => (await changesSeen()) > 1, 30_000);
+  await waitUntil("our side to change", async () => (await readText(stage.clustersFile)) !== text, 30_000);
+  // Changes that reached the relay before the change of the file may still be ours.
+  await waitUntil("the relay to have read it", async () => (await changesSeen()) > 1, 30_000);
   const joined = await stage.join(20);
   await stage.untilUp(joined);
   const { code, stdout } = await command;
@@ -116,7 +117,10 @@ test("a hand-back gives the nodes that join then back to the stock controller", 
   expect(await initializersOf(joined)).toEqual(new Set([STOCK]));
 });
 
-/** Nodes of each form: with and without a provider ID, of one family and of two, with the kubelet's --node-ip. */
+/**
+ * Joins nodes of each form: with and without a provider ID, single-stack and dual-stack, with the kubelet's
+ * --node-ip.
+ */
 async function joinMixed(): Promise<readonly Ec2Instance[]> {
   const dual = { ipv6Addresses: [`2001:db8::${Math.floor(Math.random() * 0xffff).toString(16)}`] };
   return (
@@ -137,7 +141,7 @@ function hand(direction: "over" | "back", ...flags: readonly string[]): Promise<
 
 let relay: Awaited<ReturnType<HandoverStage["startOurs"]>> | undefined;
 
-/** How often the relay has taken a change of the cluster's entry up. */
+/** Returns how often the relay has applied a change of the cluster's entry. */
 async function changesSeen(): Promise<number> {
   return relay?.lines.filter(({ event }) => event === "ClusterChanged").length ?? 0;
 }
@@ -151,13 +155,13 @@ async function writesOf(user: string): Promise<readonly string[]> {
 
 const WRITES: ReadonlySet<string> = new Set(["create", "update", "patch", "delete"]);
 
-/** Who wrote the labels of the cloud on these nodes, kubelets aside. */
+/** Returns the writers of the cloud's labels on these nodes, without kubelets. */
 async function initializersOf(instances: readonly Ec2Instance[]): Promise<ReadonlySet<string>> {
   const answer = await stage.admin.send({ method: "GET", path: "/api/v1/nodes" });
   const nodes: readonly { readonly metadata: { readonly name: string } }[] = JSON.parse(answer.body).items;
   const names = new Set(instances.map(({ privateDnsName }) => privateDnsName));
   const managers = nodes
     .filter(({ metadata }) => names.has(metadata.name))
-    .flatMap((node) => writersOf(node).map(({ manager }) => manager));
+    .flatMap((node) => listNodeWriters(node).map(({ manager }) => manager));
   return new Set(managers.filter((manager) => manager !== "kubelet"));
 }

@@ -1,7 +1,8 @@
 import { readdir } from "node:fs/promises";
 import { startLambda } from "#emulators/lambda/server.ts";
 
-// The functions, from their sources, behind Lambda's Invoke API in a process of its own: `node platform.ts PORT`.
+// Runs the functions from their sources behind Lambda's Invoke API in a separate process: `node platform.ts
+// PORT`.
 
 const FUNCTIONS = new URL("../../functions/", import.meta.url);
 

@@ -7,8 +7,8 @@ import { awsLoadBalancerModel } from "#clouds/aws/load-balancers/model.ts";
 import { Cluster } from "#config/cluster.ts";
 import { EXCLUDE_FROM_LOAD_BALANCERS_LABEL } from "#core/contracts.ts";
 import type { Service } from "#core/service/service.ts";
-import { freePort } from "#emulators/harness/free-port.ts";
-import { joiningNode } from "#emulators/harness/joining-node.ts";
+import { findFreePort } from "#emulators/harness/free-port.ts";
+import { buildJoiningNode } from "#emulators/harness/joining-node.ts";
 import {
   type ControlPlaneBinaries,
   type KubeApiserver,
@@ -17,11 +17,11 @@ import {
 } from "#emulators/harness/kube-apiserver.ts";
 import { type ManagedProcess, startProcess } from "#emulators/harness/managed-process.ts";
 import { connect } from "#kube/client/connect.ts";
-import { access } from "#test/access.ts";
+import { getConnectOptions } from "#test/access.ts";
 import { ask, askForJson } from "#test/ask.ts";
 import { type Running, startProgram } from "#test/cli/program.ts";
-import { awsWithoutWaits } from "#test/clouds/aws/aws-without-waits.ts";
-import { type Clients, clientsOf, REGION } from "#test/clouds/aws/moto/clients.ts";
+import { createAwsWithoutWaits } from "#test/clouds/aws/aws-without-waits.ts";
+import { type Clients, createClients, REGION } from "#test/clouds/aws/moto/clients.ts";
 import { makeNetwork, type Network } from "#test/clouds/aws/moto/make-network.ts";
 import {
   type MendedMoto,
@@ -29,49 +29,52 @@ import {
   startMendedMoto,
 } from "#test/clouds/aws/moto/start-mended-moto.ts";
 import { tidyShared } from "#test/clouds/tidy-shared.ts";
-import { CLUSTER, stockFiles, textOf, untilLeading, writeStock } from "#test/handover/stage.ts";
-import { type AwsState, readAwsState } from "#test/killing/aws/state.ts";
+import { type AwsState, readAwsState } from "#test/crash-consistency/aws/state.ts";
+import { buildStockFlags, CLUSTER, readText, waitUntilLeading, writeStock } from "#test/handover/stage.ts";
 import type { MotoProgram } from "#test/setup/moto-program.ts";
 
-/** A real API server and an AWS account with nodes, the stock AWS controller and ours, each started when it is asked for. */
+/**
+ * A real API server and an AWS account with nodes, the stock AWS controller and ours, each started on
+ * request.
+ */
 export interface ServicesStage {
   readonly moto: MendedMoto;
   readonly aws: Clients;
   readonly network: Network;
-  /** The stock controller for Services alone, with these flags beside; resolves when it leads. */
+  /** Starts the stock controller only for Services, with these additional flags; resolves when it leads. */
   startStock(...flags: readonly string[]): Promise<void>;
   stopStock(): Promise<void>;
-  /** What the stock controller has logged. */
+  /** Returns the stock controller's log. */
   stockSaid(): Promise<string>;
-  /** `serverless-ccm run` for Services alone, from its sources or as it was built. */
-  /** With these lines more in its cloud's configuration. */
+  /** Starts `serverless-ccm run` only for Services, from its sources or as built. */
+  /** Additional lines for the configuration of its cloud. */
   startOurs(program?: string, cloud?: readonly string[]): Promise<Running>;
   stopOurs(): Promise<void>;
-  /** Of the controller that runs, if one does. */
+  /** Returns the process id of the running controller, if any. */
   pid(): number | undefined;
-  /** The lines that ours has logged, of its last start. */
+  /** Returns our log lines since the last start. */
   oursSaid(): Running["lines"];
-  /** Starts so many instances, whose nodes are initialized; says each that has joined. */
+  /** Launches this many instances with initialized nodes; reports each node that has joined. */
   join(count: number, onJoined?: (id: string) => void): Promise<readonly string[]>;
-  /** Takes a node out of what load balancers send to, by its label. */
+  /** Excludes a node from load balancers, by its label. */
   exclude(id: string): Promise<void>;
   create(name: string, annotations: Readonly<Record<string, string>>): Promise<Service>;
   read(name: string): Promise<Service>;
   /** Merges this into the Service. */
   merge(name: string, patch: object): Promise<void>;
   remove(name: string): Promise<void>;
-  /** Removes a Service that is there still, whatever holds it. */
+  /** Deletes a Service that still exists, including its finalizers. */
   release(name: string): Promise<void>;
-  /** Whether there is no Service of that name any more. */
+  /** Whether no Service of that name exists any more. */
   isGone(name: string): Promise<boolean>;
-  /** Names of all Services that are there … */
+  /** Returns the names of all Services. */
   names(): Promise<readonly string[]>;
-  /** … and of those whose load balancer has a host name. */
+  /** Returns the names of Services whose load balancer has a hostname. */
   addressed(): Promise<readonly string[]>;
   state(): Promise<AwsState>;
-  /** What load balancers have shared and none uses goes, as in our audits of an hour. */
+  /** Removes unused shared resources, as our audits of an hour do. */
   tidy(): Promise<void>;
-  /** Reasons of the Events of the stock controller on a Service, one for each time. */
+  /** Returns the reasons of the stock controller's Events on a Service, one for each occurrence. */
   stockEvents(name: string): Promise<readonly string[]>;
   close(): Promise<void>;
 }
@@ -86,7 +89,7 @@ interface EventList {
 
 const PATH = "/api/v1/namespaces/default/services";
 
-/** Starts a stage with neither controller; whoever does closes it. */
+/** Starts a stage without a controller. The caller closes it. */
 export async function startServicesStage(
   binaries: ControlPlaneBinaries,
   stock: string,
@@ -95,7 +98,7 @@ export async function startServicesStage(
 ): Promise<ServicesStage> {
   const folder = await mkdtemp(join(tmpdir(), "services-"));
   const moto = await startMendedMoto(program, options);
-  const aws = clientsOf(moto.url);
+  const aws = createClients(moto.url);
   const network = await makeNetwork(aws.ec2, { clusterTag: CLUSTER });
   const plane = await startKubeApiserver({
     folder,
@@ -103,7 +106,7 @@ export async function startServicesStage(
     users: [{ name: STOCK_USER, groups: ["system:authenticated"] }],
     manifests: [...OUR_MANIFESTS, STOCK_ACCESS],
   });
-  const admin = connect(await access(plane, "admin"));
+  const admin = connect(await getConnectOptions(plane, "admin"));
   const environment = {
     ...{ PATH: process.env["PATH"], HOME: process.env["HOME"] },
     ...{ AWS_REGION: REGION, AWS_EC2_METADATA_DISABLED: "true", AWS_ENDPOINT_URL: moto.url },
@@ -141,15 +144,15 @@ export async function startServicesStage(
     async startStock(...flags) {
       const running = startProcess(
         stock,
-        [...STOCK_FLAGS, ...stockFiles(folder), `--secure-port=${await freePort()}`, ...flags],
+        [...STOCK_FLAGS, ...buildStockFlags(folder), `--secure-port=${await findFreePort()}`, ...flags],
         { environment, logFile: stockLog },
       );
       stockProcess = running;
       starts += 1;
-      await untilLeading(running, stockLog, starts);
+      await waitUntilLeading(running, stockLog, starts);
     },
     stopStock,
-    stockSaid: () => textOf(stockLog),
+    stockSaid: () => readText(stockLog),
     async startOurs(program, cloud = []) {
       await appendFile(join(folder, "cloud.yaml"), cloud.map((line) => `${line}\n`).join(""));
       ours = startProgram(
@@ -170,7 +173,7 @@ export async function startServicesStage(
     async join(count, onJoined = () => {}) {
       const ids = await network.launch(count);
       for (const id of ids) {
-        const node = joiningNode({ name: id, providerID: `aws:///${REGION}a/${id}` });
+        const node = buildJoiningNode({ name: id, providerID: `aws:///${REGION}a/${id}` });
         const body = { ...node, spec: { ...node.spec, taints: [] } };
         await ask(admin, { method: "POST", path: "/api/v1/nodes?fieldManager=kubelet", body });
         onJoined(id);
@@ -217,18 +220,18 @@ export async function startServicesStage(
         .map(({ metadata }) => metadata.name),
     state: () => readAwsState(aws, network.vpc, {}),
     async tidy() {
-      // The SDK finds the account by the environment of its process.
+      // The SDK finds the account in the environment of its process.
       Object.assign(process.env, environment);
       const cloud = { provider: "aws", region: REGION, vpc: network.vpc, clusterTag: CLUSTER };
       const cluster = Cluster.parse({ name: CLUSTER, server: plane.server, cloud });
-      const account = awsWithoutWaits(cluster);
+      const account = createAwsWithoutWaits(cluster);
       await tidyShared(awsLoadBalancerModel, cluster, account, Date.now());
       await account.close();
     },
     async stockEvents(name) {
       const path = `/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3D${name}`;
       const { items } = (await askForJson(admin, { method: "GET", path })) as EventList;
-      // Ours say who they are; of the same name are both.
+      // Both controllers use the same component name, so the field manager distinguishes their Events.
       const theirs = items.filter(({ metadata }) =>
         metadata.managedFields?.every(({ manager }) => manager !== "serverless-ccm"),
       );

@@ -2,10 +2,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { getPrograms } from "#bench/programs.ts";
 import { LOAD_BALANCER_ANNOTATION } from "#core/contracts.ts";
 import { type ServicesStage, startServicesStage } from "#test/handover/services-stage.ts";
-import { until } from "#test/handover/stage.ts";
+import { waitUntil } from "#test/handover/stage.ts";
 import { getMotoProgram } from "#test/setup/moto-program.ts";
 
-// Load balancers change hands between the stock AWS controller and ours, on mended moto and a real API server.
+// Moves load balancers between the stock AWS controller and ours, on patched moto and a real API server.
 
 const TYPE = "service.beta.kubernetes.io/aws-load-balancer-type";
 const SERVICES = [
@@ -14,7 +14,7 @@ const SERVICES = [
 ] as const;
 
 let stage: ServicesStage;
-/** What was in the account before there was any Service. */
+/** The resources in the account before the first Service. */
 let before: readonly string[];
 
 beforeAll(async () => {
@@ -36,8 +36,8 @@ afterEach(async ({ task }) => {
   await stage.stopStock();
 });
 
-describe("load balancers that the stock controller has made", () => {
-  test("are taken over as they are, and go with their Services", async () => {
+describe("load balancers of the stock controller", () => {
+  test("are taken over unchanged, and deleted with their Services", async () => {
     await stage.startStock("--concurrent-service-syncs=10");
     await create();
     const hosts = await hostsOf();
@@ -48,7 +48,7 @@ describe("load balancers that the stock controller has made", () => {
     await stage.startOurs();
     await Promise.all(SERVICES.map(({ name }) => untilApplied(name)));
     expect(await hostsOf()).toEqual(hosts);
-    // The stock controller does not say on a classic load balancer's security group which Service it is for.
+    // The stock controller does not mark a classic load balancer's security group with its Service.
     expect(changes()).toEqual(["ec2:CreateTags"]);
     expect(withoutServiceTags(await stage.state())).toEqual(withoutServiceTags(made));
 
@@ -61,8 +61,8 @@ describe("load balancers that the stock controller has made", () => {
   });
 });
 
-describe("load balancers that we have made", () => {
-  test("are taken back by the stock controller as they are, and go with their Services", async () => {
+describe("load balancers of ours", () => {
+  test("are taken back unchanged by the stock controller, and deleted with their Services", async () => {
     await stage.startOurs();
     await create();
     const hosts = await hostsOf();
@@ -74,7 +74,7 @@ describe("load balancers that we have made", () => {
     await stage.startStock("--concurrent-service-syncs=10");
     await Promise.all(
       SERVICES.map(({ name }) =>
-        until(
+        waitUntil(
           `the stock controller to ensure ${name}`,
           async () => (await stage.stockEvents(name)).includes("EnsuredLoadBalancer"),
           60_000,
@@ -82,7 +82,7 @@ describe("load balancers that we have made", () => {
       ),
     );
     expect(await hostsOf()).toEqual(hosts);
-    // Of attributes that nobody set, moto tells once some others were.
+    // moto reports unset attributes only after others were set.
     expect(withoutMoreAttributes(await stage.state())).toEqual(withoutMoreAttributes(made));
 
     const [joined] = await stage.join(1);
@@ -96,12 +96,16 @@ describe("load balancers that we have made", () => {
 
 async function create(): Promise<void> {
   for (const { name, annotations } of SERVICES) await stage.create(name, annotations);
-  await until("the addresses", async () => (await hostsOf()).every((host) => host !== undefined), 120_000);
+  await waitUntil(
+    "the addresses",
+    async () => (await hostsOf()).every((host) => host !== undefined),
+    120_000,
+  );
 }
 
 async function remove(): Promise<void> {
   for (const { name } of SERVICES) await stage.remove(name);
-  await until(
+  await waitUntil(
     "the Services to go",
     async () => (await Promise.all(SERVICES.map(({ name }) => stage.isGone(name)))).every(Boolean),
     120_000,
@@ -114,7 +118,7 @@ function hostsOf(): Promise<readonly (string | undefined)[]> {
   );
 }
 
-/** Calls that change something. */
+/** Returns the calls that change a resource. */
 function changes(): readonly string[] {
   return stage.moto
     .calls()
@@ -123,7 +127,7 @@ function changes(): readonly string[] {
 }
 
 async function untilApplied(name: string): Promise<void> {
-  await until(
+  await waitUntil(
     `${name} to be ours`,
     async () => {
       const mark = (await stage.read(name)).metadata.annotations?.[LOAD_BALANCER_ANNOTATION];
@@ -134,7 +138,7 @@ async function untilApplied(name: string): Promise<void> {
 }
 
 async function untilTargets(id: string): Promise<void> {
-  await until(
+  await waitUntil(
     `${id} to be a target`,
     async () => {
       const things = (await stage.state()).filter((line) => line.includes(id));

@@ -3,18 +3,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { awsEnvironment } from "#bench/contenders/process-contender.ts";
+import { buildAwsEnvironment } from "#bench/contenders/process-contender.ts";
 import { STOCK_USER } from "#bench/stage.ts";
 import { ClusterEntry } from "#config/cluster.ts";
-import { flagWithout, handedOver } from "#core/handover.ts";
+import { formatRemainingFlag, listHandedOver } from "#core/handover.ts";
 import { isUninitialized } from "#core/node/taints.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
 import type { Ec2Instance } from "#emulators/ec2/instance.ts";
 import type { InstanceSpec } from "#emulators/ec2/instance-spec.ts";
 import { type Ec2Server, startEc2 } from "#emulators/ec2/server.ts";
-import { clusterEntryOf } from "#emulators/harness/clusters-file.ts";
-import { freePort } from "#emulators/harness/free-port.ts";
-import { type JoiningNodeOptions, joiningNode } from "#emulators/harness/joining-node.ts";
+import { buildClusterEntry } from "#emulators/harness/clusters-file.ts";
+import { findFreePort } from "#emulators/harness/free-port.ts";
+import { buildJoiningNode, type JoiningNodeOptions } from "#emulators/harness/joining-node.ts";
 import {
   type ControlPlaneBinaries,
   type KubeApiserver,
@@ -30,10 +30,12 @@ import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-un
 /** The name of the cluster, in its clusters file and in the tags of its instances. */
 export const CLUSTER = "tenant-a";
 
-/** The stock controller's flag where ours has what it has by default. */
-export const WITHOUT_NODES = flagWithout(handedOver(ClusterEntry.shape.controllers.parse(undefined)));
+/** The stock controller's flag after the hand-over of our default controllers. */
+export const WITHOUT_NODES = formatRemainingFlag(
+  listHandedOver(ClusterEntry.shape.controllers.parse(undefined)),
+);
 
-/** A real API server, EC2, the stock AWS controller and ours, each started when it is asked for. */
+/** A real API server, EC2, the stock AWS controller and ours, each started on request. */
 export interface HandoverStage {
   readonly plane: KubeApiserver;
   readonly cluster: ClusterUnderTest;
@@ -41,31 +43,34 @@ export interface HandoverStage {
   readonly ec2: Ec2Server;
   readonly history: NodeHistory;
   readonly clustersFile: string;
-  /** The stock controller with these flags; ended before another one starts. */
+  /** Starts the stock controller with these flags, after the previous one has ended. */
   startStock(...flags: readonly string[]): Promise<void>;
   stopStock(): Promise<void>;
-  /** What the stock controller has logged. */
+  /** Returns the stock controller's log. */
   stockSaid(): Promise<string>;
-  /** `serverless-ccm relay` over the clusters file, and the functions behind Lambda's Invoke API. */
+  /** Starts `serverless-ccm relay` over the clusters file, and the functions behind Lambda's Invoke API. */
   startOurs(...flags: readonly string[]): Promise<Running>;
-  /** A command of ours to its end. */
+  /** Runs one of our commands to its end. */
   command(...flags: readonly string[]): Promise<Ended>;
-  /** The flags with which `run` or `shadow` reach the cluster without a clusters file. */
+  /** Returns the flags with which `run` or `shadow` reach the cluster without a clusters file. */
   flags(): Promise<readonly string[]>;
-  /** Launches instances and registers their nodes, all at once; Ready, as after a minute of a kubelet's life. */
+  /**
+   * Launches instances and registers their nodes, all at once. The nodes are Ready, as after a kubelet's
+   * first minute.
+   */
   join(count: number, spec?: InstanceSpec, kubelet?: KubeletOptions): Promise<readonly Ec2Instance[]>;
   untilUp(instances: readonly Ec2Instance[], timeoutMs?: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** How the kubelets of some nodes were started. */
+/** The start options of some nodes' kubelets. */
 export interface KubeletOptions extends Pick<JoiningNodeOptions, "nodeIP"> {
   /** Without --provider-id. */
   readonly isUnnamed?: boolean;
   readonly isNotReady?: boolean;
 }
 
-/** Starts a stage with neither controller; whoever does closes it. */
+/** Starts a stage without a controller. The caller closes it. */
 export async function startHandoverStage(
   binaries: ControlPlaneBinaries,
   stock: string,
@@ -94,7 +99,7 @@ export async function startHandoverStage(
     `region: ${ec2.region}\nvpc: ${DEFAULT_VPC_ID}\nclusterTag: ${CLUSTER}\nnodeIPFamilies: [ipv4, ipv6]\n`,
   );
   await writeStockFiles(folder, started, ec2.region);
-  const environment = awsEnvironment(ec2.url, ec2.region);
+  const environment = buildAwsEnvironment(ec2.url, ec2.region);
   const ours: (() => Promise<unknown>)[] = [];
   const stockLog = join(folder, "stock.log");
   let running: ManagedProcess | undefined;
@@ -117,21 +122,21 @@ export async function startHandoverStage(
       await stopStock();
       running = startProcess(
         stock,
-        [...STOCK_FLAGS, ...stockFiles(folder), `--secure-port=${await freePort()}`, ...flags],
+        [...STOCK_FLAGS, ...buildStockFlags(folder), `--secure-port=${await findFreePort()}`, ...flags],
         { environment, logFile: stockLog },
       );
       starts += 1;
-      await untilLeading(running, stockLog, starts);
+      await waitUntilLeading(running, stockLog, starts);
     },
     stopStock,
-    stockSaid: () => textOf(stockLog),
+    stockSaid: () => readText(stockLog),
     async startOurs(...flags) {
-      const port = await freePort();
+      const port = await findFreePort();
       const functions = startProcess(process.execPath, [PLATFORM, String(port)], {
         environment: { ...environment, CLUSTERS_FILE: clustersFile },
       });
       ours.push(() => functions.stop("SIGKILL"));
-      await until("the functions", async () => functions.output().includes("listening"), 30_000);
+      await waitUntil("the functions", async () => functions.output().includes("listening"), 30_000);
       const relay = startProgram(
         ["relay", "--clusters-file", clustersFile, "--function-prefix", "ccm-", "--port", "0", ...flags],
         { ...environment, AWS_ENDPOINT_URL_LAMBDA: `http://127.0.0.1:${port}` },
@@ -152,7 +157,7 @@ export async function startHandoverStage(
       return instances;
     },
     untilUp: (instances, timeoutMs = 120_000) =>
-      until(
+      waitUntil(
         `${instances.length} nodes to come up`,
         async () => {
           const up = [...history.records.values()].filter(({ latest, deleted }) => !deleted && isUp(latest));
@@ -184,15 +189,18 @@ export async function startHandoverStage(
     if (!kubelet.isNotReady) await setReady(admin, privateDnsName, "True");
   }
 
-  /** Who writes a field is read: a node that our own client registered would seem to be ours. */
+  /**
+   * Registers with another field manager: tests read the writer of a field, and a node from our own client
+   * would look like ours.
+   */
   async function registerAs(manager: string, options: JoiningNodeOptions): Promise<void> {
     const path = `/api/v1/nodes?fieldManager=${manager}`;
-    const { status, body } = await admin.send({ method: "POST", path, body: joiningNode(options) });
+    const { status, body } = await admin.send({ method: "POST", path, body: buildJoiningNode(options) });
     if (status !== 201) throw new Error(`${options.name} cannot be registered: ${status} ${body}`);
   }
 }
 
-/** Says of a node that it is Ready or not, as its kubelet or the node lifecycle controller of Kubernetes does. */
+/** Sets a node's Ready status, as its kubelet or Kubernetes' node lifecycle controller does. */
 export async function setReady(
   admin: Transport,
   name: string,
@@ -207,8 +215,12 @@ export async function setReady(
   if (code !== 200) throw new Error(`the condition of ${name} cannot be set: ${code} ${body}`);
 }
 
-/** Asks again and again until it holds; rejects with what was waited for. */
-export async function until(what: string, holds: () => Promise<boolean>, timeoutMs: number): Promise<void> {
+/** Polls until the condition holds; rejects with a description of it. */
+export async function waitUntil(
+  what: string,
+  holds: () => Promise<boolean>,
+  timeoutMs: number,
+): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while (!(await holds())) {
     if (performance.now() > deadline) throw new Error(`waited ${timeoutMs / 1000} s for ${what}`);
@@ -220,10 +232,15 @@ const PLATFORM = fileURLToPath(new URL("platform.ts", import.meta.url));
 const RBAC = fileURLToPath(new URL("../../infra/rbac", import.meta.url));
 const STOCK_ACCESS = fileURLToPath(new URL("../../bench/stock/access.yaml", import.meta.url));
 
-/** One call a second would be all that is seen of the stock controller, which asks for each node by itself. */
+/**
+ * A quota of one call a second would hide all else of the stock controller, which calls for each node
+ * separately.
+ */
 const QUOTAS = { DescribeInstanceTopology: { capacity: 100_000, refillPerSecond: 100_000 } };
 
-/** Its defaults, with more workers and a lease that is taken over sooner, as there is one of it at a time. */
+/**
+ * Its defaults, with more workers and a lease that expires sooner, because only one instance runs at a time.
+ */
 const STOCK_FLAGS = [
   "--cloud-provider=aws",
   `--cluster-name=${CLUSTER}`,
@@ -237,8 +254,8 @@ const STOCK_FLAGS = [
   "--bind-address=127.0.0.1",
 ];
 
-/** The flags with which the stock controller finds the files that are in this folder. */
-export function stockFiles(folder: string): readonly string[] {
+/** Returns the flags with which the stock controller finds the files in this folder. */
+export function buildStockFlags(folder: string): readonly string[] {
   return [
     `--cloud-config=${join(folder, "stock.conf")}`,
     `--kubeconfig=${join(folder, "stock.kubeconfig")}`,
@@ -258,7 +275,7 @@ async function writeStockFiles(folder: string, plane: KubeApiserver, region: str
   await writeStock(folder, plane, settings);
 }
 
-/** Writes the stock controller's kubeconfig and its cloud-config of these settings into a folder. */
+/** Writes the stock controller's kubeconfig, and its cloud-config with these settings, into a folder. */
 export async function writeStock(
   folder: string,
   plane: KubeApiserver,
@@ -274,7 +291,7 @@ export async function writeStock(
   await writeFile(join(folder, "stock.conf"), `[Global]\n${settings.join("\n")}\n`);
 }
 
-/** Comments and all: whoever changes the file has to keep them. */
+/** Includes comments, which every change of the file must keep. */
 function clustersText(plane: KubeApiserver, region: string): string {
   const cloud: ClusterEntry["cloud"] = {
     provider: "aws",
@@ -283,7 +300,7 @@ function clustersText(plane: KubeApiserver, region: string): string {
     clusterTag: CLUSTER,
     nodeIPFamilies: ["ipv4", "ipv6"],
   };
-  const entry = clusterEntryOf(plane, { name: CLUSTER, cloud });
+  const entry = buildClusterEntry(plane, { name: CLUSTER, cloud });
   return `# Clusters of this test.
 clusters:
   - name: ${entry.name} # the only one
@@ -296,13 +313,13 @@ clusters:
 `;
 }
 
-/** Until the stock controller leads for so many times. */
-export async function untilLeading(process: ManagedProcess, log: string, times: number): Promise<void> {
-  await until(
+/** Waits until the stock controller has become leader this many times. */
+export async function waitUntilLeading(process: ManagedProcess, log: string, times: number): Promise<void> {
+  await waitUntil(
     "the stock controller to lead",
     async () => {
       if (process.hasExited()) throw new Error(`the stock controller ended: ${process.output()}`);
-      return (await textOf(log).catch(() => "")).split("Successfully acquired lease").length > times;
+      return (await readText(log).catch(() => "")).split("Successfully acquired lease").length > times;
     },
     60_000,
   );
@@ -316,7 +333,6 @@ function isUp(
   return !isUninitialized(node) && (node.status.addresses ?? []).some(({ type }) => type === "InternalIP");
 }
 
-/** The file's text as it is. */
-export function textOf(file: string): Promise<string> {
+export function readText(file: string): Promise<string> {
   return readFile(file, "utf8");
 }

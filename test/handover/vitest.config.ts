@@ -1,6 +1,7 @@
 import { defineConfig } from "vitest/config";
 
-// The real stock controller beside ours: minutes, and a Go build the first time. Not part of `npm test`.
+// The configuration of the suite with the real stock controller and ours. It takes minutes, and a Go build
+// the first time. Not part of `npm test`.
 export default defineConfig({
   test: {
     root: new URL("../..", import.meta.url).pathname,

@@ -7,42 +7,47 @@ import {
   TerminateInstancesCommand,
 } from "@aws-sdk/client-ec2";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { sessionPolicy } from "#clouds/aws/session-policy.ts";
+import { buildSessionPolicy } from "#clouds/aws/session-policy.ts";
 import { TAG, TAGS, type TagsQuestion, UNTAG } from "#core/tagging/model.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
-import { type AwsHttpWorld, awsHttpWorld } from "#test/clouds/aws/http-world.ts";
+import { type AwsHttpWorld, createAwsHttpWorld } from "#test/clouds/aws/http-world.ts";
 import { enforceSession } from "#test/clouds/aws/iam/enforce.ts";
-import { deployedStatements, type Session } from "#test/clouds/aws/iam/simulate.ts";
-import { type AwsWorld, awsWorld, CLUSTER_TAG } from "#test/clouds/aws/load-balancer-world.ts";
+import { readDeployedStatements, type Session } from "#test/clouds/aws/iam/simulate.ts";
+import { type AwsWorld, CLUSTER_TAG, createAwsWorld } from "#test/clouds/aws/load-balancer-world.ts";
 import { IMAGE_ID } from "#test/clouds/aws/moto/make-network.ts";
 import {
   type Authorization,
   type MendedMoto,
   startMendedMoto,
 } from "#test/clouds/aws/moto/start-mended-moto.ts";
+import { OPERATIONS, type Operation } from "#test/crash-consistency/aws/operations.ts";
+import {
+  buildAnnotationsPatch,
+  buildService,
+  DUAL_STACK,
+  NLB,
+} from "#test/crash-consistency/aws/services.ts";
+import { buildOnStage } from "#test/crash-consistency/operation.ts";
+import { arrange, play } from "#test/crash-consistency/play.ts";
+import { type Stage, startStage } from "#test/crash-consistency/stage.ts";
 import { type RoutesUnderTest, startRoutes } from "#test/functions/routes/routes-under-test.ts";
-import { CHECKED_WITHOUT_A_CALL, grantedTo, permissionOf } from "#test/infra/iam-roles.ts";
-import { OPERATIONS, type Operation } from "#test/killing/aws/operations.ts";
-import { annotated, DUAL_STACK, NLB, serviceOf } from "#test/killing/aws/services.ts";
-import { madeOn } from "#test/killing/operation.ts";
-import { arrange, play } from "#test/killing/play.ts";
-import { type Stage, startStage } from "#test/killing/stage.ts";
+import { CHECKED_WITHOUT_A_CALL, getPermission, listGrantedActions } from "#test/infra/iam-roles.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
-// What roles grant is compared with what arrives at AWS, as far as moto is AWS.
+// Compares the rights of roles with the requests that arrive at AWS, as far as moto emulates it.
 
 const TIMEOUT_MS = 180_000;
 
 describeWithPart("moto", "the function service", (program) => {
   let stage: Stage<AwsWorld>;
   beforeAll(async () => {
-    stage = await startStage(() => awsWorld(program));
+    stage = await startStage(() => createAwsWorld(program));
   });
   afterAll(() => stage?.close());
 
   test(
-    "sends each action that its role grants, and no other, in sessions that are narrowed to its cluster",
+    "sends exactly the actions that its role grants, in sessions restricted to its cluster",
     async () => {
       const sent = new Set<string>();
       const { moto } = stage.world;
@@ -56,32 +61,34 @@ describeWithPart("moto", "the function service", (program) => {
           moto.setAuthorization(authorization);
           const invoked = await stage.invoke(options);
           moto.setAuthorization(undefined);
-          for (const { name } of moto.calls()) sent.add(permissionOf(name));
+          for (const { name } of moto.calls()) sent.add(getPermission(name));
           return invoked;
         },
       };
       for (const operation of [...OPERATIONS.filter(isNeeded), ...OTHERS]) {
         await stage.clear();
         await arrange(watched, operation);
-        const { problems } = await play(watched, operation, { kind: "none" });
-        expect([operation.name, problems]).toEqual([operation.name, []]);
+        const { issues } = await play(watched, operation, { kind: "none" });
+        expect([operation.name, issues]).toEqual([operation.name, []]);
         await stage.objects.delete();
-        await watched.invoke({ cloud: madeOn(stage, operation.cloud ?? {}) });
+        await watched.invoke({ cloud: buildOnStage(stage, operation.cloud ?? {}) });
         moto.forgetCalls();
-        await stage.tidy(madeOn(stage, operation.cloud ?? {}));
-        for (const { name } of moto.calls()) sent.add(permissionOf(name));
+        await stage.tidy(buildOnStage(stage, operation.cloud ?? {}));
+        for (const { name } of moto.calls()) sent.add(getPermission(name));
       }
       expect(enforced.refused()).toEqual([]);
       expect(enforced.allowed()).toBeGreaterThan(100);
       await stage.clear();
-      // Proven by its interfaces, which no policy can say: strict sessions are for groups that are tagged or listed.
+      // Policies cannot verify ownership by interfaces, so strict sessions need tagged or listed groups.
       authorization = undefined;
       await untagNodeGroup(stage.world);
       const [first] = OPERATIONS.filter(isNeeded);
       if (first !== undefined) await arrange(watched, first);
       await stage.objects.delete();
       await watched.invoke({ cloud: stage.world.cloud });
-      expect([...sent, ...CHECKED_WITHOUT_A_CALL].toSorted()).toEqual(await grantedTo("ServiceFunctionRole"));
+      expect([...sent, ...CHECKED_WITHOUT_A_CALL].toSorted()).toEqual(
+        await listGrantedActions("ServiceFunctionRole"),
+      );
     },
     TIMEOUT_MS,
   );
@@ -99,7 +106,7 @@ describeWithPart("moto", "the function route", (program) => {
     await cluster?.close();
   });
 
-  test("sends each action that its role grants, and no other", async () => {
+  test("sends exactly the actions that its role grants", async () => {
     const { aws, moto } = under;
     const sent = new Set<string>();
     const invoke = async (how?: Parameters<RoutesUnderTest["invoke"]>[0]) => {
@@ -121,10 +128,10 @@ describeWithPart("moto", "the function route", (program) => {
     await under.removeNode("b");
     await under.join("b", ["100.64.1.0/24"]);
     await under.removeNode("c");
-    // A route goes at its second sight.
+    // A route is deleted when it is seen for the second time.
     const candidates = await invoke();
     await invoke({ candidates: candidates.map((id) => ({ id, seconds: 20 })) });
-    expect([...sent].toSorted()).toEqual(await grantedTo("RouteFunctionRole"));
+    expect([...sent].toSorted()).toEqual(await listGrantedActions("RouteFunctionRole"));
   });
 });
 
@@ -133,14 +140,14 @@ describeWithPart("moto", "the function tagging", (program) => {
   let world: AwsHttpWorld;
   beforeAll(async () => {
     moto = await startMendedMoto(program);
-    world = await awsHttpWorld(moto.url, IMAGE_ID);
+    world = await createAwsHttpWorld(moto.url, IMAGE_ID);
   });
   afterAll(async () => {
     await world?.close();
     await moto?.close();
   });
 
-  test("sends each action that its role grants, and no other", async () => {
+  test("sends exactly the actions that its role grants", async () => {
     const { tags } = world.cloud.capabilities ?? {};
     const { id } = await world.addInstance();
     const call = { signal: new AbortController().signal, share: 1 };
@@ -151,20 +158,20 @@ describeWithPart("moto", "the function tagging", (program) => {
       const precondition = { uid: "cluster", deleting: false };
       await tags?.act({ on: "cloud", capability: TAGS, action, target: id, parameters, precondition }, call);
     }
-    expect(Object.keys(moto.counts()).toSorted()).toEqual(await grantedTo("TaggingFunctionRole"));
+    expect(Object.keys(moto.counts()).toSorted()).toEqual(await listGrantedActions("TaggingFunctionRole"));
   });
 });
 
-/** Leaves the interfaces of the nodes' security group as the only proof of whose it is. */
+/** Leaves the interfaces of the nodes' security group as the only proof of its ownership. */
 async function untagNodeGroup({ aws, network }: AwsWorld): Promise<void> {
   const Tags = [{ Key: `kubernetes.io/cluster/${CLUSTER_TAG}` }];
   await aws.ec2.send(new DeleteTagsCommand({ Resources: [network.nodeGroup], Tags }));
 }
 
-/** A load balancer is made before each of these, and deleted after it. */
-/** The role of the deployment, and a strict policy for the cluster that is played. */
+/** Each of these runs on a new load balancer, which is deleted afterwards. */
+/** The deployment's role with a strict policy for the cluster under test. */
 async function narrowedSession({ network }: AwsWorld): Promise<Session> {
-  const policy = sessionPolicy(
+  const policy = buildSessionPolicy(
     {
       vpc: network.vpc,
       clusterTag: CLUSTER_TAG,
@@ -174,7 +181,7 @@ async function narrowedSession({ network }: AwsWorld): Promise<Session> {
     },
     "service",
   );
-  return { statements: await deployedStatements("ServiceFunctionRole"), policy };
+  return { statements: await readDeployedStatements("ServiceFunctionRole"), policy };
 }
 
 function isNeeded({ name }: Operation): boolean {
@@ -194,25 +201,25 @@ const OTHER_TLS = {
   "ssl-negotiation-policy": "ELBSecurityPolicy-TLS-1-2-2017-01",
 };
 
-/** What the operations above leave out, as it is rare. */
+/** Rare operations that are not in the list above. */
 const OTHERS: readonly Operation[] = [
   {
     name: "NLB: subnets",
-    before: ({ world: { network } }) => [serviceOf({ ...NLB, subnets: network.subnets[0] })],
+    before: ({ world: { network } }) => [buildService({ ...NLB, subnets: network.subnets[0] })],
     change: ({ objects, world: { network } }) =>
-      objects.merge(annotated({ subnets: network.subnets.join(",") })),
+      objects.merge(buildAnnotationsPatch({ subnets: network.subnets.join(",") })),
   },
-  changed("NLB: health check", serviceOf(NLB), { "healthcheck-healthy-threshold": "5" }),
+  changed("NLB: health check", buildService(NLB), { "healthcheck-healthy-threshold": "5" }),
   changed(
     "NLB: tags",
-    serviceOf({ ...NLB, "additional-resource-tags": "a=b" }),
+    buildService({ ...NLB, "additional-resource-tags": "a=b" }),
     { "additional-resource-tags": null },
     MANAGED,
   ),
   groups("NLB: groups", NLB, MANAGED),
   {
     name: "NLB: families",
-    before: [serviceOf(NLB)],
+    before: [buildService(NLB)],
     change: ({ objects }) => objects.merge({ spec: DUAL_STACK }),
   },
   {
@@ -225,17 +232,17 @@ const OTHERS: readonly Operation[] = [
       });
       const { AllocationId } = await aws.ec2.send(allocate);
       const annotations = { ...NLB, subnets: `${network.subnets[0]}`, "eip-allocations": `${AllocationId}` };
-      await objects.create(serviceOf(annotations));
+      await objects.create(buildService(annotations));
     },
   },
   {
     name: "CLB: subnets",
-    before: ({ world: { network } }) => [serviceOf({ subnets: network.subnets[0] })],
+    before: ({ world: { network } }) => [buildService({ subnets: network.subnets[0] })],
     change: ({ objects, world: { network } }) =>
-      objects.merge(annotated({ subnets: `${network.subnets[1]}` })),
+      objects.merge(buildAnnotationsPatch({ subnets: `${network.subnets[1]}` })),
   },
   groups("CLB: groups", {}),
-  changed("CLB: TLS", serviceOf(TLS), OTHER_TLS, CERTIFICATES),
+  changed("CLB: TLS", buildService(TLS), OTHER_TLS, CERTIFICATES),
 ];
 
 function changed(
@@ -244,10 +251,15 @@ function changed(
   after: Readonly<Record<string, string | null>>,
   cloud: NonNullable<Operation["cloud"]> = {},
 ): Operation {
-  return { name, cloud, before: [before], change: ({ objects }) => objects.merge(annotated(after)) };
+  return {
+    name,
+    cloud,
+    before: [before],
+    change: ({ objects }) => objects.merge(buildAnnotationsPatch(after)),
+  };
 }
 
-/** The nodes' group on the load balancer, and then one that is the cluster's, too. */
+/** The nodes' group on the load balancer, followed by another group of the cluster. */
 function groups(
   name: string,
   annotations: Readonly<Record<string, string>>,
@@ -256,7 +268,9 @@ function groups(
   return {
     name,
     cloud,
-    before: ({ world: { network } }) => [serviceOf({ ...annotations, "security-groups": network.nodeGroup })],
+    before: ({ world: { network } }) => [
+      buildService({ ...annotations, "security-groups": network.nodeGroup }),
+    ],
     async change({ objects, world: { aws, network } }) {
       const Tags = [{ Key: `kubernetes.io/cluster/${CLUSTER_TAG}`, Value: "shared" }];
       const made = await aws.ec2.send(
@@ -267,7 +281,7 @@ function groups(
           TagSpecifications: [{ ResourceType: "security-group", Tags }],
         }),
       );
-      await objects.merge(annotated({ "security-groups": `${made.GroupId}` }));
+      await objects.merge(buildAnnotationsPatch({ "security-groups": `${made.GroupId}` }));
     },
   };
 }

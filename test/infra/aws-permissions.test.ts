@@ -4,8 +4,13 @@ import { describe, expect, test } from "vitest";
 import { ACCOUNT_LIMIT_READS } from "#clouds/aws/account-limits.ts";
 import { LOAD_BALANCER_ACTIONS, LOAD_BALANCER_READS } from "#clouds/aws/load-balancers/commands.ts";
 import { ROUTE_COMMANDS } from "#clouds/aws/routes/commands.ts";
-import { deployedStatements, type IamRequest, isAllowed } from "#test/clouds/aws/iam/simulate.ts";
-import { CHECKED_WITHOUT_A_CALL, grantedTo, permissionOf, statementsOf } from "#test/infra/iam-roles.ts";
+import { type IamRequest, isAllowed, readDeployedStatements } from "#test/clouds/aws/iam/simulate.ts";
+import {
+  CHECKED_WITHOUT_A_CALL,
+  getPermission,
+  listGrantedActions,
+  readStatements,
+} from "#test/infra/iam-roles.ts";
 import { ROOT } from "../../build/bundle.ts";
 
 const operations = Object.keys({
@@ -14,18 +19,18 @@ const operations = Object.keys({
   ...ACCOUNT_LIMIT_READS,
 });
 
-test("the role of route grants the operations that are in use, and none that changes something on everything", async () => {
-  const statements = await statementsOf("RouteFunctionRole");
+test("the role of route grants the operations in use, and no change of all resources", async () => {
+  const statements = await readStatements("RouteFunctionRole");
   const granted = new Set(statements.flatMap(({ Action: actions }) => actions));
-  // Instances are asked for as those of nodes are.
+  // Instances are read as for nodes.
   const used = [...Object.keys(ROUTE_COMMANDS), "ec2:DescribeInstances"];
   expect([...granted].toSorted()).toEqual(used.toSorted());
   for (const { Action: actions, Resource: resource } of statements)
     if (actions.some((action) => !/:Describe/.test(action))) expect(resource, actions.join()).not.toBe("*");
 });
 
-test("the role of tagging changes tags of instances alone, and never those that say whose one is", async () => {
-  const statements = await statementsOf("TaggingFunctionRole");
+test("the role of tagging changes only tags of instances, and never ownership tags", async () => {
+  const statements = await readStatements("TaggingFunctionRole");
   expect(statements.flatMap(({ Action: actions }) => actions).toSorted()).toEqual([
     "ec2:CreateTags",
     "ec2:DeleteTags",
@@ -108,12 +113,12 @@ test.each<[string, string, IamRequest, boolean]>([
     { action: "elasticloadbalancing:DeleteLoadBalancer", resource: "elasticloadbalancing:loadbalancer/web" },
     false,
   ],
-])("by the simulator, %s is for the role of %s: %j: %s", async (_, role, request, expected) => {
-  const statements = await deployedStatements(`${role}FunctionRole`);
+])("in the simulator, %s for the role of %s on %j: %s", async (_, role, request, expected) => {
+  const statements = await readDeployedStatements(`${role}FunctionRole`);
   expect(await isAllowed({ statements }, request)).toBe(expected);
 });
 
-/** As AWS documents it for attributes that are but a value; that EC2 sends it so, no simulator proves. */
+/** The form that AWS documents for attributes with a single value; no simulator proves that EC2 sends it. */
 function checkOf(value: string): Readonly<Record<string, string>> {
   return { "ec2:Attribute/SourceDestCheck": value };
 }
@@ -127,17 +132,17 @@ test.each([
   ["TaggingFunctionRole", "tagging"],
   ["SweepFunctionRole", "sweep"],
   ["AdmissionFunctionRole", "admission"],
-])("%s grants what the reference says of %s", async (role, name) => {
+])("%s grants the permissions that the reference lists for %s", async (role, name) => {
   const reference = await readFile(`${ROOT}docs/reference/aws-permissions.md`, "utf8");
   const row = reference
     .split("\n")
     .find((line) => line.split("|")[1]?.includes(`\`${name}\``))
     ?.split("|")[2];
   const named = [...(row ?? "").matchAll(/`((?:ec2|lambda|sqs):\w+)`/g)].map(([, action]) => action);
-  expect(named.toSorted()).toEqual(await grantedTo(role));
+  expect(named.toSorted()).toEqual(await listGrantedActions(role));
 });
 
-test("what doctor asks beyond that is granted to no function, and is in the reference", async () => {
+test("doctor's additional permissions are in the reference, and granted to no function", async () => {
   const reference = await readFile(`${ROOT}docs/reference/aws-permissions.md`, "utf8");
   const serverless = await readFile(`${ROOT}serverless.yml`, "utf8");
   for (const action of ["ec2:DescribeVpcs", "lambda:GetAccountSettings", "lambda:GetFunctionConcurrency"]) {
@@ -147,14 +152,14 @@ test("what doctor asks beyond that is granted to no function, and is in the refe
 });
 
 describe("the role of service", () => {
-  test("grants the operations that are in use, what AWS checks beside them, and nothing else", async () => {
-    const granted = (await statementsOf("ServiceFunctionRole")).flatMap(({ Action: actions }) => actions);
-    const used = [...operations.map(permissionOf), ...CHECKED_WITHOUT_A_CALL];
+  test("grants the operations in use, AWS's additional checks, and nothing else", async () => {
+    const granted = (await readStatements("ServiceFunctionRole")).flatMap(({ Action: actions }) => actions);
+    const used = [...operations.map(getPermission), ...CHECKED_WITHOUT_A_CALL];
     expect([...new Set(granted)].toSorted()).toEqual([...new Set(used)].toSorted());
     expect(granted.filter((action) => action.includes("*"))).toEqual([]);
   });
 
-  test("grants no change that no plan of load balancers makes", async () => {
+  test("grants no change that no load balancer plan makes", async () => {
     const files = globSync("clouds/aws/load-balancers/{vpc,network,classic,orphans}/**/*.ts", { cwd: ROOT });
     const plans = files.filter((file) => !file.endsWith("fold.ts"));
     const source = (await Promise.all(plans.map((file) => readFile(ROOT + file, "utf8")))).join("\n");
@@ -162,8 +167,8 @@ describe("the role of service", () => {
     expect(unused).toEqual([]);
   });
 
-  test("grants what changes something on resources of one kind, or with a tag, and never on everything", async () => {
-    const statements = await statementsOf("ServiceFunctionRole");
+  test("grants each change only on one kind of resource or with a tag", async () => {
+    const statements = await readStatements("ServiceFunctionRole");
     const changing = statements.filter(({ Action: actions }) =>
       actions.some((action) => !/:Describe/.test(action)),
     );
@@ -177,19 +182,19 @@ describe("the role of service", () => {
     }
   });
 
-  test("fits into what AWS takes for the policies of a role", async () => {
-    const text = JSON.stringify(await statementsOf("ServiceFunctionRole"));
+  test("stays within AWS's size limits for a role's policies", async () => {
+    const text = JSON.stringify(await readStatements("ServiceFunctionRole"));
     expect(text.replaceAll(/\s/g, "").length).toBeLessThan(10_240);
   });
 
-  test("is what the reference says", async () => {
+  test("matches the reference", async () => {
     const reference = await readFile(`${ROOT}docs/reference/aws-permissions.md`, "utf8");
     const section = reference.split(/^## /m).find((each) => each.startsWith("Load balancers")) ?? "";
     const named = [...section.matchAll(/`((?:ec2|elasticloadbalancing|iam):\w+)`/g)].map(
       ([, action]) => action ?? "",
     );
-    const granted = (await statementsOf("ServiceFunctionRole")).flatMap(({ Action: actions }) => actions);
-    // A key of a condition reads like an action.
+    const granted = (await readStatements("ServiceFunctionRole")).flatMap(({ Action: actions }) => actions);
+    // A condition key looks like an action.
     const actions = named.filter((action) => action !== "elasticloadbalancing:CreateAction");
     expect([...new Set(actions)].toSorted()).toEqual([...new Set(granted)].toSorted());
   });

@@ -1,13 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { type PolicyCluster, type SessionPurpose, sessionPolicy } from "#clouds/aws/session-policy.ts";
+import { buildSessionPolicy, type PolicyCluster, type SessionPurpose } from "#clouds/aws/session-policy.ts";
 import { NOBODYS, OURS, THEIRS, VPC } from "#test/clouds/aws/iam/requests.ts";
-import { deployedStatements, type IamRequest, isAllowed } from "#test/clouds/aws/iam/simulate.ts";
+import { type IamRequest, isAllowed, readDeployedStatements } from "#test/clouds/aws/iam/simulate.ts";
 import { ROOT } from "../../build/bundle.ts";
 
 type Tags = Readonly<Record<string, string>>;
 
-/** What a thief may want to do to something that carries these tags: every request has to be let through. */
+/** A thief's action on a resource with these tags; every request must be allowed. */
 type Deed = (tags: Tags) => readonly IamRequest[];
 
 const IN_VPC = { "ec2:Vpc": `arn:aws:ec2:eu-central-1:123456789012:vpc/${VPC}` };
@@ -96,9 +96,9 @@ const WHOSE = [
   ["untagged", NOBODYS],
 ] as const;
 
-/** On whose things the deed can be done; "–" where on nobody's. */
+/** Returns the owners whose resources the action can reach; "–" if none. */
 async function reach(role: string, policy: string | undefined, deed: Deed): Promise<string> {
-  const statements = (await deployedStatements(role)).filter(isOfTheCloud);
+  const statements = (await readDeployedStatements(role)).filter(isOfTheCloud);
   const answers = await Promise.all(
     WHOSE.map(async ([, tags]) => {
       const each = await Promise.all(deed(tags).map((request) => isAllowed({ statements, policy }, request)));
@@ -110,21 +110,21 @@ async function reach(role: string, policy: string | undefined, deed: Deed): Prom
   return names.length === WHOSE.length ? "all of the account" : names.join(", ");
 }
 
-/** Functions and queues are the cell's, and are told apart by their names: a test of their own is about them. */
+/** Excludes the cell's own functions and queues, which are distinguished by name and have a separate test. */
 function isOfTheCloud({ Action }: { readonly Action: string | readonly string[] }): boolean {
   return [Action].flat().every((action) => /^(ec2|elasticloadbalancing|iam):/.test(action));
 }
 
-/** What the role may, a compatible session of it, and a strict one. */
+/** Returns the reach of the role, of its compatible session, and of its strict session. */
 async function cellsOf(purpose: SessionPurpose, role: string, deed: Deed): Promise<string> {
   const policies = (["none", "compatible", "strict"] as const).map((mode) =>
-    sessionPolicy({ ...CLUSTER, sessionPolicy: mode }, purpose),
+    buildSessionPolicy({ ...CLUSTER, sessionPolicy: mode }, purpose),
   );
   const cells = await Promise.all(policies.map((policy) => reach(role, policy, deed)));
   return cells.join(" | ");
 }
 
-/** A row for each deed, with the functions that can do it alike. */
+/** Returns a row for each action, grouped by functions with equal reach. */
 async function rowsOf(what: string, deed: Deed): Promise<string[]> {
   const byCells = new Map<string, string[]>();
   for (const [purpose, role] of ROLES) {
@@ -140,7 +140,7 @@ async function rowsOf(what: string, deed: Deed): Promise<string[]> {
 const COLUMNS = 5;
 const NOTHING = "– | – | –";
 
-test("the page about how far a thief gets says what the simulator answers", async () => {
+test("the page on the blast radius matches the simulator", async () => {
   const page = await readFile(`${ROOT}docs/explanation/blast-radius.md`, "utf8");
   const [, section = ""] = /## What AWS lets a thief do\n([\s\S]*?)\n## /.exec(page) ?? [];
   const [, , ...rows] = section.split("\n").filter((line) => line.split("|").length === COLUMNS + 2);

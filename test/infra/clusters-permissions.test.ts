@@ -10,7 +10,7 @@ const parameter = (path: string) => ({
   "Fn::Sub": `arn:\${AWS::Partition}:ssm:\${AWS::Region}:\${AWS::AccountId}:parameter${path}`,
 });
 
-/** W3005: osls makes a function depend on its role twice over. */
+/** W3005: osls makes a function depend on its role twice. */
 const LINT = ["--ignore-checks", "W3005", "--format", "parseable"];
 
 describeWithPart("aws-tools", "where the functions read clusters", ({ cfnLint }) => {
@@ -34,13 +34,13 @@ describeWithPart("aws-tools", "where the functions read clusters", ({ cfnLint })
       }),
     );
 
-  test("is a file of a layer, and nothing is allowed of parameters, where no path is given", () => {
+  test("without a path, is a file of a layer, and grants no access to parameters", () => {
     expect([...environmentsOf(without)]).toEqual(["/opt/clusters.yaml "]);
     expect(without.resources).not.toHaveProperty("ClusterPolicy");
     expect(without.resources).not.toHaveProperty("AllClustersPolicy");
   });
 
-  test("is the path that is given: one entry by its name, and all of them for those who need all", () => {
+  test("is the given path: one entry by its name, or all entries for functions that need all", () => {
     expect([...environmentsOf(of)]).toEqual(["ssm:/ccm/clusters/ 10.0.0.0/8"]);
     const statementOf = (name: string) => {
       const { PolicyDocument, Roles } = of.resources[name].Properties;
@@ -69,7 +69,7 @@ describeWithPart("aws-tools", "where the functions read clusters", ({ cfnLint })
     { given: "nothing", template: () => without, path: undefined },
     { given: "a path of clusters", template: () => of, path: "/ccm/clusters-stop" },
     { given: "a path of its own", template: () => elsewhere, path: "/ccm/stop" },
-  ])("has what is stopped beside it: given $given, that is read at $path", ({ template, path }) => {
+  ])("stores the stop switch next to it: given $given, the functions read $path", ({ template, path }) => {
     const { functions, resources } = template();
     const switches = functions.map(({ Properties }) => Properties.Environment.Variables["STOP_SWITCH"]);
     expect([...new Set(switches)]).toEqual([path === undefined ? "" : `ssm:${path}/`]);
@@ -88,7 +88,7 @@ describeWithPart("aws-tools", "where the functions read clusters", ({ cfnLint })
     expect(policy?.Roles.length).toBe(path === undefined ? undefined : functions.length);
   });
 
-  test("is a template without faults either way", async () => {
+  test("passes cfn-lint in both forms", async () => {
     for (const { file } of [without, elsewhere, of])
       await run(cfnLint.program, [...cfnLint.args, ...LINT, file]);
   });

@@ -3,11 +3,11 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { makePackagingFolder, type Packaged, type PackagingFolder } from "#test/infra/packaged-template.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
-import { functionNames } from "../../build/function-names.ts";
+import { listFunctionNames } from "../../build/function-names.ts";
 
 const run = promisify(execFile);
 
-/** Each is there or not; those of one row belong together. */
+/** Optional parameters; those of one row belong together. */
 const GIVEN: readonly Readonly<Record<string, string>>[] = [
   { clustersLayerArn: "arn:aws:lambda:us-east-1:123456789012:layer:clusters:1" },
   { assumeRoleArn: "arn:aws:iam::*:role/serverless-ccm" },
@@ -19,8 +19,9 @@ const GIVEN: readonly Readonly<Record<string, string>>[] = [
 ];
 
 /**
- * Any three of the rows are there and not there in every way, in half of all combinations: those in which an even number of rows is
- * there. The one parameter that is but a string in the template is there with each of the others and without it.
+ * Every combination of any three rows, present or absent, occurs in half of all combinations: those with an
+ * even number of present rows. The one parameter that is only a string in the template occurs with each of
+ * the others and without it.
  */
 const COMBINATIONS: readonly Readonly<Record<string, string>>[] = Array.from(
   { length: 2 ** GIVEN.length },
@@ -32,16 +33,16 @@ const COMBINATIONS: readonly Readonly<Record<string, string>>[] = Array.from(
     ...(isThere[0] === isThere[1] ? {} : { clustersFile: "/mnt/clusters/clusters.yaml" }),
   }));
 
-/** What has a URL is there where it is named. */
-const NAMES = (await functionNames()).filter((name) => name !== "admission");
+/** A function with a URL is deployed only if it is named. */
+const NAMES = (await listFunctionNames()).filter((name) => name !== "admission");
 
-/** As many at a time as there are cores where this is slow; each takes about a second of one, and a folder of its own. */
+/** The number of cores on slow machines; each run takes about a second of one core, and its own folder. */
 const AT_ONCE = 2;
 
-/** Where others use the cores too. */
+/** For machines with busy cores. */
 const TIMEOUT_MS = 300_000;
 
-/** W3005: osls makes a function depend on its role twice over. It does no harm, and is not ours. */
+/** W3005: osls makes a function depend on its role twice. It does no harm, and is not ours. */
 const LINT = ["--ignore-checks", "W3005", "--format", "parseable"];
 
 describeWithPart(
@@ -61,18 +62,18 @@ describeWithPart(
     }, TIMEOUT_MS);
     afterAll(() => Promise.all(folders.map((folder) => folder.close())));
 
-    test("can be packaged, and is a template that CloudFormation takes", async () => {
+    test("can be packaged and passes cfn-lint", async () => {
       expect(packaged).toHaveLength(2 ** (GIVEN.length - 1));
       const files = packaged.map(({ file }) => file);
       const linted = await run(cfnLint.program, [...cfnLint.args, ...LINT, "--template", ...files]).then(
         () => "",
-        // Its findings are what it prints.
+        // cfn-lint prints its findings to stdout.
         (error: { stdout: string; stderr: string }) => error.stdout + error.stderr,
       );
       expect(linted).toBe("");
     });
 
-    test("holds what is given and nothing of what is not", () => {
+    test("contains exactly the given parameters", () => {
       const actual = packaged.map(({ functions, resources }) => {
         const [{ Properties: properties }] = functions;
         return {
@@ -115,7 +116,7 @@ describeWithPart(
       [{ vpcSubnetIds: "subnet-0123456789abcdef0" }, "vpcSubnetIds is given without vpcSecurityGroupIds"],
       [{ vpcSecurityGroupIds: "sg-0123456789abcdef0" }, "vpcSecurityGroupIds is given without vpcSubnetIds"],
       [{ reservedConcurrency: "many" }, "functions.node.reservedConcurrency"],
-    ])("%j is refused, with the name of %s", async (parameters, name) => {
+    ])("%j is rejected, with the name of %s", async (parameters, name) => {
       await expect(folders[0]?.package(parameters)).rejects.toThrow(name);
     });
   },

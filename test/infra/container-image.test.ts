@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import * as z from "zod";
-import { deploymentOf, MANAGEMENT, manifestsOf, oneOf } from "#test/infra/management-manifests.ts";
+import { findManifest, getDeployment, MANAGEMENT, readManifests } from "#test/infra/management-manifests.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 import { ROOT } from "../../build/bundle.ts";
 import packageJson from "../../package.json" with { type: "json" };
@@ -13,7 +13,7 @@ import packageJson from "../../package.json" with { type: "json" };
 const DOCKERFILE = join(ROOT, "infra/container/Dockerfile");
 const dockerfile = await readFile(DOCKERFILE, "utf8");
 
-/** What an image is made of in the end: from the last FROM on, one instruction a line, without comments. */
+/** The instructions of the final image: from the last FROM on, one per line, without comments. */
 const [, ...lines] = dockerfile
   .replaceAll(/\\\n\s*/g, "")
   .split(/^FROM /m)
@@ -24,7 +24,7 @@ const instruction = (name: string): string[] =>
   lines.flatMap((line) => (line.startsWith(`${name} `) ? [line.slice(name.length + 1)] : []));
 
 describeWithPart("hadolint", "the Dockerfile", ({ program, args }) => {
-  /** What hadolint says of it, codes alone. */
+  /** Returns the codes of hadolint's findings. */
   async function lint(file: string): Promise<string[]> {
     const said = await new Promise<string>((resolve) => {
       execFile(
@@ -36,7 +36,7 @@ describeWithPart("hadolint", "the Dockerfile", ({ program, args }) => {
     return said.split("\n").filter((line) => line !== "");
   }
 
-  test("is such that hadolint says nothing of it", async () => {
+  test("has no hadolint findings", async () => {
     expect(await lint(DOCKERFILE)).toEqual([]);
   });
 
@@ -44,7 +44,7 @@ describeWithPart("hadolint", "the Dockerfile", ({ program, args }) => {
     ["a base without a version", /node:24-trixie-slim@\S+/, "node:latest", "DL3007"],
     ["a shell that does not quote", /mkdir \/package/, "mkdir $PACKAGE", "SC2086"],
     ["an instruction that there is not", /^EXPOSE/m, "EXPOSES", "missing whitespace"],
-  ])("with %s is not", async (_what, before, after, code) => {
+  ])("with %s has hadolint findings", async (_what, before, after, code) => {
     const folder = await mkdtemp(join(tmpdir(), "dockerfile-"));
     try {
       expect(dockerfile).toMatch(before);
@@ -56,18 +56,18 @@ describeWithPart("hadolint", "the Dockerfile", ({ program, args }) => {
   });
 });
 
-test("the image has nothing but what is packed, and nothing runs while it is put together", () => {
+test("the image contains only the packed files, and its build runs no command", () => {
   expect(instruction("COPY")).toEqual(["--from=build /package /opt/serverless-ccm"]);
   expect([...instruction("RUN"), ...instruction("ADD")]).toEqual([]);
 });
 
-test("the image is run by the user that the Deployment says, and by its number", async () => {
-  const { securityContext } = deploymentOf(await manifestsOf(MANAGEMENT)).template.spec;
+test("the image runs as the user of the Deployment, by number", async () => {
+  const { securityContext } = getDeployment(await readManifests(MANAGEMENT)).template.spec;
   expect(instruction("USER")).toEqual([`${securityContext["runAsUser"]}:${securityContext["runAsGroup"]}`]);
   expect(securityContext["runAsUser"]).toBeGreaterThan(0);
 });
 
-test("the image starts the program that is packed", () => {
+test("the image starts the packed program", () => {
   const [, program = ""] = z.array(z.string()).parse(JSON.parse(instruction("ENTRYPOINT")[0] ?? ""));
   const packed = program.replace("/opt/serverless-ccm/", "");
   expect(packageJson.bin).toEqual({ "serverless-ccm": packed });
@@ -75,13 +75,13 @@ test("the image starts the program that is packed", () => {
 });
 
 test("the Deployment names the image of this version", async () => {
-  const deployment = JSON.stringify(oneOf("Deployment", await manifestsOf(MANAGEMENT)));
+  const deployment = JSON.stringify(findManifest("Deployment", await readManifests(MANAGEMENT)));
   const image = `${packageJson.name}:${packageJson.version}`;
   expect(deployment).toContain(`"image":"${image}"`);
   expect(dockerfile).toContain(`--tag ${image} `);
 });
 
-test("what builds and packs is in the context", async () => {
+test("the build context contains the sources and scripts of the build", async () => {
   const ignored = (await readFile(`${DOCKERFILE}.dockerignore`, "utf8"))
     .split("\n")
     .filter((line) => line !== "" && !line.startsWith("#"));

@@ -3,16 +3,16 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { KUBELET_SERVING_SIGNER } from "#core/csr/csr.ts";
 import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
 import type { ApiRequest, ApiResponse } from "#kube/client/transport.ts";
-import { base64, signingRequest } from "#test/csr/signing-request.ts";
-import { add, type PolicyUnderTest, remove, saidBy, startPolicy } from "#test/infra/policy-under-test.ts";
+import { createSigningRequest, toBase64 } from "#test/csr/signing-request.ts";
+import { add, getRefusal, type PolicyUnderTest, remove, startPolicy } from "#test/infra/policy-under-test.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
 const CSRS = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 const JSON_PATCH = "application/json-patch+json";
 const NODE = { name: "system:node:node-1", groups: ["system:nodes", "tenant"] };
-/** Of a node's name, and of no node's group: what a tenant's user of that name would be. */
+/** Has a node's name without the nodes' group, like a tenant's user of that name. */
 const STRANGER = { name: "system:node:node-2", groups: ["tenant"] };
-/** Of the nodes' group, and of no node's name. */
+/** Is in the nodes' group without a node's name. */
 const MEMBER = { name: "member", groups: ["system:nodes", "tenant"] };
 const NAMELESS = { name: "system:node:", groups: ["system:nodes", "tenant"] };
 
@@ -27,14 +27,14 @@ const decide = (...types: readonly string[]) => [
 ];
 const UNDECIDED = { op: "test", path: "/status/conditions", value: null };
 const CERTIFICATE = (await createCertificateAuthority()).certificate;
-const REQUEST = base64(await signingRequest("node-1"));
+const REQUEST = toBase64(await createSigningRequest("node-1"));
 
 interface Row {
   readonly what: string;
   readonly patch: readonly unknown[];
   readonly by?: string;
   readonly signer?: string;
-  /** Conditions that stand there. */
+  /** The conditions of the stored request. */
   readonly conditions?: readonly object[];
   readonly on?: "/status" | "";
 }
@@ -42,8 +42,8 @@ interface Row {
 const ALLOWED: readonly Row[] = [
   { what: "approves", patch: decide("Approved") },
   { what: "denies", patch: decide("Denied") },
-  // With tests of uid and of an absent list, as the function sends it.
-  { what: "approves what nobody has decided on", patch: [UNDECIDED, ...decide("Approved")] },
+  // With tests of the uid and of the missing list, as the function sends it.
+  { what: "approves an undecided request", patch: [UNDECIDED, ...decide("Approved")] },
   {
     what: "adds a condition behind another's",
     patch: [add("/status/conditions/-", condition("Failed"))],
@@ -87,7 +87,7 @@ const REFUSED: readonly (Row & { readonly says: string })[] = [
   {
     what: "removes a condition",
     patch: [remove("/status/conditions/0")],
-    // Those that decide the API server keeps by itself.
+    // The API server itself protects the deciding conditions.
     conditions: [condition("example.com/Theirs")],
     says: "neither changes nor removes a condition",
   },
@@ -114,7 +114,7 @@ const REFUSED: readonly (Row & { readonly says: string })[] = [
   },
   {
     what: "writes the certificate",
-    patch: [add("/status/certificate", base64(CERTIFICATE))],
+    patch: [add("/status/certificate", toBase64(CERTIFICATE))],
     on: "/status",
     says: "it decides on them",
   },
@@ -144,22 +144,22 @@ describeWithPart("control-plane", "infra/admission/csr.yaml: the identity that a
   afterAll(() => under?.close());
 
   it.each(ALLOWED)("$what", async (row) => {
-    expect(saidBy(await write(row))).toEqual([200, ""]);
+    expect(getRefusal(await write(row))).toEqual([200, ""]);
   });
 
   it.each(REFUSED)("never $what", async (row) => {
-    expect(saidBy(await write(row))).toEqual([422, expect.stringContaining(row.says)]);
+    expect(getRefusal(await write(row))).toEqual([422, expect.stringContaining(row.says)]);
   });
 
   it("neither creates nor deletes a request", async () => {
     const name = await made({ by: "admin" });
     const says = [422, expect.stringContaining("neither creates, changes nor deletes")];
-    expect(saidBy(await under.send("csr", { method: "DELETE", path: `${CSRS}/${name}` }))).toEqual(says);
-    expect(saidBy(await under.send("csr", creation("forged", KUBELET_SERVING_SIGNER)))).toEqual(says);
+    expect(getRefusal(await under.send("csr", { method: "DELETE", path: `${CSRS}/${name}` }))).toEqual(says);
+    expect(getRefusal(await under.send("csr", creation("forged", KUBELET_SERVING_SIGNER)))).toEqual(says);
   });
 
-  it("is the only one that it concerns", async () => {
-    expect(saidBy(await write({ patch: decide("Approved"), by: "admin" }, under, "admin"))).toEqual([
+  it("applies to no other identity", async () => {
+    expect(getRefusal(await write({ patch: decide("Approved"), by: "admin" }, under, "admin"))).toEqual([
       200,
       "",
     ]);
@@ -179,15 +179,14 @@ describeWithPart("control-plane", "infra/admission/csr.yaml: the identity that a
     by = under,
   ): Promise<string> {
     const name = `csr-${++count}`;
-    expect(saidBy(await by.send(requestor, creation(name, signer)))).toEqual([201, ""]);
+    expect(getRefusal(await by.send(requestor, creation(name, signer)))).toEqual([201, ""]);
     if (conditions === undefined) return name;
     const isDecided = JSON.stringify(conditions).includes("Approved");
     const path = `${CSRS}/${name}/${isDecided ? "approval" : "status"}`;
     const body = [add("/status/conditions", conditions)];
-    expect(saidBy(await by.send("admin", { method: "PATCH", path, body, contentType: JSON_PATCH }))).toEqual([
-      200,
-      "",
-    ]);
+    expect(
+      getRefusal(await by.send("admin", { method: "PATCH", path, body, contentType: JSON_PATCH })),
+    ).toEqual([200, ""]);
     return name;
   }
 

@@ -1,16 +1,16 @@
 import type { Template } from "#test/infra/packaged-template.ts";
 
-/** One of a policy, as AWS takes it. */
+/** A policy statement in AWS's form. */
 export interface Statement {
   readonly Effect: string;
-  /** Of a policy that is a resource's own. */
+  /** Only in a resource policy. */
   readonly Principal?: unknown;
   readonly Action: string | readonly string[];
   readonly Resource: unknown;
   readonly Condition?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 
-/** Where a template is deployed to. */
+/** The target of a deployment. */
 interface Place {
   readonly partition: string;
   readonly region: string;
@@ -22,7 +22,7 @@ const QUEUES: Readonly<Record<string, string>> = {
   "DeadLettersQueue.Arn": "dead-letters",
 };
 
-/** The value that CloudFormation makes of one of a template, as far as ours have such. */
+/** Resolves a template value as CloudFormation does, for the functions that our templates use. */
 export function resolveValue(value: Template, place: Place, queuePrefix: string): Template {
   const resolve = (each: Template): Template => resolveValue(each, place, queuePrefix);
   if (Array.isArray(value)) return value.map(resolve);
@@ -46,14 +46,22 @@ export function resolveValue(value: Template, place: Place, queuePrefix: string)
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, resolve(each)]));
 }
 
-/** As the module names it; CloudFormation thinks of a name itself. */
+/** The name in the module; CloudFormation generates its own. */
 function nameOfRole([, owner = "", kind]: RegExpExecArray): string {
   const name = owner.replaceAll(/(?<=.)([A-Z])/g, "-$1").toLowerCase();
   return kind === "Session" ? `${name}-session` : name;
 }
 
-/** What a role of a template may do beside writing a log: its own statements and those of policies that are attached to it. */
-export function rightsOfRole(resources: Template, role: string, place: Place, queuePrefix: string): string[] {
+/**
+ * Returns the rights of a template's role, without writing logs: its own statements and those of attached
+ * policies.
+ */
+export function listRoleRights(
+  resources: Template,
+  role: string,
+  place: Place,
+  queuePrefix: string,
+): string[] {
   const { Policies: own, ManagedPolicyArns: named = [] } = resources[role].Properties;
   const isAttached = (name: string): boolean =>
     [...(resources[name].Properties.Roles ?? [])].some(({ Ref }) => Ref === role) ||
@@ -67,7 +75,7 @@ export function rightsOfRole(resources: Template, role: string, place: Place, qu
     ),
     ...attached.map((name) => resources[name].Properties.PolicyDocument),
   ];
-  return canonical(
+  return canonicalize(
     resolveValue(
       documents.flatMap(({ Statement }) => Statement),
       place,
@@ -76,8 +84,8 @@ export function rightsOfRole(resources: Template, role: string, place: Place, qu
   );
 }
 
-/** Statements as texts that are the same where AWS takes them for the same. */
-export function canonical(statements: readonly Statement[]): string[] {
+/** Returns the statements as texts; statements that AWS treats as equal have equal texts. */
+export function canonicalize(statements: readonly Statement[]): string[] {
   const list = (value: unknown): string[] => [value].flat().map(String).toSorted();
   return statements
     .map(({ Effect, Principal, Action, Resource, Condition = {} }) =>

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { PUBLIC_KEY } from "#test/functions/admission/review-of.ts";
+import { PUBLIC_KEY } from "#test/functions/admission/review-builders.ts";
 import { lintTemplates } from "#test/infra/lint-template.ts";
 import {
   makePackagingFolder,
@@ -8,7 +8,7 @@ import {
   type Template,
 } from "#test/infra/packaged-template.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
-import { functionNames } from "../../build/function-names.ts";
+import { listFunctionNames } from "../../build/function-names.ts";
 
 interface Row {
   readonly region: string;
@@ -16,11 +16,13 @@ interface Row {
   readonly functions: readonly string[];
 }
 
-const ALL = await functionNames();
+const ALL = await listFunctionNames();
 
-/** One for each partition that is open to more than one customer, and one for each way of choosing controllers. */
+/**
+ * One row for each partition that more than one customer can use, and one for each selection of controllers.
+ */
 const ROWS: readonly Row[] = [
-  // What has a URL is there where it is named.
+  // A function with a URL is deployed only if it is named.
   { region: "eu-central-1", parameters: {}, functions: ALL.filter((name) => name !== "admission") },
   {
     region: "eu-west-1",
@@ -73,14 +75,14 @@ describeWithPart("aws-tools", "a deployment", ({ cfnLint }) => {
   const each = ROWS.map((row, index) => ({ ...row, of: () => packaged[index] as Packaged }));
 
   test.each(each)(
-    "to $region is a template that CloudFormation takes there",
+    "to $region passes cfn-lint for that region",
     async ({ region, of }) => {
       expect(await lintTemplates(cfnLint, region, [of().file])).toBe("");
     },
     240_000,
   );
 
-  test.each(each)("to $region names no partition of its own accord", ({ of, parameters }) => {
+  test.each(each)("to $region names no fixed partition", ({ of, parameters }) => {
     const given = new Set(Object.values(parameters));
     const texts = JSON.stringify(of().resources).match(/"arn:[^"]+"/g) ?? [];
     expect(texts.length).toBeGreaterThan(0);
@@ -89,7 +91,7 @@ describeWithPart("aws-tools", "a deployment", ({ cfnLint }) => {
   });
 
   test.each(each)(
-    "to $region has functions, roles, logs, rules and rights of these controllers alone",
+    "to $region has functions, roles, logs, rules and rights only for these controllers",
     (row) => {
       const { resources, functions } = row.of();
       const names = functions.map(({ Properties }) => Properties.FunctionName as string);
@@ -116,69 +118,63 @@ describeWithPart("aws-tools", "a deployment", ({ cfnLint }) => {
     },
   );
 
-  test.each(each)(
-    "to $region has every function verify signatures, where a configuration is given",
-    (row) => {
-      const configurations = row.of().functions.map(({ Properties }) => Properties.CodeSigningConfigArn);
-      expect(configurations).toEqual(row.functions.map(() => row.parameters["codeSigningConfigArn"]));
-    },
-  );
+  test.each(each)("to $region makes every function verify signatures, if a configuration is given", (row) => {
+    const configurations = row.of().functions.map(({ Properties }) => Properties.CodeSigningConfigArn);
+    expect(configurations).toEqual(row.functions.map(() => row.parameters["codeSigningConfigArn"]));
+  });
 
-  test.each(each)(
-    "to $region repeats nothing that was invoked asynchronously, and loses sight of nothing",
-    (row) => {
-      const { resources } = row.of();
-      const configurations = ofType(resources, "AWS::Lambda::EventInvokeConfig");
-      for (const { MaximumRetryAttempts } of configurations) expect(MaximumRetryAttempts).toBe(0);
-      const asynchronous = row.functions.filter((name) => ["sweep", "ec2-events"].includes(name));
-      expect(
-        configurations.filter(({ DestinationConfig }) => DestinationConfig.OnFailure !== undefined),
-      ).toMatchObject(
-        asynchronous.map(() => ({
-          MaximumEventAgeInSeconds: 60,
-          DestinationConfig: { OnFailure: { Destination: arnOf("FailuresQueue") } },
-        })),
-      );
-      const sending = Object.entries<Template>(resources)
-        .filter(([, { Type }]) => Type === "AWS::IAM::Role")
-        .filter(([, role]) => JSON.stringify(role).includes('"sqs:'));
-      expect(sending.map(([name]) => name).toSorted()).toEqual(
-        asynchronous
-          .map((name) => (name === "sweep" ? "SweepFunctionRole" : "Ec2EventsFunctionRole"))
-          .toSorted(),
-      );
-      for (const [, role] of sending)
-        expect(role.Properties.Policies.at(-1).PolicyDocument.Statement).toEqual([
-          { Effect: "Allow", Action: "sqs:SendMessage", Resource: arnOf("FailuresQueue") },
-        ]);
-      const rules = ofType(resources, "AWS::Events::Rule");
-      expect(rules.map(({ Name }) => Name)).toEqual(
-        asynchronous
-          .map((name) => `serverless-ccm-dev-${name}`)
-          .toSorted()
-          .reverse(),
-      );
-      for (const { Targets } of rules)
-        expect(Targets).toMatchObject([
-          {
-            RetryPolicy: { MaximumEventAgeInSeconds: 60 },
-            DeadLetterConfig: { Arn: arnOf("DeadLettersQueue") },
-          },
-        ]);
-      const [
-        ,
+  test.each(each)("to $region never repeats an asynchronous invocation, and records every failure", (row) => {
+    const { resources } = row.of();
+    const configurations = ofType(resources, "AWS::Lambda::EventInvokeConfig");
+    for (const { MaximumRetryAttempts } of configurations) expect(MaximumRetryAttempts).toBe(0);
+    const asynchronous = row.functions.filter((name) => ["sweep", "ec2-events"].includes(name));
+    expect(
+      configurations.filter(({ DestinationConfig }) => DestinationConfig.OnFailure !== undefined),
+    ).toMatchObject(
+      asynchronous.map(() => ({
+        MaximumEventAgeInSeconds: 60,
+        DestinationConfig: { OnFailure: { Destination: arnOf("FailuresQueue") } },
+      })),
+    );
+    const sending = Object.entries<Template>(resources)
+      .filter(([, { Type }]) => Type === "AWS::IAM::Role")
+      .filter(([, role]) => JSON.stringify(role).includes('"sqs:'));
+    expect(sending.map(([name]) => name).toSorted()).toEqual(
+      asynchronous
+        .map((name) => (name === "sweep" ? "SweepFunctionRole" : "Ec2EventsFunctionRole"))
+        .toSorted(),
+    );
+    for (const [, role] of sending)
+      expect(role.Properties.Policies.at(-1).PolicyDocument.Statement).toEqual([
+        { Effect: "Allow", Action: "sqs:SendMessage", Resource: arnOf("FailuresQueue") },
+      ]);
+    const rules = ofType(resources, "AWS::Events::Rule");
+    expect(rules.map(({ Name }) => Name)).toEqual(
+      asynchronous
+        .map((name) => `serverless-ccm-dev-${name}`)
+        .toSorted()
+        .reverse(),
+    );
+    for (const { Targets } of rules)
+      expect(Targets).toMatchObject([
         {
-          Statement: [allowed],
-        } = { Statement: [] },
-      ] = ofType(resources, "AWS::SQS::QueuePolicy").map(({ PolicyDocument }) => PolicyDocument);
-      expect(allowed.Condition.ArnEquals["aws:SourceArn"]).toEqual(
-        rules.map(({ Name }) => ({ "Fn::Sub": expect.stringMatching(new RegExp(`:rule/${Name}$`)) })),
-      );
-    },
-  );
+          RetryPolicy: { MaximumEventAgeInSeconds: 60 },
+          DeadLetterConfig: { Arn: arnOf("DeadLettersQueue") },
+        },
+      ]);
+    const [
+      ,
+      {
+        Statement: [allowed],
+      } = { Statement: [] },
+    ] = ofType(resources, "AWS::SQS::QueuePolicy").map(({ PolicyDocument }) => PolicyDocument);
+    expect(allowed.Condition.ArnEquals["aws:SourceArn"]).toEqual(
+      rules.map(({ Name }) => ({ "Fn::Sub": expect.stringMatching(new RegExp(`:rule/${Name}$`)) })),
+    );
+  });
 
   test.each(each)(
-    "to $region has its queues encrypted, kept for a fortnight, and watched",
+    "to $region encrypts and watches its queues, and keeps messages for 14 days",
     ({ of, parameters }) => {
       const { resources } = of();
       expect(ofType(resources, "AWS::SQS::Queue")).toEqual([
@@ -207,7 +203,7 @@ describeWithPart("aws-tools", "a deployment", ({ cfnLint }) => {
     },
   );
 
-  test.each(each)("to $region has what the parameters say in its functions", ({ of, parameters }) => {
+  test.each(each)("to $region passes the parameters to its functions", ({ of, parameters }) => {
     for (const { Properties } of of().functions)
       expect(Properties).toMatchObject({
         Runtime: "nodejs24.x",
@@ -221,7 +217,7 @@ describeWithPart("aws-tools", "a deployment", ({ cfnLint }) => {
     });
   });
 
-  test("keeps as many invocations for admission as are asked for it, and for the others as for all", () => {
+  test("reserves the requested invocations for admission, and the common number for the others", () => {
     const { functions } = packaged[1] as Packaged;
     const kept = functions.map(({ Properties }) => [
       Properties.FunctionName,
@@ -235,7 +231,7 @@ describeWithPart("aws-tools", "a deployment", ({ cfnLint }) => {
     ]);
   });
 
-  test("whose parameters do not fit is refused, and every fault is named", async () => {
+  test("rejects invalid parameters and names every fault", async () => {
     const parameters = { controller: "node", vpcSubnetIds: "subnet-1", fips: "true" };
     const refusal = folder.package(parameters, "eu-central-1").catch((error: Error) => error.message);
     const said = await refusal;

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { tell } from "#core/cluster-events.ts";
+import { buildClusterEvent } from "#core/cluster-events.ts";
 import {
   NODE_EVENT_SOURCE,
   NODE_LIFECYCLE_EVENT_SOURCE,
@@ -8,14 +8,14 @@ import {
   SERVICE_EVENT_SOURCE,
 } from "#core/contracts.ts";
 import { csrWatch } from "#core/csr/watch.ts";
-import type { ObjectReference } from "#core/decision.ts";
 import type { Identity } from "#core/identities.ts";
+import type { ObjectReference } from "#core/reason.ts";
 import { recordEvents } from "#kube/apply/record-events.ts";
 import type { ApiResponse } from "#kube/client/transport.ts";
-import { type PolicyUnderTest, saidBy, startPolicy } from "#test/infra/policy-under-test.ts";
+import { getRefusal, type PolicyUnderTest, startPolicy } from "#test/infra/policy-under-test.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
-/** Fields of an Event that are others than those of one that is let through; `host` is the source's, `labels` are the metadata's. */
+/** Fields that differ from an accepted Event; `host` is in the source, `labels` are in the metadata. */
 type Difference = Readonly<Record<string, unknown>> & { readonly host?: string; readonly labels?: object };
 
 interface Recorder {
@@ -43,7 +43,7 @@ const RECORDERS: readonly Recorder[] = [
   { identity: "route", source: ROUTE_EVENT_SOURCE, on: [NODE] },
 ];
 
-/** What every one of them is refused, as a difference from an Event of its own on an object of its own. */
+/** Rejected for every identity, as a difference from its own Event on its own object. */
 const REFUSED: readonly { readonly what: string; readonly difference: Difference; readonly says: string }[] =
   [
     {
@@ -63,7 +63,7 @@ const REFUSED: readonly { readonly what: string; readonly difference: Difference
     },
     { what: "of a host", difference: { host: "node-1" }, says: "in its own name" },
     { what: "of another instance", difference: { reportingInstance: "node-1" }, says: "in its own name" },
-    { what: "in nobody's name", difference: { source: {} }, says: "in its own name" },
+    { what: "without a source", difference: { source: {} }, says: "in its own name" },
     {
       what: "with a message without end",
       difference: { message: "x".repeat(8_193) },
@@ -100,24 +100,29 @@ describeWithPart("control-plane", "infra/admission/events.yaml: Events of each i
     it.each(ALL)("on $kind $name, by its policy", async (on) => {
       const isOwn = recorder.on.includes(on);
       const { namespace = "default" } = on;
-      const [code, message] = saidBy(await record(under, recorder, { involvedObject: { ...on, namespace } }));
+      const [code, message] = getRefusal(
+        await record(under, recorder, { involvedObject: { ...on, namespace } }),
+      );
       if (isOwn) expect([code, message]).toEqual([201, ""]);
       else expect([code, message]).toEqual([422, expect.stringContaining("records Events on")]);
     });
 
     it.each(REFUSED)("never $what", async ({ difference, says }) => {
-      expect(saidBy(await record(under, recorder, difference))).toEqual([422, expect.stringContaining(says)]);
+      expect(getRefusal(await record(under, recorder, difference))).toEqual([
+        422,
+        expect.stringContaining(says),
+      ]);
     });
 
-    it("as every version has recorded them: without a component that reports", async () => {
+    it("in the old form of all versions: without a reporting component", async () => {
       const older = { reportingComponent: "", reportingInstance: "" };
-      expect(saidBy(await record(under, recorder, older))).toEqual([201, ""]);
+      expect(getRefusal(await record(under, recorder, older))).toEqual([201, ""]);
     });
 
-    it("as the functions record them", async () => {
+    it("in the form that the functions record", async () => {
       const { identity, source, on } = recorder;
       const recorded = await recordEvents(
-        on.map((object) => ({ object, event: tell("Synced", "Initialized", {}) })),
+        on.map((object) => ({ object, event: buildClusterEvent("Synced", "Initialized", {}) })),
         {
           transport: await under.cluster.transport(identity),
           ...{ now: new Date(), source, reportingInstance: `serverless-ccm-${identity}` },
@@ -127,7 +132,7 @@ describeWithPart("control-plane", "infra/admission/events.yaml: Events of each i
       expect(recorded).toMatchObject({ recorded: on.length, dropped: 0 });
     });
 
-    it("never in the kubelet's name by the other API of Events", async () => {
+    it("never in the kubelet's name through the other Events API", async () => {
       const { identity } = recorder;
       const body = {
         metadata: { name: `policy-${++count}`, namespace: "default" },
@@ -137,7 +142,7 @@ describeWithPart("control-plane", "infra/admission/events.yaml: Events of each i
       };
       const path = "/apis/events.k8s.io/v1/namespaces/default/events";
       const answer = await under.send(identity, { method: "POST", path, body });
-      expect(saidBy(answer)).toEqual([422, expect.stringMatching(/in its own name|records Events/)]);
+      expect(getRefusal(answer)).toEqual([422, expect.stringMatching(/in its own name|records Events/)]);
     });
 
     it("neither changed nor deleted", async () => {
@@ -146,7 +151,7 @@ describeWithPart("control-plane", "infra/admission/events.yaml: Events of each i
       expect((await record(under, recorder, { metadata }, "admin")).status).toBe(201);
       const path = `/api/v1/namespaces/default/events/${name}`;
       const says = [422, expect.stringContaining("neither change nor delete any")];
-      expect(saidBy(await under.send(recorder.identity, { method: "DELETE", path }))).toEqual(says);
+      expect(getRefusal(await under.send(recorder.identity, { method: "DELETE", path }))).toEqual(says);
       const patch = { message: "changed" };
       const contentType = "application/merge-patch+json";
       const changed = await under.send(recorder.identity, {
@@ -155,13 +160,13 @@ describeWithPart("control-plane", "infra/admission/events.yaml: Events of each i
         body: patch,
         contentType,
       });
-      expect(saidBy(changed)).toEqual(says);
+      expect(getRefusal(changed)).toEqual(says);
     });
   });
 
-  it("are nobody else's to be held to", async () => {
+  it("of other identities are not restricted", async () => {
     const [recorder] = RECORDERS as [Recorder];
-    expect(saidBy(await record(under, recorder, { source: {} }, "admin"))[0]).toBe(201);
+    expect(getRefusal(await record(under, recorder, { source: {} }, "admin"))[0]).toBe(201);
   });
 
   function record(
@@ -178,7 +183,7 @@ describeWithPart("control-plane", "infra/admission/events.yaml: Events of each i
       path: `/api/v1/namespaces/${namespace}/events`,
       body: {
         metadata: { name: `policy-${count}`, namespace, ...(labels && { labels }) },
-        // Events on what has no namespace stand in this one, and may say none of the object.
+        // Events about objects without a namespace are in this one, and may omit it for the object.
         involvedObject: object,
         ...{ type: "Normal", reason: "Synced", message: "", count: 1 },
         source: { component: source, ...(host && { host }) },

@@ -10,21 +10,21 @@ const Statement = z.looseObject({
   Resource: z.unknown(),
   Condition: z.record(z.string(), z.record(z.string(), z.unknown())).optional(),
 });
-/** One of a policy. */
+/** A policy statement. */
 export type Statement = z.output<typeof Statement>;
 
-/** What AWS asks for beside the operations that are sent; the reference says when. */
+/** Permissions that AWS checks in addition to the sent operations; the reference says when. */
 export const CHECKED_WITHOUT_A_CALL = [
   "ec2:DescribeAccountAttributes",
   "ec2:DescribeInternetGateways",
   "iam:CreateServiceLinkedRole",
 ];
 
-/** The resources of serverless.yml, read once: whoever simulates asks for the same roles hundreds of times. */
+/** The resources of serverless.yml, read once, because simulations need the same roles hundreds of times. */
 let read: Promise<readonly { readonly Resources?: Template }[]> | undefined;
 
-/** What a role of serverless.yml allows its function, its logs left out. */
-export async function statementsOf(role: string): Promise<Statement[]> {
+/** Returns the statements that a role of serverless.yml grants its function, without logs. */
+export async function readStatements(role: string): Promise<Statement[]> {
   read ??= readFile(`${ROOT}serverless.yml`, "utf8").then((text) => parse(text, { merge: true }).resources);
   const found = (await read).flatMap((each) => each.Resources?.[role] ?? []);
   const [{ Properties: properties }] = found;
@@ -35,13 +35,13 @@ export async function statementsOf(role: string): Promise<Statement[]> {
   );
 }
 
-/** Both versions of Elastic Load Balancing are one service to IAM. */
-export function permissionOf(operation: string): string {
+/** Both versions of Elastic Load Balancing are one service in IAM. */
+export function getPermission(operation: string): string {
   return operation.replace(/^elb(v2)?:/, "elasticloadbalancing:");
 }
 
-/** The actions that a role grants, sorted, each once. */
-export async function grantedTo(role: string): Promise<readonly string[]> {
-  const statements = await statementsOf(role);
+/** Returns the unique actions that a role grants, sorted. */
+export async function listGrantedActions(role: string): Promise<readonly string[]> {
+  const statements = await readStatements(role);
   return [...new Set(statements.flatMap(({ Action: actions }) => actions))].toSorted();
 }

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { IDENTITIES, type Identity } from "#core/identities.ts";
 import { RIGHTS } from "#core/rights.ts";
 import type { ApiRequest } from "#kube/client/transport.ts";
-import { signingRequest } from "#test/csr/signing-request.ts";
-import { add, type PolicyUnderTest, saidBy, startPolicy } from "#test/infra/policy-under-test.ts";
+import { createSigningRequest } from "#test/csr/signing-request.ts";
+import { add, getRefusal, type PolicyUnderTest, startPolicy } from "#test/infra/policy-under-test.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
 const CONFIG_MAPS = "/api/v1/namespaces/kube-system/configmaps";
@@ -16,11 +16,11 @@ const configMap = (name: string) => ({ apiVersion: "v1", kind: "ConfigMap", meta
 
 interface Write extends ApiRequest {
   readonly what: string;
-  /** Who may; nobody without it. */
+  /** The identities that may; none by default. */
   readonly who: readonly Identity[];
 }
 
-/** NAME is a node that is not Ready, or a signing request. What a dry run would do is done to nobody. */
+/** NAME is a node that is not Ready, or a signing request. A dry run affects no real object. */
 const WRITES: readonly Write[] = [
   {
     what: "patch a node",
@@ -224,22 +224,22 @@ describeWithPart(
     it.each(ROWS)("$identity and $what: $may", async ({ identity, may, who: _, what: __, ...request }) => {
       const name = await fresh(request.path);
       const onName = JSON.parse(JSON.stringify(request).replaceAll("NAME", name)) as ApiRequest;
-      const [code, message] = saidBy(await under.send(identity, onName));
+      const [code, message] = getRefusal(await under.send(identity, onName));
       if (may) expect([code < 300, message]).toEqual([true, ""]);
       else expect([code, message]).toEqual([422, expect.stringMatching(/does not|writes no other of/)]);
     });
 
-    it.each(IDENTITIES)("%s may ask what it may", async (identity) => {
+    it.each(IDENTITIES)("%s may request what it may", async (identity) => {
       const body = {
         apiVersion: "authorization.k8s.io/v1",
         kind: "SelfSubjectAccessReview",
         spec: { resourceAttributes: { verb: "list", resource: "nodes" } },
       };
       const path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
-      expect(saidBy(await under.send(identity, { method: "POST", path, body }))).toEqual([201, ""]);
+      expect(getRefusal(await under.send(identity, { method: "POST", path, body }))).toEqual([201, ""]);
     });
 
-    it("has a row for everything that anybody may write", () => {
+    it("has a row for every permitted write", () => {
       const writers = IDENTITIES.filter((identity) =>
         RIGHTS[identity].some(({ verb }) => !["get", "list", "watch", "approve"].includes(verb)),
       );
@@ -248,15 +248,15 @@ describeWithPart(
       ).toEqual(writers);
     });
 
-    it("concerns nobody else", async () => {
+    it("applies to no other identity", async () => {
       await made({ method: "POST", path: CONFIG_MAPS, body: configMap("theirs") });
     });
 
     async function made(request: ApiRequest): Promise<void> {
-      expect(saidBy(await under.send("admin", request))).toEqual([201, ""]);
+      expect(getRefusal(await under.send("admin", request))).toEqual([201, ""]);
     }
 
-    /** A node of its own for each row, or a signing request. */
+    /** Creates a node or a signing request for each row. */
     async function fresh(path: string): Promise<string> {
       count += 1;
       const name = `policy-${count}`;
@@ -280,5 +280,5 @@ describeWithPart(
 );
 
 const REQUEST = Buffer.from(
-  await signingRequest("policy", { names: [{ type: "dns", value: "policy" }] }),
+  await createSigningRequest("policy", { names: [{ type: "dns", value: "policy" }] }),
 ).toString("base64");

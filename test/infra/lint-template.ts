@@ -4,10 +4,10 @@ import type { Program } from "#test/setup/virtual-environment.ts";
 
 const run = promisify(execFile);
 
-/** W3005: osls makes a function depend on its role twice over. It does no harm, and is not ours. */
+/** W3005: osls makes a function depend on its role twice. It does no harm, and is not ours. */
 const LINT = ["--ignore-checks", "W3005", "--format", "parseable"];
 
-/** What cfn-lint finds in templates that are meant for a region; nothing where it finds nothing. */
+/** Returns cfn-lint's findings in templates for a region, or an empty text. */
 export function lintTemplates(cfnLint: Program, region: string, files: readonly string[]): Promise<string> {
   const args = [...cfnLint.args, ...LINT, "--regions", region, "--template", ...files];
   return run(cfnLint.program, args).then(

@@ -11,53 +11,53 @@ import { connect } from "#kube/client/connect.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import { joinByLease } from "#relay/sharding/lease-membership.ts";
 import type { MembershipNote } from "#relay/sharding/membership.ts";
-import { access } from "#test/access.ts";
+import { getConnectOptions } from "#test/access.ts";
 import { startProgram } from "#test/cli/program.ts";
-import { type ManagementStage, startManagement } from "#test/config/home/kubernetes/management-stage.ts";
+import { type ManagementStage, startManagement } from "#test/config/registry/kubernetes/management-stage.ts";
 import {
   type DeploymentSpec,
-  deploymentOf,
+  findManifest,
+  getDeployment,
+  getManifestPath,
+  listResources,
   MANAGEMENT,
   type Manifest,
-  manifestsIn,
-  manifestsOf,
-  oneOf,
-  pathOfManifest,
-  resourcesOf,
+  parseManifests,
+  readManifests,
 } from "#test/infra/management-manifests.ts";
 import { describeWithPart, testWithPart } from "#test/setup/parts.ts";
-import { untilTrue } from "#test/until-true.ts";
+import { waitUntilTrue } from "#test/wait-until-true.ts";
 import { ROOT } from "../../build/bundle.ts";
 
 const run = promisify(execFile);
 const HOME = join(MANAGEMENT, "kubernetes-home");
 const SHARDING = join(MANAGEMENT, "sharding");
-const base = await manifestsOf(MANAGEMENT);
-const home = await manifestsOf(HOME);
-const sharding = await manifestsOf(SHARDING);
+const base = await readManifests(MANAGEMENT);
+const home = await readManifests(HOME);
+const sharding = await readManifests(SHARDING);
 const OPERATOR = join(MANAGEMENT, "prometheus-operator");
-const deployment = deploymentOf(base);
+const deployment = getDeployment(base);
 const labels = deployment.template.metadata.labels;
 
 describeWithPart("control-plane", "the manifests of infra/management, on a real API server", (binaries) => {
   let stage: ManagementStage;
   beforeAll(async () => {
     stage = await startManagement(binaries);
-    expect(await apply(oneOf("Namespace", base), "")).toEqual([201, ""]);
-    await apply(oneOf("ServiceAccount", base), "");
+    expect(await apply(findManifest("Namespace", base), "")).toEqual([201, ""]);
+    await apply(findManifest("ServiceAccount", base), "");
   });
   afterAll(() => stage?.close());
 
-  /** Its code, and what it says of a refusal. */
+  /** Returns the status code, and the message of a rejection. */
   async function apply(manifest: Manifest, query = "&dryRun=All"): Promise<[number, string]> {
-    const path = `${pathOfManifest(manifest)}?fieldManager=test&fieldValidation=Strict${query}`;
+    const path = `${getManifestPath(manifest)}?fieldManager=test&fieldValidation=Strict${query}`;
     const contentType = "application/apply-patch+yaml";
     const answer = await stage.admin.send({ method: "PATCH", path, contentType, body: manifest });
     return [answer.status, answer.status < 300 ? "" : JSON.parse(answer.body).message];
   }
 
   test.each([...base, ...home, ...sharding].map((each) => [each.kind, each.metadata.name, each] as const))(
-    "%s %s is taken, every field of it",
+    "%s %s is accepted with every field",
     async (_kind, _name, manifest) => {
       const [code, said] = await apply(manifest);
       expect(said).toBe("");
@@ -65,15 +65,15 @@ describeWithPart("control-plane", "the manifests of infra/management, on a real 
     },
   );
 
-  test("a field that there is not is refused", async () => {
-    const manifest = oneOf("Deployment", base);
+  test("an unknown field is rejected", async () => {
+    const manifest = findManifest("Deployment", base);
     const [code, said] = await apply({ ...manifest, spec: { ...Object(manifest["spec"]), replica: 2 } });
     expect([code, said]).toEqual([expect.any(Number), expect.stringContaining(".spec.replica")]);
     expect(code).toBeGreaterThanOrEqual(400);
   });
 
   testWithPart("kubectl")(
-    "kubectl makes of it what is taken, with clusters found there and shared as well",
+    "kubectl builds accepted manifests, also with clusters that are found there and shared",
     async () => {
       const folder = await mkdtemp(join(tmpdir(), "overlay-"));
       try {
@@ -81,10 +81,10 @@ describeWithPart("control-plane", "the manifests of infra/management, on a real 
         const overlay = { resources: [relative(folder, MANAGEMENT)], components };
         await writeFile(join(folder, "kustomization.yaml"), stringify(overlay));
         const { stdout } = await run("kubectl", ["kustomize", folder]);
-        const made = manifestsIn(stdout);
+        const made = parseManifests(stdout);
         expect(made).toHaveLength(base.length + home.length + sharding.length);
         for (const manifest of made) expect((await apply(manifest))[1]).toBe("");
-        const { replicas, template } = deploymentOf(made);
+        const { replicas, template } = getDeployment(made);
         const [{ args, env }] = template.spec.containers;
         expect([replicas, template.spec.automountServiceAccountToken]).toEqual([3, true]);
         expect(args).toContain("--cluster-defaults=/etc/serverless-ccm/cluster-defaults.yaml");
@@ -104,7 +104,7 @@ describeWithPart("control-plane", "the manifests of infra/management, on a real 
     },
   );
 
-  describe("the namespace, which is held to the standard restricted,", () => {
+  describe("the namespace with the restricted standard", () => {
     type Spec = DeploymentSpec["template"]["spec"];
     async function admit(spec: object): Promise<[number, string]> {
       const body = { apiVersion: "v1", kind: "Pod", metadata: { name: "relay", labels }, spec };
@@ -140,13 +140,13 @@ describeWithPart("control-plane", "the manifests of infra/management, on a real 
         "seccompProfile",
       ],
     ];
-    test.each(ROWS)("refuses one that %s", async (_what, change, said) => {
+    test.each(ROWS)("refuses a pod that %s", async (_what, change, said) => {
       expect(await admit(change(deployment.template.spec))).toEqual([403, expect.stringContaining(said)]);
     });
   });
 
   const Review = z.object({ status: z.object({ allowed: z.boolean() }) });
-  const { name: account = "", namespace: ours = "" } = oneOf("ServiceAccount", base).metadata;
+  const { name: account = "", namespace: ours = "" } = findManifest("ServiceAccount", base).metadata;
   async function mayRelay(verb: string, resource: string, group = "", where?: string): Promise<boolean> {
     const spec = {
       user: `system:serviceaccount:${ours}:${account}`,
@@ -159,7 +159,7 @@ describeWithPart("control-plane", "the manifests of infra/management, on a real 
   }
   const KAMAJI = "kamaji.clastix.io";
 
-  test("the relay reads Secrets where clusters are found by them, and nothing else anywhere", async () => {
+  test("the relay may read only Secrets, and only where it finds clusters by them", async () => {
     expect(await mayRelay("list", "secrets")).toBe(false);
     for (const each of home) expect((await apply(each, ""))[1]).toBe("");
     for (const verb of ["get", "list", "watch"])
@@ -174,14 +174,17 @@ describeWithPart("control-plane", "the manifests of infra/management, on a real 
       expect([resource, await mayRelay("get", resource)]).toEqual([resource, false]);
   });
 
-  test("replicas know each other by what their ServiceAccount may do, in their own namespace alone", async () => {
+  test("replicas find each other with their ServiceAccount's rights, only in their own namespace", async () => {
     expect(await mayRelay("list", "leases", COORDINATION, ours)).toBe(false);
     for (const each of sharding) expect((await apply(each, ""))[1]).toBe("");
     const path = `/api/v1/namespaces/${ours}/serviceaccounts/${account}/token`;
     const request = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
     const answer = z.object({ status: z.object({ token: z.string() }) });
     const { token } = answer.parse(JSON.parse(await stage.ask("POST", path, request))).status;
-    const options = { ...(await access(stage.plane, "admin")), authorization: async () => `Bearer ${token}` };
+    const options = {
+      ...(await getConnectOptions(stage.plane, "admin")),
+      authorization: async () => `Bearer ${token}`,
+    };
     const notes: MembershipNote[] = [];
     const [a, b] = ["a", "b"].map((self) =>
       joinByLease({
@@ -190,11 +193,11 @@ describeWithPart("control-plane", "the manifests of infra/management, on a real 
         note: (note) => void notes.push(note),
       }),
     );
-    await untilTrue(`both to know: ${JSON.stringify(notes)}`, () =>
+    await waitUntilTrue(`both to know: ${JSON.stringify(notes)}`, () =>
       [a, b].every((each) => each?.replicas()?.join() === "a,b"),
     );
     await b?.leave();
-    await untilTrue("the other to know", () => a?.replicas()?.join() === "a");
+    await waitUntilTrue("the other to know", () => a?.replicas()?.join() === "a");
     await a?.leave();
     const leases = await stage.ask("GET", `/apis/${COORDINATION}/v1/namespaces/${ours}/leases`);
     expect(JSON.parse(leases).items).toEqual([]);
@@ -213,38 +216,42 @@ describeWithPart("control-plane", "the manifests of infra/management, on a real 
 const COORDINATION = "coordination.k8s.io";
 
 test.each([MANAGEMENT, HOME, SHARDING, OPERATOR])(
-  "the kustomization of %s names each file beside it",
+  "the kustomization of %s names each file in its folder",
   async (folder) => {
     const files = (await readdir(folder)).filter((name) => /\.yaml$/.test(name));
-    expect([...(await resourcesOf(folder)), "kustomization.yaml"].toSorted()).toEqual(files.toSorted());
+    expect([...(await listResources(folder)), "kustomization.yaml"].toSorted()).toEqual(files.toSorted());
   },
 );
 
-test("what selects relays selects these", () => {
+test("selectors for relays select these pods", () => {
   expect(deployment.selector.matchLabels).toEqual(labels);
-  expect(oneOf("Service", base)).toMatchObject({ spec: { selector: labels } });
-  expect(oneOf("PodDisruptionBudget", base)).toMatchObject({ spec: { selector: { matchLabels: labels } } });
-  expect(oneOf("NetworkPolicy", base)).toMatchObject({ spec: { podSelector: { matchLabels: labels } } });
+  expect(findManifest("Service", base)).toMatchObject({ spec: { selector: labels } });
+  expect(findManifest("PodDisruptionBudget", base)).toMatchObject({
+    spec: { selector: { matchLabels: labels } },
+  });
+  expect(findManifest("NetworkPolicy", base)).toMatchObject({
+    spec: { podSelector: { matchLabels: labels } },
+  });
 });
 
-test("the NetworkPolicy lets out what the page on traces has a relay send", async () => {
+test("the NetworkPolicy allows the relay's traffic from the page on traces", async () => {
   const page = await readFile(join(ROOT, "docs/how-to/trace.md"), "utf8");
   const [, endpoint = ""] = /^ +OTEL_EXPORTER_OTLP_ENDPOINT=(\S+)$/m.exec(page) ?? [];
   const Rule = z.object({
     to: z.array(z.unknown()).optional(),
     ports: z.array(z.object({ protocol: z.string(), port: z.unknown() })),
   });
-  const { egress } = z.object({ egress: z.array(Rule) }).parse(oneOf("NetworkPolicy", base)["spec"]);
+  const { egress } = z.object({ egress: z.array(Rule) }).parse(findManifest("NetworkPolicy", base)["spec"]);
   const ports = egress.flatMap((rule) => rule.ports.map(({ protocol, port }) => `${protocol} ${port}`));
   expect(ports).toContain(`TCP ${new URL(endpoint).port}`);
 });
 
-test("a pod has as long to end as it takes for what is in flight, and more", () => {
+test("a pod's grace period is longer than the work in flight takes", () => {
   const { terminationGracePeriodSeconds } = deployment.template.spec;
   expect(terminationGracePeriodSeconds).toBeGreaterThan(DRAIN_TIMEOUT_MS / 1_000);
 });
 
-test("a relay starts with the container's arguments, and the probes ask for pages that it has", async () => {
+test("a relay starts with the container's arguments, and serves the pages of the probes", async () => {
   const folder = await mkdtemp(join(tmpdir(), "container-"));
   const clusters = {
     name: "blue",
@@ -255,7 +262,9 @@ test("a relay starts with the container's arguments, and the probes ask for page
   await writeFile(join(folder, "token"), "token");
   await writeFile(join(folder, "clusters.yaml"), stringify({ clusters: [clusters] }));
   const [container] = deployment.template.spec.containers;
-  const { data } = z.object({ data: z.record(z.string(), z.string()) }).parse(oneOf("ConfigMap", base));
+  const { data } = z
+    .object({ data: z.record(z.string(), z.string()) })
+    .parse(findManifest("ConfigMap", base));
   const environment: Record<string, string> = {
     ...data,
     POD_IP: "127.0.0.1",

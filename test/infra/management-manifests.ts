@@ -2,10 +2,10 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse, parseAllDocuments } from "yaml";
 import * as z from "zod";
-import { objectPath } from "#core/resources/resource.ts";
+import { formatObjectPath } from "#core/resources/resource.ts";
 import { ROOT } from "../../build/bundle.ts";
 
-/** Where the manifests for a management cluster are. */
+/** The folder of the manifests for a management cluster. */
 export const MANAGEMENT = join(ROOT, "infra/management");
 
 const Manifest = z.looseObject({
@@ -29,37 +29,37 @@ const RESOURCES: Readonly<Record<string, string>> = {
   ServiceAccount: "serviceaccounts",
 };
 
-/** The manifests in a text of YAML. */
-export function manifestsIn(text: string): readonly Manifest[] {
+/** Parses the manifests in a YAML text. */
+export function parseManifests(text: string): readonly Manifest[] {
   return parseAllDocuments(text).map((document) => Manifest.parse(document.toJS()));
 }
 
-/** The files that the kustomization of a folder names, in its order. */
-export async function resourcesOf(folder: string): Promise<readonly string[]> {
+/** Returns the files in a folder's kustomization, in order. */
+export async function listResources(folder: string): Promise<readonly string[]> {
   const text = await readFile(join(folder, "kustomization.yaml"), "utf8");
   return z.object({ resources: z.array(z.string()) }).parse(parse(text)).resources;
 }
 
-/** All manifests that the kustomization of a folder names. */
-export async function manifestsOf(folder: string): Promise<readonly Manifest[]> {
-  const names = await resourcesOf(folder);
+/** Returns all manifests in a folder's kustomization. */
+export async function readManifests(folder: string): Promise<readonly Manifest[]> {
+  const names = await listResources(folder);
   const texts = await Promise.all(names.map((name) => readFile(join(folder, name), "utf8")));
-  return texts.flatMap(manifestsIn);
+  return texts.flatMap(parseManifests);
 }
 
-/** The one of a kind. */
-export function oneOf(kind: string, manifests: readonly Manifest[]): Manifest {
+/** Returns the manifest of a kind. */
+export function findManifest(kind: string, manifests: readonly Manifest[]): Manifest {
   const found = manifests.filter((each) => each.kind === kind);
   if (found.length !== 1 || found[0] === undefined) throw new Error(`there are ${found.length} of ${kind}`);
   return found[0];
 }
 
-/** Where a manifest's object is in an API server. */
-export function pathOfManifest({ apiVersion, kind, metadata }: Manifest): string {
+/** Returns the path of a manifest's object in an API server. */
+export function getManifestPath({ apiVersion, kind, metadata }: Manifest): string {
   const name = RESOURCES[kind];
   if (name === undefined) throw new Error(`${kind} ${metadata.name} is of no kind known here`);
   const { namespace } = metadata;
-  return objectPath(
+  return formatObjectPath(
     { apiVersion, name },
     { name: metadata.name, ...(namespace === undefined ? {} : { namespace }) },
   );
@@ -90,7 +90,7 @@ const Deployment = z.object({
 });
 export type DeploymentSpec = z.output<typeof Deployment>["spec"];
 
-/** The Deployment among manifests. */
-export function deploymentOf(manifests: readonly Manifest[]): DeploymentSpec {
-  return Deployment.parse(oneOf("Deployment", manifests)).spec;
+/** Returns the Deployment among manifests. */
+export function getDeployment(manifests: readonly Manifest[]): DeploymentSpec {
+  return Deployment.parse(findManifest("Deployment", manifests)).spec;
 }

@@ -1,12 +1,12 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { mintToken } from "#config/home/kubernetes/mint-token.ts";
-import { IDENTITIES, type Identity, userOf } from "#core/identities.ts";
+import { mintToken } from "#config/registry/kubernetes/mint-token.ts";
+import { formatUser, IDENTITIES, type Identity } from "#core/identities.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { ApiRequest, ApiResponse, Transport } from "#kube/client/transport.ts";
-import { access } from "#test/access.ts";
-import { kubeconfigText } from "#test/config/home/kubernetes/management-stage.ts";
-import { add, type PolicyUnderTest, saidBy, startPolicy } from "#test/infra/policy-under-test.ts";
+import { getConnectOptions } from "#test/access.ts";
+import { formatKubeconfig } from "#test/config/registry/kubernetes/management-stage.ts";
+import { add, getRefusal, type PolicyUnderTest, startPolicy } from "#test/infra/policy-under-test.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
 const file = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
@@ -51,11 +51,11 @@ interface Row {
   readonly who: Identity;
   readonly what: string;
   readonly request: ApiRequest;
-  /** What the refusal says; nothing where it is allowed. */
+  /** Matches the message of the rejection; undefined if the write is allowed. */
   readonly says?: RegExp;
 }
 
-/** One write that each policy refuses, and one that it lets pass; NODE is a node that is not Ready. */
+/** For each policy, one write that it rejects and one that it accepts; NODE is a node that is not Ready. */
 const ROWS: readonly Row[] = [
   { who: "node", what: "changes nothing", request: patch("/api/v1/nodes/NODE", []) },
   {
@@ -122,7 +122,7 @@ const ROWS: readonly Row[] = [
     who,
     what: "deletes a ConfigMap",
     request: { method: "DELETE" as const, path: `${CONFIG_MAPS}/other` },
-    // Of two policies that refuse it kube-apiserver names one, whichever.
+    // If two policies reject the write, kube-apiserver names either of them.
     says: /does not DELETE configmaps|neither creates nor deletes it/,
   })),
 ];
@@ -143,7 +143,7 @@ describeWithPart(
         { manifests },
       );
       await under.send("admin", { method: "POST", path: CONFIG_MAPS, body: configMap("other") });
-      const admin = await access(under.plane, "admin");
+      const admin = await getConnectOptions(under.plane, "admin");
       const token = String(await admin.authorization?.()).replace("Bearer ", "");
       const secret = { namespace: "kube-system", name: "administrator", key: "value" };
       await under.send("admin", {
@@ -151,7 +151,7 @@ describeWithPart(
         path: "/api/v1/namespaces/kube-system/secrets",
         body: {
           metadata: { name: secret.name },
-          stringData: { [secret.key]: kubeconfigText(under.plane.server, { token }) },
+          stringData: { [secret.key]: formatKubeconfig(under.plane.server, { token }) },
         },
       });
       for (const identity of IDENTITIES) {
@@ -159,7 +159,7 @@ describeWithPart(
           server: under.plane.server,
           tls: { certificateAuthority: admin.certificateAuthority },
           secret,
-          serviceAccount: { namespace: "kube-system", name: userOf(identity) },
+          serviceAccount: { namespace: "kube-system", name: formatUser(identity) },
           management: async () => connect(admin),
         });
         minted.set(identity, connect({ ...admin, authorization: async () => `Bearer ${own}` }));
@@ -170,19 +170,19 @@ describeWithPart(
       await under?.close();
     });
 
-    it.each(ROWS)("$who $what: as the user of the same name", async ({ who, what, request, says }) => {
+    it.each(ROWS)("$who $what: like the user of the same name", async ({ who, what, request, says }) => {
       const name = `${who}-${what}`.replaceAll(/\W/g, "-").toLowerCase();
       await under.cluster.join({ name });
       const onNode = JSON.parse(JSON.stringify(request).replaceAll("NODE", name)) as ApiRequest;
-      // Whoever is refused as the user finds the policy in force.
+      // A rejection for the user proves that the policy is in force.
       if (says !== undefined)
         await vi.waitFor(async () => expectRefused(await under.send(who, onNode), says), { timeout: 30_000 });
       const answer = await asMinted(who, onNode);
-      if (says === undefined) expect(saidBy(answer)).toEqual([answer.status, ""]);
+      if (says === undefined) expect(getRefusal(answer)).toEqual([answer.status, ""]);
       else expectRefused(answer, says);
     });
 
-    it.each(IDENTITIES)("%s has its place in priority and fairness", async (who) => {
+    it.each(IDENTITIES)("%s has a flow schema in priority and fairness", async (who) => {
       const path = "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas/serverless-ccm";
       const { metadata } = JSON.parse((await under.send("admin", { method: "GET", path })).body);
       for (const { headers } of [
@@ -201,5 +201,5 @@ describeWithPart(
 );
 
 function expectRefused(answer: ApiResponse, says: RegExp): void {
-  expect(saidBy(answer)).toEqual([422, expect.stringMatching(says)]);
+  expect(getRefusal(answer)).toEqual([422, expect.stringMatching(says)]);
 }

@@ -2,13 +2,13 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { SHUTDOWN_TAINT } from "#core/contracts.ts";
 import type { ApiResponse } from "#kube/client/transport.ts";
-import { add, type PolicyUnderTest, remove, saidBy, startPolicy } from "#test/infra/policy-under-test.ts";
+import { add, getRefusal, type PolicyUnderTest, remove, startPolicy } from "#test/infra/policy-under-test.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
 const USER = "node-lifecycle";
 const FOREIGN = { key: "example.com/other", effect: "NoSchedule" };
 
-/** On a node with the taints FOREIGN, the shutdown one, and what kubelet and API server add. */
+/** Writes on a node with FOREIGN taints, the shutdown taint, and those of kubelet and API server. */
 const ALLOWED = [
   { what: "takes the shutdown taint off", patch: [remove("/spec/taints/1")] },
   {
@@ -67,7 +67,7 @@ const CONFIG_MAP = fileURLToPath(new URL("../../infra/state/config-map.yaml", im
 const CONFIG_MAPS = "/api/v1/namespaces/kube-system/configmaps";
 const JSON_PATCH = "application/json-patch+json";
 
-/** On the ConfigMap that deletion goes by, as the manifest makes it. */
+/** Writes on the deletion state's ConfigMap, as the manifest creates it. */
 const STATE_WRITES: readonly {
   readonly what: string;
   readonly patch: readonly unknown[];
@@ -113,7 +113,7 @@ const STATE_WRITES: readonly {
     says: "but data.state: finalizers",
   },
   {
-    what: "writes that of somebody else",
+    what: "writes another client's",
     patch: [add("/data", { state: "{}" })],
     by: "other",
     code: 422,
@@ -147,12 +147,12 @@ describeWithPart(
 
     it.each(ALLOWED)("$what", async ({ patch }) => {
       const { name } = await join(under);
-      expect(saidBy(await under.patchNode(USER, name, patch))).toEqual([200, ""]);
+      expect(getRefusal(await under.patchNode(USER, name, patch))).toEqual([200, ""]);
     });
 
     it.each(REFUSED)("never $what", async ({ patch, says, on = "" }) => {
       const { name } = await join(under);
-      expect(saidBy(await under.patchNode(USER, name + on, patch))).toEqual([
+      expect(getRefusal(await under.patchNode(USER, name + on, patch))).toEqual([
         422,
         expect.stringContaining(says),
       ]);
@@ -169,7 +169,7 @@ describeWithPart(
       async ({ ready, byUid, code, says }) => {
         const { name, uid } = await join(under, ready);
         const answer = await deleteNode(name, byUid ? uid : undefined);
-        expect(saidBy(answer)).toEqual([code, expect.stringContaining(says)]);
+        expect(getRefusal(answer)).toEqual([code, expect.stringContaining(says)]);
         const { status } = await under.send("admin", { method: "GET", path: `/api/v1/nodes/${name}` });
         expect(status).toBe(code === 200 ? 404 : 200);
       },
@@ -179,7 +179,7 @@ describeWithPart(
       { ready: "True", byUid: true, says: "deletes no node that is Ready" },
       { ready: "False", byUid: false, says: "deletes a node by its uid" },
     ])(
-      "deletes no collection of nodes in which one is Ready: $ready, or goes without its uid",
+      "deletes no collection with a Ready node ($ready), and none without uids",
       async ({ ready, byUid, says }) => {
         const { name, uid } = await join(under, ready);
         const preconditions = byUid ? { preconditions: { uid } } : {};
@@ -188,42 +188,42 @@ describeWithPart(
           path: `/api/v1/nodes?fieldSelector=metadata.name%3D${name}`,
           body: { apiVersion: "v1", kind: "DeleteOptions", ...preconditions },
         });
-        expect(saidBy(answer)).toEqual([422, expect.stringContaining(says)]);
+        expect(getRefusal(answer)).toEqual([422, expect.stringContaining(says)]);
         const { status } = await under.send("admin", { method: "GET", path: `/api/v1/nodes/${name}` });
         expect(status).toBe(200);
       },
     );
 
     it.each(STATE_WRITES)(
-      "of the ConfigMap $what: $code",
+      "for the ConfigMap $what: $code",
       async ({ patch: body, code, says, by = "serverless-ccm" }) => {
         await under.plane.apply(CONFIG_MAP);
         const path = `${CONFIG_MAPS}/${by}`;
         const answer = await under.send(USER, { method: "PATCH", path, body, contentType: JSON_PATCH });
-        expect(saidBy(answer)).toEqual([code, says === undefined ? "" : expect.stringContaining(says)]);
+        expect(getRefusal(answer)).toEqual([code, says === undefined ? "" : expect.stringContaining(says)]);
       },
     );
 
     it("neither creates nor deletes a ConfigMap", async () => {
       const says = [422, expect.stringContaining("neither creates nor deletes it")];
       const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "forged" } };
-      expect(saidBy(await under.send(USER, { method: "POST", path: CONFIG_MAPS, body }))).toEqual(says);
+      expect(getRefusal(await under.send(USER, { method: "POST", path: CONFIG_MAPS, body }))).toEqual(says);
       await under.plane.apply(CONFIG_MAP);
       const path = `${CONFIG_MAPS}/serverless-ccm`;
-      expect(saidBy(await under.send(USER, { method: "DELETE", path }))).toEqual(says);
+      expect(getRefusal(await under.send(USER, { method: "DELETE", path }))).toEqual(says);
     });
 
     it("never creates a node", async () => {
       const body = { apiVersion: "v1", kind: "Node", metadata: { name: "forged" } };
-      expect(saidBy(await under.send(USER, { method: "POST", path: "/api/v1/nodes", body }))).toEqual([
+      expect(getRefusal(await under.send(USER, { method: "POST", path: "/api/v1/nodes", body }))).toEqual([
         422,
         expect.stringContaining("neither creates nodes"),
       ]);
     });
 
-    it("is the only one that it concerns", async () => {
+    it("applies to no other identity", async () => {
       const { name } = await join(under);
-      expect(saidBy(await under.patchNode("admin", name, [add("/spec/unschedulable", true)]))).toEqual([
+      expect(getRefusal(await under.patchNode("admin", name, [add("/spec/unschedulable", true)]))).toEqual([
         200,
         "",
       ]);

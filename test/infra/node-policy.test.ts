@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { aws } from "#clouds/aws/kind.ts";
-import { hcloud } from "#clouds/hcloud/kind.ts";
-import { COMPARTMENT_ANNOTATION, FAULT_DOMAIN_LABEL, FULL_AD_LABEL } from "#clouds/oci/kind.ts";
+import { aws } from "#clouds/aws/provider.ts";
+import { hcloud } from "#clouds/hcloud/provider.ts";
+import { COMPARTMENT_ANNOTATION, FAULT_DOMAIN_LABEL, FULL_AD_LABEL } from "#clouds/oci/config.ts";
 import { INSTANCE_ANNOTATION, LABEL_PAIRS } from "#core/contracts.ts";
 import type { JoiningNodeOptions } from "#emulators/harness/joining-node.ts";
 import { type KubeApiserver, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
@@ -15,7 +15,10 @@ import { describeWithPart } from "#test/setup/parts.ts";
 
 const POLICY = fileURLToPath(new URL("../../infra/admission/node.yaml", import.meta.url));
 
-/** The node that all start from has a foreign taint, then ours; a label, an annotation and a condition of others. */
+/**
+ * Every row starts with a node with a foreign taint, then ours, and with a foreign label, annotation and
+ * condition.
+ */
 const FOREIGN_TAINT = { key: "example.com/other", effect: "NoSchedule" };
 const LABELS = LABEL_PAIRS.flatMap(({ beta, stable }) => [beta, stable]);
 
@@ -31,7 +34,7 @@ interface Row {
   readonly on?: "status";
 }
 
-/** What else a kubelet or a controller writes into a node's status, each with a value that kube-apiserver takes. */
+/** Other status fields of a kubelet or a controller, with values that kube-apiserver accepts. */
 const OTHER_STATUS: readonly (readonly [string, unknown])[] = [
   ["phase", "Running"],
   ["capacity", { pods: "1000" }],
@@ -191,7 +194,7 @@ describeWithPart("control-plane", "infra/admission/node.yaml: the identity that 
     expect([status, JSON.parse(body).message]).toEqual([422, expect.stringContaining(row.says)]);
   });
 
-  it("never changes a provider ID, which the API server refuses too", async () => {
+  it("never changes a provider ID, which the API server rejects too", async () => {
     const name = await join({ providerID: "aws:///a/i-1" });
     const { status, body } = await patch(name, [add("/spec/providerID", "aws:///a/i-2")]);
     expect([status, JSON.parse(body).message]).toEqual([
@@ -200,7 +203,7 @@ describeWithPart("control-plane", "infra/admission/node.yaml: the identity that 
     ]);
   });
 
-  it("initializes a node that is as large as nodes come: the policy stays within what CEL may cost", async () => {
+  it("initializes a node of the largest size within CEL's cost limit", async () => {
     const many = <Entry>(entry: (index: number) => Entry): Entry[] =>
       Array.from({ length: 200 }, (_, i) => entry(i));
     const name = await join({
@@ -225,12 +228,12 @@ describeWithPart("control-plane", "infra/admission/node.yaml: the identity that 
     expect(await patch(name, initialized)).toMatchObject({ status: 200 });
   });
 
-  it("is the only one that it concerns", async () => {
+  it("applies to no other identity", async () => {
     const name = await join();
     await expect(cluster.patch(name, [add("/spec/unschedulable", true)])).resolves.toBeUndefined();
   });
 
-  it("labels what an operator lists of the cloud's tags", async () => {
+  it("writes the labels that an operator lists from the cloud's tags", async () => {
     const key = "example.com/team";
     const row: Row = { what: "labels of a tag", patch: [add(`/metadata/labels/${pointer(key)}`, "blue")] };
     expect((await write(row)).status).toBe(422);

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { ROOT } from "../../build/bundle.ts";
-import { functionNames } from "../../build/function-names.ts";
+import { listFunctionNames } from "../../build/function-names.ts";
 import { writeZip } from "../../build/zip.ts";
 
 const run = promisify(execFile);
@@ -12,7 +12,7 @@ const run = promisify(execFile);
 // biome-ignore lint/suspicious/noExplicitAny: a CloudFormation template, of which each test looks at another part
 export type Template = any;
 
-/** What `serverless package` made. */
+/** The output of `serverless package`. */
 export interface Packaged {
   /** The file with the template. */
   readonly file: string;
@@ -20,28 +20,28 @@ export interface Packaged {
   readonly resources: Template;
 }
 
-/** A folder with serverless.yml and a zip for each function, in which it can be packaged. */
+/** A folder with serverless.yml and a zip for each function, ready for packaging. */
 export interface PackagingFolder {
-  /** Rejects with what `serverless package` said. */
+  /** Packages the folder; rejects with the output of `serverless package`. */
   package(parameters: Readonly<Record<string, string>>, region?: string): Promise<Packaged>;
   close(): Promise<void>;
 }
 
-// No proxy, no credentials: whatever would go out to the network fails, and fails the test.
+// No proxy and no credentials: any network request fails, and fails the test.
 const OFFLINE = {
   PATH: process.env["PATH"],
   HTTPS_PROXY: "http://127.0.0.1:1",
   HTTP_PROXY: "http://127.0.0.1:1",
 };
 
-/** Makes such a folder for one `package` at a time, with functions that do nothing. */
+/** Creates such a folder, with functions that do nothing. It supports one `package` at a time. */
 export async function makePackagingFolder(): Promise<PackagingFolder> {
   const folder = await mkdtemp(join(tmpdir(), "package-"));
   await copyFile(join(ROOT, "serverless.yml"), join(folder, "serverless.yml"));
   for (const name of ["node_modules", "build"]) await symlink(join(ROOT, name), join(folder, name));
   await mkdir(join(folder, "dist"));
   await writeFile(join(folder, "index.mjs"), "export const handler = async () => ({});");
-  for (const name of await functionNames()) {
+  for (const name of await listFunctionNames()) {
     await writeZip(join(folder, "dist", `${name}.zip`), { "index.mjs": join(folder, "index.mjs") });
   }
   let packages = 0;
@@ -56,7 +56,7 @@ export async function makePackagingFolder(): Promise<PackagingFolder> {
         cwd: folder,
         env: { ...OFFLINE, HOME: folder, NODE_COMPILE_CACHE: join(folder, "compiled") },
       }).catch((error: Error & { readonly stdout: string }) => {
-        // That is where it complains.
+        // It prints errors to stdout.
         throw new Error(error.stdout, { cause: error });
       });
       const file = join(folder, into, "cloudformation-template-update-stack.json");

@@ -13,21 +13,23 @@ import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-un
 export interface PolicyUnderTest {
   readonly plane: KubeApiserver;
   readonly cluster: ClusterUnderTest;
-  /** As one of ours, or as a user given to it. */
+  /** Sends a request as one of our users, or as a further user. */
   send(user: string, request: ApiRequest): Promise<ApiResponse>;
-  /** A JSON patch of a node, or of `NAME/status`. */
+  /** Sends a JSON patch of a node, or of `NAME/status`. */
   patchNode(user: string, path: string, body: readonly unknown[]): Promise<ApiResponse>;
   close(): Promise<void>;
 }
 
-/** What is there beside the policies. */
+/** What the API server has in addition to the policies. */
 export interface PolicyWorld {
   readonly users?: readonly ControlPlaneUser[];
   /** Further manifests. */
   readonly manifests?: readonly string[];
 }
 
-/** Starts one, and resolves once `probe`, which the last policy refuses, is refused. */
+/**
+ * Starts an API server with policies. Resolves when it rejects `probe`, which only the last policy rejects.
+ */
 export async function startPolicy(
   binaries: ControlPlaneBinaries,
   policies: readonly string[],
@@ -43,7 +45,7 @@ export async function startPolicy(
   const started = plane;
   const transports = new Map<string, Promise<Transport>>();
   const send: PolicyUnderTest["send"] = async (user, request) => {
-    // Tokens lie under the names of further users as they do under the keys of ours.
+    // The tokens of further users are stored by user name, ours by key.
     const transport = transports.get(user) ?? cluster.transport(user as keyof ControlPlaneUsers);
     transports.set(user, transport);
     return (await transport).send(request);
@@ -61,21 +63,21 @@ export async function startPolicy(
       }),
     close: () => cluster.close(),
   };
-  for (const path of [...manifests, ...policies.map(policyFile)]) await started.apply(path);
+  for (const path of [...manifests, ...policies.map(getPolicyFile)]) await started.apply(path);
   await vi.waitFor(async () => expect((await probe(under)).status).toBe(422), { timeout: 30_000 });
   return under;
 }
 
-/** The file of a policy of infra/admission, such as `node.yaml`. */
-export function policyFile(name: string): string {
+/** Returns the file of a policy in infra/admission, such as `node.yaml`. */
+export function getPolicyFile(name: string): string {
   return fileURLToPath(new URL(`../../infra/admission/${name}`, import.meta.url));
 }
 
-/** The code of an answer, and the message of a refusal. */
-export function saidBy({ status, body }: ApiResponse): readonly [number, string] {
+/** Returns the code of an answer, and the message of a rejection. */
+export function getRefusal({ status, body }: ApiResponse): readonly [number, string] {
   return [status, status < 300 ? "" : String(JSON.parse(body).message)];
 }
 
-/** An operation of a JSON patch. */
+/** Returns an `add` operation of a JSON patch. */
 export const add = (path: string, value: unknown): unknown => ({ op: "add", path, value });
 export const remove = (path: string): unknown => ({ op: "remove", path });

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
-/** A policy without the comment that begins it. */
+/** Returns a policy without its leading comment. */
 async function policy(path: string): Promise<string> {
   const text = await readFile(
     fileURLToPath(new URL(`../../infra/admission/${path}`, import.meta.url)),
@@ -11,7 +11,7 @@ async function policy(path: string): Promise<string> {
   return text.replace(/^(#.*\n)+/, "");
 }
 
-/** Lines of a variant that are not those of the policy whose place it takes, and the other way round. */
+/** Returns the lines that are in only one of a variant and the policy that it replaces. */
 async function differences(variant: string, base: string): Promise<readonly string[]> {
   const [ofVariant, ofBase] = [(await policy(variant)).split("\n"), (await policy(base)).split("\n")];
   const without = (lines: readonly string[], others: readonly string[]) =>
@@ -21,7 +21,7 @@ async function differences(variant: string, base: string): Promise<readonly stri
 
 const OF_SERVICE = "'serverless-ccm-service': ['UPDATE services/status', 'CREATE events'],";
 
-test("where keepalived has the addresses, the service function writes their ConfigMap and all else is as it is", async () => {
+test("with keepalived, the service function also writes its ConfigMap, and nothing else changes", async () => {
   expect(await differences("keepalived/identities.yaml", "identities.yaml")).toEqual([
     "'serverless-ccm-service': ['UPDATE services/status', 'CREATE events', 'UPDATE configmaps'],",
     "'leases': 'kube-system/serverless-ccm-relay',",
@@ -31,14 +31,14 @@ test("where keepalived has the addresses, the service function writes their Conf
   ]);
 });
 
-test("where kube-vip has them, the service function writes Services and all else is as it is", async () => {
+test("with kube-vip, the service function also writes Services, and nothing else changes", async () => {
   expect(await differences("kubevip/identities.yaml", "identities.yaml")).toEqual([
     "'serverless-ccm-service': ['UPDATE services', 'UPDATE services/status', 'CREATE events'],",
     `not: ${OF_SERVICE}`,
   ]);
 });
 
-test("where a cloud gives IP addresses, they are written beside hostnames and all else is as it is", async () => {
+test("with a cloud that gives IP addresses, they are also accepted, and nothing else changes", async () => {
   const [ofVariant, ofBase] = [
     "hostnames and IP addresses of load balancers, and nothing else of them",
     "hostnames of load balancers, and no IP address; where the cloud gives Services IP addresses, apply infra/admission/addresses/ after infra/admission/",
@@ -51,7 +51,7 @@ test("where a cloud gives IP addresses, they are written beside hostnames and al
   ]);
 });
 
-/** Each has one that holds for kube-vip in its place. */
+/** Each has a replacement for kube-vip. */
 const REPLACED_FOR_KUBE_VIP = [
   "['serverless-ccm.io/load-balancer', 'kubernetes.digitalocean.com/load-balancer-id',",
   "'service.beta.kubernetes.io/do-loadbalancer-type', 'service.beta.kubernetes.io/do-loadbalancer-certificate-id']",
@@ -67,7 +67,7 @@ const REPLACED_FOR_KUBE_VIP = [
   "message: the service function writes nothing of the spec",
 ];
 
-test("what kube-vip reads on a Service is written beside the rest, and no rule of the others is missing", async () => {
+test("with kube-vip, its Service fields are also writable, and no other rule is missing", async () => {
   const removed = (await differences("kubevip/service.yaml", "service.yaml")).filter((line) =>
     line.startsWith("not:"),
   );

@@ -1,16 +1,16 @@
 import { readdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { IDENTITIES, type Identity, userOf } from "#core/identities.ts";
+import { formatUser, IDENTITIES, type Identity } from "#core/identities.ts";
 import { OUR_MANIFESTS, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
 import type { ApiRequest, ApiResponse, Transport } from "#kube/client/transport.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
-/** What the thief of an identity would like to do. */
+/** A request with a stolen identity. */
 interface Theft extends ApiRequest {
   readonly what: string;
-  /** Whose roles allow it: a policy of infra/admission has the last word about these; nobody's without it. */
+  /** The identities whose roles allow it, so that a policy of infra/admission decides; none by default. */
   readonly who?: readonly Identity[];
 }
 
@@ -63,7 +63,7 @@ const ESCALATIONS: readonly Theft[] = [
   { what: "runs something on every node", ...post("/apis/apps/v1/namespaces/kube-system/daemonsets") },
   { what: "makes a role", ...post(ROLES) },
   { what: "binds a role", ...post("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings") },
-  { what: "widens a role of its own", ...merge(`${ROLES}/${userOf("node")}`, { rules: [] }) },
+  { what: "widens a role of its own", ...merge(`${ROLES}/${formatUser("node")}`, { rules: [] }) },
   { what: "acts as another user", ...get("/api/v1/nodes"), actAs: "system:admin" },
   { what: "asks for a client certificate", ...post(CSRS) },
   { what: "changes a signing request", ...merge(`${CSRS}/theft`, { metadata: { labels: {} } }) },
@@ -81,7 +81,7 @@ const ESCALATIONS: readonly Theft[] = [
   { what: "reviews a token", ...post("/apis/authentication.k8s.io/v1/tokenreviews") },
 ];
 
-/** Collections that each of ours works with, and some of others. */
+/** Collections of each of our identities, and some foreign ones. */
 const COLLECTIONS: readonly string[] = [
   "/api/v1/nodes",
   SERVICES,
@@ -103,7 +103,7 @@ const WRITES: readonly Theft[] = [
   { what: "makes a node", ...post("/api/v1/nodes") },
   { what: "deletes a Service", ...deletion(`${SERVICES}/kubernetes`) },
   { what: "makes a Service", ...post(SERVICES) },
-  // kube-vip reads the address in the spec: its manifests grant it, and its policy leaves that field alone.
+  // kube-vip reads the address in the spec, so its manifests grant it and its policy ignores that field.
   {
     ...{ what: "sets externalIPs of a Service", who: ["service"] },
     ...merge(`${SERVICES}/kubernetes?dryRun=All`, { spec: { externalIPs: ["192.0.2.1"] } }),
@@ -144,7 +144,7 @@ describeWithPart("control-plane", "the roles of infra/rbac, all of them, on kube
     expect([answer?.status, answer?.body]).toEqual([403, expect.stringContaining("forbidden")]);
   });
 
-  it("leave to the policies what they allow", async () => {
+  it("leave the decision about allowed requests to the policies", async () => {
     for (const { who = [], what: _, ...request } of WRITES)
       for (const identity of who) {
         const answer = await send(identity, request);

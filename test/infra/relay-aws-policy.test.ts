@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { PUBLIC_KEY } from "#test/functions/admission/review-of.ts";
+import { PUBLIC_KEY } from "#test/functions/admission/review-builders.ts";
 import { resolveValue, type Statement } from "#test/infra/deployed-rights.ts";
 import { makePackagingFolder, type PackagingFolder, type Template } from "#test/infra/packaged-template.ts";
-import { fits } from "#test/infra/trusts.ts";
+import { isMatch } from "#test/infra/trusts.ts";
 import { ROOT } from "../../build/bundle.ts";
 
 const PLACE = { partition: "aws", region: "eu-central-1", account: "123456789012" };
@@ -12,18 +12,18 @@ const FUNCTION = `arn:aws:lambda:${ACCOUNT}:function:serverless-ccm-dev`;
 const SECRETS = `arn:aws:secretsmanager:${ACCOUNT}:secret:tenants/{function}/*`;
 const KEY = `arn:aws:kms:${ACCOUNT}:key/01234567-89ab-cdef-0123-456789abcdef`;
 
-/** The relay, by the tag of its role, as AWS knows it. */
+/** The relay's role tag, as AWS resolves it. */
 const ASKING = `\${aws:PrincipalTag/serverless-ccm-function}`;
 
 interface Row {
   readonly title: string;
   readonly parameters: Readonly<Record<string, string>>;
-  /** Actions and what they are asked for on. */
+  /** The requested actions and their resources. */
   readonly allowed: readonly (readonly [action: string, resource: string])[];
   readonly refused: readonly (readonly [action: string, resource: string])[];
 }
 
-/** Each packages, which takes a while where others use the cores too. */
+/** Each test packages a template, which is slow on busy cores. */
 const TIMEOUT_MS = 240_000;
 
 const ROWS: readonly Row[] = [
@@ -112,7 +112,9 @@ describe("the relay's policy", () => {
           ({ Effect, Action, Resource }) =>
             Effect === "Allow" &&
             [Action].flat().includes(action) &&
-            [Resource].flat().some((pattern) => fits(String(pattern).replaceAll(ASKING, "relay"), resource)),
+            [Resource]
+              .flat()
+              .some((pattern) => isMatch(String(pattern).replaceAll(ASKING, "relay"), resource)),
         );
       expect(allowed.filter((asked) => !isAllowed(asked))).toEqual([]);
       expect(refused.filter(isAllowed)).toEqual([]);
@@ -122,7 +124,7 @@ describe("the relay's policy", () => {
   );
 
   test(
-    "is attached to nobody, and missing where a relay has nothing to invoke",
+    "is not attached, and is missing if a relay has nothing to invoke",
     async () => {
       const named = (resources: Template): string[] =>
         Object.keys(resources).filter((name) => name === "RelayPolicy");

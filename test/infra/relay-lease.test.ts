@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { leaseStateOf, renewalOf } from "#core/relay-lease.ts";
+import { buildRenewal, parseLeaseState } from "#core/relay-lease.ts";
 import { type KubeApiserver, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
 import { sendWrite } from "#kube/apply/requests.ts";
 import { withSmallAnswers } from "#kube/client/small-answers.ts";
@@ -32,15 +32,15 @@ describeWithPart("control-plane", "the relay's Lease on a real API server", (bin
   });
   afterAll(() => cluster?.close());
 
-  const renew = (at = new Date()) => sendWrite(relay, renewalOf(at), SIGNAL);
+  const renew = (at = new Date()) => sendWrite(relay, buildRenewal(at), SIGNAL);
   const read = (now = new Date()) => readLease(sweep, now, SIGNAL);
 
-  it("is missing for both before the manifest is applied, and the relay cannot make it", async () => {
+  it("is missing for both before the manifest is applied, and the relay cannot create it", async () => {
     expect(await renew()).toMatchObject({ kind: "gone" });
     expect(await read()).toEqual({ kind: "missing" });
   });
 
-  it("is stale once it is made, and fresh once it is renewed", async () => {
+  it("is stale when created, and fresh when renewed", async () => {
     await plane.apply(MANIFEST);
     expect(await read()).toEqual({ kind: "stale" });
     expect(await renew()).toMatchObject({ kind: "applied", metadata: { uid: expect.any(String) } });
@@ -48,26 +48,26 @@ describeWithPart("control-plane", "the relay's Lease on a real API server", (bin
     expect(await read(new Date(Date.now() + 130_000))).toMatchObject({ kind: "stale" });
   });
 
-  it("is renewed by two relays at once, none of them refused", async () => {
+  it("can be renewed by two relays at once without a conflict", async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => renew()));
     expect(new Set(answers.map(({ kind }) => kind))).toEqual(new Set(["applied"]));
   });
 
-  it("stays as it was renewed when the manifest is applied again", async () => {
+  it("keeps its renewal when the manifest is applied again", async () => {
     await renew();
     await plane.apply(MANIFEST);
     expect(await read()).toMatchObject({ kind: "fresh" });
   });
 
-  it("is left alone where it is another's, and vouches for nothing then", async () => {
+  it("is left alone and counts for nothing if another client owns it", async () => {
     await admin.send({
       method: "PATCH",
       path: LEASE,
-      body: [{ op: "add", path: "/spec/holderIdentity", value: "somebody" }],
+      body: [{ op: "add", path: "/spec/holderIdentity", value: "other-client" }],
       contentType: "application/json-patch+json",
     });
     expect(await renew()).toMatchObject({ kind: "conflict" });
     expect(await read()).toMatchObject({ kind: "unreadable" });
-    expect(leaseStateOf({}, new Date())).toMatchObject({ kind: "unreadable" });
+    expect(parseLeaseState({}, new Date())).toMatchObject({ kind: "unreadable" });
   });
 });

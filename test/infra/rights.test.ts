@@ -2,16 +2,16 @@ import { readdir, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { IDENTITIES, type Identity, userOf } from "#core/identities.ts";
+import { formatUser, IDENTITIES, type Identity } from "#core/identities.ts";
 import { CLOUDS_IN_CLUSTERS, OPTIONAL_CONTROLLERS, RIGHTS, type Right } from "#core/rights.ts";
-import { readManifests, readRoles, rightsOf } from "#test/e2e/granted-rights.ts";
+import { listRights, readManifests, readRoles } from "#test/e2e/granted-rights.ts";
 
 const RBAC = fileURLToPath(new URL("../../infra/rbac/", import.meta.url));
-/** Those of controllers that are off by default have one each. */
+/** Each controller that is off by default has a folder. */
 const OF = [undefined, ...OPTIONAL_CONTROLLERS, ...CLOUDS_IN_CLUSTERS, "writes-relay"] as const;
 const FOLDERS = OF.map((of) => (of === undefined ? "" : `${of}/`));
 
-/** The folder that grants it; undefined for what is always needed. */
+/** Returns the folder that grants it; undefined for rights that are always needed. */
 function folderOf({ controller, cloud, writes }: Right): (typeof OF)[number] {
   return writes === "relay" ? "writes-relay" : (cloud ?? controller);
 }
@@ -23,7 +23,7 @@ const Binding = z.looseObject({
   subjects: z.array(z.looseObject({ kind: z.string(), name: z.string() })),
 });
 
-/** The files about an identity: its own, and what it has beside for controllers that are off by default. */
+/** Returns an identity's files: its own, and those for controllers that are off by default. */
 async function filesOf(identity: Identity): Promise<string[]> {
   const listed = await Promise.all(
     FOLDERS.map(async (folder) => (await readdir(RBAC + folder)).map((file) => folder + file)),
@@ -39,15 +39,15 @@ function written(rights: readonly Right[]): string[] {
     .sort();
 }
 
-describe.each(IDENTITIES)("infra/rbac about %s", (identity) => {
+describe.each(IDENTITIES)("infra/rbac for %s", (identity) => {
   test.each(OF)("grants exactly the rights that it needs for %s", async (of) => {
     const isOf = (file: string): boolean => (file.includes("/") ? file.split("/")[0] : undefined) === of;
     const files = (await filesOf(identity)).filter(isOf);
     const needed = RIGHTS[identity].filter((right) => folderOf(right) === of);
-    expect(written(rightsOf(await readRoles(...files)))).toEqual(written(needed));
+    expect(written(listRights(await readRoles(...files)))).toEqual(written(needed));
   });
 
-  test("binds every role of it to its user, and to nobody else", async () => {
+  test("binds each of its roles only to its user", async () => {
     const files = await filesOf(identity);
     const documents = (await Promise.all(files.map(readManifests))).flat();
     const bindings = documents.flatMap((document) => Binding.safeParse(document).data ?? []);
@@ -59,13 +59,13 @@ describe.each(IDENTITIES)("infra/rbac about %s", (identity) => {
     expect(bound).toEqual(
       roles.map(({ kind, metadata: { namespace, name } }) => ({
         role: [kind, namespace, name],
-        users: [`User ${userOf(identity)}`],
+        users: [`User ${formatUser(identity)}`],
       })),
     );
   });
 });
 
-test("nothing is granted to anybody else", async () => {
+test("no other user gets rights", async () => {
   const known = (await Promise.all(IDENTITIES.map(filesOf))).flat();
   const listed = await Promise.all(
     FOLDERS.map(async (folder) => (await readdir(RBAC + folder)).map((file) => folder + file)),
@@ -83,12 +83,15 @@ test("the page about the roles has the rights of each", async () => {
       const rights = RIGHTS[identity].filter((right) => folderOf(right) === of);
       const file = `${of === undefined ? "" : `${of}/`}${identity}.yaml`;
       if (rights.length === 0) return [];
-      return [{ user: userOf(identity), files: `[${file}](${file})`, rights: inWords(rights) }];
+      return [{ user: formatUser(identity), files: `[${file}](${file})`, rights: inWords(rights) }];
     });
   expect(listed).toEqual(OF.flatMap(expected));
 });
 
-/** As in `nodes`: get, patch; `configmaps` of `kube-system/serverless-ccm`: get, update. */
+/**
+ * Formats rights, for example: `nodes`: get, patch; `configmaps` of `kube-system/serverless-ccm`: get,
+ * update.
+ */
 function inWords(rights: readonly Right[]): string {
   const targets = Map.groupBy(rights, ({ resource, subresource, namespace, name }) => {
     const what = `\`${subresource === undefined ? resource : `${resource}/${subresource}`}\``;

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { add, type PolicyUnderTest, remove, saidBy, startPolicy } from "#test/infra/policy-under-test.ts";
+import { add, getRefusal, type PolicyUnderTest, remove, startPolicy } from "#test/infra/policy-under-test.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
 const USER = "route";
@@ -13,7 +13,7 @@ interface Row {
   readonly on?: "";
 }
 
-/** All start from a node that is Ready, and whose condition says that it has no routes. */
+/** Every row starts with a Ready node whose condition says that it has no routes. */
 const ALLOWED: readonly Row[] = [
   {
     what: "changes the condition",
@@ -96,11 +96,11 @@ describeWithPart("control-plane", "infra/admission/route.yaml: the route functio
   afterAll(() => under?.close());
 
   it.each(ALLOWED)("$what", async ({ patch }) => {
-    expect(saidBy(await under.patchNode(USER, `${await join(under)}/status`, patch))).toEqual([200, ""]);
+    expect(getRefusal(await under.patchNode(USER, `${await join(under)}/status`, patch))).toEqual([200, ""]);
   });
 
   it.each(REFUSED)("never $what", async ({ patch, says, on = "/status" }) => {
-    const said = saidBy(await under.patchNode(USER, `${await join(under)}${on}`, patch));
+    const said = getRefusal(await under.patchNode(USER, `${await join(under)}${on}`, patch));
     expect(said).toEqual([422, expect.stringContaining(says)]);
   });
 });

@@ -7,10 +7,10 @@ import type { ApiResponse } from "#kube/client/transport.ts";
 import { MANIFESTS } from "#test/functions/services/services-under-test.ts";
 import {
   add,
+  getPolicyFile,
+  getRefusal,
   type PolicyUnderTest,
-  policyFile,
   remove,
-  saidBy,
   startPolicy,
 } from "#test/infra/policy-under-test.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
@@ -24,7 +24,7 @@ interface Row {
   readonly patch: readonly unknown[];
 }
 
-/** All start from a Service with a finalizer and an annotation of somebody else, and then ours. */
+/** Every row starts with a Service with a foreign finalizer and annotation, and then ours. */
 const ALLOWED: readonly Row[] = [
   { what: "takes a Service on", patch: [add("/metadata/finalizers/-", LOAD_BALANCER_FINALIZER)] },
   { what: "lets it go", patch: [remove("/metadata/finalizers/1"), remove(ANNOTATION)] },
@@ -41,7 +41,7 @@ const ALLOWED: readonly Row[] = [
     what: "says where the load balancer is",
     patch: [add("/status/loadBalancer", { ingress: [{ hostname: "lb.example.com" }] })],
   },
-  // The status takes no spec, whoever sends it.
+  // The status subresource ignores the spec of every client.
   { what: "writes a spec that is left out", patch: [add("/spec/type", "ClusterIP")] },
 ];
 
@@ -99,16 +99,19 @@ const REFUSED: readonly (Row & { readonly says: string })[] = [
   },
 ];
 
-/** On a Service as `made` makes it: of another controller's class, of none with type ClusterIP, … */
+/**
+ * A write on a Service as built by `made`, for example with another controller's class, or without a class
+ * and with type ClusterIP.
+ */
 interface ForeignRow extends Row {
   readonly on: Made;
-  /** What the refusal says; nothing where it is allowed. */
+  /** Matches the message of the rejection; undefined if the write is allowed. */
   readonly says?: string;
 }
 
 const ELSEWHERE: Made = { spec: { loadBalancerClass: "example.com/other" } };
 const OF_OUR_CLASS: Made = { spec: { loadBalancerClass: LOAD_BALANCER_CLASS } };
-/** What the API server keeps of one that had a load balancer, when its type is changed. */
+/** What the API server keeps when a Service with a load balancer changes its type. */
 const LOST: Made = { spec: { type: "ClusterIP" } };
 const UNTOUCHED = { finalizers: ["example.com/a"], annotations: { "example.com/a": "b" } };
 const INGRESS = add("/status/loadBalancer", { ingress: [{ hostname: "lb.example.com" }] });
@@ -267,7 +270,7 @@ interface Made {
   readonly spec?: object;
   readonly finalizers?: readonly string[];
   readonly annotations?: Readonly<Record<string, string>>;
-  /** Written by somebody else. */
+  /** Written by another client. */
   readonly ingress?: readonly object[];
   readonly isDeleted?: true;
 }
@@ -314,7 +317,7 @@ describeWithPart(
       if (ingress !== undefined) {
         const body = [add("/status/loadBalancer", { ingress })];
         const request = { method: "PATCH", path: `${path}/status`, body, contentType: JSON_PATCH } as const;
-        expect(saidBy(await under.send("admin", request))).toEqual([200, ""]);
+        expect(getRefusal(await under.send("admin", request))).toEqual([200, ""]);
       }
       if (isDeleted) expect((await under.send("admin", { method: "DELETE", path })).status).toBe(200);
       return name;
@@ -329,45 +332,47 @@ describeWithPart(
     }
 
     it.each(ALLOWED)("$what", async (row) => {
-      expect(saidBy(await write(row))).toEqual([200, ""]);
+      expect(getRefusal(await write(row))).toEqual([200, ""]);
     });
 
     it.each(REFUSED)("never $what", async (row) => {
-      expect(saidBy(await write(row))).toEqual([422, expect.stringContaining(row.says)]);
+      expect(getRefusal(await write(row))).toEqual([422, expect.stringContaining(row.says)]);
     });
 
     it.each([...CLASSES, ...INGRESSES].filter(({ says }) => says === undefined))("$what", async (row) => {
-      expect(saidBy(await write(row))).toEqual([200, ""]);
+      expect(getRefusal(await write(row))).toEqual([200, ""]);
     });
 
     it.each([...CLASSES, ...INGRESSES].filter(({ says }) => says !== undefined))(
       "never $what",
       async (row) => {
-        expect(saidBy(await write(row))).toEqual([422, expect.stringContaining(row.says ?? "")]);
+        expect(getRefusal(await write(row))).toEqual([422, expect.stringContaining(row.says ?? "")]);
       },
     );
 
-    it("writes IP addresses where the cloud gives them: with infra/admission/addresses", async () => {
-      await under.plane.apply(policyFile("addresses"));
+    it("writes IP addresses if the cloud gives them: with infra/admission/addresses", async () => {
+      await under.plane.apply(getPolicyFile("addresses"));
       const [row] = INGRESSES as [ForeignRow];
-      await vi.waitFor(async () => expect(saidBy(await write(row))).toEqual([200, ""]), { timeout: 30_000 });
+      await vi.waitFor(async () => expect(getRefusal(await write(row))).toEqual([200, ""]), {
+        timeout: 30_000,
+      });
       const ports = [{ port: 80, protocol: "TCP" }];
       const more = {
         on: {},
         patch: [add("/status/loadBalancer", { ingress: [{ ip: "192.0.2.1", ports }] })],
       };
-      expect(saidBy(await write({ what: "", ...more }))).toEqual([
+      expect(getRefusal(await write({ what: "", ...more }))).toEqual([
         422,
         expect.stringContaining("hostnames and IP addresses of load balancers, and nothing else of them"),
       ]);
-      expect(saidBy(await write({ ...row, on: ELSEWHERE }))).toEqual([
+      expect(getRefusal(await write({ ...row, on: ELSEWHERE }))).toEqual([
         422,
         expect.stringContaining("of its own classes"),
       ]);
     });
 
-    it("serves Services of another class alone where that one is named", async () => {
-      const text = (await readFile(policyFile("service.yaml"), "utf8")).replace(
+    it("serves Services of another class only if that class is named", async () => {
+      const text = (await readFile(getPolicyFile("service.yaml"), "utf8")).replace(
         "['', 'serverless-ccm.io/nlb']",
         "['example.com/other']",
       );
@@ -377,10 +382,10 @@ describeWithPart(
         await writeFile(file, text);
         await under.plane.apply(file);
         const ofThat = { what: "", on: ELSEWHERE, patch: [INGRESS] };
-        await vi.waitFor(async () => expect(saidBy(await write(ofThat))).toEqual([200, ""]), {
+        await vi.waitFor(async () => expect(getRefusal(await write(ofThat))).toEqual([200, ""]), {
           timeout: 30_000,
         });
-        expect(saidBy(await write({ ...ofThat, on: {} }))).toEqual([
+        expect(getRefusal(await write({ ...ofThat, on: {} }))).toEqual([
           422,
           expect.stringContaining("of its own classes"),
         ]);
@@ -389,9 +394,9 @@ describeWithPart(
       }
     });
 
-    it("is the only one that it concerns", async () => {
-      expect(saidBy(await write(REFUSED[0] as Row, "admin"))).toEqual([200, ""]);
-      expect(saidBy(await write(INGRESSES[0] as Row, "admin"))).toEqual([200, ""]);
+    it("applies to no other identity", async () => {
+      expect(getRefusal(await write(REFUSED[0] as Row, "admin"))).toEqual([200, ""]);
+      expect(getRefusal(await write(INGRESSES[0] as Row, "admin"))).toEqual([200, ""]);
     });
   },
 );

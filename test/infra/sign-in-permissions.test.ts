@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { FUNCTION_IDENTITIES } from "#core/identities.ts";
 import { resolveValue } from "#test/infra/deployed-rights.ts";
 import { makePackagingFolder, type Packaged, type PackagingFolder } from "#test/infra/packaged-template.ts";
-import { fits } from "#test/infra/trusts.ts";
+import { isMatch } from "#test/infra/trusts.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 import { ROOT } from "../../build/bundle.ts";
 
@@ -17,13 +17,13 @@ const PARAMETERS = "arn:aws:ssm:eu-central-1:123456789012:parameter/tenants/{fun
 const KEY = "arn:aws:kms:eu-central-1:123456789012:key/01234567-89ab-cdef-0123-456789abcdef";
 const ROLES = "arn:aws:iam::123456789012:role/tenants/{function}/*";
 
-/** Whichever function asks, as AWS knows it. */
+/** The role tag of any function, as AWS resolves it. */
 const ASKING = `\${aws:PrincipalTag/serverless-ccm-function}`;
 
 const split = (text: string): object => ({ "Fn::Split": [",", text] });
 const named = (text: string): object => ({ "Fn::Join": [ASKING, { "Fn::Split": ["{function}", text] }] });
 
-/** By parameters, the policies that they make, each with its one statement. */
+/** Parameters and the policies that they create, each with one statement. */
 const ROWS: readonly [Readonly<Record<string, string>>, Readonly<Record<string, object>>][] = [
   [{}, {}],
   [
@@ -62,7 +62,7 @@ const ROWS: readonly [Readonly<Record<string, string>>, Readonly<Record<string, 
 
 const POLICIES = ["SignInSecretsPolicy", "SignInKeysPolicy", "SignInRolesPolicy", "WebIdentityPolicy"];
 
-/** W3005: osls makes a function depend on its role twice over. */
+/** W3005: osls makes a function depend on its role twice. */
 const LINT = ["--ignore-checks", "W3005", "--format", "parseable"];
 
 describeWithPart("aws-tools", "what the functions may, to sign in", ({ cfnLint }) => {
@@ -75,7 +75,7 @@ describeWithPart("aws-tools", "what the functions may, to sign in", ({ cfnLint }
   }, 120_000);
   afterAll(() => folder.close());
 
-  test("is what the parameters say, for every function", () => {
+  test("matches the parameters, for every function", () => {
     for (const [index, [, policies]] of ROWS.entries()) {
       const resources = packaged[index]?.resources ?? {};
       const roles = Object.keys(resources).filter((name) => name.endsWith("FunctionRole"));
@@ -89,7 +89,7 @@ describeWithPart("aws-tools", "what the functions may, to sign in", ({ cfnLint }
     }
   });
 
-  test("is what is its own, where {function} stands for its name", () => {
+  test("covers only a function's own resources if {function} stands for its name", () => {
     const { resources } = packaged[1] as Packaged;
     const read = resolveValue(resources.SignInSecretsPolicy.Properties.PolicyDocument.Statement, PLACE, "");
     const assumed = packaged[2]?.resources.SignInRolesPolicy.Properties.PolicyDocument.Statement;
@@ -110,13 +110,13 @@ describeWithPart("aws-tools", "what the functions may, to sign in", ({ cfnLint }
       const patterns = [...read, ...assume].flatMap(({ Resource }) => [Resource].flat().map(String));
       for (const { owner, arns } of owners)
         for (const arn of arns) {
-          const isAllowed = patterns.some((pattern) => fits(pattern.replaceAll(ASKING, reader), arn));
+          const isAllowed = patterns.some((pattern) => isMatch(pattern.replaceAll(ASKING, reader), arn));
           expect(isAllowed, `${reader} and ${arn}`).toBe(owner === reader);
         }
     }
   });
 
-  test("is a template that CloudFormation takes", async () => {
+  test("passes cfn-lint", async () => {
     const files = packaged.map(({ file }) => file);
     const linted = await run(cfnLint.program, [...cfnLint.args, ...LINT, "--template", ...files]).then(
       () => "",
@@ -125,10 +125,10 @@ describeWithPart("aws-tools", "what the functions may, to sign in", ({ cfnLint }
     expect(linted).toBe("");
   }, 120_000);
 
-  test("is what the reference says", async () => {
+  test("matches the reference", async () => {
     const reference = await readFile(`${ROOT}docs/reference/aws-permissions.md`, "utf8");
     const [, section = ""] = /## Signing in\n([\s\S]*?)\n## /.exec(reference) ?? [];
-    // Where the clusters are written down has a test of its own.
+    // The location of the clusters has its own test.
     const rows = section.split("\n").filter((line) => !line.startsWith("| `clustersPath`"));
     const named = [...rows.join("\n").matchAll(/`((?:secretsmanager|ssm|kms|sts):\w+)`/g)].map(
       ([, action]) => action,
@@ -141,7 +141,7 @@ describeWithPart("aws-tools", "what the functions may, to sign in", ({ cfnLint }
   });
 });
 
-/** As in Ec2Events. */
+/** Returns a name such as Ec2Events. */
 function pascal(name: string): string {
   return name.replaceAll(/(^|-)(\w)/g, (_, __, letter: string) => letter.toUpperCase());
 }

@@ -15,7 +15,7 @@ const REGION = "eu-central-1";
 const PREFIX = "serverless-ccm-dev-";
 const KEYS = { AWS_ACCESS_KEY_ID: "test", AWS_SECRET_ACCESS_KEY: "test" };
 
-/** Without and with names of roles of one's own: what CloudFormation has to be told, and what the roles are called. */
+/** With generated and with custom role names: CloudFormation's parameters, and the resulting role names. */
 const ROWS = [
   {
     stack: "named-by-cloudformation",
@@ -31,7 +31,7 @@ const ROWS = [
   },
 ];
 
-// Moto skips what it does not know of: alarms, policies of queues and settings of asynchronous invocations.
+// Moto ignores what it does not support: alarms, policies of queues and settings of asynchronous invocations.
 describeWithPart("moto", "the packaged stack, made on moto,", (program) => {
   describeWithPart("aws-tools", "by AWS's command line", ({ aws }) => {
     let moto: Moto;
@@ -52,7 +52,7 @@ describeWithPart("moto", "the packaged stack, made on moto,", (program) => {
       return stdout;
     };
 
-    test.each(ROWS)("$stack: says which roles, functions and queues there are", async (row) => {
+    test.each(ROWS)("$stack: lists its roles, functions and queues", async (row) => {
       const { stack, parameters, capability, role } = row;
       await moto.reset();
       const packaged: Packaged = await folder.package(parameters, REGION);
@@ -114,7 +114,7 @@ async function authenticationConfig(rolesFrom: string): Promise<string> {
   return texts.join("");
 }
 
-/** As in Ec2EventsFunction. */
+/** Returns a name such as Ec2EventsFunction. */
 function pascal(name: string): string {
   return `${name.replaceAll(/(^|-)(\w)/g, (_, __, letter: string) => letter.toUpperCase())}Function`;
 }

@@ -7,21 +7,21 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { stringify } from "yaml";
 import { DRAIN_TIMEOUT_MS } from "#cli/serve.ts";
 import { type Running, startProgram } from "#test/cli/program.ts";
-import { type Machine, makeMachine, settingsIn, UNITS } from "#test/infra/systemd-units.ts";
+import { listSettings, type Machine, makeMachine, UNITS } from "#test/infra/systemd-units.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
-import { untilTrue } from "#test/until-true.ts";
+import { waitUntilTrue } from "#test/wait-until-true.ts";
 
 const run = promisify(execFile);
 const RELAY = "serverless-ccm-relay.service";
 const HEALTH = "serverless-ccm-relay-health.service";
 const ALL = [RELAY, HEALTH, "serverless-ccm-relay-health.timer", "serverless-ccm-relay-restart.service"];
 
-/** In tenths: systemd's own word for what is below is "OK". */
+/** In tenths; systemd rates lower values as "OK". */
 const MOST_EXPOSED = "20";
 
 const unit = await readFile(join(UNITS, RELAY), "utf8");
-const [execStart = ""] = settingsIn(unit, "ExecStart");
-const [execStartPost = ""] = settingsIn(unit, "ExecStartPost");
+const [execStart = ""] = listSettings(unit, "ExecStart");
+const [execStartPost = ""] = listSettings(unit, "ExecStartPost");
 
 describeWithPart("systemd-analyze", "the units of systemd", (systemdAnalyze) => {
   let machine: Machine;
@@ -35,19 +35,19 @@ describeWithPart("systemd-analyze", "the units of systemd", (systemdAnalyze) => 
   const judge = (name: string) =>
     machine.analyze(["security", "--offline=true", `--threshold=${MOST_EXPOSED}`, file(name)]);
 
-  test("are such as systemd takes without a word", async () => {
+  test("have no systemd-analyze findings", async () => {
     expect(await verify()).toEqual({ code: 0, said: "" });
   });
 
   test.each([
     ["a setting that there is not", "Restarts=always", "Unknown key"],
     ["a program that is not there", "[Service]\nExecStopPost=/usr/bin/absent", "absent is not executable"],
-  ])("with %s are not", async (_what, line, said) => {
+  ])("with %s have findings", async (_what, line, said) => {
     await appendFile(file(RELAY), `${line}\n`);
     expect((await verify()).said).toContain(said);
   });
 
-  test.each([RELAY, HEALTH])("%s is exposed to little, by systemd's own measure", async (name) => {
+  test.each([RELAY, HEALTH])("%s has a low exposure in systemd's rating", async (name) => {
     const judged = await judge(name);
     expect(`${judged.code} ${judged.said}`).toMatch(/^0 /);
     await writeFile(file(name), "[Service]\nExecStart=/usr/bin/node\n");
@@ -66,7 +66,7 @@ describeWithPart("systemd-analyze", "the units of systemd", (systemdAnalyze) => 
       await rm(folder, { recursive: true });
     });
 
-    test("with flags that it has, which answers what the unit asks at its start, reads its clusters again and ends by a signal", async () => {
+    test("with known flags, which answers the unit's start check, reloads its clusters and ends by a signal", async () => {
       const clustersFile = join(folder, "clusters.yaml");
       const write = (...clusters: readonly object[]) => writeFile(clustersFile, stringify({ clusters }));
       const unreachable = {
@@ -79,7 +79,7 @@ describeWithPart("systemd-analyze", "the units of systemd", (systemdAnalyze) => 
       const [node, program_, ...flags] = execStart.split(" ");
       expect([node, program_]).toEqual(["/usr/bin/node", "/opt/serverless-ccm/dist/serverless-ccm.mjs"]);
       const [, prefix = ""] =
-        settingsIn(unit, "Environment")
+        listSettings(unit, "Environment")
           .map((each) => each.split("="))
           .find(([name]) => name === "FUNCTION_PREFIX") ?? [];
       expect(prefix).not.toBe("");
@@ -91,7 +91,7 @@ describeWithPart("systemd-analyze", "the units of systemd", (systemdAnalyze) => 
       await write({ name: "blue", ...unreachable }, { name: "green", ...unreachable });
       program.child.kill("SIGHUP");
       const { lines } = program;
-      await untilTrue("green to be followed", () =>
+      await waitUntilTrue("green to be followed", () =>
         lines.some(({ event, cluster }) => event === "ClusterAdded" && cluster === "green"),
       );
       expect(await program.end("SIGTERM")).toBe(0);
@@ -99,20 +99,20 @@ describeWithPart("systemd-analyze", "the units of systemd", (systemdAnalyze) => 
   });
 });
 
-test("the look at the relay asks as its start does", async () => {
+test("the health check of the relay sends the requests of its start check", async () => {
   const health = await readFile(join(UNITS, HEALTH), "utf8");
   const urlOf = (command: string): string | undefined => /http:\S+$/.exec(command)?.[0];
-  expect(settingsIn(health, "ExecStart").map(urlOf)).toEqual([urlOf(execStartPost)]);
+  expect(listSettings(health, "ExecStart").map(urlOf)).toEqual([urlOf(execStartPost)]);
 });
 
-test("a relay has as long to end as it takes for what is in flight, and more", () => {
-  const [timeoutSeconds] = settingsIn(unit, "TimeoutStopSec").map(Number);
+test("a relay's stop timeout is longer than the work in flight takes", () => {
+  const [timeoutSeconds] = listSettings(unit, "TimeoutStopSec").map(Number);
   expect(timeoutSeconds).toBeGreaterThan(DRAIN_TIMEOUT_MS / 1_000);
 });
 
-test("a relay is started again however it ends, and each time", () => {
-  expect(settingsIn(unit, "Restart")).toEqual(["always"]);
-  expect(settingsIn(unit, "StartLimitIntervalSec")).toEqual(["0"]);
+test("a relay restarts after every end", () => {
+  expect(listSettings(unit, "Restart")).toEqual(["always"]);
+  expect(listSettings(unit, "StartLimitIntervalSec")).toEqual(["0"]);
 });
 
 const AWS = {

@@ -4,22 +4,22 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { ROOT } from "../../build/bundle.ts";
 
-/** Where the units are. */
+/** The folder of the units. */
 export const UNITS = join(ROOT, "infra/systemd");
 
-/** A folder with the units and as much of a machine as they name. */
+/** A folder with the units and the parts of a machine that they name. */
 export interface Machine {
   readonly folder: string;
-  /** Runs systemd-analyze on it; what it says, and how it ends. */
+  /** Runs systemd-analyze on it; returns its output and exit code. */
   analyze(args: readonly string[]): Promise<{ readonly code: number; readonly said: string }>;
   close(): Promise<void>;
 }
 
 const PROGRAMS = ["/usr/bin/node", "/usr/bin/curl", "/usr/bin/systemctl", "/bin/kill"];
-/** What every unit needs without naming it. */
+/** Targets that every unit needs without naming them. */
 const TARGETS = ["sysinit.target", "basic.target", "shutdown.target", "timers.target"];
 
-/** Makes such a folder, with the units as `change` leaves them. */
+/** Creates such a folder, with the units as changed by `change`. */
 export async function makeMachine(systemdAnalyze: string): Promise<Machine> {
   const folder = await mkdtemp(join(tmpdir(), "systemd-"));
   const write = async (file: string, text: string): Promise<void> => {
@@ -45,8 +45,8 @@ export async function makeMachine(systemdAnalyze: string): Promise<Machine> {
   };
 }
 
-/** A setting of a unit, all of its values; comments and other sections' names do not matter to ours. */
-export function settingsIn(unit: string, name: string): readonly string[] {
+/** Returns all values of a unit's setting. It ignores sections, because our setting names are unique. */
+export function listSettings(unit: string, name: string): readonly string[] {
   return unit
     .split("\n")
     .flatMap((line) => (line.startsWith(`${name}=`) ? [line.slice(name.length + 1)] : []));

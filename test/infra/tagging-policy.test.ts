@@ -32,7 +32,7 @@ describeWithPart("control-plane", "infra/admission/tagging.yaml: the identity th
   });
   afterAll(() => cluster?.close());
 
-  it("writes the one label, again and again", async () => {
+  it("writes its only label repeatedly", async () => {
     const name = await join();
     for (const value of ["a", "b"]) expect((await patch(name, [add(LABEL, value)])).status).toBe(200);
   });
@@ -66,7 +66,7 @@ describeWithPart("control-plane", "infra/admission/tagging.yaml: the identity th
     expect([status, JSON.parse(body).message]).toEqual([422, expect.stringContaining(says)]);
   });
 
-  it("neither writes the status nor deletes, nor sees a node or another namespace", async () => {
+  it("neither writes the status nor deletes, and reads no node or other namespace", async () => {
     const name = await join();
     const send = async (method: "GET" | "PATCH" | "DELETE", path: string) => {
       const body = method === "PATCH" ? { body: [add("/status/phase", "x")], contentType: JSON_PATCH } : {};

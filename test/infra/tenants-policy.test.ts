@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { ApiRequest } from "#kube/client/transport.ts";
-import { add, type PolicyUnderTest, saidBy, startPolicy } from "#test/infra/policy-under-test.ts";
+import { add, getRefusal, type PolicyUnderTest, startPolicy } from "#test/infra/policy-under-test.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
 const CONFIG_MAPS = "/api/v1/namespaces/kube-system/configmaps";
@@ -9,7 +9,9 @@ const LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
 const JSON_PATCH = "application/json-patch+json";
 
 const GARBAGE_COLLECTOR = "system:serviceaccount:kube-system:generic-garbage-collector";
-/** A tenant who is cluster-admin, one who is in system:masters, an operator, and what tidies up. */
+/**
+ * A tenant as cluster-admin, one in system:masters, an operator, and the garbage and namespace controllers.
+ */
 const USERS = [
   { name: "tenant", groups: ["tenant"] },
   { name: "operator", groups: ["serverless-ccm-operators"] },
@@ -68,7 +70,7 @@ const ROWS: readonly { who: Who; what: string; request: ApiRequest; may: boolean
     request: { ...PATCH, path: "/api/v1/namespaces/default/configmaps/serverless-ccm" },
     may: true,
   },
-  // Last, as it takes away what others of the rows are about.
+  // Last, because it deletes the object of the other rows.
   {
     who: "tenant",
     what: "delete every ConfigMap",
@@ -99,19 +101,19 @@ describeWithPart("control-plane", "infra/admission/tenants/state.yaml", (binarie
   afterAll(() => under?.close());
 
   it.each(ROWS)("$who may $what: $may", async ({ who, request, may }) => {
-    const [code, message] = saidBy(await under.send(who, request));
+    const [code, message] = getRefusal(await under.send(who, request));
     if (may) expect([code, message]).toEqual([200, ""]);
     else expect([code, message]).toEqual([422, expect.stringContaining("kept by serverless-ccm")]);
     for (const path of [`${CONFIG_MAPS}/serverless-ccm`, `${LEASES}/serverless-ccm-relay`])
       expect((await under.send("admin", { method: "GET", path })).status).toBe(200);
   });
 
-  it("lets an operator delete it, keeps a tenant from making it, and lets the manifests make it again", async () => {
+  it("an operator may delete it, a tenant may not create it, and the manifests may create it again", async () => {
     const path = `${CONFIG_MAPS}/serverless-ccm`;
     expect((await under.send("operator", { method: "DELETE", path })).status).toBe(200);
     const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "serverless-ccm" } };
     const create = { method: "POST", path: CONFIG_MAPS, body } as const;
-    expect(saidBy(await under.send("tenant", create))[0]).toBe(422);
-    expect(saidBy(await under.send("operator", create))).toEqual([201, ""]);
+    expect(getRefusal(await under.send("tenant", create))[0]).toBe(422);
+    expect(getRefusal(await under.send("operator", create))).toEqual([201, ""]);
   });
 });

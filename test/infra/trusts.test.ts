@@ -1,24 +1,24 @@
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { PUBLIC_KEY } from "#test/functions/admission/review-of.ts";
-import { resolveValue, rightsOfRole, type Statement } from "#test/infra/deployed-rights.ts";
+import { PUBLIC_KEY } from "#test/functions/admission/review-builders.ts";
+import { listRoleRights, resolveValue, type Statement } from "#test/infra/deployed-rights.ts";
 import {
   makePackagingFolder,
   type Packaged,
   type PackagingFolder,
   type Template,
 } from "#test/infra/packaged-template.ts";
-import { type Asked, allows, fits } from "#test/infra/trusts.ts";
+import { type Asked, isAllowed, isMatch } from "#test/infra/trusts.ts";
 import { ROOT } from "../../build/bundle.ts";
 
 const PLACE = { partition: "aws", region: "us-east-1", account: "123456789012" };
 const PREFIX = "serverless-ccm-dev";
 const RULE = `arn:aws:events:us-east-1:123456789012:rule/${PREFIX}`;
 
-/** Whichever function asks, as AWS knows it. */
+/** The role tag of any function, as AWS resolves it. */
 const ASKING = `\${aws:PrincipalTag/serverless-ccm-function}`;
 
-/** Who might want to be one of our functions. */
+/** Principals that might assume a role of our functions. */
 const ASSUMING: readonly [string, Asked["principal"], boolean][] = [
   ["Lambda", { service: "lambda.amazonaws.com" }, true],
   ["Lambda@Edge", { service: "edgelambda.amazonaws.com" }, false],
@@ -26,7 +26,7 @@ const ASSUMING: readonly [string, Asked["principal"], boolean][] = [
   ["EventBridge", { service: "events.amazonaws.com" }, false],
   ["an administrator of the account", { arn: "arn:aws:iam::123456789012:role/admin" }, false],
   ["the node function", { arn: `arn:aws:iam::123456789012:role/${PREFIX}-node` }, false],
-  ["somebody of another account", { arn: "arn:aws:iam::210987654321:role/admin" }, false],
+  ["a role of another account", { arn: "arn:aws:iam::210987654321:role/admin" }, false],
   [
     "the same function of another cell of the account",
     { arn: "arn:aws:iam::123456789012:role/serverless-ccm-other-node" },
@@ -39,7 +39,7 @@ const ASSUMING: readonly [string, Asked["principal"], boolean][] = [
   ],
 ];
 
-/** A cell whose parameters name what is its own, as docs/explanation/blast-radius.md says. */
+/** A cell whose parameters name its own resources, as docs/explanation/blast-radius.md recommends. */
 const CELL = {
   clustersPath: "/cells/dev/clusters",
   signInSecrets: "arn:aws:secretsmanager:us-east-1:123456789012:secret:cells/dev/{function}/*",
@@ -47,7 +47,7 @@ const CELL = {
   assumeRoleArn: "arn:aws:iam::*:role/cells/dev/*",
 };
 
-/** What another cell of the account has, each as it has a counterpart in this one. */
+/** Resources of another cell in the account, each with a counterpart in this one. */
 const OTHERS: readonly [what: string, ofCell: (stage: string) => string][] = [
   ["a function", (stage) => `arn:aws:lambda:us-east-1:123456789012:function:serverless-ccm-${stage}-node`],
   ["what failed", (stage) => `arn:aws:sqs:us-east-1:123456789012:serverless-ccm-${stage}-failures`],
@@ -65,10 +65,10 @@ const OTHERS: readonly [what: string, ofCell: (stage: string) => string][] = [
   ["a role in a tenant's account", (stage) => `arn:aws:iam::210987654321:role/cells/${stage}/ccm`],
 ];
 
-/** Whose actions are on such things; the rest is the cloud's own, of which an account is the wall. */
+/** Services with resources of a cell. The rest belongs to the cloud, where the account is the boundary. */
 const ABOUT_CELLS = /^(lambda|sqs|logs|ssm|secretsmanager|kms|sts:AssumeRole)/;
 
-/** Who might want to leave something in the queue of what EventBridge could not deliver. */
+/** Principals that might send messages to the dead-letter queue of EventBridge. */
 const SENDING: readonly [string, Asked, boolean][] = [
   ["the sweep's rule", by("events.amazonaws.com", `${RULE}-sweep`), true],
   ["the rule of ec2-events", by("events.amazonaws.com", `${RULE}-ec2-events`), true],
@@ -80,7 +80,7 @@ const SENDING: readonly [string, Asked, boolean][] = [
   ],
   ["SNS", by("sns.amazonaws.com", `${RULE}-sweep`), false],
   [
-    "somebody of another account",
+    "a role of another account",
     { principal: { arn: "arn:aws:iam::210987654321:role/a" }, action: "sqs:SendMessage" },
     false,
   ],
@@ -92,7 +92,7 @@ const SENDING: readonly [string, Asked, boolean][] = [
   ["the rule, without TLS", by("events.amazonaws.com", `${RULE}-sweep`, "false"), false],
 ];
 
-describe("what is packaged", () => {
+describe("the package", () => {
   let folder: PackagingFolder;
   let packaged: Packaged;
 
@@ -102,20 +102,20 @@ describe("what is packaged", () => {
   });
   afterAll(() => folder.close());
 
-  test.each(ASSUMING)("has no role that %s could be wrongly", (_, principal, expected) => {
+  test.each(ASSUMING)("has no role that %s could wrongly assume", (_, principal, expected) => {
     const roles = ofType("AWS::IAM::Role").filter(({ Tags }) => Tags[0].Key === "serverless-ccm-function");
     expect(roles).toHaveLength(packaged.functions.length);
     for (const {
       AssumeRolePolicyDocument: { Statement },
     } of roles) {
-      expect(allows(Statement, { principal, action: "sts:AssumeRole" })).toBe(expected);
+      expect(isAllowed(Statement, { principal, action: "sts:AssumeRole" })).toBe(expected);
       for (const action of ["sts:AssumeRoleWithWebIdentity", "sts:AssumeRoleWithSAML", "sts:TagSession"])
-        expect(allows(Statement, { principal, action })).toBe(false);
+        expect(isAllowed(Statement, { principal, action })).toBe(false);
     }
   });
 
   test.each(["service", "route", "tagging"])(
-    "has a session role of %s that this function alone could be",
+    "has a session role of %s that only this function can assume",
     (name) => {
       const roles = ofType("AWS::IAM::Role").filter(({ Tags }) => Tags[0].Key === "serverless-ccm-session");
       expect(roles).toHaveLength(3);
@@ -128,21 +128,22 @@ describe("what is packaged", () => {
         })),
       ];
       const allowed = principals.filter((principal) =>
-        allows(Statement, { principal, action: "sts:AssumeRole" }),
+        isAllowed(Statement, { principal, action: "sts:AssumeRole" }),
       );
       expect(allowed).toEqual([{ arn: `arn:aws:iam::123456789012:role/${PREFIX}-${name}` }]);
     },
   );
 
-  test.each(SENDING)("lets %s leave a dead letter only if it is one", (_, asked, expected) => {
-    expect(allows(statementsOf("DeadLettersQueuePolicy"), asked)).toBe(expected);
+  test.each(SENDING)("accepts from %s only real dead letters", (_, asked, expected) => {
+    expect(isAllowed(statementsOf("DeadLettersQueuePolicy"), asked)).toBe(expected);
   });
 
-  test("leaves the queue of failures to the account's own roles", () => {
-    for (const [, asked] of SENDING) expect(allows(statementsOf("FailuresQueuePolicy"), asked)).toBe(false);
+  test("restricts the queue of failures to the account's own roles", () => {
+    for (const [, asked] of SENDING)
+      expect(isAllowed(statementsOf("FailuresQueuePolicy"), asked)).toBe(false);
   });
 
-  test("lets nobody but its own two rules invoke a function", () => {
+  test("allows only its own two rules to invoke a function", () => {
     const permissions = ofType("AWS::Lambda::Permission");
     expect(
       permissions.map(({ Principal, SourceArn }) => [
@@ -152,7 +153,7 @@ describe("what is packaged", () => {
     ).toEqual(["sweep", "ec2-events"].map((name) => ["events.amazonaws.com", `${PREFIX}-${name}`]));
   });
 
-  test("lets anybody invoke admission through its URL alone", async () => {
+  test("allows anonymous invocations only of admission, and only through its URL", async () => {
     const { resources } = await folder.package({
       controllers: "admission",
       admissionPublicKeys: PUBLIC_KEY,
@@ -167,7 +168,7 @@ describe("what is packaged", () => {
     ]);
   });
 
-  test.each(OTHERS)("of one cell reaches of another %s by no role", async (_, arnOf) => {
+  test.each(OTHERS)("of one cell reaches no %s of another by any role", async (_, arnOf) => {
     const { resources } = await cell();
     const roles = Object.keys(resources).filter((name) => resources[name].Type === "AWS::IAM::Role");
     const relayed = resolveValue(
@@ -176,23 +177,23 @@ describe("what is packaged", () => {
       PREFIX,
     ).flatMap(({ Resource }: Statement) => [Resource].flat().map(String));
     expect(
-      relayed.filter((pattern: string) => fits(pattern.replaceAll(ASKING, "relay"), arnOf("other"))),
+      relayed.filter((pattern: string) => isMatch(pattern.replaceAll(ASKING, "relay"), arnOf("other"))),
     ).toEqual([]);
     const reached = (stage: string): string[] =>
       roles.filter((role) => {
         const [{ Value: name }] = resources[role].Properties.Tags;
-        return rightsOfRole(resources, role, PLACE, PREFIX)
+        return listRoleRights(resources, role, PLACE, PREFIX)
           .map((text): Statement => JSON.parse(text))
           .concat(resolveValue(logsOf(resources[role]), PLACE, PREFIX))
           .filter(({ Effect, Action }) => Effect === "Allow" && [Action].flat().some(isAboutCells))
           .flatMap(({ Resource }) => [Resource].flat().map(String))
-          .some((pattern) => fits(pattern.replaceAll(ASKING, name), arnOf(stage)));
+          .some((pattern) => isMatch(pattern.replaceAll(ASKING, name), arnOf(stage)));
       });
     expect(reached("other")).toEqual([]);
     expect(reached("dev").length).toBeGreaterThan(0);
   });
 
-  /** What docs/explanation/blast-radius.md gives for a role in a tenant's account. */
+  /** The trust policy that docs/explanation/blast-radius.md gives for a role in a tenant's account. */
   test.each<[string, string, string | undefined, boolean]>([
     ["the node function of the cell", "111111111111:role/serverless-ccm-blue-node", "tenant-a", true],
     ["the same for another tenant", "111111111111:role/serverless-ccm-blue-node", "tenant-b", false],
@@ -201,12 +202,12 @@ describe("what is packaged", () => {
     ["another cell of that account", "111111111111:role/serverless-ccm-green-node", "tenant-a", false],
     ["that cell of another account", "222222222222:role/serverless-ccm-blue-node", "tenant-a", false],
     ["an administrator of that account", "111111111111:role/admin", "tenant-a", false],
-  ])("a tenant's account lets in %s as it should", async (_, principal, externalId, expected) => {
+  ])("a tenant's account answers %s correctly", async (_, principal, externalId, expected) => {
     const page = await readFile(`${ROOT}docs/explanation/blast-radius.md`, "utf8");
     const { Statement } = JSON.parse(/```json\n([\s\S]*?)```/.exec(page)?.[1] ?? "");
     const context: Record<string, string> = externalId === undefined ? {} : { "sts:ExternalId": externalId };
     const asked = { principal: { arn: `arn:aws:iam::${principal}` }, action: "sts:AssumeRole", context };
-    expect(allows(Statement, asked)).toBe(expected);
+    expect(isAllowed(Statement, asked)).toBe(expected);
   });
 
   const isAboutCells = (action: string): boolean => ABOUT_CELLS.test(action);

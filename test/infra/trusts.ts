@@ -1,16 +1,19 @@
 import type { Statement } from "#test/infra/deployed-rights.ts";
 
-/** Somebody who asks for something that a resource's own policy decides on. */
+/** A request that a resource policy decides on. */
 export interface Asked {
   /** A service, or the ARN of a principal of an account. */
   readonly principal: { readonly service: string } | { readonly arn: string };
   readonly action: string;
-  /** What AWS knows of the request, by the key of a condition. */
+  /** AWS's context of the request, by condition key. */
   readonly context?: Readonly<Record<string, string>>;
 }
 
-/** Whether a policy allows it, by AWS's rules for policies of resources: a denial wins, and what is not allowed is not. */
-export function allows(statements: readonly Statement[], asked: Asked): boolean {
+/**
+ * Returns whether a policy allows the request, by AWS's rules for resource policies: a denial wins, and the
+ * default is a denial.
+ */
+export function isAllowed(statements: readonly Statement[], asked: Asked): boolean {
   const matching = statements.filter((statement) => matches(statement, asked));
   return (
     matching.some(({ Effect }) => Effect === "Allow") && !matching.some(({ Effect }) => Effect === "Deny")
@@ -23,18 +26,20 @@ function matches(
 ): boolean {
   return (
     isNamed(Principal, principal) &&
-    listOf(Action).some((pattern) => fits(pattern, action)) &&
+    listOf(Action).some((pattern) => isMatch(pattern, action)) &&
     Object.entries(Condition).every(([operator, keys]) =>
       Object.entries(keys).every(([key, values]) => {
         const known = context[key];
         if (!OPERATORS.includes(operator)) throw new Error(`no rule for ${operator}`);
-        return known !== undefined && listOf(values).some((value) => fits(value, known));
+        return known !== undefined && listOf(values).some((value) => isMatch(value, known));
       }),
     )
   );
 }
 
-/** All that compare a text, with patterns or without: none of ours has an asterisk where it would mean itself. */
+/**
+ * All operators that compare text, with or without patterns. No value of ours contains a literal asterisk.
+ */
 const OPERATORS = ["ArnEquals", "ArnLike", "Bool", "StringEquals", "StringLike"];
 
 function isNamed(named: unknown, principal: Asked["principal"]): boolean {
@@ -51,8 +56,8 @@ function listOf(value: unknown): string[] {
   return value === undefined ? [] : [value].flat().map(String);
 }
 
-/** Whether a pattern with asterisks fits a text, as AWS compares them. */
-export function fits(pattern: string, text: string): boolean {
+/** Returns whether a pattern with asterisks matches a text, by AWS's rules. */
+export function isMatch(pattern: string, text: string): boolean {
   const parts = pattern.split("*").map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`));
   return new RegExp(`^${parts.join(".*")}$`).test(text);
 }

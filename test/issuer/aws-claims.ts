@@ -1,18 +1,18 @@
 import type { Claims } from "#test/issuer/local-issuer.ts";
 
-/** What sts:GetWebIdentityToken was asked for, and by whom. */
+/** A request for sts:GetWebIdentityToken, and its caller. */
 export interface WebIdentityRequest {
-  /** The role's ARN, also where a session of it asks. */
+  /** The role's ARN, also if a session of it is the caller. */
   readonly roleArn: string;
-  /** One or more; AWS takes up to ten. */
+  /** One or more; AWS accepts up to ten. */
   readonly audiences: readonly string[];
   /** 60 to 3600; AWS's default is 300. */
   readonly durationSeconds?: number;
   readonly region?: string;
 }
 
-/** The claims of the token that AWS answers with; issuer, time of issue and id are the issuer's to add. */
-export function awsClaims(request: WebIdentityRequest, now: Date = new Date()): Claims {
+/** Returns the claims of AWS's token; the issuer adds its name, the time of issue and the id. */
+export function buildAwsClaims(request: WebIdentityRequest, now: Date = new Date()): Claims {
   const seconds = Math.floor(now.getTime() / 1_000);
   const [first = "", ...others] = request.audiences;
   return {

@@ -2,7 +2,7 @@ import { createPublicKey, type JsonWebKey, verify } from "node:crypto";
 import { get } from "node:https";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { awsClaims } from "#test/issuer/aws-claims.ts";
+import { buildAwsClaims } from "#test/issuer/aws-claims.ts";
 import { type LocalIssuer, startIssuer } from "#test/issuer/local-issuer.ts";
 
 const ROLE = "arn:aws:iam::111122223333:role/serverless-ccm-node";
@@ -14,26 +14,29 @@ describe("an issuer", () => {
   });
   afterAll(() => issuer.close());
 
-  test.each(["RS256", "ES384"] as const)("signs by %s what its published keys verify", async (algorithm) => {
-    const token = issuer.sign(awsClaims({ roleArn: ROLE, audiences: ["a"] }), { algorithm });
-    expect(await isSigned(issuer, token)).toBe(true);
-    expect(claimsOf(token)).toMatchObject({
-      iss: "https://1234.tokens.sts.global.api.aws",
-      sub: ROLE,
-      aud: "a",
-      "https://sts.amazonaws.com/": { aws_account: "111122223333" },
-    });
-    expect(await isSigned(issuer, issuer.sign({}, { algorithm, forged: true }))).toBe(false);
-  });
+  test.each(["RS256", "ES384"] as const)(
+    "signs by %s so that its published keys verify the token",
+    async (algorithm) => {
+      const token = issuer.sign(buildAwsClaims({ roleArn: ROLE, audiences: ["a"] }), { algorithm });
+      expect(await isSigned(issuer, token)).toBe(true);
+      expect(claimsOf(token)).toMatchObject({
+        iss: "https://1234.tokens.sts.global.api.aws",
+        sub: ROLE,
+        aud: "a",
+        "https://sts.amazonaws.com/": { aws_account: "111122223333" },
+      });
+      expect(await isSigned(issuer, issuer.sign({}, { algorithm, forged: true }))).toBe(false);
+    },
+  );
 
-  test("has several audiences as a list, and what a caller says wins over what it adds", () => {
-    const claims = { ...awsClaims({ roleArn: ROLE, audiences: ["a", "b"] }), exp: 7, jti: undefined };
+  test("writes several audiences as a list, and a caller's claims override its own", () => {
+    const claims = { ...buildAwsClaims({ roleArn: ROLE, audiences: ["a", "b"] }), exp: 7, jti: undefined };
     const said = claimsOf(issuer.sign(claims));
     expect(said).toMatchObject({ aud: ["a", "b"], exp: 7 });
     expect(said).not.toHaveProperty("jti");
   });
 
-  test("knows its old tokens no more once its keys are others", async () => {
+  test("rejects old tokens after its keys have changed", async () => {
     const token = issuer.sign({});
     expect(await isSigned(issuer, token)).toBe(true);
     issuer.rotateKeys();

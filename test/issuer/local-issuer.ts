@@ -4,41 +4,42 @@ import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
 
-/** How AWS signs; `none` is what an attacker tries. */
+/** The algorithm of a signature, as AWS uses them; `none` is for attacks. */
 export type SigningAlgorithm = "RS256" | "ES384" | "none";
 
-/** Of a token, by name; undefined leaves out what would be there. */
+/** The claims of a token, by name; undefined omits a default. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** An OpenID Connect issuer: who signs tokens, and says over https with which keys. */
+/** An OpenID Connect issuer, which signs tokens and publishes its keys over https. */
 export interface LocalIssuer {
-  /** What tokens and the discovery document call it. */
+  /** Its name in tokens and in the discovery document. */
   readonly issuer: string;
-  /** Where it listens, without a slash at the end. */
+  /** Its address, without a trailing slash. */
   readonly url: string;
-  /** Where its discovery document is, for an API server that must not look below `issuer`. */
+  /** The address of its discovery document, for an API server that must not read it below `issuer`. */
   readonly discoveryUrl: string;
-  /** PEM, of the server's certificate. */
+  /** The authority of the server's certificate, as PEM. */
   readonly certificateAuthority: string;
   /**
-   * A signed token. `iss`, `iat` (now), `exp` (five minutes on) and `jti` are there unless `claims` has them; times are seconds.
+   * Returns a signed token. `iss`, `iat` (now), `exp` (after five minutes) and `jti` are set unless `claims`
+   * has them; times are seconds.
    */
   sign(claims: Claims, how?: SigningOptions): string;
-  /** Signs with new keys from now on, and publishes these alone. */
+  /** Signs with new keys from now on, and publishes only these. */
   rotateKeys(): void;
-  /** Paths that were asked for, in their order. */
+  /** Returns the requested paths, in order. */
   asked(): readonly string[];
   close(): Promise<void>;
 }
 
 export interface SigningOptions {
-  /** RS256 without it. */
+  /** The default is RS256. */
   readonly algorithm?: SigningAlgorithm;
-  /** A key that is not published, under the name of the one that is. */
+  /** Signs with an unpublished key, under the name of the published one. */
   readonly forged?: boolean;
 }
 
-/** Starts an issuer on a free port of 127.0.0.1, with a certificate authority of its own. */
+/** Starts an issuer on a free port of 127.0.0.1, with its own certificate authority. */
 export async function startIssuer(
   options: {
     /** Another name than its own URL, such as one of AWS's. */

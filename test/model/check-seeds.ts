@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import { messageOf } from "#core/message-of.ts";
-import { anyHistory, describeStep, type HistoryOptions, type Step } from "./history.ts";
+import { getErrorMessage } from "#core/error-message.ts";
+import { createHistoryArbitrary, describeStep, type HistoryOptions, type Step } from "./history.ts";
 import { type Outcome, runHistory } from "./run-history.ts";
 import type { Scenario } from "./scenario.ts";
 
@@ -8,22 +8,25 @@ import type { Scenario } from "./scenario.ts";
 export interface Failure {
   readonly scenario: string;
   readonly seed: number;
-  /** The fewest and simplest steps that were found to break one. */
+  /** The fewest and simplest steps that were found to break a property. */
   readonly steps: readonly Step[];
   readonly outcome: Outcome;
 }
 
 export interface CheckOptions extends HistoryOptions {
   readonly seeds: Iterable<number>;
-  /** Milliseconds after which a history is not made shorter any more; the one that runs then goes on for a while beside what comes next. */
+  /**
+   * Milliseconds after which shortening stops. A history that is running then continues for a while in the
+   * background.
+   */
   readonly shrinkMs?: number;
   readonly onSeed?: (seed: number) => void;
 }
 
-/** Runs one history for each seed, and makes the first one shorter that breaks a property. */
+/** Runs one history for each seed, and shortens the first one that breaks a property. */
 export async function checkSeeds(scenario: Scenario, options: CheckOptions): Promise<Failure | undefined> {
   const { seeds, shrinkMs = 60_000, onSeed } = options;
-  const history = anyHistory(scenario.weights, options);
+  const history = createHistoryArbitrary(scenario.weights, options);
   for (const seed of seeds) {
     const [steps] = fc.sample(history, { seed, numRuns: 1 });
     if (steps === undefined) throw new Error(`the seed ${seed} makes no history`);
@@ -36,7 +39,10 @@ export async function checkSeeds(scenario: Scenario, options: CheckOptions): Pro
   return undefined;
 }
 
-/** A failure as it is printed: the seed, the shrunk history, what the actors did, what is wrong at rest, and how it is run again. */
+/**
+ * Formats a failure: the seed, the shrunk history, the actors' requests, the problems at rest, and how to run
+ * it again.
+ */
 export function describeFailure(
   { scenario, seed, steps, outcome }: Failure,
   flags: readonly string[] = [],
@@ -52,23 +58,23 @@ export function describeFailure(
   ].join("\n");
 }
 
-/** Whatever goes wrong in a history is a fault of it, not an end of the run. */
+/** Any error in a history is a fault of that history and does not end the run. */
 async function outcomeOf(scenario: Scenario, steps: readonly Step[]): Promise<Outcome> {
   try {
     return await runHistory(scenario, steps);
   } catch (error) {
-    return { faults: [`threw: ${messageOf(error)}`], log: [], invocations: 0, cloudChanges: 0 };
+    return { faults: [`threw: ${getErrorMessage(error)}`], log: [], invocations: 0, cloudChanges: 0 };
   }
 }
 
-/** The shrinking is fast-check's own: it leaves out steps and makes those that are left simpler. */
+/** fast-check shrinks the history: it removes steps and simplifies the rest. */
 async function shrink(
   scenario: Scenario,
   options: HistoryOptions,
   seed: number,
   limitMs: number,
 ): Promise<readonly Step[]> {
-  const property = fc.asyncProperty(anyHistory(scenario.weights, options), async (steps) => {
+  const property = fc.asyncProperty(createHistoryArbitrary(scenario.weights, options), async (steps) => {
     const { faults } = await outcomeOf(scenario, steps);
     if (faults.length > 0) throw new Error(faults.join("\n"));
   });

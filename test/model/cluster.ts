@@ -1,12 +1,12 @@
 import type { StoredObject } from "#emulators/api-server/object.ts";
-import { type Resource, resourceNamed } from "#emulators/api-server/resources.ts";
+import { findResource, type Resource } from "#emulators/api-server/resources.ts";
 import { createObject, deleteObject, patchObject, type WriteContext } from "#emulators/api-server/write.ts";
 import { CONTROL_PLANE_USERS, type ControlPlaneUser } from "#emulators/harness/control-plane.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import { createInProcessApi } from "#test/fuzz/in-process-api.ts";
 
-/** The Services and nodes of a cluster as somebody's lists had them at one time. */
+/** The Services and nodes of a cluster in the lists of one reader at one time. */
 export interface ClusterView {
   readonly revision: string;
   readonly services: readonly StoredObject[];
@@ -17,17 +17,17 @@ export type Collection = "services" | "nodes";
 
 /** An API server with the Services and nodes of one cluster, as its users change them. */
 export interface ModelCluster {
-  /** The API server as our functions reach it, with no delay. */
+  /** The API server as our functions reach it, without delay. */
   readonly transport: Transport;
-  /** The namespace that stands for the cluster as a whole. */
+  /** The namespace whose uid identifies the whole cluster. */
   readonly kubeSystem: StoredObject;
   /** Creates an object. The uid is the caller's choice if the API server allows it. */
   create(collection: Collection, object: object, uid: string): Promise<void>;
-  /** Merges into an object, or does nothing if it does not exist. */
+  /** Merges into an object; does nothing if it is not found. */
   merge(collection: Collection, name: string, difference: object, subresource?: "status"): Promise<void>;
-  /** Deletes an object, or does nothing if it does not exist. */
+  /** Deletes an object; does nothing if it is not found. */
   remove(collection: Collection, name: string): Promise<void>;
-  /** What lists showed at that time; now without it. */
+  /** Returns what lists contained at that time; by default now. */
   view(atMs?: number): Promise<ClusterView>;
 }
 
@@ -42,7 +42,10 @@ const KUBE_SYSTEM: StoredObject = {
   },
 };
 
-/** The embedded API server, called without a socket. Its objects and versions depend on nothing but what was done to it. */
+/**
+ * Creates the embedded API server, called without a socket. Its objects and versions depend only on the
+ * requests.
+ */
 export function createInProcessCluster(clock: Clock, user: ControlPlaneUser): ModelCluster {
   const api = createInProcessApi(clock);
   const { store } = api.context;
@@ -56,7 +59,7 @@ export function createInProcessCluster(clock: Clock, user: ControlPlaneUser): Mo
   record();
   store.subscribe(({ version: { resource } }) => {
     if (resource !== resources.services && resource !== resources.nodes) return;
-    // The listener is told before the object is listed.
+    // The listener runs before the object is in the lists.
     queueMicrotask(record);
   });
 
@@ -103,7 +106,7 @@ export function createInProcessCluster(clock: Clock, user: ControlPlaneUser): Mo
 }
 
 function resourceOf(name: string): Resource {
-  const resource = resourceNamed(name);
+  const resource = findResource(name);
   if (resource === undefined) throw new Error(`the embedded API server has no ${name}`);
   return resource;
 }

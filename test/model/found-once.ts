@@ -1,6 +1,6 @@
 import type { Step } from "./history.ts";
 
-/** A history that broke a property once, as short as it was found. */
+/** The shortest known history that once broke a property. */
 export interface FoundOnce {
   readonly title: string;
   readonly scenario: string;

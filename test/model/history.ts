@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { Fate, FatedRequest } from "./network.ts";
 
-/** Services that a history is about; a number stands for one of these names. */
+/** The Services of a history; a number selects one of these names. */
 export const SERVICE_NAMES = ["web", "api"] as const;
 /** Nodes that a history may have. Each may be on one of two machines. */
 export const NODE_COUNT = 3;
@@ -9,15 +9,15 @@ export const MACHINE_COUNT = 2 * NODE_COUNT;
 /** Actors that a history may have. */
 export const ACTORS = ["A", "B", "C"] as const;
 
-/** Ports and the source ranges of a Service; one edit replaces all of them. */
+/** The ports and source ranges of a Service; one edit replaces all of them. */
 export interface ServiceSpec {
   readonly ports: readonly number[];
-  /** Another node port for each port. */
+  /** Gives each port another node port. */
   readonly isMoved: boolean;
   readonly ranges: readonly string[];
 }
 
-/** What happens, apart from when. */
+/** An event in a history, without its time. */
 export type Happening =
   | { readonly do: "create Service"; readonly service: number; readonly spec: ServiceSpec }
   | { readonly do: "edit Service"; readonly service: number; readonly spec: ServiceSpec }
@@ -26,12 +26,12 @@ export type Happening =
   | { readonly do: "make LoadBalancer"; readonly service: number }
   | { readonly do: "drop annotation"; readonly service: number }
   | { readonly do: "delete Service"; readonly service: number }
-  /** On its first machine, or on another one that has come in its place. */
+  /** On its first machine, or on its replacement. */
   | { readonly do: "add node"; readonly node: number; readonly isSuccessor: boolean }
   | { readonly do: "remove node"; readonly node: number }
-  /** The node takes part in load balancers, or is excluded by its label. */
+  /** The node's label excludes it from load balancers, or includes it again. */
   | { readonly do: "exclude node"; readonly node: number; readonly isExcluded: boolean }
-  /** The machine of a node ends for good. */
+  /** The machine of a node is terminated. */
   | { readonly do: "end machine"; readonly node: number; readonly isSuccessor: boolean }
   | { readonly do: "add foreign"; readonly number: number }
   | { readonly do: "drift"; readonly number: number }
@@ -39,15 +39,15 @@ export type Happening =
       readonly do: "invoke";
       readonly actor: number;
       readonly reason: "watch" | "retry" | "refresh" | "sweep";
-      /** One Service, or all of them without it. */
+      /** One Service; undefined means all. */
       readonly service: number | undefined;
-      /** How old the actor's lists of objects and of related objects are. */
+      /** The age of the actor's lists of objects and related objects, in milliseconds. */
       readonly lagMs: number;
       readonly relatedLagMs: number;
       readonly fates: readonly FatedRequest[];
     };
 
-/** A happening, and how long after the one before it. */
+/** An event, and its delay after the previous one. */
 export type Step = Happening & { readonly afterMs: number };
 
 export type Kind = Happening["do"];
@@ -60,7 +60,7 @@ const spec = fc.record({
   ranges: fc.constantFrom<readonly string[]>([], [], ["10.0.0.0/8"], ["192.0.2.0/24", "198.51.100.0/24"]),
 });
 
-/** Up to 30 s: so long after it was sent a request may be carried out. */
+/** A request may be carried out up to 30 seconds after it was sent. */
 const delayMs = fc.constantFrom(400, 3_000, 12_000, 30_000);
 
 const fate: fc.Arbitrary<Fate> = fc.oneof(
@@ -71,7 +71,7 @@ const fate: fc.Arbitrary<Fate> = fc.oneof(
   { weight: 3, arbitrary: delayMs.map((ms): Fate => ({ kind: "killed", ms })) },
 );
 
-/** How old lists are. */
+/** The age of lists. */
 const lagMs = fc.constantFrom(0, 0, 0, 0, 2_000, 15_000, 40_000);
 
 const HAPPENINGS: Happenings = {
@@ -104,21 +104,21 @@ type Happenings = { readonly [Name in Kind]: fc.Arbitrary<Omit<Extract<Happening
 
 const afterMs = fc.constantFrom(0, 0, 50, 50, 300, 300, 1_000, 4_000, 20_000);
 
-/** Longer than an invocation takes to which nothing happens. */
+/** Longer than an undisturbed invocation takes. */
 const CALM_MS = 10_000;
 
 export interface HistoryOptions {
-  /** One actor at a time with lists that are up to date, to whose requests nothing happens. */
+  /** Only one actor at a time, with current lists and undisturbed requests. */
   readonly isCalm?: boolean;
-  /** Kinds of happenings that do not come. */
+  /** Kinds of events that do not occur. */
   readonly without?: readonly Kind[];
 }
 
-/** Every kind of happening. */
+/** All kinds of events. */
 export const KINDS = Object.keys(HAPPENINGS) as readonly Kind[];
 
-/** A history of these kinds of happenings; a kind with a greater weight happens more often. */
-export function anyHistory(
+/** Returns an arbitrary for histories of these kinds; a kind with a greater weight occurs more often. */
+export function createHistoryArbitrary(
   weights: Readonly<Partial<Record<Kind, number>>>,
   { isCalm = false, without = [] }: HistoryOptions = {},
 ): fc.Arbitrary<readonly Step[]> {
@@ -138,12 +138,11 @@ function calmed(step: Step): Step {
   return later.do === "invoke" ? { ...later, lagMs: 0, relatedLagMs: 0, fates: [] } : later;
 }
 
-/** The number of a node's machine. */
-export function machineOf(node: { readonly node: number; readonly isSuccessor: boolean }): number {
+export function getMachine(node: { readonly node: number; readonly isSuccessor: boolean }): number {
   return node.isSuccessor ? NODE_COUNT + node.node : node.node;
 }
 
-/** A step in a line. */
+/** Returns a step as one line. */
 export function describeStep(step: Step): string {
   const { do: name, afterMs: after, ...values } = step;
   return `+${after} ms  ${name} ${JSON.stringify(values)}`;

@@ -8,12 +8,12 @@ import { type ControlPlaneBinaries, startKubeApiserver } from "#emulators/harnes
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { Clock } from "#kube/follow/clock.ts";
-import { access } from "#test/access.ts";
+import { getConnectOptions } from "#test/access.ts";
 import type { ClusterView, Collection, ModelCluster } from "./cluster.ts";
 
-/** A real kube-apiserver with the rights and admission policies of infra/, on which histories run one after the other. */
+/** A real kube-apiserver with the rights and admission policies of infra/, for histories in sequence. */
 export interface KubeApiserverClusters {
-  /** An empty cluster. The one before it is not used any more. */
+  /** Creates an empty cluster. The previous one must not be used any more. */
   createCluster(clock: Clock): Promise<ModelCluster>;
   close(): Promise<void>;
 }
@@ -37,8 +37,8 @@ export async function startKubeApiserverClusters(
   const plane = await startKubeApiserver({ folder, binaries });
   for (const path of [...manifests, "admission"])
     await plane.apply(fileURLToPath(new URL(`../../infra/${path}`, import.meta.url)));
-  const admin = connect(await access(plane, "admin"));
-  const function_ = connect(await access(plane, user));
+  const admin = connect(await getConnectOptions(plane, "admin"));
+  const function_ = connect(await getConnectOptions(plane, user));
 
   async function ask(
     method: "GET" | "POST" | "PATCH" | "DELETE",
@@ -48,7 +48,7 @@ export async function startKubeApiserverClusters(
     const contentType = method === "PATCH" ? { contentType: "application/merge-patch+json" } : {};
     const request = { method, path, ...contentType, ...(body === undefined ? {} : { body }) };
     const answer = await admin.send(request);
-    // Users' edits that do not fit what the object is by now are refused, and change nothing.
+    // Edits that no longer fit the object are rejected and change nothing.
     if (answer.status === 404 || (answer.status === 422 && method === "PATCH")) return undefined;
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.body}`);
     return JSON.parse(answer.body);
@@ -104,7 +104,7 @@ export async function startKubeApiserverClusters(
   };
 }
 
-/** Records what lists show after each change. */
+/** Records the content of lists after each change. */
 function recorded(inner: Transport, record: () => Promise<void>): Transport {
   return {
     ...inner,

@@ -9,7 +9,7 @@ import { SCENARIOS } from "./scenarios.ts";
 import { checkTenants, describeTenantFailure } from "./tenants/check-tenants.ts";
 import { TENANT_SCENARIOS } from "./tenants/tenant-scenarios.ts";
 
-/** What one worker does: every so many-th seed. */
+/** The work of one worker: each n-th seed. */
 const Part = z.object({
   scenario: z.string(),
   first: z.int(),
@@ -101,7 +101,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** Resolves with the description of the first failure, or with nothing. */
+/** Resolves with the description of the first failure, or with undefined. */
 function runPart(part: Part): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL(import.meta.url), { workerData: part });
@@ -135,7 +135,7 @@ async function workOnOne({
   if (found === undefined) throw new Error(`there is no scenario ${name}`);
   const { scenario, close } = await startBackends(found, backends);
   const seeds = seedsFrom(first, last, step);
-  // On programs one history follows the other: none may be interrupted.
+  // On real programs histories run in sequence, so none may be interrupted.
   const limit = backends.moto || backends.kubeApiserver ? { shrinkMs: Number.POSITIVE_INFINITY } : {};
   const failure = await checkSeeds(scenario, { seeds, isCalm, without, ...limit });
   const flags = [

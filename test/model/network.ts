@@ -1,6 +1,6 @@
 import type { VirtualClock } from "./virtual-clock.ts";
 
-/** What becomes of one request of an actor, in place of an answer after a few milliseconds. */
+/** The fate of one request of an actor, in place of an answer after a few milliseconds. */
 export type Fate =
   /** The request is carried out late, and answered then. */
   | { readonly kind: "late"; readonly ms: number }
@@ -8,27 +8,27 @@ export type Fate =
   | { readonly kind: "slow answer"; readonly ms: number }
   /** The actor sees a broken connection at once; the request is carried out late. */
   | { readonly kind: "lost"; readonly ms: number }
-  /** The request is refused because there were too many. */
+  /** The request is rejected because there were too many. */
   | { readonly kind: "throttled" }
   /** The actor ends; its request is carried out late. */
   | { readonly kind: "killed"; readonly ms: number };
 
-/** A fate and the number of the request that meets it, the first being 0. */
+/** A fate, and the number of its request, from 0. */
 export interface FatedRequest {
   readonly request: number;
   readonly fate: Fate;
 }
 
-/** A request as the network carries it. */
+/** A request in the network. */
 export interface NetworkRequest<Answer> {
   readonly to: "cluster" | "cloud";
-  /** For people, such as `PATCH services/web/status`. */
+  /** A text for people, such as `PATCH services/web/status`. */
   readonly what: string;
   readonly isChange: boolean;
   carryOut(): Promise<Answer>;
-  /** What the actor gets if the connection breaks. */
+  /** Returns what the actor gets when the connection breaks. */
   lost(): Answer | Promise<never>;
-  /** What the actor gets if it is throttled. */
+  /** Returns what the actor gets when it is throttled. */
   throttled(): Answer;
 }
 
@@ -37,28 +37,30 @@ export interface Life {
   send<Answer>(request: NetworkRequest<Answer>): Promise<Answer>;
   kill(): void;
   isKilled(): boolean;
-  /** Counts of its requests that were carried out, as the network's. */
+  /** The numbers of its carried-out requests, by the same keys as the network's. */
   readonly counts: ReadonlyMap<string, number>;
   /** Resolves when the actor ends. */
   readonly ended: Promise<void>;
 }
 
-/** Everything that was sent, and what is still on its way. */
+/** All requests that were sent, and those still in transit. */
 export interface Network {
-  /** An invocation whose requests meet these fates. Without `latencyMs` its requests take no time. */
+  /** Starts an invocation whose requests meet these fates. Without `latencyMs` its requests take no time. */
   begin(actor: string, fates: readonly FatedRequest[], latencyMs?: number): Life;
-  /** The number of requests that were sent and not carried out yet. */
+  /** Returns the number of requests that were sent but not yet carried out. */
   inTransit(): number;
   /** Counts of carried-out requests, such as `cloud change`. */
   readonly counts: ReadonlyMap<string, number>;
-  /** The number of carried-out requests that change the cloud or the cluster. */
+  /** Returns the number of carried-out requests that change the cloud or the cluster. */
   changes(): number;
-  /** One line for each request that was carried out or refused. */
+  /** One line for each request that was carried out or rejected. */
   readonly log: readonly string[];
   note(line: string): void;
 }
 
-/** Requests of an actor's life that were logged; a history that goes on for ever would fill the memory. */
+/**
+ * The most requests that are logged for an actor's life, so that an endless history does not fill the memory.
+ */
 const MAX_LOG = 2_000;
 
 export function createNetwork(clock: VirtualClock): Network {

@@ -3,18 +3,18 @@ import type { CloudAction, Decision, Plan, Write } from "#core/decision.ts";
 import { TAG, type TagParameters } from "#core/tagging/model.ts";
 import type { Scenario } from "./scenario.ts";
 
-/** A mistake that somebody could make, and that histories have to find. */
+/** A plausible mistake that histories must find. */
 export interface PlantedDefect {
   readonly title: string;
   readonly scenario: string;
   readonly plant: (controller: Controller) => Controller;
-  /** What is wrong at rest then. */
+  /** Matches the problem at rest. */
   readonly found: RegExp;
 }
 
 export const PLANTED_DEFECTS: readonly PlantedDefect[] = [
   {
-    // Each of these three alone is made good by the other two.
+    // Two of these three make up for a missing third.
     title: "actors neither name themselves in claims, nor compare content, nor look again after a conflict",
     scenario: "network",
     plant: (controller) =>
@@ -58,7 +58,7 @@ export const PLANTED_DEFECTS: readonly PlantedDefect[] = [
     found: /without an audit/,
   },
   {
-    title: "a tag of somebody else is written over",
+    title: "overwrites a foreign tag",
     scenario: "tags",
     plant: (controller) =>
       withActions(controller, (action) => {
@@ -70,8 +70,8 @@ export const PLANTED_DEFECTS: readonly PlantedDefect[] = [
   },
 ];
 
-/** The scenario with the defect, compared with what a sound controller does. */
-export function withDefect(scenario: Scenario, { plant }: PlantedDefect): Scenario {
+/** Returns the scenario with the defect; its reference is the sound controller. */
+export function plantDefect(scenario: Scenario, { plant }: PlantedDefect): Scenario {
   const { controller } = scenario;
   return { ...scenario, controller: plant(controller), referenceController: controller };
 }
@@ -109,13 +109,19 @@ function withContext(
   controller: Controller,
   change: (context: DecisionContext) => DecisionContext,
 ): Controller {
-  const { refused, foldOther, stateOf } = controller;
+  const { decideRejected, applySharedResult, getStateReference } = controller;
   return {
     ...controller,
-    asks: (object, context) => controller.asks(object, change(context)),
+    buildQuestion: (object, context) => controller.buildQuestion(object, change(context)),
     decide: (batch, context) => controller.decide(batch, change(context)),
-    ...(stateOf && { stateOf: (batch, context: AskContext) => stateOf(batch, change(context)) }),
-    ...(foldOther && { foldOther: (subject, done, context) => foldOther(subject, done, change(context)) }),
-    ...(refused && { refused: (subject, refusal, context) => refused(subject, refusal, change(context)) }),
+    ...(getStateReference && {
+      getStateReference: (batch, context: AskContext) => getStateReference(batch, change(context)),
+    }),
+    ...(applySharedResult && {
+      applySharedResult: (subject, done, context) => applySharedResult(subject, done, change(context)),
+    }),
+    ...(decideRejected && {
+      decideRejected: (subject, refusal, context) => decideRejected(subject, refusal, change(context)),
+    }),
   };
 }

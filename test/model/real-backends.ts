@@ -6,7 +6,7 @@ import { startMotoClouds } from "./clouds/moto.ts";
 import { startKubeApiserverClusters } from "./kube-apiserver-clusters.ts";
 import type { Scenario } from "./scenario.ts";
 
-/** Programs that stand in for the parts in memory. */
+/** Real programs in place of the parts in memory. */
 export interface RealBackends {
   readonly moto: boolean;
   readonly kubeApiserver: boolean;

@@ -1,4 +1,4 @@
-import { settingsOf } from "#config/cluster.ts";
+import { selectSettings } from "#config/cluster.ts";
 import type { Controller } from "#core/controller.ts";
 import type { Report } from "#core/report.ts";
 import type { StoredObject } from "#emulators/api-server/object.ts";
@@ -7,23 +7,23 @@ import type { World } from "./world.ts";
 /** How a living actor came to rest. */
 export interface Rest {
   readonly invocations: number;
-  /** Why it never did; undefined where it did. */
+  /** Why it did not come to rest; undefined if it did. */
   readonly unrest: string | undefined;
 }
 
-/** An object that is still due after so many invocations does not converge. */
+/** An object that is still due after this many invocations does not converge. */
 const MAX_INVOCATIONS = 60;
 
-/** What was looked at for so long without any change waits for somebody to mend something. */
+/** An object without a change for this long waits for a person to repair something. */
 const QUIET_MS = 120_000;
 
-/** Of controllers that look at the cluster as a whole: seconds between two looks of the living actor. */
+/** Seconds between two resyncs of the living actor, for controllers of the cluster as a whole. */
 const PERIOD_SECONDS = 10;
 
 /**
- * Runs one living actor with lists that are up to date until nothing is due and nothing is on its way. It looks at each object once
- * when it starts, as a relay does that has just listed everything, and then when the object needs work or a report asks for it. An
- * audit looks at everything whether or not it needs work.
+ * Runs one living actor with current lists until nothing is due or in transit. It checks each object once at
+ * its start, like a relay after a list, and then when the object needs work or a report requests it. An audit
+ * checks all objects, even those without work.
  */
 export async function comeToRest(world: World, mode: "react" | "audit", limitMs: number): Promise<Rest> {
   const { clock, cluster, network } = world;
@@ -69,7 +69,7 @@ export async function comeToRest(world: World, mode: "react" | "audit", limitMs:
     changes = network.changes();
     if (network.inTransit() === 0 && (dues.length === 0 || nowMs - quietSinceMs > QUIET_MS))
       return { invocations, unrest: undefined };
-    // A watch shows each change: what is on its way may change an object that needs no work now.
+    // A watch shows each change, and a request in transit may still change an object that needs no work now.
     const seen = network.changes();
     const waitMs = Math.max(1, Math.min(1_000, ...dues.map((dueMs) => dueMs - nowMs)));
     if (await clock.advanceUntil(() => network.changes() > seen, waitMs)) continue;
@@ -81,10 +81,10 @@ function needsWork({ scenario: { controller, cluster } }: World, object: StoredO
   const parsed = controller.parse(object);
   if (parsed.kind === "malformed")
     throw new Error(`the API server stored what cannot be parsed: ${object.metadata.name}`);
-  return controller.needsWork(parsed.object, { labelPrefixes: [], settings: settingsOf(cluster) });
+  return controller.needsWork(parsed.object, { labelPrefixes: [], settings: selectSettings(cluster) });
 }
 
-/** When an object is due after a look at it; undefined if only a change of the object makes it due. */
+/** Returns when an object is due after a check; undefined if only a change of the object makes it due. */
 function dueAfter(
   { only }: Controller,
   report: Report | undefined,

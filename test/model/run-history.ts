@@ -3,8 +3,8 @@ import { type ModelCloud, SHARED } from "./cloud.ts";
 import {
   ACTORS,
   describeStep,
+  getMachine,
   MACHINE_COUNT,
-  machineOf,
   NODE_COUNT,
   SERVICE_NAMES,
   type ServiceSpec,
@@ -14,31 +14,32 @@ import { comeToRest } from "./rest.ts";
 import type { Scenario } from "./scenario.ts";
 import { createWorld, type World } from "./world.ts";
 
-/** What came of one history. */
+/** The result of one history. */
 export interface Outcome {
-  /** What was found wrong; nothing where all properties hold. */
+  /** The broken properties; empty if all hold. */
   readonly faults: readonly string[];
-  /** What the actors did, one line for each request. */
+  /** The actors' requests, one line each. */
   readonly log: readonly string[];
   readonly invocations: number;
   /** Changes of the cloud that were carried out, from the first step to the end. */
   readonly cloudChanges: number;
 }
 
-/** A request takes so long where nothing else is said. */
+/** The default duration of a request. */
 const LATENCY_MS = 40;
 
-/** Longer than any request is on its way, and shorter than the ten minutes between two audits. */
+/** Longer than any request is in transit, and shorter than the ten minutes between two audits. */
 const REST_LIMIT_MS = 8 * 60_000;
 
 /**
- * On the way to rest, actors change the cloud at most so often for each thing that is there when the history ends and each that is to be
- * there: it is created or changed, and what is in its place is deleted. What was in transit counts, too.
+ * The most changes of the cloud on the way to rest, for each resource that exists at the history's end and
+ * each desired one. A resource is created or changed, and the one in its place is deleted. Requests in
+ * transit count, too.
  */
 const CHANGES_PER_THING = 6;
 const CHANGES_AT_REST = 20;
 
-/** Runs a history from an empty cluster to its rest, and checks what has to hold then. */
+/** Runs a history from an empty cluster to its rest, and checks the properties. */
 export async function runHistory(scenario: Scenario, steps: readonly Step[]): Promise<Outcome> {
   const world = await createWorld(scenario);
   const player = await createPlayer(world);
@@ -65,7 +66,8 @@ export async function runHistory(scenario: Scenario, steps: readonly Step[]): Pr
   return {
     faults: [
       ...(reacted.unrest === undefined ? [] : [`never at rest: ${reacted.unrest}`]),
-      // What others do to the load balancer itself, and what is late for a node that came back, only an audit can find.
+      // Only an audit can find manual changes of the load balancer itself, and late writes for a node that
+      // has returned.
       ...(player.isDrifted() ? [] : differences("without an audit", afterReaction, expected)),
       ...(audited.unrest === undefined ? [] : [`the audit never ends: ${audited.unrest}`]),
       ...differences("after an audit", afterAudit, expected),
@@ -107,7 +109,10 @@ function differences(when: string, actual: State, expected: State): string[] {
   ]);
 }
 
-/** What a single fresh actor makes of the same objects in a fresh cloud with the same things of others. */
+/**
+ * Returns what a single fresh actor creates for the same objects in a fresh cloud with the same foreign
+ * resources.
+ */
 async function referenceOf(world: World, conditions: Player["conditions"]): Promise<State> {
   const view = await world.cluster.view();
   const { controller, referenceController = controller } = world.scenario;
@@ -124,7 +129,7 @@ async function referenceOf(world: World, conditions: Player["conditions"]): Prom
   return stateOf(fresh);
 }
 
-/** An object as its user has it, without what controllers wrote. */
+/** Returns the object as its user wrote it, without fields from controllers. */
 function asCreated({ metadata, spec }: { readonly metadata: object; readonly spec?: object }): object {
   const {
     name,
@@ -143,10 +148,10 @@ function asCreated({ metadata, spec }: { readonly metadata: object; readonly spe
 }
 
 interface Player {
-  /** Adds what is there before anything happens. */
+  /** Adds the objects that exist from the start. */
   begin(): Promise<void>;
   play(step: Step): Promise<void>;
-  /** What has to be done to a fresh cloud so that it is under the same conditions. */
+  /** Puts a fresh cloud under the same conditions. */
   readonly conditions: readonly ((cloud: ModelCloud) => unknown)[];
   expectedForeign(): readonly string[];
   isDrifted(): boolean;
@@ -227,7 +232,7 @@ async function createPlayer(world: World): Promise<Player> {
           const name = `node-${step.node}`;
           const { nodes } = await cluster.view();
           if (nodes.some(({ metadata }) => metadata.name === name)) return;
-          const machine = machineOf(step);
+          const machine = getMachine(step);
           const isBusy = busy.size > 0 || network.inTransit() > 0;
           if (scenario.auditFindsLate === true && known.has(machine) && isBusy) drifted = true;
           known.add(machine);
@@ -236,7 +241,7 @@ async function createPlayer(world: World): Promise<Player> {
           return;
         }
         case "end machine": {
-          const machine = machineOf(step);
+          const machine = getMachine(step);
           cloud.endMachine?.(machine);
           expectedForeign = await cloud.foreign();
           conditions.push((fresh) => fresh.endMachine?.(machine));
@@ -261,7 +266,7 @@ async function createPlayer(world: World): Promise<Player> {
           const what = await cloud.drift(step.number);
           if (what === undefined) return;
           drifted = true;
-          network.note(`somebody ${what}`);
+          network.note(`another user ${what}`);
           return;
         }
         case "invoke":
@@ -283,7 +288,7 @@ function serviceOf(name: string, number: number, spec: ServiceSpec, { annotation
   };
 }
 
-/** Node ports follow from the Service and the port, so that an edit changes what it says and nothing else. */
+/** Derives node ports from the Service and the port, so that an edit changes only its own fields. */
 function specOf(service: number, { ports, isMoved, ranges }: ServiceSpec): object {
   return {
     ports: ports.map((port, index) => {

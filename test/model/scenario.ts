@@ -6,30 +6,33 @@ import type { ModelCloud } from "./cloud.ts";
 import type { ClusterView, ModelCluster } from "./cluster.ts";
 import type { Kind } from "./history.ts";
 
-/** One controller on one cloud, and what happens to it. */
+/** One controller on one cloud, and the events of its histories. */
 export interface Scenario {
   readonly name: string;
   readonly controller: Controller;
-  /** The controller of the single fresh actor; the same without it. */
+  /** The controller of the single fresh actor; by default the scenario's own. */
   readonly referenceController?: Controller;
   readonly cluster: Cluster;
   readonly signedInAs: keyof ControlPlaneUsers;
   /** The folder of `infra/` with the function's rights. */
   readonly manifests: string;
-  /** How often each kind of happening comes. */
+  /** The frequency of each kind of event. */
   readonly weights: Readonly<Partial<Record<Kind, number>>>;
-  /** A cloud with nothing of the cluster in it. The one before it is not used any more. */
+  /** Creates a cloud without resources of the cluster. The previous one must not be used any more. */
   readonly createCloud: () => ModelCloud | Promise<ModelCloud>;
-  /** The API server of histories; the embedded one without it. A single fresh actor always has that. */
+  /**
+   * Creates the API server of the histories; by default the embedded one. A single fresh actor always uses
+   * the embedded one.
+   */
   readonly createCluster?: (clock: Clock) => Promise<ModelCluster>;
-  /** Whether a node is there from the beginning to the end, on a machine of its own. */
+  /** Whether one node exists from start to end, on its own machine. */
   readonly hasLastingNode?: true;
-  /** The part of the account's quotas that its events bring; all of them without it. */
+  /** The share of the account's quotas in its events; by default all. */
   readonly share?: number;
-  /** Whether only an audit finds what an actor did that was at work when the node of a machine came back. */
+  /** Whether only an audit finds the writes of an actor that was running when a machine's node returned. */
   readonly auditFindsLate?: true;
-  /** Annotations that each Service has, such as the type of its load balancer. */
+  /** Annotations of each Service, such as the type of its load balancer. */
   readonly annotations?: Readonly<Record<string, string>>;
-  /** What of the objects has to be as a single fresh actor leaves it, sorted. */
+  /** Returns the parts of the objects that must equal those of a single fresh actor, sorted. */
   describe(view: ClusterView, cloud: ModelCloud): readonly string[];
 }

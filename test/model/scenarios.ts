@@ -1,7 +1,7 @@
 import { Cluster } from "#config/cluster.ts";
 import { LOAD_BALANCER_ANNOTATION, TAGS_LABEL } from "#core/contracts.ts";
 import type { Controller } from "#core/controller.ts";
-import { canonicalJson } from "#core/hash.ts";
+import { formatCanonicalJson } from "#core/hash.ts";
 import { routeController } from "#core/route/controller.ts";
 import { NETWORK_UNAVAILABLE } from "#core/route/related-node.ts";
 import { serviceController } from "#functions/parts/service-controller.ts";
@@ -55,18 +55,21 @@ function serviceScenario(
   };
 }
 
-/** What of Services is ours: finalizers, addresses and whether our annotation says that all is applied. */
+/**
+ * Returns our parts of the Services: finalizers, addresses, and whether our annotation marks the state as
+ * fully applied.
+ */
 function describeServices({ services }: ClusterView): string[] {
   return services
     .map(({ metadata, spec, status }) => {
       const mark = JSON.parse(metadata.annotations?.[LOAD_BALANCER_ANNOTATION] ?? "null");
       const { loadBalancer = {} } = (status ?? {}) as { loadBalancer?: { ingress?: readonly object[] } };
-      return canonicalJson({
+      return formatCanonicalJson({
         name: metadata.name,
         type: spec?.["type"],
         finalizers: metadata.finalizers ?? [],
         deleting: metadata.deletionTimestamp !== undefined,
-        // The number that AWS puts behind a name is another one each time.
+        // The number that AWS adds to a name differs each time.
         ingress: JSON.stringify(loadBalancer.ingress ?? []).replaceAll(/-[0-9a-f]+\./g, "."),
         mark: mark?.state,
       });
@@ -83,7 +86,6 @@ const NODE_WEIGHTS: Scenario["weights"] = {
   invoke: 14,
 };
 
-/** Routes to the pods of nodes, in one route table. */
 function routeScenario(): Scenario {
   const controller = routeController as unknown as Controller;
   return {
@@ -112,7 +114,6 @@ function routeScenario(): Scenario {
   };
 }
 
-/** Tags on the instances of nodes. */
 function taggingScenario(): Scenario {
   const controller = taggingController as unknown as Controller;
   return {
@@ -130,7 +131,7 @@ function taggingScenario(): Scenario {
     }),
     manifests: "rbac/tagging",
     weights: NODE_WEIGHTS,
-    // The label of a node whose machine has ended says what was done in time.
+    // The label of a node whose machine has ended depends on the timing.
     describe: ({ nodes }, { hasMachine }) =>
       nodes
         .filter(({ spec }) => hasMachine?.(String(spec?.["providerID"])) === true)
@@ -141,7 +142,7 @@ function taggingScenario(): Scenario {
 
 const AWS = { provider: "aws", region: "eu-central-1", vpc: "vpc-1", clusterTag: CLUSTER_TAG };
 
-/** Every scenario by its name. */
+/** The scenarios, by name. */
 export const SCENARIOS: Readonly<Record<string, Scenario>> = Object.fromEntries(
   [
     serviceScenario("memory", { provider: "memory", instancesFile: "none" }, createMemoryModelCloud),

@@ -1,12 +1,15 @@
 import type { Clock } from "#kube/follow/clock.ts";
 
-/** A clock whose time passes only when nothing else is left to do, so that a minute costs no time and no load changes an order. */
+/**
+ * A clock that advances only when no other work is left. A minute costs no real time, and load does not
+ * change an order.
+ */
 export interface VirtualClock extends Clock {
-  /** Fires all timers up to that moment, each at its own time, and lets everything happen that follows. */
+  /** Fires all timers up to that moment, each at its own time, and waits for the work that follows. */
   advance(durationMs: number): Promise<void>;
   /** Fires timers, the earliest first, until the condition holds. Returns false if `limitMs` pass before it does. */
   advanceUntil(condition: () => boolean, limitMs: number): Promise<boolean>;
-  /** Registers real input or output. Time stands still until it has ended. */
+  /** Registers real input or output. The clock waits until it has ended. */
   track<Result>(work: Promise<Result>): Promise<Result>;
 }
 
@@ -20,7 +23,7 @@ export function createVirtualClock(startMs: number): VirtualClock {
   const timers: Timer[] = [];
   const pending = new Set<Promise<unknown>>();
 
-  /** Lets everything happen that waits for no timer. All that waits for real input or output is tracked; the rest are microtasks. */
+  /** Waits for all work without timers. Real input and output is tracked; the rest are microtasks. */
   async function quiet(): Promise<void> {
     do {
       if (pending.size > 0) await Promise.allSettled(pending);

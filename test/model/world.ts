@@ -1,9 +1,9 @@
 import type { ActionResult, Capability, Cloud, ObservationsResult } from "#clouds/cloud.ts";
+import { getErrorMessage } from "#core/error-message.ts";
 import type { EventReason } from "#core/event.ts";
-import { messageOf } from "#core/message-of.ts";
 import type { Report } from "#core/report.ts";
 import { CONTROL_PLANE_USERS } from "#emulators/harness/control-plane.ts";
-import { controllerFunction } from "#functions/parts/controller-function.ts";
+import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import { ApiUnreachable } from "#kube/client/errors.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { type ModelCloud, NO_USAGE } from "./cloud.ts";
@@ -21,35 +21,37 @@ export interface World {
   readonly network: Network;
   /** Invokes the function as an actor that sees these lists. Resolves with undefined if the actor ended or has nothing to send. */
   invoke(invocation: Invocation): Promise<Report | undefined>;
-  /** What was found wrong on the way, apart from where things end. */
+  /** Problems on the way, apart from the end state. */
   readonly violations: string[];
 }
 
-/** Since when each report has named a deletion candidate, by the uid of the object and the id of the candidate. */
+/**
+ * When reports began to name each deletion candidate, by the uid of the object and the id of the candidate.
+ */
 type Memory = Map<string, ReadonlyMap<string, number>>;
 
 export interface Invocation {
   readonly actor: string;
   readonly reason: EventReason;
-  /** The lists that its objects and its related objects come from. */
+  /** The source of its objects and related objects. */
   readonly view: ClusterView;
   readonly relatedView: ClusterView;
-  /** Of the Services; all of the view without it. */
+  /** The uids of the Services; by default all in the view. */
   readonly uids?: readonly string[];
   readonly fates?: readonly FatedRequest[];
-  /** Without it, requests take no time. */
+  /** The duration of a request; by default 0. */
   readonly latencyMs?: number;
 }
 
-/** A function that takes longer is ended by its platform. */
+/** The platform ends a function that takes longer. */
 const TIMEOUT_MS = 60_000;
 
-/** When all histories begin. */
+/** The start time of all histories. */
 export const START_MS = Date.parse("2026-01-01T00:00:00Z");
 
-/** Worlds that share a clock go through the same time. */
+/** Creates a world. Worlds with a shared clock have the same time. */
 export async function createWorld(scenario: Scenario, sharedClock?: VirtualClock): Promise<World> {
-  // A real API server writes timestamps of its own.
+  // A real API server writes its own timestamps.
   const startMs = scenario.createCluster === undefined || sharedClock ? START_MS : Date.now();
   const clock = sharedClock ?? createVirtualClock(startMs);
   const network = createNetwork(clock);
@@ -57,7 +59,7 @@ export async function createWorld(scenario: Scenario, sharedClock?: VirtualClock
     createInProcessCluster(clock, CONTROL_PLANE_USERS[scenario.signedInAs]));
   const cloud = await scenario.createCloud();
   const { controller, cluster: entry } = scenario;
-  // A module that is read while a history goes on would take real time.
+  // Loading a module during a history would take real time.
   await controller.load?.(entry.cloud.provider);
   const violations: string[] = [];
   const watched = withViolations(cloud, violations);
@@ -96,7 +98,7 @@ export async function createWorld(scenario: Scenario, sharedClock?: VirtualClock
         ]),
       ),
     };
-    const run = controllerFunction(controller, {
+    const run = createControllerFunction(controller, {
       clusters: async () => entry,
       cloud: async () => cloudThrough(life, watched, entry.cloud.provider),
       api: async () => transportThrough(life, cluster.transport, clock),
@@ -112,7 +114,7 @@ export async function createWorld(scenario: Scenario, sharedClock?: VirtualClock
     const report = await Promise.race([running, life.ended.then(() => undefined)]);
     cancel();
     if (report === undefined) {
-      // What a relay remembers ends with it.
+      // A relay's memory ends with the relay.
       memories.delete(actor);
       return undefined;
     }
@@ -128,13 +130,16 @@ export async function createWorld(scenario: Scenario, sharedClock?: VirtualClock
   return { scenario, clock, cluster, cloud, network, invoke, violations };
 }
 
-/** Reads of the API server for one object that an invocation may always make: after conflicts, and for what its decision depends on. */
+/**
+ * The reads of the API server for one object that an invocation may always make, after conflicts and for what
+ * its decision depends on.
+ */
 const READS_PER_OBJECT = 6;
 
 /** Observations of an invocation: the first one, and one after each conflict of an object. */
 const OBSERVATIONS_PER_OBJECT = 5;
 
-/** Beside these, an object is read at most once a second before the cloud is changed. */
+/** In addition to these, an object is read at most once a second before the cloud is changed. */
 function faultsOfCalls(actor: string, { counts }: Life, objects: number, durationMs: number): string[] {
   const reads = counts.get("cluster read") ?? 0;
   const observations = counts.get("cloud read") ?? 0;
@@ -155,7 +160,7 @@ function hintsFrom(memory: Memory, nowMs: number): object {
   return Object.fromEntries(hints);
 }
 
-/** A candidate that a report leaves out begins anew when it is named again. */
+/** A candidate that a report omits starts again when it is named again. */
 function remember(memory: Memory, { objects }: Report, nowMs: number): void {
   for (const { uid = "", candidates = [] } of objects) {
     const known = memory.get(uid);
@@ -172,7 +177,7 @@ function transportThrough(life: Life, inner: Transport, clock: VirtualClock): Tr
     send(request) {
       const path = request.path.replace(/\?.*/, "").split("/").slice(-3).join("/");
       const what = `${request.method} ${path}`;
-      // Events decide nothing.
+      // Events do not affect decisions.
       if (path.endsWith("/events")) return clock.track(inner.send(request));
       const { signal: _, ...sent } = request;
       return life.send({
@@ -185,12 +190,15 @@ function transportThrough(life: Life, inner: Transport, clock: VirtualClock): Tr
   };
 }
 
-/** The cloud. A question that it cannot read is a violation: a function takes that for an outage, and changes nothing. */
+/**
+ * Returns the cloud. An unreadable question is a violation, because a function takes it for an outage and
+ * changes nothing.
+ */
 function withViolations(cloud: ModelCloud, violations: string[]): ModelCloud {
   const watch = (inner: Capability): Capability => ({
     observe: (questions, call) =>
       inner.observe(questions, call).catch((error: unknown) => {
-        violations.push(`the cloud of the model cannot read a question: ${messageOf(error)}`);
+        violations.push(`the cloud of the model cannot read a question: ${getErrorMessage(error)}`);
         throw error;
       }),
     act: (action, call) => inner.act(action, call),
@@ -217,7 +225,7 @@ function cloudThrough(life: Life, cloud: ModelCloud, provider: string): Cloud {
 }
 
 function capabilityThrough(life: Life, inner: Capability): Capability {
-  // An actor's deadline is the network's: what it has sent lands all the same.
+  // The network applies an actor's deadline: its sent requests land nevertheless.
   const { signal } = new AbortController();
   return {
     observe(questions, call) {

@@ -4,12 +4,12 @@ import type { Watch } from "#core/controller.ts";
 import { nodeWatch } from "#core/node/watch.ts";
 import { type Relay, startRelay } from "#relay/relay.ts";
 import type { OutcomeLine } from "#relay/report/outcome-line.ts";
-import { unreachable } from "#test/kube/apply/fake-api.ts";
+import { createUnreachable } from "#test/kube/apply/fake-api.ts";
 import { createManualClock } from "#test/kube/follow/manual-clock.ts";
 import { createFakeCluster } from "#test/relay/fake-cluster.ts";
 import { createFakeFunctions, INITIALIZED, TAINTED } from "#test/relay/fake-functions.ts";
-import { otherNodeWatch, serviceWatch } from "#test/relay/given-watches.ts";
-import { identityOf, reportOn } from "#test/relay/reports.ts";
+import { buildReport, parseIdentity } from "#test/relay/report-builders.ts";
+import { otherNodeWatch, serviceWatch } from "#test/relay/watch-builders.ts";
 
 const relays: Relay[] = [];
 afterEach(async () => {
@@ -20,16 +20,16 @@ type Collections = ReturnType<typeof createFakeCluster<"nodes" | "services">>["c
 
 interface Given {
   readonly watches: readonly Watch[];
-  /** Those of the cluster's entry; all without it. */
+  /** The controllers of the cluster's entry; all without it. */
   readonly controllers?: readonly string[];
   readonly limits?: object;
   readonly prepare?: (collections: Collections) => void;
   readonly refreshSeconds?: number;
-  /** Functions wait to be let go from the start. */
+  /** Whether invocations wait for a release from the start. */
   readonly held?: boolean;
 }
 
-/** A relay of these controllers; whatever is sent is asked for again after ten minutes. */
+/** Starts a relay of these controllers; every report asks for a retry after ten minutes. */
 async function start(given: Given) {
   const { transport, collections } = createFakeCluster("nodes", "services");
   given.prepare?.(collections);
@@ -37,7 +37,7 @@ async function start(given: Given) {
   const functions = createFakeFunctions(collections.nodes);
   functions.behave((event) => ({
     kind: "report",
-    report: reportOn(event, () => ({ outcome: "retry", afterSeconds: 600 })),
+    report: buildReport(event, () => ({ outcome: "retry", afterSeconds: 600 })),
   }));
   functions.hold(given.held ?? false);
   const lines: OutcomeLine[] = [];
@@ -76,10 +76,10 @@ const service = (nodes?: readonly string[], namespace = "default") => ({
 });
 const ready = { status: { ready: true } };
 const namesOf = (events: readonly { readonly objects: readonly unknown[] }[]) =>
-  events.map(({ objects }) => objects.map((object) => identityOf(object).name));
+  events.map(({ objects }) => objects.map((object) => parseIdentity(object).name));
 
 describe("several controllers of a cluster", () => {
-  test("share one list and one watch of nodes, whether nodes are their own or related", async () => {
+  test("share one list and one watch of nodes, as own or as related objects", async () => {
     const { nodes, services, clock, eventsOf } = await start({
       watches: [nodeWatch, otherNodeWatch, serviceWatch],
       prepare({ nodes, services }) {
@@ -113,18 +113,18 @@ describe("several controllers of a cluster", () => {
     ]);
   });
 
-  test("read a node by name once when the watch is late with what both have written", async () => {
+  test("share one read of a node by name when the watch is late with their writes", async () => {
     const { nodes, clock, functions } = await start({ watches: [nodeWatch, otherNodeWatch] });
     functions.behave((event) => ({
       kind: "report",
-      report: reportOn(event, () => ({ outcome: "changed", resourceVersion: "900" })),
+      report: buildReport(event, () => ({ outcome: "changed", resourceVersion: "900" })),
     }));
     nodes.put("a", TAINTED);
     await clock.advance(5_400);
     expect(nodes.lists.filter((path) => path.includes("fieldSelector"))).toHaveLength(1);
   });
 
-  test("that the cluster does not name are not there: nothing of theirs is followed", async () => {
+  test("do not run if the cluster does not name them: nothing is followed for them", async () => {
     const { services, clock, relay } = await start({
       watches: [nodeWatch, serviceWatch],
       controllers: [nodeWatch.name],
@@ -134,7 +134,7 @@ describe("several controllers of a cluster", () => {
     expect(relay.status()[0]?.controllers.map(({ name }) => name)).toEqual([nodeWatch.name]);
   });
 
-  test("of which one is unknown: that is said, and the others go on", async () => {
+  test("run although one named controller is unknown, which is reported", async () => {
     const { clock, relay, eventsOf, linesOf } = await start({
       watches: [nodeWatch],
       controllers: ["from-the-future", nodeWatch.name],
@@ -145,12 +145,12 @@ describe("several controllers of a cluster", () => {
     expect([eventsOf(nodeWatch).length, relay.ready()]).toEqual([1, true]);
   });
 
-  test("of which none is known: the cluster is not ready, and says why", async () => {
+  test("make the cluster not ready if none is known, with the reason", async () => {
     const { relay } = await start({ watches: [nodeWatch], controllers: ["from-the-future"] });
     expect([relay.ready(), relay.status()[0]?.failure?.code]).toEqual([false, "NoController"]);
   });
 
-  test("take turns for slots: a flood of one keeps no other waiting for more than the next", async () => {
+  test("take turns for permits: a flood of one delays another by one invocation at most", async () => {
     const { services, clock, functions, eventsOf } = await start({
       watches: [nodeWatch, serviceWatch],
       limits: { invocations: 2 },
@@ -169,7 +169,7 @@ describe("several controllers of a cluster", () => {
     functions.hold(false);
   });
 
-  test("share the slots evenly while both have more to do than fits", async () => {
+  test("share the permits evenly while both have more work than permits", async () => {
     const { clock, functions, eventsOf } = await start({
       watches: [nodeWatch, otherNodeWatch],
       limits: { invocations: 4 },
@@ -188,12 +188,12 @@ describe("several controllers of a cluster", () => {
     functions.hold(false);
   });
 
-  test("of which the platform denies one its function: the others go on", async () => {
+  test("continue when the platform denies the function of one", async () => {
     const { nodes, clock, functions, eventsOf } = await start({ watches: [nodeWatch, otherNodeWatch] });
     functions.behave((event) =>
       event.controller === nodeWatch.name
         ? { kind: "failed", code: "Denied", message: "no such function", settleMs: 0 }
-        : { kind: "report", report: reportOn(event, () => ({ outcome: "retry", afterSeconds: 600 })) },
+        : { kind: "report", report: buildReport(event, () => ({ outcome: "retry", afterSeconds: 600 })) },
     );
     for (let index = 0; index < 10; index += 1) {
       nodes.put(`n${index}`, TAINTED);
@@ -205,13 +205,13 @@ describe("several controllers of a cluster", () => {
 });
 
 describe("objects with namespaces", () => {
-  test("of the same name are two: a change or the end of one is nothing to the other", async () => {
+  test("are distinct if only their names are equal: a change or a deletion of one does not affect the other", async () => {
     const { services, clock, relay, eventsOf } = await start({ watches: [serviceWatch] });
     services.put("web", { ...service([], "a"), uid: "in-a" });
     services.put("web", { ...service([], "b"), uid: "in-b" });
     await clock.advance(1_000);
     expect(
-      eventsOf(serviceWatch).flatMap(({ objects }) => objects.map((object) => identityOf(object).uid)),
+      eventsOf(serviceWatch).flatMap(({ objects }) => objects.map((object) => parseIdentity(object).uid)),
     ).toEqual(["in-a", "in-b"]);
     expect(relay.status()[0]).toMatchObject({ objects: 2, needed: 2 });
     services.remove("web", "a");
@@ -225,7 +225,7 @@ describe("related objects", () => {
     { given: "those that are read", reads: ["a", "gone"], items: ["a"] },
     { given: "all", reads: undefined, items: ["a", "b"] },
     { given: "none", reads: [], items: [] },
-  ])("travel with the batch: $given, cut down", async ({ reads, items }) => {
+  ])("travel with the batch: $given, as projections", async ({ reads, items }) => {
     const { nodes, clock, eventsOf } = await start({
       watches: [serviceWatch],
       prepare({ nodes, services }) {
@@ -243,12 +243,12 @@ describe("related objects", () => {
     expect(related).toEqual(items.map((name) => ({ name, ready: true })));
   });
 
-  test("are there completely before anything is sent", async () => {
+  test("are complete before anything is sent", async () => {
     const { clock, eventsOf } = await start({
       watches: [serviceWatch],
       prepare({ nodes, services }) {
         nodes.put("a", ready);
-        nodes.next(...Array.from({ length: 6 }, () => unreachable("ConnectionRefused")));
+        nodes.next(...Array.from({ length: 6 }, () => createUnreachable("ConnectionRefused")));
         services.put("web", service());
       },
     });
@@ -269,27 +269,24 @@ describe("related objects", () => {
       sent: 1,
     },
     { given: "is another one", change: { status: { ready: true } }, name: "c", sent: 1 },
-  ])(
-    "of which one $given: whoever reads it is asked again $sent times in all",
-    async ({ change, name, sent }) => {
-      const { nodes, clock, eventsOf } = await start({
-        watches: [serviceWatch],
-        prepare({ nodes, services }) {
-          nodes.put("a", ready);
-          services.put("web", service(["a", "b"]));
-        },
-      });
-      await clock.advance(5_000);
-      expect(eventsOf(serviceWatch)).toHaveLength(1);
-      nodes.put(name, change);
-      await clock.advance(1_100);
-      expect(eventsOf(serviceWatch)).toHaveLength(sent);
-      await clock.advance(100_000);
-      expect(eventsOf(serviceWatch)).toHaveLength(sent);
-    },
-  );
+  ])("cause $sent invocations for their readers when one $given", async ({ change, name, sent }) => {
+    const { nodes, clock, eventsOf } = await start({
+      watches: [serviceWatch],
+      prepare({ nodes, services }) {
+        nodes.put("a", ready);
+        services.put("web", service(["a", "b"]));
+      },
+    });
+    await clock.advance(5_000);
+    expect(eventsOf(serviceWatch)).toHaveLength(1);
+    nodes.put(name, change);
+    await clock.advance(1_100);
+    expect(eventsOf(serviceWatch)).toHaveLength(sent);
+    await clock.advance(100_000);
+    expect(eventsOf(serviceWatch)).toHaveLength(sent);
+  });
 
-  test("of which one goes: whoever reads it is asked again", async () => {
+  test("cause an invocation for their readers when one is deleted", async () => {
     const { nodes, clock, eventsOf } = await start({
       watches: [serviceWatch],
       prepare({ nodes, services }) {
@@ -306,28 +303,25 @@ describe("related objects", () => {
   test.each([
     { given: "waits for its next try", held: false },
     { given: "is in flight", held: true },
-  ])(
-    "that change one after another are gathered for a second, while who reads them $given",
-    async ({ held }) => {
-      const { nodes, clock, functions, eventsOf } = await start({
-        watches: [serviceWatch],
-        held,
-        prepare: ({ services }) => void services.put("web", service()),
-      });
-      await clock.advance(500);
-      for (let index = 0; index < 9; index += 1) {
-        nodes.put(`n${index}`, ready);
-        await clock.advance(100);
-      }
-      expect(eventsOf(serviceWatch)).toHaveLength(1);
-      await clock.advance(200);
-      functions.hold(false);
-      await clock.advance(5_000);
-      expect(eventsOf(serviceWatch).map(({ related }) => related?.["nodes"]?.items.length)).toEqual([0, 9]);
-    },
-  );
+  ])("are gathered for a second when they change in a row, while their reader $given", async ({ held }) => {
+    const { nodes, clock, functions, eventsOf } = await start({
+      watches: [serviceWatch],
+      held,
+      prepare: ({ services }) => void services.put("web", service()),
+    });
+    await clock.advance(500);
+    for (let index = 0; index < 9; index += 1) {
+      nodes.put(`n${index}`, ready);
+      await clock.advance(100);
+    }
+    expect(eventsOf(serviceWatch)).toHaveLength(1);
+    await clock.advance(200);
+    functions.hold(false);
+    await clock.advance(5_000);
+    expect(eventsOf(serviceWatch).map(({ related }) => related?.["nodes"]?.items.length)).toEqual([0, 9]);
+  });
 
-  test("that are too large for an event: the object is reported and left, others that read less go on", async () => {
+  test("leave out an object whose related objects exceed an event, with a report; objects that read less are sent", async () => {
     const { clock, eventsOf, linesOf } = await start({
       watches: [serviceWatch],
       prepare({ nodes, services }) {
@@ -351,7 +345,7 @@ describe("related objects", () => {
 describe("a controller that decides on a batch together", () => {
   const batchWatch: Watch = { ...nodeWatch, scope: "batch" };
 
-  test("has one flight at a time, and the next takes all that came meanwhile", async () => {
+  test("has one invocation at a time, and the next carries everything that came meanwhile", async () => {
     const { nodes, clock, functions, eventsOf } = await start({ watches: [batchWatch] });
     functions.hold(true);
     for (let index = 0; index < 20; index += 1) {
@@ -365,11 +359,11 @@ describe("a controller that decides on a batch together", () => {
     functions.hold(false);
   });
 
-  test("has none while a lost one may still be writing", async () => {
+  test("has no invocation while a lost one may still be writing", async () => {
     const { nodes, clock, functions, eventsOf } = await start({ watches: [batchWatch] });
     functions.behave((event) =>
       eventsOf(batchWatch).length > 1
-        ? { kind: "report", report: reportOn(event) }
+        ? { kind: "report", report: buildReport(event) }
         : { kind: "failed", code: "TimedOut", message: "no", settleMs: 8_000 },
     );
     nodes.put("a", TAINTED);
@@ -382,10 +376,10 @@ describe("a controller that decides on a batch together", () => {
   });
 });
 
-describe("a controller whose invocations may take long", () => {
+describe("a controller with long invocations", () => {
   const longWatch: Watch = { ...nodeWatch, invocations: 2 };
 
-  test("has as many at a time as it says, and the next takes all that came meanwhile", async () => {
+  test("has as many at a time as it declares, and the next carries everything that came meanwhile", async () => {
     const { nodes, clock, functions, eventsOf } = await start({
       watches: [longWatch],
       limits: { invocations: 4 },
@@ -403,20 +397,20 @@ describe("a controller whose invocations may take long", () => {
   });
 });
 
-describe("a controller that looks after what lasts", () => {
-  /** Looks after tainted nodes five seconds after they are; what it does does not end their being so. */
+describe("a controller that monitors a lasting state", () => {
+  /** A controller that monitors tainted nodes after five seconds; its work does not end the state. */
   const monitorWatch: Watch = {
     ...otherNodeWatch,
     name: "test-monitor",
     scope: "batch",
-    monitors: {
+    monitorPolicy: {
       afterSeconds: (object) => (object.metadata.name === "urgent" ? 0 : 5),
       fingerprint: (object) => object.metadata.resourceVersion,
     },
   };
-  const { looks: _, undoneBy: _undoneBy, ...monitor } = monitorWatch;
+  const { resyncPolicy: _, findConflictingManager: _undoneBy, ...monitor } = monitorWatch;
 
-  test("has its first look after a while, with a reason of its own, and what is urgent at once", async () => {
+  test("checks first after its delay, with its own reason, and does urgent work at once", async () => {
     const { nodes, clock, eventsOf } = await start({ watches: [monitor] });
     nodes.put("a", TAINTED);
     nodes.put("urgent", TAINTED);
@@ -427,7 +421,7 @@ describe("a controller that looks after what lasts", () => {
     expect(eventsOf(monitor).map(({ reason }) => reason)).toEqual(["monitor", "monitor"]);
   });
 
-  test("has its first look at once at what it finds when it starts", async () => {
+  test("checks at once what it finds at its start", async () => {
     const { nodes, clock, eventsOf } = await start({
       watches: [monitor],
       prepare: ({ nodes }) => void nodes.put("lasting", TAINTED),
@@ -439,11 +433,11 @@ describe("a controller that looks after what lasts", () => {
     expect(namesOf(eventsOf(monitor))).toEqual([["lasting"]]);
   });
 
-  test("goes on after a change of its own, and nobody is said to have undone it", async () => {
+  test("continues after its own change, and reports no conflict", async () => {
     const { nodes, clock, functions, eventsOf, linesOf } = await start({ watches: [monitor] });
     functions.behave((event) => ({
       kind: "report",
-      report: reportOn(event, () => ({ outcome: "changed" })),
+      report: buildReport(event, () => ({ outcome: "changed" })),
     }));
     nodes.put("a", TAINTED);
     await clock.advance(60_000);
@@ -451,13 +445,13 @@ describe("a controller that looks after what lasts", () => {
     expect(eventsOf(monitor).length).toBeGreaterThan(3);
   });
 
-  test("waits behind work of others, but not for ever", async () => {
+  test("waits behind others' work for a limited time", async () => {
     const { nodes, clock, functions, eventsOf } = await start({
       watches: [nodeWatch, monitor],
       limits: { invocations: 1 },
     });
     functions.hold(true);
-    // The slot is always taken, for four seconds at a time, and something waits for it by the time that it is free.
+    // The permit is always taken, for four seconds at a time, and other work waits when it is free.
     const sentAfter: number[] = [];
     for (let seconds = 0; seconds < 60; seconds += 4) {
       nodes.put(`n${seconds}`, TAINTED);
@@ -470,12 +464,12 @@ describe("a controller that looks after what lasts", () => {
       await clock.advance(10);
     }
     expect(eventsOf(nodeWatch).length).toBeGreaterThan(10);
-    // The first was due after five seconds, and had half a minute of patience.
+    // The first check was due after five seconds, and had half a minute of patience.
     expect(sentAfter[0]).toBe(36);
     functions.hold(false);
   });
 
-  test("leaves a slot to others", async () => {
+  test("leaves a permit to others", async () => {
     const { nodes, clock, functions, eventsOf } = await start({
       watches: [nodeWatch, monitor, { ...monitor, name: "test-monitor-too" }],
       limits: { invocations: 2 },

@@ -1,7 +1,7 @@
 import type { Transport } from "#kube/client/transport.ts";
 import { createFakeApi, type FakeApi } from "#test/kube/apply/fake-api.ts";
 
-/** An API server in memory with a collection for each of these plurals. */
+/** Creates an API server in memory with a collection for each of these plurals. */
 export function createFakeCluster<Plural extends string>(
   ...plurals: readonly Plural[]
 ): { readonly transport: Transport; readonly collections: Readonly<Record<Plural, FakeApi>> } {
@@ -12,7 +12,7 @@ export function createFakeCluster<Plural extends string>(
   const of = (path: string): FakeApi => {
     const plural = path.split("?", 1)[0]?.split("/").at(-1) as Plural;
     const collection = collections[plural];
-    if (collection === undefined) throw new Error(`nobody was to ask for ${path}`);
+    if (collection === undefined) throw new Error(`unexpected request for ${path}`);
     return collection;
   };
   return {

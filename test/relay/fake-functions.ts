@@ -1,27 +1,27 @@
 import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
 import type { Event } from "#core/event.ts";
-import { fingerprintOf } from "#core/node/fingerprint.ts";
+import { fingerprintNode } from "#core/node/fingerprint.ts";
 import type { Node, NodeAddress } from "#core/node/node.ts";
 import type { Invocation, Invoker } from "#delivery/invoker.ts";
 import type { FakeApi } from "#test/kube/apply/fake-api.ts";
-import { identityOf, reportOn, type Said } from "#test/relay/reports.ts";
+import { buildReport, parseIdentity, type ReportInput } from "#test/relay/report-builders.ts";
 
-/** How an invocation goes; `answer` is asked when it is let go. */
+/** The result of an invocation; called when the invocation is released. */
 export type Behaviour = (event: Event) => Invocation | "work";
 
-/** Functions in memory: they initialize nodes of a fake API server, or do what the test wants of them. */
+/** Functions in memory: they initialize nodes of a fake API server, or behave as the test sets. */
 export interface FakeFunctions extends Invoker {
   readonly events: readonly Event[];
   readonly running: () => number;
-  /** Invocations that whoever sent them has given up. */
+  /** Returns the number of invocations that their sender abandoned. */
   readonly givenUp: () => number;
   readonly peak: () => number;
-  /** The most invocations in flight that named one and the same object. */
+  /** Returns the most concurrent invocations that contained the same object. */
   readonly overlaps: () => number;
   behave(behaviour: Behaviour): void;
-  /** While held, invocations wait to be let go. */
+  /** While held, invocations wait for a release. */
   hold(held: boolean): void;
-  /** Lets the oldest that waits go. */
+  /** Releases the oldest waiting invocation. */
   release(): void;
 }
 
@@ -57,7 +57,7 @@ export function createFakeFunctions(api: FakeApi): FakeFunctions {
       });
       running += 1;
       peak = Math.max(peak, running);
-      const uids = event.objects.map((object) => identityOf(object).uid);
+      const uids = event.objects.map((object) => parseIdentity(object).uid);
       for (const uid of uids) {
         inFlight.set(uid, (inFlight.get(uid) ?? 0) + 1);
         overlaps = Math.max(overlaps, inFlight.get(uid) ?? 0);
@@ -66,7 +66,7 @@ export function createFakeFunctions(api: FakeApi): FakeFunctions {
       const answer = behaviour(event);
       const invocation: Invocation =
         answer === "work"
-          ? { kind: "report", report: reportOn(event, (index) => initialize(api, event.objects[index])) }
+          ? { kind: "report", report: buildReport(event, (index) => initialize(api, event.objects[index])) }
           : answer;
       running -= 1;
       for (const uid of uids) inFlight.set(uid, (inFlight.get(uid) ?? 1) - 1);
@@ -76,12 +76,12 @@ export function createFakeFunctions(api: FakeApi): FakeFunctions {
   };
 }
 
-/** The address that a fake cloud knows for every node. */
+/** The address that a fake cloud reports for every node. */
 export const CLOUD_ADDRESS = { type: "InternalIP", address: "10.0.0.1" };
 export const PROVIDER_ID = "aws:///eu-central-1a/i-0123456789abcdef0";
 
-/** What the node function does to a node, in one write. */
-export function initialize(api: FakeApi, object: unknown): Said {
+/** Changes a node as the node function does, in one write. */
+export function initialize(api: FakeApi, object: unknown): ReportInput {
   const node = object as Node;
   const taints = node.spec.taints?.filter((taint) => taint.key !== UNINITIALIZED_TAINT) ?? [];
   const { name, uid } = node.metadata;
@@ -94,13 +94,17 @@ export function initialize(api: FakeApi, object: unknown): Said {
     outcome: "changed",
     because: { code: "Initialized", message: "initialized" },
     resourceVersion: written.metadata.resourceVersion,
-    seen: faceAfter(node, PROVIDER_ID, [CLOUD_ADDRESS]),
+    seen: getFingerprintAfter(node, PROVIDER_ID, [CLOUD_ADDRESS]),
   };
 }
 
-/** The fingerprint of a node as it is once provider ID and addresses are written. */
-export function faceAfter(sent: Node, providerID: string, addresses: readonly NodeAddress[]): string {
-  return fingerprintOf({
+/** Returns the fingerprint of a node after provider ID and addresses are written. */
+export function getFingerprintAfter(
+  sent: Node,
+  providerID: string,
+  addresses: readonly NodeAddress[],
+): string {
+  return fingerprintNode({
     ...sent,
     spec: { ...sent.spec, providerID },
     status: { addresses: [...addresses] },

@@ -2,28 +2,28 @@ import type { Event } from "#core/event.ts";
 import type { FailedInvocation, Invocation, Invoker } from "#delivery/invoker.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 
-/** What a platform of functions does, on a clock of its own. */
+/** The behaviour of a platform of functions, with a clock of its own. */
 export interface FakePlatformOptions {
   readonly clock: Clock;
-  /** Invocations beyond this many at once are refused, as beyond a Lambda account's concurrency. */
+  /** Concurrent invocations beyond this number are refused, like beyond a Lambda account's concurrency. */
   readonly concurrency: number;
   /** How long a function runs. */
   readonly runsMs: number;
-  /** How long a refusal takes to come back. */
+  /** How long a refusal takes to arrive. */
   readonly refusesMs?: number;
-  /** What the function does, at its end. */
+  /** The function's result, computed at its end. */
   readonly work: (event: Event) => Invocation;
 }
 
-/** A platform of functions in memory, with a limit and with what it saw. */
+/** A platform of functions in memory, with a limit and a record of its events. */
 export interface FakePlatform extends Invoker {
   readonly events: readonly Event[];
-  /** Those that were not refused, in the order of their beginning. */
+  /** Returns the accepted events, in the order of their start. */
   readonly taken: () => readonly Event[];
   readonly refused: () => number;
   readonly running: () => number;
   readonly peak: () => number;
-  /** Milliseconds since the epoch at which the last function ended. */
+  /** Returns when the last function ended, in milliseconds since the epoch. */
   readonly lastMs: () => number;
   setConcurrency(concurrency: number): void;
   /** While set, every invocation fails with this. */
@@ -78,7 +78,7 @@ export function createFakePlatform(options: FakePlatformOptions): FakePlatform {
   };
 }
 
-/** What Lambda says beyond its limit. */
+/** Lambda's answer beyond its limit. */
 export const THROTTLED: FailedInvocation = {
   kind: "failed",
   code: "Throttled",
@@ -86,7 +86,7 @@ export const THROTTLED: FailedInvocation = {
   settleMs: 0,
 };
 
-/** A platform that cannot be reached. */
+/** The failure of an unreachable platform. */
 export const UNREACHABLE: FailedInvocation = {
   kind: "failed",
   code: "Unreachable",

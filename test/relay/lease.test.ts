@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { Cluster } from "#config/cluster.ts";
 import { createStops, type Stops } from "#config/switch/follow-stops.ts";
-import { leaseStateOf } from "#core/relay-lease.ts";
+import { parseLeaseState } from "#core/relay-lease.ts";
 import type { Invocation } from "#delivery/invoker.ts";
 import type { ApiResponse, Transport } from "#kube/client/transport.ts";
 import { type Relay, startRelay } from "#relay/relay.ts";
 import { createRelayMetrics } from "#relay/report/metrics.ts";
 import type { OutcomeLine } from "#relay/report/outcome-line.ts";
-import { createFakeApi, type FakeApi, status, unreachable } from "#test/kube/apply/fake-api.ts";
+import { buildStatus, createFakeApi, createUnreachable, type FakeApi } from "#test/kube/apply/fake-api.ts";
 import { createManualClock, type ManualClock } from "#test/kube/follow/manual-clock.ts";
 import { expectLogLines } from "#test/log-lines.ts";
 import { createFakeFunctions, type FakeFunctions, INITIALIZED, TAINTED } from "#test/relay/fake-functions.ts";
@@ -30,7 +30,7 @@ interface World {
   readonly relay: Relay;
   readonly lines: OutcomeLine[];
   readonly outcomes: () => Promise<Readonly<Record<string, number>>>;
-  /** Lives for so long: the API server sends a bookmark every 50 s. */
+  /** Lets time pass while the API server sends a bookmark every 50 s. */
   readonly live: (seconds: number) => Promise<void>;
 }
 
@@ -60,7 +60,7 @@ async function start(
     invoker: functions,
     identity: "test",
     nodeStatusUpdateFrequencySeconds: 100_000,
-    vouches: true,
+    sendsHeartbeats: true,
     stops,
     metrics,
     onOutcome: (line) => logged.push(line) && lines.push(line),
@@ -108,15 +108,15 @@ function withLease(api: FakeApi, lease: FakeLease): Transport {
 }
 
 const isFresh = ({ lease, clock }: World): boolean =>
-  leaseStateOf(
+  parseLeaseState(
     { spec: { holderIdentity: "serverless-ccm-relay", renewTime: lease.renewTime } },
     clock.wallTime(),
   ).kind === "fresh";
 const leaseLines = ({ lines }: World) => lines.filter(({ event }) => event.startsWith("Lease"));
 const failing = (code: string): Invocation => ({ kind: "failed", code, message: "no", settleMs: 0 });
 
-describe("a relay whose watch lives and whose invocations are taken", () => {
-  test("renews the Lease every 30 s, with one request each and one line in all", async () => {
+describe("a relay whose watch lives and whose invocations are accepted", () => {
+  test("renews the Lease every 30 s, with one request each and one log line in all", async () => {
     const world = await start();
     await world.live(300);
     expect(world.lease.requests).toHaveLength(10);
@@ -127,7 +127,7 @@ describe("a relay whose watch lives and whose invocations are taken", () => {
     expect(await world.outcomes()).toEqual({ renewed: 10 });
   });
 
-  test("goes on renewing it when a node came up", async () => {
+  test("continues to renew it after a node was initialized", async () => {
     const world = await start();
     world.api.put("a", TAINTED);
     await world.live(150);
@@ -135,13 +135,13 @@ describe("a relay whose watch lives and whose invocations are taken", () => {
     expect(isFresh(world)).toBe(true);
   });
 
-  test("does not touch it under a dry run", async () => {
+  test("does not write it in a dry run", async () => {
     const world = await start({ policies: { dryRun: true } });
     await world.live(300);
     expect(world.lease.requests).toEqual([]);
   });
 
-  test("renews nothing any more once it is drained", async () => {
+  test("renews nothing after it is drained", async () => {
     const world = await start();
     await world.live(60);
     await world.relay.drain(AbortSignal.timeout(1_000));
@@ -151,13 +151,13 @@ describe("a relay whose watch lives and whose invocations are taken", () => {
   });
 });
 
-describe("the Lease goes stale when", () => {
-  test("the connection was lost, and the watch that was resumed is of a store that was set back, and silent", async () => {
+describe("the Lease becomes stale when", () => {
+  test("the connection was lost, and the resumed watch is silent because the store was reset", async () => {
     const world = await start();
     await world.live(30);
     world.api.breakWatches();
-    // Every comparison and every list is answered too late, as a server that starts may.
-    world.api.next(...Array.from({ length: 40 }, () => unreachable("TimedOut")));
+    // Every comparison and every list is answered too late, as may happen after a server's start.
+    world.api.next(...Array.from({ length: 40 }, () => createUnreachable("TimedOut")));
     const { length } = world.lease.requests;
     await world.clock.advance(60_000);
     expect(world.lease.requests).toHaveLength(length);
@@ -174,7 +174,9 @@ describe("the Lease goes stale when", () => {
     expect(isFresh(world)).toBe(true);
     // Lists and watches hang as well.
     world.api.send = ({ signal }) =>
-      new Promise((_, reject) => signal?.addEventListener("abort", () => reject(unreachable("Aborted"))));
+      new Promise((_, reject) =>
+        signal?.addEventListener("abort", () => reject(createUnreachable("Aborted"))),
+      );
     await world.clock.advance(90_000 + 120_000 + 60_000);
     expect(isFresh(world)).toBe(false);
     expect(leaseLines(world)).toMatchObject([
@@ -183,17 +185,17 @@ describe("the Lease goes stale when", () => {
     ]);
   });
 
-  test("the API server refuses to be listed", async () => {
+  test("the API server refuses lists", async () => {
     const world = await start();
     await world.live(60);
     world.api.breakWatches();
-    world.api.next(...Array.from({ length: 500 }, () => unreachable("ConnectionRefused")));
+    world.api.next(...Array.from({ length: 500 }, () => createUnreachable("ConnectionRefused")));
     await world.clock.advance(300_000);
     expect(isFresh(world)).toBe(false);
   });
 
   test.each(["Denied", "Throttled", "Unreachable", "FunctionError", "TimedOut", "BadReport"])(
-    "invocations end as %s, and is fresh again once they are taken",
+    "invocations end with %s, and is fresh again once they are accepted",
     async (code) => {
       const world = await start();
       await world.live(60);
@@ -225,7 +227,7 @@ describe("the Lease goes stale when", () => {
   });
 });
 
-test("the node whose invocation failed is gone: nobody has to hear of it, and the Lease is renewed", async () => {
+test("the Lease is renewed after the node of the failed invocation is deleted, because no object waits", async () => {
   const world = await start();
   world.functions.behave(() => failing("Denied"));
   world.api.put("a", TAINTED);
@@ -236,7 +238,7 @@ test("the node whose invocation failed is gone: nobody has to hear of it, and th
   expect(isFresh(world)).toBe(true);
 });
 
-test("a failed invocation is not forgotten while there are nodes that are looked at", async () => {
+test("a failed invocation still counts while there are nodes to refresh", async () => {
   const world = await start();
   world.api.put("there", INITIALIZED);
   world.functions.behave(() => failing("Denied"));
@@ -247,7 +249,7 @@ test("a failed invocation is not forgotten while there are nodes that are looked
   expect(isFresh(world)).toBe(false);
 });
 
-test("says first that an operator has stopped writes, and that the sweep does nothing either", async () => {
+test("an operator's stop of writes is reported first, with the note that the sweep writes nothing either", async () => {
   const world = await start({}, createStops({ stopped: [{ what: "writes" }] }));
   await world.live(60);
   const [line] = leaseLines(world);
@@ -258,13 +260,13 @@ test("says first that an operator has stopped writes, and that the sweep does no
   expect(world.lease.requests).toEqual([]);
 });
 
-describe("a renewal that is refused stops nothing", () => {
+describe("a refused renewal stops nothing", () => {
   test.each([
-    ["missing", "Gone", () => status(404, "NotFound", "not found")],
-    ["forbidden", "Forbidden", () => status(403, "Forbidden", "no")],
-    ["failed", "Conflict", () => status(409, "Conflict", "no")],
-    ["failed", "Throttled", () => status(429, "TooManyRequests", "later")],
-    ["failed", "Unavailable", () => status(500, "InternalError", "broken")],
+    ["missing", "Gone", () => buildStatus(404, "NotFound", "not found")],
+    ["forbidden", "Forbidden", () => buildStatus(403, "Forbidden", "no")],
+    ["failed", "Conflict", () => buildStatus(409, "Conflict", "no")],
+    ["failed", "Throttled", () => buildStatus(429, "TooManyRequests", "later")],
+    ["failed", "Unavailable", () => buildStatus(500, "InternalError", "broken")],
     ["failed", "Unavailable", () => ({ body: "rubbish" })],
     [
       "failed",
@@ -274,7 +276,7 @@ describe("a renewal that is refused stops nothing", () => {
       },
     ],
   ] as const)(
-    "%s (%s): a line for each change and a number, and nodes come up",
+    "%s (%s): a line for each change and a metric, and nodes are initialized",
     async (outcome, code, answer) => {
       const world = await start();
       world.lease.answer = answer;

@@ -7,7 +7,7 @@ import { createRelayMetrics } from "#relay/report/metrics.ts";
 import type { OutcomeLine } from "#relay/report/outcome-line.ts";
 import { createManualClock } from "#test/kube/follow/manual-clock.ts";
 import { createFakeCluster } from "#test/relay/fake-cluster.ts";
-import { identityOf, reportOn } from "#test/relay/reports.ts";
+import { buildReport, parseIdentity } from "#test/relay/report-builders.ts";
 
 const relays: Relay[] = [];
 afterEach(async () => {
@@ -20,7 +20,10 @@ const ORPHANS: NonNullable<ObjectReport["orphans"]> = {
   named: [{ kind: "load balancer", id: "lb", name: "lb", service: "default/gone", code: "ServiceGone" }],
 };
 
-/** A relay of one cluster with these controllers; what is sent to the audit of orphans, and what is told of it. */
+/**
+ * Starts a relay of one cluster with these controllers. Returns what it sends to the audit of orphans, and
+ * what it reports.
+ */
 async function start(controllers: readonly string[]) {
   const { transport, collections } = createFakeCluster("nodes", "services", "namespaces");
   collections.namespaces.put("kube-system");
@@ -43,9 +46,12 @@ async function start(controllers: readonly string[]) {
     ],
     invoker: {
       async invoke(event) {
-        if (event.controller !== CONTROLLER) return { kind: "report", report: reportOn(event) };
+        if (event.controller !== CONTROLLER) return { kind: "report", report: buildReport(event) };
         audits.push(event);
-        return { kind: "report", report: reportOn(event, () => (orphans === undefined ? {} : { orphans })) };
+        return {
+          kind: "report",
+          report: buildReport(event, () => (orphans === undefined ? {} : { orphans })),
+        };
       },
       close: () => Promise.resolve(),
     },
@@ -70,7 +76,7 @@ async function start(controllers: readonly string[]) {
   };
 }
 
-test("load balancers without a Service are looked for every ten minutes, with all Services, told in lines and counted", async () => {
+test("load balancers without a Service are searched every ten minutes, with all Services, logged and counted", async () => {
   const { clock, audits, lines, gauge, services, report } = await start(["service-lb-controller"]);
   services.put("web", { metadata: { namespace: "default" }, spec: { type: "ClusterIP" } });
   expect(await gauge()).toEqual([]);
@@ -78,7 +84,10 @@ test("load balancers without a Service are looked for every ten minutes, with al
   expect(audits.length).toBeGreaterThanOrEqual(1);
   expect(audits.length).toBeLessThanOrEqual(3);
   for (const { objects, reason, related } of audits) {
-    expect([objects.map((object) => identityOf(object).name), reason]).toEqual([["kube-system"], "refresh"]);
+    expect([objects.map((object) => parseIdentity(object).name), reason]).toEqual([
+      ["kube-system"],
+      "refresh",
+    ]);
     expect(related?.["services"]?.items).toHaveLength(1);
   }
   expect(await gauge()).toEqual(['serverless_ccm_orphaned_load_balancers{cluster="one"} 2']);
@@ -90,7 +99,7 @@ test("load balancers without a Service are looked for every ten minutes, with al
     name: "gone",
     count: 2,
   });
-  // An audit that came to nothing says nothing of how many there are.
+  // A failed audit does not change their number.
   report(undefined);
   await clock.advance(700_000);
   expect(await gauge()).toEqual(['serverless_ccm_orphaned_load_balancers{cluster="one"} 2']);
@@ -99,7 +108,7 @@ test("load balancers without a Service are looked for every ten minutes, with al
   expect(await gauge()).toEqual(['serverless_ccm_orphaned_load_balancers{cluster="one"} 0']);
 });
 
-test("Services that come and go wake nobody for it", async () => {
+test("Services that come and go cause no audit", async () => {
   const { clock, audits, services } = await start(["service-lb-controller"]);
   await clock.advance(10_000);
   const before = audits.length;
@@ -111,7 +120,7 @@ test("Services that come and go wake nobody for it", async () => {
 });
 
 test.each([[["cloud-node-controller"]], [["cloud-node-controller", CONTROLLER]]])(
-  "with the controllers %o they are not looked for",
+  "with the controllers %o they are not searched",
   async (controllers) => {
     const { clock, audits } = await start(controllers);
     await clock.advance(1_300_000);

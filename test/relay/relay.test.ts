@@ -6,19 +6,19 @@ import type { Node } from "#core/node/node.ts";
 import { type Relay, startRelay } from "#relay/relay.ts";
 import { createRelayMetrics, type RelayMetrics } from "#relay/report/metrics.ts";
 import type { OutcomeLine } from "#relay/report/outcome-line.ts";
-import { createFakeApi, type FakeApi, status, unreachable } from "#test/kube/apply/fake-api.ts";
-import { createManualClock, type ManualClock, quiet } from "#test/kube/follow/manual-clock.ts";
+import { buildStatus, createFakeApi, createUnreachable, type FakeApi } from "#test/kube/apply/fake-api.ts";
+import { createManualClock, type ManualClock, waitUntilQuiet } from "#test/kube/follow/manual-clock.ts";
 import { expectLogLines } from "#test/log-lines.ts";
 import {
   createFakeFunctions,
   type FakeFunctions,
-  faceAfter,
+  getFingerprintAfter,
   INITIALIZED,
   initialize,
   PROVIDER_ID,
   TAINTED,
 } from "#test/relay/fake-functions.ts";
-import { identityOf, reportOn } from "#test/relay/reports.ts";
+import { buildReport, parseIdentity } from "#test/relay/report-builders.ts";
 
 interface World {
   readonly api: FakeApi;
@@ -81,7 +81,7 @@ async function start(options: Options = {}): Promise<World> {
 }
 
 const namesOf = (functions: FakeFunctions): readonly (readonly string[])[] =>
-  functions.events.map((event) => event.objects.map((object) => identityOf(object).name));
+  functions.events.map((event) => event.objects.map((object) => parseIdentity(object).name));
 const sent = (functions: FakeFunctions, name: string): number =>
   namesOf(functions)
     .flat()
@@ -90,7 +90,7 @@ const eventsOf = (lines: readonly OutcomeLine[], event: string): readonly Outcom
   lines.filter((line) => line.event === event);
 
 describe("a node that needs work", () => {
-  test("met in the first list is sent, with all that a function needs to know", async () => {
+  test("is sent from the first list, with everything that a function needs to know", async () => {
     const { functions, clock, relay } = await start({ prepare: (api) => void api.put("a", TAINTED) });
     await clock.advance(100);
     expect(functions.events).toEqual([
@@ -109,7 +109,7 @@ describe("a node that needs work", () => {
     expect(relay.status()[0]).toMatchObject({ needed: 0, inFlight: 0, invocations: 0, ready: true });
   });
 
-  test("that joins is sent within 50 ms, and once", async () => {
+  test("is sent once, within 50 ms after it joins", async () => {
     const { api, functions, clock } = await start();
     api.put("a", TAINTED);
     await clock.advance(50);
@@ -118,7 +118,7 @@ describe("a node that needs work", () => {
     expect(sent(functions, "a")).toBe(1);
   });
 
-  test("is not sent when it got what it needed before its batch closed", async () => {
+  test("is not sent if it got what it needed before its batch closed", async () => {
     const { api, functions, clock } = await start();
     api.put("a", TAINTED);
     api.put("a", INITIALIZED);
@@ -126,7 +126,7 @@ describe("a node that needs work", () => {
     expect(functions.events).toEqual([]);
   });
 
-  test("is sent as it is last known, not as it was first seen", async () => {
+  test("is sent in its last known state, not as first seen", async () => {
     const { api, functions, clock } = await start();
     api.put("a", TAINTED);
     api.put("a", { ...TAINTED, status: { addresses: [{ type: "Hostname", address: "a" }] } });
@@ -134,7 +134,7 @@ describe("a node that needs work", () => {
     expect(functions.events[0]?.objects[0]).toMatchObject({ metadata: { resourceVersion: "102" } });
   });
 
-  test("is not sent when it is gone before its batch closed", async () => {
+  test("is not sent if it is deleted before its batch closed", async () => {
     const { api, functions, clock, relay } = await start();
     api.put("a", TAINTED);
     api.remove("a");
@@ -143,7 +143,7 @@ describe("a node that needs work", () => {
     expect(relay.status()[0]).toMatchObject({ objects: 0, needed: 0 });
   });
 
-  test("under a dry run is sent as such", async () => {
+  test("is sent as a dry run under a dry run", async () => {
     const { functions, clock } = await start({
       prepare: (api) => void api.put("a", TAINTED),
       policies: { dryRun: true },
@@ -152,7 +152,7 @@ describe("a node that needs work", () => {
     expect(functions.events[0]).toMatchObject({ dryRun: true });
   });
 
-  test("that is malformed is reported, and the others go on", async () => {
+  test("is reported if it is malformed, and the others continue", async () => {
     const { functions, clock, lines } = await start({
       prepare(api) {
         api.put("bad", { spec: { taints: "none" } });
@@ -166,15 +166,15 @@ describe("a node that needs work", () => {
     ]);
   });
 
-  test("with the name of another that is in flight is another one: sent for itself", async () => {
+  test("is another node if only the name equals that of one in flight: it is sent itself", async () => {
     const { api, functions, clock, relay } = await start();
     functions.hold(true);
     api.put("a", { ...TAINTED, uid: "first" });
     await clock.advance(50);
     api.put("a", { ...TAINTED, uid: "second" });
     await clock.advance(50);
-    expect(functions.events.map((event) => identityOf(event.objects[0]).uid)).toEqual(["first", "second"]);
-    functions.behave((event) => ({ kind: "report", report: reportOn(event) }));
+    expect(functions.events.map((event) => parseIdentity(event.objects[0]).uid)).toEqual(["first", "second"]);
+    functions.behave((event) => ({ kind: "report", report: buildReport(event) }));
     api.remove("a");
     functions.hold(false);
     await clock.advance(50);
@@ -186,18 +186,21 @@ describe("batches", () => {
   test.each([
     { slots: 1, busy: [false, false] },
     { slots: 2, busy: [false, true] },
-  ])("that take the last of $slots slots say so, where there is more than one", async ({ slots, busy }) => {
-    const { api, functions, clock } = await start({ limits: { invocations: slots } });
-    functions.hold(slots > 1);
-    for (const name of ["a", "b"]) {
-      api.put(name, TAINTED);
-      await clock.advance(200);
-    }
-    expect(functions.events.map((event) => event.busy ?? false)).toEqual(busy);
-    functions.hold(false);
-  });
+  ])(
+    "report that they take the last of $slots permits, if there is more than one",
+    async ({ slots, busy }) => {
+      const { api, functions, clock } = await start({ limits: { invocations: slots } });
+      functions.hold(slots > 1);
+      for (const name of ["a", "b"]) {
+        api.put(name, TAINTED);
+        await clock.advance(200);
+      }
+      expect(functions.events.map((event) => event.busy ?? false)).toEqual(busy);
+      functions.hold(false);
+    },
+  );
 
-  test("250 nodes at once go in three, of at most 100 objects", async () => {
+  test("of 250 nodes at once are three, with at most 100 objects each", async () => {
     const { functions, clock } = await start({
       prepare(api) {
         for (let index = 0; index < 250; index += 1) api.put(`n${index}`, TAINTED);
@@ -205,7 +208,7 @@ describe("batches", () => {
     });
     await clock.advance(50);
     expect(namesOf(functions).map((names) => names.length)).toEqual([100, 100, 50]);
-    // Behind the first two others waited; with the last one a slot was left, and nobody.
+    // Other nodes waited behind the first two; after the last one a permit was free and no node waited.
     expect(functions.events.map(({ busy }) => busy ?? false)).toEqual([true, true, false]);
   });
 
@@ -223,7 +226,7 @@ describe("batches", () => {
       expect(JSON.stringify(objects).length).toBeLessThanOrEqual(MAX_BATCH_BYTES);
   });
 
-  test("a node too large for a batch goes alone, and one larger than any that there can be is left out", async () => {
+  test("carry an oversized node alone, and leave out one larger than any event", async () => {
     const sized = (bytes: number) => ({
       ...TAINTED,
       status: { addresses: [{ type: "x", address: "x".repeat(bytes) }] },
@@ -241,7 +244,7 @@ describe("batches", () => {
     expect(relay.status()[0]?.limited).toMatchObject([{ limit: "objects" }]);
   });
 
-  test("nodes that join one after another share a batch, for 50 ms at most", async () => {
+  test("are shared by nodes that join one after another, for 50 ms at most", async () => {
     const { api, functions, clock } = await start();
     for (let index = 0; index < 15; index += 1) {
       api.put(`n${index}`, TAINTED);
@@ -251,7 +254,7 @@ describe("batches", () => {
     expect(namesOf(functions).map((names) => names.length)).toEqual([13, 2]);
   });
 
-  test("at most four are in flight; what comes meanwhile grows into one", async () => {
+  test("are at most four in flight; what comes meanwhile gathers in one", async () => {
     const { api, functions, clock } = await start();
     functions.hold(true);
     for (let index = 0; index < 40; index += 1) {
@@ -267,7 +270,7 @@ describe("batches", () => {
     expect([functions.peak(), functions.overlaps(), namesOf(functions).flat().length]).toEqual([4, 1, 40]);
   });
 
-  test("the cluster's own limit holds", async () => {
+  test("respect the cluster's own limit", async () => {
     const { api, functions, clock } = await start({ limits: { invocations: 2 } });
     functions.hold(true);
     for (let index = 0; index < 500; index += 1) api.put(`n${index}`, TAINTED);
@@ -278,7 +281,7 @@ describe("batches", () => {
     expect([functions.peak(), namesOf(functions).flat().length]).toEqual([2, 500]);
   });
 
-  test("event ids are never the same", async () => {
+  test("have event ids that never repeat", async () => {
     const { functions, clock } = await start({
       prepare(api) {
         for (let index = 0; index < 900; index += 1) api.put(`n${index}`, TAINTED);
@@ -289,13 +292,13 @@ describe("batches", () => {
   });
 });
 
-describe("what a report says", () => {
-  test("retry: due again after so many seconds, with the reason retry", async () => {
+describe("a report", () => {
+  test("with retry makes the object due after its seconds, with the reason retry", async () => {
     const { api, functions, clock } = await start();
     functions.behave((event) =>
       functions.events.length > 1
         ? "work"
-        : { kind: "report", report: reportOn(event, () => ({ outcome: "retry", afterSeconds: 20 })) },
+        : { kind: "report", report: buildReport(event, () => ({ outcome: "retry", afterSeconds: 20 })) },
     );
     api.put("a", TAINTED);
     await clock.advance(19_000);
@@ -304,22 +307,22 @@ describe("what a report says", () => {
     expect(functions.events.map((event) => event.reason)).toEqual(["watch", "retry"]);
   });
 
-  test("retry after 0 seconds is no storm", async () => {
+  test("with retry after 0 seconds causes no storm", async () => {
     const { api, functions, clock } = await start();
     functions.behave((event) => ({
       kind: "report",
-      report: reportOn(event, () => ({ outcome: "retry", afterSeconds: 0 })),
+      report: buildReport(event, () => ({ outcome: "retry", afterSeconds: 0 })),
     }));
     api.put("a", TAINTED);
     await clock.advance(10_000);
     expect(functions.events.length).toBeLessThan(41);
   });
 
-  test("heartbeats of a node that waits for its retry do not bring it forward", async () => {
+  test("with retry keeps its delay despite heartbeats of the node", async () => {
     const { api, functions, clock } = await start();
     functions.behave((event) => ({
       kind: "report",
-      report: reportOn(event, () => ({ outcome: "retry", afterSeconds: 60 })),
+      report: buildReport(event, () => ({ outcome: "retry", afterSeconds: 60 })),
     }));
     api.put("a", TAINTED);
     for (let second = 0; second < 50; second += 1) {
@@ -329,11 +332,11 @@ describe("what a report says", () => {
     expect(functions.events).toHaveLength(1);
   });
 
-  test("a node that waits for its retry and changes where decisions look is sent at once", async () => {
+  test("with retry is followed at once by a change of a field that decisions read", async () => {
     const { api, functions, clock } = await start();
     functions.behave((event) => ({
       kind: "report",
-      report: reportOn(event, () => ({ outcome: "retry", afterSeconds: 600 })),
+      report: buildReport(event, () => ({ outcome: "retry", afterSeconds: 600 })),
     }));
     api.put("a", TAINTED);
     await clock.advance(5_000);
@@ -342,7 +345,7 @@ describe("what a report says", () => {
     expect(functions.events).toHaveLength(2);
   });
 
-  test("objects that it does not name are due again, and they alone", async () => {
+  test("makes objects due again that it does not name, and only these", async () => {
     const { functions, clock } = await start({
       prepare(api) {
         api.put("named", TAINTED);
@@ -351,7 +354,7 @@ describe("what a report says", () => {
     });
     await clock.advance(0);
     functions.behave((event) => {
-      const report = reportOn(event, () => ({ outcome: "retry", afterSeconds: 500 }));
+      const report = buildReport(event, () => ({ outcome: "retry", afterSeconds: 500 }));
       return {
         kind: "report",
         report: { ...report, objects: report.objects.filter(({ name }) => name === "named") },
@@ -364,11 +367,11 @@ describe("what a report says", () => {
 
   test.each([
     { given: "with another uid at the index", change: { uid: "other" } },
-    { given: "with an index that is not there", change: { index: 7 } },
-  ])("an entry $given names nobody", async ({ change }) => {
+    { given: "with an unknown index", change: { index: 7 } },
+  ])("with an entry $given names no object", async ({ change }) => {
     const { api, functions, clock } = await start();
     functions.behave((event) => {
-      const report = reportOn(event, () => ({ outcome: "retry", afterSeconds: 500 }));
+      const report = buildReport(event, () => ({ outcome: "retry", afterSeconds: 500 }));
       return {
         kind: "report",
         report: { ...report, objects: report.objects.map((object) => ({ ...object, ...change })) },
@@ -379,9 +382,9 @@ describe("what a report says", () => {
     expect(functions.events.length).toBeGreaterThan(1);
   });
 
-  test("done, while the node goes on needing it: asked again, ever more rarely", async () => {
+  test("with done, while the node still needs work, is checked again more and more rarely", async () => {
     const { api, functions, clock } = await start();
-    functions.behave((event) => ({ kind: "report", report: reportOn(event) }));
+    functions.behave((event) => ({ kind: "report", report: buildReport(event) }));
     api.put("a", TAINTED);
     await clock.advance(3_600_000);
     expect(functions.events.length).toBeGreaterThan(8);
@@ -389,7 +392,7 @@ describe("what a report says", () => {
   });
 
   test.each(["Unreachable", "Throttled", "FunctionError", "BadReport", "Denied"])(
-    "nothing (%s): due again after 250 ms to 30 s, until it works",
+    "that is missing (%s) makes the object due after 250 ms to 30 s, until it works",
     async (code) => {
       const { api, functions, clock } = await start({ random: () => 0.999 });
       functions.behave(() =>
@@ -403,7 +406,7 @@ describe("what a report says", () => {
     },
   );
 
-  test("a time-out: the objects stay in flight until the function's own time is up", async () => {
+  test("that is missing after a timeout leaves the objects in flight until the function must have ended", async () => {
     const { api, functions, clock, relay } = await start();
     functions.behave(() =>
       functions.events.length > 1
@@ -421,7 +424,7 @@ describe("what a report says", () => {
 });
 
 describe("versions", () => {
-  test("a report that beats the watch: older versions are dropped, the node is not sent again", async () => {
+  test("in a report before the watch: older ones are dropped, and the node is not sent again", async () => {
     const { api, functions, clock, relay } = await start();
     api.put("a", TAINTED);
     await clock.advance(0);
@@ -434,7 +437,7 @@ describe("versions", () => {
     expect([functions.events.length, relay.status()[0]?.needed]).toEqual([1, 0]);
   });
 
-  test("a watch that does not show our write within 5 s: the node is read, and sent only if it needs it", async () => {
+  test("that the watch does not show within 5 s: the node is read, and sent only if it needs work", async () => {
     const { api, functions, clock } = await start();
     api.put("a", TAINTED);
     await clock.advance(0);
@@ -447,20 +450,20 @@ describe("versions", () => {
     expect([functions.events.length, api.lists.length]).toEqual([1, 2]);
   });
 
-  test("a read that fails is made again", async () => {
+  test("whose read fails are read again", async () => {
     const { api, functions, clock, lines } = await start();
     api.put("a", TAINTED);
     await clock.advance(0);
     api.hold(true);
     await clock.advance(1_000);
-    api.next(unreachable("TimedOut"));
+    api.next(createUnreachable("TimedOut"));
     await clock.advance(10_000);
     expect([api.lists.length, eventsOf(lines, "ReadFailed").length, functions.events.length]).toEqual([
       3, 1, 1,
     ]);
   });
 
-  test("after a store was set back, nodes are taken as they are now", async () => {
+  test("after a reset of the store: nodes are taken as they are now", async () => {
     const { api, functions, clock } = await start({
       prepare: (fake) => void fake.put("a", { ...TAINTED, uid: "u" }),
     });
@@ -476,8 +479,8 @@ describe("versions", () => {
   });
 });
 
-describe("a taint that comes back", () => {
-  test("is removed ever more slowly, and said once with who restores it", async () => {
+describe("a taint that returns", () => {
+  test("is removed more and more slowly, and its writer is reported once", async () => {
     const { api, functions, clock, lines } = await start();
     const managedFields = [
       { manager: "serverless-ccm", time: "2026-01-01T00:00:00Z", fieldsV1: { "f:spec": { "f:taints": {} } } },
@@ -504,7 +507,7 @@ describe("a taint that comes back", () => {
     expect(new Set(told.slice(3))).toEqual(new Set(["other-controller"]));
   });
 
-  test("after more than a minute is a new start", async () => {
+  test("after more than a minute starts from the beginning", async () => {
     const { api, functions, clock, lines } = await start();
     for (let round = 0; round < 5; round += 1) {
       api.put("a", TAINTED);
@@ -516,15 +519,15 @@ describe("a taint that comes back", () => {
   });
 });
 
-describe("looks at initialized nodes", () => {
+describe("resyncs of initialized nodes", () => {
   test.each([{ random: 0 }, { random: 0.999 }])(
-    "one more, 20 to 60 s after initialization ($random)",
+    "run once more, 20 to 60 s after initialization ($random)",
     async ({ random }) => {
       const { api, functions, clock } = await start({ random: () => random });
       api.put("a", TAINTED);
       await clock.advance(19_900);
       expect(functions.events).toHaveLength(1);
-      functions.behave((event) => ({ kind: "report", report: reportOn(event) }));
+      functions.behave((event) => ({ kind: "report", report: buildReport(event) }));
       await clock.advance(41_000);
       expect(functions.events.map((event) => event.reason)).toEqual(["watch", "refresh"]);
       expect(functions.events[1]?.objects).toMatchObject([{ spec: { providerID: PROVIDER_ID } }]);
@@ -540,9 +543,9 @@ describe("looks at initialized nodes", () => {
       given: "provided node IP",
       fields: { metadata: { annotations: { "alpha.kubernetes.io/provided-node-ip": "10.0.0.1" } } },
     },
-  ])("at once when its $given changes, and at most once a minute", async ({ fields }) => {
+  ])("run at once when the $given changes, and at most once a minute", async ({ fields }) => {
     const { api, functions, clock } = await start({ prepare: (fake) => void fake.put("a", INITIALIZED) });
-    functions.behave((event) => ({ kind: "report", report: reportOn(event) }));
+    functions.behave((event) => ({ kind: "report", report: buildReport(event) }));
     api.put("a", fields);
     await clock.advance(100);
     expect(functions.events.map((event) => event.reason)).toEqual(["refresh"]);
@@ -556,7 +559,7 @@ describe("looks at initialized nodes", () => {
     expect(functions.events.length).toBeLessThan(5);
   });
 
-  test("none for heartbeats", async () => {
+  test("do not run for heartbeats", async () => {
     const { api, functions, clock } = await start({ prepare: (fake) => void fake.put("a", INITIALIZED) });
     for (let beat = 0; beat < 100; beat += 1) {
       api.put("a", { metadata: { annotations: { beat: String(beat) } } });
@@ -565,17 +568,17 @@ describe("looks at initialized nodes", () => {
     expect(functions.events).toEqual([]);
   });
 
-  test("none when it changes to what we wrote", async () => {
+  test("do not run after a change to what we wrote", async () => {
     const { api, functions, clock } = await start({ prepare: (fake) => void fake.put("a", INITIALIZED) });
     const repaired = { type: "InternalIP", address: "10.7.7.7" };
     functions.behave((event) => {
       const node = event.objects[0] as Node;
       const { name, uid } = node.metadata;
       const { metadata } = api.put(name, { uid, status: { addresses: [repaired] } });
-      const seen = faceAfter(node, PROVIDER_ID, [repaired]);
+      const seen = getFingerprintAfter(node, PROVIDER_ID, [repaired]);
       return {
         kind: "report",
-        report: reportOn(event, () => ({
+        report: buildReport(event, () => ({
           outcome: "changed",
           resourceVersion: metadata.resourceVersion,
           seen,
@@ -587,7 +590,7 @@ describe("looks at initialized nodes", () => {
     expect(functions.events.map((event) => event.reason)).toEqual(["refresh"]);
   });
 
-  test("all of them once in every period, in pages, behind nodes that need work", async () => {
+  test("run for all of them once in every interval, in pages, behind nodes that need work", async () => {
     const { api, functions, clock } = await start({
       refreshSeconds: 300,
       prepare(fake) {
@@ -596,7 +599,7 @@ describe("looks at initialized nodes", () => {
     });
     functions.behave((event) => {
       if (event.reason !== "refresh") return "work";
-      return { kind: "report", report: reportOn(event) };
+      return { kind: "report", report: buildReport(event) };
     });
     await clock.advance(160_000);
     const looked = functions.events.filter((event) => event.reason === "refresh");
@@ -607,7 +610,7 @@ describe("looks at initialized nodes", () => {
     expect(api.openWatches()).toBe(1);
   });
 
-  test("never take the last slot: a node that joins meanwhile is sent at once", async () => {
+  test("never take the last permit: a node that joins meanwhile is sent at once", async () => {
     const { api, functions, clock } = await start({
       refreshSeconds: 60,
       prepare(fake) {
@@ -616,7 +619,7 @@ describe("looks at initialized nodes", () => {
     });
     functions.hold(true);
     while (functions.running() === 0) await clock.advance(100);
-    // No longer than an invocation may take before it is slow.
+    // Shorter than an invocation that counts as slow.
     await clock.advance(4_500);
     expect(functions.running()).toBe(3);
     api.put("new", TAINTED);
@@ -626,10 +629,10 @@ describe("looks at initialized nodes", () => {
       objects: [{ metadata: { name: "new" } }],
     });
     functions.hold(false);
-    await quiet();
+    await waitUntilQuiet();
   });
 
-  test("that fail are given up after three", async () => {
+  test("are given up after three failures", async () => {
     const { api, functions, clock } = await start({ prepare: (fake) => void fake.put("a", INITIALIZED) });
     functions.behave(() => ({ kind: "failed", code: "FunctionError", message: "no", settleMs: 0 }));
     api.put("a", { status: { addresses: [] } });
@@ -639,10 +642,10 @@ describe("looks at initialized nodes", () => {
 });
 
 describe("several clusters", () => {
-  test("the trouble of one delays no other", async () => {
+  test("are independent: a problem of one delays no other", async () => {
     const clock = createManualClock();
     const [broken, slow, fine] = [createFakeApi(), createFakeApi(), createFakeApi()];
-    broken.next(...Array.from({ length: 500 }, () => unreachable("ConnectionRefused")));
+    broken.next(...Array.from({ length: 500 }, () => createUnreachable("ConnectionRefused")));
     for (let index = 0; index < 800; index += 1) slow.put(`s${index}`, TAINTED);
     const stuck = createFakeFunctions(slow);
     stuck.hold(true);
@@ -675,10 +678,10 @@ describe("several clusters", () => {
     ]);
     expect(relay.ready()).toBe(false);
     stuck.hold(false);
-    await quiet();
+    await waitUntilQuiet();
   });
 
-  test("one that floods the log is limited, is named, and takes no other's lines", async () => {
+  test("are named when they flood the log, limited, and take no other's lines", async () => {
     const clock = createManualClock();
     const [loud, quietOne] = [createFakeApi(), createFakeApi()];
     const lines: OutcomeLine[] = [];
@@ -730,13 +733,13 @@ describe("several clusters", () => {
     expectLogLines(lines);
   });
 
-  test("a delivery makes room for another that waits for that of the account", async () => {
+  test("a delivery makes room for one that waits for the account", async () => {
     const clock = createManualClock();
     const [one, two] = [createFakeApi(), createFakeApi()];
     const functions = [createFakeFunctions(one), createFakeFunctions(two)] as const;
     for (const each of functions) each.hold(true);
     const relay = startRelay({
-      // Of this account there is room for one invocation beyond the first of each cluster.
+      // This account has room for one invocation beyond the first of each cluster.
       clusters: [one, two].map((transport, index) => ({
         cluster: cluster(index === 0 ? "one" : "two", { limits: { floorShare: 1 } }),
         transport,
@@ -766,7 +769,7 @@ describe("several clusters", () => {
   test.each([
     ["other", "/another"],
     ["the same", "/none"],
-  ])("a delivery wakes nobody who spends from %s quotas and waits for nothing", async (_, instancesFile) => {
+  ])("a delivery wakes no cluster that uses %s quotas and waits for nothing", async (_, instancesFile) => {
     const looksOf = async (others: number): Promise<number> => {
       const clock = createManualClock();
       let looks = 0;
@@ -802,19 +805,19 @@ describe("several clusters", () => {
       expect(namesOf(functions)).toEqual([["a"]]);
       return looks;
     };
-    // A cluster that is woken looks at the clock.
+    // A cluster that is woken reads the clock.
     expect(await looksOf(8)).toBe(await looksOf(0));
   });
 });
 
-test("nodes that wait are counted by why and for how long, until they are shown to be done", async () => {
+test("waiting nodes are counted by reason and age, until they are shown to be done", async () => {
   const { api, functions, clock, metrics } = await start();
   const tainted = async () =>
     (await metrics.text()).split("\n").filter((line) => line.startsWith("serverless_ccm_tainted_nodes{"));
   const because = { code: "InstanceNotFound", message: "none" };
   functions.behave((event) => ({
     kind: "report",
-    report: reportOn(event, () => ({ outcome: "retry", because, afterSeconds: 600 })),
+    report: buildReport(event, () => ({ outcome: "retry", because, afterSeconds: 600 })),
   }));
   api.put("a", TAINTED);
   api.put("b", TAINTED);
@@ -832,8 +835,8 @@ test("nodes that wait are counted by why and for how long, until they are shown 
   expect(await tainted()).toEqual([]);
 });
 
-describe("a set of clusters that changes", () => {
-  test("one that is added is followed, and one that is removed is not any more", async () => {
+describe("a changing set of clusters", () => {
+  test("follows an added cluster, and a removed one no more", async () => {
     const { api, functions, clock, relay, metrics } = await start();
     const second = createFakeApi();
     expect(await metrics.text()).toContain(
@@ -855,7 +858,7 @@ describe("a set of clusters that changes", () => {
     );
   });
 
-  test("one that is removed finishes what is in flight, starts nothing, and then its transport is closed", async () => {
+  test("lets a removed one finish what is in flight, starts nothing, and then closes its transport", async () => {
     const closed: string[] = [];
     const { functions, clock, relay } = await start();
     const api = createFakeApi();
@@ -873,7 +876,7 @@ describe("a set of clusters that changes", () => {
     expect([closed, namesOf(functions)]).toEqual([["two"], [["a"]]]);
   });
 
-  test("one that is removed is waited for until the signal fires", async () => {
+  test("waits for a removed one until the signal fires", async () => {
     const { api, functions, clock, relay } = await start();
     functions.hold(true);
     api.put("a", TAINTED);
@@ -883,7 +886,7 @@ describe("a set of clusters that changes", () => {
     functions.hold(false);
   });
 
-  test("one that was removed may come back, and its events have ids of their own", async () => {
+  test("may contain a removed one again, whose events have ids of their own", async () => {
     const { api, functions, clock, relay } = await start({ prepare: (fake) => void fake.put("a", TAINTED) });
     await clock.advance(100);
     await relay.remove("one", new AbortController().signal);
@@ -893,14 +896,14 @@ describe("a set of clusters that changes", () => {
     expect(functions.events.map(({ id }) => id)).toEqual(["one.test.1", "one.test.2"]);
   });
 
-  test("two of one name are a mistake", async () => {
+  test("rejects two of one name", async () => {
     const { relay } = await start();
     expect(() => relay.add({ cluster: cluster("one"), transport: createFakeApi() })).toThrow(
       "followed already",
     );
   });
 
-  test("one that cannot be followed is not ready, and says why; the others are none the worse for it", async () => {
+  test("reports one that cannot be followed as not ready, with the reason; the others are not affected", async () => {
     const { relay, metrics } = await start();
     const fault = { code: "FileUnreadable", message: "there is no token" };
     relay.setConfigurationFault("two", fault);
@@ -918,9 +921,9 @@ describe("a set of clusters that changes", () => {
 });
 
 describe("readiness", () => {
-  test("follows the list and the watch, and says what is wrong", async () => {
+  test("follows the list and the watch, and reports what is wrong", async () => {
     const { api, clock, relay } = await start({
-      prepare: (fake) => fake.next(status(403, "Forbidden", "no list for you")),
+      prepare: (fake) => fake.next(buildStatus(403, "Forbidden", "no list for you")),
     });
     expect([relay.ready(), relay.status()[0]?.failure?.code]).toEqual([false, "Forbidden"]);
     await clock.advance(30_000);
@@ -928,7 +931,7 @@ describe("readiness", () => {
     api.endWatches();
     await clock.advance(1_000);
     expect([relay.ready(), api.openWatches()]).toEqual([true, 1]);
-    api.next(unreachable("ConnectionRefused"));
+    api.next(createUnreachable("ConnectionRefused"));
     api.breakWatches();
     await clock.advance(100);
     expect([relay.ready(), relay.status()[0]?.failure?.code]).toEqual([false, "ConnectionLost"]);
@@ -937,8 +940,8 @@ describe("readiness", () => {
   });
 });
 
-describe("ending", () => {
-  test("drain: what is in flight finishes, nothing new starts", async () => {
+describe("the end of a relay", () => {
+  test("with drain: what is in flight finishes, nothing new starts", async () => {
     const { api, functions, clock, relay } = await start();
     functions.hold(true);
     api.put("a", TAINTED);
@@ -952,7 +955,7 @@ describe("ending", () => {
     expect([namesOf(functions), api.openWatches(), relay.ready()]).toEqual([[["a"]], 0, false]);
   });
 
-  test("drain is bounded by its signal", async () => {
+  test("with drain is bounded by its signal", async () => {
     const { api, functions, clock, relay } = await start();
     functions.hold(true);
     api.put("a", TAINTED);
@@ -964,13 +967,13 @@ describe("ending", () => {
     functions.hold(false);
   });
 
-  test("drain with nothing in flight is done at once", async () => {
+  test("with drain is immediate if nothing is in flight", async () => {
     const { relay } = await start();
     expect(await relay.drain(new AbortController().signal)).toBe(true);
   });
 });
 
-test("a crash loses nothing: a new relay sends what is still needed", async () => {
+test("by a crash loses nothing: a new relay sends what is still needed", async () => {
   const first = await start();
   first.functions.hold(true);
   first.api.put("a", TAINTED);
@@ -991,10 +994,10 @@ test("a crash loses nothing: a new relay sends what is still needed", async () =
   first.functions.hold(false);
 });
 
-test("the cloud's throttling makes the next shares smaller", async () => {
+test("throttling by the cloud makes the next shares smaller", async () => {
   const { api, functions, clock } = await start();
   functions.behave((event) => {
-    const report = reportOn(event, (index) => initialize(api, event.objects[index]));
+    const report = buildReport(event, (index) => initialize(api, event.objects[index]));
     return {
       kind: "report",
       report: { ...report, usage: { ...report.usage, cloud: { calls: {}, throttled: 1, waitedMs: 0 } } },
@@ -1020,7 +1023,7 @@ describe("the delays of the stock controller", () => {
   };
   const created = (creationTimestamp: string) => ({ ...TAINTED, metadata: { creationTimestamp } });
 
-  test("are not what an API server says of nodes that join before our eyes", async () => {
+  test("use the relay's clock for nodes that join while it watches, not the API server's timestamps", async () => {
     const { api, clock, metrics } = await start();
     for (let index = 0; index < 50; index += 1) api.put(`n${index}`, created("1970-01-01T00:00:00Z"));
     await clock.advance(1_000);
@@ -1029,7 +1032,7 @@ describe("the delays of the stock controller", () => {
     expect(sum).toBeLessThan(50);
   });
 
-  test("of nodes from when nobody looked are theirs, up to five minutes", async () => {
+  test("use the timestamps of nodes that joined before it watched, up to five minutes", async () => {
     const { clock, metrics } = await start({
       prepare(api) {
         api.put("a", created("2025-12-31T23:59:00Z"));
@@ -1042,7 +1045,7 @@ describe("the delays of the stock controller", () => {
     expect(Math.floor(sum)).toBe(360);
   });
 
-  test("of an old node that is tainted again is no joining, and counts from then", async () => {
+  test("of an old node that is tainted again count from then, and not as joining", async () => {
     const { api, clock, metrics } = await start();
     api.put("a", TAINTED);
     await clock.advance(10_000_000);
@@ -1054,9 +1057,9 @@ describe("the delays of the stock controller", () => {
   });
 });
 
-test("a watch that failed is said to be well again, once and with how long it was not", async () => {
+test("the recovery of a failed watch is reported once, with its duration", async () => {
   const { api, clock, lines } = await start();
-  api.next(...Array.from({ length: 3 }, () => unreachable("ConnectionRefused")));
+  api.next(...Array.from({ length: 3 }, () => createUnreachable("ConnectionRefused")));
   api.breakWatches();
   await clock.advance(60_000);
   expect(eventsOf(lines, "Recovered")).toEqual([
@@ -1082,7 +1085,7 @@ test("a cluster has no more series than the reference says", async () => {
   expect(series.length).toBeLessThanOrEqual(Number(documented));
 });
 
-test("metrics tell what happened, under the stock controller's names and ours", async () => {
+test("metrics show what happened, under the stock controller's names and ours", async () => {
   const { api, clock, metrics } = await start();
   api.put("a", { ...TAINTED, metadata: { creationTimestamp: clock.wallTime().toISOString() } });
   await clock.advance(1_000);

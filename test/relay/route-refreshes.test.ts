@@ -8,7 +8,7 @@ import { createRandom } from "#test/faults/random.ts";
 import { createManualClock } from "#test/kube/follow/manual-clock.ts";
 import { createFakeCluster } from "#test/relay/fake-cluster.ts";
 import { createFakeFunctions } from "#test/relay/fake-functions.ts";
-import { reportOn, type Said } from "#test/relay/reports.ts";
+import { buildReport, type ReportInput } from "#test/relay/report-builders.ts";
 import { SEED } from "#test/seed.ts";
 
 const relays: Relay[] = [];
@@ -16,7 +16,9 @@ afterEach(async () => {
   for (const relay of relays.splice(0)) await relay.close();
 });
 
-/** A relay with so many clusters of one cloud account, whose routes are compared every ten seconds. */
+/**
+ * Starts a relay with this many clusters of one cloud account, whose routes are compared every ten seconds.
+ */
 async function start(count: number) {
   const clusters = Array.from({ length: count }, (_, index) => {
     const { transport, collections } = createFakeCluster("nodes", "namespaces");
@@ -35,8 +37,11 @@ async function start(count: number) {
   const [first] = clusters;
   if (first === undefined) throw new Error("a relay has at least one cluster");
   const functions = createFakeFunctions(first.nodes);
-  const said: { next: Said } = { next: { outcome: "unchanged" } };
-  functions.behave((event) => ({ kind: "report", report: Report.parse(reportOn(event, () => said.next)) }));
+  const said: { next: ReportInput } = { next: { outcome: "unchanged" } };
+  functions.behave((event) => ({
+    kind: "report",
+    report: Report.parse(buildReport(event, () => said.next)),
+  }));
   const relay = startRelay({
     clusters,
     invoker: functions,
@@ -61,7 +66,7 @@ describe("routes are compared", () => {
     const { eventsIn } = await start(1);
     await eventsIn(30);
     const { length } = await eventsIn(600);
-    // Each is one DescribeRouteTables.
+    // Each comparison is one DescribeRouteTables call.
     expect(length).toBeGreaterThanOrEqual(54);
     expect(length).toBeLessThanOrEqual(67);
   });
@@ -76,7 +81,7 @@ describe("routes are compared", () => {
   });
 });
 
-test("a stale route is looked at again, and the second event says for how long each look has found it", async () => {
+test("a stale route is resynced, and the second event carries how long each check has found it", async () => {
   const { said, eventsIn } = await start(1);
   const because = { code: "StaleRoutes", message: "" };
   said.next = { outcome: "retry", because, afterSeconds: 15, candidates: ["rtb-1 100.64.9.0/24 i-1"] };
@@ -86,7 +91,7 @@ test("a stale route is looked at again, and the second event says for how long e
   );
   expect(seconds[0]).toBeGreaterThan(0);
   expect(seconds).toEqual(seconds.toSorted((a, b) => a - b));
-  // Some look comes soon after the fifteen seconds, so that the route need not wait for long.
+  // A resync comes soon after the fifteen seconds, so that the route need not wait for long.
   expect(seconds.some((each) => each >= 15 && each <= 30)).toBe(true);
   said.next = { outcome: "unchanged" };
   await eventsIn(60);

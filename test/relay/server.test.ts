@@ -120,9 +120,9 @@ describe("startRelayServer", () => {
       503,
       "no cluster is followed; replica a of a, b: 2 of 5 clusters\n",
     ],
-    ["has none, as there are none", {}, { own: 0, all: 0 }, 503, "no cluster is followed; replica a"],
+    ["has no clusters, because none exist", {}, { own: 0, all: 0 }, 503, "no cluster is followed; replica a"],
     ["does not know who lives", {}, { replicas: undefined }, 503, "replica a: it is not known yet"],
-    ["is cut off", MANY, { isCutOff: true }, 200, "cut off from the others, it goes on with what it has\n"],
+    ["is cut off", MANY, { isCutOff: true }, 200, "cut off from the others, it continues with what it has\n"],
   ])("a replica that %s", async (_, clusters, difference, status, text) => {
     const server = await serve(clusters, {}, {}, undefined, { ...SHARD, ...difference });
     const answer = await fetch(`${server.url}/readyz`);
@@ -132,7 +132,7 @@ describe("startRelayServer", () => {
 
   test.each([
     [
-      "goes on as before",
+      "continues as before",
       true,
       200,
       "ok, as it was configured before: Invalid: clusters[0].server: Invalid URL\n",
@@ -204,7 +204,7 @@ describe("startRelayServer", () => {
         ["/readyz/clusters", 200, `one not ready: Rejected: ${"x".repeat(255)}…\ntwo ok\n`],
       ],
       [
-        "is configured otherwise by now",
+        "is configured differently now",
         { configurationFault: { code: "Invalid", message: "server\u001B" } },
         ["/readyz/clusters", 200, "one misconfigured: Invalid: server\\u{001B}\ntwo ok\n"],
       ],
@@ -217,7 +217,7 @@ describe("startRelayServer", () => {
     }
   });
 
-  test("a page of more clusters than anybody has is cut", async () => {
+  test("a page of very many clusters is cut", async () => {
     const names = Array.from({ length: 10_002 }, (_, index) => [`c${index}`, true] as const);
     const server = await serve(Object.fromEntries(names));
     const lines = (await (await fetch(`${server.url}/readyz/clusters`)).text()).split("\n");
@@ -242,12 +242,12 @@ describe("startRelayServer", () => {
     }
   });
 
-  test("answers GET alone", async () => {
+  test("answers only GET", async () => {
     const server = await serve({ one: true });
     expect((await fetch(`${server.url}/healthz`, { method: "POST" })).status).toBe(405);
   });
 
-  test("rejects where the port is taken", async () => {
+  test("rejects if the port is taken", async () => {
     const { port } = await serve({ one: true });
     const metrics = createRelayMetrics();
     const second = startRelayServer({
@@ -258,7 +258,7 @@ describe("startRelayServer", () => {
     await expect(second).rejects.toMatchObject({ code: "EADDRINUSE" });
   });
 
-  test("close frees the port, whoever is still connected", async () => {
+  test("close frees the port despite open connections", async () => {
     const server = await serve({ one: true });
     await fetch(`${server.url}/healthz`);
     await server.close();

@@ -1,16 +1,16 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { leaseStateOf } from "#core/relay-lease.ts";
+import { parseLeaseState } from "#core/relay-lease.ts";
 import type { ApiRequest, ApiResponse, Transport } from "#kube/client/transport.ts";
 import { type Clock, systemClock } from "#kube/follow/clock.ts";
-import { createReadingTurns } from "#kube/follow/reading-turns.ts";
+import { createReadPermits } from "#kube/follow/read-permits.ts";
 import { renewLease } from "#relay/lease/renew-lease.ts";
 import { sweepCluster } from "#sweep/sweep-cluster.ts";
-import { minuteOf } from "#sweep/turns.ts";
-import { clusterOf, minuteWith } from "#test/sweep/sweep-given.ts";
+import { toMinute } from "#sweep/turns.ts";
+import { buildCluster, findMinute } from "#test/sweep/sweep-builders.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** The machine's clock, set by NTP while the process runs; Node's monotonic clock is not touched. */
+/** Steps the wall clock, as NTP may while the process runs; Node's monotonic clock does not change. */
 function stepWallClock(byMs: number): Date {
   const stepped = new Date(Date.now() + byMs);
   vi.useFakeTimers({ toFake: ["Date"], now: stepped });
@@ -21,7 +21,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** The process's own clock, whose waits are over at once. */
+/** A clock of this process whose waits end at once. */
 const impatient: Clock = {
   ...systemClock,
   after(_delayMs, callback) {
@@ -36,7 +36,7 @@ const STEPS = [
 ];
 
 describe.each(STEPS)("after a step of the machine's clock by $step", ({ byMs }) => {
-  test("the relay's Lease is fresh to readers with the right time", async () => {
+  test("the relay's Lease is fresh for readers with the right time", async () => {
     const stepped = stepWallClock(byMs);
     const stopping = new AbortController();
     let renewTime: unknown;
@@ -47,13 +47,13 @@ describe.each(STEPS)("after a step of the machine's clock by $step", ({ byMs }) 
     });
     await renewLease({
       ...{ transport, clock: impatient, random: Math.random, signal: stopping.signal, note: () => undefined },
-      vouching: () => ({ kind: "vouches" }),
+      heartbeat: () => ({ kind: "vouches" }),
     });
     const lease = { spec: { holderIdentity: "serverless-ccm-relay", renewTime } };
-    expect(leaseStateOf(lease, stepped)).toMatchObject({ kind: "fresh" });
+    expect(parseLeaseState(lease, stepped)).toMatchObject({ kind: "fresh" });
   });
 
-  test("a sweep reads a Lease that was renewed with the right time as fresh, and lists nothing", async () => {
+  test("a sweep treats a Lease that was renewed with the right time as fresh, and lists nothing", async () => {
     const stepped = stepWallClock(byMs);
     const renewTime = stepped.toISOString();
     const transport = transportOf(() => ({
@@ -62,17 +62,17 @@ describe.each(STEPS)("after a step of the machine's clock by $step", ({ byMs }) 
     const world = {
       ...{ clock: systemClock, random: Math.random, identity: "test", api: async () => transport },
       invoker: { invoke: () => Promise.reject(new Error("a sweep in mode lease invokes nothing")) },
-      turns: createReadingTurns(systemClock),
+      turns: createReadPermits(systemClock),
     };
-    const minute = minuteWith("one", false, minuteOf(0));
-    const time = { minute, signal: AbortSignal.timeout(20_000) };
-    expect(await sweepCluster(clusterOf("one"), world, time)).toMatchObject({
+    const minute = findMinute("one", false, toMinute(0));
+    const time = { minute, signal: AbortSignal.timeout(120_000) };
+    expect(await sweepCluster(buildCluster("one"), world, time)).toMatchObject({
       mode: "lease",
       lease: "fresh",
     });
   });
 
-  test("waits and durations are as long as before", () => {
+  test("waits and durations do not change", () => {
     const beforeMs = systemClock.now();
     stepWallClock(byMs);
     expect(Math.abs(systemClock.now() - beforeMs)).toBeLessThan(HOUR_MS / 2);

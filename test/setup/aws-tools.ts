@@ -1,7 +1,7 @@
 import type { Part } from "#test/setup/parts.ts";
 import { makeVirtualEnvironment, type Program } from "#test/setup/virtual-environment.ts";
 
-/** Programs that know what AWS takes. */
+/** Programs that check AWS templates and commands. */
 export interface AwsTools {
   /** Checks CloudFormation templates against AWS's own schemas. */
   readonly cfnLint: Program;
@@ -9,7 +9,10 @@ export interface AwsTools {
   readonly aws: Program;
 }
 
-/** cfn-lint and AWS's command line, installed once: what they complain of depends on their versions, so these are pinned. */
+/**
+ * Returns cfn-lint and AWS's command line, installed once. Their findings depend on their versions, so these
+ * are pinned.
+ */
 export async function getAwsTools(say: (line: string) => void): Promise<Part<AwsTools>> {
   const environment = await makeVirtualEnvironment("aws-tools", "aws-tools-requirements.txt", say);
   if (environment.kind === "missing") return environment;

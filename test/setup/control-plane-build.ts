@@ -2,10 +2,10 @@ import { createHash } from "node:crypto";
 import { readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { cacheFolder, makeOnce } from "#test/setup/make-once.ts";
+import { getCacheFolder, makeOnce } from "#test/setup/make-once.ts";
 import { runProgram } from "#test/setup/run-program.ts";
 
-/** What Go builds of a module: all of it, or the one program that few have who have the others. */
+/** The Go builds of a module: all of it, or only etcdutl, which is often the only missing program. */
 const BUILDS = {
   "control-plane": {
     packages: ["tool"],
@@ -18,13 +18,18 @@ const BUILDS = {
   },
 } as const;
 
-/** The minor that a run of the tests asks for, as `1.37`; undefined for the one that they usually run on. */
-export function chosenMinor(): string | undefined {
+/**
+ * Returns the Kubernetes minor that was chosen for the tests, such as `1.37`; undefined means the default.
+ */
+export function getChosenMinor(): string | undefined {
   return process.env["KUBERNETES_MINOR"] || undefined;
 }
 
-/** The version that the module of that minor builds, as its go.mod has it: `v1.37.1`. Rejects where there is no such module. */
-export async function versionOf(minor: string | undefined): Promise<string> {
+/**
+ * Returns the version in the go.mod of that minor's module, such as `v1.37.1`. Rejects if the module is not
+ * found.
+ */
+export async function readVersion(minor: string | undefined): Promise<string> {
   const goMod = join(sourceOf(minor), "go.mod");
   const text = await readFile(goMod, "utf8").catch((cause: unknown) => {
     throw new Error(
@@ -39,35 +44,35 @@ export async function versionOf(minor: string | undefined): Promise<string> {
   return version;
 }
 
-/** Where a build lies, or will lie. */
-export async function folderOfBuild(name: keyof typeof BUILDS, minor = chosenMinor()): Promise<string> {
-  const hash = createHash("sha256").update(await versionOf(minor));
+/** Returns the folder of a build, whether or not it exists. */
+export async function getBuildFolder(name: keyof typeof BUILDS, minor = getChosenMinor()): Promise<string> {
+  const hash = createHash("sha256").update(await readVersion(minor));
   for (const file of ["go.mod", "go.sum"]) hash.update(await readFile(join(sourceOf(minor), file)));
-  return join(cacheFolder(), name, hash.digest("hex").slice(0, 16));
+  return join(getCacheFolder(), name, hash.digest("hex").slice(0, 16));
 }
 
-/** Builds it with Go unless it is there, and says where it is; rejects with what Go said. */
+/** Builds it with Go unless it exists, and returns its path; rejects with Go's output. */
 export async function buildOnce(
   name: keyof typeof BUILDS,
   say: (line: string) => void,
-  minor = chosenMinor(),
+  minor = getChosenMinor(),
 ): Promise<string> {
-  const folder = await folderOfBuild(name, minor);
+  const folder = await getBuildFolder(name, minor);
   const { packages, takes } = BUILDS[name];
   await makeOnce(folder, async (temporary) => {
-    const version = await versionOf(minor);
+    const version = await readVersion(minor);
     say(`building ${takes(version)} …`);
-    // Without it the server reports that it is v0.0.0.
+    // Without it the server reports v0.0.0.
     const stamp = `-X k8s.io/component-base/version.gitVersion=${version}`;
     const args = ["build", "-o", `${temporary}/`, "-ldflags", `-s -w ${stamp}`, ...packages];
     await runProgram("go", args, { folder: sourceOf(minor) });
-    // Go names a tool after the last part of its path.
+    // Go names a program after the last part of its path.
     if (name === "control-plane") await rename(join(temporary, "server"), join(temporary, "etcd"));
   });
   return folder;
 }
 
-/** The module of the minor: the usual one lies at the top, others in a folder each. */
+/** Returns the minor's module: the default one is at the top, the others are in subfolders. */
 function sourceOf(minor: string | undefined): string {
   const folder = minor === undefined ? "." : `versions/${minor}`;
   return fileURLToPath(new URL(`../control-plane/${folder}`, import.meta.url));

@@ -7,21 +7,25 @@ import { getControlPlaneBinaries, getEtcdutl } from "#test/setup/control-plane-b
 import { getFromPath } from "#test/setup/get-from-path.ts";
 import { getHadolint } from "#test/setup/hadolint.ts";
 import { getHcl2tojson } from "#test/setup/hcl2tojson.ts";
+import { LEFT_TO_ALL, mayBuildControlPlane } from "#test/setup/modes.ts";
 import { getMotoProgram } from "#test/setup/moto-program.ts";
 import type { Parts } from "#test/setup/parts.ts";
 import { getPrometheusProgram } from "#test/setup/prometheus-programs.ts";
 
 /**
- * Finds or makes what the suites need of the machine, and provides it to them; what is missing is said in a line. Answers with how to
- * clear away what is of this run.
+ * Finds or creates what the suites need from the machine, provides it to them, and prints a line for each
+ * missing part. Returns the cleanup of this run.
  */
 export default async function setup(root: TestProject): Promise<() => Promise<void>> {
   const onlyPure = root.vitest.projects.every(({ name }) => name === "core");
-  root.provide("parts", onlyPure ? NOT_NEEDED : await makeParts());
+  root.provide(
+    "parts",
+    onlyPure ? NOT_NEEDED : await makeParts(mayBuildControlPlane(root.vitest.vite.config.mode)),
+  );
   let builds = await mkdtemp(join(tmpdir(), "builds-"));
   root.provide("builds", builds);
   const clear = (): Promise<void> => rm(builds, { recursive: true, force: true });
-  // What is tested again has other sources.
+  // A rerun has other sources.
   root.onTestsRerun(async () => {
     await clear();
     builds = await mkdtemp(join(tmpdir(), "builds-"));
@@ -45,7 +49,7 @@ const NOT_NEEDED: Parts = {
   chromium: PURE,
 };
 
-async function makeParts(): Promise<Parts> {
+async function makeParts(mayBuild: boolean): Promise<Parts> {
   const [
     [plane, etcdutl],
     moto,
@@ -58,15 +62,15 @@ async function makeParts(): Promise<Parts> {
     prometheus,
     chromium,
   ] = await Promise.all([
-    makeControlPlane(),
+    makeControlPlane(mayBuild),
     getMotoProgram(say),
-    getAwsTools(say),
-    getHcl2tojson(say),
+    mayBuild ? getAwsTools(say) : LEFT_TO_ALL,
+    mayBuild ? getHcl2tojson(say) : LEFT_TO_ALL,
     getFromPath("systemd-analyze"),
     getFromPath("kubectl"),
-    getHadolint(say),
-    getPrometheusProgram("promtool", say),
-    getPrometheusProgram("prometheus", say),
+    mayBuild ? getHadolint(say) : LEFT_TO_ALL,
+    mayBuild ? getPrometheusProgram("promtool", say) : LEFT_TO_ALL,
+    mayBuild ? getPrometheusProgram("prometheus", say) : LEFT_TO_ALL,
     getFromPath("chromium"),
   ]);
   sayMissing("suites on a real API server", plane);
@@ -95,16 +99,16 @@ async function makeParts(): Promise<Parts> {
   };
 }
 
-async function makeControlPlane(): Promise<[Parts["control-plane"], Parts["etcdutl"]]> {
-  const plane = await getControlPlaneBinaries(say);
+async function makeControlPlane(mayBuild: boolean): Promise<[Parts["control-plane"], Parts["etcdutl"]]> {
+  const plane = await getControlPlaneBinaries(say, mayBuild);
   if (plane.kind === "missing") return [plane, plane];
-  const etcdutl = await getEtcdutl(say);
+  const etcdutl = await getEtcdutl(say, mayBuild);
   if (etcdutl.kind === "missing") return [plane, etcdutl];
   return [{ kind: "present", value: { ...plane.value, etcdutl: etcdutl.value } }, etcdutl];
 }
 
 function sayMissing(what: string, part: Parts[keyof Parts]): void {
-  if (part.kind === "missing") say(`${what} are skipped: ${part.because}`);
+  if (part.kind === "missing" && !part.isLeftToAll) say(`${what} are skipped: ${part.because}`);
 }
 
 function say(line: string): void {

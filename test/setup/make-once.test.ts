@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { makeOnce } from "#test/setup/make-once.ts";
 
-/** No system gives out a process id as large as this. */
-const NOBODY = 2 ** 30;
+/** Larger than any process id. */
+const NO_PROCESS_ID = 2 ** 30;
 
-describe("what is made once", () => {
+describe("makeOnce", () => {
   let parent: string;
   let made: number;
   beforeEach(async () => {
@@ -21,14 +21,14 @@ describe("what is made once", () => {
     await writeFile(join(folder, "number"), String(made));
   };
 
-  it("is made by one of many who ask at the same time, and found by all", async () => {
+  it("runs once for many simultaneous callers, and all find the result", async () => {
     const folder = join(parent, "thing");
     await Promise.all(Array.from({ length: 5 }, () => makeOnce(folder, make)));
     expect([made, await readFile(join(folder, "number"), "utf8")]).toEqual([1, "1"]);
     expect(await readdir(parent)).toEqual(["thing"]);
   });
 
-  it("is not there when making it failed, and is made by the next", async () => {
+  it("leaves nothing when making fails, and the next caller makes it", async () => {
     const folder = join(parent, "thing");
     const failing = makeOnce(folder, async (temporary) => {
       await make(temporary);
@@ -40,9 +40,9 @@ describe("what is made once", () => {
     expect(made).toBe(2);
   });
 
-  it("does not wait for a run that has died", async () => {
+  it("does not wait for a dead run", async () => {
     const folder = join(parent, "thing");
-    await writeFile(`${folder}.lock`, String(NOBODY));
+    await writeFile(`${folder}.lock`, String(NO_PROCESS_ID));
     await makeOnce(folder, make);
     expect(await readdir(parent)).toEqual(["thing"]);
   });

@@ -3,14 +3,15 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Where things are kept that take minutes to make: `serverless-ccm` in the user's cache folder. */
-export function cacheFolder(): string {
+/** Returns the cache for what takes minutes to make: `serverless-ccm` in the user's cache folder. */
+export function getCacheFolder(): string {
   return join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "serverless-ccm");
 }
 
 /**
- * Makes `folder` by `make` unless it is there already. It appears whole or not at all, and of two runs at the same time
- * one makes it and the other waits. `make` gets a folder beside it that exists, and may rely on its final name.
+ * Creates `folder` by `make` unless it exists. It appears complete or not at all; of two simultaneous runs
+ * one makes it and the other waits. `make` gets an existing temporary folder next to it, and may rely on the
+ * final name.
  */
 export async function makeOnce(folder: string, make: (temporary: string) => Promise<void>): Promise<void> {
   if (await exists(folder)) return;
@@ -23,7 +24,7 @@ export async function makeOnce(folder: string, make: (temporary: string) => Prom
       await mkdir(temporary, { recursive: true });
       await make(temporary);
       await rename(temporary, folder).catch(async (error) => {
-        // Two that took over the same abandoned lock: the first to finish wins.
+        // Two runs took over the same abandoned lock, and the other one finished first.
         if (!(await exists(folder))) throw error;
       });
     } finally {
@@ -38,7 +39,7 @@ export async function makeOnce(folder: string, make: (temporary: string) => Prom
 const LOCK_TIMEOUT_MS = 30 * 60_000;
 const LOCK_LOOK_MS = 500;
 
-/** Takes a lock file that names its owner; one whose owner has died is taken over. */
+/** Takes a lock file that names its owner; takes over the lock of a dead owner. */
 async function lock(file: string): Promise<() => Promise<void>> {
   const deadline = performance.now() + LOCK_TIMEOUT_MS;
   for (;;) {
@@ -59,7 +60,7 @@ async function lock(file: string): Promise<() => Promise<void>> {
 
 async function isAbandoned(file: string): Promise<boolean> {
   const owner = Number(await readFile(file, "utf8").catch(() => ""));
-  // Empty for the moment between its making and the writing of its owner.
+  // Empty between its creation and the write of its owner.
   if (!Number.isInteger(owner) || owner <= 0) return false;
   try {
     process.kill(owner, 0);

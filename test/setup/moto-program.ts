@@ -2,10 +2,13 @@ import { findProgram } from "#test/setup/find-program.ts";
 import type { Part } from "#test/setup/parts.ts";
 import { makeVirtualEnvironment, type Program } from "#test/setup/virtual-environment.ts";
 
-/** What to run for moto_server, before its own flags. */
+/** The command of moto_server, without its own flags. */
 export type MotoProgram = Program;
 
-/** moto_server, an emulator of EC2: from the PATH, or installed once into a virtual environment of its own. */
+/**
+ * Returns moto_server, an emulator of EC2, from the PATH or installed once into a separate virtual
+ * environment.
+ */
 export async function getMotoProgram(say: (line: string) => void): Promise<Part<MotoProgram>> {
   const found = await findProgram("moto_server");
   if (found !== undefined) return { kind: "present", value: { program: found, args: [] } };

@@ -1,23 +1,26 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { freePort } from "#emulators/harness/free-port.ts";
+import { findFreePort } from "#emulators/harness/free-port.ts";
 import { startProcess } from "#emulators/harness/managed-process.ts";
 import type { MotoProgram } from "#test/setup/moto-program.ts";
 
-/** A running moto_server; its credentials may be anything. */
+/** A running moto_server; it accepts any credentials. */
 export interface Moto {
-  /** Endpoint of all its services, for AWS_ENDPOINT_URL_EC2 and _STS. */
+  /** The endpoint of all its services, for AWS_ENDPOINT_URL_EC2 and _STS. */
   readonly url: string;
-  /** Forgets everything that was made in it. */
+  /** Deletes everything in it. */
   reset(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Starts moto_server on a free port of 127.0.0.1, with more in its environment; it ends with this process, however that ends. */
+/**
+ * Starts moto_server on a free port of 127.0.0.1, with additional environment variables. It ends with this
+ * process in every case.
+ */
 export async function startMoto(
   { program, args }: MotoProgram,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<Moto> {
-  const port = await freePort();
+  const port = await findFreePort();
   const url = `http://127.0.0.1:${port}`;
   const child = startProcess(program, [...args, "-H", "127.0.0.1", "-p", String(port)], {
     environment: { ...process.env, ...environment },
@@ -40,7 +43,7 @@ export async function startMoto(
   };
 }
 
-/** Importing it takes seconds where its byte code is not compiled yet. */
+/** Its import takes seconds until its byte code is compiled. */
 const START_TIMEOUT_MS = 60_000;
 
 async function answers(url: string): Promise<boolean> {

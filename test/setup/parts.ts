@@ -4,20 +4,25 @@ import type { AwsTools } from "#test/setup/aws-tools.ts";
 import type { MotoProgram } from "#test/setup/moto-program.ts";
 import type { Program } from "#test/setup/virtual-environment.ts";
 
-/** Something that a suite needs of the machine, or why it could not be had. */
+/** A part that a suite needs from the machine, or the reason why it is missing. */
 export type Part<Value> =
   | { readonly kind: "present"; readonly value: Value }
-  | { readonly kind: "missing"; readonly because: string };
+  | {
+      readonly kind: "missing";
+      readonly because: string;
+      /** Whether the run leaves it out by its mode, so that it is skipped with `CI=true`, too. */
+      readonly isLeftToAll?: true;
+    };
 
-/** The parts by name, as the global setup found or made them. */
+/** The parts by name, as the global setup found or created them. */
 export interface Parts {
   readonly "control-plane": Part<ControlPlaneBinaries>;
-  /** Beside the control plane's own programs, for those tests alone that set its store back. */
+  /** In addition to the control plane, only for tests that restore its store. */
   readonly etcdutl: Part<string>;
   readonly moto: Part<MotoProgram>;
   readonly "aws-tools": Part<AwsTools>;
   readonly hcl2tojson: Part<Program>;
-  /** Checks units of systemd, on machines that need not run it. */
+  /** Checks systemd units, also on machines without systemd. */
   readonly "systemd-analyze": Part<string>;
   readonly kubectl: Part<string>;
   /** Checks Dockerfiles. */
@@ -27,7 +32,7 @@ export interface Parts {
   readonly chromium: Part<string>;
 }
 
-/** What `describeWithPart` hands to a suite's body. */
+/** The value that `describeWithPart` passes to a suite's body. */
 export type PartValue<Name extends keyof Parts> = Extract<Parts[Name], { readonly kind: "present" }>["value"];
 
 declare module "vitest" {
@@ -39,8 +44,8 @@ declare module "vitest" {
 }
 
 /**
- * A suite that needs a part of the machine. Without it the suite is one skipped test that says why, and with `CI=true`
- * one that fails, but for what only the system can have.
+ * Defines a suite that needs a part of the machine. Without the part the suite is one skipped test with the
+ * reason. With `CI=true` it fails instead, unless only the operating system provides the part.
  */
 export function describeWithPart<Name extends keyof Parts>(
   name: Name,
@@ -50,11 +55,11 @@ export function describeWithPart<Name extends keyof Parts>(
   const part = getPart(name);
   describe(title, () => {
     if (part.kind === "present") body(part.value as PartValue<Name>);
-    else reportMissing(name, part.because);
+    else reportMissing(name, part);
   });
 }
 
-/** A suite that needs a control plane and moto. */
+/** Defines a suite that needs a control plane and moto. */
 export function describeWithBoth(
   title: string,
   body: (binaries: ControlPlaneBinaries, moto: MotoProgram) => void,
@@ -62,28 +67,34 @@ export function describeWithBoth(
   describeWithPart("moto", title, (moto) => {
     const plane = getPart("control-plane");
     if (plane.kind === "present") body(plane.value, moto);
-    else reportMissing("control-plane", plane.because);
+    else reportMissing("control-plane", plane);
   });
 }
 
-/** One test of a suite, as `test` makes it. */
+/** Defines one test of a suite, like `test`. */
 export type MakeTest = (title: string, body: () => Promise<void>, timeoutMs?: number) => void;
 
-/** Makes a test that needs a part of the machine beyond its suite's. Without the part it is skipped, and with `CI=true` it fails. */
+/**
+ * Returns a `test` for tests that need a part in addition to their suite's. Without the part such a test is
+ * skipped, and with `CI=true` it fails.
+ */
 export function testWithPart(name: keyof Parts): MakeTest {
   return (title, body, timeoutMs) => {
     const part = getPart(name);
     if (part.kind === "present") it(title, body, timeoutMs);
-    else reportMissing(name, part.because, `${title}: `);
+    else reportMissing(name, part, `${title}: `);
   };
 }
 
-/** The part as the global setup left it. */
+/** Returns the part as the global setup provided it. */
 export function getPart<Name extends keyof Parts>(name: Name): Parts[Name] {
   return inject("parts")[name];
 }
 
-/** Neither Go nor Python nor npm brings these: where the system has none, that is said and no more. */
+/**
+ * Go, Python and npm do not provide these. If the system lacks one, its suites are skipped with the reason,
+ * also in CI.
+ */
 const OF_THE_SYSTEM: ReadonlySet<keyof Parts> = new Set([
   "systemd-analyze",
   "kubectl",
@@ -92,9 +103,13 @@ const OF_THE_SYSTEM: ReadonlySet<keyof Parts> = new Set([
   "prometheus",
 ]);
 
-function reportMissing(name: keyof Parts, because: string, of = ""): void {
+function reportMissing(
+  name: keyof Parts,
+  { because, isLeftToAll }: Extract<Part<never>, { readonly kind: "missing" }>,
+  of = "",
+): void {
   const title = `${of}needs ${name}: ${because.split("\n", 1)[0]}`;
-  if (process.env["CI"] !== "true" || OF_THE_SYSTEM.has(name)) {
+  if (process.env["CI"] !== "true" || isLeftToAll || OF_THE_SYSTEM.has(name)) {
     it.skip(title, () => {});
     return;
   }

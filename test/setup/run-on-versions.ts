@@ -1,14 +1,16 @@
 import { spawn } from "node:child_process";
 import { readdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { versionOf } from "#test/setup/control-plane-build.ts";
+import { readVersion } from "#test/setup/control-plane-build.ts";
 
-// Runs what is said of an API server on the oldest and the newest version that is supported, one after the other:
-// `npm run test:versions`, or `npm run test:versions -- 1.34` for one of them. The last line has the counts of all.
+// `npm run test:versions`: runs the tests of API server behaviour on the oldest and the newest supported version, in sequence. `npm run test:versions -- 1.34` runs one of them. The last line has the total counts.
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** The contracts of the API server, then the whole: what an answer means, what is followed and written, nodes, kills and rights. */
+/**
+ * The contracts of the API server first, then the suites: answers, watches and writes, nodes, crashes and
+ * rights.
+ */
 const SUITES = [
   "test/emulators/kube-apiserver",
   "test/kube/follow/watch-kube-apiserver",
@@ -28,7 +30,9 @@ const SUITES = [
   "test/e2e/csr-approver",
 ];
 
-/** Characters kept of a run's output: the line of test/setup/summary-reporter.ts is its last. */
+/**
+ * The characters that are kept of a run's output; its last line comes from test/setup/summary-reporter.ts.
+ */
 const MAX_END = 10_000;
 
 interface Counts {
@@ -40,7 +44,7 @@ const chosen = process.argv.slice(2);
 const minors = chosen.length > 0 ? chosen : await minorsThereAre();
 let total: Counts = { passed: 0, failed: 0 };
 for (const minor of minors) {
-  const version = await versionOf(minor);
+  const version = await readVersion(minor);
   process.stdout.write(`\nkube-apiserver ${version}\n`);
   const counts = await runSuites(minor);
   process.stdout.write(`kube-apiserver ${version}: ${inWords(counts)}\n`);
@@ -49,7 +53,7 @@ for (const minor of minors) {
 process.exitCode = total.failed > 0 ? 1 : 0;
 process.stdout.write(`${inWords(total)}\n`);
 
-/** Those with a module beside the usual one, oldest first. */
+/** Returns the minors with a module besides the default one, oldest first. */
 async function minorsThereAre(): Promise<string[]> {
   const names = await readdir(`${ROOT}/test/control-plane/versions`);
   return names.sort((a, b) => Number(a.split(".")[1]) - Number(b.split(".")[1]));
@@ -57,7 +61,18 @@ async function minorsThereAre(): Promise<string[]> {
 
 function runSuites(minor: string): Promise<Counts> {
   const environment = { ...process.env, KUBERNETES_MINOR: minor, CI: "true" };
-  const args = ["run", "--project", "shell", "--project", "e2e", "--project", "counted", ...SUITES];
+  const args = [
+    "run",
+    "--mode",
+    "release",
+    "--project",
+    "shell",
+    "--project",
+    "e2e",
+    "--project",
+    "counted",
+    ...SUITES,
+  ];
   const running = spawn("vitest", args, {
     cwd: ROOT,
     env: environment,
@@ -78,7 +93,7 @@ function runSuites(minor: string): Promise<Counts> {
 function countsOf(end: string, code: number | null): Counts {
   const [, passed, failed] = /(\d+) passed, (\d+) failed(?:, \d+ skipped)?\s*$/.exec(end) ?? [];
   if (passed === undefined) return { passed: 0, failed: 1 };
-  // A run that fails for another reason than its tests has failed, too.
+  // A run that fails for another reason than its tests counts as failed, too.
   return { passed: Number(passed), failed: Math.max(Number(failed), code === 0 ? 0 : 1) };
 }
 

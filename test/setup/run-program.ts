@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 
-/** Runs a program to its end; rejects with the end of its output where it fails. */
+/** Runs a program to its end; on failure rejects with the end of its output. */
 export async function runProgram(
   program: string,
   args: readonly string[],
@@ -31,5 +31,5 @@ export async function runProgram(
   }
 }
 
-/** Characters of output kept to explain a failure. */
+/** The characters of output that are kept to explain a failure. */
 const MAX_OUTPUT = 2_000;

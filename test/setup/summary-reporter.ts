@@ -1,15 +1,15 @@
 import type { Reporter, TestModule } from "vitest/node";
 
-/** Closes the run with one plain line of the runner's own counts: `N passed, N failed[, N skipped]`. */
+/** Ends the run with one plain line of the runner's own counts: `N passed, N failed[, N skipped]`. */
 export default class SummaryReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[]): void {
     let passed = 0;
     let skipped = 0;
-    // An error outside any test, or in loading a file, is a failure too, although no test carries it.
+    // An error outside any test, or during the load of a file, is a failure without a test.
     let failed = unhandledErrors.length;
     for (const module of modules) {
       failed += module.errors().length;
-      // A hook that fails leaves its suite's tests skipped.
+      // A failed hook leaves its suite's tests skipped.
       for (const suite of module.children.allSuites()) failed += suite.errors().length;
       for (const test of module.children.allTests()) {
         const { state } = test.result();
@@ -19,7 +19,7 @@ export default class SummaryReporter implements Reporter {
       }
     }
     const line = `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`;
-    // After the other reporters, whose summaries are written when the run ends as well.
+    // Prints after the other reporters, which also write their summaries at the end.
     process.once("exit", () => process.stdout.write(`${line}\n`));
   }
 }

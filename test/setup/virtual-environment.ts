@@ -2,31 +2,31 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { messageOf } from "#core/message-of.ts";
+import { getErrorMessage } from "#core/error-message.ts";
 import { findProgram } from "#test/setup/find-program.ts";
-import { cacheFolder, makeOnce } from "#test/setup/make-once.ts";
+import { getCacheFolder, makeOnce } from "#test/setup/make-once.ts";
 import type { Part } from "#test/setup/parts.ts";
 import { runProgram } from "#test/setup/run-program.ts";
 
-/** What to run, before its own flags. */
+/** The command of a program, without its own flags. */
 export interface Program {
   readonly program: string;
   readonly args: readonly string[];
 }
 
-/** Programs of Python packages. */
+/** The programs of Python packages. */
 export interface VirtualEnvironment {
-  /** What `python -m MODULE` runs. */
+  /** Returns the command `python -m MODULE`. */
   module(name: string): Program;
-  /** A program in the environment's bin. */
+  /** Returns a program in the environment's bin. */
   script(name: string): Program;
-  /** A file in the environment's bin that is no script of Python's. */
+  /** Returns a file in the environment's bin that is not a Python script. */
   file(name: string): string;
 }
 
 /**
- * Installs packages into a virtual environment of their own, once for each content of the file of requirements, which lies
- * beside this one; they come from PyPI. `what` names them to people and in the cache.
+ * Installs packages from PyPI into a virtual environment, once for each content of the requirements file next
+ * to this one. `what` names them in messages and in the cache.
  */
 export async function makeVirtualEnvironment(
   what: string,
@@ -40,7 +40,7 @@ export async function makeVirtualEnvironment(
     .update(await readFile(requirements))
     .digest("hex")
     .slice(0, 16);
-  const folder = join(cacheFolder(), what, hash);
+  const folder = join(getCacheFolder(), what, hash);
   try {
     await makeOnce(folder, async (temporary) => {
       say(`installing ${what} into a virtual environment, once …`);
@@ -48,14 +48,14 @@ export async function makeVirtualEnvironment(
       await runProgram(join(temporary, "bin/python"), [...PIP_INSTALL, "--requirement", requirements]);
     });
   } catch (error) {
-    return { kind: "missing", because: `python3 could not install ${what}: ${messageOf(error)}` };
+    return { kind: "missing", because: `python3 could not install ${what}: ${getErrorMessage(error)}` };
   }
   const program = join(folder, "bin/python");
   return {
     kind: "present",
     value: {
       module: (name) => ({ program, args: ["-m", name] }),
-      // Not by itself: its first line names the folder as it was while it was made.
+      // A script cannot run directly, because its first line names the temporary folder.
       script: (name) => ({ program, args: [join(folder, "bin", name)] }),
       file: (name) => join(folder, "bin", name),
     },

@@ -5,20 +5,20 @@ import { expect } from "vitest";
 import * as z from "zod";
 import type { ControlPlaneBinaries } from "#emulators/harness/kube-apiserver.ts";
 import { connect } from "#kube/client/connect.ts";
-import { ownerOf } from "#relay/sharding/owner-of.ts";
-import { access } from "#test/access.ts";
-import { builtCommandLine } from "#test/build/shared-build.ts";
-import { replicasOf, untilFollowed } from "#test/sharding/replicas.ts";
+import { selectOwner } from "#relay/sharding/select-owner.ts";
+import { getConnectOptions } from "#test/access.ts";
+import { getBuiltCommandLine } from "#test/build/shared-build.ts";
+import { createReplicas, waitUntilFollowed } from "#test/sharding/replicas.ts";
 import { startTenants } from "#test/sharding/tenants.ts";
-import { untilTrue } from "#test/until-true.ts";
+import { waitUntilTrue } from "#test/wait-until-true.ts";
 
 export interface Play {
   readonly clusters: number;
-  /** So many of them, the one with the Leases first, on real API servers. */
+  /** This many clusters are on real API servers, starting with the one that has the Leases. */
   readonly real?: { readonly count: number; readonly binaries: ControlPlaneBinaries };
   /** Milliseconds between two nodes that join. */
   readonly everyMs: number;
-  /** Whether one is also halted and goes on, as a machine that is moved. */
+  /** Whether one replica is also paused and resumed, like a machine that is moved. */
   readonly halts?: boolean;
   readonly say: (line: string) => void;
 }
@@ -27,18 +27,19 @@ const LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
 const Leases = z.object({ items: z.array(z.object({ metadata: z.object({ name: z.string() }) })) });
 
 /**
- * Three replicas share clusters that nodes join all the time; one is killed, one is added, one is ended. After each of these all follow
- * what is theirs by their names, and in the end each node that has joined is up, and was written twice.
+ * Shares clusters among three replicas while nodes join; one replica is killed, one is added, one is stopped.
+ * After each step every replica follows its clusters, which depend on the names. In the end each node that
+ * has joined is up and was written twice.
  */
 export async function playSharding({ clusters, real, everyMs, halts, say }: Play): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "sharding-"));
   const tenants = await startTenants(folder, clusters, real);
   const [first = ""] = tenants.names;
   const leases = tenants.planeOf(first);
-  const admin = connect(await access(leases, "admin"));
-  const program = join(await builtCommandLine(), "serverless-ccm.mjs");
+  const admin = connect(await getConnectOptions(leases, "admin"));
+  const program = join(await getBuiltCommandLine(), "serverless-ccm.mjs");
   const kubeconfig = await leases.kubeconfig("admin");
-  const replicas = replicasOf(
+  const replicas = createReplicas(
     tenants,
     () => [`--shard-by=kubernetes:${kubeconfig}?namespace=default`],
     program,
@@ -48,7 +49,7 @@ export async function playSharding({ clusters, real, everyMs, halts, say }: Play
       ({ metadata }) => metadata.name,
     );
   const owned = (name: string, among: readonly string[]): string[] =>
-    tenants.names.filter((cluster) => ownerOf(cluster, among) === name);
+    tenants.names.filter((cluster) => selectOwner(cluster, among) === name);
   async function shares(): Promise<string> {
     return [...(await replicas.followed())].map(([name, { length }]) => `${name} ${length}`).join(", ");
   }
@@ -71,7 +72,7 @@ export async function playSharding({ clusters, real, everyMs, halts, say }: Play
       replicas.start("b"),
       replicas.start("c", "--workers=0"),
     ]);
-    await untilFollowed(replicas, "at first");
+    await waitUntilFollowed(replicas, "at first");
     say(`three replicas: ${await shares()}; ${seconds(begunMs)} after their start`);
     expect(await leaseNames()).toEqual(["a", "b", "c"]);
     for (const name of ["a", "b", "c"]) {
@@ -85,31 +86,31 @@ export async function playSharding({ clusters, real, everyMs, halts, say }: Play
     await replicas.end("b", "SIGKILL");
     const [orphaned = first] = owned("b", ["a", "b", "c"]);
     const node = await tenants.register(orphaned);
-    await untilTrue("a node of its clusters to be up", () => tenants.isUp(orphaned, node));
+    await waitUntilTrue("a node of its clusters to be up", () => tenants.isUp(orphaned, node));
     const upAfter = seconds(killedMs);
-    await untilFollowed(replicas, "after one was killed");
+    await waitUntilFollowed(replicas, "after one was killed");
     say(`b killed: ${await shares()}; all of its clusters followed ${seconds(killedMs)} later`);
     say(`a node that joined one of them as b was killed was up after ${upAfter}`);
     expect(await leaseNames()).toEqual(["a", "b", "c"]);
 
     const addedMs = performance.now();
     await replicas.start("d");
-    await untilFollowed(replicas, "after one was added");
+    await waitUntilFollowed(replicas, "after one was added");
     say(`d added: ${await shares()}; all as computed ${seconds(addedMs)} later, 15 s of which both follow`);
 
     if (halts === true) {
       const haltedMs = performance.now();
       replicas.halt("d", true);
-      await untilFollowed(replicas, "after one was halted");
+      await waitUntilFollowed(replicas, "after one was halted");
       say(`d halted: ${await shares()}; all of its clusters followed ${seconds(haltedMs)} later`);
       replicas.halt("d", false);
-      await untilFollowed(replicas, "after it goes on");
+      await waitUntilFollowed(replicas, "after it goes on");
       say(`d goes on: ${await shares()}`);
     }
 
     const endedMs = performance.now();
     const ended = replicas.end("c", "SIGTERM");
-    await untilFollowed(replicas, "after one was ended");
+    await waitUntilFollowed(replicas, "after one was ended");
     say(`c ended: ${await shares()}; all of its clusters followed ${seconds(endedMs)} later`);
     expect(await ended).toBe(0);
     expect(await leaseNames()).toEqual(["a", "b", "d"]);
@@ -120,13 +121,13 @@ export async function playSharding({ clusters, real, everyMs, halts, say }: Play
 
     clearInterval(timer);
     await joining;
-    await untilTrue("all nodes to be up", async () => (await tenants.notUp()).length === 0, 120_000);
+    await waitUntilTrue("all nodes to be up", async () => (await tenants.notUp()).length === 0, 120_000);
     const writes = await tenants.writesOfNodes();
     expect(writes).toHaveLength(tenants.registered());
     expect(new Set(writes)).toEqual(new Set([2]));
     say(`${tenants.registered()} nodes joined meanwhile, all are up, each was written twice`);
     for (const name of ["a", "d"]) expect(await replicas.end(name, "SIGTERM")).toBe(0);
-    // What was killed left its Lease behind.
+    // The killed replica left its Lease.
     expect(await leaseNames()).toEqual(["b"]);
     const renewals = (await leases.record()).filter(
       ({ resource, verb }) => resource === "leases" && verb === "update",

@@ -1,30 +1,33 @@
-import { ownerOf } from "#relay/sharding/owner-of.ts";
+import { selectOwner } from "#relay/sharding/select-owner.ts";
 import { type Running, startProgram } from "#test/cli/program.ts";
 import type { Tenants } from "#test/sharding/tenants.ts";
-import { untilTrue } from "#test/until-true.ts";
+import { waitUntilTrue } from "#test/wait-until-true.ts";
 
-/** Relays that share the clusters, each a process of its own. */
+/** Relays that share the clusters, each in its own process. */
 export interface Replicas {
-  /** With `--as-run` the functions are in it, too. */
+  /** Starts a replica; with `--as-run` it includes the functions. */
   start(name: string, ...flags: readonly string[]): Promise<void>;
   /** Resolves with the exit code. */
   end(name: string, signal: "SIGTERM" | "SIGKILL"): Promise<number | null>;
-  /** Halts a process as it is, or lets it go on. */
+  /** Pauses a process, or resumes it. */
   halt(name: string, isHalted: boolean): void;
-  /** Whether each of the replicas that run, and are not halted, follows the clusters that follow from their names, all of them ready, and no other. */
+  /**
+   * Whether each running replica follows exactly the clusters that it must have by the replicas' names, and
+   * all are ready. Paused replicas are ignored.
+   */
   follow(): Promise<boolean>;
-  /** As `/readyz` says it. */
+  /** Returns the answer of `/readyz`. */
   readiness(name: string): Promise<string>;
-  /** Clusters by replica, as they say themselves. */
+  /** Returns the clusters that each replica reports. */
   followed(): Promise<ReadonlyMap<string, readonly string[]>>;
-  /** A value of a replica's metrics. */
+  /** Returns a value of a replica's metrics. */
   metric(name: string, series: string): Promise<number | undefined>;
   linesOf(name: string): Running["lines"];
   close(): Promise<void>;
 }
 
-/** What is built is started, as its workers are. */
-export function replicasOf(
+/** Starts the built program, because its workers need the build. */
+export function createReplicas(
   tenants: Tenants,
   shardFlags: (name: string) => readonly string[],
   program: string,
@@ -76,7 +79,7 @@ export function replicasOf(
     },
     async follow() {
       const names = going();
-      const expected = Map.groupBy(tenants.names, (cluster) => ownerOf(cluster, names));
+      const expected = Map.groupBy(tenants.names, (cluster) => selectOwner(cluster, names));
       const found = await followed();
       return names.every((name) => {
         const clusters = (expected.get(name) ?? []).map((cluster) => `${cluster} ok`);
@@ -96,9 +99,9 @@ export function replicasOf(
   };
 }
 
-/** Resolves to how many seconds it took until each replica follows what is its. */
-export async function untilFollowed(replicas: Replicas, what: string): Promise<number> {
+/** Resolves with the seconds until each replica follows its clusters. */
+export async function waitUntilFollowed(replicas: Replicas, what: string): Promise<number> {
   const startedMs = performance.now();
-  await untilTrue(`all to follow what is theirs, ${what}`, replicas.follow, 120_000);
+  await waitUntilTrue(`all to follow what is theirs, ${what}`, replicas.follow, 120_000);
   return (performance.now() - startedMs) / 1_000;
 }

@@ -2,34 +2,34 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
 import { createMemoryCloud, type MemoryInstances } from "#clouds/memory/cloud.ts";
-import { fileHome } from "#config/home/file.ts";
+import { createFileRegistry } from "#config/registry/file.ts";
 import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
 import { nodeController } from "#core/node/controller.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
-import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
+import { buildClusterEntry, writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
-import { joiningNode } from "#emulators/harness/joining-node.ts";
+import { buildJoiningNode } from "#emulators/harness/joining-node.ts";
 import { type ControlPlaneBinaries, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
 import { type LambdaServer, startLambda } from "#emulators/lambda/server.ts";
-import { controllerFunction } from "#functions/parts/controller-function.ts";
+import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
-import { access } from "#test/access.ts";
-import { addressAt, runningInstance } from "#test/clouds/memory/running-instance.ts";
+import { getConnectOptions } from "#test/access.ts";
+import { buildRunningInstance, getAddress } from "#test/clouds/memory/running-instance.ts";
 
-/** Clusters with a node function behind Lambda's Invoke API, and nodes that join them. */
+/** Clusters with a node function behind Lambda's Invoke API, and joining nodes. */
 export interface Tenants {
   readonly names: readonly string[];
   readonly file: string;
   readonly lambda: LambdaServer;
   planeOf(name: string): ControlPlane;
-  /** Registers a node, whose instance is there; resolves to its name. */
+  /** Registers a node with an existing instance; resolves with its name. */
   register(cluster: string): Promise<string>;
   isUp(cluster: string, node: string): Promise<boolean>;
   registered(): number;
-  /** Nodes that are not up: tainted yet, or without an address. */
+  /** Returns the nodes that are not up: with the taint, or without an address. */
   notUp(): Promise<readonly string[]>;
-  /** Successful writes of each node of the clusters by the functions, most first. */
+  /** Returns the functions' successful writes of each node, the highest count first. */
   writesOfNodes(): Promise<readonly number[]>;
   close(): Promise<void>;
 }
@@ -45,7 +45,7 @@ const isUp = ({ spec, status }: z.output<typeof Node>): boolean =>
   spec.taints?.some(({ key }) => key === UNINITIALIZED_TAINT) !== true &&
   status.addresses?.some(({ type }) => type === "InternalIP") === true;
 
-/** Starts so many clusters in a folder, the first of them on real API servers. */
+/** Starts this many clusters in a folder, the first of them on real API servers. */
 export async function startTenants(
   folder: string,
   count: number,
@@ -65,18 +65,21 @@ export async function startTenants(
       ? await startKubeApiserver({ folder: at, binaries: real.binaries })
       : await startEmbeddedControlPlane({ folder: at });
     planes.set(name, plane);
-    admins.set(name, connect(await access(plane, "admin")));
-    functions.set(name, connect(await access(plane, "node")));
+    admins.set(name, connect(await getConnectOptions(plane, "admin")));
+    functions.set(name, connect(await getConnectOptions(plane, "node")));
   }
-  // Of who has the functions in it, and reads it once.
+  // For a replica with the functions, which reads it once.
   const instancesFile = join(folder, "instances.json");
-  await writeFile(instancesFile, JSON.stringify({ instances: [runningInstance("node-1", addressAt(1))] }));
+  await writeFile(
+    instancesFile,
+    JSON.stringify({ instances: [buildRunningInstance("node-1", getAddress(1))] }),
+  );
   const cloud = { provider: "memory", instancesFile } as const;
   const controllers = [nodeController.name];
-  const entries = [...planes].map(([name, plane]) => clusterEntryOf(plane, { name, cloud, controllers }));
+  const entries = [...planes].map(([name, plane]) => buildClusterEntry(plane, { name, cloud, controllers }));
   await writeClustersFile(file, ...entries);
-  const handler = controllerFunction(nodeController, {
-    clusters: fileHome(file).byName(),
+  const handler = createControllerFunction(nodeController, {
+    clusters: createFileRegistry(file).byName(),
     cloud: async () => createMemoryCloud(world),
     api: async ({ name }) => of(functions, name),
     now: () => new Date(),
@@ -92,8 +95,8 @@ export async function startTenants(
     async register(cluster) {
       registered += 1;
       const name = `node-${registered}`;
-      world.instances.set(name, runningInstance(name, addressAt(registered)));
-      const body = joiningNode({ name, providerID: `memory:///zone-a/${name}` });
+      world.instances.set(name, buildRunningInstance(name, getAddress(registered)));
+      const body = buildJoiningNode({ name, providerID: `memory:///zone-a/${name}` });
       const answer = await of(admins, cluster).send({ method: "POST", path: "/api/v1/nodes", body });
       if (answer.status !== 201) throw new Error(`${cluster}/${name}: ${answer.status} ${answer.body}`);
       return name;

@@ -1,6 +1,7 @@
 import { defineConfig } from "vitest/config";
 
-// Sixty clusters and their replicas: minutes, and most of two cores. `npm test` plays the same with six.
+// The configuration of the suite with sixty clusters and their replicas. It takes minutes and most of two
+// cores; `npm test` has the same suite with six.
 export default defineConfig({
   test: {
     root: new URL("../..", import.meta.url).pathname,

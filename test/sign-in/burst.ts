@@ -6,27 +6,27 @@ import { createMemoryCloud, type MemoryInstances } from "#clouds/memory/cloud.ts
 import type { Cluster } from "#config/cluster.ts";
 import { signIn } from "#config/sign-in.ts";
 import { nodeController } from "#core/node/controller.ts";
-import { joiningNode } from "#emulators/harness/joining-node.ts";
+import { buildJoiningNode } from "#emulators/harness/joining-node.ts";
 import { type NodeRecord, recordNodeHistory } from "#emulators/harness/node-history.ts";
-import { controllerFunction } from "#functions/parts/controller-function.ts";
-import { keptConnections } from "#functions/parts/kept-connections.ts";
+import { createConnectionCache } from "#functions/parts/connection-cache.ts";
+import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { startRelay } from "#relay/relay.ts";
 import { ask } from "#test/ask.ts";
-import { runningInstance } from "#test/clouds/memory/running-instance.ts";
-import { untilTrue } from "#test/until-true.ts";
+import { buildRunningInstance } from "#test/clouds/memory/running-instance.ts";
+import { waitUntilTrue } from "#test/wait-until-true.ts";
 
-/** What a burst of joining nodes is played on. */
+/** The options of a burst of joining nodes. */
 export interface BurstOptions {
   readonly cluster: Cluster;
-  /** The world outside. */
+  /** An administrator's transport. */
   readonly admin: Transport;
-  /** Of the control plane, whose audit log is there. */
+  /** The control plane's folder with its audit log. */
   readonly folder: string;
-  /** Of the nodes' names. */
+  /** The prefix of the nodes' names. */
   readonly prefix: string;
-  /** In the middle of it: what was signed in with ends, and is refused once this resolves. */
+  /** Runs in the middle of the burst: revokes the credentials in use. They are rejected when it resolves. */
   readonly rotate: () => Promise<unknown>;
 }
 
@@ -35,13 +35,13 @@ const MEANWHILE = 30;
 const LAST = 30;
 
 /**
- * A hundred nodes join, and in the middle of it what relay and function sign in with ends. Each node comes up, and none is ever seen
- * schedulable without an address. Answers how often the API server refused who signs in (401).
+ * Joins a hundred nodes, and revokes the credentials of relay and function in the middle. Each node comes up,
+ * and none is ever schedulable without an address. Returns the number of 401 answers of the API server.
  */
 export async function playBurst({ cluster, admin, folder, prefix, rotate }: BurstOptions): Promise<number> {
   const cloud: MemoryInstances = { instances: new Map() };
-  const api = keptConnections({ role: "node", most: 4, answersAlone: true });
-  const node = controllerFunction(nodeController, {
+  const api = createConnectionCache({ role: "node", most: 4, answersAlone: true });
+  const node = createControllerFunction(nodeController, {
     clusters: async () => cluster,
     cloud: async () => createMemoryCloud(cloud),
     api,
@@ -62,8 +62,8 @@ export async function playBurst({ cluster, admin, folder, prefix, rotate }: Burs
   const join = async (count: number): Promise<void> => {
     const names = Array.from({ length: count }, () => `${prefix}-${joined++}`);
     for (const name of names) {
-      cloud.instances.set(name, runningInstance(name, `10.0.0.${cloud.instances.size + 1}`));
-      await ask(admin, { method: "POST", path: "/api/v1/nodes", body: joiningNode({ name }) });
+      cloud.instances.set(name, buildRunningInstance(name, `10.0.0.${cloud.instances.size + 1}`));
+      await ask(admin, { method: "POST", path: "/api/v1/nodes", body: buildJoiningNode({ name }) });
     }
   };
   const records = (): NodeRecord[] =>
@@ -71,10 +71,10 @@ export async function playBurst({ cluster, admin, folder, prefix, rotate }: Burs
   const up = (): number => records().filter(({ schedulableAt }) => schedulableAt !== undefined).length;
   try {
     await join(FIRST);
-    await untilTrue("the first nodes to come up", () => up() >= FIRST / 2);
+    await waitUntilTrue("the first nodes to come up", () => up() >= FIRST / 2);
     await Promise.all([rotate(), join(MEANWHILE)]);
     await join(LAST);
-    await untilTrue("all nodes to come up", () => up() === joined, 60_000).catch((error: Error) => {
+    await waitUntilTrue("all nodes to come up", () => up() === joined, 60_000).catch((error: Error) => {
       throw new Error(`${error.message}, ${up()} are: ${JSON.stringify(lines.slice(-3)).slice(0, 1_500)}`);
     });
     expect(joined).toBe(FIRST + MEANWHILE + LAST);

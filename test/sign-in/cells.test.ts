@@ -2,9 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { eksToken } from "#clouds/aws/sign-in/eks-token.ts";
-import { webIdentityToken } from "#clouds/aws/sign-in/web-identity-token.ts";
-import { IDENTITIES, type Identity, userOf } from "#core/identities.ts";
+import { formatUser, IDENTITIES, type Identity } from "#core/identities.ts";
 import { createCertificateAuthority, type KeyPair } from "#emulators/harness/certificates.ts";
 import {
   type ControlPlaneBinaries,
@@ -12,15 +10,19 @@ import {
   startKubeApiserver,
 } from "#emulators/harness/kube-apiserver.ts";
 import { connect } from "#kube/client/connect.ts";
-import { access } from "#test/access.ts";
+import { createEksToken } from "#platforms/aws/sign-in/eks-token.ts";
+import { readWebIdentityToken } from "#platforms/aws/sign-in/web-identity-token.ts";
+import { getConnectOptions } from "#test/access.ts";
 import { ask, askForJson } from "#test/ask.ts";
-import { printFile, takenFor, untilStatus } from "#test/cli/infra/signing-in.ts";
+import { printFile, readUser, waitForStatus } from "#test/cli/infra/signing-in.ts";
 import { type LocalIssuer, startIssuer } from "#test/issuer/local-issuer.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 import { type EksWebhook, startEksWebhook } from "#test/sts/eks-webhook.ts";
 import { type FakeSts, OWN_KEYS, startFakeSts } from "#test/sts/fake-sts.ts";
 
-/** Both are stages of one account, whose one issuer signs for the roles of both: as near to each other as cells come. */
+/**
+ * Both cells are stages of one account, whose one issuer signs for the roles of both. Cells cannot be closer.
+ */
 const ACCOUNT = "123456789012";
 const CELLS = ["blue", "green"] as const;
 type Cell = (typeof CELLS)[number];
@@ -29,13 +31,13 @@ const roleOf = (cell: Cell, identity: Identity): string =>
   `arn:aws:iam::${ACCOUNT}:role/${roleNameOf(cell, identity)}`;
 const audienceOf = (cell: Cell): string => `serverless-ccm:tenant-of-${cell}`;
 
-/** What somebody has who has a cell: all that its relay and functions sign in with. */
+/** The stolen credentials of a cell: all sign-ins of its relay and functions. */
 interface Stolen {
   readonly what: string;
   readonly token: (of: Cell, identity: Identity) => Promise<string>;
 }
 
-/** The API server of a cell's cluster, which takes each of the ways to sign in of that cell's own. */
+/** The API server of a cell's cluster, which accepts each sign-in of that cell. */
 interface CellPlane {
   readonly plane: KubeApiserver;
   readonly eks: EksWebhook;
@@ -59,7 +61,7 @@ describeWithPart("control-plane", "what was stolen of one cell", (binaries) => {
     for (const cell of CELLS) planes.set(cell, await startPlane(cell, binaries, { folder, issuer, sts }));
     for (const cell of CELLS) {
       const token = await fromAws(cell, "node", audienceOf(cell));
-      await untilStatus(planeOf(cell), () => token, 201);
+      await waitForStatus(planeOf(cell), () => token, 201);
     }
   });
   afterAll(async () => {
@@ -82,24 +84,24 @@ describeWithPart("control-plane", "what was stolen of one cell", (binaries) => {
     IDENTITIES.flatMap((identity) => CELLS.map((of) => ({ what, token, identity, of }))),
   );
 
-  test.each(ROWS)("$what of $identity in $of is taken there alone", async ({ token, identity, of }) => {
+  test.each(ROWS)("$what of $identity in $of is accepted only there", async ({ token, identity, of }) => {
     const stolen = await token(of, identity);
-    const { status, username } = await takenFor(planeOf(of), stolen);
-    expect([status, username?.split(":").at(-1)]).toEqual([201, userOf(identity)]);
-    expect(await takenFor(planeOf(otherThan(of)), stolen)).toEqual({ status: 401 });
+    const { status, username } = await readUser(planeOf(of), stolen);
+    expect([status, username?.split(":").at(-1)]).toEqual([201, formatUser(identity)]);
+    expect(await readUser(planeOf(otherThan(of)), stolen)).toEqual({ status: 401 });
   });
 
-  test.each(IDENTITIES)("the role of %s gets nowhere by asking for the other cell's", async (identity) => {
-    // Whoever has the role may ask AWS for another audience or cluster, where its policy lets it.
+  test.each(IDENTITIES)("the role of %s gains nothing with a token for the other cell", async (identity) => {
+    // The holder of a role may request a token for another audience or cluster, if its policy allows it.
     const there = planeOf("green");
-    expect(await takenFor(there, await fromAws("blue", identity, audienceOf("green")))).toEqual({
+    expect(await readUser(there, await fromAws("blue", identity, audienceOf("green")))).toEqual({
       status: 401,
     });
-    expect(await takenFor(there, await forEks("blue", identity, "green"))).toEqual({ status: 401 });
+    expect(await readUser(there, await forEks("blue", identity, "green"))).toEqual({ status: 401 });
     expect(planes.get("green")?.eks.reviews().at(-1)).toBe("no access entry");
   });
 
-  test.each(IDENTITIES)("a client certificate of %s is taken in its cell alone", async (identity) => {
+  test.each(IDENTITIES)("a client certificate of %s is accepted only in its cell", async (identity) => {
     const pair = await planes.get("blue")?.pairOf(identity);
     expect(await statusWith("blue", pair)).not.toBe(401);
     expect(await statusWith("green", pair)).toBe(401);
@@ -114,19 +116,19 @@ describeWithPart("control-plane", "what was stolen of one cell", (binaries) => {
   async function fromAws(cell: Cell, identity: Identity, audience: string): Promise<string> {
     const caller = { clusterName: cell, region: "eu-central-1", roleArn: roleOf(cell, identity) };
     const asked = { audience, signingAlgorithm: "RS256", durationSeconds: 300 } as const;
-    return (await webIdentityToken({ ...caller, ...asked })).value;
+    return (await readWebIdentityToken({ ...caller, ...asked })).value;
   }
 
   async function forEks(cell: Cell, identity: Identity, cluster: Cell): Promise<string> {
     const caller = { clusterName: cell, region: "eu-central-1", roleArn: roleOf(cell, identity) };
-    return (await eksToken({ ...caller, eksCluster: `eks-of-${cluster}` })).value;
+    return (await createEksToken({ ...caller, eksCluster: `eks-of-${cluster}` })).value;
   }
 
   async function minted(cell: Cell, identity: Identity): Promise<string> {
-    const admin = connect(await access(planeOf(cell), "admin"));
+    const admin = connect(await getConnectOptions(planeOf(cell), "admin"));
     try {
       const accounts = "/api/v1/namespaces/kube-system/serviceaccounts";
-      const path = `${accounts}/${userOf(identity)}/token`;
+      const path = `${accounts}/${formatUser(identity)}/token`;
       const answer = await askForJson(admin, { method: "POST", path, body: { spec: { audiences: [] } } });
       return (answer as { readonly status: { readonly token: string } }).status.token;
     } finally {
@@ -135,7 +137,7 @@ describeWithPart("control-plane", "what was stolen of one cell", (binaries) => {
   }
 
   async function statusWith(cell: Cell, clientCertificate: KeyPair | undefined): Promise<number> {
-    const { server, certificateAuthority } = await access(planeOf(cell), "admin");
+    const { server, certificateAuthority } = await getConnectOptions(planeOf(cell), "admin");
     const transport = connect({ server, tls: async () => ({ certificateAuthority, clientCertificate }) });
     try {
       return (await transport.send({ method: "GET", path: "/api/v1/nodes/none" })).status;
@@ -166,7 +168,7 @@ async function startPlane(
   await writeFile(files.clients, clients.certificate);
   const entries = IDENTITIES.map((identity) => ({
     roleName: roleNameOf(cell, identity),
-    username: userOf(identity),
+    username: formatUser(identity),
     groups: ["serverless-ccm"],
   }));
   const webhookFolder = await mkdtemp(join(folder, `${cell}-eks-`));
@@ -182,18 +184,18 @@ async function startPlane(
       "--authentication-token-webhook-cache-ttl=1ms",
     ],
   });
-  const admin = connect(await access(plane, "admin"));
+  const admin = connect(await getConnectOptions(plane, "admin"));
   for (const identity of IDENTITIES)
     await ask(admin, {
       method: "POST",
       path: "/api/v1/namespaces/kube-system/serviceaccounts",
-      body: { metadata: { name: userOf(identity) } },
+      body: { metadata: { name: formatUser(identity) } },
     });
   await admin.close();
   return {
     plane,
     eks,
-    pairOf: (identity) => clients.issueClient({ name: userOf(identity), groups: ["serverless-ccm"] }),
+    pairOf: (identity) => clients.issueClient({ name: formatUser(identity), groups: ["serverless-ccm"] }),
   };
 }
 

@@ -6,16 +6,16 @@ import { createMemoryCloud } from "#clouds/memory/cloud.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { nodeController } from "#core/node/controller.ts";
 import { Report } from "#core/report.ts";
-import { joiningNode } from "#emulators/harness/joining-node.ts";
-import { controllerFunction } from "#functions/parts/controller-function.ts";
-import { keptConnections } from "#functions/parts/kept-connections.ts";
+import { buildJoiningNode } from "#emulators/harness/joining-node.ts";
+import { createConnectionCache } from "#functions/parts/connection-cache.ts";
+import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import { ask, askForJson } from "#test/ask.ts";
-import { runningInstance } from "#test/clouds/memory/running-instance.ts";
+import { buildRunningInstance } from "#test/clouds/memory/running-instance.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 import {
   AUDIENCE,
   EKS_CLUSTER,
-  roleArnOf,
+  formatRoleArn,
   type SignInPlane,
   startSignInPlane,
   type WrittenSignIn,
@@ -47,7 +47,7 @@ describeWithPart(
       const expired = `${SECRET}.${Buffer.from('{"exp":1700000000}').toString("base64url")}.${SECRET}`;
       await writeFile(join(folder, "expired"), expired);
       await writeFile(join(folder, "revoked"), SECRET);
-      const roleArn = roleArnOf("node");
+      const roleArn = formatRoleArn("node");
       const ways: Record<string, WrittenSignIn> = {
         blue: { kind: "web-identity", audience: AUDIENCE, roleArn },
         green: { kind: "eks", clusterName: EKS_CLUSTER, roleArn },
@@ -60,10 +60,10 @@ describeWithPart(
       };
       for (const [name, node] of Object.entries(ways))
         clusters.set(name, world.cluster({ relay: node, node }, { name }));
-      const kept = keptConnections({ role: "node", most: 10, answersAlone: true });
+      const kept = createConnectionCache({ role: "node", most: 10, answersAlone: true });
       const used = new Set<Cluster>();
       const instances = new Map();
-      const node = controllerFunction(nodeController, {
+      const node = createControllerFunction(nodeController, {
         clusters: async (name) => clusters.get(name),
         cloud: async () => createMemoryCloud({ instances }),
         api: async (cluster) => {
@@ -86,8 +86,8 @@ describeWithPart(
       invoke = async (cluster) => {
         joined += 1;
         const name = `${cluster}-${joined}`;
-        instances.set(name, runningInstance(name, `10.0.0.${joined}`));
-        await ask(world.admin, { method: "POST", path: "/api/v1/nodes", body: joiningNode({ name }) });
+        instances.set(name, buildRunningInstance(name, `10.0.0.${joined}`));
+        await ask(world.admin, { method: "POST", path: "/api/v1/nodes", body: buildJoiningNode({ name }) });
         const object = await askForJson(world.admin, { method: "GET", path: `/api/v1/nodes/${name}` });
         const event = {
           version: 1,
@@ -112,7 +112,7 @@ describeWithPart(
     });
 
     const API_401 = /401|Unauthorized/;
-    test("each that cannot says why, and what of it; the others do not notice", async () => {
+    test("each failing cluster reports its reason, and the others are not affected", async () => {
       const expected: [string, string, RegExp][] = [
         ["wrong-audience", "retry", API_401],
         ["wrong-role", "retry", API_401],
@@ -140,7 +140,7 @@ describeWithPart(
       }
     });
 
-    test("a token is asked for once for each cluster, and none is another's", async () => {
+    test("requests a token once for each cluster, and never uses another's", async () => {
       const before = world.sts.calls("GetWebIdentityToken").length;
       await invoke("blue");
       await invoke("blue");
@@ -148,7 +148,7 @@ describeWithPart(
       expect(new Set(world.eks.reviews())).toContain("SignatureDoesNotMatch");
     });
 
-    test("nothing that was signed in with stands in a report or a log line", () => {
+    test("no report and no log line contains a credential", () => {
       const text = JSON.stringify(logged);
       expect(text).toContain("refused by AWS");
       for (const secret of [

@@ -13,7 +13,7 @@ import { playBurst } from "#test/sign-in/burst.ts";
 import {
   AUDIENCE,
   EKS_CLUSTER,
-  roleArnOf,
+  formatRoleArn,
   type SignInPlane,
   startSignInPlane,
   type Who,
@@ -47,14 +47,15 @@ describeWithBoth("signing in to a real API server", (binaries, program) => {
     rotate: () => Promise<unknown>,
   ) => playBurst({ cluster, prefix, rotate, admin: world.admin, folder: world.folder });
 
-  /** What one signs in with now. */
+  /** Returns the present token of an identity. */
   async function tokenOf(cluster: ReturnType<SignInPlane["cluster"]>, who: Who): Promise<string> {
     const { authorization } = await signIn(cluster, who);
     return String(await authorization?.()).replace("Bearer ", "");
   }
 
-  test("EKS: tokens that end in the middle of a burst", { timeout: BURST_TIMEOUT_MS }, async () => {
-    const eks = (who: Who) => ({ kind: "eks", clusterName: EKS_CLUSTER, roleArn: roleArnOf(who) }) as const;
+  test("EKS: tokens that expire in the middle of a burst", { timeout: BURST_TIMEOUT_MS }, async () => {
+    const eks = (who: Who) =>
+      ({ kind: "eks", clusterName: EKS_CLUSTER, roleArn: formatRoleArn(who) }) as const;
     const cluster = world.cluster({ relay: eks("relay"), node: eks("node") });
     const refused = await burst(cluster, "eks", async () => {
       const old = await tokenOf(cluster, "node");
@@ -66,13 +67,13 @@ describeWithBoth("signing in to a real API server", (binaries, program) => {
     expect(new Set(world.eks.reviews())).toEqual(new Set(["OK", "ended"]));
   });
 
-  // Most of each is waiting for what an API server remembers to be forgotten; what ends is each one's own.
-  describe.concurrent("what ends in the middle of a burst of its own,", () => {
+  // Most of the time is waiting for the API server's caches; each test revokes only its own credentials.
+  describe.concurrent("credentials that end in the middle of their own burst,", () => {
     test("web identity: keys of the issuer that change in the middle of a burst", {
       timeout: BURST_TIMEOUT_MS,
     }, async () => {
       const web = (who: Who) =>
-        ({ kind: "web-identity", audience: AUDIENCE, roleArn: roleArnOf(who) }) as const;
+        ({ kind: "web-identity", audience: AUDIENCE, roleArn: formatRoleArn(who) }) as const;
       const cluster = world.cluster({
         relay: web("relay"),
         node: { ...web("node"), signingAlgorithm: "ES384" },
@@ -81,14 +82,14 @@ describeWithBoth("signing in to a real API server", (binaries, program) => {
         const old = await tokenOf(cluster, "node");
         expect(await world.statusOf(old)).toBe(404);
         world.issuer.rotateKeys();
-        // Keys that it does not know yet are what the API server reads them again for.
+        // An unknown key makes the API server read the keys again.
         expect(await world.statusOf(await tokenOf(cluster, "node"))).toBe(404);
         await world.untilRefused(old);
       });
       expect(refused).toBeGreaterThan(0);
     });
 
-    describe("a bound token of a ServiceAccount, that ends in the middle of a burst", () => {
+    describe("a bound ServiceAccount token that ends in the middle of a burst", () => {
       const options = () => ({ region: "eu-central-1", endpoint: moto.url });
 
       test.each(["token", "kubeconfig"] as const)(
@@ -132,7 +133,7 @@ describeWithBoth("signing in to a real API server", (binaries, program) => {
       );
     });
 
-    test("a client certificate in Secrets Manager that ends in the middle of a burst", {
+    test("a client certificate in Secrets Manager that expires in the middle of a burst", {
       timeout: BURST_TIMEOUT_MS,
     }, async () => {
       const secrets = new SecretsManagerClient({ region: "eu-central-1", endpoint: moto.url });
@@ -161,7 +162,7 @@ describeWithBoth("signing in to a real API server", (binaries, program) => {
               SecretString: await pairOf(who, world.clients),
             }),
           );
-        // Certificates count in seconds.
+        // Certificates have a resolution of seconds.
         await new Promise((resolve) => setTimeout(resolve, endsAt + 2_000 - Date.now()));
       });
       secrets.destroy();
@@ -172,10 +173,10 @@ describeWithBoth("signing in to a real API server", (binaries, program) => {
     timeout: BURST_TIMEOUT_MS,
   }, async () => {
     const web = (who: Who) =>
-      ({ kind: "web-identity", audience: AUDIENCE, roleArn: roleArnOf(who) }) as const;
+      ({ kind: "web-identity", audience: AUDIENCE, roleArn: formatRoleArn(who) }) as const;
     const cluster = world.cluster({ relay: web("relay"), node: web("node") });
     const askedOf = (who: Who): number =>
-      world.sts.calls("GetWebIdentityToken").filter(({ roleArn }) => roleArn === roleArnOf(who)).length;
+      world.sts.calls("GetWebIdentityToken").filter(({ roleArn }) => roleArn === formatRoleArn(who)).length;
     const before = askedOf("node");
     world.sts.tokenSeconds = 5;
     const old = await tokenOf(cluster, "node");
@@ -186,7 +187,7 @@ describeWithBoth("signing in to a real API server", (binaries, program) => {
   });
 });
 
-/** For which certificates of the harness are valid. */
+/** The validity of the harness's certificates. */
 const VALID_MS = 240 * 3_600_000;
 /** Long enough for the first nodes to come up. */
 const LEFT_MS = 25_000;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type * as z from "zod";
 import { Cluster } from "#config/cluster.ts";
 import type { SignIn } from "#config/sign-in/kinds.ts";
-import { authenticatorOf } from "#core/authentication/trust.ts";
+import { buildAuthenticator } from "#core/authentication/trust.ts";
 import { nodeController } from "#core/node/controller.ts";
 import { type CertificateAuthority, createCertificateAuthority } from "#emulators/harness/certificates.ts";
 import {
@@ -14,29 +14,29 @@ import {
 } from "#emulators/harness/kube-apiserver.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
-import { access } from "#test/access.ts";
+import { getConnectOptions } from "#test/access.ts";
 import { ask, askForJson } from "#test/ask.ts";
 import { type LocalIssuer, startIssuer } from "#test/issuer/local-issuer.ts";
 import { type EksWebhook, startEksWebhook } from "#test/sts/eks-webhook.ts";
 import { type FakeSts, startFakeSts } from "#test/sts/fake-sts.ts";
-import { untilTrue } from "#test/until-true.ts";
+import { waitUntilTrue } from "#test/wait-until-true.ts";
 
-/** Who signs in here: each has a role on AWS, a user in the cluster and a ServiceAccount there. */
+/** An identity that signs in: each has an AWS role, a user in the cluster and a ServiceAccount. */
 export type Who = "relay" | "node";
 const WHO: readonly Who[] = ["relay", "node"];
 
-/** A way to sign in, as it is written. */
+/** A sign-in as written in the configuration. */
 export type WrittenSignIn = z.input<typeof SignIn>;
 
 export const AUDIENCE = "blue.example";
 export const EKS_CLUSTER = "blue-eks";
 
-/** The role of AWS by which one signs in. */
-export function roleArnOf(who: Who): string {
+/** Returns the ARN of an identity's AWS role. */
+export function formatRoleArn(who: Who): string {
   return `arn:aws:iam::123456789012:role/serverless-ccm-${who}`;
 }
 
-/** A real API server that takes whatever there is a kind of sign-in for. */
+/** A real API server that accepts every kind of sign-in. */
 export interface SignInPlane {
   readonly plane: KubeApiserver;
   readonly folder: string;
@@ -45,23 +45,23 @@ export interface SignInPlane {
   readonly sts: FakeSts;
   readonly eks: EksWebhook;
   readonly clients: CertificateAuthority;
-  /** Makes the API server take client certificates of one more authority. */
+  /** Makes the API server accept client certificates of one more authority. */
   trustClients(authority: CertificateAuthority): Promise<void>;
-  /** A bound token of a ServiceAccount, which ends with the Secret that it is bound to. */
+  /** Returns a bound ServiceAccount token, which ends with the Secret that it is bound to. */
   serviceAccountToken(who: Who, secret: string): Promise<string>;
-  /** Makes a Secret for that, or ends it. */
+  /** Creates that Secret, or deletes it. */
   makeSecret(name: string): Promise<void>;
   endSecret(name: string): Promise<void>;
-  /** A cluster on it of which relay and function node sign in so. */
+  /** Returns a cluster on it, with these sign-ins of relay and node function. */
   cluster(signIn: Record<Who, WrittenSignIn>, difference?: object): Cluster;
-  /** What the API server answers to a token: 401, or 403 or 404 where it knows whose that is. */
+  /** Returns the API server's answer to a token: 401, or 403 or 404 for a known user. */
   statusOf(token: string): Promise<number>;
-  /** Resolves once it refuses the token: it believes for ten seconds what it has seen. */
+  /** Resolves when the API server rejects the token, which it caches for ten seconds. */
   untilRefused(token: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Starts it, with all that it asks about who signs in. */
+/** Starts the API server, with all services that it uses for authentication. */
 export async function startSignInPlane(binaries: ControlPlaneBinaries): Promise<SignInPlane> {
   const folder = await mkdtemp(join(tmpdir(), "sign-in-plane-"));
   const issuer = await startIssuer();
@@ -87,15 +87,15 @@ export async function startSignInPlane(binaries: ControlPlaneBinaries): Promise<
       "--authentication-token-webhook-cache-ttl=1ms",
     ],
   });
-  const admin = connect(await access(plane, "admin"));
+  const admin = connect(await getConnectOptions(plane, "admin"));
   await bindServiceAccounts(admin);
   const secrets = "/api/v1/namespaces/kube-system/secrets";
   const statusOf = async (token: string): Promise<number> => {
-    const { server, certificateAuthority } = await access(plane, "admin");
+    const { server, certificateAuthority } = await getConnectOptions(plane, "admin");
     const authorization = async () => `Bearer ${token}`;
     const transport = connect({ server, certificateAuthority, authorization });
     try {
-      return (await transport.send({ method: "GET", path: "/api/v1/nodes/nobody" })).status;
+      return (await transport.send({ method: "GET", path: "/api/v1/nodes/unknown" })).status;
     } finally {
       await transport.close();
     }
@@ -111,9 +111,9 @@ export async function startSignInPlane(binaries: ControlPlaneBinaries): Promise<
     clients,
     async trustClients(authority) {
       await writeFile(clientsFile, `${clients.certificate}\n${authority.certificate}\n`);
-      const clientCertificate = await authority.issueClient({ name: "anybody", groups: [] });
-      await untilTrue("the client authority to be read", async () => {
-        const { certificateAuthority } = await access(plane, "admin");
+      const clientCertificate = await authority.issueClient({ name: "any-user", groups: [] });
+      await waitUntilTrue("the client authority to be read", async () => {
+        const { certificateAuthority } = await getConnectOptions(plane, "admin");
         const tls = async () => ({ certificateAuthority, clientCertificate });
         const transport = connect({ server: plane.server, tls });
         const { status } = await transport.send({ method: "GET", path: "/api/v1/nodes" });
@@ -148,7 +148,7 @@ export async function startSignInPlane(binaries: ControlPlaneBinaries): Promise<
       }),
     statusOf,
     async untilRefused(token) {
-      await untilTrue("the old token to be refused", async () => (await statusOf(token)) === 401);
+      await waitUntilTrue("the old token to be refused", async () => (await statusOf(token)) === 401);
     },
     async close() {
       await admin.close();
@@ -161,17 +161,17 @@ export async function startSignInPlane(binaries: ControlPlaneBinaries): Promise<
   };
 }
 
-/** Two roles of AWS are taken, for one audience; each is the user that our manifests name. */
+/** Accepts two AWS roles for one audience, each as the user in our manifests. */
 function authenticationOf({ issuer: url, certificateAuthority }: LocalIssuer): object {
-  const entry = authenticatorOf({
+  const entry = buildAuthenticator({
     issuer: { url, certificateAuthority },
     audiences: [AUDIENCE],
-    roles: WHO.map((who) => ({ arn: roleArnOf(who), user: `serverless-ccm-${who}` })),
+    roles: WHO.map((who) => ({ arn: formatRoleArn(who), user: `serverless-ccm-${who}` })),
   });
   return { apiVersion: "apiserver.config.k8s.io/v1", kind: "AuthenticationConfiguration", jwt: [entry] };
 }
 
-/** ServiceAccounts that may what the users of the same names may. */
+/** Gives ServiceAccounts the rights of the users with the same names. */
 async function bindServiceAccounts(admin: Transport): Promise<void> {
   const rbac = "/apis/rbac.authorization.k8s.io/v1";
   for (const who of WHO) {

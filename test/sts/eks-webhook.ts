@@ -5,24 +5,24 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { isFault } from "#emulators/ec2/fault.ts";
 import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
-import { dateOf, type FakeSts } from "#test/sts/fake-sts.ts";
+import { type FakeSts, parseDate } from "#test/sts/fake-sts.ts";
 
-/** Who a principal is in the cluster, as an access entry of EKS says. */
+/** The user of a principal in the cluster, as in an access entry of EKS. */
 export interface AccessEntry {
   readonly roleName: string;
   readonly username: string;
   readonly groups: readonly string[];
 }
 
-/** EKS's authenticator: reviews tokens for an API server. */
+/** EKS's authenticator, which reviews tokens for an API server. */
 export interface EksWebhook {
   /** For `--authentication-token-webhook-config-file`. */
   readonly configFile: string;
-  /** What became of the reviews so far, `OK` or why not. */
+  /** Returns the results of the reviews so far: `OK` or the reason. */
   reviews(): readonly string[];
-  /** Tokens that were reviewed so far have ended. */
+  /** Ends all tokens that were reviewed so far. */
   endTokens(): void;
-  /** Milliseconds that are added to the time by which tokens are judged. */
+  /** Milliseconds that are added to the time at which tokens are checked. */
   skewMs: number;
   /** Reviews one token without an API server. */
   review(token: string): Promise<Verdict>;
@@ -33,7 +33,7 @@ type Verdict =
   | { readonly user: { readonly username: string; readonly groups: readonly string[] } }
   | { readonly error: string };
 
-/** Starts it for a cluster of this name in EKS; its files lie in `folder`. */
+/** Starts it for an EKS cluster of this name, with its files in `folder`. */
 export async function startEksWebhook(options: {
   readonly folder: string;
   readonly clusterName: string;
@@ -103,7 +103,7 @@ const PREFIX = "k8s-aws-v1.";
 const VALID_MS = 15 * 60_000;
 const HOSTS = /^sts\.[a-z0-9-]+\.amazonaws\.com(\.cn)?$/;
 
-/** All that a URL may carry, in lower case; whatever is more might mean something else to STS. */
+/** All permitted parameters of the URL, in lower case; any other might have a meaning to STS. */
 const PARAMETERS: ReadonlySet<string> = new Set([
   "action",
   "version",
@@ -133,7 +133,7 @@ function faultOf(url: URL, now: number): string | undefined {
   if (!signed.includes("x-k8s-aws-id")) return "header x-k8s-aws-id is not signed";
   const expires = Number(searchParams.get("X-Amz-Expires"));
   if (!(expires >= 0 && expires <= 60)) return "expires";
-  const age = now - dateOf(url);
+  const age = now - parseDate(url);
   return age >= 0 && age < VALID_MS ? undefined : "expired";
 }
 

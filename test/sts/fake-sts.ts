@@ -2,42 +2,44 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { parseAuthorization } from "#emulators/ec2/credentials.ts";
-import { type Fault, fault, isFault } from "#emulators/ec2/fault.ts";
+import { createFault, type Fault, isFault } from "#emulators/ec2/fault.ts";
 import { type Parameters, parseParameters } from "#emulators/ec2/parameters.ts";
 import { renderAnswer, renderFault } from "#emulators/ec2/protocol.ts";
 import type { XmlContent } from "#emulators/ec2/xml.ts";
-import { awsClaims } from "#test/issuer/aws-claims.ts";
+import { buildAwsClaims } from "#test/issuer/aws-claims.ts";
 import type { LocalIssuer } from "#test/issuer/local-issuer.ts";
 import { isSignedWith } from "#test/sts/is-signed-with.ts";
 
-/** One call, as it was answered. */
+/** One call, with its result. */
 export interface StsCall {
   readonly action: string;
-  /** Of the role that called; undefined for the process's own keys. */
+  /** The caller's role; undefined for the process's own keys. */
   readonly roleArn: string | undefined;
-  /** Of the region whose endpoint was meant. */
+  /** The region of the requested endpoint. */
   readonly region: string;
   /** `OK`, or AWS's code. */
   readonly code: string;
 }
 
-/** Answers of STS that emulators do not give: tokens of an issuer for whoever calls, and who has signed a URL. */
+/**
+ * Answers of STS that emulators lack: an issuer's tokens for any caller, and the signer of a presigned URL.
+ */
 export interface FakeSts {
   /** For AWS_ENDPOINT_URL_STS. */
   readonly url: string;
-  /** Roles that nobody may assume from now on. */
+  /** Roles that cannot be assumed. */
   readonly refusedRoles: Set<string>;
-  /** In place of what tokens are asked for, so that they end while somebody looks on. */
+  /** Overrides the requested duration of tokens, so that they expire during a test. */
   tokenSeconds: number | undefined;
-  /** Actions that are answered with a fault from now on, and with which. */
+  /** Faults of actions, by action. */
   readonly faults: Map<string, Fault>;
   calls(action?: string): readonly StsCall[];
-  /** What the owner of the key of a presigned GetCallerIdentity would be told of itself, sent with these headers; or why not. */
+  /** Returns the identity in the answer to a presigned GetCallerIdentity with these headers, or the fault. */
   callerOf(url: URL, headers: Readonly<Record<string, string>>, now: number): Promise<string | Fault>;
   close(): Promise<void>;
 }
 
-/** Keys that a process may have of its own, and whose they are. */
+/** Keys of the process itself, and their owner. */
 export const OWN_KEYS = { accessKeyId: "AKIAOWN", secretAccessKey: "own-secret" } as const;
 export const OWN_ROLE = "arn:aws:iam::123456789012:role/serverless-ccm-process";
 
@@ -57,7 +59,7 @@ export async function startFakeSts(issuer?: Pick<LocalIssuer, "sign">): Promise<
   function assumeRole(parameters: Parameters): Answered {
     const roleArn = parameters.text("RoleArn") ?? "";
     if (refusedRoles.has(roleArn))
-      return fault(
+      return createFault(
         "AccessDenied",
         `User: ${OWN_ROLE} is not authorized to perform: sts:AssumeRole on resource: ${roleArn}`,
         403,
@@ -79,13 +81,15 @@ export async function startFakeSts(issuer?: Pick<LocalIssuer, "sign">): Promise<
     const audiences = parameters.list("Audience.member");
     const algorithm = parameters.text("SigningAlgorithm");
     const durationSeconds = Number(parameters.text("DurationSeconds") ?? 300);
-    if (audiences.length < 1 || audiences.length > 10) return fault("ValidationError", "1 to 10 audiences");
-    if (algorithm !== "RS256" && algorithm !== "ES384") return fault("ValidationError", "SigningAlgorithm");
+    if (audiences.length < 1 || audiences.length > 10)
+      return createFault("ValidationError", "1 to 10 audiences");
+    if (algorithm !== "RS256" && algorithm !== "ES384")
+      return createFault("ValidationError", "SigningAlgorithm");
     if (!(durationSeconds >= 60 && durationSeconds <= 3_600))
-      return fault("ValidationError", "DurationSeconds is to be from 60 to 3600");
-    if (issuer === undefined) return fault("InternalError", "nobody signs here", 500);
+      return createFault("ValidationError", "DurationSeconds is to be from 60 to 3600");
+    if (issuer === undefined) return createFault("InternalError", "no issuer is set", 500);
     const seconds = sts.tokenSeconds ?? durationSeconds;
-    const claims = awsClaims({ roleArn, audiences, durationSeconds: seconds, region });
+    const claims = buildAwsClaims({ roleArn, audiences, durationSeconds: seconds, region });
     return {
       WebIdentityToken: issuer.sign(claims, { algorithm }),
       Expiration: new Date(Number(claims["exp"]) * 1_000).toISOString(),
@@ -100,12 +104,16 @@ export async function startFakeSts(issuer?: Pick<LocalIssuer, "sign">): Promise<
     const { region } = credential;
     const answered = (): Answered => {
       if (session === undefined)
-        return fault("InvalidClientTokenId", "The security token included in the request is invalid", 403);
+        return createFault(
+          "InvalidClientTokenId",
+          "The security token included in the request is invalid",
+          403,
+        );
       const broken = faults.get(action);
       if (broken !== undefined) return broken;
       if (action === "AssumeRole") return assumeRole(parameters);
       if (action === "GetWebIdentityToken") return getWebIdentityToken(parameters, session, region);
-      return fault("InvalidAction", `${action} is none here`);
+      return createFault("InvalidAction", `${action} is unknown`);
     };
     const content = answered();
     const roleArn = session?.roleArn === OWN_ROLE ? undefined : session?.roleArn;
@@ -133,10 +141,10 @@ export async function startFakeSts(issuer?: Pick<LocalIssuer, "sign">): Promise<
     async callerOf(url, headers, now) {
       const [accessKeyId = ""] = (url.searchParams.get("X-Amz-Credential") ?? "").split("/");
       const session = sessions.get(accessKeyId);
-      if (session === undefined) return fault("InvalidClientTokenId", "unknown key", 403);
+      if (session === undefined) return createFault("InvalidClientTokenId", "unknown key", 403);
       if (!(await isSignedWith(url, headers, session)))
-        return fault("SignatureDoesNotMatch", "it does not match", 403);
-      if (now - dateOf(url) >= VALID_MS) return fault("ExpiredToken", "Signature expired", 403);
+        return createFault("SignatureDoesNotMatch", "it does not match", 403);
+      if (now - parseDate(url) >= VALID_MS) return createFault("ExpiredToken", "Signature expired", 403);
       return sessionArn(session.roleArn);
     },
     async close() {
@@ -149,11 +157,11 @@ export async function startFakeSts(issuer?: Pick<LocalIssuer, "sign">): Promise<
 
 type Answered = { readonly [name: string]: XmlContent } | Fault;
 
-/** For so long after its date STS takes the signature of GetCallerIdentity. */
+/** STS accepts a signature of GetCallerIdentity for this long after its date. */
 const VALID_MS = 15 * 60_000;
 
-/** The date of a presigned URL, in milliseconds since the epoch. */
-export function dateOf(url: URL): number {
+/** Returns the date of a presigned URL, in milliseconds since the epoch. */
+export function parseDate(url: URL): number {
   const [, year, month, day, hour, minute, second] =
     /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(url.searchParams.get("X-Amz-Date") ?? "") ?? [];
   return Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);

@@ -7,8 +7,8 @@ export interface SigningKey {
 }
 
 /**
- * Whether a presigned GET was signed with the key, sent with these headers: by AWS's Signature Version 4 as it is documented, and by
- * none of the code that signs.
+ * Whether a presigned GET with these headers was signed with the key. Implements AWS's documented Signature
+ * Version 4 without any of the signing code.
  */
 export async function isSignedWith(
   url: URL,

@@ -1,18 +1,23 @@
 import { describe, expect, test } from "vitest";
 import type { Cluster } from "#config/cluster.ts";
-import { type DispatchWorld, sweep } from "#sweep/dispatch.ts";
+import { type DispatchDependencies, sweep } from "#sweep/dispatch.ts";
 import { parseSweepPayload, type Shard } from "#sweep/payload.ts";
 import { createSweepTurns } from "#sweep/sweep-cluster.ts";
 import type { SweepLine } from "#sweep/sweep-line.ts";
-import { unreachable } from "#test/kube/apply/fake-api.ts";
+import { createUnreachable } from "#test/kube/apply/fake-api.ts";
 import { createManualClock, type ManualClock } from "#test/kube/follow/manual-clock.ts";
 import { expectLogLines } from "#test/log-lines.ts";
 import { INITIALIZED, TAINTED } from "#test/relay/fake-functions.ts";
-import { reportOn } from "#test/relay/reports.ts";
-import { clusterOf, createSweptWorld, renewedAgo, type SweptWorld } from "#test/sweep/sweep-given.ts";
+import { buildReport } from "#test/relay/report-builders.ts";
+import {
+  buildCluster,
+  createLeaseAnswer,
+  createSweptWorld,
+  type SweptWorld,
+} from "#test/sweep/sweep-builders.ts";
 
 interface Given {
-  readonly world: DispatchWorld;
+  readonly world: DispatchDependencies;
   readonly handedOn: Shard[];
   readonly lines: SweepLine[];
   readonly sweep: (payload: unknown, signal?: AbortSignal) => ReturnType<typeof sweep>;
@@ -22,14 +27,14 @@ function given(clusters: readonly Cluster[], api: (cluster: Cluster) => SweptWor
   const clock = createManualClock();
   const handedOn: Shard[] = [];
   const lines: SweepLine[] = [];
-  const world: DispatchWorld = {
+  const world: DispatchDependencies = {
     clusters: async () => clusters,
     async handOn(shard) {
       handedOn.push(shard);
     },
     log: (line) => lines.push(line),
     api: async (cluster) => api(cluster),
-    invoker: { invoke: async (event) => ({ kind: "report", report: reportOn(event) }) },
+    invoker: { invoke: async (event) => ({ kind: "report", report: buildReport(event) }) },
     random: () => 0.5,
     identity: "test",
     turns: createSweepTurns(clock),
@@ -46,23 +51,23 @@ function given(clusters: readonly Cluster[], api: (cluster: Cluster) => SweptWor
 }
 
 const many = (count: number): Cluster[] =>
-  Array.from({ length: count }, (_, index) => clusterOf(`tenant-${index}`));
+  Array.from({ length: count }, (_, index) => buildCluster(`tenant-${index}`));
 
 function freshWorld(): SweptWorld {
   const world = createSweptWorld();
-  world.lease = renewedAgo(0);
+  world.lease = createLeaseAnswer(0);
   world.nodes.put("there", INITIALIZED);
   return world;
 }
 
-const nobody = (): never => {
-  throw new Error("nobody was to be asked");
+const unreachable = (): never => {
+  throw new Error("no request was expected");
 };
 
 describe("a sweep of all clusters", () => {
   test("of 1,000 hands 40 shards of 25 on, each cluster in one of them, and asks no API server", async () => {
     const clusters = many(1_000);
-    const { handedOn, world, sweep: run } = given(clusters, nobody);
+    const { handedOn, world, sweep: run } = given(clusters, unreachable);
     expect(await run({})).toEqual({ shards: 40, clusters: 0, overdue: 0, unfinished: 0 });
     expect(handedOn).toHaveLength(40);
     for (const shard of handedOn) {
@@ -80,8 +85,8 @@ describe("a sweep of all clusters", () => {
   test.each([
     { clusters: 1_000, shards: 40, spreadMs: 39 * 200 },
     { clusters: 10_000, shards: 400, spreadMs: 20_000 - 20_000 / 400 },
-  ])("of $clusters spreads the $shards shards over time, where that is asked for", async (row) => {
-    const { world, handedOn, sweep: run } = given(many(row.clusters), nobody);
+  ])("of $clusters spreads the $shards shards over time if configured", async (row) => {
+    const { world, handedOn, sweep: run } = given(many(row.clusters), unreachable);
     const clock = world.clock as ManualClock;
     const startedMs = clock.now();
     const atMs: number[] = [];
@@ -109,8 +114,8 @@ describe("a sweep of all clusters", () => {
   });
 
   test("says which clusters could not be handed on, and hands the others on", async () => {
-    const { world, handedOn, lines } = given(many(60), nobody);
-    const failing: DispatchWorld = {
+    const { world, handedOn, lines } = given(many(60), unreachable);
+    const failing: DispatchDependencies = {
       ...world,
       async handOn(shard) {
         if (shard.clusters.includes("tenant-30")) throw new Error("Rate Exceeded.");
@@ -126,13 +131,13 @@ describe("a sweep of all clusters", () => {
   });
 
   test("hands nothing on any more when its time is up", async () => {
-    const { handedOn, sweep: run } = given(many(60), nobody);
+    const { handedOn, sweep: run } = given(many(60), unreachable);
     expect(await run({}, AbortSignal.abort())).toMatchObject({ unfinished: 60 });
     expect(handedOn).toEqual([]);
   });
 
-  test("rejects where nobody can tell which there are", async () => {
-    const { world } = given([], nobody);
+  test("rejects if the clusters are unknown", async () => {
+    const { world } = given([], unreachable);
     const blind = { ...world, clusters: () => Promise.reject(new Error("clusters.yaml: empty")) };
     const time = { signal: new AbortController().signal };
     await expect(sweep({ kind: "all", atMs: 0 }, blind, time)).rejects.toThrow("clusters.yaml: empty");
@@ -148,7 +153,7 @@ describe("a shard", () => {
   });
 
   test("of ten minutes ago is left to those that came since", async () => {
-    const { world, lines, sweep: run } = given(many(2), nobody);
+    const { world, lines, sweep: run } = given(many(2), unreachable);
     const shard = { clusters: ["tenant-0"], at: world.clock.wallTime().getTime() - 600_000 };
     expect(await run({ shard })).toEqual({ shards: 0, clusters: 0, overdue: 0, unfinished: 0 });
     expect(lines).toMatchObject([{ event: "SweepNotDone", code: "Late" }]);
@@ -157,7 +162,7 @@ describe("a shard", () => {
   test("has one line for all that is well, and one for each that is not", async () => {
     const worlds = new Map(many(25).map(({ name }) => [name, freshWorld()]));
     const stale = worlds.get("tenant-3") as SweptWorld;
-    stale.lease = renewedAgo(300_000);
+    stale.lease = createLeaseAnswer(300_000);
     stale.nodes.put("late", { ...TAINTED, metadata: { creationTimestamp: "2025-12-31T00:00:00Z" } });
     const { lines, sweep: run } = given(many(25), ({ name }) => (worlds.get(name) as SweptWorld).transport);
     expect(await run({})).toMatchObject({ clusters: 25, overdue: 1, unfinished: 0 });
@@ -172,7 +177,7 @@ describe("a shard", () => {
     expect(Number(quiet[0]?.["clusters"]) + audits.length + full.length).toBe(25);
   });
 
-  test("of clusters in trouble of all kinds does the others' work all the same", async () => {
+  test("of clusters with all kinds of failures still does the work of the others", async () => {
     const worlds = new Map(many(20).map(({ name }) => [name, createSweptWorld()]));
     for (const [index, { nodes }] of [...worlds.values()].entries())
       nodes.put(`n${index}`, { ...TAINTED, metadata: { creationTimestamp: "2025-12-31T00:00:00Z" } });
@@ -185,23 +190,23 @@ describe("a shard", () => {
       const send = transport.send.bind(transport);
       breakIt(name, (request) => (request.path.includes("nodes") ? new Promise(() => {}) : send(request)));
     }
-    breakIt("tenant-3", () => Promise.reject(unreachable("ConnectionRefused")));
+    breakIt("tenant-3", () => Promise.reject(createUnreachable("ConnectionRefused")));
     breakIt("tenant-4", async () => ({ status: 200, headers: {}, body: "[".repeat(100_000) }));
     breakIt("tenant-5", () => Promise.reject(new TypeError("a fault")));
     const bad = ["tenant-1", "tenant-2", "tenant-3", "tenant-4", "tenant-5", "tenant-6", "tenant-7"];
     const done = new Set<string>();
     const { world } = given(many(20), ({ name }) => (worlds.get(name) as SweptWorld).transport);
-    const watching: DispatchWorld = {
+    const watching: DispatchDependencies = {
       ...world,
       invoker: {
         async invoke(event) {
           done.add(event.cluster);
-          return { kind: "report", report: reportOn(event) };
+          return { kind: "report", report: buildReport(event) };
         },
       },
     };
     void sweep({ kind: "all", atMs: 0 }, watching, { signal: new AbortController().signal });
-    // A turn at the lists ends after half a second, whoever has it.
+    // A read permit for lists ends after half a second.
     await (world.clock as ReturnType<typeof createManualClock>).advance(2_000);
     expect(
       many(20)

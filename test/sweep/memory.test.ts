@@ -9,7 +9,7 @@ import * as z from "zod";
 import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
 import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { connect } from "#kube/client/connect.ts";
-import { access } from "#test/access.ts";
+import { getConnectOptions } from "#test/access.ts";
 
 const run = promisify(execFile);
 const PROGRAM = fileURLToPath(new URL("sweep-program.ts", import.meta.url));
@@ -43,7 +43,7 @@ afterEach(async () => {
 test("5,000 nodes of 15 KB that all wait are swept by a process of a function's size", {
   timeout: 180_000,
 }, async () => {
-  const admin = connect(await access(plane, "admin"));
+  const admin = connect(await getConnectOptions(plane, "admin"));
   for (let from = 0; from < NODES; from += 100)
     await Promise.all(
       Array.from({ length: 100 }, (_, index) =>

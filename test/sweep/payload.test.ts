@@ -48,7 +48,7 @@ describe("a sweep refuses, with words,", () => {
     ["a shard of what is no name", shard(["../etc/passwd"])],
     ["a shard of what is no list", shard("a")],
     ["a shard without a time", { shard: { clusters: ["a"] } }],
-    ["a shard of a time that is none", shard(["a"], "now")],
+    ["a shard of an invalid time", shard(["a"], "now")],
     ["a shard and more", { ...shard(["a"]), endpoint: "https://evil.example.com" }],
     ["an event of a function", { version: 1, controller: "cloud-node-controller", objects: [] }],
   ])("%s", (_, payload) => {

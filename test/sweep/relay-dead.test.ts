@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import type { Sweeping } from "#cli/serve.ts";
+import type { Sweeping } from "#cli/sweep-every-minute.ts";
 import { sweepEveryMinute } from "#cli/sweep-every-minute.ts";
 import type { Node } from "#core/node/node.ts";
 import { isUninitialized } from "#core/node/taints.ts";
@@ -11,7 +11,7 @@ import { createFakeApi, type FakeApi } from "#test/kube/apply/fake-api.ts";
 import { createManualClock, type ManualClock } from "#test/kube/follow/manual-clock.ts";
 import { expectLogLines } from "#test/log-lines.ts";
 import { createFakeFunctions, type FakeFunctions, TAINTED } from "#test/relay/fake-functions.ts";
-import { clusterOf } from "#test/sweep/sweep-given.ts";
+import { buildCluster } from "#test/sweep/sweep-builders.ts";
 
 interface World {
   readonly api: FakeApi;
@@ -31,12 +31,12 @@ afterEach(async () => {
   for (const each of open.splice(0)) await each.close();
 });
 
-/** A relay, a sweep beside it, and one API server with a Lease, all in one injected time. */
+/** Starts a relay, a sweep next to it, and one API server with a Lease, all in one injected time. */
 async function start(): Promise<World> {
   const api = createFakeApi();
   const clock = createManualClock();
   const functions = createFakeFunctions(api);
-  const cluster = clusterOf("one");
+  const cluster = buildCluster("one");
   const lease = { renewTime: undefined as string | undefined, gets: 0 };
   const transport: Transport = {
     stream: (request) => api.stream(request),
@@ -47,7 +47,7 @@ async function start(): Promise<World> {
   const lines: SweepLine[] = [];
   const relay = startRelay({
     ...{ clusters: [{ cluster, transport }], invoker: functions, identity: "test", clock },
-    ...{ nodeStatusUpdateFrequencySeconds: 100_000, vouches: true, random: () => 0.5 },
+    ...{ nodeStatusUpdateFrequencySeconds: 100_000, sendsHeartbeats: true, random: () => 0.5 },
   });
   const overdue = new Map<string, number>();
   metrics.followSweep(() => overdue);
@@ -128,7 +128,7 @@ test("with the relay dead every node comes up within two periods of the sweep, a
   expect(world.functions.overlaps()).toBe(1);
 });
 
-test("a relay whose watch is a black hole loses nothing either", async () => {
+test("a relay whose watch is a black hole loses nothing", async () => {
   const world = await start();
   await world.live(300);
   // Connections stay, and nothing comes; what is new is not heard of.
@@ -138,7 +138,7 @@ test("a relay whose watch is a black hole loses nothing either", async () => {
   expect(await world.waiting()).toBe(0);
 });
 
-test("the sweep of a process that ends ends, whatever is in flight", async () => {
+test("the sweep of an ending process ends, whatever is in flight", async () => {
   const world = await start();
   await world.relay.close();
   world.functions.hold(true);

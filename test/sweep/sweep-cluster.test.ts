@@ -2,12 +2,17 @@ import { describe, expect, test } from "vitest";
 import type { Event } from "#core/event.ts";
 import { nodeWatch } from "#core/node/watch.ts";
 import type { Invocation } from "#delivery/invoker.ts";
-import { isRefreshTurn, minuteOf } from "#sweep/turns.ts";
-import { status, unreachable } from "#test/kube/apply/fake-api.ts";
-import { quiet } from "#test/kube/follow/manual-clock.ts";
+import { isRefreshTurn, toMinute } from "#sweep/turns.ts";
+import { buildStatus, createUnreachable } from "#test/kube/apply/fake-api.ts";
+import { waitUntilQuiet } from "#test/kube/follow/manual-clock.ts";
 import { INITIALIZED, initialize, TAINTED } from "#test/relay/fake-functions.ts";
-import { identityOf, reportOn, type Said } from "#test/relay/reports.ts";
-import { createSweptWorld, minuteWith, renewedAgo, type SweptWorld } from "#test/sweep/sweep-given.ts";
+import { buildReport, parseIdentity, type ReportInput } from "#test/relay/report-builders.ts";
+import {
+  createLeaseAnswer,
+  createSweptWorld,
+  findMinute,
+  type SweptWorld,
+} from "#test/sweep/sweep-builders.ts";
 
 const GET_LEASE = "GET /apis/coordination.k8s.io/v1/namespaces/kube-system/leases/serverless-ccm-relay";
 const LIST_NODES = "GET /api/v1/nodes";
@@ -15,28 +20,28 @@ const LONG_AGO = { metadata: { creationTimestamp: "2025-12-31T00:00:00Z" } };
 const JUST_NOW = { metadata: { creationTimestamp: "2025-12-31T23:59:30Z" } };
 
 const reporting =
-  (said: (index: number) => Said = () => ({})) =>
-  async (event: Event): Promise<Invocation> => ({ kind: "report", report: reportOn(event, said) });
+  (said: (index: number) => ReportInput = () => ({})) =>
+  async (event: Event): Promise<Invocation> => ({ kind: "report", report: buildReport(event, said) });
 const working =
   (world: SweptWorld) =>
   async (event: Event): Promise<Invocation> => ({
     kind: "report",
-    report: reportOn(event, (index) => initialize(world.nodes, event.objects[index])),
+    report: buildReport(event, (index) => initialize(world.nodes, event.objects[index])),
   });
 const namesIn = (events: readonly Event[]) =>
-  events.map(({ objects }) => objects.map((object) => identityOf(object).name));
+  events.map(({ objects }) => objects.map((object) => parseIdentity(object).name));
 
 function joined(world: SweptWorld, count: number, fields: object = { ...TAINTED, ...LONG_AGO }): void {
   for (let index = 0; index < count; index += 1)
     world.nodes.put(`n${String(index).padStart(4, "0")}`, fields);
 }
 
-describe("a cluster whose Lease is fresh", () => {
+describe("a cluster with a fresh Lease", () => {
   test("takes one GET of the Lease, and nothing else", async () => {
     const world = createSweptWorld();
-    world.lease = renewedAgo(30_000);
+    world.lease = createLeaseAnswer(30_000);
     joined(world, 3);
-    const minute = minuteWith("one", false, world.clock.wallTime().getTime());
+    const minute = findMinute("one", false, world.clock.wallTime().getTime());
     expect(await world.sweep({ minute })).toMatchObject({
       mode: "lease",
       lease: "fresh",
@@ -49,10 +54,10 @@ describe("a cluster whose Lease is fresh", () => {
 
   test("is listed in its tenth minute, where all is well finds nothing, and leaves what is new to the relay", async () => {
     const world = createSweptWorld();
-    world.lease = renewedAgo(30_000);
+    world.lease = createLeaseAnswer(30_000);
     joined(world, 3, { ...INITIALIZED, ...LONG_AGO });
     world.nodes.put("new", { ...TAINTED, ...JUST_NOW });
-    const minute = minuteWith("one", true, world.clock.wallTime().getTime());
+    const minute = findMinute("one", true, world.clock.wallTime().getTime());
     expect(await world.sweep({ minute })).toMatchObject({
       mode: "audit",
       listed: 4,
@@ -64,11 +69,11 @@ describe("a cluster whose Lease is fresh", () => {
 
   test("has what is overdue done in that minute, and counts it", async () => {
     const world = createSweptWorld();
-    world.lease = renewedAgo(30_000);
+    world.lease = createLeaseAnswer(30_000);
     world.invoke = working(world);
     joined(world, 7);
     world.nodes.put("new", { ...TAINTED, ...JUST_NOW });
-    const minute = minuteWith("one", true, world.clock.wallTime().getTime());
+    const minute = findMinute("one", true, world.clock.wallTime().getTime());
     expect(await world.sweep({ minute })).toMatchObject({
       mode: "audit",
       overdue: 7,
@@ -84,13 +89,13 @@ describe("a cluster whose Lease is fresh", () => {
 
 describe("everything is done where the Lease", () => {
   test.each([
-    ["is two minutes old", "stale", renewedAgo(120_000)],
+    ["is two minutes old", "stale", createLeaseAnswer(120_000)],
     ["was never renewed", "stale", () => ({ body: '{"spec":{"holderIdentity":"serverless-ccm-relay"}}' })],
-    ["is missing", "missing", () => status(404, "NotFound", "leases not found")],
-    ["may not be read", "unreadable", () => status(403, "Forbidden", "no")],
-    ["cannot be read for now", "unreadable", () => status(500, "InternalError", "broken")],
-    ["is of the year 2999", "unreadable", renewedAgo(-30_000_000_000)],
-    ["is somebody else's", "unreadable", () => ({ body: '{"spec":{"holderIdentity":"me"}}' })],
+    ["is missing", "missing", () => buildStatus(404, "NotFound", "leases not found")],
+    ["may not be read", "unreadable", () => buildStatus(403, "Forbidden", "no")],
+    ["cannot be read for now", "unreadable", () => buildStatus(500, "InternalError", "broken")],
+    ["is of the year 2999", "unreadable", createLeaseAnswer(-30_000_000_000)],
+    ["is someone else's", "unreadable", () => ({ body: '{"spec":{"holderIdentity":"me"}}' })],
     ["is rubbish", "unreadable", () => ({ body: "<html>" })],
     ["is another proxy's 404", "unreadable", () => ({ status: 404, body: "nginx" })],
   ] as const)("%s", async (_, lease, answer) => {
@@ -124,12 +129,12 @@ describe("a sweep of everything", () => {
     const world = createSweptWorld();
     world.invoke = reporting();
     joined(world, 100, INITIALIZED);
-    const first = minuteOf(world.clock.wallTime().getTime());
+    const first = toMinute(world.clock.wallTime().getTime());
     const looked: string[][] = [];
     for (let minute = first; minute < first + 5; minute += 1) {
       world.events.length = 0;
       await world.sweep({ minute });
-      const uids = world.events.flatMap(({ objects }) => objects.map((object) => identityOf(object).uid));
+      const uids = world.events.flatMap(({ objects }) => objects.map((object) => parseIdentity(object).uid));
       expect(uids.every((uid) => isRefreshTurn(uid, minute))).toBe(true);
       looked.push(uids);
     }
@@ -192,7 +197,7 @@ describe("a sweep of everything", () => {
         groups: ["system:nodes"],
       },
     });
-    const minute = minuteOf(world.clock.wallTime().getTime());
+    const minute = toMinute(world.clock.wallTime().getTime());
     expect(await world.sweep({ minute })).toMatchObject({ because: undefined });
     expect(world.requests.filter((request) => request === LIST_NODES)).toHaveLength(1);
     const csr = world.events.find(({ controller }) => controller === "csr-approver");
@@ -215,7 +220,7 @@ describe("a sweep of everything", () => {
     });
   });
 
-  test("sends the cluster as a whole with its nodes, where tags are kept and nobody tells of nodes that go", async () => {
+  test("sends the cluster as a whole with its nodes, if tags are maintained and no relay reports deleted nodes", async () => {
     const world = createSweptWorld({ entry: { controllers: ["tagging"], tagging: { tags: { team: "a" } } } });
     world.invoke = reporting();
     world.namespaces.put("kube-system", LONG_AGO);
@@ -231,12 +236,12 @@ describe("a sweep of everything", () => {
         },
       },
     ]);
-    world.lease = renewedAgo(1_000);
-    await world.sweep({ minute: minuteWith("one", true, world.clock.wallTime().getTime()) });
+    world.lease = createLeaseAnswer(1_000);
+    await world.sweep({ minute: findMinute("one", true, world.clock.wallTime().getTime()) });
     expect(world.events).toHaveLength(1);
   });
 
-  test("counts Services as overdue that nobody has brought", async () => {
+  test("counts undelivered Services as overdue", async () => {
     const world = createSweptWorld({ entry: { controllers: ["service-lb-controller"] } });
     world.invoke = reporting();
     const metadata = { namespace: "default", ...LONG_AGO.metadata };
@@ -252,7 +257,7 @@ describe("a sweep of everything", () => {
         ...{ username: "system:node:node-b", groups: ["system:nodes"] },
       },
     });
-    world.nodes.next(unreachable("ConnectionLost"));
+    world.nodes.next(createUnreachable("ConnectionLost"));
     expect(await world.sweep()).toMatchObject({ because: { code: "ConnectionLost" }, invocations: 0 });
     expect(await world.sweep()).toMatchObject({ invocations: 1 });
   });
@@ -265,7 +270,7 @@ describe("a sweep of everything", () => {
     world.invoke = async (event) => {
       running += 1;
       peak = Math.max(peak, running);
-      await quiet();
+      await waitUntilQuiet();
       running -= 1;
       return reporting()(event);
     };
@@ -280,7 +285,7 @@ describe("the gap counts of nodes that wait for more than a minute", () => {
     ["those that were done now", { outcome: "changed" }, "Initialized", 2],
     ["those that were done just before", { outcome: "unchanged" }, "UpToDate", 2],
     ["those that the cloud's trouble keeps waiting", { outcome: "retry" }, "Unavailable", 2],
-    ["those that nobody may look up", { outcome: "retry" }, "Denied", 2],
+    ["those whose lookup is denied", { outcome: "retry" }, "Denied", 2],
     [
       "those that functions of another configuration refuse",
       { outcome: "retry" },
@@ -288,7 +293,7 @@ describe("the gap counts of nodes that wait for more than a minute", () => {
       2,
     ],
     ["none without an instance", { outcome: "retry" }, "InstanceNotFound", 0],
-    ["none that is somebody else's", { outcome: "retry" }, "Foreign", 0],
+    ["none that is someone else's", { outcome: "retry" }, "Foreign", 0],
     ["none whose own word is wrong", { outcome: "retry" }, "ProvidedNodeIPInvalid", 0],
     ["none that a policy leaves alone", { outcome: "skipped" }, "LabelsOnly", 0],
   ] as const)("%s", async (_, { outcome }, code, overdue) => {
@@ -298,7 +303,7 @@ describe("the gap counts of nodes that wait for more than a minute", () => {
     expect(await world.sweep()).toMatchObject({ overdue, reported: 2 });
   });
 
-  test("those whose invocation came to nothing, and says why it did", async () => {
+  test("those whose invocation failed, with the reason", async () => {
     const world = createSweptWorld();
     world.invoke = async () => ({ kind: "failed", code: "FunctionError", message: "boom", settleMs: 0 });
     joined(world, 2);
@@ -309,7 +314,7 @@ describe("the gap counts of nodes that wait for more than a minute", () => {
   test("those that a report does not name", async () => {
     const world = createSweptWorld();
     world.invoke = async (event) => {
-      const report = reportOn(event);
+      const report = buildReport(event);
       return { kind: "report", report: { ...report, objects: report.objects.slice(1) } };
     };
     joined(world, 2);
@@ -332,7 +337,7 @@ describe("trouble", () => {
     expect(await sweeping).toMatchObject({ invocations: 3, reported: 2, because: undefined });
   });
 
-  test("with the platform for good is said, and was tried four times", async () => {
+  test("with the platform that lasts is reported after four attempts", async () => {
     const world = createSweptWorld();
     world.invoke = async () => ({ kind: "failed", code: "Throttled", message: "429", settleMs: 0 });
     joined(world, 2);
@@ -347,14 +352,14 @@ describe("trouble", () => {
     expect(await world.sweep()).toMatchObject({ invocations: 1, because: { code: "Denied" } });
   });
 
-  test("an API server that does not answer is asked nothing more", async () => {
+  test("an API server that does not answer gets no further request", async () => {
     const world = createSweptWorld();
-    world.lease = () => Promise.reject(unreachable("ConnectTimedOut"));
+    world.lease = () => Promise.reject(createUnreachable("ConnectTimedOut"));
     expect(await world.sweep()).toMatchObject({ lease: "unreachable", because: { code: "ConnectTimedOut" } });
     expect(world.requests).toEqual([GET_LEASE]);
   });
 
-  test("a sign-in that cannot be used is said of the cluster", async () => {
+  test("a failed sign-in is reported for the cluster", async () => {
     const world = createSweptWorld();
     Object.defineProperty(world, "transport", {
       get() {
@@ -373,7 +378,7 @@ describe("trouble", () => {
     Object.assign(world.transport, {
       send(request: Parameters<typeof send>[0]) {
         if (request.path.startsWith("/api/v1/nodes") && ++pages === 2)
-          return Promise.reject(unreachable("ConnectionLost"));
+          return Promise.reject(createUnreachable("ConnectionLost"));
         return send(request);
       },
     });

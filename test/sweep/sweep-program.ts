@@ -3,7 +3,7 @@ import { Cluster } from "#config/cluster.ts";
 import { connect } from "#kube/client/connect.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import { createSweepTurns, sweepCluster } from "#sweep/sweep-cluster.ts";
-import { reportOn } from "#test/relay/reports.ts";
+import { buildReport } from "#test/relay/report-builders.ts";
 
 // One process that sweeps a cluster, for tests that measure what it takes: its arguments are a server, its authority and a token's file.
 const [server = "", authority = "", tokenFile = ""] = process.argv.slice(2);
@@ -26,7 +26,7 @@ const sweep = await sweepCluster(
   cluster,
   {
     api: async () => transport,
-    invoker: { invoke: async (event) => ({ kind: "report", report: reportOn(event) }) },
+    invoker: { invoke: async (event) => ({ kind: "report", report: buildReport(event) }) },
     turns: createSweepTurns(systemClock),
     ...{ clock: systemClock, random: () => 0.5, identity: "test" },
   },

@@ -9,13 +9,13 @@ import {
 } from "#emulators/harness/kube-apiserver.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import { type ClusterSweep, createSweepTurns, sweepCluster } from "#sweep/sweep-cluster.ts";
-import { minuteOf } from "#sweep/turns.ts";
-import { describeRight, grant, readRoles, rightsOf, rolesWithout } from "#test/e2e/granted-rights.ts";
+import { toMinute } from "#sweep/turns.ts";
+import { describeRight, grant, listRights, readRoles, removeRight } from "#test/e2e/granted-rights.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
-import { reportOn } from "#test/relay/reports.ts";
+import { buildReport } from "#test/relay/report-builders.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
-import { clusterOf } from "#test/sweep/sweep-given.ts";
-import { rightsUsed } from "#test/witness/requests.ts";
+import { buildCluster } from "#test/sweep/sweep-builders.ts";
+import { listUsedRights } from "#test/witness/requests.ts";
 
 const USER = CONTROL_PLANE_USERS.sweep.name;
 const ROLES = await readRoles("sweep.yaml", "csr-approver/sweep.yaml");
@@ -26,7 +26,7 @@ const ENTRY = { controllers: ["cloud-node-controller", "csr-approver"] };
 
 /** What each right is for, as seen where it is missing. */
 const LOSSES: readonly { readonly without: string; readonly found: Partial<ClusterSweep> }[] = [
-  // Whoever cannot be asked vouches for nothing.
+  // An unreadable Lease proves nothing.
   { without: "get leases", found: { mode: "full", lease: "unreadable", listed: 1, because: undefined } },
   {
     without: "list nodes",
@@ -60,16 +60,16 @@ describeWithPart("control-plane", "the roles of the sweep, under the policies", 
   it("allow what it does, and nothing else", async () => {
     expect(await sweep()).toMatchObject({ mode: "full", lease: "stale", listed: 1, because: undefined });
     const records = await since();
-    expect(rightsUsed(records, USER)).toEqual(rightsOf(ROLES).map(describeRight).sort());
+    expect(listUsedRights(records, USER)).toEqual(listRights(ROLES).map(describeRight).sort());
     expect(records.filter(({ code }) => code >= 400)).toEqual([]);
   });
 
   it("are looked at right by right", () => {
-    expect(LOSSES.map(({ without }) => without).sort()).toEqual(rightsOf(ROLES).map(describeRight).sort());
+    expect(LOSSES.map(({ without }) => without).sort()).toEqual(listRights(ROLES).map(describeRight).sort());
   });
 
   it.each(LOSSES)("without $without it says so, or does more than it must", async ({ without, found }) => {
-    await grant(cluster, "sweep", rolesWithout(ROLES, without), ROLES);
+    await grant(cluster, "sweep", removeRight(ROLES, without), ROLES);
     expect(await sweep()).toMatchObject(found);
     const refused = (await since()).filter(({ code }) => code === 403);
     expect([...new Set(refused.map(({ verb, resource }) => `${verb} ${resource}`))]).toEqual([without]);
@@ -78,16 +78,16 @@ describeWithPart("control-plane", "the roles of the sweep, under the policies", 
   async function sweep(): Promise<ClusterSweep> {
     const api = await cluster.transport("sweep");
     const world = {
-      invoker: { invoke: async (event) => ({ kind: "report", report: reportOn(event) }) as const },
+      invoker: { invoke: async (event) => ({ kind: "report", report: buildReport(event) }) as const },
       api: async () => api,
       clock,
       random: () => 0.5,
       identity: "roles",
       turns: createSweepTurns(clock),
     } satisfies Parameters<typeof sweepCluster>[1];
-    const signal = AbortSignal.timeout(30_000);
-    return sweepCluster(clusterOf("one", ENTRY), world, {
-      minute: minuteOf(clock.wallTime().getTime()),
+    const signal = AbortSignal.timeout(120_000);
+    return sweepCluster(buildCluster("one", ENTRY), world, {
+      minute: toMinute(clock.wallTime().getTime()),
       signal,
     });
   }

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { isAuditTurn, isRefreshTurn, minuteOf } from "#sweep/turns.ts";
+import { isAuditTurn, isRefreshTurn, toMinute } from "#sweep/turns.ts";
 
 const NAMES = Array.from({ length: 1_000 }, (_, index) => `tenant-${index}`);
-const START = minuteOf(Date.parse("2026-01-01T00:00:00Z"));
+const START = toMinute(Date.parse("2026-01-01T00:00:00Z"));
 
 function turnsOf(isTurn: (name: string, minute: number) => boolean, minutes: number): readonly number[] {
   return Array.from(

@@ -21,7 +21,7 @@ const Attributes = z
 
 const Nanoseconds = z.string().regex(/^\d+$/);
 
-/** A span as OTLP has it in JSON; whatever else is sent is refused. */
+/** A span in OTLP's JSON; unknown fields are rejected. */
 const ReceivedSpan = z.strictObject({
   traceId: z.string().regex(/^[0-9a-f]{32}$/),
   spanId: z.string().regex(/^[0-9a-f]{16}$/),
@@ -68,7 +68,7 @@ export interface OtlpReceiver {
   close(): Promise<void>;
 }
 
-/** Starts one on a free port; whoever does closes it. */
+/** Starts one on a free port; the caller closes it. */
 export async function startOtlpReceiver(): Promise<OtlpReceiver> {
   const spans: Received[] = [];
   const faults: string[] = [];
@@ -114,11 +114,11 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
 }
 
 /** The spans of one trace as a tree of names, by the span that it begins with: children in the order of their names. */
-export function treeOf(spans: readonly Received[], root: Received): unknown {
+export function buildTree(spans: readonly Received[], root: Received): unknown {
   const children = spans.filter(
     ({ traceId, parentSpanId }) => traceId === root.traceId && parentSpanId === root.spanId,
   );
-  const named = children.map((child) => treeOf(spans, child));
+  const named = children.map((child) => buildTree(spans, child));
   return named.length === 0 ? root.name : { [root.name]: named.toSorted(byText) };
 }
 

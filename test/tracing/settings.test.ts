@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { samplerNamed } from "#tracing/sampler.ts";
+import { findSampler } from "#tracing/sampler.ts";
 import { readTracingSettings } from "#tracing/settings.ts";
 
 const AT = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318" };
@@ -55,7 +55,7 @@ describe("OpenTelemetry's environment", () => {
       { OTEL_EXPORTER_OTLP_ENDPOINT: "x", OTEL_EXPORTER_OTLP_TIMEOUT: "soon" },
       ["OTEL_EXPORTER_OTLP_ENDPOINT: no http", "OTEL_EXPORTER_OTLP_TIMEOUT: not a number"],
     ],
-  ])("is told what is wrong with %j, without what may be secret", (environment, begin) => {
+  ])("reports what is wrong with %j, without possible secrets", (environment, begin) => {
     const faults = read(environment);
     expect(faults).toEqual(begin.map((words) => expect.stringContaining(words)));
     expect(JSON.stringify(faults)).not.toContain("s3cret");
@@ -79,7 +79,7 @@ describe("a sampler", () => {
   ] as const)(
     "%s, %s: of a low and a high id, and below a parent that is not sampled",
     (name, ratio, takes) => {
-      const sampler = samplerNamed(name, ratio);
+      const sampler = findSampler(name, ratio);
       expect([sampler?.(LOW, undefined), sampler?.(HIGH, undefined), sampler?.(LOW, parent(false))]).toEqual(
         takes,
       );
@@ -87,16 +87,16 @@ describe("a sampler", () => {
   );
 
   test("is as the parent has it without a name", () => {
-    expect(samplerNamed()?.(HIGH, parent(true))).toBe(true);
-    expect(samplerNamed()?.(HIGH, parent(false))).toBe(false);
-    expect(samplerNamed()?.(HIGH, undefined)).toBe(true);
+    expect(findSampler()?.(HIGH, parent(true))).toBe(true);
+    expect(findSampler()?.(HIGH, parent(false))).toBe(false);
+    expect(findSampler()?.(HIGH, undefined)).toBe(true);
   });
 
   test.each([
     ["toString", "1"],
     ["always_on", ""],
     ["always_on", "x"],
-  ])("%s, %j is none", (name, ratio) => {
-    expect(samplerNamed(name, ratio)).toBeUndefined();
+  ])("%s, %j is rejected", (name, ratio) => {
+    expect(findSampler(name, ratio)).toBeUndefined();
   });
 });

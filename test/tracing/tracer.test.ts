@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type OtlpReceiver, startOtlpReceiver, treeOf } from "#test/tracing/otlp-receiver.ts";
+import { buildTree, type OtlpReceiver, startOtlpReceiver } from "#test/tracing/otlp-receiver.ts";
 import { openTracer } from "#tracing/open-tracer.ts";
 import { createRequestSpans } from "#tracing/request-spans.ts";
 import { createDroppedLine } from "#tracing/say-dropped.ts";
@@ -41,18 +41,18 @@ describe("a tracer", () => {
     ["an empty endpoint", { OTEL_EXPORTER_OTLP_ENDPOINT: "" }],
     ["that it is disabled", { OTEL_EXPORTER_OTLP_ENDPOINT: "http://c", OTEL_SDK_DISABLED: "true" }],
     ["another exporter", { OTEL_EXPORTER_OTLP_ENDPOINT: "http://c", OTEL_TRACES_EXPORTER: "none" }],
-  ])("is not there where the environment says %s", async (_, environment) => {
+  ])("is undefined if the environment says %s", async (_, environment) => {
     expect(await openTracer(environment, "test", (line) => lines.push(line))).toBeUndefined();
     expect(lines).toEqual([]);
   });
 
-  test("is not there where the environment cannot be followed, and that is said", async () => {
+  test("is undefined if the environment is invalid, which is logged", async () => {
     const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: "nowhere" };
     expect(await openTracer(environment, "test", (line) => lines.push(line))).toBeUndefined();
     expect(lines).toMatchObject([{ level: "warn", event: "TracingOff", code: "TracingMisconfigured" }]);
   });
 
-  test("sends spans with their parents, attributes and errors, and the headers that are asked for", async () => {
+  test("sends spans with their parents, attributes and errors, and the configured headers", async () => {
     const tracer = await open({ OTEL_EXPORTER_OTLP_HEADERS: "x-key=secret" });
     const parent = { traceId: "a".repeat(32), spanId: "b".repeat(16), sampled: true };
     const span = tracer.start({
@@ -76,7 +76,7 @@ describe("a tracer", () => {
       attributes: { text: "x", count: 2, part: 0.5, flag: true },
     });
     expect(outer?.status).toBeUndefined();
-    expect(outer && treeOf(receiver.spans, outer)).toEqual({ outer: ["inner"] });
+    expect(outer && buildTree(receiver.spans, outer)).toEqual({ outer: ["inner"] });
     expect(receiver.spans.find(({ name }) => name === "inner")?.status?.message).toBe("Throttled");
     expect(receiver.headers[0]?.["x-key"]).toBe("secret");
     expect(tracer.counts()).toEqual({ exported: 2, dropped: 0, code: undefined });
@@ -175,7 +175,7 @@ describe("the requests of an invocation", () => {
 });
 
 describe("that spans are dropped", () => {
-  test("is said at once, and then once a minute at most", () => {
+  test("is logged at once, and then once a minute at most", () => {
     let nowMs = 0;
     let dropped = 0;
     const say = createDroppedLine(

@@ -1,16 +1,16 @@
 import type { Capability, Cloud } from "#clouds/cloud.ts";
 import type { Cluster } from "#config/cluster.ts";
-import { settingsOf } from "#config/cluster.ts";
+import { selectSettings } from "#config/cluster.ts";
 import type { Controller } from "#core/controller.ts";
 import type { Service } from "#core/service/service.ts";
 import { serviceWatch } from "#core/service/watch.ts";
-import { controllerFunction } from "#functions/parts/controller-function.ts";
+import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import type { Transport } from "#kube/client/transport.ts";
-import type { ClusterObjects } from "#test/killing/cluster.ts";
+import type { ClusterObjects } from "#test/crash-consistency/cluster.ts";
 import type { Draw } from "./draw.ts";
 import type { Network } from "./network.ts";
 
-/** What actors share: one cluster and one cloud. */
+/** One cluster and one cloud, shared by the actors. */
 export interface Scene {
   readonly network: Network;
   readonly draw: Draw;
@@ -19,29 +19,32 @@ export interface Scene {
   readonly objects: ClusterObjects;
   readonly functions: Transport;
   connect(): Cloud;
-  /** Lets what the cloud has under way come to its end. */
+  /** Completes the cloud's pending work. */
   advance(): Promise<void>;
-  /** Somebody has changed the cluster. */
+  /** Reports a change of the cluster. */
   changed(): void;
   readonly startMs: number;
   log(line: string): void;
 }
 
-/** One that watches the Service and invokes the function: a relay with its functions. */
+/** A relay with its functions, which watches the Service and invokes the function. */
 export interface Actor {
-  /** The watch has shown a change. */
+  /** Reports a change from the watch. */
   poke(): void;
-  /** Whether it waits for nothing but the watch. */
+  /** Whether it waits only for the watch. */
   isIdle(): boolean;
 }
 
-/** How an actor lives. */
+/** The behaviour of an actor. */
 export interface Habits {
-  /** After so many changes of the cloud its process dies, while the last one is on its way; never without it. */
+  /**
+   * The process dies after this many changes of the cloud, while the last one is in transit; undefined means
+   * never.
+   */
   readonly diesAfter?: number | undefined;
 }
 
-/** A change of the cloud arrives so much later than it was sent: most at once, some late, and none after this. */
+/** The longest delay of a change of the cloud. Most arrive at once, some late. */
 const LATEST_MS = 30_000;
 const LATE = 0.25;
 
@@ -53,7 +56,7 @@ export function createActor(name: string, scene: Scene, { diesAfter }: Habits): 
   let isPoked = false;
   let isBusy = false;
 
-  /** What a process sees that may die: its requests arrive all the same, and nothing comes back. */
+  /** Wraps the requests of a process that may die: they still arrive, but no answer returns. */
   function createLife(): {
     send<Value>(delayMs: number, carryOut: () => Promise<Value>): Promise<Value>;
     die(): void;
@@ -108,7 +111,7 @@ export function createActor(name: string, scene: Scene, { diesAfter }: Habits): 
         return sending;
       },
     });
-    const run = controllerFunction(controller, {
+    const run = createControllerFunction(controller, {
       clusters: async () => cluster,
       cloud: async () => cloud,
       api: async () => transport,
@@ -155,7 +158,7 @@ export function createActor(name: string, scene: Scene, { diesAfter }: Habits): 
           return { service: await objects.read(), related: await objects.related() };
         });
         if (service === undefined || !serviceWatch.needsWork(service, contextOf(cluster))) break;
-        // The event is on its way for a while.
+        // The event takes a while to arrive.
         await network.sleep(draw.chance(0.2) ? draw.between(500, 4_000) : draw.between(5, 200));
         again = await invoke(serviceWatch.snapshot(service, contextOf(cluster)), related);
       }
@@ -176,7 +179,7 @@ export function createActor(name: string, scene: Scene, { diesAfter }: Habits): 
 }
 
 function contextOf(cluster: Cluster) {
-  return { labelPrefixes: [], settings: settingsOf(cluster) };
+  return { labelPrefixes: [], settings: selectSettings(cluster) };
 }
 
 interface Delays {
@@ -184,7 +187,7 @@ interface Delays {
   act<Value>(what: string, carryOut: () => Promise<Value>): Promise<Value>;
 }
 
-/** A cloud whose calls take as long as they are told. */
+/** Returns a cloud whose calls take the given delays. */
 function delayed(cloud: Cloud, delays: Delays): Cloud {
   const inner = cloud.capabilities?.["loadBalancers"];
   if (inner === undefined) throw new Error(`the cloud "${cloud.provider}" has no load balancers`);

@@ -1,35 +1,35 @@
-import { canonicalJson } from "#core/hash.ts";
-import { awsWorld, CLUSTER_TAG } from "#test/clouds/aws/load-balancer-world.ts";
-import { digitalOceanWorld } from "#test/clouds/digitalocean/load-balancer-world.ts";
-import { keepalivedWorld } from "#test/clouds/keepalived/load-balancer-world.ts";
-import { kubeVipWorld } from "#test/clouds/kubevip/load-balancer-world.ts";
+import { formatCanonicalJson } from "#core/hash.ts";
+import { CLUSTER_TAG, createAwsWorld } from "#test/clouds/aws/load-balancer-world.ts";
+import { createDigitalOceanWorld } from "#test/clouds/digitalocean/load-balancer-world.ts";
+import { createKeepalivedWorld } from "#test/clouds/keepalived/load-balancer-world.ts";
+import { createKubeVipWorld } from "#test/clouds/kubevip/load-balancer-world.ts";
 import type { BuildWorld, LoadBalancerWorld } from "#test/clouds/load-balancer-world.ts";
-import { memoryWorld } from "#test/clouds/memory/load-balancer-world.ts";
-import { ociWorld } from "#test/clouds/oci/load-balancer-world.ts";
-import { cattleWorld } from "#test/clouds/rancher/load-balancer-world.ts";
-import { withoutOrder } from "#test/killing/aws/state.ts";
+import { createMemoryWorld } from "#test/clouds/memory/load-balancer-world.ts";
+import { createOciWorld } from "#test/clouds/oci/load-balancer-world.ts";
+import { createCattleLoadBalancerWorld } from "#test/clouds/rancher/load-balancer-world.ts";
+import { sortLists } from "#test/crash-consistency/aws/state.ts";
 import { getMotoProgram, type MotoProgram } from "#test/setup/moto-program.ts";
 
-/** What two actors are played on, by name; a world of AWS is made on moto. */
+/** The clouds for two actors, by name; a world of AWS runs on moto. */
 export const CLOUDS: Readonly<Record<string, () => Promise<BuildWorld>>> = {
-  memory: async () => memoryWorld,
+  memory: async () => createMemoryWorld,
   nlb: async () => {
     const program = await moto();
-    return async () => withNamesByPort(withSourceRanges(await awsWorld(program, "network")));
+    return async () => withNamesByPort(withSourceRanges(await createAwsWorld(program, "network")));
   },
   classic: async () => {
     const program = await moto();
-    return async () => withSourceRanges(await awsWorld(program, "classic"));
+    return async () => withSourceRanges(await createAwsWorld(program, "classic"));
   },
-  digitalocean: async () => digitalOceanWorld,
-  keepalived: async () => keepalivedWorld,
-  kubevip: async () => kubeVipWorld,
-  oci: async () => () => ociWorld("lb"),
-  "oci-nlb": async () => () => ociWorld("nlb"),
-  cattle: async () => cattleWorld,
+  digitalocean: async () => createDigitalOceanWorld,
+  keepalived: async () => createKeepalivedWorld,
+  kubevip: async () => createKubeVipWorld,
+  oci: async () => () => createOciWorld("lb"),
+  "oci-nlb": async () => () => createOciWorld("nlb"),
+  cattle: async () => createCattleLoadBalancerWorld,
 };
 
-/** Has other settings let in few clients, so that a load balancer that is left open to all is seen. */
+/** Makes the other settings admit few clients, so that a load balancer open to all is detected. */
 function withSourceRanges<World extends LoadBalancerWorld>(world: World): World {
   const { otherSettings } = world;
   const spec = { ...otherSettings?.spec, loadBalancerSourceRanges: ["192.0.2.0/24"] };
@@ -37,8 +37,9 @@ function withSourceRanges<World extends LoadBalancerWorld>(world: World): World 
 }
 
 /**
- * Names the cluster's target groups by their ports. A name is made of the health check's interval among others, and stays when that is
- * changed: which of two settings' names a port has depends on when its target group was made.
+ * Names the cluster's target groups by their ports. A real name includes a hash of the health check's
+ * interval, and stays when the interval changes. A port's name thus depends on when its target group was
+ * created.
  */
 function withNamesByPort<World extends LoadBalancerWorld>(world: World): World {
   return {
@@ -53,7 +54,7 @@ function withNamesByPort<World extends LoadBalancerWorld>(world: World): World {
       }
       return things
         .map((thing) => [...names].reduce((text, [from, to]) => text.replaceAll(from, to), thing))
-        .map((thing) => canonicalJson(withoutOrder(JSON.parse(thing))))
+        .map((thing) => formatCanonicalJson(sortLists(JSON.parse(thing))))
         .toSorted();
     },
   };

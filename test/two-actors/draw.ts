@@ -1,4 +1,4 @@
-/** Numbers from a seed, the same in every run (mulberry32). */
+/** Random numbers from a seed, the same in every run (mulberry32). */
 export interface Draw {
   /** At least `from`, and less than `to`. */
   between(from: number, to: number): number;

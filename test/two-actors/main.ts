@@ -1,12 +1,11 @@
 import { parseArgs } from "node:util";
-import { onKubeApiserver, startEmbedded } from "#test/killing/stage.ts";
+import { createKubeApiserverStage, startEmbedded } from "#test/crash-consistency/stage.ts";
 import { SEED } from "#test/seed.ts";
 import { getControlPlaneBinaries } from "#test/setup/control-plane-binaries.ts";
 import { CLOUDS } from "./clouds.ts";
 import { startTwoActors } from "./stage.ts";
 
-// `npm run test:two-actors -- --runs N`: two and three actors on one Service, on each cloud or on those of --cloud; with --seed from that
-// seed on, with --history the requests of each run that fails, and with --kube-apiserver on a real API server.
+// `npm run test:two-actors -- --runs N`: two and three actors on one Service, on each cloud or on those of --cloud. --seed sets the first seed, --history prints the requests of each failed run, and --kube-apiserver uses a real API server.
 
 const { values } = parseArgs({
   options: {
@@ -18,7 +17,7 @@ const { values } = parseArgs({
   },
 });
 
-/** Of what is wrong with a run so many characters are printed. */
+/** The most characters that are printed about a failed run. */
 const MAX_CHARACTERS = 1_000;
 
 let failures = 0;
@@ -30,10 +29,10 @@ for (const name of values.cloud) {
   const [first, runs] = [Number(values.seed), Number(values.runs)];
   let failed = 0;
   for (let seed = first; seed < first + runs; seed += 1) {
-    const { problems, history } = await played.play(seed);
-    if (problems.length === 0) continue;
+    const { issues, history } = await played.play(seed);
+    if (issues.length === 0) continue;
     failed += 1;
-    process.stdout.write(`${name}, --seed ${seed}: ${problems.join("; ").slice(0, MAX_CHARACTERS)}\n`);
+    process.stdout.write(`${name}, --seed ${seed}: ${issues.join("; ").slice(0, MAX_CHARACTERS)}\n`);
     if (values.history) process.stdout.write(`    ${history.join("\n    ")}\n`);
   }
   await played.close();
@@ -47,5 +46,5 @@ async function planeStarter(): Promise<typeof startEmbedded> {
   if (!values["kube-apiserver"]) return startEmbedded;
   const binaries = await getControlPlaneBinaries((line) => process.stderr.write(`${line}\n`));
   if (binaries.kind === "missing") throw new Error(`there is no real API server: ${binaries.because}`);
-  return onKubeApiserver(binaries.value);
+  return createKubeApiserverStage(binaries.value);
 }

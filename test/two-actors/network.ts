@@ -1,12 +1,15 @@
-/** A network in virtual time: a request arrives when its delay is over, one after the other. */
+/** A network in virtual time. A request arrives when its delay is over, one after the other. */
 export interface Network {
   /** Virtual milliseconds since the start. */
   nowMs(): number;
-  /** Carries a request out once it arrives, and answers what came of it. */
+  /** Carries a request out when it arrives, and returns its result. */
   send<Value>(delayMs: number, carryOut: () => Promise<Value>): Promise<Value>;
-  /** Resolves after so many virtual milliseconds. */
+  /** Resolves after this many virtual milliseconds. */
   sleep(delayMs: number): Promise<void>;
-  /** Lets requests arrive until none is left, or the next one is due after `untilMs`; says whether none is left. */
+  /**
+   * Delivers requests until none remains or the next one is due after `untilMs`. Returns whether all were
+   * delivered.
+   */
   run(untilMs: number): Promise<boolean>;
 }
 
@@ -16,7 +19,10 @@ interface Arrival {
   readonly arrive: () => Promise<void>;
 }
 
-/** Turns of the event loop in which actors come from one answer to their next request: nothing else of theirs takes time. */
+/**
+ * Turns of the event loop that an actor needs from one answer to its next request; its other work takes no
+ * time.
+ */
 const TURNS = 4;
 
 export function createNetwork(): Network {

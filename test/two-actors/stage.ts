@@ -6,27 +6,27 @@ import { LOAD_BALANCER_ANNOTATION } from "#core/contracts.ts";
 import type { Controller } from "#core/controller.ts";
 import { createServiceController } from "#core/service/controller.ts";
 import { connect } from "#kube/client/connect.ts";
-import { access } from "#test/access.ts";
+import { getConnectOptions } from "#test/access.ts";
 import type {
   BuildWorld,
   LoadBalancerWorld,
   ServiceTraits,
   WorldPoint,
 } from "#test/clouds/load-balancer-world.ts";
-import { PORTS, plainService, port } from "#test/clouds/plain-service.ts";
+import { buildPort, buildService, PORTS } from "#test/clouds/service-builders.ts";
 import { tidyShared } from "#test/clouds/tidy-shared.ts";
-import { clusterObjects, SERVICE_NAME } from "#test/killing/cluster.ts";
-import { CLUSTER_NAME, type StagePlane, startEmbedded } from "#test/killing/stage.ts";
+import { createClusterObjects, SERVICE_NAME } from "#test/crash-consistency/cluster.ts";
+import { CLUSTER_NAME, type StagePlane, startEmbedded } from "#test/crash-consistency/stage.ts";
 import { type Actor, createActor, type Scene } from "./actor.ts";
 import { createDraw } from "./draw.ts";
 import { createNetwork } from "./network.ts";
 
-/** What one run came to. */
+/** The result of one run. */
 export interface Run {
   readonly seed: number;
-  /** What is wrong with where it ended; empty where nothing is. */
-  readonly problems: readonly string[];
-  /** What was done, one line each. */
+  /** The problems of the end state, or an empty list. */
+  readonly issues: readonly string[];
+  /** The actions, one line each. */
   readonly history: readonly string[];
 }
 
@@ -36,10 +36,10 @@ export interface TwoActors {
   close(): Promise<void>;
 }
 
-/** What the Service's owner makes of it. */
+/** The Service's spec after an edit by its owner. */
 type Variant = "ports" | "more ports" | "settings" | "plain" | "ClusterIP" | "deleted";
 
-/** Virtual time after the last edit in which all has come to rest, well before the next audit. */
+/** Virtual time after the last edit in which all comes to rest, well before the next audit. */
 const REST_MS = 400_000;
 const START_MS = Date.parse("2026-03-01T12:00:00Z");
 
@@ -51,9 +51,9 @@ export async function startTwoActors<World extends LoadBalancerWorld>(
   const { plane, hasPoints, apply } = await startPlane(folder);
   const world = await build(plane);
   for (const path of world.manifests ?? []) await apply?.(path);
-  const admin = connect(await access(plane, "admin"));
-  const functions = connect(await access(plane, world.signedInAs ?? "service"));
-  const objects = clusterObjects(admin);
+  const admin = connect(await getConnectOptions(plane, "admin"));
+  const functions = connect(await getConnectOptions(plane, world.signedInAs ?? "service"));
+  const objects = createClusterObjects(admin);
   const controller = createServiceController({
     [String(world.cloud["provider"])]: async () => world.model,
   }) as unknown as Controller;
@@ -68,7 +68,7 @@ export async function startTwoActors<World extends LoadBalancerWorld>(
   let base: WorldPoint | undefined;
   const expected = new Map<Variant, readonly (readonly string[])[]>();
 
-  /** Brings one fresh actor, alone and without delays, to its end. */
+  /** Runs one fresh actor alone and without delays, until no work is left. */
   async function settleAlone(): Promise<void> {
     const network = createNetwork();
     const scene = sceneOf(network, 0, () => {});
@@ -102,7 +102,7 @@ export async function startTwoActors<World extends LoadBalancerWorld>(
     await objects.clear();
     await empty.back();
     await objects.setNodes(world.nodes.slice(0, 2));
-    await objects.create(plainService(world));
+    await objects.create(buildService(world));
     await settleAlone();
     if (!hasPoints) return;
     const account = await world.point();
@@ -133,14 +133,14 @@ export async function startTwoActors<World extends LoadBalancerWorld>(
           spec: { type: "LoadBalancer", ports: PORTS, ...settings.spec },
         });
       case "ClusterIP":
-        // A real API server takes no settings of load balancers with it.
+        // A real API server rejects load balancer settings with this type.
         return objects.merge({ spec: { type: "ClusterIP", ...noneOfSpec } });
       case "deleted":
         return objects.delete();
     }
   }
 
-  /** What is wrong with the Service itself, once all has come to rest. */
+  /** Returns the problems of the Service itself, after all has come to rest. */
   async function serviceProblems(last: Variant): Promise<readonly string[]> {
     const service = await objects.read();
     if (last === "deleted") return service === undefined ? [] : ["the Service is not gone"];
@@ -160,8 +160,9 @@ export async function startTwoActors<World extends LoadBalancerWorld>(
   }
 
   /**
-   * What a single fresh actor makes of the last edit: of what there was before, of nothing, which an API may show in other words, and of
-   * other settings, of which a policy that nothing uses may stay.
+   * Returns what a single fresh actor makes of the last edit, from three starts. These are the earlier state,
+   * an empty cloud (an API may show it in other words), and other settings (an unused policy of theirs may
+   * remain).
    */
   async function expectedOf(variant: Variant): Promise<readonly (readonly string[])[]> {
     const known = expected.get(variant);
@@ -173,12 +174,12 @@ export async function startTwoActors<World extends LoadBalancerWorld>(
       for (const each of [...before, variant]) {
         await edit(each);
         await settleAlone();
-        // What one alone cannot finish is nothing to measure others by.
-        const problems = await serviceProblems(each);
-        if (problems.length > 0) throw new Error(`one actor alone, ${each}: ${problems.join("; ")}`);
+        // A state that one actor alone cannot finish is no reference.
+        const issues = await serviceProblems(each);
+        if (issues.length > 0) throw new Error(`one actor alone, ${each}: ${issues.join("; ")}`);
       }
       const found = await outline(uid);
-      // Both might leave the same open, so that comparing them would not show it.
+      // Both might leave the same ports open, and a comparison would not show it.
       const isLimited = variant === "settings" && world.otherSettings?.spec?.["loadBalancerSourceRanges"];
       if (isLimited && countOpen(found) > openBefore)
         throw new Error(`one actor alone leaves a load balancer open to all: ${found.join("; ")}`);
@@ -230,12 +231,12 @@ export async function startTwoActors<World extends LoadBalancerWorld>(
         await network.run(network.nowMs() + draw.between(0, 12_000));
       }
       const isOver = await network.run(network.nowMs() + REST_MS);
-      const problems: string[] = [];
-      if (!isOver) problems.push("it has not come to rest");
-      problems.push(...leastDifference(await outline(uid), wanted), ...(await serviceProblems(last)));
+      const issues: string[] = [];
+      if (!isOver) issues.push("it has not come to rest");
+      issues.push(...leastDifference(await outline(uid), wanted), ...(await serviceProblems(last)));
       return {
         seed,
-        problems,
+        issues,
         history: [`${count} actors: ${variants.join(", ")}`, ...history],
       };
     },
@@ -248,7 +249,7 @@ export async function startTwoActors<World extends LoadBalancerWorld>(
   };
 }
 
-/** How what was found differs from that of the outlines to which it is closest. */
+/** Returns the difference from the most similar outlines. */
 function leastDifference(
   found: readonly string[],
   outlines: readonly (readonly string[])[],
@@ -262,16 +263,20 @@ function leastDifference(
   return least;
 }
 
-/** How often something lets in, or leads to, every network. */
+/** Returns how many rules admit, or lead to, every network. */
 function countOpen(things: readonly string[]): number {
   return things.join("\n").split("0.0.0.0/0").length;
 }
 
-/** What no Service has. */
+/** A uid that no Service has. */
 const NO_UID = "00000000-0000-4000-8000-000000000000";
 
-const OTHER_PORTS = [port("http", 80, 30_081), port("https", 443, 30_443)];
-const MORE_PORTS = [port("http", 80, 30_080), port("https", 443, 30_444), port("more", 8080, 30_808)];
+const OTHER_PORTS = [buildPort("http", 80, 30_081), buildPort("https", 443, 30_443)];
+const MORE_PORTS = [
+  buildPort("http", 80, 30_080),
+  buildPort("https", 443, 30_444),
+  buildPort("more", 8080, 30_808),
+];
 
-/** Nothing is late and nobody dies. */
+/** Nothing is late and no process dies. */
 const UNHURRIED: Scene["draw"] = { between: (from) => from, chance: () => false, one: ([first]) => first };

@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
-import { onKubeApiserver } from "#test/killing/stage.ts";
+import { createKubeApiserverStage } from "#test/crash-consistency/stage.ts";
 import { SEED } from "#test/seed.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 import { CLOUDS } from "./clouds.ts";
 import { startTwoActors } from "./stage.ts";
 
-// A part of `npm run test:two-actors`: some runs on each cloud, the same each time.
+// A sample of `npm run test:two-actors`: some runs on each cloud, the same each time.
 
 const TIMEOUT_MS = 180_000;
 
-/** So many runs of each take a second or two. */
+/** This many runs of each cloud take a second or two. */
 const RUNS = { memory: 25, digitalocean: 10, keepalived: 6, kubevip: 6, cattle: 5, oci: 2, "oci-nlb": 2 };
 
 async function wrongEnds(
@@ -23,8 +23,8 @@ async function wrongEnds(
   try {
     const wrong: object[] = [];
     for (let seed = SEED; seed < SEED + runs; seed += 1) {
-      const { problems, history } = await played.play(seed);
-      if (problems.length > 0) wrong.push({ seed, problems, history });
+      const { issues, history } = await played.play(seed);
+      if (issues.length > 0) wrong.push({ seed, issues, history });
     }
     return wrong;
   } finally {
@@ -33,7 +33,7 @@ async function wrongEnds(
 }
 
 test.each(Object.entries(RUNS))(
-  "two and three actors whose requests are late leave a Service as its last spec says: %s",
+  "two and three actors with late requests leave a Service in the state of its last spec: %s",
   async (cloud, runs) => {
     expect(await wrongEnds(cloud, runs)).toEqual([]);
   },
@@ -45,7 +45,7 @@ describeWithPart("moto", "on AWS", () => {
     ["nlb", 2],
     ["classic", 2],
   ])(
-    "two and three actors whose requests are late leave a Service as its last spec says: %s",
+    "two and three actors with late requests leave a Service in the state of its last spec: %s",
     async (cloud, runs) => {
       expect(await wrongEnds(cloud, runs)).toEqual([]);
     },
@@ -55,9 +55,9 @@ describeWithPart("moto", "on AWS", () => {
 
 describeWithPart("control-plane", "on a real API server", (binaries) => {
   test(
-    "two and three actors whose requests are late leave a Service as its last spec says",
+    "two and three actors with late requests leave a Service in the state of its last spec",
     async () => {
-      expect(await wrongEnds("memory", 3, onKubeApiserver(binaries))).toEqual([]);
+      expect(await wrongEnds("memory", 3, createKubeApiserverStage(binaries))).toEqual([]);
     },
     TIMEOUT_MS,
   );

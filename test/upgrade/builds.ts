@@ -6,28 +6,33 @@ import { ROOT } from "../../build/bundle.ts";
 
 const run = promisify(execFile);
 
-/** A version of the product, as it is deployed. */
+/** A built version of the product, as deployed. */
 export interface Build {
   readonly name: string;
-  /** `serverless-ccm.mjs`. */
+  /** The path of `serverless-ccm.mjs`. */
   readonly program: string;
-  /** Where `NAME/index.mjs` is, for each function. */
+  /** The folder with `NAME/index.mjs` for each function. */
   readonly folder: string;
 }
 
-/** Run in the root of a checkout: what `npm run build` makes, in another folder, and nothing beside it. */
+/**
+ * Runs in the root of a checkout: builds what `npm run build` builds, and nothing else, into another folder.
+ */
 const BUILD = `
 const { buildFunctions, buildCommandLine } = await import(process.cwd() + "/build/build.ts");
 await buildFunctions(process.argv[1]);
 await buildCommandLine(process.argv[1]);
 `;
 
-/** Builds this checkout as it lies there. */
+/** Builds this checkout in its present state. */
 export function buildToday(folder: string): Promise<Build> {
   return build("N", ROOT, folder);
 }
 
-/** Builds a commit of this repository from its own sources, with the packages that are installed here; rejects where there is no such commit. */
+/**
+ * Builds a commit of this repository from its own sources, with the packages that are installed here. Rejects
+ * if the commit is not found.
+ */
 export async function buildCommit(commit: string, folder: string): Promise<Build> {
   const sources = join(folder, "sources");
   await mkdir(sources, { recursive: true });

@@ -1,34 +1,40 @@
-import { untilTrue } from "#test/until-true.ts";
 import type { Build } from "#test/upgrade/builds.ts";
 import { playJoining, type StepResult } from "#test/upgrade/steps.ts";
-import { isFollowed, type StageOfFunctions, startFunctionsOf, startRelayOf } from "#test/upgrade/versions.ts";
+import {
+  isFollowed,
+  type StageOfFunctions,
+  startVersionFunctions,
+  startVersionRelay,
+} from "#test/upgrade/versions.ts";
 import { type World, writeClusters } from "#test/upgrade/world.ts";
+import { waitUntilTrue } from "#test/wait-until-true.ts";
 
-/** Two stages that run already or are to, and the clusters of the first. */
+/** Two stages, running or not yet started, and the clusters of the first. */
 export interface CanaryOptions {
   readonly stage: StageOfFunctions;
   readonly canary: StageOfFunctions;
-  /** The first one goes over to the canary, and back. */
+  /** The first one moves to the canary and back. */
   readonly worlds: readonly [World, World];
   readonly today: Build;
-  /** What the first stage runs. */
+  /** The version of the first stage. */
   readonly before: Build;
   readonly nodes: number;
 }
 
 /**
- * One cluster goes over to a stage of the new version, while its nodes join, and back; the other stays where it is. Each time it is in the
- * files of both stages for a while, as whoever moves it leaves it in the old one until the new one follows it.
+ * Moves one cluster to a stage of the new version and back, while its nodes join; the other cluster stays.
+ * Each time the cluster is in the files of both stages for a while, because operators remove it from the old
+ * stage only when the new one follows it.
  */
 export async function playCanary(options: CanaryOptions): Promise<StepResult[]> {
   const { stage, canary, worlds, today, before, nodes } = options;
   const [moving, staying] = worlds;
   const names = { stage: `${before.name}, then ${today.name}`, back: `${today.name}, then ${before.name}` };
   await writeClusters(stage.clustersFile, moving, staying);
-  await untilTrue("the first stage to follow both", () => isFollowed(stage, staying.entry.name), 60_000);
+  await waitUntilTrue("the first stage to follow both", () => isFollowed(stage, staying.entry.name), 60_000);
   await writeClusters(canary.clustersFile, moving);
-  const functions = await startFunctionsOf(today, canary);
-  const relay = await startRelayOf(today, canary);
+  const functions = await startVersionFunctions(today, canary);
+  const relay = await startVersionRelay(today, canary);
   try {
     const over = await playJoining(
       [stage, canary],
@@ -37,7 +43,7 @@ export async function playCanary(options: CanaryOptions): Promise<StepResult[]> 
       nodes,
       async () => {
         await writeClusters(stage.clustersFile, staying);
-        await untilTrue(
+        await waitUntilTrue(
           "the first stage to leave it",
           async () => !(await isFollowed(stage, moving.entry.name)),
           60_000,
@@ -53,7 +59,11 @@ export async function playCanary(options: CanaryOptions): Promise<StepResult[]> 
       nodes,
       async () => {
         await writeClusters(stage.clustersFile, moving, staying);
-        await untilTrue("the first stage to follow it", () => isFollowed(stage, moving.entry.name), 60_000);
+        await waitUntilTrue(
+          "the first stage to follow it",
+          () => isFollowed(stage, moving.entry.name),
+          60_000,
+        );
         await relay.stop();
       },
     );

@@ -1,4 +1,4 @@
-/** A JSON Schema, as far as it is looked at. */
+/** The fields of a JSON Schema that the comparison reads. */
 interface Schema {
   readonly type?: string | readonly string[];
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -13,21 +13,21 @@ interface Schema {
 }
 
 /**
- * Why whoever reads by the one contract may not understand what is written by the other, a line each: keys that a strict reader does not know,
- * keys that it needs and are not always written, values that are none to it.
+ * Returns why a reader of one contract may not understand a writer of the other, one line each. The reasons
+ * are unknown keys for a strict reader, required keys that are not always written, and invalid values.
  */
-export function differences(reader: Schema, writer: Schema, path = ""): string[] {
+export function listDifferences(reader: Schema, writer: Schema, path = ""): string[] {
   const options = reader.anyOf ?? reader.oneOf;
   const written = writer.anyOf ?? writer.oneOf ?? [writer];
   if (options !== undefined) {
     return written.flatMap((each) => {
-      const tried = options.map((option) => differences(option, each, path));
+      const tried = options.map((option) => listDifferences(option, each, path));
       return (
         tried.find((found) => found.length === 0) ?? tried.toSorted((a, b) => a.length - b.length)[0] ?? []
       );
     });
   }
-  if (written.length > 1) return written.flatMap((each) => differences(reader, each, path));
+  if (written.length > 1) return written.flatMap((each) => listDifferences(reader, each, path));
   return [
     ...ofValues(reader, writer, path),
     ...ofKeys(reader, writer, path),
@@ -72,12 +72,12 @@ function ofMembers(reader: Schema, writer: Schema, path: string): string[] {
   const found: string[] = [];
   for (const [key, member] of Object.entries(reader.properties ?? {})) {
     const written = writer.properties?.[key];
-    if (written !== undefined) found.push(...differences(member, written, `${path}/${key}`));
+    if (written !== undefined) found.push(...listDifferences(member, written, `${path}/${key}`));
   }
   const [others, othersWritten] = [reader.additionalProperties, writer.additionalProperties];
   if (typeof others === "object" && typeof othersWritten === "object")
-    found.push(...differences(others, othersWritten, `${path}/*`));
+    found.push(...listDifferences(others, othersWritten, `${path}/*`));
   if (reader.items !== undefined && writer.items !== undefined)
-    found.push(...differences(reader.items, writer.items, `${path}/[]`));
+    found.push(...listDifferences(reader.items, writer.items, `${path}/[]`));
   return found;
 }

@@ -2,8 +2,8 @@ import { appendFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { type LambdaHandler, startLambda } from "#emulators/lambda/server.ts";
 
-// The built functions of one version behind Lambda's Invoke API, in a process of their own:
-// function-host.ts FOLDER PREFIX PORT FILE, where each invocation becomes a line of the file.
+// Serves the built functions of one version behind Lambda's Invoke API, in a separate process. Usage:
+// function-host.ts FOLDER PREFIX PORT FILE; each invocation becomes a line of FILE.
 
 const [folder = "", prefix = "", port = "0", file = ""] = process.argv.slice(2);
 

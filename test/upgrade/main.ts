@@ -3,33 +3,32 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { startEc2 } from "#emulators/ec2/server.ts";
-import { freePort } from "#emulators/harness/free-port.ts";
+import { findFreePort } from "#emulators/harness/free-port.ts";
 import { buildCommit, buildToday } from "#test/upgrade/builds.ts";
 import { playCanary } from "#test/upgrade/canary.ts";
 import { playStep, type StepResult, type Versions } from "#test/upgrade/steps.ts";
-import { faultsOfSteps, tableOfSteps } from "#test/upgrade/table.ts";
+import { checkSteps, formatSteps } from "#test/upgrade/table.ts";
 import type { StageOfFunctions } from "#test/upgrade/versions.ts";
 import { createWorld, writeClusters } from "#test/upgrade/world.ts";
-import { writeFixtures } from "#test/upgrade/write-fixtures.ts";
+import { readPreviousCommit, writeFixtures } from "#test/upgrade/write-fixtures.ts";
 
-// npm run test:upgrade -- --from COMMIT [--nodes N] [--keep] [--write-fixtures]: this checkout and an older commit, each built, as relay and functions of each
-// other, on one cluster that goes on. Prints a table, and fails where a row is not as it should be.
+// `npm run test:upgrade -- [--from COMMIT] [--nodes N] [--keep] [--write-fixtures]`: builds this checkout and an older commit, and
+// runs each as relay and as functions of the other, on one lasting cluster. Prints a table, and fails if a row is wrong. Without
+// --from, the older commit is the one that wrote test/fixtures/previous.
 
 const { values } = parseArgs({
   options: {
-    from: { type: "string" },
+    from: { type: "string", default: await readPreviousCommit() },
     nodes: { type: "string", default: "50" },
-    /** The logs, and what functions were sent and answered, stay. */
+    /** Keeps the logs, and the requests and answers of functions. */
     keep: { type: "boolean", default: false },
-    /** What the older version writes is kept in test/fixtures/previous. */
+    /** Writes the output of the older version to test/fixtures/previous. */
     "write-fixtures": { type: "boolean", default: false },
   },
 });
 const nodes = Number(values.nodes);
-if (values.from === undefined || !Number.isInteger(nodes) || nodes < 10) {
-  process.stderr.write(
-    "--from takes a commit of this repository, --nodes how many join in each step, 10 or more\n",
-  );
+if (!Number.isInteger(nodes) || nodes < 10) {
+  process.stderr.write("--nodes takes how many nodes join in each step, 10 or more\n");
   process.exit(2);
 }
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -45,8 +44,8 @@ try {
   closers.unshift(() => world.close());
   const stageNamed = async (name: string): Promise<StageOfFunctions> => ({
     prefix: `serverless-ccm-${name}-`,
-    invokePort: await freePort(),
-    relayPort: await freePort(),
+    invokePort: await findFreePort(),
+    relayPort: await findFreePort(),
     clustersFile: join(folder, `${name}.yaml`),
     logs: folder,
     environment: {
@@ -89,8 +88,8 @@ try {
   const canary = await playCanary({
     ...{ stage, canary: await stageNamed("canary"), worlds: [world, other], today, before, nodes },
   });
-  say(`\n${tableOfSteps([...results, ...canary])}`);
-  const faults = faultsOfSteps([...results, ...canary], nodes);
+  say(`\n${formatSteps([...results, ...canary])}`);
+  const faults = checkSteps([...results, ...canary], nodes);
   for (const fault of faults) say(fault);
   if (faults.length > 0) process.exitCode = 1;
 } finally {

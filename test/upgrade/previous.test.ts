@@ -10,16 +10,17 @@ import { Event } from "#core/event.ts";
 import { nodeController } from "#core/node/controller.ts";
 import { Node } from "#core/node/node.ts";
 import { nodeLifecycleController } from "#core/node-lifecycle/controller.ts";
-import { seenInstance } from "#core/node-lifecycle/identity.ts";
+import { parseObservedInstance } from "#core/node-lifecycle/identity.ts";
 import { DeletionState, readState, STATE_KEY } from "#core/node-lifecycle/state.ts";
 import { Report } from "#core/report.ts";
-import { markOf } from "#core/service/mark.ts";
-import { controllerFunction } from "#functions/parts/controller-function.ts";
+import { parseStateAnnotation } from "#core/service/state-annotation.ts";
+import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import { runProgram } from "#test/cli/program.ts";
-import { differences } from "#test/upgrade/differences.ts";
+import { listDifferences } from "#test/upgrade/differences.ts";
 import { ROOT } from "../../build/bundle.ts";
 
-// What relay and functions of the version before wrote, and its contracts, as `npm run test:upgrade -- --from COMMIT --write-fixtures` keeps them.
+// The output of the previous version's relay and functions, and its contracts, as written by `npm run
+// test:upgrade -- --from COMMIT --write-fixtures`.
 
 const previous = async (name: string): Promise<Record<string, unknown>> =>
   JSON.parse(await readFile(join(ROOT, "test/fixtures/previous", name), "utf8"));
@@ -29,24 +30,24 @@ const today = { event: Event, report: Report, state: DeletionState };
 const NAMES = ["event", "report", "state"] as const;
 
 /**
- * What the version before does not understand, and why that is right. Whatever else is found wants another way to say it, or a place here and
- * on docs/how-to/upgrade.md.
+ * What the previous version does not understand, with the reasons. Any other difference needs another wire
+ * form, or an entry here and in docs/how-to/upgrade.md.
  */
 const KNOWN: Readonly<Record<(typeof NAMES)[number], readonly RegExp[]>> = {
-  // An event that is stopped has to be refused by whoever would delete all the same.
+  // A function of the previous version must refuse a stopped event, because it would delete nevertheless.
   event: [/^\/version: 2$/],
-  // Decisions are in the reports of dry runs alone.
+  // Only reports of dry runs contain decisions.
   report: [/^\/objects\/\[\]\/decision\//],
   state: [],
 };
 
 const jsonSchemaOf = (schema: z.ZodType) => z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
 
-describe("what the version before has written", () => {
+describe("the output of the previous version", () => {
   test.each<[string, Controller]>([
     ["node", nodeController],
     ["node-lifecycle", nodeLifecycleController],
-  ])("an event for %s is carried out, none of its objects malformed", async (name, controller) => {
+  ])("an event for %s is handled without a malformed object", async (name, controller) => {
     const event = await previous(`${name}.event.json`);
     const report = Report.parse(await carriedOutToday(controller, { ...event, dryRun: true }));
     expect(report.objects.length).toBe((event["objects"] as unknown[]).length);
@@ -54,12 +55,12 @@ describe("what the version before has written", () => {
     expect(codes.filter((code) => /^(Malformed|Cluster|Unknown)/.test(code))).toEqual([]);
   });
 
-  test.each(["node", "node-lifecycle"])("a report of %s counts", async (name) => {
+  test.each(["node", "node-lifecycle"])("a report of %s counts as valid", async (name) => {
     const report = await previous(`${name}.report.json`);
     expect(Report.parse(report)).toEqual(report);
   });
 
-  test("the state of a deletion that is under way is gone on with", async () => {
+  test("continues a deletion from its stored state", async () => {
     const state = await previous("state.json");
     const object = {
       metadata: { uid: "u", resourceVersion: "1" },
@@ -69,20 +70,20 @@ describe("what the version before has written", () => {
     expect(Object.keys(state["absences"] as object).length).toBeGreaterThan(0);
   });
 
-  test("a node's instance is known by its annotation", async () => {
+  test("finds a node's instance by its annotation", async () => {
     const node = Node.parse(await previous("node.json"));
-    expect(seenInstance(node)?.id).toMatch(/^i-/);
+    expect(parseObservedInstance(node)?.id).toMatch(/^i-/);
   });
 });
 
 describe("the annotation of a Service's load balancer", () => {
-  test("of the version before is understood", async () => {
+  test("of the previous version is understood", async () => {
     const mark = await previous("service-mark.json");
     const metadata = { uid: mark["uid"], annotations: { [LOAD_BALANCER_ANNOTATION]: JSON.stringify(mark) } };
-    expect(markOf({ metadata } as never)).toEqual(mark);
+    expect(parseStateAnnotation({ metadata } as never)).toEqual(mark);
   });
 
-  test("of a version that says more says nothing: it is begun anew, and what stands there is its precondition", async () => {
+  test("of a newer version is ignored: the work starts again, with the annotation's text as precondition", async () => {
     const asked = JSON.parse(await readFile(join(ROOT, "docs/examples/service.json"), "utf8"));
     const [service] = asked.event.objects;
     const later = JSON.stringify({ ...(await previous("service-mark.json")), state: "paused", more: true });
@@ -95,27 +96,27 @@ describe("the annotation of a Service's load balancer", () => {
   });
 });
 
-describe("what today's version writes", () => {
-  test.each(NAMES)("%s: is understood by the version before, but for what is known", (name) => {
-    const found = differences(contracts[name] as object, jsonSchemaOf(today[name]) as object);
+describe("the output of the current version", () => {
+  test.each(NAMES)("%s: the previous version understands it, except for the known differences", (name) => {
+    const found = listDifferences(contracts[name] as object, jsonSchemaOf(today[name]) as object);
     expect(found.filter((line) => !KNOWN[name].some((known) => known.test(line)))).toEqual([]);
   });
 
-  test.each(NAMES)("%s: of the version before is understood today, whatever is in it", (name) => {
-    expect(differences(jsonSchemaOf(today[name]) as object, contracts[name] as object)).toEqual([]);
+  test.each(NAMES)("%s: the current version understands all output of the previous version", (name) => {
+    expect(listDifferences(jsonSchemaOf(today[name]) as object, contracts[name] as object)).toEqual([]);
   });
 
-  test("a report of what is carried out today is read by the contract of before", async () => {
+  test("the previous contract accepts a report of the current version", async () => {
     const event = await previous("node.event.json");
     const report = await carriedOutToday(nodeController, { ...event, dryRun: true });
     const before = z.fromJSONSchema(contracts["report"] as never);
     expect(before.safeParse(report).error).toBeUndefined();
   });
 
-  test("the contracts are compared for what can go wrong", () => {
+  test("the comparison of contracts finds incompatible changes", () => {
     const strict = z.strictObject({ a: z.string(), kind: z.enum(["x", "y"]) });
     const found = (writer: z.ZodType) =>
-      differences(jsonSchemaOf(strict) as object, jsonSchemaOf(writer) as object);
+      listDifferences(jsonSchemaOf(strict) as object, jsonSchemaOf(writer) as object);
     expect(found(strict)).toEqual([]);
     expect(found(strict.extend({ b: z.string().optional() }))).toEqual(["/b is not known"]);
     expect(found(strict.partial({ a: true }))).toEqual(["/a may be missing"]);
@@ -124,14 +125,14 @@ describe("what today's version writes", () => {
   });
 });
 
-/** Today's function, for a cluster whose entry is that of the sender; it says what it would do. */
+/** Runs today's function in a dry run, for a cluster whose entry equals the sender's. */
 async function carriedOutToday(controller: Controller, event: Record<string, unknown>): Promise<unknown> {
   const cluster = Cluster.parse({
     name: "tenant-a",
     server: "https://127.0.0.1:6443",
     cloud: { provider: "memory", instancesFile: "instances.json" },
   });
-  const carriedOut = controllerFunction(controller, {
+  const carriedOut = createControllerFunction(controller, {
     clusters: async () => ({ ...cluster, hash: String(event["clusterHash"]) }),
     cloud: async () => createMemoryCloud({ instances: new Map() } as never),
     api: async () => {

@@ -2,48 +2,48 @@ import type { DeletionState } from "#core/node-lifecycle/state.ts";
 import { OUR_USERS } from "#emulators/harness/control-plane.ts";
 import type { Build } from "#test/upgrade/builds.ts";
 import {
-  errorsOfStage,
-  exchangesOfStage,
+  listErrors,
+  listExchanges,
   type Running,
   type StageOfFunctions,
-  startFunctionsOf,
-  startRelayOf,
+  startVersionFunctions,
+  startVersionRelay,
 } from "#test/upgrade/versions.ts";
-import { untilMissed, type World } from "#test/upgrade/world.ts";
+import { type World, waitUntilMissed } from "#test/upgrade/world.ts";
 
-/** Who runs what at the moment. */
+/** The versions that run at the moment. */
 export interface Versions {
   relay: Running | undefined;
   functions: Running | undefined;
 }
 
-/** What became of one step; a row of the table. */
+/** The result of one step: a row of the table. */
 export interface StepResult {
   readonly relay: string;
   readonly functions: string;
-  /** Of those that joined: all are up, or it would have failed. */
+  /** Of the nodes that joined; the step fails unless all are up. */
   readonly up: number;
   readonly naked: number;
   readonly writesOnThem: number;
-  /** On nodes that others had initialized: none is needed. */
+  /** Writes on nodes that other versions had initialized; none is needed. */
   readonly writesOnOthers: number;
   readonly refused: number;
-  /** A deletion that the versions before had begun was brought to its end, from the moment that they wrote down. */
+  /** Whether a deletion of the earlier versions was completed, counted from their stored time. */
   readonly carriedOn: string;
   readonly invocations: number;
   readonly failed: number;
-  /** Events that a function refused whole. */
+  /** Events that a function rejected as a whole. */
   readonly refusedEvents: number;
   readonly errors: number;
-  /** Two stages had the cluster for a while: each may have written first. */
+  /** Two stages served the cluster for a while, and each may have written first. */
   readonly shared?: boolean;
-  /** What was written down of the deletion that had begun. */
+  /** The stored state of the deletion that had begun. */
   readonly state?: DeletionState;
 }
 
 /**
- * One step: a deletion begins under the versions there are, these are changed to the given ones, the deletion comes to its end, another
- * machine ends, and nodes join.
+ * Plays one step. A deletion begins under the present versions, they change to the given ones, the deletion
+ * completes, another machine ends, and nodes join.
  */
 export async function playStep(
   stage: StageOfFunctions,
@@ -68,7 +68,10 @@ export async function playStep(
   return { ...result, carriedOn, ...(state === undefined ? {} : { state }) };
 }
 
-/** Nodes join, after what comes first and while something else happens; what became of them, and of all that was sent meanwhile. */
+/**
+ * Adds nodes after `first` and during another action. Returns the results for the nodes and for all
+ * invocations in that time.
+ */
 export async function playJoining(
   stages: readonly StageOfFunctions[],
   world: World,
@@ -82,17 +85,17 @@ export async function playJoining(
   const [half, rest] = [Math.floor(nodes / 2), Math.ceil(nodes / 2)];
   const [some, , others] = await Promise.all([world.join(half), meanwhile(), world.join(rest)]);
   const joined = new Set([...some, ...others]);
-  // What follows the last patch: the report, and its line in the log.
+  // Waits for the report after the last patch, and for its line in the log.
   await new Promise((resolve) => setTimeout(resolve, 1_000));
   const records = (await world.plane.record()).slice(before.requests);
   const writes = records.filter(
     ({ user, verb, resource }) => OUR_USERS.includes(user) && verb === "patch" && resource === "nodes",
   );
-  const exchanges = (await Promise.all(stages.map(exchangesOfStage))).flat();
+  const exchanges = (await Promise.all(stages.map(listExchanges))).flat();
   const ours = exchanges.filter(
     ({ event }) => event["cluster"] === world.entry.name && !before.events.has(event["id"]),
   );
-  const errors = (await Promise.all(stages.map(errorsOfStage))).flat().length;
+  const errors = (await Promise.all(stages.map(listErrors))).flat().length;
   return {
     ...names,
     up: joined.size,
@@ -108,33 +111,36 @@ export async function playJoining(
   };
 }
 
-/** Two nodes that are up: one whose machine is lost, and one whose machine ends. */
+/** Returns two nodes that are up: one whose machine will be lost, and one whose machine will end. */
 function present(world: World): readonly [string | undefined, string | undefined] {
   const up = [...world.history.records.values()].filter(
     ({ schedulableAt, deleted }) => schedulableAt !== undefined && !deleted,
   );
-  // The youngest: what has long not been Ready is looked at once a minute.
+  // The youngest: a node that has long not been Ready is resynced once a minute.
   return [up.at(-1)?.name, up.at(-2)?.name];
 }
 
 async function begin(world: World, node: string): Promise<string> {
   world.lose(node);
-  return untilMissed(world, node);
+  return waitUntilMissed(world, node);
 }
 
 async function countsOf(
   stages: readonly StageOfFunctions[],
   world: World,
 ): Promise<{ readonly requests: number; readonly events: ReadonlySet<unknown>; readonly errors: number }> {
-  const exchanges = (await Promise.all(stages.map(exchangesOfStage))).flat();
+  const exchanges = (await Promise.all(stages.map(listExchanges))).flat();
   return {
     requests: (await world.plane.record()).length,
     events: new Set(exchanges.map(({ event }) => event["id"])),
-    errors: (await Promise.all(stages.map(errorsOfStage))).flat().length,
+    errors: (await Promise.all(stages.map(listErrors))).flat().length,
   };
 }
 
-/** Functions first and relay first are both tried, each as it is done in a deployment: under the other, which goes on. */
+/**
+ * Tests both orders, functions first and relay first. Each changes under the other, which keeps running, as
+ * in a deployment.
+ */
 async function change(
   stage: StageOfFunctions,
   versions: Versions,
@@ -142,15 +148,18 @@ async function change(
 ): Promise<void> {
   if (versions.functions?.build !== next.functions) {
     await versions.functions?.stop();
-    versions.functions = await startFunctionsOf(next.functions, stage);
+    versions.functions = await startVersionFunctions(next.functions, stage);
   }
   if (versions.relay?.build !== next.relay) {
     await versions.relay?.stop();
-    versions.relay = await startRelayOf(next.relay, stage);
+    versions.relay = await startVersionRelay(next.relay, stage);
   }
 }
 
-/** Waits for the end of a deletion; whether it counted from when the versions before had first missed the machine. */
+/**
+ * Waits for the end of a deletion. Returns whether it counted from the time when the earlier versions first
+ * missed the machine.
+ */
 async function carryOn(
   world: World,
   begun: { readonly node: string; readonly since: string },
@@ -170,7 +179,7 @@ async function carryOn(
   return seen.size === 1 ? "yes" : `begun anew, ${seen.size - 1} times`;
 }
 
-/** Functions refuse a whole event where they do not understand it, or the cluster's entry differs. */
+/** Functions reject a whole event if they do not understand it or the cluster's entry differs. */
 function isRefusal(report: Readonly<Record<string, unknown>>): boolean {
   const objects = report["objects"] as readonly { readonly because: { readonly code: string } }[];
   return objects.some(({ because }) => REFUSALS.includes(because.code));

@@ -15,15 +15,15 @@ const COLUMNS: readonly (readonly [string, (result: StepResult) => string])[] = 
   ["errors in the log", ({ errors }) => String(errors)],
 ];
 
-/** The steps as a table of Markdown, a row each. */
-export function tableOfSteps(results: readonly StepResult[]): string {
+/** Returns the steps as a Markdown table. */
+export function formatSteps(results: readonly StepResult[]): string {
   const lines = [COLUMNS.map(([title]) => title), COLUMNS.map(() => "---")];
   for (const result of results) lines.push(COLUMNS.map(([, cell]) => cell(result)));
   return lines.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
-/** What is not as it should be, a line each. */
-export function faultsOfSteps(results: readonly StepResult[], nodes: number): string[] {
+/** Returns the problems, one line each. */
+export function checkSteps(results: readonly StepResult[], nodes: number): string[] {
   return results.flatMap((result) => {
     const { up, naked, writesOnThem, writesOnOthers, refused, carriedOn } = result;
     const { invocations, failed, refusedEvents, errors } = result;
@@ -36,7 +36,8 @@ export function faultsOfSteps(results: readonly StepResult[], nodes: number): st
       [`the deletion that was under way: ${carriedOn}`, carriedOn === "yes" || carriedOn === "–"],
       ["nothing was invoked", invocations > 0],
       [`${failed} invocations failed`, failed === 0],
-      // A cluster that leaves a stage is unknown to its functions while its relay still hands on what it has.
+      // A cluster that leaves a stage is unknown to its functions while its relay still sends its pending
+      // events.
       [`${refusedEvents} events were refused whole`, refusedEvents === 0 || result.shared === true],
       [`${errors} errors in the log`, errors === 0],
     ];

@@ -2,9 +2,9 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type ManagedProcess, startProcess } from "#emulators/harness/managed-process.ts";
-import { systemCode } from "#kube/client/errors.ts";
-import { untilTrue } from "#test/until-true.ts";
+import { getSystemCode } from "#kube/client/errors.ts";
 import type { Build } from "#test/upgrade/builds.ts";
+import { waitUntilTrue } from "#test/wait-until-true.ts";
 
 /** A relay or the functions of one version. */
 export interface Running {
@@ -12,18 +12,18 @@ export interface Running {
   stop(): Promise<void>;
 }
 
-/** A stage: a name of functions, a port where they are invoked, and a file of clusters. */
+/** A stage: a name of functions, a port for their invocations, and a file of clusters. */
 export interface StageOfFunctions {
   readonly prefix: string;
   readonly invokePort: number;
   readonly relayPort: number;
   readonly clustersFile: string;
-  /** Takes the logs of relays and what functions were sent and answered. */
+  /** The folder for the relays' logs and the functions' requests and answers. */
   readonly logs: string;
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** What a function was sent and has answered. */
+/** An invocation: the event of a function and its answer. */
 export interface Exchange {
   readonly name: string;
   readonly event: Readonly<Record<string, unknown>>;
@@ -33,8 +33,8 @@ export interface Exchange {
 
 const HOST = fileURLToPath(new URL("function-host.ts", import.meta.url));
 
-/** Starts the functions of a version where the stage has them invoked. */
-export async function startFunctionsOf(build: Build, stage: StageOfFunctions): Promise<Running> {
+/** Starts the functions of a version on the port of the stage. */
+export async function startVersionFunctions(build: Build, stage: StageOfFunctions): Promise<Running> {
   const args = [HOST, build.folder, stage.prefix, String(stage.invokePort), exchangesOf(stage)];
   const environment = { ...process.env, ...stage.environment, CLUSTERS_FILE: stage.clustersFile };
   const host = startProcess(process.execPath, args, { environment });
@@ -43,7 +43,7 @@ export async function startFunctionsOf(build: Build, stage: StageOfFunctions): P
 }
 
 /** Starts the relay of a version for the clusters of the stage, and waits until it is ready. */
-export async function startRelayOf(build: Build, stage: StageOfFunctions): Promise<Running> {
+export async function startVersionRelay(build: Build, stage: StageOfFunctions): Promise<Running> {
   const url = `http://127.0.0.1:${stage.invokePort}`;
   const flags = ["--clusters-file", stage.clustersFile, "--function-prefix", stage.prefix];
   const relay = startProcess(
@@ -69,14 +69,14 @@ export async function isFollowed({ relayPort }: StageOfFunctions, cluster: strin
   return answer?.ok === true;
 }
 
-/** All invocations of the stage so far, whatever the version of either side was. */
-export async function exchangesOfStage(stage: StageOfFunctions): Promise<Exchange[]> {
+/** Returns all invocations of the stage so far, of all versions. */
+export async function listExchanges(stage: StageOfFunctions): Promise<Exchange[]> {
   const lines = (await textOf(exchangesOf(stage))).split("\n").filter((line) => line !== "");
   return lines.map((line) => JSON.parse(line) as Exchange);
 }
 
-/** Lines of the relays' logs that tell of an error. */
-export async function errorsOfStage(stage: StageOfFunctions): Promise<string[]> {
+/** Returns the lines of the relays' logs with errors. */
+export async function listErrors(stage: StageOfFunctions): Promise<string[]> {
   const lines = (await textOf(relayLogOf(stage))).split("\n");
   return lines.filter((line) => line.includes('"level":"error"'));
 }
@@ -84,15 +84,15 @@ export async function errorsOfStage(stage: StageOfFunctions): Promise<string[]> 
 const exchangesOf = ({ logs, prefix }: StageOfFunctions): string => join(logs, `${prefix}exchanges.jsonl`);
 const relayLogOf = ({ logs, prefix }: StageOfFunctions): string => join(logs, `${prefix}relay.log`);
 
-/** Nobody has written to it before the first version runs. */
+/** The file does not exist before the first version runs. */
 async function textOf(file: string): Promise<string> {
   return readFile(file, "utf8").catch((error: unknown) => {
-    if (systemCode(error) === "ENOENT") return "";
+    if (getSystemCode(error) === "ENOENT") return "";
     throw error;
   });
 }
 
 async function begun(child: ManagedProcess, isReady: () => boolean | Promise<boolean>): Promise<void> {
-  await untilTrue("a version to start", async () => child.hasExited() || (await isReady()), 60_000);
+  await waitUntilTrue("a version to start", async () => child.hasExited() || (await isReady()), 60_000);
   if (child.hasExited()) throw new Error(`a version ended before it was ready: ${child.output()}`);
 }

@@ -6,15 +6,15 @@ import { registerNodes } from "#cli/demo/nodes.ts";
 import type { ClusterEntry } from "#config/cluster.ts";
 import type { Node } from "#core/node/node.ts";
 import { DeletionState, STATE, STATE_KEY } from "#core/node-lifecycle/state.ts";
-import { creationPath, objectPath } from "#core/resources/resource.ts";
+import { formatCreationPath, formatObjectPath } from "#core/resources/resource.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import type { Ec2Server } from "#emulators/ec2/server.ts";
-import { clusterEntryOf } from "#emulators/harness/clusters-file.ts";
+import { buildClusterEntry } from "#emulators/harness/clusters-file.ts";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
 import { type NodeHistory, recordNodeHistory } from "#emulators/harness/node-history.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
-import { untilTrue } from "#test/until-true.ts";
+import { waitUntilTrue } from "#test/wait-until-true.ts";
 
 /** A cluster, and its machines in the cloud. */
 export interface World {
@@ -22,26 +22,26 @@ export interface World {
   readonly admin: Transport;
   readonly history: NodeHistory;
   readonly entry: ClusterEntry;
-  /** Nodes register at once; resolves with their names when all are schedulable. */
+  /** Registers nodes at once; resolves with their names when all are schedulable. */
   join(count: number): Promise<string[]>;
-  /** EC2 knows nothing of the machine any more, and answers that it is not found. */
+  /** Makes EC2 answer that the machine is not found. */
   lose(node: string): void;
   terminate(node: string): void;
   untilDeleted(node: string): Promise<void>;
-  /** What deletion remembers, as it is written down in the cluster. */
+  /** Returns the deletion state that is stored in the cluster. */
   state(): Promise<DeletionState | undefined>;
   uidOf(node: string): string;
-  /** The first node that came up. */
+  /** Returns the first node that came up. */
   someNode(): Node | undefined;
   close(): Promise<void>;
 }
 
 const UP_TIMEOUT_MS = 120_000;
 
-/** Between two answers that a machine is gone: long enough for versions to change in between. */
+/** The time between two "not found" answers: long enough for a change of versions in between. */
 const GRACE_SECONDS = 15;
 
-/** Starts a cluster without nodes, as `infra/state` prepares it, whose machines are in a network of their own. */
+/** Starts a cluster without nodes, prepared by `infra/state`, with its machines in a separate network. */
 export async function createWorld(folder: string, name: string, ec2: Ec2Server): Promise<World> {
   await mkdir(folder, { recursive: true });
   const plane = await startEmbeddedControlPlane({ folder: join(folder, "control-plane") });
@@ -54,7 +54,7 @@ export async function createWorld(folder: string, name: string, ec2: Ec2Server):
   });
   const manifest = new URL("../../infra/state/config-map.yaml", import.meta.url);
   const body: unknown = parse(await readFile(manifest, "utf8"));
-  await admin.send({ method: "POST", path: creationPath(STATE, STATE.at.namespace), body });
+  await admin.send({ method: "POST", path: formatCreationPath(STATE, STATE.at.namespace), body });
   const history = await recordNodeHistory(admin);
   const machines = new Map<string, string>();
   const recordOf = (node: string) => [...history.records.values()].find((each) => each.name === node);
@@ -63,7 +63,7 @@ export async function createWorld(folder: string, name: string, ec2: Ec2Server):
     plane,
     admin,
     history,
-    entry: clusterEntryOf(plane, {
+    entry: buildClusterEntry(plane, {
       name,
       cloud: { provider: "aws", region: ec2.region, vpc },
       nodes: { deletion: { graceSeconds: GRACE_SECONDS } },
@@ -88,7 +88,7 @@ export async function createWorld(folder: string, name: string, ec2: Ec2Server):
     untilDeleted: (node) =>
       history.until(`${node} to be deleted`, () => recordOf(node)?.deleted === true, UP_TIMEOUT_MS),
     async state() {
-      const { body: text } = await admin.send({ method: "GET", path: objectPath(STATE, STATE.at) });
+      const { body: text } = await admin.send({ method: "GET", path: formatObjectPath(STATE, STATE.at) });
       const written = (JSON.parse(text) as { data?: Record<string, string> }).data?.[STATE_KEY];
       return written === undefined ? undefined : DeletionState.parse(JSON.parse(written));
     },
@@ -103,15 +103,14 @@ export async function createWorld(folder: string, name: string, ec2: Ec2Server):
   };
 }
 
-/** Waits until the cluster remembers that this node's machine was not found; since when. */
-export async function untilMissed(world: World, node: string): Promise<string> {
+/** Waits until the cluster's state says that this node's machine was not found. Returns since when. */
+export async function waitUntilMissed(world: World, node: string): Promise<string> {
   const uid = world.uidOf(node);
   const first = async () => (await world.state())?.absences[uid]?.first;
-  await untilTrue(`${node} to be missed`, async () => (await first()) !== undefined, UP_TIMEOUT_MS);
+  await waitUntilTrue(`${node} to be missed`, async () => (await first()) !== undefined, UP_TIMEOUT_MS);
   return (await first()) ?? missing(node);
 }
 
-/** Writes the clusters file of a stage. */
 export async function writeClusters(file: string, ...worlds: readonly World[]): Promise<void> {
   await writeFile(file, stringify({ clusters: worlds.map(({ entry }) => entry) }, { lineWidth: 0 }));
 }

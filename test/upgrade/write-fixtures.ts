@@ -1,17 +1,20 @@
 import { execFile } from "node:child_process";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { DeletionState } from "#core/node-lifecycle/state.ts";
-import { exchangesOfStage, type StageOfFunctions } from "#test/upgrade/versions.ts";
+import { listExchanges, type StageOfFunctions } from "#test/upgrade/versions.ts";
 import { ROOT } from "../../build/bundle.ts";
 
 const run = promisify(execFile);
 
-/** Where what another version has written is kept, for a test that needs no history. */
+/** The folder with the output of another version, for a test that needs no Git history. */
 export const PREVIOUS = join(ROOT, "test/fixtures/previous");
 
-/** Run in the root of the older sources: the contracts of that version as JSON Schema, and what its core makes of its own example of a Service. */
+/**
+ * Runs in the root of the older sources: writes that version's contracts as JSON Schema, and the result of
+ * its core for its own example of a Service.
+ */
 const CONTRACTS = `
 const z = await import("zod");
 const { Event } = await import("#core/event.ts");
@@ -22,27 +25,33 @@ const entries = Object.entries(schemas).map(([name, schema]) => [name, z.toJSONS
 process.stdout.write(JSON.stringify(Object.fromEntries(entries)));
 `;
 
-/** What is kept of one version. */
+/** The output of one version. */
 export interface Written {
   readonly commit: string;
-  /** Its sources. */
+  /** The folder of its sources. */
   readonly sources: string;
   readonly stage: StageOfFunctions;
-  /** What deletion had written down while one was under way. */
+  /** The stored state of a deletion in progress. */
   readonly state: DeletionState;
-  /** A node that was initialized. */
+  /** An initialized node. */
   readonly node: unknown;
 }
 
-/** Of a batch so many objects are kept. */
+/** Returns the commit that wrote the fixtures. */
+export async function readPreviousCommit(): Promise<string> {
+  const { commit } = JSON.parse(await readFile(join(PREVIOUS, "made-by.json"), "utf8")) as { commit: string };
+  return commit;
+}
+
+/** The number of objects that are kept of a batch. */
 const KEPT_OBJECTS = 2;
 
-/** Keeps what relay and functions of the older version wrote, when both were of that version. */
+/** Stores the output of the older version's relay and functions, both of that version. */
 export async function writeFixtures({ commit, sources, stage, state, node }: Written): Promise<void> {
   await mkdir(PREVIOUS, { recursive: true });
   const keep = (name: string, value: unknown): Promise<void> =>
     writeFile(join(PREVIOUS, name), `${JSON.stringify(value, undefined, 2)}\n`);
-  const exchanges = await exchangesOfStage(stage);
+  const exchanges = await listExchanges(stage);
   for (const name of ["node", "node-lifecycle"]) {
     const exchange = exchanges.find((each) => each.name === name && each.report !== undefined);
     if (exchange?.report === undefined) throw new Error(`${name} was never invoked by the older version`);

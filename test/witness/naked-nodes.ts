@@ -5,13 +5,13 @@ import type { AuditRecord } from "#emulators/harness/audit-log.ts";
 import type { KubeApiserver } from "#emulators/harness/kube-apiserver.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
-/** What the API server itself says about writes that leave a node without both taint and address. */
+/** Records writes that leave a node without both taint and address, as the API server itself sees them. */
 export interface NakedNodeWitness {
-  /** Every such write so far, of whomever; it was refused. */
+  /** Returns every such write so far, of any user; the API server rejected it. */
   writes(): Promise<readonly AuditRecord[]>;
 }
 
-/** Installs the witness and resolves once the API server obeys it. */
+/** Installs the witness and resolves when the API server enforces it. */
 export async function witnessNakedNodes(plane: KubeApiserver, admin: Transport): Promise<NakedNodeWitness> {
   await plane.apply(POLICY_FILE);
   const deadline = performance.now() + ACTIVE_TIMEOUT_MS;

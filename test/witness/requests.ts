@@ -1,13 +1,16 @@
 import { CONTROL_PLANE_USERS, type RequestRecord } from "#emulators/harness/control-plane.ts";
 
-/** A user's requests as `verb resource`, such as `patch nodes/status`, sorted, each once; refused ones are left out. */
-export function rightsUsed(records: readonly RequestRecord[], user: string): readonly string[] {
+/**
+ * Returns a user's unique requests as `verb resource`, such as `patch nodes/status`, sorted; without rejected
+ * ones.
+ */
+export function listUsedRights(records: readonly RequestRecord[], user: string): readonly string[] {
   const used = records.filter((record) => record.user === user && record.code < 400).map(rightOf);
   return [...new Set(used)].sort();
 }
 
-/** How many writes of our functions each node took, by `resource code`, such as `nodes/status 200`. */
-export function writesByNode(
+/** Counts the writes of our functions on each node, by `resource code`, such as `nodes/status 200`. */
+export function countWritesByNode(
   records: readonly RequestRecord[],
 ): ReadonlyMap<string, Readonly<Record<string, number>>> {
   const nodes = new Map<string, Record<string, number>>();
@@ -22,11 +25,11 @@ export function writesByNode(
   return nodes;
 }
 
-/** The writes of a node that was brought up without a conflict: addresses, then the rest. */
+/** The writes of a node that came up without a conflict: addresses, then the rest. */
 export const TWO_WRITES: Readonly<Record<string, number>> = { "nodes/status 200": 1, "nodes 200": 1 };
 
-/** How often each right was used, and how often in vain, as `verb resource code`. */
-export function requestCounts(
+/** Counts successful and failed uses of each right, as `verb resource code`. */
+export function countRequests(
   records: readonly RequestRecord[],
   user: string,
 ): Readonly<Record<string, number>> {

@@ -6,7 +6,7 @@ import type { ApiRequest } from "#kube/client/transport.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 import { type NakedNodeWitness, witnessNakedNodes } from "#test/witness/naked-nodes.ts";
-import { TWO_WRITES, writesByNode } from "#test/witness/requests.ts";
+import { countWritesByNode, TWO_WRITES } from "#test/witness/requests.ts";
 
 const UNTAINT = [{ op: "remove", path: "/spec/taints/0" }];
 const ADDRESS = [
@@ -14,13 +14,13 @@ const ADDRESS = [
 ];
 const NO_ADDRESS = [{ op: "remove", path: "/status/addresses" }];
 
-/** Writers of one node, right and wrong, and what each witness says of them. */
+/** Correct and wrong writers of one node, and the expected result of each witness. */
 const WRITERS: readonly {
   readonly name: string;
   readonly writes: readonly (readonly [path: string, patch: readonly unknown[]])[];
   readonly naked: readonly string[];
   readonly twoWrites: boolean;
-  /** With the one it was created as; a write that changes nothing makes none. */
+  /** Includes the version of its creation; a write without a change creates none. */
   readonly versions: number;
 }[] = [
   {
@@ -71,7 +71,7 @@ describeWithPart("control-plane", "the witnesses", (binaries) => {
   let plane: KubeApiserver;
   let cluster: ClusterUnderTest;
   let history: NodeHistory;
-  /** Watches of the history wait for it. */
+  /** The history's watches wait for this promise. */
   let heard: Promise<void> = Promise.resolve();
 
   beforeAll(async () => {
@@ -95,14 +95,14 @@ describeWithPart("control-plane", "the witnesses", (binaries) => {
 
   it.each(WRITERS)("count and remember $name", async ({ name, writes, naked, twoWrites, versions }) => {
     const node = await writeAll(name, writes);
-    const counted = writesByNode(await plane.record()).get(node);
+    const counted = countWritesByNode(await plane.record()).get(node);
     expect(JSON.stringify(sorted(counted)) === JSON.stringify(sorted(TWO_WRITES))).toBe(twoWrites);
     expect(await lastVersionOf(node)).toMatchObject({ naked: naked.length > 0, versions });
   });
 
-  it("count what was refused too", async () => {
+  it("count rejected requests too", async () => {
     await write("nowhere/status", ADDRESS);
-    expect(writesByNode(await plane.record()).get("nowhere")).toEqual({ "nodes/status 404": 1 });
+    expect(countWritesByNode(await plane.record()).get("nowhere")).toEqual({ "nodes/status 404": 1 });
   });
 
   describe("in the API server", () => {
@@ -126,19 +126,19 @@ describeWithPart("control-plane", "the witnesses", (binaries) => {
     });
   });
 
-  it("say that versions are missing", async () => {
+  it("report missing versions", async () => {
     await unheard(async () => {
       await plane.stopServer("SIGKILL");
       await plane.startServer();
       await cluster.join({ name: "in-the-gap" });
-      // A server that has just started remembers nothing of before.
+      // A restarted server remembers no earlier events.
       await plane.stopServer("SIGKILL");
       await plane.startServer();
     });
     await expect.poll(() => history.hole, { timeout: 30_000 }).toMatch("too old resource version");
   });
 
-  /** Makes a node named after its writer, and lets it write. */
+  /** Creates a node named after its writer, and runs the writer. */
   async function writeAll(
     writer: string,
     writes: readonly (readonly [path: string, patch: readonly unknown[]])[],
@@ -154,7 +154,7 @@ describeWithPart("control-plane", "the witnesses", (binaries) => {
     await cluster.functions.send({ ...request, contentType: "application/json-patch+json" });
   }
 
-  /** Does something that ends the history's watch, which is not resumed before it is done. */
+  /** Runs an action that ends the history's watch, which resumes only afterwards. */
   async function unheard(act: () => Promise<void>): Promise<void> {
     const gate = Promise.withResolvers<void>();
     heard = gate.promise;
@@ -162,7 +162,7 @@ describeWithPart("control-plane", "the witnesses", (binaries) => {
     gate.resolve();
   }
 
-  /** The history comes by watch, behind the answers. */
+  /** The history arrives by watch, after the answers. */
   async function lastVersionOf(name: string): Promise<NodeRecord | undefined> {
     const { resourceVersion } = (await cluster.read(name)).metadata;
     const find = (): NodeRecord | undefined =>

@@ -2,38 +2,22 @@ import type { Machine } from "#cli/demo/nodes.ts";
 import type { Cloud } from "#clouds/cloud.ts";
 import type { ClusterEntry } from "#config/cluster.ts";
 
-/** The cloud that a demo plays on, on this machine. */
+/** The emulated cloud of a demo, on this machine. */
 export interface DemoCloud {
-  /** How it is asked, and what is asked, for the line that says what is shown. */
+  /** Describes the API, for the line that tells what the demo shows. */
   readonly words: string;
-  /** A cluster's `cloud:`. */
+  /** The `cloud:` of a cluster. */
   readonly config: ClusterEntry["cloud"];
-  /** What processes need in their environment to reach it. */
+  /** The environment variables that processes need to reach it. */
   readonly environment: Readonly<Record<string, string>>;
-  /** For functions in this process; its environment is set by then. */
+  /** Loads the cloud for functions in this process, whose environment is set before. */
   load(): Cloud;
-  /** Machines that are there from now on. */
+  /** Adds running machines. */
   add(count: number): Machine[];
-  /** The calls that it has had so far, by their names. */
+  /** Returns the number of calls so far, by their names. */
   counts(): Readonly<Record<string, number>>;
   close(): Promise<void>;
 }
 
-/** Milliseconds that each call to the cloud takes, as from a machine in the same region. */
+/** The latency of each call to the cloud in milliseconds, as in the same region. */
 export const CLOUD_LATENCY_MS = 60;
-
-/** The clouds that a demo can play on. */
-export const DEMO_CLOUDS = ["aws", "digitalocean"] as const;
-export type DemoCloudName = (typeof DEMO_CLOUDS)[number];
-
-/** Starts the one of that name; `folder` is for what it has to write down. */
-export async function startDemoCloud(name: DemoCloudName, folder: string): Promise<DemoCloud> {
-  switch (name) {
-    case "aws":
-      return (await import("#cli/demo/clouds/aws.ts")).startAws();
-    case "digitalocean":
-      return (await import("#cli/demo/clouds/digitalocean.ts")).startDigitalOcean(folder);
-    default:
-      return name satisfies never;
-  }
-}

@@ -3,15 +3,15 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CLOUD_LATENCY_MS, type DemoCloud } from "#cli/demo/clouds/demo-cloud.ts";
 import { createDigitalOceanCloud } from "#clouds/digitalocean/cloud.ts";
-import { DigitalOceanCloudConfig } from "#clouds/digitalocean/kind.ts";
-import { tokenFile } from "#clouds/http/token-file.ts";
+import { DigitalOceanCloudConfig } from "#clouds/digitalocean/config.ts";
+import { createTokenFile } from "#clouds/http/token-file.ts";
 import { REGION, TAG, TOKEN, VPC } from "#emulators/digitalocean/names.ts";
 import { startFakeDigitalOcean } from "#emulators/digitalocean/server.ts";
 
-/** DigitalOcean's API, with its token in a file. */
+/** Starts an emulated DigitalOcean API, with its token in a file. */
 export async function startDigitalOcean(folder: string): Promise<DemoCloud> {
   const file = join(folder, "digitalocean-token");
-  // It means nothing: the API is on this machine.
+  // The token is not secret: the API is on this machine.
   await writeFile(file, TOKEN, { mode: 0o600 });
   const fake = await startFakeDigitalOcean();
   fake.before = async () => {
@@ -25,7 +25,7 @@ export async function startDigitalOcean(folder: string): Promise<DemoCloud> {
     words: "HTTP → DigitalOcean (embedded)",
     config,
     environment: {},
-    load: () => createDigitalOceanCloud(DigitalOceanCloudConfig.parse(config), tokenFile(file)),
+    load: () => createDigitalOceanCloud(DigitalOceanCloudConfig.parse(config), createTokenFile(file)),
     add: (count) =>
       Array.from({ length: count }, () => {
         const { id, name } = fake.add();

@@ -1,24 +1,24 @@
 import { reportOfDryRun } from "#cli/explain/decide-dry.ts";
-import { type ServiceExplanation, serviceExplanationOf } from "#cli/explain/service/explanation.ts";
+import { buildServiceExplanation, type ServiceExplanation } from "#cli/explain/service/explanation.ts";
 import { readRelated, readService } from "#cli/explain/service/read-service.ts";
 import type { ReachableCluster } from "#cli/reach-cluster.ts";
 import type { StopStatus } from "#cli/stop-status.ts";
 import type { Cloud } from "#clouds/cloud.ts";
 import { describeLoadBalancer } from "#clouds/describe-load-balancer.ts";
-import { settingsOf, watchContextOf } from "#config/cluster.ts";
+import { buildWatchContext, selectSettings } from "#config/cluster.ts";
 import type { Observation } from "#core/capability.ts";
 import type { ObjectName } from "#core/resources/resource.ts";
 import { HoldingsQuestion } from "#core/service/holdings.ts";
 import { LOAD_BALANCERS, type LoadBalancerQuestion } from "#core/service/model.ts";
-import { needsCleanup, wantsLoadBalancer } from "#core/service/needs-work.ts";
+import { needsCleanup, needsLoadBalancer } from "#core/service/needs-work.ts";
 import type { Service } from "#core/service/service.ts";
-import { targetNodesOf } from "#core/service/target-nodes.ts";
+import { selectTargetNodes } from "#core/service/target-nodes.ts";
 import type { Settings } from "#core/settings.ts";
 import { serviceController } from "#functions/parts/service-controller.ts";
 
 /**
- * What the service-lb-controller would do about a Service, decided by the very function that would do it, told to write nothing; also
- * where it is not on for the cluster, as one wants to know before it is.
+ * Explains what the service-lb-controller would do about a Service: the real function decides in a dry run.
+ * This works before the controller is enabled, too.
  */
 export async function explainService(
   reached: ReachableCluster,
@@ -30,28 +30,28 @@ export async function explainService(
   const { cluster } = reached;
   const service = await readService(reached, at, signal);
   const related = await readRelated(reached, serviceController.related, signal);
-  const overheard = overhear(cloud);
-  const settings = settingsOf(cluster);
-  const object = serviceController.snapshot(service, watchContextOf(cluster));
+  const overheard = recordObservation(cloud);
+  const settings = selectSettings(cluster);
+  const object = serviceController.snapshot(service, buildWatchContext(cluster));
   // A refresh asks the cloud whatever our annotation says.
   const report = await reportOfDryRun(reached, overheard.cloud, serviceController, {
     reason: "refresh",
     objects: [object],
     related,
   });
-  const nodes = targetNodesOf(related)?.nodes ?? [];
+  const nodes = selectTargetNodes(related)?.nodes ?? [];
   const observed = overheard.observed() ?? (await observe(cloud, service, { nodes, settings }, signal));
   const described =
     observed?.kind === "observed" ? await describeLoadBalancer(service, observed.state, settings) : undefined;
   const isOn = cluster.controllers.includes(serviceController.name);
-  return serviceExplanationOf({
+  return buildServiceExplanation({
     ...{ cluster: cluster.name, stops, service, isOn, observed, described, report },
     loadBalancerClass: settings.loadBalancerClass,
   });
 }
 
-/** The cloud, and what it last answered about the Service. */
-function overhear(cloud: Cloud): { readonly cloud: Cloud; observed(): Observation | undefined } {
+/** Wraps the cloud and records its last answer about the Service. */
+function recordObservation(cloud: Cloud): { readonly cloud: Cloud; observed(): Observation | undefined } {
   let observed: Observation | undefined;
   const loadBalancers = cloud.capabilities?.[LOAD_BALANCERS];
   if (loadBalancers === undefined) return { cloud, observed: () => undefined };
@@ -59,7 +59,7 @@ function overhear(cloud: Cloud): { readonly cloud: Cloud; observed(): Observatio
     act: (action, call) => loadBalancers.act(action, call),
     async observe(questions, call) {
       const result = await loadBalancers.observe(questions, call);
-      // The load balancers of the whole cluster may be counted as well.
+      // Questions may also count the load balancers of the whole cluster.
       if (!HoldingsQuestion.safeParse(questions[0]).success) observed = result.answers[0];
       return result;
     },
@@ -68,14 +68,14 @@ function overhear(cloud: Cloud): { readonly cloud: Cloud; observed(): Observatio
   return { cloud: { ...cloud, capabilities }, observed: () => observed };
 }
 
-/** What is refused before the cloud is asked may have a load balancer all the same. */
+/** A Service that is rejected before the cloud is asked may still have a load balancer. */
 async function observe(
   cloud: Cloud,
   service: Service,
   { nodes, settings }: { readonly nodes: LoadBalancerQuestion["nodes"]; readonly settings: Settings },
   signal: AbortSignal,
 ): Promise<Observation | undefined> {
-  const wanted = wantsLoadBalancer(service, settings);
+  const wanted = needsLoadBalancer(service, settings);
   if (!wanted && !needsCleanup(service, settings)) return undefined;
   const question: LoadBalancerQuestion = { service, wanted, nodes: wanted ? nodes : [] };
   const result = await cloud.capabilities?.[LOAD_BALANCERS]?.observe([question], { signal, share: 1 });

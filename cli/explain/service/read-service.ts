@@ -1,30 +1,32 @@
 import * as z from "zod";
-import { hintFor } from "#cli/explain/name-hint.ts";
+import { formatNameHint } from "#cli/explain/name-hint.ts";
 import type { ReachableCluster } from "#cli/reach-cluster.ts";
 import type { Related } from "#core/controller.ts";
 import type { Event, RelatedList } from "#core/event.ts";
-import { collectionPath, type ObjectName, SERVICES } from "#core/resources/resource.ts";
+import { formatCollectionPath, type ObjectName, SERVICES } from "#core/resources/resource.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
 import type { Service } from "#core/service/service.ts";
 import { parseService } from "#core/service/snapshot.ts";
-import { shown } from "#core/shown-text.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import { listAll, listByName } from "#kube/follow/list.ts";
 
-/** Services whose names are compared with one that is none, and objects that are read beside one. */
+/** The limit of Services whose names are compared with an unknown one, and of related objects. */
 const MAX_OBJECTS = 10_000;
 const MAX_NAME = 320;
 
 const Named = z.object({ metadata: z.object({ namespace: z.string(), name: z.string() }) });
 
-/** Reads a Service as the relay may, which lists; rejects where there is none of that name, with those that may be meant. */
+/**
+ * Reads a Service with the relay's rights, which allow lists. Rejects an unknown name and names similar ones.
+ */
 export async function readService(
   reached: ReachableCluster,
   at: Required<ObjectName>,
   signal: AbortSignal,
 ): Promise<Service> {
   const transport = await reached.api("relay");
-  const path = collectionPath(SERVICES);
-  const fullName = shown(`${at.namespace}/${at.name}`, MAX_NAME);
+  const path = formatCollectionPath(SERVICES);
+  const fullName = sanitizeText(`${at.namespace}/${at.name}`, MAX_NAME);
   const page = await listByName(transport, path, at, signal);
   if (page.kind === "expired") throw new Error(`Service "${fullName}" cannot be read: the list expired`);
   if (page.kind === "failed")
@@ -34,7 +36,7 @@ export async function readService(
     const parsed = parseService(found);
     if (parsed.kind === "object") return parsed.object;
     const faults = parsed.faults.map((fault) => `${fault.path}: ${fault.message}`).join("; ");
-    throw new Error(`Service "${fullName}" is not what a Service is: ${shown(faults)}`);
+    throw new Error(`Service "${fullName}" is not what a Service is: ${sanitizeText(faults)}`);
   }
   const project = (service: unknown, kept: number): string | undefined => {
     const metadata = kept < MAX_OBJECTS ? Named.safeParse(service).data?.metadata : undefined;
@@ -43,13 +45,13 @@ export async function readService(
   const list = await listAll(transport, path, project, signal, { clock: systemClock });
   const names = list.kind === "list" ? list.items : [];
   throw new Error(
-    `cluster ${reached.cluster.name} has no Service "${fullName}"${hintFor(`${at.namespace}/${at.name}`, names, "Services")}`,
+    `cluster ${reached.cluster.name} has no Service "${fullName}"${formatNameHint(`${at.namespace}/${at.name}`, names, "Services")}`,
   );
 }
 
 const GRANT = "the relay's right to list Services is in infra/rbac/service-lb-controller/";
 
-/** Whatever decisions read beside their object, as an event would bring it; rejects where something cannot be listed. */
+/** Reads the related objects that an event would carry; rejects if any cannot be listed. */
 export async function readRelated(
   reached: ReachableCluster,
   related: readonly Related[],
@@ -57,7 +59,7 @@ export async function readRelated(
 ): Promise<NonNullable<Event["related"]>> {
   const transport = await reached.api("relay");
   const lists = related.map(async ({ resource, project }): Promise<[string, RelatedList]> => {
-    const path = collectionPath(resource);
+    const path = formatCollectionPath(resource);
     const keep = (object: unknown, kept: number): unknown =>
       kept < MAX_OBJECTS ? project(object) : undefined;
     const list = await listAll(transport, path, keep, signal, { clock: systemClock });

@@ -1,14 +1,16 @@
-import { errorOf } from "#clouds/aws/actions/error-of.ts";
-import { DENIED, isCodeIn, QUOTA, THROTTLED, UNAUTHORIZED } from "#clouds/aws/errors.ts";
+import { parseAwsError } from "#clouds/aws/actions/parse-aws-error.ts";
 import type { ActionAnswer } from "#core/capability.ts";
+import { DENIED, isCodeIn, QUOTA, THROTTLED, UNAUTHORIZED } from "#platforms/aws/error-codes.ts";
 
-/** What an action comes to that AWS answered with an error, or did not answer; `parameters` are its request. */
-export function answerError(
+/**
+ * Converts an error of AWS, or a missing answer, to the result of an action; `parameters` are its request.
+ */
+export function toActionAnswer(
   action: string,
   parameters: Readonly<Record<string, unknown>>,
   thrown: unknown,
 ): ActionAnswer {
-  const { code, message: words, status } = errorOf(thrown);
+  const { code, message: words, status } = parseAwsError(thrown);
   const message = `${action}: ${code === "" || code === "Error" ? "" : `${code}: `}${words}`;
   const reason = code === "" ? undefined : code;
   const failed = (code: Extract<ActionAnswer, { kind: "error" }>["code"]): ActionAnswer => ({
@@ -31,20 +33,21 @@ export function answerError(
   return failed("Invalid");
 }
 
-/** Something else holds it still, or it is being changed: it passes. */
+/** Another resource still holds it, or a change is in progress: the error is temporary. */
 const IN_USE = /^DependencyViolation$|InUse$|^IncorrectState|^IncorrectInstanceState$|^OperationInProgress$/;
 
 const DUPLICATE = /Duplicate|AlreadyExists/;
 
 /**
- * There is no such thing. `InvalidInstance`, `InvalidTarget` and `InvalidGroup…` among them say so of one among others; Elastic Load
- * Balancing's own words for the classic load balancer are `AccessPoint` and `EndPoint`.
+ * The resource does not exist. `InvalidInstance`, `InvalidTarget` and `InvalidGroup…` name one of several
+ * resources. `AccessPoint` and `EndPoint` are Elastic Load Balancing's terms for the classic load balancer
+ * and its instances.
  */
 const NOT_FOUND = /NotFound$|^InvalidInstance$|^InvalidEndPoint$|^InvalidTarget$/;
 
 /**
- * Whether an error says that what was to be taken away is not there: all of it. Where one of several is missing AWS does nothing to
- * the others, so that is not it.
+ * Whether an error says that everything to be removed is missing already. If only one of several members is
+ * missing, AWS removes none of the others, so this is false.
  */
 function isGone(action: string, code: string, parameters: Readonly<Record<string, unknown>>): boolean {
   const taking = /:(Delete|Deregister|Revoke|Detach|Remove)/.test(action);
@@ -52,16 +55,22 @@ function isGone(action: string, code: string, parameters: Readonly<Record<string
   const member = MEMBERS[action];
   if (member === undefined || !member.code.test(code)) return true;
   const list = parameters[member.list];
-  return Array.isArray(list) && list.length === 1 && rangesIn(list[0]) <= 1;
+  return Array.isArray(list) && list.length === 1 && countRanges(list[0]) <= 1;
 }
 
-/** One rule that is there already lets in what it is to let in; of several nobody says which, and AWS adds none of the others. */
+/**
+ * Whether the rule to be added exists already. True for a single rule only: of several, AWS does not say
+ * which one exists and adds none.
+ */
 function isLetIn(action: string, { IpPermissions }: Readonly<Record<string, unknown>>): boolean {
   if (action !== "ec2:AuthorizeSecurityGroupIngress" || !Array.isArray(IpPermissions)) return false;
-  return IpPermissions.length === 1 && rangesIn(IpPermissions[0]) === 1;
+  return IpPermissions.length === 1 && countRanges(IpPermissions[0]) === 1;
 }
 
-/** Of what takes several things away at once: where they stand, and the code that says that one of them is not there. */
+/**
+ * Operations that remove several members at once: the list's field, and the code that says that a member is
+ * missing.
+ */
 const MEMBERS: Readonly<Record<string, { readonly list: string; readonly code: RegExp }>> = {
   "ec2:RevokeSecurityGroupIngress": { list: "IpPermissions", code: /^InvalidPermission/ },
   "ec2:DeleteTags": { list: "Resources", code: /./ },
@@ -69,8 +78,8 @@ const MEMBERS: Readonly<Record<string, { readonly list: string; readonly code: R
   "elb:DeregisterInstancesFromLoadBalancer": { list: "Instances", code: /^Invalid(Instance|EndPoint)/ },
 };
 
-/** How many rules a permission stands for; 1 for whatever is none. */
-function rangesIn(permission: unknown): number {
+/** The number of rules in a permission; 1 for a permission without any list. */
+function countRanges(permission: unknown): number {
   const lists = ["IpRanges", "Ipv6Ranges", "UserIdGroupPairs", "PrefixListIds"] as const;
   const { ...of } = permission as Partial<Record<(typeof lists)[number], readonly unknown[]>>;
   return lists.reduce((sum, list) => sum + (of[list]?.length ?? 0), 0);

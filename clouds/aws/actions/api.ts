@@ -1,30 +1,33 @@
-import type { CredentialSource } from "#clouds/aws/credentials.ts";
-import { HTTP_TIMEOUTS } from "#clouds/aws/http.ts";
-import { type Closable, createRenewed } from "#clouds/aws/renewed.ts";
+import { type Closable, createRenewableClient } from "#clouds/aws/renewable-client.ts";
+import { HTTP_TIMEOUTS } from "#platforms/aws/http.ts";
+import type { CredentialSource } from "#platforms/aws/role-credentials.ts";
 
-/** A service of AWS, as the names of operations begin. */
+/** A service of AWS, as in the first part of an operation's name. */
 export type Service = "ec2" | "elb" | "elbv2";
 
-/** Operations of AWS by `service:Operation`; each is sent its request and answers with the API's answer, or rejects with the SDK's error. */
+/**
+ * Operations of AWS by `service:Operation`. Each takes the request, and resolves with the API's answer or
+ * rejects with the SDK's error.
+ */
 export interface Api extends Closable {
   call(operation: string, request: object, signal: AbortSignal): Promise<object>;
 }
 
-/** The command that the SDK has for an operation. */
+/** The SDK's command class for an operation. */
 // biome-ignore lint/suspicious/noExplicitAny: what a command takes is its own; the tables of requests say what that is.
 export type Command = new (request: any) => object;
 
-/** The commands in use, by `service:Operation`: what is not among them cannot be sent, and is in no bundle. */
+/** The commands in use, by `service:Operation`. Other operations cannot be sent and are not bundled. */
 export type Commands = Readonly<Record<string, Command>>;
 
-/** Of an SDK's client, what is in use. */
+/** The part of an SDK client that is in use. */
 export interface SdkClient {
   // biome-ignore lint/suspicious/noExplicitAny: as above.
   send(command: any, options: { readonly abortSignal: AbortSignal }): Promise<object>;
   destroy(): void;
 }
 
-/** What each client is made with: one attempt, as whoever calls decides on further ones. */
+/** Options of each client: one attempt, because the caller decides on retries. */
 export interface ClientOptions {
   readonly region: string;
   readonly maxAttempts: 1;
@@ -32,23 +35,24 @@ export interface ClientOptions {
   readonly credentials?: CredentialSource;
 }
 
-/** What an API is made of. */
+/** Parts of which an API is built. */
 export interface ApiParts {
   readonly region: string;
   readonly services: Partial<Readonly<Record<Service, (options: ClientOptions) => SdkClient>>>;
   readonly commands: Commands;
-  /** Asked anew for each set of clients; undefined for the SDK's standard chain. */
+  /** Called for each new set of clients; undefined for the SDK's standard chain. */
   readonly credentials: () => CredentialSource | undefined;
   /** Milliseconds since the epoch. */
   readonly wallClock: () => number;
 }
 
 /**
- * The operations of some services over kept-alive connections, at `AWS_ENDPOINT_URL_EC2`, `…_ELASTIC_LOAD_BALANCING` and
- * `…_ELASTIC_LOAD_BALANCING_V2` where those are set. A client is made when it is first used; all share their credentials.
+ * Creates the operations of some services over kept-alive connections. The endpoints are
+ * `AWS_ENDPOINT_URL_EC2`, `…_ELASTIC_LOAD_BALANCING` and `…_ELASTIC_LOAD_BALANCING_V2` where set. Clients are
+ * created on first use and share their credentials.
  */
 export function createApi({ region, services, commands, credentials, wallClock }: ApiParts): Api {
-  const { send, close } = createRenewed((): Clients => {
+  const { send, close } = createRenewableClient((): Clients => {
     const source = credentials();
     const options: ClientOptions = {
       region,
@@ -58,7 +62,7 @@ export function createApi({ region, services, commands, credentials, wallClock }
     };
     const made = new Map<Service, SdkClient>();
     return {
-      of(service) {
+      get(service) {
         const client = made.get(service) ?? services[service]?.(options);
         if (client === undefined) throw new Error(`no client for the service ${service}`);
         made.set(service, client);
@@ -74,12 +78,12 @@ export function createApi({ region, services, commands, credentials, wallClock }
       const command = commands[operation];
       if (command === undefined) throw new Error(`no command for the operation ${operation}`);
       const [service] = operation.split(":") as [Service];
-      return send(async (clients) => clients.of(service).send(new command(request), { abortSignal }));
+      return send(async (clients) => clients.get(service).send(new command(request), { abortSignal }));
     },
     close,
   };
 }
 
 interface Clients extends Closable {
-  of(service: Service): SdkClient;
+  get(service: Service): SdkClient;
 }

@@ -1,6 +1,9 @@
-import { errorOf } from "#clouds/aws/actions/error-of.ts";
+import { parseAwsError } from "#clouds/aws/actions/parse-aws-error.ts";
 
-/** Members of a request that AWS refuses as a whole for one of them: where they stand, and what it calls a bad one. */
+/**
+ * The members of a request that AWS rejects as a whole because of one of them: the list's field, the id's
+ * field, and the error code.
+ */
 interface Members {
   readonly list: string;
   readonly id: string;
@@ -16,23 +19,23 @@ const MEMBERS: Readonly<Record<string, Members>> = {
   },
 };
 
-/** A request, and the ids of what was left out of it. */
-export interface Part {
+/** A part of a rejected request, and the ids of the members that were left out. */
+export interface RequestPart {
   readonly parameters: Readonly<Record<string, unknown>>;
   readonly refused: readonly string[];
 }
 
 /**
- * What to send in place of a request that was refused for some of its members: the same without those that AWS named, else its
- * halves. None where that is not why it was refused, or where there is nothing to part.
+ * Returns the requests that replace one that AWS rejected because of some members. It leaves out the members
+ * that AWS named, or splits the list into halves. Empty for other errors, or if one member is left.
  */
-export function withoutBadMembers(
+export function splitBadMembers(
   action: string,
   parameters: Readonly<Record<string, unknown>>,
   thrown: unknown,
-): readonly Part[] {
+): readonly RequestPart[] {
   const members = MEMBERS[action];
-  const { code, message } = errorOf(thrown);
+  const { code, message } = parseAwsError(thrown);
   if (members === undefined || !members.code.test(code)) return [];
   const list = parameters[members.list] as readonly Readonly<Record<string, unknown>>[];
   const named = new Set(message.match(/\bi-[0-9A-Za-z]+/g));
@@ -50,8 +53,8 @@ export function withoutBadMembers(
   }));
 }
 
-/** The ids of all members of a request. */
-export function memberIds(action: string, parameters: Readonly<Record<string, unknown>>): string[] {
+/** Returns the ids of all members of a request. */
+export function listMemberIds(action: string, parameters: Readonly<Record<string, unknown>>): string[] {
   const members = MEMBERS[action];
   if (members === undefined) return [];
   const list = parameters[members.list] as readonly Readonly<Record<string, unknown>>[];

@@ -4,8 +4,8 @@ import type * as elbv2 from "@aws-sdk/client-elastic-load-balancing-v2";
 import type { LoadBalancerAction } from "#core/service/model.ts";
 
 /**
- * What is sent to AWS to change something, by service and operation: `elbv2:CreateTargetGroup`. The parameters of an action are the
- * request, as AWS's API has it; what AWS answers is its result, without `$metadata`.
+ * Requests of the actions that change AWS, by service and operation: `elbv2:CreateTargetGroup`. An action's
+ * parameters are the request in the form of AWS's API; its result is AWS's answer without `$metadata`.
  */
 export interface AwsRequests {
   "ec2:CreateSecurityGroup": ec2.CreateSecurityGroupRequest;
@@ -56,11 +56,11 @@ export interface AwsRequests {
   "elb:ModifyLoadBalancerAttributes": elb.ModifyLoadBalancerAttributesInput;
 }
 
-/** An operation that changes something, such as `elbv2:CreateListener`. */
+/** An operation that changes AWS, such as `elbv2:CreateListener`. */
 export type AwsActionName = keyof AwsRequests;
 
-/** An action by its name, on what is found again under `target`, with its request. */
-export function awsAction<Name extends AwsActionName>(
+/** Builds an action from its name, its request, and the `target` that identifies the resource. */
+export function buildAction<Name extends AwsActionName>(
   action: Name,
   target: string,
   request: AwsRequests[Name],

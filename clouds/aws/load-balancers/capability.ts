@@ -3,7 +3,7 @@ import { createAccountQuotas } from "#clouds/aws/account-quotas.ts";
 import { type Api, createApi } from "#clouds/aws/actions/api.ts";
 import { perform } from "#clouds/aws/actions/perform.ts";
 import { type Budget, MAX_TOKEN_WAIT_MS } from "#clouds/aws/budget.ts";
-import { type AwsWorld, MAX_WAIT_MS } from "#clouds/aws/capability.ts";
+import { type AwsDependencies, MAX_WAIT_MS } from "#clouds/aws/capability.ts";
 import {
   LOAD_BALANCER_ACTIONS,
   LOAD_BALANCER_READS,
@@ -13,66 +13,73 @@ import { createGatheredRevokes } from "#clouds/aws/load-balancers/gather-revokes
 import { createBalancerLists } from "#clouds/aws/load-balancers/observe/all-load-balancers.ts";
 import { createNodeGroupProofs } from "#clouds/aws/load-balancers/observe/node-groups.ts";
 import { observeLoadBalancers } from "#clouds/aws/load-balancers/observe/observe.ts";
-import { readerOf } from "#clouds/aws/load-balancers/observe/reads.ts";
-import type { Observing } from "#clouds/aws/load-balancers/observe/shared.ts";
+import { createReader } from "#clouds/aws/load-balancers/observe/reads.ts";
+import type { ObserveContext } from "#clouds/aws/load-balancers/observe/shared-state.ts";
 import { createZoneTypes } from "#clouds/aws/load-balancers/observe/zone-types.ts";
 import { countBalancers, observeHoldings } from "#clouds/aws/load-balancers/orphans/observe-holdings.ts";
 import { observeOrphans } from "#clouds/aws/load-balancers/orphans/observe-orphans.ts";
 import { createSession, type Session } from "#clouds/aws/session.ts";
 import type { ActionCall } from "#clouds/cloud.ts";
-import { createEntrance } from "#clouds/entrance.ts";
-import type { ClosableCapability } from "#clouds/loaded-capability.ts";
+import { createInvocationShares } from "#clouds/invocation-shares.ts";
+import type { ClosableCapability } from "#clouds/lazy-capability.ts";
 import type { Observation } from "#core/capability.ts";
-import { messageOf } from "#core/message-of.ts";
+import { getErrorMessage } from "#core/error-message.ts";
 import { HoldingsQuestion, type HoldingsState } from "#core/service/holdings.ts";
 
-/** Load balancers of both kinds, with the security groups that belong to them. Without `api` they are AWS's own. */
-export function createLoadBalancers(world: AwsWorld, api: Api = apiOf(world)): ClosableCapability {
+/**
+ * Creates the capability for load balancers of both types, with their security groups. Without `api` it uses
+ * AWS.
+ */
+export function createLoadBalancers(
+  world: AwsDependencies,
+  api: Api = createLoadBalancerApi(world),
+): ClosableCapability {
   const { cluster, budget, sleep } = world;
   const zoneTypes = createZoneTypes(world.now);
   const nodeGroups = createNodeGroupProofs(world.now);
   const lists = createBalancerLists(world.now);
   const quotas = createAccountQuotas(world.now);
-  const enter = createEntrance(budget);
+  const enter = createInvocationShares(budget);
   const gathered = createGatheredRevokes(sleep);
   const sessionOf = ({ signal, onRequest }: ActionCall, maxTokenWaitMs: number): Session<Api> =>
     createSession({ ec2: api, budget, sleep, signal, onRequest, maxTokenWaitMs });
   return {
     async observe(questions, call) {
       const session = sessionOf(call, MAX_WAIT_MS);
-      if (questions.length === 0) return { answers: [], usage: session.usage() };
+      if (questions.length === 0) return { answers: [], usage: session.getUsage() };
       const leave = enter(call);
       try {
-        const waitMs = questions.every(isCount) ? undefined : untilWorthwhile(budget);
+        const waitMs = questions.every(isCount) ? undefined : getWaitMs(budget);
         if (waitMs !== undefined)
-          return { answers: questions.map(() => later(waitMs)), usage: session.usage() };
+          return { answers: questions.map(() => buildLater(waitMs)), usage: session.getUsage() };
         const observing = {
-          ...{ cluster, read: readerOf(session), now: world.now },
+          ...{ cluster, read: createReader(session), now: world.now },
           ...{ zoneTypes, nodeGroups, lists },
         };
-        // That is of the cluster as a whole, and asked alone.
+        // This question is about the whole cluster and comes alone.
         const answers = questions.every((each) => HoldingsQuestion.safeParse(each).success)
           ? await Promise.all(
               questions.map((each) =>
-                holdings(HoldingsQuestion.parse(each), observing, () => quotas.read(session)),
+                answerHoldings(HoldingsQuestion.parse(each), observing, () => quotas.read(session)),
               ),
             )
           : await observeLoadBalancers(questions, observing);
-        return { answers, usage: session.usage() };
+        return { answers, usage: session.getUsage() };
       } catch (error) {
-        // Nothing is known to come here; but the contract is that nobody's batch rejects.
+        // No known error reaches this line, but by contract a batch never rejects.
         const failed: Observation = {
           kind: "error",
           code: "Unavailable",
-          message: `loadBalancers: ${messageOf(error)}`,
+          message: `loadBalancers: ${getErrorMessage(error)}`,
         };
-        return { answers: questions.map(() => failed), usage: session.usage() };
+        return { answers: questions.map(() => failed), usage: session.getUsage() };
       } finally {
         leave();
       }
     },
     async act(action, call) {
-      // Whoever comes back halfway is looked at anew: of the scarcest quota that costs more than to wait for its turn.
+      // The call waits for its turn here: a retry halfway would observe everything again, which spends more
+      // of the scarcest quota.
       const leave = enter(call);
       try {
         return await gathered(action, call.signal, (each) =>
@@ -86,9 +93,9 @@ export function createLoadBalancers(world: AwsWorld, api: Api = apiOf(world)): C
   };
 }
 
-async function holdings(
+async function answerHoldings(
   { auditAt, balancersAlone, quotas }: HoldingsQuestion,
-  observing: Observing,
+  observing: ObserveContext,
   readQuotas: () => Promise<HoldingsState["quotas"]>,
 ): Promise<Observation> {
   if (balancersAlone === true)
@@ -99,24 +106,25 @@ async function holdings(
 }
 
 /**
- * An observation is of use as a whole: with less than it takes the one after it would find as little, and so on for ever. It waits, and
- * spends nothing until then.
+ * Returns how long to wait before an observation. An observation is useful only as a whole: with too few
+ * tokens it would fail, and so would every later one. It waits before it spends any.
  */
-function untilWorthwhile(budget: Budget): number | undefined {
+function getWaitMs(budget: Budget): number | undefined {
   const waits = (["elb:DescribeLoadBalancers", "elbv2:DescribeLoadBalancers"] as const).flatMap(
-    (operation) => budget.untilWhole(operation, MAX_WAIT_MS) ?? [],
+    (operation) => budget.getWaitMs(operation, MAX_WAIT_MS) ?? [],
   );
   return waits.length === 0 ? undefined : Math.max(...waits);
 }
 
-function later(waitMs: number): Observation {
-  const message = `this batch's share of the account's quotas lets load balancers be looked at in ${(waitMs / 1000).toFixed(1)} s`;
+function buildLater(waitMs: number): Observation {
+  const message = `this batch's share of the account's quotas allows reads of load balancers in ${(waitMs / 1000).toFixed(1)} s`;
   return { kind: "error", code: "Throttled", message };
 }
 
 /**
- * A count follows an observation, whose lists it uses, and asks little more. Were it to wait until a whole observation is worthwhile again, a
- * small share would never come to make a load balancer: the next invocation observes first, too.
+ * Whether a question is a count. A count follows an observation, whose lists it reuses, and sends few
+ * requests. If it waited for a whole observation's tokens, a small share could never create a load balancer,
+ * because the next invocation observes first too.
  */
 function isCount(question: unknown): boolean {
   return HoldingsQuestion.safeParse(question).data?.balancersAlone === true;
@@ -124,7 +132,7 @@ function isCount(question: unknown): boolean {
 
 const ALLOWED: ReadonlySet<string> = new Set(Object.keys(LOAD_BALANCER_ACTIONS));
 
-function apiOf({ cluster, credentials, wallClock }: AwsWorld): Api {
+function createLoadBalancerApi({ cluster, credentials, wallClock }: AwsDependencies): Api {
   return createApi({
     region: cluster.region,
     services: LOAD_BALANCER_SERVICES,

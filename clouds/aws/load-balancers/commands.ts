@@ -5,7 +5,7 @@ import type { ClientOptions, Command, SdkClient, Service } from "#clouds/aws/act
 import type { AwsActionName } from "#clouds/aws/load-balancers/actions.ts";
 import type { AwsRead } from "#clouds/aws/load-balancers/observe/reads.ts";
 
-/** What load balancers are changed with. No route is among them, and no instance. */
+/** Commands that change load balancers; none of them changes a route or an instance. */
 export const LOAD_BALANCER_ACTIONS = {
   "ec2:CreateSecurityGroup": ec2.CreateSecurityGroupCommand,
   "ec2:DeleteSecurityGroup": ec2.DeleteSecurityGroupCommand,
@@ -50,7 +50,7 @@ export const LOAD_BALANCER_ACTIONS = {
   "elb:ModifyLoadBalancerAttributes": elb.ModifyLoadBalancerAttributesCommand,
 } as const satisfies Partial<Record<AwsActionName, Command>>;
 
-/** What is asked about them. */
+/** Commands that read load balancers. */
 export const LOAD_BALANCER_READS = {
   "ec2:DescribeInstances": ec2.DescribeInstancesCommand,
   "ec2:DescribeSubnets": ec2.DescribeSubnetsCommand,
@@ -72,7 +72,7 @@ export const LOAD_BALANCER_READS = {
   "elb:DescribeTags": elb.DescribeTagsCommand,
 } as const satisfies Record<AwsRead, Command>;
 
-/** The SDK's clients of the services that load balancers take. */
+/** The SDK's clients of the services that load balancers need. */
 export const LOAD_BALANCER_SERVICES: Readonly<Record<Service, (options: ClientOptions) => SdkClient>> = {
   ec2: (options) => new ec2.EC2Client(options),
   elb: (options) => new elb.ElasticLoadBalancingClient(options),

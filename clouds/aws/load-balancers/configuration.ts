@@ -1,11 +1,14 @@
 import type { AllowedResources, ClusterIdentity } from "#clouds/aws/load-balancers/ownership.ts";
 import type { Settings } from "#core/settings.ts";
 
-/** What of a cluster's cloud its load balancers depend on: keys of `AwsCloudConfig`, as that has parsed them. */
+/**
+ * The part of a cluster's cloud configuration that its load balancers read: keys of the parsed
+ * `AwsCloudConfig`.
+ */
 export interface LoadBalancerConfiguration {
   readonly vpc?: string | undefined;
   readonly clusterTag?: string | undefined;
-  /** The stock controller's `--cluster-name`, of which names of managed security groups are made. */
+  /** The stock controller's `--cluster-name`, part of the names of managed security groups. */
   readonly clusterName?: string | undefined;
   readonly legacyClusterTag?: boolean | undefined;
   readonly disableSecurityGroupIngress?: boolean | undefined;
@@ -20,29 +23,29 @@ export interface LoadBalancerConfiguration {
   readonly allow?: Partial<AllowedResources> | undefined;
 }
 
-/** A cluster's settings as load balancers read them. */
-export function configurationOf({ cloud }: Settings): LoadBalancerConfiguration {
-  // It was parsed as an `AwsCloudConfig`; whoever calls has chosen this model by its provider.
+/** Returns a cluster's settings as load balancers read them. */
+export function getConfiguration({ cloud }: Settings): LoadBalancerConfiguration {
+  // It was parsed as an `AwsCloudConfig`; the caller has chosen this model by its provider.
   return cloud as LoadBalancerConfiguration;
 }
 
-/** What stands for `<tag>` in `kubernetes.io/cluster/<tag>`. */
-export function clusterTagOf(settings: Settings): string {
-  return configurationOf(settings).clusterTag ?? settings.cluster;
+/** Returns `<tag>` of `kubernetes.io/cluster/<tag>`. */
+export function getClusterTag(settings: Settings): string {
+  return getConfiguration(settings).clusterTag ?? settings.cluster;
 }
 
-/** What of others Services may name; nothing where nothing is said. */
-export function allowedOf({ allow }: LoadBalancerConfiguration): AllowedResources {
+/** Returns the resources of others that Services may name; none by default. */
+export function getAllowedResources({ allow }: LoadBalancerConfiguration): AllowedResources {
   return { ...NOTHING, ...allow };
 }
 
-/** Returns what tells the cluster's resources from all others. */
-export function identityFor(settings: Settings): ClusterIdentity {
-  return { clusterTag: clusterTagOf(settings), allow: allowedOf(configurationOf(settings)) };
+/** Returns the criteria that tell the cluster's resources from all others. */
+export function getIdentity(settings: Settings): ClusterIdentity {
+  return { clusterTag: getClusterTag(settings), allow: getAllowedResources(getConfiguration(settings)) };
 }
 
 /** Returns the first and the last port that the API server gives to Services. */
-export function nodePortRangeIn({
+export function getNodePortRange({
   serviceNodePortRange = "30000-32767",
 }: LoadBalancerConfiguration): readonly [first: number, last: number] {
   const [first = 0, last = 0] = serviceNodePortRange.split("-").map(Number);

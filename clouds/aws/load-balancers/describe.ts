@@ -1,7 +1,7 @@
 import type { Listener } from "@aws-sdk/client-elastic-load-balancing-v2";
-import { configurationOf } from "#clouds/aws/load-balancers/configuration.ts";
+import { getConfiguration } from "#clouds/aws/load-balancers/configuration.ts";
+import { contextFor } from "#clouds/aws/load-balancers/context.ts";
 import { checkOwnership, isNameForeign } from "#clouds/aws/load-balancers/ownership.ts";
-import type { Owner } from "#clouds/aws/load-balancers/pieces.ts";
 import type {
   AwsLoadBalancerState,
   ClassicLoadBalancerState,
@@ -10,40 +10,46 @@ import type {
   TargetGroupState,
   VpcState,
 } from "#clouds/aws/load-balancers/state.ts";
-import { whoseOf } from "#clouds/aws/load-balancers/whose.ts";
-import type { DescribedLoadBalancer } from "#clouds/described.ts";
+import type { Owner } from "#clouds/aws/load-balancers/types.ts";
+import type { DescribedLoadBalancer } from "#clouds/described-load-balancer.ts";
 import type { Service } from "#core/service/service.ts";
 import type { Settings } from "#core/settings.ts";
 
-/** What AWS has of a Service, in words: load balancers of both kinds, their listeners, target groups and security groups. */
+/**
+ * Describes a Service's resources on AWS for people: load balancers of both types, their listeners, target
+ * groups and security groups.
+ */
 export function describeOnAws(
   service: Service,
   observed: unknown,
   settings: Settings,
 ): DescribedLoadBalancer {
-  // The observation is our own capability's, which has parsed what AWS answered.
+  // The observation comes from our own capability, which has parsed AWS's answers.
   const state = observed as AwsLoadBalancerState;
-  const owner = whoseOf(service, state, settings)?.owner;
+  const owner = contextFor(service, state, settings)?.owner;
   if (owner === undefined) return { belongsTo: "none", lines: [] };
   const { network, classic, targetGroups, vpc } = state;
-  const used = new Set((network?.listeners ?? []).flatMap(({ listener }) => groupsOf(listener)));
+  const used = new Set(
+    (network?.listeners ?? []).flatMap(({ listener }) => listListenerTargetGroups(listener)),
+  );
   const unused = targetGroups.filter(({ group }) => !used.has(group.TargetGroupArn ?? ""));
   const lines = [
-    ...(network === undefined ? [] : ofNetwork(network, targetGroups, vpc, owner)),
-    ...(classic === undefined ? [] : ofClassic(classic, vpc, owner)),
+    ...(network === undefined ? [] : describeNetwork(network, targetGroups, vpc, owner)),
+    ...(classic === undefined ? [] : describeClassic(classic, vpc, owner)),
     ...unused.map(
-      (each) => `target group without a listener: ${groupText(each)}, ${belongs(each.tags, owner)}`,
+      (each) =>
+        `target group without a listener: ${describeTargetGroup(each)}, ${formatOwnership(each.tags, owner)}`,
     ),
   ];
   return {
-    belongsTo: isNameForeign(state, owner, configurationOf(settings))
+    belongsTo: isNameForeign(state, owner, getConfiguration(settings))
       ? "other"
-      : belongsTo([network?.tags, classic?.tags, ...unused.map(({ tags }) => tags)], owner),
+      : classifyOwnership([network?.tags, classic?.tags, ...unused.map(({ tags }) => tags)], owner),
     lines,
   };
 }
 
-function ofNetwork(
+function describeNetwork(
   { loadBalancer, tags, listeners }: NetworkLoadBalancerState,
   targetGroups: readonly TargetGroupState[],
   vpc: VpcState,
@@ -55,25 +61,29 @@ function ofNetwork(
   return [
     `network load balancer ${LoadBalancerName}: ${State?.Code ?? "of unknown state"}${reason}, ${Scheme}, ${IpAddressType}`,
     `at ${DNSName}`,
-    `in ${listed(zones)}`,
-    belongs(tags, owner),
+    `in ${formatList(zones)}`,
+    formatOwnership(tags, owner),
     ...listeners.map(({ listener }) => {
       const groups = targetGroups.filter(({ group }) =>
-        groupsOf(listener).includes(group.TargetGroupArn ?? ""),
+        listListenerTargetGroups(listener).includes(group.TargetGroupArn ?? ""),
       );
-      return `listener ${listener.Protocol}:${listener.Port} to ${listed(groups.map(groupText))}`;
+      return `listener ${listener.Protocol}:${listener.Port} to ${formatList(groups.map(describeTargetGroup))}`;
     }),
-    `security groups: ${groupNames(loadBalancer.SecurityGroups, vpc, owner)}`,
+    `security groups: ${formatGroupNames(loadBalancer.SecurityGroups, vpc, owner)}`,
   ];
 }
 
-function ofClassic({ loadBalancer, tags }: ClassicLoadBalancerState, vpc: VpcState, owner: Owner): string[] {
+function describeClassic(
+  { loadBalancer, tags }: ClassicLoadBalancerState,
+  vpc: VpcState,
+  owner: Owner,
+): string[] {
   const { LoadBalancerName, Scheme, DNSName, ListenerDescriptions = [], Instances = [] } = loadBalancer;
   return [
     `classic load balancer ${LoadBalancerName}: ${Scheme}`,
     `at ${DNSName}`,
-    `in ${listed(loadBalancer.Subnets ?? [])}`,
-    belongs(tags, owner),
+    `in ${formatList(loadBalancer.Subnets ?? [])}`,
+    formatOwnership(tags, owner),
     ...ListenerDescriptions.flatMap(({ Listener: listener }) =>
       listener === undefined
         ? []
@@ -82,53 +92,56 @@ function ofClassic({ loadBalancer, tags }: ClassicLoadBalancerState, vpc: VpcSta
           ],
     ),
     `instances: ${Instances.length}`,
-    `security groups: ${groupNames(loadBalancer.SecurityGroups, vpc, owner)}`,
+    `security groups: ${formatGroupNames(loadBalancer.SecurityGroups, vpc, owner)}`,
   ];
 }
 
-function groupText({ group, targets }: TargetGroupState): string {
+function describeTargetGroup({ group, targets }: TargetGroupState): string {
   const many = `${targets.length} ${targets.length === 1 ? "target" : "targets"}`;
   return `${group.TargetGroupName} (${group.Protocol}:${group.Port}, ${group.TargetType}), ${many}`;
 }
 
-function groupsOf({ DefaultActions = [] }: Listener): string[] {
+function listListenerTargetGroups({ DefaultActions = [] }: Listener): string[] {
   return DefaultActions.flatMap(({ TargetGroupArn, ForwardConfig }) => [
     ...(TargetGroupArn === undefined ? [] : [TargetGroupArn]),
     ...(ForwardConfig?.TargetGroups ?? []).flatMap((each) => each.TargetGroupArn ?? []),
   ]);
 }
 
-/** A group that carries no tag of ours is the operator's, or named by an annotation. */
-function groupNames(ids: readonly string[] = [], { groups }: VpcState, owner: Owner): string {
-  return listed(
+/** A group without a tag of ours belongs to the operator, or an annotation names it. */
+function formatGroupNames(ids: readonly string[] = [], { groups }: VpcState, owner: Owner): string {
+  return formatList(
     ids.map((id) => {
       const known = groups.find(({ group }) => group.GroupId === id);
-      const whose =
+      const context =
         known !== undefined && checkOwnership(known.tags, owner) === "service"
           ? "made for it"
           : "not made for it";
-      return known === undefined ? id : `${id} ${known.group.GroupName} (${whose})`;
+      return known === undefined ? id : `${id} ${known.group.GroupName} (${context})`;
     }),
   );
 }
 
-function listed(texts: readonly string[]): string {
+function formatList(texts: readonly string[]): string {
   return texts.length === 0 ? "none" : texts.join(", ");
 }
 
 const BELONGS = {
   service: "its tags say that it is this Service's",
   cluster: "its tags say that it is the cluster's, and another Service's",
-  nobody:
+  unclaimed:
     "its tags name no cluster: it is this one's only where cloud.vpc is configured without cloud.clusterTag",
   another: "its tags say that it is another cluster's",
 } as const;
 
-function belongs(tags: Pairs, owner: Owner): string {
+function formatOwnership(tags: Pairs, owner: Owner): string {
   return BELONGS[checkOwnership(tags, owner)];
 }
 
-function belongsTo(all: readonly (Pairs | undefined)[], owner: Owner): DescribedLoadBalancer["belongsTo"] {
+function classifyOwnership(
+  all: readonly (Pairs | undefined)[],
+  owner: Owner,
+): DescribedLoadBalancer["belongsTo"] {
   const there = all.flatMap((tags) => (tags === undefined ? [] : [checkOwnership(tags, owner)]));
   if (there.length === 0) return "none";
   return there.includes("another") ? "other" : "service";

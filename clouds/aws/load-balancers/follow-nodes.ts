@@ -1,23 +1,23 @@
 import {
-  annotationName,
+  formatAnnotationName,
   readValidAnnotations,
   type ValidAnnotations,
 } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
-import { type ClassicContext, contextOf } from "#clouds/aws/load-balancers/classic/context.ts";
+import { buildClassicContext, type ClassicContext } from "#clouds/aws/load-balancers/classic/context.ts";
 import { chooseInstances, planInstances } from "#clouds/aws/load-balancers/classic/instances.ts";
 import { isOurs } from "#clouds/aws/load-balancers/classic/remove.ts";
+import { contextFor, type LoadBalancerContext } from "#clouds/aws/load-balancers/context.ts";
+import { isOwnBalancer } from "#clouds/aws/load-balancers/network/name-taken.ts";
 import { spreadRules } from "#clouds/aws/load-balancers/network/node-rules.ts";
-import { isOwnBalancer } from "#clouds/aws/load-balancers/network/own-balancer.ts";
-import { groupsInUse } from "#clouds/aws/load-balancers/network/target-groups.ts";
+import { listUsedTargetGroups } from "#clouds/aws/load-balancers/network/target-groups.ts";
 import {
   chooseTargets,
   deregisterTargets,
   registerTargets,
 } from "#clouds/aws/load-balancers/network/targets.ts";
+import { getTargetInstanceId } from "#clouds/aws/load-balancers/select-target.ts";
 import type { AwsLoadBalancerState, TargetGroupState } from "#clouds/aws/load-balancers/state.ts";
-import { targetOf } from "#clouds/aws/load-balancers/target-of.ts";
 import { spreadNodeRules } from "#clouds/aws/load-balancers/vpc/node-rules.ts";
-import { type Whose, whoseOf } from "#clouds/aws/load-balancers/whose.ts";
 import type {
   LoadBalancerAction,
   LoadBalancerModel,
@@ -26,19 +26,20 @@ import type {
 } from "#core/service/model.ts";
 
 /**
- * Returns what is to be done for the load balancers that a Service has, of either kind, to send to its nodes, while something else that it
- * asks for is refused. Targets are registered and deregistered, and groups of nodes that are new to a load balancer let it in as others
- * do. Undefined where AWS shows none of the Service's, or where nobody has told the labels by which its annotation chooses nodes.
+ * Returns the actions that keep a Service's load balancers, of either type, on its nodes while another of its
+ * requests is rejected. Targets are registered and deregistered. Node groups that are new to a load balancer
+ * get the rules that others have. Undefined if AWS shows no load balancer of the Service, or if the labels
+ * for its annotation are unknown.
  */
 export const followNodesOnAws: NonNullable<LoadBalancerModel["followNodes"]> = (
   question,
   observed,
   settings,
 ) => {
-  // The observation is our own capability's, which has parsed what AWS answered.
+  // The observation comes from our own capability, which has parsed AWS's answers.
   const state = observed as AwsLoadBalancerState;
-  const whose = whoseOf(question.service, state, settings);
-  const context = contextOf(question, state, settings);
+  const whose = contextFor(question.service, state, settings);
+  const context = buildClassicContext(question, state, settings);
   const parts = [
     ...(whose !== undefined && isOwnBalancer(whose) ? [followOfNetwork(question, whose)] : []),
     ...(isOurs(context) ? [followOfClassic(question, context)] : []),
@@ -49,11 +50,11 @@ export const followNodesOnAws: NonNullable<LoadBalancerModel["followNodes"]> = (
 
 type Follow = readonly LoadBalancerAction[] | undefined;
 
-function followOfNetwork({ service, nodes }: LoadBalancerQuestion, whose: Whose): Follow {
+function followOfNetwork({ service, nodes }: LoadBalancerQuestion, context: LoadBalancerContext): Follow {
   const said = readValidAnnotations("network", service.metadata.annotations);
-  const groups = groupsInUse(whose);
+  const groups = listUsedTargetGroups(context);
   const registered = groups.flatMap(({ targets }) => targets.flatMap(({ Id }) => Id ?? []));
-  const chosen = choosable(nodes, said, registered);
+  const chosen = selectChoosable(nodes, said, registered);
   if (chosen === undefined || groups.length === 0) return undefined;
   const { ids } = chooseTargets(
     chosen,
@@ -63,11 +64,11 @@ function followOfNetwork({ service, nodes }: LoadBalancerQuestion, whose: Whose)
       groupCount: groups.length,
       isAcrossZones: said.annotations["cross-zone-load-balancing-enabled"] === true,
     },
-    whose,
+    context,
   );
-  // Where no instance is shown, those that are registered stay.
+  // If no instance is shown, registered ones stay.
   const gone = ids.length === 0 ? [] : deregisterTargets(groups, ids);
-  return [...registerTargets(groups, ids), ...gone, ...spreadRules(ids, whose)];
+  return [...registerTargets(groups, ids), ...gone, ...spreadRules(ids, context)];
 }
 
 function followOfClassic({ service, nodes }: LoadBalancerQuestion, context: ClassicContext): Follow {
@@ -75,7 +76,7 @@ function followOfClassic({ service, nodes }: LoadBalancerQuestion, context: Clas
   if (state.classic === undefined) return undefined;
   const { Instances: registered = [], SecurityGroups: fronts = [] } = state.classic.loadBalancer;
   const said = readValidAnnotations("classic", service.metadata.annotations);
-  const chosen = choosable(
+  const chosen = selectChoosable(
     nodes,
     said,
     registered.flatMap(({ InstanceId: id }) => id ?? []),
@@ -98,16 +99,16 @@ function followOfClassic({ service, nodes }: LoadBalancerQuestion, context: Clas
 }
 
 /**
- * The nodes that may be chosen: all; or those that are targets already where the annotation that chooses by label cannot be read. Undefined
- * where it chooses by labels that nobody has told.
+ * Returns the nodes that may be selected: all, or only current targets if the annotation for labels is
+ * invalid. Undefined if it selects by labels that are unknown.
  */
-function choosable(
+function selectChoosable(
   nodes: readonly TargetNode[],
   { annotations, invalid }: ValidAnnotations,
   registered: readonly string[],
 ): readonly TargetNode[] | undefined {
-  if (invalid.has(annotationName("target-node-labels")))
-    return nodes.filter((node) => registered.includes(targetOf(node) ?? ""));
+  if (invalid.has(formatAnnotationName("target-node-labels")))
+    return nodes.filter((node) => registered.includes(getTargetInstanceId(node) ?? ""));
   const isUntold = annotations["target-node-labels"] !== undefined;
   return isUntold && nodes.every(({ labels }) => labels === undefined) ? undefined : nodes;
 }

@@ -1,40 +1,40 @@
-import type { Performed } from "#clouds/aws/actions/perform.ts";
+import type { SentAction } from "#clouds/aws/actions/perform.ts";
 import type { ActionResult } from "#clouds/cloud.ts";
 import type { Sleep } from "#clouds/sleep.ts";
 import type { CloudUsage } from "#core/report.ts";
 
 /** Sends one action. */
-type Send = (action: Performed) => Promise<ActionResult>;
+type Send = (action: SentAction) => Promise<ActionResult>;
 
-/** Sends an action of an invocation, together with those of its other Services where that can be; never rejects. */
-export type Gathered = (action: Performed, signal: AbortSignal, send: Send) => Promise<ActionResult>;
+/** Sends an action, together with those of the invocation's other Services if possible; never rejects. */
+export type SendGathered = (action: SentAction, signal: AbortSignal, send: Send) => Promise<ActionResult>;
 
-/** Services that are deleted together come to their rules within this time of each other. */
+/** Services that are deleted together reach their rules within this time of each other. */
 const GATHER_MS = 100;
 
-/** So many go in one request. */
+/** Maximum actions per request. */
 const MAX_GATHERED = 20;
 
 const REVOKE = "ec2:RevokeSecurityGroupIngress";
 
 /**
- * What Services of an invocation take away from one security group goes in one request, as far as it comes at about the same time.
- * AWS does all of a request or nothing: done is done for each; refused, each goes alone and is told what concerns it; and where the
- * answer is lost each looks anew, as after its own.
+ * Merges the revokes of an invocation's Services for one security group into one request, if they come at
+ * about the same time. AWS applies a whole request or nothing. On success each action is done. If AWS rejects
+ * it, each action is sent alone and gets its own error. If the answer is lost, each Service observes again.
  */
-export function createGatheredRevokes(sleep: Sleep): Gathered {
-  const gatherings = new Map<AbortSignal, Map<unknown, Gathering>>();
+export function createGatheredRevokes(sleep: Sleep): SendGathered {
+  const gatherings = new Map<AbortSignal, Map<unknown, RevokeBatch>>();
   return async (action, signal, send) => {
     if (action.action !== REVOKE) return send(action);
-    const ofInvocation = gatherings.get(signal) ?? new Map<unknown, Gathering>();
+    const ofInvocation = gatherings.get(signal) ?? new Map<unknown, RevokeBatch>();
     gatherings.set(signal, ofInvocation);
     const group = action.parameters["GroupId"];
     const known = ofInvocation.get(group);
-    if (known !== undefined && known.actions.length < MAX_GATHERED) return join(known, action);
-    const actions: Performed[] = [];
-    const gathering: Gathering = { actions, results: gather() };
+    if (known !== undefined && known.actions.length < MAX_GATHERED) return joinBatch(known, action);
+    const actions: SentAction[] = [];
+    const gathering: RevokeBatch = { actions, results: gather() };
     ofInvocation.set(group, gathering);
-    return join(gathering, action);
+    return joinBatch(gathering, action);
 
     async function gather(): Promise<readonly ActionResult[]> {
       await sleep(GATHER_MS, signal);
@@ -45,42 +45,42 @@ export function createGatheredRevokes(sleep: Sleep): Gathered {
   };
 }
 
-interface Gathering {
-  readonly actions: Performed[];
+interface RevokeBatch {
+  readonly actions: SentAction[];
   readonly results: Promise<readonly ActionResult[]>;
 }
 
-async function join({ actions, results }: Gathering, action: Performed): Promise<ActionResult> {
+async function joinBatch({ actions, results }: RevokeBatch, action: SentAction): Promise<ActionResult> {
   const index = actions.push(action) - 1;
   return (await results)[index] as ActionResult;
 }
 
-async function sendTogether(actions: readonly Performed[], send: Send): Promise<readonly ActionResult[]> {
+async function sendTogether(actions: readonly SentAction[], send: Send): Promise<readonly ActionResult[]> {
   const [first] = actions;
   if (first === undefined || actions.length === 1) return Promise.all(actions.map(send));
   const IpPermissions = actions.flatMap(
     ({ parameters }) => parameters["IpPermissions"] as readonly unknown[],
   );
   const whole = await send({ ...first, parameters: { ...first.parameters, IpPermissions } });
-  // What was called is told once, by the first.
+  // Only the first result reports the call.
   if (!isRefused(whole))
     return actions.map((_, index) => (index === 0 ? whole : { ...whole, usage: NO_USAGE }));
   const results: ActionResult[] = [];
   for (const action of actions) {
     const result = await send(action);
-    results.push(results.length === 0 ? { ...result, usage: sumOf(whole.usage, result.usage) } : result);
+    results.push(results.length === 0 ? { ...result, usage: addUsage(whole.usage, result.usage) } : result);
   }
   return results;
 }
 
-/** Whether AWS has said no to it, and nothing of it was done. */
+/** Whether AWS rejected the request, so that nothing of it was done. */
 function isRefused({ answer }: ActionResult): boolean {
   return answer.kind === "conflict" || (answer.kind === "error" && answer.code === "Invalid");
 }
 
 const NO_USAGE: CloudUsage = { calls: {}, throttled: 0, waitedMs: 0 };
 
-function sumOf(one: CloudUsage, other: CloudUsage): CloudUsage {
+function addUsage(one: CloudUsage, other: CloudUsage): CloudUsage {
   const names = [...new Set([...Object.keys(one.calls), ...Object.keys(other.calls)])];
   return {
     calls: Object.fromEntries(names.map((name) => [name, (one.calls[name] ?? 0) + (other.calls[name] ?? 0)])),

@@ -1,11 +1,12 @@
 /**
- * The name of a Service's load balancer, of either kind: upstream's recipe, of the uid alone, so that it is found again whatever
- * happens. Undefined where AWS takes no such name: a uid is the word of the cluster's API server.
+ * Formats the name of a Service's load balancer, of either type, by the stock controller's recipe: from the
+ * uid alone, so that it can always be found again. Undefined if AWS does not allow the name: the cluster's
+ * API server controls the uid.
  */
-export function loadBalancerNameOf(uid: string): string | undefined {
+export function formatLoadBalancerName(uid: string): string | undefined {
   const name = `a${uid.replaceAll("-", "")}`.slice(0, MAX_LENGTH);
   return /^[0-9A-Za-z]+$/.test(name) ? name : undefined;
 }
 
-/** What Elastic Load Balancing takes. */
+/** Elastic Load Balancing's maximum. */
 const MAX_LENGTH = 32;

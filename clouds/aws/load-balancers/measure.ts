@@ -1,23 +1,23 @@
 import type { LoadBalancerDescription } from "@aws-sdk/client-elastic-load-balancing";
 import type { LoadBalancer, TargetGroup } from "@aws-sdk/client-elastic-load-balancing-v2";
-import { kindOf } from "#clouds/aws/load-balancers/kind.ts";
+import { getLoadBalancerKind } from "#clouds/aws/load-balancers/kind.ts";
 import type { AwsLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
 import type { LoadBalancerSize } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
 
-/** The kinds of load balancers, as `Holding.kind`. */
+/** Types of load balancers, as in `Holding.kind`. */
 export const NETWORK_KIND = "network load balancer";
 export const CLASSIC_KIND = "classic load balancer";
 
 /**
- * Measures what a Service's load balancer counts as. A listener of a network load balancer has a target group of its own, which is what
- * the account's quota counts and what every observation holds.
+ * Measures how a Service's load balancer counts against quotas. Each listener of a network load balancer has
+ * its own target group, which the account's quota counts and every observation holds.
  */
 export function measureBalancer(
   service: Service,
   { targetGroups, classic }: AwsLoadBalancerState,
 ): LoadBalancerSize {
-  const isNetwork = kindOf(service) === "network";
+  const isNetwork = getLoadBalancerKind(service) === "network";
   const there = isNetwork ? targetGroups.length : countClassicListeners(classic?.loadBalancer ?? {});
   return {
     kind: isNetwork ? NETWORK_KIND : CLASSIC_KIND,
@@ -32,7 +32,7 @@ export function countClassicListeners({
   return listeners.length;
 }
 
-/** Counts the listeners of each network load balancer, by ARN: the target groups that it sends to. */
+/** Counts the listeners of each network load balancer by ARN: the target groups that it uses. */
 export function countNetworkListeners(
   balancers: readonly LoadBalancer[],
   groups: readonly TargetGroup[],
@@ -43,7 +43,7 @@ export function countNetworkListeners(
   return counts;
 }
 
-/** TCP and UDP of one number are one listener; what has no node port is not served. */
+/** Counts a TCP and a UDP port of one number as one listener; ports without a node port are not served. */
 function countPorts({ spec }: Service): number {
   const served = (spec.ports ?? []).filter(({ nodePort }) => nodePort !== undefined && nodePort > 0);
   return new Set(served.map(({ port }) => port)).size;

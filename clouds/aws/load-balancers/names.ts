@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** What a target group's name is made of. */
+/** The parts of a target group's name. */
 export interface TargetGroupNaming {
   readonly clusterTag: string;
   readonly namespace: string;
@@ -11,12 +11,12 @@ export interface TargetGroupNaming {
   readonly targetType: string;
   readonly healthCheckProtocol: string;
   readonly healthCheckIntervalSeconds: number;
-  /** What tells it from another one of the same recipe; absent in names of the stock controller. */
+  /** Distinguishes names of the same recipe; absent in names of the stock controller. */
   readonly salt?: string | undefined;
 }
 
-/** The name of a target group, by the stock controller's recipe. */
-export function targetGroupName(of: TargetGroupNaming): string {
+/** Formats the name of a target group by the stock controller's recipe. */
+export function formatTargetGroupName(of: TargetGroupNaming): string {
   const recipe = [
     of.clusterTag,
     of.namespace,
@@ -29,11 +29,11 @@ export function targetGroupName(of: TargetGroupNaming): string {
     of.healthCheckIntervalSeconds,
     of.salt ?? "",
   ].join("");
-  return named(of.namespace, of.name, createHash("sha1").update(recipe).digest("hex"));
+  return formatName(of.namespace, of.name, createHash("sha1").update(recipe).digest("hex"));
 }
 
-/** The name of the security group that is made for a network load balancer, by the stock controller's recipe. */
-export function managedGroupName(of: {
+/** Formats the name of a network load balancer's security group by the stock controller's recipe. */
+export function formatManagedGroupName(of: {
   /** The stock controller's `--cluster-name`. */
   readonly clusterName: string;
   readonly namespace: string;
@@ -41,18 +41,18 @@ export function managedGroupName(of: {
   readonly uid: string;
 }): string {
   const recipe = `${of.clusterName}${of.name}${of.namespace}${of.uid}`;
-  return named(of.namespace, of.name, createHash("sha256").update(recipe).digest("hex"));
+  return formatName(of.namespace, of.name, createHash("sha256").update(recipe).digest("hex"));
 }
 
-/** How target groups of a Service begin, whatever ports they are for. */
-export function targetGroupPrefix(namespace: string, name: string): string {
-  return `k8s-${short(namespace)}-${short(name)}-`;
+/** Formats the prefix of a Service's target group names, for all of its ports. */
+export function formatTargetGroupPrefix(namespace: string, name: string): string {
+  return `k8s-${shorten(namespace)}-${shorten(name)}-`;
 }
 
-function named(namespace: string, name: string, hash: string): string {
-  return `${targetGroupPrefix(namespace, name)}${hash.slice(0, 10)}`;
+function formatName(namespace: string, name: string, hash: string): string {
+  return `${formatTargetGroupPrefix(namespace, name)}${hash.slice(0, 10)}`;
 }
 
-function short(text: string): string {
+function shorten(text: string): string {
   return text.replaceAll(/[^0-9A-Za-z]/g, "").slice(0, 8);
 }

@@ -1,14 +1,14 @@
 import type { AwsLoadBalancerState, Pairs } from "#clouds/aws/load-balancers/state.ts";
 
-/** The tags by which resources say whose they are. */
+/** Prefix of the tags that name the cluster of a resource. */
 export const CLUSTER_TAG_PREFIX = "kubernetes.io/cluster/";
 export const LEGACY_TAG = "KubernetesCluster";
-/** The tag that says of which Service a resource is. */
+/** The tag that names the Service of a resource. */
 export const SERVICE_TAG = "kubernetes.io/service-name";
 
 /**
- * Resources without the cluster's tag that the operator lists under `cloud.allow`. Services may name them in annotations, except
- * `nodeSecurityGroups`: there the controller may change rules.
+ * Resources without the cluster's tag that the operator lists under `cloud.allow`. Services may name them in
+ * annotations, except `nodeSecurityGroups`: there the controller may change rules.
  */
 export interface AllowedResources {
   readonly securityGroups: readonly AllowedResource[];
@@ -17,17 +17,23 @@ export interface AllowedResources {
   readonly certificates: readonly AllowedResource[];
   readonly buckets: readonly AllowedResource[];
   readonly nodeSecurityGroups: readonly AllowedResource[];
-  /** Keys of tags that annotations may set, by name or with `*` at the end; all but those of controllers where nothing is said. */
+  /**
+   * Keys of tags that annotations may set, by name or with a trailing `*`; by default all except those of
+   * controllers.
+   */
   readonly tagKeys?: readonly string[] | undefined;
 }
 
-/** What annotations may name of it. */
+/** The kinds that annotations may name. */
 export type NamedKind = Exclude<keyof AllowedResources, "nodeSecurityGroups" | "tagKeys">;
 
-/** A resource by its id, ARN or name (`*` at the end stands for any rest), or all that carry a tag, with any value where none is given. */
+/**
+ * A resource by id, ARN or name (a trailing `*` matches any suffix), or all resources with a tag, with any
+ * value if none is given.
+ */
 export type AllowedResource = string | { readonly tag: string; readonly value?: string | undefined };
 
-/** A resource, with its tags where AWS is asked for them: those of certificates and buckets are not. */
+/** A resource, with its tags if AWS is asked for them; tags of certificates and buckets are not read. */
 export interface NamedResource {
   readonly id: string;
   readonly tags?: Pairs | undefined;
@@ -41,58 +47,69 @@ export interface ServiceIdentity {
   readonly clusterTag: string;
 }
 
-/** How the configuration tells the cluster's resources: by their VPC, by their tag, or by both. */
+/** How the configuration identifies the cluster's resources: by VPC, by tag, or by both. */
 export interface OwnershipMode {
   readonly vpc?: string | undefined;
   readonly clusterTag?: string | undefined;
 }
 
-/** What tells a cluster's resources from all others: `clusterTag` is the configured one, or the cluster's name. */
+/**
+ * Criteria that tell a cluster's resources from all others: `clusterTag` is the configured one, or the
+ * cluster's name.
+ */
 export interface ClusterIdentity {
   readonly clusterTag: string;
   readonly allow: AllowedResources;
 }
 
 /**
- * Whose a resource is by its tags: this Service's; another Service's of the cluster; nobody's, as it names no cluster; or another's,
- * which is another cluster's, or one that our cluster shares and may not change.
+ * The owner of a resource by its tags. `service`: this Service. `cluster`: another Service of the cluster.
+ * `unclaimed`: no cluster is named. `another`: another cluster, or one that our cluster shares and may not
+ * change.
  */
-export type Ownership = "service" | "cluster" | "nobody" | "another";
+export type Ownership = "service" | "cluster" | "unclaimed" | "another";
 
-/** Returns whose a resource is by its tags. */
+/** Returns the owner of a resource by its tags. */
 export function checkOwnership(tags: Pairs, { namespace, name, clusterTag }: ServiceIdentity): Ownership {
   if (isMadeForCluster(tags, clusterTag))
     return tags[SERVICE_TAG] === `${namespace}/${name}` ? "service" : "cluster";
-  return hasClusterTag(tags) ? "another" : "nobody";
+  return hasClusterTag(tags) ? "another" : "unclaimed";
 }
 
-/** Whether a load balancer or target group was made for the cluster, by today's tag or by the legacy one. */
+/**
+ * Whether a load balancer or target group was created for the cluster, by the current tag or the legacy one.
+ */
 export function isMadeForCluster(tags: Pairs, clusterTag: string): boolean {
   const value = tags[`${CLUSTER_TAG_PREFIX}${clusterTag}`];
   return value === "owned" || (value === undefined && tags[LEGACY_TAG] === clusterTag);
 }
 
-/** Whether a resource carries the cluster's tag, with any value, or the legacy one. */
+/** Whether a resource has the cluster's tag, with any value, or the legacy one. */
 export function isOfCluster(tags: Pairs, clusterTag: string): boolean {
   return tags[`${CLUSTER_TAG_PREFIX}${clusterTag}`] !== undefined || tags[LEGACY_TAG] === clusterTag;
 }
 
-/** Whether a resource was made for the cluster, by us or by the stock controller: only such are ever changed or deleted. */
+/**
+ * Whether a resource was created for the cluster, by us or by the stock controller: only such resources are
+ * changed or deleted.
+ */
 export function isOwned(tags: Pairs, clusterTag: string): boolean {
   return tags[`${CLUSTER_TAG_PREFIX}${clusterTag}`] === "owned";
 }
 
-/** Whether a resource carries tags of any cluster. */
+/** Whether a resource has tags of any cluster. */
 export function hasClusterTag(tags: Pairs): boolean {
   return Object.keys(tags).some((key) => key.startsWith(CLUSTER_TAG_PREFIX) || key === LEGACY_TAG);
 }
 
-/** Whether a resource carries tags of clusters, and none of this one. */
+/** Whether a resource has tags of clusters, but none of this one. */
 export function isOfAnotherCluster(tags: Pairs, clusterTag: string): boolean {
   return hasClusterTag(tags) && !isOfCluster(tags, clusterTag);
 }
 
-/** Whether a Service may have its load balancer use a resource: it carries the cluster's tag, or the operator lists it. */
+/**
+ * Whether a Service's load balancer may use a resource: it has the cluster's tag, or the operator lists it.
+ */
 export function isAllowed(
   kind: NamedKind,
   resource: NamedResource,
@@ -101,16 +118,16 @@ export function isAllowed(
   return isOfCluster(resource.tags ?? {}, clusterTag) || isListed(resource, allow[kind]);
 }
 
-/** A load balancer of a Service's derived name. */
+/** A load balancer with a Service's derived name. */
 export interface NamedLoadBalancer {
   readonly tags: Pairs;
   readonly vpc: string | undefined;
 }
 
 /**
- * Whether a load balancer of the Service's derived name may be changed and deleted for the Service. A tenant can forge the uid that
- * the name is made of, so that the tags decide. Without any cluster's tag it is the cluster's only where the configured VPC, which
- * holds it, is all that tells the cluster's resources.
+ * Whether the load balancer of the Service's derived name may be changed and deleted for the Service. The
+ * tags decide, because a tenant can forge the uid in the name. Without any cluster tag it counts as the
+ * cluster's only if it is in the configured VPC and the VPC alone identifies the cluster's resources.
  */
 export function isOwnLoadBalancer(
   { tags, vpc }: NamedLoadBalancer,
@@ -118,15 +135,15 @@ export function isOwnLoadBalancer(
   configuration: OwnershipMode,
 ): boolean {
   const ownership = checkOwnership(tags, owner);
-  if (ownership !== "nobody") return ownership !== "another";
+  if (ownership !== "unclaimed") return ownership !== "another";
   const isVpcOurs = configuration.clusterTag === undefined && configuration.vpc !== undefined;
   return isVpcOurs && vpc === configuration.vpc && UUID.test(owner.uid);
 }
 
-/** As the API server makes uids. */
+/** The format of uids from the API server. */
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 
-/** The load balancers of the Service's derived name, of either kind, whoever they belong to. */
+/** Returns the load balancers of the Service's derived name, of either type, whatever their owner. */
 function listNamed({ network, classic }: AwsLoadBalancerState): readonly NamedLoadBalancer[] {
   return [
     ...(network === undefined ? [] : [{ tags: network.tags, vpc: network.loadBalancer.VpcId }]),
@@ -135,8 +152,8 @@ function listNamed({ network, classic }: AwsLoadBalancerState): readonly NamedLo
 }
 
 /**
- * Whether the load balancers of the Service's derived name, of either kind, are somebody else's: the uid, of which more names are made,
- * is then not believed at all.
+ * Whether the load balancers of the Service's derived name, of either type, belong to another owner. The uid,
+ * which other names use too, is then not trusted at all.
  */
 export function isNameForeign(
   state: AwsLoadBalancerState,
@@ -149,13 +166,16 @@ export function isNameForeign(
 
 /** A security group that instances of nodes may have. */
 export interface NodeSecurityGroup extends NamedResource {
-  /** Every network interface that has it belongs to an instance with the cluster's tag, as the cloud shows them all. */
+  /**
+   * Every network interface with this group belongs to an instance with the cluster's tag, and the cloud
+   * shows all of them.
+   */
   readonly isOnNodesAlone?: boolean | undefined;
 }
 
 /**
- * Whether rules of load balancers are read, made and removed in a security group: it carries the cluster's tag, or the operator lists it
- * under `allow.nodeSecurityGroups`, or it names no cluster and only instances of the cluster have it.
+ * Whether rules of load balancers are read, added and removed in a security group. It has the cluster's tag,
+ * or `allow.nodeSecurityGroups` lists it, or it names no cluster and only instances of the cluster have it.
  */
 export function isNodeSecurityGroup(
   { id, tags = {}, isOnNodesAlone = false }: NodeSecurityGroup,
@@ -165,23 +185,26 @@ export function isNodeSecurityGroup(
   return isOnNodesAlone && !hasClusterTag(tags);
 }
 
-/** What tells the subnets in which a load balancer may be made. */
+/** Criteria for the subnets in which a load balancer may be created. */
 export interface SubnetIdentity extends ClusterIdentity {
-  /** Whether `vpc` is configured: the subnets of it that name no cluster may be chosen then. */
+  /** Whether `vpc` is configured: its subnets that name no cluster may then be chosen. */
   readonly isVpcConfigured: boolean;
   /** The configured `subnetID`. */
   readonly fallbackId: string | undefined;
-  /** Subnets that the Service's own load balancer is in already. */
+  /** Subnets that the Service's own load balancer already has. */
   readonly attachedIds: readonly string[];
 }
 
-/** Whether an annotation may name a subnet: tagged, listed, configured, or one that the Service's load balancer is in already. */
+/**
+ * Whether an annotation may name a subnet: tagged, listed, configured, or already used by the Service's load
+ * balancer.
+ */
 export function isNameableSubnet(subnet: NamedResource, identity: SubnetIdentity): boolean {
   const isKnown = subnet.id === identity.fallbackId || identity.attachedIds.includes(subnet.id);
   return isKnown || isAllowed("subnets", subnet, identity);
 }
 
-/** Whether a subnet may be chosen where no annotation names one: never another cluster's. */
+/** Whether a subnet may be chosen if no annotation names one; another cluster's never may. */
 export function isEligibleSubnet(subnet: NamedResource, identity: SubnetIdentity): boolean {
   const { tags = {} } = subnet;
   if (isOfCluster(tags, identity.clusterTag)) return true;

@@ -14,16 +14,19 @@ import type {
 /** Tags or attributes, by key. */
 export type Pairs = Readonly<Record<string, string>>;
 
-/** What is known of the load balancers of one Service: the `state` of an observation. All of it is JSON, in the shapes of AWS's own API. */
+/**
+ * The load balancer resources of one Service: the `state` of an observation. It is JSON, in the shapes of
+ * AWS's own API.
+ */
 export interface AwsLoadBalancerState {
-  /** The network load balancer of the Service's derived name, whosever it is: `tags` tell. */
+  /** The network load balancer of the Service's derived name, whatever its owner: `tags` tell. */
   readonly network?: NetworkLoadBalancerState | undefined;
-  /** Target groups that are attached to it, or carry the Service's and the cluster's tags. */
+  /** Target groups that are attached to it, or have the Service's and the cluster's tags. */
   readonly targetGroups: readonly TargetGroupState[];
   /** The classic load balancer of that name. */
   readonly classic?: ClassicLoadBalancerState | undefined;
   readonly vpc: VpcState;
-  /** Those of the Elastic IP addresses that the Service's annotation names which are there, by allocation id. */
+  /** The existing Elastic IP addresses of those that the Service's annotation names, by allocation id. */
   readonly addresses?: Readonly<Record<string, AddressState>> | undefined;
 }
 
@@ -37,17 +40,20 @@ export interface AddressState {
 export interface NetworkLoadBalancerState {
   readonly loadBalancer: Omit<LoadBalancer, "CreatedTime">;
   readonly tags: Pairs;
-  /** Absent where only targets were asked about, or nothing is wanted. */
+  /** Absent if only targets were read, or no load balancer is desired. */
   readonly attributes?: Pairs | undefined;
-  /** None where attributes are absent. */
+  /** Empty if attributes are absent. */
   readonly listeners: readonly { readonly listener: Listener; readonly tags: Pairs }[];
 }
 
-/** A target group, and what is registered with it: targets that are draining are left out, and all where nothing is wanted. */
+/**
+ * A target group and its registered targets, without draining ones; without any if no load balancer is
+ * desired.
+ */
 export interface TargetGroupState {
   readonly group: TargetGroup;
   readonly tags: Pairs;
-  /** Absent where only targets were asked about, or nothing is wanted. */
+  /** Absent if only targets were read, or no load balancer is desired. */
   readonly attributes?: Pairs | undefined;
   readonly targets: readonly TargetDescription[];
 }
@@ -56,23 +62,23 @@ export interface TargetGroupState {
 export interface ClassicLoadBalancerState {
   readonly loadBalancer: Omit<LoadBalancerDescription, "CreatedTime">;
   readonly tags: Pairs;
-  /** Absent where only targets were asked about, or nothing is wanted. */
+  /** Absent if only targets were read, or no load balancer is desired. */
   readonly attributes?: LoadBalancerAttributes | undefined;
-  /** None where nothing is wanted. */
+  /** Empty if no load balancer is desired. */
   readonly policies: readonly PolicyDescription[];
 }
 
-/** The part of EC2 that load balancers depend on; what all Services of a batch share is described once. */
+/** The part of EC2 that load balancers depend on; what all Services of a batch share is included once. */
 export interface VpcState {
-  /** The VPC itself: the configured one, or that of the instances. */
+  /** The VPC: the configured one, or that of the instances. */
   readonly id: string;
   readonly subnets: readonly SubnetState[];
   /**
-   * Security groups of the VPC that matter here: those on the Service's load balancers, those that are named or tagged as the
-   * Service's own, those that annotations and the configuration name, and those on instances of targets.
+   * The relevant security groups of the VPC: those on the Service's load balancers, those named or tagged as
+   * the Service's own, those in annotations and the configuration, and those on targets.
    */
   readonly groups: readonly SecurityGroupState[];
-  /** Instances of the asked nodes that are the cluster's, by id; one that is not here is no target. */
+  /** The cluster's instances of the given nodes, by id; an instance that is missing here is no target. */
   readonly instances: Readonly<Record<string, TargetInstance>>;
 }
 
@@ -83,22 +89,24 @@ export interface SubnetState {
     "SubnetId" | "AvailabilityZone" | "AvailabilityZoneId" | "CidrBlock" | "Ipv6CidrBlockAssociationSet"
   >;
   readonly tags: Pairs;
-  /** Its route table leads to an internet gateway; undefined where it has none that can be seen. */
+  /** Whether its route table leads to an internet gateway; undefined without a visible route table. */
   readonly isPublic: boolean | undefined;
-  /** `availability-zone`, `local-zone`, `wavelength-zone`; undefined where it is not known. */
+  /** `availability-zone`, `local-zone`, `wavelength-zone`; undefined if unknown. */
   readonly zoneType: string | undefined;
 }
 
 /** A security group with its rules. */
 export interface SecurityGroupState {
-  /** Every network interface that has it belongs to an instance with the cluster's tag; absent where that is not known. */
+  /**
+   * Every network interface with this group belongs to an instance with the cluster's tag; absent if unknown.
+   */
   readonly isOnNodesAlone?: true | undefined;
   readonly group: Pick<SecurityGroup, "GroupId" | "GroupName" | "VpcId">;
   readonly tags: Pairs;
   readonly ingress: readonly IpPermission[];
 }
 
-/** What of an instance its being a target depends on. */
+/** Facts about an instance that decide whether it can be a target. */
 export interface TargetInstance {
   readonly state: string;
   readonly subnetId?: string | undefined;

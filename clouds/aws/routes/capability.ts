@@ -1,25 +1,32 @@
 import { type Api, createApi } from "#clouds/aws/actions/api.ts";
 import { perform } from "#clouds/aws/actions/perform.ts";
-import { type AwsWorld, MAX_WAIT_MS } from "#clouds/aws/capability.ts";
+import { type AwsDependencies, MAX_WAIT_MS } from "#clouds/aws/capability.ts";
 import type { Ec2 } from "#clouds/aws/ec2.ts";
 import { ROUTE_ACTIONS, ROUTE_COMMANDS, ROUTE_SERVICES } from "#clouds/aws/routes/commands.ts";
 import { type CurrentRoute, createCurrentRoutes } from "#clouds/aws/routes/current-routes.ts";
 import { observeRoutes, Question, type RouteSessions } from "#clouds/aws/routes/observe.ts";
-import { requestOf } from "#clouds/aws/routes/requests.ts";
+import { buildRequest } from "#clouds/aws/routes/requests.ts";
 import { createSession, type Session } from "#clouds/aws/session.ts";
 import type { ActionCall } from "#clouds/cloud.ts";
-import { createEntrance } from "#clouds/entrance.ts";
-import type { ClosableCapability } from "#clouds/loaded-capability.ts";
-import { observationOf } from "#clouds/observation.ts";
+import { createInvocationShares } from "#clouds/invocation-shares.ts";
+import type { ClosableCapability } from "#clouds/lazy-capability.ts";
+import { toObservation } from "#clouds/observation.ts";
 import type { ActionAnswer, Observation } from "#core/capability.ts";
-import { messageOf } from "#core/message-of.ts";
+import { getErrorMessage } from "#core/error-message.ts";
 import { addUsage } from "#core/usage.ts";
 
-/** Routes to the pods of nodes. `ec2` is that of nodes; without `api` routes are AWS's own. */
-export function createRoutes(world: AwsWorld, ec2: Ec2, api: Api = apiOf(world)): ClosableCapability {
+/**
+ * Creates the routes capability, for routes to the pods of nodes. `ec2` is shared with nodes; without `api`
+ * it uses AWS.
+ */
+export function createRoutes(
+  world: AwsDependencies,
+  ec2: Ec2,
+  api: Api = createRouteApi(world),
+): ClosableCapability {
   const { cluster, budget, sleep, now } = world;
   const currentRoutes = createCurrentRoutes(cluster, now);
-  const enter = createEntrance(budget);
+  const enter = createInvocationShares(budget);
   const sessionOf = ({ signal, onRequest }: ActionCall): Session<Api> =>
     createSession({ ec2: api, budget, sleep, signal, onRequest, maxTokenWaitMs: MAX_WAIT_MS });
 
@@ -27,10 +34,10 @@ export function createRoutes(world: AwsWorld, ec2: Ec2, api: Api = apiOf(world))
     const parsed = Question.safeParse(question);
     if (!parsed.success) return UNREADABLE;
     try {
-      return observationOf(await observeRoutes(parsed.data, sessions, cluster));
+      return toObservation(await observeRoutes(parsed.data, sessions, cluster));
     } catch (error) {
-      // Nothing is known to come here; but the contract is that nobody's batch rejects.
-      return { kind: "error", code: "Unavailable", message: `routes: ${messageOf(error)}` };
+      // No known error reaches this line, but by contract a batch never rejects.
+      return { kind: "error", code: "Unavailable", message: `routes: ${getErrorMessage(error)}` };
     }
   }
 
@@ -45,24 +52,24 @@ export function createRoutes(world: AwsWorld, ec2: Ec2, api: Api = apiOf(world))
       try {
         const answers: Observation[] = [];
         for (const question of questions) answers.push(await answer(question, sessions));
-        return { answers, usage: addUsage(sessions.routes.usage(), sessions.instances.usage()) };
+        return { answers, usage: addUsage(sessions.routes.getUsage(), sessions.instances.getUsage()) };
       } finally {
         leave();
       }
     },
     async act({ capability, action, parameters }, call) {
       const session = sessionOf(call);
-      const request = requestOf(action, parameters);
+      const request = buildRequest(action, parameters);
       if (request === undefined) {
         const message = `routes have no action ${action} with these parameters`;
-        return { answer: { kind: "error", code: "Invalid", message }, usage: session.usage() };
+        return { answer: { kind: "error", code: "Invalid", message }, usage: session.getUsage() };
       }
       const leave = enter(call);
       try {
         const { expected, ...sent } = request;
         const current = expected === undefined ? "same" : await currentRoutes.check(expected, session);
         if (current === "same") return await perform({ capability, ...sent }, ALLOWED, session);
-        return { answer: answerInstead(current, action), usage: session.usage() };
+        return { answer: answerUnsent(current, action), usage: session.getUsage() };
       } finally {
         leave();
       }
@@ -71,17 +78,17 @@ export function createRoutes(world: AwsWorld, ec2: Ec2, api: Api = apiOf(world))
   };
 }
 
-/** What an action comes to that is not sent; a route that is gone needs no deletion. */
-function answerInstead(current: Exclude<CurrentRoute, "same">, action: string): ActionAnswer {
+/** The result of an action that is not sent; a missing route needs no deletion. */
+function answerUnsent(current: Exclude<CurrentRoute, "same">, action: string): ActionAnswer {
   if (current !== "missing") return current;
   return action === "delete"
     ? { kind: "done", result: undefined }
-    : { kind: "conflict", message: "the route is not there any more" };
+    : { kind: "conflict", message: "the route no longer exists" };
 }
 
 const ALLOWED: ReadonlySet<string> = new Set(Object.keys(ROUTE_ACTIONS));
 
-function apiOf({ cluster: { region }, credentials, wallClock }: AwsWorld): Api {
+function createRouteApi({ cluster: { region }, credentials, wallClock }: AwsDependencies): Api {
   return createApi({
     region,
     services: ROUTE_SERVICES,
@@ -94,5 +101,5 @@ function apiOf({ cluster: { region }, credentials, wallClock }: AwsWorld): Api {
 const UNREADABLE: Observation = {
   kind: "error",
   code: "Invalid",
-  message: "the question is none about routes",
+  message: "the question is not about routes",
 };

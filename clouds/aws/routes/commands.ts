@@ -9,7 +9,7 @@ import {
 } from "@aws-sdk/client-ec2";
 import type { ApiParts, Commands } from "#clouds/aws/actions/api.ts";
 
-/** What routes are changed with. */
+/** Actions that change routes. */
 export const ROUTE_ACTIONS = {
   "ec2:CreateRoute": CreateRouteCommand,
   "ec2:ReplaceRoute": ReplaceRouteCommand,
@@ -18,11 +18,11 @@ export const ROUTE_ACTIONS = {
   "ec2:ModifyNetworkInterfaceAttribute": ModifyNetworkInterfaceAttributeCommand,
 } as const satisfies Commands;
 
-/** And what is asked about them; instances are asked for as those of nodes are. */
+/** Commands that read routes; instances are read as for nodes. */
 export const ROUTE_COMMANDS: Commands = {
   ...ROUTE_ACTIONS,
   "ec2:DescribeRouteTables": DescribeRouteTablesCommand,
 };
 
-/** The one service that they take. */
+/** The only service that routes need. */
 export const ROUTE_SERVICES: ApiParts["services"] = { ec2: (options) => new EC2Client(options) };

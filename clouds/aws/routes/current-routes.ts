@@ -1,35 +1,38 @@
 import type { Api } from "#clouds/aws/actions/api.ts";
-import type { AwsCluster } from "#clouds/aws/belonging.ts";
 import type { Outcome } from "#clouds/aws/errors.ts";
-import { type FoundTables, findTables, routeTargetId } from "#clouds/aws/routes/tables.ts";
+import type { AwsCluster } from "#clouds/aws/ownership.ts";
+import { type FoundTables, findTables, getRouteTargetId } from "#clouds/aws/routes/tables.ts";
 import type { Session } from "#clouds/aws/session.ts";
-import { failureOf } from "#clouds/observation.ts";
+import { toFailure } from "#clouds/observation.ts";
 import type { ActionAnswer } from "#core/capability.ts";
-import { canonicalCidr, parseCidr } from "#core/cidr.ts";
+import { canonicalizeCidr, parseCidr } from "#core/cidr.ts";
 
-/** A route that is about to be replaced or deleted, and what it led to when that was decided. */
+/** A route to be replaced or deleted, and its target at the time of the decision. */
 export interface ExpectedRoute {
   readonly table: string;
   readonly cidr: string;
   readonly leadsTo: string;
 }
 
-/** Where a route leads now: where it did, nowhere as it is gone, elsewhere, or nobody can tell. */
+/** The current target of a route: unchanged, gone, different, or unknown. */
 export type CurrentRoute =
   | "same"
   | "missing"
   | Extract<ActionAnswer, { readonly kind: "conflict" | "error" }>;
 
-/** Reads where routes lead right before they are changed: EC2 changes a route by its network, whatever it leads to by then. */
+/**
+ * Reads the targets of routes right before a change: EC2 changes a route by its network, whatever its target
+ * is by then.
+ */
 export interface CurrentRoutes {
   /** Never rejects. */
   check(expected: ExpectedRoute, session: Session<Api>): Promise<CurrentRoute>;
 }
 
-/** Actions that begin within this time of an observation share it, so that many deletions take few calls. */
+/** Actions that begin within this time share an observation, so that many deletions need few calls. */
 const SHARED_MS = 250;
 
-/** `now` is in milliseconds, of a clock that never goes back. */
+/** `now` is a monotonic clock in milliseconds. */
 export function createCurrentRoutes(cluster: AwsCluster, now: () => number): CurrentRoutes {
   let latest: { readonly startedMs: number; readonly tables: Promise<Outcome<FoundTables>> } | undefined;
 
@@ -44,20 +47,20 @@ export function createCurrentRoutes(cluster: AwsCluster, now: () => number): Cur
     async check({ table: id, cidr, leadsTo }, session) {
       const found = await observe(session);
       if (found.kind === "fault") {
-        // The next action asks for itself.
+        // The next action reads again.
         latest = undefined;
-        return failureOf(found.fault);
+        return toFailure(found.fault);
       }
       if (found.value.kind === "no-tables") return { kind: "conflict", message: found.value.message };
       const table = found.value.tables.find((each) => each.id === id);
       if (table === undefined)
         return { kind: "conflict", message: `route table ${id} is not the cluster's any more` };
-      const network = canonicalCidr(cidr);
+      const network = canonicalizeCidr(cidr);
       const current = table.routes.find((route) => route.cidr === network);
       if (current === undefined) return "missing";
-      const target = routeTargetId(current);
+      const target = getRouteTargetId(current);
       if (target === leadsTo) return "same";
-      const message = `the route to ${cidr} in ${id} leads to ${target ?? "something else"} by now, and led to ${leadsTo}`;
+      const message = `the route to ${cidr} in ${id} leads to ${target ?? "something else"} now, and led to ${leadsTo}`;
       return { kind: "conflict", message };
     },
   };

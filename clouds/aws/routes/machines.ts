@@ -1,64 +1,71 @@
 import type { Instance, InstanceNetworkInterface } from "@aws-sdk/client-ec2";
-import type { AwsCluster } from "#clouds/aws/belonging.ts";
-import { chunksOf, describeInstances, type Found, roomBeside } from "#clouds/aws/describe-instances.ts";
+import {
+  countFreeFilterValues,
+  describeInstances,
+  type FoundInstance,
+  splitIntoChunks,
+} from "#clouds/aws/describe-instances.ts";
 import type { Fault } from "#clouds/aws/errors.ts";
-import { isLive } from "#clouds/aws/live.ts";
+import { isLive } from "#clouds/aws/live-filters.ts";
+import type { AwsCluster } from "#clouds/aws/ownership.ts";
 import { isForgotten, isOurs } from "#clouds/aws/resolution.ts";
 import type { AwsTarget } from "#clouds/aws/routes/requests.ts";
 import type { Session } from "#clouds/aws/session.ts";
 import type { Machine } from "#core/route/state.ts";
 
-/** What EC2 says of instances that were asked for. */
+/** EC2's answers about instances. */
 export interface Machines {
-  /** By the id of an instance, or of a network interface of it; undefined where there is none. */
-  of(id: string): Found | undefined;
-  /** Why nothing is known of it. */
-  faultOf(id: string): Fault | undefined;
+  /** By the id of an instance or of one of its network interfaces; undefined if it does not exist. */
+  get(id: string): FoundInstance | undefined;
+  /** The fault if the instance is unknown. */
+  getFault(id: string): Fault | undefined;
 }
 
-/** Asks for instances by their own ids and by those of their interfaces. None of them need be there. */
+/** Reads instances by their ids and by those of their interfaces; missing ones are allowed. */
 export async function findMachines(
   session: Session,
   instances: ReadonlySet<string>,
   interfaces: ReadonlySet<string>,
 ): Promise<Machines> {
-  const found = new Map<string, Found>();
+  const found = new Map<string, FoundInstance>();
   const faults = new Map<string, Fault>();
   const ask = async (filter: string, ids: readonly string[]): Promise<void> => {
     const listing = await describeInstances(session, [{ Name: filter, Values: [...ids] }]);
     if (listing.kind === "fault") for (const id of ids) faults.set(id, listing.fault);
     else for (const each of listing.value.found) remember(each);
   };
-  const remember = (each: Found): void => {
+  const remember = (each: FoundInstance): void => {
     found.set(each.id, each);
     for (const { NetworkInterfaceId: id } of each.instance.NetworkInterfaces ?? [])
       if (id !== undefined) found.set(id, each);
   };
-  const room = roomBeside([]);
+  const room = countFreeFilterValues([]);
   await Promise.all([
-    ...chunksOf(instances, room).map((ids) => ask("instance-id", ids)),
-    ...chunksOf(interfaces, room).map((ids) => ask("network-interface.network-interface-id", ids)),
+    ...splitIntoChunks(instances, room).map((ids) => ask("instance-id", ids)),
+    ...splitIntoChunks(interfaces, room).map((ids) => ask("network-interface.network-interface-id", ids)),
   ]);
-  return { of: (id) => found.get(id), faultOf: (id) => (found.has(id) ? undefined : faults.get(id)) };
+  return { get: (id) => found.get(id), getFault: (id) => (found.has(id) ? undefined : faults.get(id)) };
 }
 
-/** Whose an instance behind a route is; one that has ended, and of which nothing tells whose it was, is nobody's. */
-export function ownerOf(found: Found, cluster: AwsCluster): "ours" | "ended" | "foreign" {
+/**
+ * Classifies the owner of an instance behind a route; a terminated one without proof of ownership has none.
+ */
+export function classifyOwner(found: FoundInstance, cluster: AwsCluster): "ours" | "ended" | "foreign" {
   if (!isLive(found)) return isForgotten(found) || isOurs(found, cluster) ? "ended" : "foreign";
   return isOurs(found, cluster) ? "ours" : "foreign";
 }
 
-/** The machine of a node that something is to be done for. */
-export function machineOf(id: string, machines: Machines, cluster: AwsCluster): Machine {
-  const fault = machines.faultOf(id);
+/** Returns the machine of a node for which there is work. */
+export function getMachine(id: string, machines: Machines, cluster: AwsCluster): Machine {
+  const fault = machines.getFault(id);
   if (fault !== undefined)
     return { kind: "unknown", id, because: { code: fault.code, message: fault.message } };
-  const found = machines.of(id);
+  const found = machines.get(id);
   if (found === undefined) return { kind: "missing", message: `there is no instance ${id}` };
-  const owner = ownerOf(found, cluster);
+  const owner = classifyOwner(found, cluster);
   if (owner === "ended") return { kind: "missing", message: `instance ${id} has ended` };
   if (owner === "foreign") return { kind: "missing", message: `instance ${id} is not the cluster's` };
-  const { target, checks } = targetOf(found.instance, id);
+  const { target, checks } = selectRouteTarget(found.instance, id);
   return {
     kind: "ready",
     id,
@@ -68,8 +75,8 @@ export function machineOf(id: string, machines: Machines, cluster: AwsCluster): 
   };
 }
 
-/** EC2 takes no instance with several interfaces: a route leads to its primary one, then. */
-function targetOf(
+/** EC2 rejects an instance with several interfaces as target; the route then leads to the primary one. */
+function selectRouteTarget(
   instance: Instance,
   id: string,
 ): { readonly target: AwsTarget; readonly checks: boolean | undefined } {

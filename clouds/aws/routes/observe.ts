@@ -1,16 +1,16 @@
 import * as z from "zod";
 import type { Api } from "#clouds/aws/actions/api.ts";
-import type { AwsCluster } from "#clouds/aws/belonging.ts";
 import type { Outcome } from "#clouds/aws/errors.ts";
-import { instanceIdOf } from "#clouds/aws/locate-instance.ts";
-import { findMachines, type Machines, machineOf, ownerOf } from "#clouds/aws/routes/machines.ts";
-import { type FoundRoute, type FoundTable, findTables, routeTargetId } from "#clouds/aws/routes/tables.ts";
+import { parseInstanceId } from "#clouds/aws/locate-instance.ts";
+import type { AwsCluster } from "#clouds/aws/ownership.ts";
+import { classifyOwner, findMachines, getMachine, type Machines } from "#clouds/aws/routes/machines.ts";
+import { type FoundRoute, type FoundTable, findTables, getRouteTargetId } from "#clouds/aws/routes/tables.ts";
 import type { Session } from "#clouds/aws/session.ts";
 import { ok } from "#clouds/outcome.ts";
 import { parseCidr } from "#core/cidr.ts";
 import type { Machine, RouteQuestion, RouteState, Target } from "#core/route/state.ts";
 
-/** A `RouteQuestion`, as it comes. */
+/** Schema of a `RouteQuestion`. */
 export const Question = z.object({
   clusterCIDRs: z.array(z.string()),
   nodes: z.array(
@@ -18,13 +18,16 @@ export const Question = z.object({
   ),
 }) satisfies z.ZodType<RouteQuestion>;
 
-/** The requests that an observation takes: routes with one client, instances with that of nodes. */
+/** Sessions for an observation: routes have their own client, instances use that of nodes. */
 export interface RouteSessions {
   readonly routes: Session<Api>;
   readonly instances: Session;
 }
 
-/** Describes the cluster's route tables, and of instances those alone that are not already known to be where they should be. */
+/**
+ * Describes the cluster's route tables. It describes only instances that are not yet known to be the right
+ * targets.
+ */
 export async function observeRoutes(
   question: RouteQuestion,
   { routes, instances }: RouteSessions,
@@ -34,11 +37,11 @@ export async function observeRoutes(
   const found = await findTables(routes, cluster, networks);
   if (found.kind === "fault" || found.value.kind === "no-tables") return found as Outcome<RouteState>;
   const { tables } = found.value;
-  const nodes = question.nodes.map(({ name, providerID, cidrs }): AskedNode => {
-    const id = providerID === undefined ? undefined : instanceIdOf(providerID);
+  const nodes = question.nodes.map(({ name, providerID, cidrs }): NodeQuery => {
+    const id = providerID === undefined ? undefined : parseInstanceId(providerID);
     return { name, providerID, id, cidrs };
   });
-  const sought = soughtOf(nodes, tables);
+  const sought = buildInstanceQuery(nodes, tables);
   const machines = await findMachines(instances, sought.instances, sought.interfaces);
   return ok({
     kind: "tables",
@@ -48,47 +51,47 @@ export async function observeRoutes(
       routes: table.routes.map(({ cidr, text, blackhole, to }) => ({
         cidr,
         ...(text === cidr ? {} : { text }),
-        ...leadsTo({ to }),
+        ...buildLeadsTo({ to }),
         blackhole,
         target: sought.isSettled(cidr, to)
           ? { kind: "machine", id: to.id }
-          : targetOf(to, blackhole, machines, cluster),
+          : classifyTarget(to, blackhole, machines, cluster),
       })),
     })),
     machines: Object.fromEntries(
-      nodes.map((node) => [node.name, machineOfNode(node, sought.nodes, machines, cluster)]),
+      nodes.map((node) => [node.name, getNodeMachine(node, sought.nodes, machines, cluster)]),
     ),
   });
 }
 
-function leadsTo(route: Pick<FoundRoute, "to">): { readonly leadsTo?: string } {
-  const id = routeTargetId(route);
+function buildLeadsTo(route: Pick<FoundRoute, "to">): { readonly leadsTo?: string } {
+  const id = getRouteTargetId(route);
   return id === undefined ? {} : { leadsTo: id };
 }
 
-interface AskedNode {
+interface NodeQuery {
   readonly name: string;
   readonly providerID: string | undefined;
   readonly id: string | undefined;
   readonly cidrs: readonly string[];
 }
 
-interface Sought {
+interface InstanceQuery {
   readonly instances: ReadonlySet<string>;
   readonly interfaces: ReadonlySet<string>;
-  /** Names of nodes for which something may have to be done. */
+  /** Names of nodes that may need a change. */
   readonly nodes: ReadonlySet<string>;
-  /** Whether a route leads to the instance of a node that is to have it. */
+  /** Whether a route leads to the instance of its node. */
   isSettled(
     cidr: string,
     to: FoundRoute["to"],
   ): to is Extract<FoundRoute["to"], { readonly kind: "instance" | "interface" }>;
 }
 
-/** Of which instances more is to be known than their ids. */
-function soughtOf(nodes: readonly AskedNode[], tables: readonly FoundTable[]): Sought {
+/** Selects the instances of which more than the id is needed. */
+function buildInstanceQuery(nodes: readonly NodeQuery[], tables: readonly FoundTable[]): InstanceQuery {
   const wanted = new Set(nodes.flatMap(({ id, cidrs }) => cidrs.map((cidr) => `${cidr} ${id}`)));
-  const isSettled: Sought["isSettled"] = (cidr, to): to is never =>
+  const isSettled: InstanceQuery["isSettled"] = (cidr, to): to is never =>
     to.kind === "instance" && wanted.has(`${cidr} ${to.id}`);
   const there = tables.map(
     ({ routes }) =>
@@ -112,27 +115,33 @@ function soughtOf(nodes: readonly AskedNode[], tables: readonly FoundTable[]): S
   };
 }
 
-function machineOfNode(
-  { name, providerID, id }: AskedNode,
+function getNodeMachine(
+  { name, providerID, id }: NodeQuery,
   open: ReadonlySet<string>,
   machines: Machines,
   cluster: AwsCluster,
 ): Machine {
   if (providerID === undefined) return { kind: "unnamed" };
   if (id === undefined) return { kind: "missing", message: `"${providerID}" names no instance of EC2` };
-  return open.has(name) ? machineOf(id, machines, cluster) : { kind: "named", id };
+  return open.has(name) ? getMachine(id, machines, cluster) : { kind: "named", id };
 }
 
-/** Whose a route is by what stands behind it. */
-function targetOf(to: FoundRoute["to"], blackhole: boolean, machines: Machines, cluster: AwsCluster): Target {
+/** Classifies the owner of a route by its target. */
+function classifyTarget(
+  to: FoundRoute["to"],
+  blackhole: boolean,
+  machines: Machines,
+  cluster: AwsCluster,
+): Target {
   if (to.kind === "nothing") return { kind: "gone" };
   if (!("id" in to)) return { kind: "foreign" };
-  const fault = machines.faultOf(to.id);
+  const fault = machines.getFault(to.id);
   if (fault !== undefined) return { kind: "unknown", because: { code: fault.code, message: fault.message } };
-  const found = machines.of(to.id);
-  // An interface may be another service's, and an instance another account's: as long as traffic gets there it is somebody's.
+  const found = machines.get(to.id);
+  // An interface may belong to another service, and an instance to another account: if traffic reaches it,
+  // the route is foreign.
   if (found === undefined) return { kind: blackhole ? "gone" : "foreign" };
-  const owner = ownerOf(found, cluster);
+  const owner = classifyOwner(found, cluster);
   if (owner === "ended") return { kind: "gone" };
   return owner === "ours" ? { kind: "machine", id: found.id } : { kind: "foreign" };
 }

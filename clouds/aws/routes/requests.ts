@@ -4,19 +4,22 @@ import type { ExpectedRoute } from "#clouds/aws/routes/current-routes.ts";
 import { isIPv6Network } from "#core/cidr.ts";
 import { ACTIONS, type RouteActionName } from "#core/route/state.ts";
 
-/** What EC2 is to be sent for an action of the capability. */
+/** The request to EC2 for an action of the capability. */
 export interface RouteRequest {
   readonly action: keyof AwsRequests;
   readonly parameters: Readonly<Record<string, unknown>>;
-  /** The route that it changes, and what that has to lead to still. */
+  /** The route that it changes, and the target that it must still have. */
   readonly expected?: ExpectedRoute;
 }
 
-/** What a route leads to: an instance with one network interface, or an interface of one with several, as EC2 will have it named. */
+/**
+ * A route's target as EC2 requires it: an instance with one network interface, or one interface of an
+ * instance with several.
+ */
 export type AwsTarget = { readonly instance: string } | { readonly interface: string };
 
-/** The request of an action; undefined where there is no such action, or its parameters are not what it takes. */
-export function requestOf(
+/** Builds the request of an action; undefined for an unknown action or invalid parameters. */
+export function buildRequest(
   action: string,
   parameters: Readonly<Record<string, unknown>>,
 ): RouteRequest | undefined {
@@ -26,23 +29,23 @@ export function requestOf(
   if (!parsed.success) return undefined;
   const { table, cidr, target, leadsTo } = { ...NOTHING, ...parsed.data };
   const expected = leadsTo === undefined ? {} : { expected: { table, cidr, leadsTo } };
-  const route = { RouteTableId: table, ...destinationOf(cidr) };
+  const route = { RouteTableId: table, ...buildDestination(cidr) };
   switch (action as RouteActionName) {
     case "create":
-      return sent<ec2.CreateRouteRequest>("ec2:CreateRoute", { ...route, ...leadingTo(target) });
+      return buildSent<ec2.CreateRouteRequest>("ec2:CreateRoute", { ...route, ...buildTarget(target) });
     case "replace":
       return {
-        ...sent<ec2.ReplaceRouteRequest>("ec2:ReplaceRoute", { ...route, ...leadingTo(target) }),
+        ...buildSent<ec2.ReplaceRouteRequest>("ec2:ReplaceRoute", { ...route, ...buildTarget(target) }),
         ...expected,
       };
     case "delete":
-      return { ...sent<ec2.DeleteRouteRequest>("ec2:DeleteRoute", route), ...expected };
+      return { ...buildSent<ec2.DeleteRouteRequest>("ec2:DeleteRoute", route), ...expected };
     case "forward":
-      return forwardRequest(target);
+      return buildForwardRequest(target);
   }
 }
 
-/** What an action says that has no such parameter. */
+/** Result of an action without parameters. */
 const NOTHING: {
   readonly table: string;
   readonly cidr: string;
@@ -50,26 +53,32 @@ const NOTHING: {
   readonly leadsTo?: string | undefined;
 } = { table: "", cidr: "", target: {} };
 
-function forwardRequest(target: Readonly<Record<string, string>>): RouteRequest {
+function buildForwardRequest(target: Readonly<Record<string, string>>): RouteRequest {
   const SourceDestCheck = { Value: false };
-  const { InstanceId = "", NetworkInterfaceId } = leadingTo(target);
+  const { InstanceId = "", NetworkInterfaceId } = buildTarget(target);
   return NetworkInterfaceId === undefined
-    ? sent<ec2.ModifyInstanceAttributeRequest>("ec2:ModifyInstanceAttribute", { InstanceId, SourceDestCheck })
-    : sent<ec2.ModifyNetworkInterfaceAttributeRequest>("ec2:ModifyNetworkInterfaceAttribute", {
+    ? buildSent<ec2.ModifyInstanceAttributeRequest>("ec2:ModifyInstanceAttribute", {
+        InstanceId,
+        SourceDestCheck,
+      })
+    : buildSent<ec2.ModifyNetworkInterfaceAttributeRequest>("ec2:ModifyNetworkInterfaceAttribute", {
         NetworkInterfaceId,
         SourceDestCheck,
       });
 }
 
-function sent<Request extends object>(action: keyof AwsRequests, request: Request): RouteRequest {
+function buildSent<Request extends object>(action: keyof AwsRequests, request: Request): RouteRequest {
   return { action, parameters: Object.fromEntries(Object.entries(request)) };
 }
 
-function destinationOf(cidr: string): { DestinationCidrBlock?: string; DestinationIpv6CidrBlock?: string } {
+function buildDestination(cidr: string): {
+  DestinationCidrBlock?: string;
+  DestinationIpv6CidrBlock?: string;
+} {
   return isIPv6Network(cidr) ? { DestinationIpv6CidrBlock: cidr } : { DestinationCidrBlock: cidr };
 }
 
-function leadingTo(target: Readonly<Record<string, string>>): {
+function buildTarget(target: Readonly<Record<string, string>>): {
   InstanceId?: string;
   NetworkInterfaceId?: string;
 } {

@@ -1,28 +1,28 @@
 import type { Route as Ec2Route, RouteTable as Ec2RouteTable, Filter } from "@aws-sdk/client-ec2";
 import type { Api } from "#clouds/aws/actions/api.ts";
-import { type AwsCluster, clusterTagKeys, foreignBecause } from "#clouds/aws/belonging.ts";
 import { MAX_PAGES } from "#clouds/aws/describe-instances.ts";
 import type { Outcome } from "#clouds/aws/errors.ts";
+import { type AwsCluster, checkResourceOwnership, listClusterTagKeys } from "#clouds/aws/ownership.ts";
 import type { Session } from "#clouds/aws/session.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 import { type Cidr, formatCidr, isWithin, parseCidr } from "#core/cidr.ts";
 
-/** The route tables of a cluster, or why none can be worked on. */
+/** The route tables of a cluster, or the reason why none can be changed. */
 export type FoundTables =
   | { readonly kind: "tables"; readonly tables: readonly FoundTable[] }
   | { readonly kind: "no-tables"; readonly message: string };
 
-/** A route table, as far as it matters for a cluster. */
+/** The relevant fields of a route table. */
 export interface FoundTable {
   readonly id: string;
   readonly size: number;
-  /** Of the VPC. */
+  /** Networks of the VPC. */
   readonly networks: readonly string[];
-  /** Those within the cluster's networks. */
+  /** Routes within the cluster's networks. */
   readonly routes: readonly FoundRoute[];
 }
 
-/** A route, and what stands behind it as far as the table says. */
+/** A route, and its target as far as the table names it. */
 export interface FoundRoute {
   readonly cidr: string;
   readonly text: string;
@@ -32,8 +32,8 @@ export interface FoundRoute {
     | { readonly kind: "nothing" | "other" };
 }
 
-/** The id of what a route leads to, or `nothing`; undefined where the cluster has no business with it. */
-export function routeTargetId({ to }: Pick<FoundRoute, "to">): string | undefined {
+/** Returns the target's id, or `nothing`; undefined if the cluster must not touch the route. */
+export function getRouteTargetId({ to }: Pick<FoundRoute, "to">): string | undefined {
   if ("id" in to) return to.id;
   return to.kind === "nothing" ? to.kind : undefined;
 }
@@ -41,37 +41,44 @@ export function routeTargetId({ to }: Pick<FoundRoute, "to">): string | undefine
 /** EC2's largest page of route tables. */
 const PAGE_SIZE = 100;
 
-/** The tables that are configured, or those that carry the cluster's tag: one for each zone, or one for all. */
+/** Finds the configured tables, or those with the cluster's tag: one per zone or one for all. */
 export async function findTables(
   session: Session<Api>,
   cluster: AwsCluster,
   clusterNetworks: readonly Cidr[],
 ): Promise<Outcome<FoundTables>> {
-  const sought = soughtBy(cluster);
-  if (sought === undefined) return ok(noTables("neither routeTableIDs nor clusterTag is configured"));
+  const sought = buildTableQuery(cluster);
+  if (sought === undefined) return ok(buildNoTables("neither routeTableIDs nor clusterTag is configured"));
   const described = await describeTables(session, sought.filters);
   if (described.kind === "fault") return described;
   const tables = described.value.filter((table) => sought.isOurs(table));
   const missing = sought.ids.filter((id) => !tables.some(({ RouteTableId }) => RouteTableId === id));
   if (missing.length > 0) {
     const where = cluster.vpc === undefined ? "" : ` in ${cluster.vpc}`;
-    return ok(noTables(`there is no route table ${missing.join(", ")}${where}: correct routeTableIDs`));
+    return ok(buildNoTables(`there is no route table ${missing.join(", ")}${where}: correct routeTableIDs`));
   }
-  if (tables.length === 0) return ok(noTables(sought.remedy));
+  if (tables.length === 0) return ok(buildNoTables(sought.remedy));
   const vpcs = [...new Set(tables.map(({ VpcId }) => VpcId))];
   if (vpcs.length > 1)
-    return ok(noTables(`route tables of several VPCs (${vpcs.join(", ")}) are the cluster's: configure vpc`));
-  return ok({ kind: "tables", tables: tables.map((table) => foundTable(table, clusterNetworks)) });
+    return ok(
+      buildNoTables(`route tables of several VPCs (${vpcs.join(", ")}) are the cluster's: configure vpc`),
+    );
+  return ok({ kind: "tables", tables: tables.map((table) => parseTable(table, clusterNetworks)) });
 }
 
-interface Sought {
+interface TableQuery {
   readonly filters: Filter[];
   readonly ids: readonly string[];
   isOurs(table: Ec2RouteTable): boolean;
   readonly remedy: string;
 }
 
-function soughtBy({ vpc, clusterTag, clusterName, routeTableIDs }: AwsCluster): Sought | undefined {
+function buildTableQuery({
+  vpc,
+  clusterTag,
+  clusterName,
+  routeTableIDs,
+}: AwsCluster): TableQuery | undefined {
   if (routeTableIDs !== undefined) {
     return {
       filters: [{ Name: "route-table-id", Values: [...routeTableIDs] }],
@@ -85,16 +92,16 @@ function soughtBy({ vpc, clusterTag, clusterName, routeTableIDs }: AwsCluster): 
   return {
     filters: [
       ...(vpc === undefined ? [] : [{ Name: "vpc-id", Values: [vpc] }]),
-      { Name: "tag-key", Values: clusterTagKeys(name) },
+      { Name: "tag-key", Values: listClusterTagKeys(name) },
     ],
     ids: [],
     isOurs: ({ VpcId, Tags: tags }) =>
-      foreignBecause({ vpc, clusterTag: name }, { vpc: VpcId, tags }) === undefined,
+      checkResourceOwnership({ vpc, clusterTag: name }, { vpc: VpcId, tags }) === undefined,
     remedy: `no route table carries the tag kubernetes.io/cluster/${name}: tag those of the nodes' subnets, or name them as routeTableIDs`,
   };
 }
 
-function noTables(message: string): FoundTables {
+function buildNoTables(message: string): FoundTables {
   return { kind: "no-tables", message };
 }
 
@@ -123,7 +130,7 @@ async function describeTables(
   return fault("Unavailable", `DescribeRouteTables: there is no end after ${MAX_PAGES} pages`);
 }
 
-function foundTable(
+function parseTable(
   { RouteTableId: id = "", Routes: routes = [] }: Ec2RouteTable,
   clusterNetworks: readonly Cidr[],
 ): FoundTable {
@@ -142,12 +149,15 @@ function foundTable(
         cidr,
         text,
         blackhole: route.State === "blackhole",
-        to: behind(route),
+        to: parseRouteTarget(route),
       })),
   };
 }
 
-/** What a route to an instance or a network interface says of itself; one that says anything else leads elsewhere, whatever EC2 invents. */
+/**
+ * Fields of a route to an instance or network interface. A route with any other field leads elsewhere, which
+ * covers future fields of EC2.
+ */
 const OF_INSTANCES: ReadonlySet<string> = new Set([
   "DestinationCidrBlock",
   "DestinationIpv6CidrBlock",
@@ -158,7 +168,7 @@ const OF_INSTANCES: ReadonlySet<string> = new Set([
   "State",
 ]);
 
-function behind(route: Ec2Route): FoundRoute["to"] {
+function parseRouteTarget(route: Ec2Route): FoundRoute["to"] {
   const said = Object.entries(route).filter(([, value]) => value !== undefined && value !== "");
   if (said.some(([key]) => !OF_INSTANCES.has(key)) || route.Origin === "EnableVgwRoutePropagation")
     return { kind: "other" };

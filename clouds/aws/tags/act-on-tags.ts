@@ -6,15 +6,16 @@ import type { ActionResult } from "#clouds/cloud.ts";
 import type { CloudAction } from "#core/decision.ts";
 import { TAG, type TagParameters, type TagsResult, UNTAG } from "#core/tagging/model.ts";
 
-/** What tags are changed with. */
+/** Operations that change tags. */
 export const TAG_OPERATIONS: ReadonlySet<string> = new Set(["ec2:CreateTags", "ec2:DeleteTags"]);
 
-/** Requests of one action: what is not done by then is seen, and tried, after the next look. */
+/** Maximum requests of one action; the next observation finds the rest. */
 const MAX_REQUESTS = 24;
 
 /**
- * Gives tags to instances or takes them away. EC2 does nothing at all where it has something against one of them: whoever it names is
- * sent apart, or each half where it names nobody, until those are known that it refuses. Never rejects.
+ * Adds or removes tags of instances. EC2 does nothing if it rejects one of them. The instances that its
+ * message names are sent separately, otherwise the halves of the list, until the rejected ones are known.
+ * Never rejects.
  */
 export async function actOnTags(
   { capability, action, parameters }: Pick<CloudAction, "capability" | "action" | "parameters">,
@@ -39,17 +40,17 @@ export async function actOnTags(
     if (answer.kind === "error" && answer.code !== "Invalid") return last;
     const [only, second] = chunk;
     if (only !== undefined && second === undefined) refused[only] = answer.message;
-    else waiting.push(...apart(chunk, answer.message));
-    if (sent(session) >= MAX_REQUESTS) return last;
+    else waiting.push(...splitIds(chunk, answer.message));
+    if (countSent(session) >= MAX_REQUESTS) return last;
   }
   const result: TagsResult = { refused };
-  return { ...last, answer: { kind: "done", result }, usage: session.usage() };
+  return { ...last, answer: { kind: "done", result }, usage: session.getUsage() };
 }
 
 const OPERATIONS: Readonly<Record<string, string>> = { [TAG]: "ec2:CreateTags", [UNTAG]: "ec2:DeleteTags" };
 
-/** Those whom a message names and the others; or two halves. */
-function apart(ids: readonly string[], message: string): (readonly string[])[] {
+/** Splits ids into those that a message names and the others, or into two halves. */
+function splitIds(ids: readonly string[], message: string): (readonly string[])[] {
   const words = new Set(message.match(/\bi-[0-9A-Za-z-]+/g) ?? []);
   const named = ids.filter((id) => words.has(id));
   const others = ids.filter((id) => !words.has(id));
@@ -58,6 +59,6 @@ function apart(ids: readonly string[], message: string): (readonly string[])[] {
   return [ids.slice(0, middle), ids.slice(middle)];
 }
 
-function sent(session: Session<Api>): number {
-  return Object.values(session.usage().calls).reduce((sum, calls) => sum + calls, 0);
+function countSent(session: Session<Api>): number {
+  return Object.values(session.getUsage().calls).reduce((sum, calls) => sum + calls, 0);
 }

@@ -1,21 +1,21 @@
 import { CreateTagsCommand, DeleteTagsCommand, EC2Client } from "@aws-sdk/client-ec2";
 import { createApi } from "#clouds/aws/actions/api.ts";
-import { type AwsWorld, MAX_WAIT_MS } from "#clouds/aws/capability.ts";
+import { type AwsDependencies, MAX_WAIT_MS } from "#clouds/aws/capability.ts";
 import type { Ec2 } from "#clouds/aws/ec2.ts";
 import { createSession } from "#clouds/aws/session.ts";
 import { actOnTags } from "#clouds/aws/tags/act-on-tags.ts";
 import { observeTags } from "#clouds/aws/tags/observe-tags.ts";
-import { createEntrance } from "#clouds/entrance.ts";
-import type { ClosableCapability } from "#clouds/loaded-capability.ts";
+import { createInvocationShares } from "#clouds/invocation-shares.ts";
+import type { ClosableCapability } from "#clouds/lazy-capability.ts";
 import type { Observation } from "#core/capability.ts";
 import type { TagsQuestion } from "#core/tagging/model.ts";
 
-/** What the tags of a cluster's instances take: its world, and EC2 as far as it changes nothing. */
-export interface TagsWorld extends AwsWorld {
+/** Dependencies of the tags capability: those of AWS, and read access to EC2. */
+export interface TagsDependencies extends AwsDependencies {
   readonly ec2: Ec2;
 }
 
-/** Tags of a cluster's instances. */
+/** Creates the tags capability for a cluster's instances. */
 export function createTags({
   cluster,
   ec2,
@@ -23,8 +23,8 @@ export function createTags({
   sleep,
   wallClock,
   credentials,
-}: TagsWorld): ClosableCapability {
-  const enter = createEntrance(budget);
+}: TagsDependencies): ClosableCapability {
+  const enter = createInvocationShares(budget);
   const api = createApi({
     ...{ region: cluster.region, credentials, wallClock },
     services: { ec2: (options) => new EC2Client(options) },
@@ -38,7 +38,7 @@ export function createTags({
         const answers: Observation[] = [];
         for (const question of questions)
           answers.push(await observeTags(question as TagsQuestion, session, cluster));
-        return { answers, usage: session.usage() };
+        return { answers, usage: session.getUsage() };
       } finally {
         leave();
       }

@@ -1,40 +1,41 @@
-import { actionAnswerOf, callsWithin } from "#clouds/digitalocean/capability-call.ts";
-import { firewallsNamed } from "#clouds/digitalocean/firewall/list-firewalls.ts";
-import { FirewallAnswer, inTheirWords } from "#clouds/digitalocean/firewall/rule.ts";
-import { isInPlace, isTagged, type Owner } from "#clouds/digitalocean/load-balancers/belonging.ts";
+import { createCalls, toActionAnswer } from "#clouds/digitalocean/capability-call.ts";
+import { listFirewalls } from "#clouds/digitalocean/firewall/list-firewalls.ts";
+import { FirewallAnswer, formatRules } from "#clouds/digitalocean/firewall/rule.ts";
+import { isInPlace, isTagged, type Owner } from "#clouds/digitalocean/load-balancers/ownership.ts";
 import { listLoadBalancers } from "#clouds/digitalocean/load-balancers/requests.ts";
-import type { Api, ApiRequest, Turn } from "#clouds/http/api.ts";
+import type { Api, ApiRequest } from "#clouds/http/api.ts";
 import type { Budget } from "#clouds/http/budget.ts";
-import { inOrder } from "#clouds/http/capability-calls.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
+import { answerInOrder } from "#clouds/http/capability-calls.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
-import type { ClosableCapability } from "#clouds/loaded-capability.ts";
-import { failureOf, invalid } from "#clouds/observation.ts";
+import type { ClosableCapability } from "#clouds/lazy-capability.ts";
+import { buildInvalid, toFailure } from "#clouds/observation.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 import type { ActionAnswer, Observation } from "#core/capability.ts";
 import type { CloudAction } from "#core/decision.ts";
 import {
   CREATE,
+  DesiredFirewall,
   type Firewall,
   FirewallQuestion,
   type FirewallState,
   UPDATE,
-  WantedFirewall,
 } from "#core/firewall/state.ts";
 
-/** What the firewall of a cluster shares with the rest of its cloud. */
-export interface FirewallWorld {
+/** Dependencies that a cluster's firewall shares with the rest of its cloud. */
+export interface FirewallDependencies {
   readonly config: Owner;
   readonly api: Api;
   readonly budget: Budget;
 }
 
-/** The firewall before a cluster's droplets, by its name. */
-export function createFirewall({ config, api, budget }: FirewallWorld): ClosableCapability {
-  const calls = callsWithin(budget);
+/** Creates the capability for the firewall of a cluster's droplets, identified by name. */
+export function createFirewall({ config, api, budget }: FirewallDependencies): ClosableCapability {
+  const calls = createCalls(budget);
   return {
     observe: (questions, call) =>
       calls.observe(questions, call, (turn) =>
-        inOrder(questions, (question) => observe(question, config, api, turn)),
+        answerInOrder(questions, (question) => observe(question, config, api, turn)),
       ),
     act: (action, call) =>
       calls.act(action, call, async (turn) => ({ answer: await perform(action, api, turn) })),
@@ -42,23 +43,23 @@ export function createFirewall({ config, api, budget }: FirewallWorld): Closable
   };
 }
 
-async function observe(question: unknown, owner: Owner, api: Api, turn: Turn): Promise<Observation> {
+async function observe(question: unknown, owner: Owner, api: Api, turn: CallContext): Promise<Observation> {
   const { success, data } = FirewallQuestion.safeParse(question);
-  if (!success) return invalid("the question is none about firewalls");
-  const firewalls = await firewallsNamed(data.name, api, turn);
-  if (firewalls.kind === "fault") return failureOf(firewalls.fault);
-  const known = await knownOf(data.loadBalancers, owner, api, turn);
-  if (known.kind === "fault") return failureOf(known.fault);
+  if (!success) return buildInvalid("the question is not about firewalls");
+  const firewalls = await listFirewalls(data.name, api, turn);
+  if (firewalls.kind === "fault") return toFailure(firewalls.fault);
+  const known = await selectOwnLoadBalancerIds(data.loadBalancers, owner, api, turn);
+  if (known.kind === "fault") return toFailure(known.fault);
   const state: FirewallState = { firewalls: [...firewalls.value], loadBalancers: [...known.value] };
   return { kind: "observed", state };
 }
 
-/** Whoever names a load balancer in an annotation may name anybody's, or none. */
-async function knownOf(
+/** An annotation may name a foreign load balancer, or one that does not exist. */
+async function selectOwnLoadBalancerIds(
   ids: readonly string[],
   owner: Owner,
   api: Api,
-  turn: Turn,
+  turn: CallContext,
 ): Promise<Outcome<readonly string[]>> {
   if (ids.length === 0) return ok([]);
   const list = await listLoadBalancers(api, turn);
@@ -73,29 +74,29 @@ async function knownOf(
 async function perform(
   { action, target, parameters }: CloudAction,
   api: Api,
-  turn: Turn,
+  turn: CallContext,
 ): Promise<ActionAnswer> {
-  const { success, data } = WantedFirewall.safeParse(parameters);
-  if (!success) return invalid(`${action}: the parameters are no firewall`);
+  const { success, data } = DesiredFirewall.safeParse(parameters);
+  if (!success) return buildInvalid(`${action}: the parameters are no firewall`);
   const body = {
     ...{ name: data.name, tags: data.tags },
-    inbound_rules: inTheirWords(data.inbound, "sources"),
-    outbound_rules: inTheirWords(data.outbound, "destinations"),
+    inbound_rules: formatRules(data.inbound, "sources"),
+    outbound_rules: formatRules(data.outbound, "destinations"),
   };
   if (action === CREATE) {
     const request = { operation: "firewalls_create", template: "POST /v2/firewalls", path: "/v2/firewalls" };
-    return actionAnswerOf(await send({ method: "POST", ...request, body }, api, turn));
+    return toActionAnswer(await send({ method: "POST", ...request, body }, api, turn));
   }
   // An id becomes part of a path.
   if (action !== UPDATE || !/^[\w-]+$/.test(target))
-    return invalid(`firewall has no action ${action} ${target}`);
+    return buildInvalid(`firewall has no action ${action} ${target}`);
   const request = {
     ...{ operation: "firewalls_update", template: "PUT /v2/firewalls/{id}", path: `/v2/firewalls/${target}` },
   };
-  return actionAnswerOf(await send({ method: "PUT", ...request, body }, api, turn));
+  return toActionAnswer(await send({ method: "PUT", ...request, body }, api, turn));
 }
 
-async function send(request: ApiRequest, api: Api, turn: Turn): Promise<Outcome<Firewall>> {
+async function send(request: ApiRequest, api: Api, turn: CallContext): Promise<Outcome<Firewall>> {
   const answer = await api.send(request, turn);
   if (answer.kind === "fault") return answer;
   const { success, data } = FirewallAnswer.safeParse(answer.value.body);

@@ -1,25 +1,26 @@
 import { ListedFirewall } from "#clouds/digitalocean/firewall/rule.ts";
 import { readList } from "#clouds/digitalocean/read-list.ts";
-import type { Api, Turn } from "#clouds/http/api.ts";
+import type { Api } from "#clouds/http/api.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 import type { Firewall } from "#core/firewall/state.ts";
 
-/** So many pages are looked at: the API knows of no way to ask for a name. */
+/** Maximum pages read: the API cannot filter by name. */
 const MAX_PAGES = 10;
 
 const LIST = { operation: "firewalls_list", path: "/v2/firewalls", key: "firewalls" };
 
-/** The account's firewalls of one name. One that is not found is not there: a list that may lack something is a fault. */
-export async function firewallsNamed(
+/** Lists the account's firewalls of one name. Absence counts as proof, so an incomplete list is a fault. */
+export async function listFirewalls(
   name: string,
   api: Api,
-  turn: Turn,
+  turn: CallContext,
 ): Promise<Outcome<readonly Firewall[]>> {
   const listed = await readList(LIST, MAX_PAGES, api, turn);
   if (listed.kind === "fault") return listed;
   const found: Firewall[] = [];
-  // What those of others let through is nobody's business, and neither is whether it can be read.
+  // Firewalls of others are not parsed, so that an unreadable one does not matter.
   for (const entry of listed.value.filter((each) => each.name === name)) {
     const { success, data } = ListedFirewall.safeParse(entry);
     if (!success) return fault("Unavailable", `GET ${LIST.path}: the answer holds what is no firewall`);

@@ -1,14 +1,14 @@
 import * as z from "zod";
 import type { Firewall, FirewallRule } from "#core/firewall/state.ts";
 
-const texts = () =>
+const stringList = () =>
   z
     .array(z.string())
     .nullish()
     .transform((list) => list ?? []);
 
-/** From or to whom; what is not read here is lost where the firewall is replaced. */
-const Peers = z.object({ addresses: texts(), load_balancer_uids: texts() });
+/** Sources or destinations; fields that are not read here are lost when the firewall is replaced. */
+const Peers = z.object({ addresses: stringList(), load_balancer_uids: stringList() });
 
 const rule = {
   protocol: z.string(),
@@ -18,7 +18,7 @@ const rule = {
     .transform((ports) => (ports === null || ports === undefined || EVERY.has(ports) ? "" : ports)),
 };
 
-/** How the API says all ports, where it does. */
+/** The API's forms of "all ports". */
 const EVERY: ReadonlySet<string> = new Set(["all", "0"]);
 
 const rules = <Rule extends z.ZodType>(each: Rule) =>
@@ -27,12 +27,12 @@ const rules = <Rule extends z.ZodType>(each: Rule) =>
     .nullish()
     .transform((list) => list ?? []);
 
-/** A firewall as the API describes it. */
+/** A firewall in the API. */
 export const ListedFirewall = z
   .object({
     id: z.string().regex(/^[\w-]+$/),
     name: z.string(),
-    tags: texts(),
+    tags: stringList(),
     droplet_ids: z
       .array(z.unknown())
       .nullish()
@@ -44,16 +44,16 @@ export const ListedFirewall = z
     name,
     firewall: {
       ...{ id, tags, machines },
-      inbound: inbound_rules.map(({ sources, ...each }) => ruleOf(each, sources)),
-      outbound: outbound_rules.map(({ destinations, ...each }) => ruleOf(each, destinations)),
+      inbound: inbound_rules.map(({ sources, ...each }) => buildRule(each, sources)),
+      outbound: outbound_rules.map(({ destinations, ...each }) => buildRule(each, destinations)),
     } satisfies Firewall,
   }));
 
-/** The answer to what makes or replaces one. */
+/** The answer to creating or replacing a firewall. */
 export const FirewallAnswer = z.object({ firewall: ListedFirewall });
 
-/** Rules as the API takes them, by what it calls those who are at the other end. */
-export function inTheirWords(rules: readonly FirewallRule[], peers: "sources" | "destinations"): unknown[] {
+/** Formats rules for the API, with the API's name for the other end. */
+export function formatRules(rules: readonly FirewallRule[], peers: "sources" | "destinations"): unknown[] {
   return rules.map(({ protocol, ports, addresses, loadBalancers }) => ({
     protocol,
     ports: ports === "" ? (protocol === "icmp" ? "0" : "all") : ports,
@@ -64,7 +64,7 @@ export function inTheirWords(rules: readonly FirewallRule[], peers: "sources" | 
   }));
 }
 
-function ruleOf(
+function buildRule(
   { protocol, ports }: Pick<FirewallRule, "protocol" | "ports">,
   { addresses, load_balancer_uids: loadBalancers }: z.output<typeof Peers>,
 ): FirewallRule {

@@ -1,13 +1,13 @@
 import * as z from "zod";
 
-const texts = () =>
+const stringList = () =>
   z
     .array(z.string())
     .nullish()
     .transform((list) => list ?? []);
 const flag = () => z.boolean().catch(false).prefault(false);
 
-/** A rule as the API shows it; what it leaves out is as it is by default. */
+/** A rule in the API; missing fields have their default. */
 export const ForwardingRule = z.object({
   entry_protocol: z.string(),
   entry_port: z.int(),
@@ -21,7 +21,7 @@ export const ForwardingRule = z.object({
 });
 export type ForwardingRule = z.output<typeof ForwardingRule>;
 
-/** With the API's own defaults for what it leaves out. */
+/** Missing fields have the API's own defaults. */
 export const HealthCheck = z.object({
   protocol: z.string().prefault("http"),
   port: z.int().prefault(80),
@@ -44,8 +44,8 @@ const StickySessions = z.object({
 });
 
 /**
- * A load balancer as the API describes it; a global one is in no region. What is not known here is kept as it came: a replacement that leaves it out would set it to
- * its default.
+ * A load balancer in the API; a global one has no region. Unknown fields are kept, because a replacement
+ * without them would reset them to their default.
  */
 export const LoadBalancer = z.looseObject({
   id: z.string().min(1),
@@ -68,7 +68,7 @@ export const LoadBalancer = z.looseObject({
   network_stack: z.string().prefault("IPV4"),
   vpc_uuid: z.string().nullish(),
   subnet_uuid: z.string().nullish(),
-  tags: texts(),
+  tags: stringList(),
   droplet_ids: z
     .array(z.union([z.int(), z.string()]).transform(String))
     .nullish()
@@ -80,7 +80,7 @@ export const LoadBalancer = z.looseObject({
   health_check: HealthCheck.nullish().transform((check) => check ?? HealthCheck.parse({})),
   sticky_sessions: StickySessions.nullish().transform((sticky) => sticky ?? { type: "none" }),
   firewall: z
-    .object({ allow: texts(), deny: texts() })
+    .object({ allow: stringList(), deny: stringList() })
     .nullish()
     .transform((firewall) => firewall ?? { allow: [], deny: [] }),
   size_unit: z.int().nullish(),
@@ -93,10 +93,10 @@ export const LoadBalancer = z.looseObject({
 });
 export type LoadBalancer = z.output<typeof LoadBalancer>;
 
-/** The answer to a request about one. */
+/** The answer with one load balancer. */
 export const LoadBalancerAnswer = z.object({ load_balancer: LoadBalancer });
 
-/** A certificate, as far as anything depends on it. */
+/** The fields of a certificate in use. */
 export const Certificate = z.object({
   id: z.string().min(1),
   name: z.string(),
@@ -104,7 +104,7 @@ export const Certificate = z.object({
 });
 export type Certificate = z.output<typeof Certificate>;
 
-/** The answer to a read of one certificate. */
+/** The answer with one certificate. */
 export const CertificateAnswer = z.object({ certificate: Certificate });
 
 /** One page of a list of certificates. */

@@ -1,11 +1,11 @@
 import type { LoadBalancer } from "#clouds/digitalocean/load-balancers/balancer.ts";
-import type { Target } from "#clouds/digitalocean/load-balancers/compare.ts";
+import type { DesiredTarget } from "#clouds/digitalocean/load-balancers/compare.ts";
 
-/** What is sent to the API, as JSON. */
+/** The JSON body of a request. */
 export type Body = Readonly<Record<string, unknown>>;
 
-/** What is settled for good when a load balancer is made. */
-export interface Foundation {
+/** Settings that are fixed at creation. */
+export interface FixedSettings {
   readonly region: string;
   readonly type: string;
   readonly network: string;
@@ -16,24 +16,24 @@ export interface Foundation {
   readonly tags: readonly string[];
 }
 
-/** What a load balancer is made with. */
-export function creation(foundation: Foundation, target: Target): Body {
-  return withoutUndefined({ ...foundation, ...target });
+/** Builds the body that creates a load balancer. */
+export function buildCreateBody(foundation: FixedSettings, target: DesiredTarget): Body {
+  return omitUndefined({ ...foundation, ...target });
 }
 
 /**
- * What a load balancer is replaced with: whatever is left out is set to its default, so all that is there and that nobody asks to be
- * otherwise goes along as it was read.
+ * Builds the body that replaces a load balancer. A missing field would be reset to its default, so all
+ * current fields without a desired value are sent as they were read.
  */
-export function replacement(there: LoadBalancer, target: Target, tags: readonly string[]): Body {
+export function buildReplaceBody(there: LoadBalancer, target: DesiredTarget, tags: readonly string[]): Body {
   const { size: _size, size_unit: _units, http_idle_timeout_seconds: _idle, ...rest } = there;
   const kept = Object.entries(rest).filter(
     ([key, value]) => !READ_ONLY.has(key) && value !== null && value !== "",
   );
-  return withoutUndefined({ ...Object.fromEntries(kept), ...target, tags });
+  return omitUndefined({ ...Object.fromEntries(kept), ...target, tags });
 }
 
-/** What the API adds by itself, or takes at creation alone. */
+/** Fields that the API adds itself, or accepts at creation only. */
 const READ_ONLY: ReadonlySet<string> = new Set([
   "id",
   "ip",
@@ -46,6 +46,6 @@ const READ_ONLY: ReadonlySet<string> = new Set([
   "droplet_ids",
 ]);
 
-function withoutUndefined(body: Body): Body {
+function omitUndefined(body: Body): Body {
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
 }

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { actionAnswerOf, callsWithin } from "#clouds/digitalocean/capability-call.ts";
+import { createCalls, toActionAnswer } from "#clouds/digitalocean/capability-call.ts";
+import type { DigitalOceanCloudConfig } from "#clouds/digitalocean/config.ts";
 import type { Droplet } from "#clouds/digitalocean/droplet.ts";
-import type { DigitalOceanCloudConfig } from "#clouds/digitalocean/kind.ts";
 import { UUID } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
 import { observeHoldings } from "#clouds/digitalocean/load-balancers/holdings.ts";
 import { observeAll } from "#clouds/digitalocean/load-balancers/observe.ts";
@@ -13,32 +13,41 @@ import {
   replaceLoadBalancer,
 } from "#clouds/digitalocean/load-balancers/requests.ts";
 import { isDropletId } from "#clouds/digitalocean/provider-id.ts";
-import type { Api, Turn } from "#clouds/http/api.ts";
+import type { Api } from "#clouds/http/api.ts";
 import type { Budget } from "#clouds/http/budget.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
+import type { ClosableCapability } from "#clouds/lazy-capability.ts";
 import type { Sources } from "#clouds/listed/sources.ts";
-import type { ClosableCapability } from "#clouds/loaded-capability.ts";
-import { invalid } from "#clouds/observation.ts";
+import { buildInvalid } from "#clouds/observation.ts";
 import type { ActionAnswer } from "#core/capability.ts";
 import type { CloudAction } from "#core/decision.ts";
 import { HoldingsQuestion } from "#core/service/holdings.ts";
 import { Service } from "#core/service/service.ts";
 
-/** What load balancers of one cluster share with its nodes. */
-export interface DigitalOceanWorld {
+/** Dependencies that load balancers of one cluster share with its nodes. */
+export interface DigitalOceanDependencies {
   readonly config: DigitalOceanCloudConfig;
   readonly api: Api;
   readonly budget: Budget;
   readonly sources: Sources<Droplet>;
 }
 
-/** Load balancers; they spend of the same quota as nodes, and before these are kept from being initialized they wait. */
-export function createLoadBalancers({ config, api, budget, sources }: DigitalOceanWorld): ClosableCapability {
-  const calls = callsWithin(budget, PART_OF_RESERVE);
+/**
+ * Creates the capability for load balancers. They spend the same quota as nodes, and wait before they would
+ * delay initialization.
+ */
+export function createLoadBalancers({
+  config,
+  api,
+  budget,
+  sources,
+}: DigitalOceanDependencies): ClosableCapability {
+  const calls = createCalls(budget, PART_OF_RESERVE);
   return {
     observe: (questions, call) =>
       calls.observe(questions, call, async (turn) => {
         const holdings = questions.flatMap((each) => HoldingsQuestion.safeParse(each).data ?? []);
-        // That is of the cluster as a whole, and asked alone.
+        // This question is about the whole cluster and comes alone.
         if (holdings.length === questions.length) {
           return Promise.all(holdings.map((question) => observeHoldings(question, config, api, turn)));
         }
@@ -50,32 +59,32 @@ export function createLoadBalancers({ config, api, budget, sources }: DigitalOce
       }),
     act: (action, call) =>
       calls.act(action, call, async (turn) => ({ answer: await perform(action, api, turn) })),
-    // Its connections are those of its cloud.
+    // It uses the connections of its cloud.
     close: () => {},
   };
 }
 
-async function perform(cloudAction: CloudAction, api: Api, turn: Turn): Promise<ActionAnswer> {
+async function perform(cloudAction: CloudAction, api: Api, turn: CallContext): Promise<ActionAnswer> {
   const { action, target, parameters } = cloudAction;
-  const body = Sent.safeParse(parameters["body"]).data;
+  const body = RequestBody.safeParse(parameters["body"]).data;
   if (action === "CreateLoadBalancer" && body !== undefined)
-    return actionAnswerOf(await createLoadBalancer(api, body, turn));
+    return toActionAnswer(await createLoadBalancer(api, body, turn));
   const tagged = await performTagging(cloudAction, api, turn);
   if (tagged !== undefined) return tagged;
   // An id becomes part of a path.
-  if (!UUID.test(target)) return invalid(`"${target}" is not the id of a load balancer`);
+  if (!UUID.test(target)) return buildInvalid(`"${target}" is not the id of a load balancer`);
   if (action === "ReplaceLoadBalancer" && body !== undefined)
-    return actionAnswerOf(await replaceLoadBalancer(api, target, body, turn));
+    return toActionAnswer(await replaceLoadBalancer(api, target, body, turn));
   const droplets = DropletIds.safeParse(parameters["dropletIds"]).data;
   if (action === "AddDroplets" && droplets !== undefined)
-    return actionAnswerOf(await changeDroplets(api, "POST", { id: target, droplets }, turn));
+    return toActionAnswer(await changeDroplets(api, "POST", { id: target, droplets }, turn));
   if (action === "RemoveDroplets" && droplets !== undefined)
-    return actionAnswerOf(await changeDroplets(api, "DELETE", { id: target, droplets }, turn));
-  if (action === "DeleteLoadBalancer") return actionAnswerOf(await deleteLoadBalancer(api, target, turn));
-  return invalid(`loadBalancers has no action ${action} with these parameters`);
+    return toActionAnswer(await changeDroplets(api, "DELETE", { id: target, droplets }, turn));
+  if (action === "DeleteLoadBalancer") return toActionAnswer(await deleteLoadBalancer(api, target, turn));
+  return buildInvalid(`loadBalancers has no action ${action} with these parameters`);
 }
 
-/** What the controller asks; a Service that its controller has parsed comes out as it went in. */
+/** The controller's question; a Service that its controller has parsed stays unchanged. */
 const Question = z.object({
   service: Service,
   wanted: z.boolean(),
@@ -85,12 +94,12 @@ const Question = z.object({
 const DropletIds = z.array(z.string().refine(isDropletId)).min(1);
 
 /** The body of a request; its ids become numbers. */
-const Sent = z.looseObject({
+const RequestBody = z.looseObject({
   name: z.string(),
   droplet_ids: z.array(z.string().refine(isDropletId)).optional(),
 });
 
-/** Of what of the hour's quota is kept for others than refreshed nodes, so much is kept for nodes that are to be initialized. */
+/** The part of the hour's reserve that is kept for nodes to be initialized. */
 const PART_OF_RESERVE = 0.5;
 
-const NOT_UNDERSTOOD = invalid("loadBalancers is asked something that it does not understand");
+const NOT_UNDERSTOOD = buildInvalid("loadBalancers got a question that it does not understand");

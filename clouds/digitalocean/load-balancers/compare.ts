@@ -1,25 +1,25 @@
 import type { LoadBalancer } from "#clouds/digitalocean/load-balancers/balancer.ts";
-import type { Wanted } from "#clouds/digitalocean/load-balancers/wanted.ts";
-import { canonicalJson } from "#core/hash.ts";
+import type { DesiredState } from "#clouds/digitalocean/load-balancers/desired-state.ts";
+import { formatCanonicalJson } from "#core/hash.ts";
 
-/** What a load balancer is to be by now, of what can be changed. */
-export interface Target extends Wanted {
+/** The desired state of everything that can be changed. */
+export interface DesiredTarget extends DesiredState {
   readonly name: string;
   readonly droplet_ids: readonly string[];
 }
 
 /**
- * What differs between a load balancer and what it is to be, by the API's names; both as the API would show them: lists as sets, and what
- * is left out as its default.
+ * Lists differences between a load balancer and its desired state, by the API's names. Both are compared as
+ * the API shows them: lists as sets, and missing fields as defaults.
  */
-export function differences(there: LoadBalancer, wanted: Target): readonly string[] {
-  // What nobody asks for of the health check is as it is.
+export function listDifferences(there: LoadBalancer, wanted: DesiredTarget): readonly string[] {
+  // Health check fields without a desired value stay unchanged.
   const { proxy_protocol: asked } = wanted.health_check;
-  const [is, toBe] = [normalized(there, asked !== undefined), normalized(wanted, asked !== undefined)];
+  const [is, toBe] = [normalize(there, asked !== undefined), normalize(wanted, asked !== undefined)];
   return Object.keys(toBe).filter((key) => is[key] !== toBe[key]);
 }
 
-type Compared = Pick<
+type ComparedFields = Pick<
   LoadBalancer,
   | "name"
   | "redirect_http_to_https"
@@ -29,45 +29,45 @@ type Compared = Pick<
 > & {
   readonly droplet_ids: readonly string[];
   readonly forwarding_rules: readonly unknown[];
-  readonly health_check: LoadBalancer["health_check"] | Wanted["health_check"];
-  readonly sticky_sessions: LoadBalancer["sticky_sessions"] | Wanted["sticky_sessions"];
+  readonly health_check: LoadBalancer["health_check"] | DesiredState["health_check"];
+  readonly sticky_sessions: LoadBalancer["sticky_sessions"] | DesiredState["sticky_sessions"];
   readonly firewall: { readonly allow: readonly string[]; readonly deny: readonly string[] };
   readonly size_unit?: number | null | undefined;
   readonly size?: string | null | undefined;
   readonly http_idle_timeout_seconds?: number | null | undefined;
 };
 
-function normalized(balancer: Compared, withProxyProtocol: boolean): Readonly<Record<string, string>> {
+function normalize(balancer: ComparedFields, withProxyProtocol: boolean): Readonly<Record<string, string>> {
   const { health_check: check, sticky_sessions: sticky, firewall } = balancer;
   const { proxy_protocol: proxied, path, ...rest } = check;
   const isPathRead = check.protocol !== "tcp";
   const parts = {
     name: balancer.name,
-    droplet_ids: setOf(balancer.droplet_ids),
-    forwarding_rules: setOf(balancer.forwarding_rules.map(canonicalJson)),
+    droplet_ids: sortUnique(balancer.droplet_ids),
+    forwarding_rules: sortUnique(balancer.forwarding_rules.map(formatCanonicalJson)),
     health_check: {
       ...rest,
       ...(isPathRead ? { path } : {}),
       ...(withProxyProtocol ? { proxy_protocol: proxied ?? false } : {}),
     },
     sticky_sessions: sticky.type === "cookies" ? sticky : { type: "none" },
-    firewall: { allow: setOf(firewall.allow), deny: setOf(firewall.deny) },
-    size: unitsOf(balancer),
+    firewall: { allow: sortUnique(firewall.allow), deny: sortUnique(firewall.deny) },
+    size: getSizeUnits(balancer),
     redirect_http_to_https: balancer.redirect_http_to_https,
     enable_proxy_protocol: balancer.enable_proxy_protocol,
     enable_backend_keepalive: balancer.enable_backend_keepalive,
     disable_lets_encrypt_dns_records: balancer.disable_lets_encrypt_dns_records,
     http_idle_timeout_seconds: balancer.http_idle_timeout_seconds || DEFAULT_IDLE_SECONDS,
   };
-  return Object.fromEntries(Object.entries(parts).map(([key, value]) => [key, canonicalJson(value)]));
+  return Object.fromEntries(Object.entries(parts).map(([key, value]) => [key, formatCanonicalJson(value)]));
 }
 
-/** Sizes by name are numbers of nodes of old, which the API shows beside. */
-function unitsOf({ size, size_unit: units }: Pick<Compared, "size" | "size_unit">): number {
+/** Size names are an older form of node counts, which the API also shows. */
+function getSizeUnits({ size, size_unit: units }: Pick<ComparedFields, "size" | "size_unit">): number {
   return (size ? UNITS[size] : undefined) ?? (units || 1);
 }
 
-function setOf(items: readonly string[]): readonly string[] {
+function sortUnique(items: readonly string[]): readonly string[] {
   return [...new Set(items)].sort();
 }
 

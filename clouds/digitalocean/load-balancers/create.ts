@@ -1,65 +1,78 @@
-import { annotationName } from "#clouds/digitalocean/load-balancers/annotations/names.ts";
-import { defaultNameOf, isNamedByUid, serviceTagOf } from "#clouds/digitalocean/load-balancers/belonging.ts";
-import { creation } from "#clouds/digitalocean/load-balancers/body.ts";
+import { formatAnnotationName } from "#clouds/digitalocean/load-balancers/annotations/names.ts";
+import { buildCreateBody } from "#clouds/digitalocean/load-balancers/body.ts";
 import { isAllowed } from "#clouds/digitalocean/load-balancers/configuration.ts";
-import { eligibleOf, stackOf } from "#clouds/digitalocean/load-balancers/eligible.ts";
-import { nobodyReached } from "#clouds/digitalocean/load-balancers/left-out.ts";
-import { nameTagOf } from "#clouds/digitalocean/load-balancers/orphans/tags.ts";
+import type { DesiredState } from "#clouds/digitalocean/load-balancers/desired-state.ts";
+import { selectEligible, selectNetworkStack } from "#clouds/digitalocean/load-balancers/eligible-targets.ts";
+import { rejectUnreachable } from "#clouds/digitalocean/load-balancers/excluded-nodes.ts";
+import { formatNameTag } from "#clouds/digitalocean/load-balancers/orphans/tags.ts";
+import {
+  formatDefaultName,
+  formatServiceTag,
+  isNamedByUid,
+} from "#clouds/digitalocean/load-balancers/ownership.ts";
 import {
   act,
+  listOwnTags,
   NO_NODES,
   NODES_UNKNOWN,
-  ownTags,
-  type Planned,
-  sorted,
-} from "#clouds/digitalocean/load-balancers/planned.ts";
-import type { Wanted } from "#clouds/digitalocean/load-balancers/wanted.ts";
+  type PlanContext,
+  sortIds,
+} from "#clouds/digitalocean/load-balancers/plan-context.ts";
 import type { LoadBalancerStep } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
 
-/** Makes a load balancer, once there is a node that it can send to. */
-export function create({ reading, kind, wanted, state, configuration }: Planned): LoadBalancerStep {
+/** Creates a load balancer once a node can be its target. */
+export function planCreate({ reading, kind, wanted, state, configuration }: PlanContext): LoadBalancerStep {
   const { service, annotations } = reading;
   const { ip, "subnet-uuid": subnet } = annotations;
   const { allow, region, vpc } = configuration;
-  if (ip !== undefined && !isAllowed(allow.ips, ip)) return notAllowed("ip", service, "cloud.allow.ips");
+  if (ip !== undefined && !isAllowed(allow.ips, ip))
+    return rejectNotAllowed("ip", service, "cloud.allow.ips");
   if (subnet !== undefined && !isAllowed(allow.subnets, subnet))
-    return notAllowed("subnet-uuid", service, "cloud.allow.subnets");
-  const eligible = eligibleOf(state.targets, kind);
+    return rejectNotAllowed("subnet-uuid", service, "cloud.allow.subnets");
+  const eligible = selectEligible(state.targets, kind);
   if (eligible.length === 0) {
     const isUnknown = state.targets.some((target) => target.kind === "unknown");
-    return nobodyReached(state.targets, kind) ?? (isUnknown ? NODES_UNKNOWN : NO_NODES);
+    return rejectUnreachable(state.targets, kind) ?? (isUnknown ? NODES_UNKNOWN : NO_NODES);
   }
-  const stack = stackOf(kind, eligible, annotations["network-stack"], service);
-  if ("problem" in stack) return { kind: "refused", problem: stack.problem };
-  const name = annotations.name ?? defaultNameOf(service);
+  const stack = selectNetworkStack(kind, eligible, annotations["network-stack"], service);
+  if ("issue" in stack) return { kind: "refused", issue: stack.issue };
+  const name = annotations.name ?? formatDefaultName(service);
   const foundation = {
     ...{ region, ...kind, network_stack: stack.stack, vpc_uuid: vpc, subnet_uuid: subnet, ip },
     tags: [
-      ...ownTags(configuration),
-      ...nameTags(service, configuration),
-      // By its name it could not be told whose it is.
-      ...(isNamedByUid(name, service) ? [] : [serviceTagOf(service)]),
+      ...listOwnTags(configuration),
+      ...listNameTags(service, configuration),
+      // Its name would not show its owner.
+      ...(isNamedByUid(name, service) ? [] : [formatServiceTag(service)]),
     ],
   };
-  const body = creation(foundation, { ...wanted, name, droplet_ids: sorted(eligible.map(({ id }) => id)) });
-  const message = `${kind.type}, ${kind.network}, ${counted(wanted, eligible.length)}`;
-  // Whoever asks twice gets two, and a list may lag behind.
+  const body = buildCreateBody(foundation, {
+    ...wanted,
+    name,
+    droplet_ids: sortIds(eligible.map(({ id }) => id)),
+  });
+  const message = `${kind.type}, ${kind.network}, ${describeCounts(wanted, eligible.length)}`;
+  // A second request would create a second load balancer, and a list may lag behind.
   return { ...act("CreateLoadBalancer", name, body, message), once: true };
 }
 
-/** For whoever finds it without its Service; of a cluster without an id nobody looks. */
-function nameTags(service: Service, { clusterID }: Planned["configuration"]): readonly string[] {
-  const tag = clusterID === undefined ? undefined : nameTagOf(service);
+/** Tags that identify its Service after that is gone; without a cluster ID no audit reads them. */
+function listNameTags(service: Service, { clusterID }: PlanContext["configuration"]): readonly string[] {
+  const tag = clusterID === undefined ? undefined : formatNameTag(service);
   return tag === undefined ? [] : [tag];
 }
 
-function notAllowed(suffix: "ip" | "subnet-uuid", { metadata }: Service, key: string): LoadBalancerStep {
-  const field = annotationName(suffix);
+function rejectNotAllowed(
+  suffix: "ip" | "subnet-uuid",
+  { metadata }: Service,
+  key: string,
+): LoadBalancerStep {
+  const field = formatAnnotationName(suffix);
   const value = metadata.annotations?.[field];
-  return { kind: "refused", problem: { code: "NotAllowed", field, value, detail: `it is not among ${key}` } };
+  return { kind: "refused", issue: { code: "NotAllowed", field, value, detail: `it is not among ${key}` } };
 }
 
-function counted({ forwarding_rules: rules }: Wanted, targets: number): string {
+function describeCounts({ forwarding_rules: rules }: DesiredState, targets: number): string {
   return `${rules.length} rules, ${targets} droplets`;
 }

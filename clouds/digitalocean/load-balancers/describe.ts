@@ -1,32 +1,32 @@
-import type { DescribedLoadBalancer } from "#clouds/described.ts";
+import type { DescribedLoadBalancer } from "#clouds/described-load-balancer.ts";
 import type { LoadBalancer } from "#clouds/digitalocean/load-balancers/balancer.ts";
-import { belongingOf } from "#clouds/digitalocean/load-balancers/belonging.ts";
-import { configurationOf } from "#clouds/digitalocean/load-balancers/configuration.ts";
-import { ownOf } from "#clouds/digitalocean/load-balancers/own.ts";
+import { getConfiguration } from "#clouds/digitalocean/load-balancers/configuration.ts";
+import { findLoadBalancer } from "#clouds/digitalocean/load-balancers/find-load-balancer.ts";
+import { classifyOwnership } from "#clouds/digitalocean/load-balancers/ownership.ts";
 import type { DigitalOceanState } from "#clouds/digitalocean/load-balancers/state.ts";
 import type { Service } from "#core/service/service.ts";
 import type { Settings } from "#core/settings.ts";
 
-/** What DigitalOcean has of a Service, in words. */
+/** Describes a Service's resources on DigitalOcean for people. */
 export function describeOnDigitalOcean(
   service: Service,
   observed: unknown,
   settings: Settings,
 ): DescribedLoadBalancer {
-  // The observation is our own capability's, which has parsed what the API answered.
+  // The observation comes from our own capability, which has parsed the API's answers.
   const { balancers } = observed as DigitalOceanState;
-  const owner = configurationOf(settings);
-  const own = ownOf(service, balancers, owner);
+  const owner = getConfiguration(settings);
+  const own = findLoadBalancer(service, balancers, owner);
   if (balancers.length === 0) return { belongsTo: "none", lines: [] };
   const lines = balancers.flatMap((balancer) => [
-    ...linesOf(balancer),
-    WHOSE[belongingOf(balancer, service, owner)],
+    ...describeBalancer(balancer),
+    WHOSE[classifyOwnership(balancer, service, owner)],
   ]);
   if (own.kind === "own") return { belongsTo: "service", lines };
   return { belongsTo: own.kind === "none" ? "none" : "other", lines };
 }
 
-function linesOf(balancer: LoadBalancer): string[] {
+function describeBalancer(balancer: LoadBalancer): string[] {
   const { id, name, type, status, network, network_stack: stack, region, ip, ipv6, tags } = balancer;
   const at = [ip, ipv6].filter((each) => each !== "").join(" and ");
   return [

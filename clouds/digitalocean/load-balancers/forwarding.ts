@@ -1,17 +1,17 @@
-import { annotationName } from "#clouds/digitalocean/load-balancers/annotations/names.ts";
-import { invalidAnnotation } from "#clouds/digitalocean/load-balancers/annotations/read-annotations.ts";
+import { formatAnnotationName } from "#clouds/digitalocean/load-balancers/annotations/names.ts";
+import { buildInvalidAnnotation } from "#clouds/digitalocean/load-balancers/annotations/read-annotations.ts";
 import type { Annotations, LoadBalancerType } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
 import type { ForwardingRule } from "#clouds/digitalocean/load-balancers/balancer.ts";
-import type { Problem } from "#core/service/model.ts";
+import type { Issue } from "#core/service/model.ts";
 import type { Service, ServicePort } from "#core/service/service.ts";
 
-/** Something that can be read of a Service, or why it cannot be served. */
+/** A value read from a Service, or why it cannot be served. */
 export type Built<Value> =
   | { readonly kind: "built"; readonly value: Value }
-  | { readonly kind: "refused"; readonly problem: Problem };
+  | { readonly kind: "refused"; readonly issue: Issue };
 
-/** On what rules depend. */
-export interface Forwarding {
+/** Inputs of the rules. */
+export interface ForwardingOptions {
   readonly service: Service;
   readonly annotations: Annotations;
   readonly type: LoadBalancerType;
@@ -19,65 +19,69 @@ export interface Forwarding {
   readonly certificateId: string | undefined;
 }
 
-/** The rules by which a load balancer forwards to nodes, one for each port, and one more for HTTP/3. */
-export function rulesOf(forwarding: Forwarding): Built<readonly ForwardingRule[]> {
+/** Builds the rules by which a load balancer forwards to nodes: one per port, and one more for HTTP/3. */
+export function buildRules(forwarding: ForwardingOptions): Built<readonly ForwardingRule[]> {
   const { spec } = forwarding.service;
   const rules: ForwardingRule[] = [];
   const ports = spec.ports ?? [];
-  if (ports.length === 0) return refused({ code: "NoPorts", field: "spec.ports" });
+  if (ports.length === 0) return reject({ code: "NoPorts", field: "spec.ports" });
   for (const [index, port] of ports.entries()) {
-    const rule = ruleOf(port, `spec.ports[${index}]`, forwarding);
+    const rule = buildRule(port, `spec.ports[${index}]`, forwarding);
     if (rule.kind === "refused") return rule;
     rules.push(rule.value);
   }
-  const http3 = http3Of(forwarding);
+  const http3 = buildHttp3Rule(forwarding);
   if (http3?.kind === "refused") return http3;
   return { kind: "built", value: http3 === undefined ? rules : [...rules, http3.value] };
 }
 
-/** What cannot be made. */
-export function refused(problem: Problem): Extract<Built<never>, { readonly kind: "refused" }> {
-  return { kind: "refused", problem };
+/** Builds the result of a rejected value. */
+export function reject(issue: Issue): Extract<Built<never>, { readonly kind: "refused" }> {
+  return { kind: "refused", issue };
 }
 
-function ruleOf(
+function buildRule(
   port: ServicePort,
   field: string,
-  { service, annotations, type, certificateId }: Forwarding,
+  { service, annotations, type, certificateId }: ForwardingOptions,
 ): Built<ForwardingRule> {
   const { protocol, port: entryPort, nodePort } = port;
   if (protocol !== "TCP" && protocol !== "UDP") {
     const allowed = "TCP or UDP";
-    return refused({ code: "UnsupportedProtocol", field: `${field}.protocol`, value: protocol, allowed });
+    return reject({ code: "UnsupportedProtocol", field: `${field}.protocol`, value: protocol, allowed });
   }
   if (entryPort >= FIRST_RESERVED && entryPort <= LAST_RESERVED) {
     const allowed = `any but ${FIRST_RESERVED} to ${LAST_RESERVED}, which load balancers keep for themselves`;
-    return refused({ code: "InvalidField", field: `${field}.port`, value: String(entryPort), allowed });
+    return reject({ code: "InvalidField", field: `${field}.port`, value: String(entryPort), allowed });
   }
-  if (type === "REGIONAL_NETWORK") return built(plain(protocol, entryPort, entryPort));
-  if (!nodePort) return refused({ code: "NoNodePort", field: `${field}.nodePort` });
-  if (protocol === "UDP") return built(plain(protocol, entryPort, nodePort));
-  const entry = protocolOf(entryPort, annotations);
-  const rule = { ...plain(protocol, entryPort, nodePort), entry_protocol: entry, target_protocol: entry };
-  if (entry !== "https" && entry !== "http2") return built(rule);
-  if (annotations["tls-passthrough"] === true) return built({ ...rule, tls_passthrough: true });
+  if (type === "REGIONAL_NETWORK") return accept(buildPlainRule(protocol, entryPort, entryPort));
+  if (!nodePort) return reject({ code: "NoNodePort", field: `${field}.nodePort` });
+  if (protocol === "UDP") return accept(buildPlainRule(protocol, entryPort, nodePort));
+  const entry = selectProtocol(entryPort, annotations);
+  const rule = {
+    ...buildPlainRule(protocol, entryPort, nodePort),
+    entry_protocol: entry,
+    target_protocol: entry,
+  };
+  if (entry !== "https" && entry !== "http2") return accept(rule);
+  if (annotations["tls-passthrough"] === true) return accept({ ...rule, tls_passthrough: true });
   if (certificateId !== undefined)
-    return built({ ...rule, target_protocol: "http", certificate_id: certificateId });
-  const allowed = `the id of a certificate, or ${annotationName("tls-passthrough")}, as port ${entryPort} is ${entry}`;
-  return refused(invalidAnnotation("certificate-id", service.metadata.annotations, allowed));
+    return accept({ ...rule, target_protocol: "http", certificate_id: certificateId });
+  const allowed = `the id of a certificate, or ${formatAnnotationName("tls-passthrough")}, as port ${entryPort} is ${entry}`;
+  return reject(buildInvalidAnnotation("certificate-id", service.metadata.annotations, allowed));
 }
 
-/** As by the default of all ports, or by the last list that names it. */
-function protocolOf(port: number, annotations: Annotations): string {
+/** Selects a port's protocol: that of the last list that names it, else the default of all ports. */
+function selectProtocol(port: number, annotations: Annotations): string {
   const http2 = annotations["http2-ports"] ?? [];
   if (http2.includes(port)) return "http2";
-  if (tlsPortsOf(annotations, http2).includes(port)) return "https";
+  if (listTlsPorts(annotations, http2).includes(port)) return "https";
   if (annotations["http-ports"]?.includes(port)) return "http";
   return annotations.protocol ?? "tcp";
 }
 
-/** Whoever names a certificate, or has TLS passed through, means port 443, unless he says otherwise. */
-function tlsPortsOf(annotations: Annotations, http2: readonly number[]): readonly number[] {
+/** With a certificate or TLS passthrough, the TLS port is 443 by default. */
+function listTlsPorts(annotations: Annotations, http2: readonly number[]): readonly number[] {
   const named = annotations["tls-ports"];
   if (named !== undefined) return named;
   const isMeant =
@@ -87,28 +91,28 @@ function tlsPortsOf(annotations: Annotations, http2: readonly number[]): readonl
   return isMeant && !http2.includes(HTTPS) ? [HTTPS] : [];
 }
 
-function http3Of({
+function buildHttp3Rule({
   service,
   annotations,
   type,
   certificateId,
-}: Forwarding): Built<ForwardingRule> | undefined {
+}: ForwardingOptions): Built<ForwardingRule> | undefined {
   const wanted = annotations["http3-port"];
   if (wanted === undefined || type === "REGIONAL_NETWORK") return undefined;
   const port = service.spec.ports?.find(({ port, protocol }) => port === wanted && protocol === "TCP");
   if (port === undefined || !port.nodePort || certificateId === undefined) {
     const allowed = "a TCP port of the Service that has a node port";
-    return refused(invalidAnnotation("http3-port", service.metadata.annotations, allowed));
+    return reject(buildInvalidAnnotation("http3-port", service.metadata.annotations, allowed));
   }
-  return built({
-    ...plain("UDP", wanted, port.nodePort),
+  return accept({
+    ...buildPlainRule("UDP", wanted, port.nodePort),
     entry_protocol: "http3",
     target_protocol: "http",
     certificate_id: certificateId,
   });
 }
 
-function plain(protocol: "TCP" | "UDP", entryPort: number, targetPort: number): ForwardingRule {
+function buildPlainRule(protocol: "TCP" | "UDP", entryPort: number, targetPort: number): ForwardingRule {
   const word = protocol === "UDP" ? "udp" : "tcp";
   return {
     entry_protocol: word,
@@ -120,12 +124,12 @@ function plain(protocol: "TCP" | "UDP", entryPort: number, targetPort: number): 
   };
 }
 
-function built(value: ForwardingRule): Built<ForwardingRule> {
+function accept(value: ForwardingRule): Built<ForwardingRule> {
   return { kind: "built", value };
 }
 
 const HTTPS = 443;
 
-/** The API refuses them as entry ports. */
+/** The API rejects ports from here on as entry ports. */
 const FIRST_RESERVED = 50_053;
 const LAST_RESERVED = 50_055;

@@ -1,17 +1,17 @@
-import { invalidAnnotation } from "#clouds/digitalocean/load-balancers/annotations/read-annotations.ts";
+import { buildInvalidAnnotation } from "#clouds/digitalocean/load-balancers/annotations/read-annotations.ts";
 import type { Annotations } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
 import type { HealthCheck } from "#clouds/digitalocean/load-balancers/balancer.ts";
-import { type Built, refused } from "#clouds/digitalocean/load-balancers/forwarding.ts";
+import { type Built, reject } from "#clouds/digitalocean/load-balancers/forwarding.ts";
 import type { Service } from "#core/service/service.ts";
 
-/** A health check as it is wanted; without `proxy_protocol` that is as the API has it. */
-export type WantedHealthCheck = Omit<HealthCheck, "proxy_protocol"> & { readonly proxy_protocol?: false };
+/** The desired health check; without `proxy_protocol` the API's value stays. */
+export type DesiredHealthCheck = Omit<HealthCheck, "proxy_protocol"> & { readonly proxy_protocol?: false };
 
 /**
- * How nodes are asked whether they are to be sent to: the kube-proxy of each one, or what its kubelet keeps for a Service with local
- * traffic; or a port of the Service, where the annotations say so.
+ * Builds the health check of nodes: kube-proxy on each node, or for local traffic the kubelet's port of the
+ * Service; or a port of the Service if annotations name it.
  */
-export function healthCheckOf(service: Service, annotations: Annotations): Built<WantedHealthCheck> {
+export function buildHealthCheck(service: Service, annotations: Annotations): Built<DesiredHealthCheck> {
   const numbers = {
     check_interval_seconds: annotations["healthcheck-check-interval-seconds"] ?? 3,
     response_timeout_seconds: annotations["healthcheck-response-timeout-seconds"] ?? 5,
@@ -24,22 +24,22 @@ export function healthCheckOf(service: Service, annotations: Annotations): Built
     const value = { protocol: "http", port, path: "/healthz", ...numbers, proxy_protocol: false } as const;
     return { kind: "built", value };
   }
-  const port = portOf(service, annotations);
+  const port = selectHealthCheckPort(service, annotations);
   if (port.kind === "refused") return port;
   const path = annotations["healthcheck-path"];
   const protocol = annotations["healthcheck-protocol"] ?? (path === undefined ? "tcp" : "http");
   return { kind: "built", value: { protocol, port: port.value, path: path ?? "/", ...numbers } };
 }
 
-/** The node port of the port that is named, or else of the first of TCP. */
-function portOf({ metadata, spec }: Service, annotations: Annotations): Built<number> {
+/** Selects the node port of the named port, or else of the first TCP port. */
+function selectHealthCheckPort({ metadata, spec }: Service, annotations: Annotations): Built<number> {
   const named = annotations["healthcheck-port"];
   const port = spec.ports?.find(
     ({ protocol, port }) => protocol === "TCP" && (named === undefined || port === named),
   );
   if (port?.nodePort) return { kind: "built", value: port.nodePort };
   const allowed = "a TCP port of the Service that has a node port";
-  return refused(invalidAnnotation("healthcheck-port", metadata.annotations, allowed));
+  return reject(buildInvalidAnnotation("healthcheck-port", metadata.annotations, allowed));
 }
 
 const KUBE_PROXY_PORT = 10_256;

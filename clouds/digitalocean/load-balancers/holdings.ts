@@ -1,38 +1,46 @@
 import type { LoadBalancer } from "#clouds/digitalocean/load-balancers/balancer.ts";
-import { isOfClusterAlone, type Owner, uidOf } from "#clouds/digitalocean/load-balancers/belonging.ts";
-import { orphanMarksOf, serviceOf } from "#clouds/digitalocean/load-balancers/orphans/tags.ts";
+import { listOrphanMarks, parseServiceTag } from "#clouds/digitalocean/load-balancers/orphans/tags.ts";
+import {
+  getServiceUid,
+  isOfClusterAlone,
+  type Owner,
+} from "#clouds/digitalocean/load-balancers/ownership.ts";
 import { listLoadBalancers } from "#clouds/digitalocean/load-balancers/requests.ts";
 import type { DigitalOceanState } from "#clouds/digitalocean/load-balancers/state.ts";
-import type { Api, Turn } from "#clouds/http/api.ts";
-import { failureOf, invalid } from "#clouds/observation.ts";
+import type { Api } from "#clouds/http/api.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
+import { buildInvalid, toFailure } from "#clouds/observation.ts";
 import type { Observation } from "#core/capability.ts";
 import type { Holding, HoldingsQuestion, HoldingsState } from "#core/service/holdings.ts";
-import { inTurn } from "#core/service/orphans/mark.ts";
+import { selectOldestMark } from "#core/service/orphans/mark.ts";
 
-/** All load balancers that carry the cluster's tag, each with the Service it was made for, where a tag says so; of an audit what it reads of them. */
+/**
+ * Lists all load balancers with the cluster's tag, each with its Service if a tag names it; for an audit,
+ * with the fields that it reads.
+ */
 export async function observeHoldings(
   { auditAt }: HoldingsQuestion,
   owner: Owner,
   api: Api,
-  turn: Turn,
+  turn: CallContext,
 ): Promise<Observation> {
   if (owner.clusterID === undefined) return UNKNOWN;
   const list = await listLoadBalancers(api, turn);
-  if (list.kind === "fault") return failureOf(list.fault);
+  if (list.kind === "fault") return toFailure(list.fault);
   const own = list.value.filter((balancer) => isOfClusterAlone(balancer, owner));
-  const holdings = own.map((balancer) => holdingOf(balancer, auditAt !== undefined));
-  const next = auditAt === undefined ? undefined : inTurn(holdings, Date.parse(auditAt));
+  const holdings = own.map((balancer) => buildHolding(balancer, auditAt !== undefined));
+  const next = auditAt === undefined ? undefined : selectOldestMark(holdings, Date.parse(auditAt));
   const balancers = own.filter(({ id }) => id === next?.id);
   const removed: DigitalOceanState = { balancers, targets: [], certificates: [] };
   const removable = next === undefined ? {} : { removable: { id: next.id, state: removed } };
   return { kind: "observed", state: { holdings, ...removable } satisfies HoldingsState };
 }
 
-function holdingOf(balancer: LoadBalancer, isAudit: boolean): Holding {
+function buildHolding(balancer: LoadBalancer, isAudit: boolean): Holding {
   const { id, name } = balancer;
-  const service = serviceOf(balancer);
-  const uid = isAudit ? uidOf(balancer) : undefined;
-  const mark = isAudit ? orphanMarksOf(balancer).at(-1) : undefined;
+  const service = parseServiceTag(balancer);
+  const uid = isAudit ? getServiceUid(balancer) : undefined;
+  const mark = isAudit ? listOrphanMarks(balancer).at(-1) : undefined;
   return {
     ...{ kind: "load balancer", id, name },
     ...(service === undefined ? {} : { service }),
@@ -41,4 +49,6 @@ function holdingOf(balancer: LoadBalancer, isAudit: boolean): Holding {
   };
 }
 
-const UNKNOWN = invalid("without clusterID no load balancer of the account can be told to be the cluster's");
+const UNKNOWN = buildInvalid(
+  "without clusterID no load balancer of the account can be assigned to the cluster",
+);

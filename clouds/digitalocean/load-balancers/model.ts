@@ -1,42 +1,48 @@
 import { isDisowned } from "#clouds/digitalocean/load-balancers/annotations/names.ts";
 import type { LoadBalancer } from "#clouds/digitalocean/load-balancers/balancer.ts";
-import { configurationOf } from "#clouds/digitalocean/load-balancers/configuration.ts";
-import { desiredOf } from "#clouds/digitalocean/load-balancers/desired.ts";
+import { getConfiguration } from "#clouds/digitalocean/load-balancers/configuration.ts";
+import { describeDesired } from "#clouds/digitalocean/load-balancers/desired-hash.ts";
+import {
+  buildDesiredState,
+  hasCertificate,
+  readService,
+} from "#clouds/digitalocean/load-balancers/desired-state.ts";
+import { selectLoadBalancers } from "#clouds/digitalocean/load-balancers/find-load-balancer.ts";
 import { followNodesOnDigitalOcean } from "#clouds/digitalocean/load-balancers/follow-nodes.ts";
 import { orphanModel } from "#clouds/digitalocean/load-balancers/orphans/model.ts";
-import { allOwnOf } from "#clouds/digitalocean/load-balancers/own.ts";
 import { planEnsure, planRemoval } from "#clouds/digitalocean/load-balancers/plan.ts";
 import type { DigitalOceanState } from "#clouds/digitalocean/load-balancers/state.ts";
-import { namesCertificate, readService, wantedOf } from "#clouds/digitalocean/load-balancers/wanted.ts";
 import { parseProviderID } from "#clouds/digitalocean/provider-id.ts";
-import { canonicalJson } from "#core/hash.ts";
+import { formatCanonicalJson } from "#core/hash.ts";
 import type { LoadBalancerModel, TargetNode } from "#core/service/model.ts";
 
-/** What load balancers are on DigitalOcean: one for each Service, for HTTP and TLS or for plain connections. */
+/** The load balancer model of DigitalOcean: one per Service, for HTTP and TLS or for plain connections. */
 export const digitalOceanLoadBalancerModel: LoadBalancerModel = {
-  before({ service, wanted }, settings) {
-    // What is to go is looked at whatever it says: disowned, it is let go and stays.
+  precheck({ service, wanted }, settings) {
+    // A removal ignores the annotations' values: a disowned load balancer is released and stays.
     if (!wanted) return undefined;
     if (isDisowned(service)) return { kind: "elsewhere" };
     const read = readService(service);
     if (read.kind === "refused") return read;
     const { annotations } = read.value;
-    const type = annotations.type ?? configurationOf(settings).defaultLoadBalancerType;
-    const built = wantedOf(read.value, type, namesCertificate(annotations) ? "any" : undefined);
+    const type = annotations.type ?? getConfiguration(settings).defaultLoadBalancerType;
+    const built = buildDesiredState(read.value, type, hasCertificate(annotations) ? "any" : undefined);
     return built.kind === "refused" ? built : undefined;
   },
-  next({ service, wanted }, observed, settings) {
-    // The observation is our own capability's, which has parsed what the API answered.
+  planStep({ service, wanted }, observed, settings) {
+    // The observation comes from our own capability, which has parsed the API's answers.
     const state = observed as DigitalOceanState;
-    const planning = { service, state, configuration: configurationOf(settings) };
+    const planning = { service, state, configuration: getConfiguration(settings) };
     return wanted ? planEnsure(planning) : planRemoval(planning, settings.loadBalancers.deleteOrphaned);
   },
   followNodes: followNodesOnDigitalOcean,
-  shows({ service }, observed, settings) {
+  isVisible({ service }, observed, settings) {
     const { balancers } = observed as DigitalOceanState;
-    return isDisowned(service) || allOwnOf(service, balancers, configurationOf(settings)).length > 0;
+    return (
+      isDisowned(service) || selectLoadBalancers(service, balancers, getConfiguration(settings)).length > 0
+    );
   },
-  fold(observed, { action, target, parameters }, result) {
+  applyResult(observed, { action, target, parameters }, result) {
     const state = observed as DigitalOceanState;
     const others = state.balancers.filter(({ id }) => id !== target);
     switch (action) {
@@ -46,46 +52,49 @@ export const digitalOceanLoadBalancerModel: LoadBalancerModel = {
       case "RemoveDroplets": {
         const ids = parameters["dropletIds"] as readonly string[];
         const balancers = state.balancers.map((each) =>
-          each.id === target ? sending(each, action, ids) : each,
+          each.id === target ? updateDroplets(each, action, ids) : each,
         );
         return { ...state, balancers };
       }
       case "DeleteTag":
       case "UnmarkLoadBalancer":
-        return { ...state, balancers: state.balancers.map((each) => without(target, each)) };
+        return { ...state, balancers: state.balancers.map((each) => removeTag(target, each)) };
       case "UntagLoadBalancer": {
         const tag = String(parameters["tag"]);
-        const balancers = state.balancers.map((each) => (each.id === target ? without(tag, each) : each));
+        const balancers = state.balancers.map((each) => (each.id === target ? removeTag(tag, each) : each));
         return { ...state, balancers };
       }
       default: {
         const balancers = [...others, result as LoadBalancer];
-        return { ...state, balancers, sent: canonicalJson(parameters["body"]) };
+        return { ...state, balancers, sent: formatCanonicalJson(parameters["body"]) };
       }
     }
   },
   orphans: orphanModel,
-  desired: desiredOf,
-  lostTargets({ nodes }, observed) {
+  describeDesired: describeDesired,
+  listLostTargets({ nodes }, observed) {
     const { balancers, targets } = observed as DigitalOceanState;
-    // A node may be told by its name alone: then the droplet is in what was observed of it.
-    const wanted = [...nodes.map(targetOf), ...targets.map((each) => ("id" in each ? each.id : undefined))];
+    // A node may be known only by its name; its droplet is then in the observation.
+    const wanted = [
+      ...nodes.map(getTargetId),
+      ...targets.map((each) => ("id" in each ? each.id : undefined)),
+    ];
     return balancers.flatMap(({ droplet_ids: ids }) => ids).filter((id) => !wanted.includes(id));
   },
-  targetOf,
+  getTarget: getTargetId,
 };
 
-function targetOf({ name, providerID }: TargetNode): string | undefined {
+function getTargetId({ name, providerID }: TargetNode): string | undefined {
   if (!providerID) return `node/${name}`;
   const parsed = parseProviderID(providerID);
   return parsed.kind === "id" ? parsed.id : undefined;
 }
 
-function sending(balancer: LoadBalancer, action: string, ids: readonly string[]): LoadBalancer {
+function updateDroplets(balancer: LoadBalancer, action: string, ids: readonly string[]): LoadBalancer {
   const others = balancer.droplet_ids.filter((id) => !ids.includes(id));
   return { ...balancer, droplet_ids: action === "AddDroplets" ? [...others, ...ids] : others };
 }
 
-function without(tag: string, balancer: LoadBalancer): LoadBalancer {
+function removeTag(tag: string, balancer: LoadBalancer): LoadBalancer {
   return { ...balancer, tags: balancer.tags.filter((each) => each !== tag) };
 }

@@ -8,15 +8,19 @@ import {
 } from "#clouds/digitalocean/load-balancers/balancer.ts";
 import type { Body } from "#clouds/digitalocean/load-balancers/body.ts";
 import { readList } from "#clouds/digitalocean/read-list.ts";
-import type { Api, ApiRequest, Turn } from "#clouds/http/api.ts";
+import type { Api, ApiRequest } from "#clouds/http/api.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
-/** So many pages are looked at, which are 10,000 load balancers. */
+/** Maximum pages read, which is 10,000 load balancers. */
 const MAX_PAGES = 50;
 
-/** All load balancers of the account. */
-export async function listLoadBalancers(api: Api, turn: Turn): Promise<Outcome<readonly LoadBalancer[]>> {
+/** Lists all load balancers of the account. */
+export async function listLoadBalancers(
+  api: Api,
+  turn: CallContext,
+): Promise<Outcome<readonly LoadBalancer[]>> {
   const path = "/v2/load_balancers";
   const list = { operation: "loadBalancers_list", path, key: "load_balancers" };
   const listed = await readList(list, MAX_PAGES, api, turn);
@@ -25,11 +29,11 @@ export async function listLoadBalancers(api: Api, turn: Turn): Promise<Outcome<r
   return success ? ok(data) : fault("Unavailable", `GET ${path}: the answer is not a list of load balancers`);
 }
 
-/** One load balancer, or undefined where DigitalOcean itself says that there is none. */
+/** Reads one load balancer; undefined if DigitalOcean itself says that it does not exist. */
 export async function readLoadBalancer(
   api: Api,
   id: string,
-  turn: Turn,
+  turn: CallContext,
 ): Promise<Outcome<LoadBalancer | undefined>> {
   const template = "GET /v2/load_balancers/{id}";
   const path = `/v2/load_balancers/${id}`;
@@ -41,11 +45,11 @@ export async function readLoadBalancer(
     : fault("Unavailable", `${template}: the answer is another thing`);
 }
 
-/** One certificate, or undefined where DigitalOcean itself says that there is none. */
+/** Reads one certificate; undefined if DigitalOcean itself says that it does not exist. */
 export async function readCertificate(
   api: Api,
   id: string,
-  turn: Turn,
+  turn: CallContext,
 ): Promise<Outcome<Certificate | undefined>> {
   const template = "GET /v2/certificates/{id}";
   const path = `/v2/certificates/${id}`;
@@ -57,11 +61,11 @@ export async function readCertificate(
     : fault("Unavailable", `${template}: the answer is another thing`);
 }
 
-/** The certificates of a name. */
+/** Lists the certificates of a name. */
 export async function findCertificates(
   api: Api,
   name: string,
-  turn: Turn,
+  turn: CallContext,
 ): Promise<Outcome<readonly Certificate[]>> {
   const template = "GET /v2/certificates";
   const query = new URLSearchParams({ name, page: "1", per_page: "20" });
@@ -74,43 +78,47 @@ export async function findCertificates(
   return ok(page.certificates.filter((each) => each.name === name));
 }
 
-/** Makes a load balancer. Of a request without an answer nothing is known: only a list tells whether it was made. */
-export function createLoadBalancer(api: Api, body: Body, turn: Turn): Promise<Outcome<LoadBalancer>> {
-  return change(
+/** Creates a load balancer. The result of an unanswered request is unknown: only a list shows it. */
+export function createLoadBalancer(api: Api, body: Body, turn: CallContext): Promise<Outcome<LoadBalancer>> {
+  return sendChange(
     api,
     {
       method: "POST",
       operation: "loadBalancers_create",
       template: "POST /v2/load_balancers",
       path: "/v2/load_balancers",
-      body: sent(body),
+      body: toRequestBody(body),
     },
     turn,
   );
 }
 
-/** Replaces all that can be changed of one. */
+/** Replaces all changeable settings of a load balancer. */
 export function replaceLoadBalancer(
   api: Api,
   id: string,
   body: Body,
-  turn: Turn,
+  turn: CallContext,
 ): Promise<Outcome<LoadBalancer>> {
-  return change(
+  return sendChange(
     api,
     {
       method: "PUT",
       operation: "loadBalancers_update",
       template: "PUT /v2/load_balancers/{id}",
       path: `/v2/load_balancers/${id}`,
-      body: sent(body),
+      body: toRequestBody(body),
     },
     turn,
   );
 }
 
-/** Deletes one; that it is gone already is as good. */
-export async function deleteLoadBalancer(api: Api, id: string, turn: Turn): Promise<Outcome<undefined>> {
+/** Deletes a load balancer; a missing one counts as deleted. */
+export async function deleteLoadBalancer(
+  api: Api,
+  id: string,
+  turn: CallContext,
+): Promise<Outcome<undefined>> {
   const template = "DELETE /v2/load_balancers/{id}";
   const path = `/v2/load_balancers/${id}`;
   const request = { method: "DELETE", operation: "loadBalancers_delete", template, path } as const;
@@ -119,22 +127,22 @@ export async function deleteLoadBalancer(api: Api, id: string, turn: Turn): Prom
   return answer;
 }
 
-/** Adds droplets to a load balancer, or removes them, and changes nothing else about it. */
+/** Adds droplets to a load balancer or removes them, and changes nothing else. */
 export async function changeDroplets(
   api: Api,
   method: "POST" | "DELETE",
   { id, droplets }: { readonly id: string; readonly droplets: readonly string[] },
-  turn: Turn,
+  turn: CallContext,
 ): Promise<Outcome<undefined>> {
   const operation = method === "POST" ? "loadBalancers_add_droplets" : "loadBalancers_remove_droplets";
   const template = `${method} /v2/load_balancers/{id}/droplets`;
   const path = `/v2/load_balancers/${id}/droplets`;
-  const body = sent({ droplet_ids: droplets });
+  const body = toRequestBody({ droplet_ids: droplets });
   const answer = await api.send({ method, operation, template, path, body }, turn);
   return answer.kind === "ok" ? ok(undefined) : answer;
 }
 
-async function change(api: Api, request: ApiRequest, turn: Turn): Promise<Outcome<LoadBalancer>> {
+async function sendChange(api: Api, request: ApiRequest, turn: CallContext): Promise<Outcome<LoadBalancer>> {
   const answer = await api.send(request, turn);
   if (answer.kind === "fault") return answer;
   const balancer = LoadBalancerAnswer.safeParse(answer.value.body).data?.load_balancer;
@@ -143,8 +151,11 @@ async function change(api: Api, request: ApiRequest, turn: Turn): Promise<Outcom
     : ok(balancer);
 }
 
-/** Undefined where DigitalOcean itself says that there is no such thing; a 404 of whoever else is a fault. */
-async function readOne(api: Api, request: ApiRequest, turn: Turn): Promise<Outcome<unknown>> {
+/**
+ * Undefined only if DigitalOcean itself says that the resource does not exist; a 404 from any other source is
+ * a fault.
+ */
+async function readOne(api: Api, request: ApiRequest, turn: CallContext): Promise<Outcome<unknown>> {
   const answer = await api.get(request, turn);
   return answer.kind === "fault" && isGone(answer.fault) ? ok(undefined) : answer;
 }
@@ -153,13 +164,13 @@ function isGone({ status, errorId }: { readonly status?: number; readonly errorI
   return status === 404 && errorId === "not_found";
 }
 
-/** Ids of droplets have up to 64 bits, and are numbers to the API. */
-function sent(body: Body): Body {
+/** Ids of droplets have up to 64 bits, and the API needs numbers. */
+function toRequestBody(body: Body): Body {
   const ids = body["droplet_ids"];
-  return Array.isArray(ids) ? { ...body, droplet_ids: ids.map((id) => rawJSON(String(id))) } : body;
+  return Array.isArray(ids) ? { ...body, droplet_ids: ids.map((id) => toRawJson(String(id))) } : body;
 }
 
-function rawJSON(digits: string): unknown {
+function toRawJson(digits: string): unknown {
   if (!/^[1-9]\d{0,18}$/.test(digits)) throw new Error(`"${digits}" is not the id of a droplet`);
   return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(digits);
 }

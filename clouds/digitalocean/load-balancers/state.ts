@@ -1,30 +1,33 @@
 import type { Certificate, LoadBalancer } from "#clouds/digitalocean/load-balancers/balancer.ts";
 
-/** What there is of a node that a load balancer may send to. */
+/** A node as a possible target of a load balancer. */
 export type TargetDroplet =
   | {
       readonly kind: "droplet";
       readonly node: string;
-      /** Digits. */
+      /** Decimal digits. */
       readonly id: string;
       readonly hasPublicV4: boolean;
       readonly hasPublicV6: boolean;
       readonly hasPrivateV4: boolean;
     }
-  /** Nobody could tell which droplet it is, or whether it is there: it stays where it is, and is not added. */
+  /** The droplet is unknown, or whether it exists: it stays if it is a target, and is not added. */
   | { readonly kind: "unknown"; readonly node: string; readonly id: string | undefined }
-  /** DigitalOcean says that there is none. */
+  /** DigitalOcean says that it does not exist. */
   | { readonly kind: "absent"; readonly node: string }
-  /** It is no droplet of the cluster's, and is left out. */
+  /** It is not a droplet of the cluster, and is left out. */
   | { readonly kind: "not-ours"; readonly node: string; readonly message: string };
 
-/** What the capability observed of one Service. */
+/** The capability's observation of one Service. */
 export interface DigitalOceanState {
-  /** Whatever the Service may mean: by the id in its annotation, by the name it asks for, by its own name. */
+  /**
+   * All that the Service may refer to: by the id in its annotation, by its requested name, by its default
+   * name.
+   */
   readonly balancers: readonly LoadBalancer[];
   readonly targets: readonly TargetDroplet[];
-  /** Those that are there of what annotations and the load balancer name. */
+  /** The existing certificates of those that annotations and the load balancer name. */
   readonly certificates: readonly Certificate[];
-  /** What a replacement in this very round has sent: sent once more it would change as little. */
+  /** The body of a replacement in this round; it is not sent twice, because the result would be equal. */
   readonly sent?: string | undefined;
 }

@@ -1,55 +1,55 @@
 import { isIPv4, isIPv6 } from "node:net";
 import type { Droplet } from "#clouds/digitalocean/droplet.ts";
-import type { Observing } from "#clouds/digitalocean/load-balancers/observe.ts";
+import type { ObserveContext } from "#clouds/digitalocean/load-balancers/observe-context.ts";
 import type { TargetDroplet } from "#clouds/digitalocean/load-balancers/state.ts";
 import { parseProviderID } from "#clouds/digitalocean/provider-id.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
-import { type Queried, type Query, queryOf } from "#clouds/listed/query.ts";
+import { buildQuery, type Queried, type Query } from "#clouds/listed/query.ts";
 import { type Resolution, resolve } from "#clouds/listed/resolve.ts";
 import { ok } from "#clouds/outcome.ts";
 import type { LoadBalancerQuestion, TargetNode } from "#core/service/model.ts";
 
-/** Tells of nodes which droplets they are; a fault where the API as a whole cannot be asked. */
+/** Returns the droplets of nodes; a fault if the API as a whole is unavailable. */
 export type Targets = (nodes: readonly TargetNode[]) => Outcome<readonly TargetDroplet[]>;
 
 /**
- * Finds the droplets of all nodes that Services of a batch send to, as the node controller finds them: from one list, and only such as are
- * the cluster's. A node says of itself what its tenant likes.
+ * Finds the droplets of all target nodes of a batch of Services, as the node controller does: from one list,
+ * and only droplets of the cluster. A tenant controls what a node says about itself.
  */
 export async function observeTargets(
   questions: readonly LoadBalancerQuestion[],
-  { sources, turn }: Observing,
+  { sources, turn }: ObserveContext,
 ): Promise<Targets> {
   const nodes = new Map<string, Queried>();
   for (const { nodes: some, wanted } of questions)
-    if (wanted) for (const node of some) nodes.set(keyOf(node), queriedOf(node));
+    if (wanted) for (const node of some) nodes.set(formatTargetKey(node), toQueried(node));
   if (nodes.size === 0) return () => ok([]);
-  const queries = new Map([...nodes.values()].map((node) => [node, queryOf(node, parseProviderID)]));
+  const queries = new Map([...nodes.values()].map((node) => [node, buildQuery(node, parseProviderID)]));
   const resolutions = await resolve(queries, sources, turn);
   const told = new Map<string, TargetDroplet>();
   let trouble: Fault | undefined;
   for (const [key, node] of nodes) {
     const resolution = resolutions.get(node);
     if (resolution?.kind === "fault" && isTheirs(resolution.fault)) trouble ??= resolution.fault;
-    told.set(key, targetOf(node.metadata.name, queries.get(node), resolution));
+    told.set(key, buildTarget(node.metadata.name, queries.get(node), resolution));
   }
-  // Where of no node anything is known, a Service is not decided on at all.
+  // If no node is known, the Service is not decided on.
   const isLost = trouble !== undefined && [...told.values()].every(({ kind }) => kind === "unknown");
   return (some) =>
     isLost && trouble !== undefined && some.length > 0
       ? { kind: "fault", fault: trouble }
-      : ok(some.flatMap((node) => told.get(keyOf(node)) ?? []));
+      : ok(some.flatMap((node) => told.get(formatTargetKey(node)) ?? []));
 }
 
-function queriedOf({ name, providerID }: TargetNode): Queried {
+function toQueried({ name, providerID }: TargetNode): Queried {
   return { metadata: { name }, spec: { providerID } };
 }
 
-function keyOf({ name, providerID = "" }: TargetNode): string {
+function formatTargetKey({ name, providerID = "" }: TargetNode): string {
   return `${name} ${providerID}`;
 }
 
-function targetOf(
+function buildTarget(
   node: string,
   query: Query | undefined,
   resolution: Resolution<Droplet> | undefined,
@@ -58,7 +58,7 @@ function targetOf(
   if (resolution === undefined) return { kind: "unknown", node, id };
   switch (resolution.kind) {
     case "machine":
-      return dropletOf(node, resolution.machine);
+      return buildDropletTarget(node, resolution.machine);
     case "absent":
       return { kind: "absent", node };
     case "fault":
@@ -68,7 +68,7 @@ function targetOf(
   }
 }
 
-function dropletOf(node: string, { id, networks }: Droplet): TargetDroplet {
+function buildDropletTarget(node: string, { id, networks }: Droplet): TargetDroplet {
   const { v4 = [], v6 = [] } = networks ?? {};
   return {
     kind: "droplet",
@@ -80,7 +80,7 @@ function dropletOf(node: string, { id, networks }: Droplet): TargetDroplet {
   };
 }
 
-/** Whether it is the API's trouble, and says nothing of the node. */
+/** Whether the API is the cause, not the node. */
 function isTheirs({ code }: Fault): boolean {
   return code === "Throttled" || code === "Unavailable" || code === "Aborted" || code === "Denied";
 }

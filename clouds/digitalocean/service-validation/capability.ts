@@ -1,40 +1,44 @@
-import { callsWithin } from "#clouds/digitalocean/capability-call.ts";
-import type { DigitalOceanCloudConfig } from "#clouds/digitalocean/kind.ts";
+import { createCalls } from "#clouds/digitalocean/capability-call.ts";
+import type { DigitalOceanCloudConfig } from "#clouds/digitalocean/config.ts";
 import { validate } from "#clouds/digitalocean/service-validation/validate.ts";
-import type { Api, Turn } from "#clouds/http/api.ts";
+import type { Api } from "#clouds/http/api.ts";
 import type { Budget } from "#clouds/http/budget.ts";
-import { inOrder } from "#clouds/http/capability-calls.ts";
-import type { ClosableCapability } from "#clouds/loaded-capability.ts";
-import { invalid, observationOf } from "#clouds/observation.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
+import { answerInOrder } from "#clouds/http/capability-calls.ts";
+import type { ClosableCapability } from "#clouds/lazy-capability.ts";
+import { buildInvalid, toObservation } from "#clouds/observation.ts";
 import type { Observation } from "#core/capability.ts";
 import { ValidationQuestion } from "#core/service/validation.ts";
 
-/** What the validation of Services shares with the rest of a cluster's cloud. */
-export interface ValidationWorld {
+/** Dependencies that the validation of Services shares with the rest of a cluster's cloud. */
+export interface ValidationDependencies {
   readonly config: DigitalOceanCloudConfig;
   readonly api: Api;
   readonly budget: Budget;
 }
 
-/** Whether Services can have the load balancers that they ask for; it changes nothing. */
-export function createServiceValidation({ config, api, budget }: ValidationWorld): ClosableCapability {
-  const calls = callsWithin(budget, TIMES_RESERVE);
+/**
+ * Creates the capability that checks whether Services can have the load balancers that they request; it
+ * changes nothing.
+ */
+export function createServiceValidation({ config, api, budget }: ValidationDependencies): ClosableCapability {
+  const calls = createCalls(budget, TIMES_RESERVE);
   return {
     observe: (questions, call) =>
       calls.observe(questions, call, (turn) =>
-        inOrder(questions, (question) => observe(question, config, api, turn)),
+        answerInOrder(questions, (question) => observe(question, config, api, turn)),
       ),
     act: (action, call) =>
       calls.act(action, call, async () => ({
-        answer: invalid(`serviceValidation has no action ${action.action}`),
+        answer: buildInvalid(`serviceValidation has no action ${action.action}`),
       })),
     close() {},
   };
 }
 
 /**
- * Half of the hour's quota: who writes Services of one cluster, as often as he likes, spends of what nodes and load balancers of all clusters
- * have.
+ * Half of the hour's quota: frequent writes of Services in one cluster must not use up what nodes and load
+ * balancers of all clusters need.
  */
 const TIMES_RESERVE = 5;
 
@@ -42,9 +46,9 @@ async function observe(
   question: unknown,
   config: DigitalOceanCloudConfig,
   api: Api,
-  turn: Turn,
+  turn: CallContext,
 ): Promise<Observation> {
   const { success, data } = ValidationQuestion.safeParse(question);
-  if (!success) return invalid("the question is none about a Service");
-  return observationOf(await validate(data, { config, api, turn }));
+  if (!success) return buildInvalid("the question is not about a Service");
+  return toObservation(await validate(data, { config, api, turn }));
 }

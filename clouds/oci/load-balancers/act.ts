@@ -1,22 +1,27 @@
-import type { Api, ApiAnswer, ApiRequest, Turn } from "#clouds/http/api.ts";
-import type { Performed } from "#clouds/http/capability-calls.ts";
+import type { Api, ApiAnswer, ApiRequest } from "#clouds/http/api.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
+import type { ActionOutcome } from "#clouds/http/capability-calls.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
-import { failureOf, invalid } from "#clouds/observation.ts";
+import { buildInvalid, toFailure } from "#clouds/observation.ts";
 import type { OciApis } from "#clouds/oci/api.ts";
-import { RETRY_TOKEN, requestOf } from "#clouds/oci/load-balancers/operations.ts";
-import { mark } from "#clouds/oci/load-balancers/orphans/mark.ts";
+import { buildRequest, RETRY_TOKEN } from "#clouds/oci/load-balancers/operations.ts";
+import { writeMark } from "#clouds/oci/load-balancers/orphans/write-mark.ts";
 import { isNotFound } from "#clouds/oci/read-error.ts";
 import type { ActionAnswer } from "#core/capability.ts";
 import type { CloudAction } from "#core/decision.ts";
 
-/** Carries an action out. What OCI takes its time for is answered as soon as it is accepted. */
-export async function actOnOci(action: CloudAction, apis: OciApis, turn: Turn): Promise<Performed> {
-  const addressed = requestOf(action);
+/** Performs an action. A slow change is answered as soon as OCI accepts it. */
+export async function actOnOci(
+  action: CloudAction,
+  apis: OciApis,
+  turn: CallContext,
+): Promise<ActionOutcome> {
+  const addressed = buildRequest(action);
   if (addressed === undefined)
-    return { answer: invalid(`OCI has no action ${action.action} with such parameters`) };
+    return { answer: buildInvalid(`OCI has no action ${action.action} with such parameters`) };
   const { service, request } = addressed;
   const outcome = MARKING.test(action.action)
-    ? await mark(apis[service], request, markIn(action), turn)
+    ? await writeMark(apis[service], request, getMark(action), turn)
     : await sendInThisLife(apis[service], request, turn);
   if (outcome.kind === "ok") {
     const { body = null, headers } = outcome.value;
@@ -27,10 +32,13 @@ export async function actOnOci(action: CloudAction, apis: OciApis, turn: Turn): 
   const { fault } = outcome;
   const isToBeSought = isNotFound(fault) && WHOLE.test(action.action) && (await isUnseen());
   return {
-    answer: isToBeSought ? { kind: "conflict", message: fault.message } : answerOf(fault, action),
+    answer: isToBeSought ? { kind: "conflict", message: fault.message } : toErrorAnswer(fault, action),
   };
 
-  /** Oracle says "not found" of what may not be deleted, too: what can be read is there, and of the rest only a list tells. */
+  /**
+   * Oracle also answers "not found" if a deletion is not allowed: a readable resource exists, and for others
+   * only a list proves absence.
+   */
   async function isUnseen(): Promise<boolean> {
     const operation = request.operation.replace("Delete", "Get");
     const template = request.template.replace("DELETE", "GET");
@@ -39,23 +47,27 @@ export async function actOnOci(action: CloudAction, apis: OciApis, turn: Turn): 
   }
 }
 
-/** What may have gone meanwhile. Of what is below a load balancer that was just seen, "not found" means that it may not be deleted. */
+/**
+ * Resources that may be deleted meanwhile. For parts of a visible load balancer, "not found" means that the
+ * deletion is not allowed.
+ */
 const WHOLE = /:Delete(LoadBalancer|NetworkSecurityGroup)$/;
 
 const MARKING = /:Mark(LoadBalancer|NetworkSecurityGroup)$/;
 
-function markIn({ parameters: { orphaned } }: CloudAction): string | undefined {
+function getMark({ parameters: { orphaned } }: CloudAction): string | undefined {
   return typeof orphaned === "string" ? orphaned : undefined;
 }
 
-/** How often one thing is made anew within a day, for which tokens hold. */
+/** Maximum re-creations of one resource within a day, the lifetime of tokens. */
 const MAX_LIVES = 10;
 
 /**
- * Sends a request with its token, or with the next one where what was made by that has been deleted since, which Oracle answers for a
- * day. Tokens follow one another in the same order for everybody: two attempts make one thing in each life, too.
+ * Sends a request with its retry token. Oracle remembers a token for a day, even if the resource was deleted;
+ * the next token then creates it again. The order of tokens is the same for all callers, so that two attempts
+ * still create one resource.
  */
-async function sendInThisLife(api: Api, request: ApiRequest, turn: Turn): Promise<Outcome<ApiAnswer>> {
+async function sendInThisLife(api: Api, request: ApiRequest, turn: CallContext): Promise<Outcome<ApiAnswer>> {
   const token = request.headers?.[RETRY_TOKEN];
   for (let life = 1; ; life += 1) {
     const headers = life === 1 ? request.headers : { ...request.headers, [RETRY_TOKEN]: `${token}-${life}` };
@@ -65,16 +77,16 @@ async function sendInThisLife(api: Api, request: ApiRequest, turn: Turn): Promis
   }
 }
 
-/** What a fault of a change means: whether it is to be looked at again, waited for, or mended. */
-function answerOf(fault: Fault, { action }: CloudAction): ActionAnswer {
+/** Converts the fault of a change: observe again, wait, or needs a fix. */
+function toErrorAnswer(fault: Fault, { action }: CloudAction): ActionAnswer {
   const { meaning, errorId, message } = fault;
   const reason = errorId === undefined ? {} : { reason: errorId };
-  // Network interfaces let go of a group a while after their load balancer has gone.
+  // Network interfaces release a group some time after their load balancer is deleted.
   if (meaning === "Conflict" && action === "vcn:DeleteNetworkSecurityGroup")
     return { kind: "error", code: "Unavailable", message, ...reason };
   if (meaning === "Conflict") return { kind: "conflict", message, ...reason };
   if (meaning === "Invalid" || meaning === "Quota")
     return { kind: "error", code: "Invalid", message, ...reason };
   if (isNotFound(fault)) return { kind: "error", code: "Denied", message, ...reason };
-  return { ...failureOf(fault), ...reason };
+  return { ...toFailure(fault), ...reason };
 }

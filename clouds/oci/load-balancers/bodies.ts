@@ -1,22 +1,25 @@
+import type { DesiredState } from "#clouds/oci/load-balancers/desired-state/desired-state.ts";
+import type { DesiredPort, IpFamily } from "#clouds/oci/load-balancers/desired-state/ports.ts";
 import type { Backend, BackendSet } from "#clouds/oci/load-balancers/state.ts";
-import type { IpFamily, WantedPort } from "#clouds/oci/load-balancers/wanted/ports.ts";
-import type { Wanted } from "#clouds/oci/load-balancers/wanted/wanted.ts";
-import { canonicalIp } from "#core/cidr.ts";
+import { canonicalizeIp } from "#core/cidr.ts";
 
-/** Where backends are reached, by IP family. */
+/** Addresses of backends by IP family. */
 export type BackendAddresses = Readonly<Record<IpFamily, readonly string[]>>;
 
-/** A backend set as it is made or replaced. What an operator has set on a backend that stays, such as `drain`, is kept. */
-export function backendSetBody(
-  wanted: Wanted,
-  port: WantedPort,
+/**
+ * Builds a backend set for creation or replacement. Settings of an operator on a backend that stays, such as
+ * `drain`, are kept.
+ */
+export function buildBackendSet(
+  wanted: DesiredState,
+  port: DesiredPort,
   addresses: BackendAddresses,
   there?: BackendSet,
 ): Readonly<Record<string, unknown>> {
-  const kept = new Map((there?.backends ?? []).map((backend) => [backendKey(backend), backend]));
+  const kept = new Map((there?.backends ?? []).map((backend) => [formatBackendKey(backend), backend]));
   const backends = addresses[port.family].map((ipAddress) => {
     const backend = { ipAddress, port: port.nodePort };
-    return kept.get(backendKey(backend)) ?? newBackend(wanted.kind, backend);
+    return kept.get(formatBackendKey(backend)) ?? buildBackend(wanted.kind, backend);
   });
   const { sessionPersistenceConfiguration, lbCookieSessionPersistenceConfiguration } = there ?? {};
   return {
@@ -25,72 +28,78 @@ export function backendSetBody(
     healthChecker: wanted.healthCheck,
     ...(wanted.kind === "lb"
       ? {}
-      : { isPreserveSource: wanted.preservesSource, ipVersion: ipVersionOf(port.family) }),
+      : { isPreserveSource: wanted.preservesSource, ipVersion: toIpVersion(port.family) }),
     ...(sessionPersistenceConfiguration ? { sessionPersistenceConfiguration } : {}),
     ...(lbCookieSessionPersistenceConfiguration ? { lbCookieSessionPersistenceConfiguration } : {}),
   };
 }
 
-/** By what backends are told apart, in any order and however the API spells their addresses. */
-export function backendKey({ ipAddress, port }: Pick<Backend, "ipAddress" | "port">): string {
-  return `${canonicalIp(ipAddress ?? "") ?? ipAddress ?? ""}:${port}`;
+/** Formats a key that tells backends apart, in any order and with any spelling of addresses. */
+export function formatBackendKey({ ipAddress, port }: Pick<Backend, "ipAddress" | "port">): string {
+  return `${canonicalizeIp(ipAddress ?? "") ?? ipAddress ?? ""}:${port}`;
 }
 
-/** A backend as it is made. */
-export function newBackend(
-  kind: Wanted["kind"],
+/** Builds a backend for creation. */
+export function buildBackend(
+  kind: DesiredState["kind"],
   backend: { readonly ipAddress: string; readonly port: number },
 ) {
-  return { ...(kind === "lb" ? {} : { name: backendKey(backend) }), ...backend, weight: 1 };
+  return { ...(kind === "lb" ? {} : { name: formatBackendKey(backend) }), ...backend, weight: 1 };
 }
 
-/** A listener as it is made or replaced; `whole` says also what the API would assume, so that what was there goes. */
-export function listenerBody(
-  wanted: Wanted,
-  port: WantedPort,
+/**
+ * Builds a listener for creation or replacement; `whole` includes the API's defaults, so that earlier values
+ * are reset.
+ */
+export function buildListener(
+  wanted: DesiredState,
+  port: DesiredPort,
   whole = false,
 ): Readonly<Record<string, unknown>> {
   const { kind, said } = wanted;
   const body = { defaultBackendSetName: port.backendSet, port: port.port, protocol: port.listenerProtocol };
   if (kind === "nlb")
     return {
-      ...{ name: port.listener, ...body, ipVersion: ipVersionOf(port.family) },
+      ...{ name: port.listener, ...body, ipVersion: toIpVersion(port.family) },
       ...(said.isPpv2Enabled === undefined && !whole ? {} : { isPpv2Enabled: said.isPpv2Enabled ?? false }),
     };
   const isSaid = said.idleTimeout !== undefined || said.proxyProtocolVersion !== undefined;
-  const ruleSetNames = ruleSetsOf(wanted, port);
+  const ruleSetNames = listRuleSets(wanted, port);
   return {
     ...body,
-    ...(isSaid || whole ? { connectionConfiguration: connectionOf(wanted, port) } : {}),
+    ...(isSaid || whole ? { connectionConfiguration: buildConnectionConfiguration(wanted, port) } : {}),
     ...(ruleSetNames.length > 0 || whole ? { ruleSetNames } : {}),
   };
 }
 
-/** How a listener keeps connections and tells backends of them. */
-export function connectionOf(
-  { said }: Wanted,
-  { listenerProtocol }: Pick<WantedPort, "listenerProtocol">,
+/** Builds a listener's idle timeout and proxy protocol settings. */
+export function buildConnectionConfiguration(
+  { said }: DesiredState,
+  { listenerProtocol }: Pick<DesiredPort, "listenerProtocol">,
 ): { readonly idleTimeout: number; readonly backendTcpProxyProtocolVersion?: number } {
   const version = said.proxyProtocolVersion;
   return {
-    idleTimeout: said.idleTimeout ?? defaultIdleTimeout(listenerProtocol),
+    idleTimeout: said.idleTimeout ?? getDefaultIdleTimeout(listenerProtocol),
     ...(version === undefined ? {} : { backendTcpProxyProtocolVersion: version }),
   };
 }
 
-/** Seconds, where nobody says how many. */
-export function defaultIdleTimeout(listenerProtocol: string): number {
+/** Returns the default idle timeout in seconds. */
+export function getDefaultIdleTimeout(listenerProtocol: string): number {
   return listenerProtocol === "TCP" ? 300 : 60;
 }
 
-/** The rule sets of a listener: they hold for HTTP alone. */
-export function ruleSetsOf({ ruleSets }: Wanted, { listenerProtocol }: WantedPort): readonly string[] {
+/** Lists the rule sets of a listener, which only HTTP supports. */
+export function listRuleSets(
+  { ruleSets }: DesiredState,
+  { listenerProtocol }: DesiredPort,
+): readonly string[] {
   return listenerProtocol === "TCP" ? [] : Object.keys(ruleSets).sort();
 }
 
-/** What a load balancer is made of, whole. */
+/** Builds the complete body that creates a load balancer. */
 export function createBody(
-  wanted: Wanted,
+  wanted: DesiredState,
   addresses: BackendAddresses,
   chosen: {
     readonly subnets: readonly string[];
@@ -110,11 +119,11 @@ export function createBody(
       ? families[0] === "IPv6"
         ? { ipMode: "IPV6" }
         : {}
-      : { nlbIpVersion: nlbIpVersionOf(families) }),
+      : { nlbIpVersion: toNlbIpVersion(families) }),
     backendSets: Object.fromEntries(
-      ports.map((port) => [port.backendSet, backendSetBody(wanted, port, addresses)]),
+      ports.map((port) => [port.backendSet, buildBackendSet(wanted, port, addresses)]),
     ),
-    listeners: Object.fromEntries(ports.map((port) => [port.listener, listenerBody(wanted, port)])),
+    listeners: Object.fromEntries(ports.map((port) => [port.listener, buildListener(wanted, port)])),
     ...(Object.keys(wanted.ruleSets).length > 0 ? { ruleSets: wanted.ruleSets } : {}),
     ...(chosen.groups.length > 0 ? { networkSecurityGroupIds: chosen.groups } : {}),
     ...(chosen.reservedIp === undefined ? {} : { reservedIps: [{ id: chosen.reservedIp }] }),
@@ -124,12 +133,12 @@ export function createBody(
   };
 }
 
-/** An IP family in the words of network load balancers. */
-export function ipVersionOf(family: IpFamily): "IPV4" | "IPV6" {
+/** Converts an IP family to the terms of network load balancers. */
+export function toIpVersion(family: IpFamily): "IPV4" | "IPV6" {
   return family === "IPv4" ? "IPV4" : "IPV6";
 }
 
-function nlbIpVersionOf(families: readonly IpFamily[]): string {
+function toNlbIpVersion(families: readonly IpFamily[]): string {
   const [first = "IPv4"] = families;
-  return families.length > 1 ? "IPV4_AND_IPV6" : ipVersionOf(first);
+  return families.length > 1 ? "IPV4_AND_IPV6" : toIpVersion(first);
 }

@@ -1,34 +1,37 @@
 import type { ActionCall } from "#clouds/cloud.ts";
 import { createCapabilityCalls } from "#clouds/http/capability-calls.ts";
-import type { ClosableCapability } from "#clouds/loaded-capability.ts";
-import { observationOf } from "#clouds/observation.ts";
+import type { ClosableCapability } from "#clouds/lazy-capability.ts";
+import { toObservation } from "#clouds/observation.ts";
 import type { OciApis } from "#clouds/oci/api.ts";
-import { compartmentsOf, type OciCloudConfig } from "#clouds/oci/kind.ts";
+import { listCompartments, type OciCloudConfig } from "#clouds/oci/config.ts";
 import { actOnOci } from "#clouds/oci/load-balancers/act.ts";
 import { type AskInstances, findAddresses } from "#clouds/oci/load-balancers/observe/addresses.ts";
 import { observeHoldings } from "#clouds/oci/load-balancers/observe/holdings.ts";
-import { type Observing, observeLoadBalancers } from "#clouds/oci/load-balancers/observe/observe.ts";
-import { readsOf } from "#clouds/oci/load-balancers/observe/reads.ts";
-import { soughtBy } from "#clouds/oci/load-balancers/observe/sought.ts";
+import { observeLoadBalancers } from "#clouds/oci/load-balancers/observe/observe.ts";
+import { createReads } from "#clouds/oci/load-balancers/observe/reads.ts";
+import { type ObserveContext, parseServiceQuery } from "#clouds/oci/load-balancers/observe/service-query.ts";
 import { observeOrphans } from "#clouds/oci/load-balancers/orphans/observe-orphans.ts";
 import { HoldingsQuestion } from "#core/service/holdings.ts";
 import { addUsage, NO_CLOUD_USAGE } from "#core/usage.ts";
 
-/** What load balancers of a cluster are observed and changed with. */
-export interface LoadBalancerWorld {
+/** Dependencies for observing and changing a cluster's load balancers. */
+export interface LoadBalancerDependencies {
   readonly config: OciCloudConfig;
-  /** The cluster's name, which tags say. */
+  /** The cluster's name, which tags contain. */
   readonly cluster: string;
   readonly apis: OciApis;
-  /** Opens a call's share of the quotas, as the answer for nodes does. */
+  /** Opens a call's share of the quotas, as instance requests do. */
   readonly enter: (call: ActionCall) => () => void;
-  /** The cloud's own answer for nodes. */
+  /** The cloud's own instance requests. */
   readonly instances: AskInstances;
   /** Milliseconds since the epoch. */
   readonly wallClock: () => number;
 }
 
-/** The capability `loadBalancers`: load balancers and network load balancers, with the security groups that are managed for them. */
+/**
+ * Creates the capability `loadBalancers`: load balancers and network load balancers, with their managed
+ * security groups.
+ */
 export function createLoadBalancers({
   config,
   cluster,
@@ -36,28 +39,28 @@ export function createLoadBalancers({
   enter,
   instances,
   wallClock,
-}: LoadBalancerWorld): ClosableCapability {
+}: LoadBalancerDependencies): ClosableCapability {
   const calls = createCapabilityCalls({ title: "OCI", enter });
   return {
     async observe(questions, call) {
       let found = NO_CLOUD_USAGE;
       const { answers, usage } = await calls.observe(questions, call, async (turn) => {
-        const observing: Observing = {
-          ...{ cluster, wallClock, compartments: compartmentsOf(config), vcn: config.vcn },
+        const observing: ObserveContext = {
+          ...{ cluster, wallClock, compartments: listCompartments(config), vcn: config.vcn },
           managesGroups: config.loadBalancer?.securityListManagementMode !== "None",
-          reads: readsOf(apis, turn),
+          reads: createReads(apis, turn),
         };
-        // That is of the cluster as a whole, and asked alone.
+        // This question is about the whole cluster and comes alone.
         const [ofAll] = questions.flatMap((each) => HoldingsQuestion.safeParse(each).data ?? []);
         if (ofAll !== undefined) {
           const { auditAt } = ofAll;
           const held =
             auditAt === undefined
-              ? observationOf(await observeHoldings(observing))
+              ? toObservation(await observeHoldings(observing))
               : await observeOrphans(observing, auditAt, config.loadBalancerPrefix);
           return questions.map(() => held);
         }
-        const sought = questions.map((each) => soughtBy(each, config));
+        const sought = questions.map((each) => parseServiceQuery(each, config));
         const known = sought.filter((each) => each !== undefined);
         const targets = await findAddresses(known, instances, call);
         found = targets.usage;
@@ -66,7 +69,7 @@ export function createLoadBalancers({
       return { answers, usage: addUsage(found, usage) };
     },
     act: (action, call) => calls.act(action, call, (turn) => actOnOci(action, apis, turn)),
-    // Connections are the cloud's.
+    // It uses the connections of its cloud.
     close() {},
   };
 }

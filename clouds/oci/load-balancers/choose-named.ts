@@ -1,80 +1,90 @@
-import { annotationOf } from "#clouds/oci/load-balancers/annotations/table.ts";
+import { findAnnotation } from "#clouds/oci/load-balancers/annotations/table.ts";
 import type { LoadBalancerConfiguration } from "#clouds/oci/load-balancers/configuration.ts";
+import type { DesiredState } from "#clouds/oci/load-balancers/desired-state/desired-state.ts";
 import type { OciState } from "#clouds/oci/load-balancers/state.ts";
 import { CLUSTER_TAG, isOfCluster } from "#clouds/oci/load-balancers/tags.ts";
-import type { Wanted } from "#clouds/oci/load-balancers/wanted/wanted.ts";
-import type { Problem } from "#core/service/model.ts";
+import type { Issue } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
 
-/** What a Service may name is the cluster's: a subnet that is configured, or what carries the cluster's tag. */
-export interface Whose {
+/**
+ * Owner and configuration for the check of named resources: a Service may name a configured subnet, or a
+ * resource with the cluster's tag.
+ */
+export interface LoadBalancerContext {
   readonly service: Service;
   readonly configuration: LoadBalancerConfiguration;
   readonly cluster: string;
 }
 
-/** Why network security groups that annotations name may not be used. */
-export function faultOfGroups(wanted: Wanted, { named }: OciState, whose: Whose): Problem | undefined {
+/** Returns why network security groups in annotations may not be used. */
+export function checkNamedGroups(
+  wanted: DesiredState,
+  { named }: OciState,
+  context: LoadBalancerContext,
+): Issue | undefined {
   const { kind, said, mode } = wanted;
   const isUsable = (id: string): boolean => {
     const group = named[id]?.group;
     return (
       group !== undefined &&
-      group.vcnId === (whose.configuration.vcn ?? group.vcnId) &&
+      group.vcnId === (context.configuration.vcn ?? group.vcnId) &&
       group.lifecycleState === "AVAILABLE" &&
-      isOfCluster(group.freeformTags ?? undefined, whose.cluster)
+      isOfCluster(group.freeformTags ?? undefined, context.cluster)
     );
   };
   for (const saying of ["securityGroups", "backendSecurityGroups"] as const) {
     if (saying === "backendSecurityGroups" && mode !== "NSG") continue;
     const bad = said[saying]?.find((id) => !isUsable(id));
     if (bad === undefined) continue;
-    const field = annotationOf(kind, saying);
+    const field = findAnnotation(kind, saying);
     return {
       code: "SecurityGroupNotAllowed",
       field,
-      value: written(field, whose),
-      detail: notOurs(bad, whose),
+      value: getAnnotation(field, context),
+      detail: formatForeign(bad, context),
     };
   }
   return undefined;
 }
 
-/** The subnets of a load balancer that is to be made, or why there are none: two only of a public one where they are of one domain each. */
+/**
+ * Chooses the subnets of a new load balancer, or returns why it has no valid one. Only a public one whose subnets
+ * have one availability domain each gets two.
+ */
 export function chooseSubnets(
-  wanted: Wanted,
+  wanted: DesiredState,
   { subnets }: OciState,
-  whose: Whose,
+  context: LoadBalancerContext,
 ):
   | { readonly kind: "chosen"; readonly subnets: readonly string[] }
-  | { readonly kind: "refused"; readonly problem: Problem } {
-  const { subnet1, subnet2 } = whose.configuration.loadBalancer ?? {};
+  | { readonly kind: "refused"; readonly issue: Issue } {
+  const { subnet1, subnet2 } = context.configuration.loadBalancer ?? {};
   for (const [index, id] of wanted.subnets.entries()) {
     const subnet = subnets[id];
     const isConfigured = id === subnet1 || id === subnet2;
-    const isOurs = isConfigured || isOfCluster(subnet?.freeformTags ?? undefined, whose.cluster);
-    if (subnet != null && subnet.vcnId === (whose.configuration.vcn ?? subnet.vcnId) && isOurs) continue;
-    const field = annotationOf(wanted.kind, index === 0 || wanted.kind === "nlb" ? "subnet1" : "subnet2");
-    const problem = {
+    const isOurs = isConfigured || isOfCluster(subnet?.freeformTags ?? undefined, context.cluster);
+    if (subnet != null && subnet.vcnId === (context.configuration.vcn ?? subnet.vcnId) && isOurs) continue;
+    const field = findAnnotation(wanted.kind, index === 0 || wanted.kind === "nlb" ? "subnet1" : "subnet2");
+    const issue = {
       code: "SubnetNotFound",
       field,
-      value: written(field, whose),
-      detail: notOurs(id, whose),
+      value: getAnnotation(field, context),
+      detail: formatForeign(id, context),
     };
-    return { kind: "refused", problem };
+    return { kind: "refused", issue };
   }
   const [first = ""] = wanted.subnets;
   const isOne = wanted.kind === "nlb" || wanted.isPrivate || !subnets[first]?.availabilityDomain;
   return { kind: "chosen", subnets: isOne ? [first] : wanted.subnets };
 }
 
-/** The reserved address of `spec.loadBalancerIP`, if it is one that may be used. */
+/** Returns the reserved address in `spec.loadBalancerIP` if it may be used. */
 export function chooseAddress(
   { publicIp }: OciState,
-  { service: { spec }, cluster }: Whose,
+  { service: { spec }, cluster }: LoadBalancerContext,
 ):
   | { readonly kind: "chosen"; readonly id: string | undefined }
-  | { readonly kind: "refused"; readonly problem: Problem } {
+  | { readonly kind: "refused"; readonly issue: Issue } {
   const value = spec.loadBalancerIP;
   if (!value) return { kind: "chosen", id: undefined };
   const isFree = publicIp?.lifetime === "RESERVED" && publicIp.lifecycleState === "AVAILABLE";
@@ -83,14 +93,14 @@ export function chooseAddress(
   const detail = `no reserved public IP ${value} that is free and has the free-form tag ${CLUSTER_TAG}=${cluster}`;
   return {
     kind: "refused",
-    problem: { code: "ReservedIPNotUsable", field: "spec.loadBalancerIP", value, detail },
+    issue: { code: "ReservedIPNotUsable", field: "spec.loadBalancerIP", value, detail },
   };
 }
 
-function written(field: string, { service: { metadata } }: Whose): string | undefined {
+function getAnnotation(field: string, { service: { metadata } }: LoadBalancerContext): string | undefined {
   return metadata.annotations?.[field];
 }
 
-function notOurs(id: string, { configuration, cluster }: Whose): string {
-  return `${id} is not there, not in the VCN ${configuration.vcn ?? "of the cluster"}, or has not the free-form tag ${CLUSTER_TAG}=${cluster}`;
+function formatForeign(id: string, { configuration, cluster }: LoadBalancerContext): string {
+  return `${id} does not exist, is not in the VCN ${configuration.vcn ?? "of the cluster"}, or lacks the free-form tag ${CLUSTER_TAG}=${cluster}`;
 }

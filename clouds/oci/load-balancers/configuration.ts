@@ -1,13 +1,16 @@
 import type { DefinedTags, FreeformTags } from "#clouds/oci/load-balancers/annotations/tags.ts";
 import type { Settings } from "#core/settings.ts";
 
-/** Tags of one kind of resources. */
+/** Tags of one type of resources. */
 export interface ConfiguredTags {
   readonly freeform?: FreeformTags | undefined;
   readonly defined?: DefinedTags | undefined;
 }
 
-/** What of a cluster's cloud its load balancers depend on: keys of `OciCloudConfig`, as that has parsed them. */
+/**
+ * The part of a cluster's cloud configuration that its load balancers read: keys of the parsed
+ * `OciCloudConfig`.
+ */
 export interface LoadBalancerConfiguration {
   readonly compartment: string;
   readonly compartments?: readonly string[] | undefined;
@@ -26,14 +29,14 @@ export interface LoadBalancerConfiguration {
   readonly loadBalancerPrefix?: string | undefined;
 }
 
-/** A cluster's settings as load balancers read them. */
-export function configurationOf({ cloud }: Pick<Settings, "cloud">): LoadBalancerConfiguration {
-  // It was parsed as an `OciCloudConfig`; whoever calls has chosen this model by its provider.
+/** Returns a cluster's settings as load balancers read them. */
+export function getConfiguration({ cloud }: Pick<Settings, "cloud">): LoadBalancerConfiguration {
+  // It was parsed as an `OciCloudConfig`; the caller has chosen this model by its provider.
   return cloud as unknown as LoadBalancerConfiguration;
 }
 
-/** The compartments that a cluster's load balancers may be in, that of the cluster first. */
-export function compartmentsOf({
+/** Returns the compartments of a cluster's load balancers, the cluster's own first. */
+export function listCompartments({
   compartment,
   compartments = [],
 }: LoadBalancerConfiguration): readonly string[] {

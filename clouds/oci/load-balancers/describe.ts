@@ -1,31 +1,31 @@
-import type { DescribedLoadBalancer } from "#clouds/described.ts";
+import type { DescribedLoadBalancer } from "#clouds/described-load-balancer.ts";
 import { KINDS } from "#clouds/oci/load-balancers/names.ts";
-import type { OciState, SeenBalancer } from "#clouds/oci/load-balancers/state.ts";
+import type { ObservedBalancer, OciState } from "#clouds/oci/load-balancers/state.ts";
 import { isOfCluster } from "#clouds/oci/load-balancers/tags.ts";
 import type { Service } from "#core/service/service.ts";
 import type { Settings } from "#core/settings.ts";
 
-/** What OCI has of a Service, in words. */
+/** Describes a Service's resources on OCI for people. */
 export function describeOnOci(
   _service: Service,
   state: unknown,
   { cluster }: Settings,
 ): DescribedLoadBalancer {
-  // The observation is our own capability's, which has parsed what OCI answered.
+  // The observation comes from our own capability, which has parsed OCI's answers.
   const { found, several, groups } = state as OciState;
   const isOurs = found.some(({ balancer }) => isOfCluster(balancer.freeformTags ?? undefined, cluster));
   const isAny = found.length > 0 || several !== undefined;
   return {
     belongsTo: isOurs ? "service" : isAny ? "other" : "none",
     lines: [
-      ...found.flatMap(linesOf),
+      ...found.flatMap(describeBalancer),
       ...(several === undefined ? [] : [`several of one name: ${several.join(", ")}`]),
       ...groups.map(({ group, rules }) => `network security group ${group.id}: ${rules.length} rules`),
     ],
   };
 }
 
-function linesOf({ kind, balancer, isBusy, failure }: SeenBalancer): readonly string[] {
+function describeBalancer({ kind, balancer, isBusy, failure }: ObservedBalancer): readonly string[] {
   const addresses = (balancer.ipAddresses ?? []).map(({ ipAddress }) => ipAddress);
   const listeners = Object.entries(balancer.listeners ?? {});
   const sets = Object.entries(balancer.backendSets ?? {});

@@ -1,40 +1,41 @@
-import { annotationOf, readerOf } from "#clouds/oci/load-balancers/annotations/table.ts";
-import { backendKey, newBackend } from "#clouds/oci/load-balancers/bodies.ts";
-import { action } from "#clouds/oci/load-balancers/changes.ts";
-import { configurationOf } from "#clouds/oci/load-balancers/configuration.ts";
-import { busyWith, isOurs, wait } from "#clouds/oci/load-balancers/standing.ts";
-import type { BackendSet, OciState, SeenBalancer } from "#clouds/oci/load-balancers/state.ts";
-import { backendsOf } from "#clouds/oci/load-balancers/targets.ts";
-import { familiesOf } from "#clouds/oci/load-balancers/wanted/families.ts";
-import { readPorts, type WantedPort } from "#clouds/oci/load-balancers/wanted/ports.ts";
+import { findAnnotation, getReader } from "#clouds/oci/load-balancers/annotations/table.ts";
+import { buildBackend, formatBackendKey } from "#clouds/oci/load-balancers/bodies.ts";
+import { buildAction } from "#clouds/oci/load-balancers/changes.ts";
+import { getConfiguration } from "#clouds/oci/load-balancers/configuration.ts";
+import { selectFamilies } from "#clouds/oci/load-balancers/desired-state/families.ts";
+import { type DesiredPort, readPorts } from "#clouds/oci/load-balancers/desired-state/ports.ts";
+import { isOurs, wait, waitWhileBusy } from "#clouds/oci/load-balancers/phase.ts";
+import type { BackendSet, ObservedBalancer, OciState } from "#clouds/oci/load-balancers/state.ts";
+import { selectBackends } from "#clouds/oci/load-balancers/targets.ts";
 import type { LoadBalancerModel } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
 
 /**
- * Returns the change by which the next backend set comes to hold the nodes while something else of the Service is refused; policy, health
- * check and all other settings of the set stay as OCI shows them. OCI takes one change at a time, and is waited for in between. Undefined
- * where no load balancer can be told to be the Service's, where its label selector cannot be read, and where no node has an address.
+ * Returns the change that brings the next backend set to the nodes while another part of the Service is
+ * rejected. Policy, health check and all other settings of the set stay as OCI shows them. OCI accepts one
+ * change at a time, so the controller waits between changes. Undefined if the load balancer's ownership is
+ * unproven, its label selector is invalid, or no node has an address.
  */
 export const followNodesOnOci: NonNullable<LoadBalancerModel["followNodes"]> = (
   question,
   observed,
   settings,
 ) => {
-  // The observation is our own capability's, which has parsed what OCI answered.
+  // The observation comes from our own capability, which has parsed OCI's answers.
   const state = observed as OciState;
   const { service } = question;
-  const whose = { service, configuration: configurationOf(settings), cluster: settings.cluster };
+  const context = { service, configuration: getConfiguration(settings), cluster: settings.cluster };
   if (state.several !== undefined) return undefined;
   if (state.isOrdered === true) return wait("Ordered", "OCI is at what was ordered");
-  const [seen, ...others] = state.found.filter(({ balancer }) => isOurs(balancer, whose));
+  const [seen, ...others] = state.found.filter(({ balancer }) => isOurs(balancer, context));
   if (seen === undefined || others.length > 0 || !hasReadableSelector(seen, service)) return undefined;
-  const busy = busyWith(seen);
+  const busy = waitWhileBusy(seen);
   if (busy !== undefined) return busy;
   if (seen.failure !== undefined) return undefined;
-  const families = familiesOf(seen.kind, service);
+  const families = selectFamilies(seen.kind, service);
   const ports = families === undefined ? undefined : readPorts(seen.kind, service, {}, families);
   if (ports?.kind !== "read") return undefined;
-  const addresses = backendsOf(question, state.addresses);
+  const addresses = selectBackends(question, state.addresses);
   const served = ports.ports.flatMap((port) => {
     const set = seen.balancer.backendSets?.[port.backendSet];
     // A backend set is never emptied.
@@ -44,33 +45,47 @@ export const followNodesOnOci: NonNullable<LoadBalancerModel["followNodes"]> = (
   for (const { port, set } of served) {
     const backends = chooseBackends(seen, set, port, addresses[port.family]);
     if (backends !== undefined)
-      return [action(seen, "UpdateBackendSet", { name: port.backendSet, body: bodyWith(set, backends) })];
+      return [
+        buildAction(seen, "UpdateBackendSet", {
+          name: port.backendSet,
+          body: buildBackendSetUpdate(set, backends),
+        }),
+      ];
   }
   return [];
 };
 
-/** A selector that cannot be read would choose every node. */
-function hasReadableSelector({ kind }: SeenBalancer, { metadata }: Service): boolean {
-  const written = metadata.annotations?.[annotationOf(kind, "nodeLabelSelector")]?.trim() ?? "";
-  return written === "" || readerOf("nodeLabelSelector")(written).ok;
+/** An invalid selector would select every node. */
+function hasReadableSelector({ kind }: ObservedBalancer, { metadata }: Service): boolean {
+  const written = metadata.annotations?.[findAnnotation(kind, "nodeLabelSelector")]?.trim() ?? "";
+  return written === "" || getReader("nodeLabelSelector")(written).ok;
 }
 
-/** The backends that a set is to have, those that it keeps as OCI shows them; undefined where it has them. */
+/**
+ * Returns the desired backends of a set, and keeps existing ones as OCI shows them; undefined if nothing
+ * changes.
+ */
 function chooseBackends(
-  { kind }: SeenBalancer,
+  { kind }: ObservedBalancer,
   { backends }: BackendSet,
-  { nodePort }: WantedPort,
+  { nodePort }: DesiredPort,
   addresses: readonly string[],
 ): readonly unknown[] | undefined {
-  const there = new Map((backends ?? []).map((backend) => [backendKey(backend), backend]));
+  const there = new Map((backends ?? []).map((backend) => [formatBackendKey(backend), backend]));
   const wanted = addresses.map((ipAddress) => ({ ipAddress, port: nodePort }));
-  const isSame = wanted.length === there.size && wanted.every((backend) => there.has(backendKey(backend)));
+  const isSame =
+    wanted.length === there.size && wanted.every((backend) => there.has(formatBackendKey(backend)));
   if (isSame) return undefined;
-  return wanted.map((backend) => there.get(backendKey(backend)) ?? newBackend(kind, backend));
+  return wanted.map((backend) => there.get(formatBackendKey(backend)) ?? buildBackend(kind, backend));
 }
 
-/** An update replaces the whole set: what a read shows of it is sent back, but for its name and what is not set. */
-function bodyWith(set: BackendSet, backends: readonly unknown[]): Readonly<Record<string, unknown>> {
+/**
+ * An update replaces the whole set: the fields of a read are sent back, without the name and empty fields.
+ */
+function buildBackendSetUpdate(
+  set: BackendSet,
+  backends: readonly unknown[],
+): Readonly<Record<string, unknown>> {
   const kept = Object.entries(set).filter(([key, value]) => key !== "name" && value !== null);
   return { ...Object.fromEntries(kept), backends };
 }

@@ -1,9 +1,9 @@
+import type { DesiredState } from "#clouds/oci/load-balancers/desired-state/desired-state.ts";
 import type { Balancer } from "#clouds/oci/load-balancers/state.ts";
-import type { Wanted } from "#clouds/oci/load-balancers/wanted/wanted.ts";
 import type { Ingress } from "#core/service/service.ts";
 
-/** The addresses of a load balancer as a Service's status has them. */
-export function ingressOf({ ipAddresses }: Balancer, { said }: Wanted): readonly Ingress[] {
+/** Builds the addresses of a load balancer for a Service's status. */
+export function buildIngress({ ipAddresses }: Balancer, { said }: DesiredState): readonly Ingress[] {
   const ipMode = said.ingressIPMode?.toLowerCase() === "proxy" ? "Proxy" : "VIP";
   return (ipAddresses ?? [])
     .filter(({ isPublic }) => said.externalIPOnly !== true || isPublic === true)

@@ -1,53 +1,56 @@
-import { kindOf } from "#clouds/oci/load-balancers/annotations/read-annotations.ts";
-import { configurationOf } from "#clouds/oci/load-balancers/configuration.ts";
-import { desiredOf } from "#clouds/oci/load-balancers/desired.ts";
-import { foldAction } from "#clouds/oci/load-balancers/fold.ts";
+import { getLoadBalancerKind } from "#clouds/oci/load-balancers/annotations/read-annotations.ts";
+import { applyResult } from "#clouds/oci/load-balancers/apply-result.ts";
+import { getConfiguration } from "#clouds/oci/load-balancers/configuration.ts";
+import { describeDesired } from "#clouds/oci/load-balancers/desired-hash.ts";
+import { readDesiredState } from "#clouds/oci/load-balancers/desired-state/desired-state.ts";
 import { followNodesOnOci } from "#clouds/oci/load-balancers/follow-nodes.ts";
 import { ociOrphanModel } from "#clouds/oci/load-balancers/orphans/model.ts";
 import { plan } from "#clouds/oci/load-balancers/plan.ts";
-import { problemOf } from "#clouds/oci/load-balancers/problem-of.ts";
 import type { OciState } from "#clouds/oci/load-balancers/state.ts";
 import { isOfCluster } from "#clouds/oci/load-balancers/tags.ts";
-import { backendsOf, targetOfService } from "#clouds/oci/load-balancers/targets.ts";
-import { readWanted } from "#clouds/oci/load-balancers/wanted/wanted.ts";
+import { selectBackends, selectTarget } from "#clouds/oci/load-balancers/targets.ts";
+import { toIssue } from "#clouds/oci/load-balancers/to-issue.ts";
 import type { LoadBalancerModel } from "#core/service/model.ts";
 
-/** What load balancers are on OCI: load balancers and network load balancers, as the stock controller makes them. */
+/**
+ * The load balancer model of OCI: load balancers and network load balancers, created as the stock controller
+ * does.
+ */
 export const ociLoadBalancerModel: LoadBalancerModel = {
-  before({ service, wanted }, settings) {
-    // Classes are other controllers', and so is everything where load balancers are switched off.
-    const isOff = configurationOf(settings).loadBalancer?.disabled === true;
+  precheck({ service, wanted }, settings) {
+    // Classes belong to other controllers, and so does everything if load balancers are disabled.
+    const isOff = getConfiguration(settings).loadBalancer?.disabled === true;
     if (service.spec.loadBalancerClass !== undefined || isOff) return { kind: "elsewhere" };
     if (!wanted) return undefined;
-    const read = readWanted(service, settings);
+    const read = readDesiredState(service, settings);
     return read.kind === "refused" ? read : undefined;
   },
-  // The observation is our own capability's, which has parsed what OCI answered.
-  next: (question, observed, settings) => plan(question, observed as OciState, settings),
-  shows(question, observed, { cluster }) {
-    const kind = kindOf(question.service.metadata.annotations);
+  // The observation comes from our own capability, which has parsed OCI's answers.
+  planStep: (question, observed, settings) => plan(question, observed as OciState, settings),
+  isVisible(question, observed, { cluster }) {
+    const kind = getLoadBalancerKind(question.service.metadata.annotations);
     const { found } = observed as OciState;
     return found.some(
       (seen) => seen.kind === kind && isOfCluster(seen.balancer.freeformTags ?? undefined, cluster),
     );
   },
   followNodes: followNodesOnOci,
-  lostTargets(question, observed) {
+  listLostTargets(question, observed) {
     const { found, addresses } = observed as OciState;
-    const { IPv4 = [], IPv6 = [] } = backendsOf(question, addresses);
+    const { IPv4 = [], IPv6 = [] } = selectBackends(question, addresses);
     const wanted: ReadonlySet<unknown> = new Set([...IPv4, ...IPv6]);
     const backends = found.flatMap(({ balancer }) =>
       Object.values(balancer.backendSets ?? {}).flatMap((set) => set.backends ?? []),
     );
-    // OCI knows a backend by its address: which node had it is not told.
+    // OCI identifies a backend by its address; its node is unknown.
     return backends.some(({ ipAddress }) => !wanted.has(ipAddress)) ? [undefined] : [];
   },
-  fold: (observed, action, result) => foldAction(observed as OciState, action, result),
-  problemOf,
-  // Nobody was served by a load balancer that could not be made: the group that was made for it goes again.
-  undoes: ({ action }, observed) =>
+  applyResult: (observed, action, result) => applyResult(observed as OciState, action, result),
+  toIssue: toIssue,
+  // A load balancer that could not be created never served anyone: its group is removed again.
+  needsRollback: ({ action }, observed) =>
     action.endsWith(":CreateLoadBalancer") && (observed as OciState).found.length === 0,
-  desired: desiredOf,
+  describeDesired: describeDesired,
   orphans: ociOrphanModel,
-  targetOf: targetOfService,
+  getTarget: selectTarget,
 };

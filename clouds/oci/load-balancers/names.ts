@@ -1,12 +1,12 @@
 import type { LoadBalancerKind } from "#clouds/oci/load-balancers/annotations/table.ts";
 import type { Service } from "#core/service/service.ts";
 
-/** The kinds of what there is for Services, in OCI's words. */
+/** OCI's terms for the types of Services' resources. */
 export const KINDS = { lb: "load balancer", nlb: "network load balancer" } as const;
 export const GROUP = "network security group";
 
-/** The display name of a Service's load balancer, by which it is found again. */
-export function displayNameOf(
+/** Formats the display name by which a Service's load balancer is found again. */
+export function formatDisplayName(
   kind: LoadBalancerKind,
   { namespace, name, uid }: Pick<Service["metadata"], "namespace" | "name" | "uid">,
   prefix: string | undefined,
@@ -15,12 +15,15 @@ export function displayNameOf(
   return prefix === undefined || prefix === "" ? uid : `${prefix}-${uid}`;
 }
 
-/** Whether something can be named after a uid; the API server's are UUIDs, and whoever writes his own does not choose paths or queries. */
+/**
+ * Whether a uid may be part of a name. The API server's uids are UUIDs, and others must not control paths or
+ * queries.
+ */
 export function isUsableUid(uid: string): boolean {
   return /^[A-Za-z0-9-]{1,64}$/.test(uid);
 }
 
-/** The display name of the managed network security group of a Service. */
-export function groupNameOf({ uid }: Pick<Service["metadata"], "uid">): string {
+/** Formats the display name of a Service's managed network security group. */
+export function formatGroupName({ uid }: Pick<Service["metadata"], "uid">): string {
   return uid;
 }

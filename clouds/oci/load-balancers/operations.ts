@@ -4,7 +4,7 @@ import type { OciService } from "#clouds/oci/hosts.ts";
 import type { LoadBalancerKind } from "#clouds/oci/load-balancers/annotations/table.ts";
 import type { CloudAction } from "#core/decision.ts";
 
-/** Where collections of load balancers are. */
+/** Paths of load balancers. */
 export const BASES = {
   lb: { service: "loadBalancer", path: "/20170115/loadBalancers", words: "LoadBalancer" },
   nlb: {
@@ -17,16 +17,16 @@ export const BASES = {
   { readonly service: OciService; readonly path: string; readonly words: string }
 >;
 
-/** Where network security groups are. */
+/** The path of network security groups. */
 export const GROUPS_PATH = "/20160918/networkSecurityGroups";
 
-/** A request, and whom it goes to. */
-export interface Addressed {
+/** A request and its host. */
+export interface AddressedRequest {
   readonly service: OciService;
   readonly request: ApiRequest;
 }
 
-/** The header by which Oracle knows that two requests are one. */
+/** The header by which Oracle recognizes a repeated request. */
 export const RETRY_TOKEN = "opc-retry-token";
 
 const Parameters = z.object({
@@ -36,7 +36,7 @@ const Parameters = z.object({
   retryToken: z.string().optional(),
 });
 
-/** How an operation is sent: what is behind the id in its path. Of what is named below a load balancer the name follows. */
+/** The method of an operation and the path after the id. For parts of a load balancer, their name follows. */
 interface Shape {
   readonly method: "POST" | "PUT" | "DELETE";
   readonly below?: string;
@@ -48,15 +48,15 @@ const OF_BALANCER: Readonly<Record<string, Shape>> = {
   CreateLoadBalancer: { method: "POST", isNew: true },
   DeleteLoadBalancer: { method: "DELETE" },
   MarkLoadBalancer: { method: "PUT" },
-  ...of("BackendSet", "backendSets"),
-  ...of("Listener", "listeners"),
+  ...buildShapes("BackendSet", "backendSets"),
+  ...buildShapes("Listener", "listeners"),
   UpdateNetworkSecurityGroups: { method: "PUT", below: "networkSecurityGroups" },
 };
 
 const OPERATIONS: Readonly<Record<string, Readonly<Record<string, Shape>>>> = {
   lb: {
     ...OF_BALANCER,
-    ...of("RuleSet", "ruleSets"),
+    ...buildShapes("RuleSet", "ruleSets"),
     UpdateLoadBalancerShape: { method: "PUT", below: "updateShape" },
   },
   nlb: OF_BALANCER,
@@ -69,8 +69,8 @@ const OPERATIONS: Readonly<Record<string, Readonly<Record<string, Shape>>>> = {
   },
 };
 
-/** The request of an action; undefined of one that there is not. */
-export function requestOf({ action, target, parameters }: CloudAction): Addressed | undefined {
+/** Builds the request of an action; undefined for an unknown action. */
+export function buildRequest({ action, target, parameters }: CloudAction): AddressedRequest | undefined {
   const [kind = "", operation = ""] = action.split(":");
   const shape = Object.hasOwn(OPERATIONS, kind) ? OPERATIONS[kind]?.[operation] : undefined;
   const read = Parameters.safeParse(parameters);
@@ -108,7 +108,7 @@ export function requestOf({ action, target, parameters }: CloudAction): Addresse
   };
 }
 
-function of(what: string, below: string): Readonly<Record<string, Shape>> {
+function buildShapes(what: string, below: string): Readonly<Record<string, Shape>> {
   return {
     [`Create${what}`]: { method: "POST", below },
     [`Update${what}`]: { method: "PUT", below, isNamed: true },

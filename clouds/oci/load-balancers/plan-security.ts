@@ -1,105 +1,120 @@
-import type { Whose } from "#clouds/oci/load-balancers/choose-named.ts";
-import { groupNameOf } from "#clouds/oci/load-balancers/names.ts";
+import type { LoadBalancerContext } from "#clouds/oci/load-balancers/choose-named.ts";
+import type { DesiredState } from "#clouds/oci/load-balancers/desired-state/desired-state.ts";
+import { buildGroupTags } from "#clouds/oci/load-balancers/desired-state/tags.ts";
+import { formatGroupName } from "#clouds/oci/load-balancers/names.ts";
 import {
-  backendGroupsOf,
-  backRules,
-  descriptionOf,
-  frontRules,
+  buildBackRules,
+  buildFrontRules,
+  formatRuleDescription,
+  listBackendGroups,
   MAX_RULES,
-  missingRules,
-  superfluousRules,
+  planMissingRules,
+  planSuperfluousRules,
 } from "#clouds/oci/load-balancers/security.ts";
-import type { OciState, Rule, SeenGroup } from "#clouds/oci/load-balancers/state.ts";
+import type { ObservedGroup, OciState, Rule } from "#clouds/oci/load-balancers/state.ts";
 import { CLUSTER_TAG, isOfCluster, SERVICE_UID_TAG } from "#clouds/oci/load-balancers/tags.ts";
-import type { Wanted } from "#clouds/oci/load-balancers/wanted/wanted.ts";
-import { groupTagsOf } from "#clouds/oci/load-balancers/wanted/wanted-tags.ts";
 import type { LoadBalancerAction, LoadBalancerStep } from "#core/service/model.ts";
 
-/** What is next, or undefined where nothing is. */
-type Next = Exclude<LoadBalancerStep, { kind: "settled" | "elsewhere" | "handed-over" }> | undefined;
+/** The next step; undefined if nothing is left to do. */
+type NextStep = Exclude<LoadBalancerStep, { kind: "settled" | "elsewhere" | "handed-over" }> | undefined;
 
 /**
- * The managed group of a Service: that which has the tags of the cluster and of its uid. Its name alone is not enough, as a hostile API
- * server chooses uids, and groups that annotations may name have the cluster's tag, too.
+ * Finds the managed group of a Service: the one with the tags of the cluster and of the uid. A name alone is
+ * not enough, because a hostile API server chooses uids. Nor is the cluster's tag, which groups for
+ * annotations have too.
  */
-export function managedGroup(
+export function findManagedGroup(
   { groups }: Pick<OciState, "groups">,
-  { service: { metadata }, cluster }: Pick<Whose, "service" | "cluster">,
-): SeenGroup | undefined {
+  { service: { metadata }, cluster }: Pick<LoadBalancerContext, "service" | "cluster">,
+): ObservedGroup | undefined {
   return groups.find(
     ({ group: { freeformTags } }) =>
       isOfCluster(freeformTags ?? undefined, cluster) && freeformTags?.[SERVICE_UID_TAG] === metadata.uid,
   );
 }
 
-/** What has to be there before the load balancer: the managed group, with rules that let everything through. */
-export function groupsBefore(wanted: Wanted, state: OciState, whose: Whose): Next {
+/** Plans what must exist before the load balancer: the managed group, with rules that allow its traffic. */
+export function planGroupsBefore(
+  wanted: DesiredState,
+  state: OciState,
+  context: LoadBalancerContext,
+): NextStep {
   if (wanted.mode !== "NSG") return undefined;
-  const { uid } = whose.service.metadata;
-  const front = managedGroup(state, whose);
+  const { uid } = context.service.metadata;
+  const front = findManagedGroup(state, context);
   if (front === undefined) {
     const [other] = state.groups;
-    return other === undefined ? act(createGroup(wanted, whose)) : nameTaken(other);
+    return other === undefined ? act(createGroup(wanted, context)) : buildNameTakenStep(other);
   }
   if (front.group.lifecycleState !== "AVAILABLE") return wait(front);
   const backendGroups = wanted.said.backendSecurityGroups ?? [];
-  const rules = frontRules(wanted, uid, backendGroups);
-  if (rules.length > MAX_RULES) return { kind: "refused", problem: { code: "TooManyRules" } };
-  const missing = missingRules(front, rules);
+  const rules = buildFrontRules(wanted, uid, backendGroups);
+  if (rules.length > MAX_RULES) return { kind: "refused", issue: { code: "TooManyRules" } };
+  const missing = planMissingRules(front, rules);
   if (missing !== undefined) return act(missing);
   for (const id of backendGroups) {
     const back = state.named[id];
-    const next = back && missingRules(back, backRules(wanted, uid, front.group.id));
+    const next = back && planMissingRules(back, buildBackRules(wanted, uid, front.group.id));
     if (next != null) return act(next);
   }
   return undefined;
 }
 
-/** What goes once the load balancer is as it is to be: rules that nobody needs, or the managed group with all that came with it. */
-export function groupsAfter(wanted: Wanted, state: OciState, whose: Whose): Next {
-  if (wanted.mode !== "NSG") return removeGroups(state, whose);
-  const { uid } = whose.service.metadata;
-  const front = managedGroup(state, whose);
+/**
+ * Plans removals after the load balancer has its desired state: obsolete rules, or the managed group with its
+ * rules.
+ */
+export function planGroupsAfter(
+  wanted: DesiredState,
+  state: OciState,
+  context: LoadBalancerContext,
+): NextStep {
+  if (wanted.mode !== "NSG") return removeGroups(state, context);
+  const { uid } = context.service.metadata;
+  const front = findManagedGroup(state, context);
   if (front === undefined) return undefined;
   const backendGroups = wanted.said.backendSecurityGroups ?? [];
-  const former = backendGroupsOf(front).filter((id) => !backendGroups.includes(id));
-  const rules = backRules(wanted, uid, front.group.id);
-  // As long as the managed group names a group of backends, it is known where rules of ours are.
+  const former = listBackendGroups(front).filter((id) => !backendGroups.includes(id));
+  const rules = buildBackRules(wanted, uid, front.group.id);
+  // While the managed group names a backend group, the place of our rules is known.
   const superfluous =
-    firstOf(backendGroups, (id) => superfluousIn(state.named[id], rules, whose)) ??
-    firstOf(former, (id) => superfluousIn(state.named[id], [], whose)) ??
-    superfluousRules(front, frontRules(wanted, uid, backendGroups), () => true);
+    findFirst(backendGroups, (id) => planRuleRemoval(state.named[id], rules, context)) ??
+    findFirst(former, (id) => planRuleRemoval(state.named[id], [], context)) ??
+    planSuperfluousRules(front, buildFrontRules(wanted, uid, backendGroups), () => true);
   return superfluous === undefined ? undefined : act(superfluous);
 }
 
-/** What is next for the managed group to go, with its rules in groups of backends. */
-export function removeGroups(state: OciState, whose: Whose): Next {
-  const front = managedGroup(state, whose);
+/** Returns the next step that removes the managed group and its rules in backend groups. */
+export function removeGroups(state: OciState, context: LoadBalancerContext): NextStep {
+  const front = findManagedGroup(state, context);
   if (front === undefined) return undefined;
   if (front.group.lifecycleState !== "AVAILABLE") return wait(front);
-  const rule = firstOf(backendGroupsOf(front), (id) => superfluousIn(state.named[id], [], whose));
+  const rule = findFirst(listBackendGroups(front), (id) => planRuleRemoval(state.named[id], [], context));
   if (rule !== undefined) return act(rule);
   return act({ action: "vcn:DeleteNetworkSecurityGroup", target: front.group.id, parameters: {} });
 }
 
-function superfluousIn(
-  group: SeenGroup | null | undefined,
+function planRuleRemoval(
+  group: ObservedGroup | null | undefined,
   wanted: readonly Rule[],
-  { service, cluster }: Whose,
+  { service, cluster }: LoadBalancerContext,
 ): LoadBalancerAction | undefined {
   if (group == null || !isOfCluster(group.group.freeformTags ?? undefined, cluster)) return undefined;
-  const ours = descriptionOf(service.metadata.uid);
-  return superfluousRules(group, wanted, ({ description }) => description === ours);
+  const ours = formatRuleDescription(service.metadata.uid);
+  return planSuperfluousRules(group, wanted, ({ description }) => description === ours);
 }
 
-function createGroup(wanted: Wanted, { service, configuration, cluster }: Whose): LoadBalancerAction {
-  const displayName = groupNameOf(service.metadata);
+function createGroup(
+  wanted: DesiredState,
+  { service, configuration, cluster }: LoadBalancerContext,
+): LoadBalancerAction {
+  const displayName = formatGroupName(service.metadata);
   const { tags } = configuration;
   const body = {
     compartmentId: wanted.compartment,
     vcnId: configuration.vcn,
     displayName,
-    freeformTags: { ...tags?.common?.freeform, ...groupTagsOf(service, cluster) },
+    freeformTags: { ...tags?.common?.freeform, ...buildGroupTags(service, cluster) },
     definedTags: tags?.common?.defined ?? {},
   };
   return {
@@ -109,12 +124,12 @@ function createGroup(wanted: Wanted, { service, configuration, cluster }: Whose)
   };
 }
 
-function nameTaken({ group }: SeenGroup): Next {
+function buildNameTakenStep({ group }: ObservedGroup): NextStep {
   const detail = `the network security group ${group.id} is called after the Service and has not the free-form tags ${CLUSTER_TAG} and ${SERVICE_UID_TAG} of the cluster and of it`;
-  return { kind: "refused", problem: { code: "NameTaken", detail } };
+  return { kind: "refused", issue: { code: "NameTaken", detail } };
 }
 
-function act(action: LoadBalancerAction): Next {
+function act(action: LoadBalancerAction): NextStep {
   return {
     kind: "act",
     because: { code: action.action.replace(/^.*:/, ""), message: action.target },
@@ -122,12 +137,15 @@ function act(action: LoadBalancerAction): Next {
   };
 }
 
-function wait({ group }: SeenGroup): Next {
+function wait({ group }: ObservedGroup): NextStep {
   const message = `the network security group ${group.id} is ${group.lifecycleState}`;
   return { kind: "wait", because: { code: "SecurityGroup", message }, afterSeconds: 10 };
 }
 
-function firstOf<Value>(ids: readonly string[], find: (id: string) => Value | undefined): Value | undefined {
+function findFirst<Value>(
+  ids: readonly string[],
+  find: (id: string) => Value | undefined,
+): Value | undefined {
   for (const id of ids) {
     const found = find(id);
     if (found !== undefined) return found;

@@ -1,118 +1,121 @@
-import { annotationOf } from "#clouds/oci/load-balancers/annotations/table.ts";
+import { findAnnotation } from "#clouds/oci/load-balancers/annotations/table.ts";
 import { createBody } from "#clouds/oci/load-balancers/bodies.ts";
-import { action, nextChange, nextChangeOfBackends } from "#clouds/oci/load-balancers/changes.ts";
+import { buildAction, planNextBackendChange, planNextChange } from "#clouds/oci/load-balancers/changes.ts";
 import {
+  checkNamedGroups,
   chooseAddress,
   chooseSubnets,
-  faultOfGroups,
-  type Whose,
+  type LoadBalancerContext,
 } from "#clouds/oci/load-balancers/choose-named.ts";
-import { configurationOf } from "#clouds/oci/load-balancers/configuration.ts";
-import { ingressOf } from "#clouds/oci/load-balancers/ingress.ts";
+import { getConfiguration } from "#clouds/oci/load-balancers/configuration.ts";
 import {
-  groupsAfter,
-  groupsBefore,
-  managedGroup,
+  type DesiredState,
+  readDesiredState,
+} from "#clouds/oci/load-balancers/desired-state/desired-state.ts";
+import { buildTags } from "#clouds/oci/load-balancers/desired-state/tags.ts";
+import { buildIngress } from "#clouds/oci/load-balancers/ingress.ts";
+import {
+  decidePhase,
+  isOurs,
+  reject,
+  rejectTypeChange,
+  wait,
+  waitWhileBusy,
+} from "#clouds/oci/load-balancers/phase.ts";
+import {
+  findManagedGroup,
+  planGroupsAfter,
+  planGroupsBefore,
   removeGroups,
 } from "#clouds/oci/load-balancers/plan-security.ts";
-import {
-  busyWith,
-  isOurs,
-  refused,
-  standingOf,
-  typeChanged,
-  wait,
-} from "#clouds/oci/load-balancers/standing.ts";
-import type { OciState, SeenBalancer } from "#clouds/oci/load-balancers/state.ts";
-import { backendsOf, MAX_BACKENDS } from "#clouds/oci/load-balancers/targets.ts";
-import { readWanted, type Wanted } from "#clouds/oci/load-balancers/wanted/wanted.ts";
-import { tagsOf } from "#clouds/oci/load-balancers/wanted/wanted-tags.ts";
+import type { ObservedBalancer, OciState } from "#clouds/oci/load-balancers/state.ts";
+import { MAX_BACKENDS, selectBackends } from "#clouds/oci/load-balancers/targets.ts";
 import type {
+  Issue,
   LoadBalancerAction,
   LoadBalancerQuestion,
   LoadBalancerStep,
-  Problem,
 } from "#core/service/model.ts";
 import type { Settings } from "#core/settings.ts";
 
-/** What is next for the load balancer of a Service, by what was seen of it. */
+/** Returns the next step for a Service's load balancer from the observation. */
 export function plan(question: LoadBalancerQuestion, state: OciState, settings: Settings): LoadBalancerStep {
   if (state.isOrdered === true) return wait("Ordered", "OCI is at what was ordered");
   if (state.several !== undefined) {
     const detail = `several load balancers have the name of the Service's: ${state.several.join(", ")}`;
-    return refused({ code: "NameTaken", detail });
+    return reject({ code: "NameTaken", detail });
   }
-  const whose = {
+  const context = {
     service: question.service,
-    configuration: configurationOf(settings),
+    configuration: getConfiguration(settings),
     cluster: settings.cluster,
   };
-  return question.wanted ? ensure(question, state, { ...whose, settings }) : remove(state, whose);
+  return question.wanted ? ensure(question, state, { ...context, settings }) : remove(state, context);
 }
 
 function ensure(
   question: LoadBalancerQuestion,
   state: OciState,
-  whose: Whose & { readonly settings: Settings },
+  context: LoadBalancerContext & { readonly settings: Settings },
 ): LoadBalancerStep {
-  const read = readWanted(question.service, whose.settings);
+  const read = readDesiredState(question.service, context.settings);
   if (read.kind === "refused") return read;
   const { wanted } = read;
-  const other = state.found.find(({ kind, balancer }) => kind !== wanted.kind && isOurs(balancer, whose));
-  if (other !== undefined) return typeChanged(other, whose);
+  const other = state.found.find(({ kind, balancer }) => kind !== wanted.kind && isOurs(balancer, context));
+  if (other !== undefined) return rejectTypeChange(other, context);
   const seen = state.found.find(({ kind }) => kind === wanted.kind);
-  const standing = seen === undefined ? undefined : standingOf(seen, wanted, whose);
-  if (standing !== undefined) return standing;
-  const { isTooMany, ...addresses } = backendsOf(question, state.addresses);
+  const phase = seen === undefined ? undefined : decidePhase(seen, wanted, context);
+  if (phase !== undefined) return phase;
+  const { isTooMany, ...addresses } = selectBackends(question, state.addresses);
   const warnings = [...wanted.warnings, ...(isTooMany ? [TOO_MANY] : [])];
-  const noBackends = faultOfBackends(question, wanted, addresses);
-  if (noBackends !== undefined) return refused(noBackends);
+  const noBackends = checkBackends(question, wanted, addresses);
+  if (noBackends !== undefined) return reject(noBackends);
   if (seen !== undefined && question.onlyTargets === true) {
-    const change = nextChangeOfBackends({ wanted, addresses, groups: undefined }, seen);
+    const change = planNextBackendChange({ wanted, addresses, groups: undefined }, seen);
     return change === undefined
-      ? settled(seen, wanted, warnings)
-      : { ...changed(change, seen), onlyTargets: true };
+      ? buildSettled(seen, wanted, warnings)
+      : { ...buildChangeStep(change, seen), onlyTargets: true };
   }
-  const badGroup = faultOfGroups(wanted, state, whose);
-  if (badGroup !== undefined) return refused(badGroup);
-  // What refuses it is looked for before anything is made for it.
-  const place = seen === undefined ? choosePlace(wanted, state, whose) : undefined;
+  const badGroup = checkNamedGroups(wanted, state, context);
+  if (badGroup !== undefined) return reject(badGroup);
+  // Reasons for a rejection are checked before anything is created.
+  const place = seen === undefined ? choosePlace(wanted, state, context) : undefined;
   if (place?.kind === "refused") return place;
-  const before = groupsBefore(wanted, state, whose);
+  const before = planGroupsBefore(wanted, state, context);
   if (before !== undefined) return before;
-  const managed = wanted.mode === "NSG" ? managedGroup(state, whose)?.group.id : undefined;
+  const managed = wanted.mode === "NSG" ? findManagedGroup(state, context)?.group.id : undefined;
   const groups = [...(wanted.said.securityGroups ?? []), ...(managed === undefined ? [] : [managed])];
   if (seen === undefined) {
-    const tags = tagsOf(whose.service, wanted.said, whose.configuration, whose.cluster);
+    const tags = buildTags(context.service, wanted.said, context.configuration, context.cluster);
     const { subnets = [], reservedIp } = place ?? {};
-    return create(wanted, createBody(wanted, addresses, { subnets, groups, reservedIp, tags }), whose);
+    return create(wanted, createBody(wanted, addresses, { subnets, groups, reservedIp, tags }), context);
   }
-  const change = nextChange({ wanted, addresses, groups }, seen);
+  const change = planNextChange({ wanted, addresses, groups }, seen);
   if (change !== undefined) {
-    if (seen.failure === undefined) return changed(change, seen);
-    return refused({ code: "LoadBalancerRefused", detail: `${change.action} after ${seen.failure}` });
+    if (seen.failure === undefined) return buildChangeStep(change, seen);
+    return reject({ code: "LoadBalancerRefused", detail: `${change.action} after ${seen.failure}` });
   }
-  return groupsAfter(wanted, state, whose) ?? settled(seen, wanted, warnings);
+  return planGroupsAfter(wanted, state, context) ?? buildSettled(seen, wanted, warnings);
 }
 
-/** Where a load balancer is to be made: its subnets, and its address where the Service says which. */
-function choosePlace(wanted: Wanted, state: OciState, whose: Whose) {
-  const subnets = chooseSubnets(wanted, state, whose);
+/** Chooses the place of a new load balancer: its subnets, and its address if the Service names one. */
+function choosePlace(wanted: DesiredState, state: OciState, context: LoadBalancerContext) {
+  const subnets = chooseSubnets(wanted, state, context);
   if (subnets.kind === "refused") return subnets;
-  const address = chooseAddress(state, whose);
+  const address = chooseAddress(state, context);
   if (address.kind === "refused") return address;
   return { kind: "chosen", subnets: subnets.subnets, reservedIp: address.id } as const;
 }
 
-/** No node of a cluster that has some can be sent to: what is there stays as it is. */
-function faultOfBackends(
+/** If a cluster has nodes but none can be a target, the existing load balancer stays unchanged. */
+function checkBackends(
   { nodes, service }: LoadBalancerQuestion,
-  { families, kind, said }: Wanted,
+  { families, kind, said }: DesiredState,
   addresses: Readonly<Record<string, readonly string[]>>,
-): Problem | undefined {
+): Issue | undefined {
   if (nodes.length === 0 || families.some((family) => (addresses[family]?.length ?? 0) > 0)) return undefined;
   if (said.nodeLabelSelector !== undefined) {
-    const field = annotationOf(kind, "nodeLabelSelector");
+    const field = findAnnotation(kind, "nodeLabelSelector");
     const allowed = "a label selector that some nodes are chosen by";
     return { code: "InvalidAnnotation", field, value: service.metadata.annotations?.[field], allowed };
   }
@@ -123,16 +126,17 @@ function faultOfBackends(
   };
 }
 
-function remove(state: OciState, whose: Whose): LoadBalancerStep {
-  const seen = state.found.find(({ balancer }) => isOurs(balancer, whose));
-  if (seen !== undefined) return busyWith(seen) ?? changed(action(seen, "DeleteLoadBalancer", {}), seen);
-  return removeGroups(state, whose) ?? { kind: "settled", ingress: [], warnings: [] };
+function remove(state: OciState, context: LoadBalancerContext): LoadBalancerStep {
+  const seen = state.found.find(({ balancer }) => isOurs(balancer, context));
+  if (seen !== undefined)
+    return waitWhileBusy(seen) ?? buildChangeStep(buildAction(seen, "DeleteLoadBalancer", {}), seen);
+  return removeGroups(state, context) ?? { kind: "settled", ingress: [], warnings: [] };
 }
 
 function create(
-  wanted: Wanted,
+  wanted: DesiredState,
   body: Readonly<Record<string, unknown>>,
-  { service }: Whose,
+  { service }: LoadBalancerContext,
 ): LoadBalancerStep {
   const message = `${wanted.ports.length} listeners, ${wanted.displayName}`;
   return {
@@ -148,13 +152,17 @@ function create(
   };
 }
 
-function changed(change: LoadBalancerAction, { balancer }: SeenBalancer) {
+function buildChangeStep(change: LoadBalancerAction, { balancer }: ObservedBalancer) {
   const because = { code: change.action.replace(/^.*:/, ""), message: balancer.id };
   return { kind: "act", because, actions: [change] } as const satisfies LoadBalancerStep;
 }
 
-function settled({ balancer }: SeenBalancer, wanted: Wanted, warnings: readonly Problem[]): LoadBalancerStep {
-  return { kind: "settled", ingress: ingressOf(balancer, wanted), warnings };
+function buildSettled(
+  { balancer }: ObservedBalancer,
+  wanted: DesiredState,
+  warnings: readonly Issue[],
+): LoadBalancerStep {
+  return { kind: "settled", ingress: buildIngress(balancer, wanted), warnings };
 }
 
-const TOO_MANY: Problem = { code: "TooManyTargets", detail: `a backend set has room for ${MAX_BACKENDS}` };
+const TOO_MANY: Issue = { code: "TooManyTargets", detail: `a backend set has room for ${MAX_BACKENDS}` };

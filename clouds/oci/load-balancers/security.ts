@@ -1,61 +1,75 @@
-import type { Rule, SeenGroup } from "#clouds/oci/load-balancers/state.ts";
-import type { WantedPort } from "#clouds/oci/load-balancers/wanted/ports.ts";
-import type { Wanted } from "#clouds/oci/load-balancers/wanted/wanted.ts";
-import { canonicalCidr, isIPv6Network } from "#core/cidr.ts";
+import type { DesiredState } from "#clouds/oci/load-balancers/desired-state/desired-state.ts";
+import type { DesiredPort } from "#clouds/oci/load-balancers/desired-state/ports.ts";
+import type { ObservedGroup, Rule } from "#clouds/oci/load-balancers/state.ts";
+import { canonicalizeCidr, isIPv6Network } from "#core/cidr.ts";
 import type { LoadBalancerAction } from "#core/service/model.ts";
 
-/** The API takes so many rules in one request. */
+/** The API's maximum of rules per request. */
 const BATCH = 25;
 
-/** A group has room for so many rules. */
+/** The maximum of rules per group. */
 export const MAX_RULES = 120;
 
-/** What rules of ours are described as in groups that others have rules in, too. */
-export function descriptionOf(uid: string): string {
+/** Formats the description of our rules in groups that also hold rules of others. */
+export function formatRuleDescription(uid: string): string {
   return `serverless-ccm ${uid}`;
 }
 
-/** The rules of the managed group: clients come in, and what goes to backends goes out. */
-export function frontRules(wanted: Wanted, uid: string, backendGroups: readonly string[]): readonly Rule[] {
+/** Builds the rules of the managed group: inbound from clients, outbound to backends. */
+export function buildFrontRules(
+  wanted: DesiredState,
+  uid: string,
+  backendGroups: readonly string[],
+): readonly Rule[] {
   const incoming = wanted.ports.flatMap((port) =>
-    rangesOf(wanted, port).flatMap((source) =>
-      protocolsOf(port).map((protocol) =>
-        ingress(uid, { protocol, port: port.port, source, sourceType: "CIDR_BLOCK" }),
+    selectSourceRanges(wanted, port).flatMap((source) =>
+      listProtocols(port).map((protocol) =>
+        buildIngressRule(uid, { protocol, port: port.port, source, sourceType: "CIDR_BLOCK" }),
       ),
     ),
   );
   const outgoing = backendGroups.flatMap((destination) =>
-    backendPorts(wanted).map(
+    listBackendPorts(wanted).map(
       ([protocol, port]): Rule => ({
         ...{ direction: "EGRESS", protocol, destination, destinationType: "NETWORK_SECURITY_GROUP" },
-        ...{ isStateless: false, description: descriptionOf(uid), ...portsOf(protocol, port) },
+        ...{
+          isStateless: false,
+          description: formatRuleDescription(uid),
+          ...buildPortOptions(protocol, port),
+        },
       }),
     ),
   );
-  return distinct([...incoming, ...outgoing]);
+  return removeDuplicates([...incoming, ...outgoing]);
 }
 
-/** The rules of a group of backends: what comes from the load balancer comes in, and clients where backends see their addresses. */
-export function backRules(wanted: Wanted, uid: string, frontGroup: string): readonly Rule[] {
-  const fromFront = backendPorts(wanted).map(([protocol, port]) =>
-    ingress(uid, { protocol, port, source: frontGroup, sourceType: "NETWORK_SECURITY_GROUP" }),
+/**
+ * Builds the rules of a backend group: inbound from the load balancer, and from clients if backends see their
+ * addresses.
+ */
+export function buildBackRules(wanted: DesiredState, uid: string, frontGroup: string): readonly Rule[] {
+  const fromFront = listBackendPorts(wanted).map(([protocol, port]) =>
+    buildIngressRule(uid, { protocol, port, source: frontGroup, sourceType: "NETWORK_SECURITY_GROUP" }),
   );
   const fromClients = wanted.preservesSource
     ? wanted.ports.flatMap((port) =>
-        rangesOf(wanted, port).flatMap((source) =>
-          protocolsOf(port).map((protocol) =>
-            ingress(uid, { protocol, port: port.nodePort, source, sourceType: "CIDR_BLOCK" }),
+        selectSourceRanges(wanted, port).flatMap((source) =>
+          listProtocols(port).map((protocol) =>
+            buildIngressRule(uid, { protocol, port: port.nodePort, source, sourceType: "CIDR_BLOCK" }),
           ),
         ),
       )
     : [];
-  return distinct([...fromFront, ...fromClients]);
+  return removeDuplicates([...fromFront, ...fromClients]);
 }
 
-/** The next batch of rules that a group lacks. */
-export function missingRules(group: SeenGroup, wanted: readonly Rule[]): LoadBalancerAction | undefined {
-  const there = new Set(group.rules.map(keyOf));
-  const missing = wanted.filter((rule) => !there.has(keyOf(rule))).slice(0, BATCH);
+/** Plans the next batch of rules that a group lacks. */
+export function planMissingRules(
+  group: ObservedGroup,
+  wanted: readonly Rule[],
+): LoadBalancerAction | undefined {
+  const there = new Set(group.rules.map(formatRuleKey));
+  const missing = wanted.filter((rule) => !there.has(formatRuleKey(rule))).slice(0, BATCH);
   if (missing.length === 0) return undefined;
   return {
     action: "vcn:AddSecurityRules",
@@ -64,16 +78,16 @@ export function missingRules(group: SeenGroup, wanted: readonly Rule[]): LoadBal
   };
 }
 
-/** The next batch of rules that a group has too many, of those that are ours; one that is there twice is one too many. */
-export function superfluousRules(
-  group: SeenGroup,
+/** Plans the removal of the next batch of obsolete rules of ours; a duplicate is obsolete too. */
+export function planSuperfluousRules(
+  group: ObservedGroup,
   wanted: readonly Rule[],
   isOurs: (rule: Rule) => boolean,
 ): LoadBalancerAction | undefined {
-  const keys = new Set(wanted.map(keyOf));
+  const keys = new Set(wanted.map(formatRuleKey));
   const superfluous: string[] = [];
   for (const rule of group.rules) {
-    if (!isOurs(rule) || keys.delete(keyOf(rule)) || rule.id == null) continue;
+    if (!isOurs(rule) || keys.delete(formatRuleKey(rule)) || rule.id == null) continue;
     superfluous.push(rule.id);
   }
   if (superfluous.length === 0) return undefined;
@@ -81,52 +95,52 @@ export function superfluousRules(
   return { action: "vcn:RemoveSecurityRules", target: group.group.id, parameters: { body } };
 }
 
-/** The groups of backends that a managed group sends to. */
-export function backendGroupsOf({ rules }: SeenGroup): readonly string[] {
+/** Lists the backend groups that a managed group targets. */
+export function listBackendGroups({ rules }: ObservedGroup): readonly string[] {
   const groups = rules.flatMap(({ direction, destination, destinationType }) =>
     direction === "EGRESS" && destinationType === "NETWORK_SECURITY_GROUP" ? (destination ?? []) : [],
   );
   return [...new Set(groups)].sort();
 }
 
-function keyOf(rule: Rule): string {
+function formatRuleKey(rule: Rule): string {
   const { direction, protocol, source, sourceType, destination, destinationType } = rule;
   const range = (rule.tcpOptions ?? rule.udpOptions)?.destinationPortRange;
   const [peerOf, type] = direction === "INGRESS" ? [source, sourceType] : [destination, destinationType];
-  // The API need not spell a network as it was told.
-  const peer = [canonicalCidr(peerOf ?? "") ?? peerOf, type];
+  // The API may spell a network differently.
+  const peer = [canonicalizeCidr(peerOf ?? "") ?? peerOf, type];
   return [direction, protocol, ...peer, range?.min, range?.max, rule.isStateless === true].join(" ");
 }
 
-function distinct(rules: readonly Rule[]): readonly Rule[] {
-  return [...new Map(rules.map((rule) => [keyOf(rule), rule])).values()];
+function removeDuplicates(rules: readonly Rule[]): readonly Rule[] {
+  return [...new Map(rules.map((rule) => [formatRuleKey(rule), rule])).values()];
 }
 
-/** Node ports of all that is served, and of the health check. */
-function backendPorts({
+/** Lists the node ports of all listeners and of the health check. */
+function listBackendPorts({
   ports,
   healthCheck,
-}: Wanted): readonly (readonly [protocol: string, port: number])[] {
+}: DesiredState): readonly (readonly [protocol: string, port: number])[] {
   const served = ports.flatMap((port) =>
-    protocolsOf(port).map((protocol) => [protocol, port.nodePort] as const),
+    listProtocols(port).map((protocol) => [protocol, port.nodePort] as const),
   );
   return [...served, [TCP, healthCheck.port] as const];
 }
 
-function rangesOf({ sourceRanges }: Wanted, { family }: WantedPort): readonly string[] {
+function selectSourceRanges({ sourceRanges }: DesiredState, { family }: DesiredPort): readonly string[] {
   return sourceRanges.filter((range) => isIPv6Network(range) === (family === "IPv6"));
 }
 
-/** As IANA numbers them. */
+/** IANA's protocol numbers. */
 const TCP = "6";
 const UDP = "17";
 
-function protocolsOf({ protocol }: WantedPort): readonly string[] {
+function listProtocols({ protocol }: DesiredPort): readonly string[] {
   if (protocol === "TCP_AND_UDP") return [TCP, UDP];
   return [protocol === "UDP" ? UDP : TCP];
 }
 
-function ingress(
+function buildIngressRule(
   uid: string,
   from: {
     readonly protocol: string;
@@ -138,11 +152,11 @@ function ingress(
   const { protocol, port, source, sourceType } = from;
   return {
     ...{ direction: "INGRESS", protocol, source, sourceType, isStateless: false },
-    ...{ description: descriptionOf(uid), ...portsOf(protocol, port) },
+    ...{ description: formatRuleDescription(uid), ...buildPortOptions(protocol, port) },
   };
 }
 
-function portsOf(protocol: string, port: number): Pick<Rule, "tcpOptions" | "udpOptions"> {
+function buildPortOptions(protocol: string, port: number): Pick<Rule, "tcpOptions" | "udpOptions"> {
   const options = { destinationPortRange: { min: port, max: port } };
   return protocol === UDP ? { udpOptions: options } : { tcpOptions: options };
 }

@@ -4,7 +4,7 @@ import type { LoadBalancerKind } from "#clouds/oci/load-balancers/annotations/ta
 const id = z.string().min(1);
 const Tags = z.record(z.string(), z.string()).nullish();
 
-/** A backend as the API has it; what else an operator has set on it, such as `drain`, is kept. */
+/** A backend in the API; other settings of an operator, such as `drain`, are kept. */
 export const Backend = z.looseObject({ ipAddress: z.string().nullish(), port: z.int() });
 export type Backend = z.output<typeof Backend>;
 
@@ -45,7 +45,7 @@ export const Listener = z.looseObject({
 });
 export type Listener = z.output<typeof Listener>;
 
-/** A load balancer of either kind, as a read of it answers. */
+/** A load balancer of either type, as a single read returns it. */
 export const Balancer = z.object({
   id,
   compartmentId: id,
@@ -76,11 +76,11 @@ export const ListedBalancer = Balancer.pick({
 });
 export type ListedBalancer = z.output<typeof ListedBalancer>;
 
-/** A subnet, as far as load balancers depend on it. */
+/** The fields of a subnet that load balancers depend on. */
 export const Subnet = z.object({
   id,
   vcnId: id,
-  /** Absent of a regional one. */
+  /** Absent for a regional subnet. */
   availabilityDomain: z.string().nullish(),
   freeformTags: Tags,
 });
@@ -139,46 +139,50 @@ export const WorkRequest = z.object({
 });
 export type WorkRequest = z.output<typeof WorkRequest>;
 
-/** A load balancer of a Service, as it was seen. */
-export interface SeenBalancer {
+/** An observed load balancer of a Service. */
+export interface ObservedBalancer {
   readonly kind: LoadBalancerKind;
   readonly balancer: Balancer;
-  /** Of all of it: a change that names it is refused if somebody else has changed something since. */
+  /**
+   * The version of the whole load balancer: a change that names it is rejected if another change came first.
+   */
   readonly etag?: string;
-  /** Something that was accepted is not done yet. */
+  /** Whether an accepted change is still in progress. */
   readonly isBusy: boolean;
-  /** A work request, as far back as OCI keeps them, changed its network security groups. */
+  /**
+   * A recorded work request changed its network security groups; OCI keeps work requests for a limited time.
+   */
   readonly changedGroups?: true;
-  /** What the last change came to nothing with, where that was a moment ago. */
+  /** The error of the last change, if it failed recently. */
   readonly failure?: string;
 }
 
 /** A network security group with its rules. */
-export interface SeenGroup {
+export interface ObservedGroup {
   readonly group: Group;
   readonly rules: readonly Rule[];
 }
 
-/** Where an instance is reached. */
+/** The addresses of an instance. */
 export interface InstanceAddresses {
   readonly ipv4?: string;
   readonly ipv6?: string;
 }
 
-/** What OCI has of a Service, as the capability observes it; JSON. */
+/** OCI's resources of a Service, as the capability observes them; JSON. */
 export interface OciState {
-  /** Those of its names that are there, of both kinds; where there are several of one kind, as they are listed. */
-  readonly found: readonly SeenBalancer[];
+  /** The existing ones with its names, of both types; several of one type in the order of the list. */
+  readonly found: readonly ObservedBalancer[];
   readonly several?: readonly string[];
-  /** Groups that are called after the Service. */
-  readonly groups: readonly SeenGroup[];
-  /** Groups that its annotations or rules of its managed group name, by id; null where there is none to be seen. */
-  readonly named: Readonly<Record<string, SeenGroup | null>>;
+  /** Groups with the Service's name. */
+  readonly groups: readonly ObservedGroup[];
+  /** Groups that its annotations or rules of its managed group name, by id; null if not visible. */
+  readonly named: Readonly<Record<string, ObservedGroup | null>>;
   readonly subnets: Readonly<Record<string, Subnet | null>>;
   /** By instance id. */
   readonly addresses: Readonly<Record<string, InstanceAddresses>>;
-  /** The public address that `spec.loadBalancerIP` names; null where there is none to be seen. */
+  /** The public address in `spec.loadBalancerIP`; null if not visible. */
   readonly publicIp?: PublicIp | null;
-  /** Something was ordered that takes its time. */
+  /** A slow change was ordered. */
   readonly isOrdered?: true;
 }

@@ -1,14 +1,15 @@
-import type { Turn } from "#clouds/http/api.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import type { Cattle } from "#clouds/rancher/cattle/client.ts";
 import { Project } from "#clouds/rancher/cattle/resources.ts";
 
 /**
- * Whether the keys may list the hosts of the environment; where Rancher knows of none there, a fault that names the environments that
- * the keys are for. What Rancher 1.x answers to a project that is not there no document says, so it is nobody's fault for sure.
+ * Checks whether the keys may list the environment's hosts. If Rancher has none there, the fault names the
+ * environments of the keys. Rancher 1.x does not document its answer for a missing project, so the fault
+ * names no key.
  */
-export async function checkEnvironment(cattle: Cattle, turn: Turn): Promise<Outcome<unknown>> {
-  const hosts = await cattle.collectionOf("host", turn);
+export async function checkEnvironment(cattle: Cattle, turn: CallContext): Promise<Outcome<unknown>> {
+  const hosts = await cattle.readCollectionLink("host", turn);
   if (hosts.kind === "ok" || !UNSEEN.has(hosts.fault.status ?? 0)) return hosts;
   const projects = await cattle.list("/v2-beta/projects", {}, Project, turn);
   if (projects.kind === "fault" || projects.value.length === 0) return hosts;

@@ -1,33 +1,40 @@
 import type * as z from "zod";
-import type { Api, ApiAnswer, ApiRequest, Turn } from "#clouds/http/api.ts";
+import type { Api, ApiAnswer, ApiRequest } from "#clouds/http/api.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 import { Collection, Schema } from "#clouds/rancher/cattle/resources.ts";
 
-/** The API of an environment of Rancher 1.x, which says itself where what is: its links are followed, on the configured host alone. */
+/**
+ * The API of a Rancher 1.x environment. It names its own URLs: links are followed, on the configured host
+ * only.
+ */
 export interface Cattle {
-  /** Where resources of a type are listed and made. */
-  collectionOf(type: string, turn: Turn): Promise<Outcome<string>>;
-  /** All resources of a collection: every page, or a fault. */
+  /** Returns the link at which resources of a type are listed and created. */
+  readCollectionLink(type: string, turn: CallContext): Promise<Outcome<string>>;
+  /** Lists all resources of a collection: every page, or a fault. */
   list<Item extends z.ZodType>(
     link: string,
     query: Readonly<Record<string, string>>,
     item: Item,
-    turn: Turn,
+    turn: CallContext,
   ): Promise<Outcome<readonly z.output<Item>[]>>;
-  /** Sends to a link. */
-  send(link: string, request: Omit<ApiRequest, "path">, turn: Turn): Promise<Outcome<ApiAnswer>>;
+  /** Sends a request to a link. */
+  send(link: string, request: Omit<ApiRequest, "path">, turn: CallContext): Promise<Outcome<ApiAnswer>>;
 }
 
 const PAGE_SIZE = 1_000;
 const MAX_PAGES = 20;
-/** A server that links to itself for ever is not followed for ever. */
+/** Maximum length of a link, so that a server with endless links is not followed forever. */
 const MAX_LINK = 4_096;
 
-/** `server` is the URL of the configuration; the API stands at its host under `/v2-beta`, in the project that it names if it names one. */
+/**
+ * Creates the client. `server` is the configured URL; the API is at its host under `/v2-beta`, in the project
+ * of the URL if there is one.
+ */
 export function createCattle(api: Api, server: string): Cattle {
   const { origin } = new URL(server);
-  const root = rootOf(server);
+  const root = getApiRoot(server);
   let schemas: ReadonlyMap<string, string> | undefined;
 
   const pathOf = (link: string): Outcome<string> => {
@@ -39,7 +46,7 @@ export function createCattle(api: Api, server: string): Cattle {
     return fault("Denied", message);
   };
 
-  const send = async (link: string, request: Omit<ApiRequest, "path">, turn: Turn) => {
+  const send = async (link: string, request: Omit<ApiRequest, "path">, turn: CallContext) => {
     const path = pathOf(link);
     return path.kind === "fault" ? path : api.send({ ...request, path: path.value }, turn);
   };
@@ -48,7 +55,7 @@ export function createCattle(api: Api, server: string): Cattle {
     link: string,
     query: Readonly<Record<string, string>>,
     item: Item,
-    turn: Turn,
+    turn: CallContext,
   ): Promise<Outcome<readonly z.output<Item>[]>> => {
     const first = pathOf(link);
     if (first.kind === "fault") return first;
@@ -83,7 +90,7 @@ export function createCattle(api: Api, server: string): Cattle {
     return fault("Unavailable", `${template}: more than ${MAX_PAGES} pages`);
   };
 
-  const readSchemas = async (turn: Turn): Promise<Outcome<ReadonlyMap<string, string>>> => {
+  const readSchemas = async (turn: CallContext): Promise<Outcome<ReadonlyMap<string, string>>> => {
     const template = `GET ${root}`;
     const answer = await api.send({ operation: "Root", template, path: root }, turn);
     if (answer.kind === "fault") return answer;
@@ -102,7 +109,7 @@ export function createCattle(api: Api, server: string): Cattle {
   return {
     list,
     send,
-    async collectionOf(type, turn) {
+    async readCollectionLink(type, turn) {
       if (schemas === undefined) {
         const read = await readSchemas(turn);
         if (read.kind === "fault") return read;
@@ -110,15 +117,15 @@ export function createCattle(api: Api, server: string): Cattle {
       }
       const link = schemas.get(type);
       if (link !== undefined) return ok(link);
-      // What the keys may not see has no schema; they may have been given more by the next time.
+      // Resources that the keys may not read have no schema; the keys may get more rights later.
       schemas = undefined;
       return fault("Denied", `Rancher shows no collection of ${type}: see what the access key is for`);
     },
   };
 }
 
-/** `/v1/projects/1a5` is `/v2-beta/projects/1a5`, whatever stood before. */
-function rootOf(server: string): string {
+/** Converts `/v1/projects/1a5` to `/v2-beta/projects/1a5`, whatever precedes it. */
+function getApiRoot(server: string): string {
   const project = /\/projects\/([\w-]+)/.exec(new URL(server).pathname)?.[1];
   return project === undefined ? "/v2-beta" : `/v2-beta/projects/${project}`;
 }

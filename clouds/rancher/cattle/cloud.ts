@@ -1,41 +1,42 @@
 import type { Cloud } from "#clouds/cloud.ts";
-import { createApi, type Sign, type Turn } from "#clouds/http/api.ts";
+import { createApi, type Sign } from "#clouds/http/api.ts";
 import { createBudget } from "#clouds/http/budget.ts";
-import { checked } from "#clouds/http/checked.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import { createHttpClient } from "#clouds/http/client.ts";
-import { type HttpCloudOptions, userAgentOf, worldOf } from "#clouds/http/cloud-options.ts";
+import { buildDependencies, formatUserAgent, type HttpCloudOptions } from "#clouds/http/cloud-options.ts";
+import { toConfigurationCheck } from "#clouds/http/configuration-check.ts";
 import { createMeter } from "#clouds/http/meter.ts";
-import { abortedBefore, answerOf, type Outcome } from "#clouds/http/outcome.ts";
-import type { Environment } from "#clouds/kind.ts";
-import { loadedCapability } from "#clouds/loaded-capability.ts";
+import { createAbortedAnswer, type Outcome, toErrorAnswer } from "#clouds/http/outcome.ts";
+import { createLazyCapability } from "#clouds/lazy-capability.ts";
+import type { Environment } from "#clouds/provider.ts";
 import { checkEnvironment } from "#clouds/rancher/cattle/check-environment.ts";
 import { type Cattle, createCattle } from "#clouds/rancher/cattle/client.ts";
-import { ACCOUNT, addressesOf, instanceOf } from "#clouds/rancher/cattle/instance.ts";
-import { hostOf, uuidOf } from "#clouds/rancher/cattle/resolve.ts";
+import { ACCOUNT, buildInstance, readIpAddresses } from "#clouds/rancher/cattle/instance.ts";
+import { findHost, parseUuid } from "#clouds/rancher/cattle/resolve.ts";
 import { Host } from "#clouds/rancher/cattle/resources.ts";
-import { cattleSign } from "#clouds/rancher/cattle/sign.ts";
-import type { CattleServer } from "#clouds/rancher/kind.ts";
+import { createCattleSigner } from "#clouds/rancher/cattle/sign.ts";
+import type { CattleServer } from "#clouds/rancher/config.ts";
 import { readError } from "#clouds/rancher/read-error.ts";
-import { readAuthority } from "#clouds/secrets/read-authority.ts";
+import { getErrorMessage } from "#core/error-message.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
-import { messageOf } from "#core/message-of.ts";
 import type { Node } from "#core/node/node.ts";
+import { readAuthority } from "#platforms/secrets/read-authority.ts";
 
-/** Nobody says how much an environment's API bears; it was made for people who click. */
+/** The capacity of an environment's API is undocumented; it was made for interactive use. */
 const QUOTA = { burst: 200, refillPerSecond: 50 };
 
-/** Makes the cloud of an environment of Rancher 1.x; rejects where a key or a file is missing or unusable. */
+/** Creates the cloud of a Rancher 1.x environment; rejects if a key or a file is missing or unusable. */
 export async function loadCattleCloud(
   server: CattleServer,
   options: HttpCloudOptions = {},
   environment: Environment = process.env,
 ): Promise<Cloud> {
-  const sign = cattleSign(server, environment, options.clusterName ?? "cattle");
+  const sign = createCattleSigner(server, environment, options.clusterName ?? "cattle");
   await sign({ method: "GET", path: "/", body: undefined });
   return createCattleCloud({ server, sign, authority: await readAuthority(server.caFile) }, options);
 }
 
-/** An environment's API, and how it is spoken to. */
+/** An environment's API, and how to reach it. */
 export interface CattleAccess {
   readonly server: Pick<CattleServer, "url">;
   readonly sign: Sign;
@@ -43,16 +44,16 @@ export interface CattleAccess {
   readonly authority?: string | undefined;
 }
 
-/** The hosts of an environment. Nothing is kept between calls but where what is listed. */
+/** Creates the cloud of an environment's hosts. Only the links of collections are cached between calls. */
 export function createCattleCloud(
   { server, sign, authority }: CattleAccess,
   options: HttpCloudOptions = {},
 ): Cloud {
-  const { sleep, now, wallClock, random } = worldOf(options);
+  const { sleep, now, wallClock, random } = buildDependencies(options);
   const { origin, pathname } = new URL(server.url);
   const client = createHttpClient(origin, { authority });
   const budget = createBudget(QUOTA, 0, now);
-  const userAgent = userAgentOf(options.clusterName ?? "cattle");
+  const userAgent = formatUserAgent(options.clusterName ?? "cattle");
   const api = createApi({ client, sign, budget, readError, userAgent, sleep, wallClock, random });
   const cattle = createCattle(api, server.url);
   const network = /projects\/[\w-]+/.exec(pathname)?.[0] ?? "-";
@@ -61,18 +62,18 @@ export function createCattleCloud(
     async instances(nodes, { signal, share, control = false, onRequest }) {
       const meter = createMeter(onRequest);
       if (nodes.length === 0 || signal.aborted)
-        return { answers: nodes.map(() => abortedBefore("Rancher")), usage: meter.usage() };
+        return { answers: nodes.map(() => createAbortedAnswer("Rancher")), usage: meter.usage() };
       const leave = budget.enter(share);
       try {
-        const answers = await answersTo(
+        const answers = await buildAnswers(
           nodes,
           { cattle, network, isControlWanted: control },
           { signal, meter },
         );
         return { answers, usage: meter.usage() };
       } catch (error) {
-        // Nothing is known to come here; but the contract is that nobody's batch rejects.
-        const message = `Rancher: ${messageOf(error)}`;
+        // No known error reaches this line, but by contract a batch never rejects.
+        const message = `Rancher: ${getErrorMessage(error)}`;
         const answer: InstanceAnswer = { kind: "error", code: "Unavailable", message };
         return { answers: nodes.map(() => answer), usage: meter.usage() };
       } finally {
@@ -80,46 +81,50 @@ export function createCattleCloud(
       }
     },
     capabilities: {
-      loadBalancers: loadedCapability(async () => {
+      loadBalancers: createLazyCapability(async () => {
         const { createLoadBalancers } = await import("#clouds/rancher/cattle/load-balancers/capability.ts");
         return createLoadBalancers(cattle, budget);
       }),
     },
     checkConfiguration: async (signal) =>
-      checked(await checkEnvironment(cattle, { signal, meter: createMeter() })),
+      toConfigurationCheck(await checkEnvironment(cattle, { signal, meter: createMeter() })),
     async close() {
       client.close();
     },
   };
 }
 
-interface Asked {
+interface AnswerContext {
   readonly cattle: Cattle;
   readonly network: string;
   readonly isControlWanted: boolean;
 }
 
-/** One list of hosts, and the addresses of each that is a node's. */
-async function answersTo(nodes: readonly Node[], asked: Asked, turn: Turn): Promise<InstanceAnswer[]> {
+/** Reads one list of hosts, and the addresses of each host that is a node's. */
+async function buildAnswers(
+  nodes: readonly Node[],
+  asked: AnswerContext,
+  turn: CallContext,
+): Promise<InstanceAnswer[]> {
   const { cattle, network, isControlWanted } = asked;
-  const isAsked = nodes.some((node) => typeof uuidOf(node) !== "object");
+  const isAsked = nodes.some((node) => typeof parseUuid(node) !== "object");
   const listed: Outcome<readonly Host[]> = isAsked
     ? await listHosts(cattle, turn)
     : { kind: "ok", value: [] };
-  const addresses = new Map<Host, ReturnType<typeof addressesOf>>();
+  const addresses = new Map<Host, ReturnType<typeof readIpAddresses>>();
   const read = (host: Host) => {
-    const reading = addresses.get(host) ?? addressesOf(cattle, host, turn);
+    const reading = addresses.get(host) ?? readIpAddresses(cattle, host, turn);
     addresses.set(host, reading);
     return reading;
   };
   return Promise.all(
     nodes.map(async (node): Promise<InstanceAnswer> => {
       const subject = `node ${node.metadata.name}`;
-      const invalid = uuidOf(node);
-      if (typeof invalid === "object") return answerOf(invalid, subject);
-      if (listed.kind === "fault") return answerOf(listed.fault, subject);
-      const match = hostOf(node, listed.value);
-      if (match.kind === "fault") return answerOf(match.fault, subject);
+      const invalid = parseUuid(node);
+      if (typeof invalid === "object") return toErrorAnswer(invalid, subject);
+      if (listed.kind === "fault") return toErrorAnswer(listed.fault, subject);
+      const match = findHost(node, listed.value);
+      if (match.kind === "fault") return toErrorAnswer(match.fault, subject);
       if (match.kind === "absent") {
         const message = `${subject}: Rancher lists no host ${match.what}`;
         const [other] = isControlWanted ? listed.value : [];
@@ -127,13 +132,13 @@ async function answersTo(nodes: readonly Node[], asked: Asked, turn: Turn): Prom
         return { kind: "not-found", message, ...(control === undefined ? {} : { control }) };
       }
       const ips = await read(match.host);
-      if (ips.kind === "fault") return answerOf(ips.fault, subject);
-      return { kind: "found", instance: instanceOf(match.host, ips.value, network) };
+      if (ips.kind === "fault") return toErrorAnswer(ips.fault, subject);
+      return { kind: "found", instance: buildInstance(match.host, ips.value, network) };
     }),
   );
 }
 
-async function listHosts(cattle: Cattle, turn: Turn): Promise<Outcome<readonly Host[]>> {
-  const link = await cattle.collectionOf("host", turn);
+async function listHosts(cattle: Cattle, turn: CallContext): Promise<Outcome<readonly Host[]>> {
+  const link = await cattle.readCollectionLink("host", turn);
   return link.kind === "fault" ? link : cattle.list(link.value, { removed_null: "1" }, Host, turn);
 }

@@ -1,4 +1,4 @@
-import type { Turn } from "#clouds/http/api.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 import type { Cattle } from "#clouds/rancher/cattle/client.ts";
@@ -7,24 +7,27 @@ import { formatIp } from "#core/cidr.ts";
 import type { Instance } from "#core/instance.ts";
 import { parseIp } from "#core/ip.ts";
 
-/** Hosts in these states run nothing, and may again. */
+/** Hosts in these states run nothing, and may run again. */
 const STOPPED: ReadonlySet<string> = new Set(["inactive", "deactivating", "stopped"]);
 
-/** The IP addresses of a host, in one spelling, each once; one that has none is `Unavailable`, as no node can be without. */
-export async function addressesOf(
+/**
+ * Reads the IP addresses of a host, normalized and distinct. A host without any is `Unavailable`, because a
+ * node needs one.
+ */
+export async function readIpAddresses(
   cattle: Cattle,
   host: Host,
-  turn: Turn,
+  turn: CallContext,
 ): Promise<Outcome<readonly string[]>> {
   const texts = await readAddresses(cattle, host, turn);
-  return texts.kind === "ok" ? ipsIn(texts.value, host) : texts;
+  return texts.kind === "ok" ? parseIps(texts.value, host) : texts;
 }
 
-/** What Rancher has as addresses of a host, whatever it is; none where it links to none. */
+/** Reads what Rancher has as a host's addresses, valid or not; none if it links to none. */
 export async function readAddresses(
   cattle: Cattle,
   host: Host,
-  turn: Turn,
+  turn: CallContext,
 ): Promise<Outcome<readonly string[]>> {
   const link = host.links["ipAddresses"];
   if (link === undefined) return ok([]);
@@ -33,19 +36,19 @@ export async function readAddresses(
   return ok(listed.value.flatMap(({ address }) => (address ? [address] : [])));
 }
 
-/** Texts as IP addresses, each once; a fault where one is none, and where there is none. */
-export function ipsIn(texts: readonly string[], { id }: Host): Outcome<readonly string[]> {
+/** Parses texts as distinct IP addresses; a fault if one is invalid or the list is empty. */
+export function parseIps(texts: readonly string[], { id }: Host): Outcome<readonly string[]> {
   const ips = texts.flatMap((text) => parseIp(text) ?? []);
-  if (ips.length < texts.length) return fault("Unavailable", `host ${id} has an address that is none`);
+  if (ips.length < texts.length) return fault("Unavailable", `host ${id} has an invalid address`);
   if (ips.length === 0) return fault("Unavailable", `host ${id} has no IP address yet`);
   return ok([...new Set(ips.map(formatIp))]);
 }
 
-/** Rancher has no accounts; the environment stands as the network. */
+/** Rancher has no accounts; the environment serves as the network. */
 export const ACCOUNT = "rancher";
 
-/** Puts a host in the words of all clouds. */
-export function instanceOf(
+/** Converts a host to the type of all clouds. */
+export function buildInstance(
   { uuid, hostname, state }: Host,
   addresses: readonly string[],
   network: string,

@@ -2,7 +2,7 @@ import type { Fault } from "#clouds/http/outcome.ts";
 import type { Host } from "#clouds/rancher/cattle/resources.ts";
 import type { Node } from "#core/node/node.ts";
 
-/** What became of a node among the hosts of an environment. */
+/** The result for a node among the hosts of an environment. */
 export type HostMatch =
   | { readonly kind: "host"; readonly host: Host }
   | { readonly kind: "absent"; readonly what: string }
@@ -10,8 +10,10 @@ export type HostMatch =
 
 const SCHEME = "rancher://";
 
-/** What can be said of a node's provider ID without asking; undefined where it has none, and else the uuid it names. */
-export function uuidOf({ spec: { providerID = "" } }: Node): string | Fault | undefined {
+/**
+ * Parses a node's provider ID without a request: the uuid in it, a fault, or undefined without a provider ID.
+ */
+export function parseUuid({ spec: { providerID = "" } }: Node): string | Fault | undefined {
   if (providerID === "") return undefined;
   const shown = JSON.stringify(providerID.slice(0, 100));
   if (!providerID.startsWith(SCHEME))
@@ -21,23 +23,23 @@ export function uuidOf({ spec: { providerID = "" } }: Node): string | Fault | un
   return { code: "InvalidProviderID", message: `${shown} names no host; expected ${SCHEME}<uuid>` };
 }
 
-/** The host of a node: by the uuid of its provider ID, else by its name. */
-export function hostOf(node: Node, hosts: readonly Host[]): HostMatch {
-  const uuid = uuidOf(node);
+/** Finds the host of a node: by the uuid of its provider ID, else by name. */
+export function findHost(node: Node, hosts: readonly Host[]): HostMatch {
+  const uuid = parseUuid(node);
   if (typeof uuid === "object") return { kind: "fault", fault: uuid };
   if (uuid !== undefined)
-    return only(
+    return selectOnly(
       hosts.filter((host) => host.uuid === uuid),
       `of uuid ${uuid}`,
     );
   const { name } = node.metadata;
-  return only(
+  return selectOnly(
     hosts.filter(({ hostname }) => isSameName(hostname ?? "", name)),
     "of that name",
   );
 }
 
-/** Whatever the case; where one of the two alone has dots, its first label is compared. */
+/** Compares names without case; if only one has dots, its first label is compared. */
 function isSameName(one: string, other: string): boolean {
   const [a, b] = [one.toLowerCase(), other.toLowerCase()];
   if (a === "" || b === "") return false;
@@ -45,7 +47,7 @@ function isSameName(one: string, other: string): boolean {
   return a.split(".")[0] === b.split(".")[0];
 }
 
-function only(candidates: readonly Host[], what: string): HostMatch {
+function selectOnly(candidates: readonly Host[], what: string): HostMatch {
   const [host, second] = candidates;
   if (host === undefined) return { kind: "absent", what };
   if (second === undefined) return { kind: "host", host };

@@ -3,14 +3,14 @@ import * as z from "zod";
 /** Links and actions of a resource: URLs by name. */
 const Urls = z.record(z.string(), z.string());
 
-/** A collection; items are looked at one by one. */
+/** A collection; items are parsed one by one. */
 export const Collection = z.object({
   type: z.literal("collection"),
   data: z.array(z.unknown()),
   pagination: z.object({ next: z.string().nullish() }).nullish(),
 });
 
-/** What a type of resources is and where they are listed. */
+/** A type of resources and its links. */
 export const Schema = z.object({ id: z.string(), links: Urls.nullish() });
 
 /** An environment. */

@@ -1,10 +1,13 @@
 import type { Sign } from "#clouds/http/api.ts";
-import type { Environment } from "#clouds/kind.ts";
-import { CATTLE_VARIABLES, type CattleServer } from "#clouds/rancher/kind.ts";
-import { readSecret } from "#clouds/secrets/read-secret.ts";
+import type { Environment } from "#clouds/provider.ts";
+import { CATTLE_VARIABLES, type CattleServer } from "#clouds/rancher/config.ts";
+import { readSecret } from "#platforms/secrets/read-secret.ts";
 
-/** Signs by access key and secret key; a file is read for each request, so that a key that was renewed counts at once. Throws where one of the two is missing. */
-export function cattleSign(
+/**
+ * Creates a signer with access key and secret key. A file is read for each request, so that a renewed key is
+ * used at once. Throws if one of the two is missing.
+ */
+export function createCattleSigner(
   { accessKey, secretKeyFile }: CattleServer,
   environment: Environment,
   clusterName: string,

@@ -1,53 +1,60 @@
 import type { Observation } from "#core/capability.ts";
 import type { AskContext, DoneWrite } from "#core/controller.ts";
-import type { Because, CloudAction } from "#core/decision.ts";
+import type { CloudAction } from "#core/decision.ts";
+import type { Reason } from "#core/reason.ts";
 import { type Holding, HoldingsState } from "#core/service/holdings.ts";
 import type { LoadBalancerModel } from "#core/service/model.ts";
 import { type FoundOrphans, findOrphans } from "#core/service/orphans/find-orphans.ts";
-import { isHolder, livingIn } from "#core/service/orphans/living-services.ts";
+import { isHolder, selectLivingServices } from "#core/service/orphans/living-services.ts";
 
-/** What the cloud answers, and what we have done since. */
+/** The cloud's answer to an audit, with the writes done since. */
 export type OrphanAnswer = Observation & { readonly done?: readonly DoneWrite[] };
 
-/** What is known in an audit, or why nothing is. */
+/** The facts of an audit, or the reason why they are missing. */
 export type Audit =
-  | { readonly kind: "unknown"; readonly because: Because; readonly afterSeconds: number }
+  | { readonly kind: "unknown"; readonly because: Reason; readonly afterSeconds: number }
   | KnownAudit;
 
 export interface KnownAudit {
   readonly kind: "known";
   readonly found: FoundOrphans;
-  /** What several load balancers share, as the cloud's model reads it. */
+  /** What several load balancers share, in the form that the cloud's model reads. */
   readonly shared?: unknown;
-  /** The one whose turn it is, and what there is of it by now. */
+  /** The orphan whose turn it is, and its current state. */
   readonly removable: { readonly holding: Holding; readonly state: unknown } | undefined;
-  /** What was tried to be done, such as marks that were to be written or taken off, by `keyOfAction`. */
+  /** The attempted actions, such as writing and removing marks, by `formatActionKey`. */
   readonly tried: ReadonlySet<string>;
-  /** Why something of it failed. */
-  readonly failure: Because | undefined;
+  /** Why an action failed. */
+  readonly failure: Reason | undefined;
 }
 
-/** Puts together what is known; `model` is the cloud's. */
-export function auditOf(
+/** Returns the facts of an audit; `model` is the cloud's. */
+export function buildAudit(
   answer: OrphanAnswer | undefined,
   model: LoadBalancerModel,
   { related }: AskContext,
 ): Audit {
-  const living = livingIn(related);
-  if (living === undefined) return unknown("ServicesUnknown", "the event came without the Services", 5);
+  const living = selectLivingServices(related);
+  if (living === undefined)
+    return createUnknownAudit("ServicesUnknown", "the event came without the Services", 5);
   if (answer?.kind !== "observed") {
     const { code, message } = answer ?? NOT_ASKED;
-    return unknown(code, message, UNANSWERED_SECONDS);
+    return createUnknownAudit(code, message, UNANSWERED_SECONDS);
   }
   const read = HoldingsState.safeParse(answer.state);
   if (!read.success)
-    return unknown("Invalid", "what the cloud says of load balancers cannot be read", UNANSWERED_SECONDS);
+    return createUnknownAudit(
+      "Invalid",
+      "what the cloud says of load balancers cannot be read",
+      UNANSWERED_SECONDS,
+    );
   const { holdings, removable, shared } = read.data;
-  // A Service of another type holds a load balancer only while something on it says so, and a line not even then.
+  // A Service of another type holds a load balancer only while it carries our marks; an entry of the records
+  // is never held by it.
   const holders = isDropping(model) ? living.filter(({ isPlain }) => !isPlain) : living.filter(isHolder);
   const found = findOrphans(holdings, holders);
   const holding = found.gone.find(({ id }) => id === removable?.id);
-  const done = (answer.done ?? []).flatMap(ofCloud);
+  const done = (answer.done ?? []).flatMap(selectCloudActions);
   const failed = done.find(({ failed: because }) => because !== undefined);
   return {
     kind: "known",
@@ -56,39 +63,42 @@ export function auditOf(
     removable:
       holding === undefined
         ? undefined
-        : { holding, state: done.reduce((state, each) => folded(model, state, each), removable?.state) },
-    tried: new Set(done.map(({ write }) => keyOfAction(write))),
+        : {
+            holding,
+            state: done.reduce((state, each) => applyActions(model, state, each), removable?.state),
+          },
+    tried: new Set(done.map(({ write }) => formatActionKey(write))),
     failure: failed?.failed,
   };
 }
 
-/** Whether orphans are lines that are dropped. */
+/** Returns whether orphans are entries in the cluster's records, which are dropped. */
 export function isDropping({ orphans }: LoadBalancerModel): boolean {
   return orphans !== undefined && "drop" in orphans;
 }
 
-/** What tells the actions of an audit apart. */
-export function keyOfAction({ action, target }: Pick<CloudAction, "action" | "target">): string {
+/** Returns a key that is unique among the actions of one audit. */
+export function formatActionKey({ action, target }: Pick<CloudAction, "action" | "target">): string {
   return `${action} ${target}`;
 }
 
 const UNANSWERED_SECONDS = 60;
 
-const NOT_ASKED: Because = { code: "Unavailable", message: "the cloud said nothing of load balancers" };
+const NOT_ASKED: Reason = { code: "Unavailable", message: "the cloud said nothing of load balancers" };
 
 interface DoneAction extends DoneWrite {
   readonly write: CloudAction;
 }
 
-function ofCloud(done: DoneWrite): DoneAction[] {
+function selectCloudActions(done: DoneWrite): DoneAction[] {
   return done.write.on === "cloud" ? [{ ...done, write: done.write }] : [];
 }
 
-/** Marks are of any of them, what presupposes that a Service is gone is of that one alone. */
-function folded(model: LoadBalancerModel, state: unknown, { write, result }: DoneAction): unknown {
-  return write.precondition.absent === undefined ? state : model.fold(state, write, result);
+/** Mark actions apply to every holding; actions that require an absent Service apply to that holding only. */
+function applyActions(model: LoadBalancerModel, state: unknown, { write, result }: DoneAction): unknown {
+  return write.precondition.absent === undefined ? state : model.applyResult(state, write, result);
 }
 
-function unknown(code: string, message: string, afterSeconds: number): Audit {
+function createUnknownAudit(code: string, message: string, afterSeconds: number): Audit {
   return { kind: "unknown", because: { code, message }, afterSeconds };
 }

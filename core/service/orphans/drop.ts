@@ -1,18 +1,24 @@
 import type { ClusterObject } from "#core/cluster-object.ts";
 import type { DecisionContext } from "#core/controller.ts";
-import type { Because, CloudAction, Decision } from "#core/decision.ts";
-import { change, referenceTo, retry, skip, unchanged } from "#core/decisions.ts";
+import type { CloudAction, Decision } from "#core/decision.ts";
+import { change, leaveUnchanged, retry, skip, toReference } from "#core/decisions.ts";
 import { test } from "#core/json-patch.ts";
+import type { Reason } from "#core/reason.ts";
 import { NAMESPACES, SERVICES } from "#core/resources/resource.ts";
 import type { Holding } from "#core/service/holdings.ts";
 import { type DroppedOrphans, LOAD_BALANCERS, type LoadBalancerAction } from "#core/service/model.ts";
-import { type KnownAudit, keyOfAction } from "#core/service/orphans/audit.ts";
-import { areAllKnown, INCOMPLETE, INCOMPLETE_SECONDS } from "#core/service/orphans/complete.ts";
-import { markOfText, writtenMark } from "#core/service/orphans/mark.ts";
+import { formatActionKey, type KnownAudit } from "#core/service/orphans/audit.ts";
+import {
+  INCOMPLETE,
+  INCOMPLETE_SECONDS,
+  isServiceListComplete,
+} from "#core/service/orphans/list-completeness.ts";
+import { formatOrphanMark, parseOrphanMark } from "#core/service/orphans/mark.ts";
 
 /**
- * Decides on lines of the cluster's own books whose uid is no Service of type LoadBalancer any more: one audit marks them, another one that
- * finds them a minute later or more drops them. Both know all Services.
+ * Decides which entries of the cluster's own records are marked, unmarked or dropped. An entry is stale if no
+ * Service of type LoadBalancer has its uid. One audit marks it; a later audit, after at least a minute, drops
+ * it. Both need the complete list of Services.
  */
 export function decideDrops(
   object: ClusterObject,
@@ -20,60 +26,62 @@ export function decideDrops(
   model: DroppedOrphans,
   context: DecisionContext,
 ): Decision {
-  const reference = referenceTo(NAMESPACES, object);
-  const stale = [...found.gone, ...found.replaced];
-  const areKnown = areAllKnown(context);
+  const reference = toReference(NAMESPACES, object);
+  const staleEntries = [...found.gone, ...found.replaced];
+  const isListComplete = isServiceListComplete(context);
   const actions = [
     ...found.held
       .filter(({ mark }) => mark !== undefined)
-      .map((holding) => actionOf(object, model.unmark(holding))),
-    ...(areKnown ? stale.flatMap((holding) => nextOf(object, holding, model, context.now.getTime())) : []),
+      .map((entry) => buildAction(object, model.unmark(entry))),
+    ...(isListComplete
+      ? staleEntries.flatMap((entry) => planNextActions(object, entry, model, context.now.getTime()))
+      : []),
   ];
-  // What an audit could not do the next one does.
+  // An audit sends its actions once; the next audit continues.
   const writes = tried.size === 0 ? actions.slice(0, MAX_ACTIONS) : [];
-  const message = `${writes.length} marks and lines, where ${stale.length} lines are without a Service`;
+  const message = `${writes.length} marks and lines, where ${staleEntries.length} lines are without a Service`;
   const because = { code: "DroppingOrphans", message };
   const next = change(reference, writes, { because, independent: true });
   if (next !== undefined) return next;
   if (failure !== undefined) return skip(reference, failure);
-  const areDropped = stale.every((holding) => tried.has(keyOfAction(model.drop(holding))));
-  if (areDropped) return unchanged(reference);
-  return areKnown
-    ? retry(reference, MARKED, AGAIN_SECONDS)
+  const wereAllTried = staleEntries.every((entry) => tried.has(formatActionKey(model.drop(entry))));
+  if (wereAllTried) return leaveUnchanged(reference);
+  return isListComplete
+    ? retry(reference, MARKED, RETRY_SECONDS)
     : retry(reference, INCOMPLETE, INCOMPLETE_SECONDS);
 }
 
-/** Marked, or dropped, or nothing before its time. */
-function nextOf(
+/** Returns the mark or the drop of a stale entry; nothing while it waits for the drop. */
+function planNextActions(
   object: ClusterObject,
-  holding: Holding,
+  entry: Holding,
   model: DroppedOrphans,
   nowMs: number,
 ): readonly CloudAction[] {
-  const fromMs = markOfText(holding.mark)?.fromMs;
-  // Nobody marks further ahead: such a mark is somebody else's, or of a clock that was wrong.
-  if (fromMs === undefined || fromMs > nowMs + APART_MS) {
-    const text = writtenMark({ sinceMs: nowMs, fromMs: nowMs + APART_MS });
-    return [actionOf(object, model.mark(holding, text))];
+  const droppableFromMs = parseOrphanMark(entry.mark)?.fromMs;
+  // No audit writes a time further ahead: such a mark is foreign or comes from a wrong clock. Replace it.
+  if (droppableFromMs === undefined || droppableFromMs > nowMs + MARK_TO_DROP_MS) {
+    const text = formatOrphanMark({ sinceMs: nowMs, fromMs: nowMs + MARK_TO_DROP_MS });
+    return [buildAction(object, model.mark(entry, text))];
   }
-  return fromMs > nowMs ? [] : [actionOf(object, model.drop(holding), serviceOf(holding))];
+  return droppableFromMs > nowMs ? [] : [buildAction(object, model.drop(entry), buildAbsentService(entry))];
 }
 
-/** Milliseconds between the audit that marks a line and the first one that may drop it. */
-const APART_MS = 60_000;
+/** Minimum milliseconds between the audit that marks an entry and the audit that drops it. */
+const MARK_TO_DROP_MS = 60_000;
 
-/** Actions of one audit; the next one goes on. */
+/** Maximum number of actions in one audit; the next audit continues. */
 const MAX_ACTIONS = 100;
 
-/** A little more than marks have to be apart. */
-const AGAIN_SECONDS = 65;
+/** Seconds until the next audit: a little more than `MARK_TO_DROP_MS`, so that marked entries are due then. */
+const RETRY_SECONDS = 65;
 
-const MARKED: Because = {
+const MARKED: Reason = {
   code: "OrphansMarked",
   message: "lines without a Service are dropped by an audit that finds them so once more",
 };
 
-function actionOf(
+function buildAction(
   { metadata: { uid } }: ClusterObject,
   { action, target, parameters }: LoadBalancerAction,
   absent?: CloudAction["precondition"]["absent"],
@@ -82,8 +90,11 @@ function actionOf(
   return { on: "cloud", capability: LOAD_BALANCERS, action, target, parameters, precondition };
 }
 
-/** What must not be there for a line to go: a Service of type LoadBalancer with the uid that stands in it. */
-function serviceOf({ id, service = "" }: Holding): NonNullable<CloudAction["precondition"]["absent"]> {
+/** Returns the object that must not exist when an entry is dropped: a LoadBalancer Service with its uid. */
+function buildAbsentService({
+  id,
+  service = "",
+}: Holding): NonNullable<CloudAction["precondition"]["absent"]> {
   const [namespace = "", name = ""] = service.split("/");
   const having = [test("/metadata/uid", id), test("/spec/type", LOAD_BALANCER)];
   return { apiVersion: SERVICES.apiVersion, resource: SERVICES.name, namespace, name, having };

@@ -1,22 +1,23 @@
 import type { Holding } from "#core/service/holdings.ts";
 import type { LivingService } from "#core/service/orphans/living-services.ts";
 
-/** What the cloud has for a cluster's Services, by what there is of these. */
+/** The cloud's holdings for a cluster, sorted by the state of their Services. */
 export interface FoundOrphans {
-  /** Of Services that live: made for them, or named by them. */
+  /** Holdings of existing Services: created for them, or named by them. */
   readonly held: readonly Holding[];
-  /** Of no Service: neither one of that name nor one of that uid is there. */
+  /** Holdings without a Service: neither their name nor their uid exists. */
   readonly gone: readonly Holding[];
-  /** Load balancers whose Service has gone while another one of its name lives. They are told, and left alone. */
+  /** Load balancers whose Service is gone while another Service has its name. They are only reported. */
   readonly replaced: readonly Holding[];
   /**
-   * A load balancer of a Service that lives, by the uid of which its name is made: that is no coincidence of names, so cloud, region and
-   * cluster tag are those of the cluster whose Services these are. Undefined where there is none.
+   * The visibility probe: a load balancer whose name contains the uid of an existing Service. That is no
+   * coincidence of names, so cloud, region and cluster tag belong to the cluster whose Services these are.
+   * Undefined if no such load balancer exists.
    */
   readonly control: Holding | undefined;
 }
 
-/** Compares what the cloud holds with all Services there are. */
+/** Compares the cloud's holdings with all existing Services. */
 export function findOrphans(holdings: readonly Holding[], living: readonly LivingService[]): FoundOrphans {
   const keys = new Set(living.map(({ key }) => key));
   const named = new Set(living.flatMap(({ loadBalancerID }) => loadBalancerID ?? []));

@@ -2,24 +2,27 @@ import * as z from "zod";
 import { LOAD_BALANCER_ANNOTATION, LOAD_BALANCER_FINALIZER } from "#core/contracts.ts";
 import type { Related, RelatedObjects } from "#core/controller.ts";
 import { ANNOTATIONS } from "#core/firewall/exposed-service.ts";
-import { keyOfName, SERVICES } from "#core/resources/resource.ts";
+import { formatObjectKey, SERVICES } from "#core/resources/resource.ts";
 
-/** A Service that there is, of whatever type and in whatever state. */
+/** An existing Service of any type, in any state. */
 export const LivingService = z.object({
   /** `namespace/name`. */
   key: z.string().min(1),
   /** Without dashes. */
   uid: z.string(),
-  /** Which load balancer it names as its own, whoever that was made for. */
+  /** The load balancer that its annotation names, which may have been created for another Service. */
   loadBalancerID: z.string().optional(),
-  /** It is of another type than LoadBalancer. */
+  /** Its type is not LoadBalancer. */
   isPlain: z.literal(true).optional(),
-  /** And nothing on it says that it has had a load balancer: neither the finalizer nor our annotation. */
+  /**
+   * Its type is not LoadBalancer, and it has neither the finalizer nor our annotation from an earlier load
+   * balancer.
+   */
   isBare: z.literal(true).optional(),
 });
 export type LivingService = z.output<typeof LivingService>;
 
-/** As long as any id, with blanks around it. */
+/** Longer than any ID with surrounding blanks. */
 const MAX_ID = 64;
 
 const Named = z.object({
@@ -35,7 +38,7 @@ const Named = z.object({
   spec: z.object({ type: z.string().optional() }).optional().catch(undefined),
 });
 
-/** All Services, as none of them may have its load balancer taken for an orphan. */
+/** All Services, because the load balancer of an existing one must never count as an orphan. */
 export const livingServices: Related = {
   resource: SERVICES,
   project(object) {
@@ -45,7 +48,7 @@ export const livingServices: Related = {
     const loadBalancerID = metadata.annotations?.[ANNOTATIONS.loadBalancerID].trim() ?? "";
     const isPlain = spec?.type !== undefined && spec.type !== "LoadBalancer";
     return {
-      ...{ key: keyOfName(metadata), uid: plainUid(metadata.uid) },
+      ...{ key: formatObjectKey(metadata), uid: normalizeUid(metadata.uid) },
       ...(loadBalancerID === "" ? {} : { loadBalancerID }),
       ...(isPlain ? { isPlain } : {}),
       ...(isPlain && isBare(object) ? { isBare: true as const } : {}),
@@ -54,26 +57,29 @@ export const livingServices: Related = {
   reads: () => "all",
 };
 
-/** The Services of an event; undefined where it came without them, which says nothing of how many there are. */
-export function livingIn(related: RelatedObjects): readonly LivingService[] | undefined {
+/**
+ * Returns the Services of an event. Undefined when the event came without them, which says nothing about
+ * their number.
+ */
+export function selectLivingServices(related: RelatedObjects): readonly LivingService[] | undefined {
   return related[SERVICES.name]?.items.flatMap((item) => LivingService.safeParse(item).data ?? []);
 }
 
-/** Whether a Service holds a load balancer, or is to have one, as far as what is written on it tells. */
+/** Returns whether a Service holds or requests a load balancer, judged by its own content. */
 export function isHolder({ isBare }: LivingService): boolean {
   return isBare !== true;
 }
 
-const Marked = z.object({
+const MarkedService = z.object({
   metadata: z.object({
     finalizers: z.array(z.unknown()).optional(),
     annotations: z.record(z.string(), z.unknown()).optional(),
   }),
 });
 
-/** What cannot be read is no proof that nothing is there. */
+/** An unreadable object does not prove absence. */
 function isBare(object: unknown): boolean {
-  const { data } = Marked.safeParse(object);
+  const { data } = MarkedService.safeParse(object);
   if (data === undefined) return false;
   const { finalizers = [], annotations = {} } = data.metadata;
   return (
@@ -81,7 +87,7 @@ function isBare(object: unknown): boolean {
   );
 }
 
-/** A uid as names of the cloud have it. */
-function plainUid(uid: string): string {
+/** The form of a uid in cloud names. */
+function normalizeUid(uid: string): string {
   return uid.replaceAll("-", "");
 }

@@ -3,20 +3,20 @@ import type { Watch } from "#core/controller.ts";
 import { livingServices } from "#core/service/orphans/living-services.ts";
 import { serviceWatch } from "#core/service/watch.ts";
 
-/** The audit of load balancers whose Service has gone, as far as it watches: a cluster as a whole, now and then. */
+/** The watch half of the orphan audit: it checks a cluster as a whole at intervals. */
 export const orphanWatch: Watch<ClusterObject> = {
   ...CLUSTER,
   name: "service-lb-orphans",
   aliases: [],
   onByDefault: false,
-  beside: serviceWatch.name,
+  companionOf: serviceWatch.name,
   functionName: serviceWatch.functionName,
-  // What is gone is told from the number of Services there are, which is read with a state alone.
+  // The proof needs the number of Services, which is read only together with a state.
   scope: "batch",
   deletes: true,
   related: [livingServices],
-  looks: {
-    // Nothing on the namespace itself matters, and Services that come and go are none of its business for ten minutes.
+  resyncPolicy: {
+    // Nothing on the namespace matters, and changes of Services can wait ten minutes.
     fingerprint: () => "",
     everySeconds: 600,
   },

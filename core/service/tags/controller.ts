@@ -2,36 +2,40 @@ import type { ClusterObject } from "#core/cluster-object.ts";
 import { SERVICE_EVENT_SOURCE } from "#core/contracts.ts";
 import type { AskContext, Controller } from "#core/controller.ts";
 import type { CloudAction, Decision } from "#core/decision.ts";
-import { change, each, referenceTo, retry, skip, unchanged } from "#core/decisions.ts";
-import { servicesIn } from "#core/firewall/exposed-service.ts";
+import { change, leaveUnchanged, planEach, retry, skip, toReference } from "#core/decisions.ts";
+import { selectServices } from "#core/firewall/exposed-service.ts";
 import { NAMESPACES } from "#core/resources/resource.ts";
-import { clusterTagOf } from "#core/service/tags/settings.ts";
+import { formatClusterTag } from "#core/service/tags/settings.ts";
 import { LOAD_BALANCER_TAGS, TAG, type TagsQuestion, TagsState } from "#core/service/tags/state.ts";
 import { tagsWatch } from "#core/service/tags/watch.ts";
 
-/** What the cloud answers. */
+/** The cloud's answer about tags. */
 type TagsAnswer =
   | { readonly kind: "observed"; readonly state: unknown }
   | { readonly kind: "error"; readonly code: string; readonly message: string };
 
-/** The tags of load balancers: what a Service has and lacks the cluster's tag gets it, all of them with one request. */
+/**
+ * The load balancer tags controller: one request adds the cluster's tag to all load balancers of Services
+ * that lack it.
+ */
 export const tagsController: Controller<ClusterObject, TagsAnswer> = {
   ...tagsWatch,
   eventSource: SERVICE_EVENT_SOURCE,
-  asks(_, { related, settings }) {
-    if (clusterTagOf(settings) === undefined) return undefined;
+  buildQuestion(_, { related, settings }) {
+    if (formatClusterTag(settings) === undefined) return undefined;
     const ask: TagsQuestion = {
-      services: (servicesIn(related) ?? []).flatMap(({ exposes, ...named }) => {
+      services: (selectServices(related) ?? []).flatMap(({ exposes, ...named }) => {
         if (exposes?.kind !== "LoadBalancer") return [];
         const { loadBalancerID } = exposes;
         return [{ ...named, ...(loadBalancerID === undefined ? {} : { loadBalancerID }) }];
       }),
     };
-    // Without a load balancer there is nothing to be asked.
+    // Without a load balancer there is no question.
     return ask.services.length === 0 ? undefined : { capability: LOAD_BALANCER_TAGS, ask };
   },
-  decide: (batch, context) => each(batch.map(({ object, answer }) => decideTags(object, answer, context))),
-  fold(subject, { failed }) {
+  decide: (batch, context) =>
+    planEach(batch.map(({ object, answer }) => decideTags(object, answer, context))),
+  applyResult(subject, { failed }) {
     const { answer } = subject;
     if (answer?.kind !== "observed" || failed !== undefined) return subject;
     return { ...subject, answer: { ...answer, state: { ...TagsState.parse(answer.state), lacking: [] } } };
@@ -45,9 +49,9 @@ function decideTags(
   answer: TagsAnswer | undefined,
   { settings }: Pick<AskContext, "settings">,
 ): Decision {
-  const reference = referenceTo(NAMESPACES, cluster);
-  const tag = clusterTagOf(settings);
-  if (tag === undefined || answer === undefined) return unchanged(reference);
+  const reference = toReference(NAMESPACES, cluster);
+  const tag = formatClusterTag(settings);
+  if (tag === undefined || answer === undefined) return leaveUnchanged(reference);
   if (answer.kind === "error") {
     const { code, message } = answer;
     return retry(reference, { code, message }, UNANSWERED_SECONDS);
@@ -71,7 +75,7 @@ function decideTags(
   const because = { code: TAG, message: `${lacking.length} load balancers lack ${tag}` };
   const tagging = change(reference, lacking.length === 0 ? [] : [action], { because });
   if (tagging !== undefined) return tagging;
-  if (unproven.length === 0) return unchanged(reference);
+  if (unproven.length === 0) return leaveUnchanged(reference);
   const named = unproven.slice(0, MAX_NAMED).join(", ");
   const message = `${unproven.length} load balancers lack ${tag} and are named by an annotation alone, which anybody in the cluster may have written; tag those that are the cluster's: ${named}`;
   return skip(reference, { code: "TagMissing", message });

@@ -1,31 +1,31 @@
 import * as z from "zod";
 
-/** What the capability of a cloud is called whose load balancers carry the cluster's tag. */
+/** The capability of a cloud whose load balancers carry the cluster's tag. */
 export const LOAD_BALANCER_TAGS = "loadBalancerTags";
 
-/** What is asked of it: which load balancers of these Services lack the tag. */
+/** The question about tags: which load balancers of these Services lack the tag. */
 export const TagsQuestion = z.object({
   services: z.array(
     z.object({
       namespace: z.string(),
       name: z.string(),
       uid: z.string(),
-      /** As the Service's annotation says, which anybody may have written. */
+      /** From the Service's annotation, which any tenant can write. */
       loadBalancerID: z.string().optional(),
     }),
   ),
 });
 export type TagsQuestion = z.output<typeof TagsQuestion>;
 
-/** What it observes. */
+/** The observed tags of load balancers. */
 export const TagsState = z.object({
-  /** Ids of those that lack the tag, and are a Service's by what nobody in the cluster writes. */
+  /** IDs of load balancers that lack the tag and belong to a Service by a fact that no tenant can write. */
   lacking: z.array(z.string()),
-  /** Those that lack it and that an annotation alone names: `namespace/name: id`. */
+  /** Load balancers that lack the tag and that only an annotation names: `namespace/name: id`. */
   unproven: z.array(z.string()),
 });
 export type TagsState = z.output<typeof TagsState>;
 
-/** Its action, and what that takes; the target is the tag. */
+/** The action of the capability, with its parameters; the target is the tag. */
 export const TAG = "TagLoadBalancers";
 export const TagParameters = z.strictObject({ ids: z.array(z.string()).min(1) });

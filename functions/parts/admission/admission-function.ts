@@ -1,42 +1,51 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Cloud } from "#clouds/cloud.ts";
 import type { Cluster } from "#config/cluster.ts";
-import { inWords } from "#core/cluster-events.ts";
-import { messageOf } from "#core/message-of.ts";
-import { sentenceOf, warningOf } from "#core/service/trouble.ts";
-import { SERVICE_VALIDATION, Verdict } from "#core/service/validation.ts";
-import { respond, textOf, UrlRequest, type UrlResponse } from "#functions/parts/admission/function-url.ts";
-import { AdmissionReview, answerTo } from "#functions/parts/admission/review.ts";
+import { renderEvent } from "#core/cluster-events.ts";
+import { getErrorMessage } from "#core/error-message.ts";
+import { buildWarning, describeIssue } from "#core/service/issue-decisions.ts";
+import { SERVICE_VALIDATION, ValidationResult } from "#core/service/validation.ts";
+import {
+  decodeBody,
+  respond,
+  UrlRequest,
+  type UrlResponse,
+} from "#functions/parts/admission/function-url.ts";
+import { AdmissionReview, buildAdmissionResponse } from "#functions/parts/admission/review.ts";
 import type { ReadPath } from "#functions/parts/admission/signed-path.ts";
-import { deadlineOf, type FunctionContext } from "#functions/parts/deadline.ts";
+import { createDeadline, type FunctionContext } from "#functions/parts/deadline.ts";
 import type { Log } from "#functions/parts/log-report.ts";
 
-/** What the function touches. */
-export interface AdmissionWorld {
+/** The dependencies of the function. */
+export interface AdmissionDependencies {
   readonly readPath: ReadPath;
-  /** The cluster of a name; undefined where there is none. */
+  /** Returns the cluster of a name; undefined if it is not found. */
   readonly cluster: (name: string) => Promise<Cluster | undefined>;
-  /** The `authorization` header by which the cluster's API server is known; undefined where it may not ask. */
+  /**
+   * The expected `authorization` header of the cluster's API server; undefined if the cluster has no
+   * admission.
+   */
   readonly authorization: (cluster: Cluster) => Promise<string | undefined>;
   readonly cloud: (cluster: Cluster) => Promise<Cloud>;
   readonly log: Log;
 }
 
-/** The function as a platform calls it, by its URL. */
+/** The handler that the platform calls for requests to the function URL. */
 export type AdmissionFunction = (event: unknown, context: FunctionContext) => Promise<UrlResponse>;
 
-/** API servers wait so long for an answer; what comes later is none. */
+/** Milliseconds that API servers wait for an answer; a later one has no effect. */
 const WITHIN_MS = 4_000;
 
-/** Larger than any Service: kube-apiserver takes no object beyond 1.5 MiB, and a review has two. */
+/** Larger than any Service: kube-apiserver accepts objects of at most 1.5 MiB, and a review has two. */
 const MAX_CHARACTERS = 4 * 1024 * 1024;
 
 /**
- * Answers API servers that ask about Services at the path that the operator has signed for their cluster. For any other path nothing is
- * read, whether there is a cluster of that name or not; only then the cluster's token is looked at. Whatever is wrong with the request or on our side is no
- * verdict: with `failurePolicy: Ignore` the Service then goes through, and a Warning tells what is wrong with it.
+ * Creates the function that answers API servers about Services, at the path that the operator signed for
+ * their cluster. An unsigned path is rejected before any lookup, whether the cluster exists or not; then the
+ * cluster's token is checked. A faulty request or an error of ours gives no verdict. With `failurePolicy:
+ * Ignore` the Service is then admitted, and a Warning states its issue.
  */
-export function admissionFunction(world: AdmissionWorld): AdmissionFunction {
+export function createAdmissionFunction(world: AdmissionDependencies): AdmissionFunction {
   let isTold = false;
   return async (event, context) => {
     const { awsRequestId: requestId } = context;
@@ -47,26 +56,28 @@ export function admissionFunction(world: AdmissionWorld): AdmissionFunction {
     if (request.requestContext.http.method !== "POST") return respond(405, { message: "POST a review" });
     const name = path.cluster;
     if (!path.isSigned) {
-      // Once: a stranger's requests fill no log.
+      // Log it once, so that a stranger's requests cannot fill the log.
       if (!isTold) world.log({ level: "warn", event: "UnsignedPath", cluster: name, message: UNSIGNED });
       isTold = true;
-      return unauthorized();
+      return createUnauthorizedResponse();
     }
     const failed = (error: unknown): void => {
-      const message = messageOf(error);
+      const message = getErrorMessage(error);
       world.log({ level: "error", event: "ReviewFailed", cluster: name, requestId, message });
     };
     try {
-      // Whether there is such a cluster is nobody's business without its token, nor that the token cannot be read.
-      const cluster = await knownAs(name, request, world).catch(failed);
-      if (cluster === undefined) return unauthorized();
-      const text = textOf(request);
-      const review = text.length > MAX_CHARACTERS ? undefined : AdmissionReview.safeParse(parsed(text)).data;
+      // Without the cluster's token, the answer reveals neither whether the cluster exists nor that its token
+      // is unreadable.
+      const cluster = await authenticateCluster(name, request, world).catch(failed);
+      if (cluster === undefined) return createUnauthorizedResponse();
+      const text = decodeBody(request);
+      const review =
+        text.length > MAX_CHARACTERS ? undefined : AdmissionReview.safeParse(parseJson(text)).data;
       if (review === undefined)
         return respond(400, {
           message: "the body is no AdmissionReview of a Service that is made or changed",
         });
-      return await judged(review, cluster, world, context);
+      return await reviewService(review, cluster, world, context);
     } catch (error) {
       failed(error);
       return respond(500, { message: "the Service could not be judged" });
@@ -77,34 +88,34 @@ export function admissionFunction(world: AdmissionWorld): AdmissionFunction {
 const UNSIGNED =
   "the path of a request is not signed with a key of this deployment; where an API server of yours asks, give it the URL that `infra admission-url` prints";
 
-function unauthorized(): UrlResponse {
+function createUnauthorizedResponse(): UrlResponse {
   return respond(401, { message: "the signature in the URL or the token is not that of this cluster" });
 }
 
-async function knownAs(
+async function authenticateCluster(
   name: string,
   { headers }: UrlRequest,
-  world: AdmissionWorld,
+  world: AdmissionDependencies,
 ): Promise<Cluster | undefined> {
   const cluster = await world.cluster(name);
   const expected = cluster && (await world.authorization(cluster));
-  // Of equal length and in constant time, whatever is given and whatever is expected.
-  const isSame = timingSafeEqual(digestOf(headers["authorization"] ?? ""), digestOf(expected ?? ""));
+  // Compares digests of equal length in constant time, for any input.
+  const isSame = timingSafeEqual(digestText(headers["authorization"] ?? ""), digestText(expected ?? ""));
   return expected !== undefined && isSame ? cluster : undefined;
 }
 
-async function judged(
+async function reviewService(
   review: AdmissionReview,
   cluster: Cluster,
-  { cloud, log }: AdmissionWorld,
+  { cloud, log }: AdmissionDependencies,
   context: FunctionContext,
 ): Promise<UrlResponse> {
   const { object: service, oldObject: before } = review.request;
   const { capabilities } = await cloud(cluster);
   const validation = capabilities?.[SERVICE_VALIDATION];
-  if (validation === undefined) return respond(200, answerTo(review, undefined));
+  if (validation === undefined) return respond(200, buildAdmissionResponse(review, undefined));
   const question = { service, ...(before ? { before } : {}) };
-  const signal = AbortSignal.any([deadlineOf(context).signal, AbortSignal.timeout(WITHIN_MS)]);
+  const signal = AbortSignal.any([createDeadline(context).signal, AbortSignal.timeout(WITHIN_MS)]);
   const { answers } = await validation.observe([question], { signal, share: cluster.limits.floorShare });
   const [answer] = answers;
   const { namespace, name } = service.metadata;
@@ -112,19 +123,25 @@ async function judged(
   if (answer?.kind !== "observed") {
     const { code, message } = answer ?? { code: "Unavailable", message: "the cloud said nothing" };
     log({ level: "warn", event: "ReviewUnanswered", ...facts, code, message });
-    // Nothing was sent for want of quota: that says nothing of the Service.
-    if (code === "Throttled") return respond(200, answerTo(review, undefined));
+    // The quota prevented the request; that proves nothing about the Service.
+    if (code === "Throttled") return respond(200, buildAdmissionResponse(review, undefined));
     return respond(500, { message: "the cloud did not answer" });
   }
-  const verdict = Verdict.parse(answer.state);
-  if (verdict.kind === "allowed") return respond(200, answerTo(review, undefined));
-  const { problem } = verdict;
-  log({ level: "info", event: "ServiceDenied", ...facts, code: problem.code, message: sentenceOf(problem) });
-  // What the cloud said is the operator's: whoever wrote the Service reads a sentence of the catalogue.
-  return respond(200, answerTo(review, inWords(warningOf(service, problem)).message));
+  const verdict = ValidationResult.parse(answer.state);
+  if (verdict.kind === "allowed") return respond(200, buildAdmissionResponse(review, undefined));
+  const { issue } = verdict;
+  log({
+    level: "info",
+    event: "ServiceDenied",
+    ...facts,
+    code: issue.code,
+    message: describeIssue(issue),
+  });
+  // Only the operator sees the cloud's message; the Service's author gets a sentence from the catalogue.
+  return respond(200, buildAdmissionResponse(review, renderEvent(buildWarning(service, issue)).message));
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -132,6 +149,6 @@ function parsed(text: string): unknown {
   }
 }
 
-function digestOf(text: string): Buffer {
+function digestText(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** A request to the function's URL as Lambda hands it over, as far as it is read; names of headers are in small letters. */
+/** The fields read from a Lambda function URL request; header names are in lower case. */
 export const UrlRequest = z.object({
   rawPath: z.string(),
   headers: z.record(z.string(), z.string()).prefault({}),
@@ -10,19 +10,19 @@ export const UrlRequest = z.object({
 });
 export type UrlRequest = z.output<typeof UrlRequest>;
 
-/** What Lambda makes an answer of. */
+/** The response that Lambda sends. */
 export interface UrlResponse {
   readonly statusCode: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** The body as text. */
-export function textOf({ body = "", isBase64Encoded }: UrlRequest): string {
+/** Decodes the body to text. */
+export function decodeBody({ body = "", isBase64Encoded }: UrlRequest): string {
   return isBase64Encoded ? Buffer.from(body, "base64").toString("utf8") : body;
 }
 
-/** JSON as an answer. */
+/** Returns a JSON response. */
 export function respond(statusCode: number, value: unknown): UrlResponse {
   return { statusCode, headers: { "content-type": "application/json" }, body: JSON.stringify(value) };
 }

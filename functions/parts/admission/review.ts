@@ -5,8 +5,8 @@ const API_VERSION = "admission.k8s.io/v1";
 
 const Loose = z.looseObject({ metadata: z.looseObject({}) });
 
-/** A Service that is not written yet has no version, and may have no time either. */
-const Reviewed = z.preprocess((object) => {
+/** A Service under review has no version, and may have no creation time. */
+const ReviewedService = z.preprocess((object) => {
   const loose = Loose.safeParse(object).data;
   if (loose === undefined) return object;
   const { creationTimestamp, ...metadata } = loose.metadata;
@@ -16,7 +16,7 @@ const Reviewed = z.preprocess((object) => {
   };
 }, Service);
 
-/** What an API server asks a webhook about a Service. */
+/** An API server's admission review of a Service. */
 export const AdmissionReview = z.object({
   apiVersion: z.literal(API_VERSION),
   kind: z.literal("AdmissionReview"),
@@ -24,14 +24,14 @@ export const AdmissionReview = z.object({
     uid: z.string().min(1).max(128),
     kind: z.object({ group: z.literal(""), version: z.literal("v1"), kind: z.literal("Service") }),
     operation: z.enum(["CREATE", "UPDATE"]),
-    object: Reviewed,
-    oldObject: Reviewed.nullish(),
+    object: ReviewedService,
+    oldObject: ReviewedService.nullish(),
   }),
 });
 export type AdmissionReview = z.output<typeof AdmissionReview>;
 
-/** The answer: go on, or a sentence that is shown to whoever wrote the Service. */
-export function answerTo(
+/** Builds the answer: allowed, or denied with a sentence for the Service's author. */
+export function buildAdmissionResponse(
   { request: { uid } }: AdmissionReview,
   denial: string | undefined,
 ): Readonly<Record<string, unknown>> {

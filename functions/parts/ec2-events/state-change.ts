@@ -1,15 +1,15 @@
 import * as z from "zod";
-import { faultsOf } from "#core/faults.ts";
-import { shown } from "#core/shown-text.ts";
+import { listFaults } from "#core/config-errors.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
 
-/** States after which an instance does not run; whatever else EC2 tells is no matter of ours. */
+/** States in which an instance does not run or stops running; other events are ignored. */
 const ENDING = ["stopping", "stopped", "shutting-down", "terminated"] as const;
 const OTHERS = ["pending", "running"] as const;
 
 const ACCOUNT = "the twelve digits of an account";
 const INSTANCE = "an instance id such as i-0123456789abcdef0";
 
-/** What EventBridge sends when an instance changes its state: the instance's id and the state, and nothing else of it. */
+/** EventBridge's event for an instance state change, reduced to the instance id and the state. */
 export const StateChange = z.object({
   source: z.literal("aws.ec2"),
   "detail-type": z.literal("EC2 Instance State-change Notification"),
@@ -25,12 +25,12 @@ export const StateChange = z.object({
 });
 export type StateChange = z.output<typeof StateChange>;
 
-/** Whether an instance is on its way out of running, or is out of it. */
+/** Whether an instance is stopping, stopped or terminated. */
 export function isEnding({ detail: { state } }: StateChange): boolean {
   return (ENDING as readonly string[]).includes(state);
 }
 
-/** What came in is no such event, or not for us; nothing was done. */
+/** The input is not such an event, or not for this deployment; nothing was done. */
 export class Ec2EventRejected extends Error {
   override readonly name = "Ec2EventRejected";
   readonly code = "Ec2EventRejected";
@@ -42,11 +42,11 @@ export class Ec2EventRejected extends Error {
   }
 }
 
-/** Parses what came in at the door; throws `Ec2EventRejected`, which names faults by path and quotes nothing. */
+/** Parses the input. Throws `Ec2EventRejected`, which names faults by path and quotes nothing. */
 export function parseStateChange(value: unknown): StateChange {
   const parsed = StateChange.safeParse(value);
   if (parsed.success) return parsed.data;
-  const faults = faultsOf(parsed.error).slice(0, 5);
+  const faults = listFaults(parsed.error).slice(0, 5);
   const words = faults.map(({ path, message }) => `${path || "event"}: ${message}`).join("; ");
-  throw new Ec2EventRejected(shown(words, 500));
+  throw new Ec2EventRejected(sanitizeText(words, 500));
 }

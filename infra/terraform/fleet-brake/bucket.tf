@@ -1,5 +1,5 @@
-# A bucket for the record of the fleet's brake, for whoever has none: that of infra/fleet-brake/bucket.yaml, which a test compares. It is a
-# module of its own, as the record has to outlive the deployments.
+# A bucket for the record of the fleet's brake, if you have none: that of infra/fleet-brake/bucket.yaml, which a test
+# compares. It is a separate module, because the record must outlive the deployments.
 resource "aws_s3_bucket" "record" {
   bucket_prefix = "serverless-ccm-fleet-brake-"
 
@@ -34,7 +34,8 @@ resource "aws_s3_bucket_public_access_block" "record" {
   restrict_public_buckets = true
 }
 
-# Who changed the record, and what it said before. The record itself never expires: that would let go of the brake.
+# Versions show who changed the record, and its earlier content. The record itself never expires, because that would
+# release the brake.
 resource "aws_s3_bucket_versioning" "record" {
   bucket = aws_s3_bucket.record.id
 

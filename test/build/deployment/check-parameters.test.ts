@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { faultsOfParameters } from "../../../build/deployment/check-parameters.ts";
+import { checkParameters } from "../../../build/deployment/check-parameters.ts";
 
 const KEY = `MCowBQYDK2VwAyEA${"A".repeat(43)}=`;
 
@@ -26,7 +26,7 @@ const KNOWN = [
   "webIdentityMaxSeconds",
 ];
 
-/** What is given, where to, and how each fault begins. */
+/** The parameters, the region, and the beginning of each fault. */
 const ROWS: readonly [Readonly<Record<string, string>>, string, readonly string[]][] = [
   [{}, "us-east-1", []],
   [{ controllers: "node, csr", fips: "true", sweepEveryMinute: "false" }, "us-gov-west-1", []],
@@ -141,7 +141,7 @@ const ROWS: readonly [Readonly<Record<string, string>>, string, readonly string[
 ];
 
 test.each(ROWS)("%j in %s: %j", (given, region, beginnings) => {
-  const faults = faultsOfParameters({ given, region, known: KNOWN, choosable: ["node", "csr", "admission"] });
+  const faults = checkParameters({ given, region, known: KNOWN, choosable: ["node", "csr", "admission"] });
   expect(faults.map((fault, index) => fault.slice(0, beginnings[index]?.length))).toEqual(beginnings);
 });
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { clustersIn, relayTasks, reservedUsd } from "#cli/cost/always-on.ts";
-import { givenMeasured, givenPrices } from "#test/cli/cost/given.ts";
+import { countClustersPerTask, getReservedUsd, selectRelayTasks } from "#cli/cost/always-on.ts";
+import { buildMeasured, buildPrices } from "#test/cli/cost/builders.ts";
 
-const { relay } = givenMeasured();
-const prices = givenPrices();
+const { relay } = buildMeasured();
+const prices = buildPrices();
 
-describe("what is reserved all the time", () => {
+describe("resources reserved all the time", () => {
   test.each([
     // 730 h × (1 × $1 + 2 × $0.1).
     ["arm64", 1, 2, 876],
@@ -13,25 +13,26 @@ describe("what is reserved all the time", () => {
     ["x86_64", 1, 2, 1_752],
     ["arm64", 0, 0, 0],
   ] as const)("on %s %d vCPU and %d GB", (architecture, vcpu, gb, expected) => {
-    expect(reservedUsd({ vcpu, gb }, prices, architecture)).toBeCloseTo(expected, 9);
+    expect(getReservedUsd({ vcpu, gb }, prices, architecture)).toBeCloseTo(expected, 9);
   });
 });
 
-// The relay needs 101 MiB and 0.001 vCPU for one cluster, and 1 MiB and 0.001 vCPU more for each other; half of a task is for it.
+// The relay needs 101 MiB and 0.001 vCPU for one cluster, and 1 MiB and 0.001 vCPU more for each other one.
+// It may use half of a task.
 describe("clusters of one relay", () => {
   test.each([
-    // 512 MiB: 1 + (512 − 101). CPU, 1 + (0.5 − 0.001) / 0.001, would do for 500.
+    // 512 MiB: 1 + (512 − 101). By CPU it could be 1 + (0.5 − 0.001) / 0.001 = 500.
     ["bounded by memory", { vcpu: 1, gb: 1 }, 412],
-    // 1,024 MiB would do for 924.
+    // By memory, 1,024 MiB, it could be 924.
     ["bounded by CPU", { vcpu: 1, gb: 2 }, 500],
     ["at least one, however small", { vcpu: 0.001, gb: 0.01 }, 1],
   ])("%s", (_given, size, expected) => {
-    expect(clustersIn(size, relay)).toBe(expected);
+    expect(countClustersPerTask(size, relay)).toBe(expected);
   });
 
-  test("a need that does not grow sets no bound", () => {
+  test("a constant need sets no bound", () => {
     const flat = { ...relay, many: { ...relay.many, memoryMiB: relay.few.memoryMiB } };
-    expect(clustersIn({ vcpu: 1, gb: 1 }, flat)).toBe(500);
+    expect(countClustersPerTask({ vcpu: 1, gb: 1 }, flat)).toBe(500);
   });
 });
 
@@ -46,15 +47,15 @@ describe("the cheapest tasks", () => {
     // 2,000: of { 1, 1 } five, 4,015; of { 1, 2 } four, 3,504; of { 4, 8 } two, as one holds 1 + (2 − 0.001) / 0.001 = 2,000: one, 3,504.
     ["equally cheap: the first of the list", 2_000, 1, { vcpu: 4, gb: 8 }, 3_504],
   ])("%s", (_given, clusters, count, size, usd) => {
-    expect(relayTasks(clusters, relay, prices, "arm64")).toEqual({
+    expect(selectRelayTasks(clusters, relay, prices, "arm64")).toEqual({
       count,
       size,
       usd: expect.closeTo(usd, 6),
     });
   });
 
-  test("no sizes is a mistake", () => {
+  test("rejects an empty list of sizes", () => {
     const none = { ...prices, fargate: { ...prices.fargate, taskSizes: [] } };
-    expect(() => relayTasks(1, relay, none, "arm64")).toThrow(RangeError);
+    expect(() => selectRelayTasks(1, relay, none, "arm64")).toThrow(RangeError);
   });
 });

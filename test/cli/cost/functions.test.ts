@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { billedMs, MB_PER_VCPU } from "#cli/cost/billed-ms.ts";
-import { type FunctionRates, invocationCost, times } from "#cli/cost/functions.ts";
-import { invocationOf } from "#cli/cost/interpolate.ts";
-import { givenInvocation, givenMeasured, givenPrices } from "#test/cli/cost/given.ts";
+import { getBilledMs, MB_PER_VCPU } from "#cli/cost/billed-ms.ts";
+import { computeInvocationCost, type FunctionRates, multiplyCost } from "#cli/cost/functions.ts";
+import { interpolateInvocation } from "#cli/cost/interpolate.ts";
+import { buildInvocation, buildMeasured, buildPrices } from "#test/cli/cost/builders.ts";
 
 describe("billed milliseconds", () => {
   test.each([
@@ -11,7 +11,7 @@ describe("billed milliseconds", () => {
     ["a part of a millisecond is a whole one", [{ wallMs: 80.1, cpuMs: 0 }], 128, 81],
     // 0.1 + 0.2 is 0.30000000000000004 in binary: still 1 ms with 0.7, not 2.
     [
-      "what binary fractions add is none",
+      "errors of binary fractions do not count",
       [
         { wallMs: 0.1, cpuMs: 0 },
         { wallMs: 0.2, cpuMs: 0 },
@@ -24,7 +24,7 @@ describe("billed milliseconds", () => {
     ["more memory than that is no faster", [{ wallMs: 80, cpuMs: 30 }], 2 * MB_PER_VCPU, 80],
     // 70 waiting, 10 CPU at a quarter of a vCPU: 70 + 40.
     ["a quarter of it: CPU takes four times as long", [{ wallMs: 80, cpuMs: 10 }], MB_PER_VCPU / 4, 110],
-    // Two threads on two cores: 90 ms of CPU in 60 ms; one vCPU needs 90, half a one 180.
+    // Two threads on two cores: 90 ms of CPU in 60 ms; one vCPU needs 90, half of one 180.
     ["more CPU than time: nothing waited", [{ wallMs: 60, cpuMs: 90 }], MB_PER_VCPU / 2, 180],
     // 100.4 + 100.4 = 200.8: rounded once, not 101 + 101.
     [
@@ -37,15 +37,15 @@ describe("billed milliseconds", () => {
       201,
     ],
   ])("%s", (_given, timings, memoryMB, expected) => {
-    expect(billedMs(timings, memoryMB)).toBe(expected);
+    expect(getBilledMs(timings, memoryMB)).toBe(expected);
   });
 });
 
 describe("sizes that were not measured", () => {
   const measured = [
-    givenInvocation(1, 100, 10),
-    givenInvocation(21, 300, 30),
-    givenInvocation(100, 1_090, 40),
+    buildInvocation(1, 100, 10),
+    buildInvocation(21, 300, 30),
+    buildInvocation(100, 1_090, 40),
   ];
 
   test.each([
@@ -57,27 +57,31 @@ describe("sizes that were not measured", () => {
     ["beyond: like the largest", 200, 1_090, 40],
     ["before: like the smallest", 0.5, 100, 10],
   ])("%s", (_given, nodes, wallMs, cpuMs) => {
-    const { warm, cold, nodes: said } = invocationOf(measured, nodes);
+    const { warm, cold, nodes: said } = interpolateInvocation(measured, nodes);
     expect({ said, ...warm }).toEqual({ said: nodes, wallMs, cpuMs });
     expect(cold).toEqual({ wallMs: 10 * wallMs, cpuMs: 10 * cpuMs });
   });
 
-  test("logs and calls lie on the line as well", () => {
-    const small = { ...givenInvocation(1, 100), logLines: 2, logBytes: 1_000 };
-    const large = { ...givenInvocation(101, 100), logLines: 102, logBytes: 61_000, cloudCalls: 3 };
+  test("logs and calls are interpolated as well", () => {
+    const small = { ...buildInvocation(1, 100), logLines: 2, logBytes: 1_000 };
+    const large = { ...buildInvocation(101, 100), logLines: 102, logBytes: 61_000, cloudCalls: 3 };
     // Half way: lines 2 → 102, bytes 1,000 → 61,000, calls 1 → 3.
-    expect(invocationOf([small, large], 51)).toMatchObject({ logLines: 52, logBytes: 31_000, cloudCalls: 2 });
+    expect(interpolateInvocation([small, large], 51)).toMatchObject({
+      logLines: 52,
+      logBytes: 31_000,
+      cloudCalls: 2,
+    });
   });
 
-  test("nothing measured is a mistake", () => {
-    expect(() => invocationOf([], 1)).toThrow(RangeError);
+  test("rejects an empty list of measurements", () => {
+    expect(() => interpolateInvocation([], 1)).toThrow(RangeError);
   });
 });
 
 describe("an invocation", () => {
   const rates: FunctionRates = {
-    measured: givenMeasured(),
-    prices: givenPrices(),
+    measured: buildMeasured(),
+    prices: buildPrices(),
     architecture: "arm64",
     coldShare: 0,
   };
@@ -96,9 +100,12 @@ describe("an invocation", () => {
     // 0.1 s × $0.02 + $0.001.
     ["on the other architecture", "initialize", 1, { architecture: "x86_64" }, 0.003],
     // Half the memory: 0.1 s × 0.5 GB × $0.01 + $0.001.
-    ["with half the memory", "initialize", 1, { measured: givenMeasured({ memoryMB: 512 }) }, 0.0015],
+    ["with half the memory", "initialize", 1, { measured: buildMeasured({ memoryMB: 512 }) }, 0.0015],
   ] as const)("%s", (_given, kind, nodes, difference, expected) => {
-    expect(invocationCost(kind, nodes, { ...rates, ...difference }).computeUsd).toBeCloseTo(expected, 12);
+    expect(computeInvocationCost(kind, nodes, { ...rates, ...difference }).computeUsd).toBeCloseTo(
+      expected,
+      12,
+    );
   });
 
   test.each([
@@ -107,12 +114,12 @@ describe("an invocation", () => {
     // 2 lines more: 1,202 + 320 + 5 × 26 = 1,652 bytes.
     ["that logs two lines", 2, 1_202, 0.001652],
   ])("the log of one %s", (_given, logLines, logBytes, expected) => {
-    const initialize = [{ ...givenInvocation(1, 100), logLines, logBytes }];
-    const measured = givenMeasured({ initialize });
-    expect(invocationCost("initialize", 1, { ...rates, measured }).logsUsd).toBeCloseTo(expected, 12);
+    const initialize = [{ ...buildInvocation(1, 100), logLines, logBytes }];
+    const measured = buildMeasured({ initialize });
+    expect(computeInvocationCost("initialize", 1, { ...rates, measured }).logsUsd).toBeCloseTo(expected, 12);
   });
 
-  test("many cost as many times as much", () => {
-    expect(times(3, { computeUsd: 2, logsUsd: 0.5 })).toEqual({ computeUsd: 6, logsUsd: 1.5 });
+  test("many cost proportionally more", () => {
+    expect(multiplyCost(3, { computeUsd: 2, logsUsd: 0.5 })).toEqual({ computeUsd: 6, logsUsd: 1.5 });
   });
 });

@@ -2,12 +2,12 @@ import { describe, expect, test } from "vitest";
 import { Measured } from "#cli/cost/measured.ts";
 import { Prices } from "#cli/cost/prices.ts";
 import { Workload } from "#cli/cost/workload.ts";
-import { faultsOf } from "#core/faults.ts";
-import { givenInvocation, givenMeasured, givenPrices, givenWorkload } from "#test/cli/cost/given.ts";
+import { listFaults } from "#core/config-errors.ts";
+import { buildInvocation, buildMeasured, buildPrices, buildWorkload } from "#test/cli/cost/builders.ts";
 
 const pathsOf = (result: {
-  readonly error?: Parameters<typeof faultsOf>[0] | undefined;
-}): readonly string[] => (result.error === undefined ? [] : faultsOf(result.error).map(({ path }) => path));
+  readonly error?: Parameters<typeof listFaults>[0] | undefined;
+}): readonly string[] => (result.error === undefined ? [] : listFaults(result.error).map(({ path }) => path));
 
 describe("a workload", () => {
   test.each([
@@ -24,25 +24,25 @@ describe("a workload", () => {
     ["colder than cold", { coldShare: 1.1 }, ["coldShare"]],
     ["of many faults", { clusters: -1, coldShare: -1 }, ["clusters", "coldShare"]],
   ])("%s", (_given, difference, expected) => {
-    expect(pathsOf(Workload.safeParse({ ...givenWorkload(), ...difference }))).toEqual(expected);
+    expect(pathsOf(Workload.safeParse({ ...buildWorkload(), ...difference }))).toEqual(expected);
   });
 });
 
-describe("what was measured", () => {
-  const [one, hundred] = [givenInvocation(1, 1), givenInvocation(100, 1)];
+describe("measurements", () => {
+  const [one, hundred] = [buildInvocation(1, 1), buildInvocation(100, 1)];
 
   test.each([
     ["as given", {}, []],
-    ["of sizes that do not begin with 1", { look: [givenInvocation(2, 1), hundred] }, ["function.look"]],
+    ["of sizes that do not begin with 1", { look: [buildInvocation(2, 1), hundred] }, ["function.look"]],
     ["of sizes that end before 100", { look: [one] }, ["function.look"]],
-    ["of sizes that fall", { look: [one, hundred, givenInvocation(100, 2)] }, ["function.look"]],
+    ["of sizes that fall", { look: [one, hundred, buildInvocation(100, 2)] }, ["function.look"]],
     ["of no sizes", { initialize: [] }, ["function.initialize"]],
   ])("%s", (_given, difference, expected) => {
-    expect(pathsOf(Measured.safeParse(givenMeasured(difference)))).toEqual(expected);
+    expect(pathsOf(Measured.safeParse(buildMeasured(difference)))).toEqual(expected);
   });
 
-  test("a relay with no more clusters than before gives no line", () => {
-    const measured = givenMeasured();
+  test("reject two relays with equal numbers of clusters, which define no line", () => {
+    const measured = buildMeasured();
     const relay = { ...measured.relay, many: measured.relay.few };
     expect(pathsOf(Measured.safeParse({ ...measured, relay }))).toEqual(["relay.many.clusters"]);
   });
@@ -54,16 +54,16 @@ describe("prices", () => {
     ["without a part", { logs: undefined }, ["logs"]],
     [
       "of another unit",
-      { logs: { gbIngested: { ...givenPrices().logs.gbIngested, per: "MB" } } },
+      { logs: { gbIngested: { ...buildPrices().logs.gbIngested, per: "MB" } } },
       ["logs.gbIngested.per"],
     ],
     [
       "below nothing",
-      { logs: { gbIngested: { ...givenPrices().logs.gbIngested, usd: -1 } } },
+      { logs: { gbIngested: { ...buildPrices().logs.gbIngested, usd: -1 } } },
       ["logs.gbIngested.usd"],
     ],
-    ["with what nobody knows", { discount: 0.5 }, [""]],
+    ["with an unknown key", { discount: 0.5 }, [""]],
   ])("%s", (_given, difference, expected) => {
-    expect(pathsOf(Prices.safeParse({ ...givenPrices(), ...difference }))).toEqual(expected);
+    expect(pathsOf(Prices.safeParse({ ...buildPrices(), ...difference }))).toEqual(expected);
   });
 });

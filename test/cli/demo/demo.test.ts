@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { runProgram } from "#test/cli/program.ts";
-import { untilTrue } from "#test/until-true.ts";
+import { waitUntilTrue } from "#test/wait-until-true.ts";
 
 const MAIN = fileURLToPath(new URL("../../../cli/main.ts", import.meta.url));
 
@@ -22,7 +22,7 @@ test.each([
     /digitalocean:\/\/\d+/,
   ],
 ])(
-  "the demo plays its four acts to the end on %s, and every node comes up",
+  "the demo runs its four acts to the end on %s, and every node is initialized",
   async (_, flags, words, calls, id) => {
     const { code, stdout, stderr } = await runProgram(["demo", "--nodes", "140", ...flags], "", {
       KUBEBUILDER_ASSETS: undefined,
@@ -44,18 +44,18 @@ test.each([
     expect(stdout.split("\n")[0]).toContain(words);
     expect(stdout).toMatch(calls);
     expect(act).toMatch(id);
-    // No colours where nobody sees them.
+    // There are no colours without a terminal.
     expect(stdout).not.toContain("\u001b");
   },
 );
 
-test("a cloud that it cannot play on is named, with those that it can", async () => {
+test("an unsupported cloud is named, with the supported ones", async () => {
   const { code, stderr } = await runProgram(["demo", "--cloud-provider", "memory"]);
   expect(code).toBe(2);
   expect(stderr).toContain("known are aws, digitalocean");
 });
 
-test("with --json the first act prints its values whole", async () => {
+test("with --json the first act prints all its values", async () => {
   const { code, stdout } = await runProgram(["demo", "--nodes", "130", "--json"], "", {
     KUBEBUILDER_ASSETS: undefined,
   });
@@ -84,7 +84,7 @@ test.each([
     });
     expect(await once(child, "exit")).toEqual([code, null]);
     expect(await readdir(folder)).toEqual([]);
-    await untilTrue("its relay to be gone", async () => !relays.some(isRunning));
+    await waitUntilTrue("its relay to be gone", async () => !relays.some(isRunning));
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -97,7 +97,7 @@ function childrenOf(pid: number): number[] {
 
 function isRunning(pid: number): boolean {
   try {
-    // What has ended and whose end nobody has asked for yet is a zombie.
+    // A process that has ended and was not reaped yet is a zombie.
     return !readFileSync(`/proc/${pid}/stat`, "utf8").includes(") Z ");
   } catch {
     return false;

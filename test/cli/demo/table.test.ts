@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { formatMs, formatTable, percentile } from "#cli/demo/table.ts";
+import { formatMs, formatTable, getPercentile } from "#cli/demo/table.ts";
 
 describe("percentile", () => {
   test.each([
@@ -8,11 +8,11 @@ describe("percentile", () => {
     [[5], 0.95, 5],
     [Array.from({ length: 100 }, (_, index) => index + 1), 0.95, 95],
   ])("of %j at %d is %d", (values, share, expected) => {
-    expect(percentile(values, share)).toBe(expected);
+    expect(getPercentile(values, share)).toBe(expected);
   });
 
-  test("of nothing is no number", () => {
-    expect(percentile([], 0.5)).toBeNaN();
+  test("of an empty list is not a number", () => {
+    expect(getPercentile([], 0.5)).toBeNaN();
   });
 });
 

@@ -4,14 +4,14 @@ import type { Check, CheckContext, ListedNode } from "#cli/doctor/check.ts";
 import { clock } from "#cli/doctor/clock.ts";
 import { cloudCredentials, cloudNetwork, cloudPermissions } from "#cli/doctor/cloud.ts";
 import { deletionState } from "#cli/doctor/deletion-state.ts";
-import { findingLines } from "#cli/doctor/finding-lines.ts";
-import { identityOf } from "#cli/doctor/identity.ts";
+import { formatFindings } from "#cli/doctor/finding-lines.ts";
+import { createIdentityCheck } from "#cli/doctor/identity.ts";
 import { kubelets } from "#cli/doctor/kubelets.ts";
 import { lambdaConcurrency } from "#cli/doctor/lambda.ts";
 import { listServices } from "#cli/doctor/list-services.ts";
 import { loadBalancers } from "#cli/doctor/load-balancers.ts";
 import { accountLimits, nodeSecurityGroups, routeTables, subnets } from "#cli/doctor/network.ts";
-import { permissionsOf } from "#cli/doctor/permissions.ts";
+import { createPermissionsCheck } from "#cli/doctor/permissions.ts";
 import { relayLease } from "#cli/doctor/relay-lease.ts";
 import { runChecks } from "#cli/doctor/run-checks.ts";
 import { secondCcm } from "#cli/doctor/second-ccm.ts";
@@ -19,16 +19,16 @@ import { tags } from "#cli/doctor/tags.ts";
 import type { ReachableCluster } from "#cli/reach-cluster.ts";
 import type { Diagnosis, NetworkDiagnosis } from "#clouds/diagnosis.ts";
 import { Cluster } from "#config/cluster.ts";
+import { type CheckResult, reportFailure, reportOk } from "#core/check-result.ts";
 import { LOAD_BALANCER_ANNOTATION, LOAD_BALANCER_FINALIZER } from "#core/contracts.ts";
-import { type Finding, failed, ok } from "#core/finding.ts";
-import { writtenMark } from "#core/service/mark.ts";
+import { formatStateAnnotation } from "#core/service/state-annotation.ts";
 import { ApiUnreachable } from "#kube/client/errors.ts";
 import type { ApiRequest, Transport } from "#kube/client/transport.ts";
 
 const NOW = new Date("2026-01-02T03:04:05Z");
 const secondsAgo = (seconds: number): string => new Date(NOW.getTime() - seconds * 1_000).toISOString();
 
-/** Answers by the end of the path, in front of any query; whatever is not there is 404. */
+/** Answers by the end of the path, before any query; all other paths are 404. */
 type Answers = Readonly<
   Record<string, { readonly status?: number; readonly body?: unknown; readonly date?: string }>
 >;
@@ -93,20 +93,20 @@ const NODE: ListedNode = {
   createdAt: secondsAgo(600),
 };
 const DIAGNOSIS: Diagnosis = {
-  credentials: async () => ok("somebody"),
-  network: async () => ok("3 instances"),
+  credentials: async () => reportOk("an account"),
+  network: async () => reportOk("3 instances"),
   clockAheadMs: async () => undefined,
   close: () => undefined,
 };
 
 const NETWORK: NetworkDiagnosis = {
-  subnets: async () => ok("internet-facing in subnet-1"),
-  securityGroups: async () => failed("NoNodeSecurityGroup", "tag one"),
-  routeTables: async () => ok("rtb-1 with 2 routes"),
-  accountLimits: async ({ services, nodes }) => ok(`${services.length} for ${nodes.length}`),
+  subnets: async () => reportOk("internet-facing in subnet-1"),
+  securityGroups: async () => reportFailure("NoNodeSecurityGroup", "tag one"),
+  routeTables: async () => reportOk("rtb-1 with 2 routes"),
+  accountLimits: async ({ services, nodes }) => reportOk(`${services.length} for ${nodes.length}`),
 };
 
-/** Services as they are listed: those that ask for a load balancer, those that have one, and those of others. */
+/** Lists Services: those that request a load balancer, those that have one, and those of others. */
 const servicesListed = (counts: { waiting?: number; holding?: number; others?: number }) => {
   const { waiting = 0, holding = 0, others = 0 } = counts;
   const some = (count: number, spec: object, isHeld = false) =>
@@ -114,7 +114,7 @@ const servicesListed = (counts: { waiting?: number; holding?: number; others?: n
       const uid = `u-${index}`;
       const held = {
         finalizers: [LOAD_BALANCER_FINALIZER],
-        annotations: { [LOAD_BALANCER_ANNOTATION]: writtenMark({ ...MARK, uid }) },
+        annotations: { [LOAD_BALANCER_ANNOTATION]: formatStateAnnotation({ ...MARK, uid }) },
       };
       const metadata = { namespace: "default", name: `s-${index}`, uid, resourceVersion: "1" };
       return {
@@ -167,7 +167,7 @@ const node = (manager: string, fields: object, time: string) => ({
 const WROTE = { "f:spec": { "f:providerID": {} } };
 const list = (...items: unknown[]) => ({ body: { metadata: { resourceVersion: "1" }, items } });
 
-test.each<[string, Check, World, Finding["outcome"], string, string?]>([
+test.each<[string, Check, World, CheckResult["outcome"], string, string?]>([
   ["the newest version", apiServer, { answers: version("37") }, "ok", "v1.37.0 at https://a.example.com"],
   ["a version with a mark", apiServer, { answers: version("36+") }, "ok", "v1.36+.0"],
   [
@@ -203,23 +203,23 @@ test.each<[string, Check, World, Finding["outcome"], string, string?]>([
     "see whether",
   ],
   [
-    "somebody",
-    identityOf(RELAY),
+    "the right user",
+    createIdentityCheck(RELAY),
     { answers: user("serverless-ccm-relay") },
     "ok",
     "signs in as serverless-ccm-relay",
   ],
   [
     "an administrator",
-    identityOf(RELAY),
+    createIdentityCheck(RELAY),
     { answers: user("admin", ["system:masters"]) },
     "warning",
     "system:masters",
     "infra/rbac",
   ],
   [
-    "nobody",
-    identityOf(RELAY),
+    "an anonymous user",
+    createIdentityCheck(RELAY),
     { answers: user("system:anonymous") },
     "failed",
     "system:anonymous",
@@ -227,30 +227,37 @@ test.each<[string, Check, World, Finding["outcome"], string, string?]>([
   ],
   [
     "a token that has expired",
-    identityOf(RELAY),
+    createIdentityCheck(RELAY),
     { answers: { "/selfsubjectreviews": { status: 401 } } },
     "failed",
     "401",
     "renew",
   ],
-  ["a server that does not tell", identityOf(RELAY), {}, "skipped", "does not tell who one is"],
-  ["a name that acts", identityOf(RELAY), { answers: user("a\u001b[2J") }, "ok", "a\\u{001B}[2J"],
+  ["a server that does not tell", createIdentityCheck(RELAY), {}, "skipped", "does not tell who one is"],
+  ["a name that acts", createIdentityCheck(RELAY), { answers: user("a\u001b[2J") }, "ok", "a\\u{001B}[2J"],
   [
     "all rights",
-    permissionsOf(RELAY),
+    createPermissionsCheck(RELAY),
     { answers: reviews(true) },
     "ok",
     "may do the 3 things that it needs, and nothing else",
   ],
   [
     "no right",
-    permissionsOf(RELAY),
+    createPermissionsCheck(RELAY),
     { answers: reviews(false) },
     "failed",
     "may not list nodes, watch nodes, patch leases",
     "kubectl apply",
   ],
-  ["rights that cannot be asked for", permissionsOf(RELAY), {}, "failed", "cannot be asked", "mend"],
+  [
+    "rights that cannot be checked",
+    createPermissionsCheck(RELAY),
+    {},
+    "failed",
+    "cannot be checked",
+    "repair",
+  ],
   ["nodes that are well", kubelets, { nodes: [{}, {}] }, "ok", "2 nodes, all initialized"],
   ["no nodes", kubelets, {}, "warning", "no node yet", "--cloud-provider=external"],
   [
@@ -288,15 +295,15 @@ test.each<[string, Check, World, Finding["outcome"], string, string?]>([
   [
     "credentials that are refused",
     cloudCredentials,
-    { diagnosis: { credentials: async () => failed("AuthFailure", "see") } },
+    { diagnosis: { credentials: async () => reportFailure("AuthFailure", "see") } },
     "failed",
     "AuthFailure",
     "see",
   ],
   [
-    "a network that is not there",
+    "a missing network",
     cloudNetwork,
-    { diagnosis: { network: async () => failed("no VPC", "see") } },
+    { diagnosis: { network: async () => reportFailure("no VPC", "see") } },
     "failed",
     "no VPC",
     "see",
@@ -304,25 +311,28 @@ test.each<[string, Check, World, Finding["outcome"], string, string?]>([
   [
     "a token without a scope",
     cloudPermissions,
-    { entry: SERVICES_ON, diagnosis: { permissions: async () => failed("lacks tag:read", "give it") } },
+    {
+      entry: SERVICES_ON,
+      diagnosis: { permissions: async () => reportFailure("lacks tag:read", "give it") },
+    },
     "failed",
     "lacks tag:read",
     "give it",
   ],
   [
-    "a cloud whose permissions nobody looks at",
+    "a cloud without a permission check",
     cloudPermissions,
     { entry: SERVICES_ON, diagnosis: {} },
     "skipped",
     "memory has none that are looked at",
   ],
-  ["a network that is there", cloudNetwork, { diagnosis: {} }, "ok", "3 instances"],
+  ["an existing network", cloudNetwork, { diagnosis: {} }, "ok", "3 instances"],
   [
     "load balancers with room for more",
     loadBalancers,
     { entry: SERVICES_ON, answers: servicesListed({ waiting: 1, holding: 3, others: 9 }) },
     "ok",
-    "3 of 10 that the cluster may have, 1 asked for beside them",
+    "3 of 10 that the cluster may have, 1 more requested",
   ],
   [
     "load balancers with hardly any room",
@@ -337,7 +347,7 @@ test.each<[string, Check, World, Finding["outcome"], string, string?]>([
     loadBalancers,
     { entry: SERVICES_ON, answers: servicesListed({ waiting: 1, holding: 10 }) },
     "failed",
-    "10 of 10 that the cluster may have, 1 asked for beside them",
+    "10 of 10 that the cluster may have, 1 more requested",
     "loadBalancers.max",
   ],
   [
@@ -404,7 +414,13 @@ test.each<[string, Check, World, Finding["outcome"], string, string?]>([
     "team, cost on each instance",
   ],
   ["no tags", tags, { entry: { controllers: ["tagging"] } }, "warning", "none are set", "set tagging.tags"],
-  ["nobody else", secondCcm, { answers: { "/nodes": list() } }, "ok", "none was seen within 10 minutes"],
+  [
+    "no other controller",
+    secondCcm,
+    { answers: { "/nodes": list() } },
+    "ok",
+    "none was seen within 10 minutes",
+  ],
   [
     "another controller manager, by its writes",
     secondCcm,
@@ -428,7 +444,7 @@ test.each<[string, Check, World, Finding["outcome"], string, string?]>([
       entry: { controllers: ["csr-approver"] },
     },
     "ok",
-    "none of it is a controller of this cluster's entry",
+    "no controller of this cluster's entry is affected",
   ],
   [
     "nodes that may not be listed",
@@ -604,7 +620,7 @@ test.each<[string, Check, World, Finding["outcome"], string, string?]>([
   else expect(finding?.remedy).toContain(remedy);
 });
 
-test("an API server out of reach is told by how it cannot be reached", async () => {
+test("an unreachable API server is reported with the way it fails", async () => {
   const unreachable = new ApiUnreachable({
     code: "ConnectionRefused",
     server: "https://a",
@@ -616,12 +632,12 @@ test("an API server out of reach is told by how it cannot be reached", async () 
   ]);
 });
 
-test("no check fails, holds up or hides another; what needs one that failed is skipped", async () => {
-  const good: Check = { name: "good", run: async () => ok("well") };
+test("no check fails, delays or hides another; a check that needs a failed one is skipped", async () => {
+  const good: Check = { name: "good", run: async () => reportOk("well") };
   const bad: Check = { name: "bad", needs: ["good"], run: () => Promise.reject(new Error("it broke\u001b")) };
   const hangs: Check = { name: "hangs", run: () => new Promise(() => undefined) };
-  const after: Check = { name: "after", needs: ["good", "bad"], run: async () => ok("never") };
-  const last: Check = { name: "last", needs: ["after"], run: async () => ok("never") };
+  const after: Check = { name: "after", needs: ["good", "bad"], run: async () => reportOk("never") };
+  const last: Check = { name: "last", needs: ["after"], run: async () => reportOk("never") };
   const findings = await runChecks([last, after, hangs, bad, good], contextOf({}), 50);
   expect(findings.map(({ check, outcome, message }) => [check, outcome, message])).toEqual([
     ["last", "skipped", "needs after"],
@@ -632,10 +648,10 @@ test("no check fails, holds up or hides another; what needs one that failed is s
   ]);
 });
 
-test("there is a line for each check, and a remedy under what is not as it should be", () => {
-  const lines = findingLines([
-    { check: "a", ...ok("well") },
-    { check: "long", ...failed("broken", "mend it") },
+test("there is a line for each check, and a remedy below a problem", () => {
+  const lines = formatFindings([
+    { check: "a", ...reportOk("well") },
+    { check: "long", ...reportFailure("broken", "mend it") },
   ]);
   expect(lines).toEqual(["ok       a     well", "failed   long  broken", "         → mend it"]);
 });

@@ -2,8 +2,8 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { doctor } from "#cli/doctor/doctor.ts";
-import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
+import { runDoctor } from "#cli/doctor/doctor.ts";
+import { buildClusterEntry, writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { type ClusterInReach, startClusterInReach } from "#test/cli/cluster-in-reach.ts";
 import { runProgram } from "#test/cli/program.ts";
 
@@ -16,8 +16,11 @@ beforeAll(async () => {
   world = await startClusterInReach();
   file = join(world.folder, "clusters.yaml");
   const cloud = { provider: "memory", instancesFile: "/absent" } as const;
-  const away = { ...clusterEntryOf(world.plane, { name: "tenant-b", cloud }), server: "https://127.0.0.1:1" };
-  const entries = [clusterEntryOf(world.plane, { name: "tenant-a", cloud }), away, { name: "tenant-c" }];
+  const away = {
+    ...buildClusterEntry(world.plane, { name: "tenant-b", cloud }),
+    server: "https://127.0.0.1:1",
+  };
+  const entries = [buildClusterEntry(world.plane, { name: "tenant-a", cloud }), away, { name: "tenant-c" }];
   await writeClustersFile(file, ...entries);
   lambda = createServer((request, answer) => {
     asked.push(`${request.method} ${request.url}`);
@@ -44,9 +47,9 @@ beforeEach(() => {
 
 const FLAGS = { clusterName: "kubernetes", controllers: "*", given: new Set<string>() };
 
-test("looks at all clusters of a file; one that is away, and a faulty entry, are none the others' fault", async () => {
+test("checks all clusters of a file; an unreachable one and a faulty entry do not affect the others", async () => {
   const lines: string[] = [];
-  const looked = doctor(undefined, { ...FLAGS, clustersFile: file }, (line) => lines.push(line), {});
+  const looked = runDoctor(undefined, { ...FLAGS, clustersFile: file }, (line) => lines.push(line), {});
   await expect(looked).rejects.toThrow(/^\d+ checks failed$/);
   const of = (name: string): string[] => {
     const from = lines.findIndex((line) => line.startsWith("cluster ") && line.includes(name));
@@ -60,10 +63,10 @@ test("looks at all clusters of a file; one that is away, and a faulty entry, are
   expect(of("tenant-c")[0]).toMatch(/^failed {3}configuration/);
 });
 
-test("asks Lambda once for all clusters where functions are configured", async () => {
+test("asks Lambda once for all clusters if functions are configured", async () => {
   const lines: string[] = [];
   const flags = { ...FLAGS, clustersFile: file, functionPrefix: "prod-", region: "eu-central-1", json: true };
-  await expect(doctor(undefined, flags, (line) => lines.push(line), {})).rejects.toThrow("checks failed");
+  await expect(runDoctor(undefined, flags, (line) => lines.push(line), {})).rejects.toThrow("checks failed");
   const findings = lines.map((line) => JSON.parse(line)).filter(({ check }) => check === "functions");
   expect(findings.map(({ cluster, outcome, message }) => [cluster, outcome, message])).toEqual(
     ["tenant-a", "tenant-b"].map((cluster) => [
@@ -85,7 +88,7 @@ test.each<[string, readonly string[], string]>([
     ["--function-prefix", "a", "--function-arn", "b"],
     "--function-prefix: give it or",
   ],
-  ["a cluster that is none", ["tenant-z"], "has no cluster"],
+  ["an unknown cluster", ["tenant-z"], "has no cluster"],
 ])("%s is wrong usage", async (_, flags, message) => {
   const { code, stderr } = await runProgram(["doctor", "--clusters-file", file, ...flags], "", {
     AWS_REGION: "eu-central-1",

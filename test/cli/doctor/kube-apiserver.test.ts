@@ -2,13 +2,13 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { signersOf } from "#cli/doctor/context.ts";
-import { neededBy, wordsOf } from "#cli/doctor/permissions.ts";
-import { CloudConfig } from "#clouds/kinds.ts";
+import { listSigners } from "#cli/doctor/context.ts";
+import { formatRight, listNeededRights } from "#cli/doctor/permissions.ts";
+import { CloudConfig } from "#clouds/providers.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
 import { type Ec2Server, startEc2 } from "#emulators/ec2/server.ts";
-import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
+import { buildClusterEntry, writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { type KubeApiserver, startKubeApiserver, WRITES_RELAY } from "#emulators/harness/kube-apiserver.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { runProgram } from "#test/cli/program.ts";
@@ -43,7 +43,7 @@ describeWithPart("control-plane", "doctor on a real API server", (binaries) => {
     file = join(folder, "clusters.yaml");
     await writeClustersFile(
       file,
-      clusterEntryOf(cluster.plane, {
+      buildClusterEntry(cluster.plane, {
         name: "tenant-a",
         cloud: { provider: "aws", region, vpc: DEFAULT_VPC_ID },
       }),
@@ -55,7 +55,7 @@ describeWithPart("control-plane", "doctor on a real API server", (binaries) => {
     if (folder !== undefined) await rm(folder, { recursive: true });
   });
 
-  test("finds nothing where everything is as the manifests make it", async () => {
+  test("finds no problem if everything is as the manifests create it", async () => {
     const { code, findings } = await doctor();
     expect(findings.filter(({ outcome }) => outcome !== "ok")).toEqual([
       { cluster: "tenant-a", check: "functions", outcome: "skipped", message: expect.any(String) },
@@ -76,7 +76,7 @@ describeWithPart("control-plane", "doctor on a real API server", (binaries) => {
     ["node", "patch", "nodes", "may not patch nodes"],
     ["node-lifecycle", "delete", "nodes", "may not delete nodes"],
     ["sweep", "list", "nodes", "may not list nodes"],
-  ])("says that the %s may not %s %s", async (identity, verb, resource, message) => {
+  ])("reports that the %s may not %s %s", async (identity, verb, resource, message) => {
     const undo = await withRules(identity, (rules) =>
       rules
         .map((rule) =>
@@ -101,7 +101,7 @@ describeWithPart("control-plane", "doctor on a real API server", (binaries) => {
     ["relay", ["*"], ["*"], ["*"], undefined, "and more: * *.*"],
     ["relay", [""], ["configmaps"], ["update"], ["a"], "and more: update configmaps a"],
   ])(
-    "warns of a %s that may more: %j %j %j %j",
+    "warns of a %s with additional rights: %j %j %j %j",
     async (identity, apiGroups, resources, verbs, resourceNames, message) => {
       const undo = await withRules(identity, (rules) => [
         ...rules,
@@ -118,7 +118,7 @@ describeWithPart("control-plane", "doctor on a real API server", (binaries) => {
     },
   );
 
-  test("by flags one identity needs what all of ours need", async () => {
+  test("by flags one identity needs the rights of all our identities", async () => {
     const kubeconfig = await cluster.plane.kubeconfig("node");
     const cloud = join(folder, "cloud.yaml");
     await writeFile(cloud, `region: ${region}\nvpc: ${DEFAULT_VPC_ID}\n`);
@@ -132,10 +132,10 @@ describeWithPart("control-plane", "doctor on a real API server", (binaries) => {
     expect(findings.find(({ check }) => check === "kubelets")).toMatchObject({ outcome: "failed" });
   });
 
-  test("where the relay writes, it finds everybody by the relay's sign-in alone, once that may act as them", async () => {
+  test("if the relay writes, it checks every identity by the relay's sign-in alone, once that may act as them", async () => {
     const written = join(folder, "written.yaml");
     const cloud = { provider: "aws" as const, region, vpc: DEFAULT_VPC_ID };
-    const entry = clusterEntryOf(cluster.plane, { name: "tenant-a", cloud, writes: "relay" });
+    const entry = buildClusterEntry(cluster.plane, { name: "tenant-a", cloud, writes: "relay" });
     await writeClustersFile(written, { ...entry, signIn: { relay: entry.signIn?.relay } });
     const before = await doctor("--clusters-file", written);
     expect(before.code).toBe(1);
@@ -207,21 +207,26 @@ test.each([
     CloudConfig.parse({ provider: "kubevip", namespace: "vips" }),
     ["patch services", "get configmaps kubevip in vips"],
   ],
-])("the service function needs in a cluster of %s what that keeps there", (_, cloud, more) => {
-  const signer = { name: "service", role: "service", identities: ["service"] } as const;
-  const words = (of: Cluster["cloud"]) =>
-    neededBy(signer, { cloud: of, controllers: ["service-lb-controller"], writes: "function" }).map(wordsOf);
-  expect(words(cloud).filter((each) => !words(MEMORY).includes(each))).toEqual(more);
-});
+])(
+  "the service function needs the rights for the data that it keeps in a cluster of %s",
+  (_, cloud, more) => {
+    const signer = { name: "service", role: "service", identities: ["service"] } as const;
+    const words = (of: Cluster["cloud"]) =>
+      listNeededRights(signer, { cloud: of, controllers: ["service-lb-controller"], writes: "function" }).map(
+        formatRight,
+      );
+    expect(words(cloud).filter((each) => !words(MEMORY).includes(each))).toEqual(more);
+  },
+);
 
-test("whoever has a sign-in, or a controller, is looked at, and needs what its controllers need", () => {
+test("every identity with a sign-in or a controller is checked for what its controllers need", () => {
   const cluster = { controllers: ["cloud-node-controller"], signIn: {} } as unknown as Cluster;
-  const signers = signersOf({ cluster, signInOf: (role) => (role === "relay" ? "relay" : "functions") });
+  const signers = listSigners({ cluster, signInOf: (role) => (role === "relay" ? "relay" : "functions") });
   expect(signers.map(({ name }) => name)).toEqual(["relay", "node"]);
   const [relay] = signers;
   if (relay === undefined) throw new Error("there is no relay");
   const needs = (controllers: string[]) =>
-    neededBy(relay, { cloud: MEMORY, controllers, writes: "function" }).filter(
+    listNeededRights(relay, { cloud: MEMORY, controllers, writes: "function" }).filter(
       ({ resource }) => resource === "certificatesigningrequests",
     ).length;
   expect([needs(["cloud-node-controller"]), needs(["csr-approver"])]).toEqual([0, 2]);

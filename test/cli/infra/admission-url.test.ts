@@ -7,7 +7,7 @@ import { ConfigurationError } from "#cli/configuration-error.ts";
 import { type AdmissionUrlFlags, printAdmissionUrls } from "#cli/infra/admission-url.ts";
 import { createReadPath, parsePathKeys } from "#functions/parts/admission/signed-path.ts";
 import { runProgram } from "#test/cli/program.ts";
-import { signingKey } from "#test/functions/admission/review-of.ts";
+import { getSigningKey } from "#test/functions/admission/review-builders.ts";
 
 const FUNCTION_URL = "https://abc.lambda-url.eu-central-1.on.aws/";
 
@@ -19,7 +19,7 @@ const inFolder = async (name: string, text: string): Promise<string> => {
 };
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "admission-url-"));
-  key = await inFolder("key.pem", signingKey());
+  key = await inFolder("key.pem", getSigningKey());
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -31,7 +31,7 @@ async function printed(flags: AdmissionUrlFlags): Promise<readonly string[]> {
   return text.trimEnd().split("\n");
 }
 
-test("prints for each cluster a URL that the function takes for this cluster alone, by the public key that it prints", async () => {
+test("prints for each cluster a URL that is valid for this cluster only, by the public key that it prints", async () => {
   const [publicKey = ""] = await printed({ signingKey: key, publicKey: true });
   const urls = await printed({
     ...{ signingKey: key, publicKey: false, functionUrl: FUNCTION_URL },
@@ -51,7 +51,7 @@ test("prints for each cluster a URL that the function takes for this cluster alo
   expect(read(paths[0]?.replace("blue", "red") ?? "")).toEqual({ cluster: "red", isSigned: false });
 });
 
-test("runs as the guide has it", async () => {
+test("runs as the guide describes", async () => {
   const { code, stdout } = await runProgram([
     ...["infra", "admission-url", "--signing-key", key, "--cluster-name", "blue"],
     ...["--function-url", FUNCTION_URL],
@@ -62,9 +62,9 @@ test("runs as the guide has it", async () => {
 const BLUE = { publicKey: false, functionUrl: FUNCTION_URL, clusterName: ["blue"] };
 test.each<[string, () => Promise<AdmissionUrlFlags>, readonly string[]]>([
   ["nothing", async () => ({ publicKey: false }), ["--signing-key", "--function-url", "--cluster-name"]],
-  ["a key that is not there", async () => ({ ...BLUE, signingKey: "/nowhere" }), ["--signing-key"]],
+  ["a missing key", async () => ({ ...BLUE, signingKey: "/nowhere" }), ["--signing-key"]],
   [
-    "a key that is none",
+    "an invalid key",
     async () => ({ ...BLUE, signingKey: await inFolder("none.pem", "PRIVATE-WORDS") }),
     ["--signing-key"],
   ],
@@ -88,11 +88,11 @@ test.each<[string, () => Promise<AdmissionUrlFlags>, readonly string[]]>([
     ["--function-url"],
   ],
   [
-    "names that are none",
+    "invalid names",
     async () => ({ ...BLUE, signingKey: key, clusterName: ["blue", "a/b", "Blue"] }),
     ["--cluster-name", "--cluster-name"],
   ],
-])("%s is refused by name, and nothing is printed or quoted", async (_, flags, names) => {
+])("%s is rejected by name, and nothing is printed or quoted", async (_, flags, names) => {
   const error = await printed(await flags()).catch((reason: unknown) => reason);
   if (!(error instanceof ConfigurationError)) throw new Error(`no fault: ${String(error)}`);
   expect(error.faults.map(({ name }) => name)).toEqual(names);

@@ -50,7 +50,7 @@ async function printed(flags: AuthenticationConfigFlags, environment = {}): Prom
   return { text: texts.join(""), notes };
 }
 
-/** What is wrong, a line each. */
+/** Returns the faults, a line each. */
 async function faultsOf(flags: AuthenticationConfigFlags): Promise<readonly string[]> {
   const error = await printed(flags).then(
     () => undefined,
@@ -60,7 +60,7 @@ async function faultsOf(flags: AuthenticationConfigFlags): Promise<readonly stri
   return error.faults.map(({ name, message }) => `${name}: ${message}`.replaceAll(folder, ""));
 }
 
-describe("roles that a deployment says it has", () => {
+describe("roles in a deployment's output", () => {
   const arnOf = (name: string): string => `arn:aws:iam::111122223333:role/stack-${name}-1ABC`;
   const stackOf = (outputs: Readonly<Record<string, string>>): string =>
     JSON.stringify({
@@ -97,7 +97,7 @@ describe("roles that a deployment says it has", () => {
     expect(await printed(await from(text))).toEqual(wanted);
   });
 
-  test("are joined by those of --role, such as the relay's", async () => {
+  test("are combined with those of --role, such as the relay's", async () => {
     const role = [`relay=${arnOf("relay")}`, `node=${arnOf("node-before")}`];
     const { text } = await printed({ ...(await from(stack)), role });
     for (const name of ["relay", "node-before", "node", "events"]) expect(text).toContain(arnOf(name));
@@ -110,7 +110,7 @@ describe("roles that a deployment says it has", () => {
     ["whole outputs of Terraform", '{"role_arns": {"value": {"node": "arn:aws:iam::1:role/a"}}}'],
     ["a list", "[]"],
     ["no stack", '{"Stacks": []}'],
-  ])("are refused where the file has %s", async (_name, text) => {
+  ])("are rejected if the file has %s", async (_name, text) => {
     expect(await faultsOf(await from(text))).toEqual([
       "--roles-from: /roles.json is neither what `aws cloudformation describe-stacks` prints nor `terraform output -json role_arns`",
     ]);
@@ -134,7 +134,7 @@ describe("roles that a deployment says it has", () => {
     expect(faults).toEqual([expect.stringContaining(`--roles-from: /roles.json ${said}`)]);
   });
 
-  test("are refused like those of --role, under their own flag", async () => {
+  test("are rejected like those of --role, under their own flag", async () => {
     const session = "arn:aws:sts::111122223333:assumed-role/node/i-1";
     expect(await faultsOf(await from(stackOf({ NodeFunctionRoleArn: session })))).toEqual([
       expect.stringContaining(`--roles-from: node: "${session}" is a session of a role`),
@@ -145,15 +145,15 @@ describe("roles that a deployment says it has", () => {
     ]);
   });
 
-  test("are named by a file that has to be there", async () => {
+  test("require that their file exists", async () => {
     expect(await faultsOf({ ...withoutRole, rolesFrom: join(folder, "none.json") })).toEqual([
       "--roles-from: /none.json cannot be read (ENOENT)",
     ]);
   });
 });
 
-describe("a file of its own", () => {
-  test("says in comments what is to be done, and what has to be reached", async () => {
+describe("a new file", () => {
+  test("says in comments what to do, and what must be reachable", async () => {
     const { text } = await printed(FLAGS);
     const comments = text.split("\n").filter((line) => /^\s*#/.test(line));
     for (const words of [
@@ -177,7 +177,7 @@ describe("a file of its own", () => {
     expect(parse(text).apiVersion).toBe(`apiserver.config.k8s.io/${version}`);
   });
 
-  test("has the audience of the cluster, and others that are given", async () => {
+  test("has the audience of the cluster, and other given ones", async () => {
     const audiences = async (difference: AuthenticationConfigFlags): Promise<unknown> =>
       parse((await printed({ ...FLAGS, ...difference })).text).jwt[0].issuer.audiences;
     expect(await audiences({})).toEqual(["serverless-ccm:tenant-a"]);
@@ -188,7 +188,7 @@ describe("a file of its own", () => {
     expect(await audiences({ clusterName: undefined, audience: ["x"] })).toEqual(["x"]);
   });
 
-  test("has for each account its issuer, its roles and what is given for it", async () => {
+  test("has for each account its issuer, its roles and its own settings", async () => {
     const { text } = await printed({
       ...FLAGS,
       issuer: [`111122223333=${URL}`, `444455556666=${URL}/2`],
@@ -214,7 +214,7 @@ describe("a file of its own", () => {
     expect(two.claimMappings.username.expression).not.toContain("111122223333");
   });
 
-  test("may be of --oidc-* flags alone, with the authority of their file", async () => {
+  test("may contain --oidc-* flags only, with the authority of their file", async () => {
     const { text } = await printed({ ...OIDC, oidcCaFile: authority, serverVersion: "1.36" });
     expect(parse(text).jwt).toEqual([
       {
@@ -230,14 +230,14 @@ describe("a file of its own", () => {
   });
 });
 
-describe("texts that kube-apiserver's YAML takes for something else are in quotes", () => {
+describe("strings that kube-apiserver's YAML would misread are in quotes", () => {
   const flags = {
     ...OIDC,
     oidcClientId: "on",
     oidcRequiredClaim: ["hd=yes", "n=1_000", "o=017", "d=2026-01-01", "e=", "x=~", "t=1:30"],
     serverVersion: "1.36",
   };
-  // As sigs.k8s.io/yaml reads it, which is YAML 1.1.
+  // Parses as sigs.k8s.io/yaml does, which is YAML 1.1.
   const entryOf = (text: string): unknown => parse(text, { version: "1.1" }).jwt[0];
   const expected = {
     issuer: { audiences: ["on"] },
@@ -246,11 +246,11 @@ describe("texts that kube-apiserver's YAML takes for something else are in quote
     })),
   };
 
-  test("in a file of its own", async () => {
+  test("in a new file", async () => {
     expect(entryOf((await printed(flags)).text)).toMatchObject(expected);
   });
 
-  test("in one that they are merged into", async () => {
+  test("in a merged file", async () => {
     const merge = await inFolder(
       "few.yaml",
       "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\n",
@@ -275,7 +275,7 @@ jwt:
       username: { claim: sub, prefix: "oidc:" }
 `;
 
-  test("keeps comments and order of the file, and changes nothing when it is done again", async () => {
+  test("keeps comments and order of the file, and changes nothing when repeated", async () => {
     const merge = await inFolder("existing.yaml", EXISTING);
     const once = await printed({ ...FLAGS, merge });
     const kept = EXISTING.replace("v1beta1 ", "v1 ").replaceAll(/ +#/g, " #").split("\n");
@@ -291,7 +291,7 @@ jwt:
     ]);
   });
 
-  test("into what this command has printed adds what is new, header and all else as it was", async () => {
+  test("into this command's own output adds what is new and keeps the rest, header included", async () => {
     const merge = await inFolder("ours.yaml", (await printed({ ...FLAGS, ...OIDC })).text);
     expect((await printed({ ...FLAGS, ...OIDC, merge })).text).toBe(
       (await printed({ ...FLAGS, ...OIDC })).text,
@@ -301,7 +301,7 @@ jwt:
     expect(text.startsWith("# For kube-apiserver")).toBe(true);
   });
 
-  test("takes JSON and keys that are not known, of which it tells", async () => {
+  test("accepts JSON and unknown keys, which it reports", async () => {
     const { issuer, ...rest } = parse(EXISTING).jwt[0];
     const json = { ...parse(EXISTING), jwt: [{ ...rest, issuer: { ...issuer, tokenType: "at+jwt" } }] };
     const { text, notes } = await printed({
@@ -324,21 +324,21 @@ jwt:
     ["something else", "- 1\n", [/^--merge \/f:1:1: /]],
     ["another kind and another version", "apiVersion: v1\nkind: Config\n", [/apiVersion/, /kind/]],
     [
-      "entries that are none",
+      "invalid entries",
       `${HEAD}jwt:\n  - issuer: { url: u }\n  - {}\n`,
       [/^--merge \/f:4:5: jwt\[0\].issuer.audiences/, /^--merge \/f:5:5: jwt\[1\].issuer/],
     ],
     [
-      "our issuer, by somebody else",
+      "our issuer in another entry",
       `${HEAD}jwt:\n  - issuer: { url: ${URL}, audiences: [a] }\n    claimMappings: { username: { claim: sub, prefix: "" } }\n`,
       [/^\/f: jwt\[0\]: has an entry of this issuer/],
     ],
-  ])("refuses %s", async (_, text, faults) => {
+  ])("rejects %s", async (_, text, faults) => {
     const merge = await inFolder("f", text);
     expect(await faultsOf({ ...FLAGS, merge })).toEqual(faults.map((fault) => expect.stringMatching(fault)));
   });
 
-  test("refuses what shares by aliases what is to differ", async () => {
+  test("rejects aliases that share what must differ", async () => {
     const ours = (await printed(FLAGS)).text;
     const shared = ours.replace(
       "      audiences:\n        - serverless-ccm:tenant-a",
@@ -349,7 +349,7 @@ jwt:
     expect(await faultsOf({ ...FLAGS, audience: ["x"], merge })).toEqual([
       expect.stringMatching(/shared.yaml: has anchors/),
     ]);
-    // Nothing is to differ here.
+    // Nothing must differ here.
     expect((await printed({ ...FLAGS, merge })).text).toBe(`${shared}${other}`);
   });
 });
@@ -366,7 +366,7 @@ test.each<[string, AuthenticationConfigFlags, readonly RegExp[]]>([
     ],
   ],
   [
-    "roles that are none",
+    "invalid roles",
     {
       ...FLAGS,
       role: [
@@ -386,9 +386,9 @@ test.each<[string, AuthenticationConfigFlags, readonly RegExp[]]>([
       /is csr and node: a role is one user/,
     ],
   ],
-  ["issuers that are none", { ...FLAGS, issuer: ["http://x"] }, [/^--issuer: "http:\/\/x" is no https URL/]],
+  ["invalid issuers", { ...FLAGS, issuer: ["http://x"] }, [/^--issuer: "http:\/\/x" is no https URL/]],
   [
-    "two issuers of nobody knows which account",
+    "two issuers of unknown accounts",
     { ...FLAGS, issuer: [URL, `${URL}/2`] },
     [/which account/, /which account/],
   ],
@@ -412,7 +412,7 @@ test.each<[string, AuthenticationConfigFlags, readonly RegExp[]]>([
     [/^jwt\[1\].issuer.url: is that of jwt\[0\]/],
   ],
   [
-    "names, audiences and times that are none",
+    "invalid names, audiences and times",
     {
       ...FLAGS,
       clusterName: "Tenant A",
@@ -429,7 +429,7 @@ test.each<[string, AuthenticationConfigFlags, readonly RegExp[]]>([
     ],
   ],
   [
-    "files that are not there, or none",
+    "missing or invalid files",
     {
       ...FLAGS,
       certificateAuthority: ["/nowhere"],
@@ -443,27 +443,27 @@ test.each<[string, AuthenticationConfigFlags, readonly RegExp[]]>([
       /^--merge \/nowhere-else: cannot be read/,
     ],
   ],
-  ["versions that are none", { ...FLAGS, serverVersion: "36" }, [/"36" is no version/]],
+  ["invalid versions", { ...FLAGS, serverVersion: "36" }, [/"36" is no version/]],
   [
     "versions that are too old",
     { ...FLAGS, serverVersion: "v1.29.3" },
     [/1\.29 takes no AuthenticationConfiguration/],
   ],
   [
-    "a kubeconfig that is none",
+    "an invalid kubeconfig",
     { ...FLAGS, serverVersion: undefined, kubeconfig: "/nowhere" },
     [/^--kubeconfig: \/nowhere/],
   ],
   [
-    "--oidc-* flags that are none",
+    "invalid --oidc-* flags",
     { ...FLAGS, oidcGroupsClaim: "groups" },
     [/^--oidc-issuer-url: is missing/, /^--oidc-client-id: is missing/],
   ],
-])("all that is wrong is said at once: %s", async (_, flags, faults) => {
+])("all faults are reported at once: %s", async (_, flags, faults) => {
   expect(await faultsOf(flags)).toEqual(faults.map((fault) => expect.stringMatching(fault)));
 });
 
-test("the program ends with 2 and prints no file where something is wrong", async () => {
+test("the program ends with 2 and prints no file after a fault", async () => {
   const ended = await runProgram(["infra", "authentication-config", "--issuer", "x"], "", { KUBECONFIG: "" });
   expect(ended).toMatchObject({ code: 2, stdout: "" });
   expect(ended.stderr).toContain("--role: is missing");

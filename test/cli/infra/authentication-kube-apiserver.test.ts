@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parse } from "yaml";
-import { IDENTITIES, userOf } from "#core/identities.ts";
+import { formatUser, IDENTITIES } from "#core/identities.ts";
 import type { ControlPlaneUsers } from "#emulators/harness/control-plane.ts";
 import { type KubeApiserver, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
-import { printFile, sendWith, takenFor, untilStatus } from "#test/cli/infra/signing-in.ts";
-import { awsClaims } from "#test/issuer/aws-claims.ts";
+import { printFile, readUser, sendWith, waitForStatus } from "#test/cli/infra/signing-in.ts";
+import { buildAwsClaims } from "#test/issuer/aws-claims.ts";
 import {
   type Claims,
   type LocalIssuer,
@@ -18,7 +18,7 @@ import { describeWithPart } from "#test/setup/parts.ts";
 
 const URL = "https://1234abcd.tokens.sts.global.api.aws";
 const ACCOUNT = "111122223333";
-/** AWS takes quotes in a path; what would break out of CEL is in it. */
+/** AWS allows quotes in a path; this one contains what would break out of CEL. */
 const PATH = "it's']||true||['";
 const ROLES = Object.fromEntries(
   IDENTITIES.map((identity) => [identity, `arn:aws:iam::${ACCOUNT}:role/${PATH}/ccm-${identity}`]),
@@ -26,12 +26,12 @@ const ROLES = Object.fromEntries(
 const NODE = ROLES["node"] ?? "";
 const AUDIENCE = "serverless-ccm:tenant-a";
 
-/** Another AWS account, with an issuer of its own, whose functions work for the cluster, too. */
+/** Another AWS account, with its own issuer, whose functions also work for the cluster. */
 const SECOND = "444455556666";
 const SECOND_NODE = `arn:aws:iam::${SECOND}:role/ccm-node`;
 
 const claimsOf = (difference: Claims = {}): Claims => ({
-  ...awsClaims({ roleArn: NODE, audiences: [AUDIENCE] }),
+  ...buildAwsClaims({ roleArn: NODE, audiences: [AUDIENCE] }),
   ...difference,
 });
 const now = (): number => Math.floor(Date.now() / 1_000);
@@ -70,7 +70,7 @@ describeWithPart("control-plane", "an API server with a printed file", (binaries
       binaries,
       flags: [`--authentication-config=${file()}`],
     });
-    await untilStatus(plane, nodeToken, 201);
+    await waitForStatus(plane, nodeToken, 201);
   });
   afterAll(async () => {
     await plane?.close();
@@ -78,11 +78,11 @@ describeWithPart("control-plane", "an API server with a printed file", (binaries
     await rm(folder, { recursive: true, force: true });
   });
 
-  test.each(IDENTITIES)("takes the role of %s for its user, and in no other group", async (identity) => {
-    const token = issuer.sign(awsClaims({ roleArn: ROLES[identity] ?? "", audiences: [AUDIENCE] }));
-    expect(await takenFor(plane, token)).toEqual({
+  test.each(IDENTITIES)("maps the role of %s to its user, without other groups", async (identity) => {
+    const token = issuer.sign(buildAwsClaims({ roleArn: ROLES[identity] ?? "", audiences: [AUDIENCE] }));
+    expect(await readUser(plane, token)).toEqual({
       status: 201,
-      username: userOf(identity),
+      username: formatUser(identity),
       groups: ["serverless-ccm", "system:authenticated"],
     });
   });
@@ -91,54 +91,54 @@ describeWithPart("control-plane", "an API server with a printed file", (binaries
     ["that AWS signs by ES384", {}, { algorithm: "ES384" }],
     ["with its one audience as a list", { aud: [AUDIENCE] }, {}],
     ["that is valid for an hour", { iat: now(), exp: now() + 3_600 }, {}],
-  ])("takes a token %s", async (_, difference, how) => {
-    expect((await takenFor(plane, nodeToken(difference, how))).status).toBe(201);
+  ])("accepts a token %s", async (_, difference, how) => {
+    expect((await readUser(plane, nodeToken(difference, how))).status).toBe(201);
   });
 
   const refused: readonly [what: string, difference: Claims, how?: SigningOptions][] = [
     ["for another cluster", { aud: "serverless-ccm:tenant-b" }],
     ["for another cluster, too", { aud: [AUDIENCE, "serverless-ccm:tenant-b"] }],
-    ["for nobody", { aud: undefined }],
+    ["without an audience", { aud: undefined }],
     ["of another role", { sub: `arn:aws:iam::${ACCOUNT}:role/other` }],
     ["of such a role of another account", { sub: NODE.replace(ACCOUNT, "999988887777") }],
-    ["of a role whose name goes on", { sub: `${NODE}-2` }],
+    ["of a role with a longer name", { sub: `${NODE}-2` }],
     ["of a session of the role", { sub: `arn:aws:sts::${ACCOUNT}:assumed-role/ccm-node/x` }],
     ["of a user that is one of ours already", { sub: "serverless-ccm-node" }],
     ["of a user of Kubernetes' own", { sub: "system:admin" }],
-    ["of nobody", { sub: undefined }],
+    ["without a subject", { sub: undefined }],
     ["of a list of roles", { sub: [NODE] }],
     ["that says that another has issued it", { iss: "https://idp.example.com" }],
     ["that is not valid any more", { iat: now() - 600, exp: now() - 300 }],
     ["that is valid for longer than an hour", { iat: now(), exp: now() + 3_601 }],
     ["that does not say since when it is valid", { iat: undefined }],
     ["that is valid for ever", { exp: undefined }],
-    ["that nobody has signed", {}, { algorithm: "none" }],
+    ["without a signature", {}, { algorithm: "none" }],
     ["signed with another key", {}, { forged: true }],
     ["signed with another key of that kind", {}, { algorithm: "ES384", forged: true }],
   ];
-  test.each(refused)("refuses a token %s", async (_, difference, how) => {
-    expect(await takenFor(plane, nodeToken(difference, how))).toEqual({ status: 401 });
-    // It is that alone.
-    expect((await takenFor(plane, nodeToken())).status).toBe(201);
+  test.each(refused)("rejects a token %s", async (_, difference, how) => {
+    expect(await readUser(plane, nodeToken(difference, how))).toEqual({ status: 401 });
+    // Only that difference is the cause.
+    expect((await readUser(plane, nodeToken())).status).toBe(201);
   });
 
-  test("takes roles of several accounts, each by the issuer of its own account alone", async () => {
-    const claims = awsClaims({ roleArn: SECOND_NODE, audiences: [AUDIENCE] });
-    await untilStatus(plane, () => second.sign(claims), 201);
-    expect((await takenFor(plane, second.sign(claims))).username).toBe("serverless-ccm-node");
-    expect(await takenFor(plane, second.sign(claimsOf()))).toEqual({ status: 401 });
-    expect(await takenFor(plane, issuer.sign(claims))).toEqual({ status: 401 });
+  test("accepts roles of several accounts, each from its own account's issuer only", async () => {
+    const claims = buildAwsClaims({ roleArn: SECOND_NODE, audiences: [AUDIENCE] });
+    await waitForStatus(plane, () => second.sign(claims), 201);
+    expect((await readUser(plane, second.sign(claims))).username).toBe("serverless-ccm-node");
+    expect(await readUser(plane, second.sign(claimsOf()))).toEqual({ status: 401 });
+    expect(await readUser(plane, issuer.sign(claims))).toEqual({ status: 401 });
   });
 
-  test("refuses what another issuer signs, in its own name and in AWS's", async () => {
-    expect(await takenFor(plane, other.sign(claimsOf()))).toEqual({ status: 401 });
-    expect(await takenFor(plane, other.sign({ ...claimsOf(), iss: URL }))).toEqual({ status: 401 });
+  test("rejects what another issuer signs, in its own name and in AWS's", async () => {
+    expect(await readUser(plane, other.sign(claimsOf()))).toEqual({ status: 401 });
+    expect(await readUser(plane, other.sign({ ...claimsOf(), iss: URL }))).toEqual({ status: 401 });
   });
 
   test.each(IDENTITIES)(
-    "lets the role of %s do what RBAC gives its user, and nothing else",
+    "gives the role of %s the RBAC rights of its user, and nothing else",
     async (identity) => {
-      const token = issuer.sign(awsClaims({ roleArn: ROLES[identity] ?? "", audiences: [AUDIENCE] }));
+      const token = issuer.sign(buildAwsClaims({ roleArn: ROLES[identity] ?? "", audiences: [AUDIENCE] }));
       for (const namespace of ["default", "kube-system"]) {
         const byRole = await rulesOf(token, namespace);
         expect(byRole).toEqual(await rulesOf(await tokenOf(identity), namespace));
@@ -147,7 +147,7 @@ describeWithPart("control-plane", "an API server with a printed file", (binaries
     },
   );
 
-  test("lets the node function's role patch a node, and not delete it", async () => {
+  test("allows the node function's role to patch a node, and not to delete it", async () => {
     const node = { apiVersion: "v1", kind: "Node", metadata: { name: "n1" } };
     const path = "/api/v1/nodes/n1";
     const admin = await tokenOf("admin");
@@ -159,14 +159,14 @@ describeWithPart("control-plane", "an API server with a printed file", (binaries
     expect(await send(nodeToken(), { method: "GET", path: "/api/v1/secrets" })).toBe(403);
   });
 
-  test("takes what is signed with new keys once its issuer has others", async () => {
+  test("accepts tokens with new keys after a rotation by the issuer", async () => {
     const before = nodeToken();
     issuer.rotateKeys();
-    expect((await takenFor(plane, nodeToken())).status).toBe(201);
-    expect(await takenFor(plane, before)).toEqual({ status: 401 });
+    expect((await readUser(plane, nodeToken())).status).toBe(201);
+    expect(await readUser(plane, before)).toEqual({ status: 401 });
   });
 
-  test("says its version, by which the file is printed", async () => {
+  test("reports its version, for which the file is printed", async () => {
     const printed = await printFile(
       ...[...flags, "--cluster-name", "tenant-a"],
       ...["--kubeconfig", await plane.kubeconfig("relay")],
@@ -177,29 +177,29 @@ describeWithPart("control-plane", "an API server with a printed file", (binaries
   const tokenOf = async (user: keyof ControlPlaneUsers): Promise<string> =>
     (await readFile(plane.tokenFile(user), "utf8")).trim();
 
-  // Each reads its file after some ten seconds, and leaves it as it is.
-  test("reads its file again, and takes a further audience as well, then that alone", async () => {
+  // Each reads its file after about ten seconds.
+  test("reads its file again: accepts a further audience as well, then that alone", async () => {
     const next = (): string => nodeToken({ aud: "next" });
     const wanted = [...flags, "--audience", "next", "--server-version", "1.36"];
     const merged = await printFile(...wanted, "--merge", file());
     await writeFile(file(), merged);
-    await untilStatus(plane, next, 201);
-    expect((await takenFor(plane, nodeToken())).status).toBe(201);
-    expect((await takenFor(plane, nodeToken({ aud: [AUDIENCE, "next"] }))).status).toBe(401);
+    await waitForStatus(plane, next, 201);
+    expect((await readUser(plane, nodeToken())).status).toBe(201);
+    expect((await readUser(plane, nodeToken({ aud: [AUDIENCE, "next"] }))).status).toBe(401);
     await writeFile(file(), await printFile(...wanted));
-    await untilStatus(plane, nodeToken, 401);
-    expect((await takenFor(plane, next())).status).toBe(201);
+    await waitForStatus(plane, nodeToken, 401);
+    expect((await readUser(plane, next())).status).toBe(201);
   });
 
-  test("refuses users and groups of Kubernetes' own, also where a mapping was changed to give them", async () => {
+  test("rejects users and groups of Kubernetes' own, even if a mapping was changed to produce them", async () => {
     const relayToken = (): string =>
-      issuer.sign(awsClaims({ roleArn: ROLES["relay"] ?? "", audiences: [AUDIENCE] }));
+      issuer.sign(buildAwsClaims({ roleArn: ROLES["relay"] ?? "", audiences: [AUDIENCE] }));
     const printed = await printFile(...flags, "--cluster-name", "tenant-a", "--server-version", "1.36");
     await writeFile(file(), printed.replace("'serverless-ccm-node'", "'system:admin'"));
-    await untilStatus(plane, relayToken, 201);
-    expect(await takenFor(plane, nodeToken())).toEqual({ status: 401 });
+    await waitForStatus(plane, relayToken, 201);
+    expect(await readUser(plane, nodeToken())).toEqual({ status: 401 });
     await writeFile(file(), printed.replace("['serverless-ccm']", "['system:masters']"));
-    await untilStatus(plane, relayToken, 401);
+    await waitForStatus(plane, relayToken, 401);
   });
 
   async function send(token: string, request: Parameters<typeof sendWith>[2]): Promise<number> {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type KubeApiserver, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
-import { printFile, takenFor, untilStatus } from "#test/cli/infra/signing-in.ts";
+import { printFile, readUser, waitForStatus } from "#test/cli/infra/signing-in.ts";
 import {
   type Claims,
   type LocalIssuer,
@@ -12,7 +12,7 @@ import {
 } from "#test/issuer/local-issuer.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
-/** Who signs in by default; a row says what is different. */
+/** The default claims; a row contains the differences. */
 const CLAIMS: Claims = {
   sub: "alice",
   aud: "kubernetes",
@@ -29,7 +29,7 @@ const TOKENS: readonly [what: string, difference: Claims, how?: SigningOptions][
   ["for another audience", { aud: "else" }],
   ["with a group as a text", { groups: "ops" }],
   ["without groups", { groups: undefined }],
-  ["with groups that are none", { groups: { ops: true } }],
+  ["with malformed groups", { groups: { ops: true } }],
   ["with groups of Kubernetes' own", { groups: ["system:masters"] }],
   ["of a user of Kubernetes' own", { sub: "system:admin", email: "system:admin" }],
   ["whose address is known to be good", { email_verified: true }],
@@ -44,7 +44,7 @@ const TOKENS: readonly [what: string, difference: Claims, how?: SigningOptions][
   ["that is not valid any more", { exp: Math.floor(Date.now() / 1_000) - 60 }],
   ["of another issuer", { iss: "https://idp.example.com" }],
   ["signed with another key", {}, { forged: true }],
-  ["that nobody has signed", {}, { algorithm: "none" }],
+  ["without a signature", {}, { algorithm: "none" }],
 ];
 
 const FLAGS: readonly [what: string, flags: readonly string[]][] = [
@@ -100,18 +100,18 @@ describeWithPart(
           start("flags", flags),
           start("file", [`--authentication-config=${file}`]),
         ]);
-        for (const plane of [byFlags, byFile]) await untilStatus(plane, () => issuer.sign(CLAIMS), 201);
+        for (const plane of [byFlags, byFile]) await waitForStatus(plane, () => issuer.sign(CLAIMS), 201);
       });
       afterAll(async () => {
         await Promise.all([byFlags?.close(), byFile?.close(), issuer?.close()]);
         await rm(folder, { recursive: true, force: true });
       });
 
-      test("take the same tokens, for the same users", async () => {
+      test("accept the same tokens, for the same users", async () => {
         const taken = async (plane: KubeApiserver) => {
           const rows: Record<string, unknown> = {};
           for (const [what, difference, how] of TOKENS)
-            rows[what] = await takenFor(plane, issuer.sign({ ...CLAIMS, ...difference }, how));
+            rows[what] = await readUser(plane, issuer.sign({ ...CLAIMS, ...difference }, how));
           return rows;
         };
         const rows = await taken(byFile);
@@ -119,18 +119,18 @@ describeWithPart(
         expect(rows).toMatchObject({
           "of everybody": { status: 201 },
           "for another audience": { status: 401 },
-          "that nobody has signed": { status: 401 },
+          "without a signature": { status: 401 },
         });
       });
 
-      test("differ in algorithms alone, of which a file knows none", async () => {
+      test("differ only in algorithms, which a file cannot set", async () => {
         const token = issuer.sign(CLAIMS, { algorithm: "ES384" });
-        expect((await takenFor(byFlags, token)).status).toBe(401);
-        expect((await takenFor(byFile, token)).status).toBe(201);
+        expect((await readUser(byFlags, token)).status).toBe(401);
+        expect((await readUser(byFile, token)).status).toBe(201);
       });
     });
 
-    test("a file and flags are refused together", async () => {
+    test("a file and flags together are rejected", async () => {
       const folder = await mkdtemp(join(tmpdir(), "oidc-flags-"));
       const flags = ["--oidc-issuer-url=https://idp.example.com", "--oidc-client-id=kubernetes"];
       const file = join(folder, "authentication.yaml");

@@ -4,17 +4,17 @@ import type { KubeApiserver } from "#emulators/harness/kube-apiserver.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { ApiRequest, ApiResponse } from "#kube/client/transport.ts";
 import { runProgram } from "#test/cli/program.ts";
-import { untilTrue } from "#test/until-true.ts";
+import { waitUntilTrue } from "#test/wait-until-true.ts";
 
-/** What an API server takes a token for. */
+/** The user that an API server sees in a token. */
 export interface TakenFor {
-  /** 201 where it is taken. */
+  /** 201 if the token is accepted. */
   readonly status: number;
   readonly username?: string;
   readonly groups?: readonly string[];
 }
 
-/** Prints a file by the command line; rejects with what it said where it did not. */
+/** Prints a file with the command line; rejects with its error output. */
 export async function printFile(...flags: readonly string[]): Promise<string> {
   const ended = await runProgram(["infra", "authentication-config", ...flags]);
   if (ended.code !== 0) throw new Error(`ended with ${ended.code}: ${ended.stderr}`);
@@ -39,14 +39,14 @@ export async function sendWith(
   }
 }
 
-/** Asks an API server whom it takes a token for. */
-export async function takenFor(plane: KubeApiserver, token: string): Promise<TakenFor> {
+/** Asks an API server which user a token belongs to. */
+export async function readUser(plane: KubeApiserver, token: string): Promise<TakenFor> {
   const review = { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" };
   const { status, body } = await sendWith(plane, token, {
     method: "POST",
     path: "/apis/authentication.k8s.io/v1/selfsubjectreviews",
     body: review,
-    // Not the metadata alone, of which a review has none.
+    // A review has no metadata to select.
     accept: "application/json",
   });
   if (status !== 201) return { status };
@@ -54,13 +54,15 @@ export async function takenFor(plane: KubeApiserver, token: string): Promise<Tak
   return { status, username, groups };
 }
 
-/** Waits until tokens that are made anew each time are taken, or are not any more: a file is read, an issuer has answered. */
-export function untilStatus(plane: KubeApiserver, token: () => string, status: number): Promise<void> {
-  return untilTrue(
+/**
+ * Waits until newly created tokens are accepted or rejected: until a file is read, or an issuer has answered.
+ */
+export function waitForStatus(plane: KubeApiserver, token: () => string, status: number): Promise<void> {
+  return waitUntilTrue(
     `a token to be answered with ${status}`,
     async () => {
-      if ((await takenFor(plane, token())).status === status) return true;
-      // Each look is a connection of its own.
+      if ((await readUser(plane, token())).status === status) return true;
+      // Each attempt is a connection of its own.
       await sleep(250);
       return false;
     },

@@ -1,15 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { parseCloudConfig } from "#cli/cloud-config.ts";
+import { KeepalivedCloudConfig } from "#clouds/keepalived/config.ts";
 import { describeEntry } from "#clouds/keepalived/describe.ts";
-import { KeepalivedCloudConfig, keepalived } from "#clouds/keepalived/kind.ts";
 import type { Observed } from "#clouds/keepalived/model.ts";
-import { loadCloud } from "#clouds/kinds.ts";
+import { keepalived } from "#clouds/keepalived/provider.ts";
+import { KubeVipCloudConfig } from "#clouds/kubevip/config.ts";
 import { describeAddresses } from "#clouds/kubevip/describe.ts";
-import { KubeVipCloudConfig, kubevip } from "#clouds/kubevip/kind.ts";
-import { Cluster, settingsOf } from "#config/cluster.ts";
-import { aCall, aNode } from "#test/clouds/builders.ts";
-import { type CloudWorld, cloudConformance } from "#test/clouds/conformance.ts";
-import { service } from "#test/core/service/builders.ts";
+import { kubevip } from "#clouds/kubevip/provider.ts";
+import { loadCloud } from "#clouds/providers.ts";
+import { Cluster, selectSettings } from "#config/cluster.ts";
+import { buildCall, buildNode } from "#test/clouds/builders.ts";
+import { type CloudWorld, testCloudConformance } from "#test/clouds/conformance.ts";
+import { buildService } from "#test/core/service/builders.ts";
 
 const KEEPALIVED = { provider: "keepalived", configMap: "vips", serviceCIDR: "10.0.0.0/24" } as const;
 
@@ -40,9 +42,9 @@ describe("the configuration of keepalived", () => {
     ["no network", { serviceCIDR: undefined }],
     ["an address for a network", { serviceCIDR: "10.0.0.1" }],
     ["a network of IPv6", { serviceCIDR: "fd00::/64" }],
-    ["a method that nobody knows", { defaultForwardMethod: "TUN" }],
+    ["an unknown method", { defaultForwardMethod: "TUN" }],
     ["a namespace that is a path", { namespace: "../kube-system" }],
-    ["a key that nobody knows", { pool: "10.0.0.0/24" }],
+    ["an unknown key", { pool: "10.0.0.0/24" }],
   ])("refuses %s", (_, difference) => {
     expect(KeepalivedCloudConfig.safeParse({ ...KEEPALIVED, ...difference }).success).toBe(false);
   });
@@ -78,19 +80,20 @@ describe("the configuration of kube-vip", () => {
   });
 
   test.each<[string, object]>([
-    ["a flag that is none", { enableLoadBalancerClass: "sometimes" }],
+    ["an invalid flag", { enableLoadBalancerClass: "sometimes" }],
     ["an empty class", { loadBalancerClass: "" }],
-    ["a class that is none", { loadBalancerClass: "a b" }],
+    ["an invalid class", { loadBalancerClass: "a b" }],
     ["a ConfigMap that is a path", { configMap: "a/b" }],
-    ["a key that nobody knows", { pool: "10.0.0.0/24" }],
+    ["an unknown key", { pool: "10.0.0.0/24" }],
   ])("refuses %s", (_, difference) => {
     expect(KubeVipCloudConfig.safeParse({ provider: "kubevip", ...difference }).success).toBe(false);
   });
 
   test("says which Services are its", () => {
     const classOf = (cloud: object) =>
-      settingsOf(Cluster.parse({ name: "a", server: "https://a", cloud: { provider: "kubevip", ...cloud } }))
-        .loadBalancerClass;
+      selectSettings(
+        Cluster.parse({ name: "a", server: "https://a", cloud: { provider: "kubevip", ...cloud } }),
+      ).loadBalancerClass;
     expect(classOf({})).toBeUndefined();
     expect(classOf({ enableLoadBalancerClass: true })).toBe("kube-vip.io/kube-vip-class");
     expect(classOf({ enableLoadBalancerClass: true, loadBalancerClass: "example.com/vip" })).toBe(
@@ -102,27 +105,27 @@ describe("the configuration of kube-vip", () => {
 test.each([
   [keepalived.provider, KeepalivedCloudConfig.parse(KEEPALIVED)],
   [kubevip.provider, KubeVipCloudConfig.parse({ provider: "kubevip" })],
-] as const)("%s without a cluster has nodes, and nothing to hold", async (provider, config) => {
+] as const)("%s without a cluster has nodes, and no addresses to keep", async (provider, config) => {
   const cloud = await loadCloud(config);
   expect(cloud.provider).toBe(provider);
   const loadBalancers = cloud.capabilities?.["loadBalancers"];
-  const holdings = await loadBalancers?.observe([{ holdings: true }], aCall());
+  const holdings = await loadBalancers?.observe([{ holdings: true }], buildCall());
   expect(holdings).toMatchObject({
     answers: [{ kind: "observed", state: { holdings: [] } }],
     usage: { calls: {} },
   });
-  const question = { service: service(), wanted: true, nodes: [] };
-  expect(await loadBalancers?.observe([question], aCall())).toMatchObject({
+  const question = { service: buildService(), wanted: true, nodes: [] };
+  expect(await loadBalancers?.observe([question], buildCall())).toMatchObject({
     answers: [{ kind: "error", code: "Invalid" }],
   });
   const left = await loadCloud({ ...config, nodes: "none" });
-  expect((await left.instances([aNode()], aCall())).answers).toMatchObject([
+  expect((await left.instances([buildNode()], buildCall())).answers).toMatchObject([
     { kind: "error", code: "Unavailable" },
   ]);
   await Promise.all([cloud.close(), left.close()]);
 });
 
-describe("what explain says", () => {
+describe("the facts for explain", () => {
   const entry = { uid: "a", ip: "10.0.0.1", serviceNamespace: "default", serviceName: "web" };
   test.each<[Observed, string, readonly string[]]>([
     [{ kind: "missing", message: "no ConfigMap" }, "none", ["no ConfigMap"]],
@@ -130,7 +133,7 @@ describe("what explain says", () => {
     [
       { kind: "ledger", own: null, isShown: false, holder: "blue/web", isFull: false },
       "none",
-      ["the address that is asked for is that of Service blue/web"],
+      ["the requested address belongs to Service blue/web"],
     ],
     [
       { kind: "ledger", own: { ...entry, forwardMethod: "DR" }, isShown: true, holder: null, isFull: false },
@@ -140,26 +143,26 @@ describe("what explain says", () => {
     [
       { kind: "ledger", own: entry, isShown: false, holder: null, isFull: false },
       "service",
-      ["address 10.0.0.1", "keepalived is not told of it: the data of the ConfigMap says something else"],
+      ["address 10.0.0.1", "keepalived does not get it: the data of the ConfigMap differs"],
     ],
   ])("of keepalived: %j", (state, belongsTo, lines) => {
     expect(describeEntry(state)).toEqual({ belongsTo, lines });
   });
 
-  test.each<[string, Parameters<typeof service>[0], object | null, string, readonly string[]]>([
+  test.each<[string, Parameters<typeof buildService>[0], object | null, string, readonly string[]]>([
     [
       "no ConfigMap",
       {},
       null,
       "none",
-      ["the ConfigMap with the pools is not there", "Services with an address: 0"],
+      ["the ConfigMap with the pools is missing", "Services with an address: 0"],
     ],
     [
       "no pool",
       {},
       {},
       "none",
-      ["no pool for namespace default, and none for all", "Services with an address: 0"],
+      ["no pool for namespace default, and no global pool", "Services with an address: 0"],
     ],
     [
       "rubbish",
@@ -196,10 +199,10 @@ describe("what explain says", () => {
       },
       null,
       "service",
-      ["addresses: 10.0.0.1, named by whoever runs the Service"],
+      ["addresses: 10.0.0.1, named by the Service's owner"],
     ],
   ])("of kube-vip: %s", (_, difference, data, belongsTo, lines) => {
-    expect(describeAddresses(service(difference), { data, holders: [], chosen: null })).toEqual({
+    expect(describeAddresses(buildService(difference), { data, holders: [], chosen: null })).toEqual({
       belongsTo,
       lines,
     });
@@ -212,19 +215,19 @@ const CONFORMING = [
 ] as const;
 
 for (const [provider, config] of CONFORMING) {
-  cloudConformance(provider, () => aWorld(config), {
+  testCloudConformance(provider, () => aWorld(config), {
     cannotPlay: [
-      { row: "hiding", because: "every node is there" },
+      { row: "hiding", because: "every node counts as existing" },
       { row: "ambiguity", because: "a node is its own machine" },
-      { row: "regions", because: "nobody says where a machine stands" },
-      { row: "zones", because: "nobody says where a machine stands" },
-      { row: "termination", because: "no node is ever said to be gone" },
-      { row: "takeover", because: "no node is ever said to be gone" },
-      { row: "ill-formed", because: "a provider ID is whatever the kubelet gave" },
-      { row: "schemes", because: "a provider ID is whatever the kubelet gave" },
-      { row: "absence", because: "no node is ever said to be gone" },
+      { row: "regions", because: "the location of a machine is unknown" },
+      { row: "zones", because: "the location of a machine is unknown" },
+      { row: "termination", because: "no node ever counts as gone" },
+      { row: "takeover", because: "no node ever counts as gone" },
+      { row: "ill-formed", because: "any provider ID of the kubelet is valid" },
+      { row: "schemes", because: "any provider ID of the kubelet is valid" },
+      { row: "absence", because: "no node ever counts as gone" },
       { row: "belonging", because: "a node belongs to the cluster that it joined" },
-      { row: "stopping", because: "nobody tells of machines that stand still" },
+      { row: "stopping", because: "stopped machines are not reported" },
       { row: "failure", because: "there is no API" },
     ],
   });

@@ -2,11 +2,11 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   type AddressSet,
-  addressSet,
-  firstFree,
-  innerRangeOf,
+  buildAddressSet,
+  buildInnerRange,
+  buildRange,
+  findFreeAddress,
   isIn,
-  rangeOf,
 } from "#clouds/addresses/ranges.ts";
 import { formatIp, parseCidr } from "#core/cidr.ts";
 import { parseIp } from "#core/ip.ts";
@@ -18,9 +18,9 @@ const cidr = (text: string) => {
   return parsed;
 };
 const freeOf = (texts: readonly string[], used: readonly string[], search = {}) => {
-  const free = firstFree(
-    texts.map((text) => rangeOf(cidr(text))),
-    addressSet(used),
+  const free = findFreeAddress(
+    texts.map((text) => buildRange(cidr(text))),
+    buildAddressSet(used),
     search,
   );
   return free && formatIp(free);
@@ -29,34 +29,34 @@ const freeOf = (texts: readonly string[], used: readonly string[], search = {}) 
 describe("the first free address", () => {
   test.each([
     ["of an empty network", ["10.0.0.0/30"], [], "10.0.0.0"],
-    ["after one that is used", ["10.0.0.0/30"], ["10.0.0.0"], "10.0.0.1"],
+    ["after a used one", ["10.0.0.0/30"], ["10.0.0.0"], "10.0.0.1"],
     ["in a gap", ["10.0.0.0/30"], ["10.0.0.0", "10.0.0.2"], "10.0.0.1"],
     ["of the next network", ["10.0.0.0/31", "10.1.0.0/31"], ["10.0.0.0", "10.0.0.1"], "10.1.0.0"],
     ["of none", ["10.0.0.0/31"], ["10.0.0.0", "10.0.0.1"], undefined],
     ["of no network", [], [], undefined],
-    ["where somebody has written rubbish", ["10.0.0.0/31"], ["web", ""], "10.0.0.0"],
+    ["with invalid entries", ["10.0.0.0/31"], ["web", ""], "10.0.0.0"],
     ["of IPv6", ["fd00::/64"], ["fd00::", "FD00:0::1"], "fd00::2"],
-    ["where the other family has the same number", ["::a00:0/127"], ["10.0.0.0"], "::a00:0"],
+    ["with an equal number in the other family", ["::a00:0/127"], ["10.0.0.0"], "::a00:0"],
   ])("%s", (_, networks, used, free) => {
     expect(freeOf(networks, used)).toBe(free);
   });
 
-  test("from the end", () => {
+  test("counted from the end", () => {
     const networks = ["10.0.0.0/31", "10.1.0.0/31"];
     expect(freeOf(networks, ["10.1.0.1"], { fromEnd: true })).toBe("10.1.0.0");
     expect(freeOf(networks, ["10.1.0.1", "10.1.0.0"], { fromEnd: true })).toBe("10.0.0.1");
   });
 
-  test("but those that are never given", () => {
+  test("without reserved addresses", () => {
     const isGiven = ({ value }: { value: bigint }) => value % 2n === 1n;
     expect(freeOf(["10.0.0.0/30"], ["10.0.0.1"], { isGiven })).toBe("10.0.0.3");
   });
 
   test.each(["10.0.0.0/8", "fd00::/64", "::/0"])(
-    "of %s takes as many steps as are in use before it",
+    "in %s takes as many steps as addresses are in use before it",
     (text) => {
       let steps = 0;
-      const used = addressSet([]);
+      const used = buildAddressSet([]);
       const counted = {
         has(ip: Parameters<typeof used.has>[0]) {
           steps += 1;
@@ -64,7 +64,7 @@ describe("the first free address", () => {
         },
       };
       for (let index = 0; index < 50; index += 1) {
-        const free = firstFree([rangeOf(cidr(text))], counted);
+        const free = findFreeAddress([buildRange(cidr(text))], counted);
         if (free === undefined) throw new Error("none is free");
         used.add(free);
       }
@@ -74,7 +74,7 @@ describe("the first free address", () => {
 });
 
 test.each([false, true])(
-  "ranges that overlap a thousand times are given up (from the end: %s)",
+  "ranges that overlap a thousand times are rejected (from the end: %s)",
   (fromEnd) => {
     let looks = 0;
     const full: AddressSet = {
@@ -83,8 +83,8 @@ test.each([false, true])(
         return true;
       },
     };
-    const ranges = Array.from({ length: 1_000 }, () => rangeOf(cidr("10.0.0.0/16")));
-    expect(firstFree(ranges, full, { fromEnd })).toBeUndefined();
+    const ranges = Array.from({ length: 1_000 }, () => buildRange(cidr("10.0.0.0/16")));
+    expect(findFreeAddress(ranges, full, { fromEnd })).toBeUndefined();
     expect(looks).toBe(200_000);
   },
 );
@@ -95,7 +95,7 @@ test.each([
   ["10.0.0.8/31", "10.0.0.8", "10.0.0.9"],
   ["10.0.0.8/32", "10.0.0.8", "10.0.0.8"],
 ])("%s without its ends goes from %s to %s", (text, first, last) => {
-  const range = innerRangeOf(cidr(text));
+  const range = buildInnerRange(cidr(text));
   const { family } = range;
   expect([formatIp({ family, value: range.first }), formatIp({ family, value: range.last })]).toEqual([
     first,
@@ -103,8 +103,8 @@ test.each([
   ]);
 });
 
-test("an address is in the ranges of its own family alone", () => {
-  const range = rangeOf(cidr("10.0.0.0/8"));
+test("an address is only in ranges of its own family", () => {
+  const range = buildRange(cidr("10.0.0.0/8"));
   expect(["10.1.2.3", "11.0.0.0", "::a00:0"].map((text) => isIn(parseIp(text) as never, range))).toEqual([
     true,
     false,
@@ -112,18 +112,18 @@ test("an address is in the ranges of its own family alone", () => {
   ]);
 });
 
-test("addresses that are given one after the other are all different, and all in the ranges", () => {
+test("successive addresses are all different, and all in the ranges", () => {
   const octet = fc.integer({ min: 0, max: 255 });
   const network = fc
     .tuple(octet, fc.integer({ min: 28, max: 32 }))
     .map(([last, length]) => `10.0.0.${last}/${length}`);
   fc.assert(
     fc.property(fc.array(network, { maxLength: 4 }), fc.boolean(), (networks, fromEnd) => {
-      const ranges = networks.map((text) => rangeOf(cidr(text)));
-      const used = addressSet([]);
+      const ranges = networks.map((text) => buildRange(cidr(text)));
+      const used = buildAddressSet([]);
       const given: string[] = [];
       for (;;) {
-        const free = firstFree(ranges, used, { fromEnd });
+        const free = findFreeAddress(ranges, used, { fromEnd });
         if (free === undefined) break;
         used.add(free);
         given.push(formatIp(free));

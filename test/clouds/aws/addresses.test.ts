@@ -4,8 +4,8 @@ import type {
   NetworkInterface,
 } from "@aws-sdk/client-ec2";
 import { expect, test } from "vitest";
-import { instanceAddresses, interfaceAddresses } from "#clouds/aws/addresses.ts";
-import type { NodeIPFamily } from "#clouds/aws/kind.ts";
+import { buildInstanceAddresses, buildInterfaceAddresses } from "#clouds/aws/addresses.ts";
+import type { NodeIPFamily } from "#clouds/aws/config.ts";
 
 const eni = (index: number | undefined, ipv4: string[], ipv6: string[] = []): InstanceNetworkInterface => ({
   Status: "in-use",
@@ -109,9 +109,9 @@ const rows: [string, Ec2Instance, NodeIPFamily[], string[]][] = [
   ["an IPv4 instance asked for IPv6", { NetworkInterfaces: [eni(0, ["10.0.0.1"])] }, ["ipv6"], []],
 ];
 
-test.each(rows)("of an instance: %s", (_, instance, families, expected) => {
+test.each(rows)("addresses of an instance: %s", (_, instance, families, expected) => {
   const before = structuredClone(instance);
-  expect(instanceAddresses(instance, families).map(({ type, address }) => `${type} ${address}`)).toEqual(
+  expect(buildInstanceAddresses(instance, families).map(({ type, address }) => `${type} ${address}`)).toEqual(
     expected,
   );
   expect(instance).toEqual(before);
@@ -133,12 +133,14 @@ test.each<[string, NetworkInterface, NodeIPFamily[], string[]]>([
     ["InternalIP 10.0.0.9", "InternalIP 2001:db8::9", "InternalDNS ip-10-0-0-9.ec2.internal"],
   ],
   ["without a name", { PrivateIpAddress: "10.0.0.9" }, ["ipv4"], ["InternalIP 10.0.0.9"]],
-])("of a Fargate interface: %s", (_, each, families, expected) => {
-  expect(interfaceAddresses(each, families).map(({ type, address }) => `${type} ${address}`)).toEqual(
+])("addresses of a Fargate interface: %s", (_, each, families, expected) => {
+  expect(buildInterfaceAddresses(each, families).map(({ type, address }) => `${type} ${address}`)).toEqual(
     expected,
   );
 });
 
-test.each(["10.0.0", "10.0.0.256", "fe80::1::2", "name"])("%s is no address", (address) => {
-  expect(() => instanceAddresses({ NetworkInterfaces: [eni(0, [address])] }, ["ipv4"])).toThrow(RangeError);
+test.each(["10.0.0", "10.0.0.256", "fe80::1::2", "name"])("%s is not an address", (address) => {
+  expect(() => buildInstanceAddresses({ NetworkInterfaces: [eni(0, [address])] }, ["ipv4"])).toThrow(
+    RangeError,
+  );
 });

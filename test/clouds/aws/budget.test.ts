@@ -26,14 +26,14 @@ test.each([
 test.each([
   ["the whole", 1, 20],
   ["a quarter", 0.25, 5],
-])("refill in a second with %s", (_, share, expected) => {
+])("the refill in a second with %s", (_, share, expected) => {
   const { clock, takeAll } = aBudget(share);
   takeAll("DescribeInstances");
   clock.ms += 1000;
   expect(takeAll("DescribeInstances")).toBe(expected);
 });
 
-test("DescribeInstanceTopology: one, then one a second", () => {
+test("DescribeInstanceTopology: one call at once, then one a second", () => {
   const { clock, budget, takeAll } = aBudget(1);
   expect(takeAll("DescribeInstanceTopology")).toBe(1);
   expect(budget.take("DescribeInstanceTopology")).toBe(1000);
@@ -41,16 +41,16 @@ test("DescribeInstanceTopology: one, then one a second", () => {
   expect(takeAll("DescribeInstanceTopology")).toBe(1);
 });
 
-test("operations do not draw on each other", () => {
+test("operations do not share a bucket", () => {
   const { budget, takeAll } = aBudget(1);
   takeAll("DescribeInstances");
   expect(budget.take("DescribeInstanceTopology")).toBeUndefined();
 });
 
-test("who came first is served first, and whoever has no place in the queue comes after all of them", () => {
+test("waiters are served in order of arrival, and calls without a place in the queue come after them", () => {
   const { clock, budget } = aBudget(1);
   expect(budget.take("DescribeInstanceTopology")).toBeUndefined();
-  const [first, second, third] = [1, 2, 3].map(() => budget.queue("DescribeInstanceTopology"));
+  const [first, second, third] = [1, 2, 3].map(() => budget.reserve("DescribeInstanceTopology"));
   expect([third?.take(), first?.take(), second?.take()]).toEqual([3_000, 1_000, 2_000]);
   clock.ms += 1_000;
   expect([budget.take("DescribeInstanceTopology"), third?.take(), second?.take()]).toEqual([
@@ -63,19 +63,19 @@ test("who came first is served first, and whoever has no place in the queue come
   expect(third?.take()).toBeUndefined();
 });
 
-test("a token is kept for whoever came first, and is everybody's when that one leaves", () => {
+test("a token is reserved for the first waiter, and is free for all when that one leaves", () => {
   const { clock, budget } = aBudget(1);
   budget.take("DescribeInstanceTopology");
-  const [first, second] = [1, 2].map(() => budget.queue("DescribeInstanceTopology"));
+  const [first, second] = [1, 2].map(() => budget.reserve("DescribeInstanceTopology"));
   clock.ms += 1_000;
   expect(second?.take()).toBe(1_000);
   first?.leave();
   expect(second?.take()).toBeUndefined();
 });
 
-test("a throttle empties the bucket and halves its rate, which is soon near what it was, and grows slowly there", () => {
+test("a throttle empties the bucket and halves its rate, which soon returns near the old one and then grows slowly", () => {
   const { clock, budget, takeAll } = aBudget(1);
-  budget.throttled("DescribeInstances");
+  budget.recordThrottle("DescribeInstances");
   const after = (seconds: number): number => {
     clock.ms += (seconds - 1) * 1_000;
     takeAll("DescribeInstances");
@@ -87,7 +87,7 @@ test("a throttle empties the bucket and halves its rate, which is soon near what
 
 test("a throttle empties the bucket and halves its rate, which grows back within a minute", () => {
   const { clock, budget, takeAll } = aBudget(1);
-  budget.throttled("DescribeInstances");
+  budget.recordThrottle("DescribeInstances");
   expect(takeAll("DescribeInstances")).toBe(0);
   clock.ms += 1000;
   expect(takeAll("DescribeInstances")).toBe(10);
@@ -97,21 +97,21 @@ test("a throttle empties the bucket and halves its rate, which grows back within
   expect(takeAll("DescribeInstances")).toBe(20);
 });
 
-test("throttles of the same moment count once, later ones again, down to a sixteenth", () => {
+test("throttles of one moment count once, later ones again, down to a sixteenth of the rate", () => {
   const { clock, budget, takeAll } = aBudget(1);
-  for (let times = 0; times < 50; times += 1) budget.throttled("DescribeInstances");
+  for (let times = 0; times < 50; times += 1) budget.recordThrottle("DescribeInstances");
   clock.ms += 1000;
   expect(takeAll("DescribeInstances")).toBe(10);
   for (let times = 0; times < 50; times += 1) {
-    budget.throttled("DescribeInstances");
+    budget.recordThrottle("DescribeInstances");
     clock.ms += 1000;
   }
-  budget.throttled("DescribeInstances");
+  budget.recordThrottle("DescribeInstances");
   clock.ms += 1000;
   expect(takeAll("DescribeInstances")).toBe(1);
 });
 
-test("a call that ends takes its share with it", () => {
+test("a call that ends gives up its share", () => {
   const { clock, leave, takeAll } = aBudget(0.5, 0.25);
   takeAll("DescribeInstances");
   leave[0]?.();

@@ -1,31 +1,31 @@
 import { expect, test } from "vitest";
 import { createBudget } from "#clouds/aws/budget.ts";
-import { createEntrance } from "#clouds/entrance.ts";
-import { type ClosableCapability, loadedCapability } from "#clouds/loaded-capability.ts";
+import { createInvocationShares } from "#clouds/invocation-shares.ts";
+import { type ClosableCapability, createLazyCapability } from "#clouds/lazy-capability.ts";
 import type { CloudAction } from "#core/decision.ts";
 
 const ACTION = { capability: "c", action: "a", target: "t" } as unknown as CloudAction;
 const CALL = { signal: new AbortController().signal, share: 0.1 };
 
-/** So many describes the budget has for those inside. */
+/** Counts the describes that the budget has for the invocations in it. */
 function roomOf(budget: ReturnType<typeof createBudget>): number {
   let taken = 0;
   while (budget.take("DescribeSubnets") === undefined) taken += 1;
   return taken;
 }
 
-test("what an invocation asks and does side by side has its share once", () => {
+test("parallel calls of an invocation count its share once", () => {
   const budget = createBudget(() => 0);
-  const enter = createEntrance(budget);
+  const enter = createInvocationShares(budget);
   const leave = [1, 2, 3].map(() => enter(CALL));
   expect(roomOf(budget)).toBe(10);
   for (const each of leave) each();
 });
 
-test("two invocations have the sum of their shares, until one of them has left", () => {
+test("two invocations have the sum of their shares, until one of them leaves", () => {
   const clock = { ms: 0 };
   const budget = createBudget(() => clock.ms);
-  const enter = createEntrance(budget);
+  const enter = createInvocationShares(budget);
   enter(CALL);
   const leave = enter({ signal: new AbortController().signal, share: 0.3 });
   expect(roomOf(budget)).toBe(40);
@@ -46,9 +46,9 @@ const WORKING: ClosableCapability = {
   close() {},
 };
 
-test("it is loaded once, when it is first used", async () => {
+test("the capability is loaded once, when it is first used", async () => {
   let loads = 0;
-  const capability = loadedCapability(async () => {
+  const capability = createLazyCapability(async () => {
     loads += 1;
     return WORKING;
   });
@@ -60,10 +60,10 @@ test("it is loaded once, when it is first used", async () => {
   expect(loads).toBe(1);
 });
 
-test("what is still being loaded when it is closed is closed then", async () => {
+test("a capability that is still loading when it is closed is closed after loading", async () => {
   const loading = Promise.withResolvers<ClosableCapability>();
   let closed = 0;
-  const capability = loadedCapability(() => loading.promise);
+  const capability = createLazyCapability(() => loading.promise);
   const observed = capability.observe([1], CALL);
   capability.close();
   const close = (): void => {
@@ -74,9 +74,9 @@ test("what is still being loaded when it is closed is closed then", async () => 
   expect(closed).toBe(1);
 });
 
-test("what fails to load is an error of each, and is tried again", async () => {
+test("a loading failure is an error of each call, and the next call tries again", async () => {
   let fails = true;
-  const capability = loadedCapability(async () => {
+  const capability = createLazyCapability(async () => {
     if (fails) throw new Error("no such file");
     return WORKING;
   });

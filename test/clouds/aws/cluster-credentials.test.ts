@@ -3,13 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { createAwsCloud } from "#clouds/aws/cloud.ts";
-import { clusterCredentials, shareCredentials } from "#clouds/aws/cluster-credentials.ts";
-import type { CredentialSource } from "#clouds/aws/credentials.ts";
-import { AwsCloudConfig } from "#clouds/aws/kind.ts";
-import { SESSION_PURPOSES, sessionPolicy } from "#clouds/aws/session-policy.ts";
-import type { LoadCloudOptions } from "#clouds/kind.ts";
-import { errorAnswer, type Gate, openGate } from "#test/clouds/aws/gate.ts";
-import { aCall, aNode } from "#test/clouds/builders.ts";
+import { createClusterCredentials, shareCredentials } from "#clouds/aws/cluster-credentials.ts";
+import { AwsCloudConfig } from "#clouds/aws/config.ts";
+import { buildSessionPolicy, SESSION_PURPOSES } from "#clouds/aws/session-policy.ts";
+import type { LoadCloudOptions } from "#clouds/provider.ts";
+import type { CredentialSource } from "#platforms/aws/role-credentials.ts";
+import { buildErrorAnswer, type Gate, openGate } from "#test/clouds/aws/gate.ts";
+import { buildCall, buildNode } from "#test/clouds/builders.ts";
 
 const OWN = "arn:aws:iam::210987654321:role/tenants/{function}/ccm";
 const SESSION = "arn:aws:iam::123456789012:role/serverless-ccm-prod-route-session";
@@ -34,11 +34,14 @@ afterAll(async () => {
 const aConfig = (more: object): AwsCloudConfig =>
   AwsCloudConfig.parse({ provider: "aws", region: "eu-central-1", clusterTag: "prod", ...more });
 
-/** What STS was asked while a cloud looked for one instance; undefined where it was not asked. */
+/**
+ * Returns the AssumeRole request that a cloud sent while it looked for one instance; undefined without a
+ * request.
+ */
 async function assumed(more: object, options: LoadCloudOptions): Promise<URLSearchParams | undefined> {
   const before = sts.counts.get("AssumeRole") ?? 0;
   const cloud = createAwsCloud(aConfig(more), { clusterName: "prod", ...options });
-  await cloud.instances([aNode({ providerID: "i-01234567" })], aCall());
+  await cloud.instances([buildNode({ providerID: "i-01234567" })], buildCall());
   await cloud.close();
   const count = (sts.counts.get("AssumeRole") ?? 0) - before;
   expect(count).toBeLessThanOrEqual(1);
@@ -51,7 +54,9 @@ test.each(SESSION_PURPOSES.filter((purpose) => purpose !== "doctor"))(
     const asked = await assumed({ roleArn: OWN, externalId: "tenant" }, { functionName });
     expect(asked?.get("RoleArn")).toBe(`arn:aws:iam::210987654321:role/tenants/${functionName}/ccm`);
     expect(asked?.get("ExternalId")).toBe("tenant");
-    expect(asked?.get("Policy")).toBe(sessionPolicy({ ...aConfig({}), clusterName: "prod" }, functionName));
+    expect(asked?.get("Policy")).toBe(
+      buildSessionPolicy({ ...aConfig({}), clusterName: "prod" }, functionName),
+    );
   },
 );
 
@@ -63,19 +68,20 @@ test("a process in which all controllers run assumes the role of nodes for insta
 test.each([
   [undefined, "node"],
   ["service", "service"],
-])(
-  "doctor, which looks as the function %s, assumes the role of %s and may only describe",
-  async (functionName, role) => {
-    const cluster = { ...aConfig({ roleArn: OWN }), clusterName: "prod" };
-    const source = clusterCredentials(cluster, { name: "prod", purpose: "doctor", functionName }, Date.now);
-    await source?.();
-    const asked = new URLSearchParams(sts.lastBody());
-    expect(asked.get("RoleArn")).toBe(`arn:aws:iam::210987654321:role/tenants/${role}/ccm`);
-    expect(JSON.parse(asked.get("Policy") ?? "").Statement).toEqual([
-      { Effect: "Allow", Action: ["ec2:Describe*", "elasticloadbalancing:Describe*"], Resource: "*" },
-    ]);
-  },
-);
+])("doctor for the function %s assumes the role of %s and may only describe", async (functionName, role) => {
+  const cluster = { ...aConfig({ roleArn: OWN }), clusterName: "prod" };
+  const source = createClusterCredentials(
+    cluster,
+    { name: "prod", purpose: "doctor", functionName },
+    Date.now,
+  );
+  await source?.();
+  const asked = new URLSearchParams(sts.lastBody());
+  expect(asked.get("RoleArn")).toBe(`arn:aws:iam::210987654321:role/tenants/${role}/ccm`);
+  expect(JSON.parse(asked.get("Policy") ?? "").Statement).toEqual([
+    { Effect: "Allow", Action: ["ec2:Describe*", "elasticloadbalancing:Describe*"], Resource: "*" },
+  ]);
+});
 
 test.each<[string, object, string | null | undefined, string | null | undefined]>([
   ["neither role nor credentials", {}, SESSION, '"Action"'],
@@ -87,7 +93,7 @@ test.each<[string, object, string | null | undefined, string | null | undefined]
     "arn:aws:iam::210987654321:role/ccm",
     null,
   ],
-])("where the deployment has a session role, a cluster with %s", async (_, more, roleArn, policy) => {
+])("in a deployment with a session role, a cluster with %s", async (_, more, roleArn, policy) => {
   const asked = await assumed(more, { functionName: "route", sessionRoleArn: SESSION });
   expect(asked?.get("RoleArn")).toBe(roleArn);
   if (typeof policy === "string") expect(asked?.get("Policy")).toContain(policy);
@@ -95,7 +101,7 @@ test.each<[string, object, string | null | undefined, string | null | undefined]
   if (roleArn === SESSION) expect(asked?.get("ExternalId")).toBeNull();
 });
 
-test("a cluster whose access keys are configured is worked on with these, whatever session role there is", async () => {
+test("a cluster with configured access keys uses them, with or without a session role", async () => {
   const file = join(await mkdtemp(join(tmpdir(), "keys-")), "keys.json");
   await writeFile(file, JSON.stringify({ AccessKeyId: "KEPT", SecretAccessKey: "s" }));
   const asked = await assumed({ credentials: { file } }, { functionName: "route", sessionRoleArn: SESSION });
@@ -112,8 +118,8 @@ test("routes and instances of a function share one session", async () => {
   });
   const routes = cloud.capabilities?.["routes"];
   const question = { nodes: [], networks: ["10.0.0.0/16"], clusterCIDRs: ["10.0.0.0/16"] };
-  await cloud.instances([aNode({ providerID: "i-01234567" })], aCall());
-  await routes?.observe([question], aCall());
+  await cloud.instances([buildNode({ providerID: "i-01234567" })], buildCall());
+  await routes?.observe([question], buildCall());
   await routes?.act(
     {
       on: "cloud",
@@ -123,7 +129,7 @@ test("routes and instances of a function share one session", async () => {
       precondition: { uid: "u", deleting: false },
       parameters: { target: { instance: "i-1" } },
     },
-    aCall(),
+    buildCall(),
   );
   await cloud.close();
   expect(ec2.counts.get("ModifyInstanceAttribute")).toBe(1);
@@ -135,20 +141,20 @@ test.each([
   ["PackedPolicyTooLarge", 400, "shorten routeTableIDs, allow.nodeSecurityGroups or clusterTag"],
   ["MalformedPolicyDocument", 400, "AWS does not take the session policy"],
   ["RegionDisabledException", 403, "the region is not enabled for STS"],
-])("%s of AssumeRole says which role, and what to do", async (code, status, remedy) => {
-  sts.answer(errorAnswer(status, code));
+])("%s of AssumeRole names the role and what to do", async (code, status, remedy) => {
+  sts.answer(buildErrorAnswer(status, code));
   const cloud = createAwsCloud(aConfig({ roleArn: OWN }), { clusterName: "prod", functionName: "csr" });
-  const { answers } = await cloud.instances([aNode({ providerID: "i-01234567" })], aCall());
+  const { answers } = await cloud.instances([buildNode({ providerID: "i-01234567" })], buildCall());
   await cloud.close();
   expect(answers).toMatchObject([{ kind: "error", message: expect.stringContaining(remedy) }]);
   expect(JSON.stringify(answers)).toContain("AssumeRole arn:aws:iam::210987654321:role/tenants/csr/ccm");
 });
 
-test("a policy that AWS would not take is not sent, and none goes in its place", async () => {
+test("a policy that AWS would reject is not sent, and no session without it is used", async () => {
   const before = sts.counts.get("AssumeRole");
   const config = { ...aConfig({ roleArn: OWN }), clusterTag: undefined };
   const cloud = createAwsCloud(config, { clusterName: "x".repeat(2_000), functionName: "service" });
-  const { answers } = await cloud.instances([aNode({ providerID: "i-01234567" })], aCall());
+  const { answers } = await cloud.instances([buildNode({ providerID: "i-01234567" })], buildCall());
   await cloud.close();
   expect(answers).toMatchObject([
     { kind: "error", message: expect.stringContaining("give the cluster a shorter clusterTag") },
@@ -180,10 +186,10 @@ describe("configuration", () => {
 
 describe("shared credentials", () => {
   const make = (): CredentialSource => async () => {
-    throw new Error("nobody asks");
+    throw new Error("unexpected call");
   };
 
-  test("are the same for all, until one of them asks again: then all get what that one got", () => {
+  test("are shared by all, and one renewal serves all", () => {
     const factory = shareCredentials(vi.fn(make));
     const [one, other, late] = [factory(), factory(), factory()];
     const first = one();

@@ -6,20 +6,20 @@ import {
   DeleteLoadBalancerCommand,
 } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { checkNodeGroups, checkSubnets } from "#clouds/aws/check-subnets.ts";
 import { createAwsCloud } from "#clouds/aws/cloud.ts";
+import { AwsCloudConfig } from "#clouds/aws/config.ts";
 import { diagnoseNetworkOnAws } from "#clouds/aws/diagnose-services.ts";
-import { AwsCloudConfig } from "#clouds/aws/kind.ts";
 import { awsLoadBalancerModel } from "#clouds/aws/load-balancers/model.ts";
 import type { SubnetState } from "#clouds/aws/load-balancers/state.ts";
-import { nodeGroupsFinding, subnetsFinding } from "#clouds/aws/network-findings.ts";
 import { describeLoadBalancer } from "#clouds/describe-load-balancer.ts";
-import type { Finding } from "#core/finding.ts";
+import type { CheckResult } from "#core/check-result.ts";
 import type { LoadBalancerQuestion } from "#core/service/model.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
 import { ALLOW_NOTHING } from "#test/clouds/aws/load-balancers/vpc/builders.ts";
-import { service } from "#test/core/service/builders.ts";
+import { buildService } from "#test/core/service/builders.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
-import { clientsOf, REGION } from "./moto/clients.ts";
+import { createClients, REGION } from "./moto/clients.ts";
 import { makeNetwork, type Network } from "./moto/make-network.ts";
 import { type MendedMoto, startMendedMoto } from "./moto/start-mended-moto.ts";
 
@@ -39,7 +39,7 @@ const JUDGED = {
 };
 const ELB = { "kubernetes.io/role/elb": "1" };
 
-test.each<[string, readonly SubnetState[], Finding["outcome"], string]>([
+test.each<[string, readonly SubnetState[], CheckResult["outcome"], string]>([
   ["one of each zone", [subnet("s-1", "a"), subnet("s-2", "b")], "ok", "internet-facing in s-1 (a), s-2 (b)"],
   [
     "private ones alone",
@@ -72,13 +72,13 @@ test.each<[string, readonly SubnetState[], Finding["outcome"], string]>([
     "internet-facing in s-2 (a)",
   ],
 ])("subnets: %s", (_, subnets, outcome, message) => {
-  expect(subnetsFinding(subnets, JUDGED)).toMatchObject({
+  expect(checkSubnets(subnets, JUDGED)).toMatchObject({
     outcome,
     message: expect.stringContaining(message),
   });
 });
 
-test.each<[string, readonly string[], readonly string[], Finding["outcome"], string]>([
+test.each<[string, readonly string[], readonly string[], CheckResult["outcome"], string]>([
   ["its only group", ["g-1"], ["g-1"], "ok", "one of each of 1 instance"],
   [
     "its only group without a tag",
@@ -97,16 +97,16 @@ test.each<[string, readonly string[], readonly string[], Finding["outcome"], str
     ingress: [],
   }));
   const vpc = { id: "vpc-1", subnets: [], groups, instances: { "i-1": { state: "running", groupIds } } };
-  expect(nodeGroupsFinding(vpc, JUDGED, true)).toMatchObject({
+  expect(checkNodeGroups(vpc, JUDGED, true)).toMatchObject({
     outcome,
     message: expect.stringContaining(message),
   });
 });
 
-test("without clusterTag it is recommended, with what to tag first", () => {
+test("without clusterTag the check recommends it, and says what to tag first", () => {
   const groups = [{ group: { GroupId: "g-1" }, tags: { [TAG]: "owned" }, ingress: [] }];
   const instances = { "i-1": { state: "running", groupIds: ["g-1"] } };
-  expect(nodeGroupsFinding({ id: "vpc-1", subnets: [], groups, instances }, JUDGED, false)).toMatchObject({
+  expect(checkNodeGroups({ id: "vpc-1", subnets: [], groups, instances }, JUDGED, false)).toMatchObject({
     outcome: "warning",
     message: expect.stringContaining("every instance of the VPC that carries no cluster's tag"),
     remedy: `tag the cluster's instances ${TAG}, and set cloud.clusterTag: demo`,
@@ -116,7 +116,7 @@ test("without clusterTag it is recommended, with what to tag first", () => {
 describeWithPart("moto", "a cluster's network on moto", (program) => {
   let moto: MendedMoto;
   let network: Network;
-  let clients: ReturnType<typeof clientsOf>;
+  let clients: ReturnType<typeof createClients>;
   let ids: readonly string[];
   let config: AwsCloudConfig;
 
@@ -126,7 +126,7 @@ describeWithPart("moto", "a cluster's network on moto", (program) => {
       vi.stubEnv(`AWS_ENDPOINT_URL_${name}`, moto.url);
     vi.stubEnv("AWS_ACCESS_KEY_ID", "test");
     vi.stubEnv("AWS_SECRET_ACCESS_KEY", "test");
-    clients = clientsOf(moto.url);
+    clients = createClients(moto.url);
     network = await makeNetwork(clients.ec2, { clusterTag: "demo" });
     ids = await network.launch(2);
     config = AwsCloudConfig.parse({ provider: "aws", region: REGION, vpc: network.vpc, clusterTag: "demo" });
@@ -137,9 +137,9 @@ describeWithPart("moto", "a cluster's network on moto", (program) => {
     await moto.close();
   });
 
-  test("is found as it is, and a second subnet of a zone is told", async () => {
+  test("reads the VPC as it is, and reports a second subnet of a zone", async () => {
     const diagnosis = diagnoseNetworkOnAws(config, { clusterName: "demo" });
-    const signal = AbortSignal.timeout(60_000);
+    const signal = AbortSignal.timeout(120_000);
     try {
       expect(await diagnosis.securityGroups(signal)).toMatchObject({
         outcome: "ok",
@@ -164,11 +164,11 @@ describeWithPart("moto", "a cluster's network on moto", (program) => {
     }
   });
 
-  test("the account's limits are read page by page, and what there is beside what is asked for", async () => {
+  test("reads the account's limits page by page, and how much of them is used", async () => {
     const diagnosis = diagnoseNetworkOnAws(config, { clusterName: "demo" });
-    const signal = AbortSignal.timeout(60_000);
+    const signal = AbortSignal.timeout(120_000);
     const named = (uid: string, annotations: Record<string, string> = {}) =>
-      service({ metadata: { uid, annotations } });
+      buildService({ metadata: { uid, annotations } });
     const nodes = ids.map((id) => ({ providerID: `aws:///${REGION}a/${id}` }));
     try {
       const made = await clients.elbv2.send(
@@ -241,10 +241,10 @@ describeWithPart("moto", "a cluster's network on moto", (program) => {
       ],
     ],
   ])(
-    "a %s load balancer is described from nothing until it is settled, and is none after its removal",
+    "describes a %s load balancer from its creation until it is settled, and as missing after its removal",
     async (_, annotations, words) => {
       const uid = "5f3c8f0e-2f0a-4b55-9d0b-0d6a4c2a9b10";
-      const object = service({
+      const object = buildService({
         metadata: { uid, annotations: { ...annotations } as Record<string, string> },
       });
       const settings = { ...DEFAULT_SETTINGS, cluster: "demo", cloud: { ...config } };
@@ -258,7 +258,7 @@ describeWithPart("moto", "a cluster's network on moto", (program) => {
           const { answers } = await capability.observe([question], call);
           const [answer] = answers;
           if (answer?.kind !== "observed") throw new Error(JSON.stringify(answer));
-          const step = awsLoadBalancerModel.next(question, answer.state, settings);
+          const step = awsLoadBalancerModel.planStep(question, answer.state, settings);
           if (step.kind === "settled") return describeLoadBalancer(object, answer.state, settings);
           if (step.kind !== "act") continue;
           for (const action of step.actions) {

@@ -5,36 +5,39 @@ import type {
   NetworkInterface,
 } from "@aws-sdk/client-ec2";
 import { type AwsCloudOptions, createAwsCloud } from "#clouds/aws/cloud.ts";
+import { AwsCloudConfig } from "#clouds/aws/config.ts";
 import type { Ec2 } from "#clouds/aws/ec2.ts";
-import { AwsCloudConfig } from "#clouds/aws/kind.ts";
 import type { Operation } from "#clouds/aws/quotas.ts";
 import type { Cloud } from "#clouds/cloud.ts";
 
-/** EC2 in memory: state, filters, pages and limits as EC2 has them, and a clock that only waiting moves. */
+/** EC2 in memory, with EC2's states, filters, pages and limits. Only waiting moves its clock. */
 export class Ec2World implements Ec2 {
   readonly instances: Ec2Instance[] = [];
   readonly interfaces: NetworkInterface[] = [];
   readonly zones = new Map([["eu-central-1a", "euc1-az2"]]);
   readonly topology = new Map<string, InstanceTopology>();
   readonly requests: { readonly operation: Operation; readonly at: number }[] = [];
-  /** An error that the next requests of an operation are answered with. */
+  /** Errors with which the next requests of an operation fail. */
   readonly errors = new Map<Operation, Error>();
-  /** Requests of DescribeInstances that come after so many fail with this. */
+  /** Requests of DescribeInstances after the first `after` ones fail with this error. */
   later: { readonly after: number; readonly error: Error } | undefined;
-  /** What the requests of an operation wait for before they are answered. */
+  /** What the requests of an operation wait for before their answer. */
   readonly held = new Map<Operation, Promise<void>>();
   /** Instances that DescribeInstanceTopology does not know yet. */
   readonly unknownToTopology = new Set<string>();
-  /** Whether it says which those are. */
+  /** Whether the topology error names the unknown instances. */
   namesUnknown = true;
-  /** What DescribeAvailabilityZones answers with in place of what is so. */
+  /** Replaces the answer of DescribeAvailabilityZones. */
   noZones: object | undefined;
-  /** What DescribeInstances answers with in place of what is so. */
+  /** Replaces the answer of DescribeInstances. */
   rubbish: object | undefined;
   pageSize = 1000;
-  /** With it, requests whose filters hold a wildcard read through all instances, as many a page, and show those that fit. */
+  /**
+   * The size of a scan page. If set, a filter with a wildcard scans all instances, so many a page, and
+   * returns the matches of the page.
+   */
   scanSize: number | undefined;
-  /** The values of the filter by name, request by request. */
+  /** The values of the name filter, by request. */
   readonly namesAsked: (readonly string[])[] = [];
   nowMs = 0;
   waitedMs = 0;
@@ -73,20 +76,20 @@ export class Ec2World implements Ec2 {
 
   describeInstanceTopology: Ec2["describeInstanceTopology"] = async ({ InstanceIds: ids = [] }) => {
     await this.#arrive("DescribeInstanceTopology");
-    if (ids.length > 100) throw awsError("InvalidParameterValue", 400);
+    if (ids.length > 100) throw createAwsError("InvalidParameterValue", 400);
     const unknown = ids.filter((id) => this.unknownToTopology.has(id));
     if (unknown.length > 0) {
       const message = this.namesUnknown ? `The instance IDs '${unknown.join(", ")}' do not exist` : "no";
-      throw awsError("InvalidInstanceID.NotFound", 400, message);
+      throw createAwsError("InvalidInstanceID.NotFound", 400, message);
     }
     return { Instances: ids.flatMap((id) => this.topology.get(id) ?? []) };
   };
 
   close(): void {}
 
-  /** A cloud on this world; waiting moves the clock at once. */
+  /** Returns a cloud on this world; waiting moves the clock at once. */
   cloud(config: Partial<AwsCloudConfig> = {}, options: AwsCloudOptions = {}): Cloud {
-    return createAwsCloud(aConfig(config), {
+    return createAwsCloud(buildConfig(config), {
       clusterName: "demo",
       ec2: this,
       now: () => this.nowMs,
@@ -112,8 +115,8 @@ export class Ec2World implements Ec2 {
 export const ACCOUNT = "123456789012";
 export const VPC = "vpc-0123456789abcdef0";
 
-/** The cluster `demo` in its VPC. */
-export function aConfig(config: Partial<AwsCloudConfig> = {}): AwsCloudConfig {
+/** Builds the settings of the cluster `demo` in its VPC. */
+export function buildConfig(config: Partial<AwsCloudConfig> = {}): AwsCloudConfig {
   return AwsCloudConfig.parse({
     provider: "aws",
     region: "eu-central-1",
@@ -123,8 +126,8 @@ export function aConfig(config: Partial<AwsCloudConfig> = {}): AwsCloudConfig {
   });
 }
 
-/** A running instance of the cluster; the number makes its id, its address and its name. */
-export function anInstance(number: number, traits: Partial<Ec2Instance> = {}): Ec2Instance {
+/** Builds a running instance of the cluster; the number determines its ID, address and name. */
+export function buildInstance(number: number, traits: Partial<Ec2Instance> = {}): Ec2Instance {
   const address = `10.0.${Math.floor(number / 256)}.${number % 256}`;
   const name = `ip-${address.replaceAll(".", "-")}.eu-central-1.compute.internal`;
   return {
@@ -147,8 +150,8 @@ export function anInstance(number: number, traits: Partial<Ec2Instance> = {}): E
   };
 }
 
-/** An error as the SDK throws it. */
-export function awsError(name: string, status: number, message = "by the test"): Error {
+/** Builds an error as the SDK throws it. */
+export function createAwsError(name: string, status: number, message = "by the test"): Error {
   return Object.assign(new Error(message), { name, $metadata: { httpStatusCode: status } });
 }
 
@@ -177,9 +180,9 @@ function passes(
   filters: readonly Filter[] = [],
 ): boolean {
   return filters.every(({ Name: name = "", Values: patterns = [] }) => {
-    if (patterns.length > 200) throw awsError("FilterLimitExceeded", 400);
+    if (patterns.length > 200) throw createAwsError("FilterLimitExceeded", 400);
     const actual = values[name];
-    if (actual === undefined) throw awsError("InvalidParameterValue", 400);
+    if (actual === undefined) throw createAwsError("InvalidParameterValue", 400);
     return patterns.some((pattern) => actual.some((value) => value !== undefined && matches(value, pattern)));
   });
 }

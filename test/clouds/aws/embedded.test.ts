@@ -1,9 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createAwsCloud } from "#clouds/aws/cloud.ts";
 import { startEc2 } from "#emulators/ec2/server.ts";
-import { aConfig, VPC } from "#test/clouds/aws/ec2-world.ts";
-import { aCall, aNode } from "#test/clouds/builders.ts";
-import { type CloudWorld, cloudConformance, summary, type WorldInstance } from "#test/clouds/conformance.ts";
+import { buildConfig, VPC } from "#test/clouds/aws/ec2-world.ts";
+import { buildCall, buildNode } from "#test/clouds/builders.ts";
+import {
+  type CloudWorld,
+  formatAnswer,
+  testCloudConformance,
+  type WorldInstance,
+} from "#test/clouds/conformance.ts";
 
 const TAGS = { "kubernetes.io/cluster/demo": "owned" };
 
@@ -16,9 +21,9 @@ afterAll(() => {
 });
 
 describe("on the embedded EC2", () => {
-  cloudConformance("aws", embeddedWorld);
+  testCloudConformance("aws", embeddedWorld);
 
-  test("a role is assumed, dual-stack addresses and the place in the network are told", async () => {
+  test("assumes a role, and returns dual-stack addresses and the place in the network", async () => {
     const ec2 = await startEc2({ account: "210987654321" });
     vi.stubEnv("AWS_ENDPOINT_URL_EC2", ec2.url);
     vi.stubEnv("AWS_ENDPOINT_URL_STS", ec2.url);
@@ -31,8 +36,8 @@ describe("on the embedded EC2", () => {
       networkNodes: ["nn-1", "nn-2"],
     });
     const roleArn = "arn:aws:iam::210987654321:role/ccm";
-    const cloud = createAwsCloud(aConfig({ roleArn, nodeIPFamilies: ["ipv6", "ipv4"] }));
-    const { answers } = await cloud.instances([aNode({ providerID: id })], aCall());
+    const cloud = createAwsCloud(buildConfig({ roleArn, nodeIPFamilies: ["ipv6", "ipv4"] }));
+    const { answers } = await cloud.instances([buildNode({ providerID: id })], buildCall());
     expect(answers).toMatchObject([
       {
         kind: "found",
@@ -55,28 +60,28 @@ describe("on the embedded EC2", () => {
     await Promise.all([cloud.close(), ec2.close()]);
   });
 
-  test("500 nodes without provider ID stay within what EC2 takes in a call", async () => {
+  test("500 nodes without provider ID stay within EC2's limit for a call", async () => {
     const ec2 = await startEc2();
     vi.stubEnv("AWS_ENDPOINT_URL_EC2", ec2.url);
     const instances = ec2.addInstances(Array.from({ length: 500 }, () => ({ vpcId: VPC, tags: TAGS })));
-    const cloud = createAwsCloud(aConfig());
-    const nodes = instances.map(({ privateDnsName }) => aNode({ name: privateDnsName }));
-    const { answers } = await cloud.instances(nodes, aCall());
-    expect(answers.map(summary)).toEqual(instances.map(({ id }) => id));
+    const cloud = createAwsCloud(buildConfig());
+    const nodes = instances.map(({ privateDnsName }) => buildNode({ name: privateDnsName }));
+    const { answers } = await cloud.instances(nodes, buildCall());
+    expect(answers.map(formatAnswer)).toEqual(instances.map(({ id }) => id));
     const calls = ec2.record().filter(({ action }) => action === "DescribeInstances");
     expect(calls.map(({ code }) => code)).toEqual(["OK", "OK", "OK"]);
     await Promise.all([cloud.close(), ec2.close()]);
   });
 
   test.each(["rubbish", "truncated"] as const)(
-    "a %s answer is an error, and the next one is not",
+    "a %s answer is an error, and the next call succeeds",
     async (kind) => {
       const ec2 = await startEc2();
       vi.stubEnv("AWS_ENDPOINT_URL_EC2", ec2.url);
       const { id } = ec2.addInstance({ vpcId: VPC, tags: TAGS });
-      const cloud = createAwsCloud(aConfig());
+      const cloud = createAwsCloud(buildConfig());
       const ask = async () =>
-        (await cloud.instances([aNode({ providerID: id })], aCall())).answers.map(summary);
+        (await cloud.instances([buildNode({ providerID: id })], buildCall())).answers.map(formatAnswer);
       ec2.set({ failures: [{ kind, count: 1 }] });
       expect([await ask(), await ask()]).toEqual([["Unavailable"], [id]]);
       await Promise.all([cloud.close(), ec2.close()]);
@@ -87,7 +92,7 @@ describe("on the embedded EC2", () => {
 async function embeddedWorld(): Promise<CloudWorld> {
   const ec2 = await startEc2();
   vi.stubEnv("AWS_ENDPOINT_URL_EC2", ec2.url);
-  const cloud = createAwsCloud(aConfig());
+  const cloud = createAwsCloud(buildConfig());
   const add = (spec: Parameters<typeof ec2.addInstance>[0] = {}): WorldInstance => {
     const { id, availabilityZone, privateDnsName } = ec2.addInstance({ vpcId: VPC, tags: TAGS, ...spec });
     return { id, providerID: `aws:///${availabilityZone}/${id}`, nodeName: privateDnsName };

@@ -1,39 +1,43 @@
 import * as elb from "@aws-sdk/client-elastic-load-balancing";
 import * as elbv2 from "@aws-sdk/client-elastic-load-balancing-v2";
 import { expect, test } from "vitest";
-import { answerError } from "#clouds/aws/actions/answer-error.ts";
-import { classify, QUOTA, THROTTLED } from "#clouds/aws/errors.ts";
-import { problemOf } from "#clouds/aws/load-balancers/problem-of.ts";
-import { awsError } from "#test/clouds/aws/ec2-world.ts";
-import { service } from "#test/clouds/aws/load-balancers/network/world.ts";
+import { toActionAnswer } from "#clouds/aws/actions/answer-error.ts";
+import { classify } from "#clouds/aws/errors.ts";
+import { toIssue } from "#clouds/aws/load-balancers/to-issue.ts";
+import { QUOTA, THROTTLED } from "#platforms/aws/error-codes.ts";
+import { createAwsError } from "#test/clouds/aws/ec2-world.ts";
+import { buildService } from "#test/clouds/aws/load-balancers/network/world.ts";
 
-/** Of Elastic Load Balancing's exceptions those that our operations cannot meet: of trust stores, and of reserved capacity. */
+/**
+ * Exceptions of Elastic Load Balancing that our operations cannot get: for trust stores and reserved
+ * capacity.
+ */
 const OTHERS = /^(TooManyTrustStore|Capacity)/;
 
 const actionOf = (action: string) => ({ action, target: "it", parameters: {} });
 
-test.each([...THROTTLED])("%s says: too fast", (code) => {
+test.each([...THROTTLED])("%s is a throttle", (code) => {
   for (const name of [code, `${code}Exception`]) {
-    const answer = answerError("ec2:CreateSecurityGroup", {}, awsError(name, 400));
+    const answer = toActionAnswer("ec2:CreateSecurityGroup", {}, createAwsError(name, 400));
     expect(answer).toMatchObject({ kind: "error", code: "Throttled" });
     const { reason } = answer as { readonly reason: string };
-    expect(problemOf(actionOf("ec2:CreateSecurityGroup"), { reason }, service())).toBeUndefined();
-    expect(classify(awsError(name, 400), "DescribeInstances").code).toBe("Throttled");
+    expect(toIssue(actionOf("ec2:CreateSecurityGroup"), { reason }, buildService())).toBeUndefined();
+    expect(classify(createAwsError(name, 400), "DescribeInstances").code).toBe("Throttled");
   }
 });
 
-test.each([...QUOTA])("%s says that there are as many as there may be", (code) => {
+test.each([...QUOTA])("%s is a used-up quota", (code) => {
   for (const name of [code, `${code}Exception`]) {
-    const answer = answerError("elbv2:CreateLoadBalancer", {}, awsError(name, 400));
+    const answer = toActionAnswer("elbv2:CreateLoadBalancer", {}, createAwsError(name, 400));
     expect(answer).toMatchObject({ kind: "error", code: "Invalid" });
     const { reason } = answer as { readonly reason: string };
-    expect(problemOf(actionOf("elbv2:CreateLoadBalancer"), { reason }, service())).toMatchObject({
+    expect(toIssue(actionOf("elbv2:CreateLoadBalancer"), { reason }, buildService())).toMatchObject({
       code: expect.stringMatching(/^(QuotaExceeded|TooMany(Rules|Ports|Targets))$/),
     });
   }
 });
 
-test("no code says both", () => {
+test("no code is both", () => {
   expect([...QUOTA].filter((code) => THROTTLED.has(code))).toEqual([]);
 });
 

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { createAwsCloud } from "#clouds/aws/cloud.ts";
 import type { Cloud } from "#clouds/cloud.ts";
-import { aConfig } from "#test/clouds/aws/ec2-world.ts";
-import { errorAnswer, type Gate, type GateAnswer, openGate } from "#test/clouds/aws/gate.ts";
-import { aCall, aNode } from "#test/clouds/builders.ts";
-import { summary } from "#test/clouds/conformance.ts";
+import { buildConfig } from "#test/clouds/aws/ec2-world.ts";
+import { buildErrorAnswer, type Gate, type GateAnswer, openGate } from "#test/clouds/aws/gate.ts";
+import { buildCall, buildNode } from "#test/clouds/builders.ts";
+import { formatAnswer } from "#test/clouds/conformance.ts";
 
-// Through the SDK and a socket, because what is classified is what the SDK makes of these answers.
+// The tests go through the SDK and a socket, because the code classifies what the SDK makes of these answers.
 let gate: Gate;
 beforeAll(async () => {
   gate = await openGate();
@@ -25,40 +25,35 @@ const page = (content: string): GateAnswer => ({
 });
 
 async function ask(): Promise<{ answer: string; requests: number; throttled: number }> {
-  const cloud: Cloud = createAwsCloud(aConfig());
+  const cloud: Cloud = createAwsCloud(buildConfig());
   const before = gate.counts.get("DescribeInstances") ?? 0;
-  // With the label there is nothing else to be asked than the instance.
-  const node = aNode({ providerID: "i-01234567", labels: { "topology.k8s.aws/zone-id": "euc1-az2" } });
-  const { answers, usage } = await cloud.instances([node], aCall());
+  // With the label, the cloud reads only the instance.
+  const node = buildNode({ providerID: "i-01234567", labels: { "topology.k8s.aws/zone-id": "euc1-az2" } });
+  const { answers, usage } = await cloud.instances([node], buildCall());
   await cloud.close();
   const requests = (gate.counts.get("DescribeInstances") ?? 0) - before;
-  return { answer: summary(answers[0]), requests, throttled: usage.throttled };
+  return { answer: formatAnswer(answers[0]), requests, throttled: usage.throttled };
 }
 
 test.each<[string, GateAnswer, string, number]>([
   ["an empty list", page("<reservationSet/>"), "not-found", 1],
-  ["too many requests", errorAnswer(503, "RequestLimitExceeded"), "Throttled", 1],
-  ["another word for it", errorAnswer(400, "Throttling"), "Throttled", 1],
+  ["too many requests", buildErrorAnswer(503, "RequestLimitExceeded"), "Throttled", 1],
+  ["another word for it", buildErrorAnswer(400, "Throttling"), "Throttled", 1],
   ["429 without a word", { status: 429, body: "" }, "Throttled", 1],
-  ["no permission", errorAnswer(403, "UnauthorizedOperation"), "Denied", 1],
-  ["wrong credentials", errorAnswer(401, "AuthFailure"), "Denied", 2],
-  ["expired credentials", errorAnswer(400, "RequestExpired"), "Denied", 2],
+  ["no permission", buildErrorAnswer(403, "UnauthorizedOperation"), "Denied", 1],
+  ["wrong credentials", buildErrorAnswer(401, "AuthFailure"), "Denied", 2],
+  ["expired credentials", buildErrorAnswer(400, "RequestExpired"), "Denied", 2],
   ["403 from a proxy", { status: 403, body: "<html>no</html>" }, "Denied", 1],
-  ["an id that EC2 cannot read", errorAnswer(400, "InvalidInstanceID.Malformed"), "Unavailable", 1],
+  ["an id that EC2 cannot read", buildErrorAnswer(400, "InvalidInstanceID.Malformed"), "Unavailable", 1],
   [
     "even an id that EC2 does not find, in so many words",
-    errorAnswer(400, "InvalidInstanceID.NotFound"),
+    buildErrorAnswer(400, "InvalidInstanceID.NotFound"),
     "Unavailable",
     1,
   ],
-  ["a failure on EC2's side, asked once more", errorAnswer(500, "InternalError"), "Unavailable", 2],
-  [
-    "a gateway's failure, asked once more",
-    { status: 502, body: "<html>bad gateway</html>" },
-    "Unavailable",
-    2,
-  ],
-  ["a broken connection, asked once more", "destroy", "Unavailable", 2],
+  ["a failure on EC2's side, retried once", buildErrorAnswer(500, "InternalError"), "Unavailable", 2],
+  ["a gateway's failure, retried once", { status: 502, body: "<html>bad gateway</html>" }, "Unavailable", 2],
+  ["a broken connection, retried once", "destroy", "Unavailable", 2],
   ["a web page", { status: 200, body: "<html><body>sign in</body></html>" }, "Unavailable", 1],
   ["no XML", { status: 200, body: "rubbish" }, "Unavailable", 1],
   [
@@ -74,7 +69,7 @@ test.each<[string, GateAnswer, string, number]>([
   expect(await ask()).toEqual({ answer: expected, requests, throttled: expected === "Throttled" ? 1 : 0 });
 });
 
-test("nobody there", async () => {
+test("no connection", async () => {
   const closed = await openGate();
   await closed.close();
   vi.stubEnv("AWS_ENDPOINT_URL_EC2", closed.url);

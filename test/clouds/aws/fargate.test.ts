@@ -1,9 +1,9 @@
 import type { NetworkInterface } from "@aws-sdk/client-ec2";
 import { expect, test } from "vitest";
-import type { AwsCloudConfig } from "#clouds/aws/kind.ts";
+import type { AwsCloudConfig } from "#clouds/aws/config.ts";
 import { Ec2World, VPC } from "#test/clouds/aws/ec2-world.ts";
-import { aCall, aNode } from "#test/clouds/builders.ts";
-import { summary } from "#test/clouds/conformance.ts";
+import { buildCall, buildNode } from "#test/clouds/builders.ts";
+import { formatAnswer } from "#test/clouds/conformance.ts";
 
 const THEIRS = { TagSet: [{ Key: "kubernetes.io/cluster/theirs", Value: "owned" }] };
 const OURS = { TagSet: [{ Key: "kubernetes.io/cluster/demo", Value: "owned" }] };
@@ -48,14 +48,14 @@ test.each<[string, readonly NetworkInterface[], Partial<AwsCloudConfig>, string]
 ])("%s", async (_, interfaces, config, expected) => {
   const world = new Ec2World();
   world.interfaces.push(...interfaces);
-  const { answers } = await world.cloud(config).instances([aNode({ providerID })], aCall());
-  expect(answers.map(summary)).toEqual([expected]);
+  const { answers } = await world.cloud(config).instances([buildNode({ providerID })], buildCall());
+  expect(answers.map(formatAnswer)).toEqual([expected]);
 });
 
 test("a Fargate node runs, has no type, and keeps its provider ID", async () => {
   const world = new Ec2World();
   world.interfaces.push(anInterface());
-  const { answers } = await world.cloud().instances([aNode({ providerID })], aCall());
+  const { answers } = await world.cloud().instances([buildNode({ providerID })], buildCall());
   expect(answers).toMatchObject([
     {
       kind: "found",
@@ -81,9 +81,9 @@ test("100 Fargate nodes take one request", async () => {
     world.interfaces.push(
       anInterface({ NetworkInterfaceId: `eni-${index}`, PrivateIpAddress: `10.0.1.${index}` }),
     );
-    return aNode({ providerID: `aws:///a/x/fargate-10.0.1.${index}` });
+    return buildNode({ providerID: `aws:///a/x/fargate-10.0.1.${index}` });
   });
-  const { answers } = await world.cloud().instances(nodes, aCall());
-  expect(answers.map(summary)).toEqual(nodes.map((_, index) => `eni-${index}`));
+  const { answers } = await world.cloud().instances(nodes, buildCall());
+  expect(answers.map(formatAnswer)).toEqual(nodes.map((_, index) => `eni-${index}`));
   expect(world.count("DescribeNetworkInterfaces")).toBe(1);
 });

@@ -1,33 +1,36 @@
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** What a gate does with a request in place of passing it on; `destroy` breaks the connection, `hang` never answers. */
+/**
+ * What a gate does with a request in place of passing it on: `destroy` breaks the connection, `hang` never
+ * answers.
+ */
 export type GateAnswer = "destroy" | "hang" | { readonly status: number; readonly body: string };
 
-/** A proxy before an EC2 endpoint that counts what passes, and answers by itself while told to. */
+/** A proxy before an EC2 endpoint, which counts requests and can answer in place of the endpoint. */
 export interface Gate {
   readonly url: string;
-  /** Applies to the actions named, or to all; undefined passes everything on. */
+  /** Sets the answer of the named actions, or of all; undefined passes everything on. */
   answer(how: GateAnswer | undefined, actions?: readonly string[]): void;
-  /** Requests so far by action, those that were not passed on among them. */
+  /** Requests so far by action, including those that were not passed on. */
   readonly counts: ReadonlyMap<string, number>;
-  /** The last request. */
+  /** Returns the headers of the last request. */
   lastHeaders(): Readonly<Record<string, string | string[] | undefined>>;
   lastBody(): string;
   close(): Promise<void>;
 }
 
-export const THROTTLED = errorAnswer(503, "RequestLimitExceeded");
-export const DENIED = errorAnswer(403, "UnauthorizedOperation");
-export const FAILED = errorAnswer(500, "InternalError");
+export const THROTTLED = buildErrorAnswer(503, "RequestLimitExceeded");
+export const DENIED = buildErrorAnswer(403, "UnauthorizedOperation");
+export const FAILED = buildErrorAnswer(500, "InternalError");
 
-/** An error as EC2 words it. */
-export function errorAnswer(status: number, code: string): GateAnswer {
+/** Builds an error in EC2's format. */
+export function buildErrorAnswer(status: number, code: string): GateAnswer {
   const body = `<?xml version="1.0" encoding="UTF-8"?><Response><Errors><Error><Code>${code}</Code><Message>by the gate</Message></Error></Errors><RequestID>1</RequestID></Response>`;
   return { status, body };
 }
 
-/** Opens a gate before `target`; without one, everything that is not answered by the gate is 502. */
+/** Opens a gate before `target`. Without a target, every request without a set answer gets status 502. */
 export async function openGate(target?: string): Promise<Gate> {
   const counts = new Map<string, number>();
   let how: GateAnswer | undefined;

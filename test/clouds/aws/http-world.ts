@@ -10,11 +10,11 @@ import {
 } from "@aws-sdk/client-ec2";
 import { vi } from "vitest";
 import { createAwsCloud } from "#clouds/aws/cloud.ts";
-import { AwsCloudConfig } from "#clouds/aws/kind.ts";
+import { AwsCloudConfig } from "#clouds/aws/config.ts";
 import { DENIED, FAILED, type Gate, type GateAnswer, openGate, THROTTLED } from "#test/clouds/aws/gate.ts";
 import type { Breakage, CloudWorld, WorldInstance } from "#test/clouds/conformance.ts";
 
-/** An AWS world behind a gate, and what is needed to see more of it than the contract does. */
+/** An AWS world behind a gate, with access that the cloud contract does not give. */
 export interface AwsHttpWorld extends CloudWorld {
   readonly gate: Gate;
   readonly ec2: EC2Client;
@@ -25,10 +25,10 @@ const REGION = "eu-central-1";
 const CLUSTER_TAG = { Key: "kubernetes.io/cluster/demo", Value: "owned" };
 
 /**
- * The AWS cloud on an endpoint that speaks EC2's API, reached as an operator would have it: by the environment. The
- * instances are in a VPC of their own and carry the cluster's tag.
+ * Creates the AWS cloud on an endpoint that speaks EC2's API, configured by the environment as an operator
+ * does. The instances are in their own VPC and carry the cluster's tag.
  */
-export async function awsHttpWorld(endpoint: string, imageId: string): Promise<AwsHttpWorld> {
+export async function createAwsHttpWorld(endpoint: string, imageId: string): Promise<AwsHttpWorld> {
   const gate = await openGate(endpoint);
   vi.stubEnv("AWS_ENDPOINT_URL_EC2", gate.url);
   vi.stubEnv("AWS_ACCESS_KEY_ID", "test");

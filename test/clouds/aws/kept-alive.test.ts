@@ -7,7 +7,7 @@ const ANSWER = "<DescribeInstancesResponse><reservationSet/></DescribeInstancesR
 
 afterEach(() => vi.unstubAllEnvs());
 
-test("one call after the other goes over the same connection", async () => {
+test("successive calls use the same connection", async () => {
   let connections = 0;
   const server = createServer((request, response) => request.resume().on("end", () => response.end(ANSWER)));
   server.on("connection", () => {
@@ -18,7 +18,7 @@ test("one call after the other goes over the same connection", async () => {
   vi.stubEnv("AWS_ACCESS_KEY_ID", "test");
   vi.stubEnv("AWS_SECRET_ACCESS_KEY", "test");
   const ec2 = createEc2("eu-central-1", undefined);
-  for (let call = 0; call < 3; call += 1) await ec2.describeInstances({}, AbortSignal.timeout(20_000));
+  for (let call = 0; call < 3; call += 1) await ec2.describeInstances({}, AbortSignal.timeout(120_000));
   ec2.close();
   server.close();
   expect(connections).toBe(1);

@@ -1,16 +1,17 @@
 import { describe, expect, test } from "vitest";
-import { AwsCloudConfig, aws } from "#clouds/aws/kind.ts";
+import { AwsCloudConfig } from "#clouds/aws/config.ts";
+import { aws } from "#clouds/aws/provider.ts";
 import type { Operation } from "#clouds/aws/quotas.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
-import { aConfig, anInstance, awsError, Ec2World } from "#test/clouds/aws/ec2-world.ts";
-import { aCall, aNode, type NodeTraits } from "#test/clouds/builders.ts";
+import { buildConfig, buildInstance, createAwsError, Ec2World } from "#test/clouds/aws/ec2-world.ts";
+import { buildCall, buildNode, type NodeTraits } from "#test/clouds/builders.ts";
 
-const THROTTLE = awsError("RequestLimitExceeded", 503);
+const THROTTLE = createAwsError("RequestLimitExceeded", 503);
 
 function aWorld(count = 1, type = "p5.48xlarge") {
   const world = new Ec2World();
   for (let number = 1; number <= count; number += 1) {
-    const instance = anInstance(number, { InstanceType: type as "p5.48xlarge" });
+    const instance = buildInstance(number, { InstanceType: type as "p5.48xlarge" });
     const { InstanceId = "" } = instance;
     world.instances.push(instance);
     world.topology.set(InstanceId, { InstanceId, NetworkNodes: ["nn-1", "nn-2", `nn-3-${number}`] });
@@ -18,16 +19,16 @@ function aWorld(count = 1, type = "p5.48xlarge") {
   return world;
 }
 
-const EXPIRED = awsError("RequestExpired", 400);
+const EXPIRED = createAwsError("RequestExpired", 400);
 const NEVER = new Promise<void>(() => {});
 const OLD = { creationTimestamp: "2025-12-31T23:56:00Z" };
 const ZONE = { "topology.k8s.aws/zone-id": "euc1-az2" };
 const TOLD_ZONE = { "topology.k8s.aws/zone-id": "told" };
-const TOLD = anInstance(1, {
+const TOLD = buildInstance(1, {
   Placement: { AvailabilityZone: "eu-central-1a", AvailabilityZoneId: "told" },
 });
 
-/** Lets everything happen that waits for nothing but its turn. */
+/** Runs everything that waits only for the event loop. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 function hold(world: Ec2World, operation: Operation): () => void {
@@ -37,10 +38,10 @@ function hold(world: Ec2World, operation: Operation): () => void {
 }
 
 const identified = (number: number, traits: NodeTraits = {}) =>
-  aNode({ name: `node-${number}`, providerID: `i-${number.toString(16).padStart(17, "0")}`, ...traits });
+  buildNode({ name: `node-${number}`, providerID: `i-${number.toString(16).padStart(17, "0")}`, ...traits });
 
 async function labelsIn(cloud: ReturnType<Ec2World["cloud"]>, nodes = [identified(1)]) {
-  const { answers } = await cloud.instances(nodes, aCall());
+  const { answers } = await cloud.instances(nodes, buildCall());
   return answers.map(labelsOrCode);
 }
 
@@ -53,14 +54,14 @@ function labelsOrCode(answer: InstanceAnswer) {
 }
 
 describe("zone ids", () => {
-  test("are asked for once, whatever the number of batches", async () => {
+  test("are requested once, for any number of batches", async () => {
     const world = aWorld(1, "m7g.large");
     const cloud = world.cloud();
     expect([await labelsIn(cloud), await labelsIn(cloud)]).toEqual([[ZONE], [ZONE]]);
     expect(world.count("DescribeAvailabilityZones")).toBe(1);
   });
 
-  test("are asked for ahead of need, and not again where EC2 told them with the instance", async () => {
+  test("are requested ahead of need, and not again if EC2 returned them with the instance", async () => {
     const world = aWorld(1, "m7g.large");
     world.instances[0] = TOLD;
     const cloud = world.cloud();
@@ -68,7 +69,7 @@ describe("zone ids", () => {
     expect(world.count("DescribeAvailabilityZones")).toBe(1);
   });
 
-  test("asked for ahead are not waited for where EC2 told them with the instance", async () => {
+  test("requested ahead are not waited for if EC2 returned them with the instance", async () => {
     const world = aWorld(1, "m7g.large");
     world.instances[0] = TOLD;
     world.held.set("DescribeAvailabilityZones", NEVER);
@@ -78,14 +79,14 @@ describe("zone ids", () => {
   test.each<[string, NodeTraits]>([
     ["the node has one", { labels: { "topology.k8s.aws/zone-id": "x" } }],
     ["the node has joined", { taints: [] }],
-    ["nothing can be asked for the node", { providerID: "aws:///a/vol-1" }],
-  ])("are not asked for where %s", async (_, traits) => {
+    ["nothing can be requested for the node", { providerID: "aws:///a/vol-1" }],
+  ])("are not requested if %s", async (_, traits) => {
     const world = aWorld(1, "m7g.large");
     await labelsIn(world.cloud(), [identified(1, traits)]);
     expect(world.count("DescribeAvailabilityZones")).toBe(0);
   });
 
-  test("are asked for beside the instances", async () => {
+  test("are requested in parallel with the instances", async () => {
     const world = aWorld(1, "m7g.large");
     const release = hold(world, "DescribeInstances");
     const labels = labelsIn(world.cloud());
@@ -98,7 +99,7 @@ describe("zone ids", () => {
     expect(await labels).toEqual([ZONE]);
   });
 
-  test("are asked for once for all batches that need them", async () => {
+  test("are requested once for all batches that need them", async () => {
     const world = aWorld(20, "m7g.large");
     const release = hold(world, "DescribeAvailabilityZones");
     const cloud = world.cloud();
@@ -109,12 +110,12 @@ describe("zone ids", () => {
     expect(world.count("DescribeAvailabilityZones")).toBe(1);
   });
 
-  test("are still told to a batch that waits when the one that asked is aborted", async () => {
+  test("still reach a waiting batch when the batch that requested them is aborted", async () => {
     const world = aWorld(2, "m7g.large");
     const release = hold(world, "DescribeAvailabilityZones");
     const cloud = world.cloud();
     const abort = new AbortController();
-    const aborted = cloud.instances([identified(1)], aCall({ signal: abort.signal }));
+    const aborted = cloud.instances([identified(1)], buildCall({ signal: abort.signal }));
     const waiting = labelsIn(cloud, [identified(2)]);
     await settled();
     abort.abort();
@@ -124,7 +125,7 @@ describe("zone ids", () => {
     expect(world.count("DescribeAvailabilityZones")).toBe(1);
   });
 
-  test("unknown ones are left out, and asked for again after a minute, not before", async () => {
+  test("that are unknown are left out, and requested again after a minute, not before", async () => {
     const world = aWorld(1, "m7g.large");
     world.zones.clear();
     const cloud = world.cloud();
@@ -138,9 +139,9 @@ describe("zone ids", () => {
 
   test.each<[string, Error, NodeTraits, unknown]>([
     ["throttled for a node that waits", THROTTLE, {}, "Throttled"],
-    ["failing for a node that waits", awsError("InternalError", 500), {}, "Unavailable"],
+    ["failing for a node that waits", createAwsError("InternalError", 500), {}, "Unavailable"],
     ["with credentials that expired, for a node that waits", EXPIRED, {}, "Unavailable"],
-    ["denied for a node that waits", awsError("UnauthorizedOperation", 403), {}, {}],
+    ["denied for a node that waits", createAwsError("UnauthorizedOperation", 403), {}, {}],
     ["throttled for a node that waited five minutes", THROTTLE, OLD, {}],
     ["throttled for a node that has joined", THROTTLE, { taints: [] }, {}],
   ])("%s", async (_, error, traits, expected) => {
@@ -151,9 +152,9 @@ describe("zone ids", () => {
 
   test.each([
     ["a throttle", THROTTLE],
-    ["a failure", awsError("InternalError", 500)],
+    ["a failure", createAwsError("InternalError", 500)],
     ["expired credentials", EXPIRED],
-  ])("are asked for again after %s: no node of the next minute is without", async (_, error) => {
+  ])("are requested again after %s: no node of the next minute lacks them", async (_, error) => {
     const world = aWorld(20, "m7g.large");
     const cloud = world.cloud();
     world.errors.set("DescribeAvailabilityZones", error);
@@ -163,7 +164,7 @@ describe("zone ids", () => {
     expect(await labelsIn(cloud, nodes)).toEqual(nodes.map(() => ZONE));
   });
 
-  test("that are not a list are asked for again", async () => {
+  test("that are not a list are requested again", async () => {
     const world = aWorld(1, "m7g.large");
     const cloud = world.cloud();
     world.noZones = {};
@@ -172,22 +173,22 @@ describe("zone ids", () => {
     expect(await labelsIn(cloud)).toEqual([ZONE]);
   });
 
-  test("that are never told hold nobody back whose zone is known", async () => {
+  test("that never arrive do not delay nodes whose zone is known", async () => {
     const world = aWorld(2, "m7g.large");
     world.instances[0] = TOLD;
-    world.instances[1] = anInstance(2, { Placement: { AvailabilityZone: "eu-central-1b" } });
+    world.instances[1] = buildInstance(2, { Placement: { AvailabilityZone: "eu-central-1b" } });
     world.held.set("DescribeAvailabilityZones", NEVER);
-    const call = aCall({ signal: AbortSignal.timeout(8_000) });
+    const call = buildCall({ signal: AbortSignal.timeout(120_000) });
     const { answers } = await world.cloud().instances([identified(1), identified(2)], call);
     expect(answers.map(labelsOrCode)).toEqual([TOLD_ZONE, "Unavailable"]);
   });
 
-  test("keep only those waiting whose zone is not known", async () => {
+  test("delay only nodes whose zone is not known", async () => {
     const world = aWorld(2, "m7g.large");
     const cloud = world.cloud();
     await labelsIn(cloud);
     world.nowMs += 60_000;
-    world.instances[1] = anInstance(2, { Placement: { AvailabilityZone: "eu-central-1b" } });
+    world.instances[1] = buildInstance(2, { Placement: { AvailabilityZone: "eu-central-1b" } });
     world.errors.set("DescribeAvailabilityZones", THROTTLE);
     expect(await labelsIn(cloud, [identified(1), identified(2)])).toEqual([ZONE, "Throttled"]);
   });
@@ -205,7 +206,7 @@ describe("the place in the network", () => {
     expect(await labelsIn(aWorld().cloud())).toEqual([PLACE]);
   });
 
-  test("is asked for of 100 instances in one request", async () => {
+  test("is requested for 100 instances at once", async () => {
     const world = aWorld(100);
     const labels = await labelsIn(
       world.cloud(),
@@ -215,7 +216,7 @@ describe("the place in the network", () => {
     expect(world.count("DescribeInstanceTopology")).toBe(1);
   });
 
-  test("of 150 instances is asked for a second apart", async () => {
+  test("of 150 instances is requested a second apart", async () => {
     const world = aWorld(150);
     await labelsIn(
       world.cloud(),
@@ -227,18 +228,18 @@ describe("the place in the network", () => {
 
   test.each<[string, string, NodeTraits]>([
     ["of a type that the pattern leaves out", "m7g.large", {}],
-    ["where the node has joined", "p5.48xlarge", { taints: [] }],
-    ["where the node has it", "p5.48xlarge", { labels: { "topology.k8s.aws/network-node-layer-1": "x" } }],
-  ])("is not asked for %s", async (_, type, traits) => {
+    ["for a joined node", "p5.48xlarge", { taints: [] }],
+    ["if the node has it", "p5.48xlarge", { labels: { "topology.k8s.aws/network-node-layer-1": "x" } }],
+  ])("is not requested for %s", async (_, type, traits) => {
     const world = aWorld(1, type);
     await labelsIn(world.cloud(), [identified(1, traits)]);
     expect(world.count("DescribeInstanceTopology")).toBe(0);
   });
 
   test.each([
-    ["denied", awsError("UnauthorizedOperation", 403)],
-    ["not offered in the region", awsError("UnsupportedOperation", 400)],
-  ])("%s, it costs the labels alone, and is not asked for again for a day", async (_, error) => {
+    ["denied", createAwsError("UnauthorizedOperation", 403)],
+    ["not offered in the region", createAwsError("UnsupportedOperation", 400)],
+  ])("%s, it costs only the labels, and is not requested again for a day", async (_, error) => {
     const world = aWorld();
     world.errors.set("DescribeInstanceTopology", error);
     const cloud = world.cloud();
@@ -249,7 +250,7 @@ describe("the place in the network", () => {
     expect(await labelsIn(cloud)).toEqual([PLACE]);
   });
 
-  test("that EC2 does not have is not asked for again, while another instance's is", async () => {
+  test("that EC2 does not have is not requested again, while another instance's is", async () => {
     const world = aWorld(2);
     world.topology.delete("i-00000000000000001");
     const cloud = world.cloud();
@@ -263,7 +264,7 @@ describe("the place in the network", () => {
 
   test.each<[string, Error, NodeTraits, unknown]>([
     ["throttled for a node that waits", THROTTLE, {}, "Throttled"],
-    ["failing for a node that waits", awsError("InternalError", 500), {}, "Unavailable"],
+    ["failing for a node that waits", createAwsError("InternalError", 500), {}, "Unavailable"],
     ["with credentials that expired, for a node that waits", EXPIRED, {}, "Unavailable"],
     ["throttled for a node that waited five minutes", THROTTLE, OLD, ZONE],
     ["throttled for a node that has joined", THROTTLE, { taints: [] }, {}],
@@ -273,18 +274,18 @@ describe("the place in the network", () => {
     expect(await labelsIn(world.cloud(), [identified(1, traits)])).toEqual([expected]);
   });
 
-  test("keeps only those waiting that it concerns", async () => {
+  test("delays only the nodes that it concerns", async () => {
     const world = aWorld(1);
-    world.instances.push(anInstance(2));
+    world.instances.push(buildInstance(2));
     world.errors.set("DescribeInstanceTopology", THROTTLE);
     expect(await labelsIn(world.cloud(), [identified(1), identified(2)])).toEqual(["Throttled", ZONE]);
   });
 
   test.each([
     ["expired credentials", EXPIRED],
-    ["a role that could not be assumed", awsError("AccessDenied", 403)],
-    ["a region's refusal of everything", awsError("OptInRequired", 401)],
-  ])("is asked for again after %s, which refuse more than the operation", async (_, error) => {
+    ["a role that could not be assumed", createAwsError("AccessDenied", 403)],
+    ["a region's refusal of everything", createAwsError("OptInRequired", 401)],
+  ])("is requested again after %s, which refuse more than the operation", async (_, error) => {
     const world = aWorld();
     const cloud = world.cloud();
     world.errors.set("DescribeInstanceTopology", error);
@@ -294,7 +295,7 @@ describe("the place in the network", () => {
     expect(await labelsIn(cloud)).toEqual([PLACE]);
   });
 
-  test("of an instance that EC2 does not know there yet keeps its own node waiting alone", async () => {
+  test("of an instance that EC2 does not know there yet delays only its own node", async () => {
     const world = aWorld(100);
     world.unknownToTopology.add("i-00000000000000032");
     const cloud = world.cloud();
@@ -304,7 +305,7 @@ describe("the place in the network", () => {
       [50, "Unavailable"],
     ]);
     expect(world.count("DescribeInstanceTopology")).toBe(2);
-    // For a moment it is not asked for again, as others would be asked for twice then, too.
+    // The cloud pauses for a moment, because parallel requests would ask twice.
     world.nowMs += 5000;
     expect(await labelsIn(cloud, [identified(50), identified(51)])).toMatchObject(["Unavailable", ZONE]);
     expect(world.count("DescribeInstanceTopology")).toBe(3);
@@ -316,9 +317,9 @@ describe("the place in the network", () => {
   });
 
   test.each<[string, (world: Ec2World) => void, number, number]>([
-    ["one that is not named", (world) => (world.namesUnknown = false), 1, 15],
+    ["one without a name in the error", (world) => (world.namesUnknown = false), 1, 15],
     ["all of them", () => {}, 100, 10],
-  ])("is told apart in few requests with unknown ids: %s", async (_, change, unknown, requests) => {
+  ])("unknown IDs are found in few requests: %s", async (_, change, unknown, requests) => {
     const world = aWorld(100);
     change(world);
     for (let number = 1; number <= unknown; number += 1) {
@@ -331,13 +332,15 @@ describe("the place in the network", () => {
     expect(world.count("DescribeInstanceTopology")).toBeLessThanOrEqual(requests);
   });
 
-  test("that is never told holds nobody back that needs none", async () => {
+  test("that never arrives does not delay nodes that do not need it", async () => {
     const world = aWorld(2);
-    world.instances.push(anInstance(3));
+    world.instances.push(buildInstance(3));
     world.held.set("DescribeInstanceTopology", NEVER);
     const nodes = [identified(1), identified(2, OLD), identified(3)];
-    // What waited for it until the deadline of the function would be answered as aborted by that.
-    const { answers } = await world.cloud().instances(nodes, aCall({ signal: AbortSignal.timeout(8_000) }));
+    // An instance that waited for it until the function's deadline would be reported as aborted.
+    const { answers } = await world
+      .cloud()
+      .instances(nodes, buildCall({ signal: AbortSignal.timeout(120_000) }));
     expect(answers.map(labelsOrCode)).toEqual(["Unavailable", ZONE, ZONE]);
   });
 });
@@ -353,13 +356,13 @@ describe("labels of nodes that have joined", () => {
   const none = { zones: 0, topology: 0 };
 
   test.each<[string, "missing" | "all" | undefined, Record<string, string>, object, object]>([
-    ["are not asked for unless they are wanted", undefined, {}, {}, none],
-    ["are asked for where they are missing", "missing", {}, { ...ZONE, ...PLACE }, everyRequest],
-    ["are not asked for where they are there", "missing", { ...ZONE, ...PLACE }, {}, none],
-    ["are asked for in any case", "all", { ...ZONE, ...PLACE }, { ...ZONE, ...PLACE }, everyRequest],
+    ["are not requested unless they are wanted", undefined, {}, {}, none],
+    ["are requested if they are missing", "missing", {}, { ...ZONE, ...PLACE }, everyRequest],
+    ["are not requested if they exist", "missing", { ...ZONE, ...PLACE }, {}, none],
+    ["are always requested", "all", { ...ZONE, ...PLACE }, { ...ZONE, ...PLACE }, everyRequest],
   ])("%s", async (_, labels, present, expected, requests) => {
     const world = aWorld();
-    const { answers } = await world.cloud().instances([joined(present)], aCall({ labels }));
+    const { answers } = await world.cloud().instances([joined(present)], buildCall({ labels }));
     expect(answers.map(labelsOrCode)).toEqual([expected]);
     expect({
       zones: world.count("DescribeAvailabilityZones"),
@@ -367,11 +370,11 @@ describe("labels of nodes that have joined", () => {
     }).toEqual(requests);
   });
 
-  test("never stand in the way of what else is told", async () => {
+  test("never delay the other facts", async () => {
     const world = aWorld();
     world.errors.set("DescribeInstanceTopology", THROTTLE);
     world.errors.set("DescribeAvailabilityZones", THROTTLE);
-    const { answers } = await world.cloud().instances([joined()], aCall({ labels: "missing" }));
+    const { answers } = await world.cloud().instances([joined()], buildCall({ labels: "missing" }));
     expect(answers.map(labelsOrCode)).toEqual([{}]);
   });
 });
@@ -383,7 +386,7 @@ describe("labels from tags", () => {
     "absent",
   ]);
 
-  test("are those that are configured, by their tags", async () => {
+  test("come from the configured tags", async () => {
     const world = aWorld(1, "m7g.large");
     const [instance] = world.instances;
     Object.assign(instance ?? {}, {
@@ -397,7 +400,11 @@ describe("labels from tags", () => {
     expect(await labelsIn(world.cloud({ labelsFromTags }))).toEqual([
       { ...ZONE, team: "storage", "example.com/group": "workers" },
     ]);
-    expect(aws.labelsOf?.(aConfig({ labelsFromTags }))).toEqual(["team", "example.com/group", "absent"]);
+    expect(aws.listLabels?.(buildConfig({ labelsFromTags }))).toEqual([
+      "team",
+      "example.com/group",
+      "absent",
+    ]);
   });
 
   test.each<[string, unknown, RegExp]>([
@@ -406,12 +413,12 @@ describe("labels from tags", () => {
     ["a label under a domain of k8s.io", [{ tag: "a", label: "x.k8s.io/a" }], /Kubernetes' own/],
     ["a label that EC2's facts have", ["topology.k8s.aws/zone-id"], /say what EC2 says/],
     ["a tag that is no label", ["aws:autoscaling:groupName"], /label of its own/],
-    ["a label that is none", [{ tag: "a", label: "-" }], /is refused: its name/],
-    ["the same label twice", ["a", { tag: "b", label: "a" }], /twice/],
+    ["an invalid label", [{ tag: "a", label: "-" }], /is refused: its name/],
+    ["a duplicate label", ["a", { tag: "b", label: "a" }], /twice/],
     ["an empty tag", [{ tag: "", label: "a" }], /1 to 128 characters/],
     ["no list", "team", /a list of tag keys/],
     ["too many", Array.from({ length: 51 }, (_, index) => `t-${index}`), /50/],
-  ])("refuse %s, with words", (_, labelsFromTags, words) => {
+  ])("refuse %s, with a reason", (_, labelsFromTags, words) => {
     const { error } = AwsCloudConfig.safeParse({
       provider: "aws",
       region: "eu-central-1",

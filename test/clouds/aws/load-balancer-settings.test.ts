@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { AwsCloudConfig } from "#clouds/aws/kind.ts";
+import { AwsCloudConfig } from "#clouds/aws/config.ts";
 import { ALLOW_NOTHING } from "#test/clouds/aws/load-balancers/vpc/builders.ts";
 
 const BASE = { provider: "aws", region: "eu-central-1", vpc: "vpc-1" };
 
-test("what holds for load balancers where nothing is said is what holds upstream, and nothing foreign is allowed", () => {
+test("the defaults of load balancers are those of the stock controller, and allow nothing of others", () => {
   expect(AwsCloudConfig.parse(BASE)).toMatchObject({
     legacyClusterTag: false,
     disableSecurityGroupIngress: false,
@@ -54,7 +54,7 @@ test.each<[path: string, keys: object]>([
   ),
   ["allow", { allow: { everything: true } }],
   ["sharedBackendSecurityGroup", { sharedBackendSecurityGroup: true, disableSecurityGroupIngress: true }],
-])("%s is refused where it cannot be meant", (path, keys) => {
+])("%s is rejected if it cannot be valid", (path, keys) => {
   const parsed = AwsCloudConfig.safeParse({ ...BASE, ...keys });
   expect(parsed.error?.issues.map((issue) => issue.path.join("."))).toEqual([path]);
 });

@@ -8,9 +8,9 @@ import { CreateLoadBalancerCommand as CreateClassicCommand } from "@aws-sdk/clie
 import { CreateLoadBalancerCommand } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { awsLoadBalancerModel } from "#clouds/aws/load-balancers/model.ts";
 import type { Ingress } from "#core/service/service.ts";
-import { awsWithoutWaits } from "#test/clouds/aws/aws-without-waits.ts";
-import { type Call, nameOf } from "#test/clouds/aws/moto/call.ts";
-import { type Clients, clientsOf, REGION } from "#test/clouds/aws/moto/clients.ts";
+import { createAwsWithoutWaits } from "#test/clouds/aws/aws-without-waits.ts";
+import { type Call, formatCallName } from "#test/clouds/aws/moto/call.ts";
+import { type Clients, createClients, REGION } from "#test/clouds/aws/moto/clients.ts";
 import { isChange } from "#test/clouds/aws/moto/failures.ts";
 import { makeNetwork, type Network } from "#test/clouds/aws/moto/make-network.ts";
 import {
@@ -25,29 +25,29 @@ import type {
   ServiceTraits,
   Verdict,
 } from "#test/clouds/load-balancer-world.ts";
-import { makeForeignThings } from "#test/killing/aws/foreign.ts";
-import { annotationsOf, NLB } from "#test/killing/aws/services.ts";
-import { type AwsState, readAwsOutline, readAwsState } from "#test/killing/aws/state.ts";
+import { makeForeignThings } from "#test/crash-consistency/aws/foreign.ts";
+import { buildAnnotations, NLB } from "#test/crash-consistency/aws/services.ts";
+import { type AwsState, readAwsOutline, readAwsState } from "#test/crash-consistency/aws/state.ts";
 import type { MotoProgram } from "#test/setup/moto-program.ts";
 
-/** An AWS account with foreign things in it. */
+/** An AWS account that also holds resources of others. */
 export interface AwsWorld extends LoadBalancerWorld {
   readonly moto: MendedMoto;
   readonly aws: Clients;
   readonly network: Network;
   /** The ARN of a certificate. */
   readonly certificate: string;
-  /** A security group that is an operator's, and not tagged as the cluster's. */
+  /** A security group of the operator, without the cluster's tag. */
   readonly operatorsGroup: string;
 }
 
 /** The value of `<tag>` in `kubernetes.io/cluster/<tag>`. */
 export const CLUSTER_TAG = "killing";
 
-/** Of so many states of the account the memory of them begins anew. */
+/** The memory is cleared when it holds so many states of the account. */
 const MAX_STATES = 500;
 
-/** Which kind of load balancer Services ask for, and what is changed of it in place. */
+/** The kind of load balancer that Services request, and what a test changes in place. */
 const KINDS = {
   network: {
     base: NLB,
@@ -59,14 +59,14 @@ const KINDS = {
   },
 } as const;
 
-/** Makes it on moto; the SDK finds the account by the environment, so one process has one world. */
-export async function awsWorld(
+/** Creates the account on moto. The SDK finds it by the environment, so a process has only one world. */
+export async function createAwsWorld(
   program: MotoProgram,
   kind: keyof typeof KINDS = "network",
 ): Promise<AwsWorld> {
   const { base, others } = KINDS[kind];
   const moto = await startMendedMoto(program, { hasPoints: true });
-  const aws = clientsOf(moto.url);
+  const aws = createClients(moto.url);
   Object.assign(process.env, {
     AWS_ENDPOINT_URL: moto.url,
     AWS_ACCESS_KEY_ID: "test",
@@ -83,7 +83,7 @@ export async function awsWorld(
     VpcId: network.vpc,
   });
   const operatorsGroup = (await aws.ec2.send(made)).GroupId ?? "";
-  // Nodes let it in already, and go on to: it is of several load balancers.
+  // Nodes allow it in already and keep doing so: several load balancers share it.
   await aws.ec2.send(
     new AuthorizeSecurityGroupIngressCommand({
       GroupId: network.nodeGroup,
@@ -100,7 +100,7 @@ export async function awsWorld(
   };
   const states = new Map<string, AwsState>();
 
-  /** The same again where nothing has changed since it was read. */
+  /** Returns the remembered state if nothing has changed since it was read. */
   async function remembered(about: string, read: () => Promise<AwsState>): Promise<AwsState> {
     const key = `${about} ${moto.history()}`;
     const known = states.get(key) ?? (await read());
@@ -123,14 +123,14 @@ export async function awsWorld(
     cloud: { provider: "aws", region: REGION, vpc: network.vpc, clusterTag: CLUSTER_TAG },
     otherCluster: { clusterName: "tenant-b", cloud: { clusterTag: "tenant-b" } },
     model: awsLoadBalancerModel,
-    connect: awsWithoutWaits,
+    connect: createAwsWithoutWaits,
     nodes: instances.map((name) => ({ name, providerID: `aws:///${REGION}a/${name}` })),
     service: traits(base),
     otherSettings: traits(others),
     internal: traits({ internal: "true" }),
     refused: [
       {
-        title: "an annotation that says what none may",
+        title: "an annotation with an impossible value",
         code: "InvalidAnnotation",
         ...traits({ "healthcheck-interval": "soon" }),
       },
@@ -140,12 +140,13 @@ export async function awsWorld(
         ...traits({ "ssl-cert": certificate, "ssl-ports": "443" }),
       },
       {
-        title: "a subnet of nobody",
+        title: "a subnet without an owner",
         code: "SubnetNotFound",
         ...traits({ subnets: "subnet-0123456789abcdef0" }),
       },
     ],
-    // What each has of its own is described one by one: AWS has no list of listeners or targets of several.
+    // The parts of each Service are described one by one: AWS cannot list the listeners or targets of
+    // several.
     requestsFor: (services) => 10 + 8 * services,
     setGate: (gate) =>
       moto.setGate(
@@ -154,7 +155,7 @@ export async function awsWorld(
           leave: (call) => gate.leave(requestOf(call)),
         },
       ),
-    // Nothing of moto's takes a while.
+    // Nothing in moto takes time.
     advance: async () => undefined,
     outline: async (services) => {
       unguarded();
@@ -197,11 +198,11 @@ export async function awsWorld(
 }
 
 function traits(annotations: Readonly<Record<string, string>>): ServiceTraits {
-  return { annotations: annotationsOf(annotations) };
+  return { annotations: buildAnnotations(annotations) };
 }
 
 function requestOf(call: Call): { readonly what: string; readonly isChange: boolean } {
-  return { what: nameOf(call), isChange: isChange(call) };
+  return { what: formatCallName(call), isChange: isChange(call) };
 }
 
 function admissionOf(verdict: Verdict): Admission {
@@ -228,7 +229,7 @@ function isOfCluster(thing: string): boolean {
   );
 }
 
-/** What stands for a Service's uid in names, and what is the same for each in its place. */
+/** Returns what each Service's uid becomes in names, with a replacement that is the same in all runs. */
 function namesOf({ name, uid }: NamedService): Readonly<Record<string, string>> {
   return { [bareName(uid)]: `<load balancer of ${name}>`, [uid]: `<uid of ${name}>` };
 }
@@ -237,7 +238,7 @@ function bareName(uid: string): string {
   return `a${uid.replaceAll("-", "")}`.slice(0, 32);
 }
 
-/** By hand, as no client of ACM is among our packages. */
+/** A raw request, because the packages include no ACM client. */
 async function requestCertificate(motoUrl: string): Promise<string> {
   const answer = await fetch(motoUrl, {
     method: "POST",
@@ -253,12 +254,12 @@ async function requestCertificate(motoUrl: string): Promise<string> {
   return CertificateArn;
 }
 
-/** The instance is another cluster's from now on, in the VPC and the security group of the nodes. */
+/** Gives the instance to another cluster, in the VPC and the security group of the nodes. */
 async function giveAway({ ec2 }: Clients, id: string): Promise<void> {
   const Resources = [id];
   await ec2.send(
     new DeleteTagsCommand({ Resources, Tags: [{ Key: `kubernetes.io/cluster/${CLUSTER_TAG}` }] }),
   );
-  const Tags = [{ Key: "kubernetes.io/cluster/somebody", Value: "owned" }];
+  const Tags = [{ Key: "kubernetes.io/cluster/foreign", Value: "owned" }];
   await ec2.send(new CreateTagsCommand({ Resources, Tags }));
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from "vitest";
-import { awsHttpWorld } from "#test/clouds/aws/http-world.ts";
-import { cloudConformance } from "#test/clouds/conformance.ts";
+import { createAwsHttpWorld } from "#test/clouds/aws/http-world.ts";
+import { testCloudConformance } from "#test/clouds/conformance.ts";
 import { type Moto, startMoto } from "#test/setup/moto.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
@@ -14,13 +14,13 @@ describeWithPart("moto", "on moto", (program) => {
   });
   afterAll(() => moto.close());
 
-  // The embedded EC2, which keeps the same contract of EC2's API, plays what moto cannot.
-  cloudConformance("aws", () => awsHttpWorld(moto.url, IMAGE_ID), {
+  // The embedded EC2 covers what moto cannot; it keeps the same contract of EC2's API.
+  testCloudConformance("aws", () => createAwsHttpWorld(moto.url, IMAGE_ID), {
     cannotPlay: [
-      { row: "hiding", because: "moto shows an instance at once" },
+      { row: "hiding", because: "moto shows an instance immediately" },
       {
         row: "takeover",
-        because: "moto fails where an instance is to have the address of one that has ended",
+        because: "moto fails if a new instance gets the address of a terminated one",
       },
       { row: "ambiguity", because: "moto gives each instance a private name of its own" },
     ],

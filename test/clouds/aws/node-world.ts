@@ -9,7 +9,7 @@ import {
 } from "@aws-sdk/client-ec2";
 import { vi } from "vitest";
 import { createAwsCloud } from "#clouds/aws/cloud.ts";
-import { AwsCloudConfig } from "#clouds/aws/kind.ts";
+import { AwsCloudConfig } from "#clouds/aws/config.ts";
 import { awsTags } from "#clouds/aws/tags/model.ts";
 import { Cluster } from "#config/cluster.ts";
 import type { Controller } from "#core/controller.ts";
@@ -17,21 +17,23 @@ import { routeController } from "#core/route/controller.ts";
 import { routeNodes } from "#core/route/related-node.ts";
 import { relatedNodes } from "#core/tagging/tagged-node.ts";
 import { taggingController } from "#functions/parts/tagging-controller.ts";
-import { clientsOf, REGION } from "#test/clouds/aws/moto/clients.ts";
+import { createClients, REGION } from "#test/clouds/aws/moto/clients.ts";
 import { makeNetwork, type Network } from "#test/clouds/aws/moto/make-network.ts";
 import { startMendedMoto } from "#test/clouds/aws/moto/start-mended-moto.ts";
 import type { NodeResourcesWorld, Owner } from "#test/clouds/node-resources/world.ts";
 import type { MotoProgram } from "#test/setup/moto-program.ts";
 
-/** What the world is about. */
+/** The subject of the world. */
 export type AwsNodeResource = "routes" | "tags";
 
 const NETWORK = "100.64.0.0/16";
 const PLANTED = "100.64.200.0/24";
 const keyOf = (owner: Owner): string => `kubernetes.io/cluster/${owner}`;
 
-/** Two clusters in one VPC of moto: with one route table for both, or with tags on their instances. */
-export async function awsNodeWorld(
+/**
+ * Creates two clusters in one VPC of moto: with one route table for both, or with tags on their instances.
+ */
+export async function createAwsNodeWorld(
   program: MotoProgram,
   resource: AwsNodeResource,
 ): Promise<NodeResourcesWorld> {
@@ -42,14 +44,14 @@ export async function awsNodeWorld(
     AWS_SECRET_ACCESS_KEY: "test",
   };
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
-  const { ec2, close } = clientsOf(moto.url);
+  const { ec2, close } = createClients(moto.url);
   const isRoutes = resource === "routes";
   let network: Network;
 
   async function begin(): Promise<void> {
     network = await makeNetwork(ec2, { clusterTag: "victim" });
   }
-  /** The route table is both clusters', by their configuration. */
+  /** By their configuration, the route table belongs to both clusters. */
   const cloudOf = (cluster: string) => ({
     ...{ provider: "aws", region: REGION, vpc: network.vpc, clusterTag: cluster },
     ...(isRoutes ? { routeTableIDs: [network.routeTable] } : {}),

@@ -32,8 +32,8 @@ test.each([
   ["another cloud's", "gce://project/zone/i-1"],
   ["another cloud's, with an id that could be ours", `azure:///subscriptions/${ID}`],
   ["a hybrid node's", "eks-hybrid:///eu-central-1/demo/mi-0123456789abcdef0"],
-  ["a scheme that begins like ours", `awsx:///a/${ID}`],
-])("%s is foreign, and said so", (_, text) => {
+  ["a scheme with our prefix", `awsx:///a/${ID}`],
+])("%s is foreign, with a reason", (_, text) => {
   expect(parseProviderID(text)).toMatchObject({
     kind: "foreign",
     message: expect.stringContaining(`"${text}"`),
@@ -53,18 +53,18 @@ test.each([
   ["fargate without an address", "aws:///a/x/fargate-ip-10-0-0.internal"],
   ["fargate with a wildcard", "aws:///a/x/fargate-10.0.0.*"],
   ["an id too long", `aws:///a/i-${"0".repeat(65)}`],
-])("%s is invalid, and said so", (_, text) => {
+])("%s is invalid, with a reason", (_, text) => {
   expect(parseProviderID(text)).toMatchObject({
     kind: "invalid",
     message: expect.stringContaining(`"${text}"`),
   });
 });
 
-test("what is formatted is parsed to what it was made of", () => {
+test("a formatted provider ID parses to its parts", () => {
   expect(formatProviderID("eu-central-1a", ID)).toBe(`aws:///eu-central-1a/${ID}`);
   expect(parseProviderID(formatProviderID("eu-central-1a", ID))).toEqual({ kind: "instance", id: ID });
 });
 
-test("a name is not an id because it begins alike", () => {
+test("a name that begins like an ID is not an ID", () => {
   expect(["i-1", "ip-10-0-0-1", "I-1", "xi-1"].filter(isInstanceId)).toEqual(["i-1"]);
 });

@@ -1,16 +1,16 @@
 import { expect, test } from "vitest";
 import { createBudget } from "#clouds/aws/budget.ts";
-import { AwsCloudConfig } from "#clouds/aws/kind.ts";
-import { quotasWith } from "#clouds/aws/quota-settings.ts";
+import { AwsCloudConfig } from "#clouds/aws/config.ts";
+import { buildQuotas } from "#clouds/aws/quota-settings.ts";
 import type { Operation } from "#clouds/aws/quotas.ts";
 
 const BASE = { provider: "aws", region: "eu-central-1", vpc: "vpc-1" };
 
-/** Calls at once, and in the second after that, of a cluster with these quotas. */
+/** Returns the calls at once, and in the second after that, of a cluster with these quotas. */
 function spend(quotas: object | undefined, operation: Operation): readonly number[] {
   const clock = { ms: 0 };
   const config = AwsCloudConfig.parse(quotas === undefined ? BASE : { ...BASE, quotas });
-  const budget = createBudget(() => clock.ms, quotasWith(config.quotas));
+  const budget = createBudget(() => clock.ms, buildQuotas(config.quotas));
   budget.enter(1);
   const takeAll = (): number => {
     let taken = 0;
@@ -33,8 +33,8 @@ const GIVEN = {
 test.each<[string, object | undefined, Operation, readonly number[]]>([
   ["nothing said", undefined, "elbv2:RegisterTargets", [18, 4]],
   ["a larger one, but for a tenth", GIVEN, "elbv2:RegisterTargets", [54, 12]],
-  ["whatever draws on it", GIVEN, "elbv2:DeregisterTargets", [54, 12]],
-  ["one that is smaller than what makes sense as a whole", GIVEN, "elbv2:DescribeTags", [9, 3]],
+  ["for all its operations", GIVEN, "elbv2:DeregisterTargets", [54, 12]],
+  ["a quota below one indivisible group of calls", GIVEN, "elbv2:DescribeTags", [9, 3]],
   ["one of a single call", GIVEN, "elb:CreateLoadBalancer", [1, 1]],
   ["EC2's, whole", GIVEN, "DescribeInstances", [200, 40]],
   ["one of several operations", GIVEN, "CreateRoute", [10, 2]],
@@ -43,9 +43,9 @@ test.each<[string, object | undefined, Operation, readonly number[]]>([
   expect(spend(quotas, operation)).toEqual(expected);
 });
 
-test("a budget of smaller quotas lets what makes sense as a whole begin when its bucket is full", () => {
-  const budget = createBudget(() => 0, quotasWith(AwsCloudConfig.parse({ ...BASE, quotas: GIVEN }).quotas));
-  expect(budget.untilWhole("elbv2:DescribeLoadBalancers", 2_000)).toBeUndefined();
+test("with a budget of smaller quotas, an indivisible group of calls begins when its bucket is full", () => {
+  const budget = createBudget(() => 0, buildQuotas(AwsCloudConfig.parse({ ...BASE, quotas: GIVEN }).quotas));
+  expect(budget.getWaitMs("elbv2:DescribeLoadBalancers", 2_000)).toBeUndefined();
 });
 
 test.each([
@@ -56,12 +56,12 @@ test.each([
   ["quotas.CreateTags.burst", { CreateTags: { burst: 1.5, refillPerSecond: 1 } }],
   ["quotas.CreateTags", { CreateTags: { burst: 1, refillPerSecond: 1, wholeBurst: 1 } }],
   ["quotas", []],
-])("%s is refused where it cannot be meant", (path, quotas) => {
+])("%s is rejected if it cannot be valid", (path, quotas) => {
   const parsed = AwsCloudConfig.safeParse({ ...BASE, quotas });
   expect(parsed.error?.issues.map((issue) => issue.path.join("."))).toEqual([path]);
 });
 
-test("a name that there is none of is answered with those that there are", () => {
+test("an unknown name is rejected with the list of known names", () => {
   const parsed = AwsCloudConfig.safeParse({
     ...BASE,
     quotas: { "elbv2:RegisterTargets": { burst: 1, refillPerSecond: 1 } },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createBudget } from "#clouds/aws/budget.ts";
 import { LOAD_BALANCER_ACTIONS, LOAD_BALANCER_READS } from "#clouds/aws/load-balancers/commands.ts";
-import { AWS_QUOTAS, type Operation, quotaOf } from "#clouds/aws/quotas.ts";
+import { AWS_QUOTAS, getQuotaName, type Operation } from "#clouds/aws/quotas.ts";
 
 function aBudget(share = 1) {
   const clock = { ms: 0 };
@@ -36,13 +36,13 @@ test.each<[Operation, number, number]>([
   expect(takeAll(operation)).toBe(perSecond);
 });
 
-test("a part of the account's quotas is a part of each", () => {
+test("a share of the account's quotas is a share of each", () => {
   const { takeAll } = aBudget(0.25);
   expect(takeAll("elbv2:CreateListener")).toBe(9);
   expect(takeAll("CreateRoute")).toBe(12);
 });
 
-test("of what makes sense as a whole alone, that much is a part of each, however small", () => {
+test("a share of any size is enough for one indivisible group of calls", () => {
   expect(aBudget(0.25).takeAll("elbv2:DescribeTags")).toBe(20);
   expect(aBudget(0.75).takeAll("elb:DescribeTags")).toBe(27);
 });
@@ -64,9 +64,9 @@ test.each<[Operation, Operation, boolean]>([
   expect(budget.take(other) !== undefined).toBe(isOne);
 });
 
-test("a throttle empties the quota that it is of, halves what comes after, and leaves the others alone", () => {
+test("a throttle empties its quota, halves its refill, and leaves the others alone", () => {
   const { clock, budget, takeAll } = aBudget();
-  budget.throttled("elbv2:CreateListener");
+  budget.recordThrottle("elbv2:CreateListener");
   expect(budget.take("elbv2:CreateLoadBalancer")).toBe(200);
   expect(budget.take("elb:CreateLoadBalancer")).toBeUndefined();
   expect(budget.take("elbv2:DescribeTags")).toBeUndefined();
@@ -75,11 +75,11 @@ test("a throttle empties the quota that it is of, halves what comes after, and l
   expect(takeAll("elbv2:CreateLoadBalancer")).toBe(5);
 });
 
-describe("every operation that is in use", () => {
+describe("every operation in use", () => {
   const operations = Object.keys({ ...LOAD_BALANCER_ACTIONS, ...LOAD_BALANCER_READS });
   test.each(operations)("%s has a quota", (name) => {
     const operation = (name.startsWith("ec2:") ? name.slice("ec2:".length) : name) as Operation;
-    const quota = quotaOf(operation);
+    const quota = getQuotaName(operation);
     expect(AWS_QUOTAS[quota]).toBeDefined();
     expect(quota.includes("describing") || quota.startsWith("Describe")).toBe(/Describe/.test(name));
   });

@@ -2,12 +2,12 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createBudget } from "#clouds/aws/budget.ts";
 import type { Operation } from "#clouds/aws/quotas.ts";
 import { createSession } from "#clouds/aws/session.ts";
-import { type ThrottlingService, throttlingService } from "./throttling-service.ts";
+import { createThrottlingService, type ThrottlingService } from "./throttling-service.ts";
 
-/** How long everybody wants more than there is. */
+/** How long all sessions want more than the quota. */
 const SECONDS = 60;
 
-/** Tasks at a time that want their tokens of one quota. */
+/** Tasks at a time that want tokens of one quota. */
 const TASKS = 100;
 
 const OPERATION: Operation = "elbv2:RegisterTargets";
@@ -16,14 +16,14 @@ const QUOTA = "elbv2 registering";
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "performance"] }));
 afterEach(() => void vi.useRealTimers());
 
-/** As AWS's own load balancer controller takes it to be. */
+/** According to AWS's own load balancer controller. */
 const PUBLISHED = { burst: 20, refillPerSecond: 4 };
 
 const sleep = (delayMs: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, delayMs));
 
 const now = (): number => performance.now();
 
-/** So many sessions of one process and one account, each with a task after the other. */
+/** Spends from so many sessions of one process and one account, each with one task after the other. */
 async function spend(service: ThrottlingService, budget: ReturnType<typeof createBudget>): Promise<void> {
   let isOver = false;
   const never = new AbortController().signal;
@@ -31,7 +31,7 @@ async function spend(service: ThrottlingService, budget: ReturnType<typeof creat
     const session = createSession({ ec2: service, budget, sleep, signal: never });
     while (!isOver) {
       const outcome = await session.sendOnce(OPERATION, (api) => api.call(OPERATION));
-      // What gets no token comes back later.
+      // A task without a token comes back later.
       if (outcome.kind === "fault" && outcome.fault.thrown === undefined) await sleep(1_000);
     }
   };
@@ -40,11 +40,11 @@ async function spend(service: ThrottlingService, budget: ReturnType<typeof creat
   isOver = true;
 }
 
-describe("of a quota that everybody wants more of than there is", () => {
+describe("of a quota that is too small for all sessions", () => {
   test.each([
     { given: "as published", jitterMs: 0, quota: PUBLISHED, throttles: 0 },
     {
-      given: "as published, on a way that takes a second now and then",
+      given: "as published, with a delay of a second now and then",
       jitterMs: 1_000,
       quota: PUBLISHED,
       throttles: 0,
@@ -54,7 +54,7 @@ describe("of a quota that everybody wants more of than there is", () => {
       given: "that is half of what is published",
       jitterMs: 300,
       quota: { burst: 10, refillPerSecond: 2 },
-      // Eight of them at the beginning, as more than there is is thought to be there.
+      // Eight more at the beginning, because the budget starts above the real quota.
       throttles: 8 + 6,
     },
     {
@@ -64,7 +64,7 @@ describe("of a quota that everybody wants more of than there is", () => {
       throttles: 13 + 9,
     },
   ])("$given, most is spent and little is throttled", async ({ jitterMs, quota, throttles }) => {
-    const service = throttlingService({ quotas: { [QUOTA]: quota }, jitterMs, now, sleep });
+    const service = createThrottlingService({ quotas: { [QUOTA]: quota }, jitterMs, now, sleep });
     const budget = createBudget(now);
     const leave = budget.enter(1);
     await spend(service, budget);

@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import { isRegionName, KNOWN_REGIONS, regionWords } from "#clouds/aws/regions.ts";
+import { describeUnknownRegion, isRegionName, KNOWN_REGIONS } from "#clouds/aws/regions.ts";
 
 describe("a region's name", () => {
   test.each([...KNOWN_REGIONS, "eu-central-9", "xx-northwest-1", "eusc-fr-south-2", "us-isox-central-1"])(
-    "%s can be one",
+    "%s is possible",
     (name) => {
       expect(isRegionName(name)).toBe(true);
     },
@@ -21,13 +21,13 @@ describe("a region's name", () => {
     ["frankfurt", undefined],
     ["", undefined],
     ["1", undefined],
-  ])("%j can be none; meant was %s", (name, meant) => {
+  ])("%j is impossible; the message suggests %s", (name, meant) => {
     expect(isRegionName(name)).toBe(false);
-    expect(regionWords(name)).toBe(meant === undefined ? "" : `; did you mean ${meant}?`);
+    expect(describeUnknownRegion(name)).toBe(meant === undefined ? "" : `; did you mean ${meant}?`);
   });
 });
 
-test("all regions that AWS's SDK knows are known", async () => {
+test("all regions of AWS's SDK are known", async () => {
   const path = "node_modules/@aws-sdk/core/dist-es/submodules/client/util-endpoints/lib/aws/partitions.js";
   const source = await readFile(new URL(`../../../${path}`, import.meta.url), "utf8");
   const regions = [...source.matchAll(/"([a-z]+(?:-[a-z]+)+-\d+)": \{/g)].map(([, name]) => name);

@@ -1,9 +1,9 @@
 import type { Instance as Ec2Instance } from "@aws-sdk/client-ec2";
 import { describe, expect, test } from "vitest";
-import type { AwsCloudConfig } from "#clouds/aws/kind.ts";
-import { anInstance, Ec2World } from "#test/clouds/aws/ec2-world.ts";
-import { aCall, aNode, type NodeTraits } from "#test/clouds/builders.ts";
-import { summary } from "#test/clouds/conformance.ts";
+import type { AwsCloudConfig } from "#clouds/aws/config.ts";
+import { buildInstance, Ec2World } from "#test/clouds/aws/ec2-world.ts";
+import { buildCall, buildNode, type NodeTraits } from "#test/clouds/builders.ts";
+import { formatAnswer } from "#test/clouds/conformance.ts";
 
 const ID = "i-00000000000000001";
 const TWIN = "i-00000000000000002";
@@ -21,52 +21,55 @@ async function answersOf(
 ) {
   const world = new Ec2World();
   world.instances.push(...instances);
-  const { answers } = await world.cloud(config).instances(nodes.map(aNode), aCall());
+  const { answers } = await world.cloud(config).instances(nodes.map(buildNode), buildCall());
   return { world, answers };
 }
 
 describe("one node", () => {
-  const ipv6 = anInstance(1, {
+  const ipv6 = buildInstance(1, {
     NetworkInterfaces: [{ Status: "in-use", Ipv6Addresses: [{ Ipv6Address: "2001:db8::1" }] }],
   });
   test.each<[string, NodeTraits, readonly Ec2Instance[], Partial<AwsCloudConfig>, string]>([
-    ["by provider ID", { providerID: `aws:///x/${ID}` }, [anInstance(1)], {}, ID],
-    ["by an instance id as name", { name: ID }, [anInstance(1)], {}, ID],
-    ["by an instance id and a domain as name", { name: `${ID}.ec2.internal` }, [anInstance(1)], {}, ID],
-    ["by private DNS name", { name: NAME }, [anInstance(1)], {}, ID],
-    ["by a short host name", { name: "ip-10-0-0-1" }, [anInstance(1)], {}, ID],
-    ["under another domain", { name: "ip-10-0-0-1.corp.example" }, [anInstance(1)], {}, ID],
+    ["by provider ID", { providerID: `aws:///x/${ID}` }, [buildInstance(1)], {}, ID],
+    ["by an instance id as name", { name: ID }, [buildInstance(1)], {}, ID],
+    ["by an instance id and a domain as name", { name: `${ID}.ec2.internal` }, [buildInstance(1)], {}, ID],
+    ["by private DNS name", { name: NAME }, [buildInstance(1)], {}, ID],
+    ["by a short host name", { name: "ip-10-0-0-1" }, [buildInstance(1)], {}, ID],
+    ["under another domain", { name: "ip-10-0-0-1.corp.example" }, [buildInstance(1)], {}, ID],
     [
       "under another domain on both sides",
       { name: "ip-10-0-0-1.a" },
-      [anInstance(1, { PrivateDnsName: "ip-10-0-0-1.b" })],
+      [buildInstance(1, { PrivateDnsName: "ip-10-0-0-1.b" })],
       {},
       ID,
     ],
     [
       "by its whole name rather than its first label",
       { name: NAME },
-      [anInstance(2, { PrivateDnsName: "ip-10-0-0-1.b" }), anInstance(1)],
+      [buildInstance(2, { PrivateDnsName: "ip-10-0-0-1.b" }), buildInstance(1)],
       {},
       ID,
     ],
     [
-      "under another domain, where EC2's own is another cluster's",
+      "under another domain, if EC2's own name is another cluster's",
       { name: "ip-10-0-0-1.corp.example" },
-      [anInstance(1, { VpcId: "vpc-2", ...THEIRS }), anInstance(2, { PrivateDnsName: "ip-10-0-0-1.b" })],
+      [
+        buildInstance(1, { VpcId: "vpc-2", ...THEIRS }),
+        buildInstance(2, { PrivateDnsName: "ip-10-0-0-1.b" }),
+      ],
       { vpc: undefined },
       TWIN,
     ],
     [
       "another cluster's alone, under EC2's own domain",
       { name: "ip-10-0-0-1.corp.example" },
-      [anInstance(1, THEIRS)],
+      [buildInstance(1, THEIRS)],
       {},
       "Foreign",
     ],
-    ["by an empty provider ID, so by name", { name: NAME, providerID: "" }, [anInstance(1)], {}, ID],
-    ["not by address unless configured", internalIP("10.0.0.1"), [anInstance(1)], {}, "not-found"],
-    ["by address where configured", internalIP("10.0.0.1"), [anInstance(1)], { matchByNodeIP: true }, ID],
+    ["by an empty provider ID, so by name", { name: NAME, providerID: "" }, [buildInstance(1)], {}, ID],
+    ["not by address unless configured", internalIP("10.0.0.1"), [buildInstance(1)], {}, "not-found"],
+    ["by address if configured", internalIP("10.0.0.1"), [buildInstance(1)], { matchByNodeIP: true }, ID],
     [
       "by IPv6 address",
       internalIP("2001:db8::1"),
@@ -77,25 +80,25 @@ describe("one node", () => {
     [
       "by an address with a wildcard",
       internalIP("10.0.0.*"),
-      [anInstance(1)],
+      [buildInstance(1)],
       { matchByNodeIP: true },
       "not-found",
     ],
-    ["a name with a wildcard", { name: "ip-10-0-0-*" }, [anInstance(1)], {}, "not-found"],
-    ["a name with a wildcard of one character", { name: "ip-10-0-0-?" }, [anInstance(1)], {}, "not-found"],
-    ["a name that is a wildcard", { name: "*" }, [anInstance(1)], {}, "not-found"],
-    ["a name with an escaped character", { name: "ip-10-0-0-\\1" }, [anInstance(1)], {}, "not-found"],
+    ["a name with a wildcard", { name: "ip-10-0-0-*" }, [buildInstance(1)], {}, "not-found"],
+    ["a name with a wildcard of one character", { name: "ip-10-0-0-?" }, [buildInstance(1)], {}, "not-found"],
+    ["a name that is a wildcard", { name: "*" }, [buildInstance(1)], {}, "not-found"],
+    ["a name with an escaped character", { name: "ip-10-0-0-\\1" }, [buildInstance(1)], {}, "not-found"],
     [
-      "a label that only begins alike",
+      "a label with the same beginning",
       { name: "ip-10-0-0-1" },
-      [anInstance(10), anInstance(11)],
+      [buildInstance(10), buildInstance(11)],
       {},
       "not-found",
     ],
     [
       "two of one name",
       { name: NAME },
-      [anInstance(1), anInstance(2, { PrivateDnsName: NAME })],
+      [buildInstance(1), buildInstance(2, { PrivateDnsName: NAME })],
       {},
       "Ambiguous",
     ],
@@ -103,8 +106,8 @@ describe("one node", () => {
       "two of one first label",
       { name: "ip-10-0-0-1" },
       [
-        anInstance(1, { PrivateDnsName: "ip-10-0-0-1.a" }),
-        anInstance(2, { PrivateDnsName: "ip-10-0-0-1.b" }),
+        buildInstance(1, { PrivateDnsName: "ip-10-0-0-1.a" }),
+        buildInstance(2, { PrivateDnsName: "ip-10-0-0-1.b" }),
       ],
       {},
       "Ambiguous",
@@ -112,88 +115,94 @@ describe("one node", () => {
     [
       "by its first label under EC2's own domain rather than another",
       { name: "ip-10-0-0-1" },
-      [anInstance(2, { PrivateDnsName: "ip-10-0-0-1.b" }), anInstance(1)],
+      [buildInstance(2, { PrivateDnsName: "ip-10-0-0-1.b" }), buildInstance(1)],
       {},
       ID,
     ],
     [
-      "two of one name, one somebody else's",
+      "two of one name, one of them foreign",
       { name: NAME },
-      [anInstance(2, { PrivateDnsName: NAME, ...THEIRS }), anInstance(1)],
+      [buildInstance(2, { PrivateDnsName: NAME, ...THEIRS }), buildInstance(1)],
       {},
       ID,
     ],
-    ["somebody else's by name", { name: NAME }, [anInstance(1, THEIRS)], {}, "Foreign"],
-    ["somebody else's by id", { providerID: ID }, [anInstance(1, THEIRS)], {}, "Foreign"],
+    ["foreign by name", { name: NAME }, [buildInstance(1, THEIRS)], {}, "Foreign"],
+    ["foreign by ID", { providerID: ID }, [buildInstance(1, THEIRS)], {}, "Foreign"],
     [
-      "somebody else's by id, in a VPC that is all that was configured",
+      "foreign by ID, with only a VPC configured",
       { providerID: ID },
-      [anInstance(1, THEIRS)],
+      [buildInstance(1, THEIRS)],
       { clusterTag: undefined },
       "Foreign",
     ],
     [
-      "somebody else's by name, in a VPC that is all that was configured",
+      "foreign by name, with only a VPC configured",
       { name: NAME },
-      [anInstance(1, THEIRS)],
+      [buildInstance(1, THEIRS)],
       { clusterTag: undefined },
       "Foreign",
     ],
     [
       "tagged with the cluster's name, in a VPC that is all that was configured",
       { name: NAME },
-      [anInstance(1)],
+      [buildInstance(1)],
       { clusterTag: undefined },
       ID,
     ],
     [
       "without any tag, in a VPC that is all that was configured",
       { name: NAME },
-      [anInstance(1, { Tags: [] })],
+      [buildInstance(1, { Tags: [] })],
       { clusterTag: undefined },
       ID,
     ],
-    ["in another VPC by id", { providerID: ID }, [anInstance(1, { VpcId: "vpc-2" })], {}, "Foreign"],
-    ["in another VPC by name", { name: NAME }, [anInstance(1, { VpcId: "vpc-2" })], {}, "not-found"],
+    ["in another VPC by id", { providerID: ID }, [buildInstance(1, { VpcId: "vpc-2" })], {}, "Foreign"],
+    ["in another VPC by name", { name: NAME }, [buildInstance(1, { VpcId: "vpc-2" })], {}, "not-found"],
     [
       "in any VPC by name, with a tag alone",
       { name: NAME },
-      [anInstance(1, { VpcId: "vpc-2" })],
+      [buildInstance(1, { VpcId: "vpc-2" })],
       { vpc: undefined },
       ID,
     ],
-    ["terminated by id", { providerID: ID }, [anInstance(1, { State: { Name: "terminated" } })], {}, ID],
+    ["terminated by id", { providerID: ID }, [buildInstance(1, { State: { Name: "terminated" } })], {}, ID],
     [
       "terminated by name",
       { name: NAME },
-      [anInstance(1, { State: { Name: "terminated" } })],
+      [buildInstance(1, { State: { Name: "terminated" } })],
       {},
       "not-found",
     ],
-    ["shutting down by name", { name: NAME }, [anInstance(1, { State: { Name: "shutting-down" } })], {}, ID],
-    ["nothing by id", { providerID: ID }, [anInstance(2)], {}, "not-found"],
-    ["nothing by name", { name: NAME }, [anInstance(2)], {}, "not-found"],
+    [
+      "shutting down by name",
+      { name: NAME },
+      [buildInstance(1, { State: { Name: "shutting-down" } })],
+      {},
+      ID,
+    ],
+    ["nothing by id", { providerID: ID }, [buildInstance(2)], {}, "not-found"],
+    ["nothing by name", { name: NAME }, [buildInstance(2)], {}, "not-found"],
     [
       "another cloud's provider ID",
       { name: NAME, providerID: "gce://p/z/i-1" },
-      [anInstance(1)],
+      [buildInstance(1)],
       {},
       "ForeignProviderID",
     ],
     [
       "a volume as provider ID",
       { name: NAME, providerID: "aws:///a/vol-0123456789abcdef0" },
-      [anInstance(1)],
+      [buildInstance(1)],
       {},
       "InvalidProviderID",
     ],
   ])("%s", async (_, node, instances, config, expected) => {
     const { answers } = await answersOf(instances, [node], config);
-    expect(answers.map(summary)).toEqual([expected]);
+    expect(answers.map(formatAnswer)).toEqual([expected]);
   });
 });
 
-describe("two nodes of a batch that are one instance", () => {
+describe("two nodes of a batch with one instance", () => {
   const elsewhere = { name: "ip-10-0-0-1.corp.example" };
   test.each<[string, NodeTraits, NodeTraits, readonly string[]]>([
     ["one by id, one by name", { name: "old", providerID: ID }, { name: NAME }, [ID, ID]],
@@ -201,8 +210,8 @@ describe("two nodes of a batch that are one instance", () => {
     ["one by id, one by a guess", { name: "old", providerID: ID }, elsewhere, [ID, "Ambiguous"]],
     ["both by a guess", { name: "ip-10-0-0-1" }, elsewhere, ["Ambiguous", "Ambiguous"]],
   ])("%s", async (_, first, second, expected) => {
-    const { answers } = await answersOf([anInstance(1)], [first, second]);
-    expect(answers.map(summary)).toEqual(expected);
+    const { answers } = await answersOf([buildInstance(1)], [first, second]);
+    expect(answers.map(formatAnswer)).toEqual(expected);
     const disputed = answers.filter((answer) => answer.kind === "error");
     for (const { message } of disputed) expect(message).toContain(`claimed by`);
   });
@@ -210,72 +219,74 @@ describe("two nodes of a batch that are one instance", () => {
 
 describe("a name that matches more than ten pages", () => {
   const web = (count: number) =>
-    Array.from({ length: count }, (_, index) => anInstance(100 + index, { PrivateDnsName: `web.d${index}` }));
-  const elsewhere = anInstance(1, { PrivateDnsName: "ip-10-0-0-1.a" });
+    Array.from({ length: count }, (_, index) =>
+      buildInstance(100 + index, { PrivateDnsName: `web.d${index}` }),
+    );
+  const elsewhere = buildInstance(1, { PrivateDnsName: "ip-10-0-0-1.a" });
 
   async function answersIn(change: Partial<Ec2World>, instances: Ec2Instance[], names: readonly string[]) {
     const world = Object.assign(new Ec2World(), change);
     world.instances.push(...instances);
-    const nodes = names.map((name) => aNode({ name }));
-    const { answers } = await world.cloud().instances(nodes, aCall());
+    const nodes = names.map((name) => buildNode({ name }));
+    const { answers } = await world.cloud().instances(nodes, buildCall());
     return { world, answers };
   }
 
-  test("is no matter where EC2's own domain tells the instance", async () => {
+  test("does not matter if EC2's own domain identifies the instance", async () => {
     const many = { scanSize: 1 };
-    const { world, answers } = await answersIn(many, [...web(20), anInstance(1)], ["ip-10-0-0-1.corp"]);
-    expect(answers.map(summary)).toEqual([ID]);
+    const { world, answers } = await answersIn(many, [...web(20), buildInstance(1)], ["ip-10-0-0-1.corp"]);
+    expect(answers.map(formatAnswer)).toEqual([ID]);
     expect(world.namesAsked).toEqual([["ip-10-0-0-1.corp"], [NAME]]);
   });
 
-  test("concerns its own node alone, which is told what to do", async () => {
-    const names = ["ip-10-0-0-1.corp", "web", "nobody"];
+  test("concerns only its own node, which gets a message on what to do", async () => {
+    const names = ["ip-10-0-0-1.corp", "web", "unknown"];
     const { world, answers } = await answersIn({ pageSize: 1 }, [...web(20), elsewhere], names);
-    expect(answers.map(summary)).toEqual([ID, "Ambiguous", "not-found"]);
+    expect(answers.map(formatAnswer)).toEqual([ID, "Ambiguous", "not-found"]);
     expect(answers[1]).toMatchObject({ message: expect.stringContaining("--provider-id") });
     expect(world.count("DescribeInstances")).toBeLessThanOrEqual(30);
   });
 
-  test("is not called ambiguous for instances of somebody else's", async () => {
+  test("is not called ambiguous because of other clusters' instances", async () => {
     const Tags = [{ Key: "kubernetes.io/cluster/theirs", Value: "owned" }];
     const theirs = web(20).map((instance) => ({ ...instance, Tags }));
     const { answers } = await answersIn({ pageSize: 1 }, theirs, ["web"]);
-    expect(answers.map(summary)).toEqual(["Unavailable"]);
+    expect(answers.map(formatAnswer)).toEqual(["Unavailable"]);
   });
 
-  test("is still told where by itself it is within ten pages", async () => {
+  test("still resolves a name that alone matches within ten pages", async () => {
     const other = Array.from({ length: 9 }, (_, index) =>
-      anInstance(200 + index, { PrivateDnsName: `db.d${index}`, ...THEIRS }),
+      buildInstance(200 + index, { PrivateDnsName: `db.d${index}`, ...THEIRS }),
     );
-    const ours = anInstance(2, { PrivateDnsName: "db.ours" });
+    const ours = buildInstance(2, { PrivateDnsName: "db.ours" });
     const instances = [...web(8), ...other, ours];
     const { answers } = await answersIn({ pageSize: 1 }, instances, ["web", "db"]);
-    expect(answers.map(summary)).toEqual(["Ambiguous", TWIN]);
+    expect(answers.map(formatAnswer)).toEqual(["Ambiguous", TWIN]);
   });
 
-  test("of many such nodes costs no more than a few listings", async () => {
+  test("of many such nodes costs only a few listings", async () => {
     const labels = Array.from({ length: 50 }, (_, index) => `web-${index}`);
     const instances = labels.flatMap((label, at) =>
       Array.from({ length: 12 }, (_, index) =>
-        anInstance(at * 12 + index, { PrivateDnsName: `${label}.d${index}` }),
+        buildInstance(at * 12 + index, { PrivateDnsName: `${label}.d${index}` }),
       ),
     );
     const { world, answers } = await answersIn({ pageSize: 1 }, instances, labels);
-    const found = new Set(answers.map(summary));
+    const found = new Set(answers.map(formatAnswer));
     expect([...found].toSorted()).toEqual(["Ambiguous", "Unavailable"]);
     expect(world.count("DescribeInstances")).toBeLessThanOrEqual(75);
   });
 
-  test("for want of an index, and not for its matches, is asked for once", async () => {
+  test("for lack of an index, and not for its matches, is searched once", async () => {
     const { world, answers } = await answersIn({ scanSize: 1 }, [...web(20), elsewhere], ["a", "b", "c"]);
-    expect(answers.map(summary)).toEqual(["Unavailable", "Unavailable", "Unavailable"]);
+    expect(answers.map(formatAnswer)).toEqual(["Unavailable", "Unavailable", "Unavailable"]);
     expect(world.count("DescribeInstances")).toBeLessThanOrEqual(12);
   });
 });
 
-test("a provider ID that the node has is answered as it stands", async () => {
+test("a node's existing provider ID is returned unchanged", async () => {
   const providerID = `aws:///another-zone/${ID}`;
-  const { answers } = await answersOf([anInstance(1)], [{ providerID }, { name: NAME }]);
+  const { answers } = await answersOf([buildInstance(1)], [{ providerID }, { name: NAME }]);
   expect(answers).toMatchObject([
     { instance: { providerID } },
     { instance: { providerID: `aws:///eu-central-1a/${ID}` } },
@@ -283,7 +294,7 @@ test("a provider ID that the node has is answered as it stands", async () => {
 });
 
 test("the facts of an instance", async () => {
-  const { answers } = await answersOf([anInstance(1)], [{ name: NAME }]);
+  const { answers } = await answersOf([buildInstance(1)], [{ name: NAME }]);
   expect(answers).toEqual([
     {
       kind: "found",
@@ -307,39 +318,39 @@ test("the facts of an instance", async () => {
   ]);
 });
 
-test("a terminated instance whose VPC and place EC2 has forgotten is still known to be terminated", async () => {
+test("a terminated instance whose VPC and place EC2 has forgotten is still known as terminated", async () => {
   const {
     VpcId: _vpc,
     Placement: _placement,
     ...forgotten
-  } = anInstance(1, { State: { Name: "terminated" } });
+  } = buildInstance(1, { State: { Name: "terminated" } });
   const { answers } = await answersOf([forgotten], [{ providerID: ID }]);
   expect(answers).toMatchObject([
     { kind: "found", instance: { state: "terminated", network: "", zone: "" } },
   ]);
 });
 
-describe("what no instance is", () => {
+describe("names and IDs without an instance", () => {
   test.each<[string, Partial<Ec2Instance>]>([
     ["without a state", { State: {} }],
     ["in a state that there is not", { State: { Name: "asleep" as "running" } }],
     ["without a placement", { Placement: {} }],
-    ["with an address that is none", { PublicIpAddress: "rubbish" }],
+    ["with an invalid address", { PublicIpAddress: "rubbish" }],
   ])("%s fails alone", async (_, poison) => {
     const { answers } = await answersOf(
-      [anInstance(1, poison), anInstance(2)],
+      [buildInstance(1, poison), buildInstance(2)],
       [{ providerID: ID }, { providerID: TWIN }],
     );
-    expect(answers.map(summary)).toEqual(["Unavailable", TWIN]);
+    expect(answers.map(formatAnswer)).toEqual(["Unavailable", TWIN]);
   });
 
-  test("without an id makes nothing not-found", async () => {
-    const { InstanceId: _id, ...nameless } = anInstance(1);
+  test("without an ID never means not found", async () => {
+    const { InstanceId: _id, ...nameless } = buildInstance(1);
     const world = new Ec2World();
-    world.rubbish = { Reservations: [{ Instances: [nameless, anInstance(2)] }] };
-    const nodes = [{ providerID: ID }, { providerID: TWIN }, { name: NAME }].map(aNode);
-    const { answers } = await world.cloud().instances(nodes, aCall());
-    expect(answers.map(summary)).toEqual(["Unavailable", TWIN, "Unavailable"]);
+    world.rubbish = { Reservations: [{ Instances: [nameless, buildInstance(2)] }] };
+    const nodes = [{ providerID: ID }, { providerID: TWIN }, { name: NAME }].map(buildNode);
+    const { answers } = await world.cloud().instances(nodes, buildCall());
+    expect(answers.map(formatAnswer)).toEqual(["Unavailable", TWIN, "Unavailable"]);
   });
 
   test.each<[string, object]>([
@@ -350,8 +361,8 @@ describe("what no instance is", () => {
     world.rubbish = rubbish;
     const { answers } = await world
       .cloud()
-      .instances([{ providerID: ID }, { name: NAME }].map(aNode), aCall());
-    expect(answers.map(summary)).toEqual(["Unavailable", "Unavailable"]);
+      .instances([{ providerID: ID }, { name: NAME }].map(buildNode), buildCall());
+    expect(answers.map(formatAnswer)).toEqual(["Unavailable", "Unavailable"]);
     for (const answer of answers) {
       expect(answer).toMatchObject({ message: expect.stringContaining("DescribeInstances: ") });
     }

@@ -6,18 +6,21 @@ import { isFault } from "#emulators/ec2/fault.ts";
 import { type Ec2Server, startEc2 } from "#emulators/ec2/server.ts";
 import type { Zone } from "#emulators/ec2/zone.ts";
 
-/** One endpoint for several accounts, each with instances, zones and ids of its own: the same id may be in two of them. */
+/**
+ * One endpoint for several accounts, each with its own instances, zones and IDs: two accounts may have the
+ * same ID.
+ */
 export interface SeveralAccounts {
   /** For AWS_ENDPOINT_URL_EC2 and AWS_ENDPOINT_URL_STS. */
   readonly url: string;
-  /** By the account's number. */
+  /** Keyed by account number. */
   readonly accounts: ReadonlyMap<string, Ec2Server>;
-  /** Calls whose credentials no account gave out. */
+  /** Returns the number of calls with credentials of no account. */
   strangers(): number;
   close(): Promise<void>;
 }
 
-/** Starts one; who calls is told by the role that was assumed. */
+/** Starts the endpoint; the assumed role determines the caller's account. */
 export async function startSeveralAccounts(
   zonesByAccount: Readonly<Record<string, readonly Zone[]>>,
 ): Promise<SeveralAccounts> {
@@ -28,7 +31,10 @@ export async function startSeveralAccounts(
   let strangers = 0;
   let assuming: Promise<unknown> = Promise.resolve();
 
-  /** Each counts its sessions, and a key must not be given out by two: all of them are asked for each, one after the other. */
+  /**
+   * Each account counts its sessions, and two must not give out the same key: every account is asked, one
+   * after the other.
+   */
   function assumeRole(request: IncomingMessage, body: string, owner: Ec2Server | undefined) {
     const turn = assuming.then(async () => {
       const answers = [];

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createSingleFlight } from "#clouds/aws/single-flight.ts";
 
-/** A request that is answered by hand, and what became of it. */
+/** A request that a test answers by hand, and its result. */
 function aRequest() {
   const { promise, resolve } = Promise.withResolvers<string>();
   const signals: AbortSignal[] = [];
@@ -14,24 +14,24 @@ function aRequest() {
 
 const { signal } = new AbortController();
 
-test("all who come while it is under way have its answer, and whoever comes after it starts anew", async () => {
-  const flight = createSingleFlight<string>();
+test("all who join before the answer get it, and the next one starts a new request", async () => {
+  const invocation = createSingleFlight<string>();
   const [first, second] = [aRequest(), aRequest()];
-  const waiting = [flight.join(first.start, signal), flight.join(second.start, signal)];
+  const waiting = [invocation.join(first.start, signal), invocation.join(second.start, signal)];
   first.answer("first");
   expect(await Promise.all(waiting)).toEqual(["first", "first"]);
-  const later = flight.join(second.start, signal);
+  const later = invocation.join(second.start, signal);
   second.answer("second");
   expect(await later).toBe("second");
   expect([first.signals.length, second.signals.length]).toEqual([1, 1]);
 });
 
-test("who leaves has no answer, and the others still have theirs", async () => {
-  const flight = createSingleFlight<string>();
+test("a waiter who leaves gets no answer, and the others still get theirs", async () => {
+  const invocation = createSingleFlight<string>();
   const request = aRequest();
   const leaving = new AbortController();
-  const left = flight.join(request.start, leaving.signal);
-  const staying = flight.join(request.start, signal);
+  const left = invocation.join(request.start, leaving.signal);
+  const staying = invocation.join(request.start, signal);
   leaving.abort();
   expect(await left).toBeUndefined();
   expect(request.signals.map(({ aborted }) => aborted)).toEqual([false]);
@@ -39,20 +39,20 @@ test("who leaves has no answer, and the others still have theirs", async () => {
   expect(await staying).toBe("told");
 });
 
-test("it ends with the last one who waits, and the next one starts anew", async () => {
-  const flight = createSingleFlight<string>();
+test("it ends with its last waiter, and the next one starts a new request", async () => {
+  const invocation = createSingleFlight<string>();
   const [abandoned, next] = [aRequest(), aRequest()];
   const leaving = new AbortController();
-  const left = flight.join(abandoned.start, leaving.signal);
+  const left = invocation.join(abandoned.start, leaving.signal);
   leaving.abort();
   await left;
   expect(abandoned.signals.map(({ aborted }) => aborted)).toEqual([true]);
-  const joined = flight.join(next.start, signal);
+  const joined = invocation.join(next.start, signal);
   next.answer("next");
   expect(await joined).toBe("next");
 });
 
-test("who is aborted already starts nothing", async () => {
+test("an aborted caller starts nothing", async () => {
   const request = aRequest();
   expect(await createSingleFlight<string>().join(request.start, AbortSignal.abort())).toBeUndefined();
   expect(request.signals).toEqual([]);

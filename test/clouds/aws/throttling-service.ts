@@ -1,27 +1,27 @@
-import { type Operation, type Quota, type QuotaName, quotaOf } from "#clouds/aws/quotas.ts";
+import { getQuotaName, type Operation, type Quota, type QuotaName } from "#clouds/aws/quotas.ts";
 
-/** AWS's own buckets, at the end of a way that takes each request as long as it likes. */
+/** AWS's own buckets, behind a network that delays each request by any time. */
 export interface ThrottlingService {
-  /** Calls by the quota that they draw on. */
+  /** Calls by their quota. */
   readonly done: Map<QuotaName, number>;
   readonly throttled: Map<QuotaName, number>;
-  /** Rejects with AWS's throttle where the bucket is empty when the request arrives. */
+  /** Rejects with AWS's throttle if the bucket is empty when the request arrives. */
   call(operation: Operation): Promise<void>;
 }
 
 export interface ThrottlingServiceOptions {
   readonly quotas: Readonly<Partial<Record<QuotaName, Quota>>>;
-  /** The way there takes up to so much longer. */
+  /** The maximum additional delay of the way there. */
   readonly jitterMs: number;
   readonly now: () => number;
   readonly sleep: (delayMs: number) => Promise<void>;
 }
 
-/** The least that the way takes, there and back each. */
+/** The minimum delay of each direction. */
 const WAY_MS = 30;
 
-/** Full buckets. Its delays are the same in each run. */
-export function throttlingService({
+/** Creates full buckets. Its delays are the same in each run. */
+export function createThrottlingService({
   quotas,
   jitterMs,
   now,
@@ -53,7 +53,7 @@ export function throttlingService({
     throttled,
     async call(operation) {
       await sleep(WAY_MS + random() * jitterMs);
-      const isDone = take(quotaOf(operation));
+      const isDone = take(getQuotaName(operation));
       await sleep(WAY_MS);
       if (!isDone) throw Object.assign(new Error("Rate exceeded"), { name: "Throttling" });
     },

@@ -2,18 +2,22 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Cloud } from "#clouds/cloud.ts";
 import type { Node } from "#core/node/node.ts";
 import type { Service } from "#core/service/service.ts";
-import { aCall } from "#test/clouds/builders.ts";
+import { buildCall } from "#test/clouds/builders.ts";
 import {
-  aService,
-  bringAbout,
-  nodesOf,
-  settingsWith,
+  buildNodes,
+  buildService,
+  buildSettings,
+  converge,
 } from "#test/clouds/digitalocean/load-balancers/round.ts";
-import { aWorld, type DigitalOceanWorld, identified } from "#test/clouds/digitalocean/world.ts";
+import {
+  buildIdentifiedNode,
+  createNodeWorld,
+  type DigitalOceanWorld,
+} from "#test/clouds/digitalocean/world.ts";
 
 let world: DigitalOceanWorld;
 beforeEach(async () => {
-  world = await aWorld();
+  world = await createNodeWorld();
 });
 afterEach(() => world.close());
 
@@ -21,12 +25,14 @@ const NODES = 1_000;
 const SERVICES = 50;
 const SECONDS = 3_600;
 
-/** What the relay does with a cluster that size, second by second, each function with a process of its own. */
+/**
+ * Runs an hour of the relay for a cluster of that size, second by second, with a process for each function.
+ */
 async function hour(services: readonly Service[], nodes: readonly Node[], config: Record<string, unknown>) {
   const [nodeFunction, lifecycle] = [world.cloud(config), world.cloud(config)];
   const serviceFunctions = [world.cloud(config), world.cloud(config)];
-  const settings = settingsWith(config);
-  const targets = nodesOf([...world.fake.droplets.values()]);
+  const settings = buildSettings(config);
+  const targets = buildNodes([...world.fake.droplets.values()]);
   const silent = nodes.slice(0, 20);
   const perMinute: number[] = [];
   let before = 0;
@@ -34,20 +40,20 @@ async function hour(services: readonly Service[], nodes: readonly Node[], config
     // Addresses: a pass every five minutes, in batches of a hundred, one a second.
     const batch = second % 300;
     if (batch < NODES / 100)
-      await nodeFunction.instances(nodes.slice(batch * 100, (batch + 1) * 100), aCall());
+      await nodeFunction.instances(nodes.slice(batch * 100, (batch + 1) * 100), buildCall());
     // Services: an audit every ten minutes, two at a time, one a second.
     const pair = second % 600;
     await Promise.all(
       serviceFunctions.map(async (cloud: Cloud, index) => {
         const service = services[2 * pair + index];
         if (service === undefined) return;
-        const { last, done } = await bringAbout(cloud, settings, service, { nodes: targets });
+        const { last, done } = await converge(cloud, settings, service, { nodes: targets });
         expect([last.kind, done]).toEqual(["settled", []]);
       }),
     );
     // Nodes that are not Ready: every five seconds at first, once a minute in the long run.
     if (second < 60 ? second % 5 === 0 : second % 60 === 0)
-      await lifecycle.instances(silent, aCall({ control: true }));
+      await lifecycle.instances(silent, buildCall({ control: true }));
     world.pass(1_000);
     if (second % 60 !== 59) continue;
     perMinute.push(world.fake.requests.length - before);
@@ -66,14 +72,14 @@ test(`${NODES} nodes and ${SERVICES} Services are within what DigitalOcean allow
   const services: Service[] = [];
   for (let index = 0; index < SERVICES; index += 1) {
     const uid = `${String(index).padStart(8, "0")}-6f5d-4b8c-9a55-0f1e2d3c4b5a`;
-    const asked = aService({ uid });
-    const made = await bringAbout(cloud, settingsWith(config), asked, { nodes: nodesOf(droplets) });
+    const asked = buildService({ uid });
+    const made = await converge(cloud, buildSettings(config), asked, { nodes: buildNodes(droplets) });
     services.push(made.service);
   }
   expect(world.fake.loadBalancers.size).toBe(SERVICES);
   world.fake.requests.length = 0;
   world.pass(3_600_000);
-  const { total, mostInAMinute } = await hour(services, droplets.map(identified), config);
+  const { total, mostInAMinute } = await hour(services, droplets.map(buildIdentifiedNode), config);
   expect(mostInAMinute).toBeLessThan(250);
   expect(total).toBeLessThan(1_500);
 });

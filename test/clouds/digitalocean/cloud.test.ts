@@ -1,18 +1,18 @@
 import { createDigitalOceanCloud } from "#clouds/digitalocean/cloud.ts";
-import { fixedToken } from "#clouds/http/token-file.ts";
-import { errorAnswer, type FakeAnswer } from "#emulators/digitalocean/answer.ts";
+import { createFixedToken } from "#clouds/http/token-file.ts";
+import { buildErrorAnswer, type FakeAnswer } from "#emulators/digitalocean/answer.ts";
 import type { FakeDroplet } from "#emulators/digitalocean/droplets.ts";
 import { TAG, TOKEN } from "#emulators/digitalocean/names.ts";
 import { startFakeDigitalOcean } from "#emulators/digitalocean/server.ts";
 import {
   type Breakage,
   type CloudWorld,
-  cloudConformance,
+  testCloudConformance,
   type WorldInstance,
 } from "#test/clouds/conformance.ts";
-import { aConfig } from "#test/clouds/digitalocean/world.ts";
+import { buildConfig } from "#test/clouds/digitalocean/world.ts";
 
-cloudConformance("digitalocean", digitalOceanWorld, {
+testCloudConformance("digitalocean", digitalOceanWorld, {
   recordsDeletions: true,
   cannotPlay: [
     { row: "zones", because: "DigitalOcean has regions and no zones" },
@@ -26,10 +26,14 @@ cloudConformance("digitalocean", digitalOceanWorld, {
 
 async function digitalOceanWorld(): Promise<CloudWorld> {
   const fake = await startFakeDigitalOcean();
-  const cloud = createDigitalOceanCloud(aConfig({ apiURL: fake.url }), fixedToken(TOKEN, "the token"), {
-    // The rows ask twice to see what changed between; what is remembered for how long is told in scale.test.ts.
-    maxListAgeMs: 0,
-  });
+  const cloud = createDigitalOceanCloud(
+    buildConfig({ apiURL: fake.url }),
+    createFixedToken(TOKEN, "the token"),
+    {
+      // The rows read twice to see a change in between; scale.test.ts tests how long lists are remembered.
+      maxListAgeMs: 0,
+    },
+  );
   const dropletOf = ({ id }: WorldInstance): FakeDroplet => {
     const droplet = fake.droplets.get(id);
     if (droplet === undefined) throw new Error(`there is no droplet ${id}`);
@@ -48,12 +52,12 @@ async function digitalOceanWorld(): Promise<CloudWorld> {
     },
     async makeForeign(instance) {
       dropletOf(instance).vpc_uuid = "11111111-2222-3333-4444-555555555555";
-      dropletOf(instance).tags = ["k8s-of-somebody-else"];
+      dropletOf(instance).tags = ["k8s-of-another-owner"];
       return [
         instance.id,
         TAG,
-        "k8s-of-somebody-else",
-        aConfig().vpc ?? "",
+        "k8s-of-another-owner",
+        buildConfig().vpc ?? "",
         "11111111-2222-3333-4444-555555555555",
       ];
     },
@@ -78,8 +82,8 @@ async function digitalOceanWorld(): Promise<CloudWorld> {
 }
 
 const ANSWERS: Readonly<Record<Breakage, FakeAnswer>> = {
-  Throttled: errorAnswer(429, "too_many_requests", { "ratelimit-remaining": "0", "retry-after": "1" }),
-  Denied: errorAnswer(403, "forbidden"),
-  Unavailable: errorAnswer(500, "server_error"),
+  Throttled: buildErrorAnswer(429, "too_many_requests", { "ratelimit-remaining": "0", "retry-after": "1" }),
+  Denied: buildErrorAnswer(403, "forbidden"),
+  Unavailable: buildErrorAnswer(500, "server_error"),
   stalled: "hang",
 };

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { diagnoseDigitalOcean } from "#clouds/digitalocean/diagnose.ts";
-import type { Finding } from "#core/finding.ts";
-import { errorAnswer, type FakeAnswer } from "#emulators/digitalocean/answer.ts";
+import type { CheckResult } from "#core/check-result.ts";
+import { buildErrorAnswer, type FakeAnswer } from "#emulators/digitalocean/answer.ts";
 import { TAG, TOKEN, VPC } from "#emulators/digitalocean/names.ts";
 import { type FakeDigitalOcean, startFakeDigitalOcean } from "#emulators/digitalocean/server.ts";
-import { aConfig } from "#test/clouds/digitalocean/world.ts";
+import { buildConfig } from "#test/clouds/digitalocean/world.ts";
 
 let fake: FakeDigitalOcean;
 
@@ -21,7 +21,7 @@ test.each<
     "credentials" | "network" | "permissions",
     object,
     FakeAnswer | undefined,
-    Finding["outcome"],
+    CheckResult["outcome"],
     string,
   ]
 >([
@@ -45,7 +45,7 @@ test.each<
     "load balancers without scopes",
     "permissions",
     {},
-    errorAnswer(403, "forbidden"),
+    buildErrorAnswer(403, "forbidden"),
     "failed",
     "lacks load_balancer:read, tag:read",
   ],
@@ -55,19 +55,19 @@ test.each<
   fake.add();
   fake.add();
   fake.fault = () => answer;
-  const diagnosis = await diagnoseDigitalOcean(aConfig({ apiURL: fake.url, ...more }), {
+  const diagnosis = await diagnoseDigitalOcean(buildConfig({ apiURL: fake.url, ...more }), {
     DO_ACCESS_TOKEN: TOKEN,
   });
-  const finding = await diagnosis[what]?.(AbortSignal.timeout(10_000));
+  const finding = await diagnosis[what]?.(AbortSignal.timeout(120_000));
   diagnosis.close();
   expect(finding).toMatchObject({ outcome, message: expect.stringContaining(message) });
   expect(finding?.remedy === undefined).toBe(outcome === "ok");
 });
 
-test("one request serves all that is looked at, and its date is the cloud's", async () => {
+test("one request serves all checks, and its date is the cloud's", async () => {
   fake.add();
-  const diagnosis = await diagnoseDigitalOcean(aConfig({ apiURL: fake.url }), { DO_ACCESS_TOKEN: TOKEN });
-  const signal = AbortSignal.timeout(10_000);
+  const diagnosis = await diagnoseDigitalOcean(buildConfig({ apiURL: fake.url }), { DO_ACCESS_TOKEN: TOKEN });
+  const signal = AbortSignal.timeout(120_000);
   await diagnosis.credentials(signal);
   await diagnosis.network(signal);
   expect(Math.abs((await diagnosis.clockAheadMs(signal)) ?? Number.NaN)).toBeLessThan(60_000);
@@ -75,7 +75,7 @@ test("one request serves all that is looked at, and its date is the cloud's", as
   expect(fake.requests.map(({ path }) => path)).toEqual(["/v2/droplets", "/v2/account"]);
 });
 
-test.each<[string, Partial<FakeDigitalOcean["account"]>, readonly string[], Finding["outcome"], string]>([
+test.each<[string, Partial<FakeDigitalOcean["account"]>, readonly string[], CheckResult["outcome"], string]>([
   ["in order", {}, [], "ok", "team Example is active, and may have 2000 droplets"],
   ["of which nothing is shown", {}, ["account:read"], "ok", "nothing is shown (account:read)"],
   [
@@ -83,17 +83,17 @@ test.each<[string, Partial<FakeDigitalOcean["account"]>, readonly string[], Find
     { status: "locked", status_message: "unpaid" },
     [],
     "failed",
-    "is locked: unpaid; nothing can be made",
+    "is locked: unpaid; nothing can be created",
   ],
   ["that was warned", { status: "warning" }, [], "warning", "is warning"],
-  ["that is full", { droplet_limit: 2 }, [], "warning", "2 droplets of 2 that it may have"],
+  ["that is full", { droplet_limit: 2 }, [], "warning", "2 droplets of 2 allowed"],
 ])("an account %s", async (_, traits, without, outcome, message) => {
   fake.add();
   fake.add();
   Object.assign(fake.account, traits);
   for (const scope of without) fake.scopes.delete(scope);
-  const diagnosis = await diagnoseDigitalOcean(aConfig({ apiURL: fake.url }), { DO_ACCESS_TOKEN: TOKEN });
-  const finding = await diagnosis.credentials(AbortSignal.timeout(10_000));
+  const diagnosis = await diagnoseDigitalOcean(buildConfig({ apiURL: fake.url }), { DO_ACCESS_TOKEN: TOKEN });
+  const finding = await diagnosis.credentials(AbortSignal.timeout(120_000));
   diagnosis.close();
   expect(finding).toMatchObject({ outcome, message: expect.stringContaining(message) });
   expect(finding.remedy === undefined).toBe(outcome === "ok");
@@ -116,13 +116,13 @@ test.each<[string, object, readonly string[], readonly string[]]>([
     ["load_balancer:update", "tag:create", "tag:delete", "firewall:create", "firewall:update"],
   ],
 ])(
-  "scopes for %s are looked at, each that lacks is told, and nothing is changed",
+  "scopes for %s are checked, each missing one is reported, and nothing is changed",
   async (_, config, seen, unseen) => {
     const look = async () => {
-      const diagnosis = await diagnoseDigitalOcean(aConfig({ apiURL: fake.url, ...config }), {
+      const diagnosis = await diagnoseDigitalOcean(buildConfig({ apiURL: fake.url, ...config }), {
         DO_ACCESS_TOKEN: TOKEN,
       });
-      const finding = await diagnosis.permissions?.(AbortSignal.timeout(10_000));
+      const finding = await diagnosis.permissions?.(AbortSignal.timeout(120_000));
       diagnosis.close();
       return finding;
     };
@@ -144,16 +144,16 @@ test.each<[string, object, readonly string[], readonly string[]]>([
   },
 );
 
-test("a token that may not list regions is not told that its region is wrong", async () => {
+test("a token that may not list regions gets no message that its region is wrong", async () => {
   fake.add();
   fake.scopes.delete("regions:read");
-  const config = aConfig({ apiURL: fake.url, region: "fraa1" });
+  const config = buildConfig({ apiURL: fake.url, region: "fraa1" });
   const diagnosis = await diagnoseDigitalOcean(config, { DO_ACCESS_TOKEN: TOKEN });
-  const finding = await diagnosis.network(AbortSignal.timeout(10_000));
+  const finding = await diagnosis.network(AbortSignal.timeout(120_000));
   diagnosis.close();
   expect(finding).toMatchObject({ outcome: "warning", message: expect.stringContaining("no droplet") });
 });
 
-test("without a token there is nothing to look with", async () => {
-  await expect(diagnoseDigitalOcean(aConfig(), {})).rejects.toThrow("tokenFile is required");
+test("without a token no check is possible", async () => {
+  await expect(diagnoseDigitalOcean(buildConfig(), {})).rejects.toThrow("tokenFile is required");
 });

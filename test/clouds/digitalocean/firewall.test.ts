@@ -6,12 +6,17 @@ import { ANNOTATIONS } from "#core/firewall/exposed-service.ts";
 import { EVERYWHERE } from "#core/firewall/rules.ts";
 import { CREATE, UPDATE } from "#core/firewall/state.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
-import { errorAnswer } from "#emulators/digitalocean/answer.ts";
-import { aFirewall, type FakeFirewall } from "#emulators/digitalocean/firewalls.ts";
+import { buildErrorAnswer } from "#emulators/digitalocean/answer.ts";
+import { buildFirewall, type FakeFirewall } from "#emulators/digitalocean/firewalls.ts";
 import { TAG, VPC } from "#emulators/digitalocean/names.ts";
 import { playController } from "#test/clouds/digitalocean/play-controller.ts";
-import { aConfig, aWorld, type DigitalOceanWorld } from "#test/clouds/digitalocean/world.ts";
-import { balanced, CLUSTER, contextOf, nodePorts } from "#test/core/firewall/world.ts";
+import { buildConfig, createNodeWorld, type DigitalOceanWorld } from "#test/clouds/digitalocean/world.ts";
+import {
+  buildBalancedService,
+  buildContext,
+  buildNodePortService,
+  CLUSTER,
+} from "#test/core/firewall/world.ts";
 
 const NAME = "k8s-public";
 const CONFIG = { publicAccessFirewall: { name: NAME, tags: [TAG] } };
@@ -22,23 +27,23 @@ const OUTBOUND = [
   { protocol: "tcp", ports: "all", ...OUT },
   { protocol: "udp", ports: "all", ...OUT },
 ];
-const WEB = nodePorts("web", [30080]);
+const WEB = buildNodePortService("web", [30080]);
 
 let world: DigitalOceanWorld;
 beforeEach(async () => {
-  world = await aWorld();
+  world = await createNodeWorld();
 });
 afterEach(() => world.close());
 
 function play(services: readonly unknown[], config: Record<string, unknown> = CONFIG): Promise<Decision> {
   const cloud = world.cloud(config);
-  const settings = { ...DEFAULT_SETTINGS, cloud: aConfig(config) };
-  const context: DecisionContext = contextOf(services, { settings });
+  const settings = { ...DEFAULT_SETTINGS, cloud: buildConfig(config) };
+  const context: DecisionContext = buildContext(services, { settings });
   return playController(firewallController, CLUSTER, cloud, context);
 }
 
 function add(traits: Partial<FakeFirewall> = {}): FakeFirewall {
-  const firewall = aFirewall({ name: NAME, tags: [TAG], ...traits });
+  const firewall = buildFirewall({ name: NAME, tags: [TAG], ...traits });
   world.fake.firewalls.set(firewall.id, firewall);
   return firewall;
 }
@@ -53,8 +58,8 @@ function changes(): string[] {
     .map(({ method, path }) => `${method} ${path}`);
 }
 
-describe("the firewall before the droplets", () => {
-  test("is made, is as it should be then, and changes with the Services", async () => {
+describe("the firewall of the droplets", () => {
+  test("is created, is then correct, and changes with the Services", async () => {
     const elsewhere = add({ name: "k8s-other", tags: ["other"] });
     expect(await play([WEB])).toMatchObject({ kind: "unchanged" });
     expect(all()).toEqual([
@@ -65,10 +70,10 @@ describe("the firewall before the droplets", () => {
       },
     ]);
     expect(changes()).toEqual(["POST /v2/firewalls"]);
-    // A process that knows nothing of it finds it again by its name, and has nothing to do.
+    // A new process finds it again by its name, and has nothing to do.
     expect(await play([WEB])).toMatchObject({ kind: "unchanged" });
     expect(changes()).toHaveLength(1);
-    const after = await play([nodePorts("web", [30081, "udp/30053"])]);
+    const after = await play([buildNodePortService("web", [30081, "udp/30053"])]);
     expect(after.kind).toBe("unchanged");
     const [, own] = all();
     expect(changes().slice(1)).toEqual([`PUT /v2/firewalls/${own?.id}`]);
@@ -79,12 +84,12 @@ describe("the firewall before the droplets", () => {
     expect(all()[0]).toEqual(elsewhere);
   });
 
-  test("lets the cluster's own load balancer ask for health, and nobody else's", async () => {
+  test("allows health checks from the cluster's own load balancers only", async () => {
     const own = world.fake.addLoadBalancer({ tags: ["k8s:7b1c"] });
     const others = world.fake.addLoadBalancer({ tags: ["k8s:other"] });
     const nobodys = world.fake.addLoadBalancer({});
     const naming = (name: string, id: string) =>
-      balanced(name, [443], { annotations: { [ANNOTATIONS.loadBalancerID]: id } });
+      buildBalancedService(name, [443], { annotations: { [ANNOTATIONS.loadBalancerID]: id } });
     const config = { ...CONFIG, clusterID: "7b1c" };
     await play([naming("web", own.id)], config);
     expect(all()[0]?.inbound_rules).toEqual([
@@ -97,7 +102,7 @@ describe("the firewall before the droplets", () => {
     }
   });
 
-  test("is made whatever the firewalls of others are like, and not where the list is none", async () => {
+  test("is created next to any firewalls of others, and not if the list is invalid", async () => {
     const odd = { id: crypto.randomUUID(), name: "k8s-odd", inbound_rules: [{ protocol: 7 }] };
     const answer = (body: object) => {
       world.fake.fault = ({ method }) =>
@@ -113,11 +118,11 @@ describe("the firewall before the droplets", () => {
     expect(changes()).toEqual(["POST /v2/firewalls"]);
   });
 
-  test("without clusterID counts load balancers of the cluster's network as its own", async () => {
+  test("without clusterID treats load balancers of the cluster's network as its own", async () => {
     const near = world.fake.addLoadBalancer({});
     const far = world.fake.addLoadBalancer({ vpc_uuid: VPC.replace("7", "8") });
     const health = async (id: string) => {
-      await play([balanced("web", [443], { annotations: { [ANNOTATIONS.loadBalancerID]: id } })]);
+      await play([buildBalancedService("web", [443], { annotations: { [ANNOTATIONS.loadBalancerID]: id } })]);
       return all()[0]?.inbound_rules[0]?.sources;
     };
     expect(await health(near.id)).toEqual({ load_balancer_uids: [near.id] });
@@ -127,21 +132,21 @@ describe("the firewall before the droplets", () => {
   test.each([
     ["droplets of its own", { droplet_ids: ["7"] }, "FirewallForeign"],
     ["another tag", { tags: [TAG, "db"] }, "FirewallForeign"],
-  ])("with %s is not touched, and told", async (_given, traits, code) => {
+  ])("with %s is not touched, and reported", async (_given, traits, code) => {
     const there = add(traits);
     expect(await play([WEB])).toMatchObject({ kind: "retry", because: { code }, events: [{ code }] });
     expect(all()).toEqual([there]);
     expect(changes()).toEqual([]);
   });
 
-  test("that is there twice is not touched, and told", async () => {
+  test("that exists twice is not touched, and reported", async () => {
     add();
     add();
     expect(await play([WEB])).toMatchObject({ because: { code: "FirewallAmbiguous" } });
     expect(changes()).toEqual([]);
   });
 
-  test("that is on a later page is found", async () => {
+  test("on a later page is found", async () => {
     for (let index = 0; index < 200; index += 1) add({ name: `other-${index}`, tags: [] });
     const own = add();
     expect(await play([WEB])).toMatchObject({ kind: "unchanged" });
@@ -149,9 +154,9 @@ describe("the firewall before the droplets", () => {
     expect(world.fake.requests.filter(({ method }) => method === "GET")).toHaveLength(2);
   });
 
-  test("with more rules than one may have is told, and keeps the rules that it has", async () => {
+  test("with more rules than allowed is reported, and keeps its rules", async () => {
     const there = add();
-    const many = nodePorts(
+    const many = buildNodePortService(
       "web",
       Array.from({ length: 60 }, (_, index) => 30_000 + index),
     );
@@ -162,7 +167,7 @@ describe("the firewall before the droplets", () => {
     expect(all()).toEqual([there]);
   });
 
-  test("whose making was not answered is found by the next look, and not made twice", async () => {
+  test("whose creation got no answer is found by the next observation, and not created twice", async () => {
     world.fake.lost = ({ method }) => (method === "POST" ? "destroy" : undefined);
     expect(await play([WEB])).toMatchObject({ kind: "retry", because: { code: "Unavailable" } });
     world.fake.lost = undefined;
@@ -170,7 +175,7 @@ describe("the firewall before the droplets", () => {
     expect(all()).toHaveLength(1);
   });
 
-  test("that somebody makes meanwhile is no second one", async () => {
+  test("that another actor creates meanwhile is not created twice", async () => {
     world.fake.fault = ({ method }) => {
       if (method === "POST" && all().length === 0) add();
       return undefined;
@@ -181,12 +186,12 @@ describe("the firewall before the droplets", () => {
   });
 });
 
-describe("where the list of firewalls is of no use, nothing is made", () => {
+describe("if the list of firewalls is unusable, nothing is created", () => {
   test.each([
-    ["it is denied", errorAnswer(403, "forbidden"), "Denied"],
-    ["the token is wrong", errorAnswer(401, "unauthorized"), "Denied"],
-    ["it is throttled", errorAnswer(429, "too_many_requests", { "retry-after": "30" }), "Throttled"],
-    ["the service fails", errorAnswer(503, "server_error"), "Unavailable"],
+    ["it is denied", buildErrorAnswer(403, "forbidden"), "Denied"],
+    ["the token is wrong", buildErrorAnswer(401, "unauthorized"), "Denied"],
+    ["it is throttled", buildErrorAnswer(429, "too_many_requests", { "retry-after": "30" }), "Throttled"],
+    ["the service fails", buildErrorAnswer(503, "server_error"), "Unavailable"],
     ["a proxy answers", { status: 200, body: "<html>" }, "Unavailable"],
     ["it is another thing", { status: 200, body: '{"droplets":[]}' }, "Unavailable"],
     ["it holds another thing", { status: 200, body: '{"firewalls":[{"id":7}]}' }, "Unavailable"],
@@ -197,7 +202,7 @@ describe("where the list of firewalls is of no use, nothing is made", () => {
     expect(changes()).toEqual([]);
   });
 
-  test("pages have no end", async () => {
+  test("endless pages", async () => {
     const links = { pages: { next: "https://api.digitalocean.com/v2/firewalls?page=2" } };
     const pages = (firewalls: () => unknown) => {
       world.fake.requests.length = 0;
@@ -209,7 +214,7 @@ describe("where the list of firewalls is of no use, nothing is made", () => {
     pages(() => [{ id: crypto.randomUUID(), name: "k8s-other" }]);
     expect(await play([WEB])).toMatchObject({ kind: "retry", because: { code: "Unavailable" } });
     expect(world.fake.requests).toHaveLength(10);
-    // The same one again and again.
+    // The same page again and again.
     pages(() => [{ id: "fw-1", name: "k8s-other" }]);
     expect(await play([WEB])).toMatchObject({ kind: "retry", because: { code: "Unavailable" } });
     expect(world.fake.requests).toHaveLength(2);
@@ -226,16 +231,16 @@ describe("the capability", () => {
   const parameters = { name: NAME, tags: [TAG], inbound: [], outbound: [] };
 
   test.each([
-    ["parameters that are none", { parameters: { name: 7 } }],
+    ["invalid parameters", { parameters: { name: 7 } }],
     ["an action that there is not", { action: "DeleteFirewall", parameters }],
-    ["an id that leads elsewhere", { target: "../account", parameters }],
+    ["an ID with a path", { target: "../account", parameters }],
   ])("refuses %s without a request", async (_given, traits) => {
     const firewall = world.cloud().capabilities?.["firewall"];
     expect((await firewall?.act(action(traits), call()))?.answer).toMatchObject({ code: "Invalid" });
     expect(world.fake.requests).toEqual([]);
   });
 
-  test("says that one is gone which is, and that an answer is none", async () => {
+  test("reports a missing firewall as gone, and an invalid answer as an error", async () => {
     const firewall = world.cloud().capabilities?.["firewall"];
     const gone = await firewall?.act(action({ parameters }), call());
     expect(gone?.answer).toMatchObject({ kind: "conflict" });
@@ -244,7 +249,7 @@ describe("the capability", () => {
     expect(odd?.answer).toMatchObject({ kind: "error", code: "Unavailable" });
   });
 
-  test("answers each question: one that is none, one that came too late, one while little of the quota is left", async () => {
+  test("answers each question: an invalid one, one after the deadline, one with little quota left", async () => {
     const firewall = world.cloud().capabilities?.["firewall"];
     const question = { name: NAME, loadBalancers: [] };
     expect((await firewall?.observe([7, question], call()))?.answers).toMatchObject([

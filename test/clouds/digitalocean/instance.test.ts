@@ -1,13 +1,18 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { FakeDroplet } from "#emulators/digitalocean/droplets.ts";
 import { VPC } from "#emulators/digitalocean/names.ts";
-import { aCall, aNode, type NodeTraits } from "#test/clouds/builders.ts";
-import { summary } from "#test/clouds/conformance.ts";
-import { asked, aWorld, type DigitalOceanWorld, identified } from "#test/clouds/digitalocean/world.ts";
+import { buildCall, buildNode, type NodeTraits } from "#test/clouds/builders.ts";
+import { formatAnswer } from "#test/clouds/conformance.ts";
+import {
+  buildIdentifiedNode,
+  countRequests,
+  createNodeWorld,
+  type DigitalOceanWorld,
+} from "#test/clouds/digitalocean/world.ts";
 
 let world: DigitalOceanWorld;
 beforeEach(async () => {
-  world = await aWorld();
+  world = await createNodeWorld();
 });
 afterEach(() => world.close());
 
@@ -21,7 +26,7 @@ const publicly = (address: string) => ({
   v6: [],
 });
 
-test("a droplet is told in the words of all clouds, its addresses in the stock controller's order", async () => {
+test("a droplet is described in the terms of all clouds, its addresses in the stock controller's order", async () => {
   const droplet = world.fake.add({
     id: "3164444",
     name: "pool-a-1",
@@ -37,7 +42,7 @@ test("a droplet is told in the words of all clouds, its addresses in the stock c
       ],
     },
   });
-  const { answers } = await world.cloud().instances([identified(droplet)], aCall());
+  const { answers } = await world.cloud().instances([buildIdentifiedNode(droplet)], buildCall());
   expect(answers).toEqual([
     {
       kind: "found",
@@ -70,17 +75,17 @@ test.each([
   ["a word of tomorrow", "running"],
 ])("the status %s is %s", async (status, state) => {
   const droplet = world.fake.add({ status });
-  const { answers } = await world.cloud().instances([identified(droplet)], aCall());
+  const { answers } = await world.cloud().instances([buildIdentifiedNode(droplet)], buildCall());
   expect(answers).toMatchObject([{ instance: { state } }]);
 });
 
-test("ids of 64 bits keep their digits, in lists and read singly", async () => {
+test("IDs of 64 bits keep their digits, in lists and single reads", async () => {
   const ids = ["9007199254740993", "9223372036854775807", "9223372036854775806"];
-  const nodes = ids.map((id) => identified(world.fake.add({ id })));
-  const listed = await world.cloud().instances(nodes, aCall());
-  expect(listed.answers.map(summary)).toEqual(ids);
-  const read = await world.cloud().instances(nodes.slice(0, 1), aCall());
-  expect(read.answers.map(summary)).toEqual(ids.slice(0, 1));
+  const nodes = ids.map((id) => buildIdentifiedNode(world.fake.add({ id })));
+  const listed = await world.cloud().instances(nodes, buildCall());
+  expect(listed.answers.map(formatAnswer)).toEqual(ids);
+  const read = await world.cloud().instances(nodes.slice(0, 1), buildCall());
+  expect(read.answers.map(formatAnswer)).toEqual(ids.slice(0, 1));
 });
 
 test.each([
@@ -96,18 +101,18 @@ test.each([
   "digitalocean://1/../../account",
   "digitalocean://1?x=y",
   "digitalocean://123456789012345678901",
-])("the provider ID %s can name no droplet, and costs no request", async (providerID) => {
-  const { answers } = await world.cloud().instances([aNode({ providerID })], aCall());
-  expect(answers.map(summary)).toEqual(["InvalidProviderID"]);
+])("the provider ID %s cannot name a droplet, and costs no request", async (providerID) => {
+  const { answers } = await world.cloud().instances([buildNode({ providerID })], buildCall());
+  expect(answers.map(formatAnswer)).toEqual(["InvalidProviderID"]);
   expect(answers).toMatchObject([{ message: expect.stringContaining(`"${providerID}"`) }]);
   expect(world.fake.requests).toEqual([]);
 });
 
 test.each(["DigitalOcean://1", "digitalocean:1", "1", "aws:///eu-central-1a/i-0123456789abcdef0"])(
-  "the provider ID %s is of another cloud, and costs no request",
+  "the provider ID %s belongs to another cloud, and costs no request",
   async (providerID) => {
-    const { answers } = await world.cloud().instances([aNode({ providerID })], aCall());
-    expect(answers.map(summary)).toEqual(["ForeignProviderID"]);
+    const { answers } = await world.cloud().instances([buildNode({ providerID })], buildCall());
+    expect(answers.map(formatAnswer)).toEqual(["ForeignProviderID"]);
     expect(answers).toMatchObject([{ message: expect.stringContaining(`"${providerID}"`) }]);
     expect(world.fake.requests).toEqual([]);
   },
@@ -174,7 +179,7 @@ describe("a node without provider ID", () => {
       "2",
     ],
     [
-      "is foreign where the one of its name is",
+      "is foreign if the droplet of its name is",
       [{ id: "1", name: "a", vpc_uuid: OTHER_VPC }],
       { name: "a" },
       "Foreign",
@@ -186,42 +191,42 @@ describe("a node without provider ID", () => {
       "not-found",
     ],
     ["is a GPU droplet of its name", [{ id: "1", name: "a", gpu: true }], { name: "a" }, "1"],
-    ["is not found where there is none", [{ id: "1" }], { name: "nobody" }, "not-found"],
+    ["is not found without a droplet", [{ id: "1" }], { name: "unknown" }, "not-found"],
   ])("%s", async (_, droplets, node, expected) => {
     for (const droplet of droplets) world.fake.add(droplet);
-    const { answers } = await world.cloud().instances([aNode(node)], aCall());
-    expect(answers.map(summary)).toEqual([expected]);
+    const { answers } = await world.cloud().instances([buildNode(node)], buildCall());
+    expect(answers.map(formatAnswer)).toEqual([expected]);
   });
 
-  test("is no droplet by its address that another node of the batch is by its name", async () => {
+  test("does not get by its address the droplet that another node of the batch has by name", async () => {
     world.fake.add({ id: "1", name: "a", networks: privately("10.0.0.7") });
-    const nodes = [aNode({ name: "10.0.0.7" }), aNode({ name: "a" })];
-    const { answers } = await world.cloud().instances(nodes, aCall());
-    expect(answers.map(summary)).toEqual(["Ambiguous", "1"]);
+    const nodes = [buildNode({ name: "10.0.0.7" }), buildNode({ name: "a" })];
+    const { answers } = await world.cloud().instances(nodes, buildCall());
+    expect(answers.map(formatAnswer)).toEqual(["Ambiguous", "1"]);
     expect(answers[0]).toMatchObject({ message: expect.stringContaining("claimed by 10.0.0.7 and a") });
   });
 });
 
-test("an address with a zone is none, and is a matter of its own node", async () => {
+test("an address with a zone is not an address, and affects only its own node", async () => {
   const v4 = [{ ip_address: "10.0.0.7", type: "private" }];
   const v6 = [{ ip_address: "fe80::1%eth0", type: "public" }];
   const [odd, good] = [world.fake.add({ networks: { v4, v6 } }), world.fake.add()];
-  const { answers } = await world.cloud().instances([odd, good].map(identified), aCall());
-  expect(answers.map(summary)).toEqual(["Unavailable", good.id]);
+  const { answers } = await world.cloud().instances([odd, good].map(buildIdentifiedNode), buildCall());
+  expect(answers.map(formatAnswer)).toEqual(["Unavailable", good.id]);
   expect(answers).toMatchObject([{ message: expect.stringContaining("fe80::1%eth0") }, {}]);
 });
 
-test("a GPU droplet by its id is read singly, or listed where there are more, and its tag is looked at", async () => {
+test("a GPU droplet by its ID is read singly, or listed with several others, and its tag is checked", async () => {
   const [one, two, three] = [
     world.fake.add({ gpu: true }),
     world.fake.add({ gpu: true }),
     world.fake.add({ gpu: true, tags: [] }),
   ] as const;
-  const single = await world.cloud().instances([identified(one)], aCall());
-  expect(single.answers.map(summary)).toEqual([one.id]);
-  expect(asked(world.fake)).toEqual({ read: 1 });
-  const all = await world.cloud().instances([one, two, three].map(identified), aCall());
-  expect(all.answers.map(summary)).toEqual([one.id, two.id, "Foreign"]);
-  // The one that is not the cluster's is looked for as one that is not there would be.
-  expect(asked(world.fake)).toEqual({ read: 2, list: 1, gpus: 1 });
+  const single = await world.cloud().instances([buildIdentifiedNode(one)], buildCall());
+  expect(single.answers.map(formatAnswer)).toEqual([one.id]);
+  expect(countRequests(world.fake)).toEqual({ read: 1 });
+  const all = await world.cloud().instances([one, two, three].map(buildIdentifiedNode), buildCall());
+  expect(all.answers.map(formatAnswer)).toEqual([one.id, two.id, "Foreign"]);
+  // A droplet outside the cluster takes the same requests as a missing one.
+  expect(countRequests(world.fake)).toEqual({ read: 2, list: 1, gpus: 1 });
 });

@@ -1,10 +1,11 @@
 import { describe, expect, test, vi } from "vitest";
 import { parseCloudConfig } from "#cli/cloud-config.ts";
 import { loadDigitalOceanCloud } from "#clouds/digitalocean/cloud.ts";
-import { DigitalOceanCloudConfig, digitalocean } from "#clouds/digitalocean/kind.ts";
-import { loadCloud } from "#clouds/kinds.ts";
+import { DigitalOceanCloudConfig } from "#clouds/digitalocean/config.ts";
+import { digitalocean } from "#clouds/digitalocean/provider.ts";
+import { loadCloud } from "#clouds/providers.ts";
 import { REGION, TAG, TOKEN, VPC } from "#emulators/digitalocean/names.ts";
-import { aConfig } from "#test/clouds/digitalocean/world.ts";
+import { buildConfig } from "#test/clouds/digitalocean/world.ts";
 
 const LEAST = { provider: "digitalocean", region: REGION, vpc: VPC };
 
@@ -29,19 +30,19 @@ describe("the configuration", () => {
   test.each<[string, Record<string, unknown>, string]>([
     ["neither VPC nor tag", { vpc: undefined }, "vpc or dropletTag is required"],
     ["no region", { region: undefined }, "region"],
-    ["a region that is none", { region: "Frankfurt 1" }, "fra1"],
+    ["an invalid region", { region: "Frankfurt 1" }, "fra1"],
     ["a VPC by name", { vpc: "my-vpc" }, "UUID"],
     ["a tag with a space", { dropletTag: "my nodes" }, "a tag"],
-    ["http to elsewhere", { apiURL: "http://api.example.com" }, "https is required"],
+    ["http to another machine", { apiURL: "http://api.example.com" }, "https is required"],
     [
-      "http to a name that begins like this machine",
+      "http to a name with the prefix of this machine",
       { apiURL: "http://127.0.0.1.example.com" },
       "https is required",
     ],
     ["a password in the URL", { apiURL: "https://u:p@api.example.com" }, "without user name"],
     ["no URL", { apiURL: "api.example.com" }, "a URL"],
     ["no requests at all", { requestsPerSecond: 0 }, "requestsPerSecond"],
-    ["a rate that is none", { requestsPerSecond: "many" }, "requests per second"],
+    ["an invalid rate", { requestsPerSecond: "many" }, "requests per second"],
     ["the token itself", { token: TOKEN }, "Unrecognized key"],
     ["an id that is no part of a tag", { clusterID: "my cluster" }, "clusterID"],
     ["another type of load balancers", { defaultLoadBalancerType: "GLOBAL" }, "REGIONAL_NETWORK"],
@@ -61,7 +62,7 @@ describe("the configuration", () => {
     expect(error?.message).toContain(message);
   });
 
-  test("comes from where users of the stock controller have it, the token aside", () => {
+  test("comes from the same places as for the stock controller, except the token", () => {
     const environment = {
       DO_ACCESS_TOKEN: TOKEN,
       DO_OVERRIDE_URL: "https://proxy.example.com",
@@ -85,14 +86,14 @@ describe("the configuration", () => {
     });
     const told = [
       JSON.stringify(config),
-      digitalocean.quotaKey(config),
-      digitalocean.credentialSource(config),
+      digitalocean.getQuotaKey(config),
+      digitalocean.describeCredentialSource(config),
     ];
     expect(told.filter((each) => each.includes(TOKEN))).toEqual([]);
   });
 });
 
-test("the firewall comes from where users of the stock controller have it, where the file has the key", () => {
+test("takes the firewall from the stock controller's place if the file has the key", () => {
   const environment = { PUBLIC_ACCESS_FIREWALL_NAME: "k8s-public", PUBLIC_ACCESS_FIREWALL_TAGS: "a, b" };
   const text = `region: ${REGION}\nvpc: ${VPC}\n`;
   const firewallOf = (document: string) => {
@@ -115,8 +116,10 @@ test.each<[string, Record<string, unknown>, Record<string, unknown>, boolean]>([
   ["of two token files", { tokenFile: "/a" }, { tokenFile: "/b" }, false],
   ["of a token file and the environment's", { tokenFile: "/a" }, {}, false],
   ["of two APIs", { apiURL: "https://a.example.com" }, { apiURL: "https://b.example.com" }, false],
-])("the quotas %s are told apart as they are", (_, one, other, same) => {
-  expect(digitalocean.quotaKey(aConfig(one)) === digitalocean.quotaKey(aConfig(other))).toBe(same);
+])("the quotas %s have different keys", (_, one, other, same) => {
+  expect(digitalocean.getQuotaKey(buildConfig(one)) === digitalocean.getQuotaKey(buildConfig(other))).toBe(
+    same,
+  );
 });
 
 test.each<[string, Record<string, unknown>, Record<string, string>, string]>([
@@ -124,18 +127,18 @@ test.each<[string, Record<string, unknown>, Record<string, string>, string]>([
   ["an empty variable", {}, { DO_ACCESS_TOKEN: "" }, "tokenFile is required"],
   ["a variable with lines", {}, { DO_ACCESS_TOKEN: "a\nb" }, "DO_ACCESS_TOKEN is not one API token"],
   [
-    "a file that is not there",
+    "a missing file",
     { tokenFile: "/nowhere/token" },
     { DO_ACCESS_TOKEN: TOKEN },
     "/nowhere/token cannot be read (ENOENT)",
   ],
-])("%s is a fault as soon as the cloud is loaded", async (_, traits, environment, message) => {
-  await expect(loadDigitalOceanCloud(aConfig(traits), {}, environment)).rejects.toThrow(message);
+])("%s is an error as soon as the cloud is loaded", async (_, traits, environment, message) => {
+  await expect(loadDigitalOceanCloud(buildConfig(traits), {}, environment)).rejects.toThrow(message);
 });
 
-test("the kind loads the cloud with the token of the environment", async () => {
+test("the provider loads the cloud with the token of the environment", async () => {
   vi.stubEnv("DO_ACCESS_TOKEN", TOKEN);
-  const cloud = await loadCloud(aConfig(), { clusterName: "blue" });
+  const cloud = await loadCloud(buildConfig(), { clusterName: "blue" });
   expect(cloud.provider).toBe("digitalocean");
   await cloud.close();
   vi.unstubAllEnvs();

@@ -3,27 +3,31 @@ import type { Decision } from "#core/decision.ts";
 import { ANNOTATIONS } from "#core/firewall/exposed-service.ts";
 import { tagsController } from "#core/service/tags/controller.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
-import { errorAnswer } from "#emulators/digitalocean/answer.ts";
+import { buildErrorAnswer } from "#emulators/digitalocean/answer.ts";
 import { VPC } from "#emulators/digitalocean/names.ts";
 import { playController } from "#test/clouds/digitalocean/play-controller.ts";
-import { aConfig, aWorld, type DigitalOceanWorld } from "#test/clouds/digitalocean/world.ts";
-import { balanced as anyBalanced, CLUSTER, contextOf, type RawTraits } from "#test/core/firewall/world.ts";
+import { buildConfig, createNodeWorld, type DigitalOceanWorld } from "#test/clouds/digitalocean/world.ts";
+import {
+  buildBalancedService as anyBalanced,
+  buildContext,
+  CLUSTER,
+  type RawTraits,
+} from "#test/core/firewall/world.ts";
 
 const CONFIG = { clusterID: "7b1c" };
 const CLUSTER_TAG = "k8s:7b1c";
 
 let world: DigitalOceanWorld;
 beforeEach(async () => {
-  world = await aWorld();
+  world = await createNodeWorld();
 });
 afterEach(() => world.close());
 
 function play(services: readonly unknown[]): Promise<Decision> {
-  const settings = { ...DEFAULT_SETTINGS, cloud: aConfig(CONFIG) };
-  return playController(tagsController, CLUSTER, world.cloud(CONFIG), contextOf(services, { settings }));
+  const settings = { ...DEFAULT_SETTINGS, cloud: buildConfig(CONFIG) };
+  return playController(tagsController, CLUSTER, world.cloud(CONFIG), buildContext(services, { settings }));
 }
 
-/** The uid of a Service of this name. */
 function uidOf(service: string): string {
   const digits = Buffer.from(service).toString("hex").padEnd(32, "0").slice(0, 32);
   return [
@@ -35,13 +39,13 @@ function uidOf(service: string): string {
   ].join("-");
 }
 
-/** A Service with a uid as API servers make them. */
+/** Builds a Service with a uid as API servers make them. */
 function balanced(name: string, ports: readonly number[], traits: RawTraits = {}): unknown {
   const service = anyBalanced(name, ports, traits) as { readonly metadata: object };
   return { ...service, metadata: { ...service.metadata, uid: uidOf(name) } };
 }
 
-/** The name that a Service's load balancer has by itself. */
+/** Returns the default name of a Service's load balancer. */
 function ownName(service: string): string {
   return `a${uidOf(service).replaceAll("-", "")}`.slice(0, 32);
 }
@@ -57,7 +61,7 @@ function changes(): string[] {
 }
 
 describe("load balancers without the cluster's tag", () => {
-  test("get it with one request, and the tag is made where the account has none of the name", async () => {
+  test("get it with one request, and a missing tag is created first", async () => {
     const [a, b] = ["a", "b"].map((name) =>
       world.fake.addLoadBalancer({ name: ownName(name), tags: ["mine"] }),
     );
@@ -72,7 +76,7 @@ describe("load balancers without the cluster's tag", () => {
     expect(changes()).toHaveLength(3);
   });
 
-  test("that are made for a Service by their own tag get it, whatever their name", async () => {
+  test("that are created for a Service by its own tag get it, with any name", async () => {
     world.fake.tags.add(CLUSTER_TAG);
     const named = world.fake.addLoadBalancer({ name: "web", tags: [`k8s-service:${uidOf("a")}`] });
     await play([balanced("a", [443])]);
@@ -84,7 +88,7 @@ describe("load balancers without the cluster's tag", () => {
     ["of another cluster", { name: ownName("a"), tags: ["k8s:other"] }, "unchanged"],
     ["in another region", { name: ownName("a"), region: "ams3" }, "unchanged"],
     ["in another network", { name: ownName("a"), vpc_uuid: VPC.replace("7", "8") }, "unchanged"],
-    ["that an annotation alone names", { name: "somebody-s" }, "skip"],
+    ["that an annotation alone names", { name: "foreign" }, "skip"],
   ])("%s never get it", async (_given, traits, kind) => {
     const others = world.fake.addLoadBalancer(traits);
     const before = [...others.tags];
@@ -94,12 +98,12 @@ describe("load balancers without the cluster's tag", () => {
   });
 });
 
-describe("what the API does not do", () => {
+describe("a failing tag request", () => {
   test.each([
-    ["/v2/load_balancers", errorAnswer(503, "server_error"), "Unavailable"],
-    ["/v2/load_balancers", errorAnswer(403, "forbidden"), "Denied"],
-    [`/v2/tags/${CLUSTER_TAG}/resources`, errorAnswer(429, "too_many_requests"), "Throttled"],
-    ["/v2/tags", errorAnswer(403, "forbidden"), "Denied"],
+    ["/v2/load_balancers", buildErrorAnswer(503, "server_error"), "Unavailable"],
+    ["/v2/load_balancers", buildErrorAnswer(403, "forbidden"), "Denied"],
+    [`/v2/tags/${CLUSTER_TAG}/resources`, buildErrorAnswer(429, "too_many_requests"), "Throttled"],
+    ["/v2/tags", buildErrorAnswer(403, "forbidden"), "Denied"],
   ])("%s is tried again later: %#", async (broken, answer, code) => {
     const own = world.fake.addLoadBalancer({ name: ownName("a") });
     world.fake.fault = ({ path }) => (path === broken ? answer : undefined);
@@ -110,7 +114,7 @@ describe("what the API does not do", () => {
     expect(own.tags).toEqual([CLUSTER_TAG]);
   });
 
-  test("and what it cannot do is not asked for", async () => {
+  test("and impossible tags are not requested", async () => {
     const tags = world.cloud(CONFIG).capabilities?.["loadBalancerTags"];
     const call = { signal: new AbortController().signal, share: 1 };
     const action = {

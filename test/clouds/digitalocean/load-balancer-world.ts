@@ -1,25 +1,26 @@
 import { createDigitalOceanCloud } from "#clouds/digitalocean/cloud.ts";
-import { DigitalOceanCloudConfig } from "#clouds/digitalocean/kind.ts";
+import { DigitalOceanCloudConfig } from "#clouds/digitalocean/config.ts";
 import { digitalOceanLoadBalancerModel } from "#clouds/digitalocean/load-balancers/model.ts";
-import { fixedToken } from "#clouds/http/token-file.ts";
-import { errorAnswer, type FakeAnswer, type FakeRequest } from "#emulators/digitalocean/answer.ts";
+import { createFixedToken } from "#clouds/http/token-file.ts";
+import { buildErrorAnswer, type FakeAnswer, type FakeRequest } from "#emulators/digitalocean/answer.ts";
 import { activate } from "#emulators/digitalocean/load-balancers.ts";
 import { REGION, TAG, TOKEN, VPC } from "#emulators/digitalocean/names.ts";
 import { startFakeDigitalOcean } from "#emulators/digitalocean/server.ts";
 import type { Gate, LoadBalancerWorld, Verdict } from "#test/clouds/load-balancer-world.ts";
-import { outlineOf } from "#test/clouds/outline.ts";
+import { formatOutline } from "#test/clouds/outline.ts";
 
 const OTHER_VPC = "5a4981aa-9653-4bd1-bef5-d6bff52042e4";
 
 /**
- * A fake DigitalOcean with the droplets of a cluster, one of somebody else, and load balancers of others: one of another cluster for a Service of
- * the same name, one that a person has made, and one of the same name in another region.
+ * Creates a fake DigitalOcean with the droplets of a cluster, one droplet of another owner, and load
+ * balancers of others. These are one of another cluster for a Service of the same name, one that a person
+ * made, and one of the same name in another region.
  */
-export async function digitalOceanWorld(): Promise<LoadBalancerWorld> {
+export async function createDigitalOceanWorld(): Promise<LoadBalancerWorld> {
   const fake = await startFakeDigitalOcean();
   const droplets = [
     ...["node-a", "node-b", "node-c"].map((name) => fake.add({ name })),
-    fake.add({ name: "somebody-s", vpc_uuid: OTHER_VPC, tags: [] }),
+    fake.add({ name: "foreign", vpc_uuid: OTHER_VPC, tags: [] }),
   ];
   const { loadBalancers } = fake;
   fake.addLoadBalancer({ name: `a${"0".repeat(31)}`, tags: ["k8s:other"], ip: "198.51.100.201" });
@@ -42,14 +43,18 @@ export async function digitalOceanWorld(): Promise<LoadBalancerWorld> {
     model: digitalOceanLoadBalancerModel,
     connect({ cloud, name }) {
       let now = 0;
-      return createDigitalOceanCloud(DigitalOceanCloudConfig.parse(cloud), fixedToken(TOKEN, "the token"), {
-        clusterName: name,
-        now: () => now,
-        sleep: async (delayMs) => {
-          now += delayMs;
+      return createDigitalOceanCloud(
+        DigitalOceanCloudConfig.parse(cloud),
+        createFixedToken(TOKEN, "the token"),
+        {
+          clusterName: name,
+          now: () => now,
+          sleep: async (delayMs) => {
+            now += delayMs;
+          },
+          random: () => 0.5,
         },
-        random: () => 0.5,
-      });
+      );
     },
     nodes: droplets.map(({ id, name }) => ({ name, providerID: `digitalocean://${id}` })),
     otherSettings: {
@@ -91,7 +96,7 @@ export async function digitalOceanWorld(): Promise<LoadBalancerWorld> {
         annotations: { [`${PREFIX}ip`]: "198.51.100.77" },
       },
     ],
-    // One list of load balancers; of so few droplets each is read by itself.
+    // One list of load balancers; with so few droplets each is read singly.
     requestsFor: () => 3,
     setGate: (next) => {
       gate = next;
@@ -114,7 +119,7 @@ export async function digitalOceanWorld(): Promise<LoadBalancerWorld> {
           ...balancer,
         }),
       );
-      return outlineOf(things, names);
+      return formatOutline(things, names);
     },
     async takeName({ uid }) {
       fake.addLoadBalancer({ name: `a${uid.replaceAll("-", "")}`.slice(0, 32), tags: ["k8s:other"] });
@@ -153,10 +158,10 @@ function answerOf(verdict: Verdict): FakeAnswer | undefined {
     case "stalled":
       return "hang";
     case "Throttled":
-      return errorAnswer(429, "too_many_requests");
+      return buildErrorAnswer(429, "too_many_requests");
     case "Denied":
-      return errorAnswer(403, "forbidden");
+      return buildErrorAnswer(403, "forbidden");
     case "Unavailable":
-      return errorAnswer(503, "server_error");
+      return buildErrorAnswer(503, "server_error");
   }
 }

@@ -1,7 +1,7 @@
-import { digitalOceanWorld } from "#test/clouds/digitalocean/load-balancer-world.ts";
+import { createDigitalOceanWorld } from "#test/clouds/digitalocean/load-balancer-world.ts";
 import { loadBalancerConformance } from "#test/clouds/load-balancers-conformance.ts";
 
-loadBalancerConformance("DigitalOcean", digitalOceanWorld, {
+loadBalancerConformance("DigitalOcean", createDigitalOceanWorld, {
   cannotPlay: [
     {
       row: "claims",

@@ -3,7 +3,10 @@ import type { ClusterObject } from "#core/cluster-object.ts";
 import type { Controller, DecisionContext, Subject } from "#core/controller.ts";
 import type { Decision } from "#core/decision.ts";
 
-/** Asks the cloud, decides and carries out until nothing is left, as a function does for a controller that is about a cluster as a whole. */
+/**
+ * Observes, decides and applies until nothing is left, as a function does for a controller of a whole
+ * cluster.
+ */
 export async function playController<Answer>(
   controller: Controller<ClusterObject, Answer>,
   object: ClusterObject,
@@ -11,13 +14,13 @@ export async function playController<Answer>(
   context: DecisionContext,
 ): Promise<Decision> {
   const call = { signal: new AbortController().signal, share: 1 };
-  const question = controller.asks(object, context);
+  const question = controller.buildQuestion(object, context);
   const capability = cloud.capabilities?.[question?.capability ?? ""];
   const ask = question !== undefined && "ask" in question ? question.ask : undefined;
   const observed = question && (await capability?.observe([ask], call));
   let subject = { object, answer: observed?.answers[0], hint: undefined } as Subject<ClusterObject, Answer>;
   for (let round = 0; round < 5; round += 1) {
-    const isCounted = controller.stateOf?.([subject], context) !== undefined;
+    const isCounted = controller.getStateReference?.([subject], context) !== undefined;
     const plan = controller.decide([subject], isCounted ? context : { ...context, count: undefined });
     const [decision] = plan.kind === "each" ? plan.decisions : [];
     if (decision === undefined) throw new Error("nothing was decided");
@@ -26,10 +29,10 @@ export async function playController<Answer>(
       if (write.on !== "cloud" || capability === undefined) throw new Error("no action of a capability");
       const { answer } = await capability.act(write, call);
       if (answer.kind === "done") {
-        subject = controller.fold?.(subject, { write, result: answer.result }) ?? subject;
+        subject = controller.applyResult?.(subject, { write, result: answer.result }) ?? subject;
         continue;
       }
-      const refused = controller.refused?.(subject, { action: write, answer }, context);
+      const refused = controller.decideRejected?.(subject, { action: write, answer }, context);
       const because = {
         code: answer.kind === "conflict" ? "Conflict" : answer.code,
         message: answer.message,

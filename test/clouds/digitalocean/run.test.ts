@@ -1,17 +1,18 @@
 import { describe, expect, test } from "vitest";
 import { createDigitalOceanCloud } from "#clouds/digitalocean/cloud.ts";
-import { DigitalOceanCloudConfig, digitalocean } from "#clouds/digitalocean/kind.ts";
-import { fixedToken } from "#clouds/http/token-file.ts";
-import { errorAnswer, type FakeAnswer } from "#emulators/digitalocean/answer.ts";
+import { DigitalOceanCloudConfig } from "#clouds/digitalocean/config.ts";
+import { digitalocean } from "#clouds/digitalocean/provider.ts";
+import { createFixedToken } from "#clouds/http/token-file.ts";
+import { buildErrorAnswer, type FakeAnswer } from "#emulators/digitalocean/answer.ts";
 import { REGION, TOKEN, VPC } from "#emulators/digitalocean/names.ts";
 import { startFakeDigitalOcean } from "#emulators/digitalocean/server.ts";
-import { refusesToRun, runOn } from "#test/clouds/run-on.ts";
+import { runOn, testRefusedRuns } from "#test/clouds/run-on.ts";
 
 const SIGNED_IN = { DO_ACCESS_TOKEN: TOKEN };
 
 const on = runOn(digitalocean, ["DO_ACCESS_TOKEN"]);
 
-refusesToRun(on, TOKEN, [
+testRefusedRuns(on, TOKEN, [
   [
     "all that is missing, with the variables that would supply it",
     {},
@@ -26,13 +27,13 @@ refusesToRun(on, TOKEN, [
   ],
   ["no token", { region: REGION, vpc: VPC }, {}, ["tokenFile is required where DO_ACCESS_TOKEN is not set"]],
   [
-    "a token file that is not there",
+    "a missing token file",
     { region: REGION, vpc: VPC, tokenFile: "/nowhere/token" },
     SIGNED_IN,
     ["/nowhere/token cannot be read"],
   ],
   [
-    "http to elsewhere, from the environment",
+    "http to another machine, from the environment",
     { region: REGION, vpc: VPC },
     { ...SIGNED_IN, DO_OVERRIDE_URL: "http://api.example.com" },
     ["--cloud-config apiURL: https is required"],
@@ -42,7 +43,7 @@ refusesToRun(on, TOKEN, [
 describe("the region, when run starts", () => {
   const unknown = { region: "fra9", vpc: VPC };
 
-  test("ends it with 2 where DigitalOcean does not have it, and names the one that is meant", async () => {
+  test("ends it with 2 if DigitalOcean does not have it, and names a similar one", async () => {
     const fake = await startFakeDigitalOcean();
     try {
       const { code, stderr } = await on.run(unknown, { ...SIGNED_IN, DO_OVERRIDE_URL: fake.url });
@@ -55,18 +56,18 @@ describe("the region, when run starts", () => {
   });
 
   test.each<[string, FakeAnswer, string]>([
-    ["a token that may not see regions", errorAnswer(403, "forbidden"), "GET /v2/regions: 403"],
-    ["a wrong token", errorAnswer(401, "unauthorized"), "GET /v2/regions: 401"],
+    ["a token that may not see regions", buildErrorAnswer(403, "forbidden"), "GET /v2/regions: 403"],
+    ["a wrong token", buildErrorAnswer(401, "unauthorized"), "GET /v2/regions: 401"],
     ["rubbish", { status: 200, body: "<html>" }, "GET /v2/regions: 200"],
-  ])("is left alone where nobody can tell: %s", async (_given, answer, words) => {
+  ])("is not checked if the check is uncertain: %s", async (_given, answer, words) => {
     const fake = await startFakeDigitalOcean();
     fake.fault = () => answer;
     const cloud = createDigitalOceanCloud(
       DigitalOceanCloudConfig.parse({ provider: "digitalocean", region: "fra9", vpc: VPC, apiURL: fake.url }),
-      fixedToken(TOKEN, "the token"),
+      createFixedToken(TOKEN, "the token"),
     );
     try {
-      const found = await cloud.checkConfiguration?.(AbortSignal.timeout(5_000));
+      const found = await cloud.checkConfiguration?.(AbortSignal.timeout(120_000));
       expect(found).toEqual({ faults: [], unchecked: expect.stringContaining(words) });
       expect(JSON.stringify(found)).not.toContain(TOKEN);
     } finally {

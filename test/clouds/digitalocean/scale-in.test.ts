@@ -4,27 +4,30 @@ import { INSTANCE_ANNOTATION, TO_BE_DELETED_TAINT } from "#core/contracts.ts";
 import type { Node } from "#core/node/node.ts";
 import type { FakeDroplet } from "#emulators/digitalocean/droplets.ts";
 import { REGION, VPC } from "#emulators/digitalocean/names.ts";
-import { aCall } from "#test/clouds/builders.ts";
-import { aWorld, type DigitalOceanWorld } from "#test/clouds/digitalocean/world.ts";
-import { at, lifecycleNode } from "#test/core/node-lifecycle/builders.ts";
+import { buildCall } from "#test/clouds/builders.ts";
+import { createNodeWorld, type DigitalOceanWorld } from "#test/clouds/digitalocean/world.ts";
+import { buildLifecycleNode, getTime } from "#test/core/node-lifecycle/builders.ts";
 import { createWorld } from "#test/core/node-lifecycle/world.ts";
 
 let world: DigitalOceanWorld;
 beforeEach(async () => {
-  world = await aWorld();
+  world = await createNodeWorld();
 });
 afterEach(() => world.close());
 
 const MINUTES_OF_NIGHT = 120;
 
 const nodeOf = ({ id }: FakeDroplet, isLeaving: boolean): Node =>
-  lifecycleNode(Number(id), {
+  buildLifecycleNode(Number(id), {
     providerID: `digitalocean://${id}`,
     annotations: { [INSTANCE_ANNOTATION]: `digitalocean/${REGION}/${VPC}/${id}` },
     ...(isLeaving ? { taints: [{ key: TO_BE_DELETED_TAINT, effect: "NoSchedule" }] } : {}),
   });
 
-/** Thirty nodes of which all but three lose their droplets, and a look every half minute of the night at those that are not Ready. */
+/**
+ * Runs a night in which all but three of thirty nodes lose their droplets. Nodes that are not Ready are
+ * checked every half minute.
+ */
 async function night({
   atOnce,
   isMarked,
@@ -47,9 +50,9 @@ async function night({
     }
     const ids = new Set(left.map(({ id }) => `digitalocean://${id}`));
     const silent = [...cluster.listed.values()].filter(({ spec }) => ids.has(spec.providerID ?? ""));
-    const { answers } = await cloud.instances(silent, aCall({ control: true }));
+    const { answers } = await cloud.instances(silent, buildCall({ control: true }));
     cluster.run(
-      { now: at(30 * half), clock: "a" },
+      { now: getTime(30 * half), clock: "a" },
       new Map(
         silent.flatMap(({ metadata }, index) => {
           const answer = answers[index];
@@ -62,19 +65,16 @@ async function night({
   return { cluster, kept: droplets.slice(0, 3) };
 }
 
-test.for([3, 9, 27])(
-  "a scale-in of 30 nodes to three overnight goes through, %i at a time",
-  async (atOnce) => {
-    const { cluster, kept } = await night({ atOnce, isMarked: true });
-    expect([...cluster.listed.values()].map(({ spec }) => spec.providerID)).toEqual(
-      kept.map(({ id }) => `digitalocean://${id}`),
-    );
-    expect(cluster.state().brake).toBeUndefined();
-  },
-);
+test.for([3, 9, 27])("a scale-in of 30 nodes to three overnight completes, %i at a time", async (atOnce) => {
+  const { cluster, kept } = await night({ atOnce, isMarked: true });
+  expect([...cluster.listed.values()].map(({ spec }) => spec.providerID)).toEqual(
+    kept.map(({ id }) => `digitalocean://${id}`),
+  );
+  expect(cluster.state().brake).toBeUndefined();
+});
 
 test.for([9, 27])(
-  "a scale-in without the autoscaler's taint goes through where the account's actions show it, %i at a time",
+  "a scale-in without the autoscaler's taint completes if the account's actions show it, %i at a time",
   async (atOnce) => {
     const { cluster } = await night({ atOnce, isMarked: false, isRecorded: true });
     expect(cluster.listed.size).toBe(3);
@@ -82,13 +82,13 @@ test.for([9, 27])(
   },
 );
 
-test("the brake counts where the token may not read actions", async () => {
+test("the brake counts if the token may not read actions", async () => {
   world.fake.scopes.delete("actions:read");
   const { cluster } = await night({ atOnce: 27, isMarked: false, isRecorded: true });
   expect(cluster.state().brake).toMatchObject({ nodes: expect.any(Number) });
 });
 
-test("where nothing says that it is one, the brake stops it: a third of the nodes are gone at the most", async () => {
+test("without evidence of a scale-in the brake stops it: at most a third of the nodes are gone", async () => {
   const { cluster } = await night({ atOnce: 27, isMarked: false });
   expect(cluster.state().brake).toMatchObject({ nodes: expect.any(Number) });
   expect(cluster.deleted.length).toBeLessThanOrEqual(10);

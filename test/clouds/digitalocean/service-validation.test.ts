@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Observation } from "#core/capability.ts";
 import { Service } from "#core/service/service.ts";
-import type { Verdict } from "#core/service/validation.ts";
-import { errorAnswer, type FakeAnswer } from "#emulators/digitalocean/answer.ts";
-import { aWorld, type DigitalOceanWorld } from "#test/clouds/digitalocean/world.ts";
+import type { ValidationResult } from "#core/service/validation.ts";
+import { buildErrorAnswer, type FakeAnswer } from "#emulators/digitalocean/answer.ts";
+import { createNodeWorld, type DigitalOceanWorld } from "#test/clouds/digitalocean/world.ts";
 
 const PREFIX = "service.beta.kubernetes.io/do-loadbalancer-";
 const ID = "kubernetes.digitalocean.com/load-balancer-id";
@@ -14,11 +14,11 @@ const REGIONAL = { type: "REGIONAL" };
 
 let world: DigitalOceanWorld;
 beforeEach(async () => {
-  world = await aWorld();
+  world = await createNodeWorld();
 });
 afterEach(() => world.close());
 
-/** A Service with annotations by what their names end in, or by their whole names. */
+/** Builds a Service with annotations by suffix or by full name. */
 function aService(
   said: Readonly<Record<string, string>> = {},
   spec: object = {},
@@ -49,17 +49,17 @@ async function verdictOn(
   service: Service,
   before?: Service,
   config?: Record<string, unknown>,
-): Promise<Verdict> {
+): Promise<ValidationResult> {
   const answer = await ask({ service, ...(before === undefined ? {} : { before }) }, config);
   if (answer?.kind !== "observed") throw new Error(JSON.stringify(answer));
-  return answer.state as Verdict;
+  return answer.state as ValidationResult;
 }
 
 function asked(): string[] {
   return world.fake.requests.map(({ method, path }) => `${method} ${path}`);
 }
 
-describe("what goes through without a request", () => {
+describe("a Service that is accepted without a request", () => {
   test.each<[string, Service, Service?]>([
     ["no load balancer at all", aService({ type: "GLOBAL" }, { type: "ClusterIP" })],
     ["one of another class", aService({ type: "GLOBAL" }, { loadBalancerClass: "example.com/other" })],
@@ -72,7 +72,7 @@ describe("what goes through without a request", () => {
       aService({ type: "GLOBAL", "service.kubernetes.io/do-loadbalancer-disown": "true" }),
     ],
     [
-      "what was asked for before, be it wrong",
+      "an unchanged request, even a wrong one",
       aService({ type: "GLOBAL" }),
       aService({ type: "GLOBAL" }, { clusterIP: "10.0.0.1" }),
     ],
@@ -82,32 +82,28 @@ describe("what goes through without a request", () => {
   });
 });
 
-describe("what cannot be asked for is denied without a request", () => {
+describe("an impossible setting is denied without a request", () => {
   test.each<[string, Service, string]>([
     ["a kind that there is not", aService({ type: "GLOBAL" }), "InvalidAnnotation"],
     ["no ports", aService({}, { ports: [] }), "NoPorts"],
     ["SCTP", aService({}, { ports: [{ protocol: "SCTP", port: 80 }] }), "UnsupportedProtocol"],
     ["TLS without a certificate", aService({ ...REGIONAL, "tls-ports": "443" }), "InvalidAnnotation"],
-    ["an address of somebody's", aService({ ip: "192.0.2.1" }), "NotAllowed"],
-    ["a subnet of somebody's", aService({ "subnet-uuid": CERTIFICATE }), "NotAllowed"],
+    ["a foreign address", aService({ ip: "192.0.2.1" }), "NotAllowed"],
+    ["a foreign subnet", aService({ "subnet-uuid": CERTIFICATE }), "NotAllowed"],
     [
       "both families within",
       aService({ network: "INTERNAL", "network-stack": "DUALSTACK" }),
       "InvalidAnnotation",
     ],
-    [
-      "networks that are none",
-      aService({}, { loadBalancerSourceRanges: ["everywhere"] }),
-      "InvalidSourceRanges",
-    ],
+    ["invalid networks", aService({}, { loadBalancerSourceRanges: ["everywhere"] }), "InvalidSourceRanges"],
   ])("%s", async (_given, service, code) => {
-    expect(await verdictOn(service)).toMatchObject({ kind: "denied", problem: { code } });
+    expect(await verdictOn(service)).toMatchObject({ kind: "denied", issue: { code } });
     expect(asked()).toEqual([]);
   });
 });
 
-describe("what the API is asked to look at", () => {
-  test("is a new load balancer without nodes, and nothing comes of it", async () => {
+describe("the dry-run request to the API", () => {
+  test("is for a new load balancer without nodes, and changes nothing", async () => {
     expect(await verdictOn(aService(REGIONAL), aService())).toMatchObject({ kind: "allowed" });
     expect(asked()).toEqual(["POST /v2/load_balancers"]);
     expect(world.fake.requests[0]?.body).toMatchObject({
@@ -124,12 +120,12 @@ describe("what the API is asked to look at", () => {
     expect(world.fake.tags.size).toBe(0);
   });
 
-  test("of a network load balancer it is the one that any node would do for", async () => {
+  test("for a network load balancer uses settings that fit any node", async () => {
     await verdictOn(aService());
     expect(world.fake.requests[0]?.body).toMatchObject({ type: "REGIONAL_NETWORK", network_stack: "IPV4" });
   });
 
-  test("is the Service's own, where it has one, and that stays as it is", async () => {
+  test("is for the Service's existing load balancer, which stays unchanged", async () => {
     const own = world.fake.addLoadBalancer({ name: OWN_NAME, type: "REGIONAL", droplet_ids: [] });
     const before = structuredClone(own);
     const service = aService({ [ID]: own.id, protocol: "http" }, { ports: [{ port: 80, nodePort: 30123 }] });
@@ -141,14 +137,14 @@ describe("what the API is asked to look at", () => {
     expect(world.fake.loadBalancers.get(own.id)).toEqual(before);
   });
 
-  test("is never somebody else's, whatever a Service names", async () => {
+  test("is never for a foreign load balancer, whatever a Service names", async () => {
     const others = world.fake.addLoadBalancer({ tags: ["k8s:other"] });
     const verdict = await verdictOn(aService({ [ID]: others.id }), undefined, { clusterID: "7b1c" });
-    expect(verdict).toMatchObject({ kind: "denied", problem: { code: "LoadBalancerForeign" } });
+    expect(verdict).toMatchObject({ kind: "denied", issue: { code: "LoadBalancerForeign" } });
     expect(asked()).toEqual([`GET /v2/load_balancers/${others.id}`]);
   });
 
-  test("is a new one where the one that it names is gone", async () => {
+  test("is for a new one if the named one is missing", async () => {
     expect(await verdictOn(aService({ [ID]: crypto.randomUUID() }))).toMatchObject({ kind: "allowed" });
     expect(asked()[1]).toBe("POST /v2/load_balancers");
   });
@@ -160,17 +156,17 @@ describe("certificates", () => {
   test.each([
     ["by id", { "certificate-id": CERTIFICATE }],
     ["by name", { "certificate-name": "web" }],
-  ])("%s are looked for, and used where the operator allows it", async (_given, said) => {
+  ])("%s are looked for, and used if the operator allows it", async (_given, said) => {
     world.fake.addCertificate({ id: CERTIFICATE, name: "web" });
     const service = aService({ ...REGIONAL, ...said });
     expect(await verdictOn(service, undefined, certificates("web"))).toMatchObject({ kind: "allowed" });
-    const denied = { kind: "denied", problem: { code: "CertificateNotUsable" } };
+    const denied = { kind: "denied", issue: { code: "CertificateNotUsable" } };
     expect(await verdictOn(service, undefined, certificates("other"))).toMatchObject(denied);
     world.fake.certificates.clear();
     expect(await verdictOn(service, undefined, certificates("web"))).toMatchObject(denied);
   });
 
-  test("that were renewed are the load balancer's own by now", async () => {
+  test("that were renewed are the load balancer's own", async () => {
     const renewed = world.fake.addCertificate({ name: "web", type: "lets_encrypt" });
     const rule = {
       entry_protocol: "https",
@@ -187,7 +183,7 @@ describe("certificates", () => {
   });
 });
 
-describe("what the API answers", () => {
+describe("the API's answer", () => {
   const at = (path: RegExp, answer: FakeAnswer): void => {
     world.fake.fault = (request) => (path.test(request.path) ? answer : undefined);
   };
@@ -196,14 +192,14 @@ describe("what the API answers", () => {
     ["nothing against it", { status: 200, body: "{}" }, { kind: "allowed" }],
     [
       "against the request",
-      errorAnswer(422, "unprocessable_entity"),
-      { kind: "denied", problem: { code: "LoadBalancerRefused" } },
+      buildErrorAnswer(422, "unprocessable_entity"),
+      { kind: "denied", issue: { code: "LoadBalancerRefused" } },
     ],
-    ["against it in general", errorAnswer(400, "bad_request"), { kind: "denied" }],
-    ["of the token", errorAnswer(401, "unauthorized"), { kind: "allowed" }],
-    ["of rights", errorAnswer(403, "forbidden"), { kind: "allowed" }],
-    ["of the quota", errorAnswer(429, "too_many_requests"), { kind: "allowed" }],
-    ["of itself", errorAnswer(500, "server_error"), { kind: "allowed" }],
+    ["against it in general", buildErrorAnswer(400, "bad_request"), { kind: "denied" }],
+    ["of the token", buildErrorAnswer(401, "unauthorized"), { kind: "allowed" }],
+    ["of rights", buildErrorAnswer(403, "forbidden"), { kind: "allowed" }],
+    ["of the quota", buildErrorAnswer(429, "too_many_requests"), { kind: "allowed" }],
+    ["of itself", buildErrorAnswer(500, "server_error"), { kind: "allowed" }],
     ["of itself, in a proxy's words", { status: 502, body: "<html>" }, { kind: "allowed" }],
   ])("%s", async (_given, answer, verdict) => {
     at(/load_balancers/, answer);
@@ -213,14 +209,14 @@ describe("what the API answers", () => {
   test.each([
     ["a load balancer", { [ID]: CERTIFICATE }, /load_balancers/],
     ["a certificate", { ...REGIONAL, "certificate-id": CERTIFICATE }, /certificates/],
-  ])("of %s that cannot be read says nothing of the Service", async (_given, said, path) => {
-    at(path, errorAnswer(403, "forbidden"));
+  ])("an unreadable answer of %s does not deny the Service", async (_given, said, path) => {
+    at(path, buildErrorAnswer(403, "forbidden"));
     expect(await verdictOn(aService(said))).toMatchObject({ kind: "allowed" });
     at(path, "destroy");
     expect(await ask({ service: aService(said) })).toMatchObject({ kind: "error", code: "Unavailable" });
   });
 
-  test("with half of the hour's quota gone nothing is asked, as whoever writes Services spends of what all clusters have", async () => {
+  test("with half of the hour's quota used no request is sent, because tenants spend a quota of all clusters", async () => {
     const validation = world.cloud().capabilities?.["serviceValidation"];
     const call = { signal: new AbortController().signal, share: 1 };
     const left = async (remaining: number) => {
@@ -239,12 +235,12 @@ describe("what the API answers", () => {
     expect(await left(2_600)).toEqual(["observed", 1]);
   });
 
-  test("no answer is no verdict", async () => {
+  test("an error allows the Service", async () => {
     at(/load_balancers/, "destroy");
     expect(await ask({ service: aService() })).toMatchObject({ kind: "error", code: "Unavailable" });
   });
 
-  test("what is no question is no request, and there are no actions", async () => {
+  test("an invalid question sends no request, and the capability has no actions", async () => {
     expect(await ask({ service: 7 })).toMatchObject({ kind: "error", code: "Invalid" });
     const validation = world.cloud().capabilities?.["serviceValidation"];
     const action = {

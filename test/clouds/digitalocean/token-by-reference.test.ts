@@ -2,12 +2,12 @@ import { PutParameterCommand, SSMClient } from "@aws-sdk/client-ssm";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import type { Cloud } from "#clouds/cloud.ts";
 import { loadDigitalOceanCloud } from "#clouds/digitalocean/cloud.ts";
-import { digitalocean } from "#clouds/digitalocean/kind.ts";
+import { digitalocean } from "#clouds/digitalocean/provider.ts";
 import { TOKEN } from "#emulators/digitalocean/names.ts";
 import { type FakeDigitalOcean, startFakeDigitalOcean } from "#emulators/digitalocean/server.ts";
-import { aCall } from "#test/clouds/builders.ts";
-import { summary } from "#test/clouds/conformance.ts";
-import { aConfig, identified } from "#test/clouds/digitalocean/world.ts";
+import { buildCall } from "#test/clouds/builders.ts";
+import { formatAnswer } from "#test/clouds/conformance.ts";
+import { buildConfig, buildIdentifiedNode } from "#test/clouds/digitalocean/world.ts";
 import { type Moto, startMoto } from "#test/setup/moto.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
@@ -52,17 +52,17 @@ describeWithPart("moto", "an API token in a parameter", (program) => {
     );
   const load = () =>
     loadDigitalOceanCloud(
-      aConfig({ apiURL: fake.url, credentials }),
+      buildConfig({ apiURL: fake.url, credentials }),
       { clusterName: "blue" },
       { DO_ACCESS_TOKEN: "other" },
     );
   const ask = async (): Promise<string[]> => {
     cloud ??= await load();
-    return (await cloud.instances([identified(fake.add())], aCall())).answers.map(summary);
+    return (await cloud.instances([buildIdentifiedNode(fake.add())], buildCall())).answers.map(formatAnswer);
   };
   const sent = (): unknown[] => fake.requests.map(({ headers }) => headers.authorization);
 
-  test("is sent, and that of the environment is not; one that is refused is read again, once a minute", async () => {
+  test("is sent in place of the environment's; a rejected one is read again, once a minute", async () => {
     expect(await ask()).not.toEqual(["Denied"]);
     expect(new Set(sent())).toEqual(new Set([`Bearer ${TOKEN}`]));
     fake.tokens.clear();
@@ -76,7 +76,7 @@ describeWithPart("moto", "an API token in a parameter", (program) => {
     expect(await ask()).toEqual(["Denied"]);
   });
 
-  test("that is none is a fault when the cloud is loaded, and is not quoted", async () => {
+  test("that is invalid is an error when the cloud is loaded, and is not quoted", async () => {
     await put("secret7a11 secret7a11");
     const error: unknown = await load().catch((failure: unknown) => failure);
     expect(error).toMatchObject({ name: "SecretError", code: "SecretInvalid" });
@@ -85,10 +85,8 @@ describeWithPart("moto", "an API token in a parameter", (program) => {
   });
 
   test("is named once", () => {
-    expect(() => aConfig({ credentials, tokenFile: "/run/token" })).toThrow(
-      /a second time, beside tokenFile/,
-    );
-    const source = digitalocean.credentialSource(aConfig({ credentials }));
+    expect(() => buildConfig({ credentials, tokenFile: "/run/token" })).toThrow(/in addition to tokenFile/);
+    const source = digitalocean.describeCredentialSource(buildConfig({ credentials }));
     expect(source).toBe("the API token in the SSM parameter /tenants/blue/digitalocean");
   });
 });

@@ -6,9 +6,9 @@ import type { Cloud } from "#clouds/cloud.ts";
 import { loadDigitalOceanCloud } from "#clouds/digitalocean/cloud.ts";
 import { TOKEN } from "#emulators/digitalocean/names.ts";
 import { type FakeDigitalOcean, startFakeDigitalOcean } from "#emulators/digitalocean/server.ts";
-import { aCall } from "#test/clouds/builders.ts";
-import { summary } from "#test/clouds/conformance.ts";
-import { aConfig, identified } from "#test/clouds/digitalocean/world.ts";
+import { buildCall } from "#test/clouds/builders.ts";
+import { formatAnswer } from "#test/clouds/conformance.ts";
+import { buildConfig, buildIdentifiedNode } from "#test/clouds/digitalocean/world.ts";
 
 let folder: string;
 let file: string;
@@ -27,7 +27,7 @@ afterEach(async () => {
 });
 
 const load = async (environment = {}): Promise<Cloud> => {
-  const config = aConfig({
+  const config = buildConfig({
     apiURL: fake.url,
     ...("DO_ACCESS_TOKEN" in environment ? {} : { tokenFile: file }),
   });
@@ -35,19 +35,19 @@ const load = async (environment = {}): Promise<Cloud> => {
   return cloud;
 };
 const ask = async (of: Cloud): Promise<string[]> =>
-  (await of.instances([identified(fake.droplets.values().next().value ?? fake.add())], aCall())).answers.map(
-    summary,
-  );
+  (
+    await of.instances([buildIdentifiedNode(fake.droplets.values().next().value ?? fake.add())], buildCall())
+  ).answers.map(formatAnswer);
 const tokensSent = (): (string | undefined)[] => fake.requests.map(({ headers }) => headers.authorization);
 
-test("the environment's token is sent, and who asks", async () => {
+test("the environment's token is sent, and the user agent", async () => {
   const { id } = fake.add();
   expect(await ask(await load({ DO_ACCESS_TOKEN: TOKEN }))).toEqual([id]);
   expect(tokensSent()).toEqual([`Bearer ${TOKEN}`]);
   expect(fake.requests[0]?.headers["user-agent"]).toBe("serverless-ccm (tenant-a)");
 });
 
-test("a file that changes is read again, without a refusal in between", async () => {
+test("a changed file is read again, before any rejection", async () => {
   const { id } = fake.add();
   await writeFile(file, `${TOKEN}\n`);
   const of = await load();
@@ -60,7 +60,7 @@ test("a file that changes is read again, without a refusal in between", async ()
   expect(tokensSent()).toEqual([`Bearer ${TOKEN}`, "Bearer dop_v1_next"]);
 });
 
-test("a token that is refused is read again, and sent anew only if it is another", async () => {
+test("a rejected token is read again, and sent again only if it differs", async () => {
   fake.add();
   await writeFile(file, TOKEN);
   const of = await load();
@@ -69,7 +69,7 @@ test("a token that is refused is read again, and sent anew only if it is another
   expect(tokensSent()).toEqual([`Bearer ${TOKEN}`]);
 });
 
-test("a token that changes while it is refused is tried, once", async () => {
+test("a token that changes while it is rejected is tried once", async () => {
   const { id } = fake.add();
   await writeFile(file, TOKEN);
   const of = await load();
@@ -85,7 +85,7 @@ test.each<[string, () => Promise<void>]>([
   ["empty", () => writeFile(file, "")],
   ["half a mess", () => writeFile(file, "two tokens")],
 ])(
-  "while a file is %s the last token is sent, and where that is refused the file is the fault",
+  "while a file is %s the last token is sent, and after a rejection the file is the error",
   async (_, spoil) => {
     const { id } = fake.add();
     await writeFile(file, TOKEN);
@@ -93,7 +93,7 @@ test.each<[string, () => Promise<void>]>([
     await spoil();
     expect(await ask(of)).toEqual([id]);
     fake.tokens.clear();
-    const { answers } = await of.instances([identified(fake.add())], aCall());
+    const { answers } = await of.instances([buildIdentifiedNode(fake.add())], buildCall());
     expect(answers).toMatchObject([{ code: "Denied", message: expect.stringContaining(file) }]);
   },
 );
@@ -103,7 +103,7 @@ test.each([
   ["empty", "\n", "is empty; put the API token into it"],
   ["of several lines", "one\ntwo", "is not one API token"],
 ])(
-  "a file that is %s is a fault when the cloud is loaded, and is not quoted",
+  "a file that is %s is an error when the cloud is loaded, and is not quoted",
   async (_, content, message) => {
     await writeFile(file, content);
     const error = await load().catch((cause: Error) => cause.message);

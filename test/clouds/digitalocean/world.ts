@@ -1,26 +1,26 @@
 import type { Cloud } from "#clouds/cloud.ts";
 import { createDigitalOceanCloud } from "#clouds/digitalocean/cloud.ts";
-import { DigitalOceanCloudConfig } from "#clouds/digitalocean/kind.ts";
+import { DigitalOceanCloudConfig } from "#clouds/digitalocean/config.ts";
 import type { HttpCloudOptions } from "#clouds/http/cloud-options.ts";
-import { fixedToken } from "#clouds/http/token-file.ts";
+import { createFixedToken } from "#clouds/http/token-file.ts";
 import type { FakeDroplet } from "#emulators/digitalocean/droplets.ts";
 import { REGION, TAG, TOKEN, VPC } from "#emulators/digitalocean/names.ts";
 import { type FakeDigitalOcean, startFakeDigitalOcean } from "#emulators/digitalocean/server.ts";
-import { aNode } from "#test/clouds/builders.ts";
+import { buildNode } from "#test/clouds/builders.ts";
 
-/** A fake DigitalOcean, and clouds on it whose waits are counted and not waited. */
+/** A fake DigitalOcean, and clouds on it that count their waits without waiting. */
 export interface DigitalOceanWorld {
   readonly fake: FakeDigitalOcean;
-  /** What was slept, in milliseconds; the clock goes on by as much. */
+  /** The waits in milliseconds; each moves the clock. */
   readonly slept: number[];
-  /** Lets the clock of the clouds go on. */
+  /** Moves the clock of the clouds. */
   pass(ms: number): void;
   cloud(config?: Record<string, unknown>, options?: HttpCloudOptions): Cloud;
   close(): Promise<void>;
 }
 
-/** By VPC and tag, unless told otherwise. */
-export function aConfig(traits: Record<string, unknown> = {}): DigitalOceanCloudConfig {
+/** Builds a configuration; by default by VPC and tag. */
+export function buildConfig(traits: Record<string, unknown> = {}): DigitalOceanCloudConfig {
   return DigitalOceanCloudConfig.parse({
     provider: "digitalocean",
     region: REGION,
@@ -30,7 +30,7 @@ export function aConfig(traits: Record<string, unknown> = {}): DigitalOceanCloud
   });
 }
 
-export async function aWorld(): Promise<DigitalOceanWorld> {
+export async function createNodeWorld(): Promise<DigitalOceanWorld> {
   const fake = await startFakeDigitalOcean();
   const slept: number[] = [];
   const clouds: Cloud[] = [];
@@ -43,8 +43,8 @@ export async function aWorld(): Promise<DigitalOceanWorld> {
     },
     cloud(config, options) {
       const made = createDigitalOceanCloud(
-        aConfig({ apiURL: fake.url, ...config }),
-        fixedToken(TOKEN, "the token"),
+        buildConfig({ apiURL: fake.url, ...config }),
+        createFixedToken(TOKEN, "the token"),
         {
           sleep: async (delayMs) => {
             slept.push(delayMs);
@@ -65,18 +65,18 @@ export async function aWorld(): Promise<DigitalOceanWorld> {
   };
 }
 
-/** The node of a droplet, with its provider ID. */
-export function identified({ id, name }: FakeDroplet) {
-  return aNode({ name, providerID: `digitalocean://${id}` });
+/** Builds the node of a droplet, with its provider ID. */
+export function buildIdentifiedNode({ id, name }: FakeDroplet) {
+  return buildNode({ name, providerID: `digitalocean://${id}` });
 }
 
-/** The node of a droplet as a kubelet without provider ID registers it. */
-export function named({ name }: FakeDroplet) {
-  return aNode({ name });
+/** Builds the node of a droplet as a kubelet without provider ID registers it. */
+export function buildNamedNode({ name }: FakeDroplet) {
+  return buildNode({ name });
 }
 
-/** How many requests there were of each sort; `lists` by their query. */
-export function asked({ requests }: FakeDigitalOcean): Record<string, number> {
+/** Counts the requests of each sort; `lists` by their query. */
+export function countRequests({ requests }: FakeDigitalOcean): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { path, query } of requests) {
     const sort = path !== "/v2/droplets" ? "read" : query["type"] === undefined ? "list" : query["type"];

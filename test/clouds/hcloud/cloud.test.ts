@@ -1,14 +1,19 @@
 import {
   type Breakage,
   type CloudWorld,
-  cloudConformance,
+  testCloudConformance,
   type WorldInstance,
 } from "#test/clouds/conformance.ts";
 import type { FakeAnswer } from "#test/clouds/fake-api.ts";
-import { errorAnswer, type FakeHcloudServer, NETWORK, SELECTOR } from "#test/clouds/hcloud/fake-server.ts";
-import { aWorld } from "#test/clouds/hcloud/world.ts";
+import {
+  buildErrorAnswer,
+  type FakeHcloudServer,
+  NETWORK,
+  SELECTOR,
+} from "#test/clouds/hcloud/fake-server.ts";
+import { createNodeWorld } from "#test/clouds/hcloud/world.ts";
 
-cloudConformance("hcloud", hcloudWorld, {
+testCloudConformance("hcloud", hcloudWorld, {
   recordsDeletions: true,
   cannotPlay: [
     { row: "ambiguity", because: "names of servers are unique in a project" },
@@ -21,8 +26,8 @@ cloudConformance("hcloud", hcloudWorld, {
 });
 
 async function hcloudWorld(): Promise<CloudWorld> {
-  const { fake, ...world } = await aWorld();
-  // The rows ask twice to see what changed between; what is remembered for how long is told in scale.test.ts.
+  const { fake, ...world } = await createNodeWorld();
+  // The rows read twice to see a change in between; scale.test.ts tests how long lists are remembered.
   const cloud = world.cloud({}, { maxListAgeMs: 0 });
   const serverOf = ({ id }: WorldInstance): FakeHcloudServer => {
     const server = fake.servers.get(id);
@@ -60,8 +65,8 @@ async function hcloudWorld(): Promise<CloudWorld> {
 }
 
 const ANSWERS: Readonly<Record<Breakage, FakeAnswer>> = {
-  Throttled: errorAnswer(429, "rate_limit_exceeded", { "ratelimit-remaining": "0", "retry-after": "1" }),
-  Denied: errorAnswer(403, "forbidden"),
-  Unavailable: errorAnswer(500, "service_error"),
+  Throttled: buildErrorAnswer(429, "rate_limit_exceeded", { "ratelimit-remaining": "0", "retry-after": "1" }),
+  Denied: buildErrorAnswer(403, "forbidden"),
+  Unavailable: buildErrorAnswer(500, "service_error"),
   stalled: "hang",
 };

@@ -1,16 +1,16 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { diagnoseHcloud } from "#clouds/hcloud/diagnose.ts";
-import type { Finding } from "#core/finding.ts";
+import type { CheckResult } from "#core/check-result.ts";
 import type { FakeAnswer } from "#test/clouds/fake-api.ts";
 import {
-  errorAnswer,
+  buildErrorAnswer,
   type FakeHcloud,
   NETWORK,
   SELECTOR,
   startFakeHcloud,
   TOKEN,
 } from "#test/clouds/hcloud/fake-server.ts";
-import { aConfig } from "#test/clouds/hcloud/world.ts";
+import { buildConfig } from "#test/clouds/hcloud/world.ts";
 
 let fake: FakeHcloud;
 beforeEach(async () => {
@@ -20,9 +20,11 @@ afterEach(() => fake.close());
 
 const EMPTY = { servers: [], meta: { pagination: { next_page: null } } };
 
-test.each<[string, "credentials" | "network", object, FakeAnswer | undefined, Finding["outcome"], string]>([
+test.each<
+  [string, "credentials" | "network", object, FakeAnswer | undefined, CheckResult["outcome"], string]
+>([
   ["a token", "credentials", {}, undefined, "ok", "may list servers"],
-  ["a token that is refused", "credentials", {}, errorAnswer(401, "unauthorized"), "failed", "401"],
+  ["a token that is refused", "credentials", {}, buildErrorAnswer(401, "unauthorized"), "failed", "401"],
   [
     "an API that says the token back",
     "credentials",
@@ -34,16 +36,9 @@ test.each<[string, "credentials" | "network", object, FakeAnswer | undefined, Fi
   ["an API that is away", "credentials", {}, "destroy", "failed", "GET /servers"],
   ["a network", "network", {}, undefined, "ok", `network ${NETWORK}, labels ${SELECTOR}: 2 servers`],
   ["a network by its name", "network", { network: "blue" }, undefined, "ok", `network ${NETWORK}`],
+  ["a missing network", "network", { network: "815" }, undefined, "failed", "no network 815; it has"],
   [
-    "a network that is not there",
-    "network",
-    { network: "815" },
-    undefined,
-    "failed",
-    "no network 815; it has",
-  ],
-  [
-    "a name of none",
+    "a name without a network",
     "network",
     { network: "red" },
     undefined,
@@ -52,7 +47,7 @@ test.each<[string, "credentials" | "network", object, FakeAnswer | undefined, Fi
   ],
   ["labels alone", "network", { network: undefined }, undefined, "ok", `labels ${SELECTOR}: 2 servers`],
   [
-    "labels of nobody",
+    "labels without a server",
     "network",
     { network: undefined, labelSelector: "cluster=red" },
     undefined,
@@ -72,19 +67,19 @@ test.each<[string, "credentials" | "network", object, FakeAnswer | undefined, Fi
   fake.add();
   fake.add();
   fake.fault = () => answer;
-  const config = aConfig({ endpoint: `${fake.url}/v1`, ...more });
+  const config = buildConfig({ endpoint: `${fake.url}/v1`, ...more });
   const diagnosis = await diagnoseHcloud(config, {}, { HCLOUD_TOKEN: TOKEN });
-  const finding = await diagnosis[what](AbortSignal.timeout(10_000));
+  const finding = await diagnosis[what](AbortSignal.timeout(120_000));
   diagnosis.close();
   expect(finding).toMatchObject({ outcome, message: expect.stringContaining(message) });
   expect(finding.remedy === undefined).toBe(outcome === "ok");
   expect(JSON.stringify(finding)).not.toContain(TOKEN);
 });
 
-test("one list serves all that is looked at, and its date is the cloud's", async () => {
-  const config = aConfig({ endpoint: `${fake.url}/v1`, network: undefined });
+test("one list serves all checks, and its date is the cloud's", async () => {
+  const config = buildConfig({ endpoint: `${fake.url}/v1`, network: undefined });
   const diagnosis = await diagnoseHcloud(config, {}, { HCLOUD_TOKEN: TOKEN });
-  const signal = AbortSignal.timeout(10_000);
+  const signal = AbortSignal.timeout(120_000);
   await diagnosis.credentials(signal);
   await diagnosis.network(signal);
   expect(Math.abs((await diagnosis.clockAheadMs(signal)) ?? Number.NaN)).toBeLessThan(60_000);
@@ -92,6 +87,6 @@ test("one list serves all that is looked at, and its date is the cloud's", async
   expect(fake.requests.length).toBe(1);
 });
 
-test("without a token there is nothing to look with", async () => {
-  await expect(diagnoseHcloud(aConfig(), {}, {})).rejects.toThrow("tokenFile is required");
+test("without a token no check is possible", async () => {
+  await expect(diagnoseHcloud(buildConfig(), {}, {})).rejects.toThrow("tokenFile is required");
 });

@@ -21,16 +21,19 @@ export interface FakeHcloudServer {
   hidden: boolean;
 }
 
-/** Hetzner's API as far as it is in use, and strict: what the API does not know is answered as there and told at the end. */
+/**
+ * Hetzner's API as far as it is used, and strict: an unknown request gets the real error, and `close` reports
+ * it.
+ */
 export interface FakeHcloud extends FakeApi {
   readonly servers: Map<string, FakeHcloudServer>;
-  /** Ids of servers whose deletion is among the project's actions, in the order of these. */
+  /** IDs of servers whose deletion is among the project's actions, in their order. */
   readonly deleted: Set<string>;
-  /** Ids by name. */
+  /** IDs by name. */
   readonly networks: Map<string, string>;
   /** Tokens that are accepted. */
   readonly tokens: Set<string>;
-  /** Throws where the name is taken, as names are unique in a project. */
+  /** Throws if the name is taken, as names are unique in a project. */
   add(traits?: Partial<FakeHcloudServer>): FakeHcloudServer;
 }
 
@@ -39,8 +42,8 @@ export const NETWORK = "4711";
 export const NETWORK_NAME = "blue";
 export const SELECTOR = "cluster=blue";
 
-/** An error as Hetzner words it. */
-export function errorAnswer(
+/** Builds an error in Hetzner's format. */
+export function buildErrorAnswer(
   status: number,
   code: string,
   headers: Readonly<Record<string, string>> = {},
@@ -60,16 +63,16 @@ export async function startFakeHcloud(): Promise<FakeHcloud> {
   const api = await startFakeApi((request, refuse) => {
     const { headers, method, path, query } = request;
     const token = /^Bearer (\S+)$/.exec(headers.authorization ?? "")?.[1];
-    if (token === undefined) return refuse(errorAnswer(401, "unauthorized"));
-    if (!tokens.has(token)) return errorAnswer(401, "unauthorized");
-    if (method !== "GET") return refuse(errorAnswer(405, "method_not_allowed"));
+    if (token === undefined) return refuse(buildErrorAnswer(401, "unauthorized"));
+    if (!tokens.has(token)) return buildErrorAnswer(401, "unauthorized");
+    if (method !== "GET") return refuse(buildErrorAnswer(405, "method_not_allowed"));
     if (path === "/v1/servers") return serversPage(request, refuse);
     if (path === "/v1/servers/actions") return actionsPage(query, refuse);
     if (path === "/v1/networks") return networksPage(query, refuse);
     const id = /^\/v1\/servers\/([1-9]\d*)$/.exec(path)?.[1];
-    if (id === undefined || query.size > 0) return refuse(errorAnswer(404, "not_found"));
+    if (id === undefined || query.size > 0) return refuse(buildErrorAnswer(404, "not_found"));
     const server = servers.get(id);
-    if (server === undefined || server.hidden) return errorAnswer(404, "not_found");
+    if (server === undefined || server.hidden) return buildErrorAnswer(404, "not_found");
     return answered({ server: rendered(server) });
   });
 
@@ -84,9 +87,9 @@ export async function startFakeHcloud(): Promise<FakeHcloud> {
     const isTwice = new Set(query.keys()).size !== query.size;
     const isWrong = Object.keys(unknown).length > 0 || isTwice || sort !== "id:asc";
     if (isWrong || !isWithin(page, 1, 100_000) || !isWithin(size, 1, 50))
-      return refuse(errorAnswer(422, "invalid_input"));
+      return refuse(buildErrorAnswer(422, "invalid_input"));
     const requirements = selector === undefined ? [] : parseLabelSelector(selector);
-    if (requirements === undefined) return refuse(errorAnswer(422, "invalid_input"));
+    if (requirements === undefined) return refuse(buildErrorAnswer(422, "invalid_input"));
     const all = [...servers.values()]
       .filter(({ hidden, labels }) => !hidden && isSelected(requirements, labels ?? {}))
       .sort((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1));
@@ -96,7 +99,7 @@ export async function startFakeHcloud(): Promise<FakeHcloud> {
   function actionsPage(query: URLSearchParams, refuse: Refuse): WholeAnswer {
     const { page = "1", per_page: size = "25", sort, ...unknown } = Object.fromEntries(query);
     if (Object.keys(unknown).length > 0 || sort !== "id:desc" || !isWithin(size, 1, 50))
-      return refuse(errorAnswer(422, "invalid_input"));
+      return refuse(buildErrorAnswer(422, "invalid_input"));
     const all = [...deleted].reverse().map((id, index) => ({
       ...{ id: 1_000 - index, command: "delete_server", status: "success", progress: 100, error: null },
       resources: [{ id: Number(id), type: "server" }],
@@ -107,12 +110,12 @@ export async function startFakeHcloud(): Promise<FakeHcloud> {
   function networksPage(query: URLSearchParams, refuse: Refuse): WholeAnswer {
     const { page = "1", per_page: size = "25", ...unknown } = Object.fromEntries(query);
     if (Object.keys(unknown).length > 0 || !isWithin(page, 1, 100_000) || !isWithin(size, 1, 50))
-      return refuse(errorAnswer(422, "invalid_input"));
+      return refuse(buildErrorAnswer(422, "invalid_input"));
     const all = [...networks].map(([name, id]) => ({ id: Number(id), name }));
     return answered(paged("networks", all, Number(page), Number(size)));
   }
 
-  api.headers = quotaLeft("3599");
+  api.headers = buildQuotaHeaders("3599");
   return Object.assign(api, {
     servers,
     deleted,
@@ -129,8 +132,8 @@ export async function startFakeHcloud(): Promise<FakeHcloud> {
   });
 }
 
-/** The headers of a quota of which so much is left. */
-export function quotaLeft(remaining: string, resetSeconds = 60): Readonly<Record<string, string>> {
+/** Builds the headers of a quota with so much left. */
+export function buildQuotaHeaders(remaining: string, resetSeconds = 60): Readonly<Record<string, string>> {
   return {
     "ratelimit-limit": "3600",
     "ratelimit-remaining": remaining,
@@ -178,7 +181,7 @@ function aServer(id: string, index: number): FakeHcloudServer {
   };
 }
 
-/** As the API describes it, with a little of what nobody here reads. */
+/** Returns a server as the API describes it, with a few fields that this project does not read. */
 function rendered({ id, hidden: _hidden, private_net, ...rest }: FakeHcloudServer) {
   const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
   return {

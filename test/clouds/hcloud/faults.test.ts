@@ -1,20 +1,25 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { aCall, aNode } from "#test/clouds/builders.ts";
-import { summary } from "#test/clouds/conformance.ts";
+import { buildCall, buildNode } from "#test/clouds/builders.ts";
+import { formatAnswer } from "#test/clouds/conformance.ts";
 import type { FakeAnswer } from "#test/clouds/fake-api.ts";
 import {
-  errorAnswer,
+  buildErrorAnswer,
+  buildQuotaHeaders,
   type FakeHcloudServer,
   NETWORK,
-  quotaLeft,
   SELECTOR,
   TOKEN,
 } from "#test/clouds/hcloud/fake-server.ts";
-import { asked, aWorld, type HcloudWorld, identified } from "#test/clouds/hcloud/world.ts";
+import {
+  buildIdentifiedNode,
+  countRequests,
+  createNodeWorld,
+  type HcloudWorld,
+} from "#test/clouds/hcloud/world.ts";
 
 let world: HcloudWorld;
 beforeEach(async () => {
-  world = await aWorld();
+  world = await createNodeWorld();
 });
 afterEach(() => world.close());
 
@@ -25,10 +30,10 @@ const page = (servers: unknown[], next: unknown = null): FakeAnswer =>
 
 describe("an answer to the read of one server", () => {
   test.each<[string, FakeAnswer, string, string, number]>([
-    ["400", errorAnswer(400, "json_error"), "Denied", "400, json_error", 1],
-    ["401", errorAnswer(401, "unauthorized"), "Denied", "401, unauthorized", 1],
-    ["403", errorAnswer(403, "forbidden"), "Denied", "403, forbidden: forbidden, says the fake", 1],
-    ["404", errorAnswer(404, "not_found"), "not-found", "Hetzner has no such server", 1],
+    ["400", buildErrorAnswer(400, "json_error"), "Denied", "400, json_error", 1],
+    ["401", buildErrorAnswer(401, "unauthorized"), "Denied", "401, unauthorized", 1],
+    ["403", buildErrorAnswer(403, "forbidden"), "Denied", "403, forbidden: forbidden, says the fake", 1],
+    ["404", buildErrorAnswer(404, "not_found"), "not-found", "Hetzner has no such server", 1],
     [
       "404 of a proxy",
       { status: 404, body: "<h1>Not found</h1>", headers: HTML },
@@ -36,16 +41,16 @@ describe("an answer to the read of one server", () => {
       "text/html",
       1,
     ],
-    ["404 of another sort", errorAnswer(404, "no_such_route"), "Unavailable", "no_such_route", 1],
-    ["408", errorAnswer(408, "timeout"), "Unavailable", "408", 3],
-    ["409", errorAnswer(409, "conflict"), "Unavailable", "409, conflict", 1],
-    ["422", errorAnswer(422, "invalid_input"), "Denied", "422", 1],
-    ["423", errorAnswer(423, "locked"), "Unavailable", "423, locked", 1],
-    ["429", errorAnswer(429, "rate_limit_exceeded"), "Throttled", "429, rate_limit_exceeded", 1],
-    ["500", errorAnswer(500, "service_error"), "Unavailable", "500, service_error", 3],
+    ["404 of another sort", buildErrorAnswer(404, "no_such_route"), "Unavailable", "no_such_route", 1],
+    ["408", buildErrorAnswer(408, "timeout"), "Unavailable", "408", 3],
+    ["409", buildErrorAnswer(409, "conflict"), "Unavailable", "409, conflict", 1],
+    ["422", buildErrorAnswer(422, "invalid_input"), "Denied", "422", 1],
+    ["423", buildErrorAnswer(423, "locked"), "Unavailable", "423, locked", 1],
+    ["429", buildErrorAnswer(429, "rate_limit_exceeded"), "Throttled", "429, rate_limit_exceeded", 1],
+    ["500", buildErrorAnswer(500, "service_error"), "Unavailable", "500, service_error", 3],
     [
       "503 that says when to come back",
-      errorAnswer(503, "unavailable", { "retry-after": "30" }),
+      buildErrorAnswer(503, "unavailable", { "retry-after": "30" }),
       "Unavailable",
       "503, unavailable",
       1,
@@ -79,8 +84,8 @@ describe("an answer to the read of one server", () => {
   ])("%s", async (_, answer, expected, message, requests) => {
     const server = world.fake.add();
     world.fake.fault = () => answer;
-    const { answers, usage } = await world.cloud().instances([identified(server)], aCall());
-    expect(answers.map(summary)).toEqual([expected]);
+    const { answers, usage } = await world.cloud().instances([buildIdentifiedNode(server)], buildCall());
+    expect(answers.map(formatAnswer)).toEqual([expected]);
     expect(answers).toMatchObject([{ message: expect.stringContaining(message) }]);
     expect(usage.calls).toEqual({ servers_get: requests });
   });
@@ -88,48 +93,48 @@ describe("an answer to the read of one server", () => {
 
 describe("an answer to a list", () => {
   test.each<[string, FakeAnswer, string]>([
-    ["401", errorAnswer(401, "unauthorized"), "Denied"],
-    ["403", errorAnswer(403, "forbidden"), "Denied"],
-    ["404, which says nothing of servers", errorAnswer(404, "not_found"), "Unavailable"],
-    ["429", errorAnswer(429, "rate_limit_exceeded"), "Throttled"],
-    ["500", errorAnswer(500, "service_error"), "Unavailable"],
+    ["401", buildErrorAnswer(401, "unauthorized"), "Denied"],
+    ["403", buildErrorAnswer(403, "forbidden"), "Denied"],
+    ["404, which says nothing of servers", buildErrorAnswer(404, "not_found"), "Unavailable"],
+    ["429", buildErrorAnswer(429, "rate_limit_exceeded"), "Throttled"],
+    ["500", buildErrorAnswer(500, "service_error"), "Unavailable"],
     ["200 in HTML", { status: 200, body: "<h1>Welcome</h1>", headers: HTML }, "Unavailable"],
     ["200 without pages", shown({ servers: [] }), "Unavailable"],
     ["200 with null", { status: 200, body: "null" }, "Unavailable"],
   ])("%s is an error for all", async (_, answer, expected) => {
     const servers = [world.fake.add(), world.fake.add(), world.fake.add()];
     world.fake.fault = () => answer;
-    const nodes = [...servers.map(identified), aNode({ name: "nobody" })];
-    const { answers } = await world.cloud().instances(nodes, aCall());
-    expect(answers.map(summary)).toEqual([expected, expected, expected, expected]);
+    const nodes = [...servers.map(buildIdentifiedNode), buildNode({ name: "unknown" })];
+    const { answers } = await world.cloud().instances(nodes, buildCall());
+    expect(answers.map(formatAnswer)).toEqual([expected, expected, expected, expected]);
   });
 
-  test("whose next page is not the next is no list: it would never end", async () => {
+  test("whose next page is not the next number is invalid: it would never end", async () => {
     world.fake.fault = ({ path }) => (path === "/v1/servers" ? page([], 7) : undefined);
-    const { answers } = await world.cloud().instances([aNode({ name: "nobody" })], aCall());
+    const { answers } = await world.cloud().instances([buildNode({ name: "unknown" })], buildCall());
     expect(answers).toMatchObject([
       { code: "Unavailable", message: expect.stringContaining("after page 1 the answer names page 7") },
     ]);
-    expect(asked(world.fake)).toEqual({ list: 1 });
+    expect(countRequests(world.fake)).toEqual({ list: 1 });
   });
 
-  test("with an entry that is no server is not the others' trouble, and proves no name absent", async () => {
+  test("with an entry that is not a server does not affect the others, and proves no name absent", async () => {
     const whole = world.fake.add();
     world.fake.fault = ({ path }) =>
       path === "/v1/servers"
         ? page([{ id: Number(whole.id), name: whole.name }, { id: 17 }, null])
         : undefined;
-    const nodes = [aNode({ name: "nobody" }), aNode({ name: "no-17", providerID: "hcloud://17" })];
-    const { answers } = await world.cloud().instances(nodes, aCall());
-    expect(answers.map(summary)).toEqual(["Unavailable", "not-found"]);
+    const nodes = [buildNode({ name: "unknown" }), buildNode({ name: "no-17", providerID: "hcloud://17" })];
+    const { answers } = await world.cloud().instances(nodes, buildCall());
+    expect(answers.map(formatAnswer)).toEqual(["Unavailable", "not-found"]);
     expect(answers).toMatchObject([{ message: expect.stringContaining("2 servers without id or name") }, {}]);
   });
 });
 
-describe("a network that is known by its name", () => {
+describe("a network that is configured by name", () => {
   test.each<[string, FakeAnswer | undefined, string, string]>([
-    ["is not there", undefined, "Denied", "no network red; it has blue (4711)"],
-    ["may not be seen", errorAnswer(403, "forbidden"), "Denied", "GET /networks: 403"],
+    ["is missing", undefined, "Denied", "no network red; it has blue (4711)"],
+    ["may not be seen", buildErrorAnswer(403, "forbidden"), "Denied", "GET /networks: 403"],
     ["is rubbish", shown({ networks: [{}] }), "Unavailable", "not a list of networks"],
     [
       "is one of rubbish",
@@ -137,30 +142,31 @@ describe("a network that is known by its name", () => {
       "Unavailable",
       "1 networks without id or name",
     ],
-    ["is asked for in vain", errorAnswer(500, "service_error"), "Unavailable", "GET /networks: 500"],
-  ])("and %s is the answer for all, but for what needs no asking", async (_, answer, code, message) => {
+    ["is requested in vain", buildErrorAnswer(500, "service_error"), "Unavailable", "GET /networks: 500"],
+  ])("and %s is the answer for all nodes that need a request", async (_, answer, code, message) => {
     world.fake.fault = ({ path }) => (path === "/v1/networks" ? answer : undefined);
     const nodes = [
-      identified(world.fake.add()),
-      aNode({ name: "nobody" }),
-      aNode({ name: "elsewhere", providerID: "aws:///eu/i-1" }),
+      buildIdentifiedNode(world.fake.add()),
+      buildNode({ name: "unknown" }),
+      buildNode({ name: "elsewhere", providerID: "aws:///eu/i-1" }),
     ];
-    const { answers } = await world.cloud({ network: "red" }).instances(nodes, aCall({ control: true }));
-    expect(answers.map(summary)).toEqual([code, code, "ForeignProviderID"]);
+    const { answers } = await world.cloud({ network: "red" }).instances(nodes, buildCall({ control: true }));
+    expect(answers.map(formatAnswer)).toEqual([code, code, "ForeignProviderID"]);
     expect(answers).toMatchObject([{ message: expect.stringContaining(message) }, {}, {}]);
-    expect(new Set(Object.keys(asked(world.fake)))).toEqual(new Set(["networks"]));
+    expect(new Set(Object.keys(countRequests(world.fake)))).toEqual(new Set(["networks"]));
   });
 
-  test("is asked for again after ten minutes", async () => {
+  test("is read again after ten minutes", async () => {
     const server = world.fake.add({ private_net: [{ network: "4712", ip: "10.0.0.9" }] });
     const cloud = world.cloud({ network: "blue", labelSelector: undefined });
-    const ask = async () => (await cloud.instances([identified(server)], aCall())).answers.map(summary);
+    const ask = async () =>
+      (await cloud.instances([buildIdentifiedNode(server)], buildCall())).answers.map(formatAnswer);
     expect(await ask()).toEqual(["Foreign"]);
     world.fake.networks.set("blue", "4712");
     expect(await ask()).toEqual(["Foreign"]);
     world.pass(600_000);
     expect(await ask()).toEqual([server.id]);
-    expect(asked(world.fake)).toMatchObject({ networks: 2 });
+    expect(countRequests(world.fake)).toMatchObject({ networks: 2 });
   });
 });
 
@@ -180,7 +186,7 @@ describe("a server whose description lacks", () => {
       "one of the network",
       { private_net: [{ network: NETWORK, ip: "ten" }] },
       "Unavailable",
-      '"ten" is none',
+      '"ten" is invalid',
     ],
     ["its networks", { private_net: undefined as never }, "Unavailable", "lacks networks or labels"],
     [
@@ -194,79 +200,81 @@ describe("a server whose description lacks", () => {
     ["the labels", { labels: { of: "theirs" } }, "Foreign", `expected labels ${SELECTOR}, found of=theirs`],
   ])("%s is that node's error", async (_, traits, code, message) => {
     const [broken, whole] = [world.fake.add(traits), world.fake.add()];
-    const { answers } = await world.cloud().instances([identified(broken), identified(whole)], aCall());
+    const { answers } = await world
+      .cloud()
+      .instances([buildIdentifiedNode(broken), buildIdentifiedNode(whole)], buildCall());
     expect(answers).toMatchObject([{ code, message: expect.stringContaining(message) }, { kind: "found" }]);
     expect(answers[0]).toMatchObject({ message: expect.stringContaining(`node ${broken.name}`) });
   });
 
-  test("an IPv6 network that is one, where that is asked for", async () => {
+  test("a valid IPv6 network, if the configuration requires it", async () => {
     const server = world.fake.add({ public_net: { ipv4: null, ipv6: { ip: "203.0.113.0/24" } } });
     const cloud = world.cloud({ addressFamily: "ipv6" });
-    const { answers } = await cloud.instances([identified(server)], aCall());
+    const { answers } = await cloud.instances([buildIdentifiedNode(server)], buildCall());
     expect(answers).toMatchObject([
       { code: "Unavailable", message: expect.stringContaining("203.0.113.0/24") },
     ]);
   });
 });
 
-test("a server that is not there is named by its error", async () => {
+test("an unreachable server is named by its error", async () => {
   const cloud = world.cloud({ endpoint: "http://127.0.0.1:1/v1" });
-  const { answers } = await cloud.instances([identified(world.fake.add())], aCall());
+  const { answers } = await cloud.instances([buildIdentifiedNode(world.fake.add())], buildCall());
   expect(answers).toMatchObject([{ code: "Unavailable", message: expect.stringContaining("ECONNREFUSED") }]);
 });
 
-test("an API that says the token back is not quoted", async () => {
+test("an API that echoes the token is not quoted", async () => {
   const server = world.fake.add();
   const body = JSON.stringify({ error: { code: "unauthorized", message: `who is Bearer ${TOKEN}?` } });
   world.fake.fault = () => ({ status: 401, body });
-  const { answers } = await world.cloud().instances([identified(server)], aCall());
+  const { answers } = await world.cloud().instances([buildIdentifiedNode(server)], buildCall());
   expect(answers).toMatchObject([{ message: expect.stringContaining("who is Bearer …?") }]);
   expect(JSON.stringify(answers)).not.toContain(TOKEN);
 });
 
 describe("the quota", () => {
-  test("that is spent is waited for, a minute at most, and nodes are told so at once", async () => {
+  test("that is spent is waited for, a minute at most, and nodes learn so at once", async () => {
     const server = world.fake.add();
     const cloud = world.cloud();
-    const ask = () => cloud.instances([identified(server)], aCall());
+    const ask = () => cloud.instances([buildIdentifiedNode(server)], buildCall());
     world.fake.fault = () =>
       world.fake.requests.length === 1
-        ? errorAnswer(429, "rate_limit_exceeded", quotaLeft("0", 3_600))
+        ? buildErrorAnswer(429, "rate_limit_exceeded", buildQuotaHeaders("0", 3_600))
         : undefined;
     expect((await ask()).usage.throttled).toBe(1);
     world.pass(50_000);
     expect(await ask()).toMatchObject({ answers: [{ code: "Throttled" }], usage: { calls: {} } });
     world.pass(11_000);
-    expect((await ask()).answers.map(summary)).toEqual([server.id]);
+    expect((await ask()).answers.map(formatAnswer)).toEqual([server.id]);
   });
 
-  test("of which little is left is kept for nodes that are to be initialized", async () => {
+  test("with little left is kept for nodes that need initialization", async () => {
     const [first, second] = [world.fake.add(), world.fake.add()];
     const cloud = world.cloud();
-    const refreshed = aNode({ name: first.name, providerID: `hcloud://${first.id}`, taints: [] });
-    world.fake.headers = quotaLeft("359", 30);
+    const refreshed = buildNode({ name: first.name, providerID: `hcloud://${first.id}`, taints: [] });
+    world.fake.headers = buildQuotaHeaders("359", 30);
     const ask = async (node: typeof refreshed) =>
-      (await cloud.instances([node], aCall())).answers.map(summary);
-    expect(await ask(identified(second))).toEqual([second.id]);
+      (await cloud.instances([node], buildCall())).answers.map(formatAnswer);
+    expect(await ask(buildIdentifiedNode(second))).toEqual([second.id]);
     expect(await ask(refreshed)).toEqual(["Throttled"]);
     world.pass(31_000);
     expect(await ask(refreshed)).toEqual([first.id]);
   });
 });
 
-test("a server whose deletion is among the project's actions is told apart from one that is missing", async () => {
+test("a server whose deletion is among the project's actions differs from a missing one", async () => {
   const [deleted, missing] = [world.fake.add(), world.fake.add()];
   world.fake.add();
-  const nodes = [identified(deleted), identified(missing)];
+  const nodes = [buildIdentifiedNode(deleted), buildIdentifiedNode(missing)];
   for (const { id } of [deleted, missing]) world.fake.servers.delete(id);
   world.fake.deleted.add(deleted.id);
-  const ask = async () => (await world.cloud().instances(nodes, aCall({ control: true }))).answers;
+  const ask = async () => (await world.cloud().instances(nodes, buildCall({ control: true }))).answers;
   const [first, second] = await ask();
   expect(first).toMatchObject({ kind: "not-found", deleted: true });
   expect(second).toMatchObject({ kind: "not-found" });
   expect(second).not.toHaveProperty("deleted");
   world.fake.fault = ({ path }) =>
-    path.endsWith("/servers/actions") ? errorAnswer(500, "server_error") : undefined;
+    path.endsWith("/servers/actions") ? buildErrorAnswer(500, "server_error") : undefined;
   const unread = await ask();
   expect(unread).toMatchObject([{ kind: "not-found" }, { kind: "not-found" }]);
   expect(unread[0]).not.toHaveProperty("deleted");

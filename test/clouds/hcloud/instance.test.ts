@@ -1,18 +1,23 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { aCall, aNode } from "#test/clouds/builders.ts";
-import { summary } from "#test/clouds/conformance.ts";
+import { buildCall, buildNode } from "#test/clouds/builders.ts";
+import { formatAnswer } from "#test/clouds/conformance.ts";
 import { type FakeHcloudServer, NETWORK, NETWORK_NAME } from "#test/clouds/hcloud/fake-server.ts";
-import { asked, aWorld, type HcloudWorld, identified } from "#test/clouds/hcloud/world.ts";
+import {
+  buildIdentifiedNode,
+  countRequests,
+  createNodeWorld,
+  type HcloudWorld,
+} from "#test/clouds/hcloud/world.ts";
 
 let world: HcloudWorld;
 beforeEach(async () => {
-  world = await aWorld();
+  world = await createNodeWorld();
 });
 afterEach(() => world.close());
 
 const ofServer = async (traits: Partial<FakeHcloudServer>, config: Record<string, unknown> = {}) => {
   const server = world.fake.add(traits);
-  return (await world.cloud(config).instances([identified(server)], aCall())).answers;
+  return (await world.cloud(config).instances([buildIdentifiedNode(server)], buildCall())).answers;
 };
 const NETS = {
   public_net: {
@@ -29,7 +34,7 @@ const V4 = { type: "ExternalIP", address: "203.0.113.9" };
 const V6 = { type: "ExternalIP", address: "2001:db8:0:7::1" };
 const OWN = { type: "InternalIP", address: "10.0.0.2" };
 
-test("a server is told in the words of all clouds", async () => {
+test("a server is described in the terms of all clouds", async () => {
   expect(await ofServer({ id: "52000007", name: "pool-a-1", ...NETS })).toEqual([
     {
       kind: "found",
@@ -99,14 +104,14 @@ test.each([
   ]);
 });
 
-test("ids of 64 bits keep their digits, in lists and read singly", async () => {
+test("IDs of 64 bits keep their digits, in lists and single reads", async () => {
   const ids = ["9007199254740993", "9223372036854775807", "9223372036854775806"];
   const servers = ids.map((id) => world.fake.add({ id }));
   for (const some of [servers, servers.slice(0, 1)]) {
-    const { answers } = await world.cloud().instances(some.map(identified), aCall());
-    expect(answers.map(summary)).toEqual(some.map(({ id }) => id));
+    const { answers } = await world.cloud().instances(some.map(buildIdentifiedNode), buildCall());
+    expect(answers.map(formatAnswer)).toEqual(some.map(({ id }) => id));
   }
-  expect(asked(world.fake)).toEqual({ list: 1, read: 1 });
+  expect(countRequests(world.fake)).toEqual({ list: 1, read: 1 });
 });
 
 test.each([
@@ -118,10 +123,10 @@ test.each([
   ["hcloud://007", "InvalidProviderID", "whole number"],
   ["hcloud://1/../../networks", "InvalidProviderID", "whole number"],
   ["hcloud://99999999999999999999", "InvalidProviderID", "whole number"],
-])("the provider ID %s is %s, and costs nothing", async (providerID, code, message) => {
+])("the provider ID %s is %s, and costs no request", async (providerID, code, message) => {
   const { answers } = await world
     .cloud({ network: NETWORK_NAME })
-    .instances([aNode({ providerID })], aCall());
+    .instances([buildNode({ providerID })], buildCall());
   expect(answers).toMatchObject([{ code, message: expect.stringContaining(message) }]);
   expect(world.fake.requests).toEqual([]);
 });

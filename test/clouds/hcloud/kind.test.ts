@@ -1,10 +1,11 @@
 import { describe, expect, test, vi } from "vitest";
 import { parseCloudConfig } from "#cli/cloud-config.ts";
 import { loadHcloudCloud } from "#clouds/hcloud/cloud.ts";
-import { HcloudCloudConfig, hcloud } from "#clouds/hcloud/kind.ts";
-import { loadCloud } from "#clouds/kinds.ts";
+import { HcloudCloudConfig } from "#clouds/hcloud/config.ts";
+import { hcloud } from "#clouds/hcloud/provider.ts";
+import { loadCloud } from "#clouds/providers.ts";
 import { NETWORK, SELECTOR, TOKEN } from "#test/clouds/hcloud/fake-server.ts";
-import { aConfig } from "#test/clouds/hcloud/world.ts";
+import { buildConfig } from "#test/clouds/hcloud/world.ts";
 
 const LEAST = { provider: "hcloud", network: NETWORK };
 
@@ -25,22 +26,22 @@ describe("the configuration", () => {
 
   test.each<[string, Record<string, unknown>, string]>([
     ["neither network nor labels", { network: undefined }, "network or labelSelector is required"],
-    ["a network that is none", { network: [] }, "the id or the name of a network"],
-    ["labels that are none", { labelSelector: "cluster==" + "=" }, "a label selector such as"],
-    ["labels that everybody's servers meet", { labelSelector: "cluster!=green" }, "what servers have"],
-    ["http to elsewhere", { endpoint: "http://api.example.com/v1" }, "https is required"],
+    ["an invalid network", { network: [] }, "the id or the name of a network"],
+    ["invalid labels", { labelSelector: "cluster==" + "=" }, "a label selector such as"],
+    ["labels that all servers match", { labelSelector: "cluster!=green" }, "requires a label"],
+    ["http to another machine", { endpoint: "http://api.example.com/v1" }, "https is required"],
     ["a password in the URL", { endpoint: "https://u:p@api.example.com" }, "without user name"],
     ["no URL", { endpoint: "api.hetzner.cloud" }, "a URL"],
-    ["a family that is none", { addressFamily: "ipv5" }, "addressFamily"],
-    ["a switch that is none", { zoneLabel: "perhaps" }, "true or false"],
+    ["an invalid family", { addressFamily: "ipv5" }, "addressFamily"],
+    ["an invalid switch", { zoneLabel: "perhaps" }, "true or false"],
     ["the token itself", { token: TOKEN }, "Unrecognized key"],
-    ["two tokens", { tokenFile: "/a", credentials: { file: "/b" } }, "a second time, beside tokenFile"],
+    ["two tokens", { tokenFile: "/a", credentials: { file: "/b" } }, "in addition to tokenFile"],
   ])("refuses %s", (_, traits, message) => {
     const { error } = HcloudCloudConfig.safeParse({ ...LEAST, ...traits });
     expect(error?.message).toContain(message);
   });
 
-  test("comes from where users of the stock controller have it, the token aside", () => {
+  test("comes from the same places as for the stock controller, except the token", () => {
     const environment = {
       HCLOUD_TOKEN: TOKEN,
       HCLOUD_ENDPOINT: "https://proxy.example.com/v1",
@@ -59,7 +60,11 @@ describe("the configuration", () => {
       addressFamily: "dualstack",
       zoneLabel: false,
     });
-    const told = [JSON.stringify(config), hcloud.quotaKey(config), hcloud.credentialSource(config)];
+    const told = [
+      JSON.stringify(config),
+      hcloud.getQuotaKey(config),
+      hcloud.describeCredentialSource(config),
+    ];
     expect(told.filter((each) => each.includes(TOKEN))).toEqual([]);
   });
 
@@ -68,7 +73,7 @@ describe("the configuration", () => {
     [{ tokenFile: "/run/token" }, "the API token in the file /run/token"],
     [{ credentials: { ssmParameter: "/blue" } }, "the API token in the SSM parameter /blue"],
   ])("%j says where the token is", (traits, expected) => {
-    expect(hcloud.credentialSource(aConfig(traits))).toBe(expected);
+    expect(hcloud.describeCredentialSource(buildConfig(traits))).toBe(expected);
   });
 });
 
@@ -84,8 +89,8 @@ test.each<[string, Record<string, unknown>, Record<string, unknown>, boolean]>([
   ["of two references", { credentials: { file: "/a" } }, { credentials: { file: "/b" } }, false],
   ["of a token file and the environment's", { tokenFile: "/a" }, {}, false],
   ["of two APIs", { endpoint: "https://a.example.com" }, { endpoint: "https://b.example.com" }, false],
-])("the quotas %s are told apart as they are", (_, one, other, same) => {
-  expect(hcloud.quotaKey(aConfig(one)) === hcloud.quotaKey(aConfig(other))).toBe(same);
+])("the quotas %s have different keys", (_, one, other, same) => {
+  expect(hcloud.getQuotaKey(buildConfig(one)) === hcloud.getQuotaKey(buildConfig(other))).toBe(same);
 });
 
 test.each<[string, Record<string, unknown>, Record<string, string>, string]>([
@@ -93,7 +98,7 @@ test.each<[string, Record<string, unknown>, Record<string, string>, string]>([
   ["an empty variable", {}, { HCLOUD_TOKEN: "" }, "tokenFile is required"],
   ["a variable with lines", {}, { HCLOUD_TOKEN: "a\nb" }, "HCLOUD_TOKEN is not one API token"],
   [
-    "a file that is not there",
+    "a missing file",
     { tokenFile: "/nowhere/token" },
     { HCLOUD_TOKEN: TOKEN },
     "/nowhere/token cannot be read (ENOENT)",
@@ -104,13 +109,13 @@ test.each<[string, Record<string, unknown>, Record<string, string>, string]>([
     { HCLOUD_TOKEN: TOKEN },
     "/nowhere/token cannot be read (ENOENT)",
   ],
-])("%s is a fault as soon as the cloud is loaded", async (_, traits, environment, message) => {
-  await expect(loadHcloudCloud(aConfig(traits), {}, environment)).rejects.toThrow(message);
+])("%s is an error as soon as the cloud is loaded", async (_, traits, environment, message) => {
+  await expect(loadHcloudCloud(buildConfig(traits), {}, environment)).rejects.toThrow(message);
 });
 
-test("the kind loads the cloud with the token of the environment", async () => {
+test("the provider loads the cloud with the token of the environment", async () => {
   vi.stubEnv("HCLOUD_TOKEN", TOKEN);
-  const cloud = await loadCloud(aConfig(), { clusterName: "blue" });
+  const cloud = await loadCloud(buildConfig(), { clusterName: "blue" });
   expect(cloud.provider).toBe("hcloud");
   await cloud.close();
   vi.unstubAllEnvs();

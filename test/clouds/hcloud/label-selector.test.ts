@@ -48,7 +48,7 @@ describe("a label selector", () => {
     "a=-b",
     "a in (b,-c)",
     "a=b,(c)",
-  ])('"%s" is none', (text) => {
+  ])(`'"%s" is not a selector'`, (text) => {
     expect(parseLabelSelector(text)).toBeUndefined();
   });
 
@@ -57,7 +57,7 @@ describe("a label selector", () => {
     ["!other,cluster", true],
     ["!other", false],
     ["cluster!=green,role notin (master)", false],
-  ])("%s says what a server has: %s", (selector, expected) => {
+  ])("%s matches a server's labels: %s", (selector, expected) => {
     expect(isPositive(parseLabelSelector(selector) ?? [])).toBe(expected);
   });
 });

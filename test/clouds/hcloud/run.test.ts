@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
-import { hcloud } from "#clouds/hcloud/kind.ts";
+import { hcloud } from "#clouds/hcloud/provider.ts";
 import { NETWORK, SELECTOR, startFakeHcloud, TOKEN } from "#test/clouds/hcloud/fake-server.ts";
-import { refusesToRun, runOn, tellsOfWrongSecret } from "#test/clouds/run-on.ts";
+import { runOn, testRefusedRuns, testWrongSecret } from "#test/clouds/run-on.ts";
 
 const SIGNED_IN = { HCLOUD_TOKEN: TOKEN };
 
 const on = runOn(hcloud, ["HCLOUD_TOKEN"]);
 
-refusesToRun(on, TOKEN, [
+testRefusedRuns(on, TOKEN, [
   [
     "no network and no labels",
     {},
@@ -18,24 +18,24 @@ refusesToRun(on, TOKEN, [
     "labels that say only what servers lack",
     { labelSelector: "!cluster" },
     SIGNED_IN,
-    ["--cloud-config labelSelector: ", "says what servers have"],
+    ["--cloud-config labelSelector: ", "requires a label"],
   ],
   [
-    "labels that are none",
+    "invalid labels",
     { labelSelector: "cluster in (" },
     SIGNED_IN,
     ["--cloud-config labelSelector: ", "a label selector such as cluster=blue"],
   ],
   ["a setting misspelt", { netwrok: NETWORK }, SIGNED_IN, ["netwrok"]],
   [
-    "an address family that is none",
+    "an invalid address family",
     { network: NETWORK, addressFamily: "ipv5" },
     SIGNED_IN,
     ["--cloud-config addressFamily: "],
   ],
   ["no token", { network: NETWORK }, {}, ["tokenFile is required where HCLOUD_TOKEN is not set"]],
   [
-    "a token file that is not there",
+    "a missing token file",
     { labelSelector: SELECTOR, tokenFile: "/nowhere/token" },
     SIGNED_IN,
     ["/nowhere/token cannot be read"],
@@ -45,18 +45,18 @@ refusesToRun(on, TOKEN, [
     "the token in two places",
     { network: NETWORK, tokenFile: "/nowhere/token", credentials: { file: "/nowhere/other" } },
     SIGNED_IN,
-    ["--cloud-config credentials: names the API token a second time"],
+    ["--cloud-config credentials: names the API token in addition to"],
   ],
   ["the token itself among the settings", { network: NETWORK, token: TOKEN }, SIGNED_IN, ["token"]],
   [
-    "http to elsewhere, from the environment",
+    "http to another machine, from the environment",
     { network: NETWORK },
     { ...SIGNED_IN, HCLOUD_ENDPOINT: "http://api.example.com/v1" },
     ["--cloud-config endpoint: https is required"],
   ],
 ]);
 
-test("run with a network that is not there ends with 2 and names the one that is meant", async () => {
+test("run with a missing network ends with 2 and names a similar one", async () => {
   const fake = await startFakeHcloud();
   try {
     const environment = { ...SIGNED_IN, HCLOUD_ENDPOINT: `${fake.url}/v1`, HCLOUD_NETWORK: "bleu" };
@@ -69,11 +69,11 @@ test("run with a network that is not there ends with 2 and names the one that is
   }
 });
 
-test("run with the token of nobody says so, and goes on", async () => {
+test("run with an unknown token says so, and continues", async () => {
   const fake = await startFakeHcloud();
   try {
     const environment = { HCLOUD_TOKEN: "0123456789abcdef-wrong", HCLOUD_ENDPOINT: `${fake.url}/v1` };
-    await tellsOfWrongSecret(on, { network: NETWORK }, environment, "GET /networks: 401, unauthorized");
+    await testWrongSecret(on, { network: NETWORK }, environment, "GET /networks: 401, unauthorized");
   } finally {
     await fake.close();
   }

@@ -1,8 +1,8 @@
 import { createHcloudCloud } from "#clouds/hcloud/cloud.ts";
-import { HcloudCloudConfig } from "#clouds/hcloud/kind.ts";
-import { fixedToken } from "#clouds/http/token-file.ts";
-import { aNode } from "#test/clouds/builders.ts";
-import { type FakedWorld, fakedWorld } from "#test/clouds/faked-world.ts";
+import { HcloudCloudConfig } from "#clouds/hcloud/config.ts";
+import { createFixedToken } from "#clouds/http/token-file.ts";
+import { buildNode } from "#test/clouds/builders.ts";
+import { createFakedWorld, type FakedWorld } from "#test/clouds/faked-world.ts";
 import {
   type FakeHcloud,
   type FakeHcloudServer,
@@ -15,8 +15,8 @@ import {
 /** A fake Hetzner, and clouds on it. */
 export type HcloudWorld = FakedWorld<FakeHcloud, Record<string, unknown>>;
 
-/** By network and labels, unless told otherwise. */
-export function aConfig(traits: Record<string, unknown> = {}): HcloudCloudConfig {
+/** Builds a configuration; by default by network and labels. */
+export function buildConfig(traits: Record<string, unknown> = {}): HcloudCloudConfig {
   return HcloudCloudConfig.parse({
     provider: "hcloud",
     network: NETWORK,
@@ -25,26 +25,26 @@ export function aConfig(traits: Record<string, unknown> = {}): HcloudCloudConfig
   });
 }
 
-export async function aWorld(): Promise<HcloudWorld> {
+export async function createNodeWorld(): Promise<HcloudWorld> {
   const fake = await startFakeHcloud();
-  const token = fixedToken(TOKEN, "the token");
-  return fakedWorld(fake, (traits, options) =>
-    createHcloudCloud(aConfig({ endpoint: `${fake.url}/v1`, ...traits }), token, options),
+  const token = createFixedToken(TOKEN, "the token");
+  return createFakedWorld(fake, (traits, options) =>
+    createHcloudCloud(buildConfig({ endpoint: `${fake.url}/v1`, ...traits }), token, options),
   );
 }
 
-/** The node of a server, with its provider ID. */
-export function identified({ id, name }: FakeHcloudServer) {
-  return aNode({ name, providerID: `hcloud://${id}` });
+/** Builds the node of a server, with its provider ID. */
+export function buildIdentifiedNode({ id, name }: FakeHcloudServer) {
+  return buildNode({ name, providerID: `hcloud://${id}` });
 }
 
-/** The node of a server as a kubelet without provider ID registers it. */
-export function named({ name }: FakeHcloudServer) {
-  return aNode({ name });
+/** Builds the node of a server as a kubelet without provider ID registers it. */
+export function buildNamedNode({ name }: FakeHcloudServer) {
+  return buildNode({ name });
 }
 
-/** How many requests there were of each sort. */
-export function asked({ requests }: FakeHcloud): Record<string, number> {
+/** Counts the requests of each sort. */
+export function countRequests({ requests }: FakeHcloud): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { path } of requests) {
     const sort = SORTS.get(path) ?? (path.startsWith("/v1/servers/") ? "read" : "networks");

@@ -11,7 +11,7 @@ const aBudget = (): { budget: Budget; pass(ms: number): void; takeAll(): number 
     pass(ms) {
       now += ms;
     },
-    /** How many requests may go at once. */
+    /** Returns how many requests may go at once. */
     takeAll() {
       let count = 0;
       while (budget.take() === undefined) count += 1;
@@ -20,7 +20,7 @@ const aBudget = (): { budget: Budget; pass(ms: number): void; takeAll(): number 
   };
 };
 
-test("a full bucket is one burst, and fills again at its rate", () => {
+test("a full bucket allows one burst, and fills again at its rate", () => {
   const { budget, pass, takeAll } = aBudget();
   expect(takeAll()).toBe(50);
   expect(budget.take()).toBe(250);
@@ -39,13 +39,13 @@ describe("shares", () => {
   ])("%s", (_, shares, requests) => {
     const { budget, pass, takeAll } = aBudget();
     const leave = shares.map((share) => budget.enter(share));
-    // Nothing is gained by one more call but what accrues from then on.
+    // One more call gains only the refill from then on.
     pass(60_000);
     expect(takeAll()).toBe(requests);
     for (const each of leave) each();
   });
 
-  test("are of the refill too, and end with the call", () => {
+  test("hold for the refill too, and end with the call", () => {
     const { budget, pass, takeAll } = aBudget();
     const leave = [budget.enter(0.5), budget.enter(0.25)];
     takeAll();
@@ -55,7 +55,7 @@ describe("shares", () => {
   });
 });
 
-describe("what the server says", () => {
+describe("the server's quota headers", () => {
   test.each<[string, Parameters<Budget["observe"]>, number | undefined]>([
     ["nothing, nothing follows", [SILENT, false], undefined],
     ["it throttles for a while, so long", [{ ...SILENT, retryAfterMs: 7_000 }, true], 7_000],
@@ -65,13 +65,13 @@ describe("what the server says", () => {
     ["it throttles for no time, until the bucket has one", [{ ...SILENT, retryAfterMs: 0 }, true], 250],
     ["nothing remains, until it does", [{ ...SILENT, remaining: 0, resetMs: 9_000 }, false], 9_000],
     ["one remains, one", [{ ...SILENT, remaining: 1, resetMs: 9_000 }, false], undefined],
-  ])("where %s", (_, said, wait) => {
+  ])("if %s", (_, said, wait) => {
     const { budget } = aBudget();
     budget.observe(...said);
     expect(budget.take()).toBe(wait);
   });
 
-  test("never fills the bucket", () => {
+  test("never fill the bucket", () => {
     const { budget, takeAll } = aBudget();
     takeAll();
     budget.observe({ ...SILENT, limit: 5000, remaining: 4900 }, false);

@@ -1,10 +1,10 @@
 import { expect, test, vi } from "vitest";
-import { createEntrance } from "#clouds/entrance.ts";
-import type { Turn } from "#clouds/http/api.ts";
-import { createCapabilityCalls, inOrder } from "#clouds/http/capability-calls.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
+import { answerInOrder, createCapabilityCalls } from "#clouds/http/capability-calls.ts";
+import { createInvocationShares } from "#clouds/invocation-shares.ts";
 import type { Observation } from "#core/capability.ts";
 import type { CloudAction } from "#core/decision.ts";
-import { aCall } from "#test/clouds/builders.ts";
+import { buildCall } from "#test/clouds/builders.ts";
 
 const ACTION: CloudAction = {
   ...{ on: "cloud", capability: "c", action: "Make", target: "t", parameters: {} },
@@ -14,7 +14,7 @@ const OBSERVED: Observation = { kind: "observed", state: 1 };
 const ABORTED = { kind: "error", code: "Aborted", message: "aborted before Somecloud was asked" };
 const HELD_BACK = expect.objectContaining({ kind: "error", code: "Throttled" });
 
-/** Calls with a budget that tells which shares are open. */
+/** Creates calls with a budget that shows the open shares. */
 function aWorld({ isLow = false } = {}) {
   const open: number[] = [];
   const budget = {
@@ -25,12 +25,12 @@ function aWorld({ isLow = false } = {}) {
       };
     },
   };
-  const enter = createEntrance(budget);
+  const enter = createInvocationShares(budget);
   const calls = createCapabilityCalls({ title: "Somecloud", enter, isHeldBack: () => isLow });
   return { open, calls };
 }
 
-const counted = async ({ meter }: Turn) => {
+const counted = async ({ meter }: CallContext) => {
   meter.called("List");
   return [OBSERVED, OBSERVED];
 };
@@ -38,7 +38,7 @@ const counted = async ({ meter }: Turn) => {
 test("questions are answered together, within a share, and counted", async () => {
   const { open, calls } = aWorld();
   const seen: number[][] = [];
-  const result = await calls.observe([1, 2], aCall({ share: 0.3 }), async (turn) => {
+  const result = await calls.observe([1, 2], buildCall({ share: 0.3 }), async (turn) => {
     seen.push([...open]);
     return counted(turn);
   });
@@ -50,28 +50,28 @@ test("questions are answered together, within a share, and counted", async () =>
   expect(open).toEqual([]);
 });
 
-test.each<[string, readonly unknown[], Parameters<typeof aCall>[0], boolean, readonly unknown[]]>([
+test.each<[string, readonly unknown[], Parameters<typeof buildCall>[0], boolean, readonly unknown[]]>([
   ["there are no questions", [], {}, false, []],
   ["it was aborted", [1, 2], { signal: AbortSignal.abort() }, false, [ABORTED, ABORTED]],
   ["little is left of the quota", [1, 2], {}, true, [HELD_BACK, HELD_BACK]],
-])("nobody is asked where %s", async (_, questions, traits, isLow, answers) => {
+])("no request is sent if %s", async (_, questions, traits, isLow, answers) => {
   const { calls } = aWorld({ isLow });
   const answer = vi.fn(counted);
-  expect((await calls.observe(questions, aCall(traits), answer)).answers).toEqual(answers);
+  expect((await calls.observe(questions, buildCall(traits), answer)).answers).toEqual(answers);
   expect(answer).not.toHaveBeenCalled();
 });
 
-test("what throws is an error of each question, and the share is closed", async () => {
+test("a thrown error is the answer to each question, and the share is closed", async () => {
   const { open, calls } = aWorld();
   const failed = { kind: "error", code: "Unavailable", message: "Somecloud: a defect" };
-  const { answers } = await calls.observe([1, 2], aCall(), () => Promise.reject(new Error("a defect")));
+  const { answers } = await calls.observe([1, 2], buildCall(), () => Promise.reject(new Error("a defect")));
   expect(answers).toEqual([failed, failed]);
   expect(open).toEqual([]);
 });
 
-test("an action is done within a share, however little is left, and what it was called is passed on", async () => {
+test("an action is done within a share, with any quota left, and its name is passed on", async () => {
   const { open, calls } = aWorld({ isLow: true });
-  const result = await calls.act(ACTION, aCall({ share: 0.3 }), async ({ meter }) => {
+  const result = await calls.act(ACTION, buildCall({ share: 0.3 }), async ({ meter }) => {
     meter.called("Make");
     expect(open).toEqual([0.3]);
     return { answer: { kind: "done", result: 7 }, requestId: "r-1" };
@@ -87,21 +87,21 @@ test("an action is done within a share, however little is left, and what it was 
 test("an action that is aborted before it begins is not done", async () => {
   const { calls } = aWorld();
   const perform = vi.fn(async () => ({ answer: { kind: "done" as const, result: null } }));
-  const { answer } = await calls.act(ACTION, aCall({ signal: AbortSignal.abort() }), perform);
+  const { answer } = await calls.act(ACTION, buildCall({ signal: AbortSignal.abort() }), perform);
   expect(answer).toEqual(ABORTED);
   expect(perform).not.toHaveBeenCalled();
 });
 
-test("an action that throws may have been done, and is looked at again", async () => {
+test("an action that throws may have been done, and needs a new observation", async () => {
   const { open, calls } = aWorld();
-  const { answer } = await calls.act(ACTION, aCall(), () => Promise.reject(new Error("a defect")));
+  const { answer } = await calls.act(ACTION, buildCall(), () => Promise.reject(new Error("a defect")));
   expect(answer).toEqual({ kind: "error", code: "Unavailable", message: "Make: a defect" });
   expect(open).toEqual([]);
 });
 
-test("actions of one invocation have its share once", async () => {
+test("the actions of one invocation count its share once", async () => {
   const { open, calls } = aWorld();
-  const call = aCall({ share: 0.3 });
+  const call = buildCall({ share: 0.3 });
   const shares: number[][] = [];
   const all = [1, 2, 3].map(() =>
     calls.act(ACTION, call, async () => {
@@ -117,7 +117,7 @@ test("actions of one invocation have its share once", async () => {
 
 test("in order, one question waits for the one before", async () => {
   const begun: unknown[] = [];
-  const answers = await inOrder([2, 1], async (question) => {
+  const answers = await answerInOrder([2, 1], async (question) => {
     begun.push(question);
     await Promise.resolve();
     begun.push(`${question} done`);

@@ -29,7 +29,7 @@ const start = async (answer: RequestListener, limits: HttpLimits = {}, path = ""
 const get = (of: HttpClient, path = "/x", signal = new AbortController().signal) =>
   of.send({ method: "GET", path, headers: { "user-agent": "test" } }, signal);
 
-test("an answer is its status, headers and body, whatever the status, and no redirect is followed", async () => {
+test("an answer is its status, headers and body, for every status, and redirects are not followed", async () => {
   const paths: (string | undefined)[] = [];
   const of = await start((incoming, outgoing) => {
     paths.push(incoming.url);
@@ -39,7 +39,7 @@ test("an answer is its status, headers and body, whatever the status, and no red
   expect(paths).toEqual(["/x"]);
 });
 
-test.each(["/do", "/do/", ""])("the base path %j stands before the path of a request, once", async (base) => {
+test.each(["/do", "/do/", ""])("the base path %j comes once before the path of a request", async (base) => {
   const of = await start((incoming, outgoing) => outgoing.end(incoming.url), {}, base);
   expect((await get(of, "/v2/x?a=1")).body).toBe(`${base.replace(/\/$/, "")}/v2/x?a=1`);
 });
@@ -58,7 +58,7 @@ test("no proxy is taken from the environment", async () => {
   expect((await get(of)).body).toBe("ok");
 });
 
-describe("rejected is", () => {
+describe("rejects", () => {
   test.each<[string, RequestListener, HttpLimits, RegExp]>([
     ["a server that never answers", () => undefined, { timeoutMs: 50 }, /no answer within 0.05 s/],
     [
@@ -87,7 +87,7 @@ describe("rejected is", () => {
     await expect(get(await start(answer, limits))).rejects.toThrow(message);
   });
 
-  test("what is aborted, whether it was sent or not", async () => {
+  test("an aborted request, whether it was sent or not", async () => {
     const abort = new AbortController();
     const of = await start(() => abort.abort());
     await expect(get(of, "/x", abort.signal)).rejects.toThrow(/abort/);
@@ -95,7 +95,7 @@ describe("rejected is", () => {
   });
 });
 
-test("over TLS a server whose certificate nobody vouches for is told nothing", async () => {
+test("over TLS a server with an untrusted certificate receives no request", async () => {
   const authority = await createCertificateAuthority();
   const { certificate: cert, key } = await authority.issueServer();
   let requests = 0;
@@ -117,7 +117,7 @@ test("over TLS a server whose certificate nobody vouches for is told nothing", a
   }
 });
 
-test("one dead connection ends those that were idle with it, and the next request takes a new one", async () => {
+test("one dead connection closes the other idle ones, and the next request opens a new one", async () => {
   let isDead = false;
   const of = await start(
     ({ socket }, outgoing) => {

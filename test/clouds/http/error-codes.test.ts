@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { readError as readDigitalOceanError } from "#clouds/digitalocean/read-error.ts";
 import { readError as readHetznerError } from "#clouds/hcloud/read-error.ts";
-import { classify, type ReadCloudError } from "#clouds/http/classify.ts";
+import { type CloudErrorReader, classify } from "#clouds/http/classify.ts";
 import type { ErrorMeaning } from "#clouds/http/error-meaning.ts";
 import { readErrorAt } from "#clouds/oci/read-error.ts";
 import { readError as readOpenStackError } from "#clouds/openstack/read-error.ts";
@@ -11,7 +11,7 @@ type Row = readonly [status: number, id: string, meaning: ErrorMeaning, code: st
 
 interface Vendor {
   readonly title: string;
-  readonly read: ReadCloudError;
+  readonly read: CloudErrorReader;
   readonly body: (id: string) => unknown;
   readonly rows: readonly Row[];
 }
@@ -223,7 +223,7 @@ describe.each(VENDORS)("$title answers", ({ read, body, rows }) => {
     expect(classify(answer, "GET /", read)).toMatchObject({ fault: { code, meaning, errorId: id } });
   });
 
-  test("a code that is not in its list, which means what the status means", () => {
+  test("an unlisted code, which means what the status means", () => {
     for (const [status, code] of [
       [400, D],
       [403, D],
@@ -237,13 +237,13 @@ describe.each(VENDORS)("$title answers", ({ read, body, rows }) => {
   });
 });
 
-test("DigitalOcean's 403 for a load balancer that is being changed passes by itself", () => {
+test("DigitalOcean's 403 for a load balancer that is being changed is temporary", () => {
   const message = "Load Balancer can't be updated while it processes previous actions";
   const answer = { status: 403, headers: {}, body: JSON.stringify({ id: "forbidden", message }) };
   expect(classify(answer, "PUT /", readDigitalOceanError)).toMatchObject({ fault: { code: "Unavailable" } });
 });
 
-test("a throttle is not repeated at once, whatever its status", () => {
+test("a throttle is not retried at once, with any status", () => {
   const answer = {
     status: 503,
     headers: {},

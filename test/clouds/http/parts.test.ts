@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { classify } from "#clouds/http/classify.ts";
 import { parseJson } from "#clouds/http/json.ts";
-import { answerOf } from "#clouds/http/outcome.ts";
+import { toErrorAnswer } from "#clouds/http/outcome.ts";
 import { readRateLimit } from "#clouds/http/rate-limit.ts";
 
 test.each<[string, unknown]>([
@@ -31,12 +31,12 @@ test.each<[Record<string, string>, Record<string, number>]>([
   [{ "retry-after": "Thu, 01 Jan 2026 00:00:40 GMT" }, { retryAfterMs: 40_000 }],
   [{ "retry-after": "Thu, 01 Jan 2015 00:00:40 GMT" }, { retryAfterMs: 0 }],
   [{ "retry-after": "soon" }, {}],
-])("the headers %o say %o", (headers, said) => {
+])("the headers %o mean %o", (headers, said) => {
   const nothing = { limit: undefined, remaining: undefined, resetMs: undefined, retryAfterMs: undefined };
   expect(readRateLimit({ status: 200, headers, body: "" }, NOW)).toEqual({ ...nothing, ...said });
 });
 
-test("a server's words are repeated in part, however many there are", () => {
+test("only a part of a server's message is repeated, however long it is", () => {
   const many = "x".repeat(100_000);
   const html = { status: 502, headers: { "content-type": many }, body: "<html>" };
   const error = { status: 400, headers: {}, body: "{}" };
@@ -46,7 +46,10 @@ test("a server's words are repeated in part, however many there are", () => {
   ];
   expect(outcomes.map(({ kind }) => kind)).toEqual(["fault", "fault"]);
   for (const outcome of outcomes) expect(JSON.stringify(outcome).length).toBeLessThan(2_000);
-  const answer = answerOf({ code: "Foreign", message: `expected labels a=b, found ${many}` }, "node blue");
+  const answer = toErrorAnswer(
+    { code: "Foreign", message: `expected labels a=b, found ${many}` },
+    "node blue",
+  );
   expect(answer).toMatchObject({
     message: expect.stringMatching(/^node blue: expected labels a=b, found x+$/),
   });

@@ -1,20 +1,25 @@
 import { createKeepalivedCloud } from "#clouds/keepalived/cloud.ts";
-import { KeepalivedCloudConfig } from "#clouds/keepalived/kind.ts";
-import { type Entry, readLedger, STATE_ANNOTATION, writtenEntries } from "#clouds/keepalived/ledger.ts";
+import { KeepalivedCloudConfig } from "#clouds/keepalived/config.ts";
 import { keepalivedModel } from "#clouds/keepalived/model.ts";
+import {
+  type Entry,
+  formatEntries,
+  readVipAssignments,
+  STATE_ANNOTATION,
+} from "#clouds/keepalived/vip-assignments.ts";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
-import { clusterObjects } from "#functions/parts/cluster-objects.ts";
+import { createClusterObjects } from "#functions/parts/cluster-objects.ts";
 import { connect } from "#kube/client/connect.ts";
-import { access } from "#test/access.ts";
+import { getConnectOptions } from "#test/access.ts";
 import { askForJson } from "#test/ask.ts";
-import { gated } from "#test/clouds/gated-transport.ts";
+import { createGatedTransport } from "#test/clouds/gated-transport.ts";
 import type { Gate, LoadBalancerWorld } from "#test/clouds/load-balancer-world.ts";
-import { outlineOf } from "#test/clouds/outline.ts";
+import { formatOutline } from "#test/clouds/outline.ts";
 
 const COLLECTION = "/api/v1/namespaces/kube-system/configmaps";
 const PATH = `${COLLECTION}/vip-configmap`;
 
-/** Of a Service that this stage never sees. */
+/** An entry of a Service that this stage never sees. */
 const FOREIGN: Entry = {
   ...{ uid: "11111111-2222-3333-4444-555555555555", ip: "10.210.0.1" },
   ...{ serviceNamespace: "other", serviceName: "web", forwardMethod: "NAT" },
@@ -25,13 +30,16 @@ interface Stored {
   readonly data: Readonly<Record<string, string>>;
 }
 
-/** The ConfigMap of a cluster's addresses, one of which somebody else has; what passes its gate are requests for it. */
-export async function keepalivedWorld(plane: ControlPlane): Promise<LoadBalancerWorld> {
-  const admin = connect(await access(plane, "admin"));
-  const functions = connect(await access(plane, "service"));
+/**
+ * Creates the ConfigMap of a cluster's addresses, one of which another Service has. Requests for it pass the
+ * gate.
+ */
+export async function createKeepalivedWorld(plane: ControlPlane): Promise<LoadBalancerWorld> {
+  const admin = connect(await getConnectOptions(plane, "admin"));
+  const functions = connect(await getConnectOptions(plane, "service"));
   let gate: Gate | undefined;
   const before: Stored = {
-    metadata: { annotations: { "example.com/by": "hand", [STATE_ANNOTATION]: writtenEntries([FOREIGN]) } },
+    metadata: { annotations: { "example.com/by": "hand", [STATE_ANNOTATION]: formatEntries([FOREIGN]) } },
     data: { [FOREIGN.ip]: "other/web:NAT" },
   };
   const body = { metadata: { name: "vip-configmap", ...before.metadata }, data: before.data };
@@ -53,31 +61,31 @@ export async function keepalivedWorld(plane: ControlPlane): Promise<LoadBalancer
     model: keepalivedModel,
     connect: ({ cloud }) =>
       createKeepalivedCloud(KeepalivedCloudConfig.parse(cloud), {
-        objects: clusterObjects(async () => gated(functions, () => gate)),
+        objects: createClusterObjects(async () => createGatedTransport(functions, () => gate)),
       }),
     nodes: ["a", "b", "c", "d"].map((name) => ({ name, providerID: `keepalived://${name}` })),
     otherSettings: { annotations: { "k8s.co/keepalived-forward-method": "DR" } },
     refused: [
       {
-        title: "an address that is none",
+        title: "an invalid address",
         code: "InvalidField",
         spec: { loadBalancerIP: "web" },
       },
       { title: "an address of IPv6", code: "InvalidField", spec: { loadBalancerIP: "fd00::1" } },
-      { title: "an address of somebody else", code: "AddressInUse", spec: { loadBalancerIP: FOREIGN.ip } },
+      { title: "a foreign address", code: "AddressInUse", spec: { loadBalancerIP: FOREIGN.ip } },
       {
-        title: "an address outside of the pool, where that is refused",
+        title: "an address outside of the pool, if that is rejected",
         code: "AddressOutsidePool",
         spec: { loadBalancerIP: "192.0.2.1" },
         cloud: { outsidePool: "refuse" },
       },
       {
-        title: "a pool that has none left",
+        title: "an exhausted pool",
         code: "PoolExhausted",
         cloud: { serviceCIDR: `${FOREIGN.ip}/32` },
       },
       {
-        title: "a method that nobody knows",
+        title: "an unknown method",
         code: "InvalidAnnotation",
         annotations: { "k8s.co/keepalived-forward-method": "TUN" },
       },
@@ -89,15 +97,18 @@ export async function keepalivedWorld(plane: ControlPlane): Promise<LoadBalancer
     advance: async () => undefined,
     async outline(services) {
       const stored = await read();
-      const ledger = readLedger({ ...stored, metadata: { resourceVersion: "1", ...stored.metadata } });
+      const ledger = readVipAssignments({
+        ...stored,
+        metadata: { resourceVersion: "1", ...stored.metadata },
+      });
       if (typeof ledger === "string") throw new Error(ledger);
       const { [STATE_ANNOTATION]: _, ...annotations } = stored.metadata.annotations;
       const names = Object.fromEntries(services.map(({ name, uid }) => [uid, `<uid of ${name}>`]));
       const isOurs = ({ uid }: Entry): boolean => Object.hasOwn(names, uid);
-      return outlineOf(
+      return formatOutline(
         [
           { kind: "ConfigMap", annotations, keys: Object.keys(ledger.data).length - ledger.entries.length },
-          // Which address it is depends on who came first.
+          // The address depends on who came first.
           ...ledger.entries.map((entry) => ({
             ...{ kind: "entry", ...entry, ip: isOurs(entry) ? "<address>" : entry.ip },
             shown: ledger.data[entry.ip],

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { createKeepalivedCloud } from "#clouds/keepalived/cloud.ts";
-import { KeepalivedCloudConfig } from "#clouds/keepalived/kind.ts";
-import { readLedger } from "#clouds/keepalived/ledger.ts";
+import { KeepalivedCloudConfig } from "#clouds/keepalived/config.ts";
+import { readVipAssignments } from "#clouds/keepalived/vip-assignments.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
-import { clusterObjects } from "#functions/parts/cluster-objects.ts";
+import { createClusterObjects } from "#functions/parts/cluster-objects.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { askForJson } from "#test/ask.ts";
 import { type OrphansUnderTest, startOrphans } from "#test/functions/orphans/orphans-under-test.ts";
@@ -20,7 +20,7 @@ beforeAll(async () => {
   cluster = await startCluster((folder) => startEmbeddedControlPlane({ folder }));
   admin = await cluster.transport("admin");
   const functions = await cluster.transport("service");
-  const objects = clusterObjects(async () => functions);
+  const objects = createClusterObjects(async () => functions);
   const make = () => createKeepalivedCloud(KeepalivedCloudConfig.parse(CONFIG), { objects });
   under = await startOrphans(cluster, () => ({ config: CONFIG, make }));
 });
@@ -36,14 +36,14 @@ beforeEach(async () => {
 });
 
 async function ledger() {
-  const read = readLedger(await askForJson(admin, { method: "GET", path: PATH }));
+  const read = readVipAssignments(await askForJson(admin, { method: "GET", path: PATH }));
   if (typeof read === "string") throw new Error(read);
   return read;
 }
 
 const names = async () => (await ledger()).entries.map(({ serviceName }) => serviceName);
 
-/** By somebody else. */
+/** Annotates the ConfigMap as another client. */
 async function annotate(key: string, value: string): Promise<void> {
   const body = [{ op: "add", path: `/metadata/annotations/${key}`, value }];
   await askForJson(admin, { method: "PATCH", path: PATH, body, contentType: "application/json-patch+json" });
@@ -51,7 +51,7 @@ async function annotate(key: string, value: string): Promise<void> {
 
 const mark = (value: string): Promise<void> => annotate("serverless-ccm.io~1orphaned-addresses", value);
 
-/** One that lives, and one that is lost. */
+/** Creates a live Service and a lost one. */
 async function orphaned(): Promise<string> {
   await under.create("lives");
   const { metadata } = await under.create("lost");
@@ -60,7 +60,7 @@ async function orphaned(): Promise<string> {
   return metadata.uid;
 }
 
-test("an address whose Service has gone is told, and dropped by the second audit that finds it so a minute later, with its key and its mark", async () => {
+test("an address whose Service is gone is reported, and dropped by the second audit that finds it a minute later, with its key and its mark", async () => {
   const uid = await orphaned();
   const { report, lines } = await under.audit();
   expect(report).toMatchObject({ outcome: "retry", afterSeconds: 65, orphans: { count: 1 } });
@@ -80,7 +80,7 @@ test("an address whose Service has gone is told, and dropped by the second audit
   expect((await under.audit()).report).toMatchObject({ outcome: "unchanged", orphans: { count: 0 } });
 });
 
-test("the last one there is goes, too", async () => {
+test("the last address is dropped, too", async () => {
   await under.create("lost");
   await under.lose("lost");
   await under.audit();
@@ -102,7 +102,7 @@ test("nothing is marked or dropped while not all Services are known", async () =
   expect(await names()).toEqual(["lives", "lost"]);
 });
 
-test("what stands there of a Service that is of another type by now goes, and a Service of the name that another one had keeps none of it", async () => {
+test("the entry of a Service that changed its type goes, and a new Service with the old name gets none of it", async () => {
   await under.create("lives");
   const { metadata } = await under.create("retyped");
   const replaced = await under.create("replaced");
@@ -111,7 +111,7 @@ test("what stands there of a Service that is of another type by now goes, and a 
   const ports = [{ port: 80 }];
   const plain = await under.create("retyped", { spec: { type: "ClusterIP", ports } });
   await under.create("replaced", { spec: { type: "ClusterIP", ports } });
-  // As a provider leaves it that was down when the type was changed.
+  // As a provider leaves it that was down when the type changed.
   const { entries } = await ledger();
   const state = entries.map((entry) =>
     entry.uid === metadata.uid ? { ...entry, uid: plain.metadata.uid } : entry,
@@ -127,7 +127,7 @@ test("what stands there of a Service that is of another type by now goes, and a 
   expect(await names()).toEqual(["lives"]);
 });
 
-test("a Service that is of type LoadBalancer again keeps what it has, though a list says otherwise", async () => {
+test("a Service of type LoadBalancer again keeps its address, even if a list says otherwise", async () => {
   await under.create("lives");
   const { metadata } = await under.create("back");
   await mark(JSON.stringify({ [metadata.uid]: "2026-03-01T11:00:00.000Z/2026-03-01T11:01:00.000Z" }));
@@ -138,20 +138,20 @@ test("a Service that is of type LoadBalancer again keeps what it has, though a l
   expect(await names()).toEqual(["lives", "back"]);
 });
 
-test("a stop of deletes keeps it, and one that nobody can read", async () => {
+test("a stop of deletes keeps it, and so does an unreadable one", async () => {
   const uid = await orphaned();
   await under.audit();
   under.later(1);
   under.actions.length = 0;
   for (const stop of ["deletes", "unproven", "writes"] as const) {
-    await under.audit({ stopOf: async () => stop });
+    await under.audit({ readStop: async () => stop });
     expect(under.actions).toEqual([]);
   }
   await under.audit();
   expect(under.actions).toEqual([`ReleaseAddress ${uid}`]);
 });
 
-test("a mark on an address of a Service that lives is taken off", async () => {
+test("a mark on an address of a live Service is removed", async () => {
   const { metadata } = await under.create("lives");
   await mark(JSON.stringify({ [metadata.uid]: "2026-03-01T11:00:00.000Z/2026-03-01T12:00:00.000Z" }));
   await under.audit();
@@ -159,7 +159,7 @@ test("a mark on an address of a Service that lives is taken off", async () => {
   expect(await names()).toEqual(["lives"]);
 });
 
-test("a Service made anew under the name takes the place of its predecessor at once", async () => {
+test("a recreated Service with the name replaces its predecessor at once", async () => {
   const uid = await orphaned();
   const { metadata } = await under.create("lost");
   expect(metadata.uid).not.toBe(uid);

@@ -1,8 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { changed } from "#clouds/keepalived/change.ts";
-import { goJson } from "#clouds/keepalived/go-json.ts";
-import { dataOf, type Entry, readLedger, writtenEntries } from "#clouds/keepalived/ledger.ts";
-import { ledgerPatch } from "#clouds/keepalived/patch-ledger.ts";
+import { applyChange } from "#clouds/keepalived/change.ts";
+import { formatGoJson } from "#clouds/keepalived/go-json.ts";
+import { buildVipAssignmentsPatch } from "#clouds/keepalived/patch-vip-assignments.ts";
+import {
+  buildData,
+  type Entry,
+  formatEntries,
+  readVipAssignments,
+} from "#clouds/keepalived/vip-assignments.ts";
 
 const WEB: Entry = { uid: "7d0c", ip: "10.210.38.65", serviceNamespace: "default", serviceName: "web" };
 const DNS: Entry = { ...WEB, uid: "9a1f", ip: "10.210.38.66", serviceName: "dns", forwardMethod: "DR" };
@@ -16,7 +21,7 @@ const TEXT =
   '{"services":[{"uid":"7d0c","ip":"10.210.38.65","serviceNamespace":"default","serviceName":"web"},' +
   '{"uid":"9a1f","ip":"10.210.38.66","serviceNamespace":"default","serviceName":"dns","forwardMethod":"DR"}]}';
 
-// What encoding/json of Go 1.26 prints for the same texts, in `{"uid":…}`.
+// The output of Go 1.26's encoding/json for the same texts, in `{"uid":…}`.
 test.each([
   ["plain", "web", '{"uid":"web"}'],
   ["markup", "<a href='b'>&", `{"uid":"\\u003ca href='b'\\u003e\\u0026"}`],
@@ -25,35 +30,35 @@ test.each([
   ["controls", "\t\n\r\u0001\u001f\u007f", '{"uid":"\\t\\n\\r\\u0001\\u001f\u007f"}'],
   ["other letters", "äö✓😀", '{"uid":"äö✓😀"}'],
 ])("JSON as Go writes it: %s", (_, uid, written) => {
-  expect(goJson({ uid })).toBe(written);
+  expect(formatGoJson({ uid })).toBe(written);
 });
 
-test("half a character is none", () => {
-  expect(goJson({ uid: "a\ud800b" })).toBe('{"uid":"a\ufffdb"}');
+test("half a surrogate pair is not a character", () => {
+  expect(formatGoJson({ uid: "a\ud800b" })).toBe('{"uid":"a\ufffdb"}');
 });
 
 test("the annotation and the data are those of keepalived-cloud-provider, byte for byte", () => {
-  expect(writtenEntries([WEB, DNS])).toBe(TEXT);
-  expect(writtenEntries([])).toBe('{"services":[]}');
-  expect(dataOf([WEB, DNS])).toEqual({ "10.210.38.65": "default/web", "10.210.38.66": "default/dns:DR" });
+  expect(formatEntries([WEB, DNS])).toBe(TEXT);
+  expect(formatEntries([])).toBe('{"services":[]}');
+  expect(buildData([WEB, DNS])).toEqual({ "10.210.38.65": "default/web", "10.210.38.66": "default/dns:DR" });
 });
 
 describe("a ConfigMap", () => {
   test.each([
     ["without annotations", undefined, []],
     ["with null for annotations", null, []],
-    ["with an annotation of somebody else", { a: "b" }, []],
+    ["with a foreign annotation", { a: "b" }, []],
     ["with an empty state", { [STATE]: '{"services":null}' }, []],
     ["with null", { [STATE]: "null" }, []],
     ["with an empty object", { [STATE]: "{}" }, []],
     ["with entries", { [STATE]: TEXT }, [WEB, DNS]],
     [
-      "with white space and fields that nobody knows",
+      "with white space and unknown fields",
       { [STATE]: ` { "more": [], "services": [ ${JSON.stringify({ ...WEB, more: 1 })} ] }` },
       [WEB],
     ],
   ])("%s", (_, annotations, entries) => {
-    expect(readLedger(configMap(annotations))).toMatchObject({ entries, data: {}, marks: {} });
+    expect(readVipAssignments(configMap(annotations))).toMatchObject({ entries, data: {}, marks: {} });
   });
 
   test.each([
@@ -66,24 +71,24 @@ describe("a ConfigMap", () => {
     '{"services":[1]}',
     `{"services":[${JSON.stringify({ ...WEB, serviceName: "x".repeat(254) })}]}`,
   ])("whose state is %j cannot be read", (text) => {
-    expect(readLedger(configMap({ [STATE]: text }))).toContain(STATE);
+    expect(readVipAssignments(configMap({ [STATE]: text }))).toContain(STATE);
   });
 
-  test("that is none cannot be read", () => {
-    expect(readLedger({ metadata: {} })).toContain("no ConfigMap");
+  test("that is invalid cannot be read", () => {
+    expect(readVipAssignments({ metadata: {} })).toContain("no ConfigMap");
   });
 });
 
 describe("a patch", () => {
   const stored = (annotations?: Record<string, string> | null, data?: Record<string, string>) => {
-    const ledger = readLedger(configMap(annotations, data));
+    const ledger = readVipAssignments(configMap(annotations, data));
     if (typeof ledger === "string") throw new Error(ledger);
     return ledger;
   };
   const assign = { kind: "assign", uid: "7d0c", namespace: "default", name: "web" } as const;
-  const patchOf = (before: ReturnType<typeof stored>, change: Parameters<typeof changed>[1]) => {
-    const done = changed(before, change, "10.210.38.64/30");
-    return done.kind === "done" ? ledgerPatch(before, done.ledger) : undefined;
+  const patchOf = (before: ReturnType<typeof stored>, change: Parameters<typeof applyChange>[1]) => {
+    const done = applyChange(before, change, "10.210.38.64/30");
+    return done.kind === "done" ? buildVipAssignmentsPatch(before, done.ledger) : undefined;
   };
   const tests = [{ op: "test", path: "/metadata/resourceVersion", value: "7" }];
   const ANNOTATION = "/metadata/annotations/k8s.co~1cloud-provider-config";
@@ -99,7 +104,7 @@ describe("a patch", () => {
     });
   });
 
-  test("writes the whole of the data anew for an address: what was made by hand goes", () => {
+  test("rewrites all data for an address: manual entries go", () => {
     const before = stored({ [STATE]: '{"services":null}' }, { "10.0.0.9": "by/hand" });
     expect(patchOf(before, assign)).toMatchObject({
       operations: [
@@ -109,7 +114,7 @@ describe("a patch", () => {
     });
   });
 
-  test("takes the one key for a Service that goes, and leaves what was made by hand", () => {
+  test("removes the one key of a deleted Service, and keeps manual entries", () => {
     const data = { "10.0.0.9": "by/hand", "10.210.38.65": "default/web", "10.210.38.66": "default/dns:DR" };
     expect(patchOf(stored({ [STATE]: TEXT }, data), { kind: "release", uid: "7d0c" })).toEqual({
       tests,
@@ -120,15 +125,15 @@ describe("a patch", () => {
     });
   });
 
-  test("is none where all is as it is to be", () => {
+  test("is empty if nothing changes", () => {
     const data = { "10.210.38.65": "default/web", "10.210.38.66": "default/dns:DR" };
     expect(patchOf(stored({ [STATE]: TEXT }, data), assign)).toBeUndefined();
-    expect(patchOf(stored({ [STATE]: TEXT }, data), { kind: "release", uid: "nobody" })).toBeUndefined();
+    expect(patchOf(stored({ [STATE]: TEXT }, data), { kind: "release", uid: "unknown" })).toBeUndefined();
   });
 
-  test("of marks writes an annotation of ours, and takes it away with the last one", () => {
+  test("of marks writes our annotation, and removes it with the last mark", () => {
     const MARKS = "serverless-ccm.io/orphaned-addresses";
-    const data = dataOf([WEB, DNS]);
+    const data = buildData([WEB, DNS]);
     const marked = patchOf(stored({ [STATE]: TEXT }, data), { kind: "mark", uid: "7d0c", text: "then" });
     expect(marked?.operations).toEqual([
       {
@@ -144,9 +149,9 @@ describe("a patch", () => {
       expect.arrayContaining(gone),
     );
     expect(
-      patchOf(stored({ [STATE]: TEXT }, data), { kind: "mark", uid: "nobody", text: "then" }),
+      patchOf(stored({ [STATE]: TEXT }, data), { kind: "mark", uid: "unknown", text: "then" }),
     ).toBeUndefined();
-    // Whoever takes the place of a predecessor leaves no mark of that one behind.
+    // A Service that replaces its predecessor leaves no mark of that one.
     const ofOld = stored({ [STATE]: TEXT.replace("7d0c", "old"), [MARKS]: '{"old":"then"}' }, data);
     expect(patchOf(ofOld, assign)?.operations).toEqual(expect.arrayContaining(gone));
   });

@@ -13,7 +13,7 @@ const addressed = (address: string, difference: Difference = {}): Difference => 
 const YOUNG = { creationTimestamp: "2026-02-01T00:00:00Z" };
 
 describe("a Service", () => {
-  test("gets an address in two rounds, which it keeps", async () => {
+  test("gets an address in two rounds, and keeps it", async () => {
     const play = createPlay({ ...DATA, "interface-global": "eth1" });
     play.create("blue/web", { metadata: { labels: { a: "b", "ipam-address": "10.0.0.9" } } });
     expect(await play.process().invoke("blue/web")).toMatchObject([{ kind: "wait", afterSeconds: 1 }]);
@@ -47,7 +47,7 @@ describe("a Service", () => {
       { annotations: { [ADDRESSES]: "192.0.2.7, fd00::7" }, labels: LABEL, loadBalancerIP: undefined },
     ],
     [
-      "that names two different ones has that of the annotation",
+      "that names two different addresses has that of the annotation",
       { spec: { loadBalancerIP: "10.0.0.6" }, metadata: { annotations: { [ADDRESSES]: "10.0.0.5" } } },
       { annotations: { [ADDRESSES]: "10.0.0.5" }, labels: LABEL, loadBalancerIP: "10.0.0.6" },
     ],
@@ -72,12 +72,12 @@ describe("a Service", () => {
   test.each<[string, Difference, object | undefined, string, object?]>([
     ["no ConfigMap", {}, undefined, "NoPool"],
     ["no pool", {}, {}, "NoPool"],
-    ["a pool that nobody can read", {}, { "cidr-global": "web/24" }, "InvalidPool"],
+    ["an unreadable pool", {}, { "cidr-global": "web/24" }, "InvalidPool"],
     ["a pool without the family", { spec: { ipFamilies: ["IPv6"] } }, DATA, "PoolLacksFamily"],
-    ["a pool that has none left", {}, { "range-global": "10.0.0.5-10.0.0.5" }, "PoolExhausted"],
-    ["an address that is none", { spec: { loadBalancerIP: "10.0.0" } }, DATA, "InvalidField"],
+    ["an exhausted pool", {}, { "range-global": "10.0.0.5-10.0.0.5" }, "PoolExhausted"],
+    ["an invalid address", { spec: { loadBalancerIP: "10.0.0" } }, DATA, "InvalidField"],
     [
-      "more addresses than anybody announces",
+      "too many addresses",
       {
         metadata: {
           annotations: { [ADDRESSES]: Array.from({ length: 17 }, (_, at) => `10.1.0.${at}`).join() },
@@ -87,7 +87,7 @@ describe("a Service", () => {
       "InvalidAnnotation",
     ],
     [
-      "an annotation that is none",
+      "an invalid annotation",
       { metadata: { annotations: { [ADDRESSES]: "10.0.0.1;" } } },
       DATA,
       "InvalidAnnotation",
@@ -107,23 +107,23 @@ describe("a Service", () => {
       "AddressOutsidePool",
       { outsidePool: "refuse" },
     ],
-  ])("is refused because of %s, and nothing is written", async (_, difference, data, code, cloud = {}) => {
+  ])("is rejected because of %s, and nothing is written", async (_, difference, data, code, cloud = {}) => {
     const play = createPlay(data as Record<string, string> | undefined, cloud);
     play.create("red/other", addressed("10.0.0.5"));
     play.create("blue/web", difference);
     const before = play.read("blue/web");
-    expect(await play.process().invoke("blue/web")).toMatchObject([{ kind: "refused", problem: { code } }]);
+    expect(await play.process().invoke("blue/web")).toMatchObject([{ kind: "refused", issue: { code } }]);
     expect(play.read("blue/web")).toEqual(before);
   });
 
-  test("that names an address inside of the pool has it, where others are refused", async () => {
+  test("that names an address in the pool gets it, where others are rejected", async () => {
     const play = createPlay(DATA, { outsidePool: "refuse" });
     play.create("blue/web", { spec: { loadBalancerIP: "10.0.0.5" } });
     await play.process().invoke("blue/web");
     expect(play.read("blue/web").metadata.annotations?.[ADDRESSES]).toBe("10.0.0.5");
   });
 
-  test("that cannot be read keeps none of the others from an address", async () => {
+  test("that cannot be read does not keep the others from an address", async () => {
     const play = createPlay(DATA);
     play.create("red/broken", addressed("10.0.0.1; 10.0.0.2"));
     play.create("blue/web");
@@ -131,7 +131,7 @@ describe("a Service", () => {
     expect(play.read("blue/web").metadata.annotations?.[ADDRESSES]).toBe("10.0.0.1");
   });
 
-  test("of another type gives back what was chosen, and nothing else", async () => {
+  test("of another type gives back the chosen address, and nothing else", async () => {
     const play = createPlay(DATA);
     play.create("blue/web");
     await play.process().invoke("blue/web");
@@ -199,7 +199,7 @@ describe("two Services with one address", () => {
       [fine, fine],
     ],
     [
-      "one of two addresses: the younger gets both anew",
+      "one of two addresses: the younger gets two new ones",
       chosen("10.0.0.3"),
       chosen("fd00::9,10.0.0.3"),
       ["10.0.0.3", "10.0.0.1"],
@@ -212,7 +212,7 @@ describe("two Services with one address", () => {
     expect(ended.steps).toMatchObject(steps);
   });
 
-  test("that share it by the pool keep it", async () => {
+  test("that share it by the pool's setting keep it", async () => {
     const data = { ...DATA, "allow-share-global": "true" };
     const ended = await both(
       chosen("10.0.0.3"),
@@ -223,7 +223,7 @@ describe("two Services with one address", () => {
   });
 });
 
-test("an address that two share is kept where the ConfigMap that let them is gone", async () => {
+test("keep it after the ConfigMap that allowed sharing is gone", async () => {
   const play = createPlay(undefined);
   const shared = (port: number, created: string): Difference => ({
     metadata: {
@@ -239,7 +239,7 @@ test("an address that two share is kept where the ConfigMap that let them is gon
   expect(play.read("blue/young").metadata.annotations?.[ADDRESSES]).toBe("10.0.0.3");
 });
 
-test("what was read earlier does not replace what was read later, however long it took", async () => {
+test("an earlier read does not replace a later one, however long it took", async () => {
   const play = createPlay({ "cidr-global": "10.0.0.0/24" });
   for (const name of ["blue/a", "blue/b", "blue/c"]) play.create(name);
   const slow = Promise.withResolvers<void>();
@@ -253,7 +253,7 @@ test("what was read earlier does not replace what was read later, however long i
   const first = process.invoke("blue/a");
   await Promise.resolve();
   await process.invoke("blue/b");
-  // By now the address of this one is seen on it, and is reserved for nobody any more.
+  // The Service's address is visible on it, and the reservation has ended.
   await process.invoke("blue/b");
   slow.resolve();
   await first;
@@ -261,7 +261,7 @@ test("what was read earlier does not replace what was read later, however long i
   expect(new Set(addresses).size).toBe(2);
 });
 
-test("a batch of a hundred costs one read and one list in each of its rounds, and each gets an address of its own", async () => {
+test("a batch of a hundred costs one read and one list in each of its rounds, and each gets its own address", async () => {
   const play = createPlay({ "cidr-global": "10.0.0.0/24" });
   const names = Array.from({ length: 100 }, (_, index) => `blue/s${index}`);
   for (const name of names) play.create(name);
@@ -274,7 +274,7 @@ test("a batch of a hundred costs one read and one list in each of its rounds, an
   expect(play.objects.requests).toHaveLength(4);
 });
 
-test("in whatever order processes come to it, in the end no address is two Services'", async () => {
+test("in any order of processes, in the end no address belongs to two Services", async () => {
   const count = 6;
   const names = Array.from({ length: count }, (_, index) => `ns-${index % 2}/s${index}`);
   const step = fc.record({
@@ -296,7 +296,7 @@ test("in whatever order processes come to it, in the end no address is two Servi
       };
       const processes = [play.process(), play.process(), play.process()];
       await Promise.all(steps.map(({ process, services }) => processes[process]?.invoke(...services)));
-      // What is due again comes again, until nothing is left to be done.
+      // Due Services are invoked again until nothing is left to do.
       for (let round = 0; round < 8; round += 1) for (const name of names) await play.process().invoke(name);
       const addresses = names.map((name) => play.read(name).metadata.annotations?.[ADDRESSES]);
       expect(new Set(addresses).size).toBe(count);

@@ -1,16 +1,16 @@
 import { createKubeVipCloud } from "#clouds/kubevip/cloud.ts";
+import { KubeVipCloudConfig } from "#clouds/kubevip/config.ts";
 import { ADDRESSES_ANNOTATION } from "#clouds/kubevip/keys.ts";
-import { KubeVipCloudConfig } from "#clouds/kubevip/kind.ts";
 import { kubeVipModel } from "#clouds/kubevip/model.ts";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
-import { clusterObjects } from "#functions/parts/cluster-objects.ts";
+import { createClusterObjects } from "#functions/parts/cluster-objects.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { ApiRequest } from "#kube/client/transport.ts";
-import { access } from "#test/access.ts";
+import { getConnectOptions } from "#test/access.ts";
 import { askForJson } from "#test/ask.ts";
-import { gated } from "#test/clouds/gated-transport.ts";
+import { createGatedTransport } from "#test/clouds/gated-transport.ts";
 import type { Gate, LoadBalancerWorld } from "#test/clouds/load-balancer-world.ts";
-import { outlineOf } from "#test/clouds/outline.ts";
+import { formatOutline } from "#test/clouds/outline.ts";
 
 interface Stored {
   readonly metadata: {
@@ -31,10 +31,13 @@ const FOREIGN = {
   spec: { type: "LoadBalancer", ports: [{ port: 80 }], allocateLoadBalancerNodePorts: false },
 };
 
-/** A cluster with kube-vip and its pools, one address of which a Service of another namespace has; what passes its gate are requests of the cloud. */
-export async function kubeVipWorld(plane: ControlPlane): Promise<LoadBalancerWorld> {
-  const admin = connect(await access(plane, "admin"));
-  const functions = connect(await access(plane, "service"));
+/**
+ * Creates a cluster with kube-vip and its pools. A Service of another namespace has one address, and the gate
+ * passes the cloud's requests.
+ */
+export async function createKubeVipWorld(plane: ControlPlane): Promise<LoadBalancerWorld> {
+  const admin = connect(await getConnectOptions(plane, "admin"));
+  const functions = connect(await getConnectOptions(plane, "service"));
   let gate: Gate | undefined;
   const ask = (method: ApiRequest["method"], path: string, body?: unknown) =>
     askForJson(admin, { method, path, ...(body === undefined ? {} : { body }) });
@@ -50,23 +53,23 @@ export async function kubeVipWorld(plane: ControlPlane): Promise<LoadBalancerWor
     isInCluster: true,
     connect: ({ cloud }) =>
       createKubeVipCloud(KubeVipCloudConfig.parse(cloud), {
-        objects: clusterObjects(async () => gated(functions, () => gate)),
+        objects: createClusterObjects(async () => createGatedTransport(functions, () => gate)),
       }),
     nodes: ["a", "b", "c", "d"].map((name) => ({ name, providerID: `kubevip://${name}` })),
     refused: [
-      { title: "an address that is none", code: "InvalidField", spec: { loadBalancerIP: "web" } },
+      { title: "an invalid address", code: "InvalidField", spec: { loadBalancerIP: "web" } },
       {
-        title: "an address of somebody else",
+        title: "a foreign address",
         code: "AddressInUse",
         spec: { loadBalancerIP: FOREIGN_ADDRESS },
       },
       {
-        title: "an annotation that nobody can read",
+        title: "an unreadable annotation",
         code: "InvalidAnnotation",
         annotations: { [ADDRESSES_ANNOTATION]: "10.210.0.7 10.210.0.8" },
       },
       {
-        title: "an address outside of the pool, where that is refused",
+        title: "an address outside of the pool, if that is rejected",
         code: "AddressOutsidePool",
         spec: { loadBalancerIP: "192.0.2.1" },
         cloud: { outsidePool: "refuse" },
@@ -81,7 +84,7 @@ export async function kubeVipWorld(plane: ControlPlane): Promise<LoadBalancerWor
     setGate: (next) => {
       gate = next;
     },
-    // Status is kube-vip's own, which is not here.
+    // kube-vip writes the status itself, and it does not run here.
     advance: async () => undefined,
     async outline() {
       const all = await services();
@@ -93,9 +96,9 @@ export async function kubeVipWorld(plane: ControlPlane): Promise<LoadBalancerWor
         annotations,
         spec,
       }));
-      return outlineOf([...things, ...twice.map((address) => ({ kind: "of two", address }))], {});
+      return formatOutline([...things, ...twice.map((address) => ({ kind: "of two", address }))], {});
     },
-    // All of it is on Services, and these are set back with the API server.
+    // Everything is on Services, and the API server's points restore them.
     point: async () => ({ back: async () => undefined }),
     async close() {
       await Promise.all([admin.close(), functions.close()]);

@@ -1,6 +1,6 @@
 import type { Capability, Cloud } from "#clouds/cloud.ts";
 import { createKubeVipCloud } from "#clouds/kubevip/cloud.ts";
-import { KubeVipCloudConfig } from "#clouds/kubevip/kind.ts";
+import { KubeVipCloudConfig } from "#clouds/kubevip/config.ts";
 import { kubeVipModel } from "#clouds/kubevip/model.ts";
 import type { CloudAction } from "#core/decision.ts";
 import type { LoadBalancerStep, ServiceEdit } from "#core/service/model.ts";
@@ -8,17 +8,17 @@ import { Service } from "#core/service/service.ts";
 import { DEFAULT_SETTINGS, type Settings } from "#core/settings.ts";
 import { createFakeObjects, type FakeObjects } from "#test/clouds/fake-objects.ts";
 
-/** A cluster with pools, Services in it, and processes that give these addresses as the controller has them do. */
+/** A cluster with pools and Services, and processes that assign addresses through the controller. */
 export interface Play {
   readonly objects: FakeObjects;
   create(name: string, difference?: Difference): void;
   read(name: string): Service;
-  /** A new process. */
+  /** Starts a new process. */
   process(): Process;
 }
 
 export interface Process {
-  /** One invocation for these Services, which are observed together: each as far as it comes in six steps. */
+  /** Runs one invocation for these Services, which are observed together: at most six steps for each. */
   invoke(...names: readonly string[]): Promise<readonly LoadBalancerStep[]>;
 }
 
@@ -59,7 +59,8 @@ export function createPlay(data: Readonly<Record<string, string>> | undefined, c
       const service = read(name);
       const wanted = service.spec.type === "LoadBalancer" && service.metadata.deletionTimestamp === undefined;
       const question = { service, wanted, nodes: [] };
-      const step = kubeVipModel.before(question, settings) ?? kubeVipModel.next(question, state, settings);
+      const step =
+        kubeVipModel.precheck(question, settings) ?? kubeVipModel.planStep(question, state, settings);
       if (steps === MAX_STEPS || (step.kind !== "act" && step.kind !== "write")) return step;
       await objects.onRequest(`${step.kind} ${name}`);
       if (step.kind === "write") {
@@ -68,14 +69,10 @@ export function createPlay(data: Readonly<Record<string, string>> | undefined, c
       }
       for (const action of step.actions) {
         const { answer } = await capability.act(actionOf(action), CALL);
-        if (answer.kind === "done") state = kubeVipModel.fold(state, action, answer.result);
+        if (answer.kind === "done") state = kubeVipModel.applyResult(state, action, answer.result);
         else {
-          const problem = kubeVipModel.problemOf?.(
-            action,
-            { kind: answer.kind, reason: answer.reason },
-            service,
-          );
-          return { kind: "refused", problem: problem ?? { code: "LoadBalancerRefused" } };
+          const issue = kubeVipModel.toIssue?.(action, { kind: answer.kind, reason: answer.reason }, service);
+          return { kind: "refused", issue: issue ?? { code: "LoadBalancerRefused" } };
         }
       }
     }
@@ -108,7 +105,7 @@ export function createPlay(data: Readonly<Record<string, string>> | undefined, c
             answers.map(async (answer, index): Promise<LoadBalancerStep> => {
               const name = names[index] ?? "";
               if (answer.kind === "observed") return one(capability, name, answer.state);
-              return { kind: "refused", problem: { code: answer.code } };
+              return { kind: "refused", issue: { code: answer.code } };
             }),
           );
         },

@@ -1,9 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { type Choice, choose, isOfPool, type Wanted } from "#clouds/kubevip/choose.ts";
-import { addressesIn, type Holder, isYounger, othersAt, sharingBy } from "#clouds/kubevip/holders.ts";
+import { type AddressRequest, type Choice, choose, isOfPool } from "#clouds/kubevip/choose.ts";
+import {
+  createSharingCheck,
+  findConflict,
+  type Holder,
+  isYounger,
+  parseAddresses,
+} from "#clouds/kubevip/holders.ts";
 import type { PoolData } from "#clouds/kubevip/pool.ts";
 
-const WANTED: Wanted = { uid: "uid-web", namespace: "blue", ports: [80], ipFamilies: [] };
+const WANTED: AddressRequest = { uid: "uid-web", namespace: "blue", ports: [80], ipFamilies: [] };
 const holder = (name: string, address: string, difference: Partial<Holder> = {}): Holder => ({
   ...{ uid: `uid-${name}`, namespace: "blue", name, created: "2026-01-01T00:00:00Z", ports: [80] },
   addresses: address === "" ? [] : address.split(","),
@@ -11,7 +17,7 @@ const holder = (name: string, address: string, difference: Partial<Holder> = {})
 });
 const chosen = (choice: Choice): string =>
   choice.kind === "none" ? choice.code : choice.addresses.join(",");
-const of = (data: PoolData, wanted: Partial<Wanted> = {}, holders: readonly Holder[] = []): string =>
+const of = (data: PoolData, wanted: Partial<AddressRequest> = {}, holders: readonly Holder[] = []): string =>
   chosen(choose(data, { ...WANTED, ...wanted }, holders));
 
 describe("the pool", () => {
@@ -29,7 +35,7 @@ describe("the pool", () => {
     ],
     ["then those of all", { "range-global": "10.4.0.7-10.4.0.9" }, "10.4.0.7"],
     ["is not another namespace's", { "cidr-red": "10.1.0.0/24" }, "NoPool"],
-    ["is none in an empty ConfigMap", {}, "NoPool"],
+    ["is missing in an empty ConfigMap", {}, "NoPool"],
     ["may be masked", { "cidr-global": "192.168.1.77/24" }, "192.168.1.1"],
     ["may be several, with spaces between them", { "cidr-global": " 10.0.0.0/32 , 10.1.0.0/24" }, "10.1.0.1"],
     ["may be ranges under the key of networks", { "cidr-global": "10.4.0.7-10.4.0.9" }, "10.4.0.7"],
@@ -40,12 +46,12 @@ describe("the pool", () => {
     ["cannot be read: a range backwards", { "range-global": "10.0.0.9-10.0.0.1" }, "InvalidPool"],
     ["cannot be read: a range of two families", { "range-global": "10.0.0.1-fd00::1" }, "InvalidPool"],
     [
-      "cannot be read: more parts than anybody has",
+      "cannot be read: too many parts",
       { "cidr-global": Array(1_001).fill("10.0.0.0/24").join() },
       "InvalidPool",
     ],
     [
-      "has no first and no last address where that is said",
+      "has no first and no last address if configured so",
       { "cidr-global": "10.0.0.4/30", "skip-end-ips-in-cidr": "true" },
       "10.0.0.5",
     ],
@@ -69,7 +75,7 @@ describe("the pool", () => {
     expect(of(data)).toBe(expected);
   });
 
-  test("that cannot be read is told in a few words, however long it is", () => {
+  test("with an unreadable value is reported briefly, however long it is", () => {
     const choice = choose({ "cidr-global": `10.0.0.0/24,${"web\n".repeat(100_000)}` }, WANTED, []);
     expect(choice).toMatchObject({
       code: "InvalidPool",
@@ -78,7 +84,7 @@ describe("the pool", () => {
     expect(choice.kind === "none" && choice.message.length).toBeLessThan(100);
   });
 
-  test("is not given out twice, and ends", () => {
+  test("does not give an address twice, and ends", () => {
     const data = { "cidr-global": "10.0.0.4/30" };
     const holders = [
       holder("a", "10.0.0.4"),
@@ -94,7 +100,7 @@ describe("the pool", () => {
     expect(of({ "cidr-global": cidr })).not.toBe("PoolExhausted");
   });
 
-  test("says what it is announced on", () => {
+  test("names the interface of its announcements", () => {
     const data = { "cidr-global": "10.0.0.0/24", "interface-global": "eth0", "interface-blue": "eth1 " };
     expect(choose(data, WANTED, [])).toMatchObject({ interface: "eth1" });
     expect(choose(data, { ...WANTED, namespace: "red" }, [])).toMatchObject({ interface: "eth0" });
@@ -104,7 +110,7 @@ describe("the pool", () => {
     });
   });
 
-  test("has addresses or has not, as far as it can be read", () => {
+  test("has addresses or not, as far as it is readable", () => {
     const data = { "cidr-blue": "10.0.0.0/24", "cidr-red": "0.0.0.0/32", "cidr-green": "web" };
     const is = (namespace: string, address: string) => isOfPool(data, namespace, address);
     expect([is("blue", "10.0.0.7"), is("blue", "10.0.1.7"), is("red", "10.0.1.7")]).toEqual([
@@ -125,12 +131,12 @@ describe("IP families", () => {
   const four = { "cidr-global": "10.0.0.0/30" };
   const six = { "cidr-global": "fd00::/126" };
   const full = [1, 2, 3].map((last) => holder(`v4-${last}`, `10.0.0.${last}`));
-  test.each<[string, PoolData, Partial<Wanted>, string, readonly Holder[]]>([
-    ["none said, both there", both, {}, "10.0.0.1", []],
-    ["none said, IPv6 there", six, {}, "fd00::", []],
+  test.each<[string, PoolData, Partial<AddressRequest>, string, readonly Holder[]]>([
+    ["none requested, both available", both, {}, "10.0.0.1", []],
+    ["none requested, IPv6 available", six, {}, "fd00::", []],
     ["IPv6", both, { ipFamilies: ["IPv6"] }, "fd00::", []],
-    ["IPv6, not there", four, { ipFamilies: ["IPv6"] }, "PoolLacksFamily", []],
-    ["IPv4, not there", six, { ipFamilies: ["IPv4"] }, "PoolLacksFamily", []],
+    ["IPv6, unavailable", four, { ipFamilies: ["IPv6"] }, "PoolLacksFamily", []],
+    ["IPv4, unavailable", six, { ipFamilies: ["IPv4"] }, "PoolLacksFamily", []],
     [
       "the first of two, single stack",
       both,
@@ -138,7 +144,7 @@ describe("IP families", () => {
       "fd00::",
       [],
     ],
-    ["both where there are both", both, { ipFamilyPolicy: "PreferDualStack" }, "10.0.0.1,fd00::", []],
+    ["both if both are available", both, { ipFamilyPolicy: "PreferDualStack" }, "10.0.0.1,fd00::", []],
     [
       "both, IPv6 first",
       both,
@@ -159,7 +165,7 @@ describe("IP families", () => {
 
 describe("an address is shared", () => {
   const data = { "cidr-global": "10.0.0.0/29", "allow-share-global": "true" };
-  test.each<[string, PoolData, Partial<Wanted>, readonly Holder[], string]>([
+  test.each<[string, PoolData, Partial<AddressRequest>, readonly Holder[], string]>([
     ["with one of other ports", data, { ports: [443] }, [holder("a", "10.0.0.3")], "10.0.0.3"],
     [
       "the lowest of them",
@@ -170,7 +176,7 @@ describe("an address is shared", () => {
     ],
     ["not with one of a port of its own", data, {}, [holder("a", "10.0.0.3")], "10.0.0.1"],
     [
-      "not where one of several has a port of its own",
+      "not if one of several has its own port",
       data,
       { ports: [443] },
       [holder("a", "10.0.0.3"), holder("b", "10.0.0.3", { ports: [443] })],
@@ -186,21 +192,21 @@ describe("an address is shared", () => {
       "10.0.0.1",
     ],
     [
-      "not where that is not said",
+      "not without the setting",
       { "cidr-global": "10.0.0.0/29" },
       { ports: [443] },
       [holder("a", "10.0.0.3")],
       "10.0.0.1",
     ],
     [
-      "not where the namespace says no",
+      "not if the namespace forbids it",
       { ...data, "allow-share-blue": "false" },
       { ports: [443] },
       [holder("a", "10.0.0.3")],
       "10.0.0.1",
     ],
     [
-      "not where the other's namespace says no",
+      "not if the other's namespace forbids it",
       { ...data, "allow-share-red": "false" },
       { ports: [443] },
       [holder("a", "10.0.0.3", { namespace: "red" })],
@@ -225,15 +231,15 @@ test.each([
   ["10.0.0.1,", undefined],
   ["web", undefined],
 ])("the annotation %j has %j", (text, addresses) => {
-  expect(addressesIn(text)).toEqual(addresses);
+  expect(parseAddresses(text)).toEqual(addresses);
 });
 
-test("of those who have an address the oldest is met, and by age and uid nobody is both older and younger", () => {
+test("the oldest Service is the one in conflict, and age and uid give a strict order", () => {
   const old = holder("old", "10.0.0.1", { created: "2025-01-01T00:00:00Z" });
   const young = holder("young", "10.0.0.1");
-  const met = othersAt(WANTED, ["10.0.0.1", "10.0.0.2"], [young, old], sharingBy({}));
+  const met = findConflict(WANTED, ["10.0.0.1", "10.0.0.2"], [young, old], createSharingCheck({}));
   expect(met).toBe(old);
-  expect(othersAt(WANTED, ["0.0.0.0"], [holder("a", "0.0.0.0")], sharingBy({}))).toBeUndefined();
+  expect(findConflict(WANTED, ["0.0.0.0"], [holder("a", "0.0.0.0")], createSharingCheck({}))).toBeUndefined();
   expect([isYounger(young, old), isYounger(old, young), isYounger(young, young)]).toEqual([
     true,
     false,

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Fault } from "#clouds/http/outcome.ts";
 import { createListing, type Listing } from "#clouds/listed/listing.ts";
-import { lookUp, type NotOurs, type View } from "#clouds/listed/look-up.ts";
+import { type CheckOwnership, type ListingsView, lookUp } from "#clouds/listed/look-up.ts";
 
 interface Box {
   readonly id: string;
@@ -11,19 +11,19 @@ interface Box {
 }
 
 const HALF: Fault = { code: "Unavailable", message: "a page failed" };
-const THEIRS: Fault = { code: "Foreign", message: "somebody else's" };
-const notOurs: NotOurs<Box> = ({ isTheirs }) => (isTheirs ? THEIRS : undefined);
+const THEIRS: Fault = { code: "Foreign", message: "foreign" };
+const notOurs: CheckOwnership<Box> = ({ isTheirs }) => (isTheirs ? THEIRS : undefined);
 
 const listing = (machines: readonly Box[], incomplete?: Fault): Listing<Box> =>
   createListing({
     ...{ startedAt: 0, pages: 1, incomplete, machines },
-    addressesOf: ({ addresses = [] }) => addresses,
+    listAddresses: ({ addresses = [] }) => addresses,
   });
 const one = (id: string, name: string, more: Partial<Box> = {}): Box => ({ id, name, ...more });
 const found = (id: string, guess = false) => ({ kind: "machine", machine: { id }, guess });
 const ambiguous = { kind: "fault", fault: { code: "Ambiguous", message: expect.stringContaining("1, 2") } };
 
-test.each<[string, View<Box>, object | undefined]>([
+test.each<[string, ListingsView<Box>, object | undefined]>([
   ["nothing is known", [], undefined],
   ["no list was read", [undefined, undefined], undefined],
   ["the first list shows it", [listing([one("1", "a")]), undefined], found("1")],
@@ -35,8 +35,8 @@ test.each<[string, View<Box>, object | undefined]>([
   ["two lists show it", [listing([one("1", "a")]), listing([one("2", "a")])], ambiguous],
   ["one list shows it twice", [listing([one("2", "a"), one("1", "a")])], ambiguous],
   ["a machine is in both lists", [listing([one("1", "a")]), listing([one("1", "a")])], found("1")],
-  ["another is somebody else's", [listing([one("1", "a", { isTheirs: true }), one("2", "a")])], found("2")],
-  ["it is somebody else's", [listing([one("1", "a", { isTheirs: true })])], { kind: "fault", fault: THEIRS }],
+  ["another is foreign", [listing([one("1", "a", { isTheirs: true }), one("2", "a")])], found("2")],
+  ["it is foreign", [listing([one("1", "a", { isTheirs: true })])], { kind: "fault", fault: THEIRS }],
   ["it is an address", [listing([one("1", "b", { addresses: ["a", "a"] })])], found("1", true)],
   [
     "two have the address",
@@ -44,7 +44,7 @@ test.each<[string, View<Box>, object | undefined]>([
     ambiguous,
   ],
   [
-    "the address is somebody else's, too",
+    "the address is foreign, too",
     [listing([one("1", "b", { addresses: ["a"], isTheirs: true })])],
     undefined,
   ],
@@ -53,18 +53,18 @@ test.each<[string, View<Box>, object | undefined]>([
     [listing([one("1", "a"), one("2", "b", { addresses: ["a"] })])],
     found("1"),
   ],
-])("by a name, where %s", (_, view, match) => {
+])("by a name, if %s", (_, view, match) => {
   const node = { metadata: { name: "a" }, spec: {} };
   const said = lookUp({ node, query: { kind: "name", name: "a" } }, view, notOurs);
   if (match === undefined) expect(said).toBeUndefined();
   else expect(said).toMatchObject(match);
 });
 
-test.each<[string, View<Box>, object | undefined]>([
+test.each<[string, ListingsView<Box>, object | undefined]>([
   ["half a list shows it", [listing([one("1", "a")], HALF)], found("1")],
   ["a later list alone is known", [undefined, listing([one("1", "a")])], found("1")],
   ["no list shows it", [listing([one("2", "a")])], undefined],
-])("by an id, where %s", (_, view, match) => {
+])("by an ID, if %s", (_, view, match) => {
   const node = { metadata: { name: "a" }, spec: { providerID: "box://1" } };
   const said = lookUp({ node, query: { kind: "id", id: "1" } }, view, notOurs);
   if (match === undefined) expect(said).toBeUndefined();

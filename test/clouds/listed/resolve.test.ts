@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Turn } from "#clouds/http/api.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import { createMeter } from "#clouds/http/meter.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { createListing, type Listing } from "#clouds/listed/listing.ts";
@@ -7,7 +7,7 @@ import type { Machine } from "#clouds/listed/machine.ts";
 import type { Query } from "#clouds/listed/query.ts";
 import { resolve } from "#clouds/listed/resolve.ts";
 import { fault, ok } from "#clouds/outcome.ts";
-import { aNode } from "#test/clouds/builders.ts";
+import { buildNode } from "#test/clouds/builders.ts";
 
 const LISTED: Machine = { id: "1", name: "listed" };
 const READ: Machine = { id: "2", name: "read" };
@@ -15,19 +15,19 @@ const READ: Machine = { id: "2", name: "read" };
 const listing = (startedAt: number, machines: readonly Machine[]): Listing<Machine> =>
   createListing({ startedAt, pages: 1, incomplete: undefined, machines });
 
-const turn: Turn = { signal: AbortSignal.timeout(10_000), meter: createMeter() };
+const turn: CallContext = { signal: AbortSignal.timeout(120_000), meter: createMeter() };
 
 test.each<[string, () => Listing<Machine> | undefined]>([
   ["grows too old", () => undefined],
   ["gives way to another batch's, which lacks it", () => listing(50, [READ])],
-])("what a list shows is not gone because that list %s while others are read", async (_, next) => {
+])("a listed instance is not gone because that list %s while others are read", async (_, next) => {
   let recent: Listing<Machine> | undefined = listing(0, [LISTED]);
-  const nodes = [aNode({ name: "listed" }), aNode({ name: "read" })] as const;
+  const nodes = [buildNode({ name: "listed" }), buildNode({ name: "read" })] as const;
   const queries = new Map<(typeof nodes)[number], Query>([
     [nodes[0], { kind: "id", id: LISTED.id }],
     [nodes[1], { kind: "id", id: READ.id }],
   ]);
-  const directory = { recent: () => recent, list: async () => fault("Unavailable", "nobody asks for it") };
+  const directory = { getRecent: () => recent, list: async () => fault("Unavailable", "unexpected call") };
   const reads = {
     isCheaperFor: () => true,
     readAll: async (ids: ReadonlySet<string>) => {
@@ -47,9 +47,12 @@ test.each<[string, () => Listing<Machine> | undefined]>([
   ]);
 });
 
-test("an id of which nothing was said is not gone", async () => {
-  const node = aNode();
-  const directory = { recent: () => undefined, list: async () => fault("Unavailable", "nobody asks for it") };
+test("an ID without an answer is not gone", async () => {
+  const node = buildNode();
+  const directory = {
+    getRecent: () => undefined,
+    list: async () => fault("Unavailable", "unexpected call"),
+  };
   const reads = { isCheaperFor: () => true, readAll: async () => new Map() };
   const queries = new Map<typeof node, Query>([[node, { kind: "id", id: "1" }]]);
   const found = await resolve(

@@ -6,7 +6,7 @@ const sure: Claim = { id: "1", guess: false };
 const guess: Claim = { id: "1", guess: true };
 
 test.each<[string, Readonly<Record<string, Claim | undefined>>, Readonly<Record<string, unknown>>]>([
-  ["a guess that nobody else claims", { a: guess }, { a: guess }],
+  ["a guess without another claim", { a: guess }, { a: guess }],
   [
     "a guess that another node is known to be",
     { a: guess, b: sure },

@@ -3,14 +3,14 @@ import { LOAD_BALANCER_FINALIZER } from "#core/contracts.ts";
 import { NODES as NODE_RESOURCE } from "#core/resources/resource.ts";
 import type { Service } from "#core/service/service.ts";
 import { type Rows, WEB } from "#test/clouds/load-balancers/rows.ts";
-import { plainService } from "#test/clouds/plain-service.ts";
-import { createLifeline } from "#test/killing/lifeline.ts";
-import { NODES, settle } from "#test/killing/play.ts";
+import { buildService } from "#test/clouds/service-builders.ts";
+import { createLifeline } from "#test/crash-consistency/lifeline.ts";
+import { NODES, settle } from "#test/crash-consistency/play.ts";
 
 const UNWANTED = { type: "ClusterIP" };
 const DELETING = { deletionTimestamp: "2026-01-01T00:00:00Z", deletionGracePeriodSeconds: 0 };
 
-/** What an event says of a Service that has a load balancer, while the API server says otherwise. */
+/** Events about a Service with a load balancer that contradict the API server. */
 const STALE_EVENTS: readonly (readonly [string, (service: Service) => object])[] = [
   ["wants none", (service) => ({ ...service, spec: { ...service.spec, ...UNWANTED } })],
   ["is being deleted", (service) => ({ ...service, metadata: { ...service.metadata, ...DELETING } })],
@@ -36,22 +36,27 @@ const FORGERIES: readonly (readonly [string, object | undefined])[] = [
   ["wants none", { spec: UNWANTED }],
 ];
 
-/** Rows about what a tenant can write or have its API server answer, and what is somebody else's. */
-export function attackRows({ stage, made, settled, optional }: Rows): void {
-  /** What stays as it is whatever somebody else does with a load balancer of his own beside it. */
+/**
+ * Adds rows about attacks: what a tenant can write or have its API server answer, and resources of others.
+ */
+export function addAttackRows({ stage, made, settled, optional }: Rows): void {
+  /** Returns what stays during any work of another owner on its own load balancer. */
   const lasting = (state: readonly string[]): string[] =>
     state.filter((thing) => stage().world.isShared?.(thing) !== true);
 
   describe("an attack", () => {
-    test.each(STALE_EVENTS)("by an event that says that the Service %s changes nothing", async (_, forge) => {
-      const state = await made();
-      const lifeline = createLifeline();
-      for (const reason of ["watch", "refresh"] as const) await stage().invoke({ forge, lifeline, reason });
-      expect(lifeline.changes.filter(({ on }) => on === "cloud")).toEqual([]);
-      expect(await settled()).toEqual(state);
-    });
+    test.each(STALE_EVENTS)(
+      "by an event that contradicts the API server (Service %s) changes nothing",
+      async (_, forge) => {
+        const state = await made();
+        const lifeline = createLifeline();
+        for (const reason of ["watch", "refresh"] as const) await stage().invoke({ forge, lifeline, reason });
+        expect(lifeline.changes.filter(({ on }) => on === "cloud")).toEqual([]);
+        expect(await settled()).toEqual(state);
+      },
+    );
 
-    test("by an event without nodes takes no targets away", async () => {
+    test("by an event without nodes removes no targets", async () => {
       const state = await made();
       const related = await stage().objects.related();
       const { resourceVersion = "" } = related[NODE_RESOURCE.name] ?? {};
@@ -60,7 +65,7 @@ export function attackRows({ stage, made, settled, optional }: Rows): void {
       expect(await stage().state()).toEqual(state);
     });
 
-    optional("machines", "by a node that names somebody else's machine makes that no target", async () => {
+    optional("machines", "by a node that names a foreign machine does not make that a target", async () => {
       const state = await made();
       const { nodes } = stage().world;
       await stage().objects.setNodes([...nodes.slice(0, NODES), ...nodes.slice(-1)]);
@@ -105,7 +110,7 @@ export function attackRows({ stage, made, settled, optional }: Rows): void {
       async () => {
         const state = lasting(await made());
         const { annotations = {} } = (await stage().objects.read())?.metadata ?? {};
-        const api = plainService(stage().world, { name: "api" }) as Pick<Service, "metadata">;
+        const api = buildService(stage().world, { name: "api" }) as Pick<Service, "metadata">;
         const metadata = { ...api.metadata, annotations, finalizers: [LOAD_BALANCER_FINALIZER] };
         await stage()
           .objects.named("api")
@@ -113,8 +118,8 @@ export function attackRows({ stage, made, settled, optional }: Rows): void {
         for (const reason of ["watch", "refresh"] as const) await stage().invoke({ names: ["api"], reason });
         expect(await stage().state()).toEqual(expect.arrayContaining(state));
         await stage().objects.named("api").delete();
-        const { problems } = await settle(stage(), { cloud: {}, names: ["api"] });
-        expect(problems).toEqual([]);
+        const { issues } = await settle(stage(), { cloud: {}, names: ["api"] });
+        expect(issues).toEqual([]);
         expect(await settled(WEB.names)).toEqual(expect.arrayContaining(state));
       },
     );

@@ -2,20 +2,20 @@ import { describe, expect, test } from "vitest";
 import { LOAD_BALANCER_FINALIZER } from "#core/contracts.ts";
 import { NODES as NODE_RESOURCE } from "#core/resources/resource.ts";
 import { type Rows, WEB } from "#test/clouds/load-balancers/rows.ts";
-import { PORTS, plainService, port } from "#test/clouds/plain-service.ts";
-import { createLifeline } from "#test/killing/lifeline.ts";
-import { audit, endOf, NODES } from "#test/killing/play.ts";
+import { buildPort, buildService, PORTS } from "#test/clouds/service-builders.ts";
+import { createLifeline } from "#test/crash-consistency/lifeline.ts";
+import { audit, NODES, readEndState } from "#test/crash-consistency/play.ts";
 
-/** Rows about one Service from its creation to its end, where nothing goes wrong. */
-export function lifeRows({ stage, base, made, merged, changed, settled, optional }: Rows): void {
+/** Adds rows about one Service from its creation to its deletion, without failures. */
+export function addLifecycleRows({ stage, base, made, merged, changed, settled, optional }: Rows): void {
   describe("one Service", () => {
-    test("gets a load balancer, and all of others stays as it is", async () => {
+    test("gets a load balancer, and all resources of others stay unchanged", async () => {
       const state = await made();
       if (stage().world.isInCluster !== true) expect(state).not.toEqual(base());
       expect(state).toEqual(
         expect.arrayContaining(base().filter((thing) => stage().world.isShared?.(thing) !== true)),
       );
-      expect(await endOf(stage(), ["web"])).toMatchObject([
+      expect(await readEndState(stage(), ["web"])).toMatchObject([
         { type: "LoadBalancer", finalizers: [LOAD_BALANCER_FINALIZER], mark: "applied" },
       ]);
     });
@@ -35,7 +35,7 @@ export function lifeRows({ stage, base, made, merged, changed, settled, optional
       expect(await stage().state()).toEqual(state);
     });
 
-    test("is asked for twice, and there is one", async () => {
+    test("is invoked twice, and gets one load balancer", async () => {
       const state = await made();
       await stage().objects.merge({ metadata: { annotations: { "example.com/touched": "yes" } } });
       expect(await settled()).toEqual(state);
@@ -46,11 +46,11 @@ export function lifeRows({ stage, base, made, merged, changed, settled, optional
     optional("targets", "that join and leave are its targets, and nothing else changes", async () => {
       const { objects, world } = stage();
       const state = await made();
-      const end = await endOf(stage(), ["web"]);
+      const end = await readEndState(stage(), ["web"]);
       await objects.setNodes(world.nodes.slice(0, NODES + 1));
       const joined = await settled();
       expect([joined.length, joined]).toEqual([state.length, expect.not.arrayContaining([...state])]);
-      expect(await endOf(stage(), ["web"])).toEqual(end);
+      expect(await readEndState(stage(), ["web"])).toEqual(end);
       await objects.setNodes(world.nodes.slice(0, NODES));
       expect(await settled()).toEqual(state);
     });
@@ -70,19 +70,19 @@ export function lifeRows({ stage, base, made, merged, changed, settled, optional
       expect(await settled()).toEqual(state);
     });
 
-    test("that have all left take no load balancer with them", async () => {
+    test("that have all left do not delete the load balancer", async () => {
       const state = await made();
       await stage().objects.setNodes([]);
       await settled();
-      expect(await endOf(stage(), ["web"])).toMatchObject([{ type: "LoadBalancer", mark: "applied" }]);
+      expect(await readEndState(stage(), ["web"])).toMatchObject([{ type: "LoadBalancer", mark: "applied" }]);
       await stage().objects.setNodes(stage().world.nodes.slice(0, NODES));
       expect(await settled()).toEqual(state);
     });
 
     test.each([
-      ["are not told", undefined],
+      ["are unknown", undefined],
       ["are of an older list", { resourceVersion: "1", items: [] }],
-    ])("that %s leave everything as it is", async (_, nodes) => {
+    ])("that %s leave everything unchanged", async (_, nodes) => {
       const state = await made();
       const { [NODE_RESOURCE.name]: __, ...others } = await stage().objects.related();
       const related = nodes === undefined ? others : { ...others, [NODE_RESOURCE.name]: nodes };
@@ -97,20 +97,20 @@ export function lifeRows({ stage, base, made, merged, changed, settled, optional
   describe("a change of the Service", () => {
     const [http, https] = PORTS;
     test.each([
-      ["a port more", [http, https, port("more", 8080, 30_808)]],
+      ["a port more", [http, https, buildPort("more", 8080, 30_808)]],
       ["a port less", [http]],
-      ["another node port", [http, port("https", 443, 30_444)]],
-      ["another port", [http, port("https", 8443, 30_443)]],
+      ["another node port", [http, buildPort("https", 443, 30_444)]],
+      ["another port", [http, buildPort("https", 8443, 30_443)]],
     ])("%s is done in place, and undone", async (_, ports) => {
       const state = await made();
-      const end = await endOf(stage(), ["web"]);
+      const end = await readEndState(stage(), ["web"]);
       await merged({ spec: { ports } });
       expect(await audit(stage(), WEB)).toEqual([]);
-      expect(await endOf(stage(), ["web"])).toEqual(end);
+      expect(await readEndState(stage(), ["web"])).toEqual(end);
       expect(await merged({ spec: { ports: PORTS } })).toEqual(state);
     });
 
-    optional("source-ranges", "source ranges are set, and taken away", async () => {
+    optional("source-ranges", "source ranges are set, and removed", async () => {
       const state = await made();
       const narrowed = await changed({ spec: { loadBalancerSourceRanges: ["192.0.2.0/24"] } });
       expect(narrowed).not.toEqual(state);
@@ -119,16 +119,16 @@ export function lifeRows({ stage, base, made, merged, changed, settled, optional
     });
 
     optional("udp", "UDP is served", async () => {
-      const ports = [port("dns", 53, 30_053, "UDP")];
+      const ports = [buildPort("dns", 53, 30_053, "UDP")];
       expect(await made({ spec: { ports } })).not.toEqual(base());
       expect(await audit(stage(), WEB)).toEqual([]);
       await stage().objects.delete();
       expect(await settled()).toEqual(base());
     });
 
-    test("one that is for the cluster's network alone is made, and goes", async ({ skip }) => {
+    test("to one for the cluster's network alone creates that, and deletion removes it", async ({ skip }) => {
       const { internal } = stage().world;
-      if (internal === undefined) return skip("not played: the cloud has none, or one kind alone");
+      if (internal === undefined) return skip("not run: the cloud has none, or only one kind");
       const outer = await made();
       await stage().objects.delete();
       await settled();
@@ -138,7 +138,7 @@ export function lifeRows({ stage, base, made, merged, changed, settled, optional
       expect(await settled()).toEqual(base());
     });
 
-    optional("other-settings", "settings are changed in place, and taken away", async () => {
+    optional("other-settings", "settings are changed in place, and removed", async () => {
       const { otherSettings = {} } = stage().world;
       const state = await made();
       const { annotations = {}, spec = {} } = otherSettings;
@@ -149,23 +149,23 @@ export function lifeRows({ stage, base, made, merged, changed, settled, optional
     });
   });
 
-  describe("what is not wanted any more", () => {
-    test("is gone with the Service, and nothing else", async () => {
+  describe("an unwanted load balancer", () => {
+    test("is deleted with the Service, and nothing else is", async () => {
       await made();
       await stage().objects.delete();
       expect(await settled()).toEqual(base());
       expect(await stage().objects.read()).toBeUndefined();
     });
 
-    test("is gone with the type", async () => {
+    test("is deleted after a change of type", async () => {
       await made();
       expect(await merged({ spec: { type: "ClusterIP" } })).toEqual(base());
-      expect(await endOf(stage(), ["web"])).toEqual([
+      expect(await readEndState(stage(), ["web"])).toEqual([
         { type: "ClusterIP", finalizers: [], ingress: [], mark: undefined },
       ]);
     });
 
-    test("is deleted by two at once", async () => {
+    test("is deleted by two concurrent actors", async () => {
       await made();
       await stage().objects.delete();
       await Promise.all([stage().invoke(), stage().invoke()]);
@@ -173,8 +173,8 @@ export function lifeRows({ stage, base, made, merged, changed, settled, optional
       expect(await stage().objects.read()).toBeUndefined();
     });
 
-    test("goes where it was never made", async () => {
-      await stage().objects.create(plainService(stage().world));
+    test("that was never made needs no deletion", async () => {
+      await stage().objects.create(buildService(stage().world));
       await stage().objects.delete();
       expect(await settled()).toEqual(base());
     });

@@ -1,10 +1,11 @@
 import type { ServiceTraits } from "#test/clouds/load-balancer-world.ts";
-import type { Stage } from "#test/killing/stage.ts";
+import type { Stage } from "#test/crash-consistency/stage.ts";
 
 /**
- * Rows that need something not every cloud has: nodes as targets, addresses in the status that are the cloud's, source ranges, UDP, names
- * that somebody else can have taken, settings that are changed in place, several clusters in one account, load balancers that no annotation hands to
- * another Service, machines that the cloud tells to be somebody else's, and what the cloud holds for all Services in one list.
+ * Rows that need what some clouds lack: nodes as targets, status addresses of the cloud, source ranges, UDP,
+ * names that others can take, and settings changed in place. Others need several clusters in one account,
+ * load balancers that no annotation gives to another Service, machines that the cloud reports as foreign, and
+ * one list of all Services' resources.
  */
 export type OptionalRow =
   | "targets"
@@ -18,20 +19,20 @@ export type OptionalRow =
   | "machines"
   | "orphans";
 
-/** What rows are played with. */
+/** What the rows work with. */
 export interface Rows {
   stage(): Stage;
-  /** All there was in the cloud before the row. */
+  /** Returns everything in the cloud before the row. */
   base(): readonly string[];
-  /** Makes a Service, `web` without a name, and its load balancer; all there is then. */
+  /** Makes a Service (default: `web`) and its load balancer; returns everything in the cloud then. */
   made(traits?: ServiceTraits & { readonly name?: string }): Promise<readonly string[]>;
-  /** Merges into the Service `web`; all there is once that is done. */
+  /** Merges into the Service `web`; returns everything in the cloud afterwards. */
   merged(difference: object): Promise<readonly string[]>;
-  /** Merges into the Service `web`; all there is before an audit has looked at what load balancers share. */
+  /** Merges into the Service `web`; returns everything in the cloud before an audit of shared resources. */
   changed(difference: object): Promise<readonly string[]>;
-  /** All there is once nothing is left to be done for these Services, `web` without any. */
+  /** Returns everything in the cloud once these Services (default: `web`) are settled. */
   settled(names?: readonly string[]): Promise<readonly string[]>;
-  /** A row, or one that is skipped with the reason in its name. */
+  /** Adds a row, or a skipped one with the reason in its name. */
   optional(row: OptionalRow, title: string, body: () => Promise<void>): void;
 }
 

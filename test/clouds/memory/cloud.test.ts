@@ -3,21 +3,26 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { loadCloud } from "#clouds/kinds.ts";
 import { createMemoryCloud, type MemoryInstance, type MemoryInstances } from "#clouds/memory/cloud.ts";
-import { aCall, aNode } from "#test/clouds/builders.ts";
-import { type CloudWorld, cloudConformance, summary, type WorldInstance } from "#test/clouds/conformance.ts";
+import { loadCloud } from "#clouds/providers.ts";
+import { buildCall, buildNode } from "#test/clouds/builders.ts";
+import {
+  type CloudWorld,
+  formatAnswer,
+  testCloudConformance,
+  type WorldInstance,
+} from "#test/clouds/conformance.ts";
 
-cloudConformance("memory", async () => memoryWorld(), {
+testCloudConformance("memory", async () => memoryWorld(), {
   cannotPlay: [{ row: "ill-formed", because: "any text after memory:// may be an instance's" }],
 });
 
-test("the documented example of an instances file answers for its node, and hides what it is to hide", async () => {
+test("the documented example of an instances file answers for its node, and hides the hidden instance", async () => {
   const instancesFile = fileURLToPath(new URL("../../../docs/examples/instances.json", import.meta.url));
   const cloud = await loadCloud({ provider: "memory", instancesFile });
   const { answers } = await cloud.instances(
-    ["node-1", "node-2"].map((name) => aNode({ name })),
-    aCall(),
+    ["node-1", "node-2"].map((name) => buildNode({ name })),
+    buildCall(),
   );
   expect(answers).toMatchObject([
     { kind: "found", instance: { id: "i-1", providerID: "memory:///zone-a/i-1" } },
@@ -39,15 +44,15 @@ describe("the memory cloud's file", () => {
     return loadCloud({ provider: "memory", instancesFile });
   };
 
-  test("is what the cloud answers from", async () => {
+  test("determines the cloud's answers", async () => {
     const cloud = await load({ instances: [anInstance("i-1", { nodeName: "node-1" })] });
-    expect((await cloud.instances([aNode({ name: "node-1" })], aCall())).answers.map(summary)).toEqual([
-      "i-1",
-    ]);
+    expect(
+      (await cloud.instances([buildNode({ name: "node-1" })], buildCall())).answers.map(formatAnswer),
+    ).toEqual(["i-1"]);
   });
 
   test.each([
-    ["a state that is none", { instances: [{ ...anInstance("i-1"), state: "asleep" }] }],
+    ["an invalid state", { instances: [{ ...anInstance("i-1"), state: "asleep" }] }],
     ["a key that is unknown", { instances: [{ ...anInstance("i-1"), colour: "blue" }] }],
     ["another cloud's provider ID", { instances: [{ ...anInstance("i-1"), providerID: "aws:///a/i-1" }] }],
     ["no instances", {}],
@@ -56,25 +61,25 @@ describe("the memory cloud's file", () => {
   });
 });
 
-test("an instance set to an error answers it, and its neighbours answer as ever", async () => {
+test("an instance set to an error returns it, and its neighbours are unaffected", async () => {
   const world: MemoryInstances = {
     instances: new Map([
       ["i-1", anInstance("i-1", { error: "Unavailable" })],
       ["i-2", anInstance("i-2")],
     ]),
   };
-  const nodes = [aNode({ name: "i-1" }), aNode({ name: "i-2" })];
-  const { answers } = await createMemoryCloud(world).instances(nodes, aCall());
-  expect(answers.map(summary)).toEqual(["Unavailable", "i-2"]);
+  const nodes = [buildNode({ name: "i-1" }), buildNode({ name: "i-2" })];
+  const { answers } = await createMemoryCloud(world).instances(nodes, buildCall());
+  expect(answers.map(formatAnswer)).toEqual(["Unavailable", "i-2"]);
 });
 
-test("an answer takes the time it is set to", async () => {
+test("an answer takes the configured time", async () => {
   const waits: number[] = [];
   const cloud = createMemoryCloud(
     { instances: new Map(), latencyMs: 250 },
     { sleep: async (delayMs) => void waits.push(delayMs) },
   );
-  await cloud.instances([aNode()], aCall());
+  await cloud.instances([buildNode()], buildCall());
   expect(waits).toEqual([250]);
 });
 

@@ -3,14 +3,17 @@ import { createMemoryCloud, type MemoryInstances } from "#clouds/memory/cloud.ts
 import { type MemoryLoadBalancer, memoryLoadBalancerModel } from "#clouds/memory/load-balancer-model.ts";
 import type { CapabilityErrorCode } from "#core/capability.ts";
 import type { Gate, LoadBalancerWorld } from "#test/clouds/load-balancer-world.ts";
-import { addressAt, runningInstance } from "#test/clouds/memory/running-instance.ts";
-import { outlineOf } from "#test/clouds/outline.ts";
+import { buildRunningInstance, getAddress } from "#test/clouds/memory/running-instance.ts";
+import { formatOutline } from "#test/clouds/outline.ts";
 
-/** The memory cloud with a load balancer of somebody else; what passes its gate are calls of the capability, as it has no API. */
-export async function memoryWorld(): Promise<LoadBalancerWorld> {
+/**
+ * Creates the memory cloud with a load balancer of another owner; the gate passes calls of the capability, as
+ * there is no API.
+ */
+export async function createMemoryWorld(): Promise<LoadBalancerWorld> {
   const loadBalancers = new Map<string, MemoryLoadBalancer>([[FOREIGN_UID, FOREIGN]]);
   const instances = ["node-a", "node-b", "node-c", "node-d"].map((name, index) =>
-    runningInstance(name, addressAt(index)),
+    buildRunningInstance(name, getAddress(index)),
   );
   const world: MemoryInstances = {
     instances: new Map(instances.map((instance) => [instance.id, instance])),
@@ -37,7 +40,7 @@ export async function memoryWorld(): Promise<LoadBalancerWorld> {
     advance: async () => undefined,
     outline: async (services) => {
       const names = Object.fromEntries(services.map(({ name, uid }) => [uid, `<uid of ${name}>`]));
-      return outlineOf(
+      return formatOutline(
         [...loadBalancers].map(([uid, each]) => ({ kind: "load balancer", uid, ...each })),
         names,
       );
@@ -56,17 +59,17 @@ export async function memoryWorld(): Promise<LoadBalancerWorld> {
   };
 }
 
-/** Of another cluster, for a Service of the same name. */
+/** The uid of another cluster's Service with the same name. */
 const FOREIGN_UID = "11111111-2222-3333-4444-555555555555";
 const FOREIGN: MemoryLoadBalancer = {
   cluster: "other",
   service: "default/web",
   hostname: "web.other.example",
   listeners: [{ protocol: "TCP", port: 80, nodePort: 30_080 }],
-  targets: ["memory:///zone-a/somebody-else"],
+  targets: ["memory:///zone-a/foreign"],
 };
 
-/** The cloud behind a door at which somebody stands. */
+/** Returns the cloud behind a gate. */
 function behind(cloud: Cloud, gateNow: () => Gate | undefined): Cloud {
   const inner = cloud.capabilities?.["loadBalancers"];
   if (inner === undefined) throw new Error("the memory cloud has no load balancers");

@@ -9,7 +9,7 @@ import type { LoadBalancerAction, LoadBalancerQuestion, TargetNode } from "#core
 import { Service } from "#core/service/service.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
 
-const CALL = { signal: AbortSignal.timeout(60_000), share: 1 };
+const CALL = { signal: AbortSignal.timeout(120_000), share: 1 };
 const NODES: readonly TargetNode[] = [{ name: "a", providerID: "memory:///a/i-2" }, { name: "b" }];
 
 function question(ports: unknown, wanted = true, nodes = NODES): LoadBalancerQuestion {
@@ -57,22 +57,26 @@ describe("a load balancer of the memory cloud", () => {
     ["gets other targets", question(PORTS), [{ ...LOAD_BALANCER, targets: [] }], [LOAD_BALANCER]],
     ["is left as it is", question(PORTS), [LOAD_BALANCER], [LOAD_BALANCER]],
     ["is deleted", question(PORTS, false), [LOAD_BALANCER], []],
-    ["is not there and not wanted", question(PORTS, false), [], []],
+    ["is missing and not wanted", question(PORTS, false), [], []],
   ])("%s", async (_, asked, before, after) => {
     const { capability, loadBalancers } = worldOf(...before);
     const { answers } = await capability.observe([asked], CALL);
     let state = answers[0]?.kind === "observed" ? answers[0].state : undefined;
-    for (let step = model.next(asked, state, DEFAULT_SETTINGS); step.kind === "act"; ) {
+    for (let step = model.planStep(asked, state, DEFAULT_SETTINGS); step.kind === "act"; ) {
       for (const action of step.actions) {
         const { answer } = await capability.act(actionOf(action), CALL);
         if (answer.kind !== "done") throw new Error(answer.message);
-        state = model.fold(state, action, answer.result);
+        state = model.applyResult(state, action, answer.result);
       }
-      step = model.next(asked, state, DEFAULT_SETTINGS);
+      step = model.planStep(asked, state, DEFAULT_SETTINGS);
     }
     expect([...loadBalancers.values()]).toEqual(after);
     const ingress = after.map(({ hostname }) => ({ hostname }));
-    expect(model.next(asked, state, DEFAULT_SETTINGS)).toEqual({ kind: "settled", ingress, warnings: [] });
+    expect(model.planStep(asked, state, DEFAULT_SETTINGS)).toEqual({
+      kind: "settled",
+      ingress,
+      warnings: [],
+    });
   });
 
   test.each([
@@ -82,9 +86,9 @@ describe("a load balancer of the memory cloud", () => {
       [...PORTS, { port: 81 }],
       { code: "NoNodePort", field: "spec.ports[1].nodePort" },
     ],
-  ])("is refused %s, and deleted all the same", (_, ports, problem) => {
-    expect(model.before(question(ports), DEFAULT_SETTINGS)).toEqual({ kind: "refused", problem });
-    expect(model.before(question(ports, false), DEFAULT_SETTINGS)).toBeUndefined();
+  ])("is rejected %s, and still deleted", (_, ports, issue) => {
+    expect(model.precheck(question(ports), DEFAULT_SETTINGS)).toEqual({ kind: "refused", issue });
+    expect(model.precheck(question(ports, false), DEFAULT_SETTINGS)).toBeUndefined();
   });
 
   test.each([
@@ -92,7 +96,7 @@ describe("a load balancer of the memory cloud", () => {
     ["UpdateLoadBalancer", [], { kind: "conflict" }],
     ["DeleteLoadBalancer", [], { kind: "done" }],
     ["RenameLoadBalancer", [], { kind: "error", code: "Invalid" }],
-  ])("%s of what is not as it presupposes", async (action, before, answer) => {
+  ])("%s with a wrong precondition", async (action, before, answer) => {
     const { capability } = worldOf(...before);
     const sent = actionOf({ action, target: "uid-web", parameters: { ...LOAD_BALANCER } });
     expect((await capability.act(sent, CALL)).answer).toMatchObject(answer);
@@ -103,7 +107,7 @@ describe("a load balancer of the memory cloud", () => {
     ["Denied", "Denied", 0],
     ["Unavailable", "Unavailable", 0],
     ["Foreign", "Unavailable", 0],
-  ] as const)("says %s when the cloud does", async (outage, code, throttled) => {
+  ] as const)("reports %s when the cloud does", async (outage, code, throttled) => {
     const { capability, world } = worldOf(LOAD_BALANCER);
     world.outage = outage;
     const seen = await capability.observe([question(PORTS)], CALL);
@@ -115,13 +119,13 @@ describe("a load balancer of the memory cloud", () => {
     expect([done.answer, world.loadBalancers?.size]).toMatchObject([{ kind: "error", code }, 1]);
   });
 
-  test("says that it was given up", async () => {
+  test("reports an abort", async () => {
     const { capability } = worldOf();
     const { answers } = await capability.observe([question(PORTS)], { ...CALL, signal: AbortSignal.abort() });
     expect(answers).toMatchObject([{ kind: "error", code: "Aborted" }]);
   });
 
-  test("of one cloud is not another one's", async () => {
+  test("of one cloud is not in another one", async () => {
     const observed = await Promise.all(
       [0, 1].map(async (index) => {
         const capability = createMemoryCloud({ instances: new Map() }).capabilities?.["loadBalancers"];

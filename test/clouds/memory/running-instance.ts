@@ -1,7 +1,7 @@
 import type { MemoryInstance } from "#clouds/memory/cloud.ts";
 
-/** An instance of the memory cloud that runs, with the only address that it has. */
-export function runningInstance(name: string, address: string): MemoryInstance {
+/** Builds a running instance of the memory cloud with a single address. */
+export function buildRunningInstance(name: string, address: string): MemoryInstance {
   return {
     id: name,
     account: "account-1",
@@ -16,7 +16,7 @@ export function runningInstance(name: string, address: string): MemoryInstance {
   };
 }
 
-/** An address for each index, up to some ten thousands. */
-export function addressAt(index: number): string {
+/** Returns an address for each index, up to some ten thousands. */
+export function getAddress(index: number): string {
   return `10.0.${Math.floor(index / 250)}.${(index % 250) + 1}`;
 }

@@ -1,21 +1,21 @@
 import { describe, expect, test } from "vitest";
-import { loadCloud } from "#clouds/kinds.ts";
 import { createNoCloud } from "#clouds/no-cloud/cloud.ts";
-import type { NodeRule } from "#clouds/no-cloud/kind.ts";
-import { aCall, aNode, type NodeTraits } from "#test/clouds/builders.ts";
-import { type CloudWorld, cloudConformance } from "#test/clouds/conformance.ts";
+import type { NodeRule } from "#clouds/no-cloud/config.ts";
+import { loadCloud } from "#clouds/providers.ts";
+import { buildCall, buildNode, type NodeTraits } from "#test/clouds/builders.ts";
+import { type CloudWorld, testCloudConformance } from "#test/clouds/conformance.ts";
 
-cloudConformance("no cloud", aWorld, {
+testCloudConformance("no cloud", aWorld, {
   cannotPlay: [
-    { row: "hiding", because: "every node is there" },
+    { row: "hiding", because: "every node counts as existing" },
     { row: "ambiguity", because: "a node is its own machine" },
-    { row: "termination", because: "no node is ever said to be gone" },
-    { row: "takeover", because: "no node is ever said to be gone" },
-    { row: "ill-formed", because: "a provider ID is whatever the kubelet gave" },
-    { row: "schemes", because: "a provider ID is whatever the kubelet gave" },
-    { row: "absence", because: "no node is ever said to be gone" },
+    { row: "termination", because: "no node ever counts as gone" },
+    { row: "takeover", because: "no node ever counts as gone" },
+    { row: "ill-formed", because: "any provider ID of the kubelet is valid" },
+    { row: "schemes", because: "any provider ID of the kubelet is valid" },
+    { row: "absence", because: "no node ever counts as gone" },
     { row: "belonging", because: "a node belongs to the cluster that it joined" },
-    { row: "stopping", because: "nobody tells of machines that stand still" },
+    { row: "stopping", because: "stopped machines are not reported" },
     { row: "failure", because: "there is no API" },
   ],
 });
@@ -39,7 +39,7 @@ async function aWorld(): Promise<CloudWorld> {
   };
 }
 
-describe("what a node is said to be", () => {
+describe("the facts of a node", () => {
   const RULES: NodeRule[] = [
     { names: ["edge-*"], networks: ["10.9.0.0/16"], zone: "roof" },
     { names: ["edge-*", "rack-?-a"], zone: "cellar", labels: { "example.com/rack": "1" } },
@@ -50,36 +50,32 @@ describe("what a node is said to be", () => {
 
   test.each<[string, NodeTraits, Record<string, unknown>]>([
     [
-      "its name, whatever its address",
+      "its name, with any address",
       { name: "rack-1-a" },
       { zone: "cellar", labels: { "example.com/rack": "1" } },
     ],
     ["its name and its network", { name: "edge-1", ...at("10.9.0.1") }, { zone: "roof", labels: {} }],
-    ["its name where its network does not fit", { name: "edge-1", ...at("10.7.0.1") }, { zone: "cellar" }],
+    ["its name if its network does not fit", { name: "edge-1", ...at("10.7.0.1") }, { zone: "cellar" }],
     ["its address", at("10.8.255.1"), { region: "fra", zone: "attic" }],
     ["its external address", at("10.8.255.1", "ExternalIP"), { zone: "attic" }],
     ["its IPv6 address, in any spelling", at("FD00:8:0:0::1"), { zone: "attic" }],
     ["an address mapped into IPv6", at("::ffff:10.8.0.1"), { zone: "attic" }],
+    ["not a host name that looks like an address", at("10.8.0.1", "Hostname"), { zone: "", region: "" }],
     [
-      "nothing by a host name that looks like an address",
-      at("10.8.0.1", "Hostname"),
-      { zone: "", region: "" },
-    ],
-    [
-      "its --node-ip where the kubelet reports nothing",
+      "its --node-ip if the kubelet reports nothing",
       { annotations: { "alpha.kubernetes.io/provided-node-ip": "10.8.0.1" } },
       { zone: "attic" },
     ],
     ["the end of its name", { name: "a.example.com" }, { type: "r650", zone: "", region: "" }],
-    ["nothing where no rule is about it", { name: "other" }, { type: "", zone: "", region: "", labels: {} }],
-  ])("comes from %s", async (_, traits, expected) => {
-    const { answers } = await createNoCloud({ rules: RULES }).instances([aNode(traits)], aCall());
+    ["no rule that matches it", { name: "other" }, { type: "", zone: "", region: "", labels: {} }],
+  ])("come from %s", async (_, traits, expected) => {
+    const { answers } = await createNoCloud({ rules: RULES }).instances([buildNode(traits)], buildCall());
     expect(answers).toMatchObject([{ kind: "found", instance: expected }]);
   });
 });
 
-test("the kind loads it", async () => {
+test("the provider loads it", async () => {
   const cloud = await loadCloud({ provider: "no-cloud" });
-  expect((await cloud.instances([aNode()], aCall())).answers).toMatchObject([{ kind: "found" }]);
+  expect((await cloud.instances([buildNode()], buildCall())).answers).toMatchObject([{ kind: "found" }]);
   await cloud.close();
 });

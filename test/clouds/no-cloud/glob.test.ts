@@ -25,6 +25,6 @@ test.each<[string, string, boolean]>([
   expect(matchesGlob(pattern, text)).toBe(expected);
 });
 
-test("what would take a regular expression an eternity is soon answered", () => {
+test("a pattern that would hang a regular expression is matched fast", () => {
   expect(matchesGlob(`${"*a".repeat(120)}b`, "a".repeat(253))).toBe(false);
 });

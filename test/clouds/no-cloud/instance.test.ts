@@ -1,15 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { noCloudAnswer } from "#clouds/no-cloud/instance.ts";
-import { inWords } from "#core/cluster-events.ts";
+import { buildNoCloudAnswer } from "#clouds/no-cloud/instance.ts";
+import { renderEvent } from "#core/cluster-events.ts";
 import { decideNode } from "#core/node/decide.ts";
-import { aNode, type NodeTraits } from "#test/clouds/builders.ts";
+import { buildNode, type NodeTraits } from "#test/clouds/builders.ts";
 
 const PROVIDED = "alpha.kubernetes.io/provided-node-ip";
 const NOW = new Date("2026-01-01T00:10:00Z");
 
-const answerTo = (traits: NodeTraits) => noCloudAnswer(aNode(traits), { scheme: "no-cloud" });
+const answerTo = (traits: NodeTraits) => buildNoCloudAnswer(buildNode(traits), { scheme: "no-cloud" });
 
-/** Addresses as `type=address`. */
+/** Returns addresses as `type=address`. */
 const lines = (addresses: readonly { type: string; address: string }[]): string[] =>
   addresses.map(({ type, address }) => `${type}=${address}`);
 
@@ -25,7 +25,7 @@ describe("the addresses are", () => {
       ["InternalIP=10.0.0.5", "ExternalIP=192.0.2.5", "Hostname=web-1"],
     ],
     [
-      "what it reports, and the name where it reports none",
+      "the reported ones, and the name if none is reported",
       { addresses: [internal("10.0.0.5")] },
       ["InternalIP=10.0.0.5", "Hostname=node-1"],
     ],
@@ -38,12 +38,12 @@ describe("the addresses are", () => {
       ["InternalIP=10.0.0.5", "InternalIP=fd00::5", "Hostname=web-1"],
     ],
     [
-      "what it reports, once, in whatever spelling",
+      "the reported ones, once, in any spelling",
       { addresses: [internal("fd00:0::5"), hostname("web-1")], annotations: { [PROVIDED]: "fd00::5" } },
       ["InternalIP=fd00:0::5", "Hostname=web-1"],
     ],
     [
-      "those of --node-ip where it reports none",
+      "those of --node-ip if it reports none",
       { annotations: { [PROVIDED]: "10.0.0.5,fd00::5" } },
       ["InternalIP=10.0.0.5", "InternalIP=fd00::5", "Hostname=node-1"],
     ],
@@ -52,9 +52,9 @@ describe("the addresses are", () => {
       { annotations: { [PROVIDED]: "10.0.0.5" }, labels: { "kubernetes.io/hostname": "web-1.example.com" } },
       ["InternalIP=10.0.0.5", "Hostname=web-1.example.com"],
     ],
-    ["none where the kubelet tells which family alone", { annotations: { [PROVIDED]: "0.0.0.0" } }, []],
-    ["none where there is a host name alone", { addresses: [hostname("web-1")] }, []],
-    ["none where nothing is known", {}, []],
+    ["none if the kubelet reports only a family", { annotations: { [PROVIDED]: "0.0.0.0" } }, []],
+    ["none if there is only a host name", { addresses: [hostname("web-1")] }, []],
+    ["none without facts", {}, []],
   ])("%s", (_, traits, expected) => {
     expect(lines(answerTo(traits).instance.addresses)).toEqual(expected);
   });
@@ -64,7 +64,7 @@ describe("the instance is", () => {
   test.each<[string, NodeTraits, { id: string; providerID: string }]>([
     ["the node by its name", {}, { id: "node-1", providerID: "no-cloud://node-1" }],
     [
-      "the node by its name where the provider ID is empty",
+      "the node by its name if the provider ID is empty",
       { providerID: "" },
       { id: "node-1", providerID: "no-cloud://node-1" },
     ],
@@ -74,12 +74,12 @@ describe("the instance is", () => {
       { id: "5c7f", providerID: "metal3://ns/host/5c7f" },
     ],
     [
-      "the node where a provider ID ends with nothing",
+      "the node if a provider ID has an empty end",
       { providerID: "x://" },
       { id: "node-1", providerID: "x://" },
     ],
     [
-      "the node where a provider ID has no end",
+      "the node if a provider ID has no end",
       { providerID: `x://${"a".repeat(300)}` },
       { id: "node-1", providerID: `x://${"a".repeat(300)}` },
     ],
@@ -90,7 +90,7 @@ describe("the instance is", () => {
 
 describe("a node", () => {
   const decide = (traits: NodeTraits) =>
-    decideNode(aNode(traits), answerTo(traits), { reason: "watch", now: NOW });
+    decideNode(buildNode(traits), answerTo(traits), { reason: "watch", now: NOW });
 
   test("that reports an address is initialized with it", () => {
     const decision = decide({ addresses: [internal("10.0.0.5"), hostname("web-1")] });
@@ -109,11 +109,11 @@ describe("a node", () => {
   test.each<[string, NodeTraits]>([
     ["nothing", {}],
     ["a host name", { addresses: [hostname("web-1")] }],
-  ])("that reports %s keeps its taint, and is told of --node-ip", (_, traits) => {
+  ])("that reports %s keeps its taint, and the message names --node-ip", (_, traits) => {
     const decision = decide(traits);
     expect(decision).toMatchObject({ kind: "retry", because: { code: "NoNodeAddress" } });
     const events = "events" in decision ? decision.events : [];
-    expect(events.map((each) => inWords(each).message)).toEqual([expect.stringContaining("--node-ip")]);
+    expect(events.map((each) => renderEvent(each).message)).toEqual([expect.stringContaining("--node-ip")]);
   });
 });
 

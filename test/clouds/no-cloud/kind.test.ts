@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { NoCloudConfig, noCloud } from "#clouds/no-cloud/kind.ts";
+import { NoCloudConfig } from "#clouds/no-cloud/config.ts";
+import { noCloud } from "#clouds/no-cloud/provider.ts";
 
 const parse = (traits: Record<string, unknown>) =>
   NoCloudConfig.safeParse({ provider: "no-cloud", ...traits });
@@ -46,25 +47,25 @@ describe("the configuration", () => {
       { rules: [{ names: ["*"], labels: { "topology.kubernetes.io/zone": "a" } }] },
       "use region, zone and instanceType",
     ],
-    ["a label that is none", { rules: [{ names: ["*"], labels: { "a b": "c" } }] }, "a label's key"],
-    ["a label's value that is none", { rules: [{ names: ["*"], labels: { a: "b c" } }] }, "a label's value"],
+    ["an invalid label", { rules: [{ names: ["*"], labels: { "a b": "c" } }] }, "a label's key"],
+    ["an invalid value of a label", { rules: [{ names: ["*"], labels: { a: "b c" } }] }, "a label's value"],
     ["a key that is unknown", { rules: [{ names: ["*"], type: "r650" }] }, "Unrecognized key"],
-    ["more rules than anybody reads", { rules: Array(201).fill({ names: ["*"] }) }, "200"],
+    ["too many rules", { rules: Array(201).fill({ names: ["*"] }) }, "200"],
   ])("refuses %s", (_, traits, message) => {
     expect(parse(traits).error?.message).toContain(message);
   });
 });
 
-test("labels of all rules are kept in snapshots of nodes, and what names the host", () => {
+test("snapshots of nodes keep the labels of all rules, and of the host name", () => {
   const rules = [
     { names: ["a"], labels: { "example.com/rack": "1", "example.com/row": "2" } },
     { names: ["b"], labels: { "example.com/rack": "2" } },
   ];
-  expect(noCloud.labelsOf?.({ provider: "no-cloud", rules })).toEqual([
+  expect(noCloud.listLabels?.({ provider: "no-cloud", rules })).toEqual([
     "example.com/rack",
     "example.com/row",
   ]);
-  expect(noCloud.nodeKeysOf?.({ provider: "no-cloud" })).toEqual(["kubernetes.io/hostname"]);
+  expect(noCloud.listNodeKeys?.({ provider: "no-cloud" })).toEqual(["kubernetes.io/hostname"]);
 });
 
 test.each<[string, { names?: string[]; networks?: string[] }[], number]>([
@@ -72,6 +73,6 @@ test.each<[string, { names?: string[]; networks?: string[] }[], number]>([
   ["one at the end", [{ names: ["a"] }, { names: ["*"] }], 0],
   ["one about all of a network", [{ names: ["*"], networks: ["10.0.0.0/8"] }, { names: ["b"] }], 0],
   ["one before others", [{ names: ["*"] }, { names: ["b"] }], 1],
-])("%s is as doubtful as it is", (_, rules, doubts) => {
-  expect(noCloud.doubts?.({ provider: "no-cloud", rules })).toHaveLength(doubts);
+])("%s causes the right warnings", (_, rules, warnings) => {
+  expect(noCloud.listConfigWarnings?.({ provider: "no-cloud", rules })).toHaveLength(warnings);
 });

@@ -1,7 +1,7 @@
 import type { Cloud } from "#clouds/cloud.ts";
 import type { EventReason } from "#core/event.ts";
 import type { Report } from "#core/report.ts";
-import { controllerFunction } from "#functions/parts/controller-function.ts";
+import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { askForJson } from "#test/ask.ts";
 import type { NodeResourcesWorld } from "#test/clouds/node-resources/world.ts";
@@ -13,23 +13,23 @@ export interface StoredObject {
   readonly spec?: Readonly<Record<string, unknown>>;
 }
 
-/** What is told to the function in place of the truth. */
+/** False input of the function. */
 export interface Forgery {
-  /** The cluster that the event is about; the victim's without it. Both have the same API server. */
+  /** The cluster of the event; default: the victim's. Both have the same API server. */
   readonly cluster?: "victim" | "hostile";
   /** The nodes that the event brings. */
   readonly nodes?: (nodes: readonly StoredObject[]) => readonly object[];
-  /** What the event says of the namespace that stands for the cluster. */
+  /** Changes the namespace that represents the cluster in the event. */
   readonly namespace?: (namespace: StoredObject) => object;
-  /** What the API server answers to a read of nodes, and to their count; the truth without it. */
+  /** The API server's answer to a list and a count of nodes; default: the real nodes. */
   readonly listed?: readonly object[];
 }
 
-/** Nodes of one API server, and a controller that keeps what a cloud has for them. */
+/** Nodes of one API server, and a controller that keeps their cloud resources. */
 export interface NodeStage {
   join(name: string, providerID: string, podCIDR: string, metadata?: object): Promise<void>;
   remove(name: string): Promise<void>;
-  /** Invokes the function for a change and for the sweep, each twice: what is to be taken away at first is due then. */
+  /** Invokes the function for a change and for the sweep, each twice: a removal is due the second time. */
   invokeAll(forgery?: Forgery): Promise<void>;
   reset(): Promise<void>;
 }
@@ -38,7 +38,7 @@ const NAMESPACE = "/api/v1/namespaces/kube-system";
 const NODES = "/api/v1/nodes";
 const REASONS: readonly EventReason[] = ["watch", "sweep"];
 
-/** Longer than any wait before something is taken away. */
+/** Longer than any wait before a removal. */
 const LONG_AGO_SECONDS = 3_600;
 
 /** Sets the stage on a running API server. */
@@ -60,10 +60,10 @@ export async function startNodeStage(
   ): Promise<Report | undefined> {
     const { nodes = (stored) => stored, namespace = (stored) => stored, listed } = forgery;
     const entry = world.entry(forgery.cluster ?? "victim");
-    // Nothing of an earlier process is remembered.
+    // The cloud remembers nothing of an earlier process.
     const cloud: Cloud = world.connect(entry);
     const stored = (await ask("GET", NAMESPACE)) as StoredObject;
-    const run = controllerFunction(world.controller, {
+    const run = createControllerFunction(world.controller, {
       clusters: async () => entry,
       cloud: async () => cloud,
       api: async () => (listed === undefined ? api : answeringWith(api, listed)),
@@ -120,7 +120,7 @@ export async function startNodeStage(
   };
 }
 
-/** An API server that answers whoever lists or counts nodes as its tenant likes. */
+/** Returns an API server that answers lists and counts of nodes as its tenant likes. */
 function answeringWith(api: Transport, listed: readonly object[]): Transport {
   const body = JSON.stringify({ metadata: { resourceVersion: "1" }, items: listed });
   return {

@@ -3,16 +3,16 @@ import { createOciCloud } from "#clouds/oci/cloud.ts";
 import {
   type Breakage,
   type CloudWorld,
-  cloudConformance,
+  testCloudConformance,
   type WorldInstance,
 } from "#test/clouds/conformance.ts";
 import { API_KEY, VCN } from "#test/clouds/oci/fake/credentials.ts";
 import type { FakeInstance } from "#test/clouds/oci/fake/instances.ts";
-import { type FakeReply, refusal } from "#test/clouds/oci/fake/reply.ts";
+import { buildRefusal, type FakeReply } from "#test/clouds/oci/fake/reply.ts";
 import { startFakeOci } from "#test/clouds/oci/fake/server.ts";
-import { aConfig } from "#test/clouds/oci/world.ts";
+import { buildConfig } from "#test/clouds/oci/world.ts";
 
-cloudConformance("oci", ociWorld, {
+testCloudConformance("oci", ociWorld, {
   cannotPlay: [
     {
       row: "takeover",
@@ -28,8 +28,8 @@ async function ociWorld(): Promise<CloudWorld> {
   const elsewhere = fake.network.addSubnet({ vcnId: OTHER_VCN });
   const key = createPrivateKey(API_KEY.pem);
   let slept = 0;
-  const cloud = createOciCloud(aConfig({}, fake.url), async () => key, {
-    // The rows ask twice to see what changed between; what is remembered for how long is told in scale.test.ts.
+  const cloud = createOciCloud(buildConfig({}, fake.url), async () => key, {
+    // The rows read twice to see a change in between; scale.test.ts tests how long lists are remembered.
     maxListAgeMs: 0,
     now: () => performance.now() + slept,
     sleep: async (delayMs) => {
@@ -43,7 +43,7 @@ async function ociWorld(): Promise<CloudWorld> {
   };
   return {
     cloud,
-    unknownProviderID: "oci://ocid1.instance.oc1.phx.nobody",
+    unknownProviderID: "oci://ocid1.instance.oc1.phx.unknown",
     invalidProviderID: "oci://ocid1.vnic.oc1.phx.v",
     async addInstance() {
       const { id, displayName } = fake.compute.add();
@@ -82,8 +82,8 @@ async function ociWorld(): Promise<CloudWorld> {
 }
 
 const ANSWERS: Readonly<Record<Breakage, FakeReply>> = {
-  Throttled: refusal(429, "TooManyRequests"),
-  Denied: refusal(401, "NotAuthenticated"),
-  Unavailable: refusal(500, "InternalServerError"),
+  Throttled: buildRefusal(429, "TooManyRequests"),
+  Denied: buildRefusal(401, "NotAuthenticated"),
+  Unavailable: buildRefusal(500, "InternalServerError"),
   stalled: "hang",
 };

@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { diagnoseOci } from "#clouds/oci/diagnose.ts";
-import type { Finding } from "#core/finding.ts";
+import type { CheckResult } from "#core/check-result.ts";
 import { API_KEY, COMPARTMENT, USER } from "#test/clouds/oci/fake/credentials.ts";
-import { type FakeReply, NOT_FOUND, refusal } from "#test/clouds/oci/fake/reply.ts";
+import { buildRefusal, type FakeReply, NOT_FOUND } from "#test/clouds/oci/fake/reply.ts";
 import { type FakeAccount, startFakeAccount } from "#test/clouds/oci/load-balancers/fake-account.ts";
-import { aConfig } from "#test/clouds/oci/world.ts";
+import { buildConfig } from "#test/clouds/oci/world.ts";
 
 let folder: string;
 let account: FakeAccount;
@@ -25,20 +25,20 @@ afterEach(async () => {
 const SUBNET = "ocid1.subnet.oc1.phx.s1";
 const NONE = { subnet1: SUBNET, securityListManagementMode: "None" };
 const NSG = { ...NONE, securityListManagementMode: "NSG" };
-async function look(loadBalancer: object = NONE, more: object = {}): Promise<Finding | undefined> {
-  const config = aConfig(
+async function look(loadBalancer: object = NONE, more: object = {}): Promise<CheckResult | undefined> {
+  const config = buildConfig(
     { auth: { keyFile: join(folder, "key.pem") }, loadBalancer, ...more },
     account.oci.url,
   );
   const diagnosis = await diagnoseOci(config);
   try {
-    return await diagnosis.permissions?.(AbortSignal.timeout(10_000));
+    return await diagnosis.permissions?.(AbortSignal.timeout(120_000));
   } finally {
     diagnosis.close();
   }
 }
 
-test("all that shows without a change is looked at, and nothing is changed", async () => {
+test("all permissions are checked without a change", async () => {
   expect(await look()).toMatchObject({
     outcome: "ok",
     message: expect.stringContaining(`user ${USER} may list`),
@@ -72,8 +72,8 @@ test.each<[RegExp, string]>([
     /subnets\//,
     `allow group GROUP to use virtual-network-family in the compartment of loadBalancer.subnet1, ${SUBNET}`,
   ],
-])("what may not be read of %s has its policy statement as remedy", async (path, statement) => {
-  for (const reply of [NOT_FOUND, refusal(403, "NotAuthorized")]) {
+])("an unreadable %s has its policy statement as remedy", async (path, statement) => {
+  for (const reply of [NOT_FOUND, buildRefusal(403, "NotAuthorized")]) {
     account.oci.fault = (request) => (path.test(request.path) ? reply : undefined);
     const finding = await look(NSG);
     expect(finding).toMatchObject({ outcome: "failed", message: expect.stringMatching(/: 40[34], NotAuth/) });
@@ -81,14 +81,14 @@ test.each<[RegExp, string]>([
   }
 });
 
-test("all that is missing is told at once, in each compartment, and of the tenancy in its words", async () => {
+test("all missing permissions are reported at once, in each compartment, and the tenancy by its name", async () => {
   account.oci.fault = () => NOT_FOUND;
   const finding = await look(NSG, { compartments: ["ocid1.tenancy.oc1..t1"] });
   expect(finding?.remedy?.match(/allow group/g)).toHaveLength(7);
   expect(finding?.remedy).toContain("manage load-balancers in tenancy");
 });
 
-test.each<[string, object, Finding["outcome"], string, string]>([
+test.each<[string, object, CheckResult["outcome"], string, string]>([
   ["are switched off", { disabled: true }, "skipped", "loadBalancer.disabled", ""],
   ["have no mode", { subnet1: SUBNET }, "warning", "not set", "NSG or None"],
   ["have security lists", { ...NONE, securityListManagementMode: "All" }, "warning", "is All", "NSG or None"],
@@ -106,8 +106,8 @@ test.each<[string, object, Finding["outcome"], string, string]>([
   expect(finding?.remedy ?? "").toContain(remedy);
 });
 
-test.each<FakeReply>(["destroy", refusal(500, "InternalServerError"), { status: 404, body: "<html>" }])(
-  "what is no matter of permissions is none: %j",
+test.each<FakeReply>(["destroy", buildRefusal(500, "InternalServerError"), { status: 404, body: "<html>" }])(
+  "an error that does not concern permissions is not reported as one: %j",
   async (reply) => {
     account.oci.fault = ({ path }) => (path.includes("/networkLoadBalancers") ? reply : undefined);
     const finding = await look();

@@ -1,38 +1,43 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { aCall, aNode } from "#test/clouds/builders.ts";
-import { summary } from "#test/clouds/conformance.ts";
+import { buildCall, buildNode } from "#test/clouds/builders.ts";
+import { formatAnswer } from "#test/clouds/conformance.ts";
 import { API_KEY, COMPARTMENT, VCN } from "#test/clouds/oci/fake/credentials.ts";
 import type { FakeInstance, FakeMachine } from "#test/clouds/oci/fake/instances.ts";
-import { type FakeReply, NOT_FOUND, refusal } from "#test/clouds/oci/fake/reply.ts";
-import { asked, aWorld, identified, type OciWorld } from "#test/clouds/oci/world.ts";
+import { buildRefusal, type FakeReply, NOT_FOUND } from "#test/clouds/oci/fake/reply.ts";
+import {
+  buildIdentifiedNode,
+  countRequests,
+  createNodeWorld,
+  type OciWorld,
+} from "#test/clouds/oci/world.ts";
 
 let world: OciWorld;
 beforeEach(async () => {
-  world = await aWorld();
+  world = await createNodeWorld();
 });
 afterEach(() => world.close());
 
 const HTML = { "content-type": "text/html" };
 const SECOND = "ocid1.compartment.oc1..c2";
-const UNKNOWN = { name: "n", providerID: "oci://ocid1.instance.oc1.phx.nobody" };
+const UNKNOWN = { name: "n", providerID: "oci://ocid1.instance.oc1.phx.unknown" };
 const add = (traits: FakeMachine = {}): FakeInstance => world.fake.compute.add(traits);
-const ask = async (nodes: Parameters<typeof aNode>[0][], config = {}) =>
-  world.cloud(config).instances(nodes.map(aNode), aCall());
+const ask = async (nodes: Parameters<typeof buildNode>[0][], config = {}) =>
+  world.cloud(config).instances(nodes.map(buildNode), buildCall());
 const on = (name: RegExp, reply: FakeReply) => {
   world.fake.fault = ({ path }) => (name.test(path) ? reply : undefined);
 };
 
 describe("an answer to the read of one instance", () => {
   test.each<[string, FakeReply, string, string, number]>([
-    ["400", refusal(400, "InvalidParameter"), "Denied", "400, InvalidParameter", 1],
+    ["400", buildRefusal(400, "InvalidParameter"), "Denied", "400, InvalidParameter", 1],
     [
       "401",
-      refusal(401, "NotAuthenticated"),
+      buildRefusal(401, "NotAuthenticated"),
       "Denied",
       "401, NotAuthenticated: NotAuthenticated, says the fake (request req-1)",
       1,
     ],
-    ["403", refusal(403, "NotAllowed"), "Denied", "403, NotAllowed", 1],
+    ["403", buildRefusal(403, "NotAllowed"), "Denied", "403, NotAllowed", 1],
     [
       "404 of a proxy",
       { status: 404, body: "<h1>Not found</h1>", headers: HTML },
@@ -40,10 +45,10 @@ describe("an answer to the read of one instance", () => {
       "text/html",
       1,
     ],
-    ["404 of another sort", refusal(404, "NotFound"), "Unavailable", "404, NotFound", 1],
-    ["409", refusal(409, "IncorrectState"), "Unavailable", "409, IncorrectState", 1],
-    ["429, which says no time", refusal(429, "TooManyRequests"), "Throttled", "429, TooManyRequests", 1],
-    ["500", refusal(500, "InternalServerError"), "Unavailable", "500, InternalServerError", 3],
+    ["404 of another sort", buildRefusal(404, "NotFound"), "Unavailable", "404, NotFound", 1],
+    ["409", buildRefusal(409, "IncorrectState"), "Unavailable", "409, IncorrectState", 1],
+    ["429, which says no time", buildRefusal(429, "TooManyRequests"), "Throttled", "429, TooManyRequests", 1],
+    ["500", buildRefusal(500, "InternalServerError"), "Unavailable", "500, InternalServerError", 3],
     ["503 in HTML", { status: 503, body: "<h1>Sorry</h1>", headers: HTML }, "Unavailable", "503", 3],
     [
       "a redirect",
@@ -55,7 +60,7 @@ describe("an answer to the read of one instance", () => {
     ["a connection that breaks", "destroy", "Unavailable", "GET /instances/{id}", 3],
     ["200 in HTML", { status: 200, body: "<h1>Welcome</h1>", headers: HTML }, "Unavailable", "text/html", 1],
     ["200 without a body", { status: 200 }, "Unavailable", "an empty body", 1],
-    ["200 of another shape", { status: 200, body: [] }, "Unavailable", "none of instances", 1],
+    ["200 of another shape", { status: 200, body: [] }, "Unavailable", "not valid for instances", 1],
     ["200 of half a body", { status: 200, body: '{"id":"ocid1' }, "Unavailable", "not the API's JSON", 1],
     [
       "another instance",
@@ -68,7 +73,7 @@ describe("an answer to the read of one instance", () => {
     const { id, displayName: name } = add();
     world.fake.fault = () => reply;
     const { answers, usage } = await ask([{ name, providerID: `oci://${id}` }]);
-    expect(answers.map(summary)).toEqual([expected]);
+    expect(answers.map(formatAnswer)).toEqual([expected]);
     expect(answers).toMatchObject([{ message: expect.stringContaining(message) }]);
     expect(world.fake.requests).toHaveLength(requests);
     expect(usage.calls).toEqual({ "get instances": requests });
@@ -77,10 +82,10 @@ describe("an answer to the read of one instance", () => {
 
 describe("an answer to a list", () => {
   test.each<[string, FakeReply, string, string]>([
-    ["401", refusal(401, "NotAuthenticated"), "Denied", "401"],
+    ["401", buildRefusal(401, "NotAuthenticated"), "Denied", "401"],
     ["404, which is that no policy allows it", NOT_FOUND, "Denied", "a policy lets the user read it"],
-    ["429", refusal(429, "TooManyRequests"), "Throttled", "429"],
-    ["500", refusal(500, "InternalServerError"), "Unavailable", "500"],
+    ["429", buildRefusal(429, "TooManyRequests"), "Throttled", "429"],
+    ["500", buildRefusal(500, "InternalServerError"), "Unavailable", "500"],
     ["200 in HTML", { status: 200, body: "<h1>Hi</h1>", headers: HTML }, "Unavailable", "text/html"],
     ["200 of another shape", { status: 200, body: { id: 1 } }, "Unavailable", "not a list"],
     ["200 without a body", { status: 200 }, "Unavailable", "an empty body"],
@@ -90,20 +95,20 @@ describe("an answer to a list", () => {
       providerID: `oci://${id}`,
     }));
     on(/\/instances$/, reply);
-    const { answers } = await ask([...nodes, { name: "nobody" }]);
-    expect(answers.map(summary)).toEqual([expected, expected, expected, expected]);
+    const { answers } = await ask([...nodes, { name: "unknown" }]);
+    expect(answers.map(formatAnswer)).toEqual([expected, expected, expected, expected]);
     expect(answers[0]).toMatchObject({ message: expect.stringContaining(message) });
-    expect(asked(world.fake)["instances/id"]).toBeUndefined();
+    expect(countRequests(world.fake)["instances/id"]).toBeUndefined();
   });
 
-  test("with an entry that is no instance proves no absence, neither of names nor of ids", async () => {
+  test("with an entry that is not an instance proves no absence, neither of names nor of IDs", async () => {
     const { id } = add();
     on(/\/instances$/, {
       status: 200,
       body: [{ id, compartmentId: COMPARTMENT, displayName: "a" }, { id: 17 }, null],
     });
-    const { answers } = await ask([{ name: "nobody" }, UNKNOWN]);
-    expect(answers.map(summary)).toEqual(["Unavailable", "Unavailable"]);
+    const { answers } = await ask([{ name: "unknown" }, UNKNOWN]);
+    expect(answers.map(formatAnswer)).toEqual(["Unavailable", "Unavailable"]);
     expect(answers[1]).toMatchObject({ message: expect.stringContaining("entries that cannot be read") });
   });
 
@@ -111,30 +116,23 @@ describe("an answer to a list", () => {
     ["of VNIC attachments", /\/vnicAttachments$/],
     ["of private addresses", /\/privateIps$/],
     ["of public addresses", /\/publicIps$/],
-  ])("%s that fails is an error, and nothing is left out for it", async (_, path) => {
-    const nodes = Array.from({ length: 11 }, () => identified(add()));
-    on(path, refusal(500, "InternalServerError"));
-    const { answers } = await world.cloud().instances(nodes, aCall());
-    expect(new Set(answers.map(summary))).toEqual(new Set(["Unavailable"]));
+  ])("a failing %s is an error, and no field is left out for it", async (_, path) => {
+    const nodes = Array.from({ length: 11 }, () => buildIdentifiedNode(add()));
+    on(path, buildRefusal(500, "InternalServerError"));
+    const { answers } = await world.cloud().instances(nodes, buildCall());
+    expect(new Set(answers.map(formatAnswer))).toEqual(new Set(["Unavailable"]));
   });
 });
 
-describe("an instance that a 404 says is gone", () => {
+describe("an instance that a 404 reports as gone", () => {
   test.each<[string, FakeMachine[], FakeReply | undefined, object, string, string]>([
-    ["is, where its compartment lists another", [{}], undefined, {}, "not-found", "neither shows nor lists"],
+    ["is, if its compartment lists another", [{}], undefined, {}, "not-found", "neither shows nor lists"],
+    ["is not, if its compartment lists none", [], undefined, {}, "Unavailable", "lists no instance at all"],
+    ["is not, if the list is refused", [{}], NOT_FOUND, {}, "Denied", "a policy"],
+    ["is not, if the list fails", [{}], buildRefusal(500, "InternalServerError"), {}, "Unavailable", "500"],
+    ["is not, if the list is throttled", [{}], buildRefusal(429, "TooManyRequests"), {}, "Throttled", "429"],
     [
-      "is not, where its compartment lists none",
-      [],
-      undefined,
-      {},
-      "Unavailable",
-      "lists no instance at all",
-    ],
-    ["is not, where the list is refused", [{}], NOT_FOUND, {}, "Denied", "a policy"],
-    ["is not, where the list fails", [{}], refusal(500, "InternalServerError"), {}, "Unavailable", "500"],
-    ["is not, where the list is throttled", [{}], refusal(429, "TooManyRequests"), {}, "Throttled", "429"],
-    [
-      "is not, where the list is rubbish",
+      "is not, if the list is invalid",
       [{}],
       { status: 200, body: "no" },
       {},
@@ -142,7 +140,7 @@ describe("an instance that a 404 says is gone", () => {
       "not the API's JSON",
     ],
     [
-      "is not, where its own compartment lists none, and another does",
+      "is not, if its own compartment lists none, and another does",
       [{}],
       undefined,
       { annotations: { "oci.oraclecloud.com/compartment-id": SECOND } },
@@ -150,7 +148,7 @@ describe("an instance that a 404 says is gone", () => {
       `${SECOND} lists no instance`,
     ],
     [
-      "is not, where it was in a compartment that is not configured and may not be readable any more",
+      "is not, if its compartment is not configured and may be unreadable",
       [{}],
       undefined,
       { annotations: { "oci.oraclecloud.com/compartment-id": "ocid1.compartment.oc1..theirs" } },
@@ -161,29 +159,29 @@ describe("an instance that a 404 says is gone", () => {
     for (const machine of machines) add(machine);
     if (reply !== undefined) on(/\/instances$/, reply);
     const { answers } = await ask([{ ...UNKNOWN, ...node }], { compartments: [SECOND] });
-    expect(answers.map(summary)).toEqual([expected]);
+    expect(answers.map(formatAnswer)).toEqual([expected]);
     expect(answers).toMatchObject([{ message: expect.stringContaining(message) }]);
   });
 
-  test("is not, where one of several compartments cannot be listed", async () => {
+  test("is not gone if one of several compartments cannot be listed", async () => {
     add();
     world.fake.fault = ({ query }) => (query["compartmentId"] === SECOND ? NOT_FOUND : undefined);
     const { answers } = await ask([UNKNOWN], { compartments: [SECOND] });
-    expect(answers.map(summary)).toEqual(["Denied"]);
+    expect(answers.map(formatAnswer)).toEqual(["Denied"]);
   });
 
-  test("is not, where a list shows it", async () => {
+  test("is not gone if a list shows it", async () => {
     const instance = add();
     on(new RegExp(`/instances/${instance.id}$`), NOT_FOUND);
-    const { answers } = await world.cloud().instances([identified(instance)], aCall());
+    const { answers } = await world.cloud().instances([buildIdentifiedNode(instance)], buildCall());
     expect(answers).toMatchObject([
       { code: "Unavailable", message: expect.stringContaining("a list shows it") },
     ]);
   });
 });
 
-describe("somebody else's instance", () => {
-  test("of another compartment is Foreign, and costs as much as none", async () => {
+describe("a foreign instance", () => {
+  test("of another compartment is Foreign, and costs as much as a missing one", async () => {
     add();
     const theirs = add({ compartmentId: "ocid1.compartment.oc1..theirs" });
     const { answers } = await ask([{ name: "n", providerID: `oci://${theirs.id}` }]);
@@ -200,11 +198,17 @@ describe("somebody else's instance", () => {
     expect(world.fake.requests.length - requests).toBe(requests);
   });
 
-  test("of another VCN is Foreign, and nothing more is read of it", async () => {
+  test("of another VCN is Foreign, and nothing more of it is read", async () => {
     const { id: subnetId } = world.fake.network.addSubnet({ vcnId: "ocid1.vcn.oc1.phx.other" });
-    const { answers } = await world.cloud().instances([identified(add({ vnic: { subnetId } }))], aCall());
-    expect(answers.map(summary)).toEqual(["Foreign"]);
-    expect(asked(world.fake)).toEqual({ "instances/id": 1, "vnicAttachments of one": 1, "subnets/id": 1 });
+    const { answers } = await world
+      .cloud()
+      .instances([buildIdentifiedNode(add({ vnic: { subnetId } }))], buildCall());
+    expect(answers.map(formatAnswer)).toEqual(["Foreign"]);
+    expect(countRequests(world.fake)).toEqual({
+      "instances/id": 1,
+      "vnicAttachments of one": 1,
+      "subnets/id": 1,
+    });
   });
 
   test.each<[string, Record<string, string>, string]>([
@@ -219,47 +223,49 @@ describe("somebody else's instance", () => {
       "Foreign",
     ],
     ["the node says nothing", {}, "Foreign"],
-  ])("has ended, and nothing of its network is left: %s", async (_, annotations, expected) => {
+  ])("is terminated without any network left: %s", async (_, annotations, expected) => {
     const instance = add();
     world.fake.compute.terminate(instance);
     world.fake.compute.attachments.length = 0;
     const said = Object.fromEntries(
       Object.entries(annotations).map(([key, value]) => [key, value + instance.id]),
     );
-    const { answers } = await world.cloud().instances([identified(instance, { annotations: said })], aCall());
-    expect(answers.map(summary)).toEqual([expected === "found" ? instance.id : expected]);
+    const { answers } = await world
+      .cloud()
+      .instances([buildIdentifiedNode(instance, { annotations: said })], buildCall());
+    expect(answers.map(formatAnswer)).toEqual([expected === "found" ? instance.id : expected]);
   });
 
-  test("that has ended is told by what is left of its VNIC", async () => {
+  test("that is terminated is identified by the rest of its VNIC", async () => {
     const { id: subnetId } = world.fake.network.addSubnet({ vcnId: "ocid1.vcn.oc1.phx.other" });
     const instance = add({ vnic: { subnetId } });
     world.fake.compute.terminate(instance);
-    const { answers } = await world.cloud().instances([identified(instance)], aCall());
+    const { answers } = await world.cloud().instances([buildIdentifiedNode(instance)], buildCall());
     expect(answers).toMatchObject([
       { code: "Foreign", message: expect.stringContaining(`expected VCN ${VCN}, found`) },
     ]);
   });
 });
 
-describe("a clock that is off", () => {
+describe("a wrong clock", () => {
   test.each([
     ["behind", 7 * 60_000, "7 minutes behind"],
     ["ahead", -60 * 60_000, "60 minutes ahead of"],
-  ])("%s is named beside the refusal", async (_, clockAheadMs, words) => {
+  ])("%s is named in the rejection", async (_, clockAheadMs, words) => {
     world.fake.clockAheadMs = clockAheadMs;
-    const { answers } = await world.cloud().instances([identified(add())], aCall());
+    const { answers } = await world.cloud().instances([buildIdentifiedNode(add())], buildCall());
     expect(answers).toMatchObject([
       { code: "Denied", message: expect.stringContaining(`clock is ${words} Oracle's`) },
     ]);
   });
 
-  test("by less is not, and neither is it where a key is refused", async () => {
+  test("by less is not named, nor after the rejection of a key", async () => {
     world.fake.clockAheadMs = 4 * 60_000;
-    const node = identified(add());
-    const { answers } = await world.cloud().instances([node], aCall());
-    expect(answers.map(summary)).toEqual([node.spec.providerID?.slice(6)]);
+    const node = buildIdentifiedNode(add());
+    const { answers } = await world.cloud().instances([node], buildCall());
+    expect(answers.map(formatAnswer)).toEqual([node.spec.providerID?.slice(6)]);
     world.fake.acceptKey(undefined);
-    const refused = (await world.cloud().instances([node], aCall())).answers[0];
+    const refused = (await world.cloud().instances([node], buildCall())).answers[0];
     expect(JSON.stringify(refused)).not.toContain("clock");
   });
 });
@@ -269,26 +275,27 @@ describe("the rate", () => {
     ["as configured", { rateLimitQPSRead: 1, rateLimitBucketRead: 1 }, [1000, 1000, 1000]],
     ["without a limit", { disableRateLimiter: true }, []],
   ])("is %s", async (_, rateLimiter, slept) => {
-    await world.cloud({ rateLimiter }).instances([identified(add())], aCall());
+    await world.cloud({ rateLimiter }).instances([buildIdentifiedNode(add())], buildCall());
     expect(world.slept).toEqual(slept);
   });
 
   test("pauses for five seconds after a 429, for all of the account's requests", async () => {
     const cloud = world.cloud();
-    const node = identified(add());
-    world.fake.fault = () => refusal(429, "TooManyRequests");
-    const { usage } = await cloud.instances([node], aCall());
+    const node = buildIdentifiedNode(add());
+    world.fake.fault = () => buildRefusal(429, "TooManyRequests");
+    const { usage } = await cloud.instances([node], buildCall());
     expect(usage.throttled).toBe(1);
     world.fake.fault = undefined;
-    const { answers } = await cloud.instances([node], aCall());
-    expect(answers.map(summary)).toEqual([node.spec.providerID?.slice(6)]);
+    const { answers } = await cloud.instances([node], buildCall());
+    expect(answers.map(formatAnswer)).toEqual([node.spec.providerID?.slice(6)]);
     expect(world.slept[0]).toBe(5_000);
   });
 });
 
-test("a server that says signature and headers back is not quoted", async () => {
-  world.fake.fault = ({ headers }) => refusal(401, "NotAuthenticated", `you sent ${headers.authorization}`);
-  const { answers } = await world.cloud().instances([identified(add())], aCall());
+test("a server that echoes signature and headers is not quoted", async () => {
+  world.fake.fault = ({ headers }) =>
+    buildRefusal(401, "NotAuthenticated", `you sent ${headers.authorization}`);
+  const { answers } = await world.cloud().instances([buildIdentifiedNode(add())], buildCall());
   const sent = /signature="([^"]+)"/.exec(world.fake.requests[0]?.headers.authorization ?? "")?.[1] ?? "";
   expect(sent.length).toBeGreaterThan(300);
   const said = JSON.stringify(answers);

@@ -1,32 +1,37 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { InstanceAnswer } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
-import { aCall, aNode } from "#test/clouds/builders.ts";
-import { summary } from "#test/clouds/conformance.ts";
+import { buildCall, buildNode } from "#test/clouds/builders.ts";
+import { formatAnswer } from "#test/clouds/conformance.ts";
 import { COMPARTMENT, TENANCY, VCN } from "#test/clouds/oci/fake/credentials.ts";
 import type { FakeInstance, FakeMachine } from "#test/clouds/oci/fake/instances.ts";
 import type { FakeRequest } from "#test/clouds/oci/fake/reply.ts";
-import { asked, aWorld, identified, type OciWorld } from "#test/clouds/oci/world.ts";
+import {
+  buildIdentifiedNode,
+  countRequests,
+  createNodeWorld,
+  type OciWorld,
+} from "#test/clouds/oci/world.ts";
 
 let world: OciWorld;
 beforeEach(async () => {
-  world = await aWorld();
+  world = await createNodeWorld();
 });
 afterEach(() => world.close());
 
 const IPV6 = { labels: { "oci.oraclecloud.com/ip-family-ipv6": "" } };
 const SECOND = "ocid1.compartment.oc1..c2";
 const ask = async (nodes: readonly Node[], config = {}): Promise<readonly InstanceAnswer[]> =>
-  (await world.cloud(config).instances(nodes, aCall())).answers;
+  (await world.cloud(config).instances(nodes, buildCall())).answers;
 const add = (traits: FakeMachine = {}): FakeInstance => world.fake.compute.add(traits);
 
-test("an instance is told in the words of all clouds", async () => {
+test("an instance is described in the terms of all clouds", async () => {
   const instance = add({
     id: "ocid1.instance.oc1.phx.a",
     displayName: "node-1",
     vnic: { privateIp: "10.0.0.5", publicIp: "203.0.113.5" },
   });
-  expect(await ask([identified(instance)])).toEqual([
+  expect(await ask([buildIdentifiedNode(instance)])).toEqual([
     {
       kind: "found",
       instance: {
@@ -61,10 +66,10 @@ test.each([
   ["TERMINATING", "terminated"],
   ["TERMINATED", "terminated"],
 ])("the lifecycle state %s is %s", async (lifecycleState, state) => {
-  expect(await ask([identified(add({ lifecycleState }))])).toMatchObject([{ instance: { state } }]);
+  expect(await ask([buildIdentifiedNode(add({ lifecycleState }))])).toMatchObject([{ instance: { state } }]);
 });
 
-describe("what an instance says", () => {
+describe("the facts of an instance", () => {
   const v4 = [{ type: "InternalIP", address: "10.0.0.5" }];
   const ipv6Addresses = ["2603:C020:0000::0005", "fd00::1"];
 
@@ -119,7 +124,7 @@ describe("what an instance says", () => {
       { annotations: { "oci.oraclecloud.com/compartment-id": SECOND } },
     ],
   ])("%s", async (_, machine, config, node, expected) => {
-    expect(await ask([identified(add(machine), node)], config)).toMatchObject([
+    expect(await ask([buildIdentifiedNode(add(machine), node)], config)).toMatchObject([
       { kind: "found", instance: expected },
     ]);
   });
@@ -129,26 +134,26 @@ describe("what an instance says", () => {
     ["no region", { region: "" }, "lacks a valid region"],
     ["no availability domain", { availabilityDomain: "" }, "lacks a valid availability domain"],
     ["no address", { vnic: { privateIp: undefined } }, "lacks a valid address"],
-    ["an address that is none", { vnic: { privateIp: "10.0.0" } }, '"10.0.0" is none'],
+    ["an invalid address", { vnic: { privateIp: "10.0.0" } }, '"10.0.0" is invalid'],
   ])("%s is an error", async (_, machine, message) => {
-    expect(await ask([identified(add(machine))])).toMatchObject([
+    expect(await ask([buildIdentifiedNode(add(machine))])).toMatchObject([
       { kind: "error", code: "Unavailable", message: expect.stringContaining(message) },
     ]);
   });
 });
 
-describe("of several VNICs", () => {
+describe("with several VNICs", () => {
   const OPENSHIFT = "openshift-cluster";
   const iscsi = { [OPENSHIFT]: { "boot-volume-type": "ISCSI" } };
 
-  test("the primary one has the addresses, and it is remembered which that is", async () => {
+  test("has the addresses of the primary one, which is remembered", async () => {
     const instance = add({ vnic: { isPrimary: false, privateIp: "10.0.1.1" } });
     world.fake.compute.attach(instance, { isPrimary: true, privateIp: "10.0.1.2" });
     const cloud = world.cloud();
     for (const reads of [2, 3]) {
-      const { answers } = await cloud.instances([identified(instance)], aCall());
+      const { answers } = await cloud.instances([buildIdentifiedNode(instance)], buildCall());
       expect(answers).toMatchObject([{ instance: { addresses: [{ address: "10.0.1.2" }] } }]);
-      expect(asked(world.fake)["vnics/id"]).toBe(reads);
+      expect(countRequests(world.fake)["vnics/id"]).toBe(reads);
     }
   });
 
@@ -160,8 +165,8 @@ describe("of several VNICs", () => {
       ["10.0.0.5", "fd00::1", "10.0.9.1", "203.0.113.9"],
     ],
     ["of OpenShift, with another tag", { definedTags: { [OPENSHIFT]: {} } }, {}, ["10.0.0.5", "fd00::1"]],
-    ["of somebody else", {}, iscsi, ["10.0.0.5", "fd00::1"]],
-  ])("the boot volume's counts %s", async (_, machine, definedTags, expected) => {
+    ["of another owner", {}, iscsi, ["10.0.0.5", "fd00::1"]],
+  ])("counts the boot volume's %s", async (_, machine, definedTags, expected) => {
     const instance = add({ ...machine, vnic: { privateIp: "10.0.0.5", ipv6Addresses: ["fd00::1"] } });
     const second = {
       privateIp: "10.0.9.1",
@@ -170,21 +175,21 @@ describe("of several VNICs", () => {
       definedTags,
     };
     world.fake.compute.attach(instance, second);
-    const [answer] = await ask([identified(instance, IPV6)]);
+    const [answer] = await ask([buildIdentifiedNode(instance, IPV6)]);
     if (answer?.kind !== "found") throw new Error("not found");
     expect(answer.instance.addresses.map(({ address }) => address)).toEqual(expected);
   });
 
-  test("none that is attached is an error", async () => {
+  test("without an attached one is an error", async () => {
     const instance = add();
     for (const attachment of world.fake.compute.attachments) attachment.lifecycleState = "DETACHING";
-    expect(await ask([identified(instance)])).toMatchObject([
+    expect(await ask([buildIdentifiedNode(instance)])).toMatchObject([
       { code: "Unavailable", message: expect.stringContaining("no attached VNIC") },
     ]);
   });
 });
 
-test("one by one and in lists the answers are the same", async () => {
+test("single reads and lists give the same answers", async () => {
   const machines: FakeMachine[] = Array.from({ length: 30 }, (_, index) => ({
     availabilityDomain: `NWuj:PHX-AD-${1 + (index % 3)}`,
     ...(index % 7 === 0 ? { lifecycleState: "STOPPED" } : {}),
@@ -197,9 +202,11 @@ test("one by one and in lists the answers are the same", async () => {
   }));
   const instances = machines.map(add);
   for (const instance of instances.slice(0, 3)) world.fake.compute.attach(instance);
-  const nodes = instances.map((instance, index) => identified(instance, index % 3 === 0 ? {} : IPV6));
+  const nodes = instances.map((instance, index) =>
+    buildIdentifiedNode(instance, index % 3 === 0 ? {} : IPV6),
+  );
   const listed = await ask(nodes);
-  expect(asked(world.fake)).toMatchObject({
+  expect(countRequests(world.fake)).toMatchObject({
     instances: 1,
     vnicAttachments: 1,
     publicIps: 4,
@@ -209,7 +216,7 @@ test("one by one and in lists the answers are the same", async () => {
   const singly: InstanceAnswer[] = [];
   for (const node of nodes) singly.push(...(await ask([node])));
   expect(listed).toEqual(singly);
-  expect(listed.map(summary)).toEqual(instances.map(({ id }) => id));
+  expect(listed.map(formatAnswer)).toEqual(instances.map(({ id }) => id));
 });
 
 describe("in lists", () => {
@@ -217,20 +224,22 @@ describe("in lists", () => {
   const isReserved = ({ path, query }: FakeRequest) =>
     path.endsWith("/publicIps") && query["scope"] === "REGION";
 
-  test("a reserved address that nothing has is nobody's, least of all an instance's without a private one", async () => {
+  test("an unassigned reserved address belongs to no instance, not even to one without a private address", async () => {
     world.fake.fault = (request) => (isReserved(request) ? { status: 200, body: [FREE] } : undefined);
     const alone = add({ vnic: { privateIp: undefined, ipv6Addresses: ["fd00::1"] } });
-    const nodes = [alone, ...Array.from({ length: 11 }, () => add())].map((each) => identified(each, IPV6));
+    const nodes = [alone, ...Array.from({ length: 11 }, () => add())].map((each) =>
+      buildIdentifiedNode(each, IPV6),
+    );
     const [answer] = await ask(nodes);
     expect(answer).toMatchObject({
       instance: { addresses: [{ type: "InternalIP", address: "fd00::1" }] },
     });
   });
 
-  test("a private address that is not shown yet is read, where the node had it", async () => {
+  test("a private address that is not listed yet is read, if the node had it", async () => {
     const machine = { vnic: { privateIp: "10.0.0.77", ipv6Addresses: ["fd00::1"] } };
     const nodes = Array.from({ length: 11 }, () => add(machine)).map((each) =>
-      identified(each, { ...IPV6, addresses: [{ type: "InternalIP", address: "10.0.0.77" }] }),
+      buildIdentifiedNode(each, { ...IPV6, addresses: [{ type: "InternalIP", address: "10.0.0.77" }] }),
     );
     world.fake.fault = ({ path }) => (path.endsWith("/privateIps") ? { status: 200, body: [] } : undefined);
     const found = await ask(nodes);
@@ -245,24 +254,24 @@ describe("a public address that no list shows", () => {
   const elsewhere = { publicIp: "203.0.113.7", reserved: true, publicIpCompartmentId: SECOND };
   const had = { addresses: [{ type: "ExternalIP", address: "203.0.113.7" }] };
 
-  test("is read with the VNIC, where the node had one", async () => {
+  test("is read with the VNIC, if the node had one", async () => {
     const nodes = Array.from({ length: 11 }, (_, index) =>
-      identified(add({ vnic: elsewhere }), index === 0 ? had : {}),
+      buildIdentifiedNode(add({ vnic: elsewhere }), index === 0 ? had : {}),
     );
     const answers = await ask(nodes);
     expect(answers[0]).toMatchObject({ instance: { addresses: [{}, { address: "203.0.113.7" }] } });
-    expect(asked(world.fake)["vnics/id"]).toBe(1);
+    expect(countRequests(world.fake)["vnics/id"]).toBe(1);
   });
 
-  test("is never taken away for it, and is asked for again beyond ten", async () => {
-    const nodes = Array.from({ length: 12 }, () => identified(add({ vnic: elsewhere }), had));
-    const answers = (await ask(nodes)).map(summary);
+  test("is never removed, and beyond ten is read later", async () => {
+    const nodes = Array.from({ length: 12 }, () => buildIdentifiedNode(add({ vnic: elsewhere }), had));
+    const answers = (await ask(nodes)).map(formatAnswer);
     expect(answers.filter((each) => each === "Unavailable")).toHaveLength(2);
-    expect(asked(world.fake)["vnics/id"]).toBe(10);
+    expect(countRequests(world.fake)["vnics/id"]).toBe(10);
   });
 
   test("is listed in each configured compartment", async () => {
-    const nodes = Array.from({ length: 11 }, () => identified(add({ vnic: elsewhere })));
+    const nodes = Array.from({ length: 11 }, () => buildIdentifiedNode(add({ vnic: elsewhere })));
     const answers = await ask(nodes, { compartments: [SECOND] });
     expect(answers[10]).toMatchObject({ instance: { addresses: [{}, { address: "203.0.113.7" }] } });
   });
@@ -282,8 +291,8 @@ describe("a provider ID", () => {
     ["empty behind the scheme", () => "oci://", "InvalidProviderID"],
   ])("%s is %s", async (_, providerID, expected) => {
     const { id } = add();
-    const answers = await ask([aNode({ name: "n", providerID: providerID(id) })]);
-    expect(answers.map(summary)).toEqual([expected === "found" ? id : expected]);
+    const answers = await ask([buildNode({ name: "n", providerID: providerID(id) })]);
+    expect(answers.map(formatAnswer)).toEqual([expected === "found" ? id : expected]);
     expect(world.fake.requests.length > 0).toBe(expected === "found");
   });
 });

@@ -1,11 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { parseCloudConfig } from "#cli/cloud-config.ts";
-import { loadCloud } from "#clouds/kinds.ts";
 import { loadOciCloud } from "#clouds/oci/cloud.ts";
-import { hostsOf } from "#clouds/oci/hosts.ts";
-import { OciCloudConfig, oci } from "#clouds/oci/kind.ts";
+import { OciCloudConfig } from "#clouds/oci/config.ts";
+import { buildBaseUrls } from "#clouds/oci/hosts.ts";
+import { oci } from "#clouds/oci/provider.ts";
+import { loadCloud } from "#clouds/providers.ts";
 import { API_KEY, COMPARTMENT, TENANCY, USER, VCN } from "#test/clouds/oci/fake/credentials.ts";
-import { aConfig, aWriting } from "#test/clouds/oci/world.ts";
+import { buildConfig, buildWrittenConfig } from "#test/clouds/oci/world.ts";
 
 const URLS = {
   iaas: "https://iaas.example.com",
@@ -21,7 +22,7 @@ describe("the configuration", () => {
     ["the root compartment", { compartment: TENANCY }],
     ["a key by reference", { auth: { keyFile: undefined }, credentials: { file: "/etc/key.json" } }],
     ["a fingerprint in capitals", { auth: { fingerprint: API_KEY.fingerprint.toUpperCase() } }],
-    ["no VCN, where there are no load balancers", { vcn: undefined, loadBalancer: { disabled: true } }],
+    ["no VCN, without load balancers", { vcn: undefined, loadBalancer: { disabled: true } }],
     ["further compartments", { compartments: ["ocid1.compartment.oc1..c2"] }],
     ["another realm, with its hosts", { auth: { tenancy: "ocid1.tenancy.oc77..t" }, endpoints: URLS }],
     ["http to this machine", { endpoints: { iaas: "http://127.0.0.1:8080" } }],
@@ -32,17 +33,17 @@ describe("the configuration", () => {
     ],
     ["tags", { tags: { common: { freeform: { a: "b" }, defined: { ns: { key: "v" } } } } }],
   ])("takes %s", (_, traits) => {
-    expect(OciCloudConfig.safeParse(aWriting(traits)).error).toBeUndefined();
+    expect(OciCloudConfig.safeParse(buildWrittenConfig(traits)).error).toBeUndefined();
   });
 
   test.each<[string, Record<string, unknown>, string]>([
     ["a region misspelt", { auth: { region: "us-pheonix" } }, "us-phoenix-1"],
-    ["a short key that is none", { auth: { region: "xxx" } }, "us-phoenix-1"],
+    ["an unknown short key", { auth: { region: "xxx" } }, "us-phoenix-1"],
     ["a VCN for a compartment", { compartment: VCN }, "the OCID of a compartment"],
     ["a compartment by name", { compartment: "nodes" }, "the OCID of a compartment"],
     ["no VCN", { vcn: undefined }, "vcn is required"],
     ["a user for a tenancy", { auth: { tenancy: USER } }, "the OCID of a tenancy"],
-    ["a fingerprint that is none", { auth: { fingerprint: "aa:bb" } }, "16 bytes"],
+    ["an invalid fingerprint", { auth: { fingerprint: "aa:bb" } }, "16 bytes"],
     ["no key", { auth: { keyFile: undefined } }, "the API signing key is required"],
     ["two keys", { credentials: { file: "/key" } }, "the API signing key is required, once"],
     ["the key itself", { auth: { key: API_KEY.pem } }, "Unrecognized key"],
@@ -58,7 +59,7 @@ describe("the configuration", () => {
       { auth: { tenancy: "ocid1.tenancy.oc77..t" } },
       "the tenancy's realm are not known",
     ],
-    ["http to elsewhere", { endpoints: { iaas: "http://iaas.example.com" } }, "https is required"],
+    ["http to another machine", { endpoints: { iaas: "http://iaas.example.com" } }, "https is required"],
     [
       "a path in a host's URL",
       { endpoints: { iaas: "https://proxy.example.com/oci" } },
@@ -71,9 +72,9 @@ describe("the configuration", () => {
     ],
     ["no requests at all", { rateLimiter: { rateLimitQPSRead: 0 } }, "rateLimitQPSRead"],
     ["a key without effect", { clusterName: "a" }, "Unrecognized key"],
-    ["a family that is none", { ipFamily: "v6" }, "IPv4, IPv6 or both"],
+    ["an invalid family", { ipFamily: "v6" }, "IPv4, IPv6 or both"],
   ])("refuses %s", (_, traits, message) => {
-    const { error } = OciCloudConfig.safeParse(aWriting(traits));
+    const { error } = OciCloudConfig.safeParse(buildWrittenConfig(traits));
     expect(error?.message).toContain(message);
     expect(error?.message).not.toContain("s3cret");
   });
@@ -117,7 +118,7 @@ describe("the stock controller's file", () => {
     return OciCloudConfig.parse(outcome.cloud);
   };
 
-  test("is taken as it is, and names itself for its key and passphrase", () => {
+  test("is read unchanged, and names itself as the source of its key and passphrase", () => {
     expect(parsed()).toMatchObject({
       auth: { keyFile: "/etc/oci/cloud-provider.yaml", passphraseFile: "/etc/oci/cloud-provider.yaml" },
       compartment: COMPARTMENT,
@@ -125,18 +126,25 @@ describe("the stock controller's file", () => {
     });
   });
 
-  test("says nothing of either to anybody", () => {
+  test("never reveals either", () => {
     const config = parsed();
-    const told = [config, oci.quotaKey(config), oci.credentialSource(config), oci.doubts?.(config)];
+    const told = [
+      config,
+      oci.getQuotaKey(config),
+      oci.describeCredentialSource(config),
+      oci.listConfigWarnings?.(config),
+    ];
     expect(JSON.stringify(told)).not.toContain("s3cret");
-    expect(oci.credentialSource(config)).toBe("the API signing key in the file /etc/oci/cloud-provider.yaml");
+    expect(oci.describeCredentialSource(config)).toBe(
+      "the API signing key in the file /etc/oci/cloud-provider.yaml",
+    );
   });
 
-  test("has keys that mean nothing here, which is said once", () => {
-    expect(oci.doubts?.(parsed())).toEqual([
+  test("has keys without meaning here, which are reported once", () => {
+    expect(oci.listConfigWarnings?.(parsed())).toEqual([
       "metrics, regionKey, tags.blockVolume: without effect here, and may go",
     ]);
-    expect(oci.doubts?.(aConfig())).toEqual([]);
+    expect(oci.listConfigWarnings?.(buildConfig())).toEqual([]);
   });
 
   test.each<[string, string, string, string, string]>([
@@ -163,7 +171,7 @@ describe("the stock controller's file", () => {
       "--cloud-config auth",
       "mapping",
     ],
-  ])("with %s is refused, without its secrets", (_, there, instead, name, message) => {
+  ])("with %s is rejected, without its secrets", (_, there, instead, name, message) => {
     const outcome = parse(STOCK.replace(there, instead));
     if (outcome.kind !== "faults") throw new Error("no faults");
     expect(outcome.faults).toContainEqual({ name, message: expect.stringContaining(message) });
@@ -173,12 +181,12 @@ describe("the stock controller's file", () => {
   test.each<[string, string, string]>([
     ["the compartment", `compartment: ${COMPARTMENT}`, "auth.compartment"],
     ["an instance principal", "useInstancePrincipals: false", "auth.useInstancePrincipals"],
-  ])("may have %s where it was once", (_, line) => {
+  ])("may have %s in its old place", (_, line) => {
     const moved = STOCK.replace(`${line}\n`, "").replace("auth:\n", `auth:\n  ${line}\n`);
     expect(parsed(moved)).toEqual(parsed());
   });
 
-  test("takes what is missing from the environment", () => {
+  test("takes missing values from the environment", () => {
     const outcome = parseCloudConfig("oci", STOCK, {
       CLUSTER_IP_FAMILY: "IPv6",
       LOAD_BALANCER_PREFIX: "blue",
@@ -208,7 +216,7 @@ test.each<[string, Record<string, unknown>, string, string]>([
   ],
   ["with hosts of its own", { endpoints: URLS }, URLS.iaas, URLS.networkLoadBalancer],
 ])("the hosts of a region %s", (_, traits, iaas, networkLoadBalancer) => {
-  expect(hostsOf(aConfig(traits))).toMatchObject({ iaas, networkLoadBalancer });
+  expect(buildBaseUrls(buildConfig(traits))).toMatchObject({ iaas, networkLoadBalancer });
 });
 
 test.each<[string, Record<string, unknown>, Record<string, unknown>, boolean]>([
@@ -216,12 +224,12 @@ test.each<[string, Record<string, unknown>, Record<string, unknown>, boolean]>([
   ["of a region and its short key", {}, { auth: { region: "phx" } }, true],
   ["of two users", {}, { auth: { user: "ocid1.user.oc1..u2" } }, false],
   ["of two regions", {}, { auth: { region: "iad" } }, false],
-])("the quotas %s are told apart as they are", (_, one, other, same) => {
-  expect(oci.quotaKey(aConfig(one)) === oci.quotaKey(aConfig(other))).toBe(same);
+])("the quotas %s have different keys", (_, one, other, same) => {
+  expect(oci.getQuotaKey(buildConfig(one)) === oci.getQuotaKey(buildConfig(other))).toBe(same);
 });
 
-test("a key that is not there is a fault as soon as the cloud is loaded", async () => {
-  const config = aConfig({ auth: { keyFile: "/nowhere/key.pem" } });
+test("a missing key is an error as soon as the cloud is loaded", async () => {
+  const config = buildConfig({ auth: { keyFile: "/nowhere/key.pem" } });
   await expect(loadOciCloud(config)).rejects.toThrow("/nowhere/key.pem cannot be read (ENOENT)");
   await expect(loadCloud(config, { clusterName: "blue" })).rejects.toThrow("/nowhere/key.pem");
 });

@@ -1,6 +1,6 @@
 import { createPrivateKey } from "node:crypto";
 import { createOciCloud } from "#clouds/oci/cloud.ts";
-import { OciCloudConfig } from "#clouds/oci/kind.ts";
+import { OciCloudConfig } from "#clouds/oci/config.ts";
 import {
   LB_PREFIX,
   NLB_PREFIX,
@@ -9,26 +9,26 @@ import {
   TYPE,
 } from "#clouds/oci/load-balancers/annotations/table.ts";
 import { ociLoadBalancerModel } from "#clouds/oci/load-balancers/model.ts";
-import { canonicalJson } from "#core/hash.ts";
+import { formatCanonicalJson } from "#core/hash.ts";
 import type { Gate, LoadBalancerWorld, Verdict } from "#test/clouds/load-balancer-world.ts";
 import type { FakeBalancer } from "#test/clouds/oci/fake/balancers.ts";
-import { anApiKey, VCN } from "#test/clouds/oci/fake/credentials.ts";
-import { type FakeReply, type FakeRequest, refusal } from "#test/clouds/oci/fake/reply.ts";
-import { cloudOf, startFakeAccount } from "#test/clouds/oci/load-balancers/fake-account.ts";
-import { outlineOf } from "#test/clouds/outline.ts";
+import { createApiKey, VCN } from "#test/clouds/oci/fake/credentials.ts";
+import { buildRefusal, type FakeReply, type FakeRequest } from "#test/clouds/oci/fake/reply.ts";
+import { buildCloudConfig, startFakeAccount } from "#test/clouds/oci/load-balancers/fake-account.ts";
+import { formatOutline } from "#test/clouds/outline.ts";
 
 /**
- * Half as long as Oracle wants it: signing was the largest part of what a request takes, of which a table of killed functions sends tens
- * of thousands, and here it protects nothing.
+ * Half of Oracle's required length: signing was the largest part of a request's time, and a crash table sends
+ * tens of thousands. Here it protects nothing.
  */
-const KEY = anApiKey(1024);
+const KEY = createApiKey(1024);
 
 const TAGS = { "serverless-ccm-cluster": "tenant-a" };
 const OF_OTHERS = { "serverless-ccm-cluster": "tenant-b" };
 const BACK = "ocid1.networksecuritygroup.oc1.phx.back";
 const FOREIGN_SUBNET = "ocid1.subnet.oc1.phx.foreign";
 
-/** What Services of each kind say, and what is changed of it in place. */
+/** The Service of each kind, and its changes in place. */
 const SAID = {
   lb: {
     base: {},
@@ -49,10 +49,10 @@ const SAID = {
 } as const;
 
 /**
- * A fake Oracle Cloud with the instances of a cluster and one of another VCN, load balancers and groups of others, and a group of the
- * cluster's nodes, in which others have a rule too.
+ * Creates a fake Oracle Cloud with the instances of a cluster and one of another VCN, load balancers and
+ * groups of others, and a group of the cluster's nodes with a foreign rule.
  */
-export async function ociWorld(kind: "lb" | "nlb"): Promise<LoadBalancerWorld> {
+export async function createOciWorld(kind: "lb" | "nlb"): Promise<LoadBalancerWorld> {
   const account = await startFakeAccount();
   const { oci, lb, nlb, nsgs, work } = account;
   oci.acceptKey(KEY);
@@ -77,7 +77,7 @@ export async function ociWorld(kind: "lb" | "nlb"): Promise<LoadBalancerWorld> {
   const groupsAnnotation = `${kind === "lb" ? OCI_PREFIX : NLB_PREFIX}oci-network-security-groups`;
   const subnetAnnotation = kind === "lb" ? `${LB_PREFIX}subnet1` : `${NLB_PREFIX}subnet`;
   return {
-    cloud: cloudOf(account, "/etc/oci/key.pem", KEY.fingerprint),
+    cloud: buildCloudConfig(account, "/etc/oci/key.pem", KEY.fingerprint),
     model: ociLoadBalancerModel,
     otherCluster: { clusterName: "tenant-b" },
     connect({ cloud, name }) {
@@ -130,13 +130,14 @@ export async function ociWorld(kind: "lb" | "nlb"): Promise<LoadBalancerWorld> {
         spec: { sessionAffinity: "ClientIP" },
       },
       {
-        title: "nothing where the configuration says security lists",
+        title: "nothing if the configuration says security lists",
         code: "SecurityLists",
         annotations: { [RULE_MODE]: null },
         cloud: { loadBalancer: { subnet1: "ocid1.subnet.oc1.phx.s1", securityListManagementMode: "All" } },
       },
     ],
-    // Of each load balancer what it is, what is at it, and the rules of its group; nodes, groups and load balancers are lists.
+    // For each load balancer its state, its work requests and its group's rules; nodes, groups and load
+    // balancers are lists.
     requestsFor: (services) => 3 * services + 15,
     setGate: (next) => {
       gate = next;
@@ -154,12 +155,12 @@ export async function ociWorld(kind: "lb" | "nlb"): Promise<LoadBalancerWorld> {
       const things = [
         ...balancers.filter(({ lifecycleState }) => lifecycleState !== "DELETED").map(shown),
         ...groups.map(({ rules: _, ...group }) => ({ kind: "group", ...group })),
-        // Each for itself: in the group of the nodes there are rules of several.
+        // Each rule separately: the group of the nodes has rules of several owners.
         ...groups.flatMap(({ id: group, rules }) =>
           rules.map(({ id: _, ...rule }) => ({ kind: "rule", group, ...rule })),
         ),
       ];
-      return outlineOf(things, names);
+      return formatOutline(things, names);
     },
     async takeName({ namespace, name, uid }) {
       const displayName = kind === "lb" ? uid : `${namespace}/${name}/${uid}`;
@@ -197,19 +198,23 @@ function ruleOfOthers(id: string) {
   };
 }
 
-/** Without what tells one creation from the next, or a default that was written from one that was not. */
+/** Returns a load balancer without what differs between creations, and without written defaults. */
 function shown({ id, ipAddresses, version: _, hiddenFor: __, listeners, ...balancer }: FakeBalancer): object {
   const addresses = ipAddresses.map(({ isPublic }) => (isPublic ? "public" : "private"));
   const each = Object.entries(listeners).map(([name, listener]) => [name, withoutDefaults(listener)]);
   return { kind: id.split(".")[1], addresses, ...balancer, listeners: Object.fromEntries(each) };
 }
 
-/** Where a listener says nothing, Oracle closes an idle TCP connection after 300 seconds, applies no rule sets and sends no proxy protocol. */
+/**
+ * By default, Oracle closes an idle TCP connection after 300 seconds, applies no rule sets and sends no proxy
+ * protocol.
+ */
 function withoutDefaults(listener: object): object {
   const { connectionConfiguration, ruleSetNames, isPpv2Enabled, ...others } = listener as Readonly<
     Record<string, unknown>
   >;
-  const isDefault = canonicalJson(connectionConfiguration) === canonicalJson({ idleTimeout: 300 });
+  const isDefault =
+    formatCanonicalJson(connectionConfiguration) === formatCanonicalJson({ idleTimeout: 300 });
   return {
     ...others,
     ...(connectionConfiguration === undefined || isDefault ? {} : { connectionConfiguration }),
@@ -231,10 +236,10 @@ function replyTo(verdict: Verdict): FakeReply | undefined {
     case "stalled":
       return "hang";
     case "Throttled":
-      return refusal(429, "TooManyRequests");
+      return buildRefusal(429, "TooManyRequests");
     case "Denied":
-      return refusal(401, "NotAuthenticated");
+      return buildRefusal(401, "NotAuthenticated");
     case "Unavailable":
-      return refusal(500, "InternalServerError");
+      return buildRefusal(500, "InternalServerError");
   }
 }

@@ -1,22 +1,27 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Node } from "#core/node/node.ts";
-import { aCall, aNode } from "#test/clouds/builders.ts";
-import { summary } from "#test/clouds/conformance.ts";
+import { buildCall, buildNode } from "#test/clouds/builders.ts";
+import { formatAnswer } from "#test/clouds/conformance.ts";
 import type { FakeInstance, FakeMachine } from "#test/clouds/oci/fake/instances.ts";
-import { asked, aWorld, identified, type OciWorld } from "#test/clouds/oci/world.ts";
+import {
+  buildIdentifiedNode,
+  countRequests,
+  createNodeWorld,
+  type OciWorld,
+} from "#test/clouds/oci/world.ts";
 
 let world: OciWorld;
 beforeEach(async () => {
-  world = await aWorld();
+  world = await createNodeWorld();
 });
 afterEach(() => world.close());
 
 const SECOND = "ocid1.compartment.oc1..c2";
 const add = (traits: FakeMachine = {}): FakeInstance => world.fake.compute.add(traits);
 const ask = async (nodes: readonly Node[], config = {}) =>
-  (await world.cloud(config).instances(nodes, aCall())).answers;
+  (await world.cloud(config).instances(nodes, buildCall())).answers;
 const answerTo = async (name: string, config = {}): Promise<string> =>
-  summary((await ask([aNode({ name })], config))[0]);
+  formatAnswer((await ask([buildNode({ name })], config))[0]);
 
 describe("a node without provider ID", () => {
   test.each<[string, string, FakeMachine, boolean]>([
@@ -35,7 +40,7 @@ describe("a node without provider ID", () => {
       true,
     ],
     [
-      "is none whose host name only begins so",
+      "is not one with the same prefix of its host name",
       "web",
       { displayName: "x", vnic: { hostnameLabel: "web-10" } },
       false,
@@ -64,8 +69,8 @@ describe("a node without provider ID", () => {
       { displayName: "x", vnic: { ipv6Addresses: ["2603:c020:0::5"] } },
       true,
     ],
-    ["is none that has ended", "web-1", { displayName: "web-1", lifecycleState: "TERMINATED" }, false],
-    ["is none of another compartment", "web-1", { displayName: "web-1", compartmentId: SECOND }, false],
+    ["is not a terminated one", "web-1", { displayName: "web-1", lifecycleState: "TERMINATED" }, false],
+    ["is not one of another compartment", "web-1", { displayName: "web-1", compartmentId: SECOND }, false],
   ])("%s", async (_, name, machine, isFound) => {
     const { id } = add(machine);
     add();
@@ -77,24 +82,24 @@ describe("a node without provider ID", () => {
     expect(await answerTo("web-1", { compartments: [SECOND] })).toBe(id);
   });
 
-  test("is no instance that answers to its address in another VCN", async () => {
+  test("is not an instance with its address in another VCN", async () => {
     const { id: subnetId } = world.fake.network.addSubnet({ vcnId: "ocid1.vcn.oc1.phx.other" });
     add({ vnic: { privateIp: "10.0.7.7", subnetId } });
     expect(await answerTo("10.0.7.7")).toBe("not-found");
   });
 
-  test("is not taken for what several answer to", async () => {
+  test("is not found if several instances match", async () => {
     const ids = [add({ vnic: { hostnameLabel: "web" } }), add({ vnic: { hostnameLabel: "web" } })].map(
       ({ id }) => id,
     );
-    const [answer] = await ask([aNode({ name: "web" })]);
+    const [answer] = await ask([buildNode({ name: "web" })]);
     expect(answer).toMatchObject({ code: "Ambiguous", message: expect.stringContaining(ids.join(", ")) });
   });
 
-  describe("of instances that are called alike", () => {
+  describe("with instances of the same name", () => {
     const elsewhere = () => world.fake.network.addSubnet({ vcnId: "ocid1.vcn.oc1.phx.other" }).id;
 
-    test("is the one in the cluster's VCN: another cluster of the compartment calls its nodes as it likes", async () => {
+    test("is the one in the cluster's VCN: another cluster of the compartment names its nodes as it likes", async () => {
       const [before, after] = [elsewhere(), elsewhere()].map((subnetId) => ({
         displayName: "worker-1",
         vnic: { subnetId },
@@ -117,13 +122,13 @@ describe("a node without provider ID", () => {
         () => ({ vnic: { subnetId: "ocid1.subnet.oc1.phx.unseen" } }),
         {},
       ],
-    ])("is none where it cannot be told: %s", async (_, other, config) => {
+    ])("is not found if the match is unknown: %s", async (_, other, config) => {
       add({ displayName: "worker-1" });
       add({ displayName: "worker-1", ...other() });
       expect(await answerTo("worker-1", config)).toBe("Ambiguous");
     });
 
-    test("is none while one of them has no VNIC yet", async () => {
+    test("is not found while one of them has no VNIC yet", async () => {
       add({ displayName: "worker-1" });
       const young = add({ displayName: "worker-1" });
       for (const each of world.fake.compute.attachments)
@@ -132,31 +137,31 @@ describe("a node without provider ID", () => {
     });
   });
 
-  test("yields to another that is that instance", async () => {
+  test("gives way to another node that is that instance", async () => {
     const instance = add({ vnic: { hostnameLabel: "web" } });
-    const answers = await ask([aNode({ name: "web" }), identified(instance)]);
-    expect(answers.map(summary)).toEqual(["Ambiguous", instance.id]);
+    const answers = await ask([buildNode({ name: "web" }), buildIdentifiedNode(instance)]);
+    expect(answers.map(formatAnswer)).toEqual(["Ambiguous", instance.id]);
   });
 
-  test("takes a list that began with it, by which an instance of since then is found", async () => {
+  test("uses a list that began with it, which finds an instance made since then", async () => {
     const old = add();
     const cloud = world.cloud();
-    await cloud.instances([aNode({ name: old.displayName })], aCall());
+    await cloud.instances([buildNode({ name: old.displayName })], buildCall());
     world.pass(1_000);
     const young = add();
     const { answers } = await cloud.instances(
-      [old, young].map(({ displayName: name }) => aNode({ name })),
-      aCall(),
+      [old, young].map(({ displayName: name }) => buildNode({ name })),
+      buildCall(),
     );
-    expect(answers.map(summary)).toEqual([old.id, young.id]);
-    expect(asked(world.fake)).toMatchObject({ instances: 2 });
+    expect(answers.map(formatAnswer)).toEqual([old.id, young.id]);
+    expect(countRequests(world.fake)).toMatchObject({ instances: 2 });
   });
 
-  test("cannot be looked for without a VCN, unless an instance has its name", async () => {
+  test("cannot be found without a VCN, unless an instance has its name", async () => {
     const config = { vcn: undefined, loadBalancer: { disabled: true } };
     const { id, displayName } = add();
     expect(await answerTo(displayName, config)).toBe(id);
-    expect((await ask([aNode({ name: "web" })], config))[0]).toMatchObject({
+    expect((await ask([buildNode({ name: "web" })], config))[0]).toMatchObject({
       code: "Denied",
       message: expect.stringContaining("vcn is not configured"),
     });

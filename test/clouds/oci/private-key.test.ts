@@ -4,12 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { loadOciCloud } from "#clouds/oci/cloud.ts";
-import { privateKeyOf } from "#clouds/oci/private-key.ts";
-import { aCall } from "#test/clouds/builders.ts";
-import { summary } from "#test/clouds/conformance.ts";
-import { API_KEY, anApiKey } from "#test/clouds/oci/fake/credentials.ts";
+import { createKeySource } from "#clouds/oci/private-key.ts";
+import { buildCall } from "#test/clouds/builders.ts";
+import { formatAnswer } from "#test/clouds/conformance.ts";
+import { API_KEY, createApiKey } from "#test/clouds/oci/fake/credentials.ts";
 import { startFakeOci } from "#test/clouds/oci/fake/server.ts";
-import { aConfig, identified } from "#test/clouds/oci/world.ts";
+import { buildConfig, buildIdentifiedNode } from "#test/clouds/oci/world.ts";
 
 const KEY = createPrivateKey(API_KEY.pem);
 const PHRASE = "a phrase with 'quotes' and #";
@@ -32,7 +32,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 const read = async (auth: Record<string, unknown> = {}) =>
-  privateKeyOf(aConfig({ auth: { keyFile: file, ...auth } }), { clusterName: "blue" })();
+  createKeySource(buildConfig({ auth: { keyFile: file, ...auth } }), { clusterName: "blue" })();
 
 describe("a signing key is read", () => {
   test.each<[string, string]>([
@@ -74,8 +74,8 @@ describe("a signing key is read", () => {
   });
 });
 
-describe("a signing key that cannot be used is told without a word of it", () => {
-  const other = anApiKey();
+describe("an unusable signing key is reported without a word of it", () => {
+  const other = createApiKey();
   const ec = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey;
   const broken = API_KEY.pem.replace("\nMII", "\nAAA");
 
@@ -118,7 +118,7 @@ describe("a signing key that cannot be used is told without a word of it", () =>
     expect(secrets.filter((each) => String(error).includes(each))).toEqual([]);
   });
 
-  test("a wrong passphrase, and two lines of it", async () => {
+  test("a wrong passphrase, and a passphrase of two lines", async () => {
     await writeFile(file, ENCRYPTED);
     const phraseFile = join(folder, "phrase");
     await writeFile(phraseFile, "wr0ng");
@@ -134,13 +134,14 @@ describe("while a cloud is open", () => {
   const world = async () => {
     const fake = await startFakeOci();
     await writeFile(file, API_KEY.pem);
-    const cloud = await loadOciCloud(aConfig({ auth: { keyFile: file } }, fake.url), {
+    const cloud = await loadOciCloud(buildConfig({ auth: { keyFile: file } }, fake.url), {
       clusterName: "tenant-a",
     });
     const instance = fake.compute.add();
     return {
       fake,
-      ask: async () => (await cloud.instances([identified(instance)], aCall())).answers.map(summary),
+      ask: async () =>
+        (await cloud.instances([buildIdentifiedNode(instance)], buildCall())).answers.map(formatAnswer),
       id: instance.id,
       async close() {
         await cloud.close();
@@ -149,7 +150,7 @@ describe("while a cloud is open", () => {
     };
   };
 
-  test("a key that is spoilt is used on as it was, and says who asks", async () => {
+  test("a damaged key stays in use as it was, and requests carry the user agent", async () => {
     const { fake, ask, id, close } = await world();
     await writeFile(file, "s3cret");
     expect(await ask()).toEqual([id]);
@@ -157,7 +158,7 @@ describe("while a cloud is open", () => {
     await close();
   });
 
-  test("a key that is refused is read again, and signed with anew only if it is another", async () => {
+  test("a rejected key is read again, and used again only if it differs", async () => {
     const { fake, ask, close } = await world();
     fake.acceptKey(undefined);
     expect(await ask()).toEqual(["Denied"]);

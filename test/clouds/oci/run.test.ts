@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { oci } from "#clouds/oci/kind.ts";
-import { API_KEY, anApiKey } from "#test/clouds/oci/fake/credentials.ts";
+import { oci } from "#clouds/oci/provider.ts";
+import { API_KEY, createApiKey } from "#test/clouds/oci/fake/credentials.ts";
 import { NOT_FOUND } from "#test/clouds/oci/fake/reply.ts";
 import { startFakeOci } from "#test/clouds/oci/fake/server.ts";
-import { aWriting } from "#test/clouds/oci/world.ts";
+import { buildWrittenConfig } from "#test/clouds/oci/world.ts";
 import { runOn } from "#test/clouds/run-on.ts";
 
 const on = runOn(oci, []);
@@ -12,11 +12,11 @@ const inline = (pem: string, more: Record<string, unknown> = {}) => ({
   auth: { keyFile: undefined, key: pem, ...more },
 });
 
-test("run asks Oracle once, and ends with 2 where there is no such compartment", async () => {
+test("run calls Oracle once, and ends with 2 if the compartment does not exist", async () => {
   const fake = await startFakeOci();
   try {
     fake.fault = () => NOT_FOUND;
-    const { provider: _, ...config } = aWriting(inline(API_KEY.pem), fake.url);
+    const { provider: _, ...config } = buildWrittenConfig(inline(API_KEY.pem), fake.url);
     const { code, stderr } = await on.run(config, {});
     expect(stderr).toContain(`--cloud-config compartment: GET /instances: 404, NotAuthorizedOrNotFound`);
     expect([code, fake.requests.length]).toEqual([2, 1]);
@@ -27,12 +27,8 @@ test("run asks Oracle once, and ends with 2 where there is no such compartment",
 
 test.each<[string, Record<string, unknown>, readonly string[]]>([
   ["a region misspelt", { auth: { region: "us-pheonix" } }, ["--cloud-config auth.region", "us-phoenix-1"]],
-  [
-    "a key file that is not there",
-    { auth: { keyFile: "/nowhere/key" } },
-    ["/nowhere/key cannot be read (ENOENT)"],
-  ],
-  ["the wrong key in it", inline(anApiKey().pem), ["cloud.yaml holds the key", "auth.fingerprint is"]],
+  ["a missing key file", { auth: { keyFile: "/nowhere/key" } }, ["/nowhere/key cannot be read (ENOENT)"]],
+  ["the wrong key in it", inline(createApiKey().pem), ["cloud.yaml holds the key", "auth.fingerprint is"]],
   [
     "a key in it that is cut off",
     inline(API_KEY.pem.slice(0, 400)),
@@ -45,7 +41,7 @@ test.each<[string, Record<string, unknown>, readonly string[]]>([
   ],
   ["no VCN", { vcn: undefined }, ["vcn is required"]],
 ])("run with %s ends with 2 and says so, without a word of a key", async (_, traits, messages) => {
-  const { provider: __, ...config } = aWriting(traits);
+  const { provider: __, ...config } = buildWrittenConfig(traits);
   const { code, stderr } = await on.run(config, {});
   expect(code).toBe(2);
   for (const message of messages) expect(stderr).toContain(message);

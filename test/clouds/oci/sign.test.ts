@@ -1,8 +1,14 @@
 import { createPrivateKey, createPublicKey, verify } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { authorizationOf, signedHeaders, signingString, signRequests } from "#clouds/oci/sign.ts";
+import {
+  buildAuthorization,
+  buildSignedHeaders,
+  formatSigningString,
+  signRequests,
+} from "#clouds/oci/sign.ts";
 
-// The example of Oracle's documentation of request signatures, with the key that it takes from draft-cavage-http-signatures-08.
+// The example of Oracle's documentation of request signatures, with the key from
+// draft-cavage-http-signatures-08.
 const KEY = createPrivateKey(
   [
     "-----BEGIN RSA PRIVATE KEY-----",
@@ -24,7 +30,7 @@ const KEY = createPrivateKey(
 );
 const KEY_ID =
   "ocid1.tenancy.oc1..aaaaaaaaba3pv6wkcr4jqae5f15p2b2m2yt2j6rx32uzr4h25vqstifsfdsq/ocid1.user.oc1..aaaaaaaat5nvwcna5j6aqzjcaty5eqbb6qt2jvpkanghtgdaqedqw3rynjq/20:3b:97:13:55:1c:5b:0d:d3:37:d8:50:4e:c5:3a:34";
-// No such Thursday: it is signed as the text that it is.
+// This Thursday does not exist: it is signed as a plain text.
 const AT = { date: "Thu, 05 Jan 2014 21:31:40 GMT", host: "iaas.us-phoenix-1.oraclecloud.com" };
 const GET = {
   method: "GET" as const,
@@ -55,13 +61,13 @@ test.each([
     "Mje8vIDPlwIHmD/cTDwRxE7HaAvBg16JnVcsuqaNRim23fFPgQfLoOOxae6WqKb1uPjYEl0qIdazWaBy/Ml8DRhqlocMwoSXv0fbukP8J5N80LCmzT/FFBvIvTB91XuXI3hYfP9Zt1l7S6ieVadHUfqBedWH0itrtPJBgKmrWso=",
   ],
 ])("the published %s has the published signature", (_, request, headers, signature) => {
-  expect(authorizationOf(signedHeaders(request, AT), { keyId: KEY_ID, key: KEY })).toBe(
+  expect(buildAuthorization(buildSignedHeaders(request, AT), { keyId: KEY_ID, key: KEY })).toBe(
     `Signature version="1",keyId="${KEY_ID}",algorithm="rsa-sha256",headers="${headers}",signature="${signature}"`,
   );
 });
 
-test("what is signed stands in lines, the body's digest last", () => {
-  expect(signingString(signedHeaders(POST, AT)).split("\n")).toEqual([
+test("the signed text has one line for each header, the body's digest last", () => {
+  expect(formatSigningString(buildSignedHeaders(POST, AT)).split("\n")).toEqual([
     "date: Thu, 05 Jan 2014 21:31:40 GMT",
     "(request-target): post /20160918/volumeAttachments",
     "host: iaas.us-phoenix-1.oraclecloud.com",
@@ -75,9 +81,9 @@ test.each([
   ["PUT", "content-length: 0"],
   ["DELETE", undefined],
 ] as const)("%s without a body signs %s of it", (method, line) => {
-  const lines = signingString(signedHeaders({ method, path: "/20170115/x", body: undefined }, AT)).split(
-    "\n",
-  );
+  const lines = formatSigningString(
+    buildSignedHeaders({ method, path: "/20170115/x", body: undefined }, AT),
+  ).split("\n");
   expect(lines.find((each) => each.startsWith("content-"))).toBe(line);
   expect(lines.includes("x-content-sha256: 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=")).toBe(
     method === "PUT",
@@ -88,7 +94,7 @@ describe("signing for a host", () => {
   const request = { method: "GET", path: "/20160918/vnics/v", body: undefined } as const;
   const other = createPrivateKey(KEY.export({ type: "pkcs8", format: "pem" }));
 
-  test("each attempt has its own date, and neither host nor target are sent a second time", async () => {
+  test("each attempt has its own date, and host and target are sent once", async () => {
     let now = Date.UTC(2026, 0, 1);
     const sign = signRequests({ keyId: "a/b/c", key: async () => KEY, host: "h:1", wallClock: () => now });
     const { headers, secrets } = await sign(request);
@@ -104,9 +110,9 @@ describe("signing for a host", () => {
   });
 
   test.each([
-    ["the same key is no other signature", KEY, true],
-    ["another key signs anew", other, false],
-  ])("what was refused: %s", async (_, next, same) => {
+    ["the same key gives the same signature", KEY, true],
+    ["another key gives another signature", other, false],
+  ])("the server's reason for a rejection: %s", async (_, next, same) => {
     let key = KEY;
     const sign = signRequests({ keyId: "a/b/c", key: async () => key, host: "h", wallClock: Date.now });
     const refused = await sign(request);

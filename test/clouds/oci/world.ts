@@ -2,25 +2,25 @@ import { createPrivateKey } from "node:crypto";
 import type { Cloud } from "#clouds/cloud.ts";
 import type { HttpCloudOptions } from "#clouds/http/cloud-options.ts";
 import { createOciCloud } from "#clouds/oci/cloud.ts";
-import { OciCloudConfig } from "#clouds/oci/kind.ts";
-import { aNode, type NodeTraits } from "#test/clouds/builders.ts";
+import { OciCloudConfig } from "#clouds/oci/config.ts";
+import { buildNode, type NodeTraits } from "#test/clouds/builders.ts";
 import { API_KEY, COMPARTMENT, REGION, TENANCY, USER, VCN } from "#test/clouds/oci/fake/credentials.ts";
 import type { FakeInstance } from "#test/clouds/oci/fake/instances.ts";
 import { type FakeOci, startFakeOci } from "#test/clouds/oci/fake/server.ts";
 
-/** A fake Oracle Cloud, and clouds on it whose waits are counted and not waited. */
+/** A fake Oracle Cloud, and clouds on it that count their waits without waiting. */
 export interface OciWorld {
   readonly fake: FakeOci;
-  /** What was slept, in milliseconds; the clock goes on by as much. */
+  /** The waits in milliseconds; each moves the clock. */
   readonly slept: number[];
-  /** Lets the clock of the clouds go on. */
+  /** Moves the clock of the clouds. */
   pass(ms: number): void;
   cloud(config?: Record<string, unknown>, options?: HttpCloudOptions): Cloud;
   close(): Promise<void>;
 }
 
-/** A configuration as it is written, with the fake's hosts where its URL is given. */
-export function aWriting(traits: Record<string, unknown> = {}, url?: string) {
+/** Builds a configuration as written, with the fake's hosts if its URL is given. */
+export function buildWrittenConfig(traits: Record<string, unknown> = {}, url?: string) {
   const { auth, ...others } = traits;
   const hosts = { iaas: url, identity: url, loadBalancer: url, networkLoadBalancer: url };
   return {
@@ -40,12 +40,12 @@ export function aWriting(traits: Record<string, unknown> = {}, url?: string) {
   };
 }
 
-/** The same, parsed. */
-export function aConfig(traits: Record<string, unknown> = {}, url?: string): OciCloudConfig {
-  return OciCloudConfig.parse(aWriting(traits, url));
+/** Builds a parsed configuration. */
+export function buildConfig(traits: Record<string, unknown> = {}, url?: string): OciCloudConfig {
+  return OciCloudConfig.parse(buildWrittenConfig(traits, url));
 }
 
-export async function aWorld(): Promise<OciWorld> {
+export async function createNodeWorld(): Promise<OciWorld> {
   const fake = await startFakeOci();
   const slept: number[] = [];
   const clouds: Cloud[] = [];
@@ -58,7 +58,7 @@ export async function aWorld(): Promise<OciWorld> {
       now += ms;
     },
     cloud(config, options) {
-      const made = createOciCloud(aConfig(config, fake.url), async () => key, {
+      const made = createOciCloud(buildConfig(config, fake.url), async () => key, {
         sleep: async (delayMs) => {
           slept.push(delayMs);
           now += delayMs;
@@ -77,18 +77,18 @@ export async function aWorld(): Promise<OciWorld> {
   };
 }
 
-/** The node of an instance, with its provider ID. */
-export function identified({ id, displayName }: FakeInstance, traits: NodeTraits = {}) {
-  return aNode({ name: displayName, providerID: `oci://${id}`, ...traits });
+/** Builds the node of an instance, with its provider ID. */
+export function buildIdentifiedNode({ id, displayName }: FakeInstance, traits: NodeTraits = {}) {
+  return buildNode({ name: displayName, providerID: `oci://${id}`, ...traits });
 }
 
-/** The node of an instance as a kubelet without provider ID registers it. */
-export function named({ displayName }: FakeInstance) {
-  return aNode({ name: displayName });
+/** Builds the node of an instance as a kubelet without provider ID registers it. */
+export function buildNamedNode({ displayName }: FakeInstance) {
+  return buildNode({ name: displayName });
 }
 
-/** How many requests there were of each sort: lists by their name, reads by name and `/id`. */
-export function asked({ requests }: FakeOci): Record<string, number> {
+/** Counts the requests of each sort: lists by their name, reads by name and `/id`. */
+export function countRequests({ requests }: FakeOci): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { path, query } of requests) {
     const [, , name = "", id] = path.split("/");

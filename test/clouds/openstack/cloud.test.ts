@@ -1,14 +1,14 @@
 import {
   type Breakage,
   type CloudWorld,
-  cloudConformance,
+  testCloudConformance,
   type WorldInstance,
 } from "#test/clouds/conformance.ts";
 import type { FakeAnswer } from "#test/clouds/fake-api.ts";
-import { errors, type FakeOpenStackServer, TAG, uuidOf } from "#test/clouds/openstack/fake-server.ts";
-import { aWorld } from "#test/clouds/openstack/world.ts";
+import { errors, type FakeOpenStackServer, formatUuid, TAG } from "#test/clouds/openstack/fake-server.ts";
+import { createNodeWorld } from "#test/clouds/openstack/world.ts";
 
-cloudConformance("openstack", openStackWorld, {
+testCloudConformance("openstack", openStackWorld, {
   cannotPlay: [
     {
       row: "takeover",
@@ -18,8 +18,8 @@ cloudConformance("openstack", openStackWorld, {
 });
 
 async function openStackWorld(): Promise<CloudWorld> {
-  const { fake, ...world } = await aWorld();
-  // The rows ask twice to see what changed between; what is remembered for how long is told in scale.test.ts.
+  const { fake, ...world } = await createNodeWorld();
+  // The rows read twice to see a change in between; scale.test.ts tests how long lists are remembered.
   const cloud = world.cloud({}, { maxListAgeMs: 0 });
   const serverOf = ({ id }: WorldInstance): FakeOpenStackServer => {
     const server = fake.servers.get(id);
@@ -28,7 +28,7 @@ async function openStackWorld(): Promise<CloudWorld> {
   };
   return {
     cloud,
-    unknownProviderID: `openstack:///${uuidOf(999_999)}`,
+    unknownProviderID: `openstack:///${formatUuid(999_999)}`,
     invalidProviderID: "openstack:///not-a-uuid",
     async addInstance() {
       const { id, name } = fake.add();
@@ -67,7 +67,7 @@ function answerOf(how: Breakage, path: string): FakeAnswer | undefined {
   const isNeutron = path.startsWith("/network/");
   switch (how) {
     case "Throttled":
-      // Each service has quotas of its own.
+      // Each service has its own quotas.
       return isNeutron ? undefined : { ...errors.nova(429, "overLimit"), headers: { "retry-after": "1" } };
     case "Denied":
       return isNeutron ? errors.neutron(403, "PolicyNotAuthorized") : errors.nova(403, "forbidden");

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { diagnoseOpenStack } from "#clouds/openstack/diagnose.ts";
-import type { Finding } from "#core/finding.ts";
+import type { CheckResult } from "#core/check-result.ts";
 import type { FakeAnswer } from "#test/clouds/fake-api.ts";
 import {
   errors,
@@ -10,7 +10,7 @@ import {
   startFakeOpenStack,
   TAG,
 } from "#test/clouds/openstack/fake-server.ts";
-import { aConfig, SIGNED_IN } from "#test/clouds/openstack/world.ts";
+import { buildConfig, SIGNED_IN } from "#test/clouds/openstack/world.ts";
 
 let fake: FakeOpenStack;
 beforeEach(async () => {
@@ -20,7 +20,9 @@ afterEach(() => fake.close());
 
 const OTHER = "11111111-2222-4333-8444-555555555555";
 
-test.each<[string, "credentials" | "network", object, FakeAnswer | undefined, Finding["outcome"], string]>([
+test.each<
+  [string, "credentials" | "network", object, FakeAnswer | undefined, CheckResult["outcome"], string]
+>([
   ["a secret", "credentials", {}, undefined, "ok", `a token for project ${PROJECT}`],
   ["a secret that is wrong", "credentials", {}, errors.keystone(401, "Unauthorized"), "failed", "401"],
   [
@@ -62,22 +64,22 @@ test.each<[string, "credentials" | "network", object, FakeAnswer | undefined, Fi
   fake.add();
   fake.add();
   fake.fault = () => answer;
-  const config = aConfig({ "auth-url": fake.authURL, ...more });
+  const config = buildConfig({ "auth-url": fake.authURL, ...more });
   const diagnosis = await diagnoseOpenStack(config, {}, SIGNED_IN);
-  const finding = await diagnosis[what](AbortSignal.timeout(10_000));
+  const finding = await diagnosis[what](AbortSignal.timeout(120_000));
   diagnosis.close();
   expect(finding).toMatchObject({ outcome, message: expect.stringContaining(message) });
   expect(finding.remedy === undefined).toBe(outcome === "ok");
 });
 
-test("a Nova that refuses is a finding", async () => {
+test("a rejection by Nova is a finding", async () => {
   fake.fault = ({ path }) => (path.startsWith("/compute/") ? errors.nova(403, "forbidden") : undefined);
-  const diagnosis = await diagnoseOpenStack(aConfig({ "auth-url": fake.authURL }), {}, SIGNED_IN);
-  const finding = await diagnosis.network(AbortSignal.timeout(10_000));
+  const diagnosis = await diagnoseOpenStack(buildConfig({ "auth-url": fake.authURL }), {}, SIGNED_IN);
+  const finding = await diagnosis.network(AbortSignal.timeout(120_000));
   diagnosis.close();
   expect(finding).toMatchObject({ outcome: "failed", message: expect.stringContaining("403, forbidden") });
 });
 
-test("without a secret there is nothing to look with", async () => {
-  await expect(diagnoseOpenStack(aConfig(), {}, {})).rejects.toThrow("secret-file is required");
+test("without a secret no check is possible", async () => {
+  await expect(diagnoseOpenStack(buildConfig(), {}, {})).rejects.toThrow("secret-file is required");
 });

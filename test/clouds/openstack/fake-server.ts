@@ -34,22 +34,25 @@ export interface FakePort {
   readonly fixed_ips: readonly { readonly subnet_id: string; readonly ip_address: string }[];
 }
 
-/** Keystone, Nova and Neutron as far as they are in use, and strict: what they do not know is answered as there and told at the end. */
+/**
+ * Keystone, Nova and Neutron as far as they are used, and strict: an unknown request gets the real error, and
+ * `close` reports it.
+ */
 export interface FakeOpenStack extends FakeApi {
-  /** Keystone's. */
+  /** Keystone's URL. */
   readonly authURL: string;
   readonly servers: Map<string, FakeOpenStackServer>;
   /** Tokens that are accepted; each sign-in adds one. */
   readonly tokens: Set<string>;
-  /** Networks that the project sees: names by id. */
+  /** The project's visible networks: names by ID. */
   readonly networks: Map<string, string>;
-  /** What Keystone accepts. */
+  /** The secret that Keystone accepts. */
   secret: string;
-  /** Seconds that a token lives. */
+  /** The lifetime of a token in seconds. */
   lifeSeconds: number;
-  /** In place of the project of tokens; null for tokens without one. */
+  /** The project of tokens; null for tokens without one. */
   project: string | null;
-  /** The most that a page holds, whatever is asked for. */
+  /** The maximum page size, for any request. */
   maxPage: number;
   add(traits?: Partial<FakeOpenStackServer>): FakeOpenStackServer;
 }
@@ -62,7 +65,7 @@ export const NETWORK = "6c4cbc7f-2f2b-4a5b-8d0b-0e6a5f0a1b2c";
 export const TAG = "k8s-blue";
 export const METADATA = { cluster: "blue" };
 
-/** Errors as each service words them. */
+/** Errors in each service's format. */
 export const errors = {
   keystone: (code: number, title: string, message = "says the fake") =>
     answered({ error: { code, title, message } }, code),
@@ -256,7 +259,7 @@ export async function startFakeOpenStack(): Promise<FakeOpenStack> {
     project: PROJECT as string | null,
     maxPage: 1_000,
     add(traits: Partial<FakeOpenStackServer> = {}) {
-      const id = traits.id ?? uuidOf(servers.size + 1);
+      const id = traits.id ?? formatUuid(servers.size + 1);
       const server: FakeOpenStackServer = { ...aServer(id, servers.size), ...traits };
       servers.set(id, server);
       return server;
@@ -265,13 +268,13 @@ export async function startFakeOpenStack(): Promise<FakeOpenStack> {
   return fake;
 }
 
-/** The id of the n-th of whatever there is. */
-export function uuidOf(n: number): string {
+/** Returns a UUID for the number n. */
+export function formatUuid(n: number): string {
   return `d3c1a0fe-0000-4000-8000-${n.toString(16).padStart(12, "0")}`;
 }
 
-/** A port in the cluster's network. */
-export function aPort(id: string, address: string, traits: Partial<FakePort> = {}): FakePort {
+/** Builds a port in the cluster's network. */
+export function buildPort(id: string, address: string, traits: Partial<FakePort> = {}): FakePort {
   return {
     id,
     device_owner: "compute:nova",
@@ -282,8 +285,8 @@ export function aPort(id: string, address: string, traits: Partial<FakePort> = {
   };
 }
 
-/** An address as Nova shows it. */
-export function anAddress(addr: string, type: "fixed" | "floating" = "fixed") {
+/** Builds an address as Nova shows it. */
+export function buildAddress(addr: string, type: "fixed" | "floating" = "fixed") {
   return {
     addr,
     version: addr.includes(":") ? 6 : 4,
@@ -306,7 +309,7 @@ function aServer(id: string, index: number): FakeOpenStackServer {
     tenant_id: PROJECT,
     metadata: METADATA,
     tags: [TAG],
-    addresses: { tenant: [anAddress(own), anAddress(`203.0.${high}.${low}`, "floating")] },
+    addresses: { tenant: [buildAddress(own), buildAddress(`203.0.${high}.${low}`, "floating")] },
     accessIPv4: "",
     accessIPv6: "",
     flavor: {
@@ -319,12 +322,12 @@ function aServer(id: string, index: number): FakeOpenStackServer {
       extra_specs: {},
     },
     zone: "az1",
-    ports: [aPort(`port-${id}`, own)],
+    ports: [buildPort(`port-${id}`, own)],
     hidden: false,
   };
 }
 
-/** As Nova describes it, with a little of what nobody here reads. */
+/** Returns a server as Nova describes it, with a few fields that this project does not read. */
 function rendered({ hidden: _hidden, ports: _ports, zone, ...rest }: FakeOpenStackServer) {
   return {
     ...rest,

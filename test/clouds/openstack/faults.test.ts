@@ -1,20 +1,31 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { aCall, aNode } from "#test/clouds/builders.ts";
-import { summary } from "#test/clouds/conformance.ts";
+import { buildCall, buildNode } from "#test/clouds/builders.ts";
+import { formatAnswer } from "#test/clouds/conformance.ts";
 import type { FakeAnswer } from "#test/clouds/fake-api.ts";
-import { aPort, errors, type FakeOpenStackServer, uuidOf } from "#test/clouds/openstack/fake-server.ts";
-import { asked, aWorld, identified, named, type OpenStackWorld } from "#test/clouds/openstack/world.ts";
+import {
+  buildPort,
+  errors,
+  type FakeOpenStackServer,
+  formatUuid,
+} from "#test/clouds/openstack/fake-server.ts";
+import {
+  buildIdentifiedNode,
+  buildNamedNode,
+  countRequests,
+  createNodeWorld,
+  type OpenStackWorld,
+} from "#test/clouds/openstack/world.ts";
 
 let world: OpenStackWorld;
 beforeEach(async () => {
-  world = await aWorld();
+  world = await createNodeWorld();
 });
 afterEach(() => world.close());
 
 const shown = (body: unknown): FakeAnswer => ({ status: 200, body: JSON.stringify(body) });
 const HTML = { "content-type": "text/html" };
 
-/** Only one of the services is broken. */
+/** Breaks only one of the services. */
 const broken = (part: "compute" | "network", answer: FakeAnswer): void => {
   world.fake.fault = ({ path }) => (path.startsWith(`/${part}/`) ? answer : undefined);
 };
@@ -45,15 +56,17 @@ describe("Nova's answer to the read of one server", () => {
     ["200 of another shape", shown({ servers: [] }), "Unavailable", "not a server", 1],
     [
       "another server",
-      shown({ server: { id: uuidOf(99), name: "o" } }),
+      shown({ server: { id: formatUuid(99), name: "o" } }),
       "Unavailable",
       "the answer is server",
       1,
     ],
   ])("%s", async (_, answer, expected, message, requests) => {
     broken("compute", answer);
-    const { answers, usage } = await world.cloud().instances([identified(world.fake.add())], aCall());
-    expect(answers.map(summary)).toEqual([expected]);
+    const { answers, usage } = await world
+      .cloud()
+      .instances([buildIdentifiedNode(world.fake.add())], buildCall());
+    expect(answers.map(formatAnswer)).toEqual([expected]);
     expect(answers).toMatchObject([{ message: expect.stringContaining(message) }]);
     expect(usage.calls).toMatchObject({ servers_get: requests });
   });
@@ -68,19 +81,19 @@ describe("Neutron's answer", () => {
     ["200 of another shape", shown({ ports: [{ id: "x" }] }), "Unavailable", "not a list of ports"],
   ];
   test.each(ROWS)(
-    "%s is an error of the server that is read, and nothing is told of it",
+    "%s is an error of the server that is read, and no part of it is reported",
     async (_, answer, code, message) => {
       broken("network", answer);
-      const { answers } = await world.cloud().instances([identified(world.fake.add())], aCall());
+      const { answers } = await world.cloud().instances([buildIdentifiedNode(world.fake.add())], buildCall());
       expect(answers).toMatchObject([{ code, message: expect.stringContaining(message) }]);
     },
   );
 
   test.each(ROWS)("%s is an error of all that are listed", async (_, answer, code) => {
     broken("network", answer);
-    const nodes = [world.fake.add(), world.fake.add(), world.fake.add()].map(identified);
-    const { answers } = await world.cloud().instances([...nodes, aNode({ name: "n" })], aCall());
-    expect(answers.map(summary)).toEqual([code, code, code, code]);
+    const nodes = [world.fake.add(), world.fake.add(), world.fake.add()].map(buildIdentifiedNode);
+    const { answers } = await world.cloud().instances([...nodes, buildNode({ name: "n" })], buildCall());
+    expect(answers.map(formatAnswer)).toEqual([code, code, code, code]);
   });
 });
 
@@ -94,44 +107,48 @@ describe("Nova's answer to a list", () => {
     ["200 with null", { status: 200, body: "null" }, "Unavailable"],
   ])("%s is an error for all", async (_, answer, expected) => {
     broken("compute", answer);
-    const nodes = [world.fake.add(), world.fake.add(), world.fake.add()].map(identified);
-    const { answers } = await world.cloud().instances([...nodes, aNode({ name: "n" })], aCall());
-    expect(answers.map(summary)).toEqual([expected, expected, expected, expected]);
+    const nodes = [world.fake.add(), world.fake.add(), world.fake.add()].map(buildIdentifiedNode);
+    const { answers } = await world.cloud().instances([...nodes, buildNode({ name: "n" })], buildCall());
+    expect(answers.map(formatAnswer)).toEqual([expected, expected, expected, expected]);
   });
 
-  test("that repeats its page is no whole list, and ends", async () => {
-    const server = { id: uuidOf(1), name: "one" };
+  test("that repeats its page is incomplete, and ends", async () => {
+    const server = { id: formatUuid(1), name: "one" };
     const page = shown({ servers: [server], servers_links: [{ rel: "next", href: "x" }] });
     world.fake.fault = ({ path }) => (path.endsWith("/servers/detail") ? page : undefined);
-    const { answers } = await world.cloud().instances([aNode({ name: "one" })], aCall());
+    const { answers } = await world.cloud().instances([buildNode({ name: "one" })], buildCall());
     expect(answers).toMatchObject([
       { code: "Unavailable", message: expect.stringContaining("same page came twice") },
     ]);
-    expect(asked(world.fake)).toMatchObject({ list: 2 });
+    expect(countRequests(world.fake)).toMatchObject({ list: 2 });
   });
 
-  test("of which a page fails shows what came before, and tells nothing of names", async () => {
+  test("with a failed page shows what came before, and proves nothing about names", async () => {
     world.fake.maxPage = 3;
     const servers = Array.from({ length: 5 }, () => world.fake.add());
     world.fake.fault = ({ query, path }) =>
       query.has("marker") && path.startsWith("/compute/") ? errors.nova(500, "computeFault") : undefined;
     const [first, , , fourth] = servers as [FakeOpenStackServer, unknown, unknown, FakeOpenStackServer];
-    const nodes = [...servers.slice(0, 3).map(identified), identified(fourth), named(first)];
-    const { answers } = await world.cloud().instances(nodes, aCall());
-    expect(answers.map(summary)).toEqual([
+    const nodes = [
+      ...servers.slice(0, 3).map(buildIdentifiedNode),
+      buildIdentifiedNode(fourth),
+      buildNamedNode(first),
+    ];
+    const { answers } = await world.cloud().instances(nodes, buildCall());
+    expect(answers.map(formatAnswer)).toEqual([
       ...servers.slice(0, 3).map(({ id }) => id),
       "Unavailable",
       "Unavailable",
     ]);
   });
 
-  test("with an entry that is no server is not the others' trouble, and proves no name absent", async () => {
+  test("with an entry that is not a server does not affect the others, and proves no name absent", async () => {
     const whole = world.fake.add();
     world.fake.fault = ({ path }) =>
       path.endsWith("/servers/detail")
         ? shown({ servers: [{ id: whole.id, name: whole.name, tenant_id: whole.tenant_id }, { id: "x" }] })
         : undefined;
-    const { answers } = await world.cloud().instances([aNode({ name: "nobody" })], aCall());
+    const { answers } = await world.cloud().instances([buildNode({ name: "unknown" })], buildCall());
     expect(answers).toMatchObject([
       { code: "Unavailable", message: expect.stringContaining("1 servers whose id or name") },
     ]);
@@ -145,10 +162,12 @@ describe("a server whose description lacks", () => {
     ["a name and an id of its flavor", { flavor: {} }, "lacks a valid flavor"],
     ["its project", { tenant_id: undefined }, "lacks its project"],
     ["its metadata", { metadata: undefined }, "lacks its metadata"],
-    ["an address that is one", { ports: [aPort("a", "10.0.0")] }, '"10.0.0" is none'],
+    ["an address that is one", { ports: [buildPort("a", "10.0.0")] }, '"10.0.0" is invalid'],
   ])("%s is that node's error", async (_, traits, message) => {
     const [lacking, whole] = [world.fake.add(traits), world.fake.add()];
-    const { answers } = await world.cloud().instances([identified(lacking), identified(whole)], aCall());
+    const { answers } = await world
+      .cloud()
+      .instances([buildIdentifiedNode(lacking), buildIdentifiedNode(whole)], buildCall());
     expect(answers).toMatchObject([
       { code: "Unavailable", message: expect.stringContaining(message) },
       { kind: "found" },
@@ -156,12 +175,12 @@ describe("a server whose description lacks", () => {
   });
 });
 
-test("two servers of one name are ambiguous, and one of somebody else's among them is not looked at", async () => {
+test("two servers of one name are ambiguous, and a foreign one among them does not count", async () => {
   const [first, second] = [world.fake.add({ name: "n" }), world.fake.add({ name: "n" })];
-  const ask = async () => (await world.cloud().instances([aNode({ name: "n" })], aCall())).answers;
+  const ask = async () => (await world.cloud().instances([buildNode({ name: "n" })], buildCall())).answers;
   expect(await ask()).toMatchObject([
     { code: "Ambiguous", message: expect.stringContaining(`${first.id}, ${second.id}`) },
   ]);
   second.metadata = {};
-  expect((await ask()).map(summary)).toEqual([first.id]);
+  expect((await ask()).map(formatAnswer)).toEqual([first.id]);
 });

@@ -1,30 +1,30 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { INSTANCE_ANNOTATION } from "#core/contracts.ts";
-import { desiredAddresses } from "#core/node/addresses.ts";
-import { aCall, aNode } from "#test/clouds/builders.ts";
-import { summary } from "#test/clouds/conformance.ts";
+import { getDesiredAddresses } from "#core/node/addresses.ts";
+import { buildCall, buildNode } from "#test/clouds/builders.ts";
+import { formatAnswer } from "#test/clouds/conformance.ts";
 import {
-  anAddress,
-  aPort,
+  buildAddress,
+  buildPort,
   type FakeOpenStackServer,
+  formatUuid,
   NETWORK,
   PROJECT,
   TAG,
-  uuidOf,
 } from "#test/clouds/openstack/fake-server.ts";
-import { aWorld, identified, type OpenStackWorld } from "#test/clouds/openstack/world.ts";
+import { buildIdentifiedNode, createNodeWorld, type OpenStackWorld } from "#test/clouds/openstack/world.ts";
 
 let world: OpenStackWorld;
 beforeEach(async () => {
-  world = await aWorld();
+  world = await createNodeWorld();
 });
 afterEach(() => world.close());
 
 const ofServer = async (traits: Partial<FakeOpenStackServer>, config: Record<string, unknown> = {}) =>
-  (await world.cloud(config).instances([identified(world.fake.add(traits))], aCall())).answers;
-const ID = uuidOf(7);
+  (await world.cloud(config).instances([buildIdentifiedNode(world.fake.add(traits))], buildCall())).answers;
+const ID = formatUuid(7);
 
-test("a server is told in the words of all clouds", async () => {
+test("a server is described in the terms of all clouds", async () => {
   expect(await ofServer({ id: ID, name: "pool-a-1" }, { "network-id": NETWORK })).toEqual([
     {
       kind: "found",
@@ -52,15 +52,15 @@ describe("the addresses", () => {
   const RICH: Partial<FakeOpenStackServer> = {
     name: "n",
     ports: [
-      aPort("b", "10.1.0.2"),
-      aPort("a", "10.2.0.2", { status: "DOWN" }),
-      aPort("c", "10.3.0.2", { device_owner: "network:dhcp" }),
+      buildPort("b", "10.1.0.2"),
+      buildPort("a", "10.2.0.2", { status: "DOWN" }),
+      buildPort("c", "10.3.0.2", { device_owner: "network:dhcp" }),
     ],
     accessIPv4: "198.51.100.7",
     accessIPv6: "2001:DB8:0::7",
     addresses: {
-      two: [anAddress("10.2.0.2")],
-      one: [anAddress("10.1.0.2"), anAddress("fd00::2"), anAddress("203.0.113.7", "floating")],
+      two: [buildAddress("10.2.0.2")],
+      one: [buildAddress("10.1.0.2"), buildAddress("fd00::2"), buildAddress("203.0.113.7", "floating")],
     },
   };
   const [E, I] = ["ExternalIP", "InternalIP"];
@@ -124,11 +124,11 @@ describe("the addresses", () => {
       ],
     ],
     [
-      "of a server that is shut off, whose ports are down, are those that Nova knows",
+      "of a server that is shut off, with ports down, are those of Nova",
       {},
       {
         status: "SHUTOFF",
-        ports: [aPort("a", "10.1.0.2", { status: "DOWN" })],
+        ports: [buildPort("a", "10.1.0.2", { status: "DOWN" })],
         accessIPv4: "",
         accessIPv6: "",
       },
@@ -141,18 +141,18 @@ describe("the addresses", () => {
     expect(told).toEqual(expected);
   });
 
-  test("hold the host name of the metadata where it has one", async () => {
+  test("contain the host name of the metadata if it has one", async () => {
     expect(await ofServer({ metadata: { cluster: "blue", hostname: "n.example.com" } })).toMatchObject([
       { instance: { addresses: expect.arrayContaining([{ type: "Hostname", address: "n.example.com" }]) } },
     ]);
   });
 
-  test("leave the node's own Hostname in place where the metadata has none", async () => {
+  test("keep the node's own Hostname if the metadata has none", async () => {
     const [answer] = await ofServer({ name: "Display Name" });
     if (answer?.kind !== "found") throw new Error(JSON.stringify(answer));
     const hostname = { type: "Hostname", address: "worker-1" };
-    const node = aNode({ addresses: [{ type: "InternalIP", address: "10.9.9.9" }, hostname] });
-    expect(desiredAddresses(node, answer.instance)).toMatchObject({
+    const node = buildNode({ addresses: [{ type: "InternalIP", address: "10.9.9.9" }, hostname] });
+    expect(getDesiredAddresses(node, answer.instance)).toMatchObject({
       addresses: [{ type: "InternalIP" }, { type: "ExternalIP" }, hostname],
     });
   });
@@ -160,12 +160,12 @@ describe("the addresses", () => {
   test("are the same in the same order from lists and from single reads", async () => {
     const servers = [1, 2, 3].map((nth) => {
       const ports = ["d", "a", "c", "b"].map((id, index) =>
-        aPort(`${id}-${nth}`, `10.${nth}.0.${index + 1}`),
+        buildPort(`${id}-${nth}`, `10.${nth}.0.${index + 1}`),
       );
       return world.fake.add({ ports, addresses: {} });
     });
-    const listed = await world.cloud().instances(servers.map(identified), aCall());
-    const read = await world.cloud().instances(servers.slice(0, 1).map(identified), aCall());
+    const listed = await world.cloud().instances(servers.map(buildIdentifiedNode), buildCall());
+    const read = await world.cloud().instances(servers.slice(0, 1).map(buildIdentifiedNode), buildCall());
     expect(listed.answers[0]).toEqual(read.answers[0]);
     const [answer] = read.answers;
     const told = answer?.kind === "found" ? answer.instance.addresses.map(({ address }) => address) : [];
@@ -188,7 +188,7 @@ test.each([
 
 test.each<[string, unknown, string]>([
   ["original_name", { original_name: "m1.large", id: "7" }, "m1.large"],
-  ["the id, where the name is no label", { original_name: "m1 large!", id: "7" }, "7"],
+  ["the ID, if the name is not a label", { original_name: "m1 large!", id: "7" }, "7"],
   ["the name that old Novas have", { id: "7", name: "m1.small" }, "m1.small"],
   [
     "the name with - for what a label cannot hold, without an id",
@@ -196,7 +196,7 @@ test.each<[string, unknown, string]>([
     "SCS-2V-4-10",
   ],
   ["as much of a long name as a label holds", { original_name: "a".repeat(70) }, "a".repeat(63)],
-  ["empty where the name has nothing that a label can hold", { original_name: "标准" }, ""],
+  ["empty if no part of the name fits a label", { original_name: "标准" }, ""],
 ])("the type is %s", async (_, flavor, type) => {
   expect(await ofServer({ flavor })).toMatchObject([{ instance: { type } }]);
 });
@@ -218,9 +218,9 @@ describe("a provider ID", () => {
     [ID, at(`/${ID}`), {}],
     [at(`/${ID}`), at(`RegionOne/${ID}`), { regional: true }],
     [at(`RegionOne/${ID}`), at(`RegionOne/${ID}`), { regional: true }],
-  ])("%s names the server, whose own is %s", async (providerID, own, config) => {
+  ])("%s names the server with the ID %s", async (providerID, own, config) => {
     world.fake.add({ id: ID });
-    const { answers } = await world.cloud(config).instances([aNode({ providerID })], aCall());
+    const { answers } = await world.cloud(config).instances([buildNode({ providerID })], buildCall());
     expect(answers).toMatchObject([{ instance: { id: ID, providerID: own } }]);
   });
 
@@ -232,23 +232,25 @@ describe("a provider ID", () => {
     [at(`/${ID}?x=y`), "InvalidProviderID", "a UUID in lower case"],
     [at(ID), "InvalidProviderID", "a UUID in lower case"],
     [`hcloud://1`, "ForeignProviderID", "its scheme is not openstack"],
-  ])("%s is %s, and costs nothing", async (providerID, code, message) => {
-    const { answers } = await world.cloud().instances([aNode({ providerID })], aCall({ control: true }));
+  ])("%s is %s, and costs no request", async (providerID, code, message) => {
+    const { answers } = await world
+      .cloud()
+      .instances([buildNode({ providerID })], buildCall({ control: true }));
     expect(answers).toMatchObject([{ code, message: expect.stringContaining(message) }]);
     expect(world.fake.requests).toEqual([]);
   });
 });
 
-describe("a server is the cluster's", () => {
+describe("a server belongs to the cluster", () => {
   const BY_NETWORK = { "network-id": NETWORK, "server-tag": undefined, "server-metadata": undefined };
   const OTHER = "11111111-2222-4333-8444-555555555555";
 
   test.each<[string, Record<string, unknown>, Partial<FakeOpenStackServer>, string]>([
     ["by its network", BY_NETWORK, { tags: [], metadata: {} }, "found"],
     [
-      "by its network, where it is shut off",
+      "by its network, if it is shut off",
       BY_NETWORK,
-      { ports: [aPort("a", "10.0.0.1", { status: "DOWN" })] },
+      { ports: [buildPort("a", "10.0.0.1", { status: "DOWN" })] },
       "found",
     ],
     ["by its tag", { "server-metadata": undefined }, { metadata: {} }, "found"],
@@ -256,14 +258,14 @@ describe("a server is the cluster's", () => {
     [
       "and not of another network",
       BY_NETWORK,
-      { ports: [aPort("a", "10.0.0.1", { network_id: OTHER })] },
+      { ports: [buildPort("a", "10.0.0.1", { network_id: OTHER })] },
       `expected network ${NETWORK}, found ${OTHER}`,
     ],
     ["and not without a port", BY_NETWORK, { ports: [] }, `expected network ${NETWORK}, found none`],
     [
       "and not by a load balancer's port",
       BY_NETWORK,
-      { ports: [aPort("a", "10.0.0.1", { device_owner: "Octavia" })] },
+      { ports: [buildPort("a", "10.0.0.1", { device_owner: "Octavia" })] },
       `expected network ${NETWORK}, found none`,
     ],
     ["and not of another tag", {}, { tags: ["other"] }, `expected tag ${TAG}, found other`],
@@ -280,7 +282,7 @@ describe("a server is the cluster's", () => {
       "toString=x, found none",
     ],
     [
-      "and not where it has ended without saying whose it was",
+      "and not if it was terminated without an owner",
       BY_NETWORK,
       { status: "DELETED", ports: [] },
       `found none`,
@@ -291,28 +293,28 @@ describe("a server is the cluster's", () => {
     else expect(answer).toMatchObject({ code: "Foreign", message: expect.stringContaining(expected) });
   });
 
-  test("and not of another project, which only administrators are shown", async () => {
+  test("and not if it is in another project, which only administrators see", async () => {
     world.fake.add({ id: ID, tenant_id: "theirs" });
-    const { answers } = await world.cloud().instances([aNode({ providerID: at(ID) })], aCall());
+    const { answers } = await world.cloud().instances([buildNode({ providerID: at(ID) })], buildCall());
     expect(answers).toMatchObject([
       { code: "Foreign", message: expect.stringContaining(`expected project ${PROJECT}, found theirs`) },
     ]);
   });
 
-  test("that has ended, and lost its ports with that, where the node says that it was", async () => {
+  test("that was terminated, and lost its ports, if the node says that it was", async () => {
     const server = world.fake.add({ id: ID, status: "DELETED", ports: [] });
     const ask = async (network: string) => {
       const annotations = { [INSTANCE_ANNOTATION]: `${PROJECT}/RegionOne/${network}/${ID}` };
-      const node = aNode({ name: server.name, providerID: at(ID), annotations });
-      return (await world.cloud(BY_NETWORK).instances([node], aCall())).answers;
+      const node = buildNode({ name: server.name, providerID: at(ID), annotations });
+      return (await world.cloud(BY_NETWORK).instances([node], buildCall())).answers;
     };
     expect(await ask(NETWORK)).toMatchObject([{ instance: { id: ID, state: "terminated" } }]);
-    expect((await ask(OTHER)).map(summary)).toEqual(["Foreign"]);
-    server.ports.push(aPort("a", "10.0.0.1", { network_id: OTHER }));
-    expect((await ask(NETWORK)).map(summary)).toEqual(["Foreign"]);
+    expect((await ask(OTHER)).map(formatAnswer)).toEqual(["Foreign"]);
+    server.ports.push(buildPort("a", "10.0.0.1", { network_id: OTHER }));
+    expect((await ask(NETWORK)).map(formatAnswer)).toEqual(["Foreign"]);
   });
 
-  test("or not known to be where Nova does not show its tags", async () => {
+  test("or has unknown ownership if Nova does not show its tags", async () => {
     expect(await ofServer({ tags: undefined })).toMatchObject([
       { code: "Denied", message: expect.stringContaining("microversion 2.26") },
     ]);

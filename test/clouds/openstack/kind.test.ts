@@ -3,11 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import { parseCloudConfig } from "#cli/cloud-config.ts";
-import { loadCloud } from "#clouds/kinds.ts";
 import { loadOpenStackCloud } from "#clouds/openstack/cloud.ts";
-import { OpenStackCloudConfig, openstack } from "#clouds/openstack/kind.ts";
+import { OpenStackCloudConfig } from "#clouds/openstack/config.ts";
+import { openstack } from "#clouds/openstack/provider.ts";
+import { loadCloud } from "#clouds/providers.ts";
 import { CREDENTIAL, NETWORK, PROJECT, SECRET, TAG } from "#test/clouds/openstack/fake-server.ts";
-import { aConfig, SIGNED_IN } from "#test/clouds/openstack/world.ts";
+import { buildConfig, SIGNED_IN } from "#test/clouds/openstack/world.ts";
 
 const LEAST = {
   provider: "openstack",
@@ -38,33 +39,29 @@ describe("the configuration", () => {
 
   test.each<[string, Record<string, unknown>, string]>([
     [
-      "nothing that tells servers apart",
+      "no condition for its servers",
       { "server-tag": undefined },
       "network-id, server-tag or server-metadata is required",
     ],
     ["metadata without a pair", { "server-metadata": {} }, "at least one pair"],
     ["a network by its name", { "network-id": "blue" }, "a network's UUID"],
     ["a tag with a comma, which would be two", { "server-tag": "a,b" }, "a tag of a server"],
-    ["nobody who signs in", NO_CREDENTIAL, "application-credential-id, username or user-id is required"],
+    ["no user", NO_CREDENTIAL, "application-credential-id, username or user-id is required"],
     [
       "a user of no domain",
       { ...USER, "user-domain-name": undefined, "tenant-id": PROJECT },
-      "names of users",
+      "user names belong to a domain",
     ],
     ["a user for no tenant", USER, "tenant-id or tenant-name is required"],
-    ["a tenant of no domain", { ...USER, "tenant-name": "blue" }, "names of tenants"],
-    ["http to elsewhere", { "auth-url": "http://keystone.example.com" }, "https is required"],
+    ["a tenant of no domain", { ...USER, "tenant-name": "blue" }, "tenant names belong to a domain"],
+    ["http to another machine", { "auth-url": "http://keystone.example.com" }, "https is required"],
     ["no URL", { "auth-url": "keystone" }, "a URL"],
     ["a region with a space", { region: "Region One" }, "a region such as"],
     ["another sort of endpoint", { "os-endpoint-type": "publicURL" }, "os-endpoint-type"],
-    ["an order that is none", { "address-sort-order": "10.0.0.0/8,office" }, "networks such as"],
+    ["an invalid order", { "address-sort-order": "10.0.0.0/8,office" }, "networks such as"],
     ["the secret itself", { "application-credential-secret": SECRET }, "Unrecognized key"],
     ["the password itself", { password: SECRET }, "Unrecognized key"],
-    [
-      "two secrets",
-      { "secret-file": "/a", credentials: { file: "/b" } },
-      "a second time, beside secret-file",
-    ],
+    ["two secrets", { "secret-file": "/a", credentials: { file: "/b" } }, "in addition to secret-file"],
     ["no requests at all", { "requests-per-second": 0 }, "requests-per-second"],
   ])("refuses %s", (_, traits, message) => {
     const { error } = OpenStackCloudConfig.safeParse({ ...LEAST, ...traits });
@@ -72,7 +69,7 @@ describe("the configuration", () => {
     expect(error?.message).not.toContain(SECRET);
   });
 
-  test("comes from the variables of an openrc file, the secret aside", () => {
+  test("comes from the variables of an openrc file, except the secret", () => {
     const environment = {
       OS_AUTH_URL: "https://keystone.example.com:5000/v3",
       OS_REGION_NAME: "RegionOne",
@@ -103,7 +100,11 @@ describe("the configuration", () => {
       "ipv6-support-disabled": false,
       "requests-per-second": 10,
     });
-    const told = [JSON.stringify(config), openstack.quotaKey(config), openstack.credentialSource(config)];
+    const told = [
+      JSON.stringify(config),
+      openstack.getQuotaKey(config),
+      openstack.describeCredentialSource(config),
+    ];
     expect(told.filter((each) => each.includes(SECRET))).toEqual([]);
   });
 
@@ -116,7 +117,7 @@ describe("the configuration", () => {
       "the password in the SSM parameter /a",
     ],
   ])("%j says where the secret is", (traits, expected) => {
-    expect(openstack.credentialSource(aConfig(traits))).toBe(expected);
+    expect(openstack.describeCredentialSource(buildConfig(traits))).toBe(expected);
   });
 });
 
@@ -125,8 +126,8 @@ test.each<[string, Record<string, unknown>, Record<string, unknown>, boolean]>([
   ["of two application credentials", {}, { "application-credential-id": "other" }, false],
   ["of two regions", {}, { region: "RegionTwo" }, false],
   ["of two clouds", {}, { "auth-url": "https://other.example.com" }, false],
-])("the quotas %s are told apart as they are", (_, one, other, same) => {
-  expect(openstack.quotaKey(aConfig(one)) === openstack.quotaKey(aConfig(other))).toBe(same);
+])("the quotas %s have different keys", (_, one, other, same) => {
+  expect(openstack.getQuotaKey(buildConfig(one)) === openstack.getQuotaKey(buildConfig(other))).toBe(same);
 });
 
 test.each<[string, Record<string, unknown>, Record<string, string>, string]>([
@@ -138,35 +139,25 @@ test.each<[string, Record<string, unknown>, Record<string, string>, string]>([
     "OS_APPLICATION_CREDENTIAL_SECRET is not set",
   ],
   ["no password", { ...USER, "tenant-id": "t" }, {}, "secret-file is required where OS_PASSWORD is not set"],
-  [
-    "a file that is not there",
-    { "secret-file": "/nowhere/secret" },
-    {},
-    "/nowhere/secret cannot be read (ENOENT)",
-  ],
-  [
-    "certificates that are not there",
-    { "ca-file": "/nowhere/ca.pem" },
-    SIGNED_IN,
-    "/nowhere/ca.pem cannot be read",
-  ],
-])("%s is a fault as soon as the cloud is loaded", async (_, traits, environment, message) => {
-  await expect(loadOpenStackCloud(aConfig(traits), {}, environment)).rejects.toThrow(message);
+  ["a missing file", { "secret-file": "/nowhere/secret" }, {}, "/nowhere/secret cannot be read (ENOENT)"],
+  ["missing certificates", { "ca-file": "/nowhere/ca.pem" }, SIGNED_IN, "/nowhere/ca.pem cannot be read"],
+])("%s is an error as soon as the cloud is loaded", async (_, traits, environment, message) => {
+  await expect(loadOpenStackCloud(buildConfig(traits), {}, environment)).rejects.toThrow(message);
 });
 
-test("a file of certificates that holds none is a fault as soon as the cloud is loaded", async () => {
+test("a certificate file without certificates is an error as soon as the cloud is loaded", async () => {
   const folder = await mkdtemp(join(tmpdir(), "openstack-ca-"));
   const file = join(folder, "ca.pem");
   await writeFile(file, "nothing");
-  await expect(loadOpenStackCloud(aConfig({ "ca-file": file }), {}, SIGNED_IN)).rejects.toThrow(
+  await expect(loadOpenStackCloud(buildConfig({ "ca-file": file }), {}, SIGNED_IN)).rejects.toThrow(
     "holds no certificate",
   );
   await rm(folder, { recursive: true });
 });
 
-test("the kind loads the cloud with the secret of the environment", async () => {
+test("the provider loads the cloud with the secret of the environment", async () => {
   vi.stubEnv("OS_APPLICATION_CREDENTIAL_SECRET", SECRET);
-  const cloud = await loadCloud(aConfig(), { clusterName: "blue" });
+  const cloud = await loadCloud(buildConfig(), { clusterName: "blue" });
   expect(cloud.provider).toBe("openstack");
   await cloud.close();
   vi.unstubAllEnvs();

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { openstack } from "#clouds/openstack/kind.ts";
+import { openstack } from "#clouds/openstack/provider.ts";
 import { CREDENTIAL, NETWORK, SECRET, startFakeOpenStack, TAG } from "#test/clouds/openstack/fake-server.ts";
-import { type RefusedRun, refusesToRun, runOn, tellsOfWrongSecret } from "#test/clouds/run-on.ts";
+import { type RefusedRun, runOn, testRefusedRuns, testWrongSecret } from "#test/clouds/run-on.ts";
 
 const SIGNED_IN = { OS_APPLICATION_CREDENTIAL_SECRET: SECRET, OS_PASSWORD: SECRET };
 const GOOD = {
@@ -26,13 +26,13 @@ const ROWS: readonly RefusedRun[] = [
     ],
   ],
   [
-    "a region that is none",
+    "an unknown region",
     { region: "Region One" },
     SIGNED_IN,
     ["give a region such as RegionOne (or set OS_REGION_NAME)"],
   ],
   [
-    "nothing that tells its servers",
+    "no condition for its servers",
     { "server-tag": undefined },
     SIGNED_IN,
     ["network-id, server-tag or server-metadata is required"],
@@ -44,7 +44,7 @@ const ROWS: readonly RefusedRun[] = [
     ["--cloud-config network-id: give a network's UUID"],
   ],
   [
-    "nobody who signs in",
+    "no user",
     { "application-credential-id": undefined },
     SIGNED_IN,
     ["application-credential-id, username or user-id is required", "(or set OS_APPLICATION_CREDENTIAL_ID)"],
@@ -53,7 +53,7 @@ const ROWS: readonly RefusedRun[] = [
     "a user without a project",
     { "application-credential-id": undefined, "user-id": "u-1" },
     SIGNED_IN,
-    ["tenant-id or tenant-name is required beside a user"],
+    ["tenant-id or tenant-name is required with a user"],
   ],
   ["no secret", {}, {}, ["secret-file is required where OS_APPLICATION_CREDENTIAL_SECRET is not set"]],
   [
@@ -63,22 +63,17 @@ const ROWS: readonly RefusedRun[] = [
     ["secret-file is required where OS_PASSWORD is not set"],
   ],
   [
-    "a secret file that is not there",
+    "a missing secret file",
     { "secret-file": "/nowhere/secret" },
     SIGNED_IN,
     ["/nowhere/secret cannot be read"],
   ],
-  [
-    "a file of certificates that is not there",
-    { "ca-file": "/nowhere/ca" },
-    SIGNED_IN,
-    ["/nowhere/ca cannot be read"],
-  ],
+  ["a missing file of certificates", { "ca-file": "/nowhere/ca" }, SIGNED_IN, ["/nowhere/ca cannot be read"]],
   [
     "the secret in two places",
     { "secret-file": "/nowhere/secret", credentials: { file: "/nowhere/other" } },
     SIGNED_IN,
-    ["--cloud-config credentials: names the secret a second time"],
+    ["--cloud-config credentials: names the secret in addition to"],
   ],
   [
     "the secret itself among the settings",
@@ -87,13 +82,13 @@ const ROWS: readonly RefusedRun[] = [
     ["application-credential-secret"],
   ],
   [
-    "http to elsewhere",
+    "http to another machine",
     { "auth-url": "http://keystone.example.com:5000/v3" },
     SIGNED_IN,
     ["--cloud-config auth-url: https is required"],
   ],
 ];
-refusesToRun(
+testRefusedRuns(
   on,
   SECRET,
   ROWS.map(([given, traits, ...rest]) => [given, { ...GOOD, ...traits }, ...rest] as const),
@@ -110,7 +105,7 @@ test.each<[string, object, string]>([
     { "network-id": NETWORK.replace(/c$/, "d") },
     `--cloud-config network-id: the project sees no network 6c4cbc7f-2f2b-4a5b-8d0b-0e6a5f0a1b2d, perhaps ${NETWORK}`,
   ],
-])("run with %s that is not there ends with 2 and says what there is", async (_, traits, message) => {
+])("run with %s that does not exist ends with 2 and lists the existing ones", async (_, traits, message) => {
   const fake = await startFakeOpenStack();
   try {
     const { code, stderr } = await on.run({ ...GOOD, "auth-url": fake.authURL, ...traits }, SIGNED_IN);
@@ -122,12 +117,12 @@ test.each<[string, object, string]>([
   }
 });
 
-test("run with the secret of nobody says so, and goes on", async () => {
+test("run with an unknown secret says so, and continues", async () => {
   const fake = await startFakeOpenStack();
   try {
     const config = { ...GOOD, "auth-url": fake.authURL };
     const environment = { OS_APPLICATION_CREDENTIAL_SECRET: "0123456789abcdef-wrong" };
-    await tellsOfWrongSecret(on, config, environment, "POST /v3/auth/tokens: 401, Unauthorized");
+    await testWrongSecret(on, config, environment, "POST /v3/auth/tokens: 401, Unauthorized");
   } finally {
     await fake.close();
   }

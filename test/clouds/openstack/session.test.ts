@@ -2,31 +2,38 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { authOf } from "#clouds/openstack/auth.ts";
+import { createAuth } from "#clouds/openstack/auth.ts";
 import { createOpenStackCloud } from "#clouds/openstack/cloud.ts";
-import { aCall, aNode } from "#test/clouds/builders.ts";
-import { summary } from "#test/clouds/conformance.ts";
+import { buildCall, buildNode } from "#test/clouds/builders.ts";
+import { formatAnswer } from "#test/clouds/conformance.ts";
 import type { FakeAnswer } from "#test/clouds/fake-api.ts";
 import { CREDENTIAL, errors, PROJECT, SECRET } from "#test/clouds/openstack/fake-server.ts";
-import { aConfig, asked, aWorld, identified, type OpenStackWorld } from "#test/clouds/openstack/world.ts";
+import {
+  buildConfig,
+  buildIdentifiedNode,
+  countRequests,
+  createNodeWorld,
+  type OpenStackWorld,
+} from "#test/clouds/openstack/world.ts";
+import { WAIT } from "#test/wait-until-true.ts";
 
 let world: OpenStackWorld;
 beforeEach(async () => {
-  world = await aWorld();
+  world = await createNodeWorld();
 });
 afterEach(() => world.close());
 
 const MINUTE = 60_000;
-const aServersNode = () => identified(world.fake.servers.values().next().value ?? world.fake.add());
+const aServersNode = () => buildIdentifiedNode(world.fake.servers.values().next().value ?? world.fake.add());
 
-/** A cloud, and what it says of one server. */
+/** Returns a cloud, and its answer about one server. */
 function asking(config: Record<string, unknown> = {}) {
   const cloud = world.cloud(config);
   return async (): Promise<string[]> =>
-    (await cloud.instances([aServersNode()], aCall())).answers.map(summary);
+    (await cloud.instances([aServersNode()], buildCall())).answers.map(formatAnswer);
 }
 
-describe("who signs in", () => {
+describe("the user of the sign-in", () => {
   const USER = { "application-credential-id": undefined, username: "ccm", "domain-name": "Default" };
   const credential = (more: unknown) => ({
     auth: {
@@ -47,7 +54,7 @@ describe("who signs in", () => {
   test.each<[string, Record<string, unknown>, unknown]>([
     ["an application credential by its id", {}, credential({ id: CREDENTIAL })],
     [
-      "an application credential by its id, whatever user stands beside it",
+      "an application credential by its ID, with any user",
       { username: "ccm", "tenant-id": PROJECT },
       credential({ id: CREDENTIAL }),
     ],
@@ -57,7 +64,7 @@ describe("who signs in", () => {
       credential({ name: "blue", user: { name: "ccm", domain: DEFAULT } }),
     ],
     [
-      "a user of a domain, for a tenant of the same",
+      "a user of a domain, for a tenant of that domain",
       { ...USER, "tenant-name": "blue" },
       password({ name: "ccm", domain: DEFAULT }, { name: "blue", domain: DEFAULT }),
     ],
@@ -90,7 +97,7 @@ describe("who signs in", () => {
 });
 
 describe("a token", () => {
-  test("serves until five minutes before its end, by Keystone's clock", async () => {
+  test("is used until five minutes before its end, by Keystone's clock", async () => {
     const ask = asking();
     for (const [minutes, tokens] of [
       [0, 1],
@@ -101,7 +108,7 @@ describe("a token", () => {
     ] as const) {
       world.pass(minutes * MINUTE);
       await ask();
-      expect(asked(world.fake)).toMatchObject({ token: tokens });
+      expect(countRequests(world.fake)).toMatchObject({ token: tokens });
     }
   });
 
@@ -111,13 +118,13 @@ describe("a token", () => {
     await ask();
     world.pass(119_000);
     await ask();
-    expect(asked(world.fake)).toMatchObject({ token: 1 });
+    expect(countRequests(world.fake)).toMatchObject({ token: 1 });
     world.pass(1_000);
     await ask();
-    expect(asked(world.fake)).toMatchObject({ token: 2 });
+    expect(countRequests(world.fake)).toMatchObject({ token: 2 });
   });
 
-  test("serves on to its end where Keystone gives no other", async () => {
+  test("is used to its end if Keystone gives no other", async () => {
     const ask = asking();
     const [id] = await ask();
     world.fake.fault = ({ path }) =>
@@ -131,33 +138,33 @@ describe("a token", () => {
     expect(await ask()).toEqual([id]);
   });
 
-  test("that is refused is followed by another, once a minute", async () => {
+  test("that is rejected is replaced, once a minute", async () => {
     const ask = asking();
     const [id] = await ask();
     world.fake.tokens.clear();
     expect(await ask()).toEqual([id]);
-    expect(asked(world.fake)).toMatchObject({ token: 2 });
+    expect(countRequests(world.fake)).toMatchObject({ token: 2 });
     world.fake.tokens.clear();
     expect(await ask()).toEqual(["Denied"]);
-    expect(asked(world.fake)).toMatchObject({ token: 2 });
+    expect(countRequests(world.fake)).toMatchObject({ token: 2 });
     world.pass(MINUTE);
     expect(await ask()).toEqual([id]);
   });
 
-  test("is one for all that are asked at once", async () => {
+  test("is shared by all concurrent requests", async () => {
     const cloud = world.cloud();
     const node = aServersNode();
-    const answers = await Promise.all([1, 2, 3].map(() => cloud.instances([node], aCall())));
+    const answers = await Promise.all([1, 2, 3].map(() => cloud.instances([node], buildCall())));
     expect(answers.flatMap((each) => each.answers.map(({ kind }) => kind))).toEqual([
       "found",
       "found",
       "found",
     ]);
-    expect(asked(world.fake)).toMatchObject({ token: 1 });
+    expect(countRequests(world.fake)).toMatchObject({ token: 1 });
     expect(answers.reduce((sum, { usage }) => sum + (usage.calls["tokens_create"] ?? 0), 0)).toBe(1);
   });
 
-  test("that does not come ends with an abort, and the others go on waiting for it", async () => {
+  test("that does not arrive ends with an abort, and the others still wait for it", async () => {
     const cloud = world.cloud();
     const node = aServersNode();
     const abort = new AbortController();
@@ -166,16 +173,16 @@ describe("a token", () => {
       abort.abort();
       return path.startsWith("/identity/") ? opened : undefined;
     };
-    const first = cloud.instances([node], aCall({ signal: abort.signal }));
-    const second = cloud.instances([node], aCall());
-    expect((await first).answers.map(summary)).toEqual(["Aborted"]);
+    const first = cloud.instances([node], buildCall({ signal: abort.signal }));
+    const second = cloud.instances([node], buildCall());
+    expect((await first).answers.map(formatAnswer)).toEqual(["Aborted"]);
     open();
     expect((await second).answers).toMatchObject([{ kind: "found" }]);
-    expect(asked(world.fake)).toMatchObject({ token: 1 });
+    expect(countRequests(world.fake)).toMatchObject({ token: 1 });
   });
 });
 
-describe("signing in that fails", () => {
+describe("a failing sign-in", () => {
   const token = (body: unknown, headers = { "x-subject-token": "t" }): FakeAnswer => ({
     status: 201,
     body: JSON.stringify(body),
@@ -199,16 +206,20 @@ describe("signing in that fails", () => {
       "Denied",
       "no compute endpoint that is public in RegionOne; it has none",
     ],
-  ])("with %s is the answer for all, and is not tried again at once", async (_, answer, code, message) => {
+  ])("with %s is the answer for all, and is not repeated at once", async (_, answer, code, message) => {
     world.fake.fault = () => answer;
     const cloud = world.cloud();
-    const nodes = [aServersNode(), aNode({ name: "n" }), aNode({ name: "e", providerID: "aws:///eu/i-1" })];
+    const nodes = [
+      aServersNode(),
+      buildNode({ name: "n" }),
+      buildNode({ name: "e", providerID: "aws:///eu/i-1" }),
+    ];
     for (let round = 0; round < 3; round += 1) {
-      const { answers } = await cloud.instances(nodes, aCall({ control: true }));
-      expect(answers.map(summary)).toEqual([code, code, "ForeignProviderID"]);
+      const { answers } = await cloud.instances(nodes, buildCall({ control: true }));
+      expect(answers.map(formatAnswer)).toEqual([code, code, "ForeignProviderID"]);
       expect(answers).toMatchObject([{ message: expect.stringContaining(message) }, {}, {}]);
     }
-    expect(asked(world.fake)).toEqual({ token: 1 });
+    expect(countRequests(world.fake)).toEqual({ token: 1 });
   });
 
   test.each<[string, Record<string, unknown>, string]>([
@@ -223,12 +234,12 @@ describe("signing in that fails", () => {
       "no compute endpoint that is admin in RegionOne",
     ],
     ["an endpoint in the clear", { "os-endpoint-type": "internal" }, "cannot be used: https is required"],
-  ])("for %s says what there is", async (_, config, message) => {
-    const { answers } = await world.cloud(config).instances([aServersNode()], aCall());
+  ])("for %s lists the existing ones", async (_, config, message) => {
+    const { answers } = await world.cloud(config).instances([aServersNode()], buildCall());
     expect(answers).toMatchObject([{ code: "Denied", message: expect.stringContaining(message) }]);
   });
 
-  test("is tried again after a minute where it was refused, and after five seconds else", async () => {
+  test("is repeated after a minute if it was rejected, and otherwise after five seconds", async () => {
     const ask = asking();
     world.fake.secret = "another";
     expect(await ask()).toEqual(["Denied"]);
@@ -237,70 +248,70 @@ describe("signing in that fails", () => {
     expect(await ask()).toEqual(["Denied"]);
     world.pass(1_000);
     expect(await ask()).not.toEqual(["Denied"]);
-    expect(asked(world.fake)).toMatchObject({ token: 2 });
+    expect(countRequests(world.fake)).toMatchObject({ token: 2 });
   });
 });
 
-test("a sign-in that nobody waits for any more is ended, and not held against the next", async () => {
+test("a sign-in without waiting callers ends, and does not delay the next one", async () => {
   const cloud = world.cloud();
   const node = aServersNode();
   world.fake.fault = () => "hang";
   const aborts = [new AbortController(), new AbortController()];
-  const asks = aborts.map(({ signal }) => cloud.instances([node], aCall({ signal })));
-  await vi.waitFor(() => expect(world.fake.hanging).toBe(1), 10_000);
+  const asks = aborts.map(({ signal }) => cloud.instances([node], buildCall({ signal })));
+  await vi.waitFor(() => expect(world.fake.hanging).toBe(1), WAIT);
   aborts[0]?.abort();
   expect((await asks[0])?.answers).toMatchObject([{ code: "Aborted" }]);
   expect(world.fake.hanging).toBe(1);
   aborts[1]?.abort();
   expect((await asks[1])?.answers).toMatchObject([{ code: "Aborted" }]);
-  await vi.waitFor(() => expect(world.fake.hanging).toBe(0), 5_000);
+  await vi.waitFor(() => expect(world.fake.hanging).toBe(0), WAIT);
   world.fake.fault = undefined;
-  expect((await cloud.instances([node], aCall())).answers).toMatchObject([{ kind: "found" }]);
+  expect((await cloud.instances([node], buildCall())).answers).toMatchObject([{ kind: "found" }]);
 });
 
-test("a secret of quotes is not repeated as it stood in JSON either", async () => {
+test("a secret with quotes is not repeated in its JSON notation either", async () => {
   const secret = 'a"quoted"\\secret';
-  const config = aConfig({ "auth-url": world.fake.authURL });
+  const config = buildConfig({ "auth-url": world.fake.authURL });
   const environment = { OS_APPLICATION_CREDENTIAL_SECRET: secret };
-  const cloud = createOpenStackCloud(config, authOf(config, environment, "blue"));
+  const cloud = createOpenStackCloud(config, createAuth(config, environment, "blue"));
   world.fake.fault = ({ body }) => errors.keystone(401, "Unauthorized", `who is ${body} of ${secret}?`);
-  const { answers } = await cloud.instances([aServersNode()], aCall());
+  const { answers } = await cloud.instances([aServersNode()], buildCall());
   await cloud.close();
   expect(answers).toMatchObject([{ message: expect.stringContaining("of …?") }]);
   expect(JSON.stringify(answers)).not.toContain("quoted");
 });
 
-test("a project that a wrong credential is for has none of the cluster's servers", async () => {
+test("a project of a wrong credential has none of the cluster's servers", async () => {
   world.fake.project = "another";
   expect(await asking()()).toEqual(["Foreign"]);
 });
 
-test("neither secret nor token is repeated, whoever says them back", async () => {
+test("neither secret nor token is repeated from a server's answer", async () => {
   const cloud = world.cloud();
   world.fake.fault = ({ body, headers }) =>
     errors.keystone(401, "Unauthorized", `who is ${body} ${headers["x-auth-token"]}?`);
-  const denied = await cloud.instances([aServersNode()], aCall());
+  const denied = await cloud.instances([aServersNode()], buildCall());
   world.pass(MINUTE);
   world.fake.fault = ({ path, headers }) =>
     path.startsWith("/identity/")
       ? undefined
       : errors.nova(403, "forbidden", `who is ${headers["x-auth-token"]}?`);
-  const forbidden = await cloud.instances([aServersNode()], aCall());
+  const forbidden = await cloud.instances([aServersNode()], buildCall());
   expect(denied.answers).toMatchObject([{ message: expect.stringContaining("who is") }]);
   expect(forbidden.answers).toMatchObject([{ message: expect.stringContaining("who is …?") }]);
   const said = JSON.stringify([denied, forbidden]);
   expect([SECRET, ...world.fake.tokens].filter((each) => said.includes(each))).toEqual([]);
 });
 
-test("a secret in a file is read at each sign-in, and one that is gone is the fault", async () => {
+test("a secret in a file is read at each sign-in, and a missing file is the error", async () => {
   const folder = await mkdtemp(join(tmpdir(), "openstack-secret-"));
   const file = join(folder, "secret");
   await writeFile(file, `${SECRET}\n`);
-  const config = aConfig({ "auth-url": world.fake.authURL, "secret-file": file });
+  const config = buildConfig({ "auth-url": world.fake.authURL, "secret-file": file });
   let now = 0;
-  const cloud = createOpenStackCloud(config, authOf(config, {}, "blue"), { now: () => now });
+  const cloud = createOpenStackCloud(config, createAuth(config, {}, "blue"), { now: () => now });
   const node = aServersNode();
-  const ask = async () => (await cloud.instances([node], aCall())).answers;
+  const ask = async () => (await cloud.instances([node], buildCall())).answers;
   expect(await ask()).toMatchObject([{ kind: "found" }]);
   world.fake.secret = "the next one, with spaces";
   await writeFile(file, "the next one, with spaces");

@@ -1,8 +1,8 @@
-import { authOf } from "#clouds/openstack/auth.ts";
+import { createAuth } from "#clouds/openstack/auth.ts";
 import { createOpenStackCloud } from "#clouds/openstack/cloud.ts";
-import { OpenStackCloudConfig } from "#clouds/openstack/kind.ts";
-import { aNode } from "#test/clouds/builders.ts";
-import { type FakedWorld, fakedWorld } from "#test/clouds/faked-world.ts";
+import { OpenStackCloudConfig } from "#clouds/openstack/config.ts";
+import { buildNode } from "#test/clouds/builders.ts";
+import { createFakedWorld, type FakedWorld } from "#test/clouds/faked-world.ts";
 import {
   CREDENTIAL,
   type FakeOpenStack,
@@ -17,11 +17,11 @@ import {
 /** A fake OpenStack, and clouds on it. */
 export type OpenStackWorld = FakedWorld<FakeOpenStack, Record<string, unknown>>;
 
-/** What an application credential signs in with. */
+/** The variables of a sign-in with an application credential. */
 export const SIGNED_IN = { OS_APPLICATION_CREDENTIAL_SECRET: SECRET, OS_PASSWORD: SECRET };
 
-/** By tag and metadata, unless told otherwise. */
-export function aConfig(traits: Record<string, unknown> = {}): OpenStackCloudConfig {
+/** Builds a configuration; by default by tag and metadata. */
+export function buildConfig(traits: Record<string, unknown> = {}): OpenStackCloudConfig {
   return OpenStackCloudConfig.parse({
     provider: "openstack",
     "auth-url": "https://keystone.example.com:5000/v3",
@@ -33,26 +33,26 @@ export function aConfig(traits: Record<string, unknown> = {}): OpenStackCloudCon
   });
 }
 
-export async function aWorld(): Promise<OpenStackWorld> {
+export async function createNodeWorld(): Promise<OpenStackWorld> {
   const fake = await startFakeOpenStack();
-  return fakedWorld(fake, (traits, options) => {
-    const config = aConfig({ "auth-url": fake.authURL, ...traits });
-    return createOpenStackCloud(config, authOf(config, SIGNED_IN, "blue"), options);
+  return createFakedWorld(fake, (traits, options) => {
+    const config = buildConfig({ "auth-url": fake.authURL, ...traits });
+    return createOpenStackCloud(config, createAuth(config, SIGNED_IN, "blue"), options);
   });
 }
 
-/** The node of a server, with its provider ID. */
-export function identified({ id, name }: FakeOpenStackServer) {
-  return aNode({ name, providerID: `openstack:///${id}` });
+/** Builds the node of a server, with its provider ID. */
+export function buildIdentifiedNode({ id, name }: FakeOpenStackServer) {
+  return buildNode({ name, providerID: `openstack:///${id}` });
 }
 
-/** The node of a server as a kubelet without provider ID registers it. */
-export function named({ name }: FakeOpenStackServer) {
-  return aNode({ name });
+/** Builds the node of a server as a kubelet without provider ID registers it. */
+export function buildNamedNode({ name }: FakeOpenStackServer) {
+  return buildNode({ name });
 }
 
-/** How many requests there were of each sort. */
-export function asked({ requests }: FakeOpenStack): Record<string, number> {
+/** Counts the requests of each sort. */
+export function countRequests({ requests }: FakeOpenStack): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { path } of requests) {
     const sort = sortOf(path);

@@ -1,6 +1,6 @@
 import { createCattleCloud } from "#clouds/rancher/cattle/cloud.ts";
-import { cattleSign } from "#clouds/rancher/cattle/sign.ts";
-import { type FakedWorld, fakedWorld } from "#test/clouds/faked-world.ts";
+import { createCattleSigner } from "#clouds/rancher/cattle/sign.ts";
+import { createFakedWorld, type FakedWorld } from "#test/clouds/faked-world.ts";
 import {
   ACCESS_KEY,
   type FakeCattle,
@@ -13,9 +13,9 @@ export type CattleWorld = FakedWorld<FakeCattle, never>;
 
 export const KEYS = { CATTLE_ACCESS_KEY: ACCESS_KEY, CATTLE_SECRET_KEY: SECRET_KEY };
 
-export async function aCattleWorld(): Promise<CattleWorld> {
+export async function createCattleWorld(): Promise<CattleWorld> {
   const fake = await startFakeCattle();
   const server = { url: fake.url };
-  const access = { server, sign: cattleSign(server, KEYS, "blue") };
-  return fakedWorld(fake, (_, options) => createCattleCloud(access, options));
+  const access = { server, sign: createCattleSigner(server, KEYS, "blue") };
+  return createFakedWorld(fake, (_, options) => createCattleCloud(access, options));
 }

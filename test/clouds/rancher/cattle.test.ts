@@ -1,27 +1,27 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { aCall, aNode, type NodeTraits } from "#test/clouds/builders.ts";
-import { type CloudWorld, cloudConformance, summary } from "#test/clouds/conformance.ts";
-import { aCattleWorld, type CattleWorld, KEYS } from "#test/clouds/rancher/cattle-world.ts";
+import { buildCall, buildNode, type NodeTraits } from "#test/clouds/builders.ts";
+import { type CloudWorld, formatAnswer, testCloudConformance } from "#test/clouds/conformance.ts";
+import { type CattleWorld, createCattleWorld, KEYS } from "#test/clouds/rancher/cattle-world.ts";
 import {
+  buildCattleError,
   type CattleAnswer,
-  cattleError,
   type FakeHost,
   IN_TROUBLE,
 } from "#test/clouds/rancher/fake-cattle.ts";
 
-cloudConformance("cattle", conformingWorld, {
+testCloudConformance("cattle", conformingWorld, {
   cannotPlay: [
     { row: "regions", because: "an environment has no regions" },
     { row: "zones", because: "an environment has no zones" },
-    { row: "hiding", because: "an environment shows its hosts at once" },
+    { row: "hiding", because: "an environment shows its hosts immediately" },
     { row: "termination", because: "a host that was removed is not shown any more" },
-    { row: "takeover", because: "a host's name is not looked for where it is known by its uuid" },
+    { row: "takeover", because: "a host known by its uuid is not searched by name" },
     { row: "belonging", because: "an environment's keys show its own hosts alone" },
   ],
 });
 
 async function conformingWorld(): Promise<CloudWorld> {
-  const { fake, cloud: connect, close } = await aCattleWorld();
+  const { fake, cloud: connect, close } = await createCattleWorld();
   const hosts = new Map<string, FakeHost>();
   return {
     cloud: connect(),
@@ -50,17 +50,17 @@ async function conformingWorld(): Promise<CloudWorld> {
 describe("of hosts", () => {
   let world: CattleWorld;
   beforeEach(async () => {
-    world = await aCattleWorld();
+    world = await createCattleWorld();
   });
   afterEach(() => world.close());
   const ask = async (...nodes: NodeTraits[]) =>
-    (await world.cloud().instances(nodes.map(aNode), aCall({ control: true }))).answers;
+    (await world.cloud().instances(nodes.map(buildNode), buildCall({ control: true }))).answers;
 
   test.each<[string, string, string, boolean]>([
-    ["the same name", "web-1", "web-1", true],
-    ["the same name in another case", "WEB-1.Example.com", "web-1.example.com", true],
-    ["a name whose first label it is", "web-1", "web-1.example.com", true],
-    ["a first label whose name it is", "web-1.example.com", "web-1", true],
+    ["an equal name", "web-1", "web-1", true],
+    ["an equal name in another case", "WEB-1.Example.com", "web-1.example.com", true],
+    ["a name with it as first label", "web-1", "web-1.example.com", true],
+    ["the first label of its name", "web-1.example.com", "web-1", true],
     ["a name of another domain", "web-1.example.com", "web-1.example.org", false],
     ["another name", "web-1", "web-2", false],
     ["no name", "", "web-1", false],
@@ -69,7 +69,7 @@ describe("of hosts", () => {
     expect((await ask({ name })).map(({ kind }) => kind)).toEqual([isIt ? "found" : "not-found"]);
   });
 
-  test("a host is said as upstream says it", async () => {
+  test("a host is described as upstream describes it", async () => {
     const { uuid } = world.fake.add({ hostname: "web-1", addresses: ["192.168.1.1", null, "", "FD00:0::1"] });
     expect(await ask({ name: "web-1" })).toEqual([
       {
@@ -100,9 +100,9 @@ describe("of hosts", () => {
 
   test.each<[string, (string | null)[]]>([
     ["no address", []],
-    ["nothing but empty ones", [null, ""]],
-    ["one that is none", ["192.168.1.1", "web-1"]],
-  ])("one with %s is not taken for gone", async (_, addresses) => {
+    ["only empty ones", [null, ""]],
+    ["an invalid one", ["192.168.1.1", "web-1"]],
+  ])("one with %s does not count as gone", async (_, addresses) => {
     world.fake.add({ hostname: "web-1", addresses });
     world.fake.add({ hostname: "web-2" });
     expect((await ask({ name: "web-1" }, { name: "web-2" })).map(({ kind }) => kind)).toEqual([
@@ -111,21 +111,21 @@ describe("of hosts", () => {
     ]);
   });
 
-  test("whatever page a host is on, it is there", async () => {
+  test("a host is found on any page", async () => {
     world.fake.pageSize = 3;
     const hosts = Array.from({ length: 10 }, () => world.fake.add());
     const answers = await ask(...hosts.map(({ uuid }) => ({ providerID: `rancher://${uuid}` })));
-    expect(answers.map(summary)).toEqual(hosts.map(({ uuid }) => uuid));
+    expect(answers.map(formatAnswer)).toEqual(hosts.map(({ uuid }) => uuid));
     expect(world.fake.requests.filter(({ path }) => path === "/hosts")).toHaveLength(4);
   });
 
-  test("1,000 nodes in ten batches cost a list each, and what is asked of each host", async () => {
+  test("1,000 nodes in ten batches cost one list of each kind, and the requests for each host", async () => {
     const cloud = world.cloud();
     const nodes = Array.from({ length: 1_000 }, () =>
-      aNode({ providerID: `rancher://${world.fake.add().uuid}` }),
+      buildNode({ providerID: `rancher://${world.fake.add().uuid}` }),
     );
     for (let from = 0; from < nodes.length; from += 100) {
-      const { answers } = await cloud.instances(nodes.slice(from, from + 100), aCall());
+      const { answers } = await cloud.instances(nodes.slice(from, from + 100), buildCall());
       expect(answers.filter(({ kind }) => kind !== "found")).toEqual([]);
     }
     const lists = world.fake.requests.filter(({ path }) => !path.endsWith("/ipaddresses"));
@@ -167,7 +167,7 @@ describe("of hosts", () => {
       "http://127.0.0.1:1",
     ],
     [
-      "no header that says where schemas are",
+      "no header with the place of schemas",
       elsewhere(() => ({ status: 200, body: {} }), ""),
       "Unavailable",
       "X-API-Schemas",
@@ -197,34 +197,34 @@ describe("of hosts", () => {
       "Unavailable",
       "not the API's JSON",
     ],
-    ["keys that are refused", elsewhere(() => cattleError(401, "Unauthorized"), "/hosts"), "Denied", "401"],
     [
-      "a list that is not there",
-      elsewhere(() => cattleError(404, "NotFound"), "/hosts"),
-      "Unavailable",
-      "404",
+      "keys that are refused",
+      elsewhere(() => buildCattleError(401, "Unauthorized"), "/hosts"),
+      "Denied",
+      "401",
     ],
-  ])("%s is an error of all that ask, and nothing is gone", async (_, breakIt, code, words) => {
+    ["a missing list", elsewhere(() => buildCattleError(404, "NotFound"), "/hosts"), "Unavailable", "404"],
+  ])("%s is an error of all nodes, and nothing is gone", async (_, breakIt, code, words) => {
     world.fake.add({ hostname: "web-1" });
     breakIt(world);
     const answers = await ask({ name: "web-1" });
-    expect(answers.map(summary)).toEqual([code]);
+    expect(answers.map(formatAnswer)).toEqual([code]);
     expect(answers).toMatchObject([{ message: expect.stringContaining(words) }]);
     expect(JSON.stringify(answers)).not.toContain(KEYS.CATTLE_SECRET_KEY);
   });
 
-  test("keys that a server says back are not quoted", async () => {
+  test("keys in a server's answer are not quoted", async () => {
     const encoded = Buffer.from(`${KEYS.CATTLE_ACCESS_KEY}:${KEYS.CATTLE_SECRET_KEY}`).toString("base64");
-    world.fake.fault = () => cattleError(403, `${KEYS.CATTLE_SECRET_KEY} ${encoded}`);
+    world.fake.fault = () => buildCattleError(403, `${KEYS.CATTLE_SECRET_KEY} ${encoded}`);
     const said = JSON.stringify(await ask({ name: "web-1" }));
     expect(said).not.toContain(KEYS.CATTLE_SECRET_KEY);
     expect(said).not.toContain(encoded);
   });
 
-  test("two hosts of one uuid are none's", async () => {
+  test("two hosts with one uuid match no node", async () => {
     const { uuid } = world.fake.add();
     world.fake.add({ uuid });
-    expect((await ask({ providerID: `rancher://${uuid}` })).map(summary)).toEqual(["Ambiguous"]);
+    expect((await ask({ providerID: `rancher://${uuid}` })).map(formatAnswer)).toEqual(["Ambiguous"]);
   });
 
   test("an environment without a host proves nothing", async () => {

@@ -2,32 +2,36 @@ import { createDistributionCloud } from "#clouds/rancher/cloud.ts";
 import {
   type Breakage,
   type CloudWorld,
-  cloudConformance,
+  testCloudConformance,
   type WorldInstance,
 } from "#test/clouds/conformance.ts";
-import { type FakeAnswer, type FakeMachine, statusAnswer } from "#test/clouds/rancher/fake-management.ts";
-import { aRancherWorld } from "#test/clouds/rancher/world.ts";
+import {
+  buildStatusAnswer,
+  type FakeAnswer,
+  type FakeMachine,
+} from "#test/clouds/rancher/fake-management.ts";
+import { createRancherWorld } from "#test/clouds/rancher/world.ts";
 
 const OF_NODES = [
-  { row: "hiding", because: "a node that is there is its own machine" },
+  { row: "hiding", because: "an existing node is its own machine" },
   { row: "termination", because: "no machine is shown that has ended" },
-  { row: "ill-formed", because: "a provider ID is whatever the kubelet gave" },
-  { row: "schemes", because: "a provider ID is whatever the kubelet gave" },
+  { row: "ill-formed", because: "any provider ID of the kubelet is valid" },
+  { row: "schemes", because: "any provider ID of the kubelet is valid" },
   { row: "belonging", because: "a node belongs to the cluster that it joined" },
-  { row: "stopping", because: "nobody tells of machines that stand still" },
+  { row: "stopping", because: "stopped machines are not reported" },
 ] as const;
 
-cloudConformance("k3s", k3sWorld, {
+testCloudConformance("k3s", k3sWorld, {
   cannotPlay: [
     ...OF_NODES,
     { row: "ambiguity", because: "a node is its own machine" },
-    { row: "takeover", because: "no node is ever said to be gone" },
-    { row: "absence", because: "no node is ever said to be gone" },
+    { row: "takeover", because: "no node ever counts as gone" },
+    { row: "absence", because: "no node ever counts as gone" },
     { row: "failure", because: "there is no API" },
   ],
 });
 
-cloudConformance("rancher with Machines", machinesWorld, {
+testCloudConformance("rancher with Machines", machinesWorld, {
   cannotPlay: [
     ...OF_NODES,
     {
@@ -52,18 +56,18 @@ async function k3sWorld(): Promise<CloudWorld> {
 }
 
 async function machinesWorld(): Promise<CloudWorld> {
-  const { fake, cloud: connect, close } = await aRancherWorld();
+  const { fake, cloud: connect, close } = await createRancherWorld();
   const cloud = connect();
   const machines = new Map<string, FakeMachine>();
   let count = 0;
   return {
     cloud,
-    unknownProviderID: "rke2://nobody",
+    unknownProviderID: "rke2://unknown",
     unknownTraits: { labels: { "rke.cattle.io/machine": "00000000-0000-4000-8000-000000000000" } },
     async addInstance() {
       count += 1;
       const name = `node-${count}`;
-      // Not yet known to be this node: the label alone says so, as it does while a node joins.
+      // The Machine does not name its node yet: only the label does, as while a node joins.
       const machine = fake.add({ node: null });
       machines.set(name, machine);
       return instanceNamed("rke2", name, { "rke.cattle.io/machine": machine.metadata.uid });
@@ -83,9 +87,9 @@ async function machinesWorld(): Promise<CloudWorld> {
 }
 
 const ANSWERS: Readonly<Record<Breakage, FakeAnswer>> = {
-  Throttled: statusAnswer(429, "TooManyRequests", { "retry-after": "1" }),
-  Denied: statusAnswer(403, "Forbidden"),
-  Unavailable: statusAnswer(500, "InternalError"),
+  Throttled: buildStatusAnswer(429, "TooManyRequests", { "retry-after": "1" }),
+  Denied: buildStatusAnswer(403, "Forbidden"),
+  Unavailable: buildStatusAnswer(500, "InternalError"),
   stalled: "hang",
 };
 

@@ -1,7 +1,7 @@
 import {
+  buildCattleError,
   type CattleAnswer,
   type CattleRequest,
-  cattleError,
   type FakeHost,
 } from "#test/clouds/rancher/fake-cattle.ts";
 
@@ -12,19 +12,19 @@ export interface FakeStack {
   readonly externalId: string;
 }
 
-/** A load balancer or an external service: what stands in `state` goes on by itself while it is read. */
+/** A load balancer or an external service; reads move its `state` forward. */
 export interface FakeService {
   readonly id: string;
   readonly kind: "loadBalancerService" | "externalService";
   readonly name: string;
   readonly stackId: string;
   state: string;
-  /** Reads until the state is what comes after it. */
+  /** The number of reads until the next state. */
   readsLeft: number;
   readonly externalIpAddresses?: readonly string[];
   readonly launchConfig?: { readonly imageUuid: string; readonly ports: readonly string[] };
   lbConfig?: { portRules: readonly PortRule[] };
-  /** Ids of the services that it sends to. */
+  /** IDs of the services that it sends to. */
   links: readonly string[];
 }
 
@@ -35,12 +35,12 @@ export interface PortRule {
   readonly protocol: string;
 }
 
-/** What an environment runs. */
+/** The services of an environment. */
 export interface FakeServices {
   readonly stacks: Map<string, FakeStack>;
   readonly all: Map<string, FakeService>;
   readonly settings: Map<string, string>;
-  /** How often a thing is read before it has become what it is to be. */
+  /** The number of reads until a resource is settled. */
   readsToSettle: number;
   nextId: number;
 }
@@ -60,13 +60,15 @@ interface Asked extends CattleRequest {
   readonly hosts: ReadonlyMap<string, FakeHost>;
 }
 
-/** A resource, a list of them, or undefined where there is nothing of that path. */
+/** Returns a resource, a list of them, or undefined for an unknown path. */
 export function answerToServices(services: FakeServices, asked: Asked): CattleAnswer | unknown[] | undefined {
   const { method, path, query, base } = asked;
   const [, folder = "", id, sub] = path.split("/");
   if (folder === "settings" && id !== undefined && method === "GET") {
     const value = services.settings.get(id);
-    return value === undefined ? cattleError(404, "NotFound") : ok({ id, type: "setting", name: id, value });
+    return value === undefined
+      ? buildCattleError(404, "NotFound")
+      : ok({ id, type: "setting", name: id, value });
   }
   if (folder === "stacks") return stacks(services, asked, id);
   const kind = KINDS.get(folder);
@@ -76,7 +78,7 @@ export function answerToServices(services: FakeServices, asked: Asked): CattleAn
     const wrong = Object.keys(query).filter(
       (key) => !["removed_null", "limit", "marker", "name", "stackId"].includes(key),
     );
-    if (wrong.length > 0 || query["removed_null"] !== "1") return cattleError(422, "InvalidOption");
+    if (wrong.length > 0 || query["removed_null"] !== "1") return buildCattleError(422, "InvalidOption");
     const found = [...services.all.values()].filter(
       (each) =>
         each.kind === kind &&
@@ -89,7 +91,7 @@ export function answerToServices(services: FakeServices, asked: Asked): CattleAn
       .map((each) => shown(each, asked));
   }
   const service = services.all.get(id ?? "");
-  if (service === undefined || service.kind !== kind) return cattleError(404, "NotFound");
+  if (service === undefined || service.kind !== kind) return buildCattleError(404, "NotFound");
   if (sub === "consumedservices" || sub === "consumedbyservices") {
     const isOf = (each: FakeService): boolean =>
       sub === "consumedservices" ? service.links.includes(each.id) : each.links.includes(service.id);
@@ -99,7 +101,7 @@ export function answerToServices(services: FakeServices, asked: Asked): CattleAn
   if (method === "DELETE") return goTo(services, service, "removing", asked);
   if (method === "PUT") return update(services, service, asked);
   if (method === "POST") return act(services, service, asked);
-  return cattleError(405, "MethodNotAllowed");
+  return buildCattleError(405, "MethodNotAllowed");
 }
 
 const KINDS: ReadonlyMap<string, FakeService["kind"]> = new Map([
@@ -107,7 +109,7 @@ const KINDS: ReadonlyMap<string, FakeService["kind"]> = new Map([
   ["externalservices", "externalService"],
 ]);
 
-/** What follows a state that does not last. */
+/** The state after a temporary one. */
 const AFTER: Readonly<Record<string, string>> = {
   registering: "inactive",
   activating: "active",
@@ -127,7 +129,7 @@ function read(services: FakeServices, service: FakeService): FakeService {
   return service;
 }
 
-/** All that is under way comes to its end. */
+/** Completes all work in progress. */
 export function settleAll(services: FakeServices): void {
   for (const service of [...services.all.values()]) {
     while (AFTER[service.state] !== undefined && services.all.has(service.id)) read(services, service);
@@ -166,11 +168,12 @@ function stacks(
       .filter(({ externalId }) => externalId === query["externalId"])
       .map(show);
   }
-  if (id !== undefined || method !== "POST") return cattleError(405, "MethodNotAllowed");
+  if (id !== undefined || method !== "POST") return buildCattleError(405, "MethodNotAllowed");
   const { name, externalId, ...others } = body as Record<string, string>;
   if (name === undefined || externalId === undefined || Object.keys(others).length > 0)
-    return cattleError(422, "InvalidFormat");
-  if ([...services.stacks.values()].some((each) => each.name === name)) return cattleError(422, "NotUnique");
+    return buildCattleError(422, "InvalidFormat");
+  if ([...services.stacks.values()].some((each) => each.name === name))
+    return buildCattleError(422, "NotUnique");
   const stack = { id: `1st${services.nextId}`, name, externalId };
   services.nextId += 1;
   services.stacks.set(stack.id, stack);
@@ -187,14 +190,14 @@ function create(services: FakeServices, kind: FakeService["kind"], { body, base 
   const { name = "", stackId = "" } = given;
   const isWhole = FIELDS[kind].every((field) => Reflect.get(given, field) !== undefined);
   const isMore = Object.keys(given).some((key) => !(FIELDS[kind] as readonly string[]).includes(key));
-  if (!isWhole || isMore || !/^[a-zA-Z0-9-]{1,63}$/.test(name)) return cattleError(422, "InvalidFormat");
-  if (!services.stacks.has(stackId)) return cattleError(422, "InvalidReference");
+  if (!isWhole || isMore || !/^[a-zA-Z0-9-]{1,63}$/.test(name)) return buildCattleError(422, "InvalidFormat");
+  if (!services.stacks.has(stackId)) return buildCattleError(422, "InvalidReference");
   if (given.launchConfig?.ports.some((port) => !/^\d+:\d+\/tcp$/.test(port)))
-    return cattleError(422, "InvalidFormat");
+    return buildCattleError(422, "InvalidFormat");
   if (given.launchConfig && !given.launchConfig.imageUuid.startsWith("docker:"))
-    return cattleError(422, "InvalidFormat");
+    return buildCattleError(422, "InvalidFormat");
   const isTaken = [...services.all.values()].some((each) => each.stackId === stackId && each.name === name);
-  if (isTaken) return cattleError(422, "NotUnique");
+  if (isTaken) return buildCattleError(422, "NotUnique");
   const service: FakeService = {
     ...(given as FakeService),
     id: `1s${services.nextId}`,
@@ -211,22 +214,22 @@ function create(services: FakeServices, kind: FakeService["kind"], { body, base 
 function update(services: FakeServices, service: FakeService, asked: Asked): CattleAnswer {
   const { lbConfig, ...others } = asked.body as { lbConfig?: FakeService["lbConfig"] };
   if (service.kind !== "loadBalancerService" || lbConfig === undefined || Object.keys(others).length > 0)
-    return cattleError(422, "InvalidFormat");
-  if (!actionsOf(service).includes("update")) return cattleError(409, "InvalidState");
+    return buildCattleError(422, "InvalidFormat");
+  if (!actionsOf(service).includes("update")) return buildCattleError(409, "InvalidState");
   if (lbConfig.portRules.some((rule) => !services.all.has(rule.serviceId) || rule.protocol !== "tcp"))
-    return cattleError(422, "InvalidReference");
+    return buildCattleError(422, "InvalidReference");
   service.lbConfig = lbConfig;
   return goTo(services, service, service.state === "active" ? "updating-active" : "updating-inactive", asked);
 }
 
 function act(services: FakeServices, service: FakeService, asked: Asked): CattleAnswer {
   const action = asked.query["action"] ?? "";
-  if (!actionsOf(service).includes(action)) return cattleError(422, "ActionNotAvailable");
+  if (!actionsOf(service).includes(action)) return buildCattleError(422, "ActionNotAvailable");
   if (action === "activate") return goTo(services, service, "activating", asked);
-  if (action !== "setservicelinks") return cattleError(422, "ActionNotAvailable");
+  if (action !== "setservicelinks") return buildCattleError(422, "ActionNotAvailable");
   const { serviceLinks } = asked.body as { serviceLinks: readonly { readonly serviceId: string }[] };
   if (serviceLinks.some(({ serviceId }) => !services.all.has(serviceId)))
-    return cattleError(422, "InvalidReference");
+    return buildCattleError(422, "InvalidReference");
   service.links = serviceLinks.map(({ serviceId }) => serviceId);
   return ok(shown(service, asked));
 }

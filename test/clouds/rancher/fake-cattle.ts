@@ -22,10 +22,10 @@ export type CattleAnswer =
   | "hang"
   | { readonly status: number; readonly body: unknown; readonly headers?: Record<string, string> };
 
-/** What was asked, as it came. */
+/** A request as received. */
 export interface CattleRequest {
   readonly method: string;
-  /** Below the project. */
+  /** The path below the project. */
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
   readonly headers: IncomingMessage["headers"];
@@ -34,17 +34,17 @@ export interface CattleRequest {
 
 /** An environment of Rancher 1.x, as far as its API v2-beta is used. */
 export interface FakeCattle {
-  /** Of the configuration, in the form of CATTLE_URL. */
+  /** The URL of the configuration, in the form of CATTLE_URL. */
   readonly url: string;
   readonly hosts: Map<string, FakeHost>;
   readonly services: FakeServices;
   readonly requests: CattleRequest[];
-  /** What links begin with; an environment behind a proxy may have it wrong. */
+  /** The beginning of links; it may be wrong for an environment behind a proxy. */
   linksAt: string;
-  /** Items of a page where the client asks for more. */
+  /** The maximum items of a page. */
   pageSize: number;
   fault: ((request: CattleRequest) => CattleAnswer | undefined) | undefined;
-  /** Whoever stands at the door. */
+  /** The gate of the API, if any. */
   gate: Gate | undefined;
   add(traits?: Partial<Omit<FakeHost, "id">>): FakeHost;
   close(): Promise<void>;
@@ -56,7 +56,10 @@ export const SECRET_KEY = "s3cretKeyOfTheEnvironment";
 const PROJECTS = "/v2-beta/projects";
 const ROOT = `${PROJECTS}/1a5`;
 
-/** Strict: what is asked otherwise than documented, or with a link that was made up, answers an error that no test expects. */
+/**
+ * Starts the fake, which is strict: an undocumented request, or one with a made-up link, gets an error that
+ * no test expects.
+ */
 export async function startFakeCattle(): Promise<FakeCattle> {
   const hosts = new Map<string, FakeHost>();
   const requests: CattleRequest[] = [];
@@ -66,7 +69,7 @@ export async function startFakeCattle(): Promise<FakeCattle> {
   const answerTo = (request: CattleRequest): CattleAnswer => {
     const { method, path, query, headers } = request;
     const expected = `Basic ${Buffer.from(`${ACCESS_KEY}:${SECRET_KEY}`).toString("base64")}`;
-    if (headers.authorization !== expected) return cattleError(401, "Unauthorized");
+    if (headers.authorization !== expected) return buildCattleError(401, "Unauthorized");
     const base = fake.linksAt;
     if (method === "GET" && path === `outside ${PROJECTS}`)
       return page([{ id: "1a5", type: "project", name: "Default" }], query);
@@ -80,7 +83,7 @@ export async function startFakeCattle(): Promise<FakeCattle> {
         path,
       );
     if (method === "GET" && path === "/hosts") {
-      if (query["removed_null"] !== "1") return cattleError(422, "InvalidOption");
+      if (query["removed_null"] !== "1") return buildCattleError(422, "InvalidOption");
       return page(
         [...hosts.values()].map((host) => shown(host, base)),
         query,
@@ -98,7 +101,7 @@ export async function startFakeCattle(): Promise<FakeCattle> {
     }
     const answer = answerToServices(services, { ...request, base, hosts });
     return answer === undefined
-      ? cattleError(404, "NotFound")
+      ? buildCattleError(404, "NotFound")
       : Array.isArray(answer)
         ? page(answer, query, path)
         : answer;
@@ -106,7 +109,7 @@ export async function startFakeCattle(): Promise<FakeCattle> {
 
   const page = (items: readonly unknown[], query: CattleRequest["query"], path = ""): CattleAnswer => {
     const limit = Math.min(Number(query["limit"]), fake.pageSize);
-    if (!Number.isInteger(limit) || limit < 1) return cattleError(422, "InvalidOption");
+    if (!Number.isInteger(limit) || limit < 1) return buildCattleError(422, "InvalidOption");
     const from = Number(query["marker"] ?? 0);
     const to = from + limit;
     const rest = new URLSearchParams({ ...query, marker: String(to) });
@@ -173,11 +176,11 @@ export async function startFakeCattle(): Promise<FakeCattle> {
   return fake;
 }
 
-/** What an API in trouble answers. */
+/** The answers of a failing API. */
 export const IN_TROUBLE: Readonly<Record<Breakage, CattleAnswer>> = {
-  Throttled: cattleError(429, "TooManyRequests", { "retry-after": "1" }),
-  Denied: cattleError(403, "Forbidden"),
-  Unavailable: cattleError(500, "ServerError"),
+  Throttled: buildCattleError(429, "TooManyRequests", { "retry-after": "1" }),
+  Denied: buildCattleError(403, "Forbidden"),
+  Unavailable: buildCattleError(500, "ServerError"),
   stalled: "hang",
 };
 
@@ -189,7 +192,7 @@ function arrivedAs({ method, path, query }: CattleRequest): ArrivedRequest {
   };
 }
 
-export function cattleError(
+export function buildCattleError(
   status: number,
   code: string,
   headers: Record<string, string> = {},
@@ -202,7 +205,7 @@ function shown({ id, uuid, hostname, state }: FakeHost, base: string) {
   return { id, type: "host", uuid, hostname, state, links };
 }
 
-/** By their names in the API, and where each is listed. */
+/** By their names in the API, and the path of each list. */
 const SCHEMAS = (
   [
     ["host", "hosts"],

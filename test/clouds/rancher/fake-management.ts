@@ -16,12 +16,12 @@ export interface FakeMachine {
   status?: { phase: string; nodeRef?: { name: string; uid?: string } };
 }
 
-/** An answer in place of the right one; "hang" answers never. */
+/** An answer in place of the right one; "hang" never answers. */
 export type FakeAnswer =
   | "hang"
   | { readonly status: number; readonly body: string; readonly headers?: Record<string, string> };
 
-/** What was asked, as it came. */
+/** A request as received. */
 export interface FakeRequest {
   readonly method: string;
   readonly path: string;
@@ -34,12 +34,12 @@ export interface FakeManagement {
   readonly url: string;
   readonly machines: FakeMachine[];
   readonly requests: FakeRequest[];
-  /** Items of a page where the client asks for more, as a server may. */
+  /** The maximum items of a page, as a server may limit them. */
   pageSize: number;
   version: string;
-  /** The token that is accepted. */
+  /** The accepted token. */
   token: string;
-  /** Asked before each answer; undefined goes on. */
+  /** Called before each answer; undefined continues. */
   fault: ((request: FakeRequest) => FakeAnswer | undefined) | undefined;
   add(traits?: MachineTraits): FakeMachine;
   remove(machine: FakeMachine): void;
@@ -50,7 +50,7 @@ export interface MachineTraits {
   readonly name?: string;
   readonly cluster?: string;
   readonly namespace?: string;
-  /** The node that it is by now; null is none yet. */
+  /** The Machine's node; null if it has none yet. */
   readonly node?: { readonly name: string; readonly uid?: string } | null;
   readonly phase?: string;
 }
@@ -61,7 +61,7 @@ export const TOKEN = "token-x7k2p:q9w8e7r6t5y4u3i2o1p0";
 
 const GROUP = "/k8s/clusters/local/apis/cluster.x-k8s.io";
 
-/** Strict: whatever is asked otherwise than the API is documented answers an error that no test expects. */
+/** Starts the fake, which is strict: an undocumented request gets an error that no test expects. */
 export async function startFakeManagement(tls?: {
   readonly key: string;
   readonly cert: string;
@@ -114,11 +114,11 @@ export async function startFakeManagement(tls?: {
 
   const answerTo = ({ method, path, query, headers }: FakeRequest): FakeAnswer => {
     if (headers.authorization !== `Bearer ${fake.token}`)
-      return rancherError(401, "Unauthorized", "must authenticate");
-    if (method !== "GET") return statusAnswer(405, "MethodNotAllowed");
-    if (path === GROUP) return json(200, groupOf(fake.version));
+      return buildRancherError(401, "Unauthorized", "must authenticate");
+    if (method !== "GET") return buildStatusAnswer(405, "MethodNotAllowed");
+    if (path === GROUP) return buildJsonAnswer(200, groupOf(fake.version));
     const match = /^(.*)\/(v[a-z0-9]+)\/namespaces\/([^/]+)\/machines$/.exec(path);
-    if (match?.[1] !== GROUP || match[2] !== fake.version) return statusAnswer(404, "NotFound");
+    if (match?.[1] !== GROUP || match[2] !== fake.version) return buildStatusAnswer(404, "NotFound");
     return list(match[3] ?? "", query);
   };
 
@@ -133,7 +133,7 @@ export async function startFakeManagement(tls?: {
       !Number.isInteger(limit) ||
       limit < 1
     )
-      return statusAnswer(400, "BadRequest");
+      return buildStatusAnswer(400, "BadRequest");
     const all = machines.filter(
       ({ metadata }) =>
         metadata.namespace === namespace &&
@@ -141,9 +141,9 @@ export async function startFakeManagement(tls?: {
     );
     const from =
       query["continue"] === undefined ? 0 : Number(/^from-(\d+)$/.exec(query["continue"])?.[1] ?? "NaN");
-    if (Number.isNaN(from)) return statusAnswer(410, "Expired");
+    if (Number.isNaN(from)) return buildStatusAnswer(410, "Expired");
     const to = from + Math.min(limit, fake.pageSize);
-    return json(200, {
+    return buildJsonAnswer(200, {
       kind: "MachineList",
       apiVersion: `cluster.x-k8s.io/${fake.version}`,
       metadata: { resourceVersion: "4711", continue: to < all.length ? `from-${to}` : "" },
@@ -163,8 +163,8 @@ export async function startFakeManagement(tls?: {
   });
 }
 
-/** An error as Kubernetes words it. */
-export function statusAnswer(
+/** Builds an error in Kubernetes's format. */
+export function buildStatusAnswer(
   status: number,
   reason: string,
   headers: Record<string, string> = {},
@@ -183,12 +183,12 @@ export function statusAnswer(
   };
 }
 
-/** An error as Rancher's own server words it. */
-export function rancherError(status: number, code: string, message: string): FakeAnswer {
+/** Builds an error in the format of Rancher's own server. */
+export function buildRancherError(status: number, code: string, message: string): FakeAnswer {
   return { status, body: JSON.stringify({ type: "error", status: String(status), code, message }) };
 }
 
-export function json(status: number, body: unknown): FakeAnswer {
+export function buildJsonAnswer(status: number, body: unknown): FakeAnswer {
   return { status, body: JSON.stringify(body) };
 }
 

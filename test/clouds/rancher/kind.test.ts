@@ -1,8 +1,9 @@
 import { describe, expect, test, vi } from "vitest";
 import { parseCloudConfig } from "#cli/cloud-config.ts";
-import { loadCloud } from "#clouds/kinds.ts";
+import { loadCloud } from "#clouds/providers.ts";
 import { loadRancherCloud } from "#clouds/rancher/cloud.ts";
-import { RancherCloudConfig, rancher } from "#clouds/rancher/kind.ts";
+import { RancherCloudConfig } from "#clouds/rancher/config.ts";
+import { rancher } from "#clouds/rancher/provider.ts";
 import { TOKEN } from "#test/clouds/rancher/fake-management.ts";
 
 const K3S = { provider: "rancher", distribution: "k3s" };
@@ -18,7 +19,7 @@ const parse = (config: Record<string, unknown>) => RancherCloudConfig.safeParse(
 describe("the configuration", () => {
   test.each<[string, Record<string, unknown>]>([
     ["K3s", K3S],
-    ["RKE2 without anybody who knows of machines", { ...K3S, distribution: "rke2", existence: "none" }],
+    ["RKE2 without a source of machines", { ...K3S, distribution: "rke2", existence: "none" }],
     ["Machines", MACHINES],
     [
       "Machines with all of it",
@@ -38,7 +39,7 @@ describe("the configuration", () => {
     ["no distribution", { provider: "rancher" }, "distribution"],
     ["another distribution", { ...K3S, distribution: "k0s" }, "distribution"],
     ["Machines of no server", { ...K3S, existence: "rancher" }, "is required with existence: rancher"],
-    ["a server that nobody asks", { ...K3S, rancher: SERVER }, "means nothing without existence: rancher"],
+    ["an unused server", { ...K3S, rancher: SERVER }, "means nothing without existence: rancher"],
     ["a server without its cluster", { ...MACHINES, rancher: { url: SERVER.url } }, "cluster"],
     [
       "a cluster that is a selector",
@@ -51,7 +52,7 @@ describe("the configuration", () => {
       "the name of an object",
     ],
     [
-      "http to elsewhere",
+      "http to another machine",
       { ...MACHINES, rancher: { ...SERVER, url: "http://rancher.example.com" } },
       "https is required",
     ],
@@ -59,7 +60,7 @@ describe("the configuration", () => {
     [
       "two tokens",
       { ...MACHINES, rancher: { ...SERVER, tokenFile: "/t", credentials: { file: "/t" } } },
-      "a second time",
+      "in addition to tokenFile",
     ],
     [
       "an environment without its URL",
@@ -94,15 +95,15 @@ describe("with flags", () => {
       : parsed.faults.map(({ name, message }) => `${name}: ${message}`);
   };
 
-  test.each(["k3s", "rke2"])("%s is a distribution, and may be said by its name", (distribution) => {
+  test.each(["k3s", "rke2"])("%s is a distribution, and may be given by its name", (distribution) => {
     expect(written(distribution, "")).toEqual({ provider: "rancher", distribution });
   });
 
-  test("the file's own word counts for more", () => {
+  test("the file has priority", () => {
     expect(written("k3s", "distribution: rke2")).toEqual({ provider: "rancher", distribution: "rke2" });
   });
 
-  test("a URL comes from the environment where the file has the rest", () => {
+  test("a URL comes from the environment if the file has the rest", () => {
     const text = "existence: rancher\nrancher: { cluster: blue }";
     const environment = {
       RANCHER_URL: SERVER.url,
@@ -116,13 +117,13 @@ describe("with flags", () => {
     expect(written("rke2", "", environment)).toEqual({ provider: "rancher", distribution: "rke2" });
   });
 
-  test("what is missing is said with the variable that would supply it", () => {
+  test("a missing value is reported with the variable that can supply it", () => {
     const faults = written("rke2", "existence: rancher\nrancher: { cluster: blue }");
     expect(String(faults)).toContain("rancher.url");
     expect(String(faults)).toContain("(or set RANCHER_URL)");
   });
 
-  test("a name that is nobody's is told all names that there are", () => {
+  test("an unknown name is rejected with all known names", () => {
     expect(String(written("k0s", ""))).toMatch(/"k0s" is no cloud; known are .*rancher, k3s, rke2/);
   });
 });
@@ -130,7 +131,7 @@ describe("with flags", () => {
 test.each<[string, Record<string, unknown>, string]>([
   ["no token at all", MACHINES, "rancher.tokenFile is required where RANCHER_TOKEN is not set"],
   [
-    "a token file that is not there",
+    "a missing token file",
     { ...MACHINES, rancher: { ...SERVER, tokenFile: "/nowhere/t" } },
     "/nowhere/t cannot be read",
   ],
@@ -141,11 +142,11 @@ test.each<[string, Record<string, unknown>, string]>([
     "cattle.secretKeyFile is required",
   ],
   [
-    "a secret key file that is not there",
+    "a missing secret key file",
     { ...CATTLE, cattle: { ...CATTLE.cattle, accessKey: "A", secretKeyFile: "/nowhere/s" } },
     "/nowhere/s cannot be read",
   ],
-])("%s is a fault as soon as the cloud is loaded", async (_, config, message) => {
+])("%s is an error as soon as the cloud is loaded", async (_, config, message) => {
   await expect(loadRancherCloud(RancherCloudConfig.parse(config), {}, {})).rejects.toThrow(message);
 });
 
@@ -154,31 +155,33 @@ test.each<[string, Record<string, unknown>, Record<string, string>]>([
   ["of Machines", MACHINES, { RANCHER_TOKEN: TOKEN }],
   ["of an environment", CATTLE, { CATTLE_ACCESS_KEY: "access", CATTLE_SECRET_KEY: TOKEN }],
 ])(
-  "the cloud %s is loaded by its kind, which says of no secret more than its name",
+  "the cloud %s is loaded by its provider, which reveals only the names of secrets",
   async (_, written, environment) => {
     for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
     const config = RancherCloudConfig.parse(written);
     const cloud = await loadCloud(config, { clusterName: "blue" });
     expect(cloud.provider).toBe("rancher");
-    expect([rancher.credentialSource(config), rancher.quotaKey(config)].join()).not.toContain(TOKEN);
+    expect([rancher.describeCredentialSource(config), rancher.getQuotaKey(config)].join()).not.toContain(
+      TOKEN,
+    );
     await cloud.close();
     vi.unstubAllEnvs();
   },
 );
 
-test("quotas are told apart by server and token", () => {
+test("quotas are kept by server and token", () => {
   const keys = [
     K3S,
     MACHINES,
     { ...MACHINES, rancher: { ...SERVER, tokenFile: "/t" } },
     { ...MACHINES, rancher: { ...SERVER, url: "https://other.example.com" } },
     CATTLE,
-  ].map((config) => rancher.quotaKey(RancherCloudConfig.parse(config)));
+  ].map((config) => rancher.getQuotaKey(RancherCloudConfig.parse(config)));
   expect(new Set(keys).size).toBe(keys.length);
 });
 
-test("what the answers are made of is kept in snapshots of nodes", () => {
-  const keys = rancher.nodeKeysOf?.(RancherCloudConfig.parse(K3S)) ?? [];
+test("snapshots of nodes keep the fields that the answers need", () => {
+  const keys = rancher.listNodeKeys?.(RancherCloudConfig.parse(K3S)) ?? [];
   expect(keys).toEqual(
     expect.arrayContaining([
       "k3s.io/internal-ip",
@@ -187,5 +190,5 @@ test("what the answers are made of is kept in snapshots of nodes", () => {
       "kubernetes.io/hostname",
     ]),
   );
-  expect(rancher.nodeKeysOf?.(RancherCloudConfig.parse(CATTLE))).toEqual([]);
+  expect(rancher.listNodeKeys?.(RancherCloudConfig.parse(CATTLE))).toEqual([]);
 });

@@ -1,14 +1,17 @@
 import { createCattleCloud } from "#clouds/rancher/cattle/cloud.ts";
 import { cattleLoadBalancerModel } from "#clouds/rancher/cattle/load-balancers/model.ts";
-import { cattleSign } from "#clouds/rancher/cattle/sign.ts";
+import { createCattleSigner } from "#clouds/rancher/cattle/sign.ts";
 import type { LoadBalancerWorld, NamedService } from "#test/clouds/load-balancer-world.ts";
-import { outlineOf } from "#test/clouds/outline.ts";
+import { formatOutline } from "#test/clouds/outline.ts";
 import { KEYS } from "#test/clouds/rancher/cattle-world.ts";
 import { type FakeCattle, startFakeCattle } from "#test/clouds/rancher/fake-cattle.ts";
 import { type FakeService, settleAll } from "#test/clouds/rancher/fake-cattle-services.ts";
 
-/** An environment of Rancher 1.x in which somebody has a stack of his own, with a load balancer that looks like ours. */
-export async function cattleWorld(): Promise<LoadBalancerWorld> {
+/**
+ * Creates an environment of Rancher 1.x in which another owner has a stack with a load balancer that looks
+ * like ours.
+ */
+export async function createCattleLoadBalancerWorld(): Promise<LoadBalancerWorld> {
   const fake = await startFakeCattle();
   const hosts = Array.from({ length: 4 }, (_, index) =>
     fake.add({ hostname: `web-${index + 1}.example.com` }),
@@ -19,7 +22,7 @@ export async function cattleWorld(): Promise<LoadBalancerWorld> {
     model: cattleLoadBalancerModel,
     connect: ({ name }) =>
       createCattleCloud(
-        { server: { url: fake.url }, sign: cattleSign({ url: fake.url }, KEYS, name) },
+        { server: { url: fake.url }, sign: createCattleSigner({ url: fake.url }, KEYS, name) },
         { sleep: async () => undefined, now: clock() },
       ),
     nodes: hosts.map(({ uuid, hostname }) => ({ name: `${hostname}`, providerID: `rancher://${uuid}` })),
@@ -37,7 +40,7 @@ export async function cattleWorld(): Promise<LoadBalancerWorld> {
         spec: { allocateLoadBalancerNodePorts: false, ports: [{ port: 80, name: "http" }] },
       },
     ],
-    // Where things are, the stack and its two lists; and what each load balancer sends to.
+    // The endpoints, the stack and its two lists; and the targets of each load balancer.
     requestsFor: (services) => 5 + services,
     setGate: (gate) => {
       fake.gate = gate;
@@ -60,7 +63,10 @@ export async function cattleWorld(): Promise<LoadBalancerWorld> {
   };
 }
 
-/** What has been done for nodes is one thing, as another node is another part of it; the stack stays when its last Service goes. */
+/**
+ * Returns the outline. The work for nodes is one part, as each node adds to it; the stack stays after its
+ * last Service.
+ */
 function outline(fake: FakeCattle, services: readonly NamedService[]): readonly string[] {
   const { stacks, all } = fake.services;
   const nameOf = (id: string): string => all.get(id)?.name ?? "nothing";
@@ -81,7 +87,7 @@ function outline(fake: FakeCattle, services: readonly NamedService[]): readonly 
       ...balancers.map((each) => ({ stack: name, ...withoutIds(each, nameOf) })),
     ];
   });
-  return outlineOf(
+  return formatOutline(
     [...things, ...[...fake.hosts.values()].map(({ uuid, state }) => ({ host: uuid, state }))],
     names,
   );
@@ -125,7 +131,7 @@ function replace<Value>(target: Map<string, Value>, source: ReadonlyMap<string, 
   for (const [key, value] of source) target.set(key, value);
 }
 
-/** Time enough for every request to have its turn. */
+/** Returns a clock that leaves time for every request. */
 function clock(): () => number {
   let now = 0;
   return () => {

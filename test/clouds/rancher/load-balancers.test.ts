@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Capability } from "#clouds/cloud.ts";
 import { describeOnCattle } from "#clouds/rancher/cattle/load-balancers/describe.ts";
 import { cattleLoadBalancerModel as model } from "#clouds/rancher/cattle/load-balancers/model.ts";
-import { externalName } from "#clouds/rancher/cattle/load-balancers/names.ts";
+import { formatExternalName } from "#clouds/rancher/cattle/load-balancers/names.ts";
 import type {
   LoadBalancerAction,
   LoadBalancerQuestion,
@@ -11,9 +11,9 @@ import type {
 } from "#core/service/model.ts";
 import { Service } from "#core/service/service.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
-import { aCall } from "#test/clouds/builders.ts";
-import { aCattleWorld, type CattleWorld } from "#test/clouds/rancher/cattle-world.ts";
-import { type CattleAnswer, cattleError, type FakeHost } from "#test/clouds/rancher/fake-cattle.ts";
+import { buildCall } from "#test/clouds/builders.ts";
+import { type CattleWorld, createCattleWorld } from "#test/clouds/rancher/cattle-world.ts";
+import { buildCattleError, type CattleAnswer, type FakeHost } from "#test/clouds/rancher/fake-cattle.ts";
 import { settleAll } from "#test/clouds/rancher/fake-cattle-services.ts";
 
 const SETTINGS = { ...DEFAULT_SETTINGS, cloud: { provider: "rancher", mode: "cattle" } };
@@ -24,7 +24,7 @@ const MAX_STEPS = 60;
 let world: CattleWorld;
 let capability: Capability;
 beforeEach(async () => {
-  world = await aCattleWorld();
+  world = await createCattleWorld();
   const found = world.cloud().capabilities?.["loadBalancers"];
   if (found === undefined) throw new Error("no load balancers");
   capability = found;
@@ -63,17 +63,17 @@ const orderOf = (action: LoadBalancerAction) => ({
   ...action,
 });
 
-/** What becomes of a question when each pass is followed by another one, and all that was done. */
+/** Runs passes until the question is settled; returns all steps. */
 async function play(
   asked: LoadBalancerQuestion,
 ): Promise<{ step: LoadBalancerStep; done: string[]; waits: number }> {
   const done: string[] = [];
   let waits = 0;
   for (let steps = 0; steps < MAX_STEPS; steps += 1) {
-    const { answers } = await capability.observe([asked], aCall());
+    const { answers } = await capability.observe([asked], buildCall());
     const [observed] = answers;
     if (observed?.kind !== "observed") throw new Error(JSON.stringify(observed));
-    const step = model.next(asked, observed.state, SETTINGS);
+    const step = model.planStep(asked, observed.state, SETTINGS);
     if (step.kind === "wait") {
       waits += 1;
       continue;
@@ -81,13 +81,14 @@ async function play(
     if (step.kind !== "act") return { step, done, waits };
     let state = observed.state;
     for (const action of step.actions) {
-      const { answer } = await capability.act(orderOf(action), aCall());
+      const { answer } = await capability.act(orderOf(action), buildCall());
       done.push(answer.kind === "done" ? action.action : `${action.action}: ${answer.kind}`);
       if (answer.kind !== "done") break;
-      state = model.fold(state, action, answer.result);
+      state = model.applyResult(state, action, answer.result);
     }
-    // What is folded is what is observed next, as far as it was not done by itself meanwhile.
-    expect(() => model.next(asked, state, SETTINGS)).not.toThrow();
+    // The applied result equals the next observation, except for changes that the cloud made itself
+    // meanwhile.
+    expect(() => model.planStep(asked, state, SETTINGS)).not.toThrow();
   }
   throw new Error(`no end after ${MAX_STEPS} steps: ${done}`);
 }
@@ -96,7 +97,7 @@ const services = () => [...world.fake.services.all.values()];
 const named = (name: string) => services().find((each) => each.name === name);
 
 describe("a Service", () => {
-  test("gets a stack, services for its nodes, links, rules and an address, each step for itself", async () => {
+  test("gets a stack, services for its nodes, links, rules and an address, one step at a time", async () => {
     const hosts = [world.fake.add(), world.fake.add()];
     const { step, done, waits } = await play(question(hosts.map(nodeOf)));
     expect(step).toEqual({
@@ -121,7 +122,7 @@ describe("a Service", () => {
     ]);
     const externals = services().filter(({ kind }) => kind === "externalService");
     expect(externals.map(({ name, externalIpAddresses }) => [name, externalIpAddresses])).toEqual(
-      hosts.map(({ hostname, addresses }) => [externalName(`${hostname}`), [addresses[0]]]),
+      hosts.map(({ hostname, addresses }) => [formatExternalName(`${hostname}`), [addresses[0]]]),
     );
     expect(named(NAME)).toMatchObject({
       state: "active",
@@ -139,7 +140,7 @@ describe("a Service", () => {
     expect((await play(question(hosts.map(nodeOf)))).done).toEqual([]);
   });
 
-  test("is made anew with other ports, and keeps what stands for its nodes", async () => {
+  test("is created again for other ports, and keeps the services of its nodes", async () => {
     const nodes = [nodeOf(world.fake.add())];
     await play(question(nodes));
     const before = named(NAME)?.id;
@@ -162,7 +163,7 @@ describe("a Service", () => {
     expect((await play(question(nodes, { spec }))).done).toEqual(["UpdateLoadBalancer"]);
   });
 
-  test("loses a node with what stands for it, unless somebody else sends to that", async () => {
+  test("loses a node with that node's service, unless others send to it", async () => {
     const [one, other] = [nodeOf(world.fake.add()), nodeOf(world.fake.add())];
     const second = { uid: "11111111-2222-3333-4444-555555555555" };
     await play(question([one, other]));
@@ -173,7 +174,7 @@ describe("a Service", () => {
       services()
         .filter(({ kind }) => kind === "externalService")
         .map(({ name }) => name),
-    ).toEqual([externalName(one.name)]);
+    ).toEqual([formatExternalName(one.name)]);
     expect((await play(question([one], { ...second, wanted: false }))).done).toEqual([
       "DeleteLoadBalancer",
       "DeleteExternalService",
@@ -183,15 +184,15 @@ describe("a Service", () => {
     expect(services()).toEqual([]);
   });
 
-  test("leaves nothing of its nodes where the others go in the same pass", async () => {
+  test("leaves nothing of its nodes if the others go in the same pass", async () => {
     const node = nodeOf(world.fake.add());
     const all = [UID, "11111111-2222-3333-4444-555555555555"].map((uid) => question([node], { uid }));
     for (const each of all) await play(each);
     const gone = all.map((each) => ({ ...each, wanted: false, nodes: [] }));
-    const { answers } = await capability.observe(gone, aCall());
+    const { answers } = await capability.observe(gone, buildCall());
     for (const [index, each] of gone.entries()) {
       const observed = answers[index];
-      const step = observed?.kind === "observed" ? model.next(each, observed.state, SETTINGS) : undefined;
+      const step = observed?.kind === "observed" ? model.planStep(each, observed.state, SETTINGS) : undefined;
       expect(step).toMatchObject({ kind: "act", actions: [{ action: "DeleteLoadBalancer" }] });
     }
     for (const each of gone) await play(each);
@@ -199,7 +200,7 @@ describe("a Service", () => {
     expect(services()).toEqual([]);
   });
 
-  test("that goes before it was linked takes with it what was made for its nodes", async () => {
+  test("that is deleted before it was linked takes the services of its nodes with it", async () => {
     const node = nodeOf(world.fake.add());
     await play(question([node]));
     for (const each of services()) each.links = [];
@@ -213,31 +214,31 @@ describe("a Service", () => {
     const uids = [UID, "11111111-2222-3333-4444-555555555555"];
     for (const uid of uids) await play(question([one, other], { uid }));
     const left = uids.map((uid) => question([one], { uid }));
-    const { answers } = await capability.observe(left, aCall());
+    const { answers } = await capability.observe(left, buildCall());
     for (const [index, each] of left.entries()) {
       const observed = answers[index];
-      const step = observed?.kind === "observed" ? model.next(each, observed.state, SETTINGS) : undefined;
+      const step = observed?.kind === "observed" ? model.planStep(each, observed.state, SETTINGS) : undefined;
       // Each sees that the other one still sends to it.
       expect(step).toMatchObject({ kind: "act", actions: [{ action: "SetServiceLinks" }] });
-      if (step?.kind === "act") await capability.act(orderOf(step.actions[0]), aCall());
+      if (step?.kind === "act") await capability.act(orderOf(step.actions[0]), buildCall());
     }
     for (const each of left) await play(each);
     settleAll(world.fake.services);
     const externals = services().filter(({ kind }) => kind === "externalService");
-    expect(externals.map(({ name }) => name)).toEqual([externalName(one.name)]);
+    expect(externals.map(({ name }) => name)).toEqual([formatExternalName(one.name)]);
   });
 
-  test("is not deleted where Rancher does not say which ports it has", async () => {
+  test("is not deleted if Rancher does not return its ports", async () => {
     const nodes = [nodeOf(world.fake.add())];
     await play(question(nodes));
     Object.assign(named(NAME) ?? {}, { launchConfig: undefined });
-    const { answers } = await capability.observe([question(nodes)], aCall());
+    const { answers } = await capability.observe([question(nodes)], buildCall());
     const state = answers[0]?.kind === "observed" ? answers[0].state : undefined;
     expect(state).toMatchObject({ balancers: [{ name: NAME, ports: null }] });
-    expect(model.next(question(nodes), state, SETTINGS)).toMatchObject({ kind: "wait" });
+    expect(model.planStep(question(nodes), state, SETTINGS)).toMatchObject({ kind: "wait" });
   });
 
-  test("gets its own rules in place of those that nobody can read, and is not the trouble of others", async () => {
+  test("gets its own rules in place of unreadable ones, and does not affect others", async () => {
     const nodes = [nodeOf(world.fake.add())];
     const second = { uid: "11111111-2222-3333-4444-555555555555" };
     await play(question(nodes));
@@ -252,7 +253,7 @@ describe("a Service", () => {
     expect(named(NAME)?.lbConfig?.portRules).toEqual(rules);
   });
 
-  test("is told of no endpoint that is no address", async () => {
+  test("does not publish an endpoint that is not an address", async () => {
     const nodes = [nodeOf(world.fake.add())];
     await play(question(nodes));
     const endpoints = [null, "", "web-1.example.com", "203.0.113.7", "2001:DB8:0::1", "203.0.113.7"];
@@ -264,7 +265,7 @@ describe("a Service", () => {
     });
   });
 
-  test("of which there is nothing is nothing to delete, and nothing is looked at beyond that", async () => {
+  test("without any resource needs no deletion, and no further requests", async () => {
     const { step, done } = await play(question([], { wanted: false }));
     expect([step, done]).toEqual([{ kind: "settled", ingress: [], warnings: [] }, []]);
     expect(world.fake.requests.map(({ path }) => path)).toEqual(["", "/schemas", "/stacks"]);
@@ -273,10 +274,7 @@ describe("a Service", () => {
   test.each<[string, (host: FakeHost) => TargetNode]>([
     ["of no provider ID", ({ hostname }) => ({ name: `${hostname}` })],
     ["of another cloud", () => ({ name: "node-1", providerID: "aws:///eu-central-1a/i-1" })],
-    [
-      "of a host that is not the environment's",
-      () => ({ name: "node-1", providerID: "rancher://somebody-else" }),
-    ],
+    ["of a host that is not the environment's", () => ({ name: "node-1", providerID: "rancher://foreign" })],
     [
       "of a host without an address",
       (host) => {
@@ -297,14 +295,14 @@ describe("a Service", () => {
     if (own === undefined) throw new Error("no load balancer");
     world.fake.services.all.set("1s99", { ...own, id: "1s99" });
     const { step, done } = await play(question([]));
-    expect([step, done]).toMatchObject([{ kind: "refused", problem: { code: "AmbiguousLoadBalancer" } }, []]);
+    expect([step, done]).toMatchObject([{ kind: "refused", issue: { code: "AmbiguousLoadBalancer" } }, []]);
     expect((await play(question([], { wanted: false }))).done).toEqual([]);
   });
 
   test("is described", async () => {
     const nodes = [nodeOf(world.fake.add())];
     const state = async () => {
-      const [observed] = (await capability.observe([question(nodes)], aCall())).answers;
+      const [observed] = (await capability.observe([question(nodes)], buildCall())).answers;
       return observed?.kind === "observed" ? describeOnCattle(observed.state) : undefined;
     };
     expect(await state()).toEqual({ belongsTo: "none", lines: [] });
@@ -321,43 +319,43 @@ describe("a Service", () => {
   });
 });
 
-describe("beside K3s and RKE2", () => {
-  test.each([true, false])("a Service is somebody else's (wanted: %j)", (wanted) => {
+describe("works next to K3s and RKE2", () => {
+  test.each([true, false])("a Service belongs to another controller (wanted: %j)", (wanted) => {
     const settings = { ...DEFAULT_SETTINGS, cloud: { provider: "rancher", distribution: "k3s" } };
-    expect(model.before(question([], { wanted }), settings)).toEqual({ kind: "elsewhere" });
+    expect(model.precheck(question([], { wanted }), settings)).toEqual({ kind: "elsewhere" });
   });
 });
 
-describe("an observation is an error, and nothing is done, where", () => {
+describe("an observation is an error, and nothing is done, if", () => {
   test.each<[string, string, string]>([
-    ["the stack is not told", "/stacks", "Unavailable"],
-    ["load balancers are not told", "/loadbalancerservices", "Unavailable"],
-    ["what stands for nodes is not told", "/externalservices", "Unavailable"],
-    ["hosts are not told", "/hosts", "Unavailable"],
-    ["the image is not told", "/settings/lb.instance.image", "Unavailable"],
-    ["the addresses of a host are not told", "/hosts/1h1/ipaddresses", "Unavailable"],
+    ["the stack is missing", "/stacks", "Unavailable"],
+    ["load balancers are missing", "/loadbalancerservices", "Unavailable"],
+    ["the services of nodes are missing", "/externalservices", "Unavailable"],
+    ["hosts are missing", "/hosts", "Unavailable"],
+    ["the image is missing", "/settings/lb.instance.image", "Unavailable"],
+    ["the addresses of a host are missing", "/hosts/1h1/ipaddresses", "Unavailable"],
   ])("%s", async (_, at, code) => {
     world.fake.services.stacks.set("1st1", {
       id: "1st1",
       name: "kubernetes-loadbalancers",
       externalId: "kubernetes-loadbalancers://",
     });
-    world.fake.fault = ({ path }) => (path === at ? cattleError(500, "ServerError") : undefined);
-    const { answers } = await capability.observe([question([nodeOf(world.fake.add())])], aCall());
+    world.fake.fault = ({ path }) => (path === at ? buildCattleError(500, "ServerError") : undefined);
+    const { answers } = await capability.observe([question([nodeOf(world.fake.add())])], buildCall());
     expect(answers).toMatchObject([{ kind: "error", code }]);
   });
 });
 
-test("what does not say where it is deleted is no load balancer, and nothing is done", async () => {
+test("a resource without a link for its deletion is not a load balancer, and nothing is done", async () => {
   const nodes = [nodeOf(world.fake.add())];
   await play(question(nodes));
   world.fake.fault = ({ path, method }) =>
     path === "/loadbalancerservices" && method === "GET" ? withEndpoints([], {}) : undefined;
-  const { answers } = await capability.observe([question([], { wanted: false })], aCall());
+  const { answers } = await capability.observe([question([], { wanted: false })], buildCall());
   expect(answers).toMatchObject([{ kind: "error", code: "Unavailable" }]);
 });
 
-/** The list of load balancers with these endpoints, and with other links where some are given. */
+/** Answers the list of load balancers with these endpoints, and with other links if given. */
 function withEndpoints(endpoints: readonly (string | null)[], links?: Record<string, string>): CattleAnswer {
   const own = named(NAME);
   const self = `${world.fake.linksAt}/loadbalancerservices/${own?.id}`;
@@ -380,14 +378,14 @@ describe("an action", () => {
       parameters,
       precondition: { uid: "u", deleting: false },
     };
-    return (await capability.act(order, aCall())).answer;
+    return (await capability.act(order, buildCall())).answer;
   };
 
   test.each<[string, string, Record<string, unknown>, string]>([
-    ["that nobody knows is invalid", "PaintLoadBalancer", {}, "Invalid"],
+    ["with an unknown name is invalid", "PaintLoadBalancer", {}, "Invalid"],
     ["without its parameters is invalid", "DeleteLoadBalancer", {}, "Invalid"],
     [
-      "at a link to elsewhere is not sent",
+      "at a link to another server is not sent",
       "DeleteLoadBalancer",
       { url: "http://evil.example.com/1s1" },
       "Denied",
@@ -397,7 +395,7 @@ describe("an action", () => {
     expect(world.fake.requests.filter(({ method }) => method !== "GET")).toEqual([]);
   });
 
-  test("that presupposes what is not so any more is a conflict, and what is deleted already is done", async () => {
+  test("with an outdated precondition is a conflict, and a repeated deletion is done", async () => {
     const gone = `${world.fake.linksAt}/loadbalancerservices/1s77`;
     expect(await act("ActivateLoadBalancer", { url: `${gone}?action=activate` })).toMatchObject({
       kind: "conflict",
@@ -434,6 +432,6 @@ test.each([
   [".-web-.", "web"],
   [`${"a".repeat(62)}.b`, "a".repeat(62)],
   ["x".repeat(100), "x".repeat(63)],
-])("what stands for node %j is named %j", (name, expected) => {
-  expect(externalName(name)).toBe(expected);
+])("the service of node %j has the name %j", (name, expected) => {
+  expect(formatExternalName(name)).toBe(expected);
 });

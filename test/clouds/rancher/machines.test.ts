@@ -1,23 +1,23 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { CloudCall } from "#clouds/cloud.ts";
-import { aCall, aNode, type NodeTraits } from "#test/clouds/builders.ts";
-import { summary } from "#test/clouds/conformance.ts";
+import { buildCall, buildNode, type NodeTraits } from "#test/clouds/builders.ts";
+import { formatAnswer } from "#test/clouds/conformance.ts";
 import {
+  buildJsonAnswer,
+  buildRancherError,
+  buildStatusAnswer,
   type FakeAnswer,
   type FakeMachine,
-  json,
-  rancherError,
-  statusAnswer,
   TOKEN,
 } from "#test/clouds/rancher/fake-management.ts";
-import { aRancherWorld, type RancherWorld } from "#test/clouds/rancher/world.ts";
+import { createRancherWorld, type RancherWorld } from "#test/clouds/rancher/world.ts";
 
 const ABSENT = "00000000-0000-4000-8000-000000000000";
 const SEEN = "serverless-ccm.io/instance";
 
 let world: RancherWorld;
 beforeEach(async () => {
-  world = await aRancherWorld();
+  world = await createRancherWorld();
 });
 afterEach(() => world.close());
 
@@ -26,15 +26,15 @@ const seenAs = (text: string): NodeTraits => ({ annotations: { [SEEN]: text } })
 const machine = ({ metadata }: FakeMachine): NodeTraits => labelled(metadata.uid);
 
 async function ask(nodes: readonly NodeTraits[], call: Partial<CloudCall> = {}) {
-  return (await world.cloud().instances(nodes.map(aNode), aCall({ control: true, ...call }))).answers;
+  return (await world.cloud().instances(nodes.map(buildNode), buildCall({ control: true, ...call }))).answers;
 }
 
 describe("of a node", () => {
   type Given = (world: RancherWorld) => NodeTraits;
   test.each<[string, Given, Record<string, unknown>]>([
-    ["whose label names a Machine, it is there", ({ fake }) => machine(fake.add()), { kind: "found" }],
+    ["whose label names a Machine, it exists", ({ fake }) => machine(fake.add()), { kind: "found" }],
     [
-      "whose Machine is about to go, it is there until that is gone",
+      "whose Machine is being deleted, it exists until that is gone",
       ({ fake }) => {
         const going = fake.add({ phase: "Deleted" });
         going.metadata.deletionTimestamp = "2026-01-01T00:00:00Z";
@@ -43,7 +43,7 @@ describe("of a node", () => {
       { kind: "found" },
     ],
     [
-      "that a Machine names, it is there",
+      "that a Machine names, it exists",
       ({ fake }) => {
         fake.add({ node: { name: "node-1" } });
         return {};
@@ -51,16 +51,16 @@ describe("of a node", () => {
       { kind: "found", instance: { account: "rancher" } },
     ],
     [
-      "that a Machine names by its uid, it is there, whatever its label says",
+      "that a Machine names by its uid, it exists with any label",
       ({ fake }) => {
         fake.add({ node: { name: "node-1", uid: "uid-of-node-1" } });
         return labelled(ABSENT);
       },
       { kind: "found", instance: { account: "rancher" } },
     ],
-    ["that never had a Machine, it is there", () => ({}), { kind: "found", instance: { account: "rke2" } }],
+    ["that never had a Machine, it exists", () => ({}), { kind: "found", instance: { account: "rke2" } }],
     [
-      "whose label names a Machine that is not there, it is gone",
+      "whose label names a missing Machine, it is gone",
       () => labelled(ABSENT),
       {
         kind: "not-found",
@@ -68,7 +68,7 @@ describe("of a node", () => {
       },
     ],
     [
-      "that was seen with a Machine that is not there, it is gone",
+      "that was seen with a missing Machine, it is gone",
       () => seenAs(`rancher/fleet-default/blue/${ABSENT}/node-1`),
       {
         kind: "not-found",
@@ -76,7 +76,7 @@ describe("of a node", () => {
       },
     ],
     [
-      "that was seen with a Machine that is there, it is there, whatever its label says",
+      "that was seen with an existing Machine, it exists with any label",
       ({ fake }) => ({
         ...labelled(ABSENT),
         ...seenAs(`rancher/fleet-default/blue/${fake.add().metadata.uid}/node-1`),
@@ -90,7 +90,7 @@ describe("of a node", () => {
     ],
     ["that was seen without a Machine, nothing is known", () => seenAs("rke2/-/node-1"), { kind: "found" }],
     [
-      "whose Machine is gone, and whose name another one has, both are said",
+      "whose Machine is gone, and whose name another one has, both are reported",
       ({ fake }) => {
         fake.add({ name: "blue-successor", node: { name: "node-1", uid: "of-the-next-node" } });
         return labelled(ABSENT);
@@ -98,7 +98,7 @@ describe("of a node", () => {
       { kind: "not-found", takenOverBy: "blue-successor" },
     ],
     [
-      "whose label names the Machine of another node, it is told that it is not its",
+      "whose label names the Machine of another node, the answer says so",
       ({ fake }) => machine(fake.add({ name: "blue-1", node: { name: "node-2" } })),
       { kind: "error", code: "Ambiguous", message: expect.stringMatching(/blue-1.*node-2/) },
     ],
@@ -111,13 +111,13 @@ describe("of a node", () => {
       },
       { kind: "error", code: "Ambiguous", message: expect.stringMatching(/blue-1 and blue-2/) },
     ],
-    ["whose label is empty, it counts as none", () => labelled(""), { kind: "found" }],
+    ["whose label is empty, the label counts as missing", () => labelled(""), { kind: "found" }],
   ])("%s", async (_, given, expected) => {
     world.fake.add();
     expect(await ask([given(world)])).toMatchObject([expected]);
   });
 
-  test("nothing proves the place where all Machines of the cluster are about to go", async () => {
+  test("the place is unproven if all Machines of the cluster are being deleted", async () => {
     world.fake.add().metadata.deletionTimestamp = "2026-01-01T00:00:00Z";
     const [answer] = await ask([labelled(ABSENT)]);
     expect(answer).toMatchObject({ kind: "not-found" });
@@ -125,7 +125,7 @@ describe("of a node", () => {
   });
 });
 
-describe("nothing is said to be gone by", () => {
+describe("no Machine is reported as gone by", () => {
   type Break = (world: RancherWorld) => void;
   const fault =
     (answer: FakeAnswer): Break =>
@@ -133,7 +133,7 @@ describe("nothing is said to be gone by", () => {
       fake.fault = ({ path }) => (path.endsWith("/machines") ? answer : undefined);
     };
   const page = (traits: Record<string, unknown>): FakeAnswer =>
-    json(200, { kind: "MachineList", metadata: { continue: "" }, items: [], ...traits });
+    buildJsonAnswer(200, { kind: "MachineList", metadata: { continue: "" }, items: [], ...traits });
 
   test.each<[string, Break, string, string]>([
     ["a list without any Machine", ({ fake }) => fake.machines.splice(0), "Unavailable", "existence: none"],
@@ -160,7 +160,7 @@ describe("nothing is said to be gone by", () => {
     ["a list without items", fault(page({ items: null })), "Unavailable", "no Machine of cluster"],
     [
       "a list of something else",
-      fault(json(200, { kind: "NodeList", metadata: {}, items: [] })),
+      fault(buildJsonAnswer(200, { kind: "NodeList", metadata: {}, items: [] })),
       "Unavailable",
       "no list",
     ],
@@ -172,14 +172,14 @@ describe("nothing is said to be gone by", () => {
     ],
     [
       "a token that is not accepted",
-      fault(rancherError(401, "Unauthorized", "must authenticate")),
+      fault(buildRancherError(401, "Unauthorized", "must authenticate")),
       "Denied",
       "must authenticate",
     ],
-    ["a token that may not list", fault(statusAnswer(403, "Forbidden")), "Denied", "Forbidden"],
-    ["a collection that is not there", fault(statusAnswer(404, "NotFound")), "Unavailable", "rancher.url"],
-    ["a throttle", fault(statusAnswer(429, "TooManyRequests")), "Throttled", "TooManyRequests"],
-    ["a server that fails", fault(statusAnswer(503, "ServiceUnavailable")), "Unavailable", "503"],
+    ["a token that may not list", fault(buildStatusAnswer(403, "Forbidden")), "Denied", "Forbidden"],
+    ["a missing collection", fault(buildStatusAnswer(404, "NotFound")), "Unavailable", "rancher.url"],
+    ["a throttle", fault(buildStatusAnswer(429, "TooManyRequests")), "Throttled", "TooManyRequests"],
+    ["a server that fails", fault(buildStatusAnswer(503, "ServiceUnavailable")), "Unavailable", "503"],
     [
       "a redirect",
       fault({ status: 302, body: "", headers: { location: "https://elsewhere.example.com" } }),
@@ -187,10 +187,10 @@ describe("nothing is said to be gone by", () => {
       "redirects are not followed",
     ],
     [
-      "a group that is none",
+      "an invalid group",
       ({ fake }) => {
         fake.fault = ({ path }) =>
-          path.endsWith("/cluster.x-k8s.io") ? json(200, { kind: "APIGroup" }) : undefined;
+          path.endsWith("/cluster.x-k8s.io") ? buildJsonAnswer(200, { kind: "APIGroup" }) : undefined;
       },
       "Unavailable",
       "no API group",
@@ -199,7 +199,7 @@ describe("nothing is said to be gone by", () => {
       "a server without Cluster API",
       ({ fake }) => {
         fake.fault = ({ path }) =>
-          path.endsWith("/cluster.x-k8s.io") ? statusAnswer(404, "NotFound") : undefined;
+          path.endsWith("/cluster.x-k8s.io") ? buildStatusAnswer(404, "NotFound") : undefined;
       },
       "Unavailable",
       "rancher.url",
@@ -210,7 +210,7 @@ describe("nothing is said to be gone by", () => {
         for (let index = 0; index < 3; index += 1) fake.add();
         fake.pageSize = 2;
         fake.fault = ({ query }) =>
-          query["continue"] === undefined ? undefined : statusAnswer(410, "Expired");
+          query["continue"] === undefined ? undefined : buildStatusAnswer(410, "Expired");
       },
       "Unavailable",
       "Expired",
@@ -228,15 +228,15 @@ describe("nothing is said to be gone by", () => {
     world.fake.add();
     breakIt(world);
     const answers = await ask([labelled(ABSENT), {}]);
-    expect(answers.map(summary)).toEqual([code, code]);
+    expect(answers.map(formatAnswer)).toEqual([code, code]);
     for (const answer of answers) {
       expect(answer).toMatchObject({ message: expect.stringContaining(words) });
       expect(JSON.stringify(answer)).not.toContain(TOKEN);
     }
   });
 
-  test("a server that says the token back, which is not quoted", async () => {
-    fault(statusAnswer(403, `Forbidden for ${TOKEN}`))(world);
+  test("a server that echoes the token, which is not quoted", async () => {
+    fault(buildStatusAnswer(403, `Forbidden for ${TOKEN}`))(world);
     const [answer] = await ask([{}]);
     expect(answer).toMatchObject({ code: "Denied" });
     expect(JSON.stringify(answer)).not.toContain(TOKEN);
@@ -259,10 +259,10 @@ describe("requests", () => {
     expect(asked()).toEqual(["group", "list 500", "list 500"]);
   });
 
-  test("the version is asked for once, and again where a list is not there", async () => {
+  test("the version is read once, and again if a list is missing", async () => {
     const cloud = world.cloud();
-    const node = aNode(machine(world.fake.add()));
-    const look = async () => (await cloud.instances([node], aCall())).answers.map(summary);
+    const node = buildNode(machine(world.fake.add()));
+    const look = async () => (await cloud.instances([node], buildCall())).answers.map(formatAnswer);
     expect(await look()).toEqual(["node-1"]);
     expect(await look()).toEqual(["node-1"]);
     world.fake.version = "v1beta2";
@@ -271,11 +271,11 @@ describe("requests", () => {
     expect(asked()).toEqual(["group", "list 500", "list 500", "list 500", "group", "list 500"]);
   });
 
-  test("a list serves for a while those that it shows, and never those that it does not", async () => {
+  test("a list serves for a while for its own entries, and never for missing ones", async () => {
     const cloud = world.cloud(undefined, { maxListAgeMs: 10_000 });
     const there = world.fake.add();
     const look = async (...nodes: NodeTraits[]) =>
-      (await cloud.instances(nodes.map(aNode), aCall())).answers.map(({ kind }) => kind);
+      (await cloud.instances(nodes.map(buildNode), buildCall())).answers.map(({ kind }) => kind);
     expect(await look(machine(there))).toEqual(["found"]);
     expect(await look(machine(there))).toEqual(["found"]);
     expect(asked()).toHaveLength(2);

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { nodeAnswer } from "#clouds/rancher/node-answer.ts";
-import { inWords } from "#core/cluster-events.ts";
+import { buildNodeAnswer } from "#clouds/rancher/node-answer.ts";
+import { renderEvent } from "#core/cluster-events.ts";
 import { decideNode } from "#core/node/decide.ts";
-import { aNode, type NodeTraits } from "#test/clouds/builders.ts";
+import { buildNode, type NodeTraits } from "#test/clouds/builders.ts";
 
 const DNS = Array.from({ length: 40 }, (_, index) => `n${index}.example.com`).join(",");
 
-/** Addresses as `type=address`, or the code of an error. */
+/** Returns addresses as `type=address`, or the code of an error. */
 function told(traits: NodeTraits): readonly string[] | string {
-  const answer = nodeAnswer(aNode(traits), "k3s");
+  const answer = buildNodeAnswer(buildNode(traits), "k3s");
   if (answer.kind !== "found") return answer.kind === "error" ? answer.code : answer.kind;
   return answer.instance.addresses.map(({ type, address }) => `${type}=${address}`);
 }
@@ -37,7 +37,7 @@ describe("addresses", () => {
       ],
     ],
     [
-      "of labels where there are no annotations",
+      "of labels without annotations",
       {
         labels: {
           "k3s.io/internal-ip": "10.0.0.5",
@@ -53,13 +53,13 @@ describe("addresses", () => {
       ["InternalIP=10.0.0.5"],
     ],
     [
-      "of the label where the annotation is empty",
+      "of the label if the annotation is empty",
       { annotations: { "k3s.io/internal-ip": " " }, labels: { "k3s.io/internal-ip": "10.0.0.6" } },
       ["InternalIP=10.0.0.6"],
     ],
     ["each once", { annotations: { "k3s.io/internal-ip": "10.0.0.5,10.0.0.5" } }, ["InternalIP=10.0.0.5"]],
     [
-      "of the kubelet where no agent says any",
+      "of the kubelet if no agent reports any",
       {
         addresses: [{ type: "InternalIP", address: "10.0.0.7" }],
         annotations: { "k3s.io/hostname": "web-1" },
@@ -67,28 +67,28 @@ describe("addresses", () => {
       ["InternalIP=10.0.0.7", "Hostname=node-1"],
     ],
     [
-      "of the kubelet where the annotations are another distribution's",
+      "of the kubelet if the annotations are another distribution's",
       {
         addresses: [{ type: "InternalIP", address: "10.0.0.7" }],
         annotations: { "rke2.io/internal-ip": "10.0.0.5" },
       },
       ["InternalIP=10.0.0.7", "Hostname=node-1"],
     ],
-    ["none where nobody says any", {}, []],
+    ["missing if none is reported", {}, []],
     [
-      "unusable where one is none",
+      "unusable if one is invalid",
       { annotations: { "k3s.io/internal-ip": "10.0.0.5,web-1" } },
       "InvalidAddress",
     ],
-    ["unusable where one is empty", { annotations: { "k3s.io/internal-ip": "10.0.0.5," } }, "InvalidAddress"],
-    ["unusable where the label is none", { labels: { "k3s.io/internal-ip": "web-1" } }, "InvalidAddress"],
+    ["unusable if one is empty", { annotations: { "k3s.io/internal-ip": "10.0.0.5," } }, "InvalidAddress"],
+    ["unusable if the label is invalid", { labels: { "k3s.io/internal-ip": "web-1" } }, "InvalidAddress"],
     [
-      "unusable where an external one is none",
+      "unusable if an external one is invalid",
       { annotations: { "k3s.io/internal-ip": "10.0.0.5", "k3s.io/external-ip": "10.0.0.0/8" } },
       "InvalidAddress",
     ],
     [
-      "unusable where there are more than anybody has",
+      "unusable if there are too many",
       { annotations: { "k3s.io/internal-ip": Array(40).fill("10.0.0.5").join(",") } },
       "InvalidAddress",
     ],
@@ -96,7 +96,7 @@ describe("addresses", () => {
     expect(told(traits)).toEqual(expected);
   });
 
-  test("of names there are as many as somebody may read", () => {
+  test("are at most as many names as a person can read", () => {
     const addresses = told({ annotations: { "k3s.io/internal-ip": "10.0.0.5", "k3s.io/internal-dns": DNS } });
     expect(addresses).toHaveLength(1 + 32);
   });
@@ -110,7 +110,7 @@ describe("the instance", () => {
       { id: "node-1", providerID: "rke2://node-1", type: "rke2", zone: "", region: "" },
     ],
     [
-      "with a provider ID of whatever scheme",
+      "with a provider ID of any scheme",
       { providerID: "aws:///a/i-1" },
       { id: "i-1", providerID: "aws:///a/i-1" },
     ],
@@ -125,21 +125,21 @@ describe("the instance", () => {
       },
       { type: "r650", region: "fra", zone: "fra-1" },
     ],
-  ])("is what it is, %s", (_, traits, expected) => {
-    const node = aNode({ ...traits, annotations: { "rke2.io/internal-ip": "10.0.0.5" } });
-    expect(nodeAnswer(node, "rke2")).toMatchObject({
+  ])("is correct, %s", (_, traits, expected) => {
+    const node = buildNode({ ...traits, annotations: { "rke2.io/internal-ip": "10.0.0.5" } });
+    expect(buildNodeAnswer(node, "rke2")).toMatchObject({
       kind: "found",
       instance: { state: "running", ...expected },
     });
   });
 });
 
-test("a node that says what is no address keeps its taint, and is told what to correct", () => {
-  const node = aNode({ annotations: { "k3s.io/internal-ip": "web-1" } });
-  const decision = decideNode(node, nodeAnswer(node, "k3s"), { reason: "watch", now: new Date() });
+test("a node that reports an invalid address keeps its taint, and the message says what to correct", () => {
+  const node = buildNode({ annotations: { "k3s.io/internal-ip": "web-1" } });
+  const decision = decideNode(node, buildNodeAnswer(node, "k3s"), { reason: "watch", now: new Date() });
   expect(decision).toMatchObject({ kind: "retry", because: { code: "InvalidAddress" } });
   const events = "events" in decision ? decision.events : [];
-  expect(events.map((each) => inWords(each).message)).toEqual([
+  expect(events.map((each) => renderEvent(each).message)).toEqual([
     expect.stringContaining("k3s.io/internal-ip"),
   ]);
 });

@@ -1,8 +1,8 @@
 import { test } from "vitest";
-import { rancher } from "#clouds/rancher/kind.ts";
+import { rancher } from "#clouds/rancher/provider.ts";
 import { ACCESS_KEY, SECRET_KEY, startFakeCattle } from "#test/clouds/rancher/fake-cattle.ts";
 import { CLUSTER, startFakeManagement, TOKEN } from "#test/clouds/rancher/fake-management.ts";
-import { type RefusedRun, refusesToRun, runOn, tellsOfWrongSecret } from "#test/clouds/run-on.ts";
+import { type RefusedRun, runOn, testRefusedRuns, testWrongSecret } from "#test/clouds/run-on.ts";
 
 const KEYS = { CATTLE_ACCESS_KEY: ACCESS_KEY, CATTLE_SECRET_KEY: SECRET_KEY };
 const on = runOn(rancher, ["RANCHER_TOKEN", ...Object.keys(KEYS)]);
@@ -15,7 +15,7 @@ const OF_MACHINES: readonly RefusedRun[] = [
   ["no distribution", {}, {}, ["--cloud-config distribution: ", "k3s or rke2"]],
   ["Machines of no server", MACHINES, {}, ["--cloud-config rancher: is required with existence: rancher"]],
   [
-    "a cluster that can be none's name",
+    "an impossible name of a cluster",
     { ...MACHINES, rancher: { ...SERVER, cluster: "Blue Cluster" } },
     { RANCHER_TOKEN: TOKEN },
     ["--cloud-config rancher.cluster: "],
@@ -30,7 +30,7 @@ const OF_MACHINES: readonly RefusedRun[] = [
     "the token in two places",
     { ...MACHINES, rancher: { ...SERVER, tokenFile: "/nowhere/a", credentials: { file: "/nowhere/b" } } },
     {},
-    ["--cloud-config rancher.credentials: names the API token a second time"],
+    ["--cloud-config rancher.credentials: names the API token in addition to"],
   ],
   [
     "the token itself among the settings",
@@ -39,19 +39,19 @@ const OF_MACHINES: readonly RefusedRun[] = [
     ["token"],
   ],
   [
-    "http to elsewhere",
+    "http to another machine",
     { ...MACHINES, rancher: { ...SERVER, url: "http://rancher.example.com" } },
     { RANCHER_TOKEN: TOKEN },
     ["--cloud-config rancher.url: https is required"],
   ],
   [
-    "an authority that is not there",
+    "a missing authority",
     { ...MACHINES, rancher: { ...SERVER, caFile: "/nowhere/ca" } },
     { RANCHER_TOKEN: TOKEN },
     ["/nowhere/ca cannot be read (ENOENT)"],
   ],
 ];
-refusesToRun(on, TOKEN, OF_MACHINES);
+testRefusedRuns(on, TOKEN, OF_MACHINES);
 
 const OF_CATTLE: readonly RefusedRun[] = [
   ["no environment", { mode: "cattle" }, KEYS, ["--cloud-config cattle: is required with mode: cattle"]],
@@ -63,25 +63,25 @@ const OF_CATTLE: readonly RefusedRun[] = [
     ["cattle.secretKeyFile is required where CATTLE_SECRET_KEY is not set"],
   ],
 ];
-refusesToRun(on, SECRET_KEY, OF_CATTLE);
+testRefusedRuns(on, SECRET_KEY, OF_CATTLE);
 
 const WRONG = "0123456789abcdef-wrong";
 
-test("run with the token of nobody says so, and goes on", async () => {
+test("run with an unknown token says so, and continues", async () => {
   const fake = await startFakeManagement();
   try {
     const config = { ...MACHINES, rancher: { ...SERVER, url: fake.url } };
-    await tellsOfWrongSecret(on, config, { RANCHER_TOKEN: WRONG }, "401, Unauthorized");
+    await testWrongSecret(on, config, { RANCHER_TOKEN: WRONG }, "401, Unauthorized");
   } finally {
     await fake.close();
   }
 });
 
-test("run with the keys of nobody says so, and goes on", async () => {
+test("run with unknown keys says so, and continues", async () => {
   const fake = await startFakeCattle();
   try {
     const config = { mode: "cattle", cattle: { url: fake.url, accessKey: ACCESS_KEY } };
-    await tellsOfWrongSecret(on, config, { CATTLE_SECRET_KEY: WRONG }, "401, Unauthorized");
+    await testWrongSecret(on, config, { CATTLE_SECRET_KEY: WRONG }, "401, Unauthorized");
   } finally {
     await fake.close();
   }

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { loadRancherCloud } from "#clouds/rancher/cloud.ts";
-import { RancherCloudConfig } from "#clouds/rancher/kind.ts";
+import { RancherCloudConfig } from "#clouds/rancher/config.ts";
 import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
-import { aCall, aNode } from "#test/clouds/builders.ts";
+import { buildCall, buildNode } from "#test/clouds/builders.ts";
 import {
   CLUSTER,
   type FakeManagement,
@@ -50,10 +50,10 @@ test.each<[string, string | undefined, string]>([
 ])("%s", async (_, caFile, kind) => {
   const before = fake.requests.length;
   const cloud = await load(caFile);
-  const { answers } = await cloud.instances([aNode()], aCall());
+  const { answers } = await cloud.instances([buildNode()], buildCall());
   await cloud.close();
   expect(answers).toMatchObject([{ kind }]);
-  // Whoever is not trusted is told no token.
+  // An untrusted server gets no token.
   if (kind === "error") expect(fake.requests).toHaveLength(before);
 });
 
@@ -61,7 +61,7 @@ test.each([
   ["missing.pem", "cannot be read (ENOENT)"],
   ["rubbish.pem", "holds no certificate"],
   ["that has no end", "no regular file"],
-])("a file %s is a fault as soon as the cloud is loaded", async (given, message) => {
+])("a file %s is an error as soon as the cloud is loaded", async (given, message) => {
   const caFile = given === "that has no end" ? relative(folder, "/dev/zero") : given;
   await expect(load(caFile)).rejects.toThrow(message);
 });

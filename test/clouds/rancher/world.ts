@@ -1,7 +1,7 @@
-import { fixedToken } from "#clouds/http/token-file.ts";
+import { createFixedToken } from "#clouds/http/token-file.ts";
 import { createRancherCloud } from "#clouds/rancher/cloud.ts";
 import type { Distribution } from "#clouds/rancher/node-keys.ts";
-import { type FakedWorld, fakedWorld } from "#test/clouds/faked-world.ts";
+import { createFakedWorld, type FakedWorld } from "#test/clouds/faked-world.ts";
 import {
   CLUSTER,
   type FakeManagement,
@@ -13,12 +13,12 @@ import {
 /** A fake management server, and clouds on it of one distribution or the other. */
 export type RancherWorld = FakedWorld<FakeManagement, Distribution>;
 
-/** Lists are made anew each time, unless told otherwise. */
-export async function aRancherWorld(): Promise<RancherWorld> {
+/** Creates the world; by default lists are read again each time. */
+export async function createRancherWorld(): Promise<RancherWorld> {
   const fake = await startFakeManagement();
   const server = { url: fake.url, cluster: CLUSTER, namespace: NAMESPACE };
-  const access = { server, authorize: fixedToken(TOKEN, "the token") };
-  return fakedWorld(fake, (distribution = "rke2", options) =>
+  const access = { server, authorize: createFixedToken(TOKEN, "the token") };
+  return createFakedWorld(fake, (distribution = "rke2", options) =>
     createRancherCloud(distribution, access, { maxListAgeMs: 0, ...options }),
   );
 }

@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
-import { configMapRecord } from "#config/fleet-brake/config-map-record.ts";
-import { actingAs } from "#kube/client/acting-as.ts";
+import { createConfigMapRecord } from "#config/fleet-brake/config-map-record.ts";
+import { impersonate } from "#kube/client/impersonate.ts";
 import { describeRecord } from "#test/config/fleet-brake/record-contract.ts";
-import { type ManagementStage, startManagement } from "#test/config/home/kubernetes/management-stage.ts";
+import { type ManagementStage, startManagement } from "#test/config/registry/kubernetes/management-stage.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
 const signal = AbortSignal.timeout(120_000);
@@ -22,7 +22,7 @@ describeWithPart("control-plane", "a record in a ConfigMap of a management clust
   describeRecord(async () => {
     records += 1;
     const configMap = `fleet-${records}`;
-    return configMapRecord({
+    return createConfigMapRecord({
       reference: `kubernetes:default/${configMap}`,
       namespace: "default",
       configMap,
@@ -30,15 +30,15 @@ describeWithPart("control-plane", "a record in a ConfigMap of a management clust
     });
   });
 
-  test("where the namespace is missing it is no record, and is not made", async () => {
+  test("with a missing namespace it is not a record, and is not created", async () => {
     const nowhere = {
       reference: "kubernetes:nowhere/fleet",
       namespace: "nowhere",
       configMap: "fleet",
       connect,
     };
-    expect(await configMapRecord(nowhere).read(signal)).toEqual({ kind: "absent" });
-    expect(await configMapRecord(nowhere).swap("{}", undefined, signal)).toBe(false);
+    expect(await createConfigMapRecord(nowhere).read(signal)).toEqual({ kind: "absent" });
+    expect(await createConfigMapRecord(nowhere).swap("{}", undefined, signal)).toBe(false);
   });
 
   test("of infra/fleet-brake is read and changed with the rights that come with it, and nothing else is", async () => {
@@ -58,12 +58,12 @@ describeWithPart("control-plane", "a record in a ConfigMap of a management clust
       await stage.ask("POST", `${group}/namespaces/${namespace}/${body.kind.toLowerCase()}s`, body);
     }
     const as = (configMap: string) =>
-      configMapRecord({
+      createConfigMapRecord({
         reference: `kubernetes:${namespace}/${configMap}`,
         namespace,
         configMap,
         connect: async () => ({
-          ...actingAs(stage.admin, "system:serviceaccount:serverless-ccm:serverless-ccm-relay"),
+          ...impersonate(stage.admin, "system:serviceaccount:serverless-ccm:serverless-ccm-relay"),
           close: async () => {},
         }),
       });

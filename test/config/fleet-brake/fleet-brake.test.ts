@@ -1,39 +1,39 @@
 import { describe, expect, test } from "vitest";
 import { createFleetBrake } from "#config/fleet-brake/fleet-brake.ts";
-import { memoryRecord } from "#config/fleet-brake/memory-record.ts";
-import { noRecord, openRecord } from "#config/fleet-brake/open-record.ts";
+import { createMemoryRecord } from "#config/fleet-brake/memory-record.ts";
+import { createUnreadableRecord, openRecord } from "#config/fleet-brake/open-record.ts";
 import type { RecordStore } from "#config/fleet-brake/record-store.ts";
 import { readFleetRecord } from "#core/node-lifecycle/fleet-record.ts";
-import { deployedFleetBrake } from "#functions/parts/deployed-fleet-brake.ts";
-import { claimOf } from "#test/config/fleet-brake/record-contract.ts";
+import { openDeployedFleetBrake } from "#functions/parts/deployed-fleet-brake.ts";
+import { buildClaim } from "#test/config/fleet-brake/record-contract.ts";
 
-const signal = AbortSignal.timeout(60_000);
+const signal = AbortSignal.timeout(120_000);
 const brakeOver = (store: RecordStore) => createFleetBrake({ store, random: () => 0 });
 
 describe("the brake over a record", () => {
   test("says once that a claim has pulled it, and holds from then on", async () => {
-    const brake = brakeOver(memoryRecord());
-    await brake.claim(claimOf("tenant-b", 10), signal);
-    const first = await brake.claim(claimOf("tenant-a", 11), signal);
+    const brake = brakeOver(createMemoryRecord());
+    await brake.claim(buildClaim("tenant-b", 10), signal);
+    const first = await brake.claim(buildClaim("tenant-a", 11), signal);
     expect([first.granted.length, first.held?.code, first.pulled?.waiting]).toEqual([
       10,
       "FleetBrakeEngaged",
       1,
     ]);
-    const second = await brake.claim(claimOf("tenant-c", 1), signal);
+    const second = await brake.claim(buildClaim("tenant-c", 1), signal);
     expect([second.granted, second.held?.code, second.pulled]).toEqual([[], "FleetBrakeEngaged", undefined]);
   });
 
-  test("holds a cluster alone that has used its share, and lets the others delete", async () => {
-    const brake = brakeOver(memoryRecord());
-    const { granted, held, pulled } = await brake.claim(claimOf("tenant-a", 25), signal);
+  test("holds only the cluster that has used its share, and lets the others delete", async () => {
+    const brake = brakeOver(createMemoryRecord());
+    const { granted, held, pulled } = await brake.claim(buildClaim("tenant-a", 25), signal);
     expect([granted.length, held?.code, pulled]).toEqual([11, "FleetShareUsed", undefined]);
-    const other = await brake.claim(claimOf("tenant-b", 3), signal);
+    const other = await brake.claim(buildClaim("tenant-b", 3), signal);
     expect([other.granted.length, other.held]).toEqual([3, undefined]);
   });
 
-  test("whoever is behind another begins anew on what that one wrote", async () => {
-    const store = memoryRecord();
+  test("a claim that lost the race starts again from the winner's record", async () => {
+    const store = createMemoryRecord();
     let isFirst = true;
     const racing: RecordStore = {
       ...store,
@@ -44,17 +44,17 @@ describe("the brake over a record", () => {
             ["tenant-b", 11],
             ["tenant-c", 8],
           ] as const)
-            await brakeOver(store).claim(claimOf(cluster, count), until);
+            await brakeOver(store).claim(buildClaim(cluster, count), until);
         }
         return store.swap(text, version, until);
       },
     };
-    const { granted, held } = await brakeOver(racing).claim(claimOf("tenant-a", 2), signal);
+    const { granted, held } = await brakeOver(racing).claim(buildClaim("tenant-a", 2), signal);
     expect([granted, held?.code]).toEqual([["uid-0"], "FleetBrakeEngaged"]);
   });
 
   test.each<[string, Partial<RecordStore>, string]>([
-    ["that is always somebody else's", { swap: async () => false }, "FleetBrakeContended"],
+    ["that always loses to another writer", { swap: async () => false }, "FleetBrakeContended"],
     ["that cannot be read", { read: () => Promise.reject(new Error("ECONNRESET")) }, "FleetBrakeUnusable"],
     [
       "that is not known to be written",
@@ -72,17 +72,17 @@ describe("the brake over a record", () => {
       { read: async () => ({ kind: "stored", text: '{"version":2}', version: "1" }) },
       "FleetBrakeUnusable",
     ],
-  ])("lets nothing by a record %s", async (_, difference, code) => {
-    const { granted, held } = await brakeOver({ ...memoryRecord(), ...difference }).claim(
-      claimOf("tenant-a", 1),
+  ])("grants nothing with a record %s", async (_, difference, code) => {
+    const { granted, held } = await brakeOver({ ...createMemoryRecord(), ...difference }).claim(
+      buildClaim("tenant-a", 1),
       signal,
     );
     expect([granted, held?.code]).toEqual([[], code]);
     expect(held?.message).toMatch(/^the node is not deleted: .*memory/);
   });
 
-  test("a write whose answer is lost counts once, when it is claimed again", async () => {
-    const store = memoryRecord();
+  test("a write with a lost answer counts once when it is claimed again", async () => {
+    const store = createMemoryRecord();
     let isLost = true;
     const losing: RecordStore = {
       ...store,
@@ -94,16 +94,16 @@ describe("the brake over a record", () => {
       },
     };
     const brake = brakeOver(losing);
-    expect((await brake.claim(claimOf("tenant-a", 3), signal)).granted).toEqual([]);
-    expect((await brake.claim(claimOf("tenant-a", 3), signal)).granted).toHaveLength(3);
+    expect((await brake.claim(buildClaim("tenant-a", 3), signal)).granted).toEqual([]);
+    expect((await brake.claim(buildClaim("tenant-a", 3), signal)).granted).toHaveLength(3);
     const stored = await store.read(signal);
     const read = readFleetRecord(stored.kind === "stored" ? stored.text : "");
     expect(read).toMatchObject({ record: { deletions: [{}, {}, {}] } });
   });
 
-  test("lets nothing any more where the time of the invocation is up", async () => {
-    const { granted, held } = await brakeOver(memoryRecord()).claim(
-      claimOf("tenant-a", 1),
+  test("grants nothing after the invocation's time is up", async () => {
+    const { granted, held } = await brakeOver(createMemoryRecord()).claim(
+      buildClaim("tenant-a", 1),
       AbortSignal.abort(),
     );
     expect([granted, held?.code]).toEqual([[], "FleetBrakeContended"]);
@@ -111,22 +111,22 @@ describe("the brake over a record", () => {
 });
 
 describe("a deployed function", () => {
-  test.each([{}, { FLEET_BRAKE: "" }])("without FLEET_BRAKE has none", (environment) => {
-    expect(deployedFleetBrake(environment)).toBeUndefined();
+  test.each([{}, { FLEET_BRAKE: "" }])("has no brake without FLEET_BRAKE", (environment) => {
+    expect(openDeployedFleetBrake(environment)).toBeUndefined();
   });
 
   test.each(["memory", "kubernetes:system/fleet", "s3://bucket", "rubbish"])(
-    "with %s as FLEET_BRAKE deletes nothing that nothing proves",
+    "with %s as FLEET_BRAKE makes no unproven deletion",
     async (reference) => {
-      const brake = deployedFleetBrake({ FLEET_BRAKE: reference });
-      const answer = await brake?.claim(claimOf("tenant-a", 1), signal);
+      const brake = openDeployedFleetBrake({ FLEET_BRAKE: reference });
+      const answer = await brake?.claim(buildClaim("tenant-a", 1), signal);
       expect([answer?.granted, answer?.held?.code]).toEqual([[], "FleetBrakeUnusable"]);
       expect(answer?.held?.message).toContain(`FLEET_BRAKE says "${reference}", and takes s3://BUCKET/KEY`);
     },
   );
 });
 
-test("what is no reference opens nothing", () => {
+test("an invalid reference opens nothing", () => {
   expect([openRecord("rubbish"), openRecord("kubernetes:a/b")]).toEqual([undefined, undefined]);
-  expect(openRecord("kubernetes:a/b", () => noRecord("further"))?.name).toBe("further");
+  expect(openRecord("kubernetes:a/b", () => createUnreadableRecord("further"))?.name).toBe("further");
 });

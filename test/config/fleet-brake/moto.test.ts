@@ -40,7 +40,7 @@ describeWithPart("moto", "a record in S3", (program) => {
     return open(`s3://fleet-records/cells/cell-${records}.json`);
   });
 
-  test("in a bucket that is not there cannot be read, which is not to be missing", async () => {
+  test("in a missing bucket is unreadable, which is not the same as missing", async () => {
     const store = open("s3://no-such-bucket/fleet.json");
     await expect(store.read(signal)).rejects.toThrow(
       "s3://no-such-bucket/fleet.json cannot be read (404 NoSuchBucket)",

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { createFleetBrake, type FleetAnswer } from "#config/fleet-brake/fleet-brake.ts";
 import type { RecordStore, StoredRecord } from "#config/fleet-brake/record-store.ts";
-import { emptyFleetRecord, fleetRecordText, readFleetRecord } from "#core/node-lifecycle/fleet-record.ts";
+import { createFleetRecord, formatFleetRecord, readFleetRecord } from "#core/node-lifecycle/fleet-record.ts";
 
-/** A record of a test's own that is not there yet, unless it always is. */
+/** Opens a test's own record, which does not exist yet unless it always does. */
 export type OpenRecord = () => Promise<RecordStore>;
 
 const signal = AbortSignal.timeout(120_000);
-const TEXT = fleetRecordText(emptyFleetRecord());
+const TEXT = formatFleetRecord(createFleetRecord());
 
 type Stored = Extract<StoredRecord, { readonly kind: "stored" }>;
 
@@ -17,9 +17,9 @@ async function stored(store: RecordStore): Promise<Stored> {
   return read;
 }
 
-/** What every home of the record does; `isAlwaysThere` where it cannot be missing. */
+/** Tests of every record store; `isAlwaysThere` if the record cannot be missing. */
 export function describeRecord(open: OpenRecord, { isAlwaysThere = false } = {}): void {
-  test.skipIf(isAlwaysThere)("one that is missing is made once, by whoever is first", async () => {
+  test.skipIf(isAlwaysThere)("a missing record is created once, by the first writer", async () => {
     const store = await open();
     expect(await store.read(signal)).toEqual({ kind: "absent" });
     expect(await store.swap(TEXT, undefined, signal)).toBe(true);
@@ -27,7 +27,7 @@ export function describeRecord(open: OpenRecord, { isAlwaysThere = false } = {})
     expect((await stored(store)).text).toBe(TEXT);
   });
 
-  test("of two who have read the same one writes, and the other changes nothing", async () => {
+  test("of two writers that read the same record one writes, and the other changes nothing", async () => {
     const store = await made(open);
     const { version } = await stored(store);
     expect(await store.swap(`${TEXT} `, version, signal)).toBe(true);
@@ -36,17 +36,17 @@ export function describeRecord(open: OpenRecord, { isAlwaysThere = false } = {})
     expect([after.text, after.version === version]).toEqual([`${TEXT} `, false]);
   });
 
-  test("one that has become another under the same words is another one", async () => {
+  test("a replaced record with equal content is a different version", async () => {
     const store = await made(open);
     const { version, text } = await stored(store);
     expect(await store.swap(`${text} `, version, signal)).toBe(true);
     expect((await stored(store)).version).not.toBe(version);
   });
 
-  test("without a record nothing that nothing proves is let, and nobody makes it", async () => {
+  test("without a record no unproven deletion is granted, and none is created", async () => {
     const store = await open();
     if (isAlwaysThere) return;
-    const { granted, held } = await createFleetBrake({ store }).claim(claimOf("tenant-a", 1), signal);
+    const { granted, held } = await createFleetBrake({ store }).claim(buildClaim("tenant-a", 1), signal);
     expect([granted, held?.code]).toEqual([[], "FleetBrakeUnusable"]);
     expect(held?.message).toContain("brake --fleet --reset");
     expect(await store.read(signal)).toEqual({ kind: "absent" });
@@ -59,7 +59,7 @@ export function describeRecord(open: OpenRecord, { isAlwaysThere = false } = {})
       const answers = await Promise.all(
         Array.from({ length: 10 }, async (_, number): Promise<FleetAnswer & { readonly cluster: string }> => {
           const cluster = `tenant-${number % 3}`;
-          const claim = claimOf(cluster, 2, `${round}-${number}`);
+          const claim = buildClaim(cluster, 2, `${round}-${number}`);
           return { ...(await createFleetBrake({ store }).claim(claim, signal)), cluster };
         }),
       );
@@ -76,7 +76,7 @@ export function describeRecord(open: OpenRecord, { isAlwaysThere = false } = {})
 }
 
 /** A claim of so many deletions of a cluster. */
-export function claimOf(cluster: string, count: number, named = "uid") {
+export function buildClaim(cluster: string, count: number, named = "uid") {
   const deletions = Array.from({ length: count }, (_, number) => ({
     uid: `${named}-${number}`,
     counted: true,

@@ -2,10 +2,10 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createFleetBrake } from "#config/fleet-brake/fleet-brake.ts";
-import { parseS3Reference, s3Record } from "#config/fleet-brake/s3-record.ts";
-import { claimOf } from "#test/config/fleet-brake/record-contract.ts";
+import { createS3Record, parseS3Reference } from "#config/fleet-brake/s3-record.ts";
+import { buildClaim } from "#test/config/fleet-brake/record-contract.ts";
 
-const signal = AbortSignal.timeout(60_000);
+const signal = AbortSignal.timeout(120_000);
 const LOCATION = { bucket: "records", key: "a b/fleet.json", region: undefined };
 
 let server: Server;
@@ -36,9 +36,9 @@ beforeEach(() => {
 const code = (name: string): string => `<?xml version="1.0"?><Error><Code>${name}</Code></Error>`;
 
 describe("a record in S3", () => {
-  test("is asked for with a signature of its region, that covers the condition", async () => {
+  test("is requested with a signature of its region that covers the condition", async () => {
     answer = { status: 200 };
-    await s3Record("s3://records", LOCATION).swap("{}", '"etag-1"', signal);
+    await createS3Record("s3://records", LOCATION).swap("{}", '"etag-1"', signal);
     const [request] = asked;
     expect(request?.url).toBe("/records/a%20b/fleet.json");
     expect(request?.headers["if-match"]).toBe('"etag-1"');
@@ -56,9 +56,9 @@ describe("a record in S3", () => {
     [200, "{}", "cannot be read (200)"],
   ])("%s is no record, and nothing is let by it", async (status, body, message) => {
     answer = { status, body, headers: status === 301 ? { location: "http://169.254.169.254/" } : {} };
-    const store = s3Record("s3://records/x", LOCATION);
+    const store = createS3Record("s3://records/x", LOCATION);
     await expect(store.read(signal)).rejects.toThrow(message);
-    const { granted, held } = await createFleetBrake({ store }).claim(claimOf("tenant-a", 1), signal);
+    const { granted, held } = await createFleetBrake({ store }).claim(buildClaim("tenant-a", 1), signal);
     expect([granted, held?.code]).toEqual([[], "FleetBrakeUnusable"]);
   });
 
@@ -68,19 +68,21 @@ describe("a record in S3", () => {
     [404, code("NoSuchKey")],
   ])("a write that is answered by %s has lost", async (status, body) => {
     answer = { status, body };
-    expect(await s3Record("s3://records/x", LOCATION).swap("{}", '"e"', signal)).toBe(false);
+    expect(await createS3Record("s3://records/x", LOCATION).swap("{}", '"e"', signal)).toBe(false);
   });
 
   test.each([403, 500, 501])("a write that is answered by %s is not known to be written", async (status) => {
     answer = { status };
-    await expect(s3Record("s3://records/x", LOCATION).swap("{}", '"e"', signal)).rejects.toThrow(
+    await expect(createS3Record("s3://records/x", LOCATION).swap("{}", '"e"', signal)).rejects.toThrow(
       `cannot be written (${status}`,
     );
   });
 
   test("an answer that is larger than any record is not read", async () => {
     answer = { status: 200, body: "x".repeat(300_000), headers: { etag: '"e"' } };
-    await expect(s3Record("s3://records/x", LOCATION).read(signal)).rejects.toThrow("more than 262144 bytes");
+    await expect(createS3Record("s3://records/x", LOCATION).read(signal)).rejects.toThrow(
+      "more than 262144 bytes",
+    );
   });
 });
 

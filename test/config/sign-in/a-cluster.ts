@@ -4,13 +4,12 @@ import type * as z from "zod";
 import { Cluster } from "#config/cluster.ts";
 import { SignInError } from "#config/sign-in/error.ts";
 import type { SignIn } from "#config/sign-in/kinds.ts";
-import { type SignedIn, signIn } from "#config/sign-in.ts";
+import { type SignInOptions, signIn } from "#config/sign-in.ts";
 
-/** A way to sign in, as it is written. */
 export type WrittenSignIn = z.input<typeof SignIn>;
 
-/** A cluster whose functions sign in so, with the difference. */
-export function aCluster(how: WrittenSignIn, difference: object = {}): Cluster {
+/** Builds a cluster whose functions sign in this way. */
+export function buildCluster(how: WrittenSignIn, difference: object = {}): Cluster {
   return Cluster.parse({
     name: "blue",
     server: "https://api.blue.example:6443",
@@ -20,20 +19,22 @@ export function aCluster(how: WrittenSignIn, difference: object = {}): Cluster {
   });
 }
 
-/** Signs the functions of that cluster in. */
-export function signedIn(how: WrittenSignIn, now?: () => number, difference?: object): Promise<SignedIn> {
-  return signIn(aCluster(how, difference), "functions", now === undefined ? {} : { now });
+export function signInCluster(
+  how: WrittenSignIn,
+  now?: () => number,
+  difference?: object,
+): Promise<SignInOptions> {
+  return signIn(buildCluster(how, difference), "functions", now === undefined ? {} : { now });
 }
 
-/** The token that requests carry now. */
-export async function tokenOf(
-  { authorization }: SignedIn,
+export async function getToken(
+  { authorization }: SignInOptions,
   options?: { readonly fresh?: boolean },
 ): Promise<string | undefined> {
   return (await authorization?.(undefined, options))?.replace(/^Bearer /, "");
 }
 
-/** Asserts the error of a sign-in that cannot be had: who, where, by which kind and why; and nothing of what is secret, however it is printed. */
+/** Checks a sign-in error: role, cluster, kind and reason, and no secret in any printed form. */
 export async function expectSignInError(
   signingIn: Promise<unknown>,
   code: string,

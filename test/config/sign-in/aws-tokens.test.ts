@@ -2,8 +2,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { fault } from "#emulators/ec2/fault.ts";
-import { expectSignInError, signedIn, tokenOf } from "#test/config/sign-in/a-cluster.ts";
+import { createFault } from "#emulators/ec2/fault.ts";
+import { expectSignInError, getToken, signInCluster } from "#test/config/sign-in/a-cluster.ts";
 import { type LocalIssuer, startIssuer } from "#test/issuer/local-issuer.ts";
 import { type EksWebhook, startEksWebhook } from "#test/sts/eks-webhook.ts";
 import { type FakeSts, OWN_KEYS, startFakeSts } from "#test/sts/fake-sts.ts";
@@ -50,8 +50,8 @@ function urlIn(token: string | undefined): URL {
 describe("an EKS token", () => {
   const EKS = { kind: "eks", clusterName: "blue-eks" } as const;
 
-  test("is taken by EKS for its cluster, and nobody is asked for it", async () => {
-    const token = await tokenOf(await signedIn(EKS));
+  test("is accepted by EKS for its cluster, and is created without a request", async () => {
+    const token = await getToken(await signInCluster(EKS));
     expect(await webhook.review(token ?? "")).toMatchObject({
       user: { username: "user-of-serverless-ccm-process" },
     });
@@ -59,7 +59,7 @@ describe("an EKS token", () => {
   });
 
   test("is a role's where one is named, which is assumed first", async () => {
-    const token = await tokenOf(await signedIn({ ...EKS, roleArn: ROLE }));
+    const token = await getToken(await signInCluster({ ...EKS, roleArn: ROLE }));
     expect(await webhook.review(token ?? "")).toMatchObject({
       user: { username: "user-of-serverless-ccm-node" },
     });
@@ -70,7 +70,7 @@ describe("an EKS token", () => {
     ["of another cluster", { ...EKS, clusterName: "red-eks" }, "SignatureDoesNotMatch"],
     ["of a role without an access entry", { ...EKS, roleArn: `${ROLE}-2` }, "no access entry"],
   ])("%s is refused by EKS", async (_, how, error) => {
-    expect(await webhook.review((await tokenOf(await signedIn(how))) ?? "")).toEqual({ error });
+    expect(await webhook.review((await getToken(await signInCluster(how))) ?? "")).toEqual({ error });
   });
 
   test.each<[string, string, Record<string, string>]>([
@@ -82,7 +82,7 @@ describe("an EKS token", () => {
     ["us-east-1", "sts.us-east-1.amazonaws.com", { AWS_USE_DUALSTACK_ENDPOINT: "true" }],
   ])("in %s is for %s, whatever endpoint the process itself uses", async (region, host, environment) => {
     for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
-    const token = await tokenOf(await signedIn({ ...EKS, region }));
+    const token = await getToken(await signInCluster({ ...EKS, region }));
     expect(urlIn(token).host).toBe(host);
     expect(urlIn(token).searchParams.get("X-Amz-Credential")).toContain(`/${region}/sts/`);
     expect(await webhook.review(token ?? "")).toHaveProperty("user");
@@ -90,14 +90,14 @@ describe("an EKS token", () => {
 
   test("serves until shortly before its end, and is then another", async () => {
     let now = Date.now();
-    const signed = await signedIn(EKS, () => now);
-    const first = await tokenOf(signed);
+    const signed = await signInCluster(EKS, () => now);
+    const first = await getToken(signed);
     now += 9 * MINUTE_MS;
-    expect(await tokenOf(signed)).toBe(first);
+    expect(await getToken(signed)).toBe(first);
     // Signatures have the time in seconds.
     await new Promise((resolve) => setTimeout(resolve, 1_100));
     now += 5 * MINUTE_MS;
-    const second = await tokenOf(signed);
+    const second = await getToken(signed);
     expect(second).not.toBe(first);
     webhook.skewMs = 14 * MINUTE_MS;
     expect(await webhook.review(second ?? "")).toHaveProperty("user");
@@ -106,18 +106,18 @@ describe("an EKS token", () => {
   });
 
   test("is another at once where it was refused", async () => {
-    const signed = await signedIn(EKS);
-    const first = await tokenOf(signed);
+    const signed = await signInCluster(EKS);
+    const first = await getToken(signed);
     await new Promise((resolve) => setTimeout(resolve, 1_100));
-    expect(await tokenOf(signed)).toBe(first);
-    expect(await tokenOf(signed, { fresh: true })).not.toBe(first);
+    expect(await getToken(signed)).toBe(first);
+    expect(await getToken(signed, { fresh: true })).not.toBe(first);
   });
 
   test("cannot be had for a role that cannot be assumed: the error names it, and what to do", async () => {
     sts.refusedRoles.add(ROLE);
     const says =
       /eks: the role arn:aws:iam::123456789012:role\/serverless-ccm-node is refused by AWS \(AccessDenied: .*\); see its trust policy/;
-    await expectSignInError(signedIn({ ...EKS, roleArn: ROLE }), "RoleRefused", says, [
+    await expectSignInError(signInCluster({ ...EKS, roleArn: ROLE }), "RoleRefused", says, [
       OWN_KEYS.secretAccessKey,
     ]);
   });
@@ -126,7 +126,7 @@ describe("an EKS token", () => {
     for (const name of ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]) vi.stubEnv(name, "");
     vi.stubEnv("AWS_EC2_METADATA_DISABLED", "true");
     vi.stubEnv("HOME", folder);
-    await expectSignInError(signedIn(EKS), "NoAwsCredentials", /no credentials of AWS/);
+    await expectSignInError(signInCluster(EKS), "NoAwsCredentials", /no credentials of AWS/);
   });
 });
 
@@ -145,7 +145,7 @@ describe("a token of AWS's own issuer", () => {
       900,
     ],
   ])("%s", async (_, how, claims, seconds) => {
-    const token = await tokenOf(await signedIn(how));
+    const token = await getToken(await signInCluster(how));
     expect(claimsOf(token)).toMatchObject(claims);
     const { exp, iat } = claimsOf(token) as { exp: number; iat: number };
     expect(exp - iat).toBe(seconds);
@@ -153,11 +153,11 @@ describe("a token of AWS's own issuer", () => {
     expect(alg).toBe("signingAlgorithm" in how ? how.signingAlgorithm : "RS256");
   });
 
-  test("is asked for once by all who wait, and again only when most of its life is over or it was refused", async () => {
+  test("is requested once for all callers, and again only near its end or after a rejection", async () => {
     let now = Date.now();
-    const signed = await signedIn(WEB, () => now);
+    const signed = await signInCluster(WEB, () => now);
     const ask = async (count: number, options = {}): Promise<number> => {
-      const tokens = await Promise.all(Array.from({ length: count }, () => tokenOf(signed, options)));
+      const tokens = await Promise.all(Array.from({ length: count }, () => getToken(signed, options)));
       expect(new Set(tokens).size).toBe(1);
       return sts.calls("GetWebIdentityToken").length;
     };
@@ -170,23 +170,23 @@ describe("a token of AWS's own issuer", () => {
   });
 
   test("is the cluster's alone: another cluster's and another audience's are others", async () => {
-    const blue = await tokenOf(await signedIn(WEB));
-    const red = await tokenOf(await signedIn(WEB, undefined, { name: "red" }));
-    const green = await tokenOf(await signedIn({ ...WEB, audience: "green.example" }));
+    const blue = await getToken(await signInCluster(WEB));
+    const red = await getToken(await signInCluster(WEB, undefined, { name: "red" }));
+    const green = await getToken(await signInCluster({ ...WEB, audience: "green.example" }));
     expect(new Set([blue, red, green]).size).toBe(3);
     expect(claimsOf(green)).toMatchObject({ aud: "green.example" });
   });
 
-  test("goes on while STS is away, for as long as it holds, and no longer", async () => {
+  test("stays in use while STS is away until it expires, and no longer", async () => {
     let now = Date.now();
-    const signed = await signedIn(WEB, () => now);
-    const token = await tokenOf(signed);
-    sts.faults.set("GetWebIdentityToken", fault("InternalFailure", `echo of ${token}`, 500));
+    const signed = await signInCluster(WEB, () => now);
+    const token = await getToken(signed);
+    sts.faults.set("GetWebIdentityToken", createFault("InternalFailure", `echo of ${token}`, 500));
     now += 4.5 * MINUTE_MS;
-    expect(await tokenOf(signed)).toBe(token);
+    expect(await getToken(signed)).toBe(token);
     now += 0.5 * MINUTE_MS + 1_000;
     const says = /web-identity: a token for the audience blue\.example/;
-    await expectSignInError(tokenOf(signed), "TokenUnavailable", says, [token ?? "none"]);
+    await expectSignInError(getToken(signed), "TokenUnavailable", says, [token ?? "none"]);
   });
 
   test.each([
@@ -202,7 +202,7 @@ describe("a token of AWS's own issuer", () => {
     ],
     ["it is not allowed", "AccessDenied", /see that sts:GetWebIdentityToken is allowed for this audience/],
   ])("cannot be had where %s, and the error says what to do", async (_, code, says) => {
-    sts.faults.set("GetWebIdentityToken", fault(code, "AWS says no", 403));
-    await expectSignInError(signedIn(WEB), "TokenRefused", says, [OWN_KEYS.secretAccessKey]);
+    sts.faults.set("GetWebIdentityToken", createFault(code, "AWS says no", 403));
+    await expectSignInError(signInCluster(WEB), "TokenRefused", says, [OWN_KEYS.secretAccessKey]);
   });
 });

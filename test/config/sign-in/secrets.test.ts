@@ -9,16 +9,16 @@ import {
 } from "@aws-sdk/client-secrets-manager";
 import { PutParameterCommand, SSMClient } from "@aws-sdk/client-ssm";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import type { SecretReference } from "#clouds/secrets/reference.ts";
 import { createCertificateAuthority, type KeyPair } from "#emulators/harness/certificates.ts";
-import { expectSignInError, signedIn, tokenOf } from "#test/config/sign-in/a-cluster.ts";
+import type { SecretReference } from "#platforms/secrets/reference.ts";
+import { expectSignInError, getToken, signInCluster } from "#test/config/sign-in/a-cluster.ts";
 import { type Moto, startMoto } from "#test/setup/moto.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
 const SECRET = "secret7a11";
 const MINUTE_MS = 60_000;
 
-/** A token that ends at a time, in milliseconds since the epoch. */
+/** Creates a token with this expiry, in milliseconds since the epoch. */
 function jwt(endsAt: number, mark = SECRET): string {
   const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
   return `${part({ alg: "RS256" })}.${part({ exp: Math.floor(endsAt / 1_000), mark })}.${mark}`;
@@ -50,7 +50,7 @@ describeWithPart("moto", "secrets by reference", (program) => {
     await rm(folder, { recursive: true });
   });
 
-  /** A secret of a new name in one of the homes, and how it is written anew. */
+  /** A secret of a new name in one of the stores, and how to rewrite it. */
   interface Put {
     readonly from: SecretReference;
     readonly write: (text: string) => Promise<unknown>;
@@ -85,33 +85,33 @@ describeWithPart("moto", "secrets by reference", (program) => {
       ["JSON with the token", JSON.stringify({ token: SECRET })],
     ])("a token: %s", async (_, text) => {
       const { from } = await put(home, text);
-      expect(await tokenOf(await signedIn({ kind: "token", from }))).toBe(SECRET);
+      expect(await getToken(await signInCluster({ kind: "token", from }))).toBe(SECRET);
     });
 
     test("a token is read again now and then, and at once where it was refused", async () => {
       let now = Date.now();
       const { from, write } = await put(home, "first");
-      const signed = await signedIn({ kind: "token", from }, () => now);
+      const signed = await signInCluster({ kind: "token", from }, () => now);
       await write("second");
-      expect(await tokenOf(signed)).toBe("first");
+      expect(await getToken(signed)).toBe("first");
       now += 5 * MINUTE_MS;
-      expect(await tokenOf(signed)).toBe("second");
+      expect(await getToken(signed)).toBe("second");
       await write("third");
       now += 1_000;
-      expect(await tokenOf(signed, { fresh: true })).toBe("third");
+      expect(await getToken(signed, { fresh: true })).toBe("third");
     });
 
     test("a token with an end is read again before it, and refused after it in words", async () => {
       let now = Date.now();
       const { from, write } = await put(home, jwt(now + MINUTE_MS));
-      const signed = await signedIn({ kind: "token", from }, () => now);
+      const signed = await signInCluster({ kind: "token", from }, () => now);
       const next = jwt(now + 2 * MINUTE_MS, "next");
       await write(next);
       now += 0.8 * MINUTE_MS;
-      expect(await tokenOf(signed)).toBe(next);
+      expect(await getToken(signed)).toBe(next);
       now += 1.2 * MINUTE_MS;
-      const says = /token: the token in the .* has ended at .*; see why nobody has put a new one there/;
-      await expectSignInError(tokenOf(signed), "SecretExpired", says, ["next"]);
+      const says = /token: the token in the .* has ended at .*; see why it was not replaced/;
+      await expectSignInError(getToken(signed), "SecretExpired", says, ["next"]);
     });
 
     test("a client certificate and its key, renewed before the certificate ends", async () => {
@@ -120,7 +120,7 @@ describeWithPart("moto", "secrets by reference", (program) => {
         home,
         JSON.stringify({ "tls.crt": old.certificate, "tls.key": old.key }),
       );
-      const { tls, authorization } = await signedIn({ kind: "client-certificate", from });
+      const { tls, authorization } = await signInCluster({ kind: "client-certificate", from });
       expect(authorization).toBeUndefined();
       expect(await tls()).toMatchObject({ clientCertificate: trimmed(old) });
       await write(`${renewed.certificate}\n${renewed.key}`);
@@ -131,13 +131,15 @@ describeWithPart("moto", "secrets by reference", (program) => {
   test("what is not text there is read as text", async () => {
     const name = `binary-${SECRET.length}`;
     await secrets.send(new CreateSecretCommand({ Name: name, SecretBinary: Buffer.from("token") }));
-    expect(await tokenOf(await signedIn({ kind: "token", from: { secretsManager: name } }))).toBe("token");
+    expect(await getToken(await signInCluster({ kind: "token", from: { secretsManager: name } }))).toBe(
+      "token",
+    );
   });
 
   test("a role is assumed first where one is named", async () => {
     const { from } = await put("secretsManager", "token");
     const roleArn = "arn:aws:iam::123456789012:role/reader";
-    expect(await tokenOf(await signedIn({ kind: "token", from: { ...from, roleArn } }))).toBe("token");
+    expect(await getToken(await signInCluster({ kind: "token", from: { ...from, roleArn } }))).toBe("token");
   });
 
   test.each<[string, string, () => Promise<SecretReference>, RegExp]>([
@@ -167,7 +169,7 @@ describeWithPart("moto", "secrets by reference", (program) => {
       /is not there/,
     ],
     [
-      "a secret that is to be deleted",
+      "a secret scheduled for deletion",
       "SecretNotFound",
       async () => {
         const { from } = await put("secretsManager", SECRET);
@@ -198,7 +200,7 @@ describeWithPart("moto", "secrets by reference", (program) => {
       /holds no token/,
     ],
     [
-      "JSON that is none",
+      "invalid JSON",
       "SecretInvalid",
       async () => (await put("file", `{ "token": ${SECRET}`)).from,
       /holds no token/,
@@ -210,19 +212,19 @@ describeWithPart("moto", "secrets by reference", (program) => {
       async () => (await put("file", SECRET.repeat(200_000))).from,
       /larger than 1048576 bytes/,
     ],
-  ])("%s is %s, in words that name it and hold nothing of it", async (_, code, from, says) => {
-    await expectSignInError(signedIn({ kind: "token", from: await from() }), code, says, [SECRET]);
+  ])("%s is %s, with a message that names it and quotes nothing of it", async (_, code, from, says) => {
+    await expectSignInError(signInCluster({ kind: "token", from: await from() }), code, says, [SECRET]);
   });
 
-  test("a home that cannot be reached is told, and what was read goes on", async () => {
+  test("an unreachable store is reported, and the last value stays in use", async () => {
     let now = Date.now();
     const { from } = await put("secretsManager", "token");
-    const signed = await signedIn({ kind: "token", from }, () => now);
+    const signed = await signInCluster({ kind: "token", from }, () => now);
     vi.stubEnv("AWS_ENDPOINT_URL_SECRETS_MANAGER", "http://127.0.0.1:1");
     try {
       now += 5 * MINUTE_MS;
-      expect(await tokenOf(signed)).toBe("token");
-      const refused = tokenOf(signed, { fresh: true });
+      expect(await getToken(signed)).toBe("token");
+      const refused = getToken(signed, { fresh: true });
       await expectSignInError(refused, "SecretUnavailable", /ECONNREFUSED/);
     } finally {
       vi.stubEnv("AWS_ENDPOINT_URL_SECRETS_MANAGER", moto.url);
@@ -240,25 +242,25 @@ describe("a certificate in a secret", () => {
     ],
     ["no key", "SecretInvalid", ({ certificate }) => certificate, /no client certificate and its key/],
     ["JSON with other keys", "SecretInvalid", ({ key }) => JSON.stringify({ key }), /tls\.crt and tls\.key/],
-    ["JSON that is none", "SecretInvalid", ({ key }) => `{ ${key}`, /tls\.crt and tls\.key/],
+    ["invalid JSON", "SecretInvalid", ({ key }) => `{ ${key}`, /tls\.crt and tls\.key/],
   ])("%s is %s", async (_, code, textOf, says) => {
     const pair = await aPair();
     const folder = await mkdtemp(join(tmpdir(), "pair-"));
     const file = join(folder, "pair");
     await writeFile(file, textOf(pair));
-    const signing = signedIn({ kind: "client-certificate", from: { file } });
+    const signing = signInCluster({ kind: "client-certificate", from: { file } });
     await expectSignInError(signing, code, says, [pair.key.split("\n")[1] ?? "none", "c2VjcmV0"]);
     await rm(folder, { recursive: true });
   });
 
-  test("that has ended is told as ended", async () => {
+  test("that has expired is reported as expired", async () => {
     const longAgo = new Date(Date.now() - 20 * 24 * 3_600_000);
     const authority = await createCertificateAuthority({ now: longAgo });
     const { certificate, key } = await authority.issueClient({ name: "a", groups: [] });
     const folder = await mkdtemp(join(tmpdir(), "pair-"));
     const file = join(folder, "pair");
     await writeFile(file, `${key}\n${certificate}`);
-    const signing = signedIn({ kind: "client-certificate", from: { file } });
+    const signing = signInCluster({ kind: "client-certificate", from: { file } });
     await expectSignInError(signing, "SecretExpired", /the certificate in the file .* has ended at/);
     await rm(folder, { recursive: true });
   });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { stringify } from "yaml";
 import { createCertificateAuthority, type KeyPair } from "#emulators/harness/certificates.ts";
-import { aCluster, expectSignInError, signedIn, tokenOf } from "#test/config/sign-in/a-cluster.ts";
+import { buildCluster, expectSignInError, getToken, signInCluster } from "#test/config/sign-in/a-cluster.ts";
 
 const SECRET = "secret7a11";
 const SERVER = "https://api.blue.example:6443";
@@ -50,7 +50,7 @@ function kubeconfig(cluster: object, user: object, more: object = {}): object {
 
 async function read(written: unknown, how: object = {}, difference: object = {}) {
   await writeFile(file, typeof written === "string" ? written : stringify(written));
-  return signedIn({ kind: "kubeconfig", from: { file }, ...how }, undefined, difference);
+  return signInCluster({ kind: "kubeconfig", from: { file }, ...how }, undefined, difference);
 }
 
 describe("a kubeconfig that is kept as a secret", () => {
@@ -63,13 +63,13 @@ describe("a kubeconfig that is kept as a secret", () => {
     const signed = await read(
       kubeconfig({ "certificate-authority-data": base64(authority) }, { token: SECRET }),
     );
-    expect(await tokenOf(signed)).toBe(SECRET);
+    expect(await getToken(signed)).toBe(SECRET);
     expect(await signed.tls()).toEqual({ certificateAuthority: authority, clientCertificate: undefined });
   });
 
   test("signs in by a client certificate, JSON as well as YAML", async () => {
     const signed = await read(JSON.stringify(kubeconfig({}, certificates())));
-    expect(await tokenOf(signed)).toBeUndefined();
+    expect(await getToken(signed)).toBeUndefined();
     const { certificate, key } = pair;
     expect(await signed.tls()).toMatchObject({ clientCertificate: { certificate, key } });
   });
@@ -140,19 +140,19 @@ describe("a kubeconfig that is kept as a secret", () => {
     ["nothing to sign in with", {}, {}, /neither a token nor client-certificate-data/],
     ["a certificate without its key", {}, { "client-certificate-data": "AAAA" }, /neither a token nor/],
     [
-      "a certificate that is none",
+      "an invalid certificate",
       {},
       { "client-certificate-data": "AAAA", "client-key-data": base64(SECRET) },
       /no client certificate/,
     ],
     ["a token of two lines", {}, { token: `${SECRET}\n${SECRET}` }, /spaces or lines/],
-  ])("with %s is refused by name, whatever else it holds", async (_, cluster, user, says) => {
+  ])("with %s is rejected by name, whatever else it holds", async (_, cluster, user, says) => {
     await expectSignInError(read(kubeconfig(cluster, user)), "SecretInvalid", says, [SECRET, base64(SECRET)]);
   });
 
   test.each<[string, unknown, object, RegExp]>([
-    ["no YAML", `{ ${SECRET}: [`, {}, /is none: clusters, users and contexts/],
-    ["something else", { token: SECRET }, {}, /is none: clusters, users and contexts/],
+    ["no YAML", `{ ${SECRET}: [`, {}, /is no kubeconfig: clusters, users and contexts/],
+    ["something else", { token: SECRET }, {}, /is no kubeconfig: clusters, users and contexts/],
     [
       "no current context",
       kubeconfig({}, { token: SECRET }, { "current-context": "" }),
@@ -200,6 +200,6 @@ describe("a kubeconfig that is kept as a secret", () => {
     [{ kind: "web-identity", audience: "a", durationSeconds: 3_601 }, /3600/],
     [{ kind: "web-identity", audience: "a", signingAlgorithm: "none" }, /RS256/],
   ])("an entry with %j is refused", (how, says) => {
-    expect(() => aCluster(how as never)).toThrow(says);
+    expect(() => buildCluster(how as never)).toThrow(says);
   });
 });

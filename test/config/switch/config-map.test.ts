@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { configMapSwitch } from "#config/switch/config-map.ts";
+import { createConfigMapSwitch } from "#config/switch/config-map.ts";
 import { readStops } from "#config/switch/follow-stops.ts";
 import { stopIn } from "#config/switch/stops.ts";
-import { type ManagementStage, startManagement } from "#test/config/home/kubernetes/management-stage.ts";
+import { type ManagementStage, startManagement } from "#test/config/registry/kubernetes/management-stage.ts";
 import { describeRecord, describeSwitch, type OwnedSwitch } from "#test/config/switch/contract.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
@@ -22,7 +22,7 @@ async function ownConfigMap(): Promise<OwnedSwitch> {
   };
   return {
     open: () =>
-      configMapSwitch({
+      createConfigMapSwitch({
         reference: "kubernetes:",
         namespace,
         async connect() {
@@ -54,33 +54,30 @@ describeWithPart("control-plane", "a switch of a management cluster", (binaries)
   test.each([
     ["alone", { writes: "true" }, "writes"],
     ["beside a stop", { stop: '{"version":1,"stopped":[{"what":"deletes"}]}', "stop.json": "{}" }, "deletes"],
-  ])(
-    "a key that is no switch's, %s, stops all writes, and is replaced where that is asked for",
-    async (_, data, what) => {
-      namespaces += 1;
-      const namespace = `ops-${namespaces}`;
-      const metadata = { name: "serverless-ccm-stop", namespace };
-      const created = { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } };
-      await stage.ask("POST", "/api/v1/namespaces", created);
-      const body = { apiVersion: "v1", kind: "ConfigMap", metadata, data };
-      await stage.ask("POST", `/api/v1/namespaces/${namespace}/configmaps`, body);
-      const connect = async () => ({ ...stage.admin, close: async () => {} });
-      const stray = configMapSwitch({ reference: "kubernetes:", namespace, connect });
-      const signal = new AbortController().signal;
-      const read = await readStops(stray, [], signal);
-      expect([stopIn(read.stopped, "blue"), read.unreadable?.code]).toEqual(["writes", "Malformed"]);
-      expect(read.stopped.some((each) => each.what === what)).toBe(true);
-      await expect(stray.change({ kind: "stop", entry: { what: "deletes" } }, signal)).rejects.toThrow(
-        "has keys that name no stop",
-      );
-      await stray.change({ kind: "stop", entry: { what: "deletes" }, anew: true }, signal);
-      expect(await stray.read(signal)).toEqual([{ what: "deletes" }]);
-    },
-  );
-
-  test("where the namespace is missing, that is said", async () => {
+  ])("an invalid key %s stops all writes, and is replaced on request", async (_, data, what) => {
+    namespaces += 1;
+    const namespace = `ops-${namespaces}`;
+    const metadata = { name: "serverless-ccm-stop", namespace };
+    const created = { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } };
+    await stage.ask("POST", "/api/v1/namespaces", created);
+    const body = { apiVersion: "v1", kind: "ConfigMap", metadata, data };
+    await stage.ask("POST", `/api/v1/namespaces/${namespace}/configmaps`, body);
     const connect = async () => ({ ...stage.admin, close: async () => {} });
-    const nowhere = configMapSwitch({ reference: "kubernetes:", namespace: "nowhere", connect });
+    const stray = createConfigMapSwitch({ reference: "kubernetes:", namespace, connect });
+    const signal = new AbortController().signal;
+    const read = await readStops(stray, [], signal);
+    expect([stopIn(read.stopped, "blue"), read.unreadable?.code]).toEqual(["writes", "Malformed"]);
+    expect(read.stopped.some((each) => each.what === what)).toBe(true);
+    await expect(stray.change({ kind: "stop", entry: { what: "deletes" } }, signal)).rejects.toThrow(
+      "has keys that name no stop",
+    );
+    await stray.change({ kind: "stop", entry: { what: "deletes" }, anew: true }, signal);
+    expect(await stray.read(signal)).toEqual([{ what: "deletes" }]);
+  });
+
+  test("a missing namespace is reported", async () => {
+    const connect = async () => ({ ...stage.admin, close: async () => {} });
+    const nowhere = createConfigMapSwitch({ reference: "kubernetes:", namespace: "nowhere", connect });
     const signal = new AbortController().signal;
     expect(await nowhere.read(signal)).toEqual([]);
     await expect(nowhere.change({ kind: "stop", entry: { what: "deletes" } }, signal)).rejects.toThrow(

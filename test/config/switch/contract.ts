@@ -3,16 +3,16 @@ import { readStops } from "#config/switch/follow-stops.ts";
 import { type StopEntry, stopIn } from "#config/switch/stops.ts";
 import type { StopChange, StopSwitch } from "#config/switch/switch.ts";
 
-/** A switch whose owner the test is. */
+/** A stop switch that the test owns. */
 export interface OwnedSwitch {
-  /** As one operator or process opens it. */
+  /** Opens it as one operator or process does. */
   open(): StopSwitch;
-  /** From now on nobody can read it, until `mend`. */
+  /** Makes it unreadable until `mend`. */
   break(): Promise<void>;
   mend(): Promise<void>;
-  /** Puts there what nobody can mean. */
+  /** Stores invalid content. */
   spoil(): Promise<void>;
-  /** Writes a record of a later version; a switch that has none of one piece leaves it out. */
+  /** Writes a record of a later version; absent for switches without a single record. */
   later?(): Promise<void>;
   close(): Promise<void>;
 }
@@ -28,7 +28,7 @@ const resume = (what: StopEntry["what"], cluster?: string): StopChange => ({
   name: { what, ...(cluster ? { cluster } : {}) },
 });
 
-/** What holds of every switch. */
+/** The tests of every stop switch. */
 export function describeSwitch(title: string, own: () => Promise<OwnedSwitch>): void {
   describe(`the stop switch as ${title}`, () => {
     let owned: OwnedSwitch;
@@ -47,11 +47,11 @@ export function describeSwitch(title: string, own: () => Promise<OwnedSwitch>): 
         (error: { readonly code: string }) => error.code,
       );
 
-    test("says that nothing is stopped before anything was", async () => {
+    test("reports no stop before the first one", async () => {
       expect(await holds()).toEqual([]);
     });
 
-    test("says what is stopped, since when and by whom, to another process, and no longer what was resumed", async () => {
+    test("reports stops with time and operator to another process, and no longer after a resume", async () => {
       await owned.open().change(stop("deletes"), SIGNAL);
       await owned.open().change(stop("writes", "blue.eu-1"), SIGNAL);
       expect(await holds()).toEqual(["deletes", "writes blue.eu-1"]);
@@ -65,7 +65,7 @@ export function describeSwitch(title: string, own: () => Promise<OwnedSwitch>): 
       expect(await holds()).toEqual(["deletes"]);
     });
 
-    test("says it of one cluster to whoever asks for that, and of all others where that is one request", async () => {
+    test("reports a cluster's stop to its reader, and all others if that is one request", async () => {
       const operator = owned.open();
       await operator.change(stop("deletes"), SIGNAL);
       await operator.change(stop("writes", "blue"), SIGNAL);
@@ -81,7 +81,7 @@ export function describeSwitch(title: string, own: () => Promise<OwnedSwitch>): 
     test("keeps the first word of what is stopped twice", async () => {
       await owned.open().change(stop("deletes"), SIGNAL);
       const again = stop("deletes");
-      if (again.kind === "stop") again.entry.by = "somebody else";
+      if (again.kind === "stop") again.entry.by = "another operator";
       await owned.open().change(again, SIGNAL);
       expect(await owned.open().read(SIGNAL)).toMatchObject([{ what: "deletes", by: "ada@ops" }]);
     });
@@ -97,7 +97,7 @@ export function describeSwitch(title: string, own: () => Promise<OwnedSwitch>): 
       expect(await holds()).toEqual(["deletes", "writes a", "writes b", "writes c"]);
     });
 
-    test("is unreadable while nobody answers, and as it was after that", async () => {
+    test("is unreadable during an outage, and as before after it", async () => {
       await owned.open().change(stop("deletes"), SIGNAL);
       await owned.break();
       expect(await failure(owned.open().read(SIGNAL))).toBe("Unreadable");
@@ -105,7 +105,7 @@ export function describeSwitch(title: string, own: () => Promise<OwnedSwitch>): 
       expect(await holds()).toEqual(["deletes"]);
     });
 
-    test("is malformed where it says what nobody can mean, and stops the most that this may mean", async () => {
+    test("is malformed with an invalid entry, and stops the most that this may mean", async () => {
       await owned.spoil();
       expect(await failure(owned.open().read(SIGNAL))).toBe("Malformed");
       const read = await readStops(owned.open(), [], SIGNAL);
@@ -113,7 +113,7 @@ export function describeSwitch(title: string, own: () => Promise<OwnedSwitch>): 
       expect(read.unreadable?.code).toBe("Malformed");
     });
 
-    test("is of another version where a later one has written it, and is left alone", async () => {
+    test("rejects a record of a later version, and leaves it unchanged", async () => {
       if (owned.later === undefined) return expect(owned.later).toBeUndefined();
       await owned.later();
       const codes = [
@@ -126,9 +126,9 @@ export function describeSwitch(title: string, own: () => Promise<OwnedSwitch>): 
   });
 }
 
-/** Of switches that are one record: what nobody can mean is replaced where that is asked for, and not otherwise. */
+/** The tests of switches with a single record: invalid content is replaced only on request. */
 export function describeRecord(title: string, own: () => Promise<OwnedSwitch>): void {
-  test(`what nobody can mean of ${title} is replaced where that is asked for, and not otherwise`, async () => {
+  test(`invalid content of ${title} is replaced on request only`, async () => {
     const owned = await own();
     await owned.spoil();
     await expect(owned.open().change(stop("deletes"), SIGNAL)).rejects.toMatchObject({ code: "Malformed" });

@@ -2,8 +2,8 @@ import { mkdtemp, readdir, rename, rm, utimes, writeFile } from "node:fs/promise
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { fileSwitch } from "#config/switch/file.ts";
-import { switchBeside } from "#config/switch/open-switch.ts";
+import { createFileSwitch } from "#config/switch/file.ts";
+import { getDefaultSwitch } from "#config/switch/open-switch.ts";
 import { describeRecord, describeSwitch, type OwnedSwitch } from "#test/config/switch/contract.ts";
 
 async function ownFile(): Promise<OwnedSwitch> {
@@ -13,8 +13,8 @@ async function ownFile(): Promise<OwnedSwitch> {
   await mkdir(folder);
   const file = join(folder, "clusters.stop.json");
   return {
-    open: () => fileSwitch(file),
-    // A file system that is not there any more.
+    open: () => createFileSwitch(file),
+    // A file system that is gone.
     break: () => rename(folder, `${folder}-away`),
     mend: () => rename(`${folder}-away`, folder),
     spoil: () => writeFile(file, '{"version":1,"stopped":["everything"]}'),
@@ -34,33 +34,36 @@ describe("a file that is being changed", () => {
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  test("is changed after whoever was killed in the middle of it", async () => {
+  test("is changed after a writer was killed in the middle", async () => {
     const file = join(folder, "stop.json");
     await writeFile(`${file}.lock`, "");
     const minuteAgo = new Date(Date.now() - 60_000);
     await utimes(`${file}.lock`, minuteAgo, minuteAgo);
-    await fileSwitch(file).change({ kind: "stop", entry: { what: "deletes" } }, signal);
-    expect(await fileSwitch(file).read(signal)).toEqual([{ what: "deletes" }]);
+    await createFileSwitch(file).change({ kind: "stop", entry: { what: "deletes" } }, signal);
+    expect(await createFileSwitch(file).read(signal)).toEqual([{ what: "deletes" }]);
     expect(await readdir(folder)).toEqual(["stop.json"]);
   });
 
-  test("is left alone where somebody else does not let go of it", async () => {
+  test("stays unchanged while another writer holds the lock", async () => {
     const file = join(folder, "stop.json");
     await writeFile(`${file}.lock`, "");
-    const given = fileSwitch(file).change({ kind: "stop", entry: { what: "deletes" } }, AbortSignal.abort());
+    const given = createFileSwitch(file).change(
+      { kind: "stop", entry: { what: "deletes" } },
+      AbortSignal.abort(),
+    );
     await expect(given).rejects.toMatchObject({ code: "Contended" });
   });
 
   test.each([
     ["garbage", "stopped", "Malformed"],
     ["half a record", '{"version":1,"stopped":[{"what"', "Malformed"],
-    ["what is stopped of nobody knows what", '{"version":1,"stopped":[{"what":"everything"}]}', "Malformed"],
-    ["a key that nobody knows", '{"version":1,"stopped":[],"except":["blue"]}', "Malformed"],
+    ["an unknown kind of stop", '{"version":1,"stopped":[{"what":"everything"}]}', "Malformed"],
+    ["an unknown key", '{"version":1,"stopped":[],"except":["blue"]}', "Malformed"],
     ["a later version", '{"version":7}', "OtherVersion"],
   ])("with %s in it is not read", async (_, text, code) => {
     const file = join(folder, "stop.json");
     await writeFile(file, text);
-    await expect(fileSwitch(file).read(signal)).rejects.toMatchObject({ code });
+    await expect(createFileSwitch(file).read(signal)).rejects.toMatchObject({ code });
   });
 });
 
@@ -70,4 +73,6 @@ test.each([
   ["ssm:/serverless-ccm/clusters/", "ssm:/serverless-ccm/clusters-stop/"],
   ["ssm:/serverless-ccm/clusters", "ssm:/serverless-ccm/clusters-stop/"],
   ["kubernetes:m.kubeconfig?namespace=a", "kubernetes:m.kubeconfig?namespace=a"],
-])("beside %s the switch is %s", (clusters, expected) => expect(switchBeside(clusters)).toBe(expected));
+])("the default switch for %s is %s", (clusters, expected) =>
+  expect(getDefaultSwitch(clusters)).toBe(expected),
+);

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { StopSwitchError } from "#config/switch/error.ts";
 import { followStops } from "#config/switch/follow-stops.ts";
-import { createStopLook } from "#config/switch/look.ts";
+import { createStopReader } from "#config/switch/stop-reader.ts";
 import type { StopEntry } from "#config/switch/stops.ts";
+import { StopSwitchError } from "#config/switch/stops.ts";
 import type { StopSwitch } from "#config/switch/switch.ts";
 import { createManualClock } from "#test/kube/follow/manual-clock.ts";
 
@@ -17,16 +17,16 @@ function givenSwitch() {
       given.reads += 1;
       if (given.state === "broken") throw new StopSwitchError("Unreadable", "switch", "is away");
       if (given.state === "garbage") throw new StopSwitchError("Malformed", "switch", "is garbage");
-      // It pays no heed to its signal.
+      // It ignores its signal.
       if (given.state === "silent") return new Promise(() => signal);
       return given.stopped;
     },
-    change: () => Promise.reject(new Error("nobody changes it here")),
+    change: () => Promise.reject(new Error("this test makes no changes")),
   };
   return given satisfies StopSwitch;
 }
 
-describe("whoever follows a switch", () => {
+describe("a follower of a switch", () => {
   function follow(given: ReturnType<typeof givenSwitch>) {
     const clock = createManualClock();
     const ending = new AbortController();
@@ -46,13 +46,13 @@ describe("whoever follows a switch", () => {
       changes += 1;
     });
     await stops.begun;
-    expect(stops.of("blue")).toBeUndefined();
+    expect(stops.get("blue")).toBeUndefined();
     given.stopped = [{ what: "deletes" }, { what: "writes", cluster: "green" }];
     await clock.advance(5_000);
-    expect([stops.of("blue"), stops.of("green"), changes]).toEqual(["deletes", "writes", 2]);
+    expect([stops.get("blue"), stops.get("green"), changes]).toEqual(["deletes", "writes", 2]);
     given.stopped = [{ what: "writes", cluster: "green" }];
     await clock.advance(5_000);
-    expect([stops.of("blue"), stops.of("green")]).toEqual([undefined, "writes"]);
+    expect([stops.get("blue"), stops.get("green")]).toEqual([undefined, "writes"]);
     expect(said()).toEqual(["Stopped deletes", "Stopped writesgreen", "Resumed deletes"]);
     expect(lines.map(({ message }) => message)).toEqual([
       "nothing is deleted in any cluster or its cloud until: serverless-ccm stop --resume --deletes --all",
@@ -66,7 +66,7 @@ describe("whoever follows a switch", () => {
   });
 
   test.each(["broken", "garbage", "silent"] as const)(
-    "goes on with what it knew while the switch is %s, and lets nothing unproven go",
+    "keeps the last known stops while the switch is %s, and allows no unproven deletion",
     async (state) => {
       const given = givenSwitch();
       given.stopped = [{ what: "deletes", cluster: "blue" }];
@@ -75,46 +75,43 @@ describe("whoever follows a switch", () => {
       given.stopped = [];
       given.state = state;
       await clock.advance(9_000);
-      expect([stops.of("blue"), stops.of("green")]).toEqual(["deletes", "unproven"]);
+      expect([stops.get("blue"), stops.get("green")]).toEqual(["deletes", "unproven"]);
       await clock.advance(60_000);
       expect(said().filter((line) => line.startsWith("StopSwitchUnreadable"))).toHaveLength(1);
       given.state = "well";
       await clock.advance(10_000);
-      expect([stops.of("blue"), stops.of("green")]).toEqual([undefined, undefined]);
+      expect([stops.get("blue"), stops.get("green")]).toEqual([undefined, undefined]);
       expect(said().slice(-2)).toEqual(["Resumed deletesblue", "StopSwitchRead "]);
       ending.abort();
     },
   );
 
-  test("lets nothing unproven go before the switch was read for the first time", async () => {
+  test("allows no unproven deletion before the first read of the switch", async () => {
     const given = givenSwitch();
     given.state = "silent";
     const { clock, ending, stops } = follow(given);
-    expect(stops.of("blue")).toBe("unproven");
+    expect(stops.get("blue")).toBe("unproven");
     await clock.advance(4_000);
     await stops.begun;
-    expect(stops.of("blue")).toBe("unproven");
+    expect(stops.get("blue")).toBe("unproven");
     ending.abort();
   });
 
   test.each([
     ["on by an hour, as after a pause of the virtual machine", 3_600_000],
     ["back by an hour", -3_600_000],
-  ])(
-    "lets nothing unproven go before the next look where the time of day has stepped %s",
-    async (_, byMs) => {
-      const { clock, ending, stops } = follow(givenSwitch());
-      await stops.begun;
-      expect(stops.of("blue")).toBeUndefined();
-      clock.step(byMs);
-      expect(stops.of("blue")).toBe("unproven");
-      await clock.advance(5_000);
-      expect(stops.of("blue")).toBeUndefined();
-      ending.abort();
-    },
-  );
+  ])("allows no unproven deletion before the next read after the time of day stepped %s", async (_, byMs) => {
+    const { clock, ending, stops } = follow(givenSwitch());
+    await stops.begun;
+    expect(stops.get("blue")).toBeUndefined();
+    clock.step(byMs);
+    expect(stops.get("blue")).toBe("unproven");
+    await clock.advance(5_000);
+    expect(stops.get("blue")).toBeUndefined();
+    ending.abort();
+  });
 
-  test("knows after a sleep that it knows nothing of now", async () => {
+  test("treats its knowledge as stale after a sleep", async () => {
     const given = givenSwitch();
     const clock = createManualClock();
     let asleepMs = 0;
@@ -129,20 +126,20 @@ describe("whoever follows a switch", () => {
     };
     const stops = followStops(options);
     await stops.begun;
-    expect(stops.of("blue")).toBeUndefined();
+    expect(stops.get("blue")).toBeUndefined();
     asleepMs = 60_000;
-    expect(stops.of("blue")).toBe("unproven");
+    expect(stops.get("blue")).toBe("unproven");
     await clock.advance(5_000);
-    expect(stops.of("blue")).toBeUndefined();
+    expect(stops.get("blue")).toBeUndefined();
     ending.abort();
   });
 });
 
-describe("whoever looks at a switch before a deletion", () => {
+describe("a reader of a switch before a deletion", () => {
   function lookAt(given: ReturnType<typeof givenSwitch>) {
     let nowMs = 0;
     const lines: unknown[] = [];
-    const look = createStopLook({
+    const look = createStopReader({
       stopSwitch: given,
       now: () => nowMs,
       log: (line) => lines.push(line["event"]),
@@ -157,7 +154,7 @@ describe("whoever looks at a switch before a deletion", () => {
     };
   }
 
-  test("reads it once in eight seconds, however many ask, for however many clusters", async () => {
+  test("reads it once in eight seconds, for any number of callers and clusters", async () => {
     const given = givenSwitch();
     const { look, wait } = lookAt(given);
     expect(await Promise.all([look("blue"), look("green"), look("blue")])).toEqual([
@@ -172,7 +169,7 @@ describe("whoever looks at a switch before a deletion", () => {
     expect([await look("blue"), given.reads]).toEqual(["deletes", 2]);
   });
 
-  test("reads less and less often what cannot be read, and never less often than what can", async () => {
+  test("reads an unreadable switch less and less often, but never less often than a readable one", async () => {
     const given = givenSwitch();
     given.state = "broken";
     const { look, wait } = lookAt(given);
@@ -186,7 +183,7 @@ describe("whoever looks at a switch before a deletion", () => {
     expect(readsAt).toEqual([0, 1, 3, 7, 15, 23, 31]);
   });
 
-  test("asks for each cluster where more is stopped than one request tells, and for all at once where it is to know all", async () => {
+  test("reads each cluster's stops if there are more than one request returns, and all if it must know all", async () => {
     const asked: string[] = [];
     const stopSwitch: StopSwitch = {
       ...givenSwitch(),
@@ -200,14 +197,14 @@ describe("whoever looks at a switch before a deletion", () => {
       },
     };
     const clusters = ["blue", "green", "red", "blue", "green", "red"];
-    const one = createStopLook({ stopSwitch, now: () => 0, log: () => {} });
+    const one = createStopReader({ stopSwitch, now: () => 0, log: () => {} });
     expect(await Promise.all(clusters.map(one))).toEqual([
       ...[undefined, "writes", undefined],
       ...[undefined, "writes", undefined],
     ]);
     expect(asked).toEqual(["blue", "green", "red"]);
     asked.length = 0;
-    const all = createStopLook({ stopSwitch, now: () => 0, log: () => {}, readsAll: true });
+    const all = createStopReader({ stopSwitch, now: () => 0, log: () => {}, readsAll: true });
     expect(await Promise.all(clusters.map(all))).toEqual([
       ...[undefined, "writes", undefined],
       ...[undefined, "writes", undefined],
@@ -216,7 +213,7 @@ describe("whoever looks at a switch before a deletion", () => {
   });
 
   test.each(["broken", "garbage", "silent"] as const)(
-    "goes on with what it knew while it is %s",
+    "keeps the last known stops while it is %s",
     async (state) => {
       const given = givenSwitch();
       given.stopped = [{ what: "deletes", cluster: "blue" }];
@@ -233,7 +230,7 @@ describe("whoever looks at a switch before a deletion", () => {
     },
   );
 
-  test("does not take what a read brings that was frozen with an earlier invocation", async () => {
+  test("ignores a read that was frozen with an earlier invocation", async () => {
     const given = givenSwitch();
     given.state = "silent";
     const { look, wait } = lookAt(given);

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createParameterStore } from "#clouds/aws/parameter-store.ts";
-import { createParameterWriter } from "#clouds/aws/write-parameters.ts";
 import { changeParameters } from "#config/switch/change-parameters.ts";
-import { ssmSwitch } from "#config/switch/ssm.ts";
+import { createSsmSwitch } from "#config/switch/ssm.ts";
 import { stopIn } from "#config/switch/stops.ts";
+import { createParameterStore } from "#platforms/aws/parameter-store.ts";
+import { createParameterWriter } from "#platforms/aws/write-parameters.ts";
 import { describeSwitch, type OwnedSwitch } from "#test/config/switch/contract.ts";
 import { type Moto, startMoto } from "#test/setup/moto.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
@@ -24,7 +24,8 @@ async function ownParameters(): Promise<OwnedSwitch> {
   };
   await writer.put(`/serverless-ccm-${switches}/clusters/blue`, "a cluster's entry, and none of it", true);
   return {
-    open: () => ssmSwitch(path, { store: async () => store, change: changeParameters(async () => writer) }),
+    open: () =>
+      createSsmSwitch(path, { store: async () => store, change: changeParameters(async () => writer) }),
     async break() {
       isBroken = true;
     },
@@ -56,23 +57,23 @@ describeWithPart("moto", "a switch of moto", (program) => {
     for (let number = 10; number < 31; number += 1) await writer.put(`${path}deletes.c${number}`, "{}", true);
     await writer.put(`${path}writes.z`, "{}", true);
     const signal = new AbortController().signal;
-    const read = await ssmSwitch(path).readFor?.("z", signal);
+    const read = await createSsmSwitch(path).readFor?.("z", signal);
     expect([stopIn(read?.stopped ?? [], "z"), read?.isAll]).toEqual(["writes", false]);
     expect(
-      stopIn((await ssmSwitch(path).readFor?.("other", signal))?.stopped ?? [], "other"),
+      stopIn((await createSsmSwitch(path).readFor?.("other", signal))?.stopped ?? [], "other"),
     ).toBeUndefined();
   });
 
   test.each(["", "stop!", "7", '{"version":9}'])(
-    "a parameter by hand stops, whatever its value: %j",
+    "a manually created parameter stops, whatever its value: %j",
     async (value) => {
       const path = `/by-hand-${switches}/`;
       await createParameterWriter().put(`${path}deletes`, value || " ", true);
       const signal = new AbortController().signal;
-      expect(await ssmSwitch(path).readFor?.("blue", signal)).toMatchObject({
+      expect(await createSsmSwitch(path).readFor?.("blue", signal)).toMatchObject({
         stopped: [{ what: "deletes" }],
       });
-      expect(await ssmSwitch(path).read(signal)).toMatchObject([{ what: "deletes" }]);
+      expect(await createSsmSwitch(path).read(signal)).toMatchObject([{ what: "deletes" }]);
     },
   );
 });

@@ -1,17 +1,17 @@
 import { describe, expect, test } from "vitest";
-import type { Parameter } from "#config/home/ssm/parameter-store.ts";
+import type { Parameter } from "#config/registry/ssm/parameter-store.ts";
 import { followStops } from "#config/switch/follow-stops.ts";
-import { createStopLook } from "#config/switch/look.ts";
-import { ssmSwitch } from "#config/switch/ssm.ts";
+import { createSsmSwitch } from "#config/switch/ssm.ts";
+import { createStopReader } from "#config/switch/stop-reader.ts";
 import type { Stop } from "#core/stop.ts";
 import { createManualClock } from "#test/kube/follow/manual-clock.ts";
 
 const PATH = "/serverless-ccm/clusters-stop/";
 
-/** A switch whose parameters have these names. */
+/** Creates a switch with parameters of these names. */
 function switchOf(names: readonly string[]) {
   const parameters = names.map((name): Parameter => ({ name: PATH + name, value: "{}", type: "String" }));
-  return ssmSwitch(PATH, {
+  return createSsmSwitch(PATH, {
     store: async () => ({
       list: async () => ({ parameters, next: undefined }),
       getMany: async (wanted) => parameters.filter(({ name }) => wanted.includes(name)),
@@ -19,7 +19,7 @@ function switchOf(names: readonly string[]) {
   });
 }
 
-/** What a relay that has just started knows, and what a function that looks for the first time knows. */
+/** Returns what a newly started relay knows, and what a function knows at its first read. */
 async function known(names: readonly string[], cluster: string) {
   const lines: Readonly<Record<string, unknown>>[] = [];
   const log = (line: Readonly<Record<string, unknown>>): void => void lines.push(line);
@@ -28,11 +28,11 @@ async function known(names: readonly string[], cluster: string) {
   const stops = followStops({ stopSwitch, signal: ending.signal, clock: createManualClock(), log });
   await stops.begun;
   ending.abort();
-  const look = createStopLook({ stopSwitch, now: () => 0, log });
-  return { relay: stops.of(cluster), fn: await look(cluster), lines };
+  const look = createStopReader({ stopSwitch, now: () => 0, log });
+  return { relay: stops.get(cluster), fn: await look(cluster), lines };
 }
 
-describe("a parameter that is named as no stop is", () => {
+describe("a parameter with an invalid stop name", () => {
   test.each<[string, readonly string[], Stop | undefined, Stop | undefined]>([
     ["beside a stop of all writes", ["writes", "write"], "writes", "writes"],
     ["of an unknown kind", ["write"], "writes", "writes"],
@@ -61,13 +61,13 @@ test.each([true, false])(
   "a function that may read parameters by their names alone knows of a stop, whether it reads all (%s) or not",
   async (readsAll) => {
     const writes: Parameter = { name: `${PATH}writes.blue`, value: "{}", type: "String" };
-    const stopSwitch = ssmSwitch(PATH, {
+    const stopSwitch = createSsmSwitch(PATH, {
       store: async () => ({
         list: async () => Promise.reject(Object.assign(new Error("no"), { name: "AccessDeniedException" })),
         getMany: async (wanted) => (wanted.includes(writes.name) ? [writes] : []),
       }),
     });
-    const look = createStopLook({ stopSwitch, now: () => 0, log: () => {}, readsAll });
+    const look = createStopReader({ stopSwitch, now: () => 0, log: () => {}, readsAll });
     expect([await look("green"), await look("blue")]).toEqual([undefined, "writes"]);
   },
 );

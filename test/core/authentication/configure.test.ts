@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { AuthenticationConfiguration, type JwtAuthenticator } from "#core/authentication/configuration.ts";
-import { configure, type WantedIssuers } from "#core/authentication/configure.ts";
+import { configure, type DesiredIssuers } from "#core/authentication/configure.ts";
 import { mergeTrust } from "#core/authentication/merge-trust.ts";
-import { authenticatorOf, OUR_MESSAGE, type Trust } from "#core/authentication/trust.ts";
+import { buildAuthenticator, OUR_MESSAGE, type Trust } from "#core/authentication/trust.ts";
 
 const NODE = { arn: "arn:aws:iam::111122223333:role/node", user: "serverless-ccm-node" };
 const RELAY = { arn: "arn:aws:iam::111122223333:role/relay", user: "serverless-ccm-relay" };
@@ -19,19 +19,19 @@ const OTHER: JwtAuthenticator = {
 const fileOf = (...jwt: readonly object[]): AuthenticationConfiguration =>
   AuthenticationConfiguration.parse({ apiVersion: V1.apiVersion, kind: "AuthenticationConfiguration", jwt });
 
-/** The file that comes of it, as JSON would carry it. */
-function configured(existing: AuthenticationConfiguration | undefined, wanted: Partial<WantedIssuers>) {
+/** The resulting file, as JSON. */
+function configured(existing: AuthenticationConfiguration | undefined, wanted: Partial<DesiredIssuers>) {
   const result = configure(existing, { server: V1, trusts: [], ...wanted });
   if (result.kind === "faults") throw new Error(JSON.stringify(result.faults));
   return structuredClone(result.configuration);
 }
 
-function faultsOf(existing: AuthenticationConfiguration | undefined, wanted: Partial<WantedIssuers>) {
+function faultsOf(existing: AuthenticationConfiguration | undefined, wanted: Partial<DesiredIssuers>) {
   const result = configure(existing, { server: V1, trusts: [], ...wanted });
   return result.kind === "faults" ? result.faults : [];
 }
 
-describe("a file made anew", () => {
+describe("a new file", () => {
   test("has an entry for each issuer, in the server's version", () => {
     const other = { ...TRUST, issuer: { url: `${URL}/2` }, audiences: ["a", "b"] };
     const file = configured(undefined, { server: V1BETA1, trusts: [TRUST, other], translated: OTHER });
@@ -43,7 +43,7 @@ describe("a file made anew", () => {
     ]);
   });
 
-  test("says of an issuer what is given, and that alone", () => {
+  test("contains only the settings that an issuer has", () => {
     const issuer = {
       url: URL,
       discoveryURL: `${URL}/d`,
@@ -55,9 +55,9 @@ describe("a file made anew", () => {
     expect(JSON.stringify(entry)).toContain("claims.exp - claims.iat <= 900");
   });
 
-  test("pins roles to users, and has quotes of a role in quotes", () => {
+  test("maps roles to users, and escapes quotes in a role", () => {
     const quoted = { arn: "arn:aws:iam::111122223333:role/'] || true || ['/x", user: "serverless-ccm-csr" };
-    const entry = authenticatorOf({ ...TRUST, roles: [quoted] });
+    const entry = buildAuthenticator({ ...TRUST, roles: [quoted] });
     expect(entry.claimMappings.username).toEqual({
       expression: String.raw`{
   'arn:aws:iam::111122223333:role/\'] || true || [\'/x': 'serverless-ccm-csr'
@@ -72,18 +72,18 @@ describe("a file made anew", () => {
 });
 
 describe("merging", () => {
-  test("into a file without ours keeps what is there, known or not", () => {
+  test("into a file without our entry keeps known and unknown keys", () => {
     const strange = { ...OTHER, issuer: { ...OTHER.issuer, future: [1] } };
     const before = { ...fileOf(strange), anonymous: { enabled: false } };
     expect(configured(before, { trusts: [TRUST] })).toEqual({
       ...before,
-      jwt: [strange, authenticatorOf(TRUST)],
+      jwt: [strange, buildAuthenticator(TRUST)],
     });
   });
 
-  test.each([undefined, null, []])("into a file whose list is %j makes one", (jwt) => {
+  test.each([undefined, null, []])("into a file whose list is %j creates the list", (jwt) => {
     const before = AuthenticationConfiguration.parse({ ...fileOf(), jwt });
-    expect(configured(before, { trusts: [TRUST] }).jwt).toEqual([authenticatorOf(TRUST)]);
+    expect(configured(before, { trusts: [TRUST] }).jwt).toEqual([buildAuthenticator(TRUST)]);
   });
 
   const rows: readonly [what: string, before: Trust, given: Trust, after: Trust][] = [
@@ -127,14 +127,14 @@ describe("merging", () => {
       { ...TRUST, issuer: { url: URL, certificateAuthority: "PEM" } },
     ],
   ];
-  test.each(rows)("into our entry adds %s, and again nothing", (_, before, given, after) => {
-    const once = configured(fileOf(OTHER, authenticatorOf(before)), { trusts: [given] });
-    expect(once.jwt).toEqual([OTHER, authenticatorOf(after)]);
+  test.each(rows)("into our entry adds %s, and repeating it changes nothing", (_, before, given, after) => {
+    const once = configured(fileOf(OTHER, buildAuthenticator(before)), { trusts: [given] });
+    expect(once.jwt).toEqual([OTHER, buildAuthenticator(after)]);
     expect(configured(AuthenticationConfiguration.parse(once), { trusts: [given] })).toEqual(once);
   });
 
-  test("keeps what others have added to our entry, and brings our rules up to date", () => {
-    const ours = authenticatorOf(TRUST);
+  test("keeps others' additions to our entry, and updates our rules", () => {
+    const ours = buildAuthenticator(TRUST);
     const [roles, lifetime, audience] = ours.claimValidationRules ?? [];
     const theirs = { expression: "claims.sub != ''", message: "theirs" };
     const entry = {
@@ -143,7 +143,7 @@ describe("merging", () => {
         theirs,
         { claim: "aud", requiredValue: "a" },
         { ...lifetime, expression: "true" },
-        { expression: "false", message: `${OUR_MESSAGE}what nobody says any more` },
+        { expression: "false", message: `${OUR_MESSAGE}an outdated rule` },
         { ...audience, message: "their words" },
         audience,
       ],
@@ -161,38 +161,38 @@ describe("merging", () => {
     });
   });
 
-  test("gives an entry of ours that lacks rules and groups what it lacks", () => {
-    const { issuer, claimMappings } = authenticatorOf(TRUST);
+  test("adds missing rules and groups to our entry", () => {
+    const { issuer, claimMappings } = buildAuthenticator(TRUST);
     const bare = { issuer, claimMappings: { username: claimMappings.username } };
-    expect(mergeTrust(bare, TRUST)).toEqual({ kind: "merged", entry: authenticatorOf(TRUST) });
+    expect(mergeTrust(bare, TRUST)).toEqual({ kind: "merged", entry: buildAuthenticator(TRUST) });
   });
 
   test.each<[string, object]>([
     ["a claim as the user", { ...OTHER, issuer: { ...OTHER.issuer, url: URL } }],
     [
       "another expression",
-      { ...authenticatorOf(TRUST), claimMappings: { username: { expression: "'aws:' + claims.sub" } } },
+      { ...buildAuthenticator(TRUST), claimMappings: { username: { expression: "'aws:' + claims.sub" } } },
     ],
     [
       "a map by another claim",
-      { ...authenticatorOf(TRUST), claimMappings: { username: { expression: "{'a': 'b'}[claims.jti]" } } },
+      { ...buildAuthenticator(TRUST), claimMappings: { username: { expression: "{'a': 'b'}[claims.jti]" } } },
     ],
     [
       "a map that is computed",
       {
-        ...authenticatorOf(TRUST),
+        ...buildAuthenticator(TRUST),
         claimMappings: { username: { expression: "{'a': claims.x}[claims.sub]" } },
       },
     ],
-  ])("refuses an entry of our issuer with %s", (_, entry) => {
+  ])("rejects an entry of our issuer with %s", (_, entry) => {
     expect(faultsOf(fileOf(OTHER, entry), { trusts: [TRUST] })).toEqual([
       { path: "jwt[1]", message: expect.stringMatching(/maps users in another way/) },
     ]);
   });
 
-  test("refuses a role that would be two users", () => {
+  test("rejects a role with two users", () => {
     const given = { ...TRUST, roles: [{ ...NODE, user: RELAY.user }] };
-    expect(faultsOf(fileOf(authenticatorOf(TRUST)), { trusts: [given] })).toEqual([
+    expect(faultsOf(fileOf(buildAuthenticator(TRUST)), { trusts: [given] })).toEqual([
       {
         path: "jwt[0]",
         message: expect.stringMatching(/as the user serverless-ccm-node.*serverless-ccm-relay, too/),
@@ -200,7 +200,7 @@ describe("merging", () => {
     ]);
   });
 
-  test("of flags that are translated already changes nothing, and refuses what says otherwise", () => {
+  test("accepts flags that are already translated, and rejects different ones", () => {
     expect(configured(fileOf(OTHER), { translated: OTHER }).jwt).toEqual([OTHER]);
     const other = { ...OTHER, issuer: { ...OTHER.issuer, audiences: ["else"] } };
     expect(faultsOf(fileOf(OTHER), { translated: other })).toEqual([
@@ -209,7 +209,7 @@ describe("merging", () => {
   });
 });
 
-describe("what kube-apiserver would refuse is refused", () => {
+describe("rejects what kube-apiserver would reject", () => {
   const entries = (count: number): readonly object[] =>
     Array.from({ length: count }, (_, index) => ({
       ...OTHER,
@@ -223,7 +223,7 @@ describe("what kube-apiserver would refuse is refused", () => {
     ]);
   });
 
-  test("one issuer twice, one discovery URL twice, all of it at once", () => {
+  test("an issuer or a discovery URL that occurs twice, all errors at once", () => {
     const at = { ...OTHER.issuer, discoveryURL: "https://d" };
     const twice = [
       { ...OTHER, issuer: at },

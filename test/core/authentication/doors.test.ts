@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { audienceFault, audienceOf } from "#core/authentication/audience.ts";
-import { celList, celMap, celString, readCelMap } from "#core/authentication/cel-text.ts";
-import { apiVersionFor, unknownKeysOf } from "#core/authentication/configuration.ts";
-import { issuerUrlFault } from "#core/authentication/issuer-url.ts";
+import { checkAudience, formatAudience } from "#core/authentication/audience.ts";
+import { formatCelList, formatCelMap, formatCelString, readCelMap } from "#core/authentication/cel-text.ts";
+import { getApiVersion, listUnknownKeys } from "#core/authentication/configuration.ts";
+import { checkIssuerUrl } from "#core/authentication/issuer-url.ts";
 import { isSessionArn, parseRoleArn } from "#core/authentication/role-arn.ts";
 
 describe("text in CEL", () => {
@@ -12,14 +12,14 @@ describe("text in CEL", () => {
     [String.raw`a\b`, String.raw`'a\\b'`],
     ["'] || true || ['", String.raw`'\'] || true || [\''`],
     ["a\nb\u2028\u007f", String.raw`'a\u000ab\u2028\u007f'`],
-  ])("%j is a literal that stands for itself alone", (text, literal) => {
-    expect(celString(text)).toBe(literal);
+  ])("%j is a literal that evaluates to exactly this text", (text, literal) => {
+    expect(formatCelString(text)).toBe(literal);
   });
 
-  test("lists and maps have a line for each", () => {
-    expect(celList(["a", "b"])).toBe("[\n  'a',\n  'b'\n]");
+  test("writes lists and maps with one line per item", () => {
+    expect(formatCelList(["a", "b"])).toBe("[\n  'a',\n  'b'\n]");
     expect(
-      celMap([
+      formatCelMap([
         ["a", "x"],
         ["b", "y"],
       ]),
@@ -28,7 +28,7 @@ describe("text in CEL", () => {
 
   const read: readonly [text: string, pairs: readonly (readonly [string, string])[] | undefined][] = [
     [
-      celMap([
+      formatCelMap([
         ["it's", "x"],
         [String.raw`\'`, "y"],
       ]),
@@ -54,7 +54,7 @@ describe("text in CEL", () => {
     ['{"a": "b"}', undefined],
     ["{'a': 'b' + 'c'}", undefined],
   ];
-  test.each(read)("%j is read as what it says, or not at all", (text, pairs) => {
+  test.each(read)("%j is parsed exactly, or rejected", (text, pairs) => {
     expect(readCelMap(text)).toEqual(pairs);
   });
 });
@@ -74,7 +74,7 @@ test.each([
   ["arn:aws:iam::111122223333:user/node", undefined],
   ["arn:aws:sts::111122223333:assumed-role/node/session", undefined],
   ["system:masters", undefined],
-])("%j is a role, or none", (text, role) => {
+])("%j is parsed as a role, or rejected", (text, role) => {
   expect(parseRoleArn(text)).toEqual(role);
   expect(isSessionArn(text)).toBe(text.includes("assumed-role"));
 });
@@ -90,20 +90,20 @@ test.each([
   ["https://idp.example.com?a", /query/],
   ["https://idp.example.com/#a", /fragment/],
   ["https://idp.example.com/a b", /blanks/],
-])("%j is an issuer's URL, or why not", (url, fault) => {
-  if (fault === undefined) expect(issuerUrlFault(url)).toBeUndefined();
-  else expect(issuerUrlFault(url)).toMatch(fault);
+])("%j is accepted as an issuer's URL, or rejected with a reason", (url, fault) => {
+  if (fault === undefined) expect(checkIssuerUrl(url)).toBeUndefined();
+  else expect(checkIssuerUrl(url)).toMatch(fault);
 });
 
 test.each([
-  [audienceOf("tenant-a"), undefined],
+  [formatAudience("tenant-a"), undefined],
   ["", /empty/],
   ["a".repeat(1_001), /longer/],
   ["a\u0000", /control/],
   ["a b", /blanks/],
-])("%j is an audience, or why not", (text, fault) => {
-  if (fault === undefined) expect(audienceFault(text)).toBeUndefined();
-  else expect(audienceFault(text)).toMatch(fault);
+])("%j is accepted as an audience, or rejected with a reason", (text, fault) => {
+  if (fault === undefined) expect(checkAudience(text)).toBeUndefined();
+  else expect(checkAudience(text)).toMatch(fault);
 });
 
 test.each([
@@ -112,12 +112,12 @@ test.each([
   [33, "apiserver.config.k8s.io/v1beta1"],
   [34, "apiserver.config.k8s.io/v1"],
   [37, "apiserver.config.k8s.io/v1"],
-])("kube-apiserver 1.%i takes the file as %s", (minor, version) => {
-  expect(apiVersionFor(minor)).toBe(version);
+])("kube-apiserver 1.%i accepts the file as %s", (minor, version) => {
+  expect(getApiVersion(minor)).toBe(version);
 });
 
-test("keys that kube-apiserver does not know are found wherever they are", () => {
-  const found = unknownKeysOf({
+test("finds unknown keys at every level", () => {
+  const found = listUnknownKeys({
     apiVersion: "v1",
     constructor: 1,
     anonymous: { enabled: true, conditions: [{ path: "/livez", verb: "get" }] },

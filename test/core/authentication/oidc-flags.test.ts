@@ -10,7 +10,7 @@ const entryOf = (flags: OidcFlags) => {
   return translated.entry;
 };
 
-describe("the name of a user", () => {
+describe("the user name", () => {
   const rows: readonly [given: string, flags: OidcFlags, claim: string, prefix: string][] = [
     ["no flag", {}, "sub", `${ISSUER}#`],
     ["an empty prefix", { usernamePrefix: "" }, "sub", `${ISSUER}#`],
@@ -23,7 +23,7 @@ describe("the name of a user", () => {
     ["a prefix", { usernamePrefix: "oidc:" }, "sub", "oidc:"],
     ["two dashes", { usernamePrefix: "--" }, "sub", "--"],
   ];
-  test.each(rows)("by %s", (_, flags, claim, prefix) => {
+  test.each(rows)("follows from %s", (_, flags, claim, prefix) => {
     expect(entryOf(flags).claimMappings).toEqual({ username: { claim, prefix } });
   });
 });
@@ -33,11 +33,11 @@ test.each<[string, OidcFlags, unknown]>([
   ["an empty claim", { groupsClaim: "" }, undefined],
   ["a claim", { groupsClaim: "groups" }, { claim: "groups", prefix: "" }],
   ["both", { groupsClaim: "groups", groupsPrefix: "-" }, { claim: "groups", prefix: "-" }],
-])("groups come by %s", (_, flags, groups) => {
+])("groups follow from %s", (_, flags, groups) => {
   expect(entryOf(flags).claimMappings.groups).toEqual(groups);
 });
 
-test("claims that are required are those of the last value, without blanks around", () => {
+test("the last value of a required claim wins, without surrounding blanks", () => {
   const requiredClaim = ["hd=a", " team = b=c ", "hd=d,e", "none="];
   expect(entryOf({ requiredClaim }).claimValidationRules).toEqual([
     { claim: "hd", requiredValue: "d,e" },
@@ -47,7 +47,7 @@ test("claims that are required are those of the last value, without blanks aroun
   expect(entryOf({})).not.toHaveProperty("claimValidationRules");
 });
 
-test("issuer, audience and authority are those of the flags", () => {
+test("issuer, audience and authority come from the flags", () => {
   expect(entryOf({ certificateAuthority: "PEM" }).issuer).toEqual({
     url: ISSUER,
     certificateAuthority: "PEM",
@@ -56,7 +56,7 @@ test("issuer, audience and authority are those of the flags", () => {
   expect(entryOf({ certificateAuthority: "" }).issuer).not.toHaveProperty("certificateAuthority");
 });
 
-describe("what is to be looked at", () => {
+describe("what a person must check", () => {
   const ALL = "RS256,RS384,RS512,ES256,ES384,ES512,PS256,PS384,PS512";
   test.each<[string, OidcFlags, readonly RegExp[]]>([
     ["algorithms that are not all", {}, [/RS256 has no equivalent/]],
@@ -87,11 +87,11 @@ test.each<[string, OidcFlags, readonly string[]]>([
     ["--oidc-required-claim", "--oidc-required-claim"],
   ],
   [
-    "an algorithm that is none",
+    "an invalid algorithm",
     { signingAlgs: ["RS256,none", "HS256"] },
     ["--oidc-signing-algs", "--oidc-signing-algs"],
   ],
-])("kube-apiserver would not start with %s, and neither is it translated", (_, flags, names) => {
+])("kube-apiserver would not start with %s, and the translation fails", (_, flags, names) => {
   const translated = translateOidcFlags({ ...GIVEN, ...flags });
   expect(translated.kind === "faults" && translated.faults.map(({ name }) => name)).toEqual(names);
 });

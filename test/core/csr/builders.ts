@@ -2,13 +2,13 @@ import type { RelatedObjects } from "#core/controller.ts";
 import type { CertificateRequest, ParsedRequest } from "#core/csr/certificate-request.ts";
 import { createCsrController } from "#core/csr/controller.ts";
 import { type CertificateSigningRequest, KUBELET_SERVING_SIGNER } from "#core/csr/csr.ts";
-import { bornSecondsAgo } from "#test/core/node/builders.ts";
+import { getCreationTime } from "#test/core/node/builders.ts";
 
 export const NODE_NAME = "ip-10-0-1-17.eu-central-1.compute.internal";
 export const USERNAME = `system:node:${NODE_NAME}`;
 
-/** What a kubelet asks for, with the difference. */
-export function asked(difference: Partial<CertificateRequest> = {}): CertificateRequest {
+/** The content of a kubelet's request, with overrides. */
+export function buildRequest(difference: Partial<CertificateRequest> = {}): CertificateRequest {
   return {
     commonNames: [USERNAME],
     organizations: ["system:nodes"],
@@ -21,8 +21,8 @@ export function asked(difference: Partial<CertificateRequest> = {}): Certificate
   };
 }
 
-/** A kubelet's request of five seconds ago, with the difference. */
-export function csr(
+/** A kubelet's request that is five seconds old, with overrides. */
+export function buildCsr(
   difference: {
     readonly metadata?: Partial<CertificateSigningRequest["metadata"]>;
     readonly spec?: Partial<CertificateSigningRequest["spec"]>;
@@ -35,7 +35,7 @@ export function csr(
       name: "csr-abcde",
       uid: "9d3f7c1e-0000-4000-8000-00000000000c",
       resourceVersion: "2001",
-      creationTimestamp: bornSecondsAgo(5),
+      creationTimestamp: getCreationTime(5),
       ...difference.metadata,
     },
     spec: {
@@ -43,33 +43,33 @@ export function csr(
       username: USERNAME,
       groups: ["system:nodes", "system:authenticated"],
       usages: ["digital signature", "server auth"],
-      request: JSON.stringify(asked(difference.asks)),
+      request: JSON.stringify(buildRequest(difference.asks)),
       ...difference.spec,
     },
     status: difference.status ?? {},
   };
 }
 
-/** A node as it stands among the related objects of an event. */
-export function relatedNode(
+/** A node among the related objects of an event. */
+export function buildRelatedNode(
   difference: { readonly metadata?: object; readonly spec?: object } = {},
 ): Record<string, unknown> {
   return {
     metadata: {
       name: NODE_NAME,
       uid: "node-uid",
-      creationTimestamp: bornSecondsAgo(60),
+      creationTimestamp: getCreationTime(60),
       ...difference.metadata,
     },
     spec: { providerID: "aws:///eu-central-1a/i-0a1b2c3d4e5f60718", ...difference.spec },
   };
 }
 
-export function related(...nodes: readonly unknown[]): RelatedObjects {
+export function buildRelated(...nodes: readonly unknown[]): RelatedObjects {
   return { nodes: { resourceVersion: "7", items: nodes } };
 }
 
-/** In these tests a request is JSON: reading PKCS #10 is not the core's. */
+/** In these tests a request is JSON, because the core does not parse PKCS #10. */
 export function parseJsonRequest(text: string): ParsedRequest {
   if (text === "rubbish") return { kind: "unreadable", message: "it is rubbish" };
   return { kind: "request", request: JSON.parse(text) };

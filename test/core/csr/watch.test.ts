@@ -2,34 +2,40 @@ import { describe, expect, test } from "vitest";
 import { MAX_REQUEST_LENGTH } from "#core/csr/csr.ts";
 import { csrWatch } from "#core/csr/watch.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
-import { csr, csrController, NODE_NAME, related, relatedNode } from "#test/core/csr/builders.ts";
-import { bornSecondsAgo, found, NOW } from "#test/core/node/builders.ts";
+import {
+  buildCsr,
+  buildRelated,
+  buildRelatedNode,
+  csrController,
+  NODE_NAME,
+} from "#test/core/csr/builders.ts";
+import { buildFoundAnswer, getCreationTime, NOW } from "#test/core/node/builders.ts";
 
 const CONTEXT = { labelPrefixes: [], settings: DEFAULT_SETTINGS };
 const [RELATED] = csrWatch.related;
 
-/** As the API server has it: with more than decisions read. */
+/** An object from the API server, with more fields than decisions read. */
 const WHOLE = {
   apiVersion: "certificates.k8s.io/v1",
   kind: "CertificateSigningRequest",
-  metadata: { ...csr().metadata, generateName: "csr-", managedFields: [{ manager: "kubelet" }] },
-  spec: { ...csr().spec, uid: "", extra: { "authentication.kubernetes.io/credential-id": ["x"] } },
+  metadata: { ...buildCsr().metadata, generateName: "csr-", managedFields: [{ manager: "kubelet" }] },
+  spec: { ...buildCsr().spec, uid: "", extra: { "authentication.kubernetes.io/credential-id": ["x"] } },
   status: {},
 };
 
 describe("a snapshot", () => {
-  test("is what decisions read of the whole object", () => {
-    expect(csrWatch.parse(WHOLE)).toEqual({ kind: "object", object: csr() });
-    expect(csrWatch.snapshot(csr(), CONTEXT)).toEqual(csr());
+  test("contains what decisions read of the whole object", () => {
+    expect(csrWatch.parse(WHOLE)).toEqual({ kind: "object", object: buildCsr() });
+    expect(csrWatch.snapshot(buildCsr(), CONTEXT)).toEqual(buildCsr());
   });
 
   test.each([
-    ["pending", csr()],
-    ["pending and too large", csr({ spec: { request: undefined } })],
-    ["approved", csr({ status: { conditions: [{ type: "Approved" }] } })],
-    ["of another signer", csr({ spec: { signerName: "example.com/serving" } })],
-    ["malformed", csr({ spec: { request: "rubbish" } })],
-  ])("of one that is %s is decided on alike, and is its own snapshot", (_, object) => {
+    ["pending", buildCsr()],
+    ["pending and too large", buildCsr({ spec: { request: undefined } })],
+    ["approved", buildCsr({ status: { conditions: [{ type: "Approved" }] } })],
+    ["of another signer", buildCsr({ spec: { signerName: "example.com/serving" } })],
+    ["malformed", buildCsr({ spec: { request: "rubbish" } })],
+  ])("of a request that is %s gives an equal decision, and is its own snapshot", (_, object) => {
     const snapshot = csrWatch.snapshot(object, CONTEXT);
     expect(csrWatch.snapshot(snapshot, CONTEXT)).toEqual(snapshot);
     expect(csrWatch.parse(JSON.parse(JSON.stringify(snapshot)))).toEqual({
@@ -37,24 +43,24 @@ describe("a snapshot", () => {
       object: snapshot,
     });
     const decide = (each: typeof object) =>
-      csrController.decide([{ object: each, answer: found(), hint: undefined }], {
+      csrController.decide([{ object: each, answer: buildFoundAnswer(), hint: undefined }], {
         reason: "watch",
         now: NOW,
-        related: related(relatedNode()),
+        related: buildRelated(buildRelatedNode()),
         settings: DEFAULT_SETTINGS,
       });
     expect(decide(snapshot)).toEqual(decide(object));
   });
 
-  test("keeps no content that nobody reads", () => {
-    const other = csr({ spec: { signerName: "example.com/serving" } });
+  test("drops unread content", () => {
+    const other = buildCsr({ spec: { signerName: "example.com/serving" } });
     expect(csrWatch.snapshot(other, CONTEXT).spec).not.toHaveProperty("request");
   });
 
   test.each([
     [0, true],
     [1, false],
-  ])("keeps a request that is %d longer than the longest: %s", (more, kept) => {
+  ])("keeps a request that exceeds the maximum by %d: %s", (more, kept) => {
     const request = "x".repeat(MAX_REQUEST_LENGTH + more);
     const parsed = csrWatch.parse({ ...WHOLE, spec: { ...WHOLE.spec, request } });
     expect(parsed.kind === "object" && parsed.object.spec.request !== undefined).toBe(kept);
@@ -65,45 +71,45 @@ describe("a snapshot", () => {
   });
 });
 
-describe("what is none", () => {
+describe("an invalid request", () => {
   test.each([
     ["nothing", null, {}],
     ["a pod", { metadata: { name: "pod-a", uid: "u" } }, { name: "pod-a", uid: "u" }],
     ["one with odd metadata", { metadata: { name: 5, uid: "" } }, {}],
     ["one without a signer", { ...WHOLE, spec: {} }, { name: "csr-abcde" }],
-  ])("such as %s is malformed, with as much of its identity as it has", (_, value, identity) => {
+  ])("such as %s is malformed, and keeps the valid parts of its identity", (_, value, identity) => {
     expect(csrWatch.parse(value)).toMatchObject({ kind: "malformed", ...identity });
   });
 });
 
 describe("the related node", () => {
   test("is the requestor's", () => {
-    expect(RELATED?.reads(csr())).toEqual([NODE_NAME]);
-    expect(RELATED?.reads(csr({ spec: { username: "kubernetes-admin" } }))).toEqual([]);
+    expect(RELATED?.reads(buildCsr())).toEqual([NODE_NAME]);
+    expect(RELATED?.reads(buildCsr({ spec: { username: "kubernetes-admin" } }))).toEqual([]);
   });
 
-  test("is the same after whatever a kubelet keeps writing", () => {
+  test("is unchanged by a kubelet's regular writes", () => {
     const node = {
-      ...relatedNode(),
+      ...buildRelatedNode(),
       status: { conditions: [{ type: "Ready", status: "False" }], addresses: [] },
     };
     const later = {
-      ...relatedNode({ metadata: { resourceVersion: "9", labels: { a: "b" } } }),
+      ...buildRelatedNode({ metadata: { resourceVersion: "9", labels: { a: "b" } } }),
       status: { conditions: [{ type: "Ready", status: "True" }] },
     };
-    expect(RELATED?.project(node)).toEqual(relatedNode());
+    expect(RELATED?.project(node)).toEqual(buildRelatedNode());
     expect(RELATED?.project(later)).toEqual(RELATED?.project(node));
   });
 
   test.each([
-    ["provider ID", relatedNode({ spec: { providerID: "aws:///b/i-1" } })],
-    ["uid", relatedNode({ metadata: { uid: "other" } })],
-    ["deletion", relatedNode({ metadata: { deletionTimestamp: bornSecondsAgo(1) } })],
-  ])("is another one after a change of its %s", (_, node) => {
-    expect(RELATED?.project(node)).not.toEqual(RELATED?.project(relatedNode()));
+    ["provider ID", buildRelatedNode({ spec: { providerID: "aws:///b/i-1" } })],
+    ["uid", buildRelatedNode({ metadata: { uid: "other" } })],
+    ["deletion", buildRelatedNode({ metadata: { deletionTimestamp: getCreationTime(1) } })],
+  ])("differs after a change of its %s", (_, node) => {
+    expect(RELATED?.project(node)).not.toEqual(RELATED?.project(buildRelatedNode()));
   });
 
-  test("is of no use where it is none", () => {
+  test("is dropped if it is invalid", () => {
     expect(RELATED?.project({ metadata: { name: "a" } })).toBeUndefined();
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { inWords } from "#core/cluster-events.ts";
+import { renderEvent } from "#core/cluster-events.ts";
 import type { AskContext } from "#core/controller.ts";
 import type { CloudAction, Decision } from "#core/decision.ts";
 import { firewallController } from "#core/firewall/controller.ts";
@@ -10,27 +10,27 @@ import { firewallWatch } from "#core/firewall/watch.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
 import {
   BALANCER,
-  balanced,
+  buildBalancedService,
+  buildContext,
+  buildFirewall,
+  buildNodePortService,
+  buildObserved,
+  buildRule,
   CLUSTER,
   carryOut,
-  contextOf,
   decide,
-  firewall,
-  from,
   NAME,
-  nodePorts,
-  observed,
   open,
   SETTINGS,
   TAG,
 } from "#test/core/firewall/world.ts";
 
-const WEB = nodePorts("web", [30080]);
+const WEB = buildNodePortService("web", [30080]);
 const ALL_PORTS = OUTBOUND.map((rule) => ({ ...rule, ports: rule.protocol === "icmp" ? "0" : "all" }));
 
 describe("the firewall of a cluster", () => {
-  test("that is not there is made, and left alone then", () => {
-    const { actions, decision } = carryOut(observed(), contextOf([WEB]));
+  test("is created if missing, and then left unchanged", () => {
+    const { actions, decision } = carryOut(buildObserved(), buildContext([WEB]));
     expect(actions).toEqual([
       {
         ...{ on: "cloud", capability: "firewall", action: CREATE, target: NAME },
@@ -41,26 +41,26 @@ describe("the firewall of a cluster", () => {
     expect(decision.kind).toBe("unchanged");
   });
 
-  test("is made where nothing is to be let in, too: or everything would be", () => {
-    expect(carryOut(observed(), contextOf([])).actions).toMatchObject([
+  test("is created without rules too, because without a firewall all traffic passes", () => {
+    expect(carryOut(buildObserved(), buildContext([])).actions).toMatchObject([
       { action: CREATE, parameters: { inbound: [] } },
     ]);
   });
 
-  test("that is as it should be, in the cloud's own words, is left alone", () => {
-    const there = firewall({ inbound: [open(31000), open(30080), open(30080)], outbound: ALL_PORTS });
-    const context = contextOf([WEB, nodePorts("other", [31000])]);
-    expect(decide(observed({ firewalls: [there] }), context).kind).toBe("unchanged");
+  test("in its desired state, in the cloud's own format, is left unchanged", () => {
+    const there = buildFirewall({ inbound: [open(31000), open(30080), open(30080)], outbound: ALL_PORTS });
+    const context = buildContext([WEB, buildNodePortService("other", [31000])]);
+    expect(decide(buildObserved({ firewalls: [there] }), context).kind).toBe("unchanged");
   });
 
   test.each([
-    ["lacks a rule", firewall()],
-    ["has one too many", firewall({ inbound: [open(30080), open(22)] })],
-    ["has another source", firewall({ inbound: [{ ...open(30080), addresses: ["10.0.0.0/8"] }] })],
-    ["lets less out", firewall({ inbound: [open(30080)], outbound: OUTBOUND.slice(1) })],
-    ["lacks its tag", firewall({ inbound: [open(30080)], tags: [] })],
+    ["lacks a rule", buildFirewall()],
+    ["has one too many", buildFirewall({ inbound: [open(30080), open(22)] })],
+    ["has another source", buildFirewall({ inbound: [{ ...open(30080), addresses: ["10.0.0.0/8"] }] })],
+    ["lets less out", buildFirewall({ inbound: [open(30080)], outbound: OUTBOUND.slice(1) })],
+    ["lacks its tag", buildFirewall({ inbound: [open(30080)], tags: [] })],
   ])("that %s is replaced as a whole", (_given, there) => {
-    const { actions, decision } = carryOut(observed({ firewalls: [there] }), contextOf([WEB]));
+    const { actions, decision } = carryOut(buildObserved({ firewalls: [there] }), buildContext([WEB]));
     expect(actions).toMatchObject([
       {
         ...{ action: UPDATE, target: "fw-1" },
@@ -70,29 +70,35 @@ describe("the firewall of a cluster", () => {
     expect(decision.kind).toBe("unchanged");
   });
 
-  test("lets a load balancer ask for health as soon as it is known", () => {
-    const service = balanced("web", [443], { annotations: { [ANNOTATIONS.loadBalancerID]: BALANCER } });
-    const there = firewall({ inbound: [open(443), open(10256)] });
+  test("admits a load balancer's health checks as soon as the load balancer is known", () => {
+    const service = buildBalancedService("web", [443], {
+      annotations: { [ANNOTATIONS.loadBalancerID]: BALANCER },
+    });
+    const there = buildFirewall({ inbound: [open(443), open(10256)] });
     const { actions } = carryOut(
-      observed({ firewalls: [there], loadBalancers: [BALANCER] }),
-      contextOf([service]),
+      buildObserved({ firewalls: [there], loadBalancers: [BALANCER] }),
+      buildContext([service]),
     );
-    expect(actions).toMatchObject([{ parameters: { inbound: [from(10256, BALANCER), open(443)] } }]);
+    expect(actions).toMatchObject([{ parameters: { inbound: [buildRule(10256, BALANCER), open(443)] } }]);
   });
 
   test.each([
     ["the list lacks a Service", { kind: "count", count: 2 } as const],
     ["their number is not to be had", { kind: "unknown", message: "403" } as const],
-  ])("shuts nothing while %s, and opens what is new", (_given, count) => {
-    const there = firewall({ inbound: [open(31000)] });
-    const { actions } = carryOut(observed({ firewalls: [there] }), contextOf([WEB], { count }));
+  ])("closes nothing while %s, and opens new ports", (_given, count) => {
+    const there = buildFirewall({ inbound: [open(31000)] });
+    const { actions } = carryOut(buildObserved({ firewalls: [there] }), buildContext([WEB], { count }));
     expect(actions).toMatchObject([{ parameters: { inbound: [open(30080), open(31000)] } }]);
-    const nothingThere = carryOut(observed(), contextOf([WEB], { count }));
+    const nothingThere = carryOut(buildObserved(), buildContext([WEB], { count }));
     expect(nothingThere.actions).toMatchObject([{ parameters: { inbound: [open(30080)] } }]);
   });
 
-  test("of which the cloud makes something else is not asked for over and over", () => {
-    const { actions, decision } = carryOut(observed(), contextOf([WEB]), firewall({ inbound: [open(1)] }));
+  test("is not written repeatedly if the cloud changes the result", () => {
+    const { actions, decision } = carryOut(
+      buildObserved(),
+      buildContext([WEB]),
+      buildFirewall({ inbound: [open(1)] }),
+    );
     expect(actions).toHaveLength(1);
     expect(decision).toMatchObject({
       kind: "retry",
@@ -102,28 +108,31 @@ describe("the firewall of a cluster", () => {
   });
 });
 
-describe("what may be somebody else's", () => {
+describe("a firewall of another owner", () => {
   test.each([
-    ["carries droplets", [firewall({ machines: 2 })], "FirewallForeign", "2 droplets"],
-    ["carries another tag", [firewall({ tags: [TAG, "db"] })], "FirewallForeign", "tag db"],
-    ["is there twice", [firewall(), firewall({ id: "fw-2" })], "FirewallAmbiguous", "fw-1, fw-2"],
-  ])("as it %s is left alone, and told", (_given, firewalls, code, words) => {
-    const decision = decide(observed({ firewalls }), contextOf([WEB]));
+    ["carries droplets", [buildFirewall({ machines: 2 })], "FirewallForeign", "2 droplets"],
+    ["carries another tag", [buildFirewall({ tags: [TAG, "db"] })], "FirewallForeign", "tag db"],
+    ["is there twice", [buildFirewall(), buildFirewall({ id: "fw-2" })], "FirewallAmbiguous", "fw-1, fw-2"],
+  ])("is left unchanged and reported if it %s", (_given, firewalls, code, words) => {
+    const decision = decide(buildObserved({ firewalls }), buildContext([WEB]));
     expect(decision).toMatchObject({
       ...{ kind: "retry", afterSeconds: 300, because: { code, message: expect.stringContaining(words) } },
       events: [{ reason: "SyncFirewallFailed", code }],
     });
     const [event] = eventsOf(decision);
-    // The operator's words stay with the operator.
-    expect(event && inWords(event).message).not.toContain(words);
+    // The message for the operator does not reach the cluster.
+    expect(event && renderEvent(event).message).not.toContain(words);
   });
 });
 
-describe("a Service that cannot be made out", () => {
-  const odd = balanced("web", [443], { annotations: { [ANNOTATIONS.type]: "GLOBAL" } });
+describe("a Service with an invalid annotation", () => {
+  const odd = buildBalancedService("web", [443], { annotations: { [ANNOTATIONS.type]: "GLOBAL" } });
 
-  test("is told of, and everything else goes on", () => {
-    const { actions, decision } = carryOut(observed(), contextOf([odd, nodePorts("other", [31000])]));
+  test("gets a Warning, and all other work continues", () => {
+    const { actions, decision } = carryOut(
+      buildObserved(),
+      buildContext([odd, buildNodePortService("other", [31000])]),
+    );
     expect(actions).toMatchObject([{ parameters: { inbound: [open(31000)] } }]);
     expect(decision).toMatchObject({
       ...{ kind: "retry", afterSeconds: 300, because: { code: "TypeInvalid" } },
@@ -138,45 +147,57 @@ describe("a Service that cannot be made out", () => {
   });
 });
 
-test("of a thousand Services that cannot be made out twenty are told, and how many there are", () => {
+test("of a thousand invalid Services twenty get a Warning, with the total number", () => {
   const annotations = { [ANNOTATIONS.type]: "GLOBAL" };
-  const odd = Array.from({ length: 1_000 }, (_, index) => balanced(`web-${index}`, [443], { annotations }));
-  const { decision } = carryOut(observed(), contextOf(odd));
+  const odd = Array.from({ length: 1_000 }, (_, index) =>
+    buildBalancedService(`web-${index}`, [443], { annotations }),
+  );
+  const { decision } = carryOut(buildObserved(), buildContext(odd));
   expect(eventsOf(decision)).toHaveLength(20);
   expect(decision.because?.message).toContain("1000 Services");
 });
 
-describe("where nothing can be said", () => {
+describe("without enough facts", () => {
   test.each([
-    ["no firewall is configured", observed(), { settings: DEFAULT_SETTINGS }, "unchanged", "NotConfigured"],
-    ["the event came without Services", observed(), { related: {} }, "retry", "ServicesUnknown"],
+    [
+      "no firewall is configured",
+      buildObserved(),
+      { settings: DEFAULT_SETTINGS },
+      "unchanged",
+      "NotConfigured",
+    ],
+    ["the event came without Services", buildObserved(), { related: {} }, "retry", "ServicesUnknown"],
     ["the cloud was not asked", undefined, {}, "retry", "Unavailable"],
     ["the cloud fails", { kind: "error", code: "Throttled", message: "slow down" }, {}, "retry", "Throttled"],
     ["the cloud talks rubbish", { kind: "observed", state: 7 }, {}, "retry", "Invalid"],
-  ] as const)("as %s, nothing is done", (_given, answer, more, kind, code) => {
-    expect(decide(answer, contextOf([WEB], more))).toMatchObject({ kind, because: { code } });
+  ] as const)("nothing is done if %s", (_given, answer, more, kind, code) => {
+    expect(decide(answer, buildContext([WEB], more))).toMatchObject({ kind, because: { code } });
   });
 
-  test("nothing is asked either without configuration or Services", () => {
-    const context = contextOf([WEB]);
-    const asked = (more: Partial<AskContext>) => firewallController.asks(CLUSTER, { ...context, ...more });
+  test("the cloud is not asked without configuration or Services", () => {
+    const context = buildContext([WEB]);
+    const asked = (more: Partial<AskContext>) =>
+      firewallController.buildQuestion(CLUSTER, { ...context, ...more });
     expect(asked({})).toEqual({ capability: "firewall", ask: { name: NAME, loadBalancers: [] } });
     expect(asked({ settings: DEFAULT_SETTINGS })).toBeUndefined();
     expect(asked({ related: {} })).toBeUndefined();
   });
 });
 
-describe("how many Services there are", () => {
-  const counted = (answer: Parameters<typeof observed>[0] | undefined, more: Partial<AskContext> = {}) =>
-    firewallController.stateOf?.([{ object: CLUSTER, answer: answer && observed(answer), hint: undefined }], {
-      ...contextOf([WEB]),
-      ...more,
-    });
+describe("the number of Services", () => {
+  const counted = (answer: Parameters<typeof buildObserved>[0] | undefined, more: Partial<AskContext> = {}) =>
+    firewallController.getStateReference?.(
+      [{ object: CLUSTER, answer: answer && buildObserved(answer), hint: undefined }],
+      {
+        ...buildContext([WEB]),
+        ...more,
+      },
+    );
 
-  test("is asked where something would be shut, and only then", () => {
-    const tooOpen = { firewalls: [firewall({ inbound: [open(30080), open(22)] })] };
+  test("is requested only if a port would be closed", () => {
+    const tooOpen = { firewalls: [buildFirewall({ inbound: [open(30080), open(22)] })] };
     expect(counted(tooOpen)).toMatchObject({ name: "namespaces", counted: { name: "services" } });
-    expect(counted({ firewalls: [firewall({ inbound: [open(30080)] })] })).toBeUndefined();
+    expect(counted({ firewalls: [buildFirewall({ inbound: [open(30080)] })] })).toBeUndefined();
     expect(counted({})).toBeUndefined();
     expect(counted(undefined)).toBeUndefined();
     expect(counted(tooOpen, { settings: DEFAULT_SETTINGS })).toBeUndefined();
@@ -184,49 +205,51 @@ describe("how many Services there are", () => {
   });
 });
 
-describe("what the cloud did not do", () => {
+describe("an action that the cloud rejected", () => {
   const action: CloudAction = {
     ...{ on: "cloud", capability: "firewall", action: UPDATE, target: "fw-1" },
     ...{ parameters: {}, precondition: { uid: "u", deleting: false } },
   };
-  const subject = { object: CLUSTER, answer: observed(), hint: undefined };
+  const subject = { object: CLUSTER, answer: buildObserved(), hint: undefined };
   const refused = (
     answer: { kind: "error"; code: "Denied" | "Invalid" | "Unavailable" } | { kind: "conflict" },
-  ) => firewallController.refused?.(subject, { action, answer: { message: "no", ...answer } }, contextOf([]));
+  ) =>
+    firewallController.decideRejected?.(
+      subject,
+      { action, answer: { message: "no", ...answer } },
+      buildContext([]),
+    );
 
-  test.each(["Denied", "Invalid"] as const)(
-    "as it is %s is told, and tried again at the next look",
-    (code) => {
-      expect(refused({ kind: "error", code })).toMatchObject({
-        ...{ kind: "retry", afterSeconds: 300, because: { code, message: "UpdateFirewall fw-1: no" } },
-        events: [{ reason: "SyncFirewallFailed", code: "FirewallRefused" }],
-      });
-    },
-  );
+  test.each(["Denied", "Invalid"] as const)("as %s is reported, and retried at the next check", (code) => {
+    expect(refused({ kind: "error", code })).toMatchObject({
+      ...{ kind: "retry", afterSeconds: 300, because: { code, message: "UpdateFirewall fw-1: no" } },
+      events: [{ reason: "SyncFirewallFailed", code: "FirewallRefused" }],
+    });
+  });
 
-  test("for the time being is a matter of time", () => {
+  test("temporarily is retried", () => {
     expect(refused({ kind: "error", code: "Unavailable" })).toBeUndefined();
     expect(refused({ kind: "conflict" })).toBeUndefined();
   });
 
-  test("changes nothing of what is known", () => {
+  test("changes none of the known facts", () => {
     const because = { code: "Denied", message: "no" };
     const patch = { ...action, on: "cluster" } as never;
-    expect(firewallController.fold?.(subject, { write: action, result: null, failed: because })).toBe(
+    expect(firewallController.applyResult?.(subject, { write: action, result: null, failed: because })).toBe(
       subject,
     );
-    expect(firewallController.fold?.(subject, { write: patch, result: null })).toBe(subject);
+    expect(firewallController.applyResult?.(subject, { write: patch, result: null })).toBe(subject);
     const unasked = { ...subject, answer: undefined };
-    expect(firewallController.fold?.(unasked, { write: action, result: null })).toBe(unasked);
+    expect(firewallController.applyResult?.(unasked, { write: action, result: null })).toBe(unasked);
   });
 });
 
-test("is on beside the service-lb-controller where it is configured, and looks every five minutes", () => {
+test("is a companion of the service-lb-controller where configured, and checks every five minutes", () => {
   expect(firewallWatch).toMatchObject({
-    ...{ beside: "service-lb-controller", functionName: "service", aliases: [], scope: "batch" },
-    looks: { everySeconds: 300, whenRelatedChange: true },
+    ...{ companionOf: "service-lb-controller", functionName: "service", aliases: [], scope: "batch" },
+    resyncPolicy: { everySeconds: 300, whenRelatedChange: true },
   });
-  expect(firewallWatch.looks?.fingerprint(CLUSTER)).toBe("");
+  expect(firewallWatch.resyncPolicy?.fingerprint(CLUSTER)).toBe("");
   expect(firewallWatch.isFor?.(SETTINGS)).toBe(true);
   expect(firewallWatch.isFor?.(DEFAULT_SETTINGS)).toBe(false);
 });

@@ -26,14 +26,14 @@ export const CLUSTER: ClusterObject = {
   },
 };
 
-/** Traits of a raw Service. */
+/** The properties of a raw Service. */
 export interface RawTraits {
   readonly annotations?: Record<string, unknown>;
   readonly [field: string]: unknown;
 }
 
-/** A Service as the API server has it. */
-export function raw(name: string, { annotations, ...spec }: RawTraits): unknown {
+/** Builds a Service as on the API server. */
+export function buildRawService(name: string, { annotations, ...spec }: RawTraits): unknown {
   const metadata = {
     ...{ namespace: "default", name, uid: `uid-${name}`, resourceVersion: "1" },
     ...{ creationTimestamp: "2026-01-01T00:00:00Z" },
@@ -42,18 +42,30 @@ export function raw(name: string, { annotations, ...spec }: RawTraits): unknown 
   return { apiVersion: "v1", kind: "Service", metadata, spec };
 }
 
-/** Of type NodePort with these node ports, of TCP where a text does not say `udp/`. */
-export function nodePorts(
+/** Builds a Service of type NodePort with these node ports; TCP unless the text begins with `udp/`. */
+export function buildNodePortService(
   name: string,
   ports: readonly (number | string)[],
   traits: RawTraits = {},
 ): unknown {
-  return raw(name, { type: "NodePort", ports: ports.map((each) => portOf(each, "nodePort")), ...traits });
+  return buildRawService(name, {
+    type: "NodePort",
+    ports: ports.map((each) => portOf(each, "nodePort")),
+    ...traits,
+  });
 }
 
-/** Of type LoadBalancer with these ports. */
-export function balanced(name: string, ports: readonly (number | string)[], traits: RawTraits = {}): unknown {
-  return raw(name, { type: "LoadBalancer", ports: ports.map((each) => portOf(each, "port")), ...traits });
+/** Builds a Service of type LoadBalancer with these ports. */
+export function buildBalancedService(
+  name: string,
+  ports: readonly (number | string)[],
+  traits: RawTraits = {},
+): unknown {
+  return buildRawService(name, {
+    type: "LoadBalancer",
+    ports: ports.map((each) => portOf(each, "port")),
+    ...traits,
+  });
 }
 
 function portOf(text: number | string, key: "port" | "nodePort"): unknown {
@@ -65,19 +77,19 @@ export function open(ports: number, protocol = "tcp"): FirewallRule {
   return { protocol, ports: String(ports), addresses: [...EVERYWHERE], loadBalancers: [] };
 }
 
-export function from(ports: number, ...loadBalancers: string[]): FirewallRule {
+export function buildRule(ports: number, ...loadBalancers: string[]): FirewallRule {
   return { protocol: "tcp", ports: String(ports), addresses: [], loadBalancers };
 }
 
-export function firewall(traits: Partial<Firewall> = {}): Firewall {
+export function buildFirewall(traits: Partial<Firewall> = {}): Firewall {
   return { id: "fw-1", tags: [TAG], machines: 0, inbound: [], outbound: [...OUTBOUND], ...traits };
 }
 
-export function observed(state: Partial<FirewallState> = {}): FirewallAnswer {
+export function buildObserved(state: Partial<FirewallState> = {}): FirewallAnswer {
   return { kind: "observed", state: { firewalls: [], loadBalancers: [], ...state } };
 }
 
-export function contextOf(
+export function buildContext(
   services: readonly unknown[],
   more: Partial<DecisionContext> = {},
 ): DecisionContext {
@@ -103,7 +115,9 @@ function decideSubject(subject: Subject<ClusterObject, FirewallAnswer>, context:
   return decision;
 }
 
-/** Decides, does what was decided as the cloud would, and decides again; all actions, and what it ends with. */
+/**
+ * Decides, applies the decision as the cloud would, and repeats. Returns all actions and the final decision.
+ */
 export function carryOut(answer: FirewallAnswer, context: DecisionContext, result?: Firewall) {
   const actions: CloudAction[] = [];
   let subject: Subject<ClusterObject, FirewallAnswer> = { object: CLUSTER, answer, hint: undefined };
@@ -115,7 +129,7 @@ export function carryOut(answer: FirewallAnswer, context: DecisionContext, resul
       actions.push(write);
       const { name: _, ...made } = write.parameters as { name: string } & Firewall;
       const done = result ?? { ...made, id: "fw-1", machines: 0 };
-      subject = firewallController.fold?.(subject, { write, result: done }) ?? subject;
+      subject = firewallController.applyResult?.(subject, { write, result: done }) ?? subject;
     }
   }
   throw new Error("it never ends");

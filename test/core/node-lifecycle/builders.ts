@@ -1,23 +1,23 @@
 import type { InstanceAnswer } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
-import type { Place } from "#core/node-lifecycle/place.ts";
+import type { InstanceLocation } from "#core/node-lifecycle/location.ts";
 import { DEFAULT_SETTINGS, NodeSettings, type Settings } from "#core/settings.ts";
-import { instance } from "#test/core/node/builders.ts";
+import { buildInstance } from "#test/core/node/builders.ts";
 
 export const START = new Date("2026-03-01T12:00:00.000Z");
 export const ACCOUNT = "123456789012";
 
-/** So many seconds after the start. */
-export function at(seconds: number): Date {
+/** The time a number of seconds after the start. */
+export function getTime(seconds: number): Date {
   return new Date(START.getTime() + seconds * 1_000);
 }
 
-/** What of a cluster's settings differs from the defaults. */
-export function settingsWith(nodes: Readonly<Record<string, unknown>> = {}): Settings {
+/** Overrides of a cluster's default settings. */
+export function buildSettings(nodes: Readonly<Record<string, unknown>> = {}): Settings {
   return { ...DEFAULT_SETTINGS, nodes: NodeSettings.parse(nodes) };
 }
 
-/** What of a node differs from one whose instance was seen, and whose kubelet has been silent for a minute. */
+/** Overrides of a node that was observed with an instance, and whose kubelet has been silent for a minute. */
 export interface LifecycleNode {
   readonly ready?: "True" | "False" | "Unknown" | undefined;
   readonly since?: string;
@@ -30,8 +30,8 @@ export interface LifecycleNode {
 }
 
 /** The `number`-th node of a cluster, an hour old; its instance is `i-<number>`. */
-export function lifecycleNode(number: number, difference: LifecycleNode = {}): Node {
-  const { since = at(-60).toISOString(), taints, deletionTimestamp } = difference;
+export function buildLifecycleNode(number: number, difference: LifecycleNode = {}): Node {
+  const { since = getTime(-60).toISOString(), taints, deletionTimestamp } = difference;
   const ready = "ready" in difference ? difference.ready : "Unknown";
   const providerID = "providerID" in difference ? difference.providerID : `aws:///eu-central-1a/i-${number}`;
   return {
@@ -39,7 +39,7 @@ export function lifecycleNode(number: number, difference: LifecycleNode = {}): N
       name: `node-${number}`,
       uid: `uid-${number}`,
       resourceVersion: difference.resourceVersion ?? "1",
-      creationTimestamp: at(-3_600).toISOString(),
+      creationTimestamp: getTime(-3_600).toISOString(),
       ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
       ...(difference.labels === undefined ? {} : { labels: difference.labels }),
       annotations: difference.annotations ?? { "serverless-ccm.io/instance": `${ACCOUNT}/vpc-1/i-${number}` },
@@ -54,15 +54,15 @@ export function lifecycleNode(number: number, difference: LifecycleNode = {}): N
   };
 }
 
-/** The cloud shows the instance of the `number`-th node. */
-export function foundIn(
+/** The answer that shows the instance of the `number`-th node. */
+export function buildFoundAnswer(
   number: number,
   state: Extract<InstanceAnswer, { kind: "found" }>["instance"]["state"] = "running",
 ): InstanceAnswer {
   const id = `i-${number}`;
   return {
     kind: "found",
-    instance: instance({
+    instance: buildInstance({
       id,
       state,
       account: ACCOUNT,
@@ -72,8 +72,14 @@ export function foundIn(
   };
 }
 
-/** The cloud has no such instance; with a control it shows another one of the cluster, where its nodes are unless told otherwise. */
-export function notFound(id?: string, place: Place = { account: ACCOUNT, network: "vpc-1" }): InstanceAnswer {
+/**
+ * The answer "not found". Its visibility probe is another instance of the cluster, by default in the nodes'
+ * place.
+ */
+export function buildNotFoundAnswer(
+  id?: string,
+  place: InstanceLocation = { account: ACCOUNT, network: "vpc-1" },
+): InstanceAnswer {
   const message = "no such instance";
   return { kind: "not-found", message, ...(id === undefined ? {} : { control: { id, ...place } }) };
 }

@@ -1,19 +1,24 @@
 import { describe, expect, test } from "vitest";
 import {
   type AnnouncementFacts,
-  faultOfAnnouncement,
-  faultOfDeferredDeletion,
+  checkAnnouncement,
+  checkDeferredDeletion,
 } from "#core/node-lifecycle/check-announcement.ts";
-import { type Brake, type Deletion, type DeletionState, emptyState } from "#core/node-lifecycle/state.ts";
+import {
+  type Brake,
+  createEmptyState,
+  type Deletion,
+  type DeletionState,
+} from "#core/node-lifecycle/state.ts";
 import { DeletionSettings } from "#core/settings.ts";
-import { at, lifecycleNode, START } from "#test/core/node-lifecycle/builders.ts";
-import { dataOf } from "#test/core/node-lifecycle/world.ts";
+import { buildLifecycleNode, getTime, START } from "#test/core/node-lifecycle/builders.ts";
+import { buildConfigMapData } from "#test/core/node-lifecycle/world.ts";
 
 const MOMENT = { now: START.toISOString(), clock: "abc" };
 const COUNTED: Deletion = { at: MOMENT.now, clock: MOMENT.clock, nodes: 10, counted: true };
 const UNCOUNTED: Deletion = { ...COUNTED, counted: false };
 const PULLED: Brake = {
-  since: at(-60).toISOString(),
+  since: getTime(-60).toISOString(),
   limit: "TenMinutes",
   nodes: 10,
   deleted: 2,
@@ -22,16 +27,16 @@ const PULLED: Brake = {
 
 const configMap = (state: Partial<DeletionState> = {}) => ({
   metadata: { uid: "s-1", resourceVersion: "7" },
-  data: dataOf({ ...emptyState(), ...state }),
+  data: buildConfigMapData({ ...createEmptyState(), ...state }),
 });
 
-/** Ten nodes, five of which were sent and are silent. */
+/** Ten nodes, of which five were sent and are silent. */
 function facts(
   difference: Partial<AnnouncementFacts> = {},
   state: Partial<DeletionState> = {},
 ): AnnouncementFacts {
   return {
-    nodes: [1, 2, 3, 4, 5].map((number) => lifecycleNode(number)),
+    nodes: [1, 2, 3, 4, 5].map((number) => buildLifecycleNode(number)),
     state: { kind: "object", object: configMap(state) },
     count: { kind: "count", count: 10 },
     settings: DeletionSettings.parse({}),
@@ -42,7 +47,7 @@ function facts(
 
 const age = (seconds: number, deletion = COUNTED): Deletion => ({
   ...deletion,
-  at: at(-seconds).toISOString(),
+  at: getTime(-seconds).toISOString(),
 });
 const all = (deletion: Deletion) =>
   Object.fromEntries([1, 2, 3, 4, 5].map((number) => [`uid-${number}`, deletion]));
@@ -51,7 +56,7 @@ const announced = (deletions: DeletionState["deletions"], brake?: Brake): Partia
   ...(brake && { brake }),
 });
 
-describe("a state is written", () => {
+describe("accepts a state", () => {
   test.each<[string, Partial<DeletionState>, AnnouncementFacts]>([
     ["that announces a deletion", announced({ "uid-1": COUNTED }), facts()],
     ["that announces as many as the brake lets", announced({ "uid-1": COUNTED, "uid-2": COUNTED }), facts()],
@@ -67,26 +72,26 @@ describe("a state is written", () => {
     ["that forgets what counts no more", {}, facts({}, announced({ "uid-9": age(86_530) }))],
     ["that forgets it by a clock that is a minute ahead", {}, facts({}, announced({ "uid-9": age(86_470) }))],
     [
-      "that announces the deletion of a node that nobody has seen with an instance, where that is configured",
+      "that announces the deletion of a node without an observed instance, if configured",
       announced({ "uid-1": COUNTED }),
       facts({
-        nodes: [lifecycleNode(1, { annotations: {} })],
+        nodes: [buildLifecycleNode(1, { annotations: {} })],
         settings: DeletionSettings.parse({ unseen: true }),
       }),
     ],
   ])("%s", (_, state, known) => {
-    expect(faultOfAnnouncement(configMap(state), known)).toBeUndefined();
+    expect(checkAnnouncement(configMap(state), known)).toBeUndefined();
   });
 });
 
-describe("a state is refused", () => {
+describe("rejects a state", () => {
   const one = announced({ "uid-1": COUNTED });
   test.each<[string, unknown, AnnouncementFacts, string]>([
-    ["that nobody could read", { metadata: {}, data: {} }, facts(), "could not be read any more"],
+    ["that was unreadable", { metadata: {}, data: {} }, facts(), "could not be read any more"],
     [
       "in the place of one that cannot be read",
       configMap(),
-      facts({ state: { kind: "object", object: { ...configMap(), data: dataOf("rubbish") } } }),
+      facts({ state: { kind: "object", object: { ...configMap(), data: buildConfigMapData("rubbish") } } }),
       "cannot be read as it is",
     ],
     ["in the place of none", configMap(), facts({ state: undefined }), "cannot be read as it is"],
@@ -100,19 +105,19 @@ describe("a state is refused", () => {
     [
       "that announces the deletion of a node that is Ready",
       configMap(one),
-      facts({ nodes: [lifecycleNode(1, { ready: "True" })] }),
+      facts({ nodes: [buildLifecycleNode(1, { ready: "True" })] }),
       "announces the deletion of node node-1, whose status.conditions say that it is Ready",
     ],
     [
       "that announces the deletion of a node that was never seen with an instance",
       configMap(one),
-      facts({ nodes: [lifecycleNode(1, { annotations: {} })] }),
+      facts({ nodes: [buildLifecycleNode(1, { annotations: {} })] }),
       "which was never seen with the instance",
     ],
     [
       "that announces the deletion of a node that names another instance by now",
       configMap(one),
-      facts({ nodes: [lifecycleNode(1, { providerID: "aws:///eu-central-1a/i-9" })] }),
+      facts({ nodes: [buildLifecycleNode(1, { providerID: "aws:///eu-central-1a/i-9" })] }),
       "which was never seen with the instance",
     ],
     [
@@ -172,19 +177,19 @@ describe("a state is refused", () => {
       "announces the deletion of node uid-9, which was not sent",
     ],
   ])("%s", (_, written, known, fault) => {
-    expect(faultOfAnnouncement(written, known)).toContain(fault);
+    expect(checkAnnouncement(written, known)).toContain(fault);
   });
 });
 
-describe("a node is deleted", () => {
+describe("deletes a node", () => {
   const known = facts({}, announced({ "uid-1": COUNTED, constructor: COUNTED }));
   test("whose deletion was announced at that moment", () => {
-    expect(faultOfDeferredDeletion("uid-1", "1", MOMENT, known)).toBeUndefined();
+    expect(checkDeferredDeletion("uid-1", "1", MOMENT, known)).toBeUndefined();
     const fewer = { ...known, count: { kind: "count", count: 3 } } as const;
-    expect(faultOfDeferredDeletion("uid-1", "1", MOMENT, fewer)).toBeUndefined();
+    expect(checkDeferredDeletion("uid-1", "1", MOMENT, fewer)).toBeUndefined();
   });
 
-  test.each<[string, Parameters<typeof faultOfDeferredDeletion>, string]>([
+  test.each<[string, Parameters<typeof checkDeferredDeletion>, string]>([
     ["that nothing announces", ["uid-2", "1", MOMENT, known], "which nothing has announced in data.state"],
     [
       "that an object's own members announce",
@@ -193,7 +198,7 @@ describe("a node is deleted", () => {
     ],
     [
       "that another moment announced",
-      ["uid-1", "1", { ...MOMENT, now: at(1).toISOString() }, known],
+      ["uid-1", "1", { ...MOMENT, now: getTime(1).toISOString() }, known],
       "nothing has",
     ],
     [
@@ -210,12 +215,16 @@ describe("a node is deleted", () => {
     ["at any version of it", ["uid-1", undefined, MOMENT, known], "not at the metadata.resourceVersion"],
     [
       "that is Ready by now",
-      ["uid-1", "1", MOMENT, { ...known, nodes: [lifecycleNode(1, { ready: "True" })] }],
+      ["uid-1", "1", MOMENT, { ...known, nodes: [buildLifecycleNode(1, { ready: "True" })] }],
       "whose status.conditions say that it is Ready",
     ],
-    ["that was announced long ago", ["uid-1", "1", MOMENT, { ...known, now: at(121) }], "which is not now"],
+    [
+      "that was announced long ago",
+      ["uid-1", "1", MOMENT, { ...known, now: getTime(121) }],
+      "which is not now",
+    ],
     ["that was not sent", ["constructor", undefined, MOMENT, known], "which was not sent"],
-  ])("never one %s", (_, deletion, fault) => {
-    expect(faultOfDeferredDeletion(...deletion)).toContain(fault);
+  ])("but never one %s", (_, deletion, fault) => {
+    expect(checkDeferredDeletion(...deletion)).toContain(fault);
   });
 });

@@ -3,21 +3,30 @@ import { describe, expect, test } from "vitest";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { nodeLifecycleController } from "#core/node-lifecycle/controller.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
-import { given } from "#test/core/given.ts";
+import { checkProperty } from "#test/core/check-property.ts";
 import { nodes, possibleAnswers } from "#test/core/node/arbitraries.ts";
 import { LABEL_PREFIXES } from "#test/core/node/builders.ts";
-import { at, FAILED, foundIn, lifecycleNode, notFound, START } from "#test/core/node-lifecycle/builders.ts";
+import {
+  buildFoundAnswer,
+  buildLifecycleNode,
+  buildNotFoundAnswer,
+  FAILED,
+  getTime,
+  START,
+} from "#test/core/node-lifecycle/builders.ts";
 import { createWorld, type Outcome } from "#test/core/node-lifecycle/world.ts";
 
 const { nat, oneof, record, constant, constantFrom, integer } = fc;
 
-/** The function's own end: nothing of an invocation is left after it. */
+/** The function's own end: nothing of an invocation remains. */
 const INVOCATION_SECONDS = 30;
 
-/** What the cloud says of an instance that is there, in a pass that is of use, that fails, or that asks in the wrong place. */
+/**
+ * The cloud's answer about an existing instance, in a pass that works, fails, or searches the wrong place.
+ */
 type View = "right" | "failing" | "wrong region" | "blind";
 
-/** Something happens in the world. */
+/** A random change in the simulated cluster. */
 type Happening =
   | { readonly what: "start"; readonly decider: number; readonly view: View; readonly mask: number }
   | { readonly what: "step"; readonly pass: number; readonly steps: number }
@@ -56,14 +65,14 @@ interface Running {
   readonly answers: ReadonlyMap<string, InstanceAnswer>;
 }
 
-/** A pass that ran from start to end. */
+/** A pass that ran to its end. */
 interface Whole {
   readonly from: number;
   readonly to: number;
   readonly answers: ReadonlyMap<string, InstanceAnswer>;
 }
 
-/** What came of it all: when what was deleted, by the one true clock, and which passes came to their end. */
+/** The result: deletions with their true times, and the passes that ran to their end. */
 interface History {
   readonly deletions: readonly {
     readonly uid: string;
@@ -74,7 +83,7 @@ interface History {
   readonly whole: readonly Whole[];
 }
 
-/** Lets three deciders with clocks that differ by up to a minute share one state, whatever happens. */
+/** Lets three actors share one state; their clocks differ by up to a minute. */
 function lived(
   count: number,
   skews: readonly number[],
@@ -82,8 +91,10 @@ function lived(
   answerOf: (number: number, view: View) => InstanceAnswer,
 ): History {
   const world = createWorld(
-    // All of them ceased to be Ready long ago.
-    Array.from({ length: count }, (_, number) => lifecycleNode(number, { since: at(-90_000).toISOString() })),
+    // All of them stopped being Ready long ago.
+    Array.from({ length: count }, (_, number) =>
+      buildLifecycleNode(number, { since: getTime(-90_000).toISOString() }),
+    ),
   );
   const running: (Running | undefined)[] = [];
   const started: Whole[] = [];
@@ -106,7 +117,7 @@ function lived(
         const { decider, view, mask } = happening;
         const batch = [...world.listed.keys()].filter((_, index) => (mask >> (index % 30)) % 2 === 0);
         const answers = new Map(batch.map((uid) => [uid, answerOf(Number(uid.slice(4)), view)]));
-        const now = at(seconds + (skews[decider] ?? 0));
+        const now = getTime(seconds + (skews[decider] ?? 0));
         running[decider] = {
           steps: world.pass({ now, clock: `${decider}` }, answers),
           since: seconds,
@@ -136,20 +147,20 @@ const skews = fc.tuple(
   integer({ min: -30, max: 30 }),
   integer({ min: -30, max: 30 }),
 );
-/** Seconds that pass at a time: as long as an invocation, as a grace, or as a window of the brake. */
+/** Steps of time in seconds: an invocation, a grace, or a window of the brake. */
 const SHORT = oneof(integer({ min: 1, max: 20 }), integer({ min: 20, max: 45 }));
 const LONG = oneof(SHORT, integer({ min: 45, max: 200 }), integer({ min: 500, max: 700 }));
 
 const story = (seconds: fc.Arbitrary<number>, ...views: readonly View[]) =>
   fc.array(happenings(views, seconds), { minLength: 20, maxLength: 200, size: "max" });
 
-describe("whatever happens, in whatever order", { timeout: 120_000 }, () => {
-  test("no node is deleted whose instance is there, as long as nobody says twice, and with proof, that it is not", () => {
+describe("for any order of changes", { timeout: 120_000 }, () => {
+  test("no node with an existing instance is deleted, unless two answers prove it missing", () => {
     const answerOf = (number: number, view: View): InstanceAnswer => {
-      if (view === "right") return foundIn(number);
-      return view === "failing" ? FAILED : notFound();
+      if (view === "right") return buildFoundAnswer(number);
+      return view === "failing" ? FAILED : buildNotFoundAnswer();
     };
-    given(
+    checkProperty(
       [integer({ min: 1, max: 12 }), skews, story(LONG, "right", "failing", "wrong region")],
       (count, skew, happened) => {
         expect(lived(count, skew, happened, answerOf).deletions).toEqual([]);
@@ -157,14 +168,14 @@ describe("whatever happens, in whatever order", { timeout: 120_000 }, () => {
     );
   });
 
-  test("a node that is deleted was missed twice, a grace apart, and no whole pass found its instance between", () => {
-    // An eventually consistent cloud: now it shows the instances, now it does not.
+  test("a deleted node was missing twice, a grace apart, and no complete pass found its instance between", () => {
+    // An eventually consistent cloud: an instance appears in one answer and is missing in the next.
     const answerOf = (number: number, view: View): InstanceAnswer => {
       if (view === "failing") return FAILED;
-      return view === "right" ? foundIn(number) : notFound("i-control");
+      return view === "right" ? buildFoundAnswer(number) : buildNotFoundAnswer("i-control");
     };
     let deleted = 0;
-    given(
+    checkProperty(
       [integer({ min: 1, max: 12 }), skews, story(SHORT, "right", "failing", "blind")],
       (count, skew, happened) => {
         const { deletions, started, whole } = lived(count, skew, happened, answerOf);
@@ -185,7 +196,7 @@ describe("whatever happens, in whatever order", { timeout: 120_000 }, () => {
               !whole.some(
                 ({ from, to, answers }) =>
                   answers.get(uid)?.kind === "found" &&
-                  // Not at the same time as the invocation that missed it: that may have written later.
+                  // Not at the time of the invocation that missed it, which may have written later.
                   from > miss.from + INVOCATION_SECONDS &&
                   to < (last?.from ?? 0) - INVOCATION_SECONDS,
               ),
@@ -197,10 +208,10 @@ describe("whatever happens, in whatever order", { timeout: 120_000 }, () => {
     expect(deleted).toBeGreaterThan(0);
   });
 
-  test("the brake's bounds hold, whoever is killed when, and whatever the clocks say", () => {
+  test("the brake's limits hold with any killed actors and any clocks", () => {
     let deleted = 0;
-    given([integer({ min: 1, max: 40 }), skews, story(LONG, "blind")], (count, skew, happened) => {
-      const { deletions } = lived(count, skew, happened, () => notFound("i-control"));
+    checkProperty([integer({ min: 1, max: 40 }), skews, story(LONG, "blind")], (count, skew, happened) => {
+      const { deletions } = lived(count, skew, happened, () => buildNotFoundAnswer("i-control"));
       deleted += deletions.length;
       expect(new Set(deletions.map(({ uid }) => uid)).size).toBe(deletions.length);
       expect(deletions.length).toBeLessThan(count);
@@ -216,12 +227,12 @@ describe("whatever happens, in whatever order", { timeout: 120_000 }, () => {
   });
 });
 
-describe("whatever the node and the answer", { timeout: 60_000 }, () => {
+describe("for any node and answer", { timeout: 60_000 }, () => {
   const context = { settings: DEFAULT_SETTINGS, labelPrefixes: LABEL_PREFIXES };
   const asked = { reason: "monitor", now: START, related: {}, settings: DEFAULT_SETTINGS } as const;
 
-  test("a node and its snapshot are decided on alike, and a node that needs nothing is left alone", () => {
-    given([nodes, possibleAnswers], (node, answer) => {
+  test("a node and its snapshot give equal decisions, and a node without need stays unchanged", () => {
+    checkProperty([nodes, possibleAnswers], (node, answer) => {
       const snapshot = nodeLifecycleController.snapshot(node, context);
       const [whole, part] = [node, snapshot].map((object) =>
         nodeLifecycleController.decide([{ object, answer, hint: undefined }], asked),

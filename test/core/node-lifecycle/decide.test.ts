@@ -1,22 +1,22 @@
 import { describe, expect, test } from "vitest";
-import { inWords } from "#core/cluster-events.ts";
+import { renderEvent } from "#core/cluster-events.ts";
 import { REGION_LABELS } from "#core/contracts.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
-import { emptyState, MAX_ABSENCES, MAX_DELETIONS } from "#core/node-lifecycle/state.ts";
+import { createEmptyState, MAX_ABSENCES, MAX_DELETIONS } from "#core/node-lifecycle/state.ts";
 import type { Settings } from "#core/settings.ts";
 import {
   ACCOUNT,
-  at,
+  buildFoundAnswer,
+  buildLifecycleNode,
+  buildNotFoundAnswer,
+  buildSettings,
   FAILED,
-  foundIn,
+  getTime,
   type LifecycleNode,
-  lifecycleNode,
-  notFound,
   START,
-  settingsWith,
 } from "#test/core/node-lifecycle/builders.ts";
-import { createWorld, dataOf } from "#test/core/node-lifecycle/world.ts";
+import { buildConfigMapData, createWorld } from "#test/core/node-lifecycle/world.ts";
 
 const SHUTDOWN = { key: "node.cloudprovider.kubernetes.io/shutdown", effect: "NoSchedule" };
 const OTHER = { key: "example.com/gpu", effect: "NoSchedule", value: "a100" };
@@ -27,23 +27,23 @@ const UNINITIALIZED = {
   value: "true",
 };
 
-const CONTROL = notFound("i-control");
-const TERMINATED = (number: number) => foundIn(number, "terminated");
+const CONTROL = buildNotFoundAnswer("i-control");
+const TERMINATED = (number: number) => buildFoundAnswer(number, "terminated");
 
 type Answer = (number: number, seconds: number) => InstanceAnswer;
 
-/** A cluster over time: every so many seconds a pass over all nodes that are not Ready. */
+/** A cluster over time: a pass over all nodes that are not Ready, at a fixed interval in seconds. */
 interface Life {
   readonly given: string;
   readonly nodes: number;
   readonly node?: (number: number) => LifecycleNode;
-  /** What the cloud says of the `number`-th node at that time. */
+  /** The cloud's answer about the `number`-th node at that time. */
   readonly answer: Answer;
   readonly settings?: Settings;
   readonly everySeconds?: number;
   readonly forSeconds: number;
   readonly before?: (world: ReturnType<typeof createWorld>, seconds: number) => void;
-  /** How many nodes go, and what is said of those that stay at the end. */
+  /** The number of deleted nodes, and the final outcome of the others. */
   readonly deleted: number;
   readonly codes?: readonly string[];
   readonly brake?: string;
@@ -53,7 +53,7 @@ const lives: readonly Life[] = [
   {
     given: "three nodes and a wrong role: the account is not the cluster's, and shows none of its instances",
     nodes: 3,
-    answer: () => notFound(),
+    answer: () => buildNotFoundAnswer(),
     forSeconds: 3_600,
     deleted: 0,
     codes: ["DeletionUnproven"],
@@ -61,8 +61,8 @@ const lives: readonly Life[] = [
   {
     given: "three nodes and a wrong role, of an account that shows instances in a network of the same name",
     nodes: 3,
-    // Those of another account, as batch mates: theirs is not the account that the missed nodes were seen in.
-    answer: (number) => (number === 0 ? otherAccount(number) : notFound()),
+    // Nodes of another account in the same batch: they prove nothing about the missing nodes' account.
+    answer: (number) => (number === 0 ? otherAccount(number) : buildNotFoundAnswer()),
     forSeconds: 3_600,
     deleted: 0,
     codes: ["NotReady", "DeletionUnproven"],
@@ -83,7 +83,7 @@ const lives: readonly Life[] = [
       given: `living nodes, and a control in ${elsewhere}`,
       nodes: 20,
       node: () => ({ labels: { [REGION_LABELS.stable]: "eu-central-1" } }),
-      answer: () => notFound("i-control", place),
+      answer: () => buildNotFoundAnswer("i-control", place),
       forSeconds: 3_600,
       deleted: 0,
       codes: ["DeletionUnproven"],
@@ -96,8 +96,9 @@ const lives: readonly Life[] = [
       annotations: {},
       labels: { [number % 2 === 0 ? REGION_LABELS.stable : REGION_LABELS.beta]: "eu-central-1" },
     }),
-    settings: settingsWith({ deletion: { unseen: true } }),
-    answer: () => notFound("i-control", { account: ACCOUNT, network: "vpc-1", region: "eu-west-1" }),
+    settings: buildSettings({ deletion: { unseen: true } }),
+    answer: () =>
+      buildNotFoundAnswer("i-control", { account: ACCOUNT, network: "vpc-1", region: "eu-west-1" }),
     forSeconds: 3_600,
     deleted: 0,
     codes: ["DeletionUnproven"],
@@ -105,7 +106,7 @@ const lives: readonly Life[] = [
   {
     given: "batch mates in another network than the missed node was seen in",
     nodes: 10,
-    answer: (number) => (number === 0 ? notFound() : foundIn(number)),
+    answer: (number) => (number === 0 ? buildNotFoundAnswer() : buildFoundAnswer(number)),
     node: (number) =>
       number === 0 ? { annotations: { "serverless-ccm.io/instance": `${ACCOUNT}/vpc-2/i-0` } } : {},
     forSeconds: 600,
@@ -118,14 +119,14 @@ const lives: readonly Life[] = [
     nodes: 10,
     node: (number) =>
       number === 0 ? { labels: { [REGION_LABELS.stable]: "eu-central-1" } } : { ready: "True" },
-    answer: () => notFound("i-control", { account: ACCOUNT }),
+    answer: () => buildNotFoundAnswer("i-control", { account: ACCOUNT }),
     forSeconds: 40,
     deleted: 1,
   },
   {
     given: "nodes that are missed, and whose own instances are all that is shown",
     nodes: 10,
-    answer: (number) => notFound(`i-${number}`),
+    answer: (number) => buildNotFoundAnswer(`i-${number}`),
     forSeconds: 3_600,
     deleted: 0,
     codes: ["DeletionUnproven"],
@@ -134,11 +135,11 @@ const lives: readonly Life[] = [
     given: "a wrong region, and one node that flaps every ten minutes",
     nodes: 4,
     everySeconds: 5,
-    answer: () => notFound(),
+    answer: () => buildNotFoundAnswer(),
     before(world, seconds) {
       if (seconds % 600 === 0)
-        world.put(lifecycleNode(0, { ready: "True", since: at(seconds).toISOString() }));
-      if (seconds % 600 === 60) world.put(lifecycleNode(0, { since: at(seconds).toISOString() }));
+        world.put(buildLifecycleNode(0, { ready: "True", since: getTime(seconds).toISOString() }));
+      if (seconds % 600 === 60) world.put(buildLifecycleNode(0, { since: getTime(seconds).toISOString() }));
     },
     forSeconds: 3_595,
     deleted: 0,
@@ -148,7 +149,7 @@ const lives: readonly Life[] = [
     given: "a node that flaps every ten minutes, and is missed with a control only between",
     nodes: 10,
     everySeconds: 5,
-    answer: (number, seconds) => (number === 0 && seconds % 600 < 20 ? CONTROL : foundIn(number)),
+    answer: (number, seconds) => (number === 0 && seconds % 600 < 20 ? CONTROL : buildFoundAnswer(number)),
     forSeconds: 3_595,
     deleted: 0,
     codes: ["NotReady"],
@@ -188,7 +189,7 @@ const lives: readonly Life[] = [
   {
     given: "EC2 answering empty for an hour, of the control, too",
     nodes: 10,
-    answer: () => notFound(),
+    answer: () => buildNotFoundAnswer(),
     forSeconds: 3_600,
     deleted: 0,
     codes: ["DeletionUnproven"],
@@ -197,7 +198,7 @@ const lives: readonly Life[] = [
     given: "a newborn that EC2 does not show for two minutes",
     nodes: 3,
     node: (number) => (number === 0 ? { annotations: {} } : { ready: "True" }),
-    answer: (number, seconds) => (seconds < 120 ? CONTROL : foundIn(number)),
+    answer: (number, seconds) => (seconds < 120 ? CONTROL : buildFoundAnswer(number)),
     forSeconds: 180,
     deleted: 0,
     codes: ["NotReady", "UpToDate"],
@@ -206,7 +207,7 @@ const lives: readonly Life[] = [
     given: "an instance that is missed for 20 seconds",
     nodes: 10,
     node: (number) => (number === 0 ? {} : { ready: "True" }),
-    answer: (number, seconds) => (seconds < 20 ? CONTROL : foundIn(number)),
+    answer: (number, seconds) => (seconds < 20 ? CONTROL : buildFoundAnswer(number)),
     everySeconds: 5,
     forSeconds: 300,
     deleted: 0,
@@ -224,7 +225,7 @@ const lives: readonly Life[] = [
   {
     given: "one instance of ten that is gone, one of the others being the proof",
     nodes: 10,
-    answer: (number) => (number === 0 ? notFound() : foundIn(number)),
+    answer: (number) => (number === 0 ? buildNotFoundAnswer() : buildFoundAnswer(number)),
     forSeconds: 40,
     deleted: 1,
     codes: ["NotReady"],
@@ -251,7 +252,7 @@ const lives: readonly Life[] = [
   {
     given: "half of ten instances gone: a fifth goes, and then the brake is pulled",
     nodes: 10,
-    answer: (number) => (number < 5 ? notFound() : foundIn(number)),
+    answer: (number) => (number < 5 ? buildNotFoundAnswer() : buildFoundAnswer(number)),
     forSeconds: 7_200,
     deleted: 2,
     brake: "TenMinutes",
@@ -260,7 +261,7 @@ const lives: readonly Life[] = [
   {
     given: "one of nine after another, a quarter of an hour apart: a third goes within a day",
     nodes: 9,
-    answer: (number, seconds) => (seconds >= number * 900 ? CONTROL : foundIn(number)),
+    answer: (number, seconds) => (seconds >= number * 900 ? CONTROL : buildFoundAnswer(number)),
     forSeconds: 9_000,
     deleted: 3,
     brake: "Day",
@@ -288,7 +289,7 @@ const lives: readonly Life[] = [
     given: "one of two nodes gone, where half of them may go in a day",
     nodes: 2,
     node: (number) => (number === 0 ? {} : { ready: "True" }),
-    settings: settingsWith({ deletion: { maxPercentIn24Hours: 50 } }),
+    settings: buildSettings({ deletion: { maxPercentIn24Hours: 50 } }),
     answer: () => CONTROL,
     forSeconds: 600,
     deleted: 1,
@@ -304,7 +305,7 @@ const lives: readonly Life[] = [
   {
     given: "all of three nodes gone, all of which may go but for the last",
     nodes: 3,
-    settings: settingsWith({ deletion: { maxPercentIn10Minutes: 100, maxPercentIn24Hours: 100 } }),
+    settings: buildSettings({ deletion: { maxPercentIn10Minutes: 100, maxPercentIn24Hours: 100 } }),
     answer: () => CONTROL,
     forSeconds: 7_200,
     deleted: 2,
@@ -313,9 +314,9 @@ const lives: readonly Life[] = [
   {
     given: "two of three terminated, and the last one missed",
     nodes: 3,
-    settings: settingsWith({ deletion: { maxPercentIn10Minutes: 100, maxPercentIn24Hours: 100 } }),
+    settings: buildSettings({ deletion: { maxPercentIn10Minutes: 100, maxPercentIn24Hours: 100 } }),
     answer: (number, seconds) =>
-      number > 0 && seconds >= 60 ? TERMINATED(number) : number > 0 ? foundIn(number) : CONTROL,
+      number > 0 && seconds >= 60 ? TERMINATED(number) : number > 0 ? buildFoundAnswer(number) : CONTROL,
     everySeconds: 60,
     forSeconds: 60,
     deleted: 2,
@@ -324,7 +325,7 @@ const lives: readonly Life[] = [
   {
     given: "limits of nothing",
     nodes: 10,
-    settings: settingsWith({ deletion: { maxPercentIn10Minutes: 0 } }),
+    settings: buildSettings({ deletion: { maxPercentIn10Minutes: 0 } }),
     answer: () => CONTROL,
     forSeconds: 600,
     deleted: 0,
@@ -349,7 +350,7 @@ const lives: readonly Life[] = [
   {
     given: "deletion switched off",
     nodes: 4,
-    settings: settingsWith({ deletion: { enabled: false } }),
+    settings: buildSettings({ deletion: { enabled: false } }),
     answer: (number) => (number < 2 ? TERMINATED(number) : CONTROL),
     forSeconds: 600,
     deleted: 0,
@@ -368,7 +369,7 @@ const lives: readonly Life[] = [
     given: "such nodes, where the stock controller's rule is asked for",
     nodes: 10,
     node: (number) => (number < 2 ? { annotations: {}, taints: [UNINITIALIZED] } : { ready: "True" }),
-    settings: settingsWith({ deletion: { unseen: true } }),
+    settings: buildSettings({ deletion: { unseen: true } }),
     answer: (number) => (number === 0 ? TERMINATED(number) : CONTROL),
     forSeconds: 40,
     deleted: 2,
@@ -377,9 +378,9 @@ const lives: readonly Life[] = [
     given: "such nodes under that rule, within the grace, without a control or with an error",
     nodes: 9,
     node: () => ({ annotations: {}, providerID: undefined }),
-    settings: settingsWith({ deletion: { unseen: true } }),
+    settings: buildSettings({ deletion: { unseen: true } }),
     answer: (number, seconds) =>
-      number < 3 ? notFound() : number < 6 ? FAILED : seconds === 0 ? CONTROL : FAILED,
+      number < 3 ? buildNotFoundAnswer() : number < 6 ? FAILED : seconds === 0 ? CONTROL : FAILED,
     forSeconds: 600,
     deleted: 0,
   },
@@ -421,7 +422,10 @@ const lives: readonly Life[] = [
     nodes: 4,
     node: (number) => ({ ready: number % 2 === 0 ? "False" : "Unknown" }),
     answer: (number) =>
-      ({ ...(number < 2 ? TERMINATED(number) : foundIn(number)), takenOverBy: "i-new" }) as InstanceAnswer,
+      ({
+        ...(number < 2 ? TERMINATED(number) : buildFoundAnswer(number)),
+        takenOverBy: "i-new",
+      }) as InstanceAnswer,
     forSeconds: 0,
     deleted: 1,
     codes: ["InstanceReplaced", "NotReady"],
@@ -438,7 +442,7 @@ const lives: readonly Life[] = [
   {
     given: "instances that are shutting down",
     nodes: 3,
-    answer: (number) => foundIn(number, "shutting-down"),
+    answer: (number) => buildFoundAnswer(number, "shutting-down"),
     forSeconds: 600,
     deleted: 0,
     codes: ["NotReady"],
@@ -446,7 +450,7 @@ const lives: readonly Life[] = [
   {
     given: "nodes that are being deleted, and have been for an hour",
     nodes: 3,
-    node: () => ({ deletionTimestamp: at(-3_600).toISOString() }),
+    node: () => ({ deletionTimestamp: getTime(-3_600).toISOString() }),
     answer: TERMINATED,
     forSeconds: 600,
     deleted: 0,
@@ -477,15 +481,15 @@ const lives: readonly Life[] = [
   ...(
     [
       ["missing", undefined, "StateMissing"],
-      ["rubbish", dataOf("rubbish"), "StateMalformed"],
-      ["of another version", dataOf({ version: 2 }), "StateOfOtherVersion"],
-      ["huge", dataOf("x".repeat(1_000_000)), "StateMalformed"],
+      ["rubbish", buildConfigMapData("rubbish"), "StateMalformed"],
+      ["of another version", buildConfigMapData({ version: 2 }), "StateOfOtherVersion"],
+      ["huge", buildConfigMapData("x".repeat(1_000_000)), "StateMalformed"],
     ] as const
   ).map(
     ([what, data, code]): Life => ({
       given: `a state that is ${what}`,
       nodes: 10,
-      answer: (number) => (number < 3 ? TERMINATED(number) : number < 6 ? CONTROL : foundIn(number)),
+      answer: (number) => (number < 3 ? TERMINATED(number) : number < 6 ? CONTROL : buildFoundAnswer(number)),
       before: (world) => world.edit(data),
       forSeconds: 600,
       deleted: 0,
@@ -497,11 +501,11 @@ const lives: readonly Life[] = [
     nodes: 10,
     answer: TERMINATED,
     before(world) {
-      const deletion = { at: at(-1_000).toISOString(), clock: "other", nodes: 9_000, counted: true };
+      const deletion = { at: getTime(-1_000).toISOString(), clock: "other", nodes: 9_000, counted: true };
       const deletions = Object.fromEntries(
         Array.from({ length: MAX_DELETIONS }, (_, index) => [`gone-${index}`, deletion]),
       );
-      world.edit(dataOf({ ...emptyState(), deletions }));
+      world.edit(buildConfigMapData({ ...createEmptyState(), deletions }));
     },
     forSeconds: 0,
     deleted: 0,
@@ -510,14 +514,20 @@ const lives: readonly Life[] = [
   {
     given: "deletions of others under way, which may leave no other node",
     nodes: 3,
-    settings: settingsWith({ deletion: { maxPercentIn10Minutes: 100, maxPercentIn24Hours: 100 } }),
-    answer: (number) => (number === 0 ? CONTROL : foundIn(number)),
+    settings: buildSettings({ deletion: { maxPercentIn10Minutes: 100, maxPercentIn24Hours: 100 } }),
+    answer: (number) => (number === 0 ? CONTROL : buildFoundAnswer(number)),
     before(world, seconds) {
-      const deletion = { at: at(seconds).toISOString(), clock: "other", nodes: 3, counted: false };
+      const deletion = { at: getTime(seconds).toISOString(), clock: "other", nodes: 3, counted: false };
       const absences = {
-        "uid-0": { first: at(-40).toISOString(), last: at(seconds).toISOString(), clock: "one" },
+        "uid-0": { first: getTime(-40).toISOString(), last: getTime(seconds).toISOString(), clock: "one" },
       };
-      world.edit(dataOf({ ...emptyState(), absences, deletions: { "uid-1": deletion, "uid-2": deletion } }));
+      world.edit(
+        buildConfigMapData({
+          ...createEmptyState(),
+          absences,
+          deletions: { "uid-1": deletion, "uid-2": deletion },
+        }),
+      );
     },
     forSeconds: 0,
     deleted: 0,
@@ -538,7 +548,7 @@ const lives: readonly Life[] = [
     everySeconds: 10,
     answer: () => CONTROL,
     before(world, seconds) {
-      if (seconds === 30) world.put(lifecycleNode(0, { since: at(25).toISOString() }));
+      if (seconds === 30) world.put(buildLifecycleNode(0, { since: getTime(25).toISOString() }));
     },
     forSeconds: 50,
     deleted: 0,
@@ -547,14 +557,14 @@ const lives: readonly Life[] = [
   {
     given: "two absences, of which the state has room for one",
     nodes: 20,
-    answer: (number) => (number < 2 ? CONTROL : foundIn(number)),
+    answer: (number) => (number < 2 ? CONTROL : buildFoundAnswer(number)),
     before(world, seconds) {
       if (seconds > 0) return;
-      const absence = { first: START.toISOString(), last: at(59).toISOString(), clock: "other" };
+      const absence = { first: START.toISOString(), last: getTime(59).toISOString(), clock: "other" };
       const absences = Object.fromEntries(
         Array.from({ length: MAX_ABSENCES - 1 }, (_, index) => [`other-${index}`, absence]),
       );
-      world.edit(dataOf({ ...emptyState(), absences }));
+      world.edit(buildConfigMapData({ ...createEmptyState(), absences }));
     },
     forSeconds: 60,
     deleted: 1,
@@ -563,17 +573,17 @@ const lives: readonly Life[] = [
   {
     given: "absences that the state has no more room for",
     nodes: 10,
-    answer: (number) => (number === 0 ? CONTROL : foundIn(number)),
+    answer: (number) => (number === 0 ? CONTROL : buildFoundAnswer(number)),
     before(world, seconds) {
       const absence = {
-        first: at(seconds - 60).toISOString(),
-        last: at(seconds).toISOString(),
+        first: getTime(seconds - 60).toISOString(),
+        last: getTime(seconds).toISOString(),
         clock: "other",
       };
       const absences = Object.fromEntries(
         Array.from({ length: MAX_ABSENCES }, (_, index) => [`other-${index}`, absence]),
       );
-      world.edit(dataOf({ ...emptyState(), absences }));
+      world.edit(buildConfigMapData({ ...createEmptyState(), absences }));
     },
     forSeconds: 120,
     deleted: 0,
@@ -581,7 +591,7 @@ const lives: readonly Life[] = [
   },
 ];
 
-describe("the life of a cluster's nodes", () => {
+describe("the lifecycle of a cluster's nodes", () => {
   test.each(lives)("$given", (life) => {
     const { world, codes } = lived(life);
     expect(world.deleted).toHaveLength(life.deleted);
@@ -591,10 +601,10 @@ describe("the life of a cluster's nodes", () => {
   });
 });
 
-/** Lives it: one pass after the other, over the nodes that are there. */
+/** Runs one pass after the other over the existing nodes. */
 function lived(life: Life) {
   const world = createWorld(
-    Array.from({ length: life.nodes }, (_, number) => lifecycleNode(number, life.node?.(number))),
+    Array.from({ length: life.nodes }, (_, number) => buildLifecycleNode(number, life.node?.(number))),
     life.settings,
   );
   let codes = new Set<string>();
@@ -603,7 +613,7 @@ function lived(life: Life) {
     const answers = new Map(
       [...world.listed.values()].map((node) => [node.metadata.uid, life.answer(numberOf(node), seconds)]),
     );
-    const outcomes = world.run({ now: at(seconds), clock: "one" }, answers);
+    const outcomes = world.run({ now: getTime(seconds), clock: "one" }, answers);
     codes = new Set([...outcomes].filter(([uid]) => world.listed.has(uid)).map(([, { code }]) => code));
   }
   return { world, codes };
@@ -614,13 +624,13 @@ function numberOf({ metadata }: Node): number {
 }
 
 function otherAccount(number: number, state: "running" | "terminated" = "running"): InstanceAnswer {
-  const answer = foundIn(number, state);
+  const answer = buildFoundAnswer(number, state);
   return answer.kind === "found"
     ? { ...answer, instance: { ...answer.instance, account: "999999999999" } }
     : answer;
 }
 
-/** One pass over nodes; the world and the outcomes by the nodes' numbers. */
+/** One pass over nodes; returns the cluster and the outcomes by node number. */
 function passed(nodes: readonly Node[], answer: (number: number) => InstanceAnswer, settings?: Settings) {
   const world = createWorld(nodes, settings);
   const answers = new Map(nodes.map((node) => [node.metadata.uid, answer(numberOf(node))]));
@@ -637,37 +647,39 @@ describe("the shutdown taint", () => {
       [{ ...SHUTDOWN, effect: "NoExecute" }],
       [{ ...SHUTDOWN, effect: "NoExecute" }, SHUTDOWN],
     ],
-  ])("is put on %s whose instance is stopped", (_, taints, expected) => {
-    const { world, outcomes } = passed([lifecycleNode(1, taints === undefined ? {} : { taints })], () =>
-      foundIn(1, "stopped"),
+  ])("is added to %s whose instance is stopped", (_, taints, expected) => {
+    const { world, outcomes } = passed([buildLifecycleNode(1, taints === undefined ? {} : { taints })], () =>
+      buildFoundAnswer(1, "stopped"),
     );
     expect(outcomes[0]).toMatchObject({ kind: "change", code: "InstanceStopped" });
     expect(world.listed.get("uid-1")?.spec.taints).toEqual(expected);
-    // The state says nothing of it, and is not written.
+    // The state has no record of it, and is not written.
     expect(world.writes()).toBe(0);
   });
 
   test.each(["stopped", "running", "stopping", "pending"] as const)(
-    "stays where it is while the node is not Ready: %s",
+    "stays while the node is not Ready: %s",
     (state) => {
       const taints = [{ ...SHUTDOWN, value: "since-noon" }, OTHER];
-      const { world, outcomes } = passed([lifecycleNode(1, { taints })], () => foundIn(1, state));
+      const { world, outcomes } = passed([buildLifecycleNode(1, { taints })], () =>
+        buildFoundAnswer(1, state),
+      );
       expect(outcomes[0]).toMatchObject({ kind: "retry", code: "NotReady" });
       expect(world.listed.get("uid-1")?.spec.taints).toEqual(taints);
     },
   );
 
-  test("is taken off a node that is Ready, by key and effect, and nobody is asked", () => {
+  test("is removed from a Ready node by key and effect, without asking the cloud", () => {
     const other = { ...SHUTDOWN, effect: "NoExecute" };
     const taints = [SHUTDOWN, OTHER, other];
-    const { world } = passed([lifecycleNode(1, { ready: "True", taints })], () => FAILED);
+    const { world } = passed([buildLifecycleNode(1, { ready: "True", taints })], () => FAILED);
     expect(world.listed.get("uid-1")?.spec.taints).toEqual([OTHER, other]);
     expect(world.reads()).toBe(0);
   });
 
-  test("is not put on by two at once: the node has to be as it was read", () => {
-    const world = createWorld([lifecycleNode(1, { taints: [OTHER] })]);
-    const answers = new Map([["uid-1", foundIn(1, "stopped")]]);
+  test("is not added twice by concurrent actors, because the node must be unchanged", () => {
+    const world = createWorld([buildLifecycleNode(1, { taints: [OTHER] })]);
+    const answers = new Map([["uid-1", buildFoundAnswer(1, "stopped")]]);
     const late = world.pass({ now: START, clock: "other" }, answers);
     for (const _ of ["asked", "state read", "decided", "applies"]) late.next();
     world.run({ now: START, clock: "one" }, answers);
@@ -682,78 +694,80 @@ describe("a node that is not Ready", () => {
     ["has been so for half a minute", 30, 8],
     ["has been so for two minutes", 120, 30],
     ["has been so for a day", 86_400, 60],
-  ])("and %s is looked at again after a while that grows", (_, seconds, afterSeconds) => {
-    const nodes = [lifecycleNode(1, { since: at(-seconds).toISOString() })];
-    for (const answer of [foundIn(1), FAILED, notFound()]) {
+  ])("and %s is checked again after a growing interval", (_, seconds, afterSeconds) => {
+    const nodes = [buildLifecycleNode(1, { since: getTime(-seconds).toISOString() })];
+    for (const answer of [buildFoundAnswer(1), FAILED, buildNotFoundAnswer()]) {
       expect(passed(nodes, () => answer).outcomes[0]).toMatchObject({ kind: "retry", afterSeconds });
     }
   });
 
   test.each([
     ["says nothing of it: by its age", { ready: undefined }, 60],
-    ["says a time that is yet to come: by its age", { since: at(60).toISOString() }, 60],
-    ["says a time that is none: by its age", { since: "noon" }, 60],
+    ["says a time that is yet to come: by its age", { since: getTime(60).toISOString() }, 60],
+    ["has an invalid time: by its age", { since: "noon" }, 60],
   ])("and %s", (_, difference, afterSeconds) => {
-    expect(passed([lifecycleNode(1, difference)], () => FAILED).outcomes[0]).toMatchObject({ afterSeconds });
+    expect(passed([buildLifecycleNode(1, difference)], () => FAILED).outcomes[0]).toMatchObject({
+      afterSeconds,
+    });
   });
 
-  test("and of an age that nobody can read is looked at often", () => {
-    const node = lifecycleNode(1, { ready: undefined });
+  test("and whose age is unreadable is checked often", () => {
+    const node = buildLifecycleNode(1, { ready: undefined });
     const odd = { ...node, metadata: { ...node.metadata, creationTimestamp: "noon" } };
     expect(passed([odd], () => FAILED).outcomes[0]).toMatchObject({ afterSeconds: 5 });
   });
 
-  test("and that nobody asked the cloud about is due again at once", () => {
-    const world = createWorld([lifecycleNode(1)]);
+  test("and about which the cloud was not asked is due again at once", () => {
+    const world = createWorld([buildLifecycleNode(1)]);
     const answers = new Map<string, InstanceAnswer>([["uid-1", undefined as unknown as InstanceAnswer]]);
     expect(world.run({ now: START, clock: "one" }, answers).get("uid-1")).toMatchObject({ code: "NoAnswer" });
   });
 
   test("and has just registered is left to the node controller", () => {
-    const node = lifecycleNode(1, { taints: [UNINITIALIZED], annotations: {} });
+    const node = buildLifecycleNode(1, { taints: [UNINITIALIZED], annotations: {} });
     expect(passed([node], () => FAILED).outcomes[0]).toMatchObject({ kind: "unchanged" });
   });
 });
 
-describe("what people in the cluster are told", () => {
+describe("the Events for users of the cluster", () => {
   const told = (life: Life) => {
-    const world = createWorld(Array.from({ length: life.nodes }, (_, number) => lifecycleNode(number)));
+    const world = createWorld(Array.from({ length: life.nodes }, (_, number) => buildLifecycleNode(number)));
     const said = new Set<string>();
     for (let seconds = 0; seconds <= life.forSeconds; seconds += 30) {
       life.before?.(world, seconds);
       const answers = new Map(
         [...world.listed.values()].map((node) => [node.metadata.uid, life.answer(numberOf(node), seconds)]),
       );
-      for (const { events } of world.run({ now: at(seconds), clock: "one" }, answers).values())
-        for (const event of events) said.add(Object.values(inWords(event)).join(" "));
+      for (const { events } of world.run({ now: getTime(seconds), clock: "one" }, answers).values())
+        for (const event of events) said.add(Object.values(renderEvent(event)).join(" "));
     }
     return [...said];
   };
   const base = { given: "", nodes: 10, forSeconds: 60, deleted: 0 };
 
-  test("of a deletion: the stock controller's words", () => {
+  test("report a deletion in the stock controller's words", () => {
     expect(
-      told({ ...base, answer: (number) => (number === 3 ? TERMINATED(number) : foundIn(number)) }),
+      told({ ...base, answer: (number) => (number === 3 ? TERMINATED(number) : buildFoundAnswer(number)) }),
     ).toEqual(["Normal DeletingNode Deleting node node-3 because it does not exist in the cloud provider"]);
   });
 
-  test("of an instance that is not found, which nothing proves", () => {
-    expect(told({ ...base, answer: () => notFound() })).toEqual([
+  test("report an instance that is not found without proof", () => {
+    expect(told({ ...base, answer: () => buildNotFoundAnswer() })).toEqual([
       expect.stringMatching(/^Warning DeletionUnproven The cloud does not find the node's instance/),
     ]);
   });
 
-  test("of a control in another place, the operator alone is told where", () => {
-    const answer = () => notFound("i-control", { account: "999999999999" });
-    const { outcomes } = passed([lifecycleNode(0)], answer);
+  test("do not reveal the place of a visibility probe, which only the operator sees", () => {
+    const answer = () => buildNotFoundAnswer("i-control", { account: "999999999999" });
+    const { outcomes } = passed([buildLifecycleNode(0)], answer);
     expect(outcomes[0]?.message).toBe(
       `its instance is not found, and the node is not deleted: i-control, which was found, is in account 999999999999, and the node was seen in account ${ACCOUNT}: check credentials, region and network of the cluster's configuration; where the cluster has moved, remove the annotation serverless-ccm.io/instance from its nodes`,
     );
-    expect(passed([lifecycleNode(0)], () => notFound("i-control", {})).outcomes[0]?.message).toContain(
-      "i-control, which was found, is of an unknown account",
-    );
-    const labelled = lifecycleNode(0, { labels: { [REGION_LABELS.stable]: "rack-7" } });
-    const elsewhere = () => notFound("i-control", { account: ACCOUNT, region: "eu-central-1" });
+    expect(
+      passed([buildLifecycleNode(0)], () => buildNotFoundAnswer("i-control", {})).outcomes[0]?.message,
+    ).toContain("i-control, which was found, is of an unknown account");
+    const labelled = buildLifecycleNode(0, { labels: { [REGION_LABELS.stable]: "rack-7" } });
+    const elsewhere = () => buildNotFoundAnswer("i-control", { account: ACCOUNT, region: "eu-central-1" });
     expect(passed([labelled], elsewhere).outcomes[0]?.message).toContain(
       "where the label topology.kubernetes.io/region of the node says something else than its cloud, correct it",
     );
@@ -762,13 +776,16 @@ describe("what people in the cluster are told", () => {
     ]);
   });
 
-  test("of the brake", () => {
-    const said = told({ ...base, answer: (number) => (number < 5 ? notFound() : foundIn(number)) });
+  test("report the brake", () => {
+    const said = told({
+      ...base,
+      answer: (number) => (number < 5 ? buildNotFoundAnswer() : buildFoundAnswer(number)),
+    });
     expect(said).toContainEqual(expect.stringMatching(/^Warning DeletionBrakePulled .*within ten minutes/));
   });
 
-  test("of a state that is missing", () => {
-    const answer = (number: number) => (number === 0 ? TERMINATED(number) : foundIn(number));
+  test("report a missing state", () => {
+    const answer = (number: number) => (number === 0 ? TERMINATED(number) : buildFoundAnswer(number));
     expect(told({ ...base, answer, before: (world) => world.edit(undefined) })).toEqual([
       expect.stringMatching(/^Warning DeletionStateUnusable .*is missing\. Apply infra/),
     ]);

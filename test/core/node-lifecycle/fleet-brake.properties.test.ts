@@ -1,24 +1,29 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { mostClusters, resetFleetBrake } from "#core/node-lifecycle/fleet-brake.ts";
+import { getMaxClusters, resetFleetBrake } from "#core/node-lifecycle/fleet-brake.ts";
 import {
-  emptyFleetRecord,
-  fleetRecordText,
+  createFleetRecord,
+  formatFleetRecord,
   MAX_FLEET_DELETIONS,
   readFleetRecord,
 } from "#core/node-lifecycle/fleet-record.ts";
-import { given } from "#test/core/given.ts";
-import { at, foundIn, lifecycleNode, notFound } from "#test/core/node-lifecycle/builders.ts";
-import { fleetStore } from "#test/core/node-lifecycle/fleet-store.ts";
+import { checkProperty } from "#test/core/check-property.ts";
+import {
+  buildFoundAnswer,
+  buildLifecycleNode,
+  buildNotFoundAnswer,
+  getTime,
+} from "#test/core/node-lifecycle/builders.ts";
+import { createFleetStore } from "#test/core/node-lifecycle/fleet-store.ts";
 import { createWorld, type Outcome } from "#test/core/node-lifecycle/world.ts";
 
 const { array, constant, integer, nat, oneof, option, record, tuple } = fc;
 
-/** Nodes of each cluster; those of the lower half are missed. */
+/** The number of nodes in each cluster; those of the lower half are missing. */
 const NODES = 10;
-/** Functions that run at once. */
+/** The number of concurrent functions. */
 const AT_ONCE = 10;
-/** The function's own end: nothing of an invocation is left after it. */
+/** The function's own end: nothing of an invocation remains. */
 const INVOCATION_SECONDS = 30;
 
 type Happening =
@@ -33,14 +38,17 @@ interface Running {
   readonly steps: Generator<string, ReadonlyMap<string, Outcome>>;
 }
 
-/** A deletion as it happened, by the one true clock, and how often the operator had reset the brake by then. */
+/** A deletion at its true time, with the number of the operator's resets of the brake so far. */
 interface Deleted {
   readonly cluster: number;
   readonly seconds: number;
   readonly resets: number;
 }
 
-/** The cloud misses half of the nodes of all clusters, and functions decide on one cluster after the other, as many at once as there may be. */
+/**
+ * Half of the nodes in all clusters are missing in the cloud. Functions decide on one cluster after the
+ * other, at the maximum concurrency.
+ */
 function massNotFound(
   clusters: number,
   isCounted: boolean,
@@ -49,18 +57,21 @@ function massNotFound(
 ): readonly Deleted[] {
   const numbers = Array.from({ length: NODES }, (_, number) => number);
   const answers = new Map(
-    numbers.map((number) => [`uid-${number}`, number < NODES / 2 ? notFound("i-control") : foundIn(number)]),
+    numbers.map((number) => [
+      `uid-${number}`,
+      number < NODES / 2 ? buildNotFoundAnswer("i-control") : buildFoundAnswer(number),
+    ]),
   );
-  const store = fleetStore({ ...emptyFleetRecord(), ...(isCounted ? { clusters } : {}) });
-  const since = at(-90_000).toISOString();
+  const store = createFleetStore({ ...createFleetRecord(), ...(isCounted ? { clusters } : {}) });
+  const since = getTime(-90_000).toISOString();
   const worlds = new Map<number, ReturnType<typeof createWorld>>();
   const worldOf = (cluster: number): ReturnType<typeof createWorld> => {
     const known = worlds.get(cluster);
     if (known !== undefined) return known;
-    const nodes = numbers.map((number) => lifecycleNode(number, { since }));
+    const nodes = numbers.map((number) => buildLifecycleNode(number, { since }));
     const world = createWorld(nodes, undefined, { cluster: `tenant-${cluster}`, store });
     worlds.set(cluster, world);
-    world.run({ now: at(-200), clock: "earlier" }, answers);
+    world.run({ now: getTime(-200), clock: "earlier" }, answers);
     return world;
   };
   const deleted: Deleted[] = [];
@@ -86,7 +97,7 @@ function massNotFound(
         const read = readFleetRecord(store.current().text);
         if (read.kind === "record" && read.record.brake !== undefined) {
           resets += 1;
-          store.write(fleetRecordText(resetFleetBrake(read.record, at(seconds))));
+          store.write(formatFleetRecord(resetFleetBrake(read.record, getTime(seconds))));
         }
         break;
       }
@@ -103,7 +114,7 @@ function massNotFound(
     while (running.length < AT_ONCE) {
       const cluster = next % clusters;
       const skew = skews[next % skews.length] ?? 0;
-      const decider = { now: at(seconds + skew), clock: `clock-${next % skews.length}` };
+      const decider = { now: getTime(seconds + skew), clock: `clock-${next % skews.length}` };
       running.push({ cluster, since: seconds, steps: worldOf(cluster).pass(decider, answers) });
       next += 1;
     }
@@ -136,9 +147,9 @@ const stories = (weightOfResets: number): fc.Arbitrary<Happening[]> =>
 /** Clocks that differ by less than a minute. */
 const clocks = array(integer({ min: -29, max: 29 }), { minLength: 1, maxLength: 4 });
 
-describe("whatever happens, in whatever order", () => {
-  test("no more nodes than allowed go in ten minutes, in no more clusters, however many are missed", () => {
-    given(
+describe("for any order of changes", () => {
+  test("at most the allowed nodes and clusters lose nodes in ten minutes, however many are missing", () => {
+    checkProperty(
       [tuple(option(constant(true)), integer({ min: 1, max: 800 })), stories(0), clocks],
       ([isCounted, clusters], story, skews) => {
         const deleted = massNotFound(clusters, isCounted === true, story, skews);
@@ -147,8 +158,8 @@ describe("whatever happens, in whatever order", () => {
     );
   });
 
-  test("an operator who resets gets as many again, and no more", () => {
-    given([stories(1), clocks], (story, skews) => {
+  test("a reset by the operator allows one more quota, and no more", () => {
+    checkProperty([stories(1), clocks], (story, skews) => {
       const deleted = massNotFound(800, true, story, skews);
       for (const resets of new Set(deleted.map((each) => each.resets)))
         expectWithinLimits(
@@ -159,17 +170,17 @@ describe("whatever happens, in whatever order", () => {
   });
 });
 
-test("a mass not-found in 800 clusters takes nodes of sixteen, at the most twenty nodes, and then stops", () => {
+test("a mass not-found in 800 clusters deletes nodes of sixteen, at most twenty nodes, and then stops", () => {
   const whole = Array.from({ length: 4_000 }, (_, number): Happening[] => [
     { what: "step", running: (number * 7) % AT_ONCE, steps: 1 + (number % 30) },
-    // A killed one was let, and has deleted nothing: it counts all the same.
+    // A killed actor had permission and deleted nothing: it counts nevertheless.
     ...(number % 41 === 0 ? [{ what: "kill", running: number % AT_ONCE } as const] : []),
     ...(number % 20 === 0 ? [{ what: "time", seconds: 3 } as const] : []),
   ]).flat();
   const deleted = massNotFound(800, true, whole, [0, 25, -25]);
   expectWithinLimits(deleted, 800);
   expect(deleted.length).toBeGreaterThan(0);
-  // The brake is pulled for good: the ten minutes that pass do not let it go.
+  // The brake stays engaged: ten minutes do not release it.
   expect(deleted.length).toBeLessThanOrEqual(MAX_FLEET_DELETIONS);
 });
 
@@ -177,6 +188,6 @@ function expectWithinLimits(deleted: readonly Deleted[], clusters: number | unde
   for (const { seconds } of deleted) {
     const window = deleted.filter((each) => each.seconds >= seconds && each.seconds < seconds + 600);
     expect(window.length).toBeLessThanOrEqual(MAX_FLEET_DELETIONS);
-    expect(new Set(window.map(({ cluster }) => cluster)).size).toBeLessThanOrEqual(mostClusters(clusters));
+    expect(new Set(window.map(({ cluster }) => cluster)).size).toBeLessThanOrEqual(getMaxClusters(clusters));
   }
 }

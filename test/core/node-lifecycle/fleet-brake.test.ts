@@ -1,25 +1,31 @@
 import { describe, expect, test } from "vitest";
 import {
   admit,
-  countedDeletions,
-  holdOfFleetBrake,
-  mostClusters,
+  describeFleetBrakeHold,
+  getMaxClusters,
   resetFleetBrake,
+  selectCountedDeletions,
 } from "#core/node-lifecycle/fleet-brake.ts";
 import {
-  emptyFleetRecord,
+  createFleetRecord,
   type FleetDeletion,
   type FleetRecord,
-  fleetRecordText,
+  formatFleetRecord,
   MAX_FLEET_CHARACTERS,
   MAX_FLEET_DELETIONS,
   readFleetRecord,
 } from "#core/node-lifecycle/fleet-record.ts";
-import { at, foundIn, lifecycleNode, notFound, START } from "#test/core/node-lifecycle/builders.ts";
-import { fleetStore } from "#test/core/node-lifecycle/fleet-store.ts";
+import {
+  buildFoundAnswer,
+  buildLifecycleNode,
+  buildNotFoundAnswer,
+  getTime,
+  START,
+} from "#test/core/node-lifecycle/builders.ts";
+import { createFleetStore } from "#test/core/node-lifecycle/fleet-store.ts";
 import { createWorld } from "#test/core/node-lifecycle/world.ts";
 
-/** Deletions of clusters, so many of each and so many seconds ago. */
+/** Deletions in clusters, by number and age in seconds. */
 const deletions = (
   ...of: readonly (readonly [cluster: string, count: number, ago: number])[]
 ): FleetDeletion[] =>
@@ -27,12 +33,12 @@ const deletions = (
     Array.from({ length: count }, (_, number) => ({
       cluster,
       uid: `${cluster}-${ago}-${number}`,
-      at: at(-ago).toISOString(),
+      at: getTime(-ago).toISOString(),
     })),
   );
 
 const recordOf = (of: readonly FleetDeletion[], more: Partial<FleetRecord> = {}): FleetRecord => ({
-  ...emptyFleetRecord(),
+  ...createFleetRecord(),
   deletions: [...of],
   ...more,
 });
@@ -43,7 +49,7 @@ const claimOf = (count: number, cluster = "tenant-a") => ({
   deletions: Array.from({ length: count }, (_, number) => ({ uid: `uid-${number}`, counted: true })),
 });
 
-describe("the brake of the fleet", () => {
+describe("the fleet brake", () => {
   test.each<[string, FleetDeletion[], number, number | undefined, number, string | undefined]>([
     ["the twentieth deletion", deletions(["b", 19, 10]), 1, undefined, 1, undefined],
     ["the twenty-first", deletions(["b", 20, 10]), 1, undefined, 0, "Deletions"],
@@ -64,7 +70,7 @@ describe("the brake of the fleet", () => {
       2,
       undefined,
     ],
-    // One may be carried out a minute later, and was written by a clock that is a minute ahead.
+    // A deletion may be carried out a minute later, and its writer's clock may be a minute ahead.
     ["those of nearly twelve minutes ago", deletions(["b", 20, 719]), 1, undefined, 0, "Deletions"],
     ["those of twelve minutes ago", deletions(["b", 20, 720]), 1, undefined, 1, undefined],
     ["those of a clock that is ahead", deletions(["b", 20, -500]), 1, undefined, 0, "Deletions"],
@@ -74,12 +80,12 @@ describe("the brake of the fleet", () => {
     expect([admission.granted.length, admission.brake?.limit]).toEqual([granted, limit]);
     expect(admission.next?.brake).toEqual(admission.brake);
     const { next } = admission;
-    const read = next && readFleetRecord(fleetRecordText(next));
+    const read = next && readFleetRecord(formatFleetRecord(next));
     expect(read).toEqual(next && { kind: "record", record: next });
   });
 
   test("one cluster's forged claims hold that cluster alone, and only until they no longer count", () => {
-    const forged = admit(emptyFleetRecord(), claimOf(50));
+    const forged = admit(createFleetRecord(), claimOf(50));
     expect([forged.granted.length, forged.hold?.code, forged.brake]).toEqual([
       11,
       "FleetShareUsed",
@@ -92,13 +98,13 @@ describe("the brake of the fleet", () => {
     expect(admit(record, claimOf(60)).brake).toBeUndefined();
     const later = admit(record, {
       cluster: "tenant-a",
-      now: at(721),
+      now: getTime(721),
       deletions: [{ uid: "next", counted: true }],
     });
     expect([later.granted, later.hold]).toEqual([["next"], undefined]);
   });
 
-  test("stays pulled, and lets nothing that nothing proves, whatever time has passed", () => {
+  test("stays engaged and allows no unproven deletion, however much time has passed", () => {
     const pulled = admit(recordOf(deletions(["b", 20, 10])), claimOf(3)).next as FleetRecord;
     expect(pulled.brake).toEqual({
       since: START.toISOString(),
@@ -109,28 +115,28 @@ describe("the brake of the fleet", () => {
       waiting: 3,
     });
     const expected = { uid: "uid-9", counted: false };
-    const later = { cluster: "tenant-z", now: at(1e6), deletions: [...claimOf(1).deletions, expected] };
+    const later = { cluster: "tenant-z", now: getTime(1e6), deletions: [...claimOf(1).deletions, expected] };
     const { granted, hold, brake, next } = admit(pulled, later);
     expect([granted, hold?.code, brake, next]).toEqual([[], "FleetBrakeEngaged", pulled.brake, undefined]);
   });
 
-  test("does not count what the autoscaler has announced, and writes nothing for it", () => {
+  test("does not count deletions that the autoscaler announced, and writes nothing for them", () => {
     const record = recordOf(deletions(["b", 20, 10]));
     const announced = { ...claimOf(0), deletions: [{ uid: "uid-1", counted: false }] };
     const { granted, hold, brake, next } = admit(record, announced);
     expect([granted, hold, brake, next]).toEqual([["uid-1"], undefined, undefined, undefined]);
   });
 
-  test("counts a deletion once that is claimed again, and from then on", () => {
-    const first = admit(recordOf([]), { ...claimOf(11), now: at(-400) }).next as FleetRecord;
+  test("counts a repeated claim of a deletion once, from the repetition on", () => {
+    const first = admit(recordOf([]), { ...claimOf(11), now: getTime(-400) }).next as FleetRecord;
     const again = admit(first, claimOf(11));
     expect([again.granted.length, again.hold, again.next?.deletions.length]).toEqual([11, undefined, 11]);
-    expect(countedDeletions(again.next as FleetRecord, at(500))).toHaveLength(11);
-    // The same uid in another cluster is another node.
+    expect(selectCountedDeletions(again.next as FleetRecord, getTime(500))).toHaveLength(11);
+    // An equal uid in another cluster is another node.
     expect(admit(first, claimOf(10, "tenant-b")).brake?.limit).toBe("Deletions");
   });
 
-  test("forgets what no longer counts, so that the record stays small", () => {
+  test("forgets deletions that no longer count, so that the record stays small", () => {
     const next = admit(recordOf(deletions(["b", 15, 800], ["c", 3, 100])), claimOf(1)).next as FleetRecord;
     expect(next.deletions.map(({ cluster }) => cluster)).toEqual(["c", "c", "c", "tenant-a"]);
     const longest = Array.from({ length: MAX_FLEET_DELETIONS }, (_, number) => ({
@@ -138,7 +144,7 @@ describe("the brake of the fleet", () => {
       uid: `${number}`.padEnd(128, "u"),
       at: START.toISOString(),
     }));
-    expect(fleetRecordText(recordOf(longest)).length).toBeLessThan(MAX_FLEET_CHARACTERS / 4);
+    expect(formatFleetRecord(recordOf(longest)).length).toBeLessThan(MAX_FLEET_CHARACTERS / 4);
   });
 
   test.each([
@@ -148,11 +154,11 @@ describe("the brake of the fleet", () => {
     [199, 3],
     [200, 4],
     [800, 16],
-  ])("of %s clusters it lets no more than %s have such deletions", (clusters, most) => {
-    expect(mostClusters(clusters)).toBe(most);
+  ])("in a fleet of %s clusters allows unproven deletions in at most %s", (clusters, most) => {
+    expect(getMaxClusters(clusters)).toBe(most);
   });
 
-  test("is let go by a reset, which counts what may still be under way", () => {
+  test("is released by a reset, which still counts deletions in progress", () => {
     const before = recordOf(deletions(["b", 3, 119], ["c", 3, 120]), { clusters: 500 });
     const { next } = admit(before, claimOf(11));
     const more = admit(next as FleetRecord, claimOf(4, "tenant-b")).next as FleetRecord;
@@ -160,7 +166,7 @@ describe("the brake of the fleet", () => {
     const reset = resetFleetBrake(more, START);
     expect([reset.brake, reset.clusters, reset.deletions.length]).toEqual([undefined, 500, 17]);
     expect(resetFleetBrake(before, START, 800).clusters).toBe(800);
-    expect(resetFleetBrake(emptyFleetRecord(), START)).toEqual({
+    expect(resetFleetBrake(createFleetRecord(), START)).toEqual({
       version: 1,
       written: START.toISOString(),
       deletions: [],
@@ -168,7 +174,7 @@ describe("the brake of the fleet", () => {
   });
 
   test.each(["Deletions", "Clusters"] as const)(
-    "says why a node is held by %s, and no cluster's name",
+    "explains why %s holds a node, without any cluster's name",
     (limit) => {
       const brake = {
         since: START.toISOString(),
@@ -178,7 +184,7 @@ describe("the brake of the fleet", () => {
         clusters: 2,
         waiting: 1,
       };
-      const { code, message } = holdOfFleetBrake(brake);
+      const { code, message } = describeFleetBrakeHold(brake);
       expect(code).toBe("FleetBrakeEngaged");
       expect(message).toContain("brake --fleet --reset");
       expect(message).not.toContain("secret-name");
@@ -187,8 +193,8 @@ describe("the brake of the fleet", () => {
 });
 
 describe("a record", () => {
-  test("that nothing was written to is empty", () => {
-    expect(readFleetRecord("")).toEqual({ kind: "record", record: emptyFleetRecord() });
+  test("that was never written is empty", () => {
+    expect(readFleetRecord("")).toEqual({ kind: "record", record: createFleetRecord() });
   });
 
   test.each([
@@ -198,27 +204,29 @@ describe("a record", () => {
     ["too many entries", JSON.stringify(recordOf(deletions(["a", 21, 1]))), "is not what was written", false],
     ["another key", '{"version":1,"more":1}', "is not what was written", false],
     ["too much", " ".repeat(MAX_FLEET_CHARACTERS + 1), "characters", false],
-  ])("%s cannot be used", (_, text, message, isForeign) => {
+  ])("%s is unusable", (_, text, message, isForeign) => {
     const read = readFleetRecord(text);
     expect(read).toMatchObject({ kind: "unusable", isForeign });
     expect(read).toHaveProperty("message", expect.stringContaining(message));
   });
 });
 
-/** Ten nodes, two of which were missed a while ago and still are: both may go by the cluster's own brake. */
-function twoMissed(store: ReturnType<typeof fleetStore>, answer = notFound("i-control")) {
+/** Ten nodes, of which two have been missing for a while: the cluster's own brake allows both deletions. */
+function twoMissed(store: ReturnType<typeof createFleetStore>, answer = buildNotFoundAnswer("i-control")) {
   const numbers = Array.from({ length: 10 }, (_, number) => number);
-  const since = at(-900).toISOString();
-  const nodes = numbers.map((number) => lifecycleNode(number, { since }));
+  const since = getTime(-900).toISOString();
+  const nodes = numbers.map((number) => buildLifecycleNode(number, { since }));
   const world = createWorld(nodes, undefined, { cluster: "tenant-a", store });
-  const answers = new Map(numbers.map((number) => [`uid-${number}`, number < 2 ? answer : foundIn(number)]));
-  world.run({ now: at(-200), clock: "earlier" }, answers);
-  return { world, run: (seconds: number) => world.run({ now: at(seconds), clock: "later" }, answers) };
+  const answers = new Map(
+    numbers.map((number) => [`uid-${number}`, number < 2 ? answer : buildFoundAnswer(number)]),
+  );
+  world.run({ now: getTime(-200), clock: "earlier" }, answers);
+  return { world, run: (seconds: number) => world.run({ now: getTime(seconds), clock: "later" }, answers) };
 }
 
-describe("a node whose instance is missed", () => {
-  test("goes where the fleet has room, and counts there", () => {
-    const store = fleetStore();
+describe("a node with a missing instance", () => {
+  test("is deleted and counted if the fleet brake allows it", () => {
+    const store = createFleetStore();
     const { world, run } = twoMissed(store);
     run(0);
     expect(world.deleted.map(({ uid }) => uid)).toEqual(["uid-0", "uid-1"]);
@@ -228,8 +236,8 @@ describe("a node whose instance is missed", () => {
     ]);
   });
 
-  test("is held where there is none, and its cluster's own brake is not pulled by that", () => {
-    const store = fleetStore(recordOf(deletions(["b", 19, 10])));
+  test("is held by the fleet brake, which does not engage its cluster's own brake", () => {
+    const store = createFleetStore(recordOf(deletions(["b", 19, 10])));
     const { world, run } = twoMissed(store);
     const outcomes = run(0);
     expect(world.deleted.map(({ uid }) => uid)).toEqual(["uid-0"]);
@@ -241,31 +249,31 @@ describe("a node whose instance is missed", () => {
     });
     expect([world.state().brake, Object.keys(world.state().deletions)]).toEqual([undefined, ["uid-0"]]);
     expect(run(100).get("uid-1")?.code).toBe("FleetBrakeEngaged");
-    store.write(fleetRecordText(resetFleetBrake(store.record(), at(700))));
+    store.write(formatFleetRecord(resetFleetBrake(store.record(), getTime(700))));
     run(700);
     run(800);
     expect(world.deleted.map(({ uid }) => uid)).toEqual(["uid-0", "uid-1"]);
   });
 
-  test("is held where the record cannot be used, and goes on to be missed", () => {
-    const store = fleetStore();
+  test("is held if the record is unusable, and stays recorded as missing", () => {
+    const store = createFleetStore();
     const { world, run } = twoMissed(store);
     store.write("rubbish");
     expect(run(0).get("uid-0")).toMatchObject({ code: "FleetBrakeUnusable", afterSeconds: 60 });
     expect([world.deleted, Object.keys(world.state().absences)]).toEqual([[], ["uid-0", "uid-1"]]);
   });
 
-  test("is held where others were always first, and tried again soon, and nobody is told", () => {
-    const store = fleetStore();
+  test("is held after repeated conflicts with other actors, retried soon, without an Event", () => {
+    const store = createFleetStore();
     const { world, run } = twoMissed({ ...store, swap: () => false });
     expect(run(0).get("uid-0")).toMatchObject({ code: "FleetBrakeContended", afterSeconds: 5, events: [] });
     expect(world.deleted).toEqual([]);
   });
 });
 
-test("what the cloud shows as terminated goes, whatever the fleet's brake says", () => {
-  const store = fleetStore();
+test("a node with a terminated instance is deleted, whatever the fleet brake's state", () => {
+  const store = createFleetStore();
   store.write("rubbish");
-  const { world } = twoMissed(store, foundIn(0, "terminated"));
+  const { world } = twoMissed(store, buildFoundAnswer(0, "terminated"));
   expect(world.deleted.map(({ uid }) => uid)).toEqual(["uid-0"]);
 });

@@ -1,9 +1,9 @@
-import { emptyFleetRecord, type FleetRecord, fleetRecordText } from "#core/node-lifecycle/fleet-record.ts";
+import { createFleetRecord, type FleetRecord, formatFleetRecord } from "#core/node-lifecycle/fleet-record.ts";
 import type { FleetStore } from "#test/core/node-lifecycle/world.ts";
 
-/** A record of a fleet that lives in a test; `write` is what an operator does. */
-export function fleetStore(record: FleetRecord = emptyFleetRecord()) {
-  let text = fleetRecordText(record);
+/** A fleet's record in memory; `write` simulates an operator. */
+export function createFleetStore(record: FleetRecord = createFleetRecord()) {
+  let text = formatFleetRecord(record);
   let version = 1;
   return {
     current: () => ({ text, version }),

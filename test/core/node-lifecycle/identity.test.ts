@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { seenInstance } from "#core/node-lifecycle/identity.ts";
-import { node } from "#test/core/node/builders.ts";
+import { parseObservedInstance } from "#core/node-lifecycle/identity.ts";
+import { buildNode } from "#test/core/node/builders.ts";
 
 const ID = "ocid1.instance.oc1.phx.a";
 
@@ -17,7 +17,10 @@ test.each<[string, string | undefined, string | undefined, boolean]>([
   ["by nothing at all", "acct/net/", "", false],
 ])("an instance that is named %s", (_, annotation, providerID, isSeen) => {
   const annotations = annotation === undefined ? {} : { "serverless-ccm.io/instance": annotation };
-  const subject = node({ metadata: { annotations }, spec: providerID === undefined ? {} : { providerID } });
+  const subject = buildNode({
+    metadata: { annotations },
+    spec: providerID === undefined ? {} : { providerID },
+  });
   const network = annotation?.slice("acct/".length, -`/${ID}`.length);
-  expect(seenInstance(subject)).toEqual(isSeen ? { account: "acct", network, id: ID } : undefined);
+  expect(parseObservedInstance(subject)).toEqual(isSeen ? { account: "acct", network, id: ID } : undefined);
 });

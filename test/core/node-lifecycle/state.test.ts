@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import {
+  createEmptyState,
   type DeletionState,
-  emptyState,
   MAX_ABSENCES,
   MAX_DELETIONS,
   MAX_STATE_CHARACTERS,
@@ -10,7 +10,7 @@ import {
   STATE_KEY,
   writeState,
 } from "#core/node-lifecycle/state.ts";
-import { at, START } from "#test/core/node-lifecycle/builders.ts";
+import { getTime, START } from "#test/core/node-lifecycle/builders.ts";
 
 const MOMENT = START.toISOString();
 const metadata = { name: "serverless-ccm", uid: "u", resourceVersion: "7" };
@@ -28,10 +28,10 @@ describe("the state", () => {
     ["was never written: it is empty", { metadata }],
     ["was never written, and the ConfigMap holds something else", { metadata, data: { note: "x" } }],
   ])("%s", (_, object) => {
-    expect(readState({ kind: "object", object })).toMatchObject({ kind: "state", state: emptyState() });
+    expect(readState({ kind: "object", object })).toMatchObject({ kind: "state", state: createEmptyState() });
   });
 
-  test("is read as it was written", () => {
+  test("is parsed as written", () => {
     const state: DeletionState = {
       version: 1,
       written: MOMENT,
@@ -43,8 +43,8 @@ describe("the state", () => {
   });
 
   test.each([
-    ["nobody has read it", undefined, "StateMissing"],
-    ["there is none", { kind: "absent" } as const, "StateMissing"],
+    ["it was not read", undefined, "StateMissing"],
+    ["it does not exist", { kind: "absent" } as const, "StateMissing"],
     ["it cannot be read", { kind: "unreadable", message: "403" } as const, "StateUnreadable"],
     ["it is no object of Kubernetes", { kind: "object", object: { data: {} } } as const, "StateMalformed"],
     [
@@ -52,7 +52,7 @@ describe("the state", () => {
       { kind: "object", object: { metadata, data: 7 } } as const,
       "StateMalformed",
     ],
-  ])("cannot be used where %s", (_, state, code) => {
+  ])("is unusable if %s", (_, state, code) => {
     expect(readState(state)).toMatchObject({ kind: "unusable", code });
   });
 
@@ -63,25 +63,21 @@ describe("the state", () => {
     ["a list", "[]", "StateMalformed"],
     ["without a version", "{}", "StateMalformed"],
     ["of another version", document({ version: 2 }), "StateOfOtherVersion"],
-    [
-      "with a time that is none",
-      document({ absences: { u: { ...absence, first: "soon" } } }),
-      "StateMalformed",
-    ],
-    ["with a key that nobody wrote", document({ deletedSoFar: 0 }), "StateMalformed"],
+    ["with an invalid time", document({ absences: { u: { ...absence, first: "soon" } } }), "StateMalformed"],
+    ["with an unknown key", document({ deletedSoFar: 0 }), "StateMalformed"],
     ["with a number where a map is", document({ deletions: 7 }), "StateMalformed"],
     ["with too many absences", document({ absences: many(MAX_ABSENCES + 1, absence) }), "StateMalformed"],
     ["with too many deletions", document({ deletions: many(MAX_DELETIONS + 1, deletion) }), "StateMalformed"],
     ["huge", `${document()}${" ".repeat(MAX_STATE_CHARACTERS)}`, "StateMalformed"],
-  ])("cannot be used where its text is %s", (_, text, code) => {
+  ])("is unusable if its text is %s", (_, text, code) => {
     const unusable = read(text);
     expect(unusable).toMatchObject({ kind: "unusable", code });
     expect(unusable.kind === "unusable" && unusable.message).toContain("kube-system/serverless-ccm");
   });
 
-  test("may be as large as its bounds let it become", () => {
+  test("is accepted at its maximum size", () => {
     const state = {
-      ...emptyState(),
+      ...createEmptyState(),
       written: MOMENT,
       absences: many(MAX_ABSENCES, { ...absence, clock: "c".repeat(16) }, 128),
       deletions: many(MAX_DELETIONS, { ...deletion, clock: "c".repeat(16), nodes: 100_000 }, 128),
@@ -89,7 +85,7 @@ describe("the state", () => {
     expect(read(JSON.stringify(state)).kind).toBe("state");
   });
 
-  test("is written over what was read, and takes nothing else of the ConfigMap away", () => {
+  test("replaces what was read, and keeps the rest of the ConfigMap", () => {
     const object = {
       apiVersion: "v1",
       kind: "ConfigMap",
@@ -99,7 +95,7 @@ describe("the state", () => {
     };
     const stored = readState({ kind: "object", object });
     if (stored.kind !== "state") throw new Error(stored.message);
-    expect(writeState(emptyState(), stored.configMap)).toEqual({
+    expect(writeState(createEmptyState(), stored.configMap)).toEqual({
       on: "cluster",
       apiVersion: "v1",
       resource: "configmaps",
@@ -111,20 +107,20 @@ describe("the state", () => {
         apiVersion: "v1",
         kind: "ConfigMap",
         metadata: { ...metadata, labels: { a: "b" } },
-        data: { note: "x", [STATE_KEY]: JSON.stringify(emptyState()) },
+        data: { note: "x", [STATE_KEY]: JSON.stringify(createEmptyState()) },
         immutable: false,
       },
     });
   });
 
-  test("without its brake counts from anew, except for what may be under way", () => {
+  test("with its brake reset counts only deletions in progress", () => {
     const state: DeletionState = {
       version: 1,
       absences: { "uid-1": absence },
       deletions: {
-        "under-way": { ...deletion, at: at(-30).toISOString() },
-        done: { ...deletion, at: at(-300).toISOString() },
-        "of a clock that is an hour ahead": { ...deletion, at: at(3_600).toISOString() },
+        "under-way": { ...deletion, at: getTime(-30).toISOString() },
+        done: { ...deletion, at: getTime(-300).toISOString() },
+        "of a clock that is an hour ahead": { ...deletion, at: getTime(3_600).toISOString() },
       },
       brake: { since: MOMENT, limit: "Day", nodes: 3, deleted: 1, waiting: 2 },
     };

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { nodeLifecycleWatch } from "#core/node-lifecycle/watch.ts";
-import { type LifecycleNode, lifecycleNode, settingsWith } from "#test/core/node-lifecycle/builders.ts";
+import { buildLifecycleNode, buildSettings, type LifecycleNode } from "#test/core/node-lifecycle/builders.ts";
 
 const SHUTDOWN = { key: "node.cloudprovider.kubernetes.io/shutdown", effect: "NoSchedule" };
 const UNINITIALIZED = { key: "node.cloudprovider.kubernetes.io/uninitialized", effect: "NoSchedule" };
 const NEWBORN: LifecycleNode = { taints: [UNINITIALIZED], annotations: {} };
 
-const context = (nodes = {}) => ({ labelPrefixes: [], settings: settingsWith(nodes) });
+const context = (nodes = {}) => ({ labelPrefixes: [], settings: buildSettings(nodes) });
 
 describe("a node's lifecycle", () => {
   test.each<[string, LifecycleNode, boolean]>([
@@ -24,26 +24,26 @@ describe("a node's lifecycle", () => {
     ["has just registered", NEWBORN, false],
     ["is tainted as new again, of an instance that was seen", { taints: [UNINITIALIZED] }, true],
     ["is being deleted", { deletionTimestamp: "2026-03-01T11:59:59Z" }, false],
-  ])("needs work where it %s: or does not", (_, difference, needed) => {
-    expect(nodeLifecycleWatch.needsWork(lifecycleNode(1, difference), context())).toBe(needed);
+  ])("needs work, or not, if it %s", (_, difference, needed) => {
+    expect(nodeLifecycleWatch.needsWork(buildLifecycleNode(1, difference), context())).toBe(needed);
   });
 
-  test("needs work of a node that has just registered under the stock controller's rule", () => {
+  test("of a node that has just registered needs work under the stock controller's rule", () => {
     expect(
-      nodeLifecycleWatch.needsWork(lifecycleNode(1, NEWBORN), context({ deletion: { unseen: true } })),
+      nodeLifecycleWatch.needsWork(buildLifecycleNode(1, NEWBORN), context({ deletion: { unseen: true } })),
     ).toBe(true);
   });
 
-  const monitors = nodeLifecycleWatch.monitors;
+  const monitors = nodeLifecycleWatch.monitorPolicy;
   const afterSeconds = (difference: LifecycleNode) =>
-    monitors?.afterSeconds(lifecycleNode(1, difference), context({ monitorSeconds: 7 }));
+    monitors?.afterSeconds(buildLifecycleNode(1, difference), context({ monitorSeconds: 7 }));
 
-  test("is looked at after a while where the node is not Ready, and at once where it is again", () => {
+  test("is checked after a delay if the node is not Ready, and at once if it is Ready again", () => {
     expect([afterSeconds({}), afterSeconds({ ready: "True", taints: [SHUTDOWN] })]).toEqual([7, 0]);
   });
 
-  test("is worth a look sooner where the node's state changes, and not at a heartbeat", () => {
-    const of = (difference: LifecycleNode) => monitors?.fingerprint(lifecycleNode(1, difference));
+  test("is checked sooner after a change of the node's state, but not after a heartbeat", () => {
+    const of = (difference: LifecycleNode) => monitors?.fingerprint(buildLifecycleNode(1, difference));
     expect(of({ resourceVersion: "2" })).toBe(of({}));
     expect(
       new Set([
@@ -61,13 +61,13 @@ describe("a node's lifecycle", () => {
     ["was taken over, and is not Ready", { annotations: {} }, true],
     ["has just registered", NEWBORN, false],
     ["is tainted as new again, of an instance that was seen", { taints: [UNINITIALIZED] }, true],
-  ])("is counted as waiting where the node %s: or is not", (_, difference, waits) => {
-    expect(nodeLifecycleWatch.waiting?.waits(lifecycleNode(1, difference))).toBe(waits);
+  ])("counts as waiting, or not, if the node %s", (_, difference, waits) => {
+    expect(nodeLifecycleWatch.waiting?.isWaiting(buildLifecycleNode(1, difference))).toBe(waits);
   });
 
-  test("waits since its node's condition says, and where it says nothing since the node was made", () => {
+  test("waits since the time of the node's condition, or else since its creation", () => {
     const since = (difference: LifecycleNode) => {
-      const node = nodeLifecycleWatch.snapshot(lifecycleNode(1, difference), context());
+      const node = nodeLifecycleWatch.snapshot(buildLifecycleNode(1, difference), context());
       return nodeLifecycleWatch.waiting?.since?.(node);
     };
     expect([since({ since: "2026-03-01T11:00:00Z" }), since({ ready: undefined })]).toEqual([
@@ -76,9 +76,9 @@ describe("a node's lifecycle", () => {
     ]);
   });
 
-  test("and what a heartbeat changes is not in its snapshot", () => {
+  test("has no heartbeat fields in its snapshot", () => {
     const beat = (time: string) => {
-      const node = lifecycleNode(1);
+      const node = buildLifecycleNode(1);
       const condition = {
         type: "Ready",
         status: "True",

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { windowsOf } from "#core/node-lifecycle/brake.ts";
+import { countBrakeWindows } from "#core/node-lifecycle/brake.ts";
 import type { Deletion } from "#core/node-lifecycle/state.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
 
@@ -20,7 +20,7 @@ test.each<[string, readonly Deletion[], number, readonly [number, number], reado
   ["clocks have a margin", [deletion(11.9), deletion(12.1)], 28, [1, 5], [2, 10]],
 ])("%s", (_, deletions, nodes, tenMinutes, day) => {
   const byUid = Object.fromEntries(deletions.map((each, index) => [String(index), each]));
-  const windows = windowsOf(byUid, { now: NOW, settings: DEFAULT_SETTINGS.nodes.deletion, nodes });
+  const windows = countBrakeWindows(byUid, { now: NOW, settings: DEFAULT_SETTINGS.nodes.deletion, nodes });
   expect([windows.tenMinutes, windows.day].map(({ deletions: all, most }) => [all, most])).toEqual([
     tenMinutes,
     day,

@@ -1,25 +1,25 @@
-import { faultOfHandedBack } from "#core/check-handed-back.ts";
+import { checkDeferredWrites } from "#core/check-deferred-writes.ts";
 import type { ObjectCount, Subject } from "#core/controller.ts";
 import type { ClusterEvent, ClusterWrite, Decision, Plan } from "#core/decision.ts";
-import type { HandedBack } from "#core/handed-back.ts";
+import type { DeferredWrites } from "#core/deferred-writes.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { isSameJson } from "#core/json-patch.ts";
 import type { Node } from "#core/node/node.ts";
 import { nodeLifecycleController } from "#core/node-lifecycle/controller.ts";
+import { admit, NO_CLAIM } from "#core/node-lifecycle/fleet-brake.ts";
 import {
-  admit,
-  type FleetStanding,
-  NOT_ASKED,
+  type FleetBrakeState,
+  formatFleetRecord,
+  readFleetRecord,
   type UnprovenDeletion,
-} from "#core/node-lifecycle/fleet-brake.ts";
-import { fleetRecordText, readFleetRecord } from "#core/node-lifecycle/fleet-record.ts";
+} from "#core/node-lifecycle/fleet-record.ts";
 import { type DeletionState, readState, STATE, STATE_KEY } from "#core/node-lifecycle/state.ts";
 import { NODES } from "#core/resources/resource.ts";
 import type { Settings } from "#core/settings.ts";
-import { carriedOut } from "#test/core/node/carry-out.ts";
-import { settingsWith } from "#test/core/node-lifecycle/builders.ts";
+import { carryOut } from "#test/core/node/carry-out.ts";
+import { buildSettings } from "#test/core/node-lifecycle/builders.ts";
 
-/** The ConfigMap as the world's API server has it. */
+/** The ConfigMap on the simulated API server. */
 interface ConfigMap {
   readonly apiVersion: "v1";
   readonly kind: "ConfigMap";
@@ -27,14 +27,14 @@ interface ConfigMap {
   readonly data: Readonly<Record<string, string>>;
 }
 
-/** One who decides: an invocation of the function somewhere. */
+/** An actor: one invocation of the function. */
 export interface Decider {
   /** By its own clock. */
   readonly now: Date;
   readonly clock: string;
 }
 
-/** What became of one node in a pass. */
+/** The outcome of one node in a pass. */
 export interface Outcome {
   readonly code: string;
   readonly message: string;
@@ -43,29 +43,32 @@ export interface Outcome {
   readonly events: readonly ClusterEvent[];
 }
 
-/** A deletion as the API server carried it out. */
+/** A deletion that the API server carried out. */
 export interface DeletedNode {
   readonly uid: string;
   readonly nodesBefore: number;
 }
 
-/** What clusters of a fleet share, as one of them sees it. */
+/** A fleet's shared record, as one cluster sees it. */
 export interface FleetMember {
   readonly cluster: string;
   readonly store: FleetStore;
 }
 
-/** A record that is compared and swapped. */
+/** A record that is replaced by compare-and-swap. */
 export interface FleetStore {
   readonly current: () => { readonly text: string; readonly version: number };
-  /** Whether nobody was first. */
+  /** Whether no other actor was first. */
   readonly swap: (text: string, version: number) => boolean;
 }
 
-/** A cluster whose nodes' lives are decided on as the function does it, step by step, so that several passes can be interleaved. */
+/**
+ * A simulated cluster whose nodes are decided step by step, as in the function, so that several passes can
+ * interleave.
+ */
 export function createWorld(
   nodes: readonly Node[],
-  settings: Settings = settingsWith(),
+  settings: Settings = buildSettings(),
   fleet?: FleetMember,
 ) {
   const listed = new Map(nodes.map((node) => [node.metadata.uid, node]));
@@ -86,7 +89,7 @@ export function createWorld(
     deleted,
     writes: () => writes,
     reads: () => reads,
-    /** What the API server answers when nodes are counted; the truth without it. */
+    /** The API server's count of nodes; by default the true number. */
     count: undefined as ObjectCount | undefined,
     state(): DeletionState {
       const read = readState(
@@ -95,7 +98,7 @@ export function createWorld(
       if (read.kind === "unusable") throw new Error(read.message);
       return read.state;
     },
-    /** Somebody else writes to the ConfigMap. */
+    /** Another client writes to the ConfigMap. */
     edit(data: Readonly<Record<string, string>> | undefined): void {
       configMap =
         data === undefined
@@ -113,9 +116,9 @@ export function createWorld(
         metadata: { ...node.metadata, resourceVersion: `${++version}` },
       });
     },
-    /** A pass over nodes as they are when it begins. */
+    /** A pass over the nodes in their state at its beginning. */
     pass: (decider: Decider, answers: ReadonlyMap<string, InstanceAnswer>) => steps(decider, answers),
-    /** The same at one go. */
+    /** A whole pass without interruption. */
     run(decider: Decider, answers: ReadonlyMap<string, InstanceAnswer>): ReadonlyMap<string, Outcome> {
       const pass = world.pass(decider, answers);
       for (;;) {
@@ -133,14 +136,14 @@ export function createWorld(
     let batch = [...answers.keys()].flatMap((uid): Subject<Node, InstanceAnswer>[] => {
       const object = listed.get(uid);
       if (object === undefined) return [];
-      const isAsked = nodeLifecycleController.asks(object, ask) !== undefined;
+      const isAsked = nodeLifecycleController.buildQuestion(object, ask) !== undefined;
       return [{ object, answer: isAsked ? answers.get(uid) : undefined, hint: undefined }];
     });
     const outcomes = new Map<string, Outcome>();
-    let standing = NOT_ASKED;
+    let phase = NO_CLAIM;
     yield "asked";
     for (let round = 0; round < 6 && batch.length > 0; round += 1) {
-      const reference = nodeLifecycleController.stateOf?.(batch, ask);
+      const reference = nodeLifecycleController.getStateReference?.(batch, ask);
       const read = configMap;
       if (reference !== undefined) reads += 1;
       yield "state read";
@@ -149,7 +152,7 @@ export function createWorld(
         nodeLifecycleController.decide(batch, {
           ...ask,
           clock,
-          fleet: fleet && standing,
+          fleet: fleet && phase,
           ...(reference === undefined
             ? {}
             : { state: read === undefined ? { kind: "absent" } : { kind: "object", object: read } }),
@@ -159,10 +162,10 @@ export function createWorld(
       expectTaken(plan, { batch, read, count, settings, now, clock });
       yield "decided";
       if (fleet !== undefined && plan.kind === "shared") {
-        const asked = (plan.unproven ?? []).filter(({ uid }) => !standing.granted.has(uid));
+        const asked = (plan.unproven ?? []).filter(({ uid }) => !phase.granted.has(uid));
         if (asked.length > 0) {
-          standing = yield* claim(fleet, asked, standing, now);
-          if (standing.held !== undefined) plan = decide();
+          phase = yield* claim(fleet, asked, phase, now);
+          if (phase.held !== undefined) plan = decide();
         }
       }
       if (plan.kind === "each") {
@@ -181,11 +184,11 @@ export function createWorld(
         const fresh = listed.get(object.metadata.uid);
         if (fresh === undefined) return [];
         const same = isSameJson(
-          nodeLifecycleController.asks(fresh, ask),
-          nodeLifecycleController.asks(object, ask),
+          nodeLifecycleController.buildQuestion(fresh, ask),
+          nodeLifecycleController.buildQuestion(object, ask),
         );
         const isKept =
-          same || (answer !== undefined && nodeLifecycleController.asks(fresh, ask) !== undefined);
+          same || (answer !== undefined && nodeLifecycleController.buildQuestion(fresh, ask) !== undefined);
         return [{ object: fresh, answer: isKept ? answer : undefined, hint: undefined }];
       });
       yield "read again";
@@ -193,13 +196,13 @@ export function createWorld(
     return outcomes;
   }
 
-  /** As the function does it, three tries at the most. */
+  /** At most three tries, as in the function. */
   function* claim(
     { cluster, store }: FleetMember,
     deletions: readonly UnprovenDeletion[],
-    { granted }: FleetStanding,
+    { granted }: FleetBrakeState,
     now: Date,
-  ): Generator<string, FleetStanding> {
+  ): Generator<string, FleetBrakeState> {
     for (let attempt = 0; attempt < 3; attempt += 1) {
       const { text, version: read } = store.current();
       const stored = readFleetRecord(text);
@@ -207,14 +210,14 @@ export function createWorld(
         return { granted, held: { code: "FleetBrakeUnusable", message: stored.message } };
       yield "fleet read";
       const { granted: more, hold, next } = admit(stored.record, { cluster, deletions, now });
-      if (next !== undefined && !store.swap(fleetRecordText(next), read)) continue;
+      if (next !== undefined && !store.swap(formatFleetRecord(next), read)) continue;
       yield "fleet swapped";
       return { granted: new Set([...granted, ...more]), held: hold };
     }
     return { granted, held: { code: "FleetBrakeContended", message: "others were first" } };
   }
 
-  /** Compare and swap: one who is late changes nothing. */
+  /** Compare-and-swap: a late writer changes nothing. */
   function swap(write: ClusterWrite): void {
     if (write.verb !== "update") throw new Error(`the state is never written by ${write.verb}`);
     if (configMap === undefined || !isSameJson(configMap.metadata, write.precondition)) return;
@@ -242,7 +245,7 @@ export function createWorld(
           return { ...outcome, code: "Conflict" };
         deleted.push({ uid, nodesBefore: listed.size });
         listed.delete(uid);
-      } else if (stored !== undefined) world.put(carriedOut(stored, decision));
+      } else if (stored !== undefined) world.put(carryOut(stored, decision));
     }
     return outcome;
   }
@@ -259,16 +262,16 @@ interface Decided {
   readonly clock: string;
 }
 
-/** A relay that writes in the function's stead takes every decision of these histories. */
+/** A relay that writes for the function accepts every decision of these histories. */
 function expectTaken(plan: Plan, { batch, read, count, settings, now, clock }: Decided): void {
-  const next: HandedBack["next"] =
+  const next: DeferredWrites["next"] =
     plan.kind === "shared"
       ? { kind: "shared", because: plan.because, write: plan.write }
       : {
           kind: "decisions",
           items: plan.decisions.map((decision, index) => ({ index, decision: { ...decision } })),
         };
-  const fault = faultOfHandedBack(
+  const fault = checkDeferredWrites(
     { moment: { now: now.toISOString(), clock }, next },
     {
       identity: "node-lifecycle",
@@ -286,6 +289,6 @@ function expectTaken(plan: Plan, { batch, read, count, settings, now, clock }: D
 }
 
 /** The data of a ConfigMap with this document. */
-export function dataOf(document: unknown): Readonly<Record<string, string>> {
+export function buildConfigMapData(document: unknown): Readonly<Record<string, string>> {
   return { [STATE_KEY]: typeof document === "string" ? document : JSON.stringify(document) };
 }

@@ -9,11 +9,18 @@ import { EventReason } from "#core/event.ts";
 import { type Instance, type InstanceAnswer, InstanceErrorCode, InstanceState } from "#core/instance.ts";
 import type { Node, NodeAddress, Taint } from "#core/node/node.ts";
 import { DEFAULT_SETTINGS, type Settings } from "#core/settings.ts";
-import { bornSecondsAgo, IDENTITY, internal, LABEL_PREFIXES, NOW, TAINT } from "#test/core/node/builders.ts";
+import {
+  buildInternalAddress,
+  getCreationTime,
+  IDENTITY,
+  LABEL_PREFIXES,
+  NOW,
+  TAINT,
+} from "#test/core/node/builders.ts";
 
 const { constant, constantFrom, oneof, option, record, uniqueArray } = fc;
 
-/** Few values, so that a node and its instance often agree, and sometimes in part. */
+/** Few values, so that a node and its instance often agree, fully or in part. */
 const ips = constantFrom(
   "10.0.0.1",
   "10.0.0.2",
@@ -57,14 +64,14 @@ const annotations = record(
   { requiredKeys: [] },
 );
 
-/** Nodes young and old, tainted or not, in whatever state kubelets, users and other controllers leave them. */
+/** Nodes of any age, tainted or not, in any state that kubelets, users and other controllers leave. */
 export const nodes: fc.Arbitrary<Node> = record({
   metadata: record(
     {
       name: constantFrom("node-a", "node-b"),
       uid: fc.uuid(),
       resourceVersion: constant("7"),
-      creationTimestamp: oneof(fc.integer({ min: -10, max: 9_999 }).map(bornSecondsAgo), constant("soon")),
+      creationTimestamp: oneof(fc.integer({ min: -10, max: 9_999 }).map(getCreationTime), constant("soon")),
       deletionTimestamp: constant("2026-03-01T11:59:59Z"),
       labels: fc.dictionary(constantFrom(...pairKeys, ...cloudKeys, ...foreignKeys), labelValues),
       annotations,
@@ -99,10 +106,10 @@ export const instances: fc.Arbitrary<Instance> = record({
   labels: fc.dictionary(constantFrom(...pairKeys, ...cloudKeys, "kubernetes.io/os"), labelValues),
 });
 
-/** What the cloud found. */
+/** Instances that the cloud found. */
 export const founds: fc.Arbitrary<InstanceAnswer> = record({ kind: constant("found"), instance: instances });
 
-/** Nodes that wait for their instance … */
+/** Nodes that wait for their instance. */
 export const taintedNodes: fc.Arbitrary<Node> = fc.tuple(nodes, fc.array(taints, { maxLength: 2 })).map(
   ([
     {
@@ -118,10 +125,14 @@ export const taintedNodes: fc.Arbitrary<Node> = fc.tuple(nodes, fc.array(taints,
   }),
 );
 
-/** … and instances that most of them can be initialized from. */
+/** Instances from which most of these nodes can be initialized. */
 export const usableInstances: fc.Arbitrary<InstanceAnswer> = instances.map((instance) => ({
   kind: "found",
-  instance: { ...instance, state: "running", addresses: [...instance.addresses, internal("10.0.0.1")] },
+  instance: {
+    ...instance,
+    state: "running",
+    addresses: [...instance.addresses, buildInternalAddress("10.0.0.1")],
+  },
 }));
 
 export const failures: fc.Arbitrary<InstanceAnswer> = oneof(

@@ -4,25 +4,25 @@ import type { Node, NodeAddress } from "#core/node/node.ts";
 
 export const NOW = new Date("2026-03-01T12:00:00Z");
 
-/** Prefixes of labels that a cloud writes. */
+/** Prefixes of the cloud's labels. */
 export const LABEL_PREFIXES = ["topology.k8s.aws/"] as const;
 
 export const TAINT = { key: UNINITIALIZED_TAINT, value: "true", effect: "NoSchedule" };
 
-/** What of a node differs from the default: one that has just registered, five seconds old and tainted. */
+/** Overrides of the default node: just registered, five seconds old and tainted. */
 export interface NodeDifference {
   readonly metadata?: Partial<Node["metadata"]>;
   readonly spec?: Node["spec"];
   readonly status?: Node["status"];
 }
 
-export function node({ metadata, spec, status }: NodeDifference = {}): Node {
+export function buildNode({ metadata, spec, status }: NodeDifference = {}): Node {
   return {
     metadata: {
       name: "node-a",
       uid: "4a3f7c1e-0000-4000-8000-00000000000a",
       resourceVersion: "1001",
-      creationTimestamp: bornSecondsAgo(5),
+      creationTimestamp: getCreationTime(5),
       labels: {},
       annotations: {},
       ...metadata,
@@ -32,11 +32,11 @@ export function node({ metadata, spec, status }: NodeDifference = {}): Node {
   };
 }
 
-export function bornSecondsAgo(seconds: number): string {
+export function getCreationTime(seconds: number): string {
   return new Date(NOW.getTime() - seconds * 1_000).toISOString();
 }
 
-export function instance(difference: Partial<Instance> = {}): Instance {
+export function buildInstance(difference: Partial<Instance> = {}): Instance {
   return {
     id: "i-0a1b2c3d4e5f60718",
     account: "123456789012",
@@ -46,31 +46,31 @@ export function instance(difference: Partial<Instance> = {}): Instance {
     type: "m7g.large",
     zone: "eu-central-1a",
     region: "eu-central-1",
-    addresses: [internal("10.0.1.17")],
+    addresses: [buildInternalAddress("10.0.1.17")],
     labels: {},
     ...difference,
   };
 }
 
-export function found(difference: Partial<Instance> = {}): InstanceAnswer {
-  return { kind: "found", instance: instance(difference) };
+export function buildFoundAnswer(difference: Partial<Instance> = {}): InstanceAnswer {
+  return { kind: "found", instance: buildInstance(difference) };
 }
 
-export function internal(address: string): NodeAddress {
+export function buildInternalAddress(address: string): NodeAddress {
   return { type: "InternalIP", address };
 }
 
-export function external(address: string): NodeAddress {
+export function buildExternalAddress(address: string): NodeAddress {
   return { type: "ExternalIP", address };
 }
 
-export function hostname(address: string): NodeAddress {
+export function buildHostname(address: string): NodeAddress {
   return { type: "Hostname", address };
 }
 
-/** A node as initialization from `instance()` leaves it. */
-export function initialized({ metadata, spec, status }: NodeDifference = {}): Node {
-  return node({
+/** A node after its initialization from `instance()`. */
+export function buildInitializedNode({ metadata, spec, status }: NodeDifference = {}): Node {
+  return buildNode({
     metadata: {
       annotations: { "serverless-ccm.io/instance": IDENTITY },
       labels: {
@@ -84,7 +84,7 @@ export function initialized({ metadata, spec, status }: NodeDifference = {}): No
       ...metadata,
     },
     spec: spec ?? { providerID: "aws:///eu-central-1a/i-0a1b2c3d4e5f60718" },
-    status: status ?? { addresses: [internal("10.0.1.17")] },
+    status: status ?? { addresses: [buildInternalAddress("10.0.1.17")] },
   });
 }
 

@@ -2,24 +2,24 @@ import fastJsonPatch from "fast-json-patch";
 import type { Decision, PatchWrite, TestOperation, Write } from "#core/decision.ts";
 import { Node } from "#core/node/node.ts";
 
-/** The writes of a decision, all of them patches; none of one that writes nothing. Throws where one is something else. */
-export function patchesOf(decision: Decision): PatchWrite[] {
+/** Returns the writes of a decision; empty if it writes nothing. Throws if one is not a patch. */
+export function listPatches(decision: Decision): PatchWrite[] {
   return decision.kind === "change" ? decision.writes.map(patchOf) : [];
 }
 
-/** The node after the writes of a decision, or itself after one that writes nothing; throws where a test fails. */
-export function carriedOut(node: Node, decision: Decision): Node {
-  return patchesOf(decision).reduce(afterWrite, node);
+/** Returns the node after the writes of a decision. Throws if a test fails. */
+export function carryOut(node: Node, decision: Decision): Node {
+  return listPatches(decision).reduce(afterWrite, node);
 }
 
-/** The tests of a write that do not hold on a node. */
-export function failedTests(node: Node, write: PatchWrite): TestOperation[] {
+/** Returns the tests of a write that fail on a node. */
+export function listFailedTests(node: Node, write: PatchWrite): TestOperation[] {
   return write.precondition.filter((test) => !holds(node, test));
 }
 
-/** As kube-apiserver carries out a JSON patch: tests first, and one of null holds where nothing is. */
+/** As kube-apiserver applies a JSON patch: tests first, and a test for null passes on an absent path. */
 function afterWrite(node: Node, write: PatchWrite): Node {
-  const failed = failedTests(node, write);
+  const failed = listFailedTests(node, write);
   if (failed.length > 0) throw new Error(`tests that fail: ${JSON.stringify(failed)}`);
   if (write.patch.some(({ path }) => isStatus(path) !== (write.subresource === "status")))
     throw new Error(

@@ -5,9 +5,9 @@ import { Decision } from "#core/decision.ts";
 import { decideNode } from "#core/node/decide.ts";
 import { needsInstance, needsWork } from "#core/node/needs-work.ts";
 import type { Node, Taint } from "#core/node/node.ts";
-import { parseNode, snapshotOf } from "#core/node/snapshot.ts";
+import { parseNode, projectNode } from "#core/node/snapshot.ts";
 import { applyPolicies } from "#core/policies.ts";
-import { given } from "#test/core/given.ts";
+import { checkProperty } from "#test/core/check-property.ts";
 import {
   answers,
   contexts,
@@ -19,23 +19,23 @@ import {
   usableInstances,
 } from "#test/core/node/arbitraries.ts";
 import { LABEL_PREFIXES, NOW } from "#test/core/node/builders.ts";
-import { carriedOut, patchesOf } from "#test/core/node/carry-out.ts";
+import { carryOut, listPatches } from "#test/core/node/carry-out.ts";
 
-describe("whatever the node and its instance", { timeout: 60_000 }, () => {
-  test("a decision is a value of its schema, and JSON", () => {
-    given([nodes, possibleAnswers, contexts], (node, answer, context) => {
+describe("for any node and instance", { timeout: 60_000 }, () => {
+  test("a decision matches its schema, and is JSON", () => {
+    checkProperty([nodes, possibleAnswers, contexts], (node, answer, context) => {
       const decision = decideNode(node, answer, context);
       expect(Decision.parse(JSON.parse(JSON.stringify(decision)))).toEqual(decision);
     });
   });
 
-  test("deciding again on the result of a change finds nothing left to do", () => {
-    given([nodes, answers, contexts], (node, answer, context) => {
+  test("a second decision on the result of a change finds no work", () => {
+    checkProperty([nodes, answers, contexts], (node, answer, context) => {
       const decision = decideNode(node, answer, context);
       fc.pre(decision.kind === "change");
-      const after = carriedOut(node, decision);
+      const after = carryOut(node, decision);
       const again = decideNode(after, answer, context);
-      // Of a node whose name another instance has by now that is told as long as it is so.
+      // A node whose name now belongs to another instance gets a Warning as long as that lasts.
       const isReplaced = again.kind === "retry" && again.because.code === "InstanceReplaced";
       expect(isReplaced || again.kind === "unchanged" || again.kind === "skip").toBe(true);
       if (decision.because.code === "Initialized") expect(again.kind).toBe("unchanged");
@@ -43,42 +43,42 @@ describe("whatever the node and its instance", { timeout: 60_000 }, () => {
     });
   });
 
-  test("an initialized node is found up to date by a refresh from the same instance", () => {
-    given([taintedNodes, usableInstances], (node, answer) => {
+  test("a refresh with an unchanged instance finds an initialized node up to date", () => {
+    checkProperty([taintedNodes, usableInstances], (node, answer) => {
       const decision = decideNode(node, answer, { reason: "watch", now: NOW });
       fc.pre(decision.kind === "change" && decision.because.code === "Initialized");
-      const again = decideNode(carriedOut(node, decision), answer, { reason: "refresh", now: NOW });
+      const again = decideNode(carryOut(node, decision), answer, { reason: "refresh", now: NOW });
       expect(again).toMatchObject({ kind: "unchanged", because: { code: "UpToDate" } });
     });
   });
 
-  test("a node and its snapshot are decided on alike", () => {
-    given([nodes, possibleAnswers, contexts], (node, answer, context) => {
-      const snapshot = snapshotOf(node, LABEL_PREFIXES);
+  test("a node and its snapshot give equal decisions", () => {
+    checkProperty([nodes, possibleAnswers, contexts], (node, answer, context) => {
+      const snapshot = projectNode(node, LABEL_PREFIXES);
       expect(decideNode(snapshot, answer, context)).toEqual(decideNode(node, answer, context));
       expect(needsWork(snapshot)).toBe(needsWork(node));
     });
   });
 
-  test("a snapshot is a node, and its own snapshot", () => {
-    given([nodes], (node) => {
-      const snapshot = snapshotOf(node, LABEL_PREFIXES);
+  test("a snapshot is a valid node, and its own snapshot", () => {
+    checkProperty([nodes], (node) => {
+      const snapshot = projectNode(node, LABEL_PREFIXES);
       expect(parseNode(JSON.parse(JSON.stringify(snapshot)))).toEqual({ kind: "object", object: snapshot });
-      expect(snapshotOf(snapshot, LABEL_PREFIXES)).toEqual(snapshot);
+      expect(projectNode(snapshot, LABEL_PREFIXES)).toEqual(snapshot);
     });
   });
 
-  test("what a change tests holds on the node that it was decided on, and after the writes before it", () => {
-    given([nodes, answers, contexts], (node, answer, context) => {
+  test("the tests of a change pass on the decided node, and after the earlier writes", () => {
+    checkProperty([nodes, answers, contexts], (node, answer, context) => {
       const decision = decideNode(node, answer, context);
       fc.pre(decision.kind === "change");
-      expect(() => carriedOut(node, decision)).not.toThrow();
+      expect(() => carryOut(node, decision)).not.toThrow();
     });
   });
 
-  test("taints of others survive, verbatim and in order, and labels of others untouched", () => {
-    given([nodes, answers, contexts], (node, answer, context) => {
-      const after = carriedOut(node, decideNode(node, answer, context));
+  test("taints of others stay, verbatim and in order, and so do labels of others", () => {
+    checkProperty([nodes, answers, contexts], (node, answer, context) => {
+      const after = carryOut(node, decideNode(node, answer, context));
       expect(foreignTaints(after)).toEqual(foreignTaints(node));
       const { correctDiffering } = context.settings.nodes.labels;
       const corrected = correctDiffering && answer.kind === "found" ? answer.instance.labels : {};
@@ -87,24 +87,24 @@ describe("whatever the node and its instance", { timeout: 60_000 }, () => {
     });
   });
 
-  test("no label or annotation is ever taken away, addresses are never emptied, and a provider ID never changes", () => {
-    given([nodes, answers, contexts], (node, answer, context) => {
-      const after = carriedOut(node, decideNode(node, answer, context));
+  test("no label or annotation is removed, addresses are never emptied, and a provider ID never changes", () => {
+    checkProperty([nodes, answers, contexts], (node, answer, context) => {
+      const after = carryOut(node, decideNode(node, answer, context));
       expect(keysOf(after)).toEqual(expect.arrayContaining(keysOf(node)));
       if (node.spec.providerID) expect(after.spec.providerID).toBe(node.spec.providerID);
     });
   });
 
-  test("an answer that is no instance removes nothing and initializes nothing", () => {
-    given([nodes, failures, contexts], (node, answer, context) => {
-      const after = carriedOut(node, decideNode(node, answer, context));
+  test("an answer without an instance removes nothing and initializes nothing", () => {
+    checkProperty([nodes, failures, contexts], (node, answer, context) => {
+      const after = carryOut(node, decideNode(node, answer, context));
       expect({ spec: after.spec, status: after.status }).toEqual({ spec: node.spec, status: node.status });
     });
   });
 
   test("a node with neither an InternalIP nor an ExternalIP keeps its taint", () => {
-    given([nodes, answers, contexts], (node, answer, context) => {
-      const after = carriedOut(node, decideNode(node, answer, context));
+    checkProperty([nodes, answers, contexts], (node, answer, context) => {
+      const after = carryOut(node, decideNode(node, answer, context));
       fc.pre(
         !(after.status.addresses ?? []).some(({ type }) => type === "InternalIP" || type === "ExternalIP"),
       );
@@ -112,14 +112,14 @@ describe("whatever the node and its instance", { timeout: 60_000 }, () => {
     });
   });
 
-  test("the taint goes in the last write, and addresses go before it", () => {
-    given([taintedNodes, usableInstances], (node, answer) => {
+  test("the last write removes the taint, after the addresses are written", () => {
+    checkProperty([taintedNodes, usableInstances], (node, answer) => {
       const decision = decideNode(node, answer, { reason: "watch", now: NOW });
       fc.pre(decision.kind === "change");
-      const removing = patchesOf(decision).map(({ patch }) => patch.some(({ op }) => op === "remove"));
+      const removing = listPatches(decision).map(({ patch }) => patch.some(({ op }) => op === "remove"));
       expect(removing.slice(0, -1)).not.toContain(true);
       expect(
-        patchesOf(decision)
+        listPatches(decision)
           .map(({ subresource }) => subresource)
           .lastIndexOf("status"),
       ).toBeLessThanOrEqual(0);
@@ -127,32 +127,32 @@ describe("whatever the node and its instance", { timeout: 60_000 }, () => {
   });
 
   test("a node that is being deleted is never written", () => {
-    given([nodes, possibleAnswers, contexts], (node, answer, context) => {
+    checkProperty([nodes, possibleAnswers, contexts], (node, answer, context) => {
       const going = { ...node, metadata: { ...node.metadata, deletionTimestamp: "2026-03-01T11:59:59Z" } };
       expect(decideNode(going, answer, context).kind).toBe("skip");
     });
   });
 
-  test("a node that needs no work is left alone by a watch, and one that needs it is not", () => {
-    given([nodes], (node) => {
+  test("a watch changes a node only if it needs work", () => {
+    checkProperty([nodes], (node) => {
       const { kind } = decideNode(node, undefined, { reason: "watch", now: NOW });
       expect(kind === "skip" || kind === "unchanged").toBe(!needsWork(node));
     });
   });
 
-  test("without a need for the cloud its answer makes no difference", () => {
-    given([nodes, answers, reasons], (node, answer, reason) => {
+  test("the cloud's answer has no effect on a node that does not need it", () => {
+    checkProperty([nodes, answers, reasons], (node, answer, reason) => {
       fc.pre(!needsInstance(node, reason));
       const context = { reason, now: NOW };
       expect(decideNode(node, answer, context)).toEqual(decideNode(node, undefined, context));
     });
   });
 
-  test("labels-only writes labels and nothing else, and has nothing left to do then", () => {
-    given([nodes, answers, contexts], (node, answer, context) => {
+  test("labels-only writes only labels, and then has no work left", () => {
+    checkProperty([nodes, answers, contexts], (node, answer, context) => {
       const decide = (subject: Node) =>
         applyPolicies(decideNode(subject, answer, context), { dryRun: false, labelsOnly: true });
-      const after = carriedOut(node, decide(node));
+      const after = carryOut(node, decide(node));
       const { labels: _, ...metadata } = after.metadata;
       expect({ ...node, metadata: { ...node.metadata, labels: undefined } }).toEqual({
         ...after,
@@ -163,7 +163,7 @@ describe("whatever the node and its instance", { timeout: 60_000 }, () => {
   });
 
   test("a dry run writes nothing, not even an Event", () => {
-    given([nodes, answers, contexts], (node, answer, context) => {
+    checkProperty([nodes, answers, contexts], (node, answer, context) => {
       const decision = applyPolicies(decideNode(node, answer, context), { dryRun: true, labelsOnly: false });
       expect(decision).toEqual(decision.kind === "retry" ? { ...decision, events: [] } : decision);
       expect(Decision.parse(decision)).toEqual(decision);

@@ -1,24 +1,24 @@
 import { describe, expect, test } from "vitest";
-import { inWords } from "#core/cluster-events.ts";
+import { renderEvent } from "#core/cluster-events.ts";
 import type { Decision } from "#core/decision.ts";
 import { type Instance, type InstanceAnswer, InstanceErrorCode } from "#core/instance.ts";
 import { decideNode } from "#core/node/decide.ts";
 import type { Node, NodeAddress } from "#core/node/node.ts";
 import { removeUninitialized } from "#core/node/taints.ts";
-import { managerOf } from "#core/tenant-fact.ts";
+import { getManagerFact } from "#core/tenant-fact.ts";
 import {
-  bornSecondsAgo,
-  external,
-  found,
-  hostname,
+  buildExternalAddress,
+  buildFoundAnswer,
+  buildHostname,
+  buildInitializedNode,
+  buildInternalAddress,
+  buildNode,
+  getCreationTime,
   IDENTITY,
-  initialized,
-  internal,
   NOW,
-  node,
   TAINT,
 } from "#test/core/node/builders.ts";
-import { carriedOut, failedTests, patchesOf } from "#test/core/node/carry-out.ts";
+import { carryOut, listFailedTests, listPatches } from "#test/core/node/carry-out.ts";
 
 const PROVIDED = "alpha.kubernetes.io/provided-node-ip";
 const OTHERS = {
@@ -27,27 +27,31 @@ const OTHERS = {
   effect: "NoSchedule",
   timeAdded: "2026-03-01T11:59:59Z",
 };
-const DUAL_STACK = [internal("10.0.1.17"), external("203.0.113.7"), internal("2001:db8::17")];
+const DUAL_STACK = [
+  buildInternalAddress("10.0.1.17"),
+  buildExternalAddress("203.0.113.7"),
+  buildInternalAddress("2001:db8::17"),
+];
 
 describe("a node that has just registered", () => {
-  test("becomes one with addresses, provider ID, labels and instance, and without the taint", () => {
-    const { metadata, spec, status } = initialize(node(), found());
+  test("gets addresses, provider ID, labels and instance, and loses the taint", () => {
+    const { metadata, spec, status } = initialize(buildNode(), buildFoundAnswer());
     expect({ metadata, spec, status }).toEqual({
-      metadata: { ...node().metadata, ...initialized().metadata },
+      metadata: { ...buildNode().metadata, ...buildInitializedNode().metadata },
       spec: { taints: [], providerID: "aws:///eu-central-1a/i-0a1b2c3d4e5f60718" },
-      status: { addresses: [internal("10.0.1.17")] },
+      status: { addresses: [buildInternalAddress("10.0.1.17")] },
     });
   });
 
-  test("is written twice: its addresses, and then the rest with the taint", () => {
-    const subject = node({
+  test("is written twice: first its addresses, then the rest with the taint", () => {
+    const subject = buildNode({
       metadata: { labels: { "topology.kubernetes.io/region": "eu-central-1" } },
       spec: { taints: [TAINT, OTHERS, { ...TAINT, effect: "NoExecute" }] },
-      status: { addresses: [hostname("node-a")] },
+      status: { addresses: [buildHostname("node-a")] },
     });
     const { uid } = subject.metadata;
     const labels = { "topology.k8s.aws/zone-id": "euc1-az2" };
-    expect(change(subject, found({ labels })).writes).toEqual([
+    expect(change(subject, buildFoundAnswer({ labels })).writes).toEqual([
       {
         on: "cluster",
         apiVersion: "v1",
@@ -57,10 +61,16 @@ describe("a node that has just registered", () => {
         name: "node-a",
         precondition: [
           { op: "test", path: "/metadata/uid", value: uid },
-          { op: "test", path: "/status/addresses", value: [hostname("node-a")] },
+          { op: "test", path: "/status/addresses", value: [buildHostname("node-a")] },
           { op: "test", path: "/spec/providerID", value: null },
         ],
-        patch: [{ op: "add", path: "/status/addresses", value: [internal("10.0.1.17"), hostname("node-a")] }],
+        patch: [
+          {
+            op: "add",
+            path: "/status/addresses",
+            value: [buildInternalAddress("10.0.1.17"), buildHostname("node-a")],
+          },
+        ],
       },
       {
         on: "cluster",
@@ -71,7 +81,11 @@ describe("a node that has just registered", () => {
         precondition: [
           { op: "test", path: "/metadata/uid", value: uid },
           { op: "test", path: "/metadata/annotations/alpha.kubernetes.io~1provided-node-ip", value: null },
-          { op: "test", path: "/status/addresses", value: [internal("10.0.1.17"), hostname("node-a")] },
+          {
+            op: "test",
+            path: "/status/addresses",
+            value: [buildInternalAddress("10.0.1.17"), buildHostname("node-a")],
+          },
           { op: "test", path: "/metadata/labels/topology.k8s.aws~1zone-id", value: null },
           { op: "test", path: "/spec/providerID", value: null },
           { op: "test", path: "/spec/taints/2/key", value: TAINT.key },
@@ -102,77 +116,86 @@ describe("a node that has just registered", () => {
   });
 
   test.each<[string, readonly NodeAddress[]]>([
-    ["are written", [hostname("node-a")]],
-    ["are there already", [internal("10.0.1.17"), hostname("node-a")]],
-  ])("keeps its taint where a kubelet takes the addresses away that %s", (_, addresses) => {
-    const subject = node({ status: { addresses: [...addresses] } });
-    const untaint = change(subject, found()).writes.at(-1);
-    const stale = { ...subject, status: { addresses: [hostname("node-a")] } };
+    ["are written", [buildHostname("node-a")]],
+    ["are there already", [buildInternalAddress("10.0.1.17"), buildHostname("node-a")]],
+  ])("keeps its taint if a kubelet removes the addresses that %s", (_, addresses) => {
+    const subject = buildNode({ status: { addresses: [...addresses] } });
+    const untaint = change(subject, buildFoundAnswer()).writes.at(-1);
+    const stale = { ...subject, status: { addresses: [buildHostname("node-a")] } };
     if (untaint === undefined) throw new Error("nothing is written");
-    expect(failedTests(stale, untaint).map(({ path }) => path)).toEqual(["/status/addresses"]);
+    expect(listFailedTests(stale, untaint).map(({ path }) => path)).toEqual(["/status/addresses"]);
   });
 
-  test("without maps gets them whole, on the condition that they are still not there", () => {
-    const { labels: _, annotations: __, ...bare } = node().metadata;
-    const subject = { ...node(), metadata: bare };
-    const [, second] = change(subject, found()).writes;
+  test("without maps gets whole maps, if they are still absent", () => {
+    const { labels: _, annotations: __, ...bare } = buildNode().metadata;
+    const subject = { ...buildNode(), metadata: bare };
+    const [, second] = change(subject, buildFoundAnswer()).writes;
     const ofMaps = second?.precondition.filter(({ path }) => path.startsWith("/metadata/"));
     expect(ofMaps?.slice(1, 3)).toEqual([
       { op: "test", path: "/metadata/annotations", value: null },
       { op: "test", path: "/metadata/labels", value: null },
     ]);
-    expect(initialize(subject, found()).metadata).toEqual(initialized().metadata);
+    expect(initialize(subject, buildFoundAnswer()).metadata).toEqual(buildInitializedNode().metadata);
   });
 
-  test("is told so in the stock controller's words", () => {
-    const { because, events } = change(node(), found());
+  test("gets an Event in the stock controller's words", () => {
+    const { because, events } = change(buildNode(), buildFoundAnswer());
     expect(because).toEqual({
       code: "Initialized",
       message: "initialized from instance i-0a1b2c3d4e5f60718",
     });
-    expect(events.map(inWords)).toEqual([
+    expect(events.map(renderEvent)).toEqual([
       { type: "Normal", reason: "Synced", message: "Node synced successfully" },
     ]);
   });
 
   test.each([
-    ["somebody keeps restoring", "other-controller", ["Synced", "TaintRestored"]],
-    ["nobody restores", undefined, ["Synced"]],
-  ])("whose taint %s says so in a Warning", (_given, undoneBy, reasons) => {
-    const taintRestoredBy = managerOf({ undoneBy });
-    const decision = decideNode(node(), found(), { reason: "retry", now: NOW, taintRestoredBy });
+    ["another manager keeps restoring", "other-controller", ["Synced", "TaintRestored"]],
+    ["is not restored", undefined, ["Synced"]],
+  ])("whose taint %s gets a Warning about it", (_given, undoneBy, reasons) => {
+    const taintRestoredBy = getManagerFact({ undoneBy });
+    const decision = decideNode(buildNode(), buildFoundAnswer(), {
+      reason: "retry",
+      now: NOW,
+      taintRestoredBy,
+    });
     const events = decision.kind === "change" ? decision.events : [];
     expect(events.map(({ reason }) => reason)).toEqual(reasons);
-    expect(events.map((event) => inWords(event).message).join()).toContain(undoneBy ?? "synced");
+    expect(events.map((event) => renderEvent(event).message).join()).toContain(undoneBy ?? "synced");
   });
 
-  test("whose taint somebody restores, but that cannot be initialized, gets no such Warning", () => {
-    const taintRestoredBy = managerOf({ undoneBy: "other-controller" });
+  test("with a restored taint that cannot be initialized gets no such Warning", () => {
+    const taintRestoredBy = getManagerFact({ undoneBy: "other-controller" });
     const context = { reason: "retry", now: NOW, taintRestoredBy } as const;
-    expect(decideNode(node(), { kind: "not-found", message: "unknown" }, context)).toMatchObject({
+    expect(decideNode(buildNode(), { kind: "not-found", message: "unknown" }, context)).toMatchObject({
       kind: "retry",
       events: [],
     });
   });
 
-  test("that is tainted again is written only what it lacks", () => {
-    const { providerID } = initialized().spec;
+  test("that is tainted again gets only what it lacks", () => {
+    const { providerID } = buildInitializedNode().spec;
     const { writes } = change(
-      initialized({ spec: { ...(providerID && { providerID }), taints: [TAINT] } }),
-      found(),
+      buildInitializedNode({ spec: { ...(providerID && { providerID }), taints: [TAINT] } }),
+      buildFoundAnswer(),
     );
     expect(writes.map(({ patch }) => patch)).toEqual([[{ op: "remove", path: "/spec/taints/0" }]]);
   });
 
   test("keeps the taints of others, verbatim and in order", () => {
-    const subject = node({ spec: { taints: [OTHERS, TAINT, { key: "z", effect: "NoExecute" }, TAINT] } });
-    expect(initialize(subject, found()).spec.taints).toEqual([OTHERS, { key: "z", effect: "NoExecute" }]);
+    const subject = buildNode({
+      spec: { taints: [OTHERS, TAINT, { key: "z", effect: "NoExecute" }, TAINT] },
+    });
+    expect(initialize(subject, buildFoundAnswer()).spec.taints).toEqual([
+      OTHERS,
+      { key: "z", effect: "NoExecute" },
+    ]);
   });
 
   test.each(["pending", "running", "stopping", "stopped"] as const)(
     "is initialized while its instance is %s",
     (state) => {
-      expect(decide(node(), found({ state })).kind).toBe("change");
+      expect(decide(buildNode(), buildFoundAnswer({ state })).kind).toBe("change");
     },
   );
 });
@@ -193,11 +216,11 @@ describe("a provider ID", () => {
       ["ProviderIDDiffers"],
     ],
   ])("%s", (_, spec: Node["spec"], providerID, codes) => {
-    const decision = decide(node({ spec }), found());
+    const decision = decide(buildNode({ spec }), buildFoundAnswer());
     expect(decision.kind === "change" && decision.warnings.map(({ code }) => code)).toEqual(codes);
-    // kube-apiserver leaves an empty provider ID out, so that the test of null holds.
-    const stored = spec.providerID === "" ? node({ spec: { taints: [TAINT] } }) : node({ spec });
-    expect(carriedOut(stored, decision).spec.providerID).toBe(providerID);
+    // kube-apiserver omits an empty provider ID, so the test for null passes.
+    const stored = spec.providerID === "" ? buildNode({ spec: { taints: [TAINT] } }) : buildNode({ spec });
+    expect(carryOut(stored, decision).spec.providerID).toBe(providerID);
   });
 });
 
@@ -269,118 +292,137 @@ describe("labels", () => {
     ["with a bad key are left out", {}, { labels: { "a b": "x" } }, { "a b": undefined }, ["InvalidLabel"]],
     ["with a bad value are left out", {}, { labels: { ab: "x y" } }, { ab: undefined }, ["InvalidLabel"]],
   ])("%s", (_, labels, difference, expected, codes) => {
-    const subject = node({ metadata: { labels } });
-    const written = initialize(subject, found(difference)).metadata.labels ?? {};
+    const subject = buildNode({ metadata: { labels } });
+    const written = initialize(subject, buildFoundAnswer(difference)).metadata.labels ?? {};
     const seen = Object.keys(expected).map((key) => [
       key,
       Object.hasOwn(written, key) ? written[key] : undefined,
     ]);
     expect(seen).toEqual(Object.entries(expected));
-    expect(change(subject, found(difference)).warnings.map(({ code }) => code)).toEqual(codes);
+    expect(change(subject, buildFoundAnswer(difference)).warnings.map(({ code }) => code)).toEqual(codes);
   });
 });
 
 describe("addresses", () => {
   test.each([
     ["are the cloud's, in its order", [], DUAL_STACK, undefined, DUAL_STACK],
-    ["replace the node's", [internal("10.9.9.9")], DUAL_STACK, undefined, DUAL_STACK],
+    ["replace the node's", [buildInternalAddress("10.9.9.9")], DUAL_STACK, undefined, DUAL_STACK],
     [
       "keep the kubelet's host names where the cloud has none",
-      [hostname("a"), hostname("b")],
+      [buildHostname("a"), buildHostname("b")],
       DUAL_STACK,
       undefined,
-      [...DUAL_STACK, hostname("a"), hostname("b")],
+      [...DUAL_STACK, buildHostname("a"), buildHostname("b")],
     ],
     [
       "have the cloud's host name where it has one",
-      [hostname("a")],
-      [...DUAL_STACK, hostname("c")],
+      [buildHostname("a")],
+      [...DUAL_STACK, buildHostname("c")],
       undefined,
-      [...DUAL_STACK, hostname("c")],
+      [...DUAL_STACK, buildHostname("c")],
     ],
     [
       "stay as they are where the cloud has none",
-      [internal("10.9.9.9")],
+      [buildInternalAddress("10.9.9.9")],
       [],
       undefined,
-      [internal("10.9.9.9")],
+      [buildInternalAddress("10.9.9.9")],
     ],
     [
       "have the node IP first and alone of its type",
       [],
       DUAL_STACK,
       "2001:db8::17",
-      [internal("2001:db8::17"), external("203.0.113.7")],
+      [buildInternalAddress("2001:db8::17"), buildExternalAddress("203.0.113.7")],
     ],
     [
       "have a pair of node IPs in its order",
       [],
       DUAL_STACK,
       "2001:db8::17,10.0.1.17",
-      [internal("2001:db8::17"), internal("10.0.1.17"), external("203.0.113.7")],
+      [
+        buildInternalAddress("2001:db8::17"),
+        buildInternalAddress("10.0.1.17"),
+        buildExternalAddress("203.0.113.7"),
+      ],
     ],
     [
       "claim every type that a node IP has",
       [],
-      [external("10.0.1.17"), internal("10.0.1.18"), internal("10.0.1.17"), external("10.0.1.18")],
+      [
+        buildExternalAddress("10.0.1.17"),
+        buildInternalAddress("10.0.1.18"),
+        buildInternalAddress("10.0.1.17"),
+        buildExternalAddress("10.0.1.18"),
+      ],
       "10.0.1.17",
-      [external("10.0.1.17"), internal("10.0.1.17")],
+      [buildExternalAddress("10.0.1.17"), buildInternalAddress("10.0.1.17")],
     ],
     [
       "keep the cloud's spelling of a node IP",
       [],
-      [internal("2001:DB8:0::17")],
+      [buildInternalAddress("2001:DB8:0::17")],
       "2001:db8::17",
-      [internal("2001:DB8:0::17")],
+      [buildInternalAddress("2001:DB8:0::17")],
     ],
     [
       "match a node IP with leading zeros",
       [],
-      [internal("10.0.1.17")],
+      [buildInternalAddress("10.0.1.17")],
       "010.000.001.017",
-      [internal("10.0.1.17")],
+      [buildInternalAddress("10.0.1.17")],
     ],
     [
       "match a node IP that is mapped into IPv6",
       [],
-      [internal("10.0.1.17")],
+      [buildInternalAddress("10.0.1.17")],
       "::ffff:10.0.1.17",
-      [internal("10.0.1.17")],
+      [buildInternalAddress("10.0.1.17")],
     ],
     [
       "keep the host name beside a node IP",
-      [hostname("a")],
+      [buildHostname("a")],
       DUAL_STACK,
       "10.0.1.17",
-      [internal("10.0.1.17"), external("203.0.113.7"), hostname("a")],
+      [buildInternalAddress("10.0.1.17"), buildExternalAddress("203.0.113.7"), buildHostname("a")],
     ],
-    ["an ExternalIP suffices", [], [external("203.0.113.7")], undefined, [external("203.0.113.7")]],
+    [
+      "an ExternalIP suffices",
+      [],
+      [buildExternalAddress("203.0.113.7")],
+      undefined,
+      [buildExternalAddress("203.0.113.7")],
+    ],
   ])("%s", (_, present, addresses, provided, expected) => {
     const annotations = provided === undefined ? {} : { [PROVIDED]: provided };
-    const subject = node({ metadata: { annotations }, status: { addresses: present } });
-    expect(initialize(subject, found({ addresses })).status.addresses).toEqual(expected);
+    const subject = buildNode({ metadata: { annotations }, status: { addresses: present } });
+    expect(initialize(subject, buildFoundAnswer({ addresses })).status.addresses).toEqual(expected);
   });
 
-  test("that are the same already are not written", () => {
-    const subject = node({ status: { addresses: DUAL_STACK } });
+  test("that are equal already are not written", () => {
+    const subject = buildNode({ status: { addresses: DUAL_STACK } });
     expect(
-      change(subject, found({ addresses: DUAL_STACK })).writes.map(({ subresource }) => subresource),
+      change(subject, buildFoundAnswer({ addresses: DUAL_STACK })).writes.map(
+        ({ subresource }) => subresource,
+      ),
     ).toEqual([undefined]);
   });
 
   test("in another order are written", () => {
-    const subject = node({ status: { addresses: [...DUAL_STACK].reverse() } });
-    expect(initialize(subject, found({ addresses: DUAL_STACK })).status.addresses).toEqual(DUAL_STACK);
+    const subject = buildNode({ status: { addresses: [...DUAL_STACK].reverse() } });
+    expect(initialize(subject, buildFoundAnswer({ addresses: DUAL_STACK })).status.addresses).toEqual(
+      DUAL_STACK,
+    );
   });
 
-  test("that are absent are tested to be so", () => {
-    const [first] = change(node(), found()).writes;
+  test("that are absent are tested for absence", () => {
+    const [first] = change(buildNode(), buildFoundAnswer()).writes;
     expect(first?.precondition[1]).toEqual({ op: "test", path: "/status/addresses", value: null });
   });
 
-  test("hold only for the annotation as it was read", () => {
-    const subject = node({ metadata: { annotations: { [PROVIDED]: "10.0.1.17" } } });
-    expect(change(subject, found()).writes.at(-1)?.precondition[1]).toEqual({
+  test("are valid only for the annotation as read", () => {
+    const subject = buildNode({ metadata: { annotations: { [PROVIDED]: "10.0.1.17" } } });
+    expect(change(subject, buildFoundAnswer()).writes.at(-1)?.precondition[1]).toEqual({
       op: "test",
       path: "/metadata/annotations/alpha.kubernetes.io~1provided-node-ip",
       value: "10.0.1.17",
@@ -388,15 +430,17 @@ describe("addresses", () => {
   });
 });
 
-describe("the instance that was looked at", () => {
+describe("the checked instance", () => {
   const OTHERS_ID = "aws:///eu-central-1a/i-0bbbbbbbbbbbbbbbb";
   test.each([
     ["none", undefined, null],
     ["none, in other words", "", null],
     ["another", OTHERS_ID, OTHERS_ID],
-  ])("has to be what the node says, in every patch: %s", (_, providerID, value) => {
-    const subject = node({ spec: { taints: [TAINT], ...(providerID === undefined ? {} : { providerID }) } });
-    const { writes } = change(subject, found());
+  ])("must be the one that the node names, in every patch: %s", (_, providerID, value) => {
+    const subject = buildNode({
+      spec: { taints: [TAINT], ...(providerID === undefined ? {} : { providerID }) },
+    });
+    const { writes } = change(subject, buildFoundAnswer());
     expect(writes).toHaveLength(2);
     for (const { precondition } of writes)
       expect(precondition).toContainEqual({ op: "test", path: "/spec/providerID", value });
@@ -404,62 +448,69 @@ describe("the instance that was looked at", () => {
 });
 
 describe("the taint stays", () => {
-  const provided = (text: string) => node({ metadata: { annotations: { [PROVIDED]: text } } });
+  const provided = (text: string) => buildNode({ metadata: { annotations: { [PROVIDED]: text } } });
   const error = (code: Extract<InstanceAnswer, { kind: "error" }>["code"]) =>
     ({ kind: "error", code, message: "as the cloud says" }) as const;
   test.each<[string, Node, InstanceAnswer | undefined, string, number, string | undefined]>([
-    ["while the cloud was not asked", node(), undefined, "NoAnswer", 1, undefined],
+    ["while the cloud was not asked", buildNode(), undefined, "NoAnswer", 1, undefined],
     [
       "while the instance is not found",
-      node(),
+      buildNode(),
       { kind: "not-found", message: "none" },
       "InstanceNotFound",
       1.3,
       undefined,
     ],
-    ["while the cloud throttles", node(), error("Throttled"), "Throttled", 3, undefined],
-    ["while the cloud is not available", node(), error("Unavailable"), "Unavailable", 2, undefined],
-    ["where time was up", node(), error("Aborted"), "Aborted", 0.5, undefined],
-    ["where the instance is another cluster's", node(), error("Foreign"), "Foreign", 1.3, undefined],
+    ["while the cloud throttles", buildNode(), error("Throttled"), "Throttled", 3, undefined],
+    ["while the cloud is not available", buildNode(), error("Unavailable"), "Unavailable", 2, undefined],
+    ["where time was up", buildNode(), error("Aborted"), "Aborted", 0.5, undefined],
+    ["where the instance is another cluster's", buildNode(), error("Foreign"), "Foreign", 1.3, undefined],
     [
       "where the provider ID is another cloud's",
-      node(),
+      buildNode(),
       error("ForeignProviderID"),
       "ForeignProviderID",
       30,
       "ForeignProviderID",
     ],
-    ["where instances are ambiguous", node(), error("Ambiguous"), "Ambiguous", 30, "Ambiguous"],
+    ["where instances are ambiguous", buildNode(), error("Ambiguous"), "Ambiguous", 30, "Ambiguous"],
     [
-      "where the provider ID is none",
-      node(),
+      "where the provider ID is invalid",
+      buildNode(),
       error("InvalidProviderID"),
       "InvalidProviderID",
       30,
       "InvalidProviderID",
     ],
-    ["where the cloud denies", node(), error("Denied"), "Denied", 1.3, undefined],
+    ["where the cloud denies", buildNode(), error("Denied"), "Denied", 1.3, undefined],
     [
       "where the instance shuts down",
-      node(),
-      found({ state: "shutting-down" }),
+      buildNode(),
+      buildFoundAnswer({ state: "shutting-down" }),
       "InstanceTerminated",
       30,
       "InstanceTerminated",
     ],
     [
       "where the instance is terminated",
-      node(),
-      found({ state: "terminated" }),
+      buildNode(),
+      buildFoundAnswer({ state: "terminated" }),
       "InstanceTerminated",
       30,
       "InstanceTerminated",
     ],
-    ["without any address", node(), found({ addresses: [] }), "NoNodeAddress", 1.3, undefined],
+    [
+      "without any address",
+      buildNode(),
+      buildFoundAnswer({ addresses: [] }),
+      "NoNodeAddress",
+      1.3,
+      undefined,
+    ],
     [
       "without an IP",
-      node({ status: { addresses: [internal("10.0.0.9")] } }),
-      found({ addresses: [hostname("a")] }),
+      buildNode({ status: { addresses: [buildInternalAddress("10.0.0.9")] } }),
+      buildFoundAnswer({ addresses: [buildHostname("a")] }),
       "NoNodeAddress",
       1.3,
       undefined,
@@ -467,7 +518,7 @@ describe("the taint stays", () => {
     [
       "where the node IP is empty",
       provided(""),
-      found(),
+      buildFoundAnswer(),
       "ProvidedNodeIPInvalid",
       30,
       "ProvidedNodeIPInvalid",
@@ -475,7 +526,7 @@ describe("the taint stays", () => {
     [
       "where the node IP is garbage",
       provided("eth0"),
-      found(),
+      buildFoundAnswer(),
       "ProvidedNodeIPInvalid",
       30,
       "ProvidedNodeIPInvalid",
@@ -483,7 +534,7 @@ describe("the taint stays", () => {
     [
       "where the node IP is very long",
       provided("eth0".repeat(1_000)),
-      found(),
+      buildFoundAnswer(),
       "ProvidedNodeIPInvalid",
       30,
       "ProvidedNodeIPInvalid",
@@ -491,7 +542,7 @@ describe("the taint stays", () => {
     [
       "where there is space around the node IP",
       provided("10.0.1.17, 2001:db8::17"),
-      found({ addresses: DUAL_STACK }),
+      buildFoundAnswer({ addresses: DUAL_STACK }),
       "ProvidedNodeIPInvalid",
       30,
       "ProvidedNodeIPInvalid",
@@ -499,7 +550,7 @@ describe("the taint stays", () => {
     [
       "with two node IPs of a family",
       provided("10.0.1.17,10.0.1.18"),
-      found(),
+      buildFoundAnswer(),
       "ProvidedNodeIPInvalid",
       30,
       "ProvidedNodeIPInvalid",
@@ -507,7 +558,7 @@ describe("the taint stays", () => {
     [
       "with a node IP and itself mapped",
       provided("10.0.1.17,::ffff:10.0.1.17"),
-      found(),
+      buildFoundAnswer(),
       "ProvidedNodeIPInvalid",
       30,
       "ProvidedNodeIPInvalid",
@@ -515,7 +566,7 @@ describe("the taint stays", () => {
     [
       "with three node IPs",
       provided("10.0.1.17,2001:db8::17,::1"),
-      found({ addresses: DUAL_STACK }),
+      buildFoundAnswer({ addresses: DUAL_STACK }),
       "ProvidedNodeIPInvalid",
       30,
       "ProvidedNodeIPInvalid",
@@ -523,17 +574,17 @@ describe("the taint stays", () => {
     [
       "with an unspecified address in a pair",
       provided("10.0.1.17,::"),
-      found({ addresses: [...DUAL_STACK, internal("::")] }),
+      buildFoundAnswer({ addresses: [...DUAL_STACK, buildInternalAddress("::")] }),
       "ProvidedNodeIPInvalid",
       30,
       "ProvidedNodeIPInvalid",
     ],
-    // No kubelet writes these: with --node-ip=:: or 0.0.0.0 it writes none.
+    // No kubelet writes these: with --node-ip=:: or 0.0.0.0 it writes no annotation.
     ...["::", "0.0.0.0", "::ffff:0.0.0.0"].map(
       (text): [string, Node, InstanceAnswer, string, number, string] => [
         `with the unspecified address ${text}`,
         provided(text),
-        found({ addresses: DUAL_STACK }),
+        buildFoundAnswer({ addresses: DUAL_STACK }),
         "ProvidedNodeIPUnmatched",
         1.3,
         "ProvidedNodeIPUnmatched",
@@ -542,7 +593,7 @@ describe("the taint stays", () => {
     [
       "where the node IP is not the instance's",
       provided("10.0.1.18"),
-      found(),
+      buildFoundAnswer(),
       "ProvidedNodeIPUnmatched",
       1.3,
       "ProvidedNodeIPUnmatched",
@@ -550,7 +601,7 @@ describe("the taint stays", () => {
     [
       "where one of a pair is not the instance's",
       provided("10.0.1.17,2001:db8::18"),
-      found({ addresses: DUAL_STACK }),
+      buildFoundAnswer({ addresses: DUAL_STACK }),
       "ProvidedNodeIPUnmatched",
       1.3,
       "ProvidedNodeIPUnmatched",
@@ -558,7 +609,7 @@ describe("the taint stays", () => {
     [
       "where the instance has no address to match",
       provided("10.0.1.17"),
-      found({ addresses: [] }),
+      buildFoundAnswer({ addresses: [] }),
       "ProvidedNodeIPUnmatched",
       1.3,
       "ProvidedNodeIPUnmatched",
@@ -566,7 +617,7 @@ describe("the taint stays", () => {
   ])("%s", (_, subject, answer, code, afterSeconds, told) => {
     const { because, ...decision } = retried(subject, answer);
     expect({ code: because.code, afterSeconds: decision.afterSeconds }).toEqual({ code, afterSeconds });
-    expect(decision.events.map((event) => [inWords(event).type, event.reason, event.code])).toEqual(
+    expect(decision.events.map((event) => [renderEvent(event).type, event.reason, event.code])).toEqual(
       told ? [["Warning", "CloudInitializationFailed", told]] : [],
     );
     expect(because.message.length).toBeLessThan(400);
@@ -577,58 +628,64 @@ describe("the taint stays", () => {
     ["denied", error("Denied"), [0, 1, 60, 600], [0.5, 0.5, 15, 60], [0, 0, 1, 1]],
     ["foreign", error("Foreign"), [0, 1, 60, 600], [0.5, 0.5, 15, 60], [0, 0, 1, 1]],
     ["ambiguous", error("Ambiguous"), [0, 60, 600, 7_200], [30, 30, 150, 600], [1, 1, 1, 1]],
-    ["terminated", found({ state: "terminated" }), [0, 60, 600, 7_200], [30, 30, 150, 600], [1, 1, 1, 1]],
+    [
+      "terminated",
+      buildFoundAnswer({ state: "terminated" }),
+      [0, 60, 600, 7_200],
+      [30, 30, 150, 600],
+      [1, 1, 1, 1],
+    ],
     ["throttled", error("Throttled"), [0, 59, 60, 7_200], [3, 3, 3, 3], [0, 0, 1, 1]],
-  ] as const)("the longer, the older the node is: %s", (_, answer, ages, waits, warnings) => {
+  ] as const)("with an interval that grows with the node's age: %s", (_, answer, ages, waits, warnings) => {
     const decisions = ages.map((age) =>
-      retried(node({ metadata: { creationTimestamp: bornSecondsAgo(age) } }), answer),
+      retried(buildNode({ metadata: { creationTimestamp: getCreationTime(age) } }), answer),
     );
     expect(decisions.map(({ afterSeconds }) => afterSeconds)).toEqual(waits);
     expect(decisions.map(({ events }) => events.length)).toEqual(warnings);
   });
 
-  test.each(["soon", bornSecondsAgo(-60)])(
-    "and is looked at soon where its age is not to be known: %s",
+  test.each(["soon", getCreationTime(-60)])(
+    "and is checked soon if the node's age is unknown: %s",
     (creationTimestamp) => {
-      const subject = node({ metadata: { creationTimestamp } });
+      const subject = buildNode({ metadata: { creationTimestamp } });
       expect(retried(subject, { kind: "not-found", message: "none" }).afterSeconds).toBe(0.5);
     },
   );
 });
 
-describe("what a Warning tells the cluster", () => {
+describe("a Warning in the cluster", () => {
   const DETAIL = "vpc-0fedcba9876543210";
   const old = (annotations: Record<string, string> = {}) =>
-    node({ metadata: { creationTimestamp: bornSecondsAgo(120), annotations } });
+    buildNode({ metadata: { creationTimestamp: getCreationTime(120), annotations } });
   const ofCode = (code: InstanceErrorCode): [string, Node, InstanceAnswer] => [
     code,
     old(),
     { kind: "error", code, message: `as the cloud says: ${DETAIL}` },
   ];
-  const problems: [string, Node, InstanceAnswer][] = [
+  const issues: [string, Node, InstanceAnswer][] = [
     ...InstanceErrorCode.options.map(ofCode),
     ["InstanceNotFound", old(), { kind: "not-found", message: `none: ${DETAIL}` }],
-    ["InstanceTerminated", old(), found({ state: "terminated", id: DETAIL })],
-    ["NoNodeAddress", old(), found({ addresses: [], id: DETAIL })],
-    ["ProvidedNodeIPInvalid", old({ [PROVIDED]: DETAIL }), found()],
-    ["ProvidedNodeIPUnmatched", old({ [PROVIDED]: "10.9.9.9" }), found({ id: DETAIL })],
+    ["InstanceTerminated", old(), buildFoundAnswer({ state: "terminated", id: DETAIL })],
+    ["NoNodeAddress", old(), buildFoundAnswer({ addresses: [], id: DETAIL })],
+    ["ProvidedNodeIPInvalid", old({ [PROVIDED]: DETAIL }), buildFoundAnswer()],
+    ["ProvidedNodeIPUnmatched", old({ [PROVIDED]: "10.9.9.9" }), buildFoundAnswer({ id: DETAIL })],
   ];
 
-  test.each(problems)("holds no detail, which the report keeps: %s", (code, subject, answer) => {
+  test.each(issues)("contains no details, which are in the report: %s", (code, subject, answer) => {
     const { because, events } = retried(subject, answer);
     expect(because).toMatchObject({ code, message: expect.stringContaining(DETAIL) });
-    const shown = JSON.stringify([events, events.map(inWords)]);
+    const shown = JSON.stringify([events, events.map(renderEvent)]);
     for (const detail of [DETAIL, "10.0.1.17", "10.9.9.9"]) expect(shown).not.toContain(detail);
     expect(events).toHaveLength(1);
-    for (const { message } of events.map(inWords)) {
+    for (const { message } of events.map(renderEvent)) {
       expect(message).toMatch(/^[A-Z].{40,}\.$/);
       expect(message.length).toBeLessThanOrEqual(MAX_EVENT_MESSAGE);
     }
   });
 
-  test.each(["Foreign", "Denied"] as const)("is the same of %s as of no instance", (code) => {
+  test.each(["Foreign", "Denied"] as const)("is equal for %s and for a missing instance", (code) => {
     for (const ageSeconds of [0, 30, 60, 600, 7_200]) {
-      const subject = node({ metadata: { creationTimestamp: bornSecondsAgo(ageSeconds) } });
+      const subject = buildNode({ metadata: { creationTimestamp: getCreationTime(ageSeconds) } });
       const other = retried(subject, { kind: "error", code, message: DETAIL });
       const absent = retried(subject, { kind: "not-found", message: "none" });
       expect({ ...other, because: absent.because }).toEqual(absent);
@@ -636,16 +693,16 @@ describe("what a Warning tells the cluster", () => {
   });
 });
 
-/** What Kubernetes takes as an Event's message. */
+/** Kubernetes' limit for an Event's message. */
 const MAX_EVENT_MESSAGE = 1_024;
 
-test("a node that is going is left alone, tainted or not", () => {
+test("a node that is being deleted stays unchanged, tainted or not", () => {
   const deletionTimestamp = "2026-03-01T11:59:59Z";
   for (const subject of [
-    node({ metadata: { deletionTimestamp } }),
-    initialized({ metadata: { deletionTimestamp } }),
+    buildNode({ metadata: { deletionTimestamp } }),
+    buildInitializedNode({ metadata: { deletionTimestamp } }),
   ])
-    expect(decide(subject, found({ zone: "elsewhere" }))).toMatchObject({
+    expect(decide(subject, buildFoundAnswer({ zone: "elsewhere" }))).toMatchObject({
       kind: "skip",
       because: { code: "BeingDeleted" },
     });
@@ -656,13 +713,13 @@ function decide(subject: Node, answer: InstanceAnswer | undefined): Decision {
 }
 
 function initialize(subject: Node, answer: InstanceAnswer): Node {
-  return carriedOut(subject, decide(subject, answer));
+  return carryOut(subject, decide(subject, answer));
 }
 
 function change(subject: Node, answer: InstanceAnswer) {
   const decision = decide(subject, answer);
   if (decision.kind !== "change") throw new Error(JSON.stringify(decision));
-  return { ...decision, writes: patchesOf(decision) };
+  return { ...decision, writes: listPatches(decision) };
 }
 
 function retried(subject: Node, answer: InstanceAnswer | undefined) {
@@ -671,6 +728,6 @@ function retried(subject: Node, answer: InstanceAnswer | undefined) {
   return decision;
 }
 
-test("a node without taints has none to be removed", () => {
-  expect(removeUninitialized(node({ spec: {} }))).toEqual({ tests: [], operations: [] });
+test("a node without taints needs no removal", () => {
+  expect(removeUninitialized(buildNode({ spec: {} }))).toEqual({ tests: [], operations: [] });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { parseNode, snapshotOf } from "#core/node/snapshot.ts";
-import { internal, LABEL_PREFIXES, node, TAINT } from "#test/core/node/builders.ts";
+import { parseNode, projectNode } from "#core/node/snapshot.ts";
+import { buildInternalAddress, buildNode, LABEL_PREFIXES, TAINT } from "#test/core/node/builders.ts";
 
 const WHOLE = {
   apiVersion: "v1",
@@ -32,7 +32,7 @@ const WHOLE = {
     taints: [{ ...TAINT, timeAdded: "2026-03-01T11:59:56Z" }],
   },
   status: {
-    addresses: [{ ...internal("10.0.0.1"), zone: "new in 1.99" }],
+    addresses: [{ ...buildInternalAddress("10.0.0.1"), zone: "new in 1.99" }],
     conditions: [
       { type: "Ready", status: "True", reason: "KubeletReady", lastHeartbeatTime: "2026-03-01T12:00:00Z" },
       { type: "MemoryPressure", status: "False" },
@@ -44,7 +44,7 @@ const WHOLE = {
 
 describe("a snapshot", () => {
   test("keeps what decisions read, taints and addresses verbatim, and nothing else", () => {
-    expect(snapshotOf(parsed(WHOLE), LABEL_PREFIXES)).toEqual({
+    expect(projectNode(parsed(WHOLE), LABEL_PREFIXES)).toEqual({
       metadata: {
         name: "node-a",
         uid: "uid-a",
@@ -67,7 +67,7 @@ describe("a snapshot", () => {
         taints: [{ ...TAINT, timeAdded: "2026-03-01T11:59:56Z" }],
       },
       status: {
-        addresses: [{ ...internal("10.0.0.1"), zone: "new in 1.99" }],
+        addresses: [{ ...buildInternalAddress("10.0.0.1"), zone: "new in 1.99" }],
         conditions: [
           { type: "Ready", status: "True", reason: "KubeletReady" },
           { type: "NetworkUnavailable", status: "False" },
@@ -77,34 +77,34 @@ describe("a snapshot", () => {
   });
 
   test("of a snapshot is itself", () => {
-    const snapshot = snapshotOf(parsed(WHOLE), LABEL_PREFIXES);
-    expect(snapshotOf(parsed(snapshot), LABEL_PREFIXES)).toEqual(snapshot);
+    const snapshot = projectNode(parsed(WHOLE), LABEL_PREFIXES);
+    expect(projectNode(parsed(snapshot), LABEL_PREFIXES)).toEqual(snapshot);
   });
 
-  test("keeps the labels and annotations by which the cloud knows a node", () => {
+  test("keeps the labels and annotations by which the cloud identifies a node", () => {
     const metadata = {
       ...parsed(WHOLE).metadata,
       labels: { "example.com/ip": "a", "example.com/other": "b" },
       annotations: { "example.com/ip": "c", "example.com/other": "d" },
     };
-    expect(snapshotOf({ ...parsed(WHOLE), metadata }, [], ["example.com/ip"]).metadata).toMatchObject({
+    expect(projectNode({ ...parsed(WHOLE), metadata }, [], ["example.com/ip"]).metadata).toMatchObject({
       labels: { "example.com/ip": "a" },
       annotations: { "example.com/ip": "c" },
     });
   });
 
-  test("tells a map of which nothing is kept from one that is not there", () => {
-    const labelled = node({ metadata: { labels: { a: "b" }, annotations: { c: "d" } } });
-    expect(snapshotOf(labelled, LABEL_PREFIXES).metadata).toMatchObject({ labels: {}, annotations: {} });
+  test("distinguishes an emptied map from an absent one", () => {
+    const labelled = buildNode({ metadata: { labels: { a: "b" }, annotations: { c: "d" } } });
+    expect(projectNode(labelled, LABEL_PREFIXES).metadata).toMatchObject({ labels: {}, annotations: {} });
     const { labels: _, annotations: __, ...bare } = labelled.metadata;
-    expect(Object.keys(snapshotOf({ ...labelled, metadata: bare }, LABEL_PREFIXES).metadata)).toEqual(
+    expect(Object.keys(projectNode({ ...labelled, metadata: bare }, LABEL_PREFIXES).metadata)).toEqual(
       Object.keys(bare),
     );
   });
 
   test("of a bare node has no empty lists", () => {
     const bare = { metadata: { name: "a", uid: "u", resourceVersion: "1", creationTimestamp: "t" } };
-    expect(snapshotOf(parsed(bare), LABEL_PREFIXES)).toEqual({ ...bare, spec: {}, status: {} });
+    expect(projectNode(parsed(bare), LABEL_PREFIXES)).toEqual({ ...bare, spec: {}, status: {} });
   });
 });
 
@@ -149,8 +149,8 @@ function malformed(value: unknown) {
   return result;
 }
 
-test("a condition whose time is null, as the API server shows one that was never set, is a condition without", () => {
-  const written = node({ status: { conditions: [{ type: "Ready", status: "False" }] } });
+test("a null time of a condition, as the API server shows an unset one, counts as absent", () => {
+  const written = buildNode({ status: { conditions: [{ type: "Ready", status: "False" }] } });
   const conditions = [{ type: "Ready", status: "False", lastTransitionTime: null }];
   const parsed = parseNode({ ...written, status: { conditions } });
   expect(parsed).toEqual({ kind: "object", object: written });

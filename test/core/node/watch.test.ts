@@ -3,51 +3,55 @@ import { nodeController } from "#core/node/controller.ts";
 import { nodeWatch } from "#core/node/watch.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
 import {
-  found,
-  hostname,
-  initialized,
-  internal,
+  buildFoundAnswer,
+  buildHostname,
+  buildInitializedNode,
+  buildInternalAddress,
+  buildNode,
   LABEL_PREFIXES,
   NOW,
-  node,
 } from "#test/core/node/builders.ts";
 
 const CONTEXT = { reason: "watch", now: NOW, related: {}, settings: DEFAULT_SETTINGS } as const;
 
 describe("the fingerprint of a node", () => {
-  const before = nodeWatch.looks?.fingerprint(initialized());
+  const before = nodeWatch.resyncPolicy?.fingerprint(buildInitializedNode());
   test.each([
-    ["its addresses", initialized({ status: { addresses: [internal("10.0.9.9")] } })],
-    ["its provider ID", initialized({ spec: {} })],
+    ["its addresses", buildInitializedNode({ status: { addresses: [buildInternalAddress("10.0.9.9")] } })],
+    ["its provider ID", buildInitializedNode({ spec: {} })],
     [
       "its node IP",
-      initialized({ metadata: { annotations: { "alpha.kubernetes.io/provided-node-ip": "10.0.9.9" } } }),
+      buildInitializedNode({
+        metadata: { annotations: { "alpha.kubernetes.io/provided-node-ip": "10.0.9.9" } },
+      }),
     ],
-    ["all of it", initialized({ spec: {}, status: {} })],
+    ["all of it", buildInitializedNode({ spec: {}, status: {} })],
   ])("differs with %s", (_, changed) => {
-    expect(nodeWatch.looks?.fingerprint(changed)).not.toBe(before);
+    expect(nodeWatch.resyncPolicy?.fingerprint(changed)).not.toBe(before);
   });
 
-  test("is the same where the API server has the same addresses by type", () => {
+  test("is equal for equal addresses that the API server has grouped by type", () => {
     const [mixed, grouped] = [
-      [internal("10.0.1.17"), hostname("a"), internal("2001:db8::17")],
-      [internal("10.0.1.17"), internal("2001:db8::17"), hostname("a")],
-    ].map((addresses) => nodeWatch.looks?.fingerprint(initialized({ status: { addresses } })));
+      [buildInternalAddress("10.0.1.17"), buildHostname("a"), buildInternalAddress("2001:db8::17")],
+      [buildInternalAddress("10.0.1.17"), buildInternalAddress("2001:db8::17"), buildHostname("a")],
+    ].map((addresses) =>
+      nodeWatch.resyncPolicy?.fingerprint(buildInitializedNode({ status: { addresses } })),
+    );
     expect(grouped).toBe(mixed);
   });
 
-  test("is the same of its snapshot, and with other labels and versions", () => {
-    const other = initialized({ metadata: { resourceVersion: "2", labels: { a: "b" } } });
-    expect(nodeWatch.looks?.fingerprint(other)).toBe(before);
+  test("is equal for its snapshot, and for other labels and versions", () => {
+    const other = buildInitializedNode({ metadata: { resourceVersion: "2", labels: { a: "b" } } });
+    expect(nodeWatch.resyncPolicy?.fingerprint(other)).toBe(before);
     expect(
-      nodeWatch.looks?.fingerprint(
+      nodeWatch.resyncPolicy?.fingerprint(
         nodeWatch.snapshot(other, { labelPrefixes: LABEL_PREFIXES, settings: DEFAULT_SETTINGS }),
       ),
     ).toBe(before);
   });
 });
 
-describe("who restored the taint", () => {
+describe("the manager that restored the taint", () => {
   const entry = (manager: unknown, time: string | undefined, fields: unknown) => ({
     manager,
     time,
@@ -65,31 +69,31 @@ describe("who restored the taint", () => {
       "b",
     ],
     [
-      "whoever wrote at the same time as others",
+      "one of several that wrote at one time",
       [entry("b", "2026-01-02", taints), entry("a", undefined, taints)],
       "b",
     ],
-    ["nobody, where only we wrote them", [entry("serverless-ccm", "2026-01-03", taints)], undefined],
-    ["nobody, of other fields", [entry("a", undefined, { "f:spec": {} })], undefined],
-    ["nobody, without a name", [entry(7, undefined, taints)], undefined],
-    ["nobody, of rubbish", "rubbish", undefined],
+    ["undefined, if only we wrote them", [entry("serverless-ccm", "2026-01-03", taints)], undefined],
+    ["undefined, for other fields", [entry("a", undefined, { "f:spec": {} })], undefined],
+    ["undefined, without a name", [entry(7, undefined, taints)], undefined],
+    ["undefined, for invalid input", "rubbish", undefined],
   ])("is %s", (_, managedFields, expected) => {
-    expect(nodeWatch.undoneBy?.({ metadata: { managedFields } })).toBe(expected);
+    expect(nodeWatch.findConflictingManager?.({ metadata: { managedFields } })).toBe(expected);
   });
 
-  test("is nobody of an object without metadata", () => {
-    expect(nodeWatch.undoneBy?.(null)).toBeUndefined();
+  test("is undefined for an object without metadata", () => {
+    expect(nodeWatch.findConflictingManager?.(null)).toBeUndefined();
   });
 });
 
 describe("the node controller", () => {
-  test("asks about the instances of those nodes whose decision depends on it", () => {
-    expect(nodeController.asks(node(), CONTEXT)).toEqual({
+  test("asks about the instances of nodes whose decision depends on them", () => {
+    expect(nodeController.buildQuestion(buildNode(), CONTEXT)).toEqual({
       capability: "instances",
-      node: node(),
+      node: buildNode(),
       labels: "missing",
     });
-    expect(nodeController.asks(initialized(), CONTEXT)).toBeUndefined();
+    expect(nodeController.buildQuestion(buildInitializedNode(), CONTEXT)).toBeUndefined();
   });
 
   test.each([
@@ -98,16 +102,18 @@ describe("the node controller", () => {
     [{ addMissing: false, correctDiffering: false }, undefined],
   ] as const)("asks for the labels that it may write: %j", (labels, expected) => {
     const settings = { ...DEFAULT_SETTINGS, nodes: { ...DEFAULT_SETTINGS.nodes, labels } };
-    expect(nodeController.asks(initialized(), { ...CONTEXT, settings, reason: "refresh" })).toMatchObject({
+    expect(
+      nodeController.buildQuestion(buildInitializedNode(), { ...CONTEXT, settings, reason: "refresh" }),
+    ).toMatchObject({
       labels: expected,
     });
   });
 
-  test("decides on each, and tells on the node who undoes its work", () => {
+  test("decides on each node, and reports on it the manager that reverts our work", () => {
     const plan = nodeController.decide(
       [
-        { object: node(), answer: found(), hint: { undoneBy: "other" } },
-        { object: initialized(), answer: undefined, hint: undefined },
+        { object: buildNode(), answer: buildFoundAnswer(), hint: { undoneBy: "other" } },
+        { object: buildInitializedNode(), answer: undefined, hint: undefined },
       ],
       { ...CONTEXT, now: NOW },
     );
@@ -121,9 +127,9 @@ describe("the node controller", () => {
   });
 });
 
-test("what waits for both delays of the stock controller is a node that is not initialized", () => {
-  const waits = (of: ReturnType<typeof node>) => nodeWatch.delays?.map((delay) => delay.waits(of));
-  expect([waits(node()), waits(initialized())]).toEqual([
+test("an uninitialized node counts for both delays of the stock controller", () => {
+  const waits = (of: ReturnType<typeof buildNode>) => nodeWatch.delays?.map((delay) => delay.isWaiting(of));
+  expect([waits(buildNode()), waits(buildInitializedNode())]).toEqual([
     [true, true],
     [false, false],
   ]);

@@ -1,57 +1,60 @@
 import { describe, expect, test } from "vitest";
 import { parseCidr } from "#core/cidr.ts";
-import { inWords } from "#core/cluster-events.ts";
-import type { Because, Decision } from "#core/decision.ts";
+import { renderEvent } from "#core/cluster-events.ts";
+import type { Decision } from "#core/decision.ts";
+import type { Reason } from "#core/reason.ts";
+import { collectDesiredRoutes } from "#core/route/desired-routes.ts";
 import { NO_PASS } from "#core/route/pass.ts";
 import { planRoutes } from "#core/route/plan.ts";
-import { ASSUMED } from "#core/route/proof.ts";
+import { ASSUMED_PROOF } from "#core/route/proof.ts";
 import type { Route } from "#core/route/state.ts";
-import { wantedRoutes } from "#core/route/wanted.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
 import {
-  actionsOf,
+  buildConfirmedSubject,
+  buildContext,
+  buildProvenContext,
+  buildRawNode,
+  buildReadyMachine,
+  buildRoute,
+  buildRoutedNode,
+  buildState,
+  buildSubject,
+  buildTable,
   carryOut,
-  confirmedSubject,
-  contextOf,
   decide,
   decideOn,
-  patchesOf,
-  provenContextOf,
+  formatActions,
   type RawNode,
   ROUTED,
-  rawNode,
-  ready,
-  route,
-  routedNode,
   SETTINGS,
-  state,
-  subjectOf,
-  table,
+  selectPatches,
 } from "#test/core/route/world.ts";
 
-const A = routedNode("a", "100.64.0.0/24");
-const ROUTE_TO_A = route("100.64.0.0/24", "a");
+const A = buildRoutedNode("a", "100.64.0.0/24");
+const ROUTE_TO_A = buildRoute("100.64.0.0/24", "a");
 
-/** Codes and nodes of the Events of a decision. */
+/** The codes and nodes of the Events of a decision. */
 function eventsOf(decision: Decision): readonly (readonly [string | undefined, string])[] {
   if (decision.kind !== "retry") return [];
   return decision.events.map(({ about, code }) => [about?.name, code]);
 }
 
 describe("a set of routes", () => {
-  test("that is as it should be is left alone", () => {
-    const nodes = [A, routedNode("b", "100.64.1.0/24")];
-    const tables = ["rtb-1", "rtb-2"].map((id) => table([ROUTE_TO_A, route("100.64.1.0/24", "b")], { id }));
-    expect(decideOn(state(tables, nodes), nodes)).toMatchObject({ kind: "unchanged" });
+  test("in its desired state stays unchanged", () => {
+    const nodes = [A, buildRoutedNode("b", "100.64.1.0/24")];
+    const tables = ["rtb-1", "rtb-2"].map((id) =>
+      buildTable([ROUTE_TO_A, buildRoute("100.64.1.0/24", "b")], { id }),
+    );
+    expect(decideOn(buildState(tables, nodes), nodes)).toMatchObject({ kind: "unchanged" });
   });
 
-  test("gets what is missing in each table, and then nodes are told so", () => {
+  test("gets missing routes in each table, and then the conditions of nodes", () => {
     const nodes = [
       A,
-      rawNode("b", "100.64.1.0/24", { spec: { podCIDRs: ["100.64.1.0/24", "fd00:10:0:1::/64"] } }),
+      buildRawNode("b", "100.64.1.0/24", { spec: { podCIDRs: ["100.64.1.0/24", "fd00:10:0:1::/64"] } }),
     ];
-    const tables = ["rtb-1", "rtb-2"].map((id) => table([ROUTE_TO_A], { id }));
-    const { keys, decision, nodes: after } = carryOut(state(tables, nodes), nodes);
+    const tables = ["rtb-1", "rtb-2"].map((id) => buildTable([ROUTE_TO_A], { id }));
+    const { keys, decision, nodes: after } = carryOut(buildState(tables, nodes), nodes);
     expect(keys).toEqual([
       "create rtb-1 100.64.1.0/24",
       "create rtb-2 100.64.1.0/24",
@@ -68,12 +71,15 @@ describe("a set of routes", () => {
     });
   });
 
-  test("of machines that check addresses is made after they do so no more, each asked once", () => {
-    const nodes = [rawNode("b", "100.64.1.0/24")];
-    const tables = ["rtb-1", "rtb-2"].map((id) => table([], { id }));
+  test("of machines with source checks is created after these are disabled, once for each machine", () => {
+    const nodes = [buildRawNode("b", "100.64.1.0/24")];
+    const tables = ["rtb-1", "rtb-2"].map((id) => buildTable([], { id }));
     const target = { interface: "eni-1" };
-    const { writes } = carryOut(state(tables, nodes, { b: ready("b", { forwards: false, target }) }), nodes);
-    expect(actionsOf(writes)).toEqual([
+    const { writes } = carryOut(
+      buildState(tables, nodes, { b: buildReadyMachine("b", { forwards: false, target }) }),
+      nodes,
+    );
+    expect(formatActions(writes)).toEqual([
       "forward b",
       "create rtb-1 100.64.1.0/24",
       "create rtb-2 100.64.1.0/24",
@@ -88,26 +94,30 @@ describe("a set of routes", () => {
   });
 
   test.each<[string, Route, string | undefined]>([
-    ["leads to another machine of the cluster", route("100.64.1.0/24", "x"), "replace rtb-1 100.64.1.0/24"],
-    ["leads nowhere", route("100.64.1.0/24", { kind: "gone" }), "replace rtb-1 100.64.1.0/24"],
     [
-      "leads to the machine, and yet nowhere",
-      route("100.64.1.0/24", "b", { blackhole: true }),
+      "leads to another machine of the cluster",
+      buildRoute("100.64.1.0/24", "x"),
       "replace rtb-1 100.64.1.0/24",
     ],
-    ["is spelled otherwise", route("100.64.1.7/24", "b", { text: "100.64.1.7/24" }), undefined],
+    ["leads nowhere", buildRoute("100.64.1.0/24", { kind: "gone" }), "replace rtb-1 100.64.1.0/24"],
+    [
+      "leads to the machine, and yet nowhere",
+      buildRoute("100.64.1.0/24", "b", { blackhole: true }),
+      "replace rtb-1 100.64.1.0/24",
+    ],
+    ["is spelled otherwise", buildRoute("100.64.1.7/24", "b", { text: "100.64.1.7/24" }), undefined],
   ])("with one that %s", (_, existing, action) => {
-    const nodes = [A, routedNode("b", "100.64.1.0/24")];
-    const { keys, decision } = carryOut(state([table([ROUTE_TO_A, existing])], nodes), nodes);
+    const nodes = [A, buildRoutedNode("b", "100.64.1.0/24")];
+    const { keys, decision } = carryOut(buildState([buildTable([ROUTE_TO_A, existing])], nodes), nodes);
     expect(keys).toEqual(action === undefined ? [] : [action]);
     expect(decision.kind).toBe("unchanged");
   });
 
-  test("names a route as the cloud spells it when it is replaced or deleted", () => {
-    const nodes = [A, routedNode("b", "100.64.1.0/24")];
-    const spelled = (cidr: string) => route(cidr, { kind: "gone" }, { text: cidr });
+  test("uses the cloud's spelling of a route to replace or delete it", () => {
+    const nodes = [A, buildRoutedNode("b", "100.64.1.0/24")];
+    const spelled = (cidr: string) => buildRoute(cidr, { kind: "gone" }, { text: cidr });
     const { writes, subject } = carryOut(
-      state([table([ROUTE_TO_A, spelled("100.64.1.7/24"), spelled("100.64.2.7/24")])], nodes),
+      buildState([buildTable([ROUTE_TO_A, spelled("100.64.1.7/24"), spelled("100.64.2.7/24")])], nodes),
       nodes,
     );
     expect(writes).toMatchObject([
@@ -119,23 +129,25 @@ describe("a set of routes", () => {
     });
   });
 
-  test("with a blackhole whose machine is stopped waits for the machine", () => {
-    const nodes = [A, routedNode("b", "100.64.1.0/24")];
-    const existing = route("100.64.1.0/24", "b", { blackhole: true });
-    const said = state([table([ROUTE_TO_A, existing])], nodes, { b: ready("b", { running: false }) });
+  test("with a blackhole to a stopped machine waits for the machine", () => {
+    const nodes = [A, buildRoutedNode("b", "100.64.1.0/24")];
+    const existing = buildRoute("100.64.1.0/24", "b", { blackhole: true });
+    const said = buildState([buildTable([ROUTE_TO_A, existing])], nodes, {
+      b: buildReadyMachine("b", { running: false }),
+    });
     expect(decideOn(said, nodes).kind).toBe("unchanged");
   });
 
-  test("is done in parts where it is large, and deletions and what nodes need take turns", () => {
-    const stale = Array.from({ length: 60 }, (_, index) => route(`100.65.${index}.0/24`, "old"));
+  test("is written in parts if it is large, and deletions alternate with nodes' needs", () => {
+    const stale = Array.from({ length: 60 }, (_, index) => buildRoute(`100.65.${index}.0/24`, "old"));
     const nodes = [
       A,
-      ...Array.from({ length: 60 }, (_, index) => rawNode(`n${index}`, `100.66.${index}.0/24`)),
+      ...Array.from({ length: 60 }, (_, index) => buildRawNode(`n${index}`, `100.66.${index}.0/24`)),
     ];
-    const said = state([table([ROUTE_TO_A, ...stale])], nodes);
-    const context = provenContextOf(nodes);
-    const first = decide(confirmedSubject(said, context), context);
-    const actions = first.kind === "change" ? actionsOf(first.writes) : [];
+    const said = buildState([buildTable([ROUTE_TO_A, ...stale])], nodes);
+    const context = buildProvenContext(nodes);
+    const first = decide(buildConfirmedSubject(said, context), context);
+    const actions = first.kind === "change" ? formatActions(first.writes) : [];
     expect(
       Object.fromEntries(
         ["delete", "create"].map((name) => [name, actions.filter((each) => each.startsWith(name)).length]),
@@ -146,19 +158,19 @@ describe("a set of routes", () => {
   });
 });
 
-describe("what no node is to have", () => {
+describe("a route without a node", () => {
   const nodes = [A];
   test.each<[string, Route, boolean]>([
-    ["a machine of the cluster", route("100.64.9.0/24", "old"), true],
-    ["nothing", route("100.64.9.0/24", { kind: "gone" }), true],
-    ["a gateway, or another's machine", route("100.64.9.0/24", { kind: "foreign" }), false],
-    ["nothing, beyond the cluster's networks", route("10.9.0.0/24", { kind: "gone" }), false],
-    ["nothing, in a network larger than the cluster's", route("100.0.0.0/8", { kind: "gone" }), false],
-    ["nothing, in no network at all", route("rubbish", { kind: "gone" }), false],
-  ])("and leads to %s", (_, stale, isDeleted) => {
-    const { keys, decision } = carryOut(state([table([ROUTE_TO_A, stale])], nodes), nodes);
+    ["a machine of the cluster", buildRoute("100.64.9.0/24", "old"), true],
+    ["nothing", buildRoute("100.64.9.0/24", { kind: "gone" }), true],
+    ["a gateway, or another's machine", buildRoute("100.64.9.0/24", { kind: "foreign" }), false],
+    ["nothing, beyond the cluster's networks", buildRoute("10.9.0.0/24", { kind: "gone" }), false],
+    ["nothing, in a network larger than the cluster's", buildRoute("100.0.0.0/8", { kind: "gone" }), false],
+    ["nothing, in no network at all", buildRoute("rubbish", { kind: "gone" }), false],
+  ])("that leads to %s", (_, stale, isDeleted) => {
+    const { keys, decision } = carryOut(buildState([buildTable([ROUTE_TO_A, stale])], nodes), nodes);
     expect(keys).toEqual(isDeleted ? [`delete rtb-1 ${stale.cidr}`] : []);
-    // EC2 deletes by network alone: what a node may have lost is seen at once.
+    // EC2 deletes by network alone: a node's possible loss is detected at once.
     expect(decision).toMatchObject(
       isDeleted
         ? { kind: "retry", because: { code: "RoutesDeleted" }, afterSeconds: 1, events: [] }
@@ -166,39 +178,47 @@ describe("what no node is to have", () => {
     );
   });
 
-  test("stays where nothing shows that we look in the right place", () => {
-    const said = state([table([route("100.64.9.0/24", "old"), route("100.64.8.0/24", "older")])], []);
+  test("stays without proof that we look in the right place", () => {
+    const said = buildState(
+      [buildTable([buildRoute("100.64.9.0/24", "old"), buildRoute("100.64.8.0/24", "older")])],
+      [],
+    );
     expect(carryOut(said, [])).toMatchObject({
       keys: [],
       decision: { kind: "skip", because: { code: "DeletionUnproven", message: /^2 routes/ } },
     });
-    // A node without a machine that is seen, and without a route, is no proof.
-    const other = rawNode("b", undefined);
+    // A node without a visible machine and without a route is no proof.
+    const other = buildRawNode("b", undefined);
     expect(
-      carryOut(state([table([route("100.64.9.0/24", "old")])], [other], { b: { kind: "unnamed" } }), [other]),
+      carryOut(
+        buildState([buildTable([buildRoute("100.64.9.0/24", "old")])], [other], { b: { kind: "unnamed" } }),
+        [other],
+      ),
     ).toMatchObject({ keys: [], decision: { kind: "skip" } });
   });
 
-  test("goes where another machine of the cluster is seen", () => {
-    const joining = rawNode("b", "100.64.1.0/24");
-    const { keys } = carryOut(state([table([route("100.64.9.0/24", "old")])], [joining]), [joining]);
+  test("is deleted if another machine of the cluster is visible", () => {
+    const joining = buildRawNode("b", "100.64.1.0/24");
+    const { keys } = carryOut(buildState([buildTable([buildRoute("100.64.9.0/24", "old")])], [joining]), [
+      joining,
+    ]);
     expect(keys).toEqual(["delete rtb-1 100.64.9.0/24", "create rtb-1 100.64.1.0/24", "condition b"]);
   });
 
-  test("stays where it is not known what it leads to, and is looked at again", () => {
-    const unknown = route("100.64.9.0/24", {
+  test("stays if its target is unknown, and is checked again", () => {
+    const unknown = buildRoute("100.64.9.0/24", {
       kind: "unknown",
       because: { code: "Throttled", message: "slow" },
     });
-    expect(carryOut(state([table([ROUTE_TO_A, unknown])], nodes), nodes)).toMatchObject({
+    expect(carryOut(buildState([buildTable([ROUTE_TO_A, unknown])], nodes), nodes)).toMatchObject({
       keys: [],
       decision: { kind: "retry", because: { code: "Throttled" }, afterSeconds: 3 },
     });
   });
 
-  test("that could not be deleted is tried again", () => {
-    const said = state([table([ROUTE_TO_A, route("100.64.9.0/24", "old")])], nodes);
-    const denied: Because = { code: "Denied", message: "you may not" };
+  test("whose deletion failed is retried", () => {
+    const said = buildState([buildTable([ROUTE_TO_A, buildRoute("100.64.9.0/24", "old")])], nodes);
+    const denied: Reason = { code: "Denied", message: "you may not" };
     expect(carryOut(said, nodes, () => denied)).toMatchObject({
       keys: ["delete rtb-1 100.64.9.0/24"],
       decision: { kind: "retry", because: { code: "Denied" }, afterSeconds: 60, events: [] },
@@ -209,40 +229,40 @@ describe("what no node is to have", () => {
 describe("a node", () => {
   const routes = [ROUTE_TO_A];
 
-  test.each<[string, RawNode, Parameters<typeof state>[2], readonly Route[], string]>([
-    ["whose network is not the cluster's", rawNode("b", "10.9.0.0/24"), {}, [], "OutsideClusterCIDR"],
-    ["whose network is none", rawNode("b", "rubbish"), {}, [], "OutsideClusterCIDR"],
-    ["whose network is all of the internet", rawNode("b", "0.0.0.0/0"), {}, [], "OutsideClusterCIDR"],
-    ["whose network is another's", rawNode("b", "100.64.0.0/24"), {}, [], "CIDRTaken"],
+  test.each<[string, RawNode, Parameters<typeof buildState>[2], readonly Route[], string]>([
+    ["whose network is not the cluster's", buildRawNode("b", "10.9.0.0/24"), {}, [], "OutsideClusterCIDR"],
+    ["whose network is invalid", buildRawNode("b", "rubbish"), {}, [], "OutsideClusterCIDR"],
+    ["whose network is all of the internet", buildRawNode("b", "0.0.0.0/0"), {}, [], "OutsideClusterCIDR"],
+    ["whose network is another's", buildRawNode("b", "100.64.0.0/24"), {}, [], "CIDRTaken"],
     [
       "whose network is a gateway's already",
-      rawNode("b", "100.64.1.0/24"),
+      buildRawNode("b", "100.64.1.0/24"),
       {},
-      [route("100.64.1.0/24", { kind: "foreign" })],
+      [buildRoute("100.64.1.0/24", { kind: "foreign" })],
       "RouteOccupied",
     ],
     [
       "whose machine is not the cluster's",
-      rawNode("b", "100.64.1.0/24"),
+      buildRawNode("b", "100.64.1.0/24"),
       { b: { kind: "missing", message: "not ours" } },
       [],
       "InstanceNotFound",
     ],
     [
       "whose machine has ended, and whose route leads to another machine until the node is deleted,",
-      rawNode("b", "100.64.1.0/24"),
+      buildRawNode("b", "100.64.1.0/24"),
       { b: { kind: "missing", message: "ended" } },
-      [route("100.64.1.0/24", "x")],
+      [buildRoute("100.64.1.0/24", "x")],
       "InstanceNotFound",
     ],
-  ])("%s gets no route, and is told; others do", (_, node, machines, more, code) => {
-    const joining = rawNode("c", "100.64.2.0/24");
+  ])("%s gets no route and a Warning; others get theirs", (_, node, machines, more, code) => {
+    const joining = buildRawNode("c", "100.64.2.0/24");
     const nodes = [A, node, joining];
     const {
       keys,
       decision,
       nodes: after,
-    } = carryOut(state([table([...routes, ...more])], nodes, machines), nodes);
+    } = carryOut(buildState([buildTable([...routes, ...more])], nodes, machines), nodes);
     expect(keys.toSorted()).toEqual(["condition b", "condition c", "create rtb-1 100.64.2.0/24"]);
     expect(eventsOf(decision)).toEqual([["b", code]]);
     expect(decision).toMatchObject({ kind: "retry", because: { code } });
@@ -254,14 +274,14 @@ describe("a node", () => {
     });
   });
 
-  test("whose network overlaps the machines' own is told; others are not", () => {
+  test("whose network overlaps the machines' own gets a Warning; others get none", () => {
     const settings = { ...SETTINGS, routes: { ...SETTINGS.routes, clusterCIDRs: ["10.0.0.0/8"] } };
-    const nodes = [rawNode("b", "10.0.4.0/24"), routedNode("c", "10.9.0.0/24")];
-    const said = state([table([route("10.9.0.0/24", "c")])], nodes);
-    const context = contextOf(nodes, settings);
-    const first = decide(subjectOf({ kind: "observed", state: said }), context);
+    const nodes = [buildRawNode("b", "10.0.4.0/24"), buildRoutedNode("c", "10.9.0.0/24")];
+    const said = buildState([buildTable([buildRoute("10.9.0.0/24", "c")])], nodes);
+    const context = buildContext(nodes, settings);
+    const first = decide(buildSubject({ kind: "observed", state: said }), context);
     expect(first).toMatchObject({ kind: "change", writes: [{ name: "b" }] });
-    const told = contextOf(
+    const told = buildContext(
       [
         {
           ...nodes[0],
@@ -271,77 +291,93 @@ describe("a node", () => {
       ],
       settings,
     );
-    expect(eventsOf(decide(subjectOf({ kind: "observed", state: said }), told))).toEqual([
+    expect(eventsOf(decide(buildSubject({ kind: "observed", state: said }), told))).toEqual([
       ["b", "NetworkOverlaps"],
     ]);
   });
 
-  test("that has a network half within the cluster's keeps the route of that half", () => {
-    const node = rawNode("b", undefined, { spec: { podCIDRs: ["100.64.1.0/24", "fd99::/64"] } });
+  test("with a network that is half within the cluster's keeps the route of that half", () => {
+    const node = buildRawNode("b", undefined, { spec: { podCIDRs: ["100.64.1.0/24", "fd99::/64"] } });
     const nodes = [A, node];
-    const { keys, decision } = carryOut(state([table(routes)], nodes), nodes);
+    const { keys, decision } = carryOut(buildState([buildTable(routes)], nodes), nodes);
     expect(keys).toEqual(["create rtb-1 100.64.1.0/24", "condition b"]);
     expect(eventsOf(decision)).toEqual([["b", "OutsideClusterCIDR"]]);
   });
 
-  test("that says the network of one that has a route does not get it, whatever the names", () => {
-    const nodes = [rawNode("a", "100.64.1.0/24"), routedNode("b", "100.64.1.0/24")];
-    const { keys } = carryOut(state([table([route("100.64.1.0/24", "b")])], nodes), nodes);
+  test("that claims another node's routed network does not get it, whatever the names", () => {
+    const nodes = [buildRawNode("a", "100.64.1.0/24"), buildRoutedNode("b", "100.64.1.0/24")];
+    const { keys } = carryOut(buildState([buildTable([buildRoute("100.64.1.0/24", "b")])], nodes), nodes);
     expect(keys).toEqual(["condition a"]);
   });
 
-  test.each<[string, RawNode, Parameters<typeof state>[2], readonly string[]]>([
-    ["without a network and without routes", rawNode("b"), {}, []],
+  test.each<[string, RawNode, Parameters<typeof buildState>[2], readonly string[]]>([
+    ["without a network and without routes", buildRawNode("b"), {}, []],
     [
       "without a network to which a route leads",
-      rawNode("b"),
+      buildRawNode("b"),
       {},
       ["delete rtb-1 100.64.9.0/24", "condition b"],
     ],
-    ["that names no machine yet", rawNode("b", "100.64.1.0/24"), { b: { kind: "unnamed" } }, ["condition b"]],
+    [
+      "that names no machine yet",
+      buildRawNode("b", "100.64.1.0/24"),
+      { b: { kind: "unnamed" } },
+      ["condition b"],
+    ],
   ])("%s", (_, node, machines, expected) => {
     const nodes = [A, node];
-    const more = expected.length > 1 ? [route("100.64.9.0/24", "b")] : [];
-    const { keys, decision } = carryOut(state([table([...routes, ...more])], nodes, machines), nodes);
+    const more = expected.length > 1 ? [buildRoute("100.64.9.0/24", "b")] : [];
+    const { keys, decision } = carryOut(
+      buildState([buildTable([...routes, ...more])], nodes, machines),
+      nodes,
+    );
     expect(keys).toEqual(expected);
     expect(eventsOf(decision)).toEqual([]);
   });
 
-  test("that is being deleted keeps its routes, and gets no others; nothing is written on it", () => {
+  test("that is being deleted keeps its routes, gets no others, and is not written", () => {
     const metadata = { name: "b", uid: "uid-b", deletionTimestamp: "2026-03-01T11:00:00Z" };
-    const kept = rawNode("b", "100.64.1.0/24", { metadata });
+    const kept = buildRawNode("b", "100.64.1.0/24", { metadata });
     const nodes = [A, kept];
-    expect(carryOut(state([table([...routes, route("100.64.1.0/24", "b")])], nodes), nodes).keys).toEqual([]);
-    expect(carryOut(state([table(routes)], nodes), nodes)).toMatchObject({
+    expect(
+      carryOut(buildState([buildTable([...routes, buildRoute("100.64.1.0/24", "b")])], nodes), nodes).keys,
+    ).toEqual([]);
+    expect(carryOut(buildState([buildTable(routes)], nodes), nodes)).toMatchObject({
       keys: [],
       decision: { kind: "unchanged" },
     });
   });
 
-  test("whose network has changed loses the old route and gets the new one", () => {
-    const nodes = [A, routedNode("b", "100.64.2.0/24")];
-    const { keys } = carryOut(state([table([...routes, route("100.64.1.0/24", "b")])], nodes), nodes);
+  test("with a new network loses the old route and gets the new one", () => {
+    const nodes = [A, buildRoutedNode("b", "100.64.2.0/24")];
+    const { keys } = carryOut(
+      buildState([buildTable([...routes, buildRoute("100.64.1.0/24", "b")])], nodes),
+      nodes,
+    );
     expect(keys).toEqual(["delete rtb-1 100.64.1.0/24", "create rtb-1 100.64.2.0/24"]);
   });
 
-  test("of which the cloud does not say what its machine is keeps its condition, and is looked at again", () => {
-    const nodes = [A, routedNode("b", "100.64.1.0/24")];
+  test("whose machine is unknown to the cloud keeps its condition, and is checked again", () => {
+    const nodes = [A, buildRoutedNode("b", "100.64.1.0/24")];
     const because = { code: "Unavailable", message: "no answer" };
-    const said = state([table(routes)], nodes, { b: { kind: "unknown", id: "b", because } });
+    const said = buildState([buildTable(routes)], nodes, { b: { kind: "unknown", id: "b", because } });
     expect(carryOut(said, nodes)).toMatchObject({
       keys: [],
       decision: { kind: "retry", because: { code: "Unavailable" }, afterSeconds: 2 },
     });
-    const named = state([table(routes)], nodes, { b: { kind: "named", id: "b" } });
+    const named = buildState([buildTable(routes)], nodes, { b: { kind: "named", id: "b" } });
     expect(carryOut(named, nodes)).toMatchObject({ keys: [], decision: { kind: "retry", afterSeconds: 1 } });
-    const unknown = route("100.64.1.0/24", { kind: "unknown", because: { code: "Odd", message: "odd" } });
-    expect(carryOut(state([table([...routes, unknown])], nodes), nodes)).toMatchObject({
+    const unknown = buildRoute("100.64.1.0/24", {
+      kind: "unknown",
+      because: { code: "Odd", message: "odd" },
+    });
+    expect(carryOut(buildState([buildTable([...routes, unknown])], nodes), nodes)).toMatchObject({
       keys: [],
       decision: { kind: "retry", because: { code: "Odd" }, afterSeconds: 60 },
     });
   });
 
-  test("is told by patches that hold only where its conditions are as they were seen", () => {
+  test("gets condition patches that apply only if its conditions are unchanged", () => {
     const condition = {
       type: "NetworkUnavailable",
       status: "True",
@@ -349,14 +385,16 @@ describe("a node", () => {
       message: "m",
       more: 1,
     };
-    const first = rawNode("b", "100.64.1.0/24", { status: { conditions: [condition, { type: "Ready" }] } });
-    const bare = { ...rawNode("c", "100.64.2.0/24"), status: {} };
-    const empty = { ...rawNode("e", "100.64.4.0/24"), status: { conditions: [] } };
-    const plain = rawNode("d", "100.64.3.0/24");
+    const first = buildRawNode("b", "100.64.1.0/24", {
+      status: { conditions: [condition, { type: "Ready" }] },
+    });
+    const bare = { ...buildRawNode("c", "100.64.2.0/24"), status: {} };
+    const empty = { ...buildRawNode("e", "100.64.4.0/24"), status: { conditions: [] } };
+    const plain = buildRawNode("d", "100.64.3.0/24");
     const nodes = [A, first, bare, plain, empty];
-    const { writes, nodes: after } = carryOut(state([table(routes)], nodes), nodes);
+    const { writes, nodes: after } = carryOut(buildState([buildTable(routes)], nodes), nodes);
     expect(
-      patchesOf(writes).map(({ name, subresource, precondition }) => [
+      selectPatches(writes).map(({ name, subresource, precondition }) => [
         name,
         subresource,
         ...precondition.map(({ path, value }) => `${path} ${value}`),
@@ -377,23 +415,25 @@ describe("a node", () => {
     expect(after[2]?.status.conditions).toMatchObject([ROUTED]);
   });
 
-  test("without a word on the status of its condition is told, too", () => {
-    const odd = rawNode("b", "100.64.1.0/24", { status: { conditions: [{ type: "NetworkUnavailable" }] } });
-    const { writes } = carryOut(state([table(routes)], [A, odd]), [A, odd]);
-    expect(patchesOf(writes)[0]?.precondition.at(-1)).toMatchObject({
+  test("whose condition has no status gets one", () => {
+    const odd = buildRawNode("b", "100.64.1.0/24", {
+      status: { conditions: [{ type: "NetworkUnavailable" }] },
+    });
+    const { writes } = carryOut(buildState([buildTable(routes)], [A, odd]), [A, odd]);
+    expect(selectPatches(writes)[0]?.precondition.at(-1)).toMatchObject({
       path: "/status/conditions/0/status",
       value: null,
     });
   });
 });
 
-test("of what is odd nothing is made", () => {
+test("with invalid fields gets nothing for them", () => {
   const networks = parseCidr("100.64.0.0/10");
-  const wanted = wantedRoutes(
+  const wanted = collectDesiredRoutes(
     [{ name: "b", uid: "2", podCIDRs: ["100.64.1.0/24"] }],
     networks ? [networks] : [],
   );
-  const odd = { kind: "tables", tables: [table([], { networks: ["rubbish"] })], machines: {} } as const;
+  const odd = { kind: "tables", tables: [buildTable([], { networks: ["rubbish"] })], machines: {} } as const;
   const nodes = [
     { name: "a", uid: "1" },
     { name: "b", uid: "2", podCIDRs: ["100.64.1.0/24"] },
@@ -402,25 +442,25 @@ test("of what is odd nothing is made", () => {
   const plan = planRoutes(nodes, {
     state: { ...odd, tables: [...odd.tables] },
     wanted,
-    ...{ networks: [], pass: NO_PASS, rules, proof: ASSUMED },
+    ...{ networks: [], pass: NO_PASS, rules, proof: ASSUMED_PROOF },
   });
   expect([plan.steps, plan.standings.get("a")?.kind, plan.standings.get("b")]).toMatchObject([
     [],
     "none",
-    { kind: "problem", problem: { code: "NotInitialized" } },
+    { kind: "issue", issue: { code: "NotInitialized" } },
   ]);
   expect(
     planRoutes([{ name: "x", uid: "3" }], {
       state: { ...odd, tables: [] },
       wanted,
-      ...{ networks: [], pass: NO_PASS, rules, proof: ASSUMED },
+      ...{ networks: [], pass: NO_PASS, rules, proof: ASSUMED_PROOF },
     }).standings.get("x"),
   ).toEqual({ kind: "none" });
 });
 
-describe("what fails", () => {
-  const nodes = [A, rawNode("b", "100.64.1.0/24"), rawNode("c", "100.64.2.0/24")];
-  const said = state([table([ROUTE_TO_A])], nodes);
+describe("a failure", () => {
+  const nodes = [A, buildRawNode("b", "100.64.1.0/24"), buildRawNode("c", "100.64.2.0/24")];
+  const said = buildState([buildTable([ROUTE_TO_A])], nodes);
   const failing =
     (code: string, message = code) =>
     (write: { readonly on: string; readonly target?: unknown }) =>
@@ -434,23 +474,26 @@ describe("what fails", () => {
     ["DeadlineReached", 0, [], false],
     ["Denied", 60, [["b", "CloudRefused"]], true],
     ["Invalid", 60, [["b", "CloudRefused"]], true],
-  ] as const)("as %s is tried again after %s s; others go on", (code, afterSeconds, events, isTold) => {
-    const { keys, decision } = carryOut(said, nodes, failing(code));
-    expect(keys.toSorted()).toEqual(
-      [
-        ...(isTold ? ["condition b"] : []),
-        "condition c",
-        "create rtb-1 100.64.1.0/24",
-        "create rtb-1 100.64.2.0/24",
-      ].toSorted(),
-    );
-    expect(decision).toMatchObject({ kind: "retry", because: { code }, afterSeconds });
-    expect(eventsOf(decision)).toEqual(events);
-  });
+  ] as const)(
+    "such as %s is retried after %s s; other work continues",
+    (code, afterSeconds, events, isTold) => {
+      const { keys, decision } = carryOut(said, nodes, failing(code));
+      expect(keys.toSorted()).toEqual(
+        [
+          ...(isTold ? ["condition b"] : []),
+          "condition c",
+          "create rtb-1 100.64.1.0/24",
+          "create rtb-1 100.64.2.0/24",
+        ].toSorted(),
+      );
+      expect(decision).toMatchObject({ kind: "retry", because: { code }, afterSeconds });
+      expect(eventsOf(decision)).toEqual(events);
+    },
+  );
 
-  test("of a machine that is to forward keeps its routes back alone", () => {
-    const machines = { b: ready("b", { forwards: false }) };
-    const { keys } = carryOut(state([table([ROUTE_TO_A])], nodes, machines), nodes, (write) =>
+  test("to enable a machine's forwarding delays only its own routes", () => {
+    const machines = { b: buildReadyMachine("b", { forwards: false }) };
+    const { keys } = carryOut(buildState([buildTable([ROUTE_TO_A])], nodes, machines), nodes, (write) =>
       write.on === "cloud" && write.action === "forward" ? { code: "Denied", message: "no" } : undefined,
     );
     expect(keys.toSorted()).toEqual([
@@ -461,7 +504,7 @@ describe("what fails", () => {
     ]);
   });
 
-  test("of conditions is tried again", () => {
+  test("to write conditions is retried", () => {
     const { keys, decision } = carryOut(said, nodes, ({ on }) =>
       on === "cluster" ? { code: "Conflict", message: "changed" } : undefined,
     );
@@ -469,13 +512,13 @@ describe("what fails", () => {
     expect(decision).toMatchObject({ kind: "retry", because: { code: "Conflict" }, afterSeconds: 1 });
   });
 
-  test("because a table is full is said once, with the numbers; the other table gets its routes", () => {
+  test("because a table is full is reported once, with the numbers; the other table gets its routes", () => {
     const many = [
       A,
-      ...Array.from({ length: 50 }, (_, index) => rawNode(`n${index}`, `100.66.${index}.0/24`)),
+      ...Array.from({ length: 50 }, (_, index) => buildRawNode(`n${index}`, `100.66.${index}.0/24`)),
     ];
-    const tables = [table([ROUTE_TO_A]), table([ROUTE_TO_A], { id: "rtb-2" })];
-    const { keys, decision } = carryOut(state(tables, many), many, (write) =>
+    const tables = [buildTable([ROUTE_TO_A]), buildTable([ROUTE_TO_A], { id: "rtb-2" })];
+    const { keys, decision } = carryOut(buildState(tables, many), many, (write) =>
       write.on === "cloud" && write.target.startsWith("rtb-1")
         ? { code: "Invalid", message: "ec2:CreateRoute: RouteLimitExceeded: no more" }
         : undefined,
@@ -491,13 +534,13 @@ describe("what fails", () => {
       afterSeconds: 300,
     });
     const [event] = decision.kind === "retry" ? decision.events : [];
-    expect(event && inWords(event).message).toMatch(
+    expect(event && renderEvent(event).message).toMatch(
       /^Could not create a route to 100\.66\.0\.0\/24 for node n0: .* It has them of 1 nodes of this cluster/,
     );
   });
 
-  test("because a table is full, and something was deleted, is tried again soon", () => {
-    const full = state([table([ROUTE_TO_A, route("100.64.9.0/24", "old")])], nodes);
+  test("because a table is full is retried soon after a deletion", () => {
+    const full = buildState([buildTable([ROUTE_TO_A, buildRoute("100.64.9.0/24", "old")])], nodes);
     const { decision } = carryOut(full, nodes, (write) =>
       write.on === "cloud" && write.action === "create"
         ? { code: "Invalid", message: "RouteLimitExceeded" }
@@ -506,23 +549,27 @@ describe("what fails", () => {
     expect(decision).toMatchObject({ kind: "retry", because: { code: "Conflict" }, afterSeconds: 1 });
   });
 
-  test("of several sorts is summed up by what somebody has to mend", () => {
-    const odd = [...nodes, rawNode("d", "10.9.0.0/24")];
-    const { decision } = carryOut(state([table([ROUTE_TO_A])], odd), odd, failing("Throttled", "slow"));
+  test("of several kinds is summed up by the one that a person must fix", () => {
+    const odd = [...nodes, buildRawNode("d", "10.9.0.0/24")];
+    const { decision } = carryOut(
+      buildState([buildTable([ROUTE_TO_A])], odd),
+      odd,
+      failing("Throttled", "slow"),
+    );
     expect(decision).toMatchObject({
       because: { code: "OutsideClusterCIDR", message: expect.stringMatching(/^1 × .*; 1 others$/) },
       afterSeconds: 3,
     });
   });
 
-  test("of many nodes is told on twenty", () => {
-    const many = Array.from({ length: 30 }, (_, index) => rawNode(`n${index}`, "10.9.0.0/24"));
-    expect(eventsOf(carryOut(state([table([])], many), many).decision)).toHaveLength(20);
+  test("of many nodes is reported on twenty", () => {
+    const many = Array.from({ length: 30 }, (_, index) => buildRawNode(`n${index}`, "10.9.0.0/24"));
+    expect(eventsOf(carryOut(buildState([buildTable([])], many), many).decision)).toHaveLength(20);
   });
 });
 
 describe("nothing is done", () => {
-  const nodes = [A, rawNode("b", "100.64.1.0/24")];
+  const nodes = [A, buildRawNode("b", "100.64.1.0/24")];
 
   test.each<[string, unknown, Decision["kind"], string, number | undefined]>([
     ["where the cloud says nothing", undefined, "retry", "Unavailable", 2],
@@ -530,17 +577,17 @@ describe("nothing is done", () => {
     ["where it denies", { kind: "error", code: "Denied", message: "no" }, "retry", "Denied", 60],
     ["where what it says cannot be read", { kind: "observed", state: { kind: "x" } }, "retry", "Invalid", 60],
   ])("%s", (_, answer, kind, code, afterSeconds) => {
-    expect(decide(subjectOf(answer), contextOf(nodes))).toMatchObject({
+    expect(decide(buildSubject(answer), buildContext(nodes))).toMatchObject({
       kind,
       because: { code },
       afterSeconds,
     });
   });
 
-  test("without tables, and nodes that wait are told", () => {
+  test("without tables, and waiting nodes get a Warning", () => {
     const decision = decide(
-      subjectOf({ kind: "observed", state: { kind: "no-tables", message: "no table is tagged" } }),
-      contextOf([...nodes, rawNode("c")]),
+      buildSubject({ kind: "observed", state: { kind: "no-tables", message: "no table is tagged" } }),
+      buildContext([...nodes, buildRawNode("c")]),
     );
     expect(decision).toMatchObject({
       kind: "retry",
@@ -550,15 +597,18 @@ describe("nothing is done", () => {
   });
 
   test("without a list of nodes", () => {
-    const said = { kind: "observed", state: state([table([route("100.64.9.0/24", "x")])], []) };
-    expect(decide(subjectOf(said), contextOf(undefined))).toMatchObject({
+    const said = {
+      kind: "observed",
+      state: buildState([buildTable([buildRoute("100.64.9.0/24", "x")])], []),
+    };
+    expect(decide(buildSubject(said), buildContext(undefined))).toMatchObject({
       kind: "retry",
       because: { code: "NodesUnknown" },
     });
   });
 
-  test("where no routes are to be configured", () => {
-    expect(decide(subjectOf(undefined), contextOf(nodes, DEFAULT_SETTINGS))).toMatchObject({
+  test("if no routes are configured", () => {
+    expect(decide(buildSubject(undefined), buildContext(nodes, DEFAULT_SETTINGS))).toMatchObject({
       kind: "skip",
       because: { code: "NotConfigured" },
     });

@@ -1,19 +1,20 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isWithin, parseCidr } from "#core/cidr.ts";
-import type { Because, Write } from "#core/decision.ts";
+import type { Write } from "#core/decision.ts";
+import type { Reason } from "#core/reason.ts";
 import type { Machine, Route, RouteState, Target } from "#core/route/state.ts";
 import {
-  actionsOf,
+  buildRawNode,
+  buildReadyMachine,
+  buildRoute,
+  buildState,
+  buildTable,
   carryOut,
   decideOn,
+  formatActions,
   type RawNode,
-  rawNode,
-  ready,
-  route,
   SETTINGS,
-  state,
-  table,
 } from "#test/core/route/world.ts";
 
 const NAMES = ["a", "b", "c", "d"];
@@ -46,7 +47,7 @@ const routes = fc.uniqueArray(
 const tables = fc
   .array(routes, { minLength: 1, maxLength: 3 })
   .map((each) =>
-    each.map((of, index) => table(of as Route[], { id: `rtb-${index}`, networks: ["10.0.0.0/16"] })),
+    each.map((of, index) => buildTable(of as Route[], { id: `rtb-${index}`, networks: ["10.0.0.0/16"] })),
   );
 
 const machine = (name: string): fc.Arbitrary<Machine> =>
@@ -55,7 +56,7 @@ const machine = (name: string): fc.Arbitrary<Machine> =>
       weight: 4,
       arbitrary: fc
         .record({ forwards: fc.boolean(), running: fc.boolean() })
-        .map((more) => ready(name, more)),
+        .map((more) => buildReadyMachine(name, more)),
     },
     {
       weight: 1,
@@ -88,7 +89,7 @@ const node = (name: string): fc.Arbitrary<RawNode> =>
       };
       const status =
         conditions === undefined ? {} : { conditions: conditions.map((type) => ({ type, status: "True" })) };
-      return { ...rawNode(name, undefined, { metadata, spec: { podCIDRs } }), status };
+      return { ...buildRawNode(name, undefined, { metadata, spec: { podCIDRs } }), status };
     });
 
 const world = fc
@@ -107,7 +108,7 @@ const world = fc
   )
   .map(({ nodes, machines, tables: of, failures }) => ({
     nodes: [...nodes],
-    said: state(of, [...nodes], machines),
+    said: buildState(of, [...nodes], machines),
     failures,
   }));
 
@@ -118,13 +119,13 @@ function check(
   fc.assert(property, { numRuns: 500 });
 }
 
-const failing = (failures: fc.Stream<string | null>) => (): Because | undefined => {
+const failing = (failures: fc.Stream<string | null>) => (): Reason | undefined => {
   const code = failures.next().value ?? undefined;
   return code === undefined ? undefined : { code, message: code };
 };
 
-describe("whatever the tables, the nodes and their machines are", () => {
-  test("deciding on the result of all that was decided changes nothing", () => {
+describe("for any tables, nodes and machines", () => {
+  test("a decision on the result of all writes changes nothing", () => {
     check(
       fc.property(world, ({ nodes, said }) => {
         const { subject, nodes: after } = carryOut(said, nodes);
@@ -134,7 +135,7 @@ describe("whatever the tables, the nodes and their machines are", () => {
     );
   });
 
-  test("routes that are not the cluster's, and those beyond its networks, are the same afterwards, whatever fails", () => {
+  test("foreign routes, and those outside the cluster's networks, stay unchanged, whatever fails", () => {
     check(
       fc.property(world, ({ nodes, said, failures }) => {
         const { writes } = carryOut(said, nodes, failing(failures));
@@ -145,14 +146,14 @@ describe("whatever the tables, the nodes and their machines are", () => {
             const network = parseCidr(cidr);
             const isOurs = network !== undefined && networks.some((each) => isWithin(network, each));
             if (isOurs && (to.kind === "machine" || to.kind === "gone")) continue;
-            expect(actionsOf(writes).filter((action) => action.endsWith(`${id} ${cidr}`))).toEqual([]);
+            expect(formatActions(writes).filter((action) => action.endsWith(`${id} ${cidr}`))).toEqual([]);
           }
         }
       }),
     );
   });
 
-  test("no route is made beyond the cluster's networks, to a machine that is not the node's, or before it forwards", () => {
+  test("no route is created outside the cluster's networks, to another node's machine, or before it forwards", () => {
     check(
       fc.property(world, ({ nodes, said, failures }) => {
         const { writes } = carryOut(said, nodes, failing(failures));
@@ -198,7 +199,7 @@ describe("whatever the tables, the nodes and their machines are", () => {
     );
   });
 
-  test("no order of nodes or routes makes a difference", () => {
+  test("the order of nodes and routes has no effect", () => {
     check(
       fc.property(world, ({ nodes, said }) => {
         const of = (write: Write): string => JSON.stringify(write);
@@ -213,8 +214,11 @@ describe("whatever the tables, the nodes and their machines are", () => {
   });
 });
 
-test("a route is known by its network, however that is spelled", () => {
-  const nodes = [rawNode("a", "fd00:10:0:0::/64"), rawNode("b", "100.64.01.0/24")];
-  const there = [route("FD00:10::/64", "a"), route("100.64.1.9/24", "b")];
-  expect(carryOut(state([table(there)], nodes), nodes).keys).toEqual(["condition a", "condition b"]);
+test("a route is identified by its network in any spelling", () => {
+  const nodes = [buildRawNode("a", "fd00:10:0:0::/64"), buildRawNode("b", "100.64.01.0/24")];
+  const there = [buildRoute("FD00:10::/64", "a"), buildRoute("100.64.1.9/24", "b")];
+  expect(carryOut(buildState([buildTable(there)], nodes), nodes).keys).toEqual([
+    "condition a",
+    "condition b",
+  ]);
 });

@@ -1,21 +1,21 @@
 import { describe, expect, test } from "vitest";
+import { applyResult } from "#core/route/apply-result.ts";
 import { routeController } from "#core/route/controller.ts";
-import { foldRoutes } from "#core/route/fold.ts";
-import { nodesIn, routeNodes } from "#core/route/related-node.ts";
+import { routeNodes, selectRouteNodes } from "#core/route/related-node.ts";
 import { routeWatch } from "#core/route/watch.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
 import {
-  contextOf,
+  buildContext,
+  buildRawNode,
+  buildState,
+  buildSubject,
+  buildTable,
   KUBE_SYSTEM,
-  rawNode,
   SETTINGS,
-  state,
-  subjectOf,
-  table,
 } from "#test/core/route/world.ts";
 
 describe("the node-route-controller", () => {
-  test("follows the namespace that stands for the cluster, which needs no work by itself", () => {
+  test("watches the namespace that represents the cluster, which needs no work itself", () => {
     expect(routeWatch).toMatchObject({
       resource: { name: "namespaces" },
       only: { name: "kube-system" },
@@ -32,20 +32,20 @@ describe("the node-route-controller", () => {
     expect(routeWatch.related.map(({ reads }) => reads(KUBE_SYSTEM))).toEqual(["all"]);
   });
 
-  test("audits as often as the cluster says", () => {
-    const { everySeconds } = routeWatch.looks ?? {};
+  test("audits at the cluster's configured interval", () => {
+    const { everySeconds } = routeWatch.resyncPolicy ?? {};
     expect(typeof everySeconds === "function" && everySeconds(SETTINGS)).toBe(600);
     expect(DEFAULT_SETTINGS.routes.reconciliationSeconds).toBe(10);
-    expect(routeWatch.looks?.fingerprint(KUBE_SYSTEM)).toBe("");
+    expect(routeWatch.resyncPolicy?.fingerprint(KUBE_SYSTEM)).toBe("");
   });
 
-  test("asks for the networks and machines of all nodes, where routes are configured", () => {
+  test("asks for the networks and machines of all nodes if routes are configured", () => {
     const nodes = [
-      rawNode("b", "100.64.01.0/24"),
-      rawNode("a", "10.9.0.0/24"),
-      { ...rawNode("c"), spec: {} },
+      buildRawNode("b", "100.64.01.0/24"),
+      buildRawNode("a", "10.9.0.0/24"),
+      { ...buildRawNode("c"), spec: {} },
     ];
-    expect(routeController.asks(KUBE_SYSTEM, contextOf(nodes))).toEqual({
+    expect(routeController.buildQuestion(KUBE_SYSTEM, buildContext(nodes))).toEqual({
       capability: "routes",
       ask: {
         clusterCIDRs: ["100.64.0.0/10", "fd00:10::/48"],
@@ -56,22 +56,22 @@ describe("the node-route-controller", () => {
         ],
       },
     });
-    expect(routeController.asks(KUBE_SYSTEM, contextOf(nodes, DEFAULT_SETTINGS))).toBeUndefined();
-    expect(routeController.asks(KUBE_SYSTEM, contextOf(undefined))).toBeUndefined();
+    expect(routeController.buildQuestion(KUBE_SYSTEM, buildContext(nodes, DEFAULT_SETTINGS))).toBeUndefined();
+    expect(routeController.buildQuestion(KUBE_SYSTEM, buildContext(undefined))).toBeUndefined();
     const settings = { ...SETTINGS, routes: { ...SETTINGS.routes, clusterCIDRs: ["rubbish"] } };
-    expect(routeController.asks(KUBE_SYSTEM, contextOf(nodes, settings))).toMatchObject({
+    expect(routeController.buildQuestion(KUBE_SYSTEM, buildContext(nodes, settings))).toMatchObject({
       ask: { clusterCIDRs: [] },
     });
   });
 });
 
-describe("a node that is read with the cluster", () => {
-  test("is cut down to what routes depend on, and no heartbeat changes it", () => {
+describe("a related node of the cluster", () => {
+  test("has only the fields that routes depend on, and no heartbeat changes it", () => {
     const conditions = (beat: string) => [
       { type: "NetworkUnavailable", status: "False", reason: "RouteCreated", lastHeartbeatTime: beat },
       { type: "Ready", lastHeartbeatTime: beat },
     ];
-    const node = { ...rawNode("a", "100.64.0.0/24"), status: { conditions: conditions("1") } };
+    const node = { ...buildRawNode("a", "100.64.0.0/24"), status: { conditions: conditions("1") } };
     expect(routeNodes.project(node)).toEqual({
       name: "a",
       uid: "uid-a",
@@ -90,22 +90,22 @@ describe("a node that is read with the cluster", () => {
     ["without spec and status", {}],
     ["of the wrong kinds", { spec: 7, status: [] }],
     ["with lists of null", { spec: { podCIDRs: null }, status: { conditions: null } }],
-  ])("is there all the same where it is %s", (_, more) => {
-    const { metadata } = rawNode("a");
+  ])("is kept if it is %s", (_, more) => {
+    const { metadata } = buildRawNode("a");
     expect(routeNodes.project({ metadata, ...more })).toEqual({ name: "a", uid: "uid-a" });
   });
 
-  test("names two networks at the most", () => {
+  test("names at most two networks", () => {
     const podCIDRs = Array.from({ length: 9 }, (_, index) => `100.64.${index}.0/24`);
-    expect(routeNodes.project(rawNode("a", undefined, { spec: { podCIDRs } }))).toMatchObject({
+    expect(routeNodes.project(buildRawNode("a", undefined, { spec: { podCIDRs } }))).toMatchObject({
       podCIDRs: podCIDRs.slice(0, 2),
     });
   });
 
-  test("is none without a name", () => {
+  test("is dropped without a name", () => {
     expect(routeNodes.project({ metadata: {} })).toBeUndefined();
     expect(
-      nodesIn({
+      selectRouteNodes({
         nodes: {
           resourceVersion: "1",
           items: [{ name: "b", uid: "1" }, { odd: 1 }, { name: "a", uid: "2" }],
@@ -118,8 +118,8 @@ describe("a node that is read with the cluster", () => {
   });
 });
 
-describe("what is known after a write", () => {
-  const said = state([table([])], [rawNode("a")]);
+describe("the facts after a write", () => {
+  const said = buildState([buildTable([])], [buildRawNode("a")]);
   const action = (name: string, parameters: Record<string, unknown>) =>
     ({
       write: {
@@ -133,29 +133,29 @@ describe("what is known after a write", () => {
       result: {},
     }) as const;
 
-  test("of an action that is none of these is what was known", () => {
-    expect(foldRoutes({ kind: "observed", state: said }, action("other", {})).state).toEqual(said);
+  test("are unchanged by an unknown action", () => {
+    expect(applyResult({ kind: "observed", state: said }, action("other", {})).state).toEqual(said);
   });
 
-  test("of a machine that is not known any more says so", () => {
-    const folded = foldRoutes(
+  test("record a machine that is no longer known", () => {
+    const folded = applyResult(
       { kind: "observed", state: said },
       action("create", { table: "rtb-1", cidr: "rubbish", target: { instance: "x" } }),
     );
     expect(folded.state).toMatchObject({
       tables: [{ size: 3, routes: [{ cidr: "rubbish", target: { kind: "machine", id: "" } }] }],
     });
-    const gone = foldRoutes(folded, action("delete", { table: "rtb-1", cidr: "rubbish" }));
+    const gone = applyResult(folded, action("delete", { table: "rtb-1", cidr: "rubbish" }));
     expect(gone.state).toMatchObject({ tables: [{ size: 2, routes: [] }] });
   });
 
-  test("without an answer is nothing", () => {
-    const subject = subjectOf(undefined);
-    expect(routeController.fold?.(subject, action("delete", {}))).toBe(subject);
+  test("are empty without an answer", () => {
+    const subject = buildSubject(undefined);
+    expect(routeController.applyResult?.(subject, action("delete", {}))).toBe(subject);
   });
 
-  test("without tables is that it was done", () => {
-    const folded = foldRoutes(
+  test("record the write if there are no tables", () => {
+    const folded = applyResult(
       { kind: "observed", state: { kind: "no-tables", message: "" } },
       action("delete", {}),
     );

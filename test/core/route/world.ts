@@ -1,11 +1,12 @@
-import { canonicalCidr } from "#core/cidr.ts";
+import { canonicalizeCidr } from "#core/cidr.ts";
 import { CLUSTER, type ClusterObject } from "#core/cluster-object.ts";
 import type { DecisionContext, DoneWrite, Subject } from "#core/controller.ts";
-import type { Because, CloudAction, Decision, PatchWrite, Write } from "#core/decision.ts";
+import type { CloudAction, Decision, PatchWrite, Write } from "#core/decision.ts";
 import type { ObjectHint } from "#core/event.ts";
-import { patched } from "#core/json-patch.ts";
+import { applyOperations } from "#core/json-patch.ts";
+import type { Reason } from "#core/reason.ts";
 import { routeController } from "#core/route/controller.ts";
-import { keyOf } from "#core/route/pass.ts";
+import { formatWriteKey } from "#core/route/pass.ts";
 import { routeNodes } from "#core/route/related-node.ts";
 import type { Machine, Route, RouteState, RouteTable, Target } from "#core/route/state.ts";
 import { DEFAULT_SETTINGS, type Settings } from "#core/settings.ts";
@@ -30,7 +31,7 @@ export const KUBE_SYSTEM: ClusterObject = {
   },
 };
 
-/** A node as its API server has it. */
+/** Builds a node as on its API server. */
 export interface RawNode {
   readonly metadata: { readonly name: string; readonly uid: string; readonly deletionTimestamp?: string };
   readonly spec: { readonly providerID?: string; readonly podCIDRs?: readonly string[] };
@@ -40,8 +41,8 @@ export interface RawNode {
 const READY = { type: "Ready", status: "True", reason: "KubeletReady" };
 export const ROUTED = { type: "NetworkUnavailable", status: "False", reason: "RouteCreated" };
 
-/** A node with one network, whose machine is called like it; it has not been told anything of routes. */
-export function rawNode(name: string, podCIDR?: string, difference: Partial<RawNode> = {}): RawNode {
+/** Builds a node with one network, whose machine has its name. It has no condition about routes yet. */
+export function buildRawNode(name: string, podCIDR?: string, difference: Partial<RawNode> = {}): RawNode {
   return {
     metadata: { name, uid: `uid-${name}`, ...difference.metadata },
     spec: {
@@ -53,23 +54,26 @@ export function rawNode(name: string, podCIDR?: string, difference: Partial<RawN
   };
 }
 
-/** The same, as one that has its routes says. */
-export function routedNode(name: string, podCIDR: string): RawNode {
-  return rawNode(name, podCIDR, { status: { conditions: [READY, ROUTED] } });
+/** Builds a node whose condition reports its routes. */
+export function buildRoutedNode(name: string, podCIDR: string): RawNode {
+  return buildRawNode(name, podCIDR, { status: { conditions: [READY, ROUTED] } });
 }
 
-/** A machine that is ready to be routed to. */
-export function ready(id: string, difference: Partial<Extract<Machine, { kind: "ready" }>> = {}): Machine {
+/** A machine that is ready for routes. */
+export function buildReadyMachine(
+  id: string,
+  difference: Partial<Extract<Machine, { kind: "ready" }>> = {},
+): Machine {
   return { kind: "ready", id, target: { instance: id }, forwards: true, running: true, ...difference };
 }
 
 /** A route to a machine. */
-export function route(cidr: string, to: string | Target, difference: Partial<Route> = {}): Route {
+export function buildRoute(cidr: string, to: string | Target, difference: Partial<Route> = {}): Route {
   const target: Target = typeof to === "string" ? { kind: "machine", id: to } : to;
-  return { cidr: canonicalCidr(cidr) ?? cidr, target, blackhole: false, ...difference };
+  return { cidr: canonicalizeCidr(cidr) ?? cidr, target, blackhole: false, ...difference };
 }
 
-export function table(routes: readonly Route[], difference: Partial<RouteTable> = {}): RouteTable {
+export function buildTable(routes: readonly Route[], difference: Partial<RouteTable> = {}): RouteTable {
   return {
     id: "rtb-1",
     size: routes.length + 2,
@@ -79,30 +83,30 @@ export function table(routes: readonly Route[], difference: Partial<RouteTable> 
   };
 }
 
-/** What the cloud says: those tables, and for each node a machine of its name unless that is said otherwise. */
-export function state(
+/** The cloud's answer: the given tables, and by default for each node a machine with its name. */
+export function buildState(
   tables: readonly RouteTable[],
   nodes: readonly RawNode[],
   machines: Readonly<Record<string, Machine>> = {},
 ): RouteState {
-  const known = Object.fromEntries(nodes.map(({ metadata: { name } }) => [name, ready(name)]));
+  const known = Object.fromEntries(nodes.map(({ metadata: { name } }) => [name, buildReadyMachine(name)]));
   return { kind: "tables", tables: [...tables], machines: { ...known, ...machines } };
 }
 
-/** The context in which all nodes are counted and listed, as they are before a route is taken away. */
-export function provenContextOf(nodes: readonly RawNode[], settings = SETTINGS): DecisionContext {
-  const context = contextOf(nodes, settings);
+/** The context in which all nodes are counted and listed, as before a route is deleted. */
+export function buildProvenContext(nodes: readonly RawNode[], settings = SETTINGS): DecisionContext {
+  const context = buildContext(nodes, settings);
   const items = context.related["nodes"]?.items ?? [];
   return { ...context, count: { kind: "count", count: items.length }, listed: { kind: "list", items } };
 }
 
-/** What the sender of an event remembers where every report has named these candidates for so long. */
-export function hintOf(ids: readonly string[] | undefined, seconds: number): ObjectHint {
+/** The sender's hint that every report has contained these candidates for a number of seconds. */
+export function buildHint(ids: readonly string[] | undefined, seconds: number): ObjectHint {
   return { candidates: (ids ?? []).map((id) => ({ id, seconds })) };
 }
 
-/** The context of a decision in which the cluster has these nodes; none of them are known where they are undefined. */
-export function contextOf(nodes: readonly RawNode[] | undefined, settings = SETTINGS): DecisionContext {
+/** The context of a decision in a cluster with these nodes; undefined nodes are unknown. */
+export function buildContext(nodes: readonly RawNode[] | undefined, settings = SETTINGS): DecisionContext {
   const items = (nodes ?? []).flatMap((node) => routeNodes.project(node) ?? []);
   return {
     reason: "watch",
@@ -112,16 +116,16 @@ export function contextOf(nodes: readonly RawNode[] | undefined, settings = SETT
   };
 }
 
-export type RouteSubject = Parameters<NonNullable<typeof routeController.fold>>[0];
+export type RouteSubject = Parameters<NonNullable<typeof routeController.applyResult>>[0];
 
-export function subjectOf(answer: unknown, hint?: ObjectHint): RouteSubject {
+export function buildSubject(answer: unknown, hint?: ObjectHint): RouteSubject {
   return { object: KUBE_SYSTEM, answer, hint } as RouteSubject;
 }
 
-/** The same at a look 15 s after the first one, to which everything looked as it does now. */
-export function confirmedSubject(said: RouteState, context: DecisionContext): RouteSubject {
-  const first = subjectOf({ kind: "observed", state: said });
-  return subjectOf(first.answer, hintOf(routeController.listCandidates?.(first, context), 15));
+/** The context of a check 15 s after the first one, which found the state unchanged. */
+export function buildConfirmedSubject(said: RouteState, context: DecisionContext): RouteSubject {
+  const first = buildSubject({ kind: "observed", state: said });
+  return buildSubject(first.answer, buildHint(routeController.listCandidates?.(first, context), 15));
 }
 
 export function decide(subject: RouteSubject, context: DecisionContext): Decision {
@@ -131,24 +135,24 @@ export function decide(subject: RouteSubject, context: DecisionContext): Decisio
   return decision;
 }
 
-/** Decides once on what the cloud says. */
+/** Decides once on the cloud's answer. */
 export function decideOn(said: RouteState, nodes: readonly RawNode[]): Decision {
-  return decide(subjectOf({ kind: "observed", state: said }), contextOf(nodes));
+  return decide(buildSubject({ kind: "observed", state: said }), buildContext(nodes));
 }
 
-/** How a write is answered; undefined where it is done. */
-export type Answer = (write: Write) => Because | undefined;
+/** The failure of a write; undefined if it succeeds. */
+export type Answer = (write: Write) => Reason | undefined;
 
 /**
- * Decides, and carries out what is decided, until nothing is left: all writes by key, the last decision, and what is known then. It is the
- * second look, with the nodes proven, unless a subject and a context are given.
+ * Decides and applies decisions until nothing is left. Returns all writes by key, the last decision, and the
+ * final facts. By default it is the second check, with the nodes proven.
  */
 export function carryOut(
   said: RouteState,
   nodes: readonly RawNode[],
   answer: Answer = () => undefined,
-  context: DecisionContext = provenContextOf(nodes),
-  first: RouteSubject = confirmedSubject(said, context),
+  context: DecisionContext = buildProvenContext(nodes),
+  first: RouteSubject = buildConfirmedSubject(said, context),
 ) {
   const writes: Write[] = [];
   let subject = first;
@@ -156,13 +160,13 @@ export function carryOut(
   for (let round = 0; round < 200; round += 1) {
     const decision = decide(subject, context);
     if (decision.kind !== "change")
-      return { decision, writes, subject, nodes: after, keys: writes.map(keyOf) };
+      return { decision, writes, subject, nodes: after, keys: writes.map(formatWriteKey) };
     if (decision.independent !== true) throw new Error("writes wait for each other");
     for (const write of decision.writes) {
       writes.push(write);
       const failed = answer(write);
       const done: DoneWrite = { write, result: {}, ...(failed === undefined ? {} : { failed }) };
-      subject = routeController.fold?.(subject, done) ?? subject;
+      subject = routeController.applyResult?.(subject, done) ?? subject;
       if (failed === undefined && write.on === "cluster") after = after.map((node) => written(node, write));
     }
   }
@@ -171,15 +175,15 @@ export function carryOut(
 
 function written(node: RawNode, write: Write): RawNode {
   if (write.on !== "cluster" || write.verb !== "patch" || write.name !== node.metadata.name) return node;
-  return patched(node, write.patch);
+  return applyOperations(node, write.patch);
 }
 
 /** Actions as `create rtb-1 100.64.0.0/24`. */
-export function actionsOf(writes: readonly Write[]): readonly string[] {
-  return writes.filter((write): write is CloudAction => write.on === "cloud").map(keyOf);
+export function formatActions(writes: readonly Write[]): readonly string[] {
+  return writes.filter((write): write is CloudAction => write.on === "cloud").map(formatWriteKey);
 }
 
-export function patchesOf(writes: readonly Write[]): readonly PatchWrite[] {
+export function selectPatches(writes: readonly Write[]): readonly PatchWrite[] {
   return writes.filter((write): write is PatchWrite => write.on === "cluster" && write.verb === "patch");
 }
 

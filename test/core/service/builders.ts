@@ -6,11 +6,12 @@ import type {
   LoadBalancerAction,
   LoadBalancerModel,
   LoadBalancerQuestion,
+  LoadBalancerSize,
   LoadBalancerStep,
   TargetNode,
 } from "#core/service/model.ts";
 import { Service } from "#core/service/service.ts";
-import { snapshotOf } from "#core/service/snapshot.ts";
+import { projectService } from "#core/service/snapshot.ts";
 import { serviceWatch } from "#core/service/watch.ts";
 import { DEFAULT_SETTINGS, type Settings } from "#core/settings.ts";
 
@@ -19,13 +20,13 @@ export const SETTINGS: Settings = { ...DEFAULT_SETTINGS, cloud: { provider: "she
 export const HOSTNAME = "lb.example.com";
 export const FINALIZERS = [LOAD_BALANCER_FINALIZER];
 
-/** The moment so many seconds before. */
-export function secondsAgo(seconds: number): string {
+/** The time a number of seconds earlier. */
+export function getPastTime(seconds: number): string {
   return new Date(NOW.getTime() - seconds * 1_000).toISOString();
 }
 
-/** A Service of type LoadBalancer of five seconds ago, with the difference. */
-export function service(
+/** A Service of type LoadBalancer that is five seconds old, with overrides. */
+export function buildService(
   difference: {
     readonly metadata?: Partial<Service["metadata"]>;
     readonly spec?: Partial<Service["spec"]>;
@@ -38,7 +39,7 @@ export function service(
       name: "web",
       uid: "uid-web",
       resourceVersion: "100",
-      creationTimestamp: secondsAgo(5),
+      creationTimestamp: getPastTime(5),
       ...difference.metadata,
     },
     spec: { type: "LoadBalancer", ports: [{ port: 80, nodePort: 30_080 }], ...difference.spec },
@@ -46,31 +47,35 @@ export function service(
   });
 }
 
-/** What the cloud of these tests keeps of a Service: what it asks for, and its targets. */
+/** A Service's state in the emulated cloud: its request, and its targets. */
 export interface Shelf {
   readonly wish: string;
   readonly targets: readonly string[];
 }
 
-/** How the model of these tests answers, where it is not as it would. */
+/** Overrides of the emulated model's answers. */
 export interface Script {
   before?: LoadBalancerStep | undefined;
   next?: LoadBalancerStep | undefined;
-  /** Whether the load balancer was seen; seen without it. */
+  /** Whether the load balancer is visible; true by default. */
   shows?: boolean | "at once" | undefined;
-  problem?: ReturnType<NonNullable<LoadBalancerModel["problemOf"]>>;
+  /** What a load balancer counts as; by default the cloud measures none. */
+  size?: LoadBalancerSize;
+  /** How lost targets are reported; by default a load balancer cannot lose targets. */
+  lostTargets?: "by instance" | "without their nodes";
+  issue?: ReturnType<NonNullable<LoadBalancerModel["toIssue"]>>;
   isShared?: boolean;
   hasNoTargets?: true;
-  /** Whether targets follow the nodes while something else is refused; they stay without it. */
+  /** Whether targets follow the nodes while the Service is refused; by default they stay. */
   follows?: boolean | Extract<LoadBalancerStep, { readonly kind: "wait" }>;
-  /** Whether what was made goes again, where there was nothing before. */
+  /** Whether created resources are removed again if nothing existed before. */
   isUndone?: boolean;
 }
 
-/** A cloud of one shelf for each Service: put up, then filled, each an action. */
-export function shelfModel(script: Script = {}): LoadBalancerModel {
-  const desired: LoadBalancerModel["desired"] = ({ spec }) => JSON.stringify(spec.ports);
-  const targetOf: LoadBalancerModel["targetOf"] = ({ providerID }) => providerID;
+/** An emulated cloud with one shelf for each Service: one action puts it up, another one fills it. */
+export function createShelfModel(script: Script = {}): LoadBalancerModel {
+  const desired: LoadBalancerModel["describeDesired"] = ({ spec }) => JSON.stringify(spec.ports);
+  const targetOf: LoadBalancerModel["getTarget"] = ({ providerID }) => providerID;
   const next = (
     { service, wanted, nodes, onlyTargets }: LoadBalancerQuestion,
     observed: unknown,
@@ -92,9 +97,9 @@ export function shelfModel(script: Script = {}): LoadBalancerModel {
     return { kind: "settled", ingress: [{ hostname: HOSTNAME }], warnings: [] };
   };
   return {
-    before: () => script.before as ReturnType<LoadBalancerModel["before"]>,
-    next: (question, observed) => script.next ?? next(question, observed),
-    fold: (_observed, action, result) => (action.action === "TakeDown" ? null : result),
+    precheck: () => script.before as ReturnType<LoadBalancerModel["precheck"]>,
+    planStep: (question, observed) => script.next ?? next(question, observed),
+    applyResult: (_observed, action, result) => (action.action === "TakeDown" ? null : result),
     ...(script.isShared === undefined ? {} : { isShared: () => script.isShared === true }),
     ...(script.follows !== undefined
       ? {
@@ -110,23 +115,33 @@ export function shelfModel(script: Script = {}): LoadBalancerModel {
         }
       : {}),
     ...(script.hasNoTargets === true ? { hasNoTargets: true } : {}),
-    ...(script.shows === "at once" ? { showsAtOnce: true } : {}),
-    ...(typeof script.shows === "boolean" ? { shows: () => script.shows === true } : {}),
-    problemOf: () => script.problem,
-    undoes: (_action, observed) => script.isUndone === true && observed === null,
-    desired,
-    targetOf,
+    ...(script.shows === "at once" ? { isImmediatelyVisible: true } : {}),
+    ...(typeof script.shows === "boolean" ? { isVisible: () => script.shows === true } : {}),
+    ...(script.size === undefined ? {} : { measure: () => script.size as LoadBalancerSize }),
+    ...(script.lostTargets === undefined
+      ? {}
+      : {
+          listLostTargets: ({ service, nodes }: LoadBalancerQuestion, observed: unknown) => {
+            const wanted = nodes.map((node) => targetOf(node, service));
+            const lost = ((observed as Shelf | null)?.targets ?? []).filter((each) => !wanted.includes(each));
+            return script.lostTargets === "by instance" ? lost : lost.map(() => undefined);
+          },
+        }),
+    toIssue: () => script.issue,
+    needsRollback: (_action, observed) => script.isUndone === true && observed === null,
+    describeDesired: desired,
+    getTarget: targetOf,
   };
 }
 
-/** What the shelf is after an action. */
-export function done({ action, parameters }: LoadBalancerAction): Shelf | null {
+/** Returns the shelf after an action. */
+export function getShelfAfter({ action, parameters }: LoadBalancerAction): Shelf | null {
   if (action === "TakeDown") return null;
   return { wish: String(parameters["wish"]), targets: (parameters["targets"] ?? []) as string[] };
 }
 
-/** The related lists of an event. */
-export function related(
+/** Returns the related lists of an event. */
+export function buildRelated(
   nodes: readonly TargetNode[] = [{ name: "a", providerID: "i-a" }],
   services: readonly Service[] = [],
   resourceVersion = "500",
@@ -138,20 +153,20 @@ export function related(
   };
 }
 
-/** What a decision is made under, with the difference. */
-export function context(difference: Partial<DecisionContext> = {}): DecisionContext {
-  return { reason: "watch", now: NOW, related: related(), settings: SETTINGS, ...difference };
+/** Returns the context of a decision, with overrides. */
+export function buildContext(difference: Partial<DecisionContext> = {}): DecisionContext {
+  return { reason: "watch", now: NOW, related: buildRelated(), settings: SETTINGS, ...difference };
 }
 
-/** The same so many seconds later, and where the API server lists these nodes and no others. */
-export function listing(
+/** Returns the context a number of seconds later, in which the API server lists exactly these nodes. */
+export function buildListing(
   nodes: readonly TargetNode[],
   seconds = 0,
   difference: Partial<DecisionContext> = {},
 ): DecisionContext {
-  return context({
+  return buildContext({
     now: new Date(NOW.getTime() + seconds * 1_000),
-    related: related(nodes),
+    related: buildRelated(nodes),
     listed: { kind: "list", items: nodes.map((target) => ({ target })) },
     count: { kind: "count", count: nodes.length },
     ...difference,
@@ -160,18 +175,18 @@ export function listing(
 
 export type ServiceController = ReturnType<typeof createServiceController>;
 
-/** The controller with the model of these tests, loaded. */
-export async function controllerWith(script: Script = {}): Promise<ServiceController> {
-  const controller = createServiceController({ shelf: async () => shelfModel(script) });
+/** The loaded controller with the emulated model. */
+export async function createController(script: Script = {}): Promise<ServiceController> {
+  const controller = createServiceController({ shelf: async () => createShelfModel(script) });
   await controller.load?.("shelf");
   return controller;
 }
 
-/** The one decision on a subject. */
+/** Returns the only decision on a subject. */
 export function decideOn(
   controller: ServiceController,
   subject: Pick<Subject<Service>, "object"> & { readonly answer?: unknown },
-  asked: AskContext = context(),
+  asked: AskContext = buildContext(),
 ): Decision {
   const whole = { hint: undefined, answer: undefined, ...subject } as Parameters<
     Controller["decide"]
@@ -181,50 +196,52 @@ export function decideOn(
   return plan.decisions[0];
 }
 
-/** A Service and a shelf after all rounds: until nothing is changed any more, at most so often. */
-export async function converged(
+/** Runs rounds until nothing changes, up to a maximum, and returns the Service and its shelf. */
+export async function converge(
   object: Service,
   shelf: Shelf | null,
-  asked: AskContext = context(),
+  asked: AskContext = buildContext(),
   script: Script = {},
 ): Promise<{
   readonly object: Service;
   readonly shelf: Shelf | null;
   readonly decisions: readonly Decision[];
 }> {
-  const controller = await controllerWith(script);
+  const controller = await createController(script);
   const decisions: Decision[] = [];
   let state = shelf;
-  let subject: Parameters<NonNullable<ServiceController["fold"]>>[0] = {
+  let subject: Parameters<NonNullable<ServiceController["applyResult"]>>[0] = {
     object,
     hint: undefined,
-    answer: controller.asks(object, asked) === undefined ? undefined : { kind: "observed", state },
+    answer: controller.buildQuestion(object, asked) === undefined ? undefined : { kind: "observed", state },
   };
   for (let round = 0; round < 10; round += 1) {
     const decision = decideOn(controller, subject, asked);
     decisions.push(decision);
     if (decision.kind !== "change") return { object: subject.object, shelf: state, decisions };
     for (const write of decision.writes) {
-      if (write.on === "cloud") state = done(write);
+      if (write.on === "cloud") state = getShelfAfter(write);
       const result = write.on === "cloud" ? state : undefined;
-      subject = controller.fold?.(subject, { write, result }) ?? subject;
+      subject = controller.applyResult?.(subject, { write, result }) ?? subject;
     }
   }
   throw new Error("it does not end");
 }
 
-/** A Service whose load balancer is there, as all rounds left it. */
-export async function served(difference: Parameters<typeof service>[0] = {}): Promise<Service> {
-  return snapshotOf((await converged(service(difference), null)).object);
+/** A Service with a load balancer, after all rounds. */
+export async function buildServedService(
+  difference: Parameters<typeof buildService>[0] = {},
+): Promise<Service> {
+  return projectService((await converge(buildService(difference), null)).object);
 }
 
-/** The text of our annotation. */
-export function annotationOf({ metadata }: Service): string | undefined {
+/** Returns the text of our annotation. */
+export function getAnnotation({ metadata }: Service): string | undefined {
   return metadata.annotations?.[LOAD_BALANCER_ANNOTATION];
 }
 
-/** The Service with another text there. */
-export function withAnnotation(object: Service, text: string): Service {
+/** Returns the Service with another annotation text. */
+export function setAnnotation(object: Service, text: string): Service {
   const annotations = { ...object.metadata.annotations, [LOAD_BALANCER_ANNOTATION]: text };
   return { ...object, metadata: { ...object.metadata, annotations } };
 }

@@ -2,64 +2,70 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { DoneWrite } from "#core/controller.ts";
 import { createServiceController } from "#core/service/controller.ts";
+import { LISTENER_COUNT, LOAD_BALANCER_COUNT } from "#core/service/load-balancer-quota.ts";
 import type { TargetNode } from "#core/service/model.ts";
 import { needsWork } from "#core/service/needs-work.ts";
 import type { Service } from "#core/service/service.ts";
 import { serviceWatch } from "#core/service/watch.ts";
-import { given } from "#test/core/given.ts";
+import { checkProperty } from "#test/core/check-property.ts";
 import {
-  context,
-  controllerWith,
-  converged,
+  buildContext,
+  buildListing,
+  buildRelated,
+  buildServedService,
+  buildService,
+  converge,
+  createController,
+  createShelfModel,
   decideOn,
   FINALIZERS,
-  listing,
-  related,
+  getPastTime,
+  HOSTNAME,
   type Script,
+  SETTINGS,
+  type ServiceController,
   type Shelf,
-  secondsAgo,
-  served,
-  service,
-  shelfModel,
 } from "#test/core/service/builders.ts";
 
 describe("the watch", () => {
-  const CONTEXT = { labelPrefixes: [], settings: context().settings };
+  const CONTEXT = { labelPrefixes: [], settings: buildContext().settings };
 
   test("waits for an address", async () => {
     const waits = (object: Service) => [
-      serviceWatch.waiting?.waits(object),
-      ...(serviceWatch.delays ?? []).map((delay) => delay.waits(object)),
+      serviceWatch.waiting?.isWaiting(object),
+      ...(serviceWatch.delays ?? []).map((delay) => delay.isWaiting(object)),
     ];
-    expect(waits(service())).toEqual([true, true]);
-    expect(waits(await served())).toEqual([false, false]);
-    expect(waits(service({ spec: { type: "ClusterIP" } }))).toEqual([false, false]);
+    expect(waits(buildService())).toEqual([true, true]);
+    expect(waits(await buildServedService())).toEqual([false, false]);
+    expect(waits(buildService({ spec: { type: "ClusterIP" } }))).toEqual([false, false]);
   });
 
-  test("looks at all of them in ten minutes, and when nodes change", async () => {
-    const { looks } = serviceWatch;
-    expect(looks).toMatchObject({ everySeconds: 600, whenRelatedChange: true });
-    expect(looks?.fingerprint(service())).toBe(looks?.fingerprint(await served()));
+  test("checks all Services every ten minutes, and when nodes change", async () => {
+    const { resyncPolicy } = serviceWatch;
+    expect(resyncPolicy).toMatchObject({ everySeconds: 600, whenRelatedChange: true });
+    expect(resyncPolicy?.fingerprint(buildService())).toBe(
+      resyncPolicy?.fingerprint(await buildServedService()),
+    );
   });
 
-  test("says by what is watched alone whether there is something to do", async () => {
-    expect(serviceWatch.needsWork(service(), CONTEXT)).toBe(true);
-    expect(serviceWatch.needsWork(await served(), CONTEXT)).toBe(false);
+  test("detects work from watched objects alone", async () => {
+    expect(serviceWatch.needsWork(buildService(), CONTEXT)).toBe(true);
+    expect(serviceWatch.needsWork(await buildServedService(), CONTEXT)).toBe(false);
   });
 
-  test("tells a change by the owner from what the controller writes itself", async () => {
+  test("distinguishes the owner's changes from the controller's own", async () => {
     const demandOf = (object: Service) => serviceWatch.demand?.(object, CONTEXT);
-    const edited = service({ spec: { ports: [{ port: 81, nodePort: 30_081, protocol: "TCP" }] } });
-    expect(demandOf(await served())).toBe(demandOf(service()));
-    expect(demandOf(edited)).not.toBe(demandOf(service()));
+    const edited = buildService({ spec: { ports: [{ port: 81, nodePort: 30_081, protocol: "TCP" }] } });
+    expect(demandOf(await buildServedService())).toBe(demandOf(buildService()));
+    expect(demandOf(edited)).not.toBe(demandOf(buildService()));
   });
 });
 
-test("a model is loaded once, for the clouds that are used alone", async () => {
+test("a model is loaded once, and only for clouds in use", async () => {
   const loaded: string[] = [];
   const load = (name: string) => async () => {
     loaded.push(name);
-    return shelfModel();
+    return createShelfModel();
   };
   const models = { shelf: load("shelf"), unused: load("unused") };
   const controller = createServiceController(models);
@@ -69,8 +75,79 @@ test("a model is loaded once, for the clouds that are used alone", async () => {
   expect(loaded).toEqual(["shelf"]);
 });
 
-describe("what was done", () => {
-  const subject = { object: service(), answer: undefined, hint: undefined };
+describe("a reservation request", () => {
+  const NETWORK = "network load balancer";
+  const SIZE = { kind: NETWORK, missingListeners: 2 };
+  const NEW: Script = { shows: false, size: SIZE };
+  const OBSERVED = { kind: "observed", state: null } as const;
+
+  async function request(
+    script: Script,
+    object: Service = buildService(),
+    asked = buildContext(),
+    answer: Parameters<ServiceController["decide"]>[0][number]["answer"] = OBSERVED,
+  ) {
+    const controller = await createController(script);
+    return controller.listReservationRequests?.([{ object, answer, hint: undefined }], asked);
+  }
+
+  test.each<[string, Script, Readonly<Record<string, number>>]>([
+    [
+      "a new load balancer, its kind and its listeners",
+      NEW,
+      { [LOAD_BALANCER_COUNT]: 1, [NETWORK]: 1, [LISTENER_COUNT]: 2 },
+    ],
+    [
+      "no listeners for a load balancer without any",
+      { ...NEW, size: { ...SIZE, missingListeners: 0 } },
+      { [LOAD_BALANCER_COUNT]: 1, [NETWORK]: 1 },
+    ],
+    ["only the load balancer on a cloud that measures none", { shows: false }, { [LOAD_BALANCER_COUNT]: 1 }],
+    [
+      "only the missing listeners of a visible load balancer",
+      { ...NEW, shows: true },
+      { [LISTENER_COUNT]: 2 },
+    ],
+  ])("takes %s", async (_, script, takes) => {
+    const { uid, creationTimestamp: created } = buildService().metadata;
+    expect(await request(script)).toEqual([{ uid, created, takes }]);
+  });
+
+  test.each<[string, () => ReturnType<typeof request>]>([
+    ["the cloud shows everything", () => request({ shows: true, size: { ...SIZE, missingListeners: 0 } })],
+    ["the cloud reports neither visibility nor size", () => request({})],
+    [
+      "the cloud did not answer",
+      () => request(NEW, undefined, undefined, { kind: "error", code: "Throttled", message: "slow" }),
+    ],
+    [
+      "the cloud has no load balancers",
+      () => request(NEW, undefined, buildContext({ settings: { ...SETTINGS, cloud: { provider: "none" } } })),
+    ],
+    [
+      "the Service leaves",
+      () => request(NEW, buildService({ metadata: { finalizers: FINALIZERS }, spec: { type: "ClusterIP" } })),
+    ],
+    [
+      "the next step creates nothing",
+      () => request({ ...NEW, next: { kind: "settled", ingress: [], warnings: [] } }),
+    ],
+  ])("is not made if %s", async (_, requestInCase) => {
+    expect(await requestInCase()).toEqual([]);
+  });
+
+  test.each<[string, boolean, readonly object[]]>([
+    ["is not made for a load balancer that would be new", false, []],
+    ["is made for the listeners of a visible one", true, [{ takes: { [LISTENER_COUNT]: 2 } }]],
+  ])("%s, for a stock Service in a cluster without room", async (_, shows, expected) => {
+    const stock = buildService({ status: { loadBalancer: { ingress: [{ hostname: HOSTNAME }] } } });
+    const settings = { ...SETTINGS, loadBalancers: { ...SETTINGS.loadBalancers, max: 0 } };
+    expect(await request({ ...NEW, shows }, stock, buildContext({ settings }))).toMatchObject(expected);
+  });
+});
+
+describe("a completed action", () => {
+  const subject = { object: buildService(), answer: undefined, hint: undefined };
   const write = {
     on: "cluster",
     apiVersion: "v1",
@@ -92,10 +169,12 @@ describe("what was done", () => {
         precondition: { uid: "uid-web", deleting: false },
       },
     ],
-  ])("leaves what is known as it is after %s", async (_, done) => {
-    const controller = await controllerWith();
-    expect(controller.fold?.(subject, { write: done, result: undefined })).toBe(subject);
-    expect(controller.foldOther?.(subject, { write: done, result: undefined }, context())).toBe(subject);
+  ])("leaves the facts unchanged after %s", async (_, done) => {
+    const controller = await createController();
+    expect(controller.applyResult?.(subject, { write: done, result: undefined })).toBe(subject);
+    expect(controller.applySharedResult?.(subject, { write: done, result: undefined }, buildContext())).toBe(
+      subject,
+    );
   });
 
   test.each<[string, Script, string]>([
@@ -103,7 +182,7 @@ describe("what was done", () => {
     ["nothing but what all have together", { isShared: false }, "LoadBalancerEnsured"],
     ["nothing where a cloud has nothing of that kind", {}, "LoadBalancerEnsured"],
   ])("changes %s for other Services", async (_, script, code) => {
-    const controller = await controllerWith(script);
+    const controller = await createController(script);
     const ports = JSON.stringify(subject.object.spec.ports);
     const answer = { kind: "observed", state: { wish: ports, targets: ["i-a"] } } as const;
     const action = { action: "Fill", target: "another", parameters: {} };
@@ -116,14 +195,14 @@ describe("what was done", () => {
       },
       result: { wish: "of another", targets: [] },
     };
-    const told = controller.foldOther?.({ ...subject, answer }, done, context());
-    if (told === undefined) throw new Error("nobody was told");
+    const told = controller.applySharedResult?.({ ...subject, answer }, done, buildContext());
+    if (told === undefined) throw new Error("nothing was reported");
     const decision = decideOn(controller, told);
     expect(decision.because.code).toBe(code);
   });
 });
 
-/** Any Service that we may come upon, with anything of it in the cloud. */
+/** Any possible Service, with any of its resources in the cloud. */
 const services = fc
   .record({
     type: fc.constantFrom("LoadBalancer", "ClusterIP"),
@@ -135,8 +214,8 @@ const services = fc
     port: fc.integer({ min: 1, max: 3 }),
   })
   .map(({ type, loadBalancerClass, finalizers, annotations, isDeleted, hostname, port }) =>
-    service({
-      metadata: { finalizers, annotations, ...(isDeleted ? { deletionTimestamp: secondsAgo(1) } : {}) },
+    buildService({
+      metadata: { finalizers, annotations, ...(isDeleted ? { deletionTimestamp: getPastTime(1) } : {}) },
       spec: { type, loadBalancerClass, ports: [{ protocol: "TCP", port, nodePort: 30_000 }] },
       status: { loadBalancer: hostname === undefined ? {} : { ingress: [{ hostname }] } },
     }),
@@ -152,28 +231,28 @@ const nodes = fc.subarray([
   { name: "c" },
 ]);
 
-test("deciding ends, and deciding again on what came of it changes nothing", async () => {
-  const controller = await controllerWith();
+test("decisions end, and a decision on the final result changes nothing", async () => {
+  const controller = await createController();
   const runs: (readonly [Service, Shelf | null, readonly { readonly name: string }[]])[] = [];
-  given([services, shelves, nodes], (object, shelf, list) => void runs.push([object, shelf, list]));
+  checkProperty([services, shelves, nodes], (object, shelf, list) => void runs.push([object, shelf, list]));
   for (const [object, shelf, list] of runs) {
-    // A node without a provider ID may be a target soon: none is taken away while one is listed.
+    // A node without a provider ID may be a target soon: while one is listed, no target is removed.
     const all: readonly TargetNode[] = list;
     const listed = all.filter(({ providerID }) => providerID !== undefined);
     const at = (seconds: number, reason: "watch" | "refresh" = "watch") =>
-      listing(listed, seconds, { related: related(list), reason });
+      buildListing(listed, seconds, { related: buildRelated(list), reason });
     let asked = at(30);
-    const first = await converged(object, shelf, at(0));
-    let once = await converged(first.object, first.shelf, asked);
-    // What another actor may have sent is waited for.
+    const first = await converge(object, shelf, at(0));
+    let once = await converge(first.object, first.shelf, asked);
+    // Requests that another actor may have sent are awaited.
     if (once.decisions.at(-1)?.kind === "retry") {
       asked = at(100);
-      once = await converged(once.object, once.shelf, asked);
+      once = await converge(once.object, once.shelf, asked);
     }
     expect(once.decisions.at(-1)?.kind).toBe("unchanged");
     expect(needsWork(once.object, asked.settings)).toBe(false);
-    expect(controller.asks(once.object, asked)).toBeUndefined();
-    const again = await converged(once.object, once.shelf, at(60, "refresh"));
+    expect(controller.buildQuestion(once.object, asked)).toBeUndefined();
+    const again = await converge(once.object, once.shelf, at(60, "refresh"));
     expect(again.decisions.map(({ kind }) => kind)).toEqual(["unchanged"]);
     const foreign = (of: Service) =>
       of.metadata.finalizers?.filter((each) => !FINALIZERS.includes(each)) ?? [];
@@ -181,11 +260,11 @@ test("deciding ends, and deciding again on what came of it changes nothing", asy
   }
 });
 
-test("nothing of the cloud is changed before the finalizer stands there", async () => {
+test("the cloud is never changed before the finalizer is written", async () => {
   const runs: (readonly [Service, Shelf | null])[] = [];
-  given([services, shelves], (object, shelf) => void runs.push([object, shelf]));
+  checkProperty([services, shelves], (object, shelf) => void runs.push([object, shelf]));
   for (const [object, shelf] of runs) {
-    const { decisions } = await converged(object, shelf);
+    const { decisions } = await converge(object, shelf);
     let hasFinalizer = object.metadata.finalizers?.includes(FINALIZERS[0] ?? "") === true;
     for (const decision of decisions) {
       for (const write of decision.kind === "change" ? decision.writes : []) {

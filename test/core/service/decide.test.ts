@@ -1,38 +1,44 @@
 import { describe, expect, test } from "vitest";
 import { LOAD_BALANCER_ANNOTATION, LOAD_BALANCER_FINALIZER } from "#core/contracts.ts";
 import type { Decision } from "#core/decision.ts";
-import { patched } from "#core/json-patch.ts";
-import { markOf } from "#core/service/mark.ts";
-import type { LoadBalancerQuestion, LoadBalancerStep, Problem } from "#core/service/model.ts";
+import { applyOperations } from "#core/json-patch.ts";
+import {
+  LISTENER_COUNT,
+  LOAD_BALANCER_COUNT,
+  type ReachedBound,
+  type Reservations,
+} from "#core/service/load-balancer-quota.ts";
+import type { Issue, LoadBalancerQuestion, LoadBalancerStep } from "#core/service/model.ts";
 import { needsWork } from "#core/service/needs-work.ts";
 import type { Service } from "#core/service/service.ts";
+import { parseStateAnnotation } from "#core/service/state-annotation.ts";
 import {
-  annotationOf,
-  context,
-  controllerWith,
-  converged,
+  buildContext,
+  buildListing,
+  buildRelated,
+  buildServedService,
+  buildService,
+  converge,
+  createController,
   decideOn,
   FINALIZERS,
+  getAnnotation,
+  getPastTime,
   HOSTNAME,
-  listing,
   NOW,
-  related,
   type Script,
   SETTINGS,
-  secondsAgo,
-  served,
-  service,
-  withAnnotation,
+  setAnnotation,
 } from "#test/core/service/builders.ts";
 
 const WISH = JSON.stringify([{ protocol: "TCP", port: 80, nodePort: 30_080 }]);
 const SHELF = { wish: WISH, targets: ["i-a"] };
-const SERVED = await served();
+const SERVED = await buildServedService();
 const DELETED: Service = {
   ...SERVED,
-  metadata: { ...SERVED.metadata, deletionTimestamp: secondsAgo(5) },
+  metadata: { ...SERVED.metadata, deletionTimestamp: getPastTime(5) },
 };
-const PROBLEM: Problem = {
+const PROBLEM: Issue = {
   code: "InvalidAnnotation",
   field: "example.kubernetes.io/a",
   value: "b",
@@ -42,13 +48,13 @@ const observed = (state: unknown) => ({ kind: "observed", state }) as const;
 const reasons = (events: readonly { readonly reason: string }[]): readonly string[] =>
   events.map(({ reason }) => reason);
 
-async function decide(object: Service, answer?: unknown, asked = context(), script: Script = {}) {
-  return decideOn(await controllerWith(script), { object, answer }, asked);
+async function decide(object: Service, answer?: unknown, asked = buildContext(), script: Script = {}) {
+  return decideOn(await createController(script), { object, answer }, asked);
 }
 
-describe("a Service that wants a load balancer", () => {
-  test("is taken on before anything is made, and served when all is", async () => {
-    const { object, shelf, decisions } = await converged(service(), null);
+describe("a Service that needs a load balancer", () => {
+  test("is claimed before anything is created, and served afterwards", async () => {
+    const { object, shelf, decisions } = await converge(buildService(), null);
     expect(shelf).toEqual(SHELF);
     expect(object.metadata.finalizers).toEqual(FINALIZERS);
     expect(object.status).toEqual({ loadBalancer: { ingress: [{ hostname: HOSTNAME }] } });
@@ -67,8 +73,8 @@ describe("a Service that wants a load balancer", () => {
     ]);
   });
 
-  test("is guarded by what it was read as", async () => {
-    const decision = await decide(service({ metadata: { generation: 3 } }), observed(null));
+  test("is guarded by its content as read", async () => {
+    const decision = await decide(buildService({ metadata: { generation: 3 } }), observed(null));
     expect(decision).toMatchObject({
       kind: "change",
       because: { code: "PutUp" },
@@ -99,28 +105,28 @@ describe("a Service that wants a load balancer", () => {
 
   test("keeps the finalizers and annotations of others", async () => {
     const metadata = { finalizers: ["example.com/a"], annotations: { "example.com/b": "c" } };
-    const { object } = await converged(service({ metadata }), null);
+    const { object } = await converge(buildService({ metadata }), null);
     expect(object.metadata.finalizers).toEqual(["example.com/a", LOAD_BALANCER_FINALIZER]);
     expect(object.metadata.annotations).toMatchObject({ "example.com/b": "c" });
   });
 
-  test("that the stock controller has served is taken over with one write, and one when the cloud was observed once more", async () => {
+  test("of the stock controller is taken over with one write, and one more after the recheck", async () => {
     const status = { loadBalancer: { ingress: [{ hostname: HOSTNAME }] } };
-    const stock = service({ metadata: { finalizers: FINALIZERS }, status });
-    const taken = await converged(stock, SHELF);
+    const stock = buildService({ metadata: { finalizers: FINALIZERS }, status });
+    const taken = await converge(stock, SHELF);
     expect(taken.decisions).toMatchObject([{ kind: "change" }, { kind: "retry", afterSeconds: 45 }]);
     const now = new Date(NOW.getTime() + 45_000);
-    const { object, decisions } = await converged(taken.object, SHELF, context({ now }));
+    const { object, decisions } = await converge(taken.object, SHELF, buildContext({ now }));
     expect(decisions.map(({ kind }) => kind)).toEqual(["change", "unchanged"]);
     expect(needsWork(object, SETTINGS)).toBe(false);
   });
 
-  test("is asked about for the audit, and unchanged where all is as it was", async () => {
-    const { decisions } = await converged(SERVED, SHELF, context({ reason: "refresh" }));
+  test("is audited, and unchanged if nothing has changed", async () => {
+    const { decisions } = await converge(SERVED, SHELF, buildContext({ reason: "refresh" }));
     expect(decisions).toMatchObject([{ kind: "unchanged" }]);
   });
 
-  test("has its annotation alone written where no more than that has changed", async () => {
+  test("gets only its annotation written if only that has changed", async () => {
     const annotations = { ...SERVED.metadata.annotations, "example.com/any": "thing" };
     const object = { ...SERVED, metadata: { ...SERVED.metadata, annotations } };
     const decision = await decide(object);
@@ -131,8 +137,8 @@ describe("a Service that wants a load balancer", () => {
     });
   });
 
-  test("says while something is under way that it is, so that going back halfway is seen", async () => {
-    const lists = related(
+  test("records work in progress, so that a partial rollback is detected", async () => {
+    const lists = buildRelated(
       [
         { name: "a", providerID: "i-a" },
         { name: "b", providerID: "i-b" },
@@ -140,10 +146,10 @@ describe("a Service that wants a load balancer", () => {
       [],
       "501",
     );
-    const decision = await decide(SERVED, observed(SHELF), context({ related: lists }));
+    const decision = await decide(SERVED, observed(SHELF), buildContext({ related: lists }));
     const [first] = decision.kind === "change" ? decision.writes : [];
     expect(JSON.stringify(first)).toContain('\\"targets\\":\\"\\"');
-    const { object, decisions } = await converged(SERVED, SHELF, context({ related: lists }));
+    const { object, decisions } = await converge(SERVED, SHELF, buildContext({ related: lists }));
     expect(decisions.flatMap((each) => (each.kind === "change" ? reasons(each.events) : []))).toEqual([
       "EnsuringLoadBalancer",
       "UpdatedLoadBalancer",
@@ -151,33 +157,33 @@ describe("a Service that wants a load balancer", () => {
     expect(needsWork(object, SETTINGS)).toBe(false);
   });
 
-  test("is looked at for its targets alone where a change of them was broken off, and needs work until then", async () => {
-    const more = related([{ name: "b", providerID: "i-b" }], [], "501");
-    const decision = await decide(SERVED, observed(SHELF), context({ related: more }));
+  test("needs work, and only its targets checked, after an interrupted change of targets", async () => {
+    const more = buildRelated([{ name: "b", providerID: "i-b" }], [], "501");
+    const decision = await decide(SERVED, observed(SHELF), buildContext({ related: more }));
     const [claimed] = decision.kind === "change" ? decision.writes : [];
     if (claimed?.on !== "cluster" || !("patch" in claimed)) throw new Error("nothing was claimed");
-    const broken = patched(SERVED, claimed.patch);
+    const broken = applyOperations(SERVED, claimed.patch);
     expect(needsWork(broken, SETTINGS)).toBe(true);
-    // The nodes are those again that were applied.
-    const back = context({ related: related(undefined, [], "502") });
-    const controller = await controllerWith();
-    expect(controller.asks(broken, back)).toMatchObject({ ask: { onlyTargets: true } });
-    const { object, shelf } = await converged(broken, { ...SHELF, targets: ["i-b"] }, back);
+    // The nodes equal those applied last.
+    const back = buildContext({ related: buildRelated(undefined, [], "502") });
+    const controller = await createController();
+    expect(controller.buildQuestion(broken, back)).toMatchObject({ ask: { onlyTargets: true } });
+    const { object, shelf } = await converge(broken, { ...SHELF, targets: ["i-b"] }, back);
     expect(needsWork(object, SETTINGS)).toBe(false);
     expect(shelf).toEqual(SHELF);
   });
 
-  test("says that all of it is under way where more than targets is changed", async () => {
-    const lists = related([{ name: "b", providerID: "i-b" }], [], "501");
-    const asked = context({ related: lists, reason: "refresh" });
+  test("records all of it as in progress if more than targets changes", async () => {
+    const lists = buildRelated([{ name: "b", providerID: "i-b" }], [], "501");
+    const asked = buildContext({ related: lists, reason: "refresh" });
     const decision = await decide(SERVED, observed(SHELF), asked);
     const [first] = decision.kind === "change" ? decision.writes : [];
     expect(JSON.stringify(first)).toContain('\\"state\\":\\"applying\\"');
   });
 
-  test("keeps its load balancer where there is no node, with a Warning", async () => {
-    const first = await converged(SERVED, SHELF, listing([]));
-    const { object, shelf, decisions } = await converged(first.object, first.shelf, listing([], 30));
+  test("keeps its load balancer without nodes, with a Warning", async () => {
+    const first = await converge(SERVED, SHELF, buildListing([]));
+    const { object, shelf, decisions } = await converge(first.object, first.shelf, buildListing([], 30));
     expect(shelf).toEqual({ wish: WISH, targets: [] });
     expect(object.status).toEqual(SERVED.status);
     expect(decisions.flatMap((each) => ("events" in each ? reasons(each.events) : []))).toContain(
@@ -188,16 +194,16 @@ describe("a Service that wants a load balancer", () => {
   test.each<[string, LoadBalancerStep, string]>([
     ["waits as long as the cloud is at it", wait(7), "taken on"],
     ["is settled without an address: the status stays", settled([]), "retry 5"],
-    ["is refused", { kind: "refused", problem: PROBLEM }, "retry 30"],
+    ["is refused", { kind: "refused", issue: PROBLEM }, "retry 30"],
     ["is another controller's", { kind: "elsewhere" }, "skip"],
   ])("%s", async (_, next, outcome) => {
-    const decision = await decide(service(), observed(null), context(), { next });
+    const decision = await decide(buildService(), observed(null), buildContext(), { next });
     const said = decision.kind === "change" ? "taken on" : decision.kind;
     expect([said, ...("afterSeconds" in decision ? [decision.afterSeconds] : [])].join(" ")).toBe(outcome);
   });
 
   test("that waits is due again when the cloud says", async () => {
-    const { decisions } = await converged(service(), null, context(), { next: wait(7) });
+    const { decisions } = await converge(buildService(), null, buildContext(), { next: wait(7) });
     expect(decisions.at(-1)).toMatchObject({
       kind: "retry",
       afterSeconds: 7,
@@ -205,9 +211,9 @@ describe("a Service that wants a load balancer", () => {
     });
   });
 
-  test("says of an address how it is used, which the API server would say", async () => {
+  test("gets the `ipMode` of an address that the API server would default", async () => {
     const next = settled([{ ip: "192.0.2.1" }, { ip: "192.0.2.2", ipMode: "Proxy" }]);
-    const { object, decisions } = await converged(service(), null, context(), { next });
+    const { object, decisions } = await converge(buildService(), null, buildContext(), { next });
     expect(object.status?.loadBalancer?.ingress).toEqual([
       { ip: "192.0.2.1", ipMode: "VIP" },
       { ip: "192.0.2.2", ipMode: "Proxy" },
@@ -217,9 +223,9 @@ describe("a Service that wants a load balancer", () => {
     });
   });
 
-  test("is told of what does not keep it from being served", async () => {
+  test("gets Warnings about issues that do not prevent its load balancer", async () => {
     const next = { ...settled([{ hostname: HOSTNAME }]), warnings: [PROBLEM] } as LoadBalancerStep;
-    expect(await decide(service(), observed(null), context(), { next })).toMatchObject({
+    expect(await decide(buildService(), observed(null), buildContext(), { next })).toMatchObject({
       kind: "change",
       events: [
         { reason: "EnsuredLoadBalancer" },
@@ -230,110 +236,207 @@ describe("a Service that wants a load balancer", () => {
   });
 });
 
-describe("a Service is not decided on", () => {
-  const mark = JSON.parse(annotationOf(SERVED) ?? "") as Record<string, unknown>;
+describe("a Service without a decision", () => {
+  const mark = JSON.parse(getAnnotation(SERVED) ?? "") as Record<string, unknown>;
   const withNodes = (nodes: string, at: string): Service =>
-    withAnnotation(SERVED, JSON.stringify({ ...mark, nodes, at }));
-  const refresh = context({ reason: "refresh" });
-  const others = context({ related: related([{ name: "z", providerID: "i-z" }]) });
+    setAnnotation(SERVED, JSON.stringify({ ...mark, nodes, at }));
+  const refresh = buildContext({ reason: "refresh" });
+  const others = buildContext({ related: buildRelated([{ name: "z", providerID: "i-z" }]) });
   const withMark = (difference: object): Service =>
-    withAnnotation(SERVED, JSON.stringify({ ...mark, ...difference }));
+    setAnnotation(SERVED, JSON.stringify({ ...mark, ...difference }));
   const withPort = (object: Service, port: number): Service => ({
     ...object,
     spec: { ...object.spec, ports: [{ protocol: "TCP", port, nodePort: 30_000 }] },
   });
 
-  test.each<[string, Service, ReturnType<typeof context>, string]>([
-    ["without the nodes", service(), context({ related: {} }), "NodesUnknown"],
-    ["by older nodes than were applied", withNodes("501", secondsAgo(59)), refresh, "NodesStale"],
+  test.each<[string, Service, ReturnType<typeof buildContext>, string]>([
+    ["without the nodes", buildService(), buildContext({ related: {} }), "NodesUnknown"],
+    ["by older nodes than were applied", withNodes("501", getPastTime(59)), refresh, "NodesStale"],
     [
       "by older nodes, though its clock is a little ahead",
-      withNodes("501", secondsAgo(-30)),
+      withNodes("501", getPastTime(-30)),
       refresh,
       "NodesStale",
     ],
     [
       "without the other Services",
-      service(),
-      context({ related: { nodes: related()["nodes"] } }),
+      buildService(),
+      buildContext({ related: { nodes: buildRelated()["nodes"] } }),
       "LoadBalancerLimit",
     ],
     [
       "while others come first",
-      service(),
-      context({ settings: { ...SETTINGS, loadBalancers: { max: 0, deleteOrphaned: false } } }),
+      buildService(),
+      buildContext({ settings: { ...SETTINGS, loadBalancers: { max: 0, deleteOrphaned: false } } }),
       "LoadBalancerLimit",
     ],
-    ["while the cloud was not asked", service(), context(), "Unavailable"],
+    ["while the cloud was not asked", buildService(), buildContext(), "Unavailable"],
   ])("%s", async (_, object, asked, code) => {
-    const controller = await controllerWith();
-    if (code !== "Unavailable") expect(controller.asks(object, asked)).toBeUndefined();
+    const controller = await createController();
+    if (code !== "Unavailable") expect(controller.buildQuestion(object, asked)).toBeUndefined();
     expect(decideOn(controller, { object }, asked)).toMatchObject({ kind: "retry", because: { code } });
   });
 
   test.each<[string, Service]>([
-    ["as new as those", withNodes("500", secondsAgo(1))],
-    ["older by far longer than anybody lags behind", withNodes("501", secondsAgo(61))],
-    ["older than a time that is not yet", withNodes("501", secondsAgo(-61))],
-    ["older than what is no version", withNodes("x", secondsAgo(1))],
-  ])("but by nodes that are %s", async (_, object) => {
-    expect((await controllerWith()).asks(object, refresh)).toMatchObject({ capability: "loadBalancers" });
+    ["as new as those", withNodes("500", getPastTime(1))],
+    ["older by far longer than anybody lags behind", withNodes("501", getPastTime(61))],
+    ["older than a time that is not yet", withNodes("501", getPastTime(-61))],
+    ["older than what is no version", withNodes("x", getPastTime(1))],
+  ])("is decided again by nodes that are %s", async (_, object) => {
+    expect((await createController()).buildQuestion(object, refresh)).toMatchObject({
+      capability: "loadBalancers",
+    });
   });
 
-  test.each<[string, Service, ReturnType<typeof context>, true | undefined]>([
+  test.each<[string, Service, ReturnType<typeof buildContext>, true | undefined]>([
     ["of one whose nodes alone are others by now", SERVED, others, true],
     ["of one that asks for something else, too", withPort(SERVED, 8_080), others, undefined],
     ["of one that was not applied to its end", withMark({ state: "applying" }), others, undefined],
-    ["of one whose status somebody else has written", withMark({ ingress: "x" }), others, undefined],
-    ["at the audit", SERVED, context({ ...others, reason: "refresh" }), undefined],
-    ["of one that is new", service(), others, undefined],
-  ])("%s, targets alone are asked about: %s", async (_, object, asked, onlyTargets) => {
-    const question = (await controllerWith()).asks(object, asked) as { readonly ask: LoadBalancerQuestion };
+    ["of one whose status another client has written", withMark({ ingress: "x" }), others, undefined],
+    ["at the audit", SERVED, buildContext({ ...others, reason: "refresh" }), undefined],
+    ["of one that is new", buildService(), others, undefined],
+  ])("%s, the cloud is asked about targets only: %s", async (_, object, asked, onlyTargets) => {
+    const question = (await createController()).buildQuestion(object, asked) as {
+      readonly ask: LoadBalancerQuestion;
+    };
     expect(question.ask.wanted).toBe(true);
     expect(question.ask.onlyTargets).toBe(onlyTargets);
   });
 
-  test("is asked about by a sweep in one minute of ten, as nobody else comes for the audit", async () => {
-    const controller = await controllerWith();
+  test("is audited by a sweep in one of ten minutes, because no relay does it", async () => {
+    const controller = await createController();
     const asked = Array.from({ length: 20 }, (_, minute) =>
-      controller.asks(SERVED, context({ reason: "sweep", now: new Date(NOW.getTime() + minute * 60_000) })),
+      controller.buildQuestion(
+        SERVED,
+        buildContext({ reason: "sweep", now: new Date(NOW.getTime() + minute * 60_000) }),
+      ),
     );
     expect(asked.filter((question) => question !== undefined)).toHaveLength(2);
   });
 
-  test("says before the cloud is asked what it knows by itself", async () => {
-    const refused = { before: { kind: "refused", problem: PROBLEM } } as const;
-    expect((await controllerWith(refused)).asks(service(), context())).toBeUndefined();
-    expect(await decide(SERVED, undefined, context(), refused)).toMatchObject({
+  test("is reported without asking the cloud if its own content suffices", async () => {
+    const refused = { before: { kind: "refused", issue: PROBLEM } } as const;
+    expect((await createController(refused)).buildQuestion(buildService(), buildContext())).toBeUndefined();
+    expect(await decide(SERVED, undefined, buildContext(), refused)).toMatchObject({
       kind: "retry",
       because: { code: "InvalidAnnotation" },
       events: [{ reason: "SyncLoadBalancerFailed", code: "InvalidAnnotation" }],
     });
-    expect(await decide(service(), undefined, context(), { before: { kind: "elsewhere" } })).toMatchObject({
+    expect(
+      await decide(buildService(), undefined, buildContext(), { before: { kind: "elsewhere" } }),
+    ).toMatchObject({
       kind: "skip",
       because: { code: "Elsewhere" },
     });
   });
 
-  test("costs nothing while all that it asks for is applied", async () => {
-    const controller = await controllerWith();
-    expect(controller.asks(SERVED, context())).toBeUndefined();
+  test("costs no request while its desired state is applied", async () => {
+    const controller = await createController();
+    expect(controller.buildQuestion(SERVED, buildContext())).toBeUndefined();
     expect(decideOn(controller, { object: SERVED })).toMatchObject({ kind: "unchanged" });
   });
 
-  test("of a cloud that has no load balancers here is left alone", async () => {
+  test("on a cloud without load balancers stays unchanged", async () => {
     const settings = { ...SETTINGS, cloud: { provider: "toString" } };
-    const controller = await controllerWith();
+    const controller = await createController();
     await controller.load?.("toString");
-    expect(controller.asks(service(), context({ settings }))).toBeUndefined();
-    expect(decideOn(controller, { object: service() }, context({ settings }))).toMatchObject({
+    expect(controller.buildQuestion(buildService(), buildContext({ settings }))).toBeUndefined();
+    expect(decideOn(controller, { object: buildService() }, buildContext({ settings }))).toMatchObject({
       kind: "skip",
       because: { code: "NotSupported" },
     });
   });
 });
 
-describe("a Service that wants no load balancer any more", () => {
+describe("a Service whose load balancer counts against a quota", () => {
+  const NETWORK = "network load balancer";
+  const NEW: Script = { shows: false, size: { kind: NETWORK, missingListeners: 1 } };
+  const grant = (...uids: readonly string[]): Reservations => ({
+    kind: "counted",
+    granted: new Set(uids),
+    full: new Map(),
+  });
+  const reach = (bound: ReachedBound): Reservations => ({
+    kind: "counted",
+    granted: new Set(),
+    full: new Map([["uid-web", bound]]),
+  });
+  const CREATED = { kind: "change", because: { code: "PutUp" } };
+  const LIMITED = { kind: "retry", afterSeconds: 60, events: [{ code: "LoadBalancerLimit" }] };
+
+  test.each<[string, Reservations | undefined, object]>([
+    ["is created with a reservation", grant("uid-web"), CREATED],
+    ["is created on a cloud that cannot list load balancers", { kind: "uncounted" }, CREATED],
+    ["is decided as created if nothing is reserved, because nothing is carried out", undefined, CREATED],
+    [
+      "is retried soon without a reservation of its own",
+      grant("uid-other"),
+      { kind: "retry", afterSeconds: 3, because: { code: "LoadBalancerInProgress" }, events: [] },
+    ],
+    [
+      "is retried with the cloud's error if the load balancers cannot be listed",
+      { kind: "unknown", code: "Denied", message: "403" },
+      { kind: "retry", afterSeconds: 30, because: { code: "Denied", message: "403" } },
+    ],
+    [
+      "is not created at the cluster's limit of load balancers",
+      reach({ name: LOAD_BALANCER_COUNT, bound: 5 }),
+      {
+        ...LIMITED,
+        because: {
+          code: "LoadBalancerLimit",
+          message: "the cluster has its 5 load balancers (loadBalancers.max); older Services come first",
+        },
+      },
+    ],
+    [
+      "is not created at the cluster's share of a quota",
+      reach({ name: NETWORK, bound: 12 }),
+      {
+        ...LIMITED,
+        because: {
+          code: "LoadBalancerLimit",
+          message: expect.stringContaining("12 of network load balancer, its share of the account's quota"),
+        },
+      },
+    ],
+    [
+      "is refused at the cluster's limit of ports",
+      reach({ name: LISTENER_COUNT, bound: 50 }),
+      {
+        kind: "retry",
+        afterSeconds: 30,
+        because: { code: "TooManyClusterPorts", message: expect.stringContaining("50 ports together") },
+        events: [{ reason: "SyncLoadBalancerFailed", code: "TooManyClusterPorts" }],
+      },
+    ],
+  ])("%s", async (_, reservations, expected) => {
+    const asked = buildContext({ reservations });
+    expect(await decide(buildService(), observed(null), asked, NEW)).toMatchObject(expected);
+  });
+
+  test("follows the nodes while the cluster's limit of ports refuses more of them", async () => {
+    const asked = buildContext({
+      related: buildRelated([{ name: "b", providerID: "i-b" }], [], "501"),
+      reservations: reach({ name: LISTENER_COUNT, bound: 50 }),
+    });
+    const ports = [{ protocol: "TCP" as const, port: 81, nodePort: 30_081 }];
+    const object = { ...SERVED, spec: { ...SERVED.spec, ports } };
+    const { shelf, decisions } = await converge(object, SHELF, asked, { ...NEW, shows: true, follows: true });
+    expect(shelf).toEqual({ wish: WISH, targets: ["i-b"] });
+    expect(decisions.at(-1)).toMatchObject({ kind: "retry", because: { code: "TooManyClusterPorts" } });
+  });
+
+  test.each<[string, Script]>([
+    ["everything is visible", { shows: true, size: { kind: NETWORK, missingListeners: 0 } }],
+    ["the cloud measures nothing", {}],
+  ])("is changed without a reservation if %s", async (_, script) => {
+    const asked = buildContext({ reservations: grant() });
+    expect(await decide(buildService(), observed(null), asked, script)).toMatchObject(CREATED);
+  });
+});
+
+describe("a Service that no longer needs a load balancer", () => {
   test.each<[string, Service]>([
     ["as it is being deleted", DELETED],
     [
@@ -341,10 +444,10 @@ describe("a Service that wants no load balancer any more", () => {
       { ...SERVED, spec: { ...SERVED.spec, type: "ClusterIP" }, status: undefined },
     ],
     ["as its class is another one", { ...SERVED, spec: { ...SERVED.spec, loadBalancerClass: "a/b" } }],
-  ])("is let go when nothing is left, %s", async (_, object) => {
-    const { shelf, object: after, decisions } = await converged(object, SHELF);
+  ])("is released when nothing is left, %s", async (_, object) => {
+    const { shelf, object: after, decisions } = await converge(object, SHELF);
     expect(shelf).toBeNull();
-    // The controller of the other class has the same finalizer.
+    // The other class's controller uses this finalizer too.
     expect(after.metadata.finalizers).toEqual(object.spec.loadBalancerClass === "a/b" ? FINALIZERS : []);
     expect(after.metadata.annotations).toEqual({});
     expect(after.status?.loadBalancer?.ingress).toBeUndefined();
@@ -357,7 +460,7 @@ describe("a Service that wants no load balancer any more", () => {
 
   const leaving = (state: string, secondsBefore: number): Service => {
     const written = DELETED.metadata.annotations?.[LOAD_BALANCER_ANNOTATION] ?? "";
-    const text = JSON.stringify({ ...JSON.parse(written), state, at: secondsAgo(secondsBefore) });
+    const text = JSON.stringify({ ...JSON.parse(written), state, at: getPastTime(secondsBefore) });
     const annotations = { ...DELETED.metadata.annotations, [LOAD_BALANCER_ANNOTATION]: text };
     return { ...DELETED, metadata: { ...DELETED.metadata, annotations } };
   };
@@ -382,18 +485,18 @@ describe("a Service that wants no load balancer any more", () => {
     ],
     ["what is looked for is not yet given up", leaving("leaving", 29), false, "retry in 10 s"],
     ["what was looked for is given up", leaving("leaving", 30), false, "let go"],
-    ["what nobody can tell to be seen counts as seen", leaving("applied", 1), undefined, "let go"],
+    ["a load balancer of unknown visibility counts as visible", leaving("applied", 1), undefined, "let go"],
     ["but may be more where it was under way", leaving("applying", 3_600), undefined, "leaving"],
     ["a cloud that shows at once what it made is believed", leaving("applied", 1), "at once", "let go"],
     ["but not where another actor was at it", leaving("applying", 1), "at once", "leaving"],
     ["nor where that is looked for since a moment ago", leaving("leaving", 1), "at once", "retry in 10 s"],
   ])("%s", async (_, object, shows, expected) => {
-    const controller = await controllerWith({ shows });
+    const controller = await createController({ shows });
     const decision = decideOn(controller, { object, answer: observed(null) });
     expect(saidBy(decision)).toBe(expected);
   });
 
-  /** Whether it is let go, is marked, or comes again. */
+  /** Whether it is released, annotated, or retried. */
   function saidBy(decision: Decision): string {
     if (decision.kind === "retry") return `retry in ${decision.afterSeconds} s`;
     if (decision.kind !== "change") return decision.kind;
@@ -404,7 +507,7 @@ describe("a Service that wants no load balancer any more", () => {
     return JSON.parse(value).state;
   }
 
-  test("is let go in one patch, and only ours goes of what stands there", async () => {
+  test("is released in one patch, which removes only our finalizer", async () => {
     const finalizers = ["example.com/a", LOAD_BALANCER_FINALIZER, "example.com/b"];
     const object = { ...DELETED, metadata: { ...DELETED.metadata, finalizers } };
     expect(await decide(object, observed(null))).toMatchObject({
@@ -430,17 +533,21 @@ describe("a Service that wants no load balancer any more", () => {
     });
   });
 
-  test("keeps the addresses that another controller of its class has written since", async () => {
+  test("keeps addresses that its new class's controller has written since", async () => {
     const status = { loadBalancer: { ingress: [{ hostname: "other.example.com" }] } };
     const object = { ...SERVED, spec: { ...SERVED.spec, loadBalancerClass: "a/b" }, status };
-    expect((await converged(object, null)).object.status).toEqual(status);
+    expect((await converge(object, null)).object.status).toEqual(status);
   });
 
-  test("that the stock controller has served, or whose annotation was taken away, is let go half a minute later", async () => {
-    const metadata = { finalizers: FINALIZERS, deletionTimestamp: secondsAgo(1) };
-    const { shelf, object } = await converged(service({ metadata }), SHELF);
-    expect([shelf, object.metadata.finalizers, markOf(object)?.state]).toEqual([null, FINALIZERS, "leaving"]);
-    const later = await converged(object, null, context({ now: new Date(NOW.getTime() + 31_000) }));
+  test("from the stock controller, or without our annotation, is released half a minute later", async () => {
+    const metadata = { finalizers: FINALIZERS, deletionTimestamp: getPastTime(1) };
+    const { shelf, object } = await converge(buildService({ metadata }), SHELF);
+    expect([shelf, object.metadata.finalizers, parseStateAnnotation(object)?.state]).toEqual([
+      null,
+      FINALIZERS,
+      "leaving",
+    ]);
+    const later = await converge(object, null, buildContext({ now: new Date(NOW.getTime() + 31_000) }));
     expect([later.shelf, later.object.metadata.finalizers]).toEqual([null, []]);
   });
 
@@ -449,30 +556,30 @@ describe("a Service that wants no load balancer any more", () => {
     ["waits for what is left", settled([{ hostname: HOSTNAME }]), { kind: "retry", afterSeconds: 10 }],
     [
       "is told why not",
-      { kind: "refused", problem: PROBLEM },
+      { kind: "refused", issue: PROBLEM },
       { kind: "retry", events: [{ reason: "DeleteLoadBalancerFailed", code: "LoadBalancerRefused" }] },
     ],
     [
       "is told that it is protected",
-      { kind: "refused", problem: { code: "DeletionProtected" } },
+      { kind: "refused", issue: { code: "DeletionProtected" } },
       { kind: "retry", events: [{ reason: "DeleteLoadBalancerFailed", code: "DeletionProtected" }] },
     ],
     ["is let go where it is another's by now", { kind: "elsewhere" }, { kind: "change", events: [] }],
   ])("%s", async (_, next, decision) => {
-    expect(await decide(DELETED, observed(null), context(), { next })).toMatchObject(decision);
+    expect(await decide(DELETED, observed(null), buildContext(), { next })).toMatchObject(decision);
   });
 
-  test("is released when it was never ours, is being deleted and the cloud has nothing of it", async () => {
-    const metadata = { finalizers: FINALIZERS, deletionTimestamp: secondsAgo(1) };
-    const stock = service({ metadata });
+  test("is released if it was never ours, is being deleted and has nothing in the cloud", async () => {
+    const metadata = { finalizers: FINALIZERS, deletionTimestamp: getPastTime(1) };
+    const stock = buildService({ metadata });
     const script = { next: { kind: "elsewhere" } } as const;
-    expect(await decide(stock, observed(null), context(), script)).toMatchObject({ kind: "change" });
+    expect(await decide(stock, observed(null), buildContext(), script)).toMatchObject({ kind: "change" });
     const before = { before: { kind: "elsewhere" } } as const;
     for (const object of [stock, DELETED])
-      expect((await controllerWith(before)).asks(object, context())).toMatchObject({
+      expect((await createController(before)).buildQuestion(object, buildContext())).toMatchObject({
         ask: { wanted: false, nodes: [] },
       });
-    expect(await decide(stock, undefined, context(), before)).toMatchObject({ kind: "retry" });
+    expect(await decide(stock, undefined, buildContext(), before)).toMatchObject({ kind: "retry" });
   });
 
   test("keeps what it has while the cloud does not answer", async () => {
@@ -483,13 +590,13 @@ describe("a Service that wants no load balancer any more", () => {
     });
   });
 
-  test("is nobody's business without a finalizer", async () => {
-    const plain = service({ spec: { type: "ClusterIP" } });
-    const controller = await controllerWith();
-    expect([controller.asks(plain, context()), decideOn(controller, { object: plain })]).toMatchObject([
-      undefined,
-      { kind: "unchanged" },
-    ]);
+  test("is ignored without a finalizer", async () => {
+    const plain = buildService({ spec: { type: "ClusterIP" } });
+    const controller = await createController();
+    expect([
+      controller.buildQuestion(plain, buildContext()),
+      decideOn(controller, { object: plain }),
+    ]).toMatchObject([undefined, { kind: "unchanged" }]);
   });
 });
 

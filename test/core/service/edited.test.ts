@@ -1,26 +1,26 @@
 import { describe, expect, test } from "vitest";
 import type { Decision } from "#core/decision.ts";
-import { patched } from "#core/json-patch.ts";
+import { applyOperations } from "#core/json-patch.ts";
 import type { LoadBalancerStep, ServiceEdit } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
-import { edited } from "#core/service/writes.ts";
+import { planServiceEdit } from "#core/service/writes.ts";
 import {
-  context,
-  controllerWith,
+  buildContext,
+  buildServedService,
+  buildService,
+  createController,
   decideOn,
   FINALIZERS,
-  secondsAgo,
-  served,
-  service,
+  getPastTime,
 } from "#test/core/service/builders.ts";
 
 const BECAUSE = { code: "Named", message: "the cloud has named it" };
-const DELETED_AT = secondsAgo(1);
+const DELETED_AT = getPastTime(1);
 
-/** What is written by an edit: nothing, or the Service after it. */
+/** The result of an edit: no write, or the Service after it. */
 function writtenBy(object: Service, edit: ServiceEdit) {
-  const write = edited(object, edit);
-  return write === undefined ? undefined : { write, object: patched(object, write.patch) };
+  const write = planServiceEdit(object, edit);
+  return write === undefined ? undefined : { write, object: applyOperations(object, write.patch) };
 }
 
 describe("an edit of a Service", () => {
@@ -50,7 +50,7 @@ describe("an edit of a Service", () => {
       { labels: { implementation: "kube-vip" } },
     ],
   ])("%s", (_title, metadata, edit, expected) => {
-    const { write, object } = writtenBy(service({ metadata }), edit) ?? {};
+    const { write, object } = writtenBy(buildService({ metadata }), edit) ?? {};
     expect(object?.metadata).toMatchObject(expected);
     expect(object?.metadata.annotations).toEqual(expected.annotations ?? metadata.annotations);
     expect(write?.subresource).toBe("status");
@@ -66,10 +66,10 @@ describe("an edit of a Service", () => {
     ["is changed", "10.0.0.2", "10.0.0.1", "10.0.0.1"],
     ["is taken away", "10.0.0.2", null, undefined],
   ])(
-    "spec.loadBalancerIP %s on the Service itself, on what was read of it",
+    "spec.loadBalancerIP %s on the Service itself, guarded by the value read",
     (_title, before, wanted, expected) => {
       const spec = before === undefined ? {} : { loadBalancerIP: before };
-      const { write, object } = writtenBy(service({ spec }), { loadBalancerIP: wanted }) ?? {};
+      const { write, object } = writtenBy(buildService({ spec }), { loadBalancerIP: wanted }) ?? {};
       expect(object?.spec.loadBalancerIP).toBe(expected);
       expect(write?.subresource).toBeUndefined();
       expect(write?.precondition).toContainEqual({
@@ -80,19 +80,19 @@ describe("an edit of a Service", () => {
     },
   );
 
-  test("that says what stands there writes nothing", () => {
-    const object = service({
+  test("that equals the current value writes nothing", () => {
+    const object = buildService({
       metadata: { annotations: { a: "1" }, labels: { implementation: "kube-vip" } },
       spec: { loadBalancerIP: "10.0.0.1" },
     });
     const edit = { annotations: { a: "1", b: null }, labels: { implementation: "kube-vip" } };
-    expect(edited(object, edit)).toBeUndefined();
-    expect(edited(object, { ...edit, loadBalancerIP: "10.0.0.1" })).toBeUndefined();
+    expect(planServiceEdit(object, edit)).toBeUndefined();
+    expect(planServiceEdit(object, { ...edit, loadBalancerIP: "10.0.0.1" })).toBeUndefined();
   });
 
-  test("of a Service that leaves is guarded by that", () => {
-    const object = service({ spec: { type: "ClusterIP" } });
-    expect(edited(object, { labels: { implementation: "x" } })?.precondition).toContainEqual({
+  test("of a leaving Service tests that it still leaves", () => {
+    const object = buildService({ spec: { type: "ClusterIP" } });
+    expect(planServiceEdit(object, { labels: { implementation: "x" } })?.precondition).toContainEqual({
       op: "test",
       path: "/spec/type",
       value: "ClusterIP",
@@ -100,25 +100,25 @@ describe("an edit of a Service", () => {
   });
 });
 
-describe("a model that wants something written", () => {
+describe("a model that requests an edit", () => {
   const write = (edit: ServiceEdit): LoadBalancerStep => ({ kind: "write", because: BECAUSE, edit });
   const decide = async (object: Service, next: LoadBalancerStep): Promise<Decision> =>
     decideOn(
-      await controllerWith({ next }),
+      await createController({ next }),
       { object, answer: { kind: "observed", state: null } },
-      context(),
+      buildContext(),
     );
   const applied = (object: Service, decision: Decision): Service =>
     decision.kind === "change"
       ? decision.writes.reduce(
-          (before, each) => ("patch" in each ? patched(before, each.patch) : before),
+          (before, each) => ("patch" in each ? applyOperations(before, each.patch) : before),
           object,
         )
       : object;
 
-  test("has the Service claimed first, then written on, then waits", async () => {
+  test("has the Service claimed first, then edited, and then waits", async () => {
     const next = write({ annotations: { "example.com/id": "1" } });
-    const claimed = applied(service(), await decide(service(), next));
+    const claimed = applied(buildService(), await decide(buildService(), next));
     expect(claimed.metadata.finalizers).toEqual(FINALIZERS);
     expect(claimed.metadata.annotations).not.toHaveProperty(["example.com/id"]);
     const named = applied(claimed, await decide(claimed, next));
@@ -126,8 +126,8 @@ describe("a model that wants something written", () => {
     expect(await decide(named, next)).toMatchObject({ kind: "retry", afterSeconds: 30 });
   });
 
-  test("that stands there already is asked for again later", async () => {
-    const object = await served();
+  test("whose value is already written is asked again later", async () => {
+    const object = await buildServedService();
     const leaving = { ...object, metadata: { ...object.metadata, deletionTimestamp: DELETED_AT } };
     expect(await decide(leaving, write({ annotations: { absent: null } }))).toMatchObject({
       kind: "retry",
@@ -136,35 +136,35 @@ describe("a model that wants something written", () => {
     });
   });
 
-  test("on one that leaves has it written on as such", async () => {
-    const object = await served();
+  test("for a leaving Service gets it edited as a leaving one", async () => {
+    const object = await buildServedService();
     const leaving = { ...object, metadata: { ...object.metadata, deletionTimestamp: DELETED_AT } };
     const decision = await decide(leaving, write({ labels: { implementation: "x" } }));
     expect(applied(leaving, decision).metadata.labels).toEqual({ implementation: "x" });
   });
 });
 
-describe("a model that leaves the status to somebody in the cluster", () => {
+describe("a model that leaves the status to a component in the cluster", () => {
   const next: LoadBalancerStep = { kind: "handed-over", warnings: [] };
 
-  test("has the Service settled with whatever addresses it has", async () => {
+  test("settles the Service with any addresses that it has", async () => {
     for (const ingress of [[], [{ ip: "10.0.0.1" }]]) {
-      const object = service({ status: { loadBalancer: { ingress } } });
+      const object = buildService({ status: { loadBalancer: { ingress } } });
       const decision = await decideOn(
-        await controllerWith({ next }),
+        await createController({ next }),
         { object, answer: { kind: "observed", state: null } },
-        context(),
+        buildContext(),
       );
       const message =
         ingress.length === 0
-          ? "the load balancer is there, and whoever writes its status has not yet"
+          ? "the load balancer is there, and the component that writes its status has not done so yet"
           : "the load balancer is at 10.0.0.1";
       expect(decision).toMatchObject({
         ...{ kind: "change", because: { message }, writes: [{ resource: "services" }] },
       });
       const [written] = decision.kind === "change" ? decision.writes : [];
       if (written === undefined || !("patch" in written)) throw new Error("nothing is written");
-      expect(patched(object, written.patch).status).toEqual({ loadBalancer: { ingress } });
+      expect(applyOperations(object, written.patch).status).toEqual({ loadBalancer: { ingress } });
     }
   });
 
@@ -174,17 +174,17 @@ describe("a model that leaves the status to somebody in the cluster", () => {
       (object) => ({ ...object, metadata: { ...object.metadata, deletionTimestamp: DELETED_AT } }),
     ],
     ["of another type", (object) => ({ ...object, spec: { ...object.spec, type: "ClusterIP" } })],
-  ])("lets go of one %s, with the status that it has", async (_, changed) => {
-    const object = changed(await served());
+  ])("releases a Service %s and keeps its status", async (_, changed) => {
+    const object = changed(await buildServedService());
     const decision = decideOn(
-      await controllerWith({ next }),
+      await createController({ next }),
       { object, answer: { kind: "observed", state: null } },
-      context(),
+      buildContext(),
     );
     expect(decision).toMatchObject({ kind: "change", because: { code: "LoadBalancerDeleted" } });
     const [written] = decision.kind === "change" ? decision.writes : [];
     if (written === undefined || !("patch" in written)) throw new Error("nothing is written");
-    const after = patched(object, written.patch);
+    const after = applyOperations(object, written.patch);
     expect([after.metadata.finalizers, after.metadata.annotations]).toEqual([[], {}]);
     expect(after.status).toEqual(object.status);
   });

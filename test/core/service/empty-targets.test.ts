@@ -1,59 +1,71 @@
 import { describe, expect, test } from "vitest";
-import { inWords } from "#core/cluster-events.ts";
+import { renderEvent } from "#core/cluster-events.ts";
 import type { DecisionContext } from "#core/controller.ts";
-import { markOf, readNoNodeSince } from "#core/service/mark.ts";
 import type { TargetNode } from "#core/service/model.ts";
 import { needsWork } from "#core/service/needs-work.ts";
 import type { Service } from "#core/service/service.ts";
+import { parseStateAnnotation, readNoNodeSince } from "#core/service/state-annotation.ts";
 import {
-  annotationOf,
-  context,
-  controllerWith,
-  converged,
-  listing,
+  buildContext,
+  buildListing,
+  buildRelated,
+  buildServedService,
+  buildService,
+  converge,
+  createController,
+  getAnnotation,
   NOW,
-  related,
   SETTINGS,
-  served,
-  service,
-  withAnnotation,
+  setAnnotation,
 } from "#test/core/service/builders.ts";
 
 const SHELF = { wish: JSON.stringify([{ protocol: "TCP", port: 80, nodePort: 30_080 }]), targets: ["i-a"] };
-const SERVED = await served();
+const SERVED = await buildServedService();
 const NODE = { name: "a", providerID: "i-a" };
-/** Events bring no node, whatever the API server lists. */
-const WITHOUT_NODES = { related: related([]) };
+/** Events contain no node, whatever the API server lists. */
+const WITHOUT_NODES = { related: buildRelated([]) };
 
-/** What became of the shelf's targets and the Service's, in one round. */
+/** The targets of the shelf and of the Service after one round. */
 async function look(object: Service, asked: DecisionContext) {
-  const { object: after, shelf, decisions } = await converged(object, SHELF, asked);
+  const { object: after, shelf, decisions } = await converge(object, SHELF, asked);
   return { object: after, targets: shelf?.targets, last: decisions.at(-1) };
 }
 
-describe("a load balancer whose last target seems to be gone", () => {
+describe("a load balancer that seems to lose its last target", () => {
   test.each<[string, DecisionContext, string]>([
-    ["nobody listed nodes", context(WITHOUT_NODES), "the nodes cannot be listed: nobody has asked"],
+    [
+      "no nodes were listed",
+      buildContext(WITHOUT_NODES),
+      "the nodes cannot be listed: no list was requested",
+    ],
     [
       "nodes cannot be listed",
-      listing([], 0, { listed: { kind: "unknown", message: "403" } }),
+      buildListing([], 0, { listed: { kind: "unknown", message: "403" } }),
       "the nodes cannot be listed: 403",
     ],
-    ["nobody counted nodes", listing([], 0, { count: undefined }), "the nodes cannot be counted: nobody"],
+    [
+      "no nodes were counted",
+      buildListing([], 0, { count: undefined }),
+      "the nodes cannot be counted: no count",
+    ],
     [
       "nodes cannot be counted",
-      listing([], 0, { count: { kind: "unknown", message: "403" } }),
+      buildListing([], 0, { count: { kind: "unknown", message: "403" } }),
       "the nodes cannot be counted: 403",
     ],
     [
       "there are more nodes than are listed",
-      listing([], 0, { count: { kind: "count", count: 3 } }),
+      buildListing([], 0, { count: { kind: "count", count: 3 } }),
       "the API server lists 0 nodes, and counts 3",
     ],
-    ["the API server lists one", listing([NODE], 0, WITHOUT_NODES), "the API server lists nodes to send to"],
+    [
+      "the API server lists one",
+      buildListing([NODE], 0, WITHOUT_NODES),
+      "the API server lists nodes to send to",
+    ],
     [
       "the API server lists one that is not initialized",
-      listing([{ name: "b" }], 0),
+      buildListing([{ name: "b" }], 0),
       "the API server lists nodes to send to",
     ],
   ])("keeps it while %s", async (_, asked, message) => {
@@ -62,94 +74,94 @@ describe("a load balancer whose last target seems to be gone", () => {
     expect(last).toMatchObject({ kind: "retry", because: { message: expect.stringContaining(message) } });
   });
 
-  test("keeps it until none has been listed for 30 s, and says so", async () => {
-    const first = await look(SERVED, listing([]));
+  test("keeps it until no node has been listed for 30 s, and reports that", async () => {
+    const first = await look(SERVED, buildListing([]));
     expect(first).toMatchObject({ targets: ["i-a"], last: { kind: "retry", afterSeconds: 30 } });
     expect(needsWork(first.object, SETTINGS)).toBe(true);
-    const later = await look(first.object, listing([], 29));
+    const later = await look(first.object, buildListing([], 29));
     expect(later).toMatchObject({ targets: ["i-a"], last: { kind: "retry", afterSeconds: 1 } });
     const [event] = later.last?.kind === "retry" ? later.last.events : [];
-    expect(event && inWords(event)).toEqual({
+    expect(event && renderEvent(event)).toEqual({
       type: "Warning",
       reason: "UnAvailableLoadBalancer",
       message:
         "There are no available nodes for LoadBalancer: it keeps its targets until the API server has listed no eligible node twice, 30 seconds apart",
     });
-    const last = await look(later.object, listing([], 30));
+    const last = await look(later.object, buildListing([], 30));
     expect(last).toMatchObject({ targets: [], last: { kind: "unchanged" } });
     expect(needsWork(last.object, SETTINGS)).toBe(false);
   });
 
-  test("keeps it where nodes were excluded, until that has been listed for 30 s", async () => {
+  test("keeps it if nodes were excluded, until that has been listed for 30 s", async () => {
     const excluded = {
       listed: { kind: "list", items: [{ target: undefined }] },
       count: { kind: "count", count: 1 },
     } as const;
-    const { object } = await look(SERVED, listing([], 0, excluded));
-    expect(await look(object, listing([], 30, excluded))).toMatchObject({ targets: [] });
+    const { object } = await look(SERVED, buildListing([], 0, excluded));
+    expect(await look(object, buildListing([], 30, excluded))).toMatchObject({ targets: [] });
   });
 
-  test("forgets an earlier look once the API server lists a node", async () => {
-    const first = await look(SERVED, listing([]));
-    const between = await look(first.object, listing([NODE], 20, WITHOUT_NODES));
-    expect(markOf(between.object)?.targets).toBe("");
-    expect(await look(between.object, listing([], 40))).toMatchObject({ targets: ["i-a"] });
+  test("forgets an earlier empty list once the API server lists a node", async () => {
+    const first = await look(SERVED, buildListing([]));
+    const between = await look(first.object, buildListing([NODE], 20, WITHOUT_NODES));
+    expect(parseStateAnnotation(between.object)?.targets).toBe("");
+    expect(await look(between.object, buildListing([], 40))).toMatchObject({ targets: ["i-a"] });
   });
 
   test.each([
     ["more than five minutes ago", -301_000],
     ["in the future", 1_000],
-  ])("does not count a look of %s", async (_, offsetMs) => {
-    const { object } = await look(SERVED, listing([]));
-    const mark = JSON.parse(annotationOf(object) ?? "") as { readonly targets: string };
+  ])("does not count an empty list of %s", async (_, offsetMs) => {
+    const { object } = await look(SERVED, buildListing([]));
+    const mark = JSON.parse(getAnnotation(object) ?? "") as { readonly targets: string };
     const since = new Date(NOW.getTime() + offsetMs);
-    const old = withAnnotation(
+    const old = setAnnotation(
       object,
       JSON.stringify({ ...mark, targets: mark.targets.replace(NOW.toISOString(), since.toISOString()) }),
     );
-    const after = await look(old, listing([]));
+    const after = await look(old, buildListing([]));
     expect(after.targets).toEqual(["i-a"]);
-    const said = markOf(after.object);
+    const said = parseStateAnnotation(after.object);
     expect(said && readNoNodeSince(said)).toBe(NOW.toISOString());
   });
 
   test.each<[string, Service]>([
     ["its annotation is lost", { ...SERVED, metadata: { ...SERVED.metadata, annotations: {} } }],
-    ["another controller made it", service({ metadata: { finalizers: [] }, status: SERVED.status })],
+    ["another controller made it", buildService({ metadata: { finalizers: [] }, status: SERVED.status })],
     [
       "another controller is making it",
       { ...SERVED, metadata: { ...SERVED.metadata, annotations: {} }, status: {} },
     ],
-  ])("keeps it where %s", async (_, object) => {
-    const first = await look(object, listing([]));
+  ])("keeps it if %s", async (_, object) => {
+    const first = await look(object, buildListing([]));
     expect(first).toMatchObject({ targets: ["i-a"], last: { kind: "retry", afterSeconds: 30 } });
-    expect((await look(first.object, listing([], 30))).targets).toEqual([]);
+    expect((await look(first.object, buildListing([], 30))).targets).toEqual([]);
   });
 
-  test("reads nodes for a proof where it needs one, and not otherwise", async () => {
-    const controller = await controllerWith();
+  test("lists nodes only if it needs the proof", async () => {
+    const controller = await createController();
     const asks = (object: Service, nodes: readonly TargetNode[]) =>
-      controller.stateOf?.(
+      controller.getStateReference?.(
         [{ object, answer: undefined, hint: undefined }],
-        context({ related: related(nodes) }),
+        buildContext({ related: buildRelated(nodes) }),
       );
     expect(asks(SERVED, [NODE])).toBeUndefined();
-    expect(asks(service(), [])).toBeUndefined();
+    expect(asks(buildService(), [])).toBeUndefined();
     const reading = asks(SERVED, []);
     expect(reading).toMatchObject({ counted: { name: "nodes" }, listed: { resource: { name: "nodes" } } });
     const node = { metadata: { name: "a" }, spec: { providerID: "i-a" } };
     const leaving = { ...node, spec: { taints: [{ key: "ToBeDeletedByClusterAutoscaler" }] } };
     const project = reading?.listed?.project;
     expect([project?.(node), project?.(leaving)]).toEqual([{ target: NODE }, { target: undefined }]);
-    const elsewhere = { ...context().settings, cloud: { provider: "other" } };
+    const elsewhere = { ...buildContext().settings, cloud: { provider: "other" } };
     const subject = { object: SERVED, answer: undefined, hint: undefined };
     expect(
-      controller.stateOf?.([subject], context({ ...WITHOUT_NODES, settings: elsewhere })),
+      controller.getStateReference?.([subject], buildContext({ ...WITHOUT_NODES, settings: elsewhere })),
     ).toBeUndefined();
   });
 
-  test("has none to lose where the cloud has no targets", async () => {
-    const { shelf } = await converged(SERVED, SHELF, context(WITHOUT_NODES), { hasNoTargets: true });
+  test("has no target to lose on a cloud without targets", async () => {
+    const { shelf } = await converge(SERVED, SHELF, buildContext(WITHOUT_NODES), { hasNoTargets: true });
     expect(shelf?.targets).toEqual([]);
   });
 });

@@ -1,63 +1,68 @@
 import { describe, expect, test } from "vitest";
-import { type Mark, markOf, UNKNOWN_TARGETS, writtenMark } from "#core/service/mark.ts";
-import type { Problem } from "#core/service/model.ts";
+import type { Issue } from "#core/service/model.ts";
 import { needsWork } from "#core/service/needs-work.ts";
 import type { Service } from "#core/service/service.ts";
 import {
-  context,
-  controllerWith,
-  converged,
+  formatStateAnnotation,
+  parseStateAnnotation,
+  type StateAnnotation,
+  UNKNOWN_TARGETS,
+} from "#core/service/state-annotation.ts";
+import {
+  buildContext,
+  buildRelated,
+  buildServedService,
+  buildService,
+  converge,
+  createController,
   decideOn,
   FINALIZERS,
   HOSTNAME,
-  related,
   type Script,
   SETTINGS,
-  served,
-  service,
-  withAnnotation,
+  setAnnotation,
 } from "#test/core/service/builders.ts";
 
 const SHELF = { wish: JSON.stringify([{ protocol: "TCP", port: 80, nodePort: 30_080 }]), targets: ["i-a"] };
-const SERVED = await served();
-const PROBLEM: Problem = { code: "InvalidAnnotation", field: "example.kubernetes.io/a", value: "b" };
-const REFUSED = { kind: "refused", problem: PROBLEM } as const;
-const TWO = context({
-  related: related([
+const SERVED = await buildServedService();
+const PROBLEM: Issue = { code: "InvalidAnnotation", field: "example.kubernetes.io/a", value: "b" };
+const REFUSED = { kind: "refused", issue: PROBLEM } as const;
+const TWO = buildContext({
+  related: buildRelated([
     { name: "a", providerID: "i-a" },
     { name: "b", providerID: "i-b" },
   ]),
 });
-const OTHER = context({ related: related([{ name: "b", providerID: "i-b" }]) });
+const OTHER = buildContext({ related: buildRelated([{ name: "b", providerID: "i-b" }]) });
 
-/** The Service with another port, which the model does not come to look at. */
+/** The Service with another port, which the model rejects before comparing it. */
 function edited(object: Service): Service {
   return { ...object, spec: { ...object.spec, ports: [{ protocol: "TCP", port: 81, nodePort: 30_081 }] } };
 }
 
 /** The served Service with another state in our annotation. */
-function inState(state: Mark["state"]): Service {
-  const mark = markOf(SERVED);
+function inState(state: StateAnnotation["state"]): Service {
+  const mark = parseStateAnnotation(SERVED);
   if (mark === undefined) throw new Error("a served Service has our annotation");
   const { version: _, ...facts } = mark;
-  return withAnnotation(SERVED, writtenMark({ ...facts, state }));
+  return setAnnotation(SERVED, formatStateAnnotation({ ...facts, state }));
 }
 
 async function asked(object: Service, at = TWO, script: Script = { before: REFUSED, follows: true }) {
-  return (await controllerWith(script)).asks(object, at);
+  return (await createController(script)).buildQuestion(object, at);
 }
 
-describe("a Service with a load balancer that asks for something that is refused", () => {
+describe("a refused Service with a load balancer", () => {
   const cases: readonly (readonly [string, Script])[] = [
     ["before the cloud is asked", { before: REFUSED, follows: true }],
     ["by what the cloud shows", { next: REFUSED, follows: true }],
   ];
-  test.each(cases)("follows the nodes that come and go: refused %s", async (_, script) => {
+  test.each(cases)("follows the nodes: refused %s", async (_, script) => {
     for (const [at, targets] of [
       [TWO, ["i-a", "i-b"]],
       [OTHER, ["i-b"]],
     ] as const) {
-      const { object, shelf, decisions } = await converged(edited(SERVED), SHELF, at, script);
+      const { object, shelf, decisions } = await converge(edited(SERVED), SHELF, at, script);
       expect(shelf).toEqual({ wish: SHELF.wish, targets });
       expect(decisions.at(-1)).toMatchObject({ kind: "retry", because: { code: "InvalidAnnotation" } });
       expect(decisions.at(-1)).toMatchObject({ events: [{ reason: "SyncLoadBalancerFailed" }] });
@@ -66,72 +71,75 @@ describe("a Service with a load balancer that asks for something that is refused
     }
   });
 
-  test("records the targets as unknown before it changes them, and what was applied stays recorded", async () => {
-    const controller = await controllerWith({ before: REFUSED, follows: true });
+  test("records the targets as unknown before changing them, and keeps the record of what was applied", async () => {
+    const controller = await createController({ before: REFUSED, follows: true });
     const answer = { kind: "observed", state: SHELF };
     const decision = decideOn(controller, { object: edited(SERVED), answer }, TWO);
     if (decision.kind !== "change") throw new Error(decision.kind);
     const [write] = decision.writes;
-    const { object } = controller.fold?.(
+    const { object } = controller.applyResult?.(
       { object: edited(SERVED), hint: undefined, answer: undefined },
       { write, result: undefined },
     ) ?? { object: SERVED };
-    const { targets: _, ...before } = markOf(SERVED) ?? {};
-    expect(markOf(object)).toMatchObject({ ...before, targets: UNKNOWN_TARGETS });
+    const { targets: _, ...before } = parseStateAnnotation(SERVED) ?? {};
+    expect(parseStateAnnotation(object)).toMatchObject({ ...before, targets: UNKNOWN_TARGETS });
     expect(decision.writes).toMatchObject([{ on: "cluster" }, { on: "cloud", action: "Fill" }]);
   });
 
-  test("asks the cloud while targets differ from those last applied, and in an audit", async () => {
+  test("asks the cloud while targets differ from those applied last, and in an audit", async () => {
     const script: Script = { before: REFUSED, follows: true };
     expect(await asked(edited(SERVED))).toMatchObject({ ask: { onlyTargets: true, wanted: true } });
-    const { object } = await converged(edited(SERVED), SHELF, TWO, script);
+    const { object } = await converge(edited(SERVED), SHELF, TWO, script);
     expect(await asked(object)).toBeUndefined();
     expect(await asked(object, { ...TWO, reason: "refresh" })).toMatchObject({ ask: { onlyTargets: true } });
-    const { decisions } = await converged(object, { ...SHELF, targets: [] }, TWO, script);
+    const { decisions } = await converge(object, { ...SHELF, targets: [] }, TWO, script);
     expect(decisions).toMatchObject([{ kind: "retry" }]);
   });
 
-  test("is as it was applied once it is mended, and nothing but targets is looked at", async () => {
-    const { object } = await converged(edited(SERVED), SHELF, TWO, { before: REFUSED, follows: true });
+  test("is as applied once it is fixed, and only its targets are checked", async () => {
+    const { object } = await converge(edited(SERVED), SHELF, TWO, { before: REFUSED, follows: true });
     const mended = { ...object, spec: SERVED.spec };
     expect(await asked(mended, TWO, {})).toBeUndefined();
     expect(needsWork(mended, SETTINGS)).toBe(false);
   });
 
-  test("keeps a change recorded that was under way", async () => {
+  test("keeps a change in progress recorded", async () => {
     const applying = inState("applying");
     const script: Script = { before: REFUSED, follows: true };
-    const { object, shelf } = await converged(edited(applying), SHELF, TWO, script);
+    const { object, shelf } = await converge(edited(applying), SHELF, TWO, script);
     expect(shelf?.targets).toEqual(["i-a", "i-b"]);
-    expect(markOf(object)).toMatchObject({ state: "applying", desired: markOf(SERVED)?.desired });
+    expect(parseStateAnnotation(object)).toMatchObject({
+      state: "applying",
+      desired: parseStateAnnotation(SERVED)?.desired,
+    });
   });
 
-  test("follows the nodes after it was taken over from the stock controller", async () => {
+  test("follows the nodes after a take-over from the stock controller", async () => {
     const status = { loadBalancer: { ingress: [{ hostname: HOSTNAME }] } };
-    const stock = service({ metadata: { finalizers: FINALIZERS }, status });
-    const { object, shelf } = await converged(stock, SHELF, TWO, { before: REFUSED, follows: true });
+    const stock = buildService({ metadata: { finalizers: FINALIZERS }, status });
+    const { object, shelf } = await converge(stock, SHELF, TWO, { before: REFUSED, follows: true });
     expect(shelf?.targets).toEqual(["i-a", "i-b"]);
-    expect(markOf(object)).toMatchObject({ state: "applied", seen: "", desired: "" });
-    const mended = await converged(object, shelf, TWO);
+    expect(parseStateAnnotation(object)).toMatchObject({ state: "applied", seen: "", desired: "" });
+    const mended = await converge(object, shelf, TWO);
     expect(mended.decisions).toMatchObject([{ kind: "change" }, { kind: "retry", afterSeconds: 45 }]);
   });
 
-  test("waits for a change that the cloud is still at, and tells what is refused", async () => {
+  test("waits for a change in the cloud, and reports what is refused", async () => {
     const wait = {
       kind: "wait",
       because: { code: "WorkRequest", message: "busy" },
       afterSeconds: 10,
     } as const;
     const script: Script = { before: REFUSED, follows: wait };
-    const { decisions, shelf } = await converged(edited(SERVED), SHELF, TWO, script);
+    const { decisions, shelf } = await converge(edited(SERVED), SHELF, TWO, script);
     expect(decisions).toMatchObject([
       { kind: "retry", because: { code: "InvalidAnnotation" }, afterSeconds: 10 },
     ]);
     expect(shelf).toEqual(SHELF);
   });
 
-  test("retries soon where the cloud did not answer, and tells what is refused", async () => {
-    const controller = await controllerWith({ before: REFUSED, follows: true });
+  test("retries soon without the cloud's answer, and reports what is refused", async () => {
+    const controller = await createController({ before: REFUSED, follows: true });
     const answer = { kind: "error", code: "Throttled", message: "slow down" };
     expect(decideOn(controller, { object: edited(SERVED), answer }, TWO)).toMatchObject({
       kind: "retry",
@@ -141,8 +149,8 @@ describe("a Service with a load balancer that asks for something that is refused
     });
   });
 
-  test("keeps its targets where the cloud shows no load balancer of it", async () => {
-    const { object, decisions } = await converged(edited(SERVED), null, TWO, {
+  test("keeps its targets if the cloud shows no load balancer for it", async () => {
+    const { object, decisions } = await converge(edited(SERVED), null, TWO, {
       before: REFUSED,
       follows: true,
     });
@@ -150,18 +158,18 @@ describe("a Service with a load balancer that asks for something that is refused
     expect(object).toEqual(edited(SERVED));
   });
 
-  test("keeps its targets where no node can be one", async () => {
-    const none = context({ related: related([{ name: "new" }]) });
+  test("keeps its targets if no node can be a target", async () => {
+    const none = buildContext({ related: buildRelated([{ name: "new" }]) });
     expect(await asked(edited(SERVED), none)).toBeUndefined();
     const script: Script = { next: REFUSED, follows: true };
-    const { shelf } = await converged(edited(SERVED), SHELF, none, script);
+    const { shelf } = await converge(edited(SERVED), SHELF, none, script);
     expect(shelf).toEqual(SHELF);
   });
 });
 
-describe("a Service without a load balancer that asks for something that is refused", () => {
-  test("asks the cloud nothing", async () => {
-    expect(await asked(service())).toBeUndefined();
+describe("a refused Service without a load balancer", () => {
+  test("causes no question to the cloud", async () => {
+    expect(await asked(buildService())).toBeUndefined();
     expect(await asked(edited(inState("refused")))).toBeUndefined();
   });
 });

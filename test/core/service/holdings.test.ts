@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { HoldingsQuestion, HoldingsState } from "#core/service/holdings.ts";
 
-test("a question about all there is is told from one about a Service", () => {
+test("distinguishes a question about all holdings from one about a Service", () => {
   expect(HoldingsQuestion.safeParse({ holdings: true }).success).toBe(true);
   expect(HoldingsQuestion.safeParse({ service: {}, wanted: false, nodes: [] }).success).toBe(false);
 });
 
-test("what is held has a kind and an id", () => {
+test("a holding has a kind and an ID", () => {
   expect(HoldingsState.safeParse({ holdings: [{ kind: "target group", id: "a", name: "" }] }).success).toBe(
     true,
   );

@@ -1,19 +1,19 @@
 import { describe, expect, test } from "vitest";
 import { LOAD_BALANCER_CLASS } from "#core/contracts.ts";
-import { needsCleanup, needsWork, wantsLoadBalancer } from "#core/service/needs-work.ts";
+import { needsCleanup, needsLoadBalancer, needsWork } from "#core/service/needs-work.ts";
 import type { Service } from "#core/service/service.ts";
 import {
-  annotationOf,
+  buildServedService,
+  buildService,
   FINALIZERS,
+  getAnnotation,
+  getPastTime,
   SETTINGS,
-  secondsAgo,
-  served,
-  service,
-  withAnnotation,
+  setAnnotation,
 } from "#test/core/service/builders.ts";
 
-const DELETED = { deletionTimestamp: secondsAgo(1) };
-const SERVED = await served();
+const DELETED = { deletionTimestamp: getPastTime(1) };
+const SERVED = await buildServedService();
 const changed = (change: (service: Service) => Partial<Service>): Service => ({
   ...SERVED,
   ...change(SERVED),
@@ -25,21 +25,21 @@ const metadata = (difference: Partial<Service["metadata"]>): Service =>
 const annotated = (annotations: Record<string, string>): Service =>
   metadata({ annotations: { ...SERVED.metadata.annotations, ...annotations } });
 
-describe("wants a load balancer", () => {
+describe("needs a load balancer", () => {
   test.each<[string, Service, boolean]>([
-    ["of type LoadBalancer", service(), true],
-    ["of our class", service({ spec: { loadBalancerClass: LOAD_BALANCER_CLASS } }), true],
-    ["of another class", service({ spec: { loadBalancerClass: "example.com/lb" } }), false],
-    ["of a class that is empty", service({ spec: { loadBalancerClass: "" } }), false],
-    ["of type NodePort", service({ spec: { type: "NodePort" } }), false],
-    ["without a type", service({ spec: { type: undefined } }), false],
-    ["that is being deleted", service({ metadata: DELETED }), false],
+    ["of type LoadBalancer", buildService(), true],
+    ["of our class", buildService({ spec: { loadBalancerClass: LOAD_BALANCER_CLASS } }), true],
+    ["of another class", buildService({ spec: { loadBalancerClass: "example.com/lb" } }), false],
+    ["of a class that is empty", buildService({ spec: { loadBalancerClass: "" } }), false],
+    ["of type NodePort", buildService({ spec: { type: "NodePort" } }), false],
+    ["without a type", buildService({ spec: { type: undefined } }), false],
+    ["that is being deleted", buildService({ metadata: DELETED }), false],
   ])("%s", (_, object, wants) => {
-    expect(wantsLoadBalancer(object)).toBe(wants);
+    expect(needsLoadBalancer(object)).toBe(wants);
   });
 });
 
-describe("needs to be cleaned up", () => {
+describe("needs cleanup", () => {
   test.each<[string, Service, boolean]>([
     ["one that wants one", SERVED, false],
     ["one that is being deleted", metadata(DELETED), true],
@@ -49,22 +49,22 @@ describe("needs to be cleaned up", () => {
     ["one without any finalizer", metadata({ ...DELETED, finalizers: undefined }), false],
     [
       "the stock controller's, by its type and finalizer",
-      service({ metadata: { ...DELETED, finalizers: FINALIZERS } }),
+      buildService({ metadata: { ...DELETED, finalizers: FINALIZERS } }),
       true,
     ],
     [
       "one of another class that is being deleted with the finalizer",
-      service({ metadata: { ...DELETED, finalizers: FINALIZERS }, spec: { loadBalancerClass: "a/b" } }),
+      buildService({ metadata: { ...DELETED, finalizers: FINALIZERS }, spec: { loadBalancerClass: "a/b" } }),
       true,
     ],
     [
       "one of another type by now that has lost our annotation",
-      service({ metadata: { finalizers: FINALIZERS }, spec: { type: "ClusterIP" } }),
+      buildService({ metadata: { finalizers: FINALIZERS }, spec: { type: "ClusterIP" } }),
       true,
     ],
     [
       "a living one of another class with that controller's finalizer",
-      service({ metadata: { finalizers: FINALIZERS }, spec: { loadBalancerClass: "a/b" } }),
+      buildService({ metadata: { finalizers: FINALIZERS }, spec: { loadBalancerClass: "a/b" } }),
       false,
     ],
     [
@@ -78,28 +78,28 @@ describe("needs to be cleaned up", () => {
 });
 
 describe("needs work", () => {
-  const mark = JSON.parse(annotationOf(SERVED) ?? "") as Record<string, unknown>;
+  const mark = JSON.parse(getAnnotation(SERVED) ?? "") as Record<string, unknown>;
   test.each<[string, Service, boolean]>([
-    ["a new one", service(), true],
+    ["a new one", buildService(), true],
     ["one that is served", SERVED, false],
-    ["one that wants none", service({ spec: { type: "ClusterIP" } }), false],
-    ["one of another class", service({ spec: { loadBalancerClass: "a/b" } }), false],
+    ["one that wants none", buildService({ spec: { type: "ClusterIP" } }), false],
+    ["one of another class", buildService({ spec: { loadBalancerClass: "a/b" } }), false],
     ["one that is being deleted", metadata(DELETED), true],
     ["one that is served and lost its finalizer", metadata({ finalizers: ["example.com/a"] }), true],
     ["one that came back under another uid", metadata({ uid: "uid-other" }), true],
     ["one without our annotation", metadata({ annotations: {} }), true],
-    ["one whose annotation is rubbish", withAnnotation(SERVED, "{"), true],
+    ["one whose annotation is rubbish", setAnnotation(SERVED, "{"), true],
     [
       "one whose annotation is of another version",
-      withAnnotation(SERVED, JSON.stringify({ ...mark, version: 2 })),
+      setAnnotation(SERVED, JSON.stringify({ ...mark, version: 2 })),
       true,
     ],
     [
       "one with something under way",
-      withAnnotation(SERVED, JSON.stringify({ ...mark, state: "applying" })),
+      setAnnotation(SERVED, JSON.stringify({ ...mark, state: "applying" })),
       true,
     ],
-    ["one whose status somebody cleared", changed(() => ({ status: { loadBalancer: {} } })), true],
+    ["one whose status was cleared", changed(() => ({ status: { loadBalancer: {} } })), true],
     ["one whose status is not there", changed(() => ({ status: undefined })), true],
     ["other ports", spec({ ports: [{ protocol: "UDP", port: 80 }] }), true],
     [
@@ -121,7 +121,7 @@ describe("needs work", () => {
       false,
     ],
     ["another resourceVersion", metadata({ resourceVersion: "9" }), false],
-    ["a finalizer of somebody else", metadata({ finalizers: [...FINALIZERS, "example.com/a"] }), false],
+    ["another owner's finalizer", metadata({ finalizers: [...FINALIZERS, "example.com/a"] }), false],
   ])("%s: %s", (_, object, needs) => {
     expect(needsWork(object, SETTINGS)).toBe(needs);
   });
@@ -130,15 +130,15 @@ describe("needs work", () => {
     ["another name", { ...SETTINGS, cluster: "other" }, true],
     ["another configuration of its cloud", { ...SETTINGS, cloud: { provider: "shelf", vpc: "a" } }, true],
     ["other limits", { ...SETTINGS, loadBalancers: { max: 1, deleteOrphaned: true } }, false],
-  ])("one that is served, of a cluster with %s: %s", (_, settings, needs) => {
+  ])("a served Service in a cluster with %s: %s", (_, settings, needs) => {
     expect(needsWork(SERVED, settings)).toBe(needs);
   });
 });
 
-describe("where the cluster's load balancers are those of one class", () => {
+describe("in a cluster that serves one load balancer class", () => {
   const settings = { ...SETTINGS, loadBalancerClass: "kube-vip.io/kube-vip-class" };
   const ofClass = (loadBalancerClass?: string) =>
-    service({ spec: loadBalancerClass === undefined ? {} : { loadBalancerClass } });
+    buildService({ spec: loadBalancerClass === undefined ? {} : { loadBalancerClass } });
 
   test.each([
     ["of that class", "kube-vip.io/kube-vip-class", true],
@@ -147,7 +147,7 @@ describe("where the cluster's load balancers are those of one class", () => {
     ["of none", undefined, false],
   ])("a Service %s", (_, loadBalancerClass, wants) => {
     const object = ofClass(loadBalancerClass);
-    expect(wantsLoadBalancer(object, settings)).toBe(wants);
+    expect(needsLoadBalancer(object, settings)).toBe(wants);
     expect(needsWork(object, settings)).toBe(wants);
     const left = {
       ...object,

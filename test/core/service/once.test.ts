@@ -2,15 +2,15 @@ import { describe, expect, test } from "vitest";
 import type { LoadBalancerStep } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
 import {
-  annotationOf,
-  context,
-  controllerWith,
-  converged,
+  buildContext,
+  buildService,
+  converge,
+  createController,
   decideOn,
+  getAnnotation,
+  getPastTime,
   NOW,
-  secondsAgo,
-  service,
-  withAnnotation,
+  setAnnotation,
 } from "#test/core/service/builders.ts";
 
 const PUT_UP: LoadBalancerStep = {
@@ -25,33 +25,33 @@ const WAIT: LoadBalancerStep = {
   afterSeconds: 15,
 };
 
-const markOf = (object: Service) => JSON.parse(annotationOf(object) ?? "null");
+const markOf = (object: Service) => JSON.parse(getAnnotation(object) ?? "null");
 
-/** The claim of an actor at a time, or of one that has rested since, under which something is created. */
+/** The claim of an actor at a time, active or idle, under which something is created. */
 const creating = (at: string, actor = "000000000"): string => `${at.slice(0, -1)}${actor}1Z`;
 
-/** A Service for which so many seconds ago somebody asked, and who has been at it since an hour. */
+/** A Service for which something was requested a number of seconds ago, after an hour of work. */
 async function asked(secondsBefore: number, difference: object = {}): Promise<Service> {
-  const { object } = await converged(service(), null, context(), { next: WAIT });
-  const mark = { ...markOf(object), at: secondsAgo(3_600), making: creating(secondsAgo(secondsBefore)) };
-  return withAnnotation(object, JSON.stringify({ ...mark, ...difference }));
+  const { object } = await converge(buildService(), null, buildContext(), { next: WAIT });
+  const mark = { ...markOf(object), at: getPastTime(3_600), making: creating(getPastTime(secondsBefore)) };
+  return setAnnotation(object, JSON.stringify({ ...mark, ...difference }));
 }
 
-async function decide(object: Service, next: LoadBalancerStep, asked = context()) {
-  const controller = await controllerWith({ next });
+async function decide(object: Service, next: LoadBalancerStep, asked = buildContext()) {
+  const controller = await createController({ next });
   const decision = decideOn(controller, { object, answer: { kind: "observed", state: null } }, asked);
   const subject = { object, hint: undefined, answer: undefined };
   const writes = decision.kind === "change" ? decision.writes : [];
   const folded = writes.reduce(
-    (before, write) => controller.fold?.(before, { write, result: null }) ?? before,
-    subject as Parameters<NonNullable<typeof controller.fold>>[0],
+    (before, write) => controller.applyResult?.(before, { write, result: null }) ?? before,
+    subject as Parameters<NonNullable<typeof controller.applyResult>>[0],
   );
   return { decision, after: markOf(folded.object) };
 }
 
-describe("what a cloud makes twice that is asked twice", () => {
-  test("is asked for when that is written down, with the time", async () => {
-    const { decision, after } = await decide(service(), PUT_UP);
+describe("a request that creates a duplicate when repeated", () => {
+  test("is sent after it is recorded, with its time", async () => {
+    const { decision, after } = await decide(buildService(), PUT_UP);
     expect(decision).toMatchObject({ kind: "change", writes: [{ on: "cluster" }, { action: "PutUp" }] });
     const making = creating(NOW.toISOString(), "000000001");
     expect(after).toMatchObject({ state: "applying", making, at: NOW.toISOString() });
@@ -62,9 +62,9 @@ describe("what a cloud makes twice that is asked twice", () => {
     [59, "looked for"],
     [-59, "looked for"],
     [60, "asked for"],
-    // A clock that is far ahead keeps no Service.
+    // A clock that is far ahead does not block a Service.
     [-61, "asked for"],
-  ])("was asked for %i seconds ago: it is %s", async (secondsBefore, expected) => {
+  ])("sent %i seconds ago: it is %s", async (secondsBefore, expected) => {
     const { decision, after } = await decide(await asked(secondsBefore), PUT_UP);
     if (expected === "looked for") {
       expect(decision).toMatchObject({
@@ -75,22 +75,22 @@ describe("what a cloud makes twice that is asked twice", () => {
       return;
     }
     expect(decision).toMatchObject({ kind: "change", writes: [{ on: "cluster" }, { action: "PutUp" }] });
-    // Waits grow with the time for which it has been tried.
+    // Intervals grow with the time since the first try.
     const making = creating(NOW.toISOString(), "000000001");
-    expect(after).toMatchObject({ making, at: secondsAgo(3_600) });
+    expect(after).toMatchObject({ making, at: getPastTime(3_600) });
   });
 
-  test("is not asked for by two at once: who comes second finds another text than he has read", async () => {
+  test("is never sent by two actors at once: the second one finds another annotation than it read", async () => {
     const [one, two] = [await decide(await asked(60), PUT_UP), await decide(await asked(60), PUT_UP)];
     for (const { decision } of [one, two]) {
       const [claim] = decision.kind === "change" ? decision.writes : [];
-      expect(JSON.stringify(claim)).toContain(creating(secondsAgo(60)));
+      expect(JSON.stringify(claim)).toContain(creating(getPastTime(60)));
     }
     const { decision } = await decide(await asked(0), PUT_UP);
     expect(decision.kind).toBe("retry");
   });
 
-  test("stays written down while something is under way, and goes when all is settled", async () => {
+  test("stays recorded during the work, and is removed when all is settled", async () => {
     const object = await asked(30);
     const { decision, after } = await decide(object, WAIT);
     expect(decision.kind).toBe("retry");
@@ -109,10 +109,10 @@ describe("what a cloud makes twice that is asked twice", () => {
     [31, 60, "change"],
     [29, 120, "retry"],
   ])(
-    "of a Service that has been leaving for %i seconds, asked for %i seconds ago: %s",
+    "for a Service that has been leaving for %i seconds, sent %i seconds ago: %s",
     async (left, made, kind) => {
-      const object = await asked(made, { state: "leaving", at: secondsAgo(left) });
-      const deletionTimestamp = secondsAgo(left);
+      const object = await asked(made, { state: "leaving", at: getPastTime(left) });
+      const deletionTimestamp = getPastTime(left);
       const gone = { ...object, metadata: { ...object.metadata, deletionTimestamp } };
       const { decision } = await decide(gone, { kind: "settled", ingress: [], warnings: [] });
       expect(decision.kind).toBe(kind);

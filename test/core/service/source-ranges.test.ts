@@ -26,14 +26,14 @@ test.each([
   ["of the spec", service({ loadBalancerSourceRanges: ["*"] }), "spec.loadBalancerSourceRanges", "*"],
   ["of the annotation", service({}, "10.0.0.0/8,"), SOURCE_RANGES_ANNOTATION, ""],
   ["without a length", service({}, "10.0.0.1"), SOURCE_RANGES_ANNOTATION, "10.0.0.1"],
-] as const)("a wrong source range %s is named", (_, given, field, value) => {
+] as const)("names an invalid source range %s", (_, given, field, value) => {
   expect(readSourceRanges(given)).toEqual({
     kind: "refused",
-    problem: { code: "InvalidSourceRanges", field, value, allowed: expect.stringContaining("10.0.0.0/24") },
+    issue: { code: "InvalidSourceRanges", field, value, allowed: expect.stringContaining("10.0.0.0/24") },
   });
 });
 
-test("there is a limit of source ranges", () => {
+test("limits the number of source ranges", () => {
   const many = Array.from({ length: 1_001 }, (_, index) => `10.${index >> 8}.${index & 255}.0/24`);
 
   expect(readSourceRanges(service({ loadBalancerSourceRanges: many }))).toMatchObject({ kind: "refused" });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { labelMarks } from "#core/service/label-marks.ts";
-import { relatedNodes, targetNodesOf } from "#core/service/target-nodes.ts";
-import { related, service } from "#test/core/service/builders.ts";
+import { hashLabels } from "#core/service/label-hashes.ts";
+import { relatedNodes, selectTargetNodes } from "#core/service/target-nodes.ts";
+import { buildRelated, buildService } from "#test/core/service/builders.ts";
 
 const EXCLUDE = "node.kubernetes.io/exclude-from-external-load-balancers";
 
@@ -13,7 +13,7 @@ function node(difference: { readonly metadata?: object; readonly spec?: object }
   };
 }
 
-describe("a node for load balancers", () => {
+describe("a node of load balancers", () => {
   const labelled = (value: string): unknown => node({ metadata: { labels: { [EXCLUDE]: value } } });
   const tainted = (key: string): unknown => node({ spec: { taints: [{ key, effect: "NoSchedule" }] } });
 
@@ -35,18 +35,18 @@ describe("a node for load balancers", () => {
       labelled(value),
       false,
     ]),
-    ["that is none", { metadata: {} }, false],
+    ["that is not valid", { metadata: {} }, false],
   ])("is one %s", (_, object, isTarget) => {
     expect(relatedNodes.project(object) !== undefined).toBe(isTarget);
   });
 
-  test("is known by its name, provider ID and labels, and by nothing that its kubelet keeps writing", () => {
+  test("has a name, a provider ID and labels, and no fields that its kubelet writes regularly", () => {
     expect(relatedNodes.project(node())).toEqual({ name: "a", providerID: "aws:///a/i-1" });
     expect(relatedNodes.project(node({ spec: { providerID: "" } }))).toEqual({ name: "a" });
     expect(relatedNodes.project(node({ metadata: { labels: { pool: "edge" } } }))).toEqual({
       name: "a",
       providerID: "aws:///a/i-1",
-      labels: labelMarks({ pool: "edge" }),
+      labels: hashLabels({ pool: "edge" }),
     });
   });
 
@@ -54,28 +54,28 @@ describe("a node for load balancers", () => {
     ["LoadBalancer", "all"],
     ["ClusterIP", []],
   ] as const)("is read by a Service of type %s: %j", (type, reads) => {
-    expect(relatedNodes.reads(service({ spec: { type } }))).toEqual(reads);
+    expect(relatedNodes.reads(buildService({ spec: { type } }))).toEqual(reads);
   });
 });
 
 describe("the nodes of an event", () => {
   test("are sorted by name, and parsed once", () => {
-    const lists = related([{ name: "b" }, { name: "a", providerID: "i-a" }]);
-    const nodes = targetNodesOf(lists);
+    const lists = buildRelated([{ name: "b" }, { name: "a", providerID: "i-a" }]);
+    const nodes = selectTargetNodes(lists);
     expect(nodes).toEqual({
       resourceVersion: "500",
       nodes: [{ name: "a", providerID: "i-a" }, { name: "b" }],
     });
-    expect(targetNodesOf(lists)).toBe(nodes);
+    expect(selectTargetNodes(lists)).toBe(nodes);
   });
 
-  test("are without those that are none", () => {
+  test("do not contain invalid ones", () => {
     expect(
-      targetNodesOf({ nodes: { resourceVersion: "1", items: [{}, null, { name: "a" }] } })?.nodes,
+      selectTargetNodes({ nodes: { resourceVersion: "1", items: [{}, null, { name: "a" }] } })?.nodes,
     ).toEqual([{ name: "a" }]);
   });
 
-  test("are unknown where it came without", () => {
-    expect(targetNodesOf({})).toBeUndefined();
+  test("are unknown if the event came without them", () => {
+    expect(selectTargetNodes({})).toBeUndefined();
   });
 });

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { ValidationQuestion, Verdict } from "#core/service/validation.ts";
+import { ValidationQuestion, ValidationResult } from "#core/service/validation.ts";
 
 const SERVICE = {
   metadata: { namespace: "default", name: "web", uid: "u", resourceVersion: "1", creationTimestamp: "" },
   spec: {},
 };
 
-describe("what is asked about a Service before it is written, and what is said", () => {
+describe("questions and answers about a Service before it is written", () => {
   test.each([
     ["a new one", { service: SERVICE }, true],
     ["one that changes", { service: SERVICE, before: SERVICE }, true],
@@ -18,10 +18,10 @@ describe("what is asked about a Service before it is written, and what is said",
 
   test.each([
     ["for it", { kind: "allowed", because: "so" }, true],
-    ["against it", { kind: "denied", problem: { code: "NoPorts", field: "spec.ports" } }, true],
+    ["against it", { kind: "denied", issue: { code: "NoPorts", field: "spec.ports" } }, true],
     ["against it without a reason", { kind: "denied" }, false],
     ["neither", { kind: "perhaps" }, false],
-  ])("a verdict %s", (_given, verdict, isOne) => {
-    expect(Verdict.safeParse(verdict).success).toBe(isOne);
+  ])("a result %s", (_given, verdict, isOne) => {
+    expect(ValidationResult.safeParse(verdict).success).toBe(isOne);
   });
 });

@@ -3,96 +3,107 @@ import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { decideNode } from "#core/node/decide.ts";
 import type { Node } from "#core/node/node.ts";
-import { afterWrites, compareInitialized } from "#core/shadow/compare.ts";
+import { applyWrites, compareInitialized } from "#core/shadow/compare.ts";
 import { DIFFERENCE_CODES, isIgnored, parseIgnored } from "#core/shadow/difference.ts";
-import { beforeInitialization, isCloudLabel, seenNode } from "#core/shadow/seen-node.ts";
+import { isCloudLabel, parseObservedNode, restoreUninitialized } from "#core/shadow/observed-node.ts";
 import {
-  external,
-  found,
-  initialized,
-  internal,
+  buildExternalAddress,
+  buildFoundAnswer,
+  buildInitializedNode,
+  buildInternalAddress,
+  buildNode,
   LABEL_PREFIXES,
   NOW,
-  node,
 } from "#test/core/node/builders.ts";
 
 const ZONE_ID = "topology.k8s.aws/zone-id";
 
-function compared(after: Node, answer: InstanceAnswer = found(), before = node()) {
+function compared(after: Node, answer: InstanceAnswer = buildFoundAnswer(), before = buildNode()) {
   const decision = decideNode(before, answer, { reason: "watch", now: NOW });
   return compareInitialized(before, after, decision, LABEL_PREFIXES);
 }
 
 const withLabels = (labels: Record<string, string>): Node =>
-  initialized({ metadata: { labels: { ...initialized().metadata.labels, ...labels } } });
+  buildInitializedNode({ metadata: { labels: { ...buildInitializedNode().metadata.labels, ...labels } } });
 const withoutLabel = (key: string): Node => {
-  const { [key]: _, ...labels } = initialized().metadata.labels ?? {};
-  return initialized({ metadata: { labels } });
+  const { [key]: _, ...labels } = buildInitializedNode().metadata.labels ?? {};
+  return buildInitializedNode({ metadata: { labels } });
 };
 
-describe("beside what we would have done to the node before", () => {
+describe("compared with our decision on the node before", () => {
   test.each<[string, Node, InstanceAnswer, string[]]>([
-    ["the same is no difference", initialized(), found(), []],
-    ["labels and annotations of others are none", withLabels({ mine: "x" }), found(), []],
+    ["the same is no difference", buildInitializedNode(), buildFoundAnswer(), []],
+    [
+      "labels and annotations of others are no differences",
+      withLabels({ mine: "x" }),
+      buildFoundAnswer(),
+      [],
+    ],
     [
       "another address is one",
-      initialized({ status: { addresses: [internal("10.9.9.9")] } }),
-      found(),
+      buildInitializedNode({ status: { addresses: [buildInternalAddress("10.9.9.9")] } }),
+      buildFoundAnswer(),
       ['Addresses - ["InternalIP=10.0.1.17"] ["InternalIP=10.9.9.9"]'],
     ],
     [
       "no addresses are one",
-      initialized({ status: {} }),
-      found(),
+      buildInitializedNode({ status: {} }),
+      buildFoundAnswer(),
       ['Addresses - ["InternalIP=10.0.1.17"] []'],
     ],
     [
       "an order of addresses of one type is one",
-      initialized({ status: { addresses: [internal("fd00::1"), internal("10.0.1.17")] } }),
-      found({ addresses: [internal("10.0.1.17"), internal("fd00::1")] }),
+      buildInitializedNode({
+        status: { addresses: [buildInternalAddress("fd00::1"), buildInternalAddress("10.0.1.17")] },
+      }),
+      buildFoundAnswer({ addresses: [buildInternalAddress("10.0.1.17"), buildInternalAddress("fd00::1")] }),
       [
         'AddressOrder - ["InternalIP=10.0.1.17","InternalIP=fd00::1"] ["InternalIP=fd00::1","InternalIP=10.0.1.17"]',
       ],
     ],
     [
-      "an order of types is none",
-      initialized({ status: { addresses: [external("203.0.113.7"), internal("10.0.1.17")] } }),
-      found({ addresses: [internal("10.0.1.17"), external("203.0.113.7")] }),
+      "an order of types is no difference",
+      buildInitializedNode({
+        status: { addresses: [buildExternalAddress("203.0.113.7"), buildInternalAddress("10.0.1.17")] },
+      }),
+      buildFoundAnswer({
+        addresses: [buildInternalAddress("10.0.1.17"), buildExternalAddress("203.0.113.7")],
+      }),
       [],
     ],
     [
       "another provider ID is one",
-      initialized({ spec: { providerID: "aws:///z/i-1" } }),
-      found(),
+      buildInitializedNode({ spec: { providerID: "aws:///z/i-1" } }),
+      buildFoundAnswer(),
       ['ProviderID - "aws:///eu-central-1a/i-0a1b2c3d4e5f60718" "aws:///z/i-1"'],
     ],
     [
       "no provider ID is one",
-      initialized({ spec: {} }),
-      found(),
+      buildInitializedNode({ spec: {} }),
+      buildFoundAnswer(),
       ['ProviderID - "aws:///eu-central-1a/i-0a1b2c3d4e5f60718" ""'],
     ],
     [
       "another value of a label is one",
       withLabels({ "topology.kubernetes.io/zone": "z" }),
-      found(),
+      buildFoundAnswer(),
       ['LabelDiffers topology.kubernetes.io/zone "eu-central-1a" "z"'],
     ],
     [
       "a label that is not there is one",
       withoutLabel("topology.kubernetes.io/region"),
-      found(),
+      buildFoundAnswer(),
       ['LabelMissing topology.kubernetes.io/region "eu-central-1" undefined'],
     ],
     [
       "a label of the cloud that we would not write is one",
       withLabels({ [ZONE_ID]: "euc1-az2" }),
-      found(),
+      buildFoundAnswer(),
       [`LabelExtra ${ZONE_ID} undefined "euc1-az2"`],
     ],
     [
       "a node that we would leave for now is one",
-      initialized(),
+      buildInitializedNode(),
       { kind: "not-found", message: "no such instance" },
       [
         'InitializedByThemAlone - "InstanceNotFound: no such instance" "aws:///eu-central-1a/i-0a1b2c3d4e5f60718"',
@@ -100,7 +111,7 @@ describe("beside what we would have done to the node before", () => {
     ],
     [
       "a node without a provider ID that we would leave is one",
-      initialized({ spec: {} }),
+      buildInitializedNode({ spec: {} }),
       { kind: "error", code: "Foreign", message: "another cluster's" },
       ['InitializedByThemAlone - "Foreign: another cluster\'s" ""'],
     ],
@@ -116,55 +127,55 @@ describe("beside what we would have done to the node before", () => {
   });
 
   test.each(["Throttled", "Unavailable", "Aborted"] as const)(
-    "a cloud that answers %s says nothing",
+    "a cloud that answers %s proves no difference",
     (code) => {
-      expect(compared(initialized(), { kind: "error", code, message: "later" })).toEqual({
+      expect(compared(buildInitializedNode(), { kind: "error", code, message: "later" })).toEqual({
         kind: "later",
         message: "later",
       });
     },
   );
 
-  test("of a node without labels all are missing", () => {
-    const { labels: _, ...metadata } = initialized().metadata;
-    const result = compared({ ...initialized(), metadata });
+  test("a node without labels lacks all of them", () => {
+    const { labels: _, ...metadata } = buildInitializedNode().metadata;
+    const result = compared({ ...buildInitializedNode(), metadata });
     expect(result.kind === "compared" && result.differences.map(({ code }) => code)).toEqual(
       Array.from({ length: 6 }, () => "LabelMissing"),
     );
   });
 });
 
-describe("a node as the API server shows it", () => {
+describe("a node from the API server", () => {
   const TIME = "2026-03-01T11:00:00Z";
   const written = (manager: string, fieldsV1: unknown) => ({ manager, time: TIME, fieldsV1 });
   const CCM = "aws-cloud-controller-manager";
   const LABELS = { "f:metadata": { "f:labels": { "f:topology.kubernetes.io/zone": {} } } };
   const PROVIDER_ID = { "f:spec": { "f:providerID": {} } };
   const whole = (...managedFields: readonly unknown[]) => ({
-    ...initialized(),
-    metadata: { ...initialized().metadata, managedFields },
+    ...buildInitializedNode(),
+    metadata: { ...buildInitializedNode().metadata, managedFields },
   });
 
-  test("that is none is none", () => {
-    expect(seenNode({ metadata: {} }, LABEL_PREFIXES)).toBeUndefined();
+  test("is undefined if it is invalid", () => {
+    expect(parseObservedNode({ metadata: {} }, LABEL_PREFIXES)).toBeUndefined();
   });
 
   test.each([
     ["another controller", whole(written("kubelet", PROVIDER_ID), written(CCM, LABELS)), "other"],
     ["both", whole(written("serverless-ccm", PROVIDER_ID), written(CCM, LABELS)), "other"],
     ["this one", whole(written("serverless-ccm", LABELS)), "ours"],
-    ["nobody who is known", whole(written("kubelet", LABELS)), undefined],
-    ["nobody", initialized(), undefined],
+    ["no known manager", whole(written("kubelet", LABELS)), undefined],
+    ["no manager", buildInitializedNode(), undefined],
   ])("was initialized by %s", (_, object, expected) => {
-    expect(seenNode(object, LABEL_PREFIXES)?.initializedBy).toBe(expected);
+    expect(parseObservedNode(object, LABEL_PREFIXES)?.initializedBy).toBe(expected);
   });
 
   const nodeBefore = (object: unknown): Node | undefined => {
-    const seen = seenNode(object, LABEL_PREFIXES);
-    return seen && beforeInitialization(seen);
+    const seen = parseObservedNode(object, LABEL_PREFIXES);
+    return seen && restoreUninitialized(seen);
   };
 
-  test("was before without what a controller wrote, and with the taint", () => {
+  test("is restored without a controller's fields, and with the taint", () => {
     const was = nodeBefore(
       whole(written(CCM, { ...LABELS, ...PROVIDER_ID }), written(1 as unknown as string, {})),
     );
@@ -173,10 +184,10 @@ describe("a node as the API server shows it", () => {
     });
     expect(was?.metadata.labels?.["topology.kubernetes.io/zone"]).toBeUndefined();
     expect(was?.metadata.labels?.["topology.kubernetes.io/region"]).toBe("eu-central-1");
-    expect(was?.status).toEqual(initialized().status);
+    expect(was?.status).toEqual(buildInitializedNode().status);
   });
 
-  test("was before with what its kubelet wrote, and with the taints of others", () => {
+  test("is restored with its kubelet's fields, and with the taints of others", () => {
     const taints = [{ key: "mine", effect: "NoSchedule" }];
     const object = {
       ...whole(written("kubelet", { ...LABELS, ...PROVIDER_ID })),
@@ -185,22 +196,22 @@ describe("a node as the API server shows it", () => {
     const was = nodeBefore(object);
     expect(was?.spec.providerID).toBe("aws:///z/i-1");
     expect(was?.spec.taints?.map(({ key }) => key)).toEqual(["mine", UNINITIALIZED_TAINT]);
-    expect(was?.metadata.labels).toEqual(initialized().metadata.labels);
+    expect(was?.metadata.labels).toEqual(buildInitializedNode().metadata.labels);
   });
 
-  test("is as it was where it still waits", () => {
-    expect(nodeBefore(node())).toEqual(node());
+  test("is unchanged while it waits", () => {
+    expect(nodeBefore(buildNode())).toEqual(buildNode());
   });
 
-  test("was before without labels where it has none", () => {
-    const { labels: _, ...metadata } = initialized().metadata;
+  test("is restored without labels if it has none", () => {
+    const { labels: _, ...metadata } = buildInitializedNode().metadata;
     const was = nodeBefore({ metadata: { ...metadata }, spec: {}, status: {} });
     expect(was?.metadata.labels).toBeUndefined();
     expect(was?.spec.providerID).toBeUndefined();
   });
 });
 
-test("what is not a patch of the node leaves it as it is", () => {
+test("writes that are no patches of the node leave it unchanged", () => {
   const write = {
     on: "cluster",
     apiVersion: "v1",
@@ -209,7 +220,7 @@ test("what is not a patch of the node leaves it as it is", () => {
     verb: "delete",
     precondition: { uid: "u" },
   } as const;
-  expect(afterWrites(node(), [write])).toEqual(node());
+  expect(applyWrites(buildNode(), [write])).toEqual(buildNode());
 });
 
 test.each([
@@ -221,7 +232,7 @@ test.each([
   expect(isCloudLabel(key, LABEL_PREFIXES)).toBe(expected);
 });
 
-describe("differences that are known", () => {
+describe("known differences", () => {
   const difference = { code: "LabelExtra", node: "a", about: ZONE_ID, ours: undefined, theirs: "x" } as const;
   test.each([
     ["LabelExtra", true],
@@ -233,11 +244,11 @@ describe("differences that are known", () => {
     expect(ignored && isIgnored(difference, [ignored])).toBe(expected);
   });
 
-  test.each(["", "Label", "labelextra", ":x", "LabelExtra\n"])("%j is none", (text) => {
+  test.each(["", "Label", "labelextra", ":x", "LabelExtra\n"])("%j is not a difference", (text) => {
     expect(parseIgnored(text)).toBeUndefined();
   });
 
-  test("can be of every code", () => {
+  test("exist for every code", () => {
     expect(DIFFERENCE_CODES.map((code) => parseIgnored(code)?.code)).toEqual(DIFFERENCE_CODES);
   });
 });

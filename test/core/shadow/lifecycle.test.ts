@@ -6,13 +6,19 @@ import { patchNode } from "#core/node/decisions.ts";
 import type { Node } from "#core/node/node.ts";
 import { addShutdownTaint, removeShutdownTaint } from "#core/node-lifecycle/shutdown-taint.ts";
 import {
+  compareDeletion,
   compareLifecycle,
-  deletedByThemAlone,
-  identityIn,
+  getWrittenIdentity,
   isDeletion,
   withIdentity,
 } from "#core/shadow/lifecycle.ts";
-import { found, IDENTITY, initialized, NOW, node } from "#test/core/node/builders.ts";
+import {
+  buildFoundAnswer,
+  buildInitializedNode,
+  buildNode,
+  IDENTITY,
+  NOW,
+} from "#test/core/node/builders.ts";
 
 const OBJECT = { apiVersion: "v1", kind: "Node", name: "node-a", uid: "u" };
 const BECAUSE = { code: "Code", message: "because" };
@@ -35,10 +41,10 @@ const DELETE: Write = {
   verb: "delete",
   precondition: { uid: "u" },
 };
-const plain = initialized();
-const marked = initialized({ spec: { taints: [SHUTDOWN_TAINT] } });
+const plain = buildInitializedNode();
+const marked = buildInitializedNode({ spec: { taints: [SHUTDOWN_TAINT] } });
 
-describe("beside another lifecycle controller", () => {
+describe("compared with another lifecycle controller", () => {
   test.each<[string, Node, Decision, string[]]>([
     ["a decision that writes nothing is no difference", plain, retry, []],
     ["a deletion of a node that is there is one", plain, change(DELETE), ["DeletedByUsAlone"]],
@@ -55,7 +61,7 @@ describe("beside another lifecycle controller", () => {
       ["ShutdownTaintExtra"],
     ],
     [
-      "a change of something else is none",
+      "a change of another field is no difference",
       plain,
       change({
         ...(patch(plain, addShutdownTaint(plain)) as Extract<Write, { verb: "patch" }>),
@@ -67,8 +73,8 @@ describe("beside another lifecycle controller", () => {
     expect(compareLifecycle(of, decision).map(({ code }) => code)).toEqual(expected);
   });
 
-  test("a node that they alone deleted says what we thought of it", () => {
-    expect(deletedByThemAlone(plain, retry)).toEqual({
+  test("the difference for a node that only the other deleted quotes our decision", () => {
+    expect(compareDeletion(plain, retry)).toEqual({
       code: "DeletedByThemAlone",
       node: "node-a",
       ours: "Code: because",
@@ -86,17 +92,17 @@ describe("beside another lifecycle controller", () => {
 });
 
 describe("the instance of a node", () => {
-  test("is what our initialization would have written", () => {
-    const decision = decideNode(node(), found(), { reason: "watch", now: NOW });
-    expect(identityIn(node(), decision)).toBe(IDENTITY);
+  test("is the one that our initialization would have written", () => {
+    const decision = decideNode(buildNode(), buildFoundAnswer(), { reason: "watch", now: NOW });
+    expect(getWrittenIdentity(buildNode(), decision)).toBe(IDENTITY);
   });
 
-  test("is unknown where we would have left it", () => {
-    expect(identityIn(node(), retry)).toBeUndefined();
+  test("is unknown if we would not have initialized the node", () => {
+    expect(getWrittenIdentity(buildNode(), retry)).toBeUndefined();
   });
 
-  test("is written on a copy, and on none where it is unknown", () => {
-    const bare = node();
+  test("is written on a copy, and not at all if unknown", () => {
+    const bare = buildNode();
     expect(withIdentity(bare, IDENTITY).metadata.annotations?.[INSTANCE_ANNOTATION]).toBe(IDENTITY);
     expect(bare.metadata.annotations).toEqual({});
     expect(withIdentity(bare, undefined)).toBe(bare);

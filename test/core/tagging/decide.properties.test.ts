@@ -1,22 +1,22 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { given } from "#test/core/given.ts";
+import { checkProperty } from "#test/core/check-property.ts";
 import {
+  buildSettings,
   createWorld,
   isLabelled,
   join,
   MARK,
   model,
-  pass,
-  settingsOf,
+  runPass,
   type TagsUnderTest,
-} from "#test/core/tagging/world.ts";
+} from "#test/core/tagging/known-tags.ts";
 
 const { constant, constantFrom, integer, nat, oneof, record } = fc;
 
 const SETS = [{ a: "1" }, { a: "2" }, { a: "1", b: "1" }, { c: "1" }];
 
-/** Something happens to a cluster, its configuration or its cloud. */
+/** A random change of a cluster, its configuration or its cloud. */
 const happenings = oneof(
   record({ what: constant("join" as const), node: nat(4) }),
   record({ what: constant("leave" as const), node: nat(4) }),
@@ -56,28 +56,28 @@ function happen(world: TagsUnderTest, happening: Happening): void {
       return;
     case "pass": {
       world.failing = happening.fails ? { code: "Throttled", message: "slower" } : undefined;
-      pass(world, happening);
+      runPass(world, happening);
       world.failing = undefined;
     }
   }
 }
 
-test("whatever happens, wherever an invocation ends: two audits later there is what is wanted, and nothing else of ours", () => {
-  given([fc.array(happenings, { maxLength: 25 })], (steps) => {
+test("for any changes and interruptions: two audits later exactly the desired tags of ours exist", () => {
+  checkProperty([fc.array(happenings, { maxLength: 25 })], (steps) => {
     const world = createWorld(SETS[0]);
     for (const step of steps) happen(world, step);
     world.refused.clear();
-    pass(world, { reason: "refresh" });
-    pass(world, { reason: "refresh" });
+    runPass(world, { reason: "refresh" });
+    runPass(world, { reason: "refresh" });
     for (const [id, { Name: name, ...tags }] of world.resources) {
       expect(name).toBe(`of ${id.slice(2)}`);
       const isHeld = [...world.nodes.values()].some(({ spec }) => spec.providerID === `cloud://${id}`);
-      expect(tags, id).toEqual(isHeld ? model.marked(world.tags, settingsOf(world)) : {});
+      expect(tags, id).toEqual(isHeld ? model.marked(world.tags, buildSettings(world)) : {});
     }
     for (const name of world.nodes.keys()) expect(isLabelled(world, name), name).toBe(true);
     world.done.length = 0;
     for (const reason of ["watch", "refresh", "sweep"] as const)
-      expect(pass(world, { reason })).toMatchObject({ kind: "unchanged" });
+      expect(runPass(world, { reason })).toMatchObject({ kind: "unchanged" });
     expect(world.done).toEqual([]);
   });
 });

@@ -13,11 +13,11 @@ test.each<{ what: string; tags: Record<string, string>; faults: number }>([
   { what: "AWS's own, and the mark", tags: { "AWS:name": "", "serverless-ccm.io/tags/demo": "" }, faults: 2 },
   { what: "a key without a letter", tags: { "": "x" }, faults: 1 },
   { what: "too long a value", tags: { team: "x".repeat(257) }, faults: 1 },
-])("$what: $faults faults", ({ tags, faults }) => {
+])("$what: $faults errors", ({ tags, faults }) => {
   expect(TaggingSettings.safeParse({ tags }).error?.issues.length ?? 0).toBe(faults);
 });
 
-test("what is said of a tag that is not to be written names it", () => {
+test("the error about a forbidden tag names it", () => {
   const { error } = TaggingSettings.safeParse({ tags: { "aws:x": "" } });
   expect(error?.issues).toMatchObject([
     { path: ["tags", "aws:x"], message: expect.stringContaining("aws:") },

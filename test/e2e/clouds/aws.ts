@@ -2,7 +2,7 @@ import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
 import { startEc2 } from "#emulators/ec2/server.ts";
 import type { StagedCloud } from "#test/e2e/clouds/staged-cloud.ts";
 
-const SECRET = "the-secret-key-of-nobody";
+const SECRET = "the-secret-key-of-no-user";
 
 export async function stageAws(): Promise<StagedCloud> {
   const ec2 = await startEc2();
@@ -38,8 +38,8 @@ export async function stageAws(): Promise<StagedCloud> {
       ec2.terminate(providerID.split("/").at(-1) ?? "");
     },
     requests: () => ec2.record().length,
-    // Where there are any is moto, which is mended for them.
-    loadBalancers: "npm run test:killing",
+    // Those tests use moto, which is mended for them.
+    loadBalancers: "npm run test:crash-consistency",
     close: () => ec2.close(),
   };
 }

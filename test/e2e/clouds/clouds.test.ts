@@ -3,12 +3,13 @@ import { type CloudLife, playCloud } from "#test/e2e/clouds/play-cloud.ts";
 import { startEmbeddedCluster } from "#test/e2e/clouds/stage-plane.ts";
 import { STAGED_CLOUDS } from "#test/e2e/clouds/staged-clouds.ts";
 
-// A small cluster on the embedded API server, on one cloud with load balancers and one without; `npm run test:clouds` plays a hundred
-// nodes on a real one, on each cloud, and Services that go before they have an address, after which it is waited for what may still appear.
+// A small cluster on the embedded API server, with each cloud's fake. `npm run test:clouds` runs a hundred
+// nodes on a real one for each cloud. It also deletes Services before they have an address, and then waits
+// for late resources.
 const LIFE: CloudLife = { nodes: 25, gone: 5, deletions: ["with its address"] };
 
 test.concurrent.for(["digitalocean", "openstack"])(
-  "%s: nodes come up, and go with their instances; a Service has its load balancer",
+  "%s: nodes come up, and go with their instances; a Service gets its load balancer",
   async (provider, { expect }) => {
     const cloud = await STAGED_CLOUDS[provider]?.();
     if (cloud === undefined) throw new Error(`${provider} is not staged`);

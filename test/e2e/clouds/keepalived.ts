@@ -1,12 +1,12 @@
-import { type Entry, STATE_ANNOTATION, writtenEntries } from "#clouds/keepalived/ledger.ts";
+import { type Entry, formatEntries, STATE_ANNOTATION } from "#clouds/keepalived/vip-assignments.ts";
 import { askForJson } from "#test/ask.ts";
-import { plainMachines } from "#test/e2e/clouds/plain-machines.ts";
+import { createPlainMachines } from "#test/e2e/clouds/plain-machines.ts";
 import type { StagedCloud } from "#test/e2e/clouds/staged-cloud.ts";
 
 const COLLECTION = "/api/v1/namespaces/kube-system/configmaps";
 const NAME = "vip-configmap";
 
-/** Of a Service of somebody else. */
+/** The entry of a foreign Service. */
 const FOREIGN: Entry = {
   ...{ uid: "11111111-2222-3333-4444-555555555555", ip: "10.210.0.1" },
   ...{ serviceNamespace: "other", serviceName: "web", forwardMethod: "NAT" },
@@ -19,11 +19,11 @@ export async function stageKeepalived(): Promise<StagedCloud> {
     environment: {},
     manifests: ["rbac/keepalived", "admission/keepalived", "admission/addresses"],
     async prepare(admin) {
-      const annotations = { [STATE_ANNOTATION]: writtenEntries([FOREIGN]) };
+      const annotations = { [STATE_ANNOTATION]: formatEntries([FOREIGN]) };
       const body = { metadata: { name: NAME, annotations }, data: { [FOREIGN.ip]: "other/web:NAT" } };
       await askForJson(admin, { method: "POST", path: COLLECTION, body });
     },
-    add: plainMachines("keepalived"),
+    add: createPlainMachines("keepalived"),
     requests: () => 0,
     loadBalancers: {
       async outline(admin) {
@@ -36,7 +36,7 @@ export async function stageKeepalived(): Promise<StagedCloud> {
           Object.entries(all).map((entry) => JSON.stringify(entry)),
         );
       },
-      // keepalived itself has no part in it.
+      // keepalived itself does not run.
       advance: async () => undefined,
     },
     close: async () => undefined,

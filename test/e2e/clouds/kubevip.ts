@@ -1,7 +1,7 @@
 import { ADDRESSES_ANNOTATION, IMPLEMENTATION_LABEL, KUBE_VIP } from "#clouds/kubevip/keys.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { askForJson } from "#test/ask.ts";
-import { plainMachines } from "#test/e2e/clouds/plain-machines.ts";
+import { createPlainMachines } from "#test/e2e/clouds/plain-machines.ts";
 import type { StagedCloud } from "#test/e2e/clouds/staged-cloud.ts";
 
 const POOLS = { metadata: { name: "kubevip" }, data: { "cidr-global": "10.210.0.0/24" } };
@@ -16,7 +16,7 @@ export async function stageKubeVip(): Promise<StagedCloud> {
       const path = "/api/v1/namespaces/kube-system/configmaps";
       await askForJson(admin, { method: "POST", path, body: POOLS });
     },
-    add: plainMachines("kubevip"),
+    add: createPlainMachines("kubevip"),
     requests: () => 0,
     loadBalancers: {
       async outline(admin) {
@@ -43,7 +43,7 @@ interface Announced {
   };
 }
 
-/** Services that kube-vip is told to announce. */
+/** Returns the Services that kube-vip must announce. */
 async function announced(admin: Transport): Promise<readonly Announced[]> {
   const list = await askForJson(admin, { method: "GET", path: "/api/v1/services" });
   return (list as { readonly items: readonly Announced[] }).items.filter(
@@ -53,7 +53,7 @@ async function announced(admin: Transport): Promise<readonly Announced[]> {
   );
 }
 
-/** As kube-vip does it, whose part the status is. */
+/** Writes the status in place of kube-vip, which owns it. */
 async function announce(admin: Transport): Promise<void> {
   for (const { metadata } of await announced(admin)) {
     const { namespace, name, deletionTimestamp, annotations } = metadata;

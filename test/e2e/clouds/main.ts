@@ -1,15 +1,13 @@
 import { parseArgs } from "node:util";
-import { messageOf } from "#core/message-of.ts";
-import { type PlayedCloud, playCloud, WHOLE_LIFE } from "#test/e2e/clouds/play-cloud.ts";
+import { getErrorMessage } from "#core/error-message.ts";
+import { type CloudResult, playCloud, WHOLE_LIFE } from "#test/e2e/clouds/play-cloud.ts";
 import { startRealCluster } from "#test/e2e/clouds/stage-plane.ts";
 import { STAGED_CLOUDS } from "#test/e2e/clouds/staged-clouds.ts";
 import { getControlPlaneBinaries } from "#test/setup/control-plane-binaries.ts";
 
-// `npm run test:clouds`: the life of nodes, and of a Service where a cloud has load balancers, on a real API server, with each cloud's
-// fake; with --cloud one cloud alone, which may be given several times. Nothing is left of a Service's load balancer, whether it goes with an
-// address or before it has one.
+// `npm run test:clouds`: the life of nodes, and of a Service if the cloud has load balancers, on a real API server, with each cloud's fake. --cloud, which may be repeated, selects single clouds. Nothing is left of a Service's load balancer, whether it is deleted with an address or before.
 
-/** Of what is wrong with a cloud so much is printed. */
+/** The maximum of printed problems of a cloud. */
 const MAX_PROBLEMS = 5;
 
 const { values } = parseArgs({ options: { cloud: { type: "string", multiple: true } } });
@@ -43,8 +41,8 @@ process.stdout.write(
 );
 process.exitCode = failed === 0 ? 0 : 1;
 
-/** What became of a cloud, or why it was not played to its end. */
-async function play(provider: string): Promise<PlayedCloud | string> {
+/** Returns the result of a cloud, or why it did not finish. */
+async function play(provider: string): Promise<CloudResult | string> {
   const stage = STAGED_CLOUDS[provider];
   if (stage === undefined || binaries.kind === "missing") return "it cannot be played";
   const cloud = await stage();
@@ -55,13 +53,13 @@ async function play(provider: string): Promise<PlayedCloud | string> {
     return played;
   } catch (error) {
     await cloud.close().catch(() => undefined);
-    return messageOf(error);
+    return getErrorMessage(error);
   } finally {
     await cluster.close();
   }
 }
 
-function isWell(played: PlayedCloud | string): boolean {
+function isWell(played: CloudResult | string): boolean {
   if (typeof played === "string") return false;
   const { up, naked, deleted, deletedWrongly, isToldOfGone, problems } = played;
   return (
@@ -71,13 +69,13 @@ function isWell(played: PlayedCloud | string): boolean {
   );
 }
 
-function rowOf(name: string, played: PlayedCloud | string, seconds: number): string {
+function rowOf(name: string, played: CloudResult | string, seconds: number): string {
   if (typeof played === "string") return `| ${name} | FAILED: ${played} | | | | | | ${seconds} |`;
   const { up, naked, requests, deleted, deletedWrongly, isToldOfGone, services, problems } = played;
-  const wrong = problems.slice(0, MAX_PROBLEMS).map((problem) => `\n    FAILED: ${problem}`);
+  const wrong = problems.slice(0, MAX_PROBLEMS).map((issue) => `\n    FAILED: ${issue}`);
   const cells = [
     ...[name, up, naked, requests],
-    isToldOfGone ? deleted : `${deleted}: nobody can tell`,
+    isToldOfGone ? deleted : `${deleted}: unknown`,
     deletedWrongly,
     servicesCell(services),
     seconds,
@@ -85,7 +83,7 @@ function rowOf(name: string, played: PlayedCloud | string, seconds: number): str
   return `| ${cells.join(" | ")} |${wrong.join("")}`;
 }
 
-function servicesCell(services: PlayedCloud["services"]): string {
+function servicesCell(services: CloudResult["services"]): string {
   if (typeof services === "string") return `see \`${services}\``;
   const names = [...new Set(services.map(({ name }) => name))];
   const lives = names.map((name) => {

@@ -1,8 +1,8 @@
-import { plainMachines } from "#test/e2e/clouds/plain-machines.ts";
+import { createPlainMachines } from "#test/e2e/clouds/plain-machines.ts";
 import type { StagedCloud } from "#test/e2e/clouds/staged-cloud.ts";
 
 export async function stageNoCloud(): Promise<StagedCloud> {
-  const add = plainMachines("no-cloud");
+  const add = createPlainMachines("no-cloud");
   const placed = { type: "r640", region: "fra", zone: "fra-rack-1" };
   return {
     provider: "no-cloud",

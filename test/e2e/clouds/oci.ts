@@ -6,7 +6,7 @@ import { API_KEY } from "#test/clouds/oci/fake/credentials.ts";
 import type { FakeInstance } from "#test/clouds/oci/fake/instances.ts";
 import { SUBNET } from "#test/clouds/oci/fake/network.ts";
 import { startFakeAccount } from "#test/clouds/oci/load-balancers/fake-account.ts";
-import { aWriting } from "#test/clouds/oci/world.ts";
+import { buildWrittenConfig } from "#test/clouds/oci/world.ts";
 import type { StagedCloud } from "#test/e2e/clouds/staged-cloud.ts";
 
 export async function stageOci(): Promise<StagedCloud> {
@@ -17,7 +17,7 @@ export async function stageOci(): Promise<StagedCloud> {
   const keyFile = join(folder, "key.pem");
   writeFileSync(keyFile, API_KEY.pem);
   const loadBalancer = { subnet1: SUBNET, securityListManagementMode: "None" };
-  const { provider: _, ...config } = aWriting({ auth: { keyFile }, loadBalancer }, fake.url);
+  const { provider: _, ...config } = buildWrittenConfig({ auth: { keyFile }, loadBalancer }, fake.url);
   const instances = new Map<string, FakeInstance>();
   return {
     provider: "oci",
@@ -55,7 +55,7 @@ export async function stageOci(): Promise<StagedCloud> {
       },
       async outline() {
         const balancers = [lb, nlb].flatMap(({ balancers }) => [...balancers.values()]);
-        // A load balancer is shown for some time after it was deleted.
+        // A load balancer is shown for some time after its deletion.
         const there = balancers.filter(({ lifecycleState }) => lifecycleState !== "DELETED");
         return [...there, ...nsgs.groups.values()].map((thing) => JSON.stringify(thing));
       },

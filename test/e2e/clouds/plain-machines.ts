@@ -1,7 +1,7 @@
 import type { StagedInstance } from "#test/e2e/clouds/staged-cloud.ts";
 
-/** Machines that no API knows of, one after the other: what there is to be said of them is what their kubelets say. */
-export function plainMachines(scheme: string): () => StagedInstance {
+/** Creates machines without an API, one after the other: only their kubelets describe them. */
+export function createPlainMachines(scheme: string): () => StagedInstance {
   let count = 0;
   return () => {
     count += 1;

@@ -3,33 +3,36 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { INSTANCE_ANNOTATION, INSTANCE_TYPE_LABELS, REGION_LABELS, ZONE_LABELS } from "#core/contracts.ts";
 import type { Node } from "#core/node/node.ts";
-import { identityFlags } from "#emulators/harness/identity-flags.ts";
+import { buildIdentityFlags } from "#emulators/harness/identity-flags.ts";
 import { type NodeHistory, recordNodeHistory } from "#emulators/harness/node-history.ts";
 import { type Running, startProgram } from "#test/cli/program.ts";
 import { type Deletion, playServices, type ServiceLife } from "#test/e2e/clouds/play-services.ts";
 import type { StagedCloud, StagedInstance } from "#test/e2e/clouds/staged-cloud.ts";
-import { until } from "#test/e2e/stage.ts";
+import { waitUntil } from "#test/e2e/stage.ts";
 import type { ClusterUnderTest } from "#test/kube/apply/cluster-under-test.ts";
 
-/** What became of the nodes, and of Services, of one cloud. */
-export interface PlayedCloud {
+/** The result of one cloud's nodes and Services. */
+export interface CloudResult {
   /** Nodes that came up, and how many of them were ever without both taint and address. */
   readonly up: number;
   readonly naked: number;
-  /** Nodes that went with their instances, and those that went without. */
+  /** Nodes deleted with their instances, and those deleted without. */
   readonly deleted: number;
   readonly deletedWrongly: number;
-  /** Whether anybody can tell that an instance is there no more. */
+  /** Whether the cloud can show that an instance is gone. */
   readonly isToldOfGone: boolean;
   /** Requests to the API until all nodes were up. */
   readonly requests: number;
-  /** How Services came and went; the tests that play them where these do not. */
+  /** The lives of Services; or the tests that cover them instead. */
   readonly services: readonly ServiceLife[] | string;
-  /** What is not as it should be, in words; empty where all is well. */
+  /** All deviations, in words; empty without any. */
   readonly problems: readonly string[];
 }
 
-/** What is played: how many nodes join, and how many of their instances go. The brake lets a fifth of a cluster's nodes go at a time. */
+/**
+ * The plan: how many nodes join, and how many of their instances end. The brake allows deleting a fifth of a
+ * cluster's nodes at a time.
+ */
 export interface CloudLife {
   readonly nodes: number;
   readonly gone: number;
@@ -45,15 +48,18 @@ export const WHOLE_LIFE: CloudLife = {
 
 const TIMEOUT_MS = 180_000;
 const LIFECYCLE = "cloud-node-lifecycle-controller";
-/** A node goes at the second look at the earliest. */
+/** A node is deleted at the second check at the earliest. */
 const LOOKS = 4;
 
-/** Plays the life of a cluster's nodes, and of Services, with `run` beside an API server; closes neither that nor the cloud. */
+/**
+ * Runs the life of a cluster's nodes, and of Services, with `run` on an API server; closes neither that nor
+ * the cloud.
+ */
 export async function playCloud(
   cloud: StagedCloud,
   cluster: ClusterUnderTest,
   { nodes, gone: leaving, deletions }: CloudLife,
-): Promise<PlayedCloud> {
+): Promise<CloudResult> {
   const folder = await mkdtemp(join(tmpdir(), `cloud-${cloud.provider}-`));
   const admin = await cluster.transport("admin");
   await cloud.prepare?.(admin);
@@ -65,19 +71,19 @@ export async function playCloud(
     const instances = Array.from({ length: nodes }, () => cloud.add());
     await Promise.all(
       instances.map(({ name, providerID, kubelet }, index) =>
-        // Some kubelets are told their provider ID, and some are not.
+        // Some kubelets have a configured provider ID, and some do not.
         cluster.join(index % 5 < 3 ? { ...kubelet, name, providerID } : { ...kubelet, name }),
       ),
     );
     await history.until(`${nodes} nodes to come up`, () => history.schedulable === nodes, TIMEOUT_MS);
     const requests = cloud.requests();
-    const problems = await problemsOf(instances, cluster, history);
+    const issues = await problemsOf(instances, cluster, history);
     const records = [...history.records.values()];
 
     await Promise.all(instances.map(({ name }) => becomes(cluster, name, "True")));
     const gone = instances.slice(0, leaving);
     for (const instance of gone) cloud.remove?.(instance);
-    // As Kubernetes' own node controller says it of a kubelet that is silent.
+    // As Kubernetes's node controller marks a silent kubelet's node.
     await Promise.all(gone.map(({ name }) => becomes(cluster, name, "Unknown")));
     const isGone = new Set(gone.map(({ name }) => name));
     const deleted = () => records.filter((record) => record.deleted && isGone.has(record.name)).length;
@@ -88,11 +94,11 @@ export async function playCloud(
     const services = isPlayed ? await playServices(loadBalancers, admin, deletions) : loadBalancers;
 
     const code = await started.end("SIGTERM");
-    if (code !== 0) problems.push(`run ended with ${code}`);
-    if (history.hole !== undefined) problems.push(history.hole);
+    if (code !== 0) issues.push(`run ended with ${code}`);
+    if (history.hole !== undefined) issues.push(history.hole);
     const said = JSON.stringify([started.lines, await cluster.plane.record(), records]);
     if (cloud.secrets?.some((secret) => said.includes(secret)))
-      problems.push("a secret of the cloud was told");
+      issues.push("a secret of the cloud was revealed");
     return {
       up: history.schedulable,
       naked: records.filter((record) => record.naked).length,
@@ -101,7 +107,7 @@ export async function playCloud(
       isToldOfGone: cloud.remove !== undefined,
       requests,
       services,
-      problems,
+      problems: issues,
     };
   } finally {
     running?.child.kill("SIGKILL");
@@ -118,9 +124,9 @@ async function startRun(cloud: StagedCloud, cluster: ClusterUnderTest, folder: s
     [
       "run",
       ...["--cloud-provider", cloud.provider, "--cloud-config", file],
-      ...(await identityFlags(cluster.plane)),
+      ...(await buildIdentityFlags(cluster.plane)),
       ...["--port", "0", "--controllers", controllers],
-      // Its usual pace would be half a minute.
+      // Its default interval would be half a minute.
       ...["--node-deletion-grace", "1s", "--node-monitor-period", "1s"],
     ],
     cloud.environment,
@@ -129,14 +135,14 @@ async function startRun(cloud: StagedCloud, cluster: ClusterUnderTest, folder: s
   return running;
 }
 
-/** Resolves once each of so many silent kubelets' nodes has been looked at often enough for it to go. */
+/** Resolves once each silent kubelet's node has been checked often enough for its deletion. */
 async function lookedAtAgain({ lines }: Running, silent: number): Promise<void> {
   const looks = (): number => {
     const reports = lines.filter(({ event, controller }) => event === "Report" && controller === LIFECYCLE);
     return reports.reduce((sum, { objects }) => sum + Number(objects), 0);
   };
   const before = looks();
-  await until("silent nodes to be looked at", async () => looks() >= before + LOOKS * silent, TIMEOUT_MS);
+  await waitUntil("silent nodes to be checked", async () => looks() >= before + LOOKS * silent, TIMEOUT_MS);
 }
 
 async function becomes(cluster: ClusterUnderTest, name: string, status: "True" | "Unknown"): Promise<void> {
@@ -145,18 +151,18 @@ async function becomes(cluster: ClusterUnderTest, name: string, status: "True" |
   await cluster.patch(`${name}/status`, [{ op: "add", path: "/status/conditions", value }]);
 }
 
-/** What of the nodes is not as their instances are. */
+/** Returns the differences between the nodes and their instances. */
 async function problemsOf(
   instances: readonly StagedInstance[],
   cluster: ClusterUnderTest,
   history: NodeHistory,
 ): Promise<string[]> {
   const nodes = await Promise.all(instances.map(({ name }) => cluster.read(name)));
-  const problems = nodes.flatMap((node, index) => differencesOf(node, instances[index] as StagedInstance));
+  const issues = nodes.flatMap((node, index) => differencesOf(node, instances[index] as StagedInstance));
   for (const { name, written } of history.records.values())
     for (const [what, values] of Object.entries(written))
-      if (values.size > 1) problems.push(`${name}: ${what} was written twice: ${[...values].join(", ")}`);
-  return problems;
+      if (values.size > 1) issues.push(`${name}: ${what} was written twice: ${[...values].join(", ")}`);
+  return issues;
 }
 
 const LABELS = [

@@ -1,24 +1,27 @@
 import type { Transport } from "#kube/client/transport.ts";
 import { askForJson } from "#test/ask.ts";
-import { plainService } from "#test/clouds/plain-service.ts";
+import { buildService } from "#test/clouds/service-builders.ts";
 import type { StagedLoadBalancers } from "#test/e2e/clouds/staged-cloud.ts";
-import { until } from "#test/e2e/stage.ts";
+import { waitUntil } from "#test/e2e/stage.ts";
 
 /** When a Service is deleted: once it has its address, or while its load balancer is being made. */
 export type Deletion = "with its address" | "on its way";
 
-/** What a Service has come to: nothing of its load balancer is left. */
+/** The completed life of a Service: nothing of its load balancer is left. */
 export interface ServiceLife {
   readonly name: string;
   readonly gone: Deletion;
 }
 
 const TIMEOUT_MS = 180_000;
-/** Of what is not as it was so much is said. */
+/** The maximum length of a printed difference. */
 const MAX_CHARACTERS = 500;
 const SERVICES = "/api/v1/namespaces/default/services";
 
-/** Services of each kind come, and take with them what was made of their load balancers when they go. Rejects with what was waited for. */
+/**
+ * Creates Services of each kind, and deletes them together with their load balancers. Rejects with what it
+ * waited for.
+ */
 export async function playServices(
   { services = { web: {} }, outline, advance }: StagedLoadBalancers,
   admin: Transport,
@@ -28,9 +31,9 @@ export async function playServices(
   const names = Object.keys(services);
   for (const deletion of deletions) {
     await create();
-    if (deletion === "with its address") await until("addresses", haveAddresses, TIMEOUT_MS);
-    // Nothing is helped on meanwhile: a cloud that takes its time has no address yet.
-    else await until("something to be made", isSomethingMade, TIMEOUT_MS);
+    if (deletion === "with its address") await waitUntil("addresses", haveAddresses, TIMEOUT_MS);
+    // Nothing advances the cloud meanwhile: a slow cloud has no address yet.
+    else await waitUntil("something to be made", isSomethingMade, TIMEOUT_MS);
     await remove();
   }
   return deletions.flatMap((gone) => names.map((name) => ({ name, gone })));
@@ -54,7 +57,7 @@ export async function playServices(
       await askForJson(admin, {
         method: "POST",
         path: SERVICES,
-        body: plainService({}, { name, ...traits }),
+        body: buildService({}, { name, ...traits }),
       });
   }
 
@@ -65,7 +68,7 @@ export async function playServices(
 
   async function remove(): Promise<void> {
     for (const name of names) await askForJson(admin, { method: "DELETE", path: `${SERVICES}/${name}` });
-    await until(
+    await waitUntil(
       `${names.join(", ")} to go`,
       async () => {
         await advance(admin);

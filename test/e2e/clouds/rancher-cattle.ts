@@ -34,7 +34,7 @@ export async function stageRancherCattle(): Promise<StagedCloud> {
     },
     requests: () => fake.requests.length,
     loadBalancers: {
-      // The stack that they are in stays when the last one goes.
+      // Their stack stays when the last one is deleted.
       outline: async () => [...fake.services.all.values()].map((each) => JSON.stringify(each)),
       advance: async () => settleAll(fake.services),
     },

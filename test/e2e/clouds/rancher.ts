@@ -9,7 +9,10 @@ import type { StagedCloud } from "#test/e2e/clouds/staged-cloud.ts";
 
 const ZONE = "fra-1";
 
-/** Of so many nodes the last one was registered by hand: Rancher has no Machine of it, and it comes and stays all the same. */
+/**
+ * The last of so many nodes was registered by hand: Rancher has no Machine for it, and it still comes up and
+ * stays.
+ */
 const BY_HAND = 25;
 
 /** Nodes of RKE2, and the Machines of Rancher's management cluster. */

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { parse } from "yaml";
-import { CONFIG_MAPS, creationPath, LEASES, type Resource } from "#core/resources/resource.ts";
+import { CONFIG_MAPS, formatCreationPath, LEASES, type Resource } from "#core/resources/resource.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import {
   ADMISSION_POLICIES,
@@ -12,7 +12,10 @@ import {
 import { askForJson } from "#test/ask.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 
-/** A real API server with our rights and policies, those of the service function and of the cloud included: these take the place of others. */
+/**
+ * Starts a real API server with our rights and policies, including those of the service function and of the
+ * cloud, which replace others.
+ */
 export function startRealCluster(
   binaries: ControlPlaneBinaries,
   ofCloud: readonly string[] = [],
@@ -24,7 +27,7 @@ export function startRealCluster(
   return startCluster((folder) => startKubeApiserver({ folder, binaries, manifests }));
 }
 
-/** The embedded one, which grants rights by itself, with the objects that an operator applies. */
+/** Starts the embedded one, which grants rights itself, with the objects that an operator applies. */
 export async function startEmbeddedCluster(): Promise<ClusterUnderTest> {
   const cluster = await startCluster((folder) => startEmbeddedControlPlane({ folder }));
   const admin = await cluster.transport("admin");
@@ -32,7 +35,7 @@ export async function startEmbeddedCluster(): Promise<ClusterUnderTest> {
     const text = await readFile(new URL(`../../../infra/state/${file}`, import.meta.url), "utf8");
     await askForJson(admin, {
       method: "POST",
-      path: creationPath(resource, "kube-system"),
+      path: formatCreationPath(resource, "kube-system"),
       body: parse(text),
     });
   }

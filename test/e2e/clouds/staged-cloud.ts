@@ -2,7 +2,7 @@ import type { JoiningNodeOptions } from "#emulators/harness/joining-node.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { ServiceTraits } from "#test/clouds/load-balancer-world.ts";
 
-/** An instance as its node is to be told of it. */
+/** An instance as its node must describe it. */
 export interface StagedInstance {
   readonly name: string;
   readonly providerID: string;
@@ -12,43 +12,46 @@ export interface StagedInstance {
   readonly region: string | undefined;
   /** Undefined where the cloud has no zones. */
   readonly zone: string | undefined;
-  /** Whose instance it is, as the node's annotation says it; not compared without it. */
+  /** The instance's owner in the node's annotation; not compared if missing. */
   readonly origin?: string;
-  /** What else its kubelet says of it. */
+  /** Further facts from its kubelet. */
   readonly kubelet?: Pick<JoiningNodeOptions, "nodeIP" | "labels">;
 }
 
 /** Load balancers of a fake cloud. */
 export interface StagedLoadBalancers {
-  /** A Service of each kind of load balancer, by name; one plain Service without it. */
+  /** A Service of each kind of load balancer, by name; default: one plain Service. */
   readonly services?: Readonly<Record<string, ServiceTraits>>;
-  /** Everything of anybody's load balancers that there is: equal before a Service comes and after it has gone. */
+  /** Returns everything about load balancers of any owner: equal before a Service and after its deletion. */
   outline(admin: Transport): Promise<readonly string[]>;
-  /** Lets all that is under way come to its end. */
+  /** Completes all work in progress. */
   advance(admin: Transport): Promise<void>;
 }
 
-/** A fake cloud as a whole control plane meets it. */
+/** A fake cloud for a whole control plane. */
 export interface StagedCloud {
-  /** Of `--cloud-provider`. */
+  /** The value of `--cloud-provider`. */
   readonly provider: string;
-  /** Of `--cloud-config`. */
+  /** The value of `--cloud-config`. */
   readonly config: Readonly<Record<string, unknown>>;
   readonly environment: Readonly<Record<string, string>>;
-  /** What of infra/ a real API server of a cluster on this cloud gets beside what every one has. */
+  /** Manifests of infra/ for a real API server of this cloud's clusters, in addition to the common ones. */
   readonly manifests?: readonly string[];
-  /** What nobody may log or write into the cluster. */
+  /** Secrets that must not appear in logs or in the cluster. */
   readonly secrets?: readonly string[];
-  /** Makes what an operator has in the cluster before anything runs. */
+  /** Creates an operator's objects in the cluster before the start. */
   prepare?(admin: Transport): Promise<void>;
-  /** An instance of the cluster's. */
+  /** Adds an instance of the cluster. */
   add(): StagedInstance;
-  /** The instance is there no more. Without it nobody is ever told, and nodes stay whatever their kubelets do. */
+  /**
+   * Removes the instance. Without this function the cloud reports no missing instance, and nodes stay in any
+   * state of their kubelets.
+   */
   remove?(instance: StagedInstance): void;
   /** Requests that have reached the API. */
   requests(): number;
-  /** What a cloud with load balancers has of them, or by which tests they are played instead. */
+  /** The load balancers of the cloud, or the tests that cover them instead. */
   readonly loadBalancers?: StagedLoadBalancers | string;
-  /** Throws where anything was asked that the real API would have refused as wrong. */
+  /** Throws if a request came that the real API would have rejected as invalid. */
   close(): Promise<void>;
 }

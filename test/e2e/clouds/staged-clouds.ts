@@ -10,7 +10,7 @@ import { stageRancher } from "#test/e2e/clouds/rancher.ts";
 import { stageRancherCattle } from "#test/e2e/clouds/rancher-cattle.ts";
 import type { StagedCloud } from "#test/e2e/clouds/staged-cloud.ts";
 
-/** By name, each cloud that a whole control plane is played with. */
+/** Each cloud for a whole control plane, by name. */
 export const STAGED_CLOUDS: Readonly<Record<string, () => Promise<StagedCloud>>> = {
   aws: stageAws,
   digitalocean: stageDigitalOcean,

@@ -2,10 +2,10 @@ import { describe, expect, test } from "vitest";
 import type { ControlPlaneUsers } from "#emulators/harness/control-plane.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { ApiRequest } from "#kube/client/transport.ts";
-import { access } from "#test/access.ts";
-import { answered, ask, createNode, NODES, type Running } from "#test/emulators/control-plane/client.ts";
+import { getConnectOptions } from "#test/access.ts";
+import { ask, createNode, NODES, parseAnswer, type Running } from "#test/emulators/control-plane/client.ts";
 
-/** Who may do what, and how the others are told. */
+/** Describes the permissions of users, and the answers to forbidden requests. */
 export function describeAccess(running: Running): void {
   describe("access", () => {
     test.each(ALLOWED)("$user may $what", async ({ user, ...request }) => {
@@ -25,15 +25,15 @@ export function describeAccess(running: Running): void {
       expect(resourceVersion).toBe(node.metadata.resourceVersion);
     });
 
-    test("an unknown token is not let in", async () => {
-      const options = await access(running().plane, "admin");
-      const stranger = connect({ ...options, authorization: async () => "Bearer nobody" });
-      const refused = answered(await stranger.send({ method: "GET", path: NODES }));
+    test("an unknown token is rejected", async () => {
+      const options = await getConnectOptions(running().plane, "admin");
+      const stranger = connect({ ...options, authorization: async () => "Bearer unknown" });
+      const refused = parseAnswer(await stranger.send({ method: "GET", path: NODES }));
       await stranger.close();
       expect(refused).toMatchObject({ code: 401, kind: "Status", reason: "Unauthorized" });
     });
 
-    test("the record tells who asked for what, and what came of it", async () => {
+    test("the record has the user, the request and the result", async () => {
       const { name } = (await createNode(running())).metadata;
       await ask(running(), { method: "DELETE", path: `${NODES}/${name}` }, "node");
       const records = (await running().plane.record()).filter((record) => record.name === name);

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { createImpersonator } from "#test/csr/impersonated.ts";
-import { base64, signingRequest } from "#test/csr/signing-request.ts";
+import { createSigningRequest, toBase64 } from "#test/csr/signing-request.ts";
 import {
   type Answered,
   ask,
-  freshName,
+  createNodeName,
   JSON_PATCH,
   MERGE_PATCH,
   type Running,
@@ -15,12 +15,12 @@ const SERVING = "kubernetes.io/kubelet-serving";
 const APPROVED = { type: "Approved", status: "True", reason: "Tested", message: "m" };
 const DENIED = { ...APPROVED, type: "Denied" };
 
-/** Certificate signing requests and their subresource `approval`. */
+/** Describes certificate signing requests and their subresource `approval`. */
 export function describeCertificateRequests(running: Running): void {
   describe("certificate signing requests", () => {
     let request = "";
     beforeAll(async () => {
-      request = base64(await signingRequest("a"));
+      request = toBase64(await createSigningRequest("a"));
     });
 
     const create = (spec: object = {}, rest: object = {}): Promise<Answered> =>
@@ -30,7 +30,7 @@ export function describeCertificateRequests(running: Running): void {
         body: {
           apiVersion: "certificates.k8s.io/v1",
           kind: "CertificateSigningRequest",
-          metadata: { name: freshName("csr") },
+          metadata: { name: createNodeName("csr") },
           spec: { signerName: SERVING, usages: ["digital signature", "server auth"], request, ...spec },
           ...rest,
         },
@@ -46,7 +46,7 @@ export function describeCertificateRequests(running: Running): void {
     const read = ({ metadata }: Answered): Promise<Answered> =>
       ask(running(), { method: "GET", path: `${CSRS}/${metadata.name}` });
 
-    test("a new one says who asks, whatever it says itself, and has no status", async () => {
+    test("a new one names its real requester, whatever its spec claims, and has no status", async () => {
       const claims = { username: "system:node:a", groups: ["system:nodes"] };
       const created = await create(claims, { status: { conditions: [APPROVED] } });
       expect(created).toMatchObject({
@@ -66,16 +66,16 @@ export function describeCertificateRequests(running: Running): void {
       expect(await read(created)).toEqual({ ...created, code: 200 });
     });
 
-    test("one that an administrator makes as somebody else is theirs", async () => {
+    test("one that an administrator creates by impersonation belongs to the impersonated user", async () => {
       const impersonator = await createImpersonator(running().plane);
       const spec = { signerName: SERVING, usages: ["digital signature", "server auth"], request };
       const body = {
         apiVersion: "certificates.k8s.io/v1",
         kind: "CertificateSigningRequest",
-        metadata: { name: freshName("csr") },
+        metadata: { name: createNodeName("csr") },
         spec,
       };
-      // The group lets it create them, whatever else nodes may do on this server.
+      // The group allows it to create them, with any other rights of nodes on this server.
       const answer = await impersonator.post(CSRS, body, "system:node:a", "system:masters");
       impersonator.close();
       expect(answer.status).toBe(201);
@@ -86,15 +86,15 @@ export function describeCertificateRequests(running: Running): void {
       "",
       "rubbish",
       "-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----\n",
-    ])("one that asks for nothing is refused: %j", async (text) => {
-      expect(await create({ request: base64(text) })).toMatchObject({
+    ])("an empty request is rejected: %j", async (text) => {
+      expect(await create({ request: toBase64(text) })).toMatchObject({
         code: 422,
         reason: "Invalid",
         details: { causes: [{ field: "spec.request" }] },
       });
     });
 
-    test("is approved by one patch that tests uid and the absence of conditions", async () => {
+    test("is approved by one patch that tests the uid and the absence of conditions", async () => {
       const created = await create();
       const lastUpdateTime = "2026-03-01T12:00:00Z";
       const approved = await approve(created, { ...APPROVED, lastUpdateTime });
@@ -106,7 +106,7 @@ export function describeCertificateRequests(running: Running): void {
       expect((await read(created)).status).toEqual(approved.status);
     });
 
-    test.each([APPROVED, DENIED])("is decided on once: $type", async (condition) => {
+    test.each([APPROVED, DENIED])("accepts only one decision: $type", async (condition) => {
       const created = await create();
       expect((await approve(created, condition)).code).toBe(200);
       const again = await approve(created);
@@ -140,7 +140,7 @@ export function describeCertificateRequests(running: Running): void {
       expect((await read(created)).status).toMatchObject({ conditions: [APPROVED] });
     });
 
-    test("nothing but conditions is changed through approval, and no condition without it", async () => {
+    test("approval changes only conditions, and no other write changes them", async () => {
       const created = await create();
       const { name } = created.metadata;
       await patch(
@@ -166,7 +166,7 @@ export function describeCertificateRequests(running: Running): void {
       expect(items.map(({ metadata }) => metadata.name)).toEqual([other.metadata.name]);
     });
 
-    test("are no resource of another group", async () => {
+    test("do not exist in another API group", async () => {
       const paths = ["/api/v1/certificatesigningrequests", "/apis/certificates.k8s.io/v1/nodes"];
       for (const path of paths) expect((await ask(running(), { method: "GET", path })).code).toBe(404);
     });

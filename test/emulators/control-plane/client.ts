@@ -3,10 +3,10 @@ import { parseJson } from "#kube/client/answer.ts";
 import type { ApiRequest, ApiResponse, Transport } from "#kube/client/transport.ts";
 import type { ClusterUnderTest } from "#test/kube/apply/cluster-under-test.ts";
 
-/** The control plane of a suite, once it has started. */
+/** Returns the control plane of a suite, after its start. */
 export type Running = () => ClusterUnderTest;
 
-/** What a suite reads of any answer: an object, a list or a Status. */
+/** The fields of an answer that a suite reads: an object, a list or a Status. */
 export interface Answered {
   readonly code: number;
   readonly kind: string;
@@ -47,17 +47,17 @@ interface AnsweredMetadata {
   }[];
 }
 
-/** One request as a user, and its answer with the HTTP status as `code`. */
+/** Sends one request as a user; returns its answer with the HTTP status as `code`. */
 export async function ask(
   cluster: ClusterUnderTest,
   request: ApiRequest,
   user: keyof ControlPlaneUsers = "admin",
 ): Promise<Answered> {
-  return answered(await (await transportOf(cluster, user)).send(request));
+  return parseAnswer(await (await getTransport(cluster, user)).send(request));
 }
 
-/** The one connection that the suite has as a user; it outlives restarts of the server. */
-export function transportOf(
+/** Returns the suite's only connection of a user; it survives restarts of the server. */
+export function getTransport(
   cluster: ClusterUnderTest,
   user: keyof ControlPlaneUsers = "admin",
 ): Promise<Transport> {
@@ -69,15 +69,15 @@ export function transportOf(
 
 const transports = new WeakMap<ClusterUnderTest, Map<keyof ControlPlaneUsers, Promise<Transport>>>();
 
-/** The answer parsed, with the HTTP status as `code`. */
-export function answered({ status, body }: ApiResponse): Answered {
+/** Parses the answer, with the HTTP status as `code`. */
+export function parseAnswer({ status, body }: ApiResponse): Answered {
   return { ...(parseJson(body) as Answered), code: status };
 }
 
 let names = 0;
 
-/** A node name that no other row uses. */
-export function freshName(prefix = "node"): string {
+/** Returns a node name that no other row uses. */
+export function createNodeName(prefix = "node"): string {
   names += 1;
   return `${prefix}-${names}`;
 }
@@ -89,7 +89,7 @@ export const MERGE_PATCH = "application/merge-patch+json";
 export const STRATEGIC_PATCH = "application/strategic-merge-patch+json";
 export const METADATA_ONLY = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 
-/** Creates a node with just these fields beside its name. */
+/** Creates a node with only these fields and its name. */
 export async function createNode(
   cluster: ClusterUnderTest,
   fields: {
@@ -99,14 +99,13 @@ export async function createNode(
     readonly status?: Readonly<Record<string, unknown>>;
   } = {},
 ): Promise<Answered> {
-  const { name = freshName(), metadata, ...rest } = fields;
+  const { name = createNodeName(), metadata, ...rest } = fields;
   const body = { apiVersion: "v1", kind: "Node", metadata: { name, ...metadata }, ...rest };
   const created = await ask(cluster, { method: "POST", path: NODES, body });
   if (created.code !== 201) throw new Error(`creating ${name}: ${created.code} ${created.message}`);
   return created;
 }
 
-/** The node as it is now. */
 export function getNode(cluster: ClusterUnderTest, name: string): Promise<Answered> {
   return ask(cluster, { method: "GET", path: `${NODES}/${name}` });
 }

@@ -10,20 +10,20 @@ import {
   type Running,
 } from "#test/emulators/control-plane/client.ts";
 
-/** Deletions, their preconditions, and nodes that finalizers keep. */
+/** Describes deletions, their preconditions, and nodes with finalizers. */
 export function describeDeletion(running: Running): void {
   const remove = (name: string, body?: unknown): Promise<Answered> =>
     ask(running(), { method: "DELETE", path: `${NODES}/${name}`, ...(body === undefined ? {} : { body }) });
 
   describe("deletion", () => {
-    test("a deleted node is gone, and said to be by its uid", async () => {
+    test("deletes a node, and confirms it with its uid", async () => {
       const { name, uid } = (await createNode(running())).metadata;
       const deleted = await remove(name);
       expect(deleted).toMatchObject({ code: 200, kind: "Status", status: "Success", details: { uid } });
       expect(await getNode(running(), name)).toMatchObject({ code: 404, reason: "NotFound" });
     });
 
-    test("a node that is not there is not found", async () => {
+    test("answers 404 for a missing node", async () => {
       expect(await remove("absent")).toMatchObject({ code: 404, reason: "NotFound" });
     });
 
@@ -45,13 +45,13 @@ export function describeDeletion(running: Running): void {
       expect(await getNode(running(), name)).toMatchObject({ code: 200 });
     });
 
-    test("preconditions that hold delete", async () => {
+    test("deletes if the preconditions hold", async () => {
       const { name, uid, resourceVersion } = (await createNode(running())).metadata;
       expect(await remove(name, { preconditions: { uid, resourceVersion } })).toMatchObject({ code: 200 });
       expect(await getNode(running(), name)).toMatchObject({ code: 404 });
     });
 
-    test("a node with a finalizer stays, marked, however often it is deleted; without it, it goes", async () => {
+    test("a node with a finalizer is only marked by repeated deletions, and disappears without the finalizer", async () => {
       const finalizers = ["example.com/keep"];
       const { name } = (await createNode(running(), { metadata: { finalizers } })).metadata;
       const first = await remove(name);
@@ -66,7 +66,7 @@ export function describeDeletion(running: Running): void {
       expect(await getNode(running(), name)).toMatchObject({ code: 404 });
     });
 
-    test("the same name again is another node", async () => {
+    test("a new node of the same name has another uid", async () => {
       const { name, uid } = (await createNode(running())).metadata;
       await remove(name);
       expect((await createNode(running(), { name })).metadata.uid).not.toBe(uid);

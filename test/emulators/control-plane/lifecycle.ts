@@ -12,14 +12,14 @@ import {
 import { watchNodes } from "#test/emulators/control-plane/watch-stream.ts";
 import type { MakeTest } from "#test/setup/parts.ts";
 
-/** Stopping and starting, and a store that is set back under its clients, which `testRestore` tests. */
+/** Describes stops and starts, and a restored store with connected clients, which `testRestore` tests. */
 export function describeLifecycle(running: Running, testRestore: MakeTest): void {
   const versionNow = async (): Promise<number> =>
     Number((await ask(running(), { method: "GET", path: `${NODES}?limit=1` })).metadata.resourceVersion);
 
   describe("lifecycle", () => {
     test.each(["SIGTERM", "SIGKILL"] as const)(
-      "stopped by %s it is not there; started again it is, at the same place and with what it had",
+      "is unreachable after %s, and after a restart has the same address and data",
       async (signal) => {
         const { plane } = running();
         const { name, uid } = (await createNode(running())).metadata;
@@ -31,7 +31,7 @@ export function describeLifecycle(running: Running, testRestore: MakeTest): void
       },
     );
 
-    test("a version from before the start is too old to watch from: one ERROR, then the end", async () => {
+    test("a version from before the start is too old for a watch: one ERROR, then the end", async () => {
       const { name } = (await createNode(running())).metadata;
       const before = await versionNow();
       await patchNode(running(), name, { metadata: { labels: { a: "b" } } }, MERGE_PATCH);
@@ -45,14 +45,14 @@ export function describeLifecycle(running: Running, testRestore: MakeTest): void
     });
 
     testRestore(
-      "set back to a backup: what came later is gone, and its versions are from the future",
+      "after a restore later changes are missing, and their versions are in the future",
       async () => {
         const { plane } = running();
         const kept = (await createNode(running())).metadata;
         const backup = await plane.backup();
         const lost = (await createNode(running())).metadata;
         await patchNode(running(), kept.name, { metadata: { labels: { later: "yes" } } }, MERGE_PATCH);
-        // Starting takes some versions of its own on a real server.
+        // A real server uses some versions for its start.
         for (let count = 0; count < 300; count += 1) {
           await patchNode(running(), lost.name, { metadata: { labels: { count: `${count}` } } }, MERGE_PATCH);
         }

@@ -3,22 +3,23 @@ import {
   type Answered,
   ask,
   createNode,
-  freshName,
+  createNodeName,
   METADATA_ONLY,
   NODES,
   type Running,
 } from "#test/emulators/control-plane/client.ts";
+import { WAIT } from "#test/wait-until-true.ts";
 
-/** Lists: paging, versions, selectors, and what cannot be listed. */
+/** Describes lists: paging, versions, selectors, and invalid lists. */
 export function describeLists(running: Running): void {
   const list = (query: string, accept?: string): Promise<Answered> =>
     ask(running(), { method: "GET", path: `${NODES}?${query}`, ...(accept === undefined ? {} : { accept }) });
 
-  /** Nodes of their own, told from all others by a label. */
+  /** Creates nodes with their own label. */
   const createGroup = async (
     size: number,
   ): Promise<{ readonly selector: string; readonly names: string[] }> => {
-    const group = freshName("group");
+    const group = createNodeName("group");
     const names: string[] = [];
     for (let count = 0; count < size; count += 1) {
       names.push((await createNode(running(), { metadata: { labels: { group } } })).metadata.name);
@@ -27,8 +28,8 @@ export function describeLists(running: Running): void {
   };
 
   describe("lists", () => {
-    test("pages hold what was there at the first one, however things went on", async () => {
-      const prefix = freshName("paged");
+    test("pages contain the state at the first page, despite later changes", async () => {
+      const prefix = createNodeName("paged");
       for (const suffix of ["a", "b", "c", "d"]) await createNode(running(), { name: `${prefix}-${suffix}` });
       const before = namesOf(await list(""));
       const first = await list("limit=2");
@@ -47,7 +48,7 @@ export function describeLists(running: Running): void {
       expect(listed).toEqual(before);
     });
 
-    test("a page tells how many are left, the last one nothing", async () => {
+    test("a page has the number of remaining items, the last one omits it", async () => {
       for (let count = 0; count < 3; count += 1) await createNode(running());
       const total = namesOf(await list("")).length;
       const first = await list("limit=2");
@@ -65,16 +66,16 @@ export function describeLists(running: Running): void {
 
     test("resourceVersion=0 ignores the limit", async () => {
       const { names } = await createGroup(3);
-      // It is answered from a cache, which may be behind for a moment.
+      // The answer comes from a cache, which may be behind for a moment.
       const everything = await vi.waitFor(async () => {
         const listed = await list("limit=1&resourceVersion=0");
         expect(namesOf(listed)).toEqual(expect.arrayContaining(names));
         return listed;
-      });
+      }, WAIT);
       expect(everything.metadata.continue).toBeUndefined();
     });
 
-    test("metadata alone, where only that is asked for", async () => {
+    test("returns only metadata on request", async () => {
       const { selector, names } = await createGroup(1);
       const listed = await list(selector, METADATA_ONLY.replace("Metadata", "MetadataList"));
       expect(listed.kind).toBe("PartialObjectMetadataList");
@@ -82,7 +83,7 @@ export function describeLists(running: Running): void {
       expect(listed.items?.[0]?.spec).toBeUndefined();
     });
 
-    test("selected by label and by name", async () => {
+    test("selects by label and by name", async () => {
       const { selector, names } = await createGroup(2);
       const [first = "", second] = names;
       expect(namesOf(await list(selector))).toEqual([first, second]);
@@ -90,7 +91,7 @@ export function describeLists(running: Running): void {
       expect(namesOf(await list(`${selector}&fieldSelector=metadata.name!%3D${first}`))).toEqual([second]);
     });
 
-    test("a selected page does not tell how many are left", async () => {
+    test("a selected page omits the number of remaining items", async () => {
       const { selector } = await createGroup(2);
       const { metadata } = await list(`limit=1&${selector}`);
       expect(metadata).toMatchObject({ continue: expect.any(String) });
@@ -108,13 +109,13 @@ export function describeLists(running: Running): void {
         },
       },
       {
-        given: "a version that is none",
+        given: "an invalid version",
         query: "resourceVersion=x",
         answer: { code: 400, reason: "BadRequest" },
       },
-      { given: "a limit that is none", query: "limit=x", answer: { code: 400, reason: "BadRequest" } },
+      { given: "an invalid limit", query: "limit=x", answer: { code: 400, reason: "BadRequest" } },
       {
-        given: "a token that is none",
+        given: "an invalid token",
         query: "limit=1&continue=x",
         answer: { code: 400, reason: "BadRequest" },
       },
@@ -127,7 +128,7 @@ export function describeLists(running: Running): void {
       expect(await list(query)).toMatchObject({ kind: "Status", ...answer });
     });
 
-    test("one object's metadata is no answer to a list", async () => {
+    test("rejects one object's metadata as the form of a list", async () => {
       expect(await list("", METADATA_ONLY)).toMatchObject({ code: 406, reason: "NotAcceptable" });
     });
   });

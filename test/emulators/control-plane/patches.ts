@@ -13,17 +13,17 @@ import {
   STRATEGIC_PATCH,
 } from "#test/emulators/control-plane/client.ts";
 
-/** What a patch does, and in which words the ones that cannot be done are refused. */
+/** Describes the effects of patches, and the messages for rejected ones. */
 export function describePatches(running: Running): void {
   describe("patches", () => {
-    test.each(APPLIED)("applied: $given", async ({ node, subresource = "", type, patch, becomes }) => {
+    test.each(APPLIED)("applies $given", async ({ node, subresource = "", type, patch, becomes }) => {
       const { metadata } = await createNode(running(), node ?? TAINTED);
       const patched = await patchNode(running(), `${metadata.name}${subresource}`, patch, type);
       expect(patched).toMatchObject({ code: 200, kind: "Node" });
       expect(picked(await getNode(running(), metadata.name), becomes)).toEqual(becomes);
     });
 
-    test.each(REFUSED)("refused: $given", async ({ node, subresource = "", type, patch, answer }) => {
+    test.each(REFUSED)("rejects $given", async ({ node, subresource = "", type, patch, answer }) => {
       const created = await createNode(running(), node ?? TAINTED);
       const { name, resourceVersion } = created.metadata;
       const refused = await patchNode(running(), `${name}${subresource}`, patch, type);
@@ -31,24 +31,24 @@ export function describePatches(running: Running): void {
       expect((await getNode(running(), name)).metadata.resourceVersion).toBe(resourceVersion);
     });
 
-    test("a patch that changes nothing makes no new version", async () => {
+    test("a patch without a change creates no new version", async () => {
       const { metadata } = await createNode(running(), TAINTED);
       const patched = await patchNode(running(), metadata.name, [test_("/spec/taints/0/key", "first")]);
       expect(patched.metadata.resourceVersion).toBe(metadata.resourceVersion);
     });
 
-    test("a node that is not there is not found", async () => {
+    test("answers 404 for a missing node", async () => {
       const refused = await patchNode(running(), "absent", []);
       expect(refused).toMatchObject({ code: 404, reason: "NotFound", message: 'nodes "absent" not found' });
     });
 
-    test("a patch of an unknown type is not taken", async () => {
+    test("rejects a patch of an unknown type", async () => {
       const { metadata } = await createNode(running());
       const refused = await patchNode(running(), metadata.name, [], "application/json");
       expect(refused).toMatchObject({ code: 415, reason: "UnsupportedMediaType" });
     });
 
-    test("the answer is the metadata alone where only that is asked for", async () => {
+    test("returns only metadata on request", async () => {
       const { metadata } = await createNode(running(), TAINTED);
       const patch = [{ op: "add", path: "/metadata/labels", value: { a: "b" } }];
       const request = { method: "PATCH", path: `${NODES}/${metadata.name}`, body: patch } as const;
@@ -61,11 +61,13 @@ export function describePatches(running: Running): void {
       expect(answer.spec).toBeUndefined();
     });
 
-    test("what a manager wrote is told, apart for the status", async () => {
+    test("records the fields of a manager, with the status separately", async () => {
       const { metadata } = await createNode(running(), TAINTED);
       const { name } = metadata;
-      await patchNode(running(), `${name}?fieldManager=somebody`, [{ op: "remove", path: "/spec/taints/0" }]);
-      await patchNode(running(), `${name}/status?fieldManager=somebody`, [
+      await patchNode(running(), `${name}?fieldManager=other-manager`, [
+        { op: "remove", path: "/spec/taints/0" },
+      ]);
+      await patchNode(running(), `${name}/status?fieldManager=other-manager`, [
         { op: "add", path: "/status/addresses", value: [{ type: "InternalIP", address: "10.0.0.1" }] },
       ]);
       const managed = (await getNode(running(), name)).metadata.managedFields ?? [];
@@ -76,13 +78,13 @@ export function describePatches(running: Running): void {
         addresses: fieldsV1["f:status"]?.["f:addresses"] !== undefined,
       }));
       expect(writers).toContainEqual({
-        manager: "somebody",
+        manager: "other-manager",
         subresource: undefined,
         taints: true,
         addresses: false,
       });
       expect(writers).toContainEqual({
-        manager: "somebody",
+        manager: "other-manager",
         subresource: "status",
         taints: false,
         addresses: true,
@@ -93,10 +95,10 @@ export function describePatches(running: Running): void {
 
 interface PatchRow {
   readonly given: string;
-  /** The node before; one with the taints `first` and `second` without it. */
+  /** The node before the patch; by default with the taints `first` and `second`. */
   readonly node?: Parameters<typeof createNode>[1];
   readonly subresource?: "/status";
-  /** Of the patch; a JSON patch without it. */
+  /** The type of the patch; by default a JSON patch. */
   readonly type?: string;
   readonly patch: unknown;
 }
@@ -264,7 +266,7 @@ const APPLIED: readonly (PatchRow & { readonly becomes: Record<string, unknown> 
   },
 ];
 
-/** Of a JSON patch that does not apply, whichever of its operations it was. */
+/** The answer to a JSON patch that does not apply, for any of its operations. */
 const DOES_NOT_APPLY = {
   code: 422,
   reason: "Invalid",
@@ -272,7 +274,7 @@ const DOES_NOT_APPLY = {
   details: {},
 };
 const CONFLICT = { code: 409, reason: "Conflict" };
-/** A pattern where the wording is not that of all versions. */
+/** A pattern if the wording differs between versions. */
 const invalid = (field: string, message: string | RegExp) => ({
   code: 422,
   reason: "Invalid",
@@ -428,7 +430,7 @@ const REFUSED: readonly (PatchRow & { readonly answer: object })[] = [
   },
 ];
 
-// The fields of the node that a row names by their paths.
+// Returns the fields of the node at a row's paths.
 function picked(node: Answered, becomes: Record<string, unknown>): Record<string, unknown> {
   const read = (path: string): unknown =>
     path

@@ -3,15 +3,15 @@ import type { ApiRequest } from "#kube/client/transport.ts";
 import {
   ask,
   createNode,
-  freshName,
+  createNodeName,
   getNode,
+  getTransport,
   MERGE_PATCH,
   NODES,
   type Running,
-  transportOf,
 } from "#test/emulators/control-plane/client.ts";
 
-/** Creating nodes, events and config maps, and what is asked of their content. */
+/** Describes the creation of nodes, events and config maps, and the validation of their content. */
 export function describeResources(running: Running): void {
   describe("resources", () => {
     test("a new node gets uid, version, time, the zero values and admission's taint", async () => {
@@ -33,9 +33,9 @@ export function describeResources(running: Running): void {
       expect(await getNode(running(), created.metadata.name)).toEqual({ ...created, code: 200 });
     });
 
-    test("each write has a higher version, whatever it writes", async () => {
+    test("each write has a higher version, for any kind of object", async () => {
       const node = await createNode(running());
-      const event = await ask(running(), newEvent(freshName("event")));
+      const event = await ask(running(), newEvent(createNodeName("event")));
       const next = await createNode(running());
       const versions = [node, event, next].map(({ metadata }) => Number(metadata.resourceVersion));
       expect(versions).toEqual(versions.toSorted((left, right) => left - right));
@@ -47,16 +47,16 @@ export function describeResources(running: Running): void {
     });
 
     test.each([
-      { resource: "nodes", path: NODES, body: () => ({ metadata: { name: freshName() } }) },
+      { resource: "nodes", path: NODES, body: () => ({ metadata: { name: createNodeName() } }) },
       {
         resource: "events",
         path: EVENTS,
         body: () => ({
-          metadata: { name: freshName("event") },
+          metadata: { name: createNodeName("event") },
           involvedObject: { kind: "Node", name: "some" },
         }),
       },
-    ])("what exists of $resource is said to", async ({ resource, path, body }) => {
+    ])("reports that an object of $resource already exists", async ({ resource, path, body }) => {
       const request = { method: "POST", path, body: body() } as const;
       const first = await ask(running(), request);
       const second = await ask(running(), request);
@@ -64,18 +64,18 @@ export function describeResources(running: Running): void {
       expect(second).toMatchObject({ reason: "AlreadyExists", details: { kind: resource } });
     });
 
-    test("events are found by what they are on", async () => {
-      const uid = freshName("uid");
-      const name = freshName("event");
+    test("finds events by their object", async () => {
+      const uid = createNodeName("uid");
+      const name = createNodeName("event");
       await ask(running(), newEvent(name, { uid }));
-      await ask(running(), newEvent(freshName("event"), { uid: "other" }));
+      await ask(running(), newEvent(createNodeName("event"), { uid: "other" }));
       const path = `${EVENTS}?fieldSelector=involvedObject.uid%3D${uid}`;
       const { items = [] } = await ask(running(), { method: "GET", path });
       expect(items.map(({ metadata }) => metadata.name)).toEqual([name]);
     });
 
-    test("an event is counted up by a patch", async () => {
-      const name = freshName("event");
+    test("increments an event's count by a patch", async () => {
+      const name = createNodeName("event");
       await ask(running(), newEvent(name));
       const path = `${EVENTS}/${name}`;
       const request = { method: "PATCH", path, body: { count: 2 }, contentType: MERGE_PATCH } as const;
@@ -86,9 +86,9 @@ export function describeResources(running: Running): void {
       });
     });
 
-    test("a config map is swapped by its version, once", async () => {
+    test("replaces a config map by its version, once", async () => {
       const path = "/api/v1/namespaces/kube-system/configmaps";
-      const name = freshName("state");
+      const name = createNodeName("state");
       const created = await ask(running(), {
         method: "POST",
         path,
@@ -106,15 +106,15 @@ export function describeResources(running: Running): void {
       });
     });
 
-    test("a dry run answers as the write would, and writes nothing", async () => {
-      const name = freshName();
+    test("a dry run returns the answer of the write, and writes nothing", async () => {
+      const name = createNodeName();
       const request = { method: "POST", path: `${NODES}?dryRun=All`, body: { metadata: { name } } } as const;
       expect(await ask(running(), request)).toMatchObject({ code: 201, metadata: { name } });
       expect(await getNode(running(), name)).toMatchObject({ code: 404 });
     });
 
-    test.each(["/livez", "/readyz"])("%s says ok", async (path) => {
-      const admin = await transportOf(running());
+    test.each(["/livez", "/readyz"])("%s answers ok", async (path) => {
+      const admin = await getTransport(running());
       expect(await admin.send({ method: "GET", path })).toMatchObject({ status: 200, body: "ok" });
     });
   });

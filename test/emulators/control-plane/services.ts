@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import {
   type Answered,
   ask,
-  freshName,
+  createNodeName,
   JSON_PATCH,
   MERGE_PATCH,
   type Running,
@@ -12,7 +12,7 @@ const SERVICES = "/api/v1/namespaces/default/services";
 const FINALIZER = "example.com/keep";
 const HOSTNAME = [{ hostname: "lb.example.com" }];
 
-/** Services, as far as load balancers go by them. */
+/** Describes the fields of Services that load balancers depend on. */
 export function describeServices(running: Running): void {
   describe("services", () => {
     const create = (spec: object = {}, metadata: object = {}, rest: object = {}): Promise<Answered> =>
@@ -22,7 +22,7 @@ export function describeServices(running: Running): void {
         body: {
           apiVersion: "v1",
           kind: "Service",
-          metadata: { name: freshName("service"), ...metadata },
+          metadata: { name: createNodeName("service"), ...metadata },
           spec: { type: "LoadBalancer", ports: [{ port: 80 }], ...spec },
           ...rest,
         },
@@ -47,7 +47,7 @@ export function describeServices(running: Running): void {
       { op: "add", path: "/status/loadBalancer", value: { ingress } },
     ];
 
-    test("a new one has defaults, node ports, no status and no generation", async () => {
+    test("a new one has defaults and node ports, but no status and no generation", async () => {
       const created = await create({}, {}, { status: { loadBalancer: { ingress: HOSTNAME } } });
       expect(created).toMatchObject({
         code: 201,
@@ -68,7 +68,7 @@ export function describeServices(running: Running): void {
       expect(await read(created)).toEqual({ ...created, code: 200 });
     });
 
-    test("its status takes finalizers and annotations and never the spec", async () => {
+    test("the status subresource accepts finalizers and annotations, but never the spec", async () => {
       const created = await create();
       const patched = await patchStatus(created, [
         { op: "test", path: "/metadata/uid", value: created.metadata.uid },
@@ -90,14 +90,14 @@ export function describeServices(running: Running): void {
       expect((await read(created)).spec).toEqual(created.spec);
     });
 
-    test("a patch of the object leaves the status alone", async () => {
+    test("a patch of the object leaves the status unchanged", async () => {
       const created = await create();
       const contentType = MERGE_PATCH;
       await patch(created, { status: { loadBalancer: { ingress: HOSTNAME } } }, { contentType });
       expect((await read(created)).status).toEqual({ loadBalancer: {} });
     });
 
-    test("an address without a mode gets one, a name must have none", async () => {
+    test("an address without a mode gets one, a hostname must not have one", async () => {
       const created = await create();
       const ip = [{ ip: "192.0.2.1" }];
       expect(await patchStatus(created, addIngress(ip))).toMatchObject({
@@ -112,7 +112,7 @@ export function describeServices(running: Running): void {
       });
     });
 
-    test("of another type it loses node ports, class and status, and gets no new one", async () => {
+    test("with another type it loses node ports, class and status, and gets no new ones", async () => {
       const created = await create({ loadBalancerClass: "example.com/lb" });
       await patchStatus(created, addIngress(HOSTNAME));
       const type = [{ op: "add", path: "/spec/type", value: "ClusterIP" }];
@@ -128,7 +128,7 @@ export function describeServices(running: Running): void {
       });
     });
 
-    test("a finalizer keeps it until the status lets it go", async () => {
+    test("a finalizer keeps it until a status write removes the finalizer", async () => {
       const created = await create({}, { finalizers: [FINALIZER] });
       const path = `${SERVICES}/${created.metadata.name}`;
       expect(await ask(running(), { method: "DELETE", path })).toMatchObject({

@@ -1,6 +1,6 @@
 import type { ControlPlaneUsers } from "#emulators/harness/control-plane.ts";
 import { parseJson } from "#kube/client/answer.ts";
-import { type Answered, NODES, transportOf } from "#test/emulators/control-plane/client.ts";
+import { type Answered, getTransport, NODES } from "#test/emulators/control-plane/client.ts";
 import type { ClusterUnderTest } from "#test/kube/apply/cluster-under-test.ts";
 
 /** A line of a watch. */
@@ -12,9 +12,9 @@ export interface WatchLine {
 /** An open watch of nodes. */
 export interface WatchStream {
   readonly status: number;
-  /** The next line; undefined once the server has ended the watch. */
+  /** Returns the next line; undefined after the server has ended the watch. */
   next(): Promise<WatchLine | undefined>;
-  /** All lines up to the end, which the server must make. */
+  /** Returns all lines up to the end, which the server must cause. */
   rest(): Promise<WatchLine[]>;
   close(): void;
 }
@@ -25,7 +25,7 @@ export async function watchNodes(
   query: string,
   options: { readonly user?: keyof ControlPlaneUsers; readonly accept?: string } = {},
 ): Promise<WatchStream> {
-  const transport = await transportOf(cluster, options.user);
+  const transport = await getTransport(cluster, options.user);
   const { accept } = options;
   const stream = await transport.stream({
     method: "GET",

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import {
   ask,
   createNode,
-  freshName,
+  createNodeName,
   MERGE_PATCH,
   METADATA_ONLY,
   NODES,
@@ -11,7 +11,7 @@ import {
 } from "#test/emulators/control-plane/client.ts";
 import { type WatchLine, watchNodes } from "#test/emulators/control-plane/watch-stream.ts";
 
-/** Watches: what they begin with, what they tell, and how they end. */
+/** Describes watches: their first lines, their events and their end. */
 export function describeWatches(running: Running): void {
   const versionNow = async (): Promise<string> =>
     (await ask(running(), { method: "GET", path: `${NODES}?limit=1` })).metadata.resourceVersion;
@@ -20,7 +20,7 @@ export function describeWatches(running: Running): void {
   const remove = (name: string) => ask(running(), { method: "DELETE", path: `${NODES}/${name}` });
 
   describe("watches", () => {
-    test("everything after the list's version, in order and once, with the version that each write made", async () => {
+    test("sends every change after the list's version once and in order, with the version of each write", async () => {
       const from = await versionNow();
       const { name, resourceVersion } = (await createNode(running())).metadata;
       const labelled = await label(name, { a: "b" });
@@ -39,7 +39,7 @@ export function describeWatches(running: Running): void {
       );
     });
 
-    test("an object in a line is whole", async () => {
+    test("sends complete objects", async () => {
       const from = await versionNow();
       const { name } = (await createNode(running())).metadata;
       const watch = await watchNodes(running(), `resourceVersion=${from}`);
@@ -48,7 +48,7 @@ export function describeWatches(running: Running): void {
       expect(line?.object).toMatchObject({ kind: "Node", apiVersion: "v1", metadata: { name }, status: {} });
     });
 
-    test("without a version, what is there comes first", async () => {
+    test("without a version, starts with the existing objects", async () => {
       const { name } = (await createNode(running())).metadata;
       const watch = await watchNodes(running(), "timeoutSeconds=1");
       const lines = await watch.rest();
@@ -56,12 +56,12 @@ export function describeWatches(running: Running): void {
       expect(lines.map(({ object }) => object.metadata.name)).toContain(name);
     });
 
-    test("a time-out ends it without a word", async () => {
+    test("ends without an error at its timeout", async () => {
       const watch = await watchNodes(running(), `resourceVersion=${await versionNow()}&timeoutSeconds=1`);
       expect([watch.status, await watch.rest()]).toEqual([200, []]);
     });
 
-    test("a version from the future is silence, whatever happens meanwhile", async () => {
+    test("with a future version, sends nothing despite later changes", async () => {
       const watch = await watchNodes(
         running(),
         "resourceVersion=999999999&timeoutSeconds=2&allowWatchBookmarks=true",
@@ -70,15 +70,15 @@ export function describeWatches(running: Running): void {
       expect([watch.status, await watch.rest()]).toEqual([200, []]);
     });
 
-    test("a version that is none is refused as an error of the server", async () => {
+    test("rejects an invalid version as an internal server error", async () => {
       const watch = await watchNodes(running(), "resourceVersion=x");
       watch.close();
       expect(watch.status).toBe(500);
     });
 
-    // A real server sends one about once a minute, which `npm run test:versions` waits for, and one two seconds before a watch is to
-    // end; none where nothing has moved since the start.
-    test("a bookmark tells how far a watch is that has nothing to tell", { timeout: 120_000 }, async () => {
+    // A real server sends one about once a minute, which `npm run test:versions` waits for, and one two
+    // seconds before a watch ends. It sends none before the first change after its start.
+    test("a bookmark has the version of a watch without events", { timeout: 120_000 }, async () => {
       const ends = process.env["KUBERNETES_MINOR"] === undefined ? "&timeoutSeconds=5" : "";
       const query = `allowWatchBookmarks=true&fieldSelector=metadata.name%3Dabsent${ends}`;
       const watch = await watchNodes(running(), `resourceVersion=${await versionNow()}&${query}`);
@@ -92,8 +92,8 @@ export function describeWatches(running: Running): void {
       );
     });
 
-    test("selected by label: an object is added as it begins to match, deleted as it ends to", async () => {
-      const group = freshName("group");
+    test("selects by label: an object is ADDED when it begins to match, and DELETED when it stops", async () => {
+      const group = createNodeName("group");
       const { name } = (await createNode(running())).metadata;
       const from = await versionNow();
       await label(name, { group });
@@ -108,7 +108,7 @@ export function describeWatches(running: Running): void {
       expect(types).toEqual(["ADDED", "MODIFIED", "DELETED"]);
     });
 
-    test("selected by name", async () => {
+    test("selects by name", async () => {
       const from = await versionNow();
       const { name } = (await createNode(running())).metadata;
       await createNode(running());
@@ -119,7 +119,7 @@ export function describeWatches(running: Running): void {
       expect((await watch.rest()).map(({ object }) => object.metadata.name)).toEqual([name]);
     });
 
-    test("metadata alone, where only that is asked for", async () => {
+    test("sends only metadata on request", async () => {
       const from = await versionNow();
       await createNode(running());
       const watch = await watchNodes(running(), `resourceVersion=${from}`, { accept: METADATA_ONLY });
@@ -132,7 +132,7 @@ export function describeWatches(running: Running): void {
       expect(line?.object.spec).toBeUndefined();
     });
 
-    test("a node deleted and made again is told as that", async () => {
+    test("shows a deleted and recreated node as two events", async () => {
       const from = await versionNow();
       const first = (await createNode(running())).metadata;
       await remove(first.name);

@@ -1,7 +1,7 @@
 import type { ApiFault, ProxiedRequest } from "#emulators/harness/api-server-proxy.ts";
-import { burst } from "#test/faults/burst.ts";
-import { type ProxiedOptions, proxiedOptions } from "#test/faults/proxied.ts";
-import { refusingWebhook } from "#test/faults/refusing-webhook.ts";
+import { createBurst } from "#test/faults/burst.ts";
+import { type ProxiedOptions, startProxiedOptions } from "#test/faults/proxied.ts";
+import { startRefusingWebhook } from "#test/faults/refusing-webhook.ts";
 import { NODES, type Row } from "#test/faults/row.ts";
 import { startFreezingProxy } from "#test/kube/client/freezing-proxy.ts";
 
@@ -11,7 +11,7 @@ const isWatch = ({ isWatch }: ProxiedRequest): boolean => isWatch;
 const isPatch = ({ method }: ProxiedRequest): boolean => method === "PATCH";
 const isAny = (): boolean => true;
 
-/** What can befall an API server, and what it can do to us. */
+/** Faults of an API server, and its misbehaviour towards us. */
 export const API_SERVER_ROWS: readonly Row[] = [
   restarted("SIGTERM"),
   restarted("SIGKILL"),
@@ -49,7 +49,7 @@ export const API_SERVER_ROWS: readonly Row[] = [
   refusingAdmission(),
 ];
 
-/** What is told of the proxy is told before the relay is there, so that its first requests meet it too. */
+/** The proxy's faults are planned before the relay starts, so that its first requests meet them too. */
 function proxied(
   name: string,
   matches: (request: ProxiedRequest) => boolean,
@@ -60,17 +60,17 @@ function proxied(
   let prepared: ProxiedOptions | undefined;
   return {
     name,
-    // A write whose answer was lost or refused is sent again.
+    // A write whose answer was lost or rejected is sent again.
     bounds: { writesPerNode: 20, isCut: true },
     options: async (world) => {
-      prepared = await proxiedOptions(world);
+      prepared = await startProxiedOptions(world);
       prepared.proxy.fail({ fault, count, matches });
       return prepared;
     },
     async play(stage) {
-      await burst({})(stage);
+      await createBurst({})(stage);
       const met = prepared?.proxy.met() ?? 0;
-      // Watches that end are asked for again; it goes on until all have been met.
+      // Ended watches are opened again; it continues until all faults were met.
       for (let more = 0; more < MOST_MORE && (prepared?.proxy.met() ?? 0) < least; more += 1) {
         await stage.join(10);
         await stage.untilUp();
@@ -99,7 +99,7 @@ function restarted(signal: "SIGTERM" | "SIGKILL"): Row {
   };
 }
 
-/** Connections that fall silent and are never closed; what is made anew works. */
+/** Connections that fall silent and are never closed; new ones work. */
 function blackHole(): Row {
   let freeze = (): void => {};
   return {
@@ -110,12 +110,12 @@ function blackHole(): Row {
       freeze = () => proxy.freeze();
       return {
         entry: { server: `https://127.0.0.1:${proxy.port}` },
-        // Time on connections is the system's own: what takes 15 s there takes one here.
+        // Time on connections is the system's own: a wait of 15 s takes one second here.
         connection: { pingIntervalMs: 500, pingTimeoutMs: 500, requestTimeoutMs: 3_000 },
         close: () => proxy.close(),
       };
     },
-    play: burst({ during: () => freeze() }),
+    play: createBurst({ during: () => freeze() }),
   };
 }
 
@@ -125,7 +125,7 @@ function rotated(): Row {
     name: "API server: certificate, CA and tokens rotated",
     bounds: { writesPerNode: 20, isCut: true },
     options: async (world) => {
-      prepared = await proxiedOptions(world);
+      prepared = await startProxiedOptions(world);
       return prepared;
     },
     async play(stage) {
@@ -145,10 +145,10 @@ function refusingAdmission(): Row {
   return {
     name: "an admission webhook refuses our next 100 writes",
     async play(stage) {
-      const webhook = await refusingWebhook(stage.world);
+      const webhook = await startRefusingWebhook(stage.world);
       try {
         webhook.refuse(100);
-        await burst({})(stage);
+        await createBurst({})(stage);
         if (webhook.refused() < 100) throw new Error(`it refused ${webhook.refused()} writes`);
       } finally {
         await webhook.close();

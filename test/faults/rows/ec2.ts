@@ -1,17 +1,19 @@
 import type { Failure } from "#emulators/ec2/behaviour.ts";
-import { burst } from "#test/faults/burst.ts";
+import { createBurst } from "#test/faults/burst.ts";
 import { NODES, type Row } from "#test/faults/row.ts";
 import type { Stage } from "#test/faults/stage.ts";
 
 const ROLE = "arn:aws:iam::123456789012:role/serverless-ccm";
 
-/** Virtual time that nodes may wait for credentials that were refused; a session of a role lasts an hour. */
+/**
+ * The maximum virtual time that nodes may wait after rejected credentials; a session of a role lasts an hour.
+ */
 const REFUSED_CREDENTIALS_MS = 15 * 60_000;
 
-/** Instances that become visible late, and how many of a burst are such. */
+/** Instances that become visible late, and their number in a burst. */
 const LATE = 30;
 
-/** What can befall EC2. */
+/** Faults of EC2. */
 export const EC2_ROWS: readonly Row[] = [
   failing("EC2: the next 200 calls are throttled", {
     kind: "error",
@@ -31,8 +33,8 @@ export const EC2_ROWS: readonly Row[] = [
   {
     name: "EC2: one bad ID in a hundred",
     async play(stage) {
-      for (let bad = 0; bad < NODES / 100; bad += 1) await stage.register(`nobody-${bad}.invalid`);
-      await burst({})(stage);
+      for (let bad = 0; bad < NODES / 100; bad += 1) await stage.register(`unknown-${bad}.invalid`);
+      await createBurst({})(stage);
       const exchanges = stage.platform.exchanges();
       const batches = exchanges.filter(({ event }) => event.objects.length > 1).length;
       if (batches === 0) throw new Error("every node went alone");
@@ -78,9 +80,9 @@ export const EC2_ROWS: readonly Row[] = [
     options: { entry: { limits: { invocations: 8 } } },
     async play(stage) {
       await eightProcesses(stage);
-      // A fifth of what the processes ask for at once; each has a bucket of its own that begins full.
+      // A fifth of what the processes request at once; each has its own bucket, full at first.
       stage.ec2.set({ quotas: { DescribeInstances: { capacity: 4, refillPerSecond: 2 } } });
-      await burst({})(stage);
+      await createBurst({})(stage);
       const throttled = stage.ec2.record().filter(({ code }) => code === "RequestLimitExceeded").length;
       if (throttled > MOST_THROTTLED) throw new Error(`${throttled} calls were throttled`);
     },
@@ -103,11 +105,11 @@ async function eightProcesses(stage: Stage): Promise<void> {
   });
 }
 
-/** So many calls that tell of instances fail; `least` of them have to have been met, without it all. */
+/** So many calls about instances fail; at least `least` of them must be met, by default all. */
 function failing(name: string, failure: Omit<Failure, "action">, least = failure.count): Row {
   return {
     name,
-    play: burst({
+    play: createBurst({
       before: ({ ec2 }) => ec2.set({ failures: [{ action: "DescribeInstances", ...failure }] }),
       after({ ec2 }) {
         const codes = [failure.kind, failure.code ?? "InternalError"];

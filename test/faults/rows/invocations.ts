@@ -1,11 +1,11 @@
-import { burst } from "#test/faults/burst.ts";
+import { createBurst } from "#test/faults/burst.ts";
 import type { InvocationFault } from "#test/faults/platform.ts";
 import type { Row } from "#test/faults/row.ts";
 
 /** More than a burst has invocations. */
 const ALL = 1_000;
 
-/** What can befall invocations: where functions do their work all the same, a burst needs fewer of them than are told. */
+/** Faults of invocations: if functions complete their work anyway, a burst meets fewer than planned. */
 export const INVOCATION_ROWS: readonly Row[] = [
   row("Invoke: the next 40 answer 429", "throttled", 40, 40),
   row("Invoke: the next 40 answer 5xx", "service-error", 40, 40),
@@ -22,7 +22,7 @@ export const INVOCATION_ROWS: readonly Row[] = [
 function row(name: string, fault: InvocationFault, count: number, least: number): Row {
   return {
     name,
-    play: burst({
+    play: createBurst({
       before: ({ platform }) => platform.fail(fault, count),
       after({ platform }) {
         const met = count - platform.left();

@@ -1,11 +1,11 @@
 import { setTimeout } from "node:timers/promises";
 import { STATE_CONFIG_MAP, SYSTEM_NAMESPACE } from "#core/contracts.ts";
 import { NODES, type Row } from "#test/faults/row.ts";
-import { type Stage, type StageOptions, stageUntil } from "#test/faults/stage.ts";
+import { type Stage, type StageOptions, waitOnStage } from "#test/faults/stage.ts";
 
 const CONFIG_MAP = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/configmaps/${STATE_CONFIG_MAP}`;
 
-/** Both controllers of nodes; nodes of these rows are never Ready, so all of them are looked at. */
+/** Both controllers of nodes; nodes of these rows are never Ready, so all of them are checked. */
 const OPTIONS: StageOptions = {
   entry: { controllers: ["cloud-node-controller", "cloud-node-lifecycle-controller"] },
 };
@@ -14,10 +14,10 @@ const MINUTE_MS = 60_000;
 const GONE = 5;
 const ENDING = 100;
 const STAYING = 20;
-/** As long as relays are killed at the most. */
+/** The maximum duration of killing relays. */
 const KILLING_MS = 160_000;
 
-/** What can befall deletion, and whoever is to be deleted. */
+/** Faults of deletion, and of nodes that must be deleted. */
 export const LIFECYCLE_ROWS: readonly Row[] = [
   {
     name: "wrong region: EC2 knows none of the cluster's instances",
@@ -39,7 +39,7 @@ export const LIFECYCLE_ROWS: readonly Row[] = [
       for (const { id } of others) stage.ec2.hide(id);
       await elapse(stage, 30 * MINUTE_MS);
       const gone = await missing(stage);
-      // With the proof that one instance gives, this is what the brake lets through before it is pulled.
+      // With the proof of one instance, this is what the brake allows before it engages.
       if (gone.length > NODES / 5) throw new Error(`${gone.length} of ${NODES} nodes were deleted`);
       const before = gone.length;
       await elapse(stage, 30 * MINUTE_MS);
@@ -47,7 +47,7 @@ export const LIFECYCLE_ROWS: readonly Row[] = [
       if ((await readState(stage))?.["brake"] === undefined) throw new Error("the brake was not pulled");
       for (const name of gone) stage.expected.delete(name);
       if (seen !== undefined && gone.includes(seen.privateDnsName))
-        throw new Error("a node that exists is gone");
+        throw new Error("an existing node was deleted");
     },
   },
   ...(["deleted", "rubbish", "huge"] as const).map(
@@ -63,7 +63,7 @@ export const LIFECYCLE_ROWS: readonly Row[] = [
         if ((await deletes(stage)).length > 0) throw new Error("nodes were deleted without a state");
         await freshState(stage);
         for (const [name] of gone) stage.expected.delete(name);
-        await stageUntil(
+        await waitOnStage(
           "the nodes without an instance to go",
           async () => (await stage.world.nodes()).length === NODES - GONE,
           60_000,
@@ -124,18 +124,18 @@ export const LIFECYCLE_ROWS: readonly Row[] = [
     async play(stage) {
       await upWithState(stage);
       const [held] = [...stage.expected];
-      if (held === undefined) throw new Error("no node is there");
+      if (held === undefined) throw new Error("no node exists");
       const [name, { instance }] = held;
       const body = { metadata: { finalizers: ["example.com/never"] } };
       const contentType = "application/merge-patch+json";
       await stage.world.ask({ method: "PATCH", path: `/api/v1/nodes/${name}`, contentType, body });
       if (instance) stage.ec2.terminate(instance.id);
-      await stageUntil("the first DELETE", async () => (await deletes(stage)).length > 0, 60_000);
+      await waitOnStage("the first DELETE", async () => (await deletes(stage)).length > 0, 60_000);
       const minutes = 10;
       await elapse(stage, minutes * MINUTE_MS);
       const sent = (await deletes(stage)).length;
       if (sent > minutes) throw new Error(`${sent} times DELETE in ${minutes} minutes`);
-      // It is there, on its way out, and none of ours any more.
+      // It exists, is being deleted, and is no longer ours.
       stage.expected.delete(name);
     },
   },
@@ -148,13 +148,13 @@ async function upWithState(stage: Stage): Promise<void> {
   await stage.untilUp();
 }
 
-/** So much of the stage's clock, which goes by itself while nothing is in flight. */
+/** Waits so much of the stage's clock, which advances by itself while nothing is in flight. */
 async function elapse({ clock }: Stage, durationMs: number): Promise<void> {
   const endMs = clock.now() + durationMs;
-  await stageUntil(`${durationMs / MINUTE_MS} minutes of the clock`, () => clock.now() >= endMs, 120_000);
+  await waitOnStage(`${durationMs / MINUTE_MS} minutes of the clock`, () => clock.now() >= endMs, 120_000);
 }
 
-/** Every DELETE of a node that we sent, whatever it was answered. */
+/** Returns every DELETE of a node that we sent, with any answer. */
 async function deletes(stage: Stage): Promise<readonly { readonly name?: string }[]> {
   const isOurs = (user: string): boolean => user.startsWith("serverless-ccm-");
   return (await stage.audit()).filter(
@@ -167,7 +167,7 @@ async function missing(stage: Stage): Promise<readonly string[]> {
   return [...stage.expected.keys()].filter((name) => !there.has(name));
 }
 
-/** The ConfigMap as the manifests make it. */
+/** Restores the ConfigMap of the manifests. */
 async function freshState(stage: Stage): Promise<void> {
   await stage.world.admin.send({ method: "DELETE", path: CONFIG_MAP });
   const body = {

@@ -1,10 +1,10 @@
-import { burst } from "#test/faults/burst.ts";
+import { createBurst } from "#test/faults/burst.ts";
 import type { NodeDifference } from "#test/faults/foreign.ts";
 import type { Row } from "#test/faults/row.ts";
 
 const REPLACED = 50;
 
-/** Names that a program could take for something else; each is a valid name of a node. */
+/** Names that a program could mistake for something else; each is a valid name of a node. */
 const HOSTILE_NAMES = [
   "constructor",
   "prototype",
@@ -28,12 +28,12 @@ const HOSTILE_NAMES = [
   "localhost",
 ];
 
-/** What nodes themselves can be like. */
+/** Unusual nodes. */
 export const NODE_ROWS: readonly Row[] = [
   {
     name: "50 of 300 nodes made again under their names",
     isQuick: true,
-    play: burst({
+    play: createBurst({
       async during(stage) {
         const there = [...stage.expected].flatMap(([, { instance }]) => instance ?? []);
         for (const instance of stage.random.some(there, REPLACED)) {
@@ -47,13 +47,13 @@ export const NODE_ROWS: readonly Row[] = [
   },
   {
     name: "hostile names, long labels, annotations of 200 KB, 50 images",
-    play: burst({ difference: hostileNode }),
+    play: createBurst({ difference: hostileNode }),
   },
 ];
 
 function hostileNode(index: number): NodeDifference {
   const long = (character: string, length: number): string => character.repeat(length);
-  // Four labels of 60 characters are a name of 243.
+  // Four labels of 60 characters make a name of 243.
   const name =
     HOSTILE_NAMES[index] ?? `${long("n", 60)}.${long("o", 60)}.${long("d", 60)}.${long("e", 56)}${index}`;
   const labels = Object.fromEntries(
@@ -67,7 +67,7 @@ function hostileNode(index: number): NodeDifference {
     name,
     labels: {
       ...labels,
-      // A kubelet cuts it to what a label may be.
+      // A kubelet cuts it to a label's maximum.
       "kubernetes.io/hostname": name.slice(0, 60),
       [`${long("p", 63)}.example.com/constructor`]: "__proto__".replaceAll("__", ""),
     },

@@ -1,7 +1,7 @@
 import type { Ec2Instance } from "#emulators/ec2/instance.ts";
-import { burst } from "#test/faults/burst.ts";
+import { createBurst } from "#test/faults/burst.ts";
 import { NODES, type Row } from "#test/faults/row.ts";
-import { type Stage, stageUntil } from "#test/faults/stage.ts";
+import { type Stage, waitOnStage } from "#test/faults/stage.ts";
 
 const UNINITIALIZED = "node.cloudprovider.kubernetes.io/uninitialized";
 const REWRITTEN = "example.com/rewritten";
@@ -10,7 +10,7 @@ const CONTESTED = 50;
 const CONTEST_MS = 10 * 60_000;
 const MOST_WRITES_A_MINUTE = 10;
 
-/** What others do to the nodes that we write. */
+/** Writes of others on our nodes. */
 export const OTHER_WRITER_ROWS: readonly Row[] = [
   {
     name: "taint lists rewritten: 20 nodes 20 times a second, all once",
@@ -20,8 +20,8 @@ export const OTHER_WRITER_ROWS: readonly Row[] = [
       const ends = [rewriting(stage, 20, 50), rewriting(stage, NODES, 1_000)];
       let rewrites = 0;
       try {
-        await burst({})(stage);
-        await stageUntil("as many rewrites as nodes", () => rewrote(ends) >= NODES, 60_000);
+        await createBurst({})(stage);
+        await waitOnStage("as many rewrites as nodes", () => rewrote(ends) >= NODES, 60_000);
       } finally {
         for (const { end } of ends) rewrites += await end();
       }
@@ -38,7 +38,7 @@ export const OTHER_WRITER_ROWS: readonly Row[] = [
       const contest = puttingBack(stage, new Set(contested));
       await stage.join(NODES - CONTESTED);
       const endMs = stage.clock.now() + CONTEST_MS;
-      await stageUntil("10 minutes of the clock", () => stage.clock.now() >= endMs, 120_000);
+      await waitOnStage("10 minutes of the clock", () => stage.clock.now() >= endMs, 120_000);
       const removals = await contest.end();
       for (const [name, times] of removals) {
         const most = Math.max(
@@ -64,7 +64,10 @@ function rewrote(all: readonly Rewriting[]): number {
   return all.reduce((sum, { written }) => sum + written(), 0);
 }
 
-/** Replaces the taint lists of the first nodes, each from what it last saw, so long as nobody wrote in between. */
+/**
+ * Replaces the taint lists of the first nodes, each from its last observation, unless another client wrote in
+ * between.
+ */
 function rewriting(stage: Stage, nodes: number, intervalMs: number): Rewriting {
   const key = `${REWRITTEN}-${nodes}`;
   const busy = new Set<string>();
@@ -84,7 +87,7 @@ function rewriting(stage: Stage, nodes: number, intervalMs: number): Rewriting {
     const { status } = await stage.world.admin.send({ method: "PATCH", path, contentType, body });
     if (status !== 200) return;
     written += 1;
-    // What it wrote is a foreign change from then on.
+    // Its writes are foreign changes from then on.
     const others = expected.marks.taints.filter((taint) => taint.key !== key);
     stage.expected.set(name, { ...expected, marks: { ...expected.marks, taints: [...others, mine] } });
   }
@@ -112,7 +115,7 @@ function rewriting(stage: Stage, nodes: number, intervalMs: number): Rewriting {
   };
 }
 
-/** Puts our taint back on some nodes whenever it is gone, and notes when that was, by the stage's clock. */
+/** Puts our taint back on some nodes after each removal, and notes the time on the stage's clock. */
 function puttingBack(
   stage: Stage,
   names: ReadonlySet<string>,
@@ -168,7 +171,7 @@ function kubeletRow(form: string, replaces: boolean): Row {
       await joining;
       await Promise.all(instances.map((instance) => patchStale(stage, instance, replaces)));
       await stage.untilUp();
-      await stageUntil(
+      await waitOnStage(
         "the addresses to be the cloud's again",
         () => areTheClouds(stage, instances),
         120_000,
@@ -188,7 +191,7 @@ async function patchStale(stage: Stage, instance: Ec2Instance, replaces: boolean
   await stage.world.ask({ method: "PATCH", path: `/api/v1/nodes/${name}/status`, contentType, body });
 }
 
-/** Looks after 20 to 60 s of the clock, which goes on meanwhile. */
+/** Checks after 20 to 60 s of the clock, which advances meanwhile. */
 async function areTheClouds(stage: Stage, instances: readonly Ec2Instance[]): Promise<boolean> {
   const nodes = new Map((await stage.world.nodes()).map((node) => [node.metadata.name, node]));
   const differ = instances.some(({ privateDnsName }) => {

@@ -1,11 +1,11 @@
-import { burst } from "#test/faults/burst.ts";
+import { createBurst } from "#test/faults/burst.ts";
 import { NODES, type Row } from "#test/faults/row.ts";
 
 const KILLS = 10;
 
-/** What can befall relays and the processes of functions themselves. */
+/** Faults of relays and of the functions' processes. */
 export const RELAY_ROWS: readonly Row[] = [
-  { name: "nothing at all", play: burst({}) },
+  { name: "nothing at all", play: createBurst({}) },
   {
     name: "relay killed at 10 points",
     isQuick: true,
@@ -18,7 +18,7 @@ export const RELAY_ROWS: readonly Row[] = [
         await relay.stop("SIGKILL");
         await joining;
         if ((await stage.audit()).length === before)
-          throw new Error("the relay was killed before it did anything");
+          throw new Error("the relay was killed before its first write");
       }
       await stage.startRelayProcess();
       await stage.untilUp();
@@ -46,7 +46,7 @@ export const RELAY_ROWS: readonly Row[] = [
     isQuick: true,
     async play(stage) {
       await stage.startRelay();
-      await burst({})(stage);
+      await createBurst({})(stage);
     },
   },
 ];

@@ -6,18 +6,18 @@ import type { Row } from "#test/faults/row.ts";
 import { createFakeApi, type FakeApi } from "#test/kube/apply/fake-api.ts";
 import { createManualClock } from "#test/kube/follow/manual-clock.ts";
 import { initialize, TAINTED } from "#test/relay/fake-functions.ts";
-import { reportOn } from "#test/relay/reports.ts";
+import { buildReport } from "#test/relay/report-builders.ts";
 
 const MANY = 5_000;
 const HEAP_MIB = 192;
 const HEAP_FLAGS: readonly string[] = [`--max-old-space-size=${HEAP_MIB}`];
-/** Nodes of 15 KB, most of it what others write on them. */
+/** Nodes of 15 KB, most of it written by others. */
 const ANNOTATION_BYTES = 12_500;
 
 const HEARTBEAT_NODES = 300;
 const HEARTBEAT_MINUTES = 5;
 const HOURS = 72;
-/** What a heap may differ by from one look to another when nothing grows, in bytes: an entry of 300 is below 10 KB. */
+/** How much a stable heap may differ between two checks, in bytes: an entry of 300 is below 10 KB. */
 const HEAP_NOISE_BYTES = 3 * 1024 * 1024;
 
 /** What grows with nodes and with time. */
@@ -62,7 +62,10 @@ interface Size {
   readonly up: number;
 }
 
-/** A relay on an API server in memory whose clock is moved: nodes come up, and are written by their kubelets from then on. */
+/**
+ * A relay on an API server in memory with a controlled clock: nodes come up, and their kubelets write them
+ * from then on.
+ */
 async function heartbeats(): Promise<readonly Size[]> {
   const api = createFakeApi();
   const clock = createManualClock();
@@ -73,7 +76,7 @@ async function heartbeats(): Promise<readonly Size[]> {
     invoker: {
       invoke: async (event) => ({
         kind: "report",
-        report: reportOn(event, (index) =>
+        report: buildReport(event, (index) =>
           event.reason === "watch" ? initialize(api, event.objects[index]) : {},
         ),
       }),
@@ -93,7 +96,7 @@ async function heartbeats(): Promise<readonly Size[]> {
       api.put(name, { metadata: { annotations: { heartbeat: String(clock.now()) } } });
     }
     await clock.advance(60_000);
-    // What the server in memory remembers is not the relay's.
+    // The memory of the in-memory server is not the relay's.
     if (minute % 60 === 0) forget(api);
     if ((minute + 1) % ((HOURS / 3) * 60) !== 0) continue;
     forget(api);
@@ -124,7 +127,7 @@ function clusterInMemory(): Cluster {
     name: "heartbeats",
     server: "https://fake.invalid",
     cloud: { provider: "memory", instancesFile: "/none" },
-    // The other one looks for ever at nodes that are never Ready, as these are.
+    // The other one would check nodes that are never Ready, like these, forever.
     controllers: ["cloud-node-controller"],
   });
 }

@@ -3,15 +3,15 @@ import { ADDRESSES_ANNOTATION, CHOSEN_ANNOTATION } from "#clouds/kubevip/keys.ts
 import { CONTROL_PLANE_USERS, type ControlPlane } from "#emulators/harness/control-plane.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
-import { access } from "#test/access.ts";
+import { getConnectOptions } from "#test/access.ts";
 import { askForJson } from "#test/ask.ts";
-import { keepalivedWorld } from "#test/clouds/keepalived/load-balancer-world.ts";
-import { kubeVipWorld } from "#test/clouds/kubevip/load-balancer-world.ts";
+import { createKeepalivedWorld } from "#test/clouds/keepalived/load-balancer-world.ts";
+import { createKubeVipWorld } from "#test/clouds/kubevip/load-balancer-world.ts";
 import type { BuildWorld } from "#test/clouds/load-balancer-world.ts";
-import { plainService } from "#test/clouds/plain-service.ts";
-import { settle } from "#test/killing/play.ts";
-import { type Stage, type StagePlane, startStage } from "#test/killing/stage.ts";
-import { rightsUsed } from "#test/witness/requests.ts";
+import { buildService } from "#test/clouds/service-builders.ts";
+import { settle } from "#test/crash-consistency/play.ts";
+import { type Stage, type StagePlane, startStage } from "#test/crash-consistency/stage.ts";
+import { listUsedRights } from "#test/witness/requests.ts";
 
 const TIMEOUT_MS = 120_000;
 const WEB = { cloud: {}, names: ["web"] };
@@ -50,8 +50,8 @@ export function describeAddresses(
           return started;
         });
         if (plane === undefined) throw new Error("no control plane");
-        admin = connect(await access(plane, "admin"));
-        function_ = connect(await access(plane, "service"));
+        admin = connect(await getConnectOptions(plane, "admin"));
+        function_ = connect(await getConnectOptions(plane, "service"));
       }, TIMEOUT_MS);
       afterAll(async () => {
         await Promise.all([admin?.close(), function_?.close()]);
@@ -66,7 +66,7 @@ export function describeAddresses(
         plane: () => plane as ControlPlane,
         get: async (path: string) =>
           (await askForJson(admin as Transport, { method: "GET", path })) as Stored,
-        /** As whoever else may write all. */
+        /** As another client with all permissions. */
         merge: (path: string, body: object) =>
           askForJson(admin as Transport, {
             method: "PATCH",
@@ -84,24 +84,24 @@ export function describeAddresses(
           });
           return [answer.status, answer.status < 300 ? "" : String(JSON.parse(answer.body).message)];
         },
-        settled: async () => expect((await settle(stage as Stage, WEB)).problems).toEqual([]),
+        settled: async () => expect((await settle(stage as Stage, WEB)).issues).toEqual([]),
         ips: async () =>
           ((await (stage as Stage).objects.read())?.status?.loadBalancer?.ingress ?? []).map(({ ip }) => ip),
         async usedRights() {
           const record = await (plane as ControlPlane).record();
           const own = record.filter(({ user }) => user === CONTROL_PLANE_USERS.service.name);
           expect(own.filter(({ code }) => code === 403)).toEqual([]);
-          return rightsUsed(record, CONTROL_PLANE_USERS.service.name);
+          return listUsedRights(record, CONTROL_PLANE_USERS.service.name);
         },
       };
     };
 
     describe("keepalived", () => {
-      const { stage, get, patch, settled, ips, usedRights } = staged(keepalivedWorld);
+      const { stage, get, patch, settled, ips, usedRights } = staged(createKeepalivedWorld);
 
-      test("an address is given, gets a method, moves, is refused where it is another's, and goes", async () => {
+      test("an address is assigned, gets a method, moves, is refused if another Service has it, and is released", async () => {
         const { objects, world } = stage();
-        const service = (await objects.create(plainService(world))) as {
+        const service = (await objects.create(buildService(world))) as {
           readonly metadata: { readonly uid: string };
         };
         await settled();
@@ -153,7 +153,7 @@ export function describeAddresses(
       });
 
       test("its rights are those that are granted", async () => {
-        await stage().objects.create(plainService(stage().world));
+        await stage().objects.create(buildService(stage().world));
         await settled();
         expect(await usedRights()).toEqual(
           expect.arrayContaining([
@@ -166,7 +166,7 @@ export function describeAddresses(
         expect(await usedRights()).not.toContain("patch services");
       });
 
-      test.runIf(hasPolicies)("of the ConfigMap it writes what keepalived reads alone", async () => {
+      test.runIf(hasPolicies)("writes only the fields of the ConfigMap that keepalived reads", async () => {
         const label = [add("/metadata/labels", { a: "b" })];
         await vi.waitFor(async () => expect((await patch(VIPS, label))[0]).toBe(422), 30_000);
         const refused = [
@@ -185,7 +185,7 @@ export function describeAddresses(
     });
 
     describe("kube-vip", () => {
-      const { stage, get, merge, patch, settled, usedRights } = staged(kubeVipWorld);
+      const { stage, get, merge, patch, settled, usedRights } = staged(createKubeVipWorld);
       const written = async () => {
         const { metadata, spec } = await get(SERVICE);
         const { [ADDRESSES_ANNOTATION]: addresses, [CHOSEN_ANNOTATION]: chosen } = metadata.annotations ?? {};
@@ -194,7 +194,7 @@ export function describeAddresses(
 
       test("an address is written, its status is kube-vip's, another one is named, and it is given back with the type", async () => {
         const { objects, world, invoke } = stage();
-        await objects.create(plainService(world));
+        await objects.create(buildService(world));
         await settled();
         expect(await written()).toEqual(["10.210.0.2", "10.210.0.2", "kube-vip", "10.210.0.2"]);
         const status = { status: { loadBalancer: { ingress: [{ ip: "10.210.0.2", ipMode: "VIP" }] } } };
@@ -222,12 +222,12 @@ export function describeAddresses(
         expect(await objects.read()).toBeUndefined();
       });
 
-      test("two functions that choose the same address come to two", async () => {
+      test("two functions that choose the same address end with different ones", async () => {
         const { objects, world, invoke } = stage();
-        for (const name of ["web", "api"]) await objects.create(plainService(world, { name }));
-        // Each in a process of its own, at the same time.
+        for (const name of ["web", "api"]) await objects.create(buildService(world, { name }));
+        // Each as a separate process, at the same time.
         await Promise.all([invoke({ names: ["web"] }), invoke({ names: ["api"] })]);
-        expect((await settle(stage(), { cloud: {}, names: ["web", "api"] })).problems).toEqual([]);
+        expect((await settle(stage(), { cloud: {}, names: ["web", "api"] })).issues).toEqual([]);
         const of = async (name: string) =>
           (await get(`/api/v1/namespaces/default/services/${name}`)).metadata.annotations[
             ADDRESSES_ANNOTATION
@@ -236,7 +236,7 @@ export function describeAddresses(
       });
 
       test("its rights are those that are granted", async () => {
-        await stage().objects.create(plainService(stage().world));
+        await stage().objects.create(buildService(stage().world));
         await settled();
         expect(await usedRights()).toEqual(
           expect.arrayContaining([
@@ -249,8 +249,8 @@ export function describeAddresses(
         expect(await usedRights()).not.toContain("patch configmaps");
       });
 
-      test.runIf(hasPolicies)("of a Service it writes what kube-vip reads alone", async () => {
-        await stage().objects.create(plainService(stage().world));
+      test.runIf(hasPolicies)("writes only the fields of a Service that kube-vip reads", async () => {
+        await stage().objects.create(buildService(stage().world));
         const label = [add("/metadata/labels", { a: "b" })];
         await vi.waitFor(async () => expect((await patch(SERVICE, label))[0]).toBe(422), 30_000);
         const refused = [

@@ -2,22 +2,22 @@ import { describe, expect, test } from "vitest";
 import type { Cloud } from "#clouds/cloud.ts";
 import { Cluster } from "#config/cluster.ts";
 import type { Observation } from "#core/capability.ts";
-import { admissionFunction } from "#functions/parts/admission/admission-function.ts";
-import { admissionWorld } from "#functions/parts/admission/admission-world.ts";
+import { createAdmissionDependencies } from "#functions/parts/admission/admission-dependencies.ts";
+import { createAdmissionFunction } from "#functions/parts/admission/admission-function.ts";
 import {
   createReadPath,
+  derivePublicKey,
   parsePathKeys,
-  publicKeyOf,
   signPath,
 } from "#functions/parts/admission/signed-path.ts";
 import type { LogLine } from "#functions/parts/log-report.ts";
 import {
+  buildReview,
+  buildSignedPath,
+  buildUrlRequest,
+  getSigningKey,
   PUBLIC_KEY,
-  pathFor,
-  reviewOf,
-  signingKey,
-  urlRequest,
-} from "#test/functions/admission/review-of.ts";
+} from "#test/functions/admission/review-builders.ts";
 
 const cluster = Cluster.parse({
   ...{ name: "blue", server: "https://blue.invalid" },
@@ -27,15 +27,15 @@ const SERVICE = {
   metadata: { namespace: "default", name: "web", uid: "u", creationTimestamp: null },
   spec: { type: "LoadBalancer", ports: [{ port: 80 }] },
 };
-const REVIEW = JSON.stringify(reviewOf(SERVICE));
-const PATH = pathFor("blue");
-const OTHER_KEY = signingKey();
-const OLD_KEY = signingKey();
-const KEYS = parsePathKeys(`${PUBLIC_KEY}, ${publicKeyOf(OLD_KEY)}`);
+const REVIEW = JSON.stringify(buildReview(SERVICE));
+const PATH = buildSignedPath("blue");
+const OTHER_KEY = getSigningKey();
+const OLD_KEY = getSigningKey();
+const KEYS = parsePathKeys(`${PUBLIC_KEY}, ${derivePublicKey(OLD_KEY)}`);
 const UNREADABLE = "the secret cannot be read";
 const context = { awsRequestId: "r-1", getRemainingTimeInMillis: () => 5_000 };
 
-/** A function on a cloud that says this, what it was asked, and what it logged. */
+/** Creates a function on a cloud with this answer, and records its requests and log. */
 function given(
   answer: Observation | undefined,
   traits: { readonly isWithout?: true; readonly token?: string } = {},
@@ -58,7 +58,7 @@ function given(
     close: () => Promise.resolve(),
   };
   const { token = "Bearer the-token" } = traits;
-  const admission = admissionFunction({
+  const admission = createAdmissionFunction({
     readPath: createReadPath(KEYS.kind === "keys" ? KEYS.keys : []),
     async cluster(name) {
       read.push(`entry of ${name}`);
@@ -81,25 +81,33 @@ function given(
 
 const ALLOWED: Observation = { kind: "observed", state: { kind: "allowed", because: "so" } };
 
-describe("the door", () => {
+describe("the request", () => {
   test.each<[string, unknown, number]>([
     ["no request", { hello: "world" }, 400],
-    ["another path", urlRequest("/", REVIEW), 404],
-    ["no cluster", urlRequest("/lb-service", REVIEW), 404],
-    ["a path within", urlRequest("/lb-service/blue/../green", REVIEW), 404],
-    ["a path below", urlRequest(`${PATH}/more`, REVIEW), 404],
-    ["another method", urlRequest(PATH, REVIEW, { requestContext: { http: { method: "GET" } } }), 405],
-    ["no token", urlRequest(PATH, REVIEW, { headers: {} }), 401],
-    ["another token", urlRequest(PATH, REVIEW, { headers: { authorization: "Bearer other" } }), 401],
-    ["half a token", urlRequest(PATH, REVIEW, { headers: { authorization: "Bearer the-toke" } }), 401],
-    ["an unknown cluster", urlRequest(pathFor("green"), REVIEW), 401],
-    ["no JSON", urlRequest(PATH, "{"), 400],
-    ["no review", urlRequest(PATH, "{}"), 400],
-    ["a review of an earlier version", urlRequest(PATH, REVIEW.replace("k8s.io/v1", "k8s.io/v1beta1")), 400],
-    ["a Service that is none", urlRequest(PATH, JSON.stringify(reviewOf(7))), 400],
-    ["a review of something else", urlRequest(PATH, REVIEW.replace('"kind":"Service"', '"kind":"Pod"')), 400],
-    ["too much", urlRequest(PATH, REVIEW + " ".repeat(4 * 1024 * 1024)), 400],
-  ])("%s comes to %3$i and no verdict, and no cloud is asked", async (_given, event, status) => {
+    ["another path", buildUrlRequest("/", REVIEW), 404],
+    ["no cluster", buildUrlRequest("/lb-service", REVIEW), 404],
+    ["a path within", buildUrlRequest("/lb-service/blue/../green", REVIEW), 404],
+    ["a path below", buildUrlRequest(`${PATH}/more`, REVIEW), 404],
+    ["another method", buildUrlRequest(PATH, REVIEW, { requestContext: { http: { method: "GET" } } }), 405],
+    ["no token", buildUrlRequest(PATH, REVIEW, { headers: {} }), 401],
+    ["another token", buildUrlRequest(PATH, REVIEW, { headers: { authorization: "Bearer other" } }), 401],
+    ["half a token", buildUrlRequest(PATH, REVIEW, { headers: { authorization: "Bearer the-toke" } }), 401],
+    ["an unknown cluster", buildUrlRequest(buildSignedPath("green"), REVIEW), 401],
+    ["no JSON", buildUrlRequest(PATH, "{"), 400],
+    ["no review", buildUrlRequest(PATH, "{}"), 400],
+    [
+      "a review of an earlier version",
+      buildUrlRequest(PATH, REVIEW.replace("k8s.io/v1", "k8s.io/v1beta1")),
+      400,
+    ],
+    ["an invalid Service", buildUrlRequest(PATH, JSON.stringify(buildReview(7))), 400],
+    [
+      "a review of something else",
+      buildUrlRequest(PATH, REVIEW.replace('"kind":"Service"', '"kind":"Pod"')),
+      400,
+    ],
+    ["too much", buildUrlRequest(PATH, REVIEW + " ".repeat(4 * 1024 * 1024)), 400],
+  ])("%s gets %3$i without a verdict, and no cloud request is made", async (_given, event, status) => {
     const { send, asked } = given(ALLOWED);
     const { statusCode, body } = await send(event);
     expect(statusCode).toBe(status);
@@ -111,15 +119,15 @@ describe("the door", () => {
   test.each([
     ["no signature", "/lb-service/NAME"],
     ["an empty signature", "/lb-service/NAME/"],
-    ["a signature that is none", `/lb-service/NAME/${"A".repeat(86)}`],
+    ["an invalid signature", `/lb-service/NAME/${"A".repeat(86)}`],
     ["half of a signature", `/lb-service/NAME/${signature(PATH).slice(0, 43)}`],
-    ["the signature of another cluster", `/lb-service/NAME/${signature(pathFor("red"))}`],
+    ["the signature of another cluster", `/lb-service/NAME/${signature(buildSignedPath("red"))}`],
     ["a signature by another key", `/lb-service/NAME/${signature(signPath("blue", OTHER_KEY))}`],
     ["a name as long as names are", `/lb-service/${"n".repeat(253)}/${signature(PATH)}`],
   ])("%s: nothing is read, and known and unknown clusters are answered alike", async (_, path) => {
     const { send, asked, read } = given(ALLOWED);
-    const known = await send(urlRequest(path.replace("NAME", "blue"), REVIEW));
-    const unknown = await send(urlRequest(path.replace("NAME", "green"), REVIEW));
+    const known = await send(buildUrlRequest(path.replace("NAME", "blue"), REVIEW));
+    const unknown = await send(buildUrlRequest(path.replace("NAME", "green"), REVIEW));
     expect(known.statusCode).toBe(401);
     expect(unknown).toEqual(known);
     expect([asked, read]).toEqual([[], []]);
@@ -127,54 +135,56 @@ describe("the door", () => {
 
   test("a signed path with another token reads the entry and the token of that cluster, and answers as one that is not signed", async () => {
     const { send, asked, read } = given(ALLOWED);
-    const other = await send(urlRequest(PATH, REVIEW, { headers: { authorization: "Bearer other" } }));
+    const other = await send(buildUrlRequest(PATH, REVIEW, { headers: { authorization: "Bearer other" } }));
     expect(read).toEqual(["entry of blue", "token of blue"]);
-    expect(other).toEqual(await send(urlRequest("/lb-service/green", REVIEW)));
+    expect(other).toEqual(await send(buildUrlRequest("/lb-service/green", REVIEW)));
     expect(asked).toEqual([]);
   });
 
   test("opens for paths signed by each of two keys, while one is replaced", async () => {
     const { send } = given(ALLOWED);
     for (const path of [PATH, signPath("blue", OLD_KEY)])
-      expect((await send(urlRequest(path, REVIEW))).statusCode).toBe(200);
+      expect((await send(buildUrlRequest(path, REVIEW))).statusCode).toBe(200);
   });
 
-  test("tells once in the log that paths without a signature are asked, however often they are", async () => {
+  test("logs once that unsigned paths are requested, however often that happens", async () => {
     const { send, lines } = given(ALLOWED);
-    for (let index = 0; index < 50; index += 1) await send(urlRequest(`/lb-service/c${index}`, REVIEW));
+    for (let index = 0; index < 50; index += 1) await send(buildUrlRequest(`/lb-service/c${index}`, REVIEW));
     expect(lines).toMatchObject([{ level: "warn", event: "UnsignedPath", cluster: "c0" }]);
   });
 
-  test("without a token in its configuration a cluster is answered to nobody, not to an empty one either", async () => {
+  test("rejects every token, also an empty one, for a cluster without a configured token", async () => {
     for (const authorization of ["", "Bearer ", "undefined"]) {
       const { send } = given(ALLOWED, { token: "" });
-      expect((await send(urlRequest(PATH, REVIEW, { headers: { authorization } }))).statusCode).toBe(401);
+      expect((await send(buildUrlRequest(PATH, REVIEW, { headers: { authorization } }))).statusCode).toBe(
+        401,
+      );
     }
   });
 
-  test("where the token cannot be read tells so in the log, and to others the same as of an unknown cluster", async () => {
+  test("logs an unreadable token, and answers as for an unknown cluster", async () => {
     const { send, lines } = given(ALLOWED, { token: UNREADABLE });
-    const unknown = await send(urlRequest(pathFor("green"), REVIEW));
+    const unknown = await send(buildUrlRequest(buildSignedPath("green"), REVIEW));
     expect(lines).toEqual([]);
-    expect(await send(urlRequest(PATH, REVIEW))).toEqual(unknown);
+    expect(await send(buildUrlRequest(PATH, REVIEW))).toEqual(unknown);
     expect(lines).toMatchObject([{ event: "ReviewFailed", cluster: "blue", message: UNREADABLE }]);
   });
 
   test("opens for a body in base64, too", async () => {
     const { send, asked } = given(ALLOWED);
     const body = Buffer.from(REVIEW).toString("base64");
-    expect((await send(urlRequest(PATH, body, { isBase64Encoded: true }))).statusCode).toBe(200);
+    expect((await send(buildUrlRequest(PATH, body, { isBase64Encoded: true }))).statusCode).toBe(200);
     expect(asked).toMatchObject([{ service: { metadata: { name: "web" } } }]);
   });
 });
 
 describe("the verdict", () => {
-  const uid = reviewOf(SERVICE).request.uid;
+  const uid = buildReview(SERVICE).request.uid;
 
   test("of a Service and of what it was before is the cloud's", async () => {
     const { send, asked } = given(ALLOWED);
-    const review = reviewOf(SERVICE, { operation: "UPDATE", oldObject: SERVICE });
-    expect(await send(urlRequest(PATH, JSON.stringify(review)))).toEqual({
+    const review = buildReview(SERVICE, { operation: "UPDATE", oldObject: SERVICE });
+    expect(await send(buildUrlRequest(PATH, JSON.stringify(review)))).toEqual({
       statusCode: 200,
       body: { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response: { uid, allowed: true } },
     });
@@ -183,46 +193,46 @@ describe("the verdict", () => {
     ]);
   });
 
-  test("against it is a sentence of the catalogue; what the cloud said is in the log alone", async () => {
-    const problem = { code: "LoadBalancerRefused", detail: "account 4711 has 10 of 10" };
-    const { send, lines } = given({ kind: "observed", state: { kind: "denied", problem } });
-    const { statusCode, body } = await send(urlRequest(PATH, REVIEW));
+  test("against it is a sentence of the catalogue; only the log has the cloud's message", async () => {
+    const issue = { code: "LoadBalancerRefused", detail: "account 4711 has 10 of 10" };
+    const { send, lines } = given({ kind: "observed", state: { kind: "denied", issue } });
+    const { statusCode, body } = await send(buildUrlRequest(PATH, REVIEW));
     expect(statusCode).toBe(200);
     expect(body.response).toEqual({
       ...{ uid, allowed: false },
       status: { code: 422, reason: "Invalid", message: expect.stringContaining("cannot be made") },
     });
     expect(JSON.stringify(body)).not.toContain("4711");
-    expect(lines).toMatchObject([{ event: "ServiceDenied", code: problem.code, message: problem.detail }]);
+    expect(lines).toMatchObject([{ event: "ServiceDenied", code: issue.code, message: issue.detail }]);
   });
 
   test("names the annotation, and what it says", async () => {
     const annotations = { "service.beta.kubernetes.io/do-loadbalancer-type": "GLOBAL" };
     const [field = ""] = Object.keys(annotations);
-    const problem = { code: "InvalidAnnotation", field, value: "GLOBAL", allowed: "REGIONAL" };
-    const { send } = given({ kind: "observed", state: { kind: "denied", problem } });
+    const issue = { code: "InvalidAnnotation", field, value: "GLOBAL", allowed: "REGIONAL" };
+    const { send } = given({ kind: "observed", state: { kind: "denied", issue } });
     const service = { ...SERVICE, metadata: { ...SERVICE.metadata, annotations } };
-    const { body } = await send(urlRequest(PATH, JSON.stringify(reviewOf(service))));
+    const { body } = await send(buildUrlRequest(PATH, JSON.stringify(buildReview(service))));
     expect(body.response.status.message).toBe(`The annotation ${field} is "GLOBAL"; allowed: REGIONAL`);
   });
 
-  test("is for it on a cloud that has none to give", async () => {
+  test("is positive on a cloud without load balancers", async () => {
     const { send } = given(ALLOWED, { isWithout: true });
-    expect((await send(urlRequest(PATH, REVIEW))).body.response.allowed).toBe(true);
+    expect((await send(buildUrlRequest(PATH, REVIEW))).body.response.allowed).toBe(true);
   });
 
-  test("is for it where there is no quota left to ask with", async () => {
+  test("is positive without quota for the request", async () => {
     const { send } = given({ kind: "error", code: "Throttled", message: "spent" });
-    expect((await send(urlRequest(PATH, REVIEW))).body.response.allowed).toBe(true);
+    expect((await send(buildUrlRequest(PATH, REVIEW))).body.response.allowed).toBe(true);
   });
 
   test.each<[string, Observation | undefined]>([
     ["does not answer", { kind: "error", code: "Unavailable", message: "ECONNRESET 10.0.0.7" }],
     ["says nothing", undefined],
-    ["says what nobody understands", { kind: "observed", state: 7 }],
-  ])("is none where the cloud %s", async (_given, answer) => {
+    ["gives an unknown answer", { kind: "observed", state: 7 }],
+  ])("is missing if the cloud %s", async (_given, answer) => {
     const { send, lines } = given(answer);
-    const { statusCode, body } = await send(urlRequest(PATH, REVIEW));
+    const { statusCode, body } = await send(buildUrlRequest(PATH, REVIEW));
     expect([statusCode, body.response]).toEqual([500, undefined]);
     expect(JSON.stringify(body)).not.toContain("10.0.0.7");
     expect(lines).toHaveLength(1);
@@ -234,14 +244,14 @@ describe("the deployed function's public keys", () => {
     ["are missing", undefined, "names no public key"],
     ["are empty", " , ", "names no public key"],
     ["are no keys", "secret", "is no list of public keys"],
-    ["are of another kind", publicKeyOf(OTHER_KEY).replace("MCowBQYDK2Vw", "MCowBQYDK2Vu"), "is no list"],
+    ["are of another kind", derivePublicKey(OTHER_KEY).replace("MCowBQYDK2Vw", "MCowBQYDK2Vu"), "is no list"],
     ["are too many", Array.from({ length: 5 }, () => PUBLIC_KEY).join(), "names 5 public keys"],
-  ])("that %s let nobody in, and the log says so", async (_, keys, message) => {
+  ])("that %s reject every request, and the log says so", async (_, keys, message) => {
     const lines: LogLine[] = [];
     const environment = { CLUSTERS_FILE: "/nowhere/clusters.yaml", ADMISSION_PUBLIC_KEYS: keys };
-    const world = admissionWorld(environment, (line) => void lines.push(line));
+    const world = createAdmissionDependencies(environment, (line) => void lines.push(line));
     expect(lines).toMatchObject([{ level: "error", message: expect.stringContaining(message) }]);
-    const { statusCode } = await admissionFunction(world)(urlRequest(PATH, REVIEW), context);
+    const { statusCode } = await createAdmissionFunction(world)(buildUrlRequest(PATH, REVIEW), context);
     expect(statusCode).toBe(401);
   });
 });

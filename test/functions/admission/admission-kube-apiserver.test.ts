@@ -10,10 +10,10 @@ import { TOKEN, VPC } from "#emulators/digitalocean/names.ts";
 import { type FakeDigitalOcean, startFakeDigitalOcean } from "#emulators/digitalocean/server.ts";
 import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
 import { type KubeApiserver, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
-import { admissionFunction } from "#functions/parts/admission/admission-function.ts";
-import { admissionWorld } from "#functions/parts/admission/admission-world.ts";
+import { createAdmissionDependencies } from "#functions/parts/admission/admission-dependencies.ts";
+import { createAdmissionFunction } from "#functions/parts/admission/admission-function.ts";
 import type { Transport } from "#kube/client/transport.ts";
-import { PUBLIC_KEY, pathFor } from "#test/functions/admission/review-of.ts";
+import { buildSignedPath, PUBLIC_KEY } from "#test/functions/admission/review-builders.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
@@ -61,7 +61,7 @@ describeWithPart(
       server = await startUrl(await authority.issueServer(), clusters);
       const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
 
-      // The files as they are offered, with the places filled in.
+      // The shipped manifests with their placeholders filled in.
       const offered = async (name: string) => parse(await readFile(join(MANIFESTS, name), "utf8"));
       const kubeconfig = await offered("api-server/webhook-kubeconfig.yaml");
       kubeconfig.users[0] = { name: host, user: { tokenFile: webhookToken } };
@@ -76,7 +76,7 @@ describeWithPart(
       admin = await cluster.transport("admin");
       const webhook = await offered("validating-webhook.yaml");
       const caBundle = Buffer.from(authority.certificate).toString("base64");
-      webhook.webhooks[0].clientConfig = { url: `https://${host}${pathFor("blue")}`, caBundle };
+      webhook.webhooks[0].clientConfig = { url: `https://${host}${buildSignedPath("blue")}`, caBundle };
       await plane?.apply(await file("webhook.yaml", stringify(webhook)));
       await vi.waitFor(async () => expect((await create({ type: "GLOBAL" })).status).toBe(422), {
         timeout: 30_000,
@@ -91,11 +91,11 @@ describeWithPart(
       await rm(folder, { recursive: true });
     });
 
-    /** The function behind a server that hands requests over as a function URL does. */
+    /** Runs the function behind a server that converts requests as a function URL does. */
     async function startUrl(pair: { certificate: string; key: string }, clusters: string): Promise<Server> {
       const environment = { CLUSTERS_FILE: clusters, ADMISSION_PUBLIC_KEYS: PUBLIC_KEY };
-      const world = admissionWorld(environment, () => undefined);
-      const admission = admissionFunction(world);
+      const world = createAdmissionDependencies(environment, () => undefined);
+      const admission = createAdmissionFunction(world);
       const made = createServer({ cert: pair.certificate, key: pair.key }, async (request, response) => {
         const chunks: Buffer[] = [];
         for await (const chunk of request) chunks.push(chunk as Buffer);
@@ -128,7 +128,7 @@ describeWithPart(
       return admin.send({ method: "POST", path: SERVICES, body });
     }
 
-    it("lets a Service pass that can have its load balancer, which is made by nobody yet", async () => {
+    it("admits a Service whose load balancer is possible, without creating it", async () => {
       expect((await create({ type: "REGIONAL" })).status).toBe(201);
       expect(fake.requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
         "POST /v2/load_balancers",
@@ -137,13 +137,13 @@ describeWithPart(
       expect(fake.loadBalancers.size).toBe(0);
     });
 
-    it("is not asked of what wants none", async () => {
+    it("is not called for a Service without a load balancer", async () => {
       statuses.length = 0;
       expect((await create({ type: "GLOBAL" }, { type: "ClusterIP" })).status).toBe(201);
       expect(statuses).toEqual([]);
     });
 
-    it("refuses what cannot be, in the catalogue's words", async () => {
+    it("rejects an impossible one with a sentence of the catalogue", async () => {
       const { status, body } = await create({ type: "GLOBAL" });
       expect(status).toBe(422);
       expect(JSON.parse(body).message).toContain(
@@ -151,7 +151,7 @@ describeWithPart(
       );
     });
 
-    it("refuses what the API refuses, and says no more than that", async () => {
+    it("rejects what the API rejects, without further details", async () => {
       fake.fault = ({ method }) =>
         method === "POST"
           ? { status: 422, body: '{"id":"unprocessable_entity","message":"limit of account 4711"}' }
@@ -162,7 +162,7 @@ describeWithPart(
       expect(body).not.toContain("4711");
     });
 
-    it("lets a Service pass where nobody answers: the API, or the function", async () => {
+    it("admits a Service if the API or the function does not answer", async () => {
       fake.fault = () => "destroy";
       expect((await create({})).status).toBe(201);
       fake.fault = undefined;

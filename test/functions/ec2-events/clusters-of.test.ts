@@ -1,16 +1,16 @@
 import { expect, test } from "vitest";
 import { Cluster } from "#config/cluster.ts";
-import { clustersOf } from "#functions/parts/ec2-events/clusters-of.ts";
+import { selectClusters } from "#functions/parts/ec2-events/select-clusters.ts";
 import { parseStateChange } from "#functions/parts/ec2-events/state-change.ts";
-import { aStateChange } from "#test/functions/ec2-events/world.ts";
+import { buildStateChange } from "#test/functions/ec2-events/world.ts";
 
-const change = parseStateChange(aStateChange());
+const change = parseStateChange(buildStateChange());
 
 test.each<[string, object, boolean]>([
   ["neither role nor keys is the function's own", {}, true],
   ["a role of that account is", { roleArn: `arn:aws:iam::${change.account}:role/ccm` }, true],
   ["a role of another account is not", { roleArn: "arn:aws:iam::999999999999:role/ccm" }, false],
-  ["keys is of an account that nobody knows", { credentials: { secretsManager: "keys" } }, false],
+  ["keys is of an unknown account", { credentials: { secretsManager: "keys" } }, false],
   [
     "a role and keys is of the role's",
     { credentials: { file: "keys" }, roleArn: `arn:aws:iam::${change.account}:role/ccm` },
@@ -22,5 +22,5 @@ test.each<[string, object, boolean]>([
     server: "https://api.blue.example",
     cloud: { provider: "aws", region: change.region, vpc: "vpc-1", ...cloud },
   });
-  expect(clustersOf(change, [cluster], change.account)).toHaveLength(isOfIt ? 1 : 0);
+  expect(selectClusters(change, [cluster], change.account)).toHaveLength(isOfIt ? 1 : 0);
 });

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { writeClustersFile } from "#emulators/harness/clusters-file.ts";
-import { ec2EventsWorld } from "#functions/parts/ec2-events/ec2-events-world.ts";
+import { createEc2EventsDependencies } from "#functions/parts/ec2-events/ec2-events-dependencies.ts";
 import { type FunctionUnderTest, startFunction } from "#test/functions/function-under-test.ts";
 
 let node: FunctionUnderTest;
@@ -20,7 +20,7 @@ afterEach(async () => {
 test("the deployed function signs in as itself, by one connection, and may list nodes", async () => {
   const file = join(folder, "clusters.yaml");
   await writeClustersFile(file, node.entry);
-  const world = ec2EventsWorld({ CLUSTERS_FILE: file, AWS_REGION: "eu-central-1" });
+  const world = createEc2EventsDependencies({ CLUSTERS_FILE: file, AWS_REGION: "eu-central-1" });
   const [cluster] = await world.clusters();
   if (cluster === undefined) throw new Error("the clusters file has no cluster");
   const transport = await world.api(cluster);

@@ -1,14 +1,14 @@
 import { afterEach, describe, expect, test } from "vitest";
 import {
   ACCOUNT,
-  aStateChange,
+  buildStateChange,
   type ClusterSpec,
   type Ec2EventsUnderTest,
   OTHER_ACCOUNT,
   startEc2Events,
   VPC,
 } from "#test/functions/ec2-events/world.ts";
-import { identityOf } from "#test/relay/reports.ts";
+import { parseIdentity } from "#test/relay/report-builders.ts";
 
 let world: Ec2EventsUnderTest;
 afterEach(() => world?.close());
@@ -46,13 +46,13 @@ async function join(cluster: string, id: string, traits: JoinTraits = {}): Promi
 const addInstance = (tags: Record<string, string>, vpcId = VPC): string =>
   world.ec2.addInstance({ vpcId, tags }).id;
 const changed = (id: string, state: string, more: object = {}) =>
-  aStateChange({ "instance-id": id, state }, more);
+  buildStateChange({ "instance-id": id, state }, more);
 const sent = () =>
   world.invoked.map((event) => ({
     cluster: event.cluster,
     controller: event.controller,
     reason: event.reason,
-    uids: event.objects.map((object) => identityOf(object).uid),
+    uids: event.objects.map((object) => parseIdentity(object).uid),
   }));
 const dropped = () =>
   world.logged.filter(({ event }) => event === "InstanceChangeDropped").map(({ code }) => code);
@@ -83,7 +83,7 @@ describe("an instance that ends", () => {
     },
   );
 
-  test("of two clusters in one VPC is the one's whose tag it has", async () => {
+  test("in a VPC of two clusters belongs to the cluster of its tag", async () => {
     await start(BLUE, GREEN);
     const id = addInstance(tagOf("green"));
     await join("blue", id);
@@ -171,7 +171,7 @@ describe("nothing is invoked, and it is logged why,", () => {
     expect([sent(), dropped()]).toEqual([[], [code]]);
   });
 
-  test("of somebody else's instance, whatever nodes say", async () => {
+  test("of an instance of someone else, whatever nodes claim", async () => {
     await start(BLUE);
     const id = addInstance(tagOf("theirs"));
     await join("blue", id, { annotation: `${ACCOUNT}/${VPC}/${id}` });
@@ -220,7 +220,7 @@ describe("what is refused", () => {
   });
 
   test.each([[undefined], [{}], ["rubbish"], [{ shard: { clusters: ["blue"] } }]])(
-    "is %j, and nothing is asked for",
+    "is %j, without any request",
     async (event) => {
       await start(BLUE);
       await expect(world.send(event)).rejects.toMatchObject({ code: "Ec2EventRejected" });
@@ -230,7 +230,7 @@ describe("what is refused", () => {
 });
 
 describe("what fails", () => {
-  test("in one cluster is not another's trouble", async () => {
+  test("in one cluster does not affect another", async () => {
     await start(BLUE, GREEN);
     const id = addInstance({ ...tagOf("blue"), ...tagOf("green") });
     const uid = await join("green", id);

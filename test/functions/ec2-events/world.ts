@@ -1,26 +1,26 @@
 import { vi } from "vitest";
-import { createLocator, instanceIdOf } from "#clouds/aws/locate-instance.ts";
+import { createLocator, parseInstanceId } from "#clouds/aws/locate-instance.ts";
 import { Cluster } from "#config/cluster.ts";
 import type { Event } from "#core/event.ts";
 import { nodeLifecycleWatch } from "#core/node-lifecycle/watch.ts";
 import type { FailedInvocation } from "#delivery/invoker.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { type Ec2Server, startEc2 } from "#emulators/ec2/server.ts";
-import { clusterEntryOf } from "#emulators/harness/clusters-file.ts";
+import { buildClusterEntry } from "#emulators/harness/clusters-file.ts";
 import type { FunctionContext } from "#functions/parts/deadline.ts";
-import { ec2EventsFunction } from "#functions/parts/ec2-events/ec2-events-function.ts";
-import type { Ec2EventResult } from "#functions/parts/ec2-events/look-at-once.ts";
+import { createEc2EventsFunction } from "#functions/parts/ec2-events/ec2-events-function.ts";
+import type { Ec2EventResult } from "#functions/parts/ec2-events/request-resync.ts";
 import type { LogLine } from "#functions/parts/log-report.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
-import { reportOn } from "#test/relay/reports.ts";
+import { buildReport } from "#test/relay/report-builders.ts";
 
 export const ACCOUNT = "123456789012";
 export const OTHER_ACCOUNT = "210987654321";
 export const VPC = "vpc-0123456789abcdef0";
 
 /** An event of EventBridge, as far as it is read. */
-export function aStateChange(detail: object = {}, more: object = {}): Record<string, unknown> {
+export function buildStateChange(detail: object = {}, more: object = {}): Record<string, unknown> {
   return {
     source: "aws.ec2",
     "detail-type": "EC2 Instance State-change Notification",
@@ -45,11 +45,11 @@ export interface Ec2EventsUnderTest {
   readonly invoked: Event[];
   readonly logged: LogLine[];
   api(cluster: string): ClusterUnderTest;
-  /** Requests that changed anything, of whoever asks for the function. */
+  /** Requests that changed anything, from any function. */
   writes(): number;
   /** What invocations come to from now on. */
   answer(failure: FailedInvocation | undefined): void;
-  /** From now on the cluster's API server is not there. */
+  /** Makes the cluster's API server unreachable. */
   unreachable(cluster: string): void;
   send(event: unknown, context?: Partial<FunctionContext>): Promise<Ec2EventResult>;
   close(): Promise<void>;
@@ -64,7 +64,7 @@ export async function startEc2Events(specs: readonly ClusterSpec[]): Promise<Ec2
     specs.map(async ({ name, cloud, controllers, writes = "function" }) => {
       const api = await startCluster((folder) => startEmbeddedControlPlane({ folder }));
       const aws = { provider: "aws", region: "eu-central-1", vpc: VPC, ...cloud } as const;
-      const entry = clusterEntryOf(api.plane, { name, cloud: aws as never });
+      const entry = buildClusterEntry(api.plane, { name, cloud: aws as never });
       const all = controllers ?? [nodeLifecycleWatch.name];
       const signIn = writes === "relay" ? { relay: entry.signIn?.relay } : entry.signIn;
       return { api, cluster: Cluster.parse({ ...entry, controllers: all, writes, signIn }) };
@@ -87,17 +87,17 @@ export async function startEc2Events(specs: readonly ClusterSpec[]): Promise<Ec2
       return transport.send(request);
     },
   });
-  const invoke = ec2EventsFunction({
+  const invoke = createEc2EventsFunction({
     clusters: async () => started.map(({ cluster }) => cluster),
     async api({ name }) {
       if (away.has(name)) throw new Error("the token file is not there");
       return counted(await of(name).api.transport("ec2-events"));
     },
-    aws: async () => ({ ...createLocator(), instanceIdOf }),
+    aws: async () => ({ ...createLocator(), instanceIdOf: parseInstanceId }),
     invoker: {
       async invoke(event) {
         invoked.push(event);
-        return failure ?? { kind: "report", report: reportOn(event) };
+        return failure ?? { kind: "report", report: buildReport(event) };
       },
     },
     nextEventId: ({ name }) => `${name}.test.${invoked.length + 1}`,

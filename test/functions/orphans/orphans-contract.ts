@@ -3,10 +3,10 @@ import { createMemoryCloud } from "#clouds/memory/cloud.ts";
 import type { MemoryLoadBalancer } from "#clouds/memory/load-balancer-model.ts";
 import { RIGHTS } from "#core/rights.ts";
 import { CONTROL_PLANE_USERS, type ControlPlane } from "#emulators/harness/control-plane.ts";
+import { createDelayedStop } from "#test/functions/delayed-stop.ts";
 import { type OrphansUnderTest, startOrphans } from "#test/functions/orphans/orphans-under-test.ts";
-import { stopsAfter } from "#test/functions/stops-after.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
-import { rightsUsed } from "#test/witness/requests.ts";
+import { listUsedRights } from "#test/witness/requests.ts";
 
 const DELETING = { loadBalancers: { deleteOrphaned: true } };
 
@@ -44,7 +44,7 @@ export function describeOrphans(title: string, start: (folder: string) => Promis
       return metadata.uid;
     }
 
-    test("are told, each in a line, and stay", async () => {
+    test("are reported, each in a line, and stay", async () => {
       const uid = await orphaned();
       for (const minutes of [0, 20, 20]) {
         under.later(minutes);
@@ -68,7 +68,7 @@ export function describeOrphans(title: string, start: (folder: string) => Promis
       expect(under.actions).toEqual([]);
     });
 
-    test("are deleted where the operator wants it, when their turn has come, with exactly the rights that are granted", async () => {
+    test("are deleted in their turn if the operator allows it, with exactly the granted rights", async () => {
       const uid = await orphaned();
       // The right to list nodes is used where a load balancer would lose its last target.
       await under.losesItsNode("lives");
@@ -90,7 +90,7 @@ export function describeOrphans(title: string, start: (folder: string) => Promis
         target: uid,
       };
       expect(audit.lines).toContainEqual(expect.objectContaining(deletion));
-      const used = rightsUsed(await cluster.plane.record(), CONTROL_PLANE_USERS.service.name);
+      const used = listUsedRights(await cluster.plane.record(), CONTROL_PLANE_USERS.service.name);
       const needed = RIGHTS.service.filter(({ cloud }) => cloud === undefined);
       const granted = needed.map(({ verb, resource, subresource }) =>
         [verb, subresource === undefined ? resource : `${resource}/${subresource}`].join(" "),
@@ -105,7 +105,7 @@ export function describeOrphans(title: string, start: (folder: string) => Promis
         under.configure(DELETING);
         await under.audit();
         under.later(20);
-        const { report } = await under.audit({ stopOf: stopsAfter(0, stop) });
+        const { report } = await under.audit({ readStop: createDelayedStop(0, stop) });
         expect(report).toMatchObject({
           outcome: "skipped",
           because: { code: "Stopped" },
@@ -113,7 +113,7 @@ export function describeOrphans(title: string, start: (folder: string) => Promis
         });
         expect(served()).toEqual(["default/lives", "default/lost"]);
         // A look when it begins; this one is right before the cloud is called.
-        expect((await under.audit({ stopOf: stopsAfter(1, stop) })).report).toMatchObject({
+        expect((await under.audit({ readStop: createDelayedStop(1, stop) })).report).toMatchObject({
           because: { code: "Stopped" },
         });
         expect(served()).toEqual(["default/lives", "default/lost"]);
@@ -122,7 +122,7 @@ export function describeOrphans(title: string, start: (folder: string) => Promis
       },
     );
 
-    test("are taken for none while a Service is not in the list", async () => {
+    test("are not reported while a list lacks their Service", async () => {
       await orphaned();
       under.configure(DELETING);
       const { report } = await under.audit({ unseen: ["lives"] });
@@ -138,7 +138,7 @@ export function describeOrphans(title: string, start: (folder: string) => Promis
       let made = false;
       const { report } = await under.audit({
         async onStep(step) {
-          // The cloud was asked and the Services counted by then: what is read next is the namespace.
+          // The cloud was asked and the Services counted by then; the next read is the namespace.
           if (step !== 4 || made) return;
           made = true;
           await under.create("lost");
@@ -154,7 +154,7 @@ export function describeOrphans(title: string, start: (folder: string) => Promis
       expect(marks()).toEqual([]);
     });
 
-    test("of a Service that comes back from a backup are its own again, and no second one is made", async () => {
+    test("of a Service restored from a backup belong to it again, and no second one is created", async () => {
       const before = await under.create("lost");
       await under.create("lives");
       const backup = await cluster.plane.backup();
@@ -174,7 +174,7 @@ export function describeOrphans(title: string, start: (folder: string) => Promis
       expect(served()).toEqual(["default/lives", "default/lost"]);
     });
 
-    test("of Services that a backup does not have are told, and go one in a turn where the operator wants it", async () => {
+    test("of Services missing from a backup are reported, and deleted one in a turn if the operator allows it", async () => {
       await under.create("lives");
       const backup = await cluster.plane.backup();
       for (const name of ["b", "c"]) await under.create(name);
@@ -193,7 +193,7 @@ export function describeOrphans(title: string, start: (folder: string) => Promis
       expect(served()).toEqual(["default/lives"]);
     });
 
-    test("killed between any two steps, are gone in the end, and nothing else is", async () => {
+    test("are deleted in the end after a kill between any two steps, and nothing else is", async () => {
       await orphaned();
       under.configure(DELETING);
       const pass = async (steps?: number): Promise<number> => {

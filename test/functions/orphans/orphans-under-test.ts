@@ -3,11 +3,11 @@ import { Cluster } from "#config/cluster.ts";
 import type { Controller, RelatedObjects } from "#core/controller.ts";
 import type { ObjectReport } from "#core/report.ts";
 import type { Stop } from "#core/stop.ts";
-import { controllerFunction } from "#functions/parts/controller-function.ts";
+import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import type { LogLine } from "#functions/parts/log-report.ts";
 import { orphanController, serviceController } from "#functions/parts/service-controller.ts";
 import { askForJson } from "#test/ask.ts";
-import { createLife, type Life, nothingOfTheKilled } from "#test/functions/life.ts";
+import { createLife, ignoreKilled, type Life } from "#test/functions/life.ts";
 import type { ClusterUnderTest } from "#test/kube/apply/cluster-under-test.ts";
 
 /** A Service as the API server has it. */
@@ -34,7 +34,7 @@ export interface Audit {
   readonly unseen?: readonly string[];
   /** Services that the sender saw when they were of another type. */
   readonly plain?: readonly string[];
-  readonly stopOf?: (cluster: string) => Promise<Stop | undefined>;
+  readonly readStop?: (cluster: string) => Promise<Stop | undefined>;
 }
 
 /** What came of one. */
@@ -55,7 +55,7 @@ export interface OrphansUnderTest {
   /** Made, and served. */
   create(name: string, differs?: { readonly metadata?: object; readonly spec?: object }): Promise<Stored>;
   read(name: string): Promise<Stored>;
-  /** Deleted without anybody to clear up: the finalizer is taken away by force. */
+  /** Deletes it without cleanup: the finalizer is removed by force. */
   lose(name: string): Promise<void>;
   /** The function is invoked for one Service until nothing is left to be done. */
   converge(name: string, reason?: "watch" | "refresh"): Promise<void>;
@@ -123,12 +123,12 @@ export async function startOrphans(
     const lines: LogLine[] = [];
     // As it is deployed: both in one function.
     const carried = [serviceController, orphanController] as unknown as readonly Controller[];
-    const run = controllerFunction(carried, {
+    const run = createControllerFunction(carried, {
       clusters: async () => entry,
       cloud: async () => livingCloud(cloud, life, actions),
       api: async () => life.transport(api),
       now: () => new Date(nowMs),
-      ...(how.stopOf === undefined ? {} : { stopOf: how.stopOf }),
+      ...(how.readStop === undefined ? {} : { readStop: how.readStop }),
       log: (line) => lines.push(line),
     });
     const event = {
@@ -143,7 +143,7 @@ export async function startOrphans(
       budget: { share: 1 },
     };
     const context = { awsRequestId: "1", getRemainingTimeInMillis: () => 60_000 };
-    const report = await run(JSON.parse(JSON.stringify(event)), context).catch(nothingOfTheKilled);
+    const report = await run(JSON.parse(JSON.stringify(event)), context).catch(ignoreKilled);
     await life.over();
     await cloud.close();
     return { report: report?.objects[0], lines, steps: life.taken() };

@@ -16,15 +16,16 @@ import { RIGHTS } from "#core/rights.ts";
 import { CONTROL_PLANE_USERS, type ControlPlane } from "#emulators/harness/control-plane.ts";
 import { IMAGE_ID } from "#test/clouds/aws/moto/make-network.ts";
 import { describeRight } from "#test/e2e/granted-rights.ts";
+import { createDelayedStop } from "#test/functions/delayed-stop.ts";
 import {
   type Invocation,
   type RoutesUnderTest,
   startRoutes,
 } from "#test/functions/routes/routes-under-test.ts";
-import { stopsAfter } from "#test/functions/stops-after.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import type { MotoProgram } from "#test/setup/moto-program.ts";
-import { rightsUsed } from "#test/witness/requests.ts";
+import { WAIT } from "#test/wait-until-true.ts";
+import { listUsedRights } from "#test/witness/requests.ts";
 
 const ROUTED = "False RouteCreated";
 const UNROUTED = "True NoRouteCreated";
@@ -172,7 +173,7 @@ export function describeRoutes(
       ["lives", false],
       ["is terminated", true],
     ])(
-      "a stale route whose instance %s goes 15 s after the first look, and not before",
+      "a stale route whose instance %s is deleted 15 s after its first observation, and not before",
       async (_, isGone) => {
         const a = await under.join("a", ["100.64.0.0/24"]);
         const b = await under.join("b", ["100.64.1.0/24"]);
@@ -296,14 +297,16 @@ export function describeRoutes(
       expect(await outcome()).toMatchObject({ outcome: "retry", because: { code: "RouteOccupied" } });
       expect(await under.routes()).toEqual([`100.64.0.0/24 ${a}`, ...before].toSorted());
       expect([await under.condition("a"), await under.condition("occupied")]).toEqual([ROUTED, UNROUTED]);
-      await vi.waitFor(async () =>
-        expect(await under.events("occupied")).toEqual([
-          expect.stringMatching(
-            /^FailedToCreateRoute: Could not create a route to 100\.64\.9\.0\/24 for node occupied: /,
-          ),
-        ]),
+      await vi.waitFor(
+        async () =>
+          expect(await under.events("occupied")).toEqual([
+            expect.stringMatching(
+              /^FailedToCreateRoute: Could not create a route to 100\.64\.9\.0\/24 for node occupied: /,
+            ),
+          ]),
+        WAIT,
       );
-      // A stopped machine of another cluster leads nowhere, and is theirs all the same.
+      // A stopped machine of another cluster leads nowhere, and still belongs to that cluster.
       await under.aws.ec2.send(new StopInstancesCommand({ InstanceIds: [others] }));
       await outcome();
       expect(await under.routes()).toContain("100.64.8.0/24 blackhole");
@@ -338,7 +341,7 @@ export function describeRoutes(
         const candidates = [{ id: `${under.network.routeTable} 100.64.1.0/24 ${b}`, seconds: 15 }];
         const c = await under.join("c", ["100.64.2.0/24"]);
         under.moto.forgetCalls();
-        await outcome({ stopOf: stopsAfter(looks, "deletes"), candidates });
+        await outcome({ readStop: createDelayedStop(looks, "deletes"), candidates });
         expect(changesOf().filter((name) => name === "ec2:DeleteRoute")).toEqual([]);
         expect(await under.routes()).toEqual([
           `100.64.0.0/24 ${a}`,
@@ -362,7 +365,7 @@ export function describeRoutes(
       expect(await under.routes()).toEqual([`100.64.0.0/24 ${a}`]);
     });
 
-    test("beyond the quota wait, and that is said once with the number; others are there", async () => {
+    test("beyond the quota wait, and one Event has their number; the others exist", async () => {
       for (let index = 0; index < 4; index += 1) await under.join(`n${index}`, [`100.64.${index}.0/24`]);
       under.moto.limitRoutes(3);
       const report = await outcome();
@@ -390,7 +393,7 @@ export function describeRoutes(
         { routeTableIDs: ["rtb-0123456789abcdef0"] },
         /there is no route table/,
       ],
-    ])("are none where of route tables %s: nothing is done", async (_, cloud, words) => {
+    ])("are not created if of route tables %s", async (_, cloud, words) => {
       await under.join("a", ["100.64.0.0/24"]);
       under.configure(cloud);
       under.moto.forgetCalls();
@@ -409,7 +412,7 @@ export function describeRoutes(
       expect([await under.routes(), await under.routes(other)]).toEqual([[], [`100.64.0.0/24 ${a}`]]);
     });
 
-    test("keep the conditions that others write, and do not stand twice beside them", async () => {
+    test("keep the conditions of other writers, and add no second one of a type", async () => {
       await under.join("a", ["100.64.0.0/24"]);
       const network = {
         type: "NetworkUnavailable",
@@ -437,7 +440,7 @@ export function describeRoutes(
       ]);
     });
 
-    test("are the same in the end wherever the process was killed", async () => {
+    test("reach the same state wherever the process was killed", async () => {
       const setUp = async () => {
         const [a, b] = [await under.join("a", ["100.64.0.0/24"]), await under.join("b", ["100.64.1.0/24"])];
         const [gone = ""] = await under.network.launch(1);
@@ -453,18 +456,16 @@ export function describeRoutes(
         await under.reset();
         const { expected, candidates } = await setUp();
         await under.invoke({ steps, candidates });
-        await vi.waitFor(async () => expect((await outcomeAfter(20))?.outcome).toBe("unchanged"), {
-          timeout: 10_000,
-        });
+        await vi.waitFor(async () => expect((await outcomeAfter(20))?.outcome).toBe("unchanged"), WAIT);
         expect([steps, await under.routes()]).toEqual([steps, expected]);
         expect([await under.condition("a"), await under.condition("b")]).toEqual([ROUTED, ROUTED]);
       }
     }, 120_000);
 
-    test("are the same in the end where two processes make them at once", async () => {
+    test("reach the same state if two processes create them at once", async () => {
       const [a, b] = [await under.join("a", ["100.64.0.0/24"]), await under.join("b", ["100.64.1.0/24"])];
       await Promise.all([under.invoke(), under.invoke()]);
-      await vi.waitFor(async () => expect((await outcome())?.outcome).toBe("unchanged"), { timeout: 10_000 });
+      await vi.waitFor(async () => expect((await outcome())?.outcome).toBe("unchanged"), WAIT);
       expect(await under.routes()).toEqual([`100.64.0.0/24 ${a}`, `100.64.1.0/24 ${b}`]);
       expect([await under.condition("a"), await under.condition("b")]).toEqual([ROUTED, ROUTED]);
     });
@@ -491,7 +492,7 @@ export function describeRoutes(
       await outcome();
       await under.removeNode("c");
       await outcomeAfter(15);
-      const used = rightsUsed(await cluster.plane.record(), CONTROL_PLANE_USERS.route.name);
+      const used = listUsedRights(await cluster.plane.record(), CONTROL_PLANE_USERS.route.name);
       expect(used).toEqual(RIGHTS.route.map(describeRight).toSorted());
     });
   });

@@ -8,7 +8,7 @@ import {
 } from "@aws-sdk/client-ec2";
 import { expect, vi } from "vitest";
 import { createAwsCloud } from "#clouds/aws/cloud.ts";
-import { AwsCloudConfig } from "#clouds/aws/kind.ts";
+import { AwsCloudConfig } from "#clouds/aws/config.ts";
 import type { Capability, Cloud } from "#clouds/cloud.ts";
 import { Cluster } from "#config/cluster.ts";
 import type { Controller } from "#core/controller.ts";
@@ -17,13 +17,13 @@ import type { Report } from "#core/report.ts";
 import { routeController } from "#core/route/controller.ts";
 import { routeNodes } from "#core/route/related-node.ts";
 import type { Stop } from "#core/stop.ts";
-import { controllerFunction } from "#functions/parts/controller-function.ts";
+import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import type { Transport } from "#kube/client/transport.ts";
-import { type Clients, clientsOf, REGION } from "#test/clouds/aws/moto/clients.ts";
+import { type Clients, createClients, REGION } from "#test/clouds/aws/moto/clients.ts";
 import { makeNetwork, type Network } from "#test/clouds/aws/moto/make-network.ts";
 import { type MendedMoto, startMendedMoto } from "#test/clouds/aws/moto/start-mended-moto.ts";
 import { JSON_PATCH } from "#test/emulators/control-plane/client.ts";
-import { createLife, nothingOfTheKilled } from "#test/functions/life.ts";
+import { createLife, ignoreKilled } from "#test/functions/life.ts";
 import type { ClusterUnderTest } from "#test/kube/apply/cluster-under-test.ts";
 import type { MotoProgram } from "#test/setup/moto-program.ts";
 
@@ -48,7 +48,7 @@ export interface Invocation {
   readonly onStep?: (step: number) => Promise<unknown> | undefined;
   /** Instead of the nodes that there are. */
   readonly nodes?: readonly unknown[];
-  readonly stopOf?: (cluster: string) => Promise<Stop | undefined>;
+  readonly readStop?: (cluster: string) => Promise<Stop | undefined>;
   /** Deletion candidates of the report before, as a relay hands them back. */
   readonly candidates?: readonly { readonly id: string; readonly seconds: number }[];
   readonly reason?: EventReason;
@@ -64,7 +64,7 @@ export interface RoutesUnderTest {
   configure(cloud: object): void;
   /** A second table with the cluster's tag. */
   secondTable(): Promise<string>;
-  /** Registers a node whose instance is launched for it, unless one is named; answers with that. */
+  /** Registers a node, with a new instance unless one is named; returns both. */
   join(name: string, podCIDRs: readonly string[], providerID?: string): Promise<string>;
   removeNode(name: string): Promise<void>;
   node(name: string): Promise<StoredNode>;
@@ -76,7 +76,7 @@ export interface RoutesUnderTest {
   /** Routes of a table within the cluster's networks, as `cidr instance`. */
   routes(table?: string): Promise<readonly string[]>;
   addRoute(route: object): Promise<void>;
-  /** Whether its instance lets everything through. */
+  /** Whether its instance forwards all traffic. */
   forwards(id: string): Promise<boolean>;
   /** Messages of the Events on a node. */
   events(name: string): Promise<readonly string[]>;
@@ -95,7 +95,7 @@ export async function startRoutes(cluster: ClusterUnderTest, program: MotoProgra
     AWS_SECRET_ACCESS_KEY: "test",
   };
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
-  const aws = clientsOf(moto.url);
+  const aws = createClients(moto.url);
   let network = await makeNetwork(aws.ec2, { clusterTag: TAG });
   let cloudConfig: object = {};
   const clouds: Cloud[] = [];
@@ -181,18 +181,18 @@ export async function startRoutes(cluster: ClusterUnderTest, program: MotoProgra
     async listNodes() {
       return (await done("GET", "/api/v1/nodes")).items;
     },
-    async invoke({ steps, onStep, nodes, stopOf, candidates, reason = "watch", lie } = {}) {
+    async invoke({ steps, onStep, nodes, readStop, candidates, reason = "watch", lie } = {}) {
       const life = createLife(steps, onStep);
       const entry = entryOf();
       // What a killed process had in memory is gone with it.
       const cloud = createAwsCloud(AwsCloudConfig.parse(entry.cloud), { clusterName: TAG });
       clouds.push(cloud);
-      const run = controllerFunction(routeController as unknown as Controller, {
+      const run = createControllerFunction(routeController as unknown as Controller, {
         clusters: async () => entry,
         cloud: async () => steppingCloud(cloud, life.step, life.landed),
         api: async () => life.transport(lie === undefined ? api : lyingTransport(api, lie)),
         now: () => new Date(),
-        ...(stopOf === undefined ? {} : { stopOf }),
+        ...(readStop === undefined ? {} : { readStop: readStop }),
       });
       const list = await done("GET", "/api/v1/nodes");
       const namespace = await done("GET", "/api/v1/namespaces/kube-system");
@@ -215,7 +215,7 @@ export async function startRoutes(cluster: ClusterUnderTest, program: MotoProgra
           budget: { share: 1 },
         },
         { awsRequestId: "1", getRemainingTimeInMillis: () => 30_000 },
-      ).catch(nothingOfTheKilled);
+      ).catch(ignoreKilled);
       await life.over();
       return { report, steps: life.taken() };
     },

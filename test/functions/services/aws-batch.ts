@@ -12,12 +12,12 @@ import { Cluster } from "#config/cluster.ts";
 import type { ObjectReport } from "#core/report.ts";
 import { serviceWatch } from "#core/service/watch.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
-import { controllerFunction } from "#functions/parts/controller-function.ts";
+import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import { serviceController } from "#functions/parts/service-controller.ts";
 import { connect } from "#kube/client/connect.ts";
-import { access } from "#test/access.ts";
-import { awsWithoutWaits } from "#test/clouds/aws/aws-without-waits.ts";
-import { type Clients, clientsOf, REGION } from "#test/clouds/aws/moto/clients.ts";
+import { getConnectOptions } from "#test/access.ts";
+import { createAwsWithoutWaits } from "#test/clouds/aws/aws-without-waits.ts";
+import { type Clients, createClients, REGION } from "#test/clouds/aws/moto/clients.ts";
 import { makeNetwork, type Network } from "#test/clouds/aws/moto/make-network.ts";
 import { type MendedMoto, startMendedMoto } from "#test/clouds/aws/moto/start-mended-moto.ts";
 import type { Stored } from "#test/functions/services/services-under-test.ts";
@@ -56,10 +56,10 @@ interface List {
 export async function startAwsBatch(program: MotoProgram): Promise<AwsBatch> {
   const folder = await mkdtemp(join(tmpdir(), "aws-batch-"));
   const plane = await startEmbeddedControlPlane({ folder });
-  const admin = connect(await access(plane, "admin"));
-  const functions = connect(await access(plane, "service"));
+  const admin = connect(await getConnectOptions(plane, "admin"));
+  const functions = connect(await getConnectOptions(plane, "service"));
   const moto = await startMendedMoto(program, { hasPoints: true });
-  const aws = clientsOf(moto.url);
+  const aws = createClients(moto.url);
   Object.assign(process.env, {
     AWS_ENDPOINT_URL: moto.url,
     AWS_ACCESS_KEY_ID: "test",
@@ -104,9 +104,9 @@ export async function startAwsBatch(program: MotoProgram): Promise<AwsBatch> {
         cloud: { provider: "aws", region: REGION, vpc: network.vpc, clusterTag: CLUSTER_TAG, ...cloud },
         ...entry,
       });
-      const made = awsWithoutWaits(cluster);
+      const made = createAwsWithoutWaits(cluster);
       try {
-        const run = controllerFunction(serviceController, {
+        const run = createControllerFunction(serviceController, {
           clusters: async () => cluster,
           cloud: async () => made,
           api: async () => functions,

@@ -34,7 +34,7 @@ interface Row {
   readonly refused?: readonly [operation: string, code: string];
   /** All of it is in the Warning. */
   readonly says: readonly string[];
-  /** It is served all the same. */
+  /** Served despite the fault. */
   readonly isServed?: true;
 }
 
@@ -102,13 +102,13 @@ const ROWS: readonly Row[] = [
     what: "no security group of nodes",
     pool: "none",
     isServed: true,
-    says: ["No security group of the nodes can be told", "Ask whoever runs"],
+    says: ["No security group of the nodes can be told", "Ask the operator"],
   },
   {
     what: "two tagged groups",
     pool: "twice",
     isServed: true,
-    says: ["More than one security group of a node is tagged", "Ask whoever runs"],
+    says: ["More than one security group of a node is tagged", "Ask the operator"],
   },
   {
     what: "another cluster's subnet",
@@ -127,12 +127,12 @@ const ROWS: readonly Row[] = [
     says: [`${PREFIX}eip-allocations ("eipalloc-`, "allowed: free ones that are the cluster's own"],
   },
   {
-    what: "somebody's certificate",
+    what: "someone else's certificate",
     annotations: () => ({ "ssl-cert": "arn:aws:acm:eu-central-1:999999999999:certificate/a" }),
     says: [`${PREFIX}ssl-cert ("arn:aws:acm:eu-central-1:999999999999:certificate/a")`, "may not be used"],
   },
   {
-    what: "somebody's bucket",
+    what: "someone else's bucket",
     annotations: () => ({ "access-log-enabled": "true", "access-log-s3-bucket-name": "theirs" }),
     says: [`${PREFIX}access-log-s3-bucket-name ("theirs")`, "may not be used"],
   },
@@ -207,7 +207,7 @@ describeWithPart(
       };
       for (const [InstanceId, Groups] of Object.entries(groups))
         await aws.ec2.send(new ModifyInstanceAttributeCommand({ InstanceId, Groups }));
-      // One whose instance is not there delays nobody.
+      // A node without an instance delays no other node.
       await batch.node("ghost", "i-0123456789abcdef0", { pool: "plain" });
       for (const [pool, instance] of Object.entries({ plain, twice, none }))
         await batch.node(instance, instance, { pool });
@@ -272,7 +272,7 @@ describeWithPart(
       },
     );
 
-    test("what was refused is asked for no second time while nothing changes", async () => {
+    test("a refused request is not repeated while nothing changes", async () => {
       const { failures } = batch.moto;
       // Two refusals were planned of each.
       expect(failures.left()).toBe(TABLE.filter(({ refused }) => refused !== undefined).length);
@@ -285,7 +285,7 @@ describeWithPart(
     test("a cluster has so many load balancers and no more: older ones keep theirs, and those beyond wait and say so", async () => {
       const names = ["many1", "many2", "many3"];
       for (const name of names) stored.set(name, await batch.create(name, { [`${PREFIX}type`]: "nlb" }));
-      // Whoever is older comes first, were it one that cannot have what it asks for.
+      // The older one comes first, even if its own request is impossible.
       const older = stored.size - names.length;
       for (let round = 0; round < 4; round += 1)
         await batch.invoke(names, cloud, { loadBalancers: { max: older + 1 } });

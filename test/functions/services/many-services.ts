@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DescribeSecurityGroupsCommand, type IpPermission } from "@aws-sdk/client-ec2";
 import { vi } from "vitest";
 import { createAwsCloud } from "#clouds/aws/cloud.ts";
-import { AwsCloudConfig } from "#clouds/aws/kind.ts";
+import { AwsCloudConfig } from "#clouds/aws/config.ts";
 import { sleepFor } from "#clouds/sleep.ts";
 import { Cluster } from "#config/cluster.ts";
 import type { EventReason } from "#core/event.ts";
@@ -12,12 +12,12 @@ import type { ObjectReport } from "#core/report.ts";
 import type { Service } from "#core/service/service.ts";
 import { serviceWatch } from "#core/service/watch.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
-import { controllerFunction } from "#functions/parts/controller-function.ts";
+import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import { serviceController } from "#functions/parts/service-controller.ts";
 import { connect } from "#kube/client/connect.ts";
-import { access } from "#test/access.ts";
+import { getConnectOptions } from "#test/access.ts";
 import { askForJson } from "#test/ask.ts";
-import { clientsOf, REGION } from "#test/clouds/aws/moto/clients.ts";
+import { createClients, REGION } from "#test/clouds/aws/moto/clients.ts";
 import { makeNetwork, type Network } from "#test/clouds/aws/moto/make-network.ts";
 import { type MendedMoto, startMendedMoto } from "#test/clouds/aws/moto/start-mended-moto.ts";
 import type { MotoProgram } from "#test/setup/moto-program.ts";
@@ -49,9 +49,9 @@ const SERVICES = "/api/v1/namespaces/default/services";
 export async function startManyServices(program: MotoProgram): Promise<ManyServices> {
   const folder = await mkdtemp(join(tmpdir(), "many-services-"));
   const plane = await startEmbeddedControlPlane({ folder });
-  const admin = connect(await access(plane, "admin"));
+  const admin = connect(await getConnectOptions(plane, "admin"));
   const moto = await startMendedMoto(program, { hasPoints: true });
-  const aws = clientsOf(moto.url);
+  const aws = createClients(moto.url);
   vi.stubEnv("AWS_ENDPOINT_URL", moto.url);
   vi.stubEnv("AWS_ACCESS_KEY_ID", "test");
   vi.stubEnv("AWS_SECRET_ACCESS_KEY", "test");
@@ -63,13 +63,13 @@ export async function startManyServices(program: MotoProgram): Promise<ManyServi
   const made = createAwsCloud(AwsCloudConfig.parse(cluster.cloud), {
     clusterName: cluster.name,
     now: () => nowMs,
-    // It takes its time, or those that come at about the same time would not meet.
+    // Takes real time, so that concurrent calls can meet.
     sleep: async (delayMs, signal) => {
       await sleepFor(delayMs, signal);
       nowMs += delayMs;
     },
   });
-  const run = controllerFunction(serviceController, {
+  const run = createControllerFunction(serviceController, {
     clusters: async () => cluster,
     cloud: async () => made,
     api: async () => admin,

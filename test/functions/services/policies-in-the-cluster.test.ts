@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createKeepalivedCloud } from "#clouds/keepalived/cloud.ts";
-import { KeepalivedCloudConfig } from "#clouds/keepalived/kind.ts";
+import { KeepalivedCloudConfig } from "#clouds/keepalived/config.ts";
 import { createKubeVipCloud } from "#clouds/kubevip/cloud.ts";
-import { KubeVipCloudConfig } from "#clouds/kubevip/kind.ts";
+import { KubeVipCloudConfig } from "#clouds/kubevip/config.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
-import { clusterObjects } from "#functions/parts/cluster-objects.ts";
+import { createClusterObjects } from "#functions/parts/cluster-objects.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { askForJson } from "#test/ask.ts";
 import {
@@ -14,7 +14,8 @@ import {
 } from "#test/functions/orphans/orphans-under-test.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 
-// Where addresses stand in the cluster itself, what a policy holds back is not written there by the cloud either.
+// If addresses are stored in the cluster itself, the cloud does not write there what a policy holds back
+// either.
 
 const MAPS = "/api/v1/namespaces/kube-system/configmaps";
 const KEEPALIVED = {
@@ -34,7 +35,7 @@ beforeAll(async () => {
   cluster = await startCluster((folder) => startEmbeddedControlPlane({ folder }));
   admin = await cluster.transport("admin");
   const functions = await cluster.transport("service");
-  const objects = clusterObjects(async () => functions);
+  const objects = createClusterObjects(async () => functions);
   clouds = {
     keepalived: {
       config: KEEPALIVED,

@@ -4,19 +4,20 @@ import {
   LOAD_BALANCER_ANNOTATION,
   LOAD_BALANCER_FINALIZER,
 } from "#core/contracts.ts";
-import { hashOf } from "#core/hash.ts";
+import { hashText } from "#core/hash.ts";
 import { needsWork } from "#core/service/needs-work.ts";
 import { Service } from "#core/service/service.ts";
 import { DEFAULT_SETTINGS, type Settings } from "#core/settings.ts";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
+import { createDelayedStop } from "#test/functions/delayed-stop.ts";
 import {
   type Invocation,
   type ServicesUnderTest,
   type Stored,
   startServices,
 } from "#test/functions/services/services-under-test.ts";
-import { stopsAfter } from "#test/functions/stops-after.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
+import { WAIT } from "#test/wait-until-true.ts";
 
 const ANNOTATION = `/metadata/annotations/${LOAD_BALANCER_ANNOTATION.replaceAll("/", "~1")}`;
 const TO_CLUSTER_IP = [{ op: "add", path: "/spec/type", value: "ClusterIP" }];
@@ -45,7 +46,7 @@ export function describeServices(title: string, start: (folder: string) => Promi
     const join = (name: string): Promise<unknown> =>
       cluster.join({ name, providerID: `memory:///a/${name}` });
 
-    /** What is to be in the end: one load balancer, said on the Service, and nothing left to do. */
+    /** Checks the end: one load balancer, published on the Service, and nothing left to do. */
     async function expectServed(service: Stored, targets: readonly string[] = []): Promise<Stored> {
       const stored = (await under.read(service)) as Stored;
       const { uid } = service.metadata;
@@ -63,7 +64,7 @@ export function describeServices(title: string, start: (folder: string) => Promi
       return stored;
     }
 
-    /** Nothing of ours is there any more, in the cloud or on the Service. */
+    /** Checks that nothing of ours is left in the cloud or on the Service. */
     async function expectReleased(service: Stored): Promise<void> {
       const stored = await under.read(service);
       expect(under.world.loadBalancers).toEqual(new Map());
@@ -91,7 +92,7 @@ export function describeServices(title: string, start: (folder: string) => Promi
       expect(under.calls).toEqual(["observe"]);
     });
 
-    test("are put right by the audit, where somebody changed them in the cloud", async () => {
+    test("are repaired by the audit after someone changed them in the cloud", async () => {
       const service = await under.create(fresh());
       await under.converge(service);
       under.world.loadBalancers.clear();
@@ -99,14 +100,17 @@ export function describeServices(title: string, start: (folder: string) => Promi
       await expectServed(service);
     });
 
-    test("follow the nodes, and are kept where there is none", async () => {
+    test("follow the nodes, and are kept without any node", async () => {
       await join("node-a");
       const service = await under.create(fresh());
       await under.converge(service);
       await join("node-b");
       await under.invoke(service);
       await expectServed(service, ["memory:///a/node-a", "memory:///a/node-b"]);
-      await vi.waitFor(async () => expect(await under.events(service)).toContain("UpdatedLoadBalancer"));
+      await vi.waitFor(
+        async () => expect(await under.events(service)).toContain("UpdatedLoadBalancer"),
+        WAIT,
+      );
       await cluster.remove("node-a");
       await cluster.remove("node-b");
       await under.converge(service);
@@ -135,7 +139,7 @@ export function describeServices(title: string, start: (folder: string) => Promi
         ]);
       }
 
-      test("whatever a tenant writes on its Services", async () => {
+      test("whatever a tenant writes to its Services", async () => {
         under.configure({ loadBalancers: { max: 2 } });
         const services = [];
         for (let count = 0; count < 6; count += 1) services.push(await under.create(fresh()));
@@ -147,7 +151,7 @@ export function describeServices(title: string, start: (folder: string) => Promi
         expect(under.world.loadBalancers.size).toBe(2);
       });
 
-      test("and those that exist keep their place, whatever their Services say", async () => {
+      test("and existing ones stay, whatever their Services say", async () => {
         const services = [await under.create(fresh()), await under.create(fresh())];
         for (const service of services) await under.converge(service);
         under.configure({ loadBalancers: { max: 1 } });
@@ -225,7 +229,7 @@ export function describeServices(title: string, start: (folder: string) => Promi
       test.each<[string, (service: Stored) => Promise<Event>]>([
         ["that says it is of another type", async () => ({ said: withSpec({ type: "ClusterIP" }) })],
         [
-          "that says the same, and that nobody has marked it",
+          "that says the same, and that it carries no mark",
           async () => ({
             said: (service) =>
               withMetadata({ annotations: {} })(withSpec({ type: "ClusterIP" })(service) as Stored),
@@ -249,7 +253,7 @@ export function describeServices(title: string, start: (folder: string) => Promi
           "without nodes that says that there never were targets",
           async () => ({
             ...(await withNodes(() => [])()),
-            said: withMark({ targets: hashOf(JSON.stringify([])) }),
+            said: withMark({ targets: hashText(JSON.stringify([])) }),
           }),
         ],
         ["that lacks two nodes", withNodes((nodes) => nodes.slice(0, 1))],
@@ -325,7 +329,7 @@ export function describeServices(title: string, start: (folder: string) => Promi
     });
 
     describe("keep their last target", () => {
-      const NOBODY = { resourceVersion: "999999", items: [] };
+      const NO_NODES = { resourceVersion: "999999", items: [] };
       const targetsNow = (): readonly string[] =>
         [...under.world.loadBalancers.values()].flatMap(({ targets }) => targets);
 
@@ -335,7 +339,7 @@ export function describeServices(title: string, start: (folder: string) => Promi
           { op: "add", path: "/metadata/labels", value: { [EXCLUDE_FROM_LOAD_BALANCERS_LABEL]: "" } },
         ]);
 
-      /** A Service whose load balancer sends to one node. */
+      /** Creates a Service whose load balancer has one node as target. */
       async function servedByOne(): Promise<{ readonly service: Stored; readonly node: string }> {
         const node = `node-${++named}`;
         await join(node);
@@ -345,10 +349,10 @@ export function describeServices(title: string, start: (folder: string) => Promi
         return { service, node };
       }
 
-      test("while the API server lists a node, whatever an event brings and however often", async () => {
+      test("while the API server lists a node, whatever events say and however often", async () => {
         const { service, node } = await servedByOne();
         for (let look = 0; look < 3; look += 1) {
-          const related = { ...(await under.related()), nodes: NOBODY };
+          const related = { ...(await under.related()), nodes: NO_NODES };
           await under.invoke(service, { related, reason: look === 1 ? "refresh" : "watch" });
           expect(targetsNow()).toEqual([`memory:///a/${node}`]);
           under.pass(61);
@@ -378,8 +382,8 @@ export function describeServices(title: string, start: (folder: string) => Promi
         await under.invoke(service);
         await join(node);
         under.pass(15);
-        // The event is older than the node, and so no proof beside what the API server lists.
-        await under.invoke(service, { related: { ...(await under.related()), nodes: NOBODY } });
+        // The event is older than the node, so only the API server's list counts.
+        await under.invoke(service, { related: { ...(await under.related()), nodes: NO_NODES } });
         under.pass(20);
         await cluster.remove(node);
         await under.invoke(service);
@@ -414,7 +418,7 @@ export function describeServices(title: string, start: (folder: string) => Promi
       return items.map((item) => String((item as { providerID?: string }).providerID)).sort();
     }
 
-    test("are made once by two at the same time, and deleted once", async () => {
+    test("are created once by two concurrent functions, and deleted once", async () => {
       const service = await under.create(fresh());
       await Promise.all([under.invoke(service), under.invoke(service)]);
       await under.converge(service);
@@ -488,7 +492,7 @@ export function describeServices(title: string, start: (folder: string) => Promi
       await expectServed(copy);
     });
 
-    test("are the same ones where a backup set the Service back", async () => {
+    test("stay the same ones after a backup restored the Service", async () => {
       const service = await under.create(fresh());
       await under.converge(service);
       const before = (await under.read(service)) as Stored;
@@ -585,7 +589,7 @@ export function describeServices(title: string, start: (folder: string) => Promi
     test("are no more than the cluster may have: older Services first, and those that have one keep it", async () => {
       under.configure({ loadBalancers: { max: 1 } });
       const both = [await under.create(fresh()), await under.create(fresh())];
-      // They may be of the same second, which is all that their creation tells.
+      // Their creation times may have the same second.
       const [first, second] = both.toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1)) as [Stored, Stored];
       await under.converge(first);
       const { report } = await under.invoke(second);
@@ -610,13 +614,13 @@ export function describeServices(title: string, start: (folder: string) => Promi
         await under.converge(service);
         await under.remove(service);
         under.calls.length = 0;
-        const { report } = await under.invoke(service, { stopOf: stopsAfter(looks, "deletes") });
+        const { report } = await under.invoke(service, { readStop: createDelayedStop(looks, "deletes") });
         expect(report?.objects).toMatchObject([{ outcome: "skipped", because: { code: "Stopped" } }]);
         expect(under.calls).not.toContain("DeleteLoadBalancer");
         expect([...under.world.loadBalancers.keys()]).toEqual([service.metadata.uid]);
         expect((await under.read(service))?.metadata.finalizers).toHaveLength(1);
         const other = await under.create(fresh());
-        await under.invoke(other, { stopOf: stopsAfter(0, "deletes") });
+        await under.invoke(other, { readStop: createDelayedStop(0, "deletes") });
         expect([...under.world.loadBalancers.keys()]).toContain(other.metadata.uid);
         await under.converge(service);
         expect([...under.world.loadBalancers.keys()]).toEqual([other.metadata.uid]);
@@ -624,11 +628,11 @@ export function describeServices(title: string, start: (folder: string) => Promi
       },
     );
 
-    test("of a Service that is deleted go while nobody can read what is stopped: that is proven", async () => {
+    test("of a deleted Service are deleted while the stops are unreadable, because the deletion is proven", async () => {
       const service = await under.create(fresh());
       await under.converge(service);
       await under.remove(service);
-      await under.invoke(service, { stopOf: stopsAfter(0, "unproven") });
+      await under.invoke(service, { readStop: createDelayedStop(0, "unproven") });
       await under.converge(service);
       expect(under.world.loadBalancers.size).toBe(0);
     });
@@ -636,7 +640,7 @@ export function describeServices(title: string, start: (folder: string) => Promi
     test("are not made while writes are stopped, and nothing is written on their Service", async () => {
       const service = await under.create(fresh());
       under.calls.length = 0;
-      const { report } = await under.invoke(service, { stopOf: stopsAfter(0, "writes") });
+      const { report } = await under.invoke(service, { readStop: createDelayedStop(0, "writes") });
       expect(report?.objects).toMatchObject(
         [
           {

@@ -10,11 +10,12 @@ import type { Report } from "#core/report.ts";
 import { HoldingsQuestion } from "#core/service/holdings.ts";
 import { serviceWatch } from "#core/service/watch.ts";
 import type { Stop } from "#core/stop.ts";
-import { controllerFunction } from "#functions/parts/controller-function.ts";
+import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import { serviceController } from "#functions/parts/service-controller.ts";
 import { JSON_PATCH } from "#test/emulators/control-plane/client.ts";
-import { createLife, nothingOfTheKilled } from "#test/functions/life.ts";
+import { createLife, ignoreKilled } from "#test/functions/life.ts";
 import type { ClusterUnderTest } from "#test/kube/apply/cluster-under-test.ts";
+import { WAIT } from "#test/wait-until-true.ts";
 
 /** An object as the API server has it. */
 export interface Stored {
@@ -47,7 +48,7 @@ export interface Invocation {
   readonly related?: RelatedObjects;
   /** What the event says that the Service is, in place of what it is. */
   readonly said?: (service: Stored) => unknown;
-  readonly stopOf?: (cluster: string) => Promise<Stop | undefined>;
+  readonly readStop?: (cluster: string) => Promise<Stop | undefined>;
 }
 
 /** Services of one API server, the function as its own identity, and a memory cloud. */
@@ -64,7 +65,7 @@ export interface ServicesUnderTest {
   remove(service: Stored): Promise<void>;
   /** Invokes the function as a new process with the Service as it is now; nothing where it is gone. */
   invoke(service: Stored, how?: Invocation): Promise<Invoked>;
-  /** Lets so many seconds pass. */
+  /** Moves the clock forward. */
   pass(seconds: number): void;
   /** Invoked until the report asks for nothing more. */
   converge(service: Stored): Promise<void>;
@@ -138,12 +139,12 @@ export async function startServices(cluster: ClusterUnderTest): Promise<Services
       if (stored === undefined) return { report: undefined, steps: 0 };
       const life = createLife(steps, onStep);
       const cloud = countedCloud(createMemoryCloud(world), calls, life.step, life.landed);
-      const run = controllerFunction(serviceController as unknown as Controller, {
+      const run = createControllerFunction(serviceController as unknown as Controller, {
         clusters: async () => entry,
         cloud: async () => cloud,
         api: async () => life.transport(api),
         now: () => new Date(Date.now() + waitedMs),
-        ...(how.stopOf === undefined ? {} : { stopOf: how.stopOf }),
+        ...(how.readStop === undefined ? {} : { readStop: how.readStop }),
       });
       const report = await run(
         {
@@ -157,7 +158,7 @@ export async function startServices(cluster: ClusterUnderTest): Promise<Services
           related: how.related ?? (await under.related()),
         },
         { awsRequestId: "1", getRemainingTimeInMillis: () => 30_000 },
-      ).catch(nothingOfTheKilled);
+      ).catch(ignoreKilled);
       await life.over();
       return { report, steps: life.taken() };
     },
@@ -173,7 +174,7 @@ export async function startServices(cluster: ClusterUnderTest): Promise<Services
           if (object?.outcome === "retry") waitedMs += (object.afterSeconds ?? 0) * 1_000;
           expect(object?.outcome === "retry" ? object.because.message : undefined).toBeUndefined();
         },
-        { timeout: 20_000, interval: 10 },
+        { ...WAIT, interval: 10 },
       );
     },
     async related() {

@@ -22,7 +22,7 @@ export interface ShelfCloud {
 
 const USAGE = { throttled: 0, waitedMs: 0 };
 
-/** A cloud whose one capability is `shelves`: `rent` makes one, once; `fill` needs it to be there. */
+/** Creates a cloud whose one capability is `shelves`: `rent` makes a shelf once; `fill` needs it to exist. */
 export function createShelfCloud(): ShelfCloud {
   const capability: Capability = {
     async observe(questions) {

@@ -1,9 +1,9 @@
 import * as z from "zod";
-import { tell } from "#core/cluster-events.ts";
+import { buildClusterEvent } from "#core/cluster-events.ts";
+import { listFaults } from "#core/config-errors.ts";
 import type { Controller, DecisionContext, Subject } from "#core/controller.ts";
 import type { CloudAction, ClusterWrite, Decision, Plan } from "#core/decision.ts";
-import { change, each, patchObject, referenceTo, retry, unchanged } from "#core/decisions.ts";
-import { faultsOf } from "#core/faults.ts";
+import { change, leaveUnchanged, patchObject, planEach, retry, toReference } from "#core/decisions.ts";
 import { add, test } from "#core/json-patch.ts";
 import type { Resource } from "#core/resources/resource.ts";
 import type { Shelf } from "#test/functions/shelves/cloud.ts";
@@ -51,19 +51,21 @@ export const shelfController: Controller<Wish, Answer> = {
   parse(value) {
     const parsed = Wish.safeParse(value);
     if (parsed.success) return { kind: "object", object: parsed.data };
-    return { kind: "malformed", faults: faultsOf(parsed.error) };
+    return { kind: "malformed", faults: listFaults(parsed.error) };
   },
   snapshot: (wish) => wish,
   needsWork: ({ data }) => data["shelf"] === undefined,
-  asks: ({ metadata }) => ({ capability: "shelves", ask: metadata.name }),
-  stateOf: () => ({ apiVersion: "v1", name: "configmaps", at: STATE }),
+  buildQuestion: ({ metadata }) => ({ capability: "shelves", ask: metadata.name }),
+  getStateReference: () => ({ apiVersion: "v1", name: "configmaps", at: STATE }),
   decide(batch, context): Plan {
     const { numbers, version } = numbersOf(context);
     const missing = batch.filter(({ object }) => numbers[object.metadata.uid] === undefined);
     if (missing.length > 0) return reserve(missing, numbers, version);
-    return each(batch.map((subject) => decideWish(subject, Number(numbers[subject.object.metadata.uid]))));
+    return planEach(
+      batch.map((subject) => decideWish(subject, Number(numbers[subject.object.metadata.uid]))),
+    );
   },
-  fold(subject, { write, result }) {
+  applyResult(subject, { write, result }) {
     return write.on === "cloud"
       ? { ...subject, answer: { kind: "observed", state: result } }
       : folded(subject, write);
@@ -101,7 +103,7 @@ function reserve(
 }
 
 function decideWish({ object, answer }: Subject<Wish, Answer>, number: number): Decision {
-  const reference = referenceTo(CONFIG_MAPS, object);
+  const reference = toReference(CONFIG_MAPS, object);
   const { name, uid, deletionTimestamp } = object.metadata;
   if (answer?.kind !== "observed") {
     return retry(reference, { code: "NoAnswer", message: "the cloud said nothing" }, 1);
@@ -119,18 +121,18 @@ function decideWish({ object, answer }: Subject<Wish, Answer>, number: number): 
   const book = object.data["book"] ?? "";
   if (shelf === null) return changeOf(reference, action("rent", { number }), because);
   if (!shelf.books.includes(book)) return changeOf(reference, action("fill", { book }), because);
-  if (object.data["shelf"] === String(shelf.number)) return unchanged(reference);
+  if (object.data["shelf"] === String(shelf.number)) return leaveUnchanged(reference);
   const guard = { tests: [test("/data/book", book)], operations: [add("/data/shelf", String(shelf.number))] };
   return changeOf(reference, patchObject(CONFIG_MAPS, object, [guard]), because);
 }
 
 function changeOf(
-  reference: ReturnType<typeof referenceTo>,
+  reference: ReturnType<typeof toReference>,
   write: CloudAction | ReturnType<typeof patchObject>,
   because: { readonly code: string; readonly message: string },
 ): Decision {
-  const events = [tell("Synced", "Initialized", {})];
-  return change(reference, [write], { because, events }) ?? unchanged(reference);
+  const events = [buildClusterEvent("Synced", "Initialized", {})];
+  return change(reference, [write], { because, events }) ?? leaveUnchanged(reference);
 }
 
 const State = z.object({

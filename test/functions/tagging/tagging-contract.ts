@@ -6,7 +6,7 @@ import { CONTROL_PLANE_USERS, type ControlPlane } from "#emulators/harness/contr
 import { describeRight } from "#test/e2e/granted-rights.ts";
 import { MARK, startTags, type TagsUnderTest } from "#test/functions/tagging/tags-under-test.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
-import { rightsUsed } from "#test/witness/requests.ts";
+import { listUsedRights } from "#test/witness/requests.ts";
 
 /** The tagging function, as its own identity, on one API server. */
 export function describeTagging(title: string, start: (folder: string) => Promise<ControlPlane>): void {
@@ -47,7 +47,7 @@ export function describeTagging(title: string, start: (folder: string) => Promis
       });
     });
 
-    test("takes its tags from an instance whose node is gone, once all nodes are known", async () => {
+    test("removes its tags from an instance whose node is gone, once all nodes are known", async () => {
       const [stays, goes] = [await under.join(), await under.join()];
       await under.invoke();
       await under.remove(goes.name);
@@ -58,7 +58,7 @@ export function describeTagging(title: string, start: (folder: string) => Promis
       expect(Object.keys(ours(stays.id))).toEqual(["team", MARK]);
     });
 
-    test("leaves a tag whose value somebody else has set, if its node goes or it is wanted no more", async () => {
+    test("keeps a tag whose value someone else has set, even if its node is gone or the tag is disabled", async () => {
       under.configure({ team: "a", cost: "b" });
       const [stays, goes] = [await under.join(), await under.join()];
       await under.invoke();
@@ -72,7 +72,7 @@ export function describeTagging(title: string, start: (folder: string) => Promis
       expect(ours(stays.id)).toEqual({ team: "theirs", cost: "b", [MARK]: expect.any(String) });
     });
 
-    test("takes them as well where nobody but the sweep tells of it", async () => {
+    test("also removes tags when only the sweep reports it", async () => {
       const [stays, goes] = [await under.join(), await under.join()];
       await under.invoke();
       await under.remove(goes.name);
@@ -117,11 +117,11 @@ export function describeTagging(title: string, start: (folder: string) => Promis
       await under.invoke();
       await under.remove(goes.name);
       await under.invoke();
-      const used = rightsUsed(await cluster.plane.record(), CONTROL_PLANE_USERS.tagging.name);
+      const used = listUsedRights(await cluster.plane.record(), CONTROL_PLANE_USERS.tagging.name);
       expect(used).toEqual(RIGHTS.tagging.map(describeRight).toSorted());
     });
 
-    test("two at the same time come to the same", async () => {
+    test("two concurrent functions reach the same state", async () => {
       const nodes = [await under.join(), await under.join()];
       await Promise.all([under.invoke(), under.invoke({ reason: "refresh" })]);
       expect(outcomes(await under.invoke({ reason: "refresh" }))).toEqual(["unchanged UpToDate"]);

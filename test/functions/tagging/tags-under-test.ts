@@ -8,9 +8,9 @@ import type { EventReason } from "#core/event.ts";
 import type { Report } from "#core/report.ts";
 import { TAG, type TagParameters, type Tags, type TagsQuestion } from "#core/tagging/model.ts";
 import { relatedNodes } from "#core/tagging/tagged-node.ts";
-import { controllerFunction } from "#functions/parts/controller-function.ts";
+import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import { taggingController } from "#functions/parts/tagging-controller.ts";
-import { createLife, nothingOfTheKilled } from "#test/functions/life.ts";
+import { createLife, ignoreKilled } from "#test/functions/life.ts";
 import { createNode } from "#test/functions/tagging/nodes.ts";
 import type { ClusterUnderTest } from "#test/kube/apply/cluster-under-test.ts";
 
@@ -86,7 +86,7 @@ export async function startTags(cluster: ClusterUnderTest): Promise<TagsUnderTes
       const projected = items
         .filter((node: { metadata: { name: string } }) => !unseen.includes(node.metadata.name))
         .map((node: unknown) => relatedNodes.project(node));
-      const run = controllerFunction(taggingController as unknown as Controller, {
+      const run = createControllerFunction(taggingController as unknown as Controller, {
         clusters: async () => entry,
         cloud: async () => cloudOf(instances, calls, life.step, life.landed),
         api: async () => life.transport(api),
@@ -103,7 +103,7 @@ export async function startTags(cluster: ClusterUnderTest): Promise<TagsUnderTes
         related: { nodes: { resourceVersion: metadata.resourceVersion, items: projected } },
       };
       const context = { awsRequestId: "1", getRemainingTimeInMillis: () => 30_000 };
-      const report = await run(event, context).catch(nothingOfTheKilled);
+      const report = await run(event, context).catch(ignoreKilled);
       await life.over();
       return { report, steps: life.taken() };
     },
@@ -117,7 +117,7 @@ export async function startTags(cluster: ClusterUnderTest): Promise<TagsUnderTes
   };
 }
 
-/** A cloud whose one capability is tags; each call is a step before it and one after it. */
+/** Creates a cloud whose one capability is tags; each call is a step before it and one after it. */
 function cloudOf(
   instances: Map<string, Tags>,
   calls: string[],

@@ -13,7 +13,7 @@ import {
   type Series,
   WELL_SCRAPES,
 } from "#test/infra/monitoring/record-series.ts";
-import { DEPLOYMENT, podTarget, scrapedOfTwo } from "#test/infra/monitoring/two-relays.ts";
+import { buildPodTarget, DEPLOYMENT, mergeScrapes } from "#test/infra/monitoring/two-relays.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
 const run = promisify(execFile);
@@ -32,18 +32,21 @@ const rules: readonly Rule[] = parse(await readFile(RULES, "utf8")).groups.flatM
   (group: { rules: Rule[] }) => group.rules,
 );
 
-/** Faults that only one of the two has, and which of its alerts still fire; what the other one does needs nobody at once. */
+/**
+ * Faults of only one of the two relays, and its alerts that still fire; the other relay does the work
+ * meanwhile.
+ */
 const FAULTS_OF_ONE: readonly (readonly [title: string, fires: readonly Alert[]])[] = [
   ["a relay that is gone", []],
   ["an API server that refuses connections", [["ClusterNotRedundant", { cluster: "one" }]]],
   ["a Lease that the relay may not renew", []],
   ["a right to invoke that was taken away", [["PlatformUnreachable", DEPLOYMENT]]],
   ["clusters that cannot be read", [["ClustersUnreadable", DEPLOYMENT]]],
-  ["a relay whose thread is kept busy", [["RelayLags", podTarget("a")]]],
+  ["a relay whose thread is kept busy", [["RelayLags", buildPodTarget("a")]]],
   ["more nodes than the cluster may have", [["ClusterLimited", { cluster: "one", limit: "objects" }]]],
 ];
 
-test("every alert has a fault that it fires of", () => {
+test("every alert has a fault that makes it fire", () => {
   const fires = [...MONITORED_FAULTS.map((fault) => fault.fires), ...FAULTS_OF_ONE.map(([, each]) => each)];
   const fired = new Set(fires.flat().map(([alert]) => alert));
   expect([...fired].sort()).toEqual(rules.map(({ alert }) => alert).sort());
@@ -56,14 +59,14 @@ interface Panel {
 
 const panels: readonly Panel[] = JSON.parse(await readFile(DASHBOARD, "utf8")).panels;
 
-/** As Grafana asks it. */
+/** The expression in Grafana's form. */
 function ofClusters(expr: string, chosen: string): string {
   return expr.replaceAll("$__rate_interval", "1m").replaceAll("$cluster", chosen);
 }
 
 const recordings = new Map<string, Promise<readonly Series[]>>();
 
-/** What is scraped of a relay that has this fault, or `nothing`; recorded once. */
+/** Records the scrapes of a relay with this fault, or `nothing`, once. */
 function recordFault(title: string, limits?: object): Promise<readonly Series[]> {
   const fault = MONITORED_FAULTS.find((each) => each.title === title);
   if (fault === undefined && title !== "nothing") throw new Error(`no fault ${title}`);
@@ -76,7 +79,7 @@ function recordFault(title: string, limits?: object): Promise<readonly Series[]>
 
 const END_SECONDS = (WELL_SCRAPES + FAULT_SCRAPES - 1) * SCRAPE_SECONDS;
 
-/** What promtool says of the rules and expressions on these series: `as expected`, or what differs. */
+/** Runs promtool on these series and returns `as expected`, or the differences. */
 async function judge(promtool: string, series: readonly Series[], tests: readonly object[]): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "alerts-"));
   const file = join(folder, "test.yaml");
@@ -94,7 +97,7 @@ async function judge(promtool: string, series: readonly Series[], tests: readonl
   return verdict;
 }
 
-/** These alerts have fired until then, once each, and no others. */
+/** Expects exactly these alerts to have fired by then, once each. */
 function firing(atSeconds: number, expected: readonly Alert[]): object {
   return {
     expr: 'max_over_time(ALERTS{alertstate="firing"}[65m])',
@@ -122,7 +125,7 @@ describeWithPart("promtool", "alerts on the series recorded from a relay", (prom
 
 describeWithPart("promtool", "alerts on the relays of several deployments", (promtool) => {
   const SCRAPES = WELL_SCRAPES + FAULT_SCRAPES;
-  /** What is scraped of a relay, or of two one after the other, up to some scrape. */
+  /** Returns the scrapes of a relay, or of two in sequence, up to a certain scrape. */
   const relayOf = (prefix: string | undefined, instance: string, scrapes: number): Series => {
     const label = prefix === undefined ? "" : `,function_prefix="${prefix}"`;
     return {
@@ -152,21 +155,21 @@ describeWithPart("promtool", "alerts on the relays of several deployments", (pro
       [["RelayGone", {}]],
     ],
     ["there never was one", [], [["RelayGone", {}]]],
-  ])("fire by deployment where %s", async (_, series, fires) => {
+  ])("fire by deployment if %s", async (_, series, fires) => {
     const tests = [firing((SCRAPES - 3) * SCRAPE_SECONDS, fires)];
     expect(await judge(promtool, series, tests)).toBe("as expected");
   });
 });
 
 describeWithPart("promtool", "alerts on the series of two relays of one Deployment", (promtool) => {
-  /** Alerts about a process, which keep the labels of its target; the others about a Deployment keep those of that. */
+  /** Alerts about a process, which keep its target's labels. The others keep the labels of the Deployment. */
   const OF_A_POD = new Set(["ReplicaCutOff", "RelayLags"]);
   const OF_A_DEPLOYMENT = new Set([
     ...["PlatformUnreachable", "FunctionRefused", "PlatformFallback"],
     ...["ClustersNotFollowed", "ClustersUnreadable", "WorkersDie"],
   ]);
   const asScraped = ([alert, labels]: Alert, pods: readonly string[]): readonly Alert[] => {
-    if (OF_A_POD.has(alert)) return pods.map((pod) => [alert, { ...labels, ...podTarget(pod) }]);
+    if (OF_A_POD.has(alert)) return pods.map((pod) => [alert, { ...labels, ...buildPodTarget(pod) }]);
     return [[alert, OF_A_DEPLOYMENT.has(alert) ? { ...labels, ...DEPLOYMENT } : labels]];
   };
 
@@ -176,17 +179,17 @@ describeWithPart("promtool", "alerts on the series of two relays of one Deployme
       const series = await recordSeries(happens, limits);
       const expected = fires.flatMap((each) => asScraped(each, ["a", "b"]));
       const tests = [firing((WELL_SCRAPES - 1) * SCRAPE_SECONDS, []), firing(END_SECONDS, expected)];
-      expect(await judge(promtool, scrapedOfTwo(series, series), tests)).toBe("as expected");
+      expect(await judge(promtool, mergeScrapes(series, series), tests)).toBe("as expected");
     },
   );
 
-  test.each(FAULTS_OF_ONE)("%s, of one of the two", async (title, fires) => {
+  test.each(FAULTS_OF_ONE)("%s, on one of the two", async (title, fires) => {
     const limits = MONITORED_FAULTS.find((each) => each.title === title)?.limits;
-    const series = scrapedOfTwo(await recordFault(title), await recordFault("nothing", limits));
+    const series = mergeScrapes(await recordFault(title), await recordFault("nothing", limits));
     expect(await judge(promtool, series, [firing(END_SECONDS, fires)])).toBe("as expected");
   });
 
-  /** What an alert counts. */
+  /** The values that alerts count. */
   const COUNTED: readonly (readonly [title: string, alert: string, labels: object, value: number])[] = [
     ["nodes without an instance", "NodesWait", { cluster: "one", reason: "InstanceNotFound" }, 1],
     [
@@ -215,12 +218,12 @@ describeWithPart("promtool", "alerts on the series of two relays of one Deployme
     const expr = rules.find((rule) => rule.alert === alert)?.expr;
     const samples = [{ labels: wordsOf({ ...labels }), value }];
     const tests = [{ expr, eval_time: `${END_SECONDS}s`, exp_samples: samples }];
-    expect(await judge(promtool, scrapedOfTwo(series, series), tests)).toBe("as expected");
+    expect(await judge(promtool, mergeScrapes(series, series), tests)).toBe("as expected");
   });
 });
 
 describeWithPart("promtool", "the dashboard", (promtool) => {
-  test("asks what Prometheus understands, of any clusters that are chosen", async () => {
+  test("has queries that Prometheus understands, for any selected clusters", async () => {
     const folder = await mkdtemp(join(tmpdir(), "dashboard-"));
     const file = join(folder, "rules.yaml");
     const panelRules = panels
@@ -247,7 +250,7 @@ describeWithPart("promtool", "the dashboard", (promtool) => {
     ],
   ];
   test.each(SHOWN)(
-    "shows under %s what there is once, of two relays with %s",
+    "shows each value under %s once, for two relays with %s",
     async (panel, title, labels, value) => {
       const series = await recordFault(title);
       const [expr = ""] = panels
@@ -255,11 +258,11 @@ describeWithPart("promtool", "the dashboard", (promtool) => {
         .flatMap(({ targets }) => targets.map((each) => ofClusters(each.expr, ".*")));
       const samples = [{ labels: wordsOf({ ...labels }), value }];
       const tests = [{ expr, eval_time: `${END_SECONDS}s`, exp_samples: samples }];
-      expect(await judge(promtool, scrapedOfTwo(series, series), tests)).toBe("as expected");
+      expect(await judge(promtool, mergeScrapes(series, series), tests)).toBe("as expected");
     },
   );
 
-  test("shows memory and event loop of relays, and of no other program", async () => {
+  test("shows the memory and event loop only of relays", async () => {
     const values = (value: number) => Array.from({ length: 5 }, () => value).join(" ");
     const measured = ["process_resident_memory_bytes", "nodejs_eventloop_lag_p99_seconds"];
     const series = [

@@ -1,10 +1,10 @@
 import { INSTANCE_ANNOTATION } from "#core/contracts.ts";
 import type { Event } from "#core/event.ts";
-import { type MonitoredWorld, well } from "#test/infra/monitoring/record-series.ts";
+import { answerWell, type MonitoredWorld } from "#test/infra/monitoring/record-series.ts";
 import { INITIALIZED, TAINTED } from "#test/relay/fake-functions.ts";
-import { reportOn } from "#test/relay/reports.ts";
+import { buildReport } from "#test/relay/report-builders.ts";
 
-/** Something that goes wrong, and the alerts that are to fire of it, by their labels; no other may. */
+/** A fault, and the complete list of alerts that must fire for it, by label. */
 export interface MonitoredFault {
   readonly title: string;
   readonly happens: (world: MonitoredWorld) => void;
@@ -14,13 +14,13 @@ export interface MonitoredFault {
 
 const ONE = { cluster: "one" };
 
-/** Every function says of everything that it is to be tried again. */
+/** Every function reports a retry for every object. */
 const retries =
   (code: string, throttled = 0) =>
-  (event: Event): ReturnType<typeof well> => {
-    // It looks for what nothing has a use for any more, all is well of that.
-    if (event.controller === "service-lb-orphans") return well(event);
-    const report = reportOn(event, () => ({
+  (event: Event): ReturnType<typeof answerWell> => {
+    // The orphan audit has no retries here.
+    if (event.controller === "service-lb-orphans") return answerWell(event);
+    const report = buildReport(event, () => ({
       outcome: "retry",
       because: { code, message: code },
       afterSeconds: 20,
@@ -52,7 +52,7 @@ const ORPHANS = {
   ],
 };
 
-/** One for each alert at least, and one in which nothing is wrong. */
+/** At least one fault for each alert, and one entry without a fault. */
 export const MONITORED_FAULTS: readonly MonitoredFault[] = [
   {
     title: "a node that joins and comes up",
@@ -98,12 +98,12 @@ export const MONITORED_FAULTS: readonly MonitoredFault[] = [
     fires: [["ClustersNotFollowed", {}]],
   },
   {
-    title: "deletes that somebody has stopped and forgotten",
+    title: "deletes with a forgotten stop",
     happens: ({ stops }) => stops.set({ stopped: [{ what: "deletes" }] }),
     fires: [["Stopped", { ...ONE, what: "deletes" }]],
   },
   {
-    title: "a stop switch that nobody can read",
+    title: "an unreadable stop switch",
     happens: ({ stops }) => stops.set({ stopped: [], unreadable: { code: "Unreadable", message: "denied" } }),
     fires: [["StopSwitchUnreadable", { ...ONE, what: "unproven" }]],
   },
@@ -120,7 +120,7 @@ export const MONITORED_FAULTS: readonly MonitoredFault[] = [
       functions.behave((event) =>
         event.controller === "cloud-node-controller"
           ? { kind: "failed", code: "Denied", message: "not authorized", settleMs: 0 }
-          : well(event),
+          : answerWell(event),
       );
       nodes.put("new", TAINTED);
     },
@@ -182,10 +182,10 @@ export const MONITORED_FAULTS: readonly MonitoredFault[] = [
     fires: [["ClusterLimited", { ...ONE, limit: "objects" }]],
   },
   {
-    title: "somebody who puts the taint back",
+    title: "another client that restores the taint",
     happens({ functions, nodes }) {
       functions.behave((event) => {
-        if (event.controller !== "cloud-node-controller") return well(event);
+        if (event.controller !== "cloud-node-controller") return answerWell(event);
         queueMicrotask(() => nodes.put("fought", { ...TAINTED, metadata: { managedFields: [FOUGHT] } }));
         return "work";
       });
@@ -230,8 +230,8 @@ export const MONITORED_FAULTS: readonly MonitoredFault[] = [
     happens: ({ functions }) =>
       functions.behave((event) =>
         event.controller === "service-lb-orphans"
-          ? { kind: "report", report: reportOn(event, () => ({ orphans: ORPHANS })) }
-          : well(event),
+          ? { kind: "report", report: buildReport(event, () => ({ orphans: ORPHANS })) }
+          : answerWell(event),
       ),
     fires: [["LoadBalancersOrphaned", ONE]],
   },

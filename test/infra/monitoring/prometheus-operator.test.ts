@@ -9,26 +9,28 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse, stringify } from "yaml";
 import * as z from "zod";
-import { freePort } from "#emulators/harness/free-port.ts";
+import { findFreePort } from "#emulators/harness/free-port.ts";
 import { createRelayMetrics } from "#relay/report/metrics.ts";
 import {
-  deploymentOf,
+  findManifest,
+  getDeployment,
   MANAGEMENT,
-  manifestsIn,
-  manifestsOf,
-  oneOf,
+  parseManifests,
+  readManifests,
 } from "#test/infra/management-manifests.ts";
 import { recordSeries } from "#test/infra/monitoring/record-series.ts";
-import { podTarget } from "#test/infra/monitoring/two-relays.ts";
+import { buildPodTarget } from "#test/infra/monitoring/two-relays.ts";
 import { describeWithPart, testWithPart } from "#test/setup/parts.ts";
-import { untilTrue } from "#test/until-true.ts";
+import { waitUntilTrue } from "#test/wait-until-true.ts";
 import { ROOT } from "../../../build/bundle.ts";
 
 const run = promisify(execFile);
-const base = await manifestsOf(MANAGEMENT);
-const made = await manifestsOf(join(MANAGEMENT, "prometheus-operator"));
+const base = await readManifests(MANAGEMENT);
+const made = await readManifests(join(MANAGEMENT, "prometheus-operator"));
 
-/** What of a ServiceMonitor we use; anything else is a mistake in writing, which the operator would drop. */
+/**
+ * The fields of a ServiceMonitor that we use. Any other is a typing mistake, which the operator would drop.
+ */
 const Relabeling = z.strictObject({
   action: z.enum(["replace", "labeldrop"]),
   sourceLabels: z.array(z.string()).optional(),
@@ -44,34 +46,37 @@ const ServiceMonitor = z.strictObject({
     }),
   ]),
 });
-const monitor = ServiceMonitor.parse(oneOf("ServiceMonitor", made)["spec"]);
+const monitor = ServiceMonitor.parse(findManifest("ServiceMonitor", made)["spec"]);
 const [endpoint] = monitor.endpoints;
 
-/** Labels that the operator gives each target of a ServiceMonitor, and one that many give all targets of a cluster. */
+/**
+ * The labels that the operator gives each target of a ServiceMonitor, and one that is common for all targets
+ * of a cluster.
+ */
 const TARGET_LABELS = ["namespace", "service", "pod", "container", "endpoint", "job", "instance", "node"];
 
 describe("the manifests for the Prometheus Operator", () => {
   test("find the relays' Service and its port", () => {
-    const service = oneOf("Service", base);
+    const service = findManifest("Service", base);
     expect(service.metadata).toMatchObject({ labels: monitor.selector.matchLabels });
     expect(service["spec"]).toMatchObject({ ports: [{ name: endpoint.port }] });
-    const [{ ports }] = deploymentOf(base).template.spec.containers;
+    const [{ ports }] = getDeployment(base).template.spec.containers;
     expect(ports.map(({ name }) => name)).toEqual([endpoint.port]);
   });
 
-  test("have the alerts of infra/monitoring, and no others", async () => {
+  test("have exactly the alerts of infra/monitoring", async () => {
     const { groups } = parse(await readFile(join(ROOT, "infra/monitoring/alerts.yaml"), "utf8"));
-    expect(oneOf("PrometheusRule", made)["spec"]).toEqual({ groups });
+    expect(findManifest("PrometheusRule", made)["spec"]).toEqual({ groups });
   });
 
-  test("need to take back no label of ours but the cluster's", () => {
+  test("override no label of ours except the cluster's", () => {
     const ours = new Set(createRelayMetrics().definitions.flatMap(({ labelNames }) => labelNames));
     expect(ours).toContain("cluster");
     expect(TARGET_LABELS.filter((label) => ours.has(label))).toEqual([]);
   });
 });
 
-testWithPart("kubectl")("kubectl adds them to the relay's own", async () => {
+testWithPart("kubectl")("kubectl adds them to the relay's own manifests", async () => {
   const folder = await mkdtemp(join(tmpdir(), "overlay-"));
   try {
     const overlay = {
@@ -80,7 +85,7 @@ testWithPart("kubectl")("kubectl adds them to the relay's own", async () => {
     };
     await writeFile(join(folder, "kustomization.yaml"), stringify(overlay));
     const { stdout } = await run("kubectl", ["kustomize", folder]);
-    const kinds = manifestsIn(stdout).map(({ kind }) => kind);
+    const kinds = parseManifests(stdout).map(({ kind }) => kind);
     expect(kinds.toSorted()).toEqual([...base, ...made].map(({ kind }) => kind).toSorted());
     expect(kinds).toContain("ServiceMonitor");
   } finally {
@@ -89,7 +94,7 @@ testWithPart("kubectl")("kubectl adds them to the relay's own", async () => {
 });
 
 interface Prometheus {
-  /** The labels of all series that an expression gives. */
+  /** Returns the labels of all series in an expression's result. */
   readonly query: (expr: string) => Promise<readonly Readonly<Record<string, string>>[]>;
   readonly close: () => Promise<void>;
 }
@@ -120,29 +125,29 @@ describeWithPart("prometheus", "a Prometheus whose targets have a label cluster"
     return series.map(({ cluster, exported_cluster: exported, pod }) => [cluster, exported, pod]);
   };
 
-  test("has the tenant's cluster in it by the ServiceMonitor, for each relay", async () => {
+  test("keeps the tenant's cluster in it with the ServiceMonitor, for each relay", async () => {
     expect(await clustersOf("monitored")).toEqual([
-      ["one", undefined, podTarget("a")["pod"]],
-      ["one", undefined, podTarget("b")["pod"]],
+      ["one", undefined, buildPodTarget("a")["pod"]],
+      ["one", undefined, buildPodTarget("b")["pod"]],
     ]);
   });
 
-  test("would have the management cluster without it", async () => {
-    expect(await clustersOf("plain")).toEqual([["management", "one", podTarget("a")["pod"]]]);
+  test("would have the management cluster in it without the ServiceMonitor", async () => {
+    expect(await clustersOf("plain")).toEqual([["management", "one", buildPodTarget("a")["pod"]]]);
   });
 
-  test("keeps its own on what is about the process", async () => {
+  test("keeps its own on metrics of the process", async () => {
     const series = await prometheus.query('serverless_ccm_build_info{job="monitored"}');
     expect(series.map(({ cluster }) => cluster)).toEqual(["management", "management"]);
   });
 });
 
-/** Starts a Prometheus that scrapes the same address as two pods by the ServiceMonitor, and as one without it. */
+/** Starts a Prometheus that scrapes one address as two pods by the ServiceMonitor, and as one without it. */
 async function start(program: string, relayPort: number): Promise<Prometheus> {
   const folder = await mkdtemp(join(tmpdir(), "prometheus-"));
   const target = (letter: string) => ({
     targets: [`127.0.0.1:${relayPort}`],
-    labels: { ...podTarget(letter), cluster: "management", job: "monitored" },
+    labels: { ...buildPodTarget(letter), cluster: "management", job: "monitored" },
   });
   const relabelings = endpoint.metricRelabelings.map(({ sourceLabels, targetLabel, ...each }) => ({
     ...each,
@@ -163,7 +168,7 @@ async function start(program: string, relayPort: number): Promise<Prometheus> {
     ],
   };
   await writeFile(join(folder, "prometheus.yml"), stringify(config));
-  const address = `127.0.0.1:${await freePort()}`;
+  const address = `127.0.0.1:${await findFreePort()}`;
   const flags = [`--config.file=${folder}/prometheus.yml`, `--storage.tsdb.path=${folder}/data`];
   const child = spawn(program, [...flags, `--web.listen-address=${address}`], { stdio: "ignore" });
   const ended = once(child, "exit");
@@ -171,7 +176,7 @@ async function start(program: string, relayPort: number): Promise<Prometheus> {
     const answer = await fetch(`http://${address}/api/v1/query?query=${encodeURIComponent(expr)}`);
     return Answer.parse(await answer.json()).data.result.map(({ metric }) => metric);
   };
-  await untilTrue("all targets to be scraped", () =>
+  await waitUntilTrue("all targets to be scraped", () =>
     query("serverless_ccm_cluster_ready").then(
       (series) => series.length === 3,
       () => false,

@@ -4,7 +4,7 @@ import type { Event } from "#core/event.ts";
 import { ApiUnreachable } from "#kube/client/errors.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { checkPlatform } from "#relay/delivery/check-platform.ts";
-import { createGate } from "#relay/delivery/create-gate.ts";
+import { createInvocationLimiter } from "#relay/delivery/create-invocation-limiter.ts";
 import { type Relay, startRelay } from "#relay/relay.ts";
 import { createRelayMetrics } from "#relay/report/metrics.ts";
 import { createProcessMetrics, type ServedMetrics } from "#relay/report/process-metrics.ts";
@@ -19,41 +19,41 @@ import {
   type FakeFunctions,
   INITIALIZED,
 } from "#test/relay/fake-functions.ts";
-import { reportOn } from "#test/relay/reports.ts";
+import { buildReport } from "#test/relay/report-builders.ts";
 
-/** A relay with one cluster and all that its metrics are told by, and what of it can be made to fail. */
+/** A relay with one cluster and all sources of its metrics, and its possible faults. */
 export interface MonitoredWorld {
   readonly nodes: FakeApi;
   readonly services: FakeApi;
   readonly functions: FakeFunctions;
   readonly relay: Relay;
-  /** What is stopped, as whoever follows the switch sets it. */
+  /** The stop switch, as its reader sets it. */
   readonly stops: ReturnType<typeof createStops>;
   readonly workers: Pick<WorkerMetrics, "died">;
-  /** What goes wrong from now on. */
+  /** The present faults. */
   readonly wrong: {
     apiServer: boolean;
     lease: boolean;
     platform: boolean;
-    /** Of the relay's process: nothing is scraped. */
+    /** The relay's process has ended: scrapes fail. */
     gone: boolean;
     quarantined: boolean;
-    /** Of the replica: the others cannot hear of it. */
+    /** The other replicas cannot hear this one. */
     cutOff: boolean;
-    /** Clusters that are no replica's. */
+    /** Clusters without a replica. */
     unowned: number;
-    /** Of the file of clusters. */
+    /** The file of clusters is unreadable. */
     home: boolean;
-    /** Something keeps the thread to itself. */
+    /** Other work blocks the thread. */
     busy: boolean;
-    /** The relay handles events of nodes by itself. */
+    /** The relay handles node events itself. */
     fallback: boolean;
-    /** Nodes that a sweep finds. */
+    /** Overdue nodes that a sweep finds. */
     overdue: number;
   };
 }
 
-/** A series of promtool's: one value for each scrape, `_` where there was none. */
+/** A series in promtool's form: one value for each scrape, `_` if missing. */
 export interface Series {
   readonly series: string;
   readonly values: string;
@@ -61,14 +61,14 @@ export interface Series {
 
 /** Seconds between scrapes. */
 export const SCRAPE_SECONDS = 30;
-/** Scrapes of a world in which all is well, and beside these of one with a fault. */
+/** Scrapes without a fault, followed by those with a fault. */
 export const WELL_SCRAPES = 20;
 export const FAULT_SCRAPES = 130;
 
 const LEASES = "/apis/coordination.k8s.io/";
 const RENEWED = { kind: "PartialObjectMetadata", metadata: { uid: "lease", resourceVersion: "7" } };
 
-/** Records what a scrape of /metrics gets while all is well and, after `fault`, while it is not. */
+/** Records the scrapes of /metrics, first without and then with `fault`. */
 export async function recordSeries(
   fault: (world: MonitoredWorld) => void,
   limits = {},
@@ -80,7 +80,7 @@ export async function recordSeries(
   nodes.put("well", INITIALIZED_AND_READY);
   const clock = createManualClock();
   const functions = createFakeFunctions(nodes);
-  functions.behave(well);
+  functions.behave(answerWell);
   const wrong = {
     apiServer: false,
     lease: false,
@@ -94,7 +94,7 @@ export async function recordSeries(
     fallback: false,
     overdue: 0,
   };
-  const gate = createGate({ clock, random: () => 0.5 });
+  const gate = createInvocationLimiter({ clock, random: () => 0.5 });
   const metrics = createRelayMetrics();
   metrics.followGate(gate.status);
   metrics.followHome(() => wrong.home);
@@ -114,14 +114,22 @@ export async function recordSeries(
     const { cutOff: isCutOff, unowned } = wrong;
     return { self: "a", replicas: ["a"], isCutOff, own: 1, all: 1 + unowned };
   });
-  // Only which version runs: how this process fares is no matter of most faults.
+  // Only the version: this process's own state does not matter for most faults.
   const own = createProcessMetrics("0.0.0");
   const build = linesOf(await own.text(), "serverless_ccm_build_info");
   const stops = createStops({ stopped: [] });
   const relay = startRelay({
     stops,
     clusters: [{ cluster: clusterWith(limits), transport: failing(transport, wrong) }],
-    ...{ gate, invoker: functions, metrics, clock, vouches: true, identity: "test", random: () => 0.5 },
+    ...{
+      limiter: gate,
+      invoker: functions,
+      metrics,
+      clock,
+      sendsHeartbeats: true,
+      identity: "test",
+      random: () => 0.5,
+    },
     nodeStatusUpdateFrequencySeconds: 100_000,
   });
   const recorded = createRecording();
@@ -140,7 +148,7 @@ export async function recordSeries(
   return recorded.series();
 }
 
-/** What a scrape says of a thread that was kept busy, once for all scrapes. */
+/** Returns the event loop metrics of a blocked thread, measured once for all scrapes. */
 async function lagOf(own: Pick<ServedMetrics, "text">): Promise<string> {
   const turn = () => new Promise((resolve) => setTimeout(resolve, 20));
   await turn();
@@ -159,12 +167,14 @@ function linesOf(text: string, metric: string): string {
     .join("\n");
 }
 
-/** Nodes are initialized, and nothing is to be done about anything else. */
-export function well(event: Event): ReturnType<Behaviour> {
-  return event.controller === "cloud-node-controller" ? "work" : { kind: "report", report: reportOn(event) };
+/** Initializes nodes, and reports no work for all other objects. */
+export function answerWell(event: Event): ReturnType<Behaviour> {
+  return event.controller === "cloud-node-controller"
+    ? "work"
+    : { kind: "report", report: buildReport(event) };
 }
 
-/** What is scraped of an initialized node that is well. */
+/** The metrics of an initialized, healthy node. */
 const INITIALIZED_AND_READY = {
   ...INITIALIZED,
   status: { ...INITIALIZED.status, conditions: [{ type: "Ready", status: "True" }] },
@@ -202,7 +212,7 @@ function failing(transport: Transport, wrong: MonitoredWorld["wrong"]): Transpor
   };
 }
 
-/** Histograms are left out: no alert asks for one. */
+/** Omits histograms, because no alert reads one. */
 const SAMPLE = /^(\w+(?<!_bucket|_sum|_count)(?:\{.*\})?) (\S+)$/;
 
 function createRecording() {

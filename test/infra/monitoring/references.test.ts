@@ -23,7 +23,7 @@ const rules: readonly Rule[] = parse(await read("infra/monitoring/alerts.yaml"))
 );
 const reference = await read("docs/reference/metrics.md");
 const dashboard = JSON.parse(await read("infra/monitoring/dashboard.json"));
-// CloudFormation's short forms of functions, of which only the arguments are looked at.
+// CloudFormation's short forms of functions; only their arguments are read.
 const ofText = ["!Sub", "!Ref"].map((tag) => ({ tag, resolve: (text: string) => text }));
 const ofList = ["!If", "!Not", "!Equals"].map((tag) => ({
   tag,
@@ -36,7 +36,7 @@ const template = parse(await read("infra/monitoring/cloudwatch-alarms.yaml"), {
 
 const kebab = (name: string): string => name.replace(/(?<!^)(?=[A-Z])/g, "-").toLowerCase();
 
-/** What the reference lists; a histogram has series of three names. */
+/** The metrics in the reference; a histogram has series with three names. */
 const known = new Set(
   [...reference.matchAll(/^\| `(\w+)` \| (\w+) \|/gm)].flatMap(([, name = "", type]) =>
     type === "histogram" ? ["bucket", "sum", "count"].map((each) => `${name}_${each}`) : [name],
@@ -60,7 +60,7 @@ test.each([
       ...dashboard.templating.list.map(({ query }: { query: string }) => query),
     ],
   ],
-])("%s ask for metrics that the reference lists", (_, exprs: readonly string[]) => {
+])("%s use only metrics in the reference", (_, exprs: readonly string[]) => {
   const asked = exprs.flatMap((expr) => expr.match(METRIC) ?? []);
   expect(asked.length).toBeGreaterThan(10);
   expect(asked.filter((name) => !known.has(name))).toEqual([]);
@@ -73,7 +73,7 @@ describe("runbooks", async () => {
   );
   const pages = (await readdir(new URL("docs/runbooks", root))).sort();
 
-  test("there is one for each alert and alarm, and no other", () => {
+  test("exist for exactly the alerts and alarms", () => {
     const named = [...rules.map(({ alert }) => alert), ...alarms.map(({ name }) => name)]
       .map(kebab)
       .concat(ofQueues);
@@ -81,7 +81,7 @@ describe("runbooks", async () => {
     expect(pages).toEqual([...new Set(named)].sort().map((name) => `${name}.md`));
   });
 
-  test("alerts and alarms name theirs", () => {
+  test("are named by their alerts and alarms", () => {
     expect(rules.map(({ annotations }) => annotations.runbook)).toEqual(
       rules.map(({ alert }) => `docs/runbooks/${kebab(alert)}.md`),
     );
@@ -102,7 +102,7 @@ describe("runbooks", async () => {
   });
 
   test.each(pages)(
-    "%s says what it means, what to look at and what to do, of what there is",
+    "%s says what it means, what to check and what to do, with existing names",
     async (page) => {
       const text = await read(`docs/runbooks/${page}`);
       expect([...text.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading)).toEqual([
@@ -120,7 +120,7 @@ describe("runbooks", async () => {
 });
 
 describeWithPart("aws-tools", "CloudWatch's alarms, by AWS's own schemas,", ({ cfnLint }) => {
-  test("are a template that cfn-lint has nothing to say of", async () => {
+  test("are a template without cfn-lint findings", async () => {
     const file = fileURLToPath(new URL("infra/monitoring/cloudwatch-alarms.yaml", root));
     const said = await run(cfnLint.program, [...cfnLint.args, "--template", file]).catch((error) => error);
     expect(said.stdout).toBe("");
@@ -128,7 +128,7 @@ describeWithPart("aws-tools", "CloudWatch's alarms, by AWS's own schemas,", ({ c
 });
 
 describe("CloudWatch's alarms", () => {
-  /** What CloudWatch makes of a finished sweep's line. */
+  /** The metrics that CloudWatch extracts from the log line of a finished sweep. */
   const emitted = (overdue: number, orphans?: number): string[] => {
     const line = withMetric(
       { level: "info", event: "SweepFinished", cluster: "one", overdue, orphans },
@@ -150,7 +150,7 @@ describe("CloudWatch's alarms", () => {
   };
 
   test.each([0, 3])(
-    "are of a metric that every sweep emits, with the same dimensions (%i overdue)",
+    "use a metric that every sweep emits, with the same dimensions (%i overdue)",
     (overdue) => {
       const ours = alarms.filter(({ properties }) => properties["Namespace"] === "serverless-ccm");
       expect(ours.map(({ name }) => name)).toEqual(["SweepFindsGap", "SweepSilent", "LoadBalancersOrphaned"]);
@@ -159,7 +159,7 @@ describe("CloudWatch's alarms", () => {
     },
   );
 
-  test("are of the one deployment, so that no other's metrics hide what is missing of it", () => {
+  test("read only one deployment, so that other deployments' metrics cannot hide a gap", () => {
     for (const { name, properties } of alarms) {
       const dimensions = (properties["Dimensions"] ?? []) as unknown as { Name: string; Value: string }[];
       const isOwn = properties["Namespace"] === "serverless-ccm";
@@ -172,13 +172,13 @@ describe("CloudWatch's alarms", () => {
     }
   });
 
-  test("of orphans is of a metric that a sweep emits that finds some, and no other", () => {
+  test("for orphans use a metric that only a sweep with orphans emits", () => {
     const [orphaned] = alarms.filter(({ name }) => name === "LoadBalancersOrphaned").map(nameOf);
     expect(emitted(0, 2)).toContain(orphaned);
     expect(emitted(0, 0)).not.toContain(orphaned);
   });
 
-  test("are of functions that are deployed, by the names that they get", async () => {
+  test("name functions as they are deployed", async () => {
     const names = alarms.flatMap(({ properties }) =>
       ((properties["Dimensions"] ?? []) as unknown as { Name: string; Value: string }[]).flatMap(
         ({ Name, Value }) => (Name === "FunctionName" ? [Value] : []),

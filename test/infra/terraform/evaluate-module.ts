@@ -10,7 +10,7 @@ import { ROOT } from "../../../build/bundle.ts";
 
 const run = promisify(execFile);
 
-/** The module's files that are about nothing but values, which can be evaluated without a provider. */
+/** The module's files that contain only values and can be evaluated without a provider. */
 const VALUES = [
   "variables.tf",
   "policies.tf",
@@ -21,7 +21,7 @@ const VALUES = [
   "shared-statements.tf",
 ];
 
-/** What the module's resources are made of. */
+/** The values of the module's resources. */
 export interface Evaluated {
   readonly prefix: string;
   readonly rolePrefix: string;
@@ -52,14 +52,17 @@ interface Rule {
   readonly maximum_retry_attempts: number;
 }
 
-/** Where the module is deployed to. */
+/** The target of a deployment. */
 export interface Place {
   readonly partition: string;
   readonly region: string;
   readonly account: string;
 }
 
-/** A suite that needs Terraform or OpenTofu on the PATH. No registry of packages has either, so that without one it is skipped everywhere. */
+/**
+ * Defines a suite that needs Terraform or OpenTofu on the PATH. No package registry has either, so the suite
+ * is skipped without one.
+ */
 export async function describeWithTerraform(title: string, body: (program: string) => void): Promise<void> {
   const program = (await findProgram("terraform")) ?? (await findProgram("tofu"));
   describe(title, () => {
@@ -68,7 +71,7 @@ export async function describeWithTerraform(title: string, body: (program: strin
   });
 }
 
-/** Evaluates the module with variables; rejects with what Terraform says, on one line. */
+/** Evaluates the module with variables; rejects with Terraform's message on one line. */
 export async function evaluateModule(
   program: string,
   { partition, region, account }: Place,
@@ -77,7 +80,7 @@ export async function evaluateModule(
   const folder = await mkdtemp(join(tmpdir(), "terraform-"));
   try {
     for (const name of VALUES) await copyFile(join(ROOT, "infra/terraform", name), join(folder, name));
-    // In the place of the data sources, which ask AWS.
+    // Replaces the data sources, which call AWS.
     await writeFile(
       join(folder, "account.tf.json"),
       JSON.stringify({ locals: { partition, region, account }, output: OUTPUT }),
@@ -87,7 +90,7 @@ export async function evaluateModule(
       run(program, args, { cwd: folder, env: OFFLINE });
     await terraform("init", "-input=false", "-no-color");
     await terraform("apply", "-input=false", "-no-color", "-auto-approve").catch(({ stderr }) => {
-      // It draws a frame around it and breaks lines.
+      // Terraform prints a frame around the message and breaks its lines.
       throw new Error(String(stderr).replaceAll(/[│╷╵\s]+/g, " "));
     });
     const state = JSON.parse(await readFile(join(folder, "terraform.tfstate"), "utf8"));
@@ -116,7 +119,7 @@ const OUTPUT = {
   },
 };
 
-// Neither the person's own settings nor a look for a newer version.
+// Disables the user's own settings and the check for a newer version.
 const OFFLINE = {
   PATH: process.env["PATH"],
   CHECKPOINT_DISABLE: "1",

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 
 describe("the bucket of the fleet's record, by CloudFormation", () => {
-  test("is encrypted, versioned, nobody's but the account's, and stays when the stack goes", () => {
+  test("is encrypted, versioned and private to the account, and remains after the stack is deleted", () => {
     const { Bucket } = stack["Resources"];
     expect(Bucket).toMatchObject({ DeletionPolicy: "Retain", UpdateReplacePolicy: "Retain" });
     expect(Bucket.Properties).toMatchObject({
@@ -33,14 +33,14 @@ describe("the bucket of the fleet's record, by CloudFormation", () => {
     });
   });
 
-  test("expires versions of the record that are not the last, and nothing else", () => {
+  test("expires only old versions of the record", () => {
     for (const rule of stack["Resources"].Bucket.Properties.LifecycleConfiguration.Rules)
       expect(Object.keys(rule).toSorted()).toEqual(["Id", "NoncurrentVersionExpiration", "Status"]);
   });
 });
 
 describeWithPart("aws-tools", "its template", ({ cfnLint }) => {
-  test("has nothing that cfn-lint finds", async () => {
+  test("has no cfn-lint findings", async () => {
     expect(await lintTemplates(cfnLint, "eu-central-1", [STACK])).toBe("");
   });
 });
@@ -60,14 +60,14 @@ describeWithPart("hcl2tojson", "the same bucket, by Terraform", ({ program, args
     [outputs] = output;
   });
 
-  /** The attributes of a resource that is about the bucket, without what says so. */
+  /** The attributes of a resource of the bucket, without the reference to it. */
   const about = (type: string): Template => {
     const { bucket, depends_on: _, ...rest } = resources[type] ?? {};
     expect(bucket, type).toBe(`\${aws_s3_bucket.record.id}`);
     return rest;
   };
 
-  test("has what the stack has, and no more", () => {
+  test("has exactly what the stack has", () => {
     const { Properties } = stack["Resources"].Bucket;
     const { PublicAccessBlockConfiguration: blocked } = Properties;
     const [encryption] = Properties.BucketEncryption.ServerSideEncryptionConfiguration;
@@ -111,12 +111,12 @@ describeWithPart("hcl2tojson", "the same bucket, by Terraform", ({ program, args
     expect(Properties.LifecycleConfiguration.Rules).toHaveLength(1);
   });
 
-  test("is not destroyed with what else there is, as the stack's is not", () => {
+  test("is not destroyed with the other resources, like the stack's", () => {
     expect(resources["aws_s3_bucket"]).toMatchObject({ lifecycle: [{ prevent_destroy: true }] });
     expect(resources["aws_s3_bucket"]).not.toHaveProperty("force_destroy");
   });
 
-  test("refuses whoever does not encrypt on the way, as the stack's does", () => {
+  test("rejects requests without TLS, like the stack's", () => {
     const { PolicyDocument } = stack["Resources"].BucketPolicy.Properties;
     const [statement] = PolicyDocument.Statement;
     const arn = "aws_s3_bucket.record.arn";
@@ -128,7 +128,7 @@ describeWithPart("hcl2tojson", "the same bucket, by Terraform", ({ program, args
     expect(PolicyDocument.Statement).toHaveLength(1);
   });
 
-  test("says its name, and asks for the provider that the module beside it asks for", async () => {
+  test("outputs its name, and requires the same provider as the neighbouring module", async () => {
     expect(outputs["bucket"]).toMatchObject({ value: `\${aws_s3_bucket.record.id}` });
     const versions = (folder: string): Promise<string> => readFile(`${folder}/versions.tf`, "utf8");
     expect(await versions(MODULE)).toBe(await versions(`${ROOT}infra/terraform`));

@@ -1,8 +1,8 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { PUBLIC_KEY } from "#test/functions/admission/review-of.ts";
-import { canonical, resolveValue, rightsOfRole } from "#test/infra/deployed-rights.ts";
+import { PUBLIC_KEY } from "#test/functions/admission/review-builders.ts";
+import { canonicalize, listRoleRights, resolveValue } from "#test/infra/deployed-rights.ts";
 import {
   makePackagingFolder,
   type Packaged,
@@ -24,7 +24,7 @@ const PLACES = {
   government: { partition: "aws-us-gov", region: "us-gov-west-1", account: ACCOUNT },
 };
 
-/** Parameters of serverless.yml, and the variables that are the same. */
+/** Parameters of serverless.yml, and the equivalent variables. */
 const ROWS = [
   { place: PLACES.commercial, parameters: {}, variables: {} },
   {
@@ -155,7 +155,7 @@ await describeWithTerraform("the Terraform module", (program) => {
     expect(Object.values(functions).filter(({ asynchronous }) => asynchronous)).toHaveLength(handing.length);
   });
 
-  test.each(each)("grants what serverless.yml grants for $parameters", ({ module, stack, place }) => {
+  test.each(each)("grants the rights of serverless.yml for $parameters", ({ module, stack, place }) => {
     const { prefix, functions, statements, shared, attachments, sessions } = module();
     for (const name of Object.keys(functions)) {
       const attached = Object.values(attachments).flatMap((attachment) =>
@@ -164,19 +164,19 @@ await describeWithTerraform("the Terraform module", (program) => {
       const { Role } = stack().functions.find(
         ({ Properties }) => Properties.FunctionName === `${prefix}-${name}`,
       ).Properties;
-      const theirs = rightsOfRole(stack().resources, Role["Fn::GetAtt"][0], place, prefix);
+      const theirs = listRoleRights(stack().resources, Role["Fn::GetAtt"][0], place, prefix);
       const ours = [...(statements[name] ?? []), ...attached];
       const arn = `arn:${place.partition}:iam::${place.account}:role/${prefix}-${name}-session`;
       if (name in sessions) ours.push({ Effect: "Allow", Action: "sts:AssumeRole", Resource: arn });
-      expect(canonical(ours), name).toEqual(theirs);
+      expect(canonicalize(ours), name).toEqual(theirs);
     }
   });
 
-  test.each(each)("grants the relay what serverless.yml grants it for $parameters", (row) => {
+  test.each(each)("grants the relay the rights of serverless.yml for $parameters", (row) => {
     const { prefix, relayStatements } = row.module();
     const { PolicyDocument, Roles, Users, Groups } = row.stack().resources["RelayPolicy"].Properties;
-    expect(canonical(relayStatements)).toEqual(
-      canonical(resolveValue(PolicyDocument.Statement, row.place, prefix)),
+    expect(canonicalize(relayStatements)).toEqual(
+      canonicalize(resolveValue(PolicyDocument.Statement, row.place, prefix)),
     );
     expect([Roles, Users, Groups]).toEqual([undefined, undefined, undefined]);
   });
@@ -188,7 +188,7 @@ await describeWithTerraform("the Terraform module", (program) => {
     expect(theirs.toSorted()).toEqual(Object.keys(sessions).map(sessionRole).toSorted());
     for (const name of Object.keys(sessions)) {
       const role = sessionRole(name);
-      expect(rightsOfRole(resources, role, place, prefix)).toEqual(canonical(statements[name] ?? []));
+      expect(listRoleRights(resources, role, place, prefix)).toEqual(canonicalize(statements[name] ?? []));
       expect(resources[role].Properties.AssumeRolePolicyDocument.Statement).toEqual([
         {
           Effect: "Allow",
@@ -199,7 +199,7 @@ await describeWithTerraform("the Terraform module", (program) => {
     }
   });
 
-  test.each(each)("names roles where serverless.yml does for $parameters", ({ module, stack, place }) => {
+  test.each(each)("names the roles that serverless.yml names for $parameters", ({ module, stack, place }) => {
     const { functions, sessions, rolePrefix, prefix } = module();
     const names = Object.values<Template>(stack().resources).flatMap(({ Type, Properties }) =>
       Type === "AWS::IAM::Role" ? [resolveValue(Properties.RoleName ?? "", place, prefix)] : [],
@@ -233,7 +233,7 @@ await describeWithTerraform("the Terraform module", (program) => {
     expect(sorted(ours)).toEqual(sorted(theirs));
   });
 
-  test.each(each)("trusts whom serverless.yml trusts for $parameters", ({ module, stack, place }) => {
+  test.each(each)("trusts the principals of serverless.yml for $parameters", ({ module, stack, place }) => {
     const { prefix, trustPolicy, queuePolicies } = module();
     const { resources } = stack();
     for (const [name, { Type, Properties }] of Object.entries<Template>(resources))
@@ -245,7 +245,7 @@ await describeWithTerraform("the Terraform module", (program) => {
     ] as const;
     for (const [name, theirs] of policies) {
       const { Statement } = resolveValue(resources[theirs].Properties.PolicyDocument, place, prefix);
-      expect(canonical(queuePolicies[name].Statement), name).toEqual(canonical(Statement));
+      expect(canonicalize(queuePolicies[name].Statement), name).toEqual(canonicalize(Statement));
     }
   });
 
@@ -300,16 +300,16 @@ await describeWithTerraform("the Terraform module", (program) => {
     [{ role_name_prefix: "{region}{stage}" }, "role_name_prefix is the beginning of a role's name"],
     [{ role_name_prefix: `{region}${"a".repeat(38)}` }, "role_name_prefix is the beginning of a role's name"],
     [{ fips: true }, "fips: this region has no FIPS endpoints"],
-  ])("refuses %j: %s", async (variables, message) => {
+  ])("rejects %j: %s", async (variables, message) => {
     const given = { package_folder: "dist", ...variables };
     await expect(evaluateModule(program, PLACES.commercial, given)).rejects.toThrow(message);
   });
 
-  test("asks for the folder with the zips", async () => {
+  test("requires the folder with the zips", async () => {
     await expect(evaluateModule(program, PLACES.commercial, {})).rejects.toThrow("package_folder");
   });
 
-  test("is formatted as Terraform formats", async () => {
+  test("is formatted by Terraform's rules", async () => {
     const { stdout } = await run(
       program,
       ["fmt", "-check", "-recursive", "-list=true", `${ROOT}infra/terraform`],
@@ -325,7 +325,7 @@ function byName(one: { readonly FunctionName: string }, other: { readonly Functi
   return one.FunctionName < other.FunctionName ? -1 : 1;
 }
 
-/** How serverless.yml calls it. */
+/** The name in serverless.yml. */
 function sessionRole(name: string): string {
   return `${name.charAt(0).toUpperCase()}${name.slice(1)}SessionRole`;
 }

@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parse } from "yaml";
-import { PUBLIC_KEY } from "#test/functions/admission/review-of.ts";
+import { PUBLIC_KEY } from "#test/functions/admission/review-builders.ts";
 import { makePackagingFolder, type PackagingFolder, type Template } from "#test/infra/packaged-template.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 import { ROOT } from "../../../build/bundle.ts";
@@ -11,7 +11,7 @@ import { ROOT } from "../../../build/bundle.ts";
 const run = promisify(execFile);
 const MODULE = `${ROOT}infra/terraform`;
 
-/** By the kind of resource in CloudFormation, that of the module; `AWS::S3::…` and such are osls' own. */
+/** The module's kinds of resources, by kind in CloudFormation; `AWS::S3::…` and the like belong to osls. */
 const KINDS: Readonly<Record<string, readonly string[]>> = {
   "AWS::CloudWatch::Alarm": ["aws_cloudwatch_metric_alarm"],
   "AWS::Events::Rule": ["aws_cloudwatch_event_rule", "aws_cloudwatch_event_target"],
@@ -26,7 +26,10 @@ const KINDS: Readonly<Record<string, readonly string[]>> = {
   "AWS::SQS::QueuePolicy": ["aws_sqs_queue_policy"],
 };
 
-/** Written in the same way in both: a resource of the module, an attribute of it, one of the stack, and where that is there. */
+/**
+ * Attributes with the same form in both: the module's resource and attribute, the stack's resource and
+ * attribute.
+ */
 const SAME = [
   ["aws_cloudwatch_log_group.function", "retention_in_days", "NodeLogGroup", "RetentionInDays"],
   ["aws_lambda_function.function", "runtime", "NodeLambdaFunction", "Runtime"],
@@ -54,7 +57,7 @@ const SAME = [
   ["aws_lambda_permission.function", "principal", "SweepEventBridgeLambdaPermission1", "Principal"],
 ] as const;
 
-/** What the module makes of its values, which are compared on their own: attributes and the expressions that they are. */
+/** Attributes that are expressions of the module's values, which are compared separately. */
 const MADE_OF: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   "aws_cloudwatch_log_group.function": { name: `/aws/lambda/\${local.prefix}-\${each.key}` },
   "aws_lambda_function.function": {
@@ -108,7 +111,7 @@ const MADE_OF: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   },
 };
 
-/** What the module's alarms say, as CloudFormation calls it. */
+/** The attributes of the module's alarms, with CloudFormation's names. */
 const PROPERTIES: Readonly<Record<string, string>> = {
   description: "AlarmDescription",
   namespace: "Namespace",
@@ -122,7 +125,7 @@ const PROPERTIES: Readonly<Record<string, string>> = {
   treat_missing_data: "TreatMissingData",
 };
 
-/** What CloudFormation fills in. */
+/** A variable that CloudFormation replaces. */
 // biome-ignore lint/suspicious/noTemplateCurlyInString: CloudFormation's own.
 const PREFIX = "${FunctionPrefix}";
 
@@ -154,7 +157,7 @@ describeWithPart("hcl2tojson", "the Terraform module", ({ program, args }) => {
   }, 240_000);
   afterAll(() => folder?.close());
 
-  test("has resources of the kinds that the stack has", () => {
+  test("has the kinds of resources that the stack has", () => {
     const kinds = new Set(
       Object.values<Template>(stack).flatMap(({ Type }) => (Type.startsWith("AWS::S3::") ? [] : [Type])),
     );
@@ -169,11 +172,11 @@ describeWithPart("hcl2tojson", "the Terraform module", ({ program, args }) => {
     expect(resources[address][attribute]).toEqual(theirs);
   });
 
-  test.each(Object.entries(MADE_OF))("%s is made of the values that are compared", (address, attributes) => {
+  test.each(Object.entries(MADE_OF))("%s consists of the compared values", (address, attributes) => {
     expect(resources[address]).toMatchObject(attributes);
   });
 
-  test("tells Lambda and EventBridge where to leave what failed, and for how long to try", () => {
+  test("gives Lambda and EventBridge the failure queues and retry limits", () => {
     const [{ destination_config: handing }] =
       resources["aws_lambda_function_event_invoke_config.function"].dynamic;
     expect(handing).toEqual({
@@ -192,7 +195,7 @@ describeWithPart("hcl2tojson", "the Terraform module", ({ program, args }) => {
     });
   });
 
-  test("permits what the stack permits, on the same conditions", () => {
+  test("has the permissions of the stack, with the same conditions", () => {
     const permitted = (list: readonly Template[]): string[] => [
       ...new Set(list.map((each) => JSON.stringify(each)).toSorted()),
     ];
@@ -231,7 +234,7 @@ describeWithPart("hcl2tojson", "the Terraform module", ({ program, args }) => {
       });
   });
 
-  test("says in its alarms what those of the stack say", () => {
+  test("has the alarm settings of the stack", () => {
     const said = Object.values<Template>(values["alarms"]).map(({ description }) => description);
     expect(said).toEqual([
       stack["FailuresAlarm"].Properties.AlarmDescription,
@@ -239,7 +242,7 @@ describeWithPart("hcl2tojson", "the Terraform module", ({ program, args }) => {
     ]);
   });
 
-  test("has the alarms of infra/monitoring, and the same of them", async () => {
+  test("has the alarms of infra/monitoring, with equal settings", async () => {
     const text = await readFile(`${ROOT}infra/monitoring/cloudwatch-alarms.yaml`, "utf8");
     const theirs = Object.values<Template>(parse(text, { logLevel: "silent" }).Resources).map(
       ({ Properties: { AlarmName, AlarmActions: _, Dimensions = [], ...rest } }) => ({
@@ -272,7 +275,7 @@ describeWithPart("hcl2tojson", "the Terraform module", ({ program, args }) => {
     });
   });
 
-  test("has a variable for each parameter, and says all of them in its README", async () => {
+  test("has a variable for each parameter, and lists all in its README", async () => {
     const text = await readFile(`${ROOT}serverless.yml`, "utf8");
     const parameters = [...text.matchAll(/^# {3}--param (\w+)=/gm)].map(([, name = ""]) => name);
     const names = parameters.map((name) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));

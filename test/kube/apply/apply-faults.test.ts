@@ -1,17 +1,18 @@
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { tell } from "#core/cluster-events.ts";
+import { buildClusterEvent } from "#core/cluster-events.ts";
 import type { ClusterEvent } from "#core/decision.ts";
 import { nodeController } from "#core/node/controller.ts";
 import type { Node } from "#core/node/node.ts";
 import { type EmbeddedControl, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
-import { type Applied, type ApplyOptions, applyDecisions } from "#kube/apply/apply.ts";
+import { type ApplyOptions, type ApplyResult, applyDecisions } from "#kube/apply/apply.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { ApiRequest, ApiResponse, Transport } from "#kube/client/transport.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
-import { unreachable } from "#test/kube/apply/fake-api.ts";
-import { decidesByPlace, factsNumber, initialize } from "#test/kube/apply/initialization.ts";
+import { createUnreachable } from "#test/kube/apply/fake-api.ts";
+import { buildFacts, createDecider, initialize } from "#test/kube/apply/initialization.ts";
 import { type Act, startScriptedServer } from "#test/kube/client/scripted-server.ts";
+import { waitUntilTrue } from "#test/wait-until-true.ts";
 
 let cluster: ClusterUnderTest;
 let control: EmbeddedControl;
@@ -31,16 +32,16 @@ function join(number: number): Promise<Node[]> {
   return Promise.all(names.map((name) => cluster.join({ name })));
 }
 
-function bringUp(nodes: readonly Node[], options: Partial<ApplyOptions> = {}): Promise<Applied> {
+function bringUp(nodes: readonly Node[], options: Partial<ApplyOptions> = {}): Promise<ApplyResult> {
   return applyDecisions({
     transport: cluster.functions,
     controller: nodeController,
     items: nodes.map((node, index) => ({
       index,
       object: node,
-      decision: initialize(node, factsNumber(index)),
+      decision: initialize(node, buildFacts(index)),
     })),
-    decide: decidesByPlace(),
+    decide: createDecider(),
     signal: new AbortController().signal,
     reportingInstance: "faults",
     now: new Date("2026-03-01T12:00:00Z"),
@@ -49,17 +50,17 @@ function bringUp(nodes: readonly Node[], options: Partial<ApplyOptions> = {}): P
   });
 }
 
-/** Whether a node is as it is to be in the end. */
+/** Whether a node has reached its final state. */
 async function isUp(node: Node, index: number): Promise<boolean> {
   const now = await cluster.read(node.metadata.name);
-  return initialize(now, factsNumber(index)).kind === "unchanged";
+  return initialize(now, buildFacts(index)).kind === "unchanged";
 }
 
 async function areUp(nodes: readonly Node[]): Promise<number> {
   return (await Promise.all(nodes.map(isUp))).filter((up) => up).length;
 }
 
-function outcomes({ objects }: Applied): Record<string, number> {
+function outcomes({ objects }: ApplyResult): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { outcome, because } of objects) {
     const key = outcome === "retry" ? because.code : outcome;
@@ -74,7 +75,7 @@ describe("an API server in trouble", () => {
     { given: "loses the answers of writes it did", act: () => control.loseAnswers(5) },
     { given: "says GOAWAY", act: () => control.goAway() },
     { given: "breaks all connections once", act: () => breakConnections() },
-  ])("that $given: the batch is done all the same", async ({ act }) => {
+  ])("that $given: the batch is completed all the same", async ({ act }) => {
     const nodes = await join(20);
     act();
     const applied = await bringUp(nodes);
@@ -90,7 +91,7 @@ describe("an API server in trouble", () => {
     expect(await areUp(nodes)).toBe(17);
   });
 
-  it("throttles without end: all are due again after what it asked for", async () => {
+  it("throttles without end: all are due again after the requested wait", async () => {
     const nodes = await join(4);
     const applied = await bringUp(nodes, { transport: answering({ status: 429, retryAfter: "0" }) });
     expect(outcomes(applied)).toEqual({ Throttled: 4 });
@@ -113,7 +114,7 @@ describe("an API server in trouble", () => {
     expect(outcomes(applied)).toEqual({ [code]: 1 });
   });
 
-  it("is not there at all: nobody waits for each object", async () => {
+  it("does not exist: objects do not wait one after the other", async () => {
     const nodes = await join(40);
     const nowhere = connect({ server: "https://127.0.0.1:1" });
     const applied = await bringUp(nodes, { transport: nowhere, maxInFlight: 4 });
@@ -131,6 +132,8 @@ describe("an API server in trouble", () => {
     const nowhere = connect({ server: `https://127.0.0.1:${port}`, connectTimeoutMs: 200 });
     const applied = await bringUp(nodes, { transport: nowhere, maxInFlight: 4 });
     await nowhere.close();
+    // The listener may learn of the connection after its end.
+    await waitUntilTrue("the connection", () => sockets.length > 0);
     for (const socket of sockets) socket.destroy();
     await new Promise((resolve) => silent.close(resolve));
     expect(outcomes(applied)).toEqual({ Unavailable: 40 });
@@ -169,7 +172,7 @@ describe("an API server in trouble", () => {
     expect(applied.usage.writes).toBeLessThanOrEqual(6);
   });
 
-  it("answers byte by byte: it is left alone soon, on whatever connection", async () => {
+  it("answers byte by byte: it is left alone soon, on any connection", async () => {
     const nodes = await join(40);
     const hostile = await startScriptedServer(() => ({ piece: " ", pieces: Number.POSITIVE_INFINITY }));
     const { url, certificateAuthority } = hostile;
@@ -189,7 +192,7 @@ describe("an API server in trouble", () => {
       send(request) {
         if (request.method === "PATCH") writes += 1;
         return request.method === "PATCH" && writes <= 2
-          ? Promise.reject(unreachable("TimedOut"))
+          ? Promise.reject(createUnreachable("TimedOut"))
           : cluster.functions.send(request);
       },
     };
@@ -197,14 +200,14 @@ describe("an API server in trouble", () => {
     expect(outcomes(applied)).toEqual({ Unavailable: 2, changed: 8 });
   });
 
-  it("lets go of an object whose decision cannot be made again", async () => {
+  it("abandons an object whose decision cannot be repeated", async () => {
     const [first, second] = await join(2);
     if (first === undefined || second === undefined) throw new Error("two nodes");
     await cluster.patch(first.metadata.name, [{ op: "remove", path: "/spec/taints/0" }]);
     const applied = await bringUp([{ ...first, status: {} }, second], {
       decide: {
-        ...decidesByPlace(),
-        again: () => {
+        ...createDecider(),
+        decideAgain: () => {
           throw new Error("no decision");
         },
       },
@@ -217,7 +220,7 @@ describe("an API server in trouble", () => {
     if (node === undefined) throw new Error("a node");
     const stale = { ...node, status: {} };
     const applied = await bringUp([stale], {
-      decide: { ...decidesByPlace(), again: () => initialize(stale, factsNumber(0)) },
+      decide: { ...createDecider(), decideAgain: () => initialize(stale, buildFacts(0)) },
     });
     expect(applied.objects[0]).toMatchObject({
       outcome: "retry",
@@ -309,11 +312,11 @@ describe("Events", () => {
     expect(most).toBe(8);
   });
 
-  it("that warn are recorded once in their ten minutes, as what was said comes back", async () => {
+  it("of type Warning are recorded once in ten minutes if the sender returns their keys", async () => {
     const [node] = await join(1);
     if (node === undefined) throw new Error("a node");
-    const event: ClusterEvent = tell("InstanceAmbiguous", "Ambiguous", {});
-    const { object } = initialize(node, factsNumber(0));
+    const event: ClusterEvent = buildClusterEvent("InstanceAmbiguous", "Ambiguous", {});
+    const { object } = initialize(node, buildFacts(0));
     const because = { code: "C", message: "m" };
     const decision = { kind: "retry", object, because, afterSeconds: 1, events: [event] } as const;
     const warn = async (said: readonly string[] | undefined, now: string) => {
@@ -333,8 +336,8 @@ describe("Events", () => {
   it("are left out for a change that failed, but said for a retry", async () => {
     const [node] = await join(1);
     if (node === undefined) throw new Error("a node");
-    const event: ClusterEvent = tell("InstanceAmbiguous", "Ambiguous", {});
-    const { object } = initialize(node, factsNumber(0));
+    const event: ClusterEvent = buildClusterEvent("InstanceAmbiguous", "Ambiguous", {});
+    const { object } = initialize(node, buildFacts(0));
     const because = { code: "C", message: "m" };
     control.failNext({ times: 1, code: 500, verbs: ["patch"] });
     await bringUp([node]);

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Node } from "#core/node/node.ts";
 import type { ControlPlane, ControlPlaneUsers } from "#emulators/harness/control-plane.ts";
-import { type JoiningNodeOptions, joiningNode } from "#emulators/harness/joining-node.ts";
+import { buildJoiningNode, type JoiningNodeOptions } from "#emulators/harness/joining-node.ts";
 import { type ConnectOptions, connect } from "#kube/client/connect.ts";
 import type { ApiRequest, Transport } from "#kube/client/transport.ts";
-import { access } from "#test/access.ts";
+import { getConnectOptions } from "#test/access.ts";
 import { askForJson } from "#test/ask.ts";
 
 /** A control plane, the transport of our node function, and the world outside, which acts as admin. */
@@ -15,10 +15,10 @@ export interface ClusterUnderTest {
   /** Signed in as the node function is. */
   readonly functions: Transport;
   transport(user: keyof ControlPlaneUsers, options?: Partial<ConnectOptions>): Promise<Transport>;
-  /** Registers a node as a kubelet does, and answers it as it was stored. */
+  /** Registers a node as a kubelet does, and answers it was stored. */
   join(options: JoiningNodeOptions): Promise<Node>;
   read(name: string): Promise<Node>;
-  /** Patches as admin, with whatever field manager; fails the test unless it worked. */
+  /** Patches as admin with any field manager; fails the test if the patch fails. */
   patch(path: string, operations: readonly unknown[]): Promise<void>;
   remove(name: string): Promise<void>;
   /** The Events recorded on a node. */
@@ -44,7 +44,7 @@ export async function startCluster(
     user: keyof ControlPlaneUsers,
     options: Partial<ConnectOptions> = {},
   ): Promise<Transport> => {
-    const made = connect({ ...(await access(plane, user)), ...options });
+    const made = connect({ ...(await getConnectOptions(plane, user)), ...options });
     open.push(made);
     return made;
   };
@@ -56,7 +56,7 @@ export async function startCluster(
     functions,
     transport,
     join: async (options) => {
-      const node = joiningNode(options);
+      const node = buildJoiningNode(options);
       await ask({ method: "POST", path: "/api/v1/nodes", body: node });
       return Node.parse(await ask({ method: "GET", path: `/api/v1/nodes/${options.name}` }));
     },

@@ -32,7 +32,7 @@ export interface FakeApi extends Transport {
   reconnect(): void;
   /** History before now is forgotten: watches from before are answered 410, at the door or in the stream. */
   compact(form: "connect" | "stream"): void;
-  /** The store is another one, whose version is this; the objects are as given by later puts. */
+  /** Replaces the store by one of this version; later puts define the objects. */
   restore(version: number): void;
   /** Continue tokens handed out so far are not valid any more. */
   expireTokens(): void;
@@ -84,7 +84,7 @@ export function createFakeApi(): FakeApi {
   function list(path: string, query: URLSearchParams): ApiResponse {
     const token = query.get("continue");
     const [epoch, start] = (token ?? `${tokens}:0`).split(":").map(Number);
-    if (epoch !== tokens) return status(410, "Expired", "the provided continue parameter is too old");
+    if (epoch !== tokens) return buildStatus(410, "Expired", "the provided continue parameter is too old");
     const name = query.get("fieldSelector")?.replace("metadata.name=", "");
     const namespace = /\/namespaces\/([^/]+)\//.exec(path)?.[1];
     const all = [...objects.values()].filter(
@@ -150,7 +150,7 @@ export function createFakeApi(): FakeApi {
       for (const watch of watches) watch.end();
     },
     breakWatches() {
-      for (const watch of watches) watch.fail(unreachable("ConnectionLost"));
+      for (const watch of watches) watch.fail(createUnreachable("ConnectionLost"));
     },
     reconnect() {
       connection = {};
@@ -189,7 +189,7 @@ export function createFakeApi(): FakeApi {
       const answer = scripted.shift();
       if (answer instanceof ApiUnreachable) throw answer;
       const body = createBody(() => watches.delete(body));
-      request.signal?.addEventListener("abort", () => body.fail(unreachable("Aborted")));
+      request.signal?.addEventListener("abort", () => body.fail(createUnreachable("Aborted")));
       const opened = (opening: number): ApiStream => ({
         status: opening,
         headers: answer?.headers ?? {},
@@ -204,7 +204,7 @@ export function createFakeApi(): FakeApi {
       }
       const from = Number(new URL(request.path, "https://fake").searchParams.get("resourceVersion"));
       if (from < compacted) {
-        const gone = status(410, "Expired", "too old resource version").body;
+        const gone = buildStatus(410, "Expired", "too old resource version").body;
         body.push(goneForm === "connect" ? gone : `{"type":"ERROR","object":${gone}}\n`);
         body.end();
         return opened(goneForm === "connect" ? 410 : 200);
@@ -224,12 +224,12 @@ function keyOf(name: string, namespace: unknown): string {
 }
 
 /** No answer, as the transport says it. */
-export function unreachable(code: UnreachableCode): ApiUnreachable {
+export function createUnreachable(code: UnreachableCode): ApiUnreachable {
   return new ApiUnreachable({ code, server: "https://fake", attempt: "GET /api/v1/nodes" });
 }
 
 /** A metav1.Status as a whole answer. */
-export function status(code: number, reason: string, message: string): ApiResponse {
+export function buildStatus(code: number, reason: string, message: string): ApiResponse {
   return {
     status: code,
     headers: {},

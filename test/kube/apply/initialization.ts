@@ -1,7 +1,7 @@
-import { tell } from "#core/cluster-events.ts";
+import { buildClusterEvent } from "#core/cluster-events.ts";
 import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
 import type { Decision, PatchOperation, PatchWrite, TestOperation } from "#core/decision.ts";
-import { referenceTo, unchanged } from "#core/decisions.ts";
+import { leaveUnchanged, toReference } from "#core/decisions.ts";
 import { Node, type NodeAddress } from "#core/node/node.ts";
 import { NODES } from "#core/resources/resource.ts";
 import type { Decider } from "#kube/apply/context.ts";
@@ -13,8 +13,8 @@ export interface Facts {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** Facts that are told from those of other nodes by a number. */
-export function factsNumber(number: number): Facts {
+/** Facts that a number makes unique to a node. */
+export function buildFacts(number: number): Facts {
   return {
     providerID: `memory:///zone-a/i-${number}`,
     addresses: [{ type: "InternalIP", address: `10.0.${number >> 8}.${number & 255}` }],
@@ -24,31 +24,31 @@ export function factsNumber(number: number): Facts {
 
 /** A level-triggered decision on one node: the two writes that bring it up, or what is left of them. */
 export function initialize(node: Node, facts: Facts): Decision {
-  const object = referenceTo(NODES, node);
+  const object = toReference(NODES, node);
   const statusWrite = addressWrite(node, facts);
   const nodeWrite = initializationWrite(node, facts);
   const [first, ...rest] = [statusWrite, nodeWrite].filter((write) => write !== undefined);
-  if (first === undefined) return unchanged(object);
+  if (first === undefined) return leaveUnchanged(object);
   return {
     kind: "change",
     object,
     because: { code: "Initialized", message: "initialized from its instance" },
     writes: [first, ...rest],
-    events: [tell("Synced", "Initialized", {})],
+    events: [buildClusterEvent("Synced", "Initialized", {})],
     warnings: [],
   };
 }
 
 /** What decides on nodes by the facts of their place in the list. */
-export function decidesByPlace(): Decider {
+export function createDecider(): Decider {
   return {
-    again: (object, index) => initialize(Node.parse(object), factsNumber(index)),
-    next: () => undefined,
+    decideAgain: (object, index) => initialize(Node.parse(object), buildFacts(index)),
+    decideNext: () => undefined,
   };
 }
 
 /** A write to a node: uid and tests, then the patch. */
-export function nodeWrite(
+export function buildNodeWrite(
   node: Node,
   tests: readonly TestOperation[],
   patch: PatchWrite["patch"],
@@ -61,12 +61,12 @@ export function nodeWrite(
     ...(subresource === undefined ? {} : { subresource }),
     verb: "patch",
     name: node.metadata.name,
-    precondition: [test("/metadata/uid", node.metadata.uid), ...tests],
+    precondition: [buildTest("/metadata/uid", node.metadata.uid), ...tests],
     patch,
   };
 }
 
-export function test(path: string, value: unknown): TestOperation {
+export function buildTest(path: string, value: unknown): TestOperation {
   return { op: "test", path, value };
 }
 
@@ -77,8 +77,8 @@ export function add(path: string, value: unknown): PatchOperation {
 function addressWrite(node: Node, facts: Facts): PatchWrite | undefined {
   const addresses = node.status.addresses ?? null;
   if (JSON.stringify(addresses) === JSON.stringify(facts.addresses)) return undefined;
-  const tests = [test("/status/addresses", addresses)];
-  return nodeWrite(node, tests, [add("/status/addresses", facts.addresses)], "status");
+  const tests = [buildTest("/status/addresses", addresses)];
+  return buildNodeWrite(node, tests, [add("/status/addresses", facts.addresses)], "status");
 }
 
 function initializationWrite(node: Node, facts: Facts): PatchWrite | undefined {
@@ -95,10 +95,10 @@ function initializationWrite(node: Node, facts: Facts): PatchWrite | undefined {
   ];
   if (first === undefined) return undefined;
   const tests = [
-    ...labels.map(([key]) => test(labelPath(key), null)),
-    ...taints.map(({ key, index }) => test(`/spec/taints/${index}/key`, key)),
+    ...labels.map(([key]) => buildTest(labelPath(key), null)),
+    ...taints.map(({ key, index }) => buildTest(`/spec/taints/${index}/key`, key)),
   ];
-  return nodeWrite(node, tests, [first, ...rest]);
+  return buildNodeWrite(node, tests, [first, ...rest]);
 }
 
 function labelPath(key: string): string {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { tell } from "#core/cluster-events.ts";
-import { nameOf } from "#core/tenant-fact.ts";
-import { eventName, type ObjectEvent } from "#kube/apply/record-events.ts";
+import { buildClusterEvent } from "#core/cluster-events.ts";
+import { getNameFact } from "#core/tenant-fact.ts";
+import { formatEventName, type ObjectEvent } from "#kube/apply/record-events.ts";
 
 const NOW = new Date("2026-03-01T12:00:00Z");
 const SAID: ObjectEvent = {
@@ -11,7 +11,9 @@ const SAID: ObjectEvent = {
     name: "ip-10-0-0-1.ec2.internal",
     uid: "5f0c2b5e-2d44-4f0e-9c8e-3a52c8d4a001",
   },
-  event: tell("ServingCertificate", "InstanceNotFound", { request: nameOf({ metadata: { name: "csr-1" } }) }),
+  event: buildClusterEvent("ServingCertificate", "InstanceNotFound", {
+    request: getNameFact({ metadata: { name: "csr-1" } }),
+  }),
 };
 
 describe("the name of an Event", () => {
@@ -22,32 +24,32 @@ describe("the name of an Event", () => {
       now: NOW,
     },
     { given: "nine minutes later", said: SAID, now: new Date("2026-03-01T12:09:59Z") },
-  ])("is the same for $given", ({ said, now }) => {
-    expect(eventName(said, now)).toBe(eventName(SAID, NOW));
+  ])("is equal for $given", ({ said, now }) => {
+    expect(formatEventName(said, now)).toBe(formatEventName(SAID, NOW));
   });
 
-  it("is the same whatever the code, where one of the reason is enough", () => {
+  it("is equal for any code, if one Event per reason suffices", () => {
     const [one, other] = (["InstanceNotFound", "Ambiguous"] as const).map((code) => ({
       ...SAID,
-      event: tell("CloudInitializationFailed", code, {}),
+      event: buildClusterEvent("CloudInitializationFailed", code, {}),
     }));
-    expect(eventName(one ?? SAID, NOW)).toBe(eventName(other ?? SAID, NOW));
+    expect(formatEventName(one ?? SAID, NOW)).toBe(formatEventName(other ?? SAID, NOW));
   });
 
   it.each([
     { given: "another uid", said: { ...SAID, object: { ...SAID.object, uid: "other" } }, now: NOW },
     {
       given: "another reason",
-      said: { ...SAID, event: tell("CloudInitializationFailed", "InstanceNotFound", {}) },
+      said: { ...SAID, event: buildClusterEvent("CloudInitializationFailed", "InstanceNotFound", {}) },
       now: NOW,
     },
     { given: "another code", said: { ...SAID, event: { ...SAID.event, code: "NoNames" } }, now: NOW },
     { given: "the next ten minutes", said: SAID, now: new Date("2026-03-01T12:10:00Z") },
   ])("is another one for $given", ({ said, now }) => {
-    expect(eventName(said, now)).not.toBe(eventName(SAID, NOW));
+    expect(formatEventName(said, now)).not.toBe(formatEventName(SAID, NOW));
   });
 
-  it("is one of 1,000 in ten minutes on CertificateSigningRequests, whatever their names, uids and codes", () => {
+  it("is one of 1,000 in ten minutes on CertificateSigningRequests, for any names, uids and codes", () => {
     const names = (codes: readonly ("NoNames" | "URIForbidden")[], now: Date) =>
       Array.from({ length: 20_000 }, (_, index) => {
         const name = `csr-${index}`;
@@ -58,8 +60,13 @@ describe("the name of an Event", () => {
           uid: name,
         };
         const code = codes[index % codes.length] ?? "NoNames";
-        return eventName(
-          { object, event: tell("ServingCertificate", code, { request: nameOf({ metadata: { name } }) }) },
+        return formatEventName(
+          {
+            object,
+            event: buildClusterEvent("ServingCertificate", code, {
+              request: getNameFact({ metadata: { name } }),
+            }),
+          },
           now,
         );
       });
@@ -75,7 +82,7 @@ describe("the name of an Event", () => {
     { given: "the longest name", name: "n".repeat(253) },
     { given: "a name whose cut ends in a dot", name: `${"n".repeat(235)}.${"m".repeat(17)}` },
   ])("is a DNS subdomain for $given", ({ name }) => {
-    const made = eventName({ ...SAID, object: { ...SAID.object, name } }, NOW);
+    const made = formatEventName({ ...SAID, object: { ...SAID.object, name } }, NOW);
     expect(made).toMatch(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/);
     expect(made.length).toBeLessThanOrEqual(253);
   });

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { ActionAnswer } from "#core/capability.ts";
-import { tell } from "#core/cluster-events.ts";
-import type { RefusedAction } from "#core/controller.ts";
+import { buildClusterEvent } from "#core/cluster-events.ts";
+import type { RejectedAction } from "#core/controller.ts";
 import type { CloudAction, Decision, Write } from "#core/decision.ts";
-import { change, referenceTo, retry, unchanged } from "#core/decisions.ts";
+import { change, leaveUnchanged, retry, toReference } from "#core/decisions.ts";
 import { nodeController } from "#core/node/controller.ts";
 import type { Node } from "#core/node/node.ts";
 import { NODES } from "#core/resources/resource.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
-import { type Applied, applyDecisions } from "#kube/apply/apply.ts";
+import { type ApplyResult, applyDecisions } from "#kube/apply/apply.ts";
 import type { Decider } from "#kube/apply/context.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 
@@ -21,9 +21,9 @@ beforeAll(async () => {
 afterAll(() => cluster?.close());
 
 const join = (): Promise<Node> => cluster.join({ name: `rounds-${++count}` });
-const FIRST = tell("InstanceAmbiguous", "Ambiguous", {});
-const SECOND = tell("InvalidProviderID", "InvalidProviderID", {});
-const LAST = tell("DeletionUnproven", "NoControl", {});
+const FIRST = buildClusterEvent("InstanceAmbiguous", "Ambiguous", {});
+const SECOND = buildClusterEvent("InvalidProviderID", "InvalidProviderID", {});
+const LAST = buildClusterEvent("DeletionUnproven", "NoControl", {});
 
 function action(about: Node, target = "a"): CloudAction {
   const { uid } = about.metadata;
@@ -34,16 +34,21 @@ function action(about: Node, target = "a"): CloudAction {
 }
 
 function act(about: Node, writes: readonly Write[], events: readonly (typeof FIRST)[] = []): Decision {
-  const reference = referenceTo(NODES, about);
-  return change(reference, writes, { because: { code: "Act", message: "" }, events }) ?? unchanged(reference);
+  const reference = toReference(NODES, about);
+  return (
+    change(reference, writes, { because: { code: "Act", message: "" }, events }) ?? leaveUnchanged(reference)
+  );
 }
 
 function due(about: Node, code: string, events: readonly (typeof FIRST)[] = []) {
-  return retry(referenceTo(NODES, about), { code, message: "" }, 7, events);
+  return retry(toReference(NODES, about), { code, message: "" }, 7, events);
 }
 
 describe("an action of the cloud", () => {
-  /** Carries two actions out on a node whose content is its label `edit`; the first takes so many milliseconds, as does each read. */
+  /**
+   * Carries out two actions on a node whose content is its label `edit`; the first action and each read take
+   * this long.
+   */
   async function carryTwo(tookMs: number, edit: boolean, readMs = 0) {
     const node = await join();
     const contentHash = (object: Node) => object.metadata.labels?.["edit"] ?? "none";
@@ -64,7 +69,7 @@ describe("an action of the cloud", () => {
       },
       controller: { ...nodeController, contentHash } as unknown as typeof nodeController,
       items: [{ index: 0, object: node, decision: act(node, [guarded("a"), guarded("b")]), said: undefined }],
-      decide: { again: (object) => due(object as Node, "Again"), next: () => undefined },
+      decide: { decideAgain: (object) => due(object as Node, "Again"), decideNext: () => undefined },
       act: async ({ target }) => {
         acted.push(target);
         nowMs += tookMs;
@@ -106,7 +111,7 @@ describe("an action of the cloud", () => {
     expect(applied.usage).toMatchObject({ reads: 2 });
   });
 
-  it("is carried out after a second where the content is the same", async () => {
+  it("is carried out after a second if the content is unchanged", async () => {
     const { acted, applied } = await carryTwo(1_000, false);
     expect(acted).toEqual(["a", "b"]);
     expect(applied.usage).toMatchObject({ reads: 2 });
@@ -119,12 +124,12 @@ function carry(
   decision: Decision,
   decide: Partial<Decider>,
   answer: ActionAnswer = { kind: "done", result: {} },
-): Promise<Applied> {
+): Promise<ApplyResult> {
   return applyDecisions({
     transport: cluster.functions,
     controller: nodeController,
     items: [{ index: 0, object: about, decision, said: undefined }],
-    decide: { again: () => due(about, "Again"), next: () => undefined, ...decide },
+    decide: { decideAgain: () => due(about, "Again"), decideNext: () => undefined, ...decide },
     act: async () => answer,
     signal: new AbortController().signal,
     reportingInstance: "test",
@@ -138,21 +143,23 @@ async function reasons(about: Node): Promise<readonly unknown[]> {
 
 describe("Events of several rounds", () => {
   it.each<[string, (about: Node) => Decision, readonly string[]]>([
-    ["in the end nothing is left", (about) => unchanged(referenceTo(NODES, about)), []],
+    ["in the end nothing is left", (about) => leaveUnchanged(toReference(NODES, about)), []],
     ["in the end it is due again", (about) => due(about, "Later", [LAST]), ["DeletionUnproven"]],
   ])("are all recorded where %s", async (_, end, last) => {
     const about = await join();
     const next = vi
-      .fn<Decider["next"]>()
+      .fn<Decider["decideNext"]>()
       .mockReturnValueOnce(act(about, [action(about)], [SECOND]))
       .mockReturnValue(end(about));
-    await carry(about, act(about, [action(about)], [FIRST]), { next });
+    await carry(about, act(about, [action(about)], [FIRST]), { decideNext: next });
     expect(await reasons(about)).toEqual([...last, "InstanceAmbiguous", "InvalidProviderID"]);
   });
 
   it("are without those of a change that was not completed", async () => {
     const about = await join();
-    const next = vi.fn<Decider["next"]>().mockReturnValueOnce(act(about, [action(about, "b")], [SECOND]));
+    const next = vi
+      .fn<Decider["decideNext"]>()
+      .mockReturnValueOnce(act(about, [action(about, "b")], [SECOND]));
     const answers: ActionAnswer[] = [
       { kind: "done", result: {} },
       { kind: "error", code: "Throttled", message: "slow" },
@@ -161,7 +168,7 @@ describe("Events of several rounds", () => {
       transport: cluster.functions,
       controller: nodeController,
       items: [{ index: 0, object: about, decision: act(about, [action(about)], [FIRST]), said: undefined }],
-      decide: { again: () => due(about, "Again"), next },
+      decide: { decideAgain: () => due(about, "Again"), decideNext: next },
       act: async () => answers.shift() ?? { kind: "done", result: {} },
       signal: new AbortController().signal,
       reportingInstance: "test",
@@ -180,12 +187,17 @@ describe("an action that the cloud refuses", () => {
     ["with an error", INVALID],
   ])("%s is decided on by who knows what it means", async (_, answer) => {
     const about = await join();
-    const told: RefusedAction[] = [];
-    const refused: Decider["refused"] = (_index, refusal) => {
+    const told: RejectedAction[] = [];
+    const refused: Decider["decideRejected"] = (_index, refusal) => {
       told.push(refusal);
       return due(about, "Refused", [LAST]);
     };
-    const { objects } = await carry(about, act(about, [action(about)], [FIRST]), { refused }, answer);
+    const { objects } = await carry(
+      about,
+      act(about, [action(about)], [FIRST]),
+      { decideRejected: refused },
+      answer,
+    );
     expect(objects).toMatchObject([{ outcome: "retry", because: { code: "Refused" }, afterSeconds: 7 }]);
     expect(told).toEqual([{ action: action(about), answer }]);
     expect(await reasons(about)).toEqual(["DeletionUnproven"]);
@@ -194,9 +206,9 @@ describe("an action that the cloud refuses", () => {
   it.each([
     ["as a conflict is decided on anew", CONFLICT, "Again"],
     ["with an error is tried again", INVALID, "Invalid"],
-  ])("%s where nobody knows", async (_, answer, code) => {
+  ])("%s without such a decider", async (_, answer, code) => {
     const about = await join();
-    const decide = { refused: () => undefined };
+    const decide = { decideRejected: () => undefined };
     const { objects } = await carry(about, act(about, [action(about)]), decide, answer);
     expect(objects).toMatchObject([{ outcome: "retry", because: { code } }]);
   });

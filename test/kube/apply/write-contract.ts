@@ -1,25 +1,25 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { inWords, tell } from "#core/cluster-events.ts";
+import { buildClusterEvent, renderEvent } from "#core/cluster-events.ts";
 import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
 import type { Decision, PatchWrite } from "#core/decision.ts";
 import type { Instance, InstanceAnswer } from "#core/instance.ts";
 import { nodeController } from "#core/node/controller.ts";
 import { decideNode } from "#core/node/decide.ts";
-import { fingerprintOf } from "#core/node/fingerprint.ts";
+import { fingerprintNode } from "#core/node/fingerprint.ts";
 import { Node } from "#core/node/node.ts";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
-import { type Applied, type ApplyOptions, applyDecisions } from "#kube/apply/apply.ts";
+import { type ApplyOptions, type ApplyResult, applyDecisions } from "#kube/apply/apply.ts";
 import type { ApplyItem } from "#kube/apply/context.ts";
 import { sendWrite } from "#kube/apply/requests.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import {
   add,
-  decidesByPlace,
-  factsNumber,
+  buildFacts,
+  buildNodeWrite,
+  buildTest,
+  createDecider,
   initialize,
-  nodeWrite,
-  test,
 } from "#test/kube/apply/initialization.ts";
 
 const NOW = new Date("2026-03-01T12:00:00Z");
@@ -51,88 +51,101 @@ const ANSWERS: readonly {
 }[] = [
   {
     given: "a write that fits",
-    write: (node) => nodeWrite(node, [], [add("/spec/providerID", "memory:///a")]),
+    write: (node) => buildNodeWrite(node, [], [add("/spec/providerID", "memory:///a")]),
     kind: "applied",
   },
   {
     given: "another uid",
     write: (node) => ({
-      ...nodeWrite(node, [], [add("/spec/providerID", "memory:///a")]),
-      precondition: [test("/metadata/uid", "5f0c2b5e-0000-4000-8000-000000000000")],
+      ...buildNodeWrite(node, [], [add("/spec/providerID", "memory:///a")]),
+      precondition: [buildTest("/metadata/uid", "5f0c2b5e-0000-4000-8000-000000000000")],
     }),
     kind: "conflict",
   },
   {
     given: "other addresses",
     write: (node) =>
-      nodeWrite(node, [test("/status/addresses", null)], [add("/status/addresses", [])], "status"),
+      buildNodeWrite(node, [buildTest("/status/addresses", null)], [add("/status/addresses", [])], "status"),
     kind: "conflict",
   },
   {
     given: "another taint in the place",
     write: (node) =>
-      nodeWrite(node, [test("/spec/taints/0/key", "x")], [{ op: "remove", path: "/spec/taints/0" }]),
+      buildNodeWrite(
+        node,
+        [buildTest("/spec/taints/0/key", "x")],
+        [{ op: "remove", path: "/spec/taints/0" }],
+      ),
     kind: "conflict",
   },
   {
     given: "a taint place beyond the list",
     write: (node) =>
-      nodeWrite(node, [test("/spec/taints/7/key", "x")], [{ op: "remove", path: "/spec/taints/7" }]),
+      buildNodeWrite(
+        node,
+        [buildTest("/spec/taints/7/key", "x")],
+        [{ op: "remove", path: "/spec/taints/7" }],
+      ),
     kind: "conflict",
   },
   {
     given: "a label that is there by now",
     write: (node) =>
-      nodeWrite(node, [test("/metadata/labels/kubernetes.io~1os", null)], [add("/metadata/labels/a", "b")]),
+      buildNodeWrite(
+        node,
+        [buildTest("/metadata/labels/kubernetes.io~1os", null)],
+        [add("/metadata/labels/a", "b")],
+      ),
     kind: "conflict",
   },
   {
     given: "another annotation",
-    write: (node) => nodeWrite(node, [test(ANNOTATION, "false")], [add("/metadata/labels/a", "b")]),
+    write: (node) => buildNodeWrite(node, [buildTest(ANNOTATION, "false")], [add("/metadata/labels/a", "b")]),
     kind: "conflict",
   },
   {
     given: "a label added where there is no map",
     labels: "none",
-    write: (node) => nodeWrite(node, [], [add("/metadata/labels/a", "b")]),
+    write: (node) => buildNodeWrite(node, [], [add("/metadata/labels/a", "b")]),
     kind: "conflict",
   },
   {
-    given: "the whole map added where there is none",
+    given: "the whole map added to an object without it",
     labels: "none",
-    write: (node) => nodeWrite(node, [test("/metadata/labels", null)], [add("/metadata/labels", { a: "b" })]),
+    write: (node) =>
+      buildNodeWrite(node, [buildTest("/metadata/labels", null)], [add("/metadata/labels", { a: "b" })]),
     kind: "applied",
   },
   {
     given: "a label value that Kubernetes refuses",
-    write: (node) => nodeWrite(node, [], [add("/metadata/labels/a", "-not valid-")]),
+    write: (node) => buildNodeWrite(node, [], [add("/metadata/labels/a", "-not valid-")]),
     kind: "rejected",
     says: /422: .*metadata\.labels/,
   },
   {
     given: "a provider ID where there is another",
     meanwhile: (cluster, node) => cluster.patch(node.metadata.name, [add("/spec/providerID", "memory:///b")]),
-    write: (node) => nodeWrite(node, [], [add("/spec/providerID", "memory:///a")]),
+    write: (node) => buildNodeWrite(node, [], [add("/spec/providerID", "memory:///a")]),
     kind: "rejected",
     says: /422: .*providerID/,
   },
   {
     given: "a uid that differs when it is stored",
-    write: (node) => nodeWrite(node, [], [add("/metadata/uid", "5f0c2b5e-0000-4000-8000-000000000000")]),
+    write: (node) => buildNodeWrite(node, [], [add("/metadata/uid", "5f0c2b5e-0000-4000-8000-000000000000")]),
     kind: "conflict",
     says: /metadata\.uid/,
   },
   {
     given: "an identity that may not",
     as: "relay",
-    write: (node) => nodeWrite(node, [], [add("/spec/providerID", "memory:///a")]),
+    write: (node) => buildNodeWrite(node, [], [add("/spec/providerID", "memory:///a")]),
     kind: "rejected",
     says: /403: .*cannot patch/,
   },
   {
     given: "a node that is gone",
     meanwhile: (cluster, node) => cluster.remove(node.metadata.name),
-    write: (node) => nodeWrite(node, [], [add("/spec/providerID", "memory:///a")]),
+    write: (node) => buildNodeWrite(node, [], [add("/spec/providerID", "memory:///a")]),
     kind: "gone",
   },
 ];
@@ -152,16 +165,16 @@ export function describeWrites(name: string, start: (folder: string) => Promise<
       return cluster.join({ name: `node-${count}`, ...options });
     };
     /** Initializes nodes with the facts of their own place in the list. */
-    const bringUp = (nodes: readonly Node[], options: Partial<ApplyOptions> = {}): Promise<Applied> =>
+    const bringUp = (nodes: readonly Node[], options: Partial<ApplyOptions> = {}): Promise<ApplyResult> =>
       applyDecisions({
         transport: cluster.functions,
         controller: nodeController,
         items: nodes.map((node, index) => ({
           index,
           object: node,
-          decision: initialize(node, factsNumber(index)),
+          decision: initialize(node, buildFacts(index)),
         })),
-        decide: decidesByPlace(),
+        decide: createDecider(),
         signal: new AbortController().signal,
         reportingInstance: "contract",
         now: NOW,
@@ -184,7 +197,7 @@ export function describeWrites(name: string, start: (folder: string) => Promise<
     it("answers a write with the metadata alone", async () => {
       const node = await joinNext();
       const bodies: string[] = [];
-      const write = nodeWrite(node, [], [add("/spec/providerID", "memory:///a")]);
+      const write = buildNodeWrite(node, [], [add("/spec/providerID", "memory:///a")]);
       const answer = await sendWrite(
         overheard(cluster.functions, bodies),
         write,
@@ -205,12 +218,12 @@ export function describeWrites(name: string, start: (folder: string) => Promise<
       expect(usage).toEqual({ writes: 2, reads: 0, conflicts: 0, throttled: 0, events: 1, eventsDropped: 0 });
       expect(after.spec).toEqual({
         ...node.spec,
-        providerID: factsNumber(0).providerID,
+        providerID: buildFacts(0).providerID,
         taints: node.spec.taints?.filter(({ key }) => key !== UNINITIALIZED_TAINT),
       });
       expect(after.spec.taints).toContainEqual(foreignTaint);
-      expect(after.status.addresses).toEqual(factsNumber(0).addresses);
-      expect(after.metadata.labels).toEqual({ ...node.metadata.labels, ...factsNumber(0).labels });
+      expect(after.status.addresses).toEqual(buildFacts(0).addresses);
+      expect(after.metadata.labels).toEqual({ ...node.metadata.labels, ...buildFacts(0).labels });
       expect(objects).toEqual([
         {
           index: 0,
@@ -219,7 +232,7 @@ export function describeWrites(name: string, start: (folder: string) => Promise<
           outcome: "changed",
           because: { code: "Initialized", message: "initialized from its instance" },
           resourceVersion: after.metadata.resourceVersion,
-          seen: fingerprintOf(after),
+          seen: fingerprintNode(after),
         },
       ]);
     });
@@ -233,12 +246,12 @@ export function describeWrites(name: string, start: (folder: string) => Promise<
       expect(after.spec.taints?.map(({ key }) => key)).not.toContain(UNINITIALIZED_TAINT);
       expect(objects[0]).toMatchObject({
         outcome: "changed",
-        seen: fingerprintOf(after),
+        seen: fingerprintNode(after),
       });
       expect(usage).toMatchObject({ conflicts: 1, reads: 1 });
     });
 
-    it("loses nothing of another writer who changes taints at the same moment", async () => {
+    it("loses nothing of another writer who changes taints at the same time", async () => {
       const nodes = await Promise.all(Array.from({ length: 20 }, () => joinNext()));
       const rival = async (node: Node): Promise<void> => {
         for (const number of [1, 2, 3]) {
@@ -286,12 +299,15 @@ export function describeWrites(name: string, start: (folder: string) => Promise<
       expect(status.addresses).toEqual([{ type: "Hostname", address: name }]);
     });
 
-    it("counts a node as changed whose second write another writer made needless", async () => {
+    it("counts a node as changed if another writer made its second write unnecessary", async () => {
       const node = await joinNext();
       const { name } = node.metadata;
       const finish = (): Promise<void> => cluster.patch(name, [add("/spec/taints", [foreignTaint])]);
       const { objects } = await bringUp([node], { transport: afterFirstPatch(cluster.functions, finish) });
-      expect(objects[0]).toMatchObject({ outcome: "changed", seen: fingerprintOf(await cluster.read(name)) });
+      expect(objects[0]).toMatchObject({
+        outcome: "changed",
+        seen: fingerprintNode(await cluster.read(name)),
+      });
       expect(await cluster.events(node)).toMatchObject([{ reason: "Synced" }]);
     });
 
@@ -299,26 +315,26 @@ export function describeWrites(name: string, start: (folder: string) => Promise<
       const node = await joinNext({ taints: [foreignTaint] });
       const answer: InstanceAnswer = { kind: "found", instance: INSTANCE };
       const decide = (read: Node): Decision => decideNode(read, answer, { reason: "watch", now: NOW });
-      const decider = { ...decidesByPlace(), again: (read: unknown) => decide(Node.parse(read)) };
+      const decider = { ...createDecider(), decideAgain: (read: unknown) => decide(Node.parse(read)) };
       const items = [{ index: 0, object: node, decision: decide(node) }];
       const { objects, usage } = await bringUp([node], { items, decide: decider });
       const after = await cluster.read(node.metadata.name);
       expect(objects[0]).toMatchObject({
         outcome: "changed",
         resourceVersion: after.metadata.resourceVersion,
-        seen: fingerprintOf(after),
+        seen: fingerprintNode(after),
       });
       expect(usage).toMatchObject({ writes: 2, reads: 0, conflicts: 0 });
       expect(after.status.addresses).toEqual(expect.arrayContaining([...INSTANCE.addresses]));
       expect(decide(after)).toMatchObject({ kind: "unchanged" });
     });
 
-    it("writes the addresses anew, and the taint goes after them, where a kubelet overwrites them in between", async () => {
+    it("rewrites the addresses after a kubelet overwrites them, and then removes the taint", async () => {
       const node = await joinNext();
       const { name } = node.metadata;
       const answer: InstanceAnswer = { kind: "found", instance: INSTANCE };
       const decide = (read: Node): Decision => decideNode(read, answer, { reason: "watch", now: NOW });
-      const decider = { ...decidesByPlace(), again: (read: unknown) => decide(Node.parse(read)) };
+      const decider = { ...createDecider(), decideAgain: (read: unknown) => decide(Node.parse(read)) };
       const items = [{ index: 0, object: node, decision: decide(node) }];
       const stale = [add("/status/addresses", [{ type: "Hostname", address: name }])];
       const overwrite = (): Promise<void> => cluster.patch(`${name}/status`, stale);
@@ -331,7 +347,7 @@ export function describeWrites(name: string, start: (folder: string) => Promise<
       expect(usage).toMatchObject({ writes: 4, reads: 1, conflicts: 1 });
     });
 
-    it("goes on after the API server was killed and started again", async () => {
+    it("continues after the API server was killed and restarted", async () => {
       const node = await joinNext();
       await cluster.plane.stopServer("SIGKILL");
       const down = await bringUp([node]);
@@ -353,7 +369,7 @@ export function describeWrites(name: string, start: (folder: string) => Promise<
 
     it("reports what another writer has done already as unchanged", async () => {
       const node = await joinNext();
-      const { addresses } = factsNumber(0);
+      const { addresses } = buildFacts(0);
       await cluster.patch(`${node.metadata.name}/status`, [add("/status/addresses", addresses)]);
       await cluster.patch(node.metadata.name, [{ op: "remove", path: "/spec/taints/0" }]);
       const { objects, usage } = await bringUp([node]);
@@ -365,15 +381,15 @@ export function describeWrites(name: string, start: (folder: string) => Promise<
       const node = await joinNext();
       const { objects, usage } = await bringUp([node], { transport: sendingPatchesTwice(cluster.functions) });
       const after = await cluster.read(node.metadata.name);
-      expect(objects[0]).toMatchObject({ outcome: "changed", seen: fingerprintOf(after) });
+      expect(objects[0]).toMatchObject({ outcome: "changed", seen: fingerprintNode(after) });
       expect(usage).toMatchObject({ writes: 2, conflicts: 2, reads: 2, events: 1 });
       expect((await cluster.events(after)).map((event) => event["reason"])).toEqual(["Synced"]);
     });
 
     it("reports a refusal in the server's words and records a Warning", async () => {
       const node = await joinNext();
-      const write = nodeWrite(node, [], [add("/metadata/labels/a", "-not valid-")]);
-      const { object } = initialize(node, factsNumber(0));
+      const write = buildNodeWrite(node, [], [add("/metadata/labels/a", "-not valid-")]);
+      const { object } = initialize(node, buildFacts(0));
       const because = { code: "Test", message: "a label that Kubernetes refuses" };
       const { objects } = await bringUp([node], {
         items: [
@@ -392,10 +408,10 @@ export function describeWrites(name: string, start: (folder: string) => Promise<
       expect(await cluster.events(node)).toMatchObject([{ type: "Warning", reason: "NodeUpdateRejected" }]);
     });
 
-    it("records an Event once, on the node's uid, however often it is said", async () => {
+    it("records an Event once, on the node's uid, however often it is reported", async () => {
       const node = await joinNext();
-      const { object } = initialize(node, factsNumber(0));
-      const event = tell("InvalidProviderID", "InvalidProviderID", {});
+      const { object } = initialize(node, buildFacts(0));
+      const event = buildClusterEvent("InvalidProviderID", "InvalidProviderID", {});
       const because = { code: "NoInstance", message: "no instance yet" };
       const items: ApplyItem[] = [
         {
@@ -422,7 +438,7 @@ export function describeWrites(name: string, start: (folder: string) => Promise<
           firstTimestamp: "2026-03-01T12:00:00Z",
           lastTimestamp: "2026-03-01T12:00:00Z",
           count: 1,
-          ...inWords(event),
+          ...renderEvent(event),
         },
       ]);
     });

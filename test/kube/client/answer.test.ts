@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { askedToWaitSeconds, classifyAnswer, classifyFailure, codeOf } from "#kube/client/answer.ts";
+import { classifyAnswer, classifyFailure, getAnswerCode, parseRetryAfter } from "#kube/client/answer.ts";
 import { ApiUnreachable } from "#kube/client/errors.ts";
 
 /** What real API servers answer is in write-contract.ts; here is what they answer too seldom to be waited for. */
@@ -118,7 +118,7 @@ describe("an answer", () => {
     [503, "ServiceUnavailable", "Unavailable"],
   ])("%i %s has the code %s", (status, reason, code) => {
     const answer = classifyAnswer({ status, headers: {}, body: JSON.stringify({ reason }) });
-    expect(answer.kind === "applied" ? "applied" : codeOf(answer)).toBe(code);
+    expect(answer.kind === "applied" ? "applied" : getAnswerCode(answer)).toBe(code);
   });
 
   it.each([
@@ -129,12 +129,12 @@ describe("an answer", () => {
     ["-1", undefined],
     ["soon", undefined],
   ])("that asks to wait %s says %s seconds", (header, seconds) => {
-    expect(askedToWaitSeconds({ headers: { "retry-after": header } })).toBe(seconds);
+    expect(parseRetryAfter({ headers: { "retry-after": header } })).toBe(seconds);
   });
 
   it("that never came has the connection's code", () => {
     const error = new ApiUnreachable({ code: "NotTrusted", server: "https://a", attempt: "GET /b" });
-    expect(codeOf(classifyFailure(error))).toBe("NotTrusted");
+    expect(getAnswerCode(classifyFailure(error))).toBe("NotTrusted");
   });
 
   it("that never came is unavailable, with the reason", () => {

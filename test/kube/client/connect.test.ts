@@ -1,23 +1,25 @@
 import * as net from "node:net";
 import * as tls from "node:tls";
 import { gzipSync } from "node:zlib";
-import { afterEach, describe, expect, it, onTestFinished } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createCertificateAuthority, type KeyPair } from "#emulators/harness/certificates.ts";
 import { type ConnectOptions, connect } from "#kube/client/connect.ts";
 import type { ApiRequest, Transport } from "#kube/client/transport.ts";
-import { startFreezingProxy } from "#test/kube/client/freezing-proxy.ts";
+import { type FreezingProxy, startFreezingProxy } from "#test/kube/client/freezing-proxy.ts";
 import {
   type Act,
   type Arrived,
   type ScriptedServer,
   startScriptedServer,
 } from "#test/kube/client/scripted-server.ts";
-import { untilTrue } from "#test/until-true.ts";
+import { waitUntilTrue } from "#test/wait-until-true.ts";
 
 const OK: Act = { answer: 200, body: '{"ok":true}' };
 const GET: ApiRequest = { method: "GET", path: "/api/v1/nodes/a" };
 const PATCH: ApiRequest = { method: "PATCH", path: "/api/v1/nodes/a", body: [] };
 const POST: ApiRequest = { method: "POST", path: "/api/v1/namespaces/default/events", body: {} };
+/** Limits that no loaded machine reaches. */
+const PATIENT = { connectTimeoutMs: 120_000, requestTimeoutMs: 120_000 };
 
 let server: ScriptedServer;
 let transport: Transport;
@@ -36,7 +38,7 @@ async function given(
   };
   server = await startScriptedServer(script, { settings });
   const { url, certificateAuthority } = server;
-  transport = connect({ server: url, certificateAuthority, ...options });
+  transport = connect({ server: url, certificateAuthority, ...PATIENT, ...options });
 }
 
 afterEach(async () => {
@@ -138,6 +140,7 @@ describe("a request that meets trouble", () => {
     },
   ])("$given is $code and leaves the connection usable", async ({ act, request, options, code }) => {
     await given([act], options);
+    expect(await outcomeOf({ ...GET, path: "/ok" })).toBe(200);
     expect(await outcomeOf({ ...GET, ...request })).toBe(code);
     expect(await outcomeOf({ ...GET, path: "/ok" })).toBe(200);
     expect(server.connections()).toBe(1);
@@ -149,16 +152,16 @@ describe("an answer in absurdly small pieces", () => {
 
   it("is not read on, and its connection is ended", async () => {
     await given([DUST]);
-    const answer = transport.send({ ...GET, timeoutMs: 5_000 });
+    const answer = transport.send(GET);
     await expect(answer).rejects.toMatchObject({ code: "AnswerTooLarge", excess: "pieces" });
     expect(await outcomeOf({ ...GET, path: "/ok" })).toBe(200);
-    await untilTrue("the end of the first connection", () => server.openSockets() === 1);
+    await waitUntilTrue("the end of the first connection", () => server.openSockets() === 1);
     expect(server.connections()).toBe(2);
   });
 
   it.each([
     { given: "is read", takes: Number.POSITIVE_INFINITY },
-    // Node keeps what nobody reads, piece by piece.
+    // Node keeps unread data chunk by chunk.
     { given: "is left unread", takes: 1 },
   ])("that is streamed and $given", async ({ takes }) => {
     await given([DUST]);
@@ -168,11 +171,11 @@ describe("an answer in absurdly small pieces", () => {
       for await (const _ of stream.body) {
         taken += 1;
         if (taken >= takes)
-          await untilTrue("the end of the connection", () => server.openSockets() === 0, 5_000);
+          await waitUntilTrue("the end of the connection", () => server.openSockets() === 0);
       }
     };
     await expect(read()).rejects.toMatchObject({ code: "AnswerTooLarge", excess: "pieces" });
-    await untilTrue("the end of the connection", () => server.openSockets() === 0, 5_000);
+    await waitUntilTrue("the end of the connection", () => server.openSockets() === 0);
     expect(await outcomeOf({ ...GET, path: "/ok" })).toBe(200);
     expect(server.connections()).toBe(2);
   });
@@ -208,31 +211,43 @@ describe("connections", () => {
     expect(await late).toMatchObject({ status: 200, body: "late" });
   });
 
-  it("fails the streams of a connection that does not answer a PING, and reads go on elsewhere", async () => {
-    await given(["stall", OK]);
-    const proxy = await startFreezingProxy(Number(new URL(server.url).port));
-    onTestFinished(() => proxy.close());
-    const { certificateAuthority } = server;
-    const url = `https://127.0.0.1:${proxy.port}`;
-    transport = connect({ server: url, certificateAuthority, pingIntervalMs: 20, pingTimeoutMs: 60 });
+  it("fails the streams of a connection that does not answer a PING, and reads continue on a new one", async () => {
+    const proxy = await givenProxy(["stall", OK]);
     const stream = await transport.stream(GET);
     proxy.freeze();
-    const [watched, asked] = await Promise.all([failureOf(bodyOf(stream.body)), outcomeOf(GET)]);
-    expect(watched).toMatchObject({ code: "ConnectionLost" });
-    expect([asked, server.connections()]).toEqual([200, 2]);
+    let isOver = false;
+    const watched = failureOf(bodyOf(stream.body)).finally(() => (isOver = true));
+    const asked = outcomeOf(GET);
+    await passTime(() => isOver);
+    expect(await watched).toMatchObject({ code: "ConnectionLost" });
+    expect([await asked, server.connections()]).toEqual([200, 2]);
   });
 
   it("waits for a PING's answer that is late behind much else, as long as that arrives", async () => {
-    const body = "x".repeat(3 * 1024 * 1024);
-    await given([{ answer: 200, body }]);
-    const proxy = await startFreezingProxy(Number(new URL(server.url).port));
-    onTestFinished(() => proxy.close());
-    proxy.trickle();
-    const { certificateAuthority } = server;
-    const url = `https://127.0.0.1:${proxy.port}`;
-    transport = connect({ server: url, certificateAuthority, pingIntervalMs: 20, pingTimeoutMs: 200 });
-    const answer = await transport.send({ ...POST, maxBytes: body.length, timeoutMs: 60_000 });
-    expect([answer.status, answer.body.length, server.connections()]).toEqual([200, body.length, 1]);
+    const length = 1024 * 1024;
+    const proxy = await givenProxy([{ answer: 200, body: "x".repeat(length) }]);
+    proxy.hold();
+    const opening = transport.stream(GET);
+    let isOpen = false;
+    void opening.then(() => (isOpen = true));
+    await passPieces(proxy, () => isOpen);
+    const { body } = await opening;
+    let [taken, isOver] = [0, false];
+    const read = async (): Promise<void> => {
+      for await (const piece of body) taken += piece.byteLength;
+    };
+    const reading = read().finally(() => (isOver = true));
+    // Nothing arrives for two intervals, so that a PING is on its way.
+    for (let intervals = 0; intervals < 2; intervals += 1)
+      await vi.advanceTimersByTimeAsync(PING.pingIntervalMs);
+    while (!isOver) {
+      const before = taken;
+      await passPieces(proxy, () => taken > before || isOver);
+      await vi.advanceTimersByTimeAsync(PING.pingTimeoutMs);
+      await nextTurn();
+    }
+    await reading;
+    expect([taken, server.connections()]).toEqual([length, 1]);
   });
 
   it("replaces a connection that was silent for long", async () => {
@@ -290,7 +305,7 @@ describe("connections", () => {
 });
 
 describe("a sign-in that is over", () => {
-  /** The server knows one user, and nobody else (any more). */
+  /** The server accepts one user, and after a change no earlier one. */
   async function givenUser(name: () => string, options: (names: Names) => Partial<ConnectOptions>) {
     server = await startScriptedServer(({ user }) => (user === name() ? OK : { answer: 401 }));
     const { url, certificateAuthority } = server;
@@ -354,7 +369,7 @@ describe("a sign-in that is over", () => {
     expect([server.connections(), read]).toEqual([3, 2]);
   });
 
-  it("whose pair does not match is no credential, and is read again for the next connection", async () => {
+  it("with a mismatched pair is not a credential, and is reread for the next connection", async () => {
     let whole = false;
     await givenUser(
       () => "renewed",
@@ -382,7 +397,7 @@ describe("an answer in gzip", () => {
     { given: "of nothing", act: { answer: 200, headers: { "content-encoding": "gzip" } }, outcome: "" },
     { given: "that unfolds beyond the limit", act: gzipped("x".repeat(50_000)), outcome: "AnswerTooLarge" },
     {
-      given: "that is none",
+      given: "that is no PEM",
       act: { answer: 200, headers: { "content-encoding": "gzip" }, body: "{}" },
       outcome: "ConnectionLost",
     },
@@ -406,7 +421,7 @@ describe("an answer in gzip", () => {
     expect(await outcomeOf({ ...GET, path: "/ok" })).toBe(200);
   });
 
-  it("is not asked for by anything else", async () => {
+  it("is not requested otherwise", async () => {
     await given([OK]);
     await transport.send(GET);
     await (await transport.stream(GET)).close();
@@ -477,7 +492,8 @@ describe("no connection", () => {
   ])("$given is $code", async ({ at, authority, code, says }) => {
     const url = await at();
     const certificateAuthority = authority === undefined ? server?.certificateAuthority : undefined;
-    transport = connect({ server: url, certificateAuthority, connectTimeoutMs: 100 });
+    const connectTimeoutMs = code === "ConnectTimedOut" ? 100 : PATIENT.connectTimeoutMs;
+    transport = connect({ server: url, certificateAuthority, connectTimeoutMs });
     const error = await failureOf(transport.send(GET));
     expect(error).toMatchObject({
       name: "ApiUnreachable",
@@ -496,8 +512,47 @@ it("requests that wait for a connection share one attempt, and its end", async (
   });
   transport = connect({ server: url, connectTimeoutMs: 100 });
   const outcomes = await Promise.all(Array.from({ length: 50 }, () => outcomeOf(PATCH)));
+  // The listener may learn of an attempt after its end.
+  await waitUntilTrue("an attempt", () => attempts > 0);
   expect([new Set(outcomes), attempts]).toEqual([new Set(["ConnectTimedOut"]), 1]);
 });
+
+const PING = { pingIntervalMs: 20, pingTimeoutMs: 60 };
+
+/** A server that acts by a list, and a transport to it through a proxy. From here on the test passes the time of timers. */
+async function givenProxy(acts: readonly [Act, ...Act[]]): Promise<FreezingProxy> {
+  await given(acts);
+  const proxy = await startFreezingProxy(Number(new URL(server.url).port));
+  onTestFinished(() => proxy.close());
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const url = `https://127.0.0.1:${proxy.port}`;
+  transport = connect({
+    server: url,
+    certificateAuthority: server.certificateAuthority,
+    ...PATIENT,
+    ...PING,
+  });
+  return proxy;
+}
+
+/** Passes the time of timers, a little in each turn of the event loop, until the condition holds. */
+async function passTime(isDone: () => boolean): Promise<void> {
+  while (!isDone()) {
+    await vi.advanceTimersByTimeAsync(PING.pingIntervalMs);
+    await nextTurn();
+  }
+}
+
+/** Lets the proxy pass on what it holds, piece by piece, until the condition holds. */
+async function passPieces(proxy: FreezingProxy, isDone: () => boolean): Promise<void> {
+  while (!isDone()) {
+    proxy.passPiece();
+    await nextTurn();
+  }
+}
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 async function scripted(host = "127.0.0.1"): Promise<string> {
   server = await startScriptedServer(() => OK, { host });

@@ -23,7 +23,7 @@ function connectionNamed(name: string): Connection & { readonly name: string } {
   };
 }
 
-/** A pool whose connections are there when the test says so. */
+/** Creates a pool whose connections open when the test says so. */
 function poolOfTests() {
   const openings: PromiseWithResolvers<Connection>[] = [];
   const pool = createConnectionPool(() => {
@@ -33,13 +33,13 @@ function poolOfTests() {
   }, 30_000);
   const arrive = async (index: number): Promise<void> => {
     openings[index]?.resolve(connectionNamed(`connection ${index}`));
-    // Whoever waits has asked again by then.
+    // Every waiting caller has asked again by then.
     for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
   };
   return { pool, openings, arrive };
 }
 
-test("whoever waits for a connection that is retired before it is there gets the next one", async () => {
+test("a caller that waits for a connection that is retired before it opens gets the next one", async () => {
   const { pool, openings, arrive } = poolOfTests();
   const waiting = [pool.get(), pool.get()];
   pool.retire();
@@ -49,7 +49,7 @@ test("whoever waits for a connection that is retired before it is there gets the
   expect(openings).toHaveLength(2);
 });
 
-test("a pool whose connections never last opens a bounded number of them for one request", async () => {
+test("a pool whose connections never last opens a bounded number for one request", async () => {
   const { pool, openings, arrive } = poolOfTests();
   const waiting = pool.get();
   for (let index = 0; index < 5; index += 1) {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { openConnection } from "#kube/client/connection.ts";
 import { startScriptedServer } from "#test/kube/client/scripted-server.ts";
 
-test("a connection that is retired the moment it is there ends, and nothing of it is thrown at the process", async () => {
+test("a connection retired as soon as it opens ends without an uncaught error", async () => {
   const server = await startScriptedServer(() => ({ answer: 200 }), {});
   const thrown: unknown[] = [];
   const onThrown = (error: unknown): void => void thrown.push(error);

@@ -47,7 +47,7 @@ describeWithPart("control-plane", "a client certificate that expires on an open 
       await writeFile(files.certificateFile, certificate);
       await writeFile(files.keyFile, key);
     };
-    const administrator = { name: "somebody", groups: ["system:masters"] };
+    const administrator = { name: "administrator", groups: ["system:masters"] };
     await put(await ending.issueClient(administrator));
     const cluster = Cluster.parse({
       name: "blue",

@@ -21,7 +21,7 @@ describe("hasMoreValues", () => {
     expect([0, 1].map((offset) => hasMoreValues(bytes(text, offset), max))).toEqual([more, more]);
   });
 
-  test("a text with no more signs than values that it may have is never refused, whatever its address", () => {
+  test("a text with no more separators than allowed values is never refused, at any memory address", () => {
     for (let signs = 1; signs < 40; signs += 1) {
       const text = "{".repeat(signs).padEnd(100, "x");
       for (const offset of [0, 1]) {

@@ -1,9 +1,9 @@
 import type { LookupAddress, lookup } from "node:dns";
 import * as net from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { judgeBy } from "#config/address-rules.ts";
+import { createAddressJudge } from "#config/address-rules.ts";
 import { connect } from "#kube/client/connect.ts";
-import { type JudgeAddress, judgedLookup } from "#kube/client/judged-lookup.ts";
+import { createJudgedLookup, type JudgeAddress } from "#kube/client/judged-lookup.ts";
 import { type ScriptedServer, startScriptedServer } from "#test/kube/client/scripted-server.ts";
 
 const ELSEWHERE = "192.0.2.1";
@@ -37,7 +37,11 @@ describe("a name", () => {
     const outcomes: string[] = [];
     for (const _ of answers) {
       const { port } = server.address() as net.AddressInfo;
-      const socket = net.connect({ host: "rebinding.example", port, lookup: judgedLookup(judge, resolving) });
+      const socket = net.connect({
+        host: "rebinding.example",
+        port,
+        lookup: createJudgedLookup(judge, resolving),
+      });
       outcomes.push(
         await new Promise<string>((resolve) => {
           socket.once("connect", () => resolve(`${socket.remoteAddress}`));
@@ -50,7 +54,7 @@ describe("a name", () => {
     return outcomes;
   }
 
-  test("that resolves to another address a moment later is judged anew", async () => {
+  test("that resolves to another address a moment later is judged again", async () => {
     expect(await reached(["127.0.0.1"], [ELSEWHERE], ["127.0.0.1"])).toEqual([
       "127.0.0.1",
       `${ELSEWHERE} is not ours`,
@@ -107,7 +111,7 @@ describe("a transport", () => {
     ...["0", "0.0.0.0", "[::1]", "[::]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[64:ff9b::7f00:1]"],
     ...["[2002:7f00:1::]", "[::127.0.0.1]"],
   ])("never reaches this machine as %s", async (host) => {
-    const judgeEntries = judgeBy({ trustsEntries: false, networks: [] });
+    const judgeEntries = createAddressJudge({ trustsEntries: false, networks: [] });
     expect(await ask(host, judgeEntries)).toMatch(
       /^AddressRefused: .*is internal, and in no network of --allowed-networks/,
     );
@@ -115,9 +119,9 @@ describe("a transport", () => {
   });
 
   test.each(["169.254.169.254", "0xa9fea9fe", "2852039166", "[::ffff:a9fe:a9fe]", "[fd00:ec2::254]"])(
-    "never reaches an instance's metadata as %s, whatever the operator allows",
+    "never reaches an instance's metadata as %s, even with all networks allowed",
     async (host) => {
-      const judgeEntries = judgeBy({ trustsEntries: true, networks: ["0.0.0.0/0", "::/0"] });
+      const judgeEntries = createAddressJudge({ trustsEntries: true, networks: ["0.0.0.0/0", "::/0"] });
       expect(await ask(host, judgeEntries)).toMatch(/^AddressRefused: .*no API server is there/);
     },
   );

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { onAbort } from "#kube/client/on-abort.ts";
+import { listenForAbort } from "#kube/client/on-abort.ts";
 
 describe("onAbort", () => {
-  test("calls every listener once, in their order, whoever aborts", () => {
+  test("calls every listener once, in order", () => {
     const controller = new AbortController();
     const heard: string[] = [];
-    for (const name of ["a", "b", "c"]) onAbort(controller.signal, () => heard.push(name));
+    for (const name of ["a", "b", "c"]) listenForAbort(controller.signal, () => heard.push(name));
     controller.abort();
     controller.abort();
     expect(heard).toEqual(["a", "b", "c"]);
@@ -13,7 +13,7 @@ describe("onAbort", () => {
 
   test("calls at once where the signal is aborted already", () => {
     let heard = 0;
-    onAbort(AbortSignal.abort(), () => {
+    listenForAbort(AbortSignal.abort(), () => {
       heard += 1;
     });
     expect(heard).toBe(1);
@@ -23,8 +23,8 @@ describe("onAbort", () => {
     const controller = new AbortController();
     const heard: string[] = [];
     const listen = (): void => void heard.push("same");
-    const release = onAbort(controller.signal, listen);
-    onAbort(controller.signal, listen);
+    const release = listenForAbort(controller.signal, listen);
+    listenForAbort(controller.signal, listen);
     release();
     release();
     controller.abort();
@@ -34,8 +34,8 @@ describe("onAbort", () => {
   test("a listener may take back another while they are called", () => {
     const controller = new AbortController();
     const heard: string[] = [];
-    onAbort(controller.signal, () => release());
-    const release = onAbort(controller.signal, () => heard.push("taken back"));
+    listenForAbort(controller.signal, () => release());
+    const release = listenForAbort(controller.signal, () => heard.push("taken back"));
     controller.abort();
     expect(heard).toEqual([]);
   });

@@ -15,7 +15,7 @@ export interface Arrived {
   readonly body: string;
   /** Which connection it came on, from 1. */
   readonly connection: number;
-  /** The common name of the client's certificate, where one was asked for and given. */
+  /** The common name of the client's certificate, if it was requested and sent. */
   readonly user: string | undefined;
 }
 
@@ -28,7 +28,7 @@ export type Act =
       /** The answer waits for it. */
       readonly when?: Promise<unknown>;
     }
-  /** Answers 200 with so many pieces, each in a frame of its own; an endless answer where it is none. */
+  /** Answers 200 with this many chunks, each in its own frame; without a number the answer is endless. */
   | { readonly piece: string; readonly pieces: number }
   /** Never answers. */
   | "hang"
@@ -45,7 +45,7 @@ export type Act =
   /** Says GOAWAY for this request and all later ones, leaving it undone; not for a connection's first request. */
   | "go-away";
 
-/** A server that speaks HTTP/2 and does what it is told, request by request. */
+/** An HTTP/2 server that acts by a script, request by request. */
 export interface ScriptedServer {
   readonly url: string;
   /** PEM. */
@@ -57,12 +57,12 @@ export interface ScriptedServer {
   connections(): number;
   /** Sockets that are open now. */
   openSockets(): number;
-  /** Says GOAWAY on all connections and lets what is open finish. */
+  /** Sends GOAWAY on all connections and lets open streams finish. */
   goAway(): void;
   close(): Promise<void>;
 }
 
-/** Starts it; `script` is asked once for each request, in the order of their arrival. */
+/** Starts the server; `script` is called once for each request, in order of arrival. */
 export async function startScriptedServer(
   script: (arrived: Arrived, number: number) => Act,
   options: { readonly settings?: http2.Settings; readonly host?: string } = {},
@@ -74,7 +74,7 @@ export async function startScriptedServer(
     key: certificates.server.key,
     ca: certificates.authority.certificate,
     requestCert: true,
-    // As kube-apiserver does it: who is nobody by his certificate may be somebody by his token.
+    // As in kube-apiserver: a client without a valid certificate may still have a token.
     rejectUnauthorized: false,
     settings: options.settings ?? {},
   });
@@ -156,7 +156,8 @@ function perform(act: Act, stream: http2.ServerHttp2Stream, session: http2.Serve
       stream.respond({ ":status": 200, "content-type": "application/json" });
       stream.write('{"kind":');
       if (act === "cut") setImmediate(() => stream.destroy(new Error("cut")));
-      if (act === "break-midway") setTimeout(() => session.socket.destroy(), 20);
+      // The client answers a PING once it has what was sent before.
+      if (act === "break-midway") session.ping(() => session.socket.destroy());
       return;
     case "refuse":
       stream.close(http2.constants.NGHTTP2_REFUSED_STREAM);

@@ -31,7 +31,7 @@ describe("a time limit", () => {
     time.end();
   });
 
-  test("aborts a signal that was asked for before", () => {
+  test("aborts a signal that was created before", () => {
     const time = startTimeLimit(1_000);
     const { signal } = time;
     vi.advanceTimersByTime(1_000);

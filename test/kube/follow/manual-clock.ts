@@ -1,10 +1,10 @@
 import type { Clock } from "#kube/follow/clock.ts";
 
-/** A clock that moves only when it is told to. */
+/** A clock that moves only on command. */
 export interface ManualClock extends Clock {
   /** Sets the time of day, as NTP does; what waits does not notice. */
   step(byMs: number): void;
-  /** Moves on, calling every timer at its own time, and lets everything that follows from it happen. */
+  /** Advances, calling every timer at its own time, and completes all that follows from it. */
   advance(durationMs: number): Promise<void>;
 }
 
@@ -27,12 +27,12 @@ export function createManualClock(startMs = Date.parse("2026-01-01T00:00:00Z")):
     },
     async advance(durationMs) {
       const untilMs = nowMs + durationMs;
-      await quiet();
+      await waitUntilQuiet();
       for (let next = earliest(); next !== undefined && next.atMs <= untilMs; next = earliest()) {
         timers.delete(next);
         nowMs = Math.max(nowMs, next.atMs);
         next.callback();
-        await quiet();
+        await waitUntilQuiet();
       }
       nowMs = untilMs;
     },
@@ -41,7 +41,7 @@ export function createManualClock(startMs = Date.parse("2026-01-01T00:00:00Z")):
 
 const MONOTONIC_START_MS = 7_000_000;
 
-/** Lets all that is ready to happen in this process happen. */
-export async function quiet(): Promise<void> {
+/** Runs everything that is ready to run in this process. */
+export async function waitUntilQuiet(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -5,12 +5,12 @@ import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import { type WatchNote, watchResource } from "#kube/follow/watch.ts";
-import { access } from "#test/access.ts";
+import { getConnectOptions } from "#test/access.ts";
 import { askForJson } from "#test/ask.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import { type Away, type SwitchedProxy, startSwitchedProxy } from "#test/kube/follow/switched-proxy.ts";
 import { describeWithPart, testWithPart } from "#test/setup/parts.ts";
-import { untilTrue } from "#test/until-true.ts";
+import { waitUntilTrue } from "#test/wait-until-true.ts";
 
 const NODES = "/api/v1/nodes";
 
@@ -66,10 +66,10 @@ describeWithPart("control-plane", "etcd restored from a backup on kube-apiserver
     active = await startPlane();
     spare = await startPlane();
     proxy = await startSwitchedProxy(portOf(active));
-    const users = await Promise.all(planes.map(({ server }) => access(server, "relay")));
+    const users = await Promise.all(planes.map(({ server }) => getConnectOptions(server, "relay")));
     const transport = connect({
       server: `https://127.0.0.1:${proxy.port}`,
-      // One control plane to its clients: what differs between the two are keys that nobody would change in a restore.
+      // One control plane to its clients: the two differ only in keys that a restore does not change.
       certificateAuthority: users.map(({ certificateAuthority }) => certificateAuthority).join("\n"),
       authorization: async () => users[planes.indexOf(active)]?.authorization?.(),
     });
@@ -133,7 +133,7 @@ describeWithPart("control-plane", "etcd restored from a backup on kube-apiserver
               ]),
             ),
           );
-        await untilTrue("all nodes to be followed", () => isFollowed(active));
+        await waitUntilTrue("all nodes to be followed", () => isFollowed(active));
         const seen = await versionOf(active);
 
         await spare.server.restore(backup);
@@ -151,9 +151,9 @@ describeWithPart("control-plane", "etcd restored from a backup on kube-apiserver
         [active, spare] = [spare, active];
         await sleep(awayMs);
         await proxy.back(portOf(active));
-        await untilTrue("the nodes of the restored store to be followed", () => isFollowed(active));
+        await waitUntilTrue("the nodes of the restored store to be followed", () => isFollowed(active));
         await join(active, ...named("joined-afterwards", round, 2));
-        await untilTrue("nodes that joined afterwards to be followed", () => isFollowed(active));
+        await waitUntilTrue("nodes that joined afterwards to be followed", () => isFollowed(active));
       },
       180_000,
     );

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import * as net from "node:net";
-import { freePort } from "#emulators/harness/free-port.ts";
+import { findFreePort } from "#emulators/harness/free-port.ts";
 
 /** How a place is away: nothing listens there, or a load balancer without a server behind it ends each connection. */
 export type Away = "refused" | "ended";
@@ -10,14 +10,14 @@ export interface SwitchedProxy {
   readonly port: number;
   /** Ends all connections; until `back` there is no server. */
   away(how: Away): Promise<void>;
-  /** From now on the server at this port is there. */
+  /** Makes the server at this port reachable again. */
   back(target: number): Promise<void>;
   close(): Promise<void>;
 }
 
 /** Starts a proxy on 127.0.0.1 to a port there. */
 export async function startSwitchedProxy(target: number): Promise<SwitchedProxy> {
-  const port = await freePort();
+  const port = await findFreePort();
   const sockets = new Set<net.Socket>();
   let current: number | undefined = target;
   let listener: net.Server | undefined;

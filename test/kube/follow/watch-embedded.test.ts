@@ -4,6 +4,7 @@ import type { Transport } from "#kube/client/transport.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import { type WatchNote, watchResource } from "#kube/follow/watch.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
+import { WAIT } from "#test/wait-until-true.ts";
 
 let cluster: ClusterUnderTest;
 let plane: EmbeddedControlPlane;
@@ -21,7 +22,7 @@ afterEach(async () => {
 });
 
 test.each(["status", "event"] as const)(
-  "a version that is too old, said by %s 410, leads to a list that tells what was missed",
+  "a version that is too old (%s 410) leads to a list that reports what was missed",
   async (form) => {
     const gate = Promise.withResolvers<void>();
     let watches = 0;
@@ -36,21 +37,21 @@ test.each(["status", "event"] as const)(
     });
     await cluster.join({ name: "stays" });
     await cluster.join({ name: "goes" });
-    await vi.waitFor(() => expect(followed?.names()).toEqual(["goes", "stays"]));
+    await vi.waitFor(() => expect(followed?.names()).toEqual(["goes", "stays"]), WAIT);
     plane.control.endWatches();
-    await vi.waitFor(() => expect(watches).toBe(2));
+    await vi.waitFor(() => expect(watches).toBe(2), WAIT);
     await cluster.remove("goes");
     await cluster.join({ name: "comes" });
     plane.control.answerExpiredWatchesWith(form);
     plane.control.forgetChanges();
     gate.resolve();
-    await vi.waitFor(() => expect(followed?.names()).toEqual(["comes", "stays"]));
+    await vi.waitFor(() => expect(followed?.names()).toEqual(["comes", "stays"]), WAIT);
     expect(followed.lists()).toEqual(["start", "gone"]);
     expect(followed.deletions).toEqual(["goes"]);
   },
 );
 
-test("a continue token that has expired starts the list again, and nothing is told twice or taken for deleted", async () => {
+test("an expired continue token restarts the list, and no object is reported twice or as deleted", async () => {
   const names = Array.from({ length: 600 }, (_, index) => `node-${String(index).padStart(3, "0")}`);
   await Promise.all(names.map((name) => cluster.join({ name })));
   const transport = await cluster.transport("relay");
@@ -68,13 +69,13 @@ test("a continue token that has expired starts the list again, and nothing is to
       return answer;
     },
   });
-  await vi.waitFor(() => expect(followed?.names()).toEqual([...names, "node-600"]));
+  await vi.waitFor(() => expect(followed?.names()).toEqual([...names, "node-600"]), WAIT);
   expect(pages).toEqual([200, 410, 200, 200]);
   expect(followed.applications()).toBe(601);
   expect(followed.deletions).toEqual([]);
 });
 
-/** A watch of all nodes, and what it has told. */
+/** A watch of all nodes, and what it has reported. */
 interface Followed {
   readonly deletions: readonly string[];
   names(): readonly string[];

@@ -3,12 +3,13 @@ import { startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import { listAll, listByName, listPage } from "#kube/follow/list.ts";
-import { fullNameOf, metadataOf } from "#kube/follow/object-key.ts";
+import { formatFullName, getMetadata } from "#kube/follow/object-key.ts";
 import { createPageSize } from "#kube/follow/page-size.ts";
 import { watchResource } from "#kube/follow/watch.ts";
 import { ask } from "#test/ask.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
+import { WAIT } from "#test/wait-until-true.ts";
 
 const CONFIG_MAPS = "/api/v1/configmaps";
 const never = new AbortController().signal;
@@ -44,19 +45,20 @@ describeWithPart("control-plane", "following a resource of namespaces on kube-ap
       random: () => 0,
       signal: stopping.signal,
       handler: {
-        applied: (data, key) => void (key.name === "web" && present.set(fullNameOf(key), data)),
-        deleted: (key) => void present.delete(fullNameOf(key)),
+        applied: (data, key) => void (key.name === "web" && present.set(formatFullName(key), data)),
+        deleted: (key) => void present.delete(formatFullName(key)),
         restarted: () => {},
         note: () => {},
       },
     });
     await put("a", "web", { of: "a" });
     await put("b", "web", { of: "b" });
-    await vi.waitFor(() =>
-      expect(Object.fromEntries(present)).toEqual({ "a/web": { of: "a" }, "b/web": { of: "b" } }),
+    await vi.waitFor(
+      () => expect(Object.fromEntries(present)).toEqual({ "a/web": { of: "a" }, "b/web": { of: "b" } }),
+      WAIT,
     );
     await ask(admin, { method: "DELETE", path: `${inNamespace("a")}/web` });
-    await vi.waitFor(() => expect(Object.fromEntries(present)).toEqual({ "b/web": { of: "b" } }));
+    await vi.waitFor(() => expect(Object.fromEntries(present)).toEqual({ "b/web": { of: "b" } }), WAIT);
     stopping.abort();
     await following;
   });
@@ -75,7 +77,7 @@ describeWithPart("control-plane", "following a resource of namespaces on kube-ap
     ]);
   });
 
-  test("a page that unfolds beyond the limit is halved in the middle of a list, which is complete all the same", async () => {
+  test("a page that decompresses beyond the limit is halved in the middle of a list, which is still complete", async () => {
     const names = (kind: string, count: number): readonly string[] =>
       Array.from({ length: count }, (_, index) => `${kind}-${100 + index}`);
     const [small, large] = [names("a-small", 70), names("b-large", 40)];
@@ -96,7 +98,7 @@ describeWithPart("control-plane", "following a resource of namespaces on kube-ap
     };
     const size = createPageSize();
     for (let halving = 0; halving < 4; halving += 1) size.halve();
-    const list = await listAll(transport, inNamespace("pages"), (item) => metadataOf(item)["name"], never, {
+    const list = await listAll(transport, inNamespace("pages"), (item) => getMetadata(item)["name"], never, {
       size,
     });
     expect(list).toMatchObject({ kind: "list", items: expect.arrayContaining([...small, ...large]) });

@@ -13,7 +13,7 @@ afterEach(async () => {
 interface Followed {
   readonly api: FakeApi;
   readonly clock: ManualClock;
-  /** What the handler was told, a word each. */
+  /** The calls of the handler, a word each. */
   readonly told: string[];
   readonly notes: WatchNote[];
   /** The limits that are in force. */
@@ -71,7 +71,7 @@ const line = (type: string, object: unknown): string => `${JSON.stringify({ type
 describe("more objects than may be followed", () => {
   const bounds = { objects: 3 };
 
-  test("in a list: as many as there may be are told, and the others are left out", async () => {
+  test("in a list: those within the limit are reported, and the others are left out", async () => {
     const { api, clock, told, limited } = await follow({ bounds, prepare: (fake) => putMany(fake, 5) });
     expect([told, limited()]).toEqual([["applied n0", "applied n1", "applied n2"], ["objects"]]);
     told.length = 0;
@@ -110,7 +110,7 @@ describe("more objects than may be followed", () => {
     expect([told.slice(3), limited()]).toEqual([["deleted n0", "applied n3"], []]);
   });
 
-  test("and those that were there before: these stay, whatever comes before them in a list", async () => {
+  test("next to known ones: known objects stay, whatever precedes them in a list", async () => {
     const { api, clock, told, limited } = await follow({ bounds, prepare: (fake) => putMany(fake, 5) });
     told.length = 0;
     api.hold(true);
@@ -123,7 +123,7 @@ describe("more objects than may be followed", () => {
     expect([told, limited()]).toEqual([["deleted n0", "applied n1", "applied n3"], ["objects"]]);
   });
 
-  test("by far: the list is cut, and nothing is said to be gone because of that", async () => {
+  test("by far: the list is cut, and no object counts as deleted because of that", async () => {
     const { api, clock, told, limited } = await follow({
       bounds: { objects: 300 },
       prepare: (fake) => putMany(fake, 1_600),
@@ -170,7 +170,7 @@ describe("objects that are too large together", () => {
   });
 });
 
-describe("a list that goes on and on", () => {
+describe("an endless list", () => {
   const page = (items: unknown, next: string, text = "") =>
     JSON.stringify({ items, metadata: { resourceVersion: "1", continue: next }, text });
   const object = (name: string) => ({ metadata: { name, uid: name, resourceVersion: "1" } });
@@ -258,7 +258,7 @@ describe("malformed objects", () => {
   const malformed = (count: number): string =>
     line("ADDED", { metadata: { name: "x\u001b[2J" } }).repeat(count);
 
-  test("few of them are told together, and the watch goes on", async () => {
+  test("a few are reported together, and the watch continues", async () => {
     const { api, clock, notes, limited, told } = await follow({ prepare: (fake) => putMany(fake, 1) });
     api.raw(malformed(100));
     api.put("after");
@@ -293,7 +293,7 @@ describe("malformed objects", () => {
       limit: "malformedObjects",
     },
   ])(
-    "a server that sends $given again and again, and something else in between, is asked less and less",
+    "a server that repeatedly sends $given, and other data in between, is asked less and less",
     async ({ text, limit }) => {
       let hostile = true;
       const { api, clock, limited } = await follow({
@@ -319,7 +319,7 @@ describe("malformed objects", () => {
 });
 
 describe("a watch that brings too much at once", () => {
-  test("is read at its pace, which is said, until it has calmed down", async () => {
+  test("is read at its rate, which is reported, until it has calmed down", async () => {
     const { api, clock, told, limited } = await follow({
       bounds: { watchEventsPerSecond: 100 },
       prepare: (fake) => putMany(fake, 1),
@@ -382,7 +382,7 @@ describe("a watch that brings too much at once", () => {
   });
 });
 
-test("a watch that is late is asked anew, and what it had brought by then is no matter", async () => {
+test("a late watch is opened again, and its received data are discarded", async () => {
   const { api, clock, told, notes } = await follow({
     bounds: { watchEventsPerSecond: 10 },
     prepare: (fake) => putMany(fake, 1),
@@ -400,7 +400,7 @@ test("a watch that is late is asked anew, and what it had brought by then is no 
   expect(notes.filter((note) => note.kind === "listed" && note.cause === "gone")).toHaveLength(1);
 });
 
-describe("a server that never lets a watch be", () => {
+describe("a server that always ends the watch", () => {
   test.each([
     {
       given: "ends it behind each event",
@@ -416,7 +416,7 @@ describe("a server that never lets a watch be", () => {
         api.raw(line("ERROR", { code: 410 }));
       },
     },
-  ])("$given: it is asked less and less", async ({ act }) => {
+  ])("$given: is asked less and less", async ({ act }) => {
     let hostile = true;
     const { api, clock, limited } = await follow({
       random: () => 0.999,

@@ -4,7 +4,7 @@ import type { Transport } from "#kube/client/transport.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import { type WatchNote, watchResource } from "#kube/follow/watch.ts";
 import { type Act, type ScriptedServer, startScriptedServer } from "#test/kube/client/scripted-server.ts";
-import { untilTrue } from "#test/until-true.ts";
+import { waitUntilTrue } from "#test/wait-until-true.ts";
 
 let server: ScriptedServer;
 let transport: Transport;
@@ -39,11 +39,11 @@ test("a watch in absurdly small pieces is ended with its connection, and heals w
     signal: stopping.signal,
     handler: { applied() {}, deleted() {}, restarted() {}, note: (note) => notes.push(note) },
   });
-  await untilTrue("the limit", () => notes.some((note) => note.kind === "limited"));
+  await waitUntilTrue("the limit", () => notes.some((note) => note.kind === "limited"));
   expect(notes.filter(({ kind }) => kind === "limited")[0]).toMatchObject({ limit: "watchPieces" });
   watch = "stall";
-  await untilTrue("health", () => notes.some((note) => note.kind === "within-limits"));
+  await waitUntilTrue("health", () => notes.some((note) => note.kind === "within-limits"));
   expect(notes.find(({ kind }) => kind === "within-limits")).toMatchObject({ limits: ["watchPieces"] });
-  await untilTrue("the end of the old connections", () => server.openSockets() === 1);
+  await waitUntilTrue("the end of the old connections", () => server.openSockets() === 1);
   expect(server.connections()).toBeGreaterThan(1);
 });

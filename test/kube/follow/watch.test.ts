@@ -2,13 +2,13 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { UnreachableCode } from "#kube/client/errors.ts";
 import type { ObjectKey } from "#kube/follow/object-key.ts";
 import { type WatchNote, watchResource } from "#kube/follow/watch.ts";
-import { createFakeApi, type FakeApi, status, unreachable } from "#test/kube/apply/fake-api.ts";
+import { buildStatus, createFakeApi, createUnreachable, type FakeApi } from "#test/kube/apply/fake-api.ts";
 import { createManualClock, type ManualClock } from "#test/kube/follow/manual-clock.ts";
 
 interface Followed {
   readonly api: FakeApi;
   readonly clock: ManualClock;
-  /** What the handler was told, a word each. */
+  /** The calls of the handler, a word each. */
   readonly told: string[];
   readonly notes: WatchNote[];
   /** How often the watch, or the server, was heard. */
@@ -117,14 +117,14 @@ describe("the first list", () => {
   });
 
   test.each([
-    { given: "refused", answer: status(403, "Forbidden", "no"), code: "Forbidden" },
-    { given: "not signed in", answer: status(401, "Unauthorized", "who"), code: "Unauthenticated" },
-    { given: "throttled", answer: status(429, "TooManyRequests", "slow"), code: "Throttled" },
-    { given: "a server's error", answer: status(500, "InternalError", "oops"), code: "Unavailable" },
+    { given: "refused", answer: buildStatus(403, "Forbidden", "no"), code: "Forbidden" },
+    { given: "not signed in", answer: buildStatus(401, "Unauthorized", "who"), code: "Unauthenticated" },
+    { given: "throttled", answer: buildStatus(429, "TooManyRequests", "slow"), code: "Throttled" },
+    { given: "a server's error", answer: buildStatus(500, "InternalError", "oops"), code: "Unavailable" },
     { given: "rubbish", answer: { status: 200, body: "<html>" }, code: "BadList" },
     { given: "a list without a version", answer: { status: 200, body: '{"items":[]}' }, code: "BadList" },
-    { given: "unreachable", answer: unreachable("ConnectionRefused"), code: "ConnectionRefused" },
-    { given: "not trusted", answer: unreachable("NotTrusted"), code: "NotTrusted" },
+    { given: "unreachable", answer: createUnreachable("ConnectionRefused"), code: "ConnectionRefused" },
+    { given: "not trusted", answer: createUnreachable("NotTrusted"), code: "NotTrusted" },
   ])("that is $given is reported with its code and tried again", async ({ answer, code }) => {
     const { clock, told, notes } = await follow(
       (fake) => {
@@ -141,7 +141,7 @@ describe("the first list", () => {
   test("keeps trying, at most 30 s apart", async () => {
     const { api, clock, notes } = await follow(
       (fake) => {
-        fake.next(...Array.from({ length: 1_000 }, () => unreachable("ConnectionRefused")));
+        fake.next(...Array.from({ length: 1_000 }, () => createUnreachable("ConnectionRefused")));
       },
       () => 0.999,
     );
@@ -154,7 +154,7 @@ describe("the first list", () => {
 
   test("waits as long as the server asks", async () => {
     const { api, clock } = await follow((fake) =>
-      fake.next({ ...status(429, "x", "slow"), headers: { "retry-after": "7" } }),
+      fake.next({ ...buildStatus(429, "x", "slow"), headers: { "retry-after": "7" } }),
     );
     await clock.advance(6_900);
     expect(api.lists).toHaveLength(1);
@@ -210,7 +210,7 @@ describe("a watch", () => {
     expect([watchedFrom(api), api.lists.length]).toEqual([["101", "102"], 1]);
   });
 
-  test("whose connection breaks after progress is resumed at once, and nothing is lost", async () => {
+  test("whose connection breaks after progress is resumed at once without a loss", async () => {
     const { api, clock, told, notes } = await follow(
       (fake) => void fake.put("a"),
       () => 0.999,
@@ -224,7 +224,7 @@ describe("a watch", () => {
     expect(failuresOf(notes)).toEqual([]);
   });
 
-  test("that ends again and again without progress is asked ever more rarely", async () => {
+  test("that repeatedly ends without progress is opened more and more rarely", async () => {
     const { api, clock } = await follow(
       (fake) => void fake.put("a"),
       () => 0.999,
@@ -274,7 +274,7 @@ describe("a watch", () => {
     );
     const stream = api.stream;
     api.stream = async (request) => {
-      api.next(status(410, "Expired", "gone"));
+      api.next(buildStatus(410, "Expired", "gone"));
       return stream(request);
     };
     api.endWatches();
@@ -298,7 +298,7 @@ describe("a watch", () => {
       pages += 1;
       if (pages !== 2) return send(request);
       toldAtTheBreak.push([...told]);
-      throw unreachable("ConnectionLost");
+      throw createUnreachable("ConnectionLost");
     };
     await clock.advance(30_000);
     expect(toldAtTheBreak).toEqual([[]]);
@@ -393,7 +393,7 @@ describe("a watch that cannot be trusted", () => {
     expect(listsOf(notes)).toEqual(["start", "ahead"]);
   });
 
-  test("is checked by a list at least every 15 minutes, whatever it says", async () => {
+  test("is checked by a list at least every 15 minutes, whatever it reports", async () => {
     for (const random of [0, 0.999]) {
       const { api, clock, notes } = await follow(
         (fake) => void fake.put("a"),
@@ -494,7 +494,7 @@ describe("objects of one name in two namespaces", () => {
 });
 
 describe("a server that is well", () => {
-  test("behind a proxy that cuts quiet streams is asked again soon, however often that was", async () => {
+  test("behind a proxy that cuts quiet streams is asked again soon, however often that happens", async () => {
     const { api, clock, told } = await follow(
       (fake) => void fake.put("a"),
       () => 0.999,
@@ -514,7 +514,7 @@ describe("a server that is well", () => {
     const { api, clock, told } = await follow(
       (fake) => {
         fake.put("a");
-        fake.next(...Array.from({ length: 12 }, () => unreachable("ConnectionRefused")));
+        fake.next(...Array.from({ length: 12 }, () => createUnreachable("ConnectionRefused")));
       },
       () => 0.999,
     );
@@ -531,7 +531,7 @@ describe("a server that is well", () => {
       () => 0.999,
     );
     api.stream = async () => {
-      throw unreachable("ConnectionRefused");
+      throw createUnreachable("ConnectionRefused");
     };
     api.endWatches();
     await clock.advance(600_000);
@@ -546,14 +546,14 @@ describe("pages that are too large to be read", () => {
     fake.send = async (request) => {
       const answer = await send(request);
       const isMetadata = request.accept?.includes("as=PartialObjectMetadataList") === true;
-      if (!isMetadata && JSON.parse(answer.body).items.length > most()) throw unreachable(code);
+      if (!isMetadata && JSON.parse(answer.body).items.length > most()) throw createUnreachable(code);
       return answer;
     };
   }
   const limitsOf = (api: FakeApi): readonly string[] =>
     api.lists.map((path) => new URL(path, "https://fake").searchParams.get("limit") ?? "");
 
-  test("are asked for by halves until they fit, and grow back later", async () => {
+  test("are halved until they fit, and grow back later", async () => {
     let most = 200;
     const { api, clock, told } = await follow((fake) => {
       for (let index = 0; index < 700; index += 1) fake.put(`n${index}`);
@@ -604,7 +604,7 @@ describe("pages that are too large to be read", () => {
   });
 });
 
-test("ends when told to, with no request left open", async () => {
+test("ends on its signal, with no request left open", async () => {
   const { api, stop } = await follow((fake) => void fake.put("a"));
   await stop();
   expect(api.openWatches()).toBe(0);
@@ -624,7 +624,7 @@ test("versions that are no integers are followed like any other", async () => {
   expect(failuresOf(notes)).toEqual([]);
 });
 
-describe("a watch whose connection was lost", () => {
+describe("a watch with a lost connection", () => {
   const comparisons = (api: FakeApi): number => api.lists.filter((path) => path.endsWith("?limit=1")).length;
 
   test("compares versions by a list of one object, and is resumed from the last version seen", async () => {
@@ -654,7 +654,7 @@ describe("a watch whose connection was lost", () => {
     expect(told).toEqual(["restarted", "deleted lost 102", "applied a 51"]);
   });
 
-  test("lists anew when other objects are there than it knows, as a store that was set back may have overtaken it", async () => {
+  test("lists again if the number of objects differs, because a restored store may have overtaken it", async () => {
     const { api, clock, told, notes } = await follow((fake) => void fake.put("a", { uid: "u" }));
     told.length = 0;
     api.breakWatches();
@@ -670,12 +670,12 @@ describe("a watch whose connection was lost", () => {
   });
 
   test.each<UnreachableCode>(["ConnectionRefused", "ConnectFailed"])(
-    "lists anew when nobody took connections meanwhile (%s), as the store may be another one that has come further",
+    "lists again if connections were refused meanwhile (%s), because another store may have overtaken it",
     async (code) => {
       const { api, clock, told, notes } = await follow((fake) => void fake.put("a", { uid: "u" }));
       told.length = 0;
       api.breakWatches();
-      api.next(unreachable(code));
+      api.next(createUnreachable(code));
       api.restore(90);
       api.put("a", { uid: "u" });
       api.put("a", { uid: "u" });
@@ -685,10 +685,10 @@ describe("a watch whose connection was lost", () => {
     },
   );
 
-  test("goes on comparing until it is answered, and resumes when nothing but packets was lost", async () => {
+  test("continues to compare until it gets an answer, and resumes if only packets were lost", async () => {
     const { api, clock, notes } = await follow((fake) => void fake.put("a"));
     api.breakWatches();
-    api.next(unreachable("ConnectTimedOut"), unreachable("ConnectTimedOut"));
+    api.next(createUnreachable("ConnectTimedOut"), createUnreachable("ConnectTimedOut"));
     await clock.advance(0);
     expect([comparisons(api), listsOf(notes), watchedFrom(api)]).toEqual([
       2,
@@ -730,7 +730,7 @@ describe("a watch whose connection was lost", () => {
     expect(heard()).toBe(3);
   });
 
-  test("is resumed without any list on the same connection", async () => {
+  test("is resumed without a list on the same connection", async () => {
     const { api, clock } = await follow((fake) => void fake.put("a"));
     for (let end = 0; end < 20; end += 1) {
       api.put("a");

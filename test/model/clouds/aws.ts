@@ -1,32 +1,39 @@
 import type { LoadBalancer } from "@aws-sdk/client-elastic-load-balancing-v2";
-import { answerError } from "#clouds/aws/actions/answer-error.ts";
-import { annotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
-import { loadBalancerNameOf } from "#clouds/aws/load-balancers/load-balancer-name.ts";
+import { toActionAnswer } from "#clouds/aws/actions/answer-error.ts";
+import { formatAnnotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
+import { formatLoadBalancerName } from "#clouds/aws/load-balancers/load-balancer-name.ts";
 import { isMadeForCluster } from "#clouds/aws/load-balancers/ownership.ts";
 import type { AwsLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
-import { permissionsOf, rulesOf } from "#clouds/aws/load-balancers/vpc/rules.ts";
+import { buildPermissions, parsePermissions } from "#clouds/aws/load-balancers/vpc/rules.ts";
 import type { Capability } from "#clouds/cloud.ts";
-import { canonicalJson } from "#core/hash.ts";
+import { formatCanonicalJson } from "#core/hash.ts";
 import type { Holding, HoldingsQuestion, HoldingsState } from "#core/service/holdings.ts";
 import type { LoadBalancerAction, LoadBalancerQuestion } from "#core/service/model.ts";
-import { world as classicWorld } from "#test/clouds/aws/load-balancers/classic/classic-world.ts";
+import { createClassicWorld as classicWorld } from "#test/clouds/aws/load-balancers/classic/classic-world.ts";
 import { FakeElbv2 } from "#test/clouds/aws/load-balancers/fake-elbv2.ts";
-import { instance, vpc } from "#test/clouds/aws/load-balancers/network/world.ts";
+import { buildInstance, buildVpc } from "#test/clouds/aws/load-balancers/network/world.ts";
 import { type ModelCloud, NO_USAGE, SHARED } from "../cloud.ts";
 
 /** The value of `<tag>` in `kubernetes.io/cluster/<tag>`. */
 export const CLUSTER_TAG = "prod";
 
-/** What a Service says so that it gets a network load balancer. */
-export const NETWORK_ANNOTATIONS: Readonly<Record<string, string>> = { [annotationName("type")]: "nlb" };
+/** The annotations of a Service with a network load balancer. */
+export const NETWORK_ANNOTATIONS: Readonly<Record<string, string>> = {
+  [formatAnnotationName("type")]: "nlb",
+};
 
 const INSTANCES = ["i-1", "i-2", "i-3", "i-4", "i-5", "i-6"];
 const PROVIDER_IDS = INSTANCES.map((id) => `aws:///eu-central-1a/${id}`);
 const OTHER = { "kubernetes.io/cluster/other": "owned" };
 
-/** Network load balancers, target groups and security groups of one VPC; each request of AWS's API is one request here. */
+/**
+ * Creates the network load balancers, target groups and security groups of one VPC. Each request of AWS's API
+ * is one request here.
+ */
 export function createNetworkModelCloud(): ModelCloud {
-  const aws = new FakeElbv2(vpc({ instances: Object.fromEntries(INSTANCES.map((id) => [id, instance()])) }));
+  const aws = new FakeElbv2(
+    buildVpc({ instances: Object.fromEntries(INSTANCES.map((id) => [id, buildInstance()])) }),
+  );
   const foreign = new Set<string>();
 
   const outline = (): string[] => {
@@ -34,7 +41,7 @@ export function createNetworkModelCloud(): ModelCloud {
       ...[...aws.balancers].map(
         ([arn, { loadBalancer }]) => [arn, `${loadBalancer.LoadBalancerName}`] as const,
       ),
-      // A target group may keep the name that it got for another port of the Service.
+      // A target group may keep the name from another port of the Service.
       ...[...aws.groups].flatMap(([arn, { group, tags }]) => {
         const name = `${tags["kubernetes.io/service-name"] ?? group.TargetGroupName} ${group.Protocol} ${group.Port}`;
         return [
@@ -44,7 +51,7 @@ export function createNetworkModelCloud(): ModelCloud {
       }),
       ...aws.vpc.groups.map(({ group }) => [`${group.GroupId}`, `${group.GroupName}`] as const),
     ]);
-    // A listener is known by its load balancer and port.
+    // A listener is identified by its load balancer and port.
     const things = [
       ...[...aws.balancers.values()].map((each) => ({
         ...each,
@@ -58,11 +65,11 @@ export function createNetworkModelCloud(): ModelCloud {
       ...aws.vpc.groups.map(({ group, tags, ingress }) => ({
         group,
         tags,
-        rules: rulesOf(ingress).filter((rule) => !isShared(rule)),
+        rules: parsePermissions(ingress).filter((rule) => !isShared(rule)),
       })),
     ];
     const shared = aws.vpc.groups.flatMap(({ group, ingress }) =>
-      rulesOf(ingress)
+      parsePermissions(ingress)
         .filter(isShared)
         .map((rule) => `${SHARED}${group.GroupName} ${lineOf(rule, names)}`),
     );
@@ -71,7 +78,7 @@ export function createNetworkModelCloud(): ModelCloud {
 
   return {
     capabilities: {
-      loadBalancers: capabilityOf(
+      loadBalancers: createCapability(
         (name, service) => aws.observe(name, service, CLUSTER_TAG),
         (action) => aws.apply(action),
         () =>
@@ -122,7 +129,7 @@ export function createNetworkModelCloud(): ModelCloud {
         }
       }
     },
-    // The nodes' group has rules of others and of ours.
+    // The nodes' group has both foreign rules and ours.
     foreign: () => [
       ...outline().filter((line) => line.includes('"foreign-') && !line.includes('"GroupName":"nodes"')),
       ...personsRules(aws.vpc.groups.find(({ group }) => group.GroupId === "sg-nodes")?.ingress ?? []),
@@ -131,7 +138,7 @@ export function createNetworkModelCloud(): ModelCloud {
   };
 }
 
-/** Classic load balancers and security groups of one VPC. */
+/** Creates the classic load balancers and security groups of one VPC. */
 export function createClassicModelCloud(): ModelCloud {
   const elb = classicWorld();
   elb.instances = Object.fromEntries(
@@ -144,14 +151,14 @@ export function createClassicModelCloud(): ModelCloud {
       ...[...elb.security.groups.values()].map(({ group, tags, ingress }) => ({
         group,
         tags,
-        rules: rulesOf(ingress),
+        rules: parsePermissions(ingress),
       })),
     ];
     return things.map((thing) => lineOf(thing, names)).sort();
   };
   return {
     capabilities: {
-      loadBalancers: capabilityOf(
+      loadBalancers: createCapability(
         (name) => elb.observe(name),
         (action) => elb.act(action),
         () => holdClassic([...elb.classics].filter(([, each]) => isMadeForCluster(each.tags, CLUSTER_TAG))),
@@ -175,7 +182,10 @@ export function createClassicModelCloud(): ModelCloud {
       });
       const nodes = elb.security.groups.get("sg-nodes");
       if (nodes === undefined) throw new Error("the nodes have no security group");
-      const ingress = permissionsOf([...rulesOf(nodes.ingress), ...rulesOf([personsRule(number)])]);
+      const ingress = buildPermissions([
+        ...parsePermissions(nodes.ingress),
+        ...parsePermissions([personsRule(number)]),
+      ]);
       elb.security.groups.set("sg-nodes", { ...nodes, ingress });
     },
     drift(number) {
@@ -199,10 +209,11 @@ export function createClassicModelCloud(): ModelCloud {
 }
 
 /**
- * The capability of AWS's load balancers on a fake that answers one Service at a time. `hold` returns what the cloud has for the cluster:
- * without it nothing is made, because the cluster's load balancers are counted first. It is told the time of an audit.
+ * Creates the capability of AWS's load balancers on a fake that answers for one Service at a time. `hold`
+ * receives the time of an audit and returns the cluster's resources. Without it nothing is created, because
+ * the cluster's load balancers are counted first.
  */
-export function capabilityOf(
+export function createCapability(
   observe: (name: string, service: string) => AwsLoadBalancerState,
   act: (action: LoadBalancerAction) => unknown,
   hold: (auditAt?: string) => readonly Holding[] | HoldingsState,
@@ -216,7 +227,7 @@ export function capabilityOf(
           return { kind: "observed", state: "holdings" in held ? held : { holdings: held } } as const;
         }
         const { uid, namespace, name } = (question as LoadBalancerQuestion).service.metadata;
-        const state = observe(loadBalancerNameOf(uid) ?? "", `${namespace}/${name}`);
+        const state = observe(formatLoadBalancerName(uid) ?? "", `${namespace}/${name}`);
         return { kind: "observed", state } as const;
       });
       return { answers, usage: NO_USAGE };
@@ -227,16 +238,16 @@ export function capabilityOf(
         return { answer: { kind: "done", result }, usage: NO_USAGE };
       } catch (error) {
         const { code, message } = error as Error & { readonly code?: string };
-        // What the fake does not know is a fault of the test.
+        // A code that the fake does not know is a fault of the test.
         if (code === undefined) throw error;
         const thrown = Object.assign(new Error(message), { Code: code, $metadata: { httpStatusCode: 400 } });
-        return { answer: answerError(action.action, action.parameters, thrown), usage: NO_USAGE };
+        return { answer: toActionAnswer(action.action, action.parameters, thrown), usage: NO_USAGE };
       }
     },
   };
 }
 
-/** Network load balancers as a count of the cluster's load balancers lists them. */
+/** Returns network load balancers in the form in which the cluster's load balancers are counted. */
 export function holdNetwork(
   balancers: readonly { readonly loadBalancer: LoadBalancer }[],
 ): readonly Holding[] {
@@ -245,44 +256,51 @@ export function holdNetwork(
   }));
 }
 
-/** Classic load balancers, by their names, as a count of the cluster's load balancers lists them. */
+/** Returns classic load balancers, by name, in the form in which the cluster's load balancers are counted. */
 export function holdClassic(balancers: readonly (readonly [string, unknown])[]): readonly Holding[] {
   return balancers.map(([name]) => ({ kind: "classic load balancer", id: name, name, uid: name.slice(1) }));
 }
 
-/** Whether a rule is of all network load balancers of a cluster: none of them is named in its description. */
+/** Whether a rule serves all network load balancers of a cluster: its description names none of them. */
 function isShared({ description = "" }: { readonly description?: string | undefined }): boolean {
   return description.includes("io/rule/nlb/") && !/a[0-9a-f]{31}/.test(description);
 }
 
-/** What somebody lets in to the nodes by hand. */
+/** Returns a manual rule that admits traffic to the nodes. */
 function personsRule(number: number) {
   const IpRanges = [{ CidrIp: `203.0.113.${number}/32`, Description: "by a person" }];
   return { IpProtocol: "tcp", FromPort: 22, ToPort: 22, IpRanges };
 }
 
-function personsRules(ingress: Parameters<typeof rulesOf>[0]): string[] {
-  return rulesOf(ingress)
-    .map((rule) => canonicalJson(rule))
+function personsRules(ingress: Parameters<typeof parsePermissions>[0]): string[] {
+  return parsePermissions(ingress)
+    .map((rule) => formatCanonicalJson(rule))
     .filter((rule) => rule.includes("203.0.113."));
 }
 
 function addRule(aws: FakeElbv2, number: number): void {
   const groups = aws.vpc.groups.map((each) =>
     each.group.GroupId === "sg-nodes"
-      ? { ...each, ingress: permissionsOf([...rulesOf(each.ingress), ...rulesOf([personsRule(number)])]) }
+      ? {
+          ...each,
+          ingress: buildPermissions([
+            ...parsePermissions(each.ingress),
+            ...parsePermissions([personsRule(number)]),
+          ]),
+        }
       : each,
   );
   aws.vpc = { ...aws.vpc, groups };
 }
 
-/** A thing as a text that does not depend on the order of its lists, with names in place of ids. */
+/** Returns a resource as text that does not depend on the order of its lists, with names in place of ids. */
 function lineOf(thing: unknown, names: ReadonlyMap<string, string>): string {
-  return canonicalJson(JSON.parse(JSON.stringify(thing), (_, value) => named(value, names)));
+  return formatCanonicalJson(JSON.parse(JSON.stringify(thing), (_, value) => named(value, names)));
 }
 
 function named(value: unknown, names: ReadonlyMap<string, string>): unknown {
-  if (Array.isArray(value)) return value.toSorted((a, b) => (canonicalJson(a) < canonicalJson(b) ? -1 : 1));
+  if (Array.isArray(value))
+    return value.toSorted((a, b) => (formatCanonicalJson(a) < formatCanonicalJson(b) ? -1 : 1));
   const name = typeof value === "string" ? names.get(value) : undefined;
   return name === undefined ? value : `<${name}>`;
 }

@@ -1,16 +1,16 @@
 import type { MemoryLoadBalancer } from "#clouds/memory/load-balancer-model.ts";
 import { createMemoryLoadBalancers } from "#clouds/memory/load-balancers.ts";
-import { canonicalJson } from "#core/hash.ts";
+import { formatCanonicalJson } from "#core/hash.ts";
 import type { ModelCloud } from "../cloud.ts";
 
-/** The memory cloud, in which a load balancer is one thing that is changed by one request. */
+/** Creates the memory cloud, where a load balancer is one resource and one request changes it. */
 export function createMemoryModelCloud(): ModelCloud {
   const loadBalancers = new Map<string, MemoryLoadBalancer>();
   const isForeign = (id: string): boolean => id.startsWith("foreign");
   const lines = (which: (id: string) => boolean): string[] =>
     [...loadBalancers]
       .filter(([id]) => which(id))
-      .map(([id, each]) => `${id} ${canonicalJson(each)}`)
+      .map(([id, each]) => `${id} ${formatCanonicalJson(each)}`)
       .sort();
   return {
     capabilities: { loadBalancers: createMemoryLoadBalancers({}, loadBalancers) },

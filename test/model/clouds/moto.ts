@@ -7,14 +7,14 @@ import {
   DescribeListenersCommand,
   DescribeLoadBalancersCommand,
 } from "@aws-sdk/client-elastic-load-balancing-v2";
-import { loadBalancerNameOf } from "#clouds/aws/load-balancers/load-balancer-name.ts";
+import { formatLoadBalancerName } from "#clouds/aws/load-balancers/load-balancer-name.ts";
 import type { Capability } from "#clouds/cloud.ts";
 import { Cluster } from "#config/cluster.ts";
-import { canonicalJson } from "#core/hash.ts";
-import { awsWithoutWaits } from "#test/clouds/aws/aws-without-waits.ts";
-import { type AwsWorld, awsWorld } from "#test/clouds/aws/load-balancer-world.ts";
+import { formatCanonicalJson } from "#core/hash.ts";
+import { createAwsWithoutWaits } from "#test/clouds/aws/aws-without-waits.ts";
+import { type AwsWorld, createAwsWorld } from "#test/clouds/aws/load-balancer-world.ts";
 import type { NamedService } from "#test/clouds/load-balancer-world.ts";
-import { withoutOrder } from "#test/killing/aws/state.ts";
+import { sortLists } from "#test/crash-consistency/aws/state.ts";
 import type { MotoProgram } from "#test/setup/moto-program.ts";
 import { type ModelCloud, SHARED } from "../cloud.ts";
 import type { ClusterView } from "../cluster.ts";
@@ -22,19 +22,22 @@ import { MACHINE_COUNT } from "../history.ts";
 
 /** Accounts on moto, one after the other. */
 export interface MotoClouds {
-  /** The `cloud:` of clusters. */
+  /** The `cloud:` section of the clusters. */
   readonly config: object;
-  /** Sets the account back to what it was at first. */
+  /** Restores the account's initial state. */
   createCloud(): Promise<ModelCloud>;
   close(): Promise<void>;
 }
 
-/** The capability of AWS as it is deployed, on moto: one observation, and one action, is one request of the network here. */
+/**
+ * Starts the deployed AWS capability on moto: one observation or one action is one request of the network
+ * here.
+ */
 export async function startMotoClouds(
   program: MotoProgram,
   kind: "network" | "classic",
 ): Promise<MotoClouds> {
-  const account = await awsWorld(program, kind);
+  const account = await createAwsWorld(program, kind);
   const instances = [...(await account.network.launch(MACHINE_COUNT))];
   const atFirst = await account.point();
   const cluster = Cluster.parse({ name: "tenant-a", server: "https://127.0.0.1", cloud: account.cloud });
@@ -44,7 +47,7 @@ export async function startMotoClouds(
     async createCloud() {
       await close();
       await atFirst.back();
-      const cloud = awsWithoutWaits(cluster);
+      const cloud = createAwsWithoutWaits(cluster);
       close = () => cloud.close();
       const capability = cloud.capabilities?.["loadBalancers"];
       if (capability === undefined) throw new Error("AWS has no load balancers");
@@ -69,16 +72,16 @@ function createMotoCloud(
     if (view !== undefined)
       services = view.services.map(({ metadata }) => ({ namespace: "default", ...metadata }));
     const lines = await account.outline(services);
-    // A target group may keep the name that it got for another port of the Service.
+    // A target group may keep the name from another port of the Service.
     const names = lines.flatMap((line) => {
       const { TargetGroupName, Protocol, Port } = JSON.parse(line.slice(line.indexOf("{"))) as TargetGroup;
       const [, service] = /^k8s-default-(.+)-[0-9a-f]{10}$/.exec(TargetGroupName ?? "") ?? [];
       return service === undefined ? [] : [[`${TargetGroupName}`, `${service} ${Protocol} ${Port}`] as const];
     });
-    // The names had an order of their own.
+    // Sorts again, because the names had another order.
     return lines
       .map((line) => names.reduce((named, [from, to]) => named.replaceAll(from, to), line))
-      .flatMap((line) => apartFromShared(withoutOrder(JSON.parse(line)) as Thing))
+      .flatMap((line) => apartFromShared(sortLists(JSON.parse(line)) as Thing))
       .sort();
   }
 
@@ -99,7 +102,7 @@ function createMotoCloud(
     },
     async drift(number) {
       const service = services[number % Math.max(1, services.length)];
-      const name = service === undefined ? undefined : loadBalancerNameOf(service.uid);
+      const name = service === undefined ? undefined : formatLoadBalancerName(service.uid);
       if (name === undefined) return undefined;
       const { LoadBalancers = [] } = await aws.elbv2.send(new DescribeLoadBalancersCommand({}));
       const found = LoadBalancers.find(({ LoadBalancerName }) => LoadBalancerName === name);
@@ -134,22 +137,22 @@ interface TargetGroup {
   readonly Port?: number;
 }
 
-/** What stands in a line of the account. */
+/** The content of a line of the account. */
 interface Thing {
   readonly GroupName?: string;
   readonly IpPermissions?: readonly object[];
 }
 
-/** How rules are described that several load balancers share. */
+/** Matches the descriptions of rules that several load balancers share. */
 const SHARED_RULE = /rule\/nlb\/(mtu|backend|health"|health unused)|rule\/elb\/backend/;
 
-/** A thing in a line, and each rule of it that load balancers share in one of its own. */
+/** Returns the resource as one line, and each of its shared rules as a separate line. */
 function apartFromShared(thing: Thing): readonly string[] {
   const { GroupName, IpPermissions } = thing;
-  if (IpPermissions === undefined) return [canonicalJson(thing)];
-  const isShared = (rule: object): boolean => SHARED_RULE.test(canonicalJson(rule));
+  if (IpPermissions === undefined) return [formatCanonicalJson(thing)];
+  const isShared = (rule: object): boolean => SHARED_RULE.test(formatCanonicalJson(rule));
   return [
-    canonicalJson({ ...thing, IpPermissions: IpPermissions.filter((rule) => !isShared(rule)) }),
-    ...IpPermissions.filter(isShared).map((rule) => `${SHARED}${GroupName} ${canonicalJson(rule)}`),
+    formatCanonicalJson({ ...thing, IpPermissions: IpPermissions.filter((rule) => !isShared(rule)) }),
+    ...IpPermissions.filter(isShared).map((rule) => `${SHARED}${GroupName} ${formatCanonicalJson(rule)}`),
   ];
 }

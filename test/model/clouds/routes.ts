@@ -1,8 +1,8 @@
 import { parseProviderID } from "#clouds/aws/provider-id.ts";
 import type { ActionAnswer } from "#core/capability.ts";
-import { canonicalCidr } from "#core/cidr.ts";
+import { canonicalizeCidr } from "#core/cidr.ts";
 import type { CloudAction } from "#core/decision.ts";
-import { canonicalJson } from "#core/hash.ts";
+import { formatCanonicalJson } from "#core/hash.ts";
 import {
   ACTIONS,
   type Machine,
@@ -14,12 +14,15 @@ import {
 import { type ModelCloud, NO_USAGE } from "../cloud.ts";
 import { MACHINE_COUNT } from "../history.ts";
 
-/** What a route in the table leads to: a machine by its id, or a gateway of somebody else. */
+/** The target of a route: a machine by its id, or a foreign gateway. */
 type Destination = { readonly machine: string } | { readonly gateway: string };
 
 const TABLE = "rtb-1";
 
-/** One route table, with machines of the cluster. Like EC2's, a route is known by its network alone, whoever created it. */
+/**
+ * Creates one route table with machines of the cluster. As in EC2, only its network identifies a route, not
+ * its creator.
+ */
 export function createRouteModelCloud(): ModelCloud {
   const routes = new Map<string, Destination>();
   const machines = new Map(
@@ -70,7 +73,7 @@ export function createRouteModelCloud(): ModelCloud {
       case "create":
       case "replace": {
         const { cidr: text, target } = ACTIONS.create.parse(parameters);
-        const cidr = canonicalCidr(text) ?? text;
+        const cidr = canonicalizeCidr(text) ?? text;
         const machine = target["instance"] ?? "";
         if (!isLive(machine))
           return { kind: "error", code: "Invalid", message: `InvalidInstanceID: ${machine}` };
@@ -81,7 +84,7 @@ export function createRouteModelCloud(): ModelCloud {
       }
       case "delete": {
         const { cidr } = ACTIONS.delete.parse(parameters);
-        routes.delete(canonicalCidr(cidr) ?? cidr);
+        routes.delete(canonicalizeCidr(cidr) ?? cidr);
         return done;
       }
       case "forward": {
@@ -95,7 +98,7 @@ export function createRouteModelCloud(): ModelCloud {
   }
 
   const lineOf = ([cidr, to]: readonly [string, Destination]): string =>
-    `route ${cidr} to ${canonicalJson(to)}`;
+    `route ${cidr} to ${formatCanonicalJson(to)}`;
   return {
     capabilities: {
       routes: {
@@ -133,7 +136,7 @@ export function createRouteModelCloud(): ModelCloud {
         .filter(([, to]) => "gateway" in to)
         .map(lineOf)
         .sort(),
-    // Nothing is done for a node whose machine has ended: what a route of its network leads to makes no difference.
+    // A node whose machine has ended is ignored, so the target of its route does not matter.
     outline({ nodes }) {
       const machineless = nodes.filter(
         ({ spec }) => machineOf(String(spec?.["providerID"])).kind !== "ready",

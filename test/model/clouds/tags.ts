@@ -1,12 +1,12 @@
-import { canonicalJson } from "#core/hash.ts";
+import { formatCanonicalJson } from "#core/hash.ts";
 import { TAG, type TagParameters, type Tags, type TagsQuestion, UNTAG } from "#core/tagging/model.ts";
 import { type ModelCloud, NO_USAGE } from "../cloud.ts";
 import { MACHINE_COUNT } from "../history.ts";
 
-/** What the key of the tag begins with that says which tags are ours. */
+/** The key prefix of the tag that lists our tags. */
 const TAGS_MARK = "serverless-ccm.io/tags/";
 
-/** Instances with tags. As in EC2, a tag is taken away only where it still has the value that the request names. */
+/** Creates instances with tags. As in EC2, a tag is removed only if it still has the value in the request. */
 export function createTagModelCloud(): ModelCloud {
   const instances = new Map<string, Tags>(
     Array.from({ length: MACHINE_COUNT + 1 }, (_, index) => [`i-${index + 1}`, { Name: `machine-${index}` }]),
@@ -53,12 +53,12 @@ export function createTagModelCloud(): ModelCloud {
     addForeign(number) {
       const id = `i-${1 + (number % MACHINE_COUNT)}`;
       const tags = instances.get(id);
-      if (tags !== undefined) instances.set(id, { ...tags, [`owner-${number}`]: "somebody" });
+      if (tags !== undefined) instances.set(id, { ...tags, [`owner-${number}`]: "other-user" });
     },
     drift(number) {
       const id = `i-${1 + (number % MACHINE_COUNT)}`;
       const tags = instances.get(id);
-      // Without the mark all tags are others' own: they stay once the node has gone.
+      // Without the mark all tags count as foreign: they stay after the node is deleted.
       const key = Object.keys(tags ?? {}).find((each) => !isForeign(each) && !each.startsWith(TAGS_MARK));
       if (tags === undefined || key === undefined) return undefined;
       const { [key]: _, ...rest } = tags;
@@ -69,6 +69,6 @@ export function createTagModelCloud(): ModelCloud {
       [...instances].flatMap(([id, tags]) =>
         Object.entries(tags).flatMap(([key, value]) => (isForeign(key) ? [`${id} ${key}=${value}`] : [])),
       ),
-    outline: () => [...instances].map(([id, tags]) => `${id} ${canonicalJson(tags)}`).sort(),
+    outline: () => [...instances].map(([id, tags]) => `${id} ${formatCanonicalJson(tags)}`).sort(),
   };
 }

@@ -2,26 +2,29 @@ import type { Capability } from "#clouds/cloud.ts";
 
 export type Tenant = "victim" | "evil";
 
-/** Names of clusters and the values of their tags. */
+/** The names of the clusters, and the values of their tags. */
 export const TENANTS: readonly Tenant[] = ["victim", "evil"];
 
-/** One cloud account that two clusters have their things in. */
+/** One cloud account with the resources of two clusters. */
 export interface TenantAccount {
-  /** What a cluster's function reaches, signed in as its own cluster. */
+  /** Returns what a cluster's function reaches, signed in as its own cluster. */
   capabilities(tenant: Tenant): Readonly<Record<string, Capability>>;
-  /** Provider IDs of all machines; the first half are the victim's. */
+  /** The provider IDs of all machines; the first half are the victim's. */
   readonly providerIDs: readonly string[];
-  /** Everything that is the victim's, one text for each thing: no hostile request may change any of it. */
+  /** Returns the victim's resources, one text each. No hostile request may change any of them. */
   victims(): readonly string[];
-  /** What of the hostile tenant's uses something of the victim's, such as its machines as targets. */
+  /** Returns the hostile tenant's resources that use one of the victim's, such as its machines as targets. */
   trespasses(): readonly string[];
-  /** Load balancers that a tenant has; none where the account has no load balancers. */
+  /** Returns the number of a tenant's load balancers; 0 if the account has no load balancers. */
   countLoadBalancers(tenant: Tenant): number;
-  /** What was refused to a tenant because the account's quotas were spent; nothing where they are not counted. */
+  /**
+   * Returns the requests of a tenant that were rejected because the account's quotas were spent; empty if
+   * they are not counted.
+   */
   throttles?(tenant: Tenant): readonly string[];
-  /** From now on no request waits for quotas. */
+  /** Ends all waiting for quotas. */
   liftQuotas?(): void;
 }
 
-/** The tag that says whose a resource is. */
-export const tagOf = (tenant: Tenant): string => `kubernetes.io/cluster/${tenant}`;
+/** Returns the tag key that marks a resource as the tenant's. */
+export const getOwnerTag = (tenant: Tenant): string => `kubernetes.io/cluster/${tenant}`;

@@ -1,6 +1,6 @@
-import { loadBalancerNameOf } from "#clouds/aws/load-balancers/load-balancer-name.ts";
+import { formatLoadBalancerName } from "#clouds/aws/load-balancers/load-balancer-name.ts";
 import { NETWORK_KIND } from "#clouds/aws/load-balancers/measure.ts";
-import { orphanedService, uidInName } from "#clouds/aws/load-balancers/orphans/orphaned-service.ts";
+import { buildOrphanedService, parseUidPrefix } from "#clouds/aws/load-balancers/orphans/orphaned-service.ts";
 import { readSharedRules } from "#clouds/aws/load-balancers/orphans/shared-rules.ts";
 import { ORPHANED_TAG } from "#clouds/aws/load-balancers/orphans/tag.ts";
 import {
@@ -15,18 +15,18 @@ import type {
   TargetInstance,
   VpcState,
 } from "#clouds/aws/load-balancers/state.ts";
-import { rulesOf } from "#clouds/aws/load-balancers/vpc/rules.ts";
-import { canonicalJson } from "#core/hash.ts";
+import { parsePermissions } from "#clouds/aws/load-balancers/vpc/rules.ts";
+import { formatCanonicalJson } from "#core/hash.ts";
 import type { Holding, HoldingsState } from "#core/service/holdings.ts";
-import { inTurn } from "#core/service/orphans/mark.ts";
+import { selectOldestMark } from "#core/service/orphans/mark.ts";
 import { FakeElb } from "#test/clouds/aws/load-balancers/classic/fake-elb.ts";
 import { FakeElbv2 } from "#test/clouds/aws/load-balancers/fake-elbv2.ts";
-import { instance, subnet } from "#test/clouds/aws/load-balancers/network/world.ts";
-import { capabilityOf, holdClassic, holdNetwork } from "../clouds/aws.ts";
-import { TENANTS, type Tenant, type TenantAccount, tagOf } from "./account.ts";
+import { buildInstance, buildSubnet } from "#test/clouds/aws/load-balancers/network/world.ts";
+import { createCapability, holdClassic, holdNetwork } from "../clouds/aws.ts";
+import { getOwnerTag, TENANTS, type Tenant, type TenantAccount } from "./account.ts";
 import { MACHINES_PER_TENANT } from "./history.ts";
 
-/** Ids of what is the victim's alone; nothing of the hostile tenant's may name them. */
+/** Ids of the victim's own resources, which no resource of the hostile tenant may name. */
 const VICTIMS_IDS = /"(i-[123]|sg-victim|subnet-victim|eipalloc-1)"/;
 
 const INSTANCE_IDS = Array.from({ length: 2 * MACHINES_PER_TENANT }, (_, index) => `i-${index + 1}`);
@@ -34,23 +34,23 @@ const PROVIDER_IDS = INSTANCE_IDS.map((id) => `aws:///eu-central-1a/${id}`);
 
 const ownerOf = (id: string): Tenant => (INSTANCE_IDS.indexOf(id) < MACHINES_PER_TENANT ? "victim" : "evil");
 
-/** Where the nodes of the tenants are. */
+/** The location of the tenants' nodes. */
 export type Placement = "one VPC" | "two VPCs" | "one security group";
 
 function instancesIn(placement: Placement, tenants: readonly Tenant[]): Record<string, TargetInstance> {
   const groupOf = (tenant: Tenant) => (placement === "one security group" ? "sg-both" : `sg-${tenant}`);
   const ids = INSTANCE_IDS.filter((id) => tenants.includes(ownerOf(id)));
   return Object.fromEntries(
-    ids.map((id) => [id, instance({ subnetId: "subnet-a", groupIds: [groupOf(ownerOf(id))] })]),
+    ids.map((id) => [id, buildInstance({ subnetId: "subnet-a", groupIds: [groupOf(ownerOf(id))] })]),
   );
 }
 
 function vpcOf(id: string, placement: Placement, tenants: readonly Tenant[]): VpcState {
-  const owned = (tenant: Tenant) => ({ [tagOf(tenant)]: "owned" });
-  const shared = Object.fromEntries(tenants.map((tenant) => [tagOf(tenant), "shared"]));
+  const owned = (tenant: Tenant) => ({ [getOwnerTag(tenant)]: "owned" });
+  const shared = Object.fromEntries(tenants.map((tenant) => [getOwnerTag(tenant), "shared"]));
   const subnets: SubnetState[] = [
-    subnet("a", { id: `subnet-a${id === "vpc-1" ? "" : "2"}`, tags: shared }),
-    ...tenants.map((tenant) => subnet("b", { id: `subnet-${tenant}`, tags: owned(tenant) })),
+    buildSubnet("a", { id: `subnet-a${id === "vpc-1" ? "" : "2"}`, tags: shared }),
+    ...tenants.map((tenant) => buildSubnet("b", { id: `subnet-${tenant}`, tags: owned(tenant) })),
   ];
   const group = (name: string, tags: Record<string, string>) => ({
     group: { GroupId: `sg-${name}`, GroupName: name, VpcId: id },
@@ -64,7 +64,7 @@ function vpcOf(id: string, placement: Placement, tenants: readonly Tenant[]): Vp
   return { id, subnets, groups, instances: instancesIn(placement, tenants) };
 }
 
-/** What the observation of the deployed capability leaves out: instances that are not the cluster's. */
+/** Removes other clusters' instances, as the observation of the deployed capability does. */
 function withOwnInstances(state: AwsLoadBalancerState, tenant: Tenant): AwsLoadBalancerState {
   const instances = Object.entries(state.vpc.instances).filter(([id]) => ownerOf(id) === tenant);
   return { ...state, vpc: { ...state.vpc, instances: Object.fromEntries(instances) } };
@@ -73,19 +73,25 @@ function withOwnInstances(state: AwsLoadBalancerState, tenant: Tenant): AwsLoadB
 type Tagged = { readonly tags: Readonly<Record<string, string>> };
 
 function isOf({ tags }: Tagged, tenant: Tenant): boolean {
-  return isMadeForCluster(tags, tenant) || tags[tagOf(tenant)] !== undefined;
+  return isMadeForCluster(tags, tenant) || tags[getOwnerTag(tenant)] !== undefined;
 }
 
-/** Rules in a group that both tenants' nodes have: the victim's let in its load balancers, by their name or by a group of theirs. */
-function victimsRules(ingress: Parameters<typeof rulesOf>[0], senders: readonly string[]): string[] {
-  return rulesOf(ingress)
+/**
+ * Returns the victim's rules in a group that both tenants' nodes have. They admit its load balancers, by name
+ * or by one of their groups.
+ */
+function victimsRules(ingress: Parameters<typeof parsePermissions>[0], senders: readonly string[]): string[] {
+  return parsePermissions(ingress)
     .filter(({ description = "", peer }) =>
       senders.some((sender) => peer === sender || description.includes(sender)),
     )
-    .map((rule) => `rule ${canonicalJson(rule)}`);
+    .map((rule) => `rule ${formatCanonicalJson(rule)}`);
 }
 
-/** What an audit of a tenant's cluster is answered, by the tags of the cluster and its Services as on AWS. */
+/**
+ * Returns an audit's observation of a tenant's cluster, by the tags of the cluster and its Services as on
+ * AWS.
+ */
 function auditNetwork(aws: FakeElbv2, tenant: Tenant, auditAt: string): HoldingsState {
   const targetGroups = [...aws.groups.values()].map(({ group, tags }) => ({
     ...{ tags, id: `${group.TargetGroupArn}` },
@@ -100,7 +106,7 @@ function auditNetwork(aws: FakeElbv2, tenant: Tenant, auditAt: string): Holdings
     return [{ ...found, service, ...(mark === undefined ? {} : { mark }) }];
   };
   const whole = balancers.flatMap(({ id, tags, loadBalancer: { LoadBalancerName: name = "" } }) => {
-    const uid = uidInName(name);
+    const uid = parseUidPrefix(name);
     return held({ tags }, { kind: NETWORK_KIND, id, name, ...(uid === undefined ? {} : { uid }) });
   });
   const parts = targetGroups.flatMap(({ id, tags, group }) =>
@@ -122,14 +128,14 @@ function auditNetwork(aws: FakeElbv2, tenant: Tenant, auditAt: string): Holdings
       ),
     ),
   });
-  const candidate = inTurn(holdings, Date.parse(auditAt));
+  const candidate = selectOldestMark(holdings, Date.parse(auditAt));
   if (candidate === undefined) return { holdings, shared };
-  const { uid } = orphanedService(candidate).metadata;
-  const state = aws.observe(loadBalancerNameOf(uid) ?? "", `${candidate.service}`, tenant);
+  const { uid } = buildOrphanedService(candidate).metadata;
+  const state = aws.observe(formatLoadBalancerName(uid) ?? "", `${candidate.service}`, tenant);
   return { holdings, shared, removable: { id: candidate.id, state: withOwnInstances(state, tenant) } };
 }
 
-/** Network load balancers of two clusters. */
+/** Creates the network load balancers of two clusters. */
 export function createNetworkAccount(placement: Placement): TenantAccount {
   const first = new FakeElbv2(vpcOf("vpc-1", placement, placement === "two VPCs" ? ["victim"] : TENANTS));
   const second = placement === "two VPCs" ? new FakeElbv2(vpcOf("vpc-2", placement, ["evil"]), first) : first;
@@ -138,7 +144,7 @@ export function createNetworkAccount(placement: Placement): TenantAccount {
     each.addresses = Object.fromEntries(
       Object.entries(elastic).map(([id, tenant]) => [
         id,
-        { tags: { [tagOf(tenant)]: "owned" }, isInUse: false },
+        { tags: { [getOwnerTag(tenant)]: "owned" }, isInUse: false },
       ]),
     );
   const awsOf = (tenant: Tenant): FakeElbv2 => (tenant === "victim" ? first : second);
@@ -154,7 +160,7 @@ export function createNetworkAccount(placement: Placement): TenantAccount {
   const groups = () => [...new Set([...first.vpc.groups, ...second.vpc.groups])];
   return {
     capabilities: (tenant) => ({
-      loadBalancers: capabilityOf(
+      loadBalancers: createCapability(
         (name, service) => withOwnInstances(awsOf(tenant).observe(name, service, tenant), tenant),
         (action) => awsOf(tenant).apply(action),
         (auditAt) =>
@@ -165,12 +171,15 @@ export function createNetworkAccount(placement: Placement): TenantAccount {
     }),
     providerIDs: PROVIDER_IDS,
     victims: () => [
-      ...thingsOf("victim").map((thing) => canonicalJson(JSON.parse(JSON.stringify(thing)))),
+      ...thingsOf("victim").map((thing) => formatCanonicalJson(JSON.parse(JSON.stringify(thing)))),
       ...groups().flatMap((group) =>
         isOf(group, "victim") && isOf(group, "evil")
-          ? [canonicalJson([group.group, group.tags]), ...victimsRules(group.ingress, sendersOf("victim"))]
+          ? [
+              formatCanonicalJson([group.group, group.tags]),
+              ...victimsRules(group.ingress, sendersOf("victim")),
+            ]
           : isOf(group, "victim")
-            ? [canonicalJson(JSON.parse(JSON.stringify(group)))]
+            ? [formatCanonicalJson(JSON.parse(JSON.stringify(group)))]
             : [],
       ),
     ],
@@ -180,7 +189,7 @@ export function createNetworkAccount(placement: Placement): TenantAccount {
   };
 }
 
-/** Classic load balancers of two clusters in one VPC. */
+/** Creates the classic load balancers of two clusters in one VPC. */
 export function createClassicAccount(): TenantAccount {
   const elb = new FakeElb();
   const vpc = vpcOf("vpc-1", "one VPC", TENANTS);
@@ -191,7 +200,7 @@ export function createClassicAccount(): TenantAccount {
   const balancersOf = (tenant: Tenant) => [...elb.classics].filter(([, each]) => isOf(each, tenant));
   return {
     capabilities: (tenant) => ({
-      loadBalancers: capabilityOf(
+      loadBalancers: createCapability(
         (name) => withOwnInstances(elb.observe(name), tenant),
         (action) => elb.act(action),
         () => holdClassic(balancersOf(tenant)),
@@ -202,7 +211,7 @@ export function createClassicAccount(): TenantAccount {
       [
         ...balancersOf("victim").map(([, each]) => each),
         ...[...elb.security.groups.values()].filter((each) => isOf(each, "victim")),
-      ].map((thing) => canonicalJson(JSON.parse(JSON.stringify(thing)))),
+      ].map((thing) => formatCanonicalJson(JSON.parse(JSON.stringify(thing)))),
     trespasses: () =>
       balancersOf("evil")
         .map(([, each]) => JSON.stringify(each))

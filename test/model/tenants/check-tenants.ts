@@ -1,29 +1,32 @@
 import fc from "fast-check";
-import { messageOf } from "#core/message-of.ts";
-import { anyTenantHistory, describeTenantStep, type TenantStep } from "./history.ts";
+import { getErrorMessage } from "#core/error-message.ts";
+import { createTenantHistoryArbitrary, describeTenantStep, type TenantStep } from "./history.ts";
 import { runTenants, type TenantOutcome } from "./run-tenants.ts";
 import type { TenantScenario } from "./tenant-scenarios.ts";
 
 /** Steps of each history. */
 export const TENANT_STEPS = 200;
 
-/** A history in which the hostile tenant reached something of the victim's. */
+/** A history in which the hostile tenant reached a resource of the victim. */
 export interface TenantFailure {
   readonly scenario: string;
   readonly seed: number;
-  /** No step can be left out. */
+  /** The fewest steps: none can be removed. */
   readonly steps: readonly TenantStep[];
   readonly outcome: TenantOutcome;
 }
 
-/** Runs one history for each seed, and makes the first one shorter that breaks a property; `maxRuns` bounds how many shorter ones are tried. */
+/**
+ * Runs one history for each seed, and shortens the first one that breaks a property. `maxRuns` limits the
+ * number of shorter histories.
+ */
 export async function checkTenants(
   scenario: TenantScenario,
   seeds: Iterable<number>,
   { maxRuns = 400 }: { readonly maxRuns?: number } = {},
 ): Promise<TenantFailure | undefined> {
   for (const seed of seeds) {
-    const [steps] = fc.sample(anyTenantHistory(TENANT_STEPS), { seed, numRuns: 1 });
+    const [steps] = fc.sample(createTenantHistoryArbitrary(TENANT_STEPS), { seed, numRuns: 1 });
     if (steps === undefined) throw new Error(`the seed ${seed} makes no history`);
     const outcome = await outcomeOf(scenario, steps);
     if (outcome.faults.length === 0) continue;
@@ -33,7 +36,7 @@ export async function checkTenants(
   return undefined;
 }
 
-/** A failure as it is printed: the seed, the shrunk history, what was done, what is wrong, and how it is run again. */
+/** Formats a failure: the seed, the shrunk history, the requests, the problems, and how to run it again. */
 export function describeTenantFailure({ scenario, seed, steps, outcome }: TenantFailure): string {
   return [
     `${scenario}: in the history of seed ${seed} the hostile tenant reaches the victim. The fewest steps that do:`,
@@ -50,16 +53,16 @@ async function outcomeOf(scenario: TenantScenario, steps: readonly TenantStep[])
   try {
     return await runTenants(scenario, steps);
   } catch (error) {
-    return { faults: [`threw: ${messageOf(error)}`], log: [], hostileChanges: 0, victimChanges: 0 };
+    return { faults: [`threw: ${getErrorMessage(error)}`], log: [], hostileChanges: 0, victimChanges: 0 };
   }
 }
 
-/** The first fault without what it is about: a shorter history has to fail in the same way. */
+/** Returns the first fault without its subject: a shorter history must fail in the same way. */
 function kindOf({ faults: [first] }: TenantOutcome): string | undefined {
   return first?.replace(/: .*/s, "").replaceAll(/\d+/g, "N");
 }
 
-/** Leaves out ever smaller parts of the history for as long as the rest still fails. */
+/** Removes ever smaller parts of the history while the rest still fails. */
 async function shrink(
   scenario: TenantScenario,
   steps: readonly TenantStep[],

@@ -2,33 +2,37 @@ import { parseProviderID } from "#clouds/aws/provider-id.ts";
 import type { MemoryLoadBalancer } from "#clouds/memory/load-balancer-model.ts";
 import { createMemoryLoadBalancers } from "#clouds/memory/load-balancers.ts";
 import type { ActionAnswer } from "#core/capability.ts";
-import { canonicalCidr } from "#core/cidr.ts";
+import { canonicalizeCidr } from "#core/cidr.ts";
 import type { CloudAction } from "#core/decision.ts";
-import { canonicalJson } from "#core/hash.ts";
+import { formatCanonicalJson } from "#core/hash.ts";
 import { ACTIONS, type Machine, type RouteQuestion, type RouteState } from "#core/route/state.ts";
 import { TAG, type TagParameters, type Tags, type TagsQuestion, UNTAG } from "#core/tagging/model.ts";
 import { NO_USAGE } from "../cloud.ts";
-import { type Tenant, type TenantAccount, tagOf } from "./account.ts";
+import { getOwnerTag, type Tenant, type TenantAccount } from "./account.ts";
 import { MACHINES_PER_TENANT } from "./history.ts";
 
 const IDS = Array.from({ length: 2 * MACHINES_PER_TENANT }, (_, index) => `i-${index + 1}`);
 const ownerOf = (id: string): Tenant => (IDS.indexOf(id) < MACHINES_PER_TENANT ? "victim" : "evil");
 
-/** Load balancers of the memory cloud, which both clusters know by the uids of their Services. */
+/**
+ * Creates load balancers of the memory cloud, which identifies both clusters by the uids of their Services.
+ */
 export function createMemoryAccount(): TenantAccount {
   const balancers = new Map<string, MemoryLoadBalancer>();
   const of = (tenant: Tenant) => [...balancers].filter(([, { cluster }]) => cluster === tenant);
   return {
     capabilities: (tenant) => ({ loadBalancers: createMemoryLoadBalancers({}, balancers, tenant) }),
     providerIDs: IDS.map((id) => `memory://${id}`),
-    victims: () => of("victim").map(([id, each]) => `${id} ${canonicalJson(each)}`),
-    // The memory cloud knows of no machine whose it is.
+    victims: () => of("victim").map(([id, each]) => `${id} ${formatCanonicalJson(each)}`),
+    // The memory cloud has no owners of machines.
     trespasses: () => [],
     countLoadBalancers: (tenant) => of(tenant).length,
   };
 }
 
-/** One route table of two clusters. As EC2 does, it knows a route by its network alone, whoever created it. */
+/**
+ * Creates one route table of two clusters. As in EC2, only its network identifies a route, not its creator.
+ */
 export function createRouteAccount(): TenantAccount {
   const routes = new Map<string, string>();
   const machineOf = (tenant: Tenant, providerID: string | undefined): Machine => {
@@ -56,12 +60,12 @@ export function createRouteAccount(): TenantAccount {
   const act = ({ action, parameters }: CloudAction): ActionAnswer => {
     if (action === "create" || action === "replace") {
       const { cidr: text, target } = ACTIONS.create.parse(parameters);
-      const cidr = canonicalCidr(text) ?? text;
+      const cidr = canonicalizeCidr(text) ?? text;
       if (routes.has(cidr) === (action === "create")) return { kind: "conflict", message: cidr };
       routes.set(cidr, target["instance"] ?? "");
     } else if (action === "delete") {
       const { cidr } = ACTIONS.delete.parse(parameters);
-      routes.delete(canonicalCidr(cidr) ?? cidr);
+      routes.delete(canonicalizeCidr(cidr) ?? cidr);
     }
     return { kind: "done", result: {} };
   };
@@ -88,9 +92,11 @@ export function createRouteAccount(): TenantAccount {
   };
 }
 
-/** Instances of two clusters, with their tags. */
+/** Creates instances of two clusters, with their tags. */
 export function createTagAccount(): TenantAccount {
-  const instances = new Map<string, Tags>(IDS.map((id) => [id, { [tagOf(ownerOf(id))]: "owned", Name: id }]));
+  const instances = new Map<string, Tags>(
+    IDS.map((id) => [id, { [getOwnerTag(ownerOf(id))]: "owned", Name: id }]),
+  );
   const act = (action: string, { ids, tags }: TagParameters): void => {
     for (const id of ids) {
       const before = instances.get(id) ?? {};
@@ -121,7 +127,7 @@ export function createTagAccount(): TenantAccount {
     victims: () =>
       [...instances]
         .filter(([id]) => ownerOf(id) === "victim")
-        .map(([id, tags]) => `${id} ${canonicalJson(tags)}`),
+        .map(([id, tags]) => `${id} ${formatCanonicalJson(tags)}`),
     trespasses: () => [],
     countLoadBalancers: () => 0,
   };

@@ -1,26 +1,26 @@
 import fc from "fast-check";
 
-/** Services of each tenant, by their names; both tenants have the same. */
+/** The names of each tenant's Services; both tenants use the same. */
 export const SERVICE_NAMES = ["web", "api", "dns"] as const;
-/** Machines of the account: the first half are the victim's, the others the hostile tenant's. */
+/** The number of machines of each tenant in the account; the first half are the victim's. */
 export const MACHINES_PER_TENANT = 3;
 
-/** Where the uid of a hostile Service comes from. */
+/** The source of a hostile Service's uid. */
 export type ForgedUid =
-  /** A new one, as an honest API server makes it. */
+  /** A new uid, as an honest API server creates it. */
   | "new"
-  /** A Service of the victim. */
+  /** The uid of a Service of the victim. */
   | "victim's"
-  /** As the victim's but for its last digit, which is not part of names of load balancers. */
+  /** The victim's uid with another last digit, which is not part of load balancer names. */
   | "last digit"
-  /** In capitals and without dashes, which makes no difference to names that leave dashes out. */
+  /** The victim's uid in capitals and without dashes, which does not change names without dashes. */
   | "spelling";
 
-/** What a hostile Service claims beyond its uid. */
+/** The claims of a hostile Service, beyond its uid. */
 export const CLAIMS = ["finalizer", "state", "status", "groups", "addresses", "subnets", "tags"] as const;
 export type Claim = (typeof CLAIMS)[number];
 
-/** What the hostile API server answers to one read of a Service in place of the truth. */
+/** Lies of the hostile API server in place of one read of a Service. */
 export const LIES = [
   "nothing",
   "gone",
@@ -33,15 +33,15 @@ export const LIES = [
 ] as const;
 export type Lie = (typeof LIES)[number];
 
-/** Which nodes a list of the hostile API server shows. */
+/** The nodes in a list of the hostile API server. */
 export const NODE_LISTS = ["true", "empty", "partial", "victim's", "all"] as const;
 export type NodeList = (typeof NODE_LISTS)[number];
 
-/** Which Services an event of the hostile cluster brings. */
+/** The Services in an event of the hostile cluster. */
 export const SERVICE_LISTS = ["true", "empty", "partial", "victim's"] as const;
 export type ServiceList = (typeof SERVICE_LISTS)[number];
 
-/** What happens in the two clusters. */
+/** An event in one of the two clusters. */
 export type TenantHappening =
   | { readonly do: "create"; readonly service: number; readonly ports: readonly number[] }
   | { readonly do: "edit"; readonly service: number; readonly ports: readonly number[] }
@@ -49,11 +49,11 @@ export type TenantHappening =
   | { readonly do: "delete"; readonly service: number }
   | { readonly do: "set nodes"; readonly nodes: readonly number[] }
   | { readonly do: "invoke"; readonly isAudit: boolean }
-  /** The audit of what has no Service any more. */
+  /** The audit of resources without a Service. */
   | { readonly do: "audit" }
   | {
       readonly do: "attack by audit";
-      /** Of Services, in the event and in what the API server answers. */
+      /** The Services in the event and in the API server's answers. */
       readonly eventServices: ServiceList;
       readonly lies: readonly Lie[];
       readonly staleMs: number;
@@ -62,7 +62,7 @@ export type TenantHappening =
       readonly do: "forge Service";
       readonly service: number;
       readonly uid: ForgedUid;
-      /** The Service of the victim whose uid it is. */
+      /** The victim's Service with this uid. */
       readonly victim: number;
       readonly isWanted: boolean;
       readonly isDeleting: boolean;
@@ -70,19 +70,19 @@ export type TenantHappening =
       readonly ports: readonly number[];
       readonly claims: readonly Claim[];
     }
-  /** Numbers of machines, the victim's among them. */
+  /** Numbers of machines, including the victim's. */
   | { readonly do: "forge nodes"; readonly nodes: readonly number[]; readonly isVictimsNetwork: boolean }
   | {
       readonly do: "attack";
       readonly isAudit: boolean;
-      /** How old the objects of the event are. */
+      /** The age of the event's objects. */
       readonly staleMs: number;
-      /** Of the event, and of what the API server answers. */
+      /** The nodes in the event and in the API server's answers. */
       readonly eventNodes: NodeList;
       readonly listedNodes: NodeList;
-      /** What the reads are answered with, one after the other, and again from the first. */
+      /** The answers to the reads, in rotation. */
       readonly lies: readonly Lie[];
-      /** So often in a row: what a tenant keeps changing is looked at again and again. */
+      /** The number of repetitions: an object that a tenant keeps changing is resynced repeatedly. */
       readonly times: number;
       /** The victim's own actor works at the same time. */
       readonly isBesideVictim: boolean;
@@ -157,11 +157,11 @@ const HAPPENINGS: Happenings = {
   ],
 };
 
-/** The longest is that of an orphan's notice. */
+/** The longest is the notice before an orphan's deletion. */
 const afterMs = fc.constantFrom(0, 0, 0, 0, 1_000, 1_000, 10_000, 10_000, 70_000, 70_000, 960_000);
 
-/** A history of so many steps of both tenants. */
-export function anyTenantHistory(length: number): fc.Arbitrary<readonly TenantStep[]> {
+/** Returns an arbitrary for histories of this many steps of both tenants. */
+export function createTenantHistoryArbitrary(length: number): fc.Arbitrary<readonly TenantStep[]> {
   const steps = Object.entries(HAPPENINGS).map(([name, [weight, happening]]) => ({
     weight,
     arbitrary: fc
@@ -171,7 +171,7 @@ export function anyTenantHistory(length: number): fc.Arbitrary<readonly TenantSt
   return fc.array(fc.oneof(...steps), { minLength: length, maxLength: length, size: "max" });
 }
 
-/** A step in a line. */
+/** Returns a step as one line. */
 export function describeTenantStep({ do: name, afterMs: after, ...values }: TenantStep): string {
   return `+${after} ms  ${name} ${JSON.stringify(values)}`;
 }

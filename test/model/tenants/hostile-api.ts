@@ -3,13 +3,15 @@ import type { ApiRequest, ApiResponse, Transport } from "#kube/client/transport.
 import type { ClusterView } from "../cluster.ts";
 import type { Lie, NodeList } from "./history.ts";
 
-/** What the hostile API server answers from now on. */
+/** The next answers of the hostile API server. */
 export interface Deceit {
   readonly lies: readonly Lie[];
   readonly listedNodes: NodeList;
 }
 
-/** An API server that answers as its tenant likes. Writes are carried out as asked, unless it says that they failed. */
+/**
+ * An API server that its tenant controls. It carries writes out correctly, unless it claims that they failed.
+ */
 export interface HostileApi {
   readonly transport: Transport;
   deceive(deceit: Deceit): void;
@@ -17,7 +19,7 @@ export interface HostileApi {
 
 type Json = Record<string, unknown>;
 
-/** The uid that a read is answered with where it lies about it: that of an object which nobody has asked for. */
+/** The uid in a false answer: it belongs to an object outside the request. */
 const ANOTHER_UID = "99999999-9999-4999-8999-999999999999";
 
 export function createHostileApi(inner: Transport, victimsProviderIDs: readonly string[]): HostileApi {
@@ -61,15 +63,15 @@ const answerWith = (answer: ApiResponse, body: Json): ApiResponse => ({
 });
 
 function listAs(body: Json, list: NodeList, providerIDs: readonly string[]): Json {
-  const items = nodesAs(body["items"] as StoredObject[], list, providerIDs);
+  const items = listNodesAs(body["items"] as StoredObject[], list, providerIDs);
   const metadata = { ...(body["metadata"] as Json) };
-  // How many more there are than the page shows.
+  // The number of objects after this page.
   if (list !== "true") delete metadata["remainingItemCount"];
   return { ...body, metadata, items };
 }
 
-/** Nodes as a list of that kind shows them. */
-export function nodesAs(
+/** Returns the nodes in a list of that kind. */
+export function listNodesAs(
   items: readonly StoredObject[],
   list: NodeList,
   victimsProviderIDs: readonly string[],
@@ -92,13 +94,13 @@ export function nodesAs(
   }
 }
 
-/** A view of the cluster with nodes as a list of that kind shows them. */
-export function viewAs(
+/** Returns a view of the cluster with the nodes in a list of that kind. */
+export function buildView(
   view: ClusterView,
   list: NodeList,
   victimsProviderIDs: readonly string[],
 ): ClusterView {
-  return { ...view, nodes: nodesAs(view.nodes, list, victimsProviderIDs) };
+  return { ...view, nodes: listNodesAs(view.nodes, list, victimsProviderIDs) };
 }
 
 function lieAbout(body: Json, lie: Lie): Json {

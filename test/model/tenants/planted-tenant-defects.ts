@@ -3,16 +3,16 @@ import { NO_USAGE } from "../cloud.ts";
 import type { TenantAccount } from "./account.ts";
 import type { TenantScenario } from "./tenant-scenarios.ts";
 
-/** A mistake by which a hostile tenant reaches the victim, and that histories have to find. */
+/** A mistake that exposes the victim to a hostile tenant, and that histories must find. */
 export interface TenantDefect {
   readonly title: string;
   readonly scenario: string;
-  /** What the hostile tenant's function gets in place of its capability. */
+  /** Returns what replaces the capability in the hostile tenant's function. */
   readonly plant: (evil: Capability, account: TenantAccount) => Capability;
   readonly found: RegExp;
 }
 
-/** The observations of the hostile tenant's cluster take the victim's things for its own. */
+/** Observations of the hostile tenant's cluster claim the victim's resources. */
 const believed = (inner: Capability): Capability => ({
   act: inner.act,
   async observe(questions, call) {
@@ -24,7 +24,7 @@ const believed = (inner: Capability): Capability => ({
   },
 });
 
-/** Machines and their routes and tags are told by what the tenant's nodes say alone. */
+/** Machines, with their routes and tags, are identified only by what the tenant's nodes claim. */
 const asVictim =
   (name: string): TenantDefect["plant"] =>
   (evil, account) => ({
@@ -32,7 +32,7 @@ const asVictim =
     act: evil.act,
   });
 
-/** What the cloud has for the cluster is not counted. */
+/** The cluster's resources in the cloud are not counted. */
 const uncounted = (inner: Capability): Capability => ({
   act: inner.act,
   observe: async (questions, call) =>
@@ -41,13 +41,13 @@ const uncounted = (inner: Capability): Capability => ({
       : inner.observe(questions, call),
 });
 
-/** Each call spends what it likes of the account's quotas. */
+/** Each call spends the account's quotas without a limit. */
 const greedy = (inner: Capability): Capability => ({
   observe: (questions, call) => inner.observe(questions, { ...call, share: 1 }),
   act: (action, call) => inner.act(action, { ...call, share: 1 }),
 });
 
-/** What is held for other clusters of the account is taken for the cluster's own, in an audit alone. */
+/** Audits, but no other calls, take resources of the account's other clusters for the cluster's own. */
 const auditsAll: TenantDefect["plant"] = (inner, account) => ({
   act: inner.act,
   async observe(questions, call) {
@@ -114,8 +114,8 @@ export const TENANT_DEFECTS: readonly TenantDefect[] = [
   },
 ];
 
-/** The scenario with the defect in the hostile tenant's function. */
-export function withTenantDefect(scenario: TenantScenario, { plant }: TenantDefect): TenantScenario {
+/** Returns the scenario with the defect in the hostile tenant's function. */
+export function plantTenantDefect(scenario: TenantScenario, { plant }: TenantDefect): TenantScenario {
   return {
     ...scenario,
     createAccount(now) {

@@ -1,14 +1,14 @@
 import { createBudget } from "#clouds/aws/budget.ts";
 import { AWS_QUOTAS, type Operation, type Quota, type QuotaName } from "#clouds/aws/quotas.ts";
 import type { ActionCall, ActionResult, Capability, ObservationsResult } from "#clouds/cloud.ts";
-import { createEntrance } from "#clouds/entrance.ts";
+import { createInvocationShares } from "#clouds/invocation-shares.ts";
 import { NO_USAGE } from "../cloud.ts";
 import type { Tenant, TenantAccount } from "./account.ts";
 
-/** The part of the account's quotas that a relay gives each of two clusters. */
+/** The share of the account's quotas that a relay gives each of two clusters. */
 export const TENANT_SHARE = 0.5;
 
-/** Few enough that both tenants come to the end of them in each history. */
+/** Small enough that both tenants reach the limit in each history. */
 const QUOTA: Quota = { burst: 8, refillPerSecond: 0.2 };
 const QUOTAS = Object.fromEntries(Object.keys(AWS_QUOTAS).map((name) => [name, QUOTA])) as Record<
   QuotaName,
@@ -18,17 +18,17 @@ const QUOTAS = Object.fromEntries(Object.keys(AWS_QUOTAS).map((name) => [name, Q
 const THROTTLED = { kind: "error", code: "Throttled", message: "the account's quotas are spent" } as const;
 
 /**
- * The account with AWS's quotas for all of its clusters, and each tenant's function with a budget of its own, as it is deployed: it asks
- * for no more than the share of each call. `now` is milliseconds.
+ * Adds AWS's quotas to the account, for all of its clusters. Each tenant's function has its own budget, as
+ * deployed, and uses no more than the share of each call. `now` returns milliseconds.
  */
-export function withQuotas(account: TenantAccount, now: () => number): TenantAccount {
+export function addQuotas(account: TenantAccount, now: () => number): TenantAccount {
   const aws = createBudget(now, QUOTAS);
   const throttles: Record<Tenant, string[]> = { victim: [], evil: [] };
   let isLifted = false;
 
   function paced(tenant: Tenant, inner: Capability): Capability {
     const budget = createBudget(now, QUOTAS);
-    const enter = createEntrance(budget);
+    const enter = createInvocationShares(budget);
     /** Whether the request is sent and answered. */
     const passes = (operation: Operation, call: ActionCall): boolean => {
       if (isLifted) return true;
@@ -58,7 +58,7 @@ export function withQuotas(account: TenantAccount, now: () => number): TenantAcc
     Object.fromEntries(
       Object.entries(account.capabilities(tenant)).map(([name, inner]) => [name, paced(tenant, inner)]),
     );
-  // What a function has spent is remembered for as long as it lives.
+  // A function remembers what it has spent until it ends.
   const kept = { victim: capabilities("victim"), evil: capabilities("evil") };
   return {
     ...account,

@@ -1,4 +1,4 @@
-import { annotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
+import { formatAnnotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
 import type { Capability } from "#clouds/cloud.ts";
 import { LOAD_BALANCER_ANNOTATION, LOAD_BALANCER_FINALIZER } from "#core/contracts.ts";
 import type { Controller } from "#core/controller.ts";
@@ -9,7 +9,7 @@ import { createInProcessCluster } from "../cluster.ts";
 import { comeToRest } from "../rest.ts";
 import { createVirtualClock } from "../virtual-clock.ts";
 import { createWorld, START_MS, type World } from "../world.ts";
-import { type TenantAccount, tagOf } from "./account.ts";
+import { getOwnerTag, type TenantAccount } from "./account.ts";
 import {
   describeTenantStep,
   type ForgedUid,
@@ -17,24 +17,30 @@ import {
   SERVICE_NAMES,
   type TenantStep,
 } from "./history.ts";
-import { createHostileApi, type HostileApi, viewAs } from "./hostile-api.ts";
+import { buildView, createHostileApi, type HostileApi } from "./hostile-api.ts";
 import { HOSTILE_MAX, type TenantScenario } from "./tenant-scenarios.ts";
 
-/** What came of a history of two tenants: nothing is wrong where the hostile one reached nothing of the victim's. */
+/**
+ * The result of a history of two tenants. It has no faults if the hostile tenant reached no resource of the
+ * victim.
+ */
 export interface TenantOutcome {
   readonly faults: readonly string[];
   readonly log: readonly string[];
-  /** Changes of the cloud that the hostile tenant's invocations made. */
+  /** Changes of the cloud by the hostile tenant's invocations. */
   readonly hostileChanges: number;
   readonly victimChanges: number;
 }
 
-/** One invocation of the hostile tenant changes the cloud at most so often for each of its Services and nodes. */
+/** The most changes of the cloud in one invocation of the hostile tenant: 40 for each of its Services. */
 const CHANGES_PER_INVOCATION = 40 * SERVICE_NAMES.length;
 
 const REST_LIMIT_MS = 8 * 60_000;
 
-/** Runs the history, and checks after each request of the hostile tenant that nothing of the victim's has changed. */
+/**
+ * Runs the history, and checks after each request of the hostile tenant that the victim's resources are
+ * unchanged.
+ */
 export async function runTenants(
   scenario: TenantScenario,
   steps: readonly TenantStep[],
@@ -46,7 +52,7 @@ export async function runTenants(
   const note = (line: string): void => void log.push(line);
   let hostileChanges = 0;
 
-  /** The hostile tenant's requests, each between two looks at the victim's things. */
+  /** Compares the victim's resources before and after each request of the hostile tenant. */
   const watched = (inner: Capability): Capability => ({
     observe: inner.observe,
     async act(action, call) {
@@ -107,11 +113,12 @@ export async function runTenants(
     faults.push(...(account.throttles?.("victim") ?? []));
     if (faults.length > 0) break;
   }
-  // Who looks for rest asks every few seconds, and has not the growing waits of a relay.
+  // The check for rest invokes every few seconds, without a relay's growing back-off.
   account.liftQuotas?.();
   if (faults.length === 0) faults.push(...(await restOf(victim, player.squatted())));
   return {
-    // What the hostile tenant's own objects come to, and what its API server is asked, is its own affair; how often it asks the cloud is not.
+    // The results for the hostile tenant's own objects, and the load of its own API server, do not matter.
+    // Its calls of the cloud count.
     faults: [
       ...faults,
       ...victim.violations,
@@ -125,7 +132,7 @@ export async function runTenants(
   };
 }
 
-/** What is wrong with the victim's objects when its actor alone has come to rest. */
+/** Returns the problems of the victim's objects when its actor alone has come to rest. */
 async function restOf(victim: World, squatted: ReadonlySet<string>): Promise<string[]> {
   const reacted = await comeToRest(victim, "react", REST_LIMIT_MS);
   const audited = await comeToRest(victim, "audit", REST_LIMIT_MS);
@@ -162,7 +169,7 @@ function cloudOf({ providerIDs }: TenantAccount, capabilities: ModelCloud["capab
   };
 }
 
-/** The function of the audit, in a world that is there. */
+/** Creates the audit function in an existing world. */
 function createAudit({ scenario, cloud, cluster, clock }: World, controller: Controller): Promise<World> {
   return createWorld(
     { ...scenario, controller, createCloud: () => cloud, createCluster: async () => cluster },
@@ -173,7 +180,7 @@ function createAudit({ scenario, cloud, cluster, clock }: World, controller: Con
 interface Stage {
   readonly victim: World;
   readonly evil: World;
-  /** Undefined where the cloud has nothing to be audited. */
+  /** Undefined if the cloud has nothing to audit. */
   readonly audits: { readonly victim: World; readonly evil: World } | undefined;
   readonly api: HostileApi;
   readonly account: TenantAccount;
@@ -182,7 +189,10 @@ interface Stage {
 
 interface TenantPlayer {
   play(step: TenantStep): Promise<void>;
-  /** Uids of the victim whose names the hostile tenant forged before the victim had something of that name. */
+  /**
+   * Returns the victim's uids whose names the hostile tenant forged before the victim had a resource of that
+   * name.
+   */
   squatted(): ReadonlySet<string>;
 }
 
@@ -218,7 +228,7 @@ function createTenantPlayer({ victim, evil, audits, api, account, note }: Stage)
     await victim.invoke({ actor: "victim", reason, view, relatedView: view, ...latency });
   }
 
-  /** The uid of the forged Service, and the Service of the victim that it is about. */
+  /** Returns the uid of the forged Service, and the victim's Service that it imitates. */
   async function forgeUid(
     kind: ForgedUid,
     service: number,
@@ -248,13 +258,13 @@ function createTenantPlayer({ victim, evil, audits, api, account, note }: Stage)
     const state = theirs?.metadata.annotations?.[LOAD_BALANCER_ANNOTATION];
     const isStated = claims.has("state") && state !== undefined;
     const annotations = {
-      ...(step.isNetwork ? { [annotationName("type")]: "nlb" } : {}),
+      ...(step.isNetwork ? { [formatAnnotationName("type")]: "nlb" } : {}),
       ...(isStated ? { [LOAD_BALANCER_ANNOTATION]: state } : {}),
-      ...(claims.has("groups") ? { [annotationName("security-groups")]: "sg-victim" } : {}),
-      ...(claims.has("addresses") ? { [annotationName("eip-allocations")]: "eipalloc-1" } : {}),
-      ...(claims.has("subnets") ? { [annotationName("subnets")]: "subnet-victim" } : {}),
+      ...(claims.has("groups") ? { [formatAnnotationName("security-groups")]: "sg-victim" } : {}),
+      ...(claims.has("addresses") ? { [formatAnnotationName("eip-allocations")]: "eipalloc-1" } : {}),
+      ...(claims.has("subnets") ? { [formatAnnotationName("subnets")]: "subnet-victim" } : {}),
       ...(claims.has("tags")
-        ? { [annotationName("additional-resource-tags")]: `${tagOf("victim")}=owned,Team=evil` }
+        ? { [formatAnnotationName("additional-resource-tags")]: `${getOwnerTag("victim")}=owned,Team=evil` }
         : {}),
     };
     const finalizers = claims.has("finalizer") || step.isDeleting ? [LOAD_BALANCER_FINALIZER] : [];
@@ -283,7 +293,7 @@ function createTenantPlayer({ victim, evil, audits, api, account, note }: Stage)
     const both = [
       evil.invoke({
         ...{ actor: "evil", reason: step.isAudit ? "refresh" : "watch", view, ...latency },
-        relatedView: viewAs(view, step.eventNodes, victimsProviderIDs),
+        relatedView: buildView(view, step.eventNodes, victimsProviderIDs),
       }),
       ...(step.isBesideVictim ? [invokeVictim(false, 30)] : []),
     ];
@@ -366,7 +376,7 @@ function createTenantPlayer({ victim, evil, audits, api, account, note }: Stage)
   };
 }
 
-/** Node ports follow from the Service that a Service is or pretends to be. */
+/** Derives node ports from the Service, or from the one that it imitates. */
 function portsOf(service: number, ports: readonly number[]): object {
   return {
     ports: ports.map((port, index) => ({

@@ -8,12 +8,12 @@ import type { Scenario } from "../scenario.ts";
 import type { TenantAccount } from "./account.ts";
 import { createClassicAccount, createNetworkAccount } from "./aws-accounts.ts";
 import { createMemoryAccount, createRouteAccount, createTagAccount } from "./cluster-accounts.ts";
-import { TENANT_SHARE, withQuotas } from "./quotas.ts";
+import { addQuotas, TENANT_SHARE } from "./quotas.ts";
 
-/** Load balancers that the hostile tenant's cluster may have; it has more Services. */
+/** The load balancer quota of the hostile tenant's cluster, which has more Services. */
 export const HOSTILE_MAX = 2;
 
-/** What `createWorld` takes of a tenant; its cloud is the account that both share. */
+/** The options of `createWorld` for a tenant; its cloud is the shared account. */
 export type TenantWorld = Omit<Scenario, "createCloud" | "createCluster">;
 
 /** One controller of two clusters in one account. */
@@ -21,9 +21,9 @@ export interface TenantScenario {
   readonly name: string;
   readonly victim: TenantWorld;
   readonly evil: TenantWorld;
-  /** The controller that audits what has no Service any more, where there is one; both tenants have it. */
+  /** The controller that audits resources without a Service, if any; both tenants have it. */
   readonly audit?: Controller;
-  /** `now` is milliseconds of the history's time. */
+  /** Creates the account; `now` returns milliseconds of the history's time. */
   readonly createAccount: (now: () => number) => TenantAccount;
 }
 
@@ -59,7 +59,7 @@ function tenantScenario(name: string, parts: Parts): TenantScenario {
 
 const REGION = { provider: "aws", region: "eu-central-1" };
 const VICTIM = { cloud: { ...REGION, vpc: "vpc-1", clusterTag: "victim" } };
-/** What has no Service any more is deleted. */
+/** Deletes resources without a Service. */
 const AUDITED = { deleteOrphaned: true };
 const loadBalancers = { max: HOSTILE_MAX, ...AUDITED };
 const services = { controller: serviceController, signedInAs: "service" } as const;
@@ -70,7 +70,7 @@ const network = {
 const evilOn = (cloud: Settings): Settings => ({ cloud: { ...REGION, ...cloud }, loadBalancers });
 const MEMORY = { provider: "memory", instancesFile: "none" };
 
-/** Every scenario of two tenants by its name. */
+/** The scenarios with two tenants, by name. */
 export const TENANT_SCENARIOS: Readonly<Record<string, TenantScenario>> = Object.fromEntries(
   [
     tenantScenario("memory", {
@@ -89,7 +89,7 @@ export const TENANT_SCENARIOS: Readonly<Record<string, TenantScenario>> = Object
       ...network,
       evil: evilOn({ vpc: "vpc-1", clusterTag: "evil" }),
       share: TENANT_SHARE,
-      createAccount: (now) => withQuotas(createNetworkAccount("one VPC"), now),
+      createAccount: (now) => addQuotas(createNetworkAccount("one VPC"), now),
     }),
     tenantScenario("network-vpcs", {
       ...network,

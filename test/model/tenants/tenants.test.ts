@@ -2,15 +2,15 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { SEED } from "#test/seed.ts";
 import { checkTenants, describeTenantFailure, TENANT_STEPS } from "./check-tenants.ts";
-import { anyTenantHistory } from "./history.ts";
-import { TENANT_DEFECTS, withTenantDefect } from "./planted-tenant-defects.ts";
+import { createTenantHistoryArbitrary } from "./history.ts";
+import { plantTenantDefect, TENANT_DEFECTS } from "./planted-tenant-defects.ts";
 import { runTenants } from "./run-tenants.ts";
 import { TENANT_SCENARIOS, type TenantScenario } from "./tenant-scenarios.ts";
 
 /** Histories of each scenario. */
 const HISTORIES = 2;
 
-/** A defect that so many histories do not find shows that they are too tame. */
+/** Histories that miss a defect for longer than this are too tame. */
 const HISTORIES_FOR_A_DEFECT = 12;
 
 const seedsFor = (count: number): readonly number[] =>
@@ -22,7 +22,7 @@ const scenarioNamed = (name: string): TenantScenario => {
   return scenario;
 };
 
-describe("a hostile tenant reaches nothing of another tenant's in the same account", () => {
+describe("a hostile tenant reaches no resource of another tenant in the same account", () => {
   it.each(Object.values(TENANT_SCENARIOS))("$name", { timeout: 600_000 }, async (scenario) => {
     const failure = await checkTenants(scenario, seedsFor(HISTORIES));
     expect(failure === undefined ? "no failure" : describeTenantFailure(failure)).toBe("no failure");
@@ -31,10 +31,10 @@ describe("a hostile tenant reaches nothing of another tenant's in the same accou
 
 describe("a history of two tenants", () => {
   it.each(Object.values(TENANT_SCENARIOS))(
-    "of $name goes the same way each time, and both tenants change the cloud",
+    "of $name has the same result each time, and both tenants change the cloud",
     { timeout: 600_000 },
     async (scenario) => {
-      const [steps = []] = fc.sample(anyTenantHistory(TENANT_STEPS), { seed: SEED, numRuns: 1 });
+      const [steps = []] = fc.sample(createTenantHistoryArbitrary(TENANT_STEPS), { seed: SEED, numRuns: 1 });
       const [first, second] = [await runTenants(scenario, steps), await runTenants(scenario, steps)];
       expect(second.log).toEqual(first.log);
       expect(steps).toHaveLength(TENANT_STEPS);
@@ -46,7 +46,7 @@ describe("a history of two tenants", () => {
 
 describe("histories of two tenants find a planted defect", () => {
   it.each(TENANT_DEFECTS)("$scenario: $title", { timeout: 600_000 }, async (defect) => {
-    const scenario = withTenantDefect(scenarioNamed(defect.scenario), defect);
+    const scenario = plantTenantDefect(scenarioNamed(defect.scenario), defect);
     const failure = await checkTenants(scenario, seedsFor(HISTORIES_FOR_A_DEFECT), { maxRuns: 0 });
     expect(failure?.outcome.faults.join("\n")).toMatch(defect.found);
   });

@@ -1,19 +1,19 @@
 import { afterEach, expect, test } from "vitest";
 import type { ControllerName } from "#core/event.ts";
-import type { PlatformFault } from "#delivery/dry-run-lambda.ts";
+import type { PlatformIssue } from "#delivery/dry-run-lambda.ts";
 import { checkPlatform, type PlatformCheck } from "#relay/delivery/check-platform.ts";
 import { createManualClock } from "#test/kube/follow/manual-clock.ts";
 
 const MINUTE_MS = 60_000;
-const denied: PlatformFault = { code: "Denied", message: "function node: no" };
-const missing: PlatformFault = { code: "FunctionMissing", message: "function csr: not there" };
+const denied: PlatformIssue = { code: "Denied", message: "function node: no" };
+const missing: PlatformIssue = { code: "FunctionMissing", message: "function csr: not there" };
 
 let check: PlatformCheck | undefined;
 afterEach(() => check?.close());
 
 function checked(
   controllers: readonly ControllerName[],
-  faults: readonly (readonly [ControllerName, PlatformFault])[] = [],
+  faults: readonly (readonly [ControllerName, PlatformIssue])[] = [],
 ) {
   const clock = createManualClock();
   const world = {
@@ -36,7 +36,7 @@ function checked(
   return { ...world, check };
 }
 
-test("each function is asked for once at the start, however many clusters need it", async () => {
+test("each function is checked once at the start, however many clusters need it", async () => {
   const { clock, asked, lines, check } = checked([
     "cloud-node-controller",
     "csr-approver",
@@ -49,7 +49,7 @@ test("each function is asked for once at the start, however many clusters need i
   expect(lines).toMatchObject([{ level: "info", event: "PlatformReady" }]);
 });
 
-test("nothing is asked for until a cluster is there", async () => {
+test("nothing is checked before there is a cluster", async () => {
   const { clock, asked, controllers, check } = checked([]);
   await clock.advance(MINUTE_MS);
   expect([asked, check.state()]).toEqual([[], undefined]);
@@ -58,7 +58,7 @@ test("nothing is asked for until a cluster is there", async () => {
   expect([asked, check.state()?.reachable]).toEqual([["cloud-node-controller"], true]);
 });
 
-test("each function's fault is said, in the state and in one line of the log, until something else is wrong", async () => {
+test("each function's fault is reported in the state and in one log line, until the fault changes", async () => {
   const { clock, faults, lines, check, asked } = checked(
     ["cloud-node-controller", "csr-approver"],
     [
@@ -82,7 +82,7 @@ test("each function's fault is said, in the state and in one line of the log, un
   expect(check.state()?.reachable).toBe(true);
 });
 
-test("while something is wrong it is looked at again at growing intervals, at most a minute apart", async () => {
+test("a fault is checked again at growing intervals, at most a minute apart", async () => {
   const { clock, asked } = checked(["cloud-node-controller"], [["cloud-node-controller", denied]]);
   const timesMs = [0];
   for (let elapsedMs = 500; elapsedMs <= 5 * MINUTE_MS; elapsedMs += 500) {
@@ -94,7 +94,7 @@ test("while something is wrong it is looked at again at growing intervals, at mo
   expect(gapsMs).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000]);
 });
 
-test("a right that is taken away later is noticed within five minutes", async () => {
+test("a removed permission is detected within five minutes", async () => {
   const { clock, faults, check } = checked(["cloud-node-controller"]);
   await clock.advance(0);
   faults.set("cloud-node-controller", denied);
@@ -102,7 +102,7 @@ test("a right that is taken away later is noticed within five minutes", async ()
   expect(check.state()?.reachable).toBe(false);
 });
 
-test("nothing is asked for once it is closed", async () => {
+test("nothing is checked after close", async () => {
   const { clock, asked, check } = checked(["cloud-node-controller"]);
   await clock.advance(0);
   await check.close();

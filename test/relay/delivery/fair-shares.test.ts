@@ -1,23 +1,23 @@
 import { expect, test } from "vitest";
-import { createGate } from "#relay/delivery/create-gate.ts";
-import type { GateRequest, InvocationEnd } from "#relay/delivery/gate.ts";
+import { createInvocationLimiter } from "#relay/delivery/create-invocation-limiter.ts";
+import type { InvocationEnd, PermitRequest } from "#relay/delivery/invocation-limiter.ts";
 import { createManualClock } from "#test/kube/follow/manual-clock.ts";
 
-/** A cluster: how many invocations it wants at a time, and milliseconds between one and the next. */
+/** A cluster's demand: how many invocations it wants at a time, and milliseconds between two. */
 interface Asking {
   readonly name: string;
   readonly atOnce: number;
   readonly pauseMs: number;
-  /** Of its cloud account and region. */
+  /** Its cloud account and region. */
   readonly quotaKey?: string;
 }
 
-/** What a cluster got, once everybody has warmed up. */
+/** The result of a cluster after the warm-up. */
 interface Got {
   invocations: number;
-  /** Of the account's quotas, summed over its invocations. */
+  /** The shares of the account's quotas, summed over its invocations. */
   shares: number;
-  /** For leave, at the most. */
+  /** The longest wait for a permit. */
   longestWaitMs: number;
 }
 
@@ -32,7 +32,7 @@ const GOOD: InvocationEnd = {
   durationMs: TAKES_MS,
   usage: { calls: 5, throttled: 0, waitedMs: 0 },
 };
-/** What Lambda answers where the account has no more room for functions. */
+/** Lambda's answer when the account has no more concurrency. */
 const REFUSED: InvocationEnd = { ...GOOD, code: "Throttled", refused: true, usage: undefined };
 
 const GREEDY: Asking = { name: "greedy", atOnce: 50, pauseMs: 0 };
@@ -44,16 +44,16 @@ const modest = (index: number, more: Partial<Asking> = {}): Asking => ({
 });
 const MODEST = Array.from({ length: 9 }, (_, index) => modest(index));
 
-/** Plays them against one gate, of a platform that runs so many functions at a time. */
+/** Simulates the clusters on one limiter, with a platform that runs this many functions at a time. */
 async function play(askings: readonly Asking[], platformTakes = 200): Promise<ReadonlyMap<string, Got>> {
   const clock = createManualClock();
-  const gate = createGate({ clock, random: () => 0.5 });
+  const limiter = createInvocationLimiter({ clock, random: () => 0.5 });
   const got = new Map(askings.map(({ name }) => [name, { invocations: 0, shares: 0, longestWaitMs: 0 }]));
   const warmMs = clock.now() + WARM_MS;
   let running = 0;
   const ask = ({ name, pauseMs, quotaKey = "account" }: Asking): void => {
     const askedMs = clock.now();
-    const request: GateRequest = {
+    const request: PermitRequest = {
       controller: "cloud-node-controller",
       cluster: name,
       quotaKey,
@@ -62,7 +62,7 @@ async function play(askings: readonly Asking[], platformTakes = 200): Promise<Re
     const again = (inMs: number): void =>
       void clock.after(inMs, () => ask({ name, pauseMs, quotaKey, atOnce: 1 }));
     const waiter = (): void => {
-      const place = gate.enter(request, waiter);
+      const place = limiter.enter(request, waiter);
       if (place === undefined) return;
       if (running >= platformTakes) {
         clock.after(STEP_MS, () => place.ended(REFUSED));
@@ -93,31 +93,31 @@ const of = (got: ReadonlyMap<string, Got>, name: string): Got =>
   got.get(name) ?? { invocations: 0, shares: 0, longestWaitMs: 0 };
 const meanShare = ({ shares, invocations }: Got): number => shares / invocations;
 
-test("a greedy cluster keeps nobody of its account waiting, and has no more than half as much again for each invocation", async () => {
+test("a greedy cluster delays no other of its account, and has at most half as much again for each invocation", async () => {
   const alone = await play(MODEST);
   const beside = await play([GREEDY, ...MODEST]);
   const greedy = of(beside, GREEDY.name);
-  // It has the room beyond the first of each, and no more.
+  // It has the room beyond the first invocation of each, and no more.
   expect(greedy.invocations / (MEASURED_MS / TAKES_MS)).toBeGreaterThan(15);
   expect(greedy.invocations / (MEASURED_MS / TAKES_MS)).toBeLessThanOrEqual(21);
   for (const { name } of MODEST) {
     expect(of(beside, name).longestWaitMs).toBe(0);
-    // Where it stood when measuring began may cost it one.
+    // The phase at the start of the measurement may cost it one.
     expect(of(beside, name).invocations).toBeGreaterThanOrEqual(of(alone, name).invocations - 1);
-    // Shares go by invocation: whoever comes when much is promised has a little less, and the floor in any case.
+    // Shares depend on the moment: a later invocation has a little less, and the floor in any case.
     expect(meanShare(of(beside, name))).toBeGreaterThan((2 / 3) * meanShare(greedy));
     expect(meanShare(of(beside, name))).toBeGreaterThanOrEqual(0.049);
   }
 });
 
-test("three greedy clusters of one account have as much of its quotas as each other", async () => {
+test("three greedy clusters of one account have equal parts of its quotas", async () => {
   const names = ["one", "two", "three"];
   const got = await play(names.map((name) => ({ ...GREEDY, name })));
   const shares = names.map((name) => of(got, name).shares);
   expect(Math.max(...shares)).toBeLessThan(1.2 * Math.min(...shares));
 });
 
-test("another account, and another region, have all of their own", async () => {
+test("another account, and another region, have their own quotas", async () => {
   const others = [modest(0, { quotaKey: "other account" }), modest(1, { quotaKey: "other region" })];
   const [alone, beside] = [await play(others), await play([GREEDY, ...others])];
   for (const { name } of others) {
@@ -127,10 +127,10 @@ test("another account, and another region, have all of their own", async () => {
   }
 });
 
-test("where the platform itself takes few, those that have taken least go before the greedy one", async () => {
+test("if the platform accepts few, clusters that used least go before the greedy one", async () => {
   const got = await play([GREEDY, ...MODEST], 8);
   for (const { name } of MODEST) {
-    // A round of theirs is three seconds: what comes between is the wait for one that ends.
+    // A round takes three seconds: what comes between is the wait for one that ends.
     expect(of(got, name).invocations).toBeGreaterThan((0.6 * MEASURED_MS) / (TAKES_MS + 2_000));
     expect(of(got, name).longestWaitMs).toBeLessThan(5 * TAKES_MS);
   }

@@ -4,58 +4,67 @@ import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
 import type { Invoker } from "#delivery/invoker.ts";
 import { type Relay, startRelay } from "#relay/relay.ts";
 import {
-  answering,
+  createUnknownHostEndpoint,
   type DeadEndpoint,
-  hangingUp,
-  ofUnknownHost,
-  refusingConnections,
-  resetting,
-  takingNoConnection,
+  startAnsweringEndpoint,
+  startClosingEndpoint,
+  startRefusingEndpoint,
+  startResettingEndpoint,
+  startUnacceptingEndpoint,
 } from "#test/delivery/dead-endpoints.ts";
 import { type FunctionUnderTest, startFunction } from "#test/functions/function-under-test.ts";
+import { waitUntilTrue } from "#test/wait-until-true.ts";
 
 const NODES = 50;
 const WINDOW_MS = 4_000;
 const MAX_INVOKES = 5;
+/** On a loaded machine, eleven relays at once. */
+const PATIENCE_MS = 120_000;
 
 const WAYS: readonly { readonly given: string; readonly start: () => Promise<DeadEndpoint> }[] = [
-  { given: "connections are refused", start: refusingConnections },
-  { given: "the host is unknown", start: ofUnknownHost },
-  { given: "connections are made and reset", start: resetting },
-  { given: "connections are made and closed", start: hangingUp },
-  { given: "no connection is made in time", start: takingNoConnection },
-  { given: "every answer is 500", start: () => answering(500, "ServiceException") },
-  { given: "every answer is 503", start: () => answering(503) },
-  { given: "every answer is a gateway's 504", start: () => answering(504) },
-  { given: "everything is throttled", start: () => answering(429, "TooManyRequestsException") },
-  { given: "everything is denied", start: () => answering(403, "AccessDeniedException") },
-  { given: "there is no such function", start: () => answering(404, "ResourceNotFoundException") },
+  { given: "connections are refused", start: startRefusingEndpoint },
+  { given: "the host is unknown", start: createUnknownHostEndpoint },
+  { given: "connections are made and reset", start: startResettingEndpoint },
+  { given: "connections are made and closed", start: startClosingEndpoint },
+  { given: "no connection is made in time", start: startUnacceptingEndpoint },
+  { given: "every answer is 500", start: () => startAnsweringEndpoint(500, "ServiceException") },
+  { given: "every answer is 503", start: () => startAnsweringEndpoint(503) },
+  { given: "every answer is a gateway's 504", start: () => startAnsweringEndpoint(504) },
+  { given: "everything is throttled", start: () => startAnsweringEndpoint(429, "TooManyRequestsException") },
+  { given: "everything is denied", start: () => startAnsweringEndpoint(403, "AccessDeniedException") },
+  {
+    given: "there is no such function",
+    start: () => startAnsweringEndpoint(404, "ResourceNotFoundException"),
+  },
 ];
 
-/** What a relay asked of a platform that is down in one way. */
+/** A relay's requests to a platform that is down in one way. */
 interface Asked {
   readonly events: readonly Event[];
   readonly atMs: readonly number[];
-  readonly known: number;
 }
 
 let world: FunctionUnderTest;
 const asked = new Map<string, Asked>();
 
-/** All relays follow the same API server at the same time, as nobody gets to write to it. */
+/** All relays follow the same API server at the same time, because none can write to it. */
 beforeAll(async () => {
   world = await startFunction();
   await join(0, 10);
   const runs = await Promise.all(WAYS.map(run));
-  // The others join while the platform is down, one after another.
+  // The other nodes join one after another while the platform is down.
   for (let index = 10; index < NODES; index += 1) {
     await join(index, 1);
     await pause((WINDOW_MS * 0.8) / NODES);
   }
-  const openMs = () => Math.max(...runs.map(({ openSinceMs }) => openSinceMs()));
-  while (performance.now() - openMs() < WINDOW_MS) await pause(50);
+  for (const { given, known, atMs } of runs) {
+    await waitUntilTrue(`${NODES} nodes to be known if ${given}`, () => known() === NODES, PATIENCE_MS);
+    await waitUntilTrue(`a second Invoke if ${given}`, () => atMs.length > 1, PATIENCE_MS);
+  }
+  const openMs = Math.max(...runs.map(({ atMs }) => atMs[0] ?? 0));
+  while (performance.now() - openMs < WINDOW_MS) await pause(50);
   for (const each of runs) asked.set(each.given, await each.end());
-}, 30_000);
+});
 afterAll(() => world?.close());
 
 const join = (from: number, count: number): Promise<unknown> =>
@@ -90,30 +99,29 @@ async function run({ given, start }: (typeof WAYS)[number]) {
     invoker: counting,
     identity: "down",
     nodeStatusUpdateFrequencySeconds: 100_000,
-    // The shortest waits that there are.
+    // The shortest possible waits.
     random: () => 0,
   });
+  const known = (): number => relay.status()[0]?.objects ?? 0;
   return {
     given,
-    openSinceMs: () => atMs[0] ?? Number.POSITIVE_INFINITY,
+    atMs,
+    known,
     async end(): Promise<Asked> {
-      const known = relay.status()[0]?.objects ?? 0;
       await relay.close();
       await counting.close();
       await endpoint.close();
-      return { events, atMs, known };
+      return { events, atMs };
     },
   };
 }
 
 describe(`while Lambda is down, ${NODES} nodes make ${MAX_INVOKES} Invokes in ${WINDOW_MS / 1_000} s at most`, () => {
-  test.each(WAYS)("where $given", ({ given }) => {
-    const { atMs, known } = asked.get(given) ?? { atMs: [], known: 0 };
+  test.each(WAYS)("if $given", ({ given }) => {
+    const { atMs } = asked.get(given) ?? { atMs: [] };
     const [first = 0] = atMs;
-    const inWindow = atMs.filter((each) => each - first < WINDOW_MS).length;
-    expect(known).toBe(NODES);
-    // It is tried again, and not by everybody.
-    expect(inWindow).toBeGreaterThan(1);
-    expect(inWindow).toBeLessThanOrEqual(MAX_INVOKES);
+    // It is retried, but not for every node. A loaded machine only makes fewer.
+    expect(atMs.length).toBeGreaterThan(1);
+    expect(atMs.filter((each) => each - first < WINDOW_MS).length).toBeLessThanOrEqual(MAX_INVOKES);
   });
 });

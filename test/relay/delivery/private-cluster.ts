@@ -8,35 +8,35 @@ import { nodeController } from "#core/node/controller.ts";
 import type { Report } from "#core/report.ts";
 import type { Invoker } from "#delivery/invoker.ts";
 import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
-import { joiningNode } from "#emulators/harness/joining-node.ts";
+import { buildJoiningNode } from "#emulators/harness/joining-node.ts";
 import { type NodeHistory, recordNodeHistory } from "#emulators/harness/node-history.ts";
-import { controllerFunction } from "#functions/parts/controller-function.ts";
+import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { type Relay, startRelay } from "#relay/relay.ts";
 import type { OutcomeLine } from "#relay/report/outcome-line.ts";
-import { access } from "#test/access.ts";
+import { getConnectOptions } from "#test/access.ts";
 import { ask } from "#test/ask.ts";
-import { addressAt, runningInstance } from "#test/clouds/memory/running-instance.ts";
-import { untilTrue } from "#test/until-true.ts";
+import { buildRunningInstance, getAddress } from "#test/clouds/memory/running-instance.ts";
+import { waitUntilTrue } from "#test/wait-until-true.ts";
 
-/** A cluster whose API server no function reaches, and the node function, which is told so by every try. */
+/** A cluster whose API server no function reaches, and the node function, for which every attempt fails. */
 export interface PrivateCluster {
   readonly plane: EmbeddedControlPlane;
   readonly cluster: Cluster;
   readonly admin: Transport;
   readonly history: NodeHistory;
   readonly lines: readonly OutcomeLine[];
-  /** Carries events to the function; what comes back is not written yet. */
+  /** Carries events to the function; its writes are not applied yet. */
   readonly invoker: Invoker;
-  /** The relay's way to the API server; whoever asks for it closes it. */
+  /** Opens the relay's transport to the API server; the caller closes it. */
   connect(): Promise<Transport>;
-  /** How often the function has tried to reach the API server. */
+  /** Returns how often the function has tried to reach the API server. */
   tries(): number;
-  /** What becomes of the function's reports on their way to the relay. */
+  /** Changes the function's reports on their way to the relay. */
   forge: (report: Report) => Report | Promise<Report>;
   startRelay(): Promise<Relay>;
-  /** Nodes join, many at once. */
+  /** Registers nodes, many at once. */
   join(...names: readonly string[]): Promise<void>;
   up(): number;
   untilUp(count: number): Promise<void>;
@@ -48,7 +48,7 @@ const JOINING_AT_ONCE = 32;
 export async function startPrivateCluster(): Promise<PrivateCluster> {
   const folder = await mkdtemp(join(tmpdir(), "private-"));
   const plane = await startEmbeddedControlPlane({ folder });
-  const admin = connect(await access(plane, "admin"));
+  const admin = connect(await getConnectOptions(plane, "admin"));
   const history = await recordNodeHistory(admin);
   const cloud: MemoryInstances = { instances: new Map() };
   const cluster = Cluster.parse({
@@ -63,7 +63,7 @@ export async function startPrivateCluster(): Promise<PrivateCluster> {
   const relays: Relay[] = [];
   const lines: OutcomeLine[] = [];
   let tries = 0;
-  const node = controllerFunction(nodeController, {
+  const node = createControllerFunction(nodeController, {
     clusters: async (name) => (name === cluster.name ? cluster : undefined),
     cloud: async () => createMemoryCloud(cloud),
     api: () => {
@@ -85,12 +85,12 @@ export async function startPrivateCluster(): Promise<PrivateCluster> {
     [...history.records.values()].filter(({ schedulableAt }) => schedulableAt !== undefined).length;
   const made: PrivateCluster = {
     ...{ plane, cluster, admin, history, lines, invoker, up },
-    connect: async () => connect(await access(plane, "relay")),
+    connect: async () => connect(await getConnectOptions(plane, "relay")),
     tries: () => tries,
     forge: (report) => report,
     startRelay: async () => {
       const relay = startRelay({
-        clusters: [{ cluster, transport: connect(await access(plane, "relay")) }],
+        clusters: [{ cluster, transport: connect(await getConnectOptions(plane, "relay")) }],
         invoker,
         identity: `relay-${relays.length}`,
         nodeStatusUpdateFrequencySeconds: 300,
@@ -101,17 +101,17 @@ export async function startPrivateCluster(): Promise<PrivateCluster> {
     },
     join: async (...names) => {
       for (const name of names)
-        cloud.instances.set(name, runningInstance(name, addressAt(cloud.instances.size)));
+        cloud.instances.set(name, buildRunningInstance(name, getAddress(cloud.instances.size)));
       const waiting = [...names];
       const create = async (): Promise<void> => {
         for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
-          const body = joiningNode({ name });
+          const body = buildJoiningNode({ name });
           await ask(admin, { method: "POST", path: "/api/v1/nodes", body, timeoutMs: 60_000 });
         }
       };
       await Promise.all(Array.from({ length: JOINING_AT_ONCE }, create));
     },
-    untilUp: (count) => untilTrue(`${count} nodes to come up`, () => up() === count, 60_000),
+    untilUp: (count) => waitUntilTrue(`${count} nodes to be initialized`, () => up() === count, 60_000),
     close: async () => {
       await Promise.all(relays.map((relay) => relay.close()));
       await history.close();

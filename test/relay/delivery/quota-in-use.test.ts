@@ -3,7 +3,7 @@ import { type Budget, createBudget } from "#clouds/aws/budget.ts";
 import type { Operation, Quota } from "#clouds/aws/quotas.ts";
 import { createSession, type Session } from "#clouds/aws/session.ts";
 import { createQuota } from "#relay/delivery/quota.ts";
-import { type ThrottlingService, throttlingService } from "#test/clouds/aws/throttling-service.ts";
+import { createThrottlingService, type ThrottlingService } from "#test/clouds/aws/throttling-service.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "performance"] }));
 afterEach(() => void vi.useRealTimers());
@@ -14,12 +14,12 @@ const sleep = (delayMs: number): Promise<void> => new Promise((resolve) => setTi
 const SECONDS = 60;
 const FLOOR = 0.05;
 
-/** Invocations at a time, Services that each has, and how many of these are under way together. */
+/** Concurrent invocations, Services in each, and how many of these are created at a time. */
 const INVOCATIONS = 2;
 const SERVICES = 24;
 const LANES = 3;
 
-/** What a Service takes that is made with two ports. */
+/** The calls that create a Service with two ports. */
 const CREATED: readonly Operation[] = [
   "elbv2:DescribeTags",
   "elbv2:CreateLoadBalancer",
@@ -43,13 +43,13 @@ function quotasOf(part: number) {
   };
 }
 
-/** So many Services can be made within the time, by quota. */
+/** The number of Services that the quotas allow within the time. */
 const NEEDED = {
   changing: (part: number): number => ((40 + 10 * SECONDS) * part) / 5,
   registering: (part: number): number => ((20 + 4 * SECONDS) * part) / 2,
 };
 
-/** One call until it is done, as whoever makes a Service comes back for it. */
+/** Repeats one call until it succeeds, as a controller's retries do. */
 async function insist(session: Session<ThrottlingService>, operation: Operation): Promise<void> {
   for (;;) {
     const outcome = await session.sendOnce(operation, (api) => api.call(operation));
@@ -58,7 +58,10 @@ async function insist(session: Session<ThrottlingService>, operation: Operation)
   }
 }
 
-/** Invocations after each other, each with its share of the account's quotas, in sandboxes that live on. */
+/**
+ * Runs invocations one after another, each with its share of the account's quotas, in sandboxes that stay
+ * warm.
+ */
 function invokeAgainAndAgain(
   service: ThrottlingService,
   budgets: readonly Budget[],
@@ -81,7 +84,7 @@ function invokeAgainAndAgain(
     };
     await Promise.all(Array.from({ length: LANES }, lane));
     leave();
-    const { throttled, waitedMs, calls } = session.usage();
+    const { throttled, waitedMs, calls } = session.getUsage();
     const sum = Object.values(calls).reduce((total, each) => total + each, 0);
     quota.end(share, FLOOR, { calls: sum, throttled, waitedMs }, now());
   };
@@ -95,17 +98,17 @@ function invokeAgainAndAgain(
 const sum = (counts: ThrottlingService["done"]): number =>
   [...counts.values()].reduce((total, each) => total + each, 0);
 
-describe("Services that are made for a minute, in two invocations at a time", () => {
+describe("creating Services for a minute, with two invocations at a time", () => {
   test.each([
     { given: "quotas as published", part: 1, jitterMs: 600, processes: 1 },
     { given: "a tenth that others spend", part: 0.9, jitterMs: 300, processes: 1 },
     { given: "half that others spend", part: 0.5, jitterMs: 300, processes: 1 },
     { given: "quotas as published and a sandbox for each", part: 1, jitterMs: 300, processes: 2 },
     { given: "a tenth that others spend and a sandbox for each", part: 0.9, jitterMs: 300, processes: 2 },
-  ])("$given: four fifths of what there is are spent, and few are throttled", async (row) => {
+  ])("$given: uses four fifths of the quotas with few throttles", async (row) => {
     const { part, jitterMs, processes } = row;
     const quotas = quotasOf(part);
-    const service = throttlingService({ quotas, jitterMs, now, sleep });
+    const service = createThrottlingService({ quotas, jitterMs, now, sleep });
     const own = Array.from({ length: processes }, () => createBudget(now));
     const budgets = Array.from({ length: INVOCATIONS }, (_, index) => own[index % processes] as Budget);
     const { made } = invokeAgainAndAgain(service, budgets);
@@ -116,8 +119,8 @@ describe("Services that are made for a minute, in two invocations at a time", ()
   });
 });
 
-test("three replicas, each with a third of the quotas, spend four fifths together, and one call in 25 is throttled at most", async () => {
-  const service = throttlingService({ quotas: quotasOf(1), jitterMs: 300, now, sleep });
+test("three replicas, each with a third of the quotas, use four fifths together, with at most one throttle in 25 calls", async () => {
+  const service = createThrottlingService({ quotas: quotasOf(1), jitterMs: 300, now, sleep });
   const replicas = Array.from({ length: 3 }, () => {
     const budgets = Array.from({ length: INVOCATIONS }, () => createBudget(now));
     return invokeAgainAndAgain(service, budgets, 1 / 3);
@@ -125,6 +128,6 @@ test("three replicas, each with a third of the quotas, spend four fifths togethe
   await vi.advanceTimersByTimeAsync(SECONDS * 1_000);
   const most = Math.min(...Object.values(NEEDED).map((needs) => needs(1)));
   expect(replicas.reduce((total, { made }) => total + made(), 0)).toBeGreaterThanOrEqual(0.8 * most);
-  // As if each had all of them it is one in 14.
+  // If each used all of them, it would be one in 14.
   expect(sum(service.throttled)).toBeLessThanOrEqual(sum(service.done) / 25);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Cluster, quotaKeyOf } from "#config/cluster.ts";
+import { Cluster, getQuotaKey } from "#config/cluster.ts";
 import { createQuota } from "#relay/delivery/quota.ts";
 
 const ROLE = "arn:aws:iam::123456789012:role/ccm";
@@ -17,7 +17,7 @@ const THROTTLED = { calls: 1, throttled: 1, waitedMs: 0 };
 const WAITED = { calls: 1, throttled: 0, waitedMs: 10 };
 
 describe("quotaKeyOf", () => {
-  const base = quotaKeyOf(cluster("a"));
+  const base = getQuotaKey(cluster("a"));
   test.each([
     { given: "another cluster of the same account and region", cloud: { vpc: "vpc-2" }, same: true },
     {
@@ -29,7 +29,7 @@ describe("quotaKeyOf", () => {
     { given: "another region", cloud: { region: "us-east-1" }, same: false },
     { given: "no role", cloud: { roleArn: undefined }, same: false },
   ])("$given: same quotas: $same", ({ cloud, same }) => {
-    expect(quotaKeyOf(cluster("b", cloud)) === base).toBe(same);
+    expect(getQuotaKey(cluster("b", cloud)) === base).toBe(same);
   });
 
   test.each([
@@ -37,23 +37,23 @@ describe("quotaKeyOf", () => {
     { provider: "keepalived", configMap: "vips", serviceCIDR: "10.0.0.0/24" },
     { provider: "kubevip" },
     { provider: "rancher", distribution: "k3s" },
-  ])("is a cluster's own where nobody is asked but itself: $provider", (cloud) => {
+  ])("is the cluster's own if no cloud API is called: $provider", (cloud) => {
     const keyOf = (name: string) =>
-      quotaKeyOf(Cluster.parse({ name, server: "https://fake.invalid", cloud }));
+      getQuotaKey(Cluster.parse({ name, server: "https://fake.invalid", cloud }));
     expect(keyOf("a")).toBe(keyOf("a"));
     expect(keyOf("a")).not.toBe(keyOf("b"));
   });
 });
 
 describe("shares", () => {
-  test("of all that is in flight are never more than twice the whole, but for floors", () => {
+  test("of everything in flight add up to at most twice the whole, except for floors", () => {
     const quota = createQuota(0);
     const shares = Array.from({ length: 12 }, () => quota.begin(0.001, 0));
     expect(shares.reduce((sum, share) => sum + share, 0)).toBeLessThanOrEqual(2 + shares.length * 0.001);
     expect(Math.min(...shares)).toBeGreaterThan(0);
   });
 
-  test("halve once for one burst of throttling, whoever reports it", () => {
+  test("halve once for one burst of throttling, however many report it", () => {
     const quota = createQuota(0);
     const shares = Array.from({ length: 4 }, () => quota.begin(FLOOR, 0));
     for (const share of shares) quota.end(share, FLOOR, THROTTLED, 5_000);
@@ -64,9 +64,9 @@ describe("shares", () => {
     { given: "one of a hundred calls", calls: 100, throttled: [1], share: 0.95 },
     { given: "one of twenty calls", calls: 20, throttled: [1], share: 0.75 },
     { given: "all calls", calls: 20, throttled: [20], share: 0.5 },
-    { given: "more calls than are told of", calls: 0, throttled: [3], share: 0.5 },
+    { given: "more calls than reported", calls: 0, throttled: [3], share: 0.5 },
     { given: "calls of several, of which the worst counts", calls: 100, throttled: [1, 6, 2], share: 0.7 },
-  ])("fall with the part of calls that was throttled: $given", ({ calls, throttled, share }) => {
+  ])("fall with the throttled part of calls: $given", ({ calls, throttled, share }) => {
     const quota = createQuota(0);
     const shares = throttled.map(() => quota.begin(FLOOR, 0));
     for (const [index, each] of shares.entries())
@@ -74,7 +74,7 @@ describe("shares", () => {
     expect(quota.begin(FLOOR, 20_000)).toBeCloseTo(share);
   });
 
-  test("fall again for the next second's throttles", () => {
+  test("fall again for throttles in the next second", () => {
     const quota = createQuota(0);
     for (const second of [1, 2])
       quota.end(
@@ -86,7 +86,7 @@ describe("shares", () => {
     expect(quota.begin(FLOOR, 2_000)).toBeCloseTo(0.76 * 0.75);
   });
 
-  test("fall to the floor and no further, and grow back slowly to the whole", () => {
+  test("fall to the floor and no further, and slowly grow back to the whole", () => {
     const quota = createQuota(0);
     for (let second = 1; second < 60; second += 1)
       quota.end(quota.begin(FLOOR, second * 1_000), FLOOR, THROTTLED, second * 1_000);
@@ -105,7 +105,7 @@ describe("shares", () => {
     { given: "right after four at a time", before: 4, afterMs: 0, share: 0.5 },
     { given: "a while after four at a time", before: 4, afterMs: 5_000, share: 1 },
     { given: "long after four at a time", before: 4, afterMs: 60_000, share: 1 },
-  ])("of one that comes $given is $share", ({ before, afterMs, share }) => {
+  ])("of an invocation that comes $given is $share", ({ before, afterMs, share }) => {
     const quota = createQuota(0);
     const shares = Array.from({ length: before }, () => quota.begin(FLOOR, 0));
     for (const each of shares) quota.end(each, FLOOR, UNHINDERED, 0);

@@ -5,21 +5,24 @@ import { SEED } from "#test/seed.ts";
 
 const PER_SECOND = 1;
 
-/** Plays clusters that ask every ten seconds or so for an hour: how often each was refreshed, and its longest wait. */
+/**
+ * Simulates clusters that ask every ten seconds for an hour. Returns how often each was refreshed, and its
+ * longest wait.
+ */
 function play(clusters: number) {
   const allowance = createRefreshAllowance();
   const random = createRandom(SEED);
-  const refreshed = Array.from({ length: clusters }, () => ({ count: 0, lookedMs: 0, longestMs: 0 }));
+  const refreshed = Array.from({ length: clusters }, () => ({ count: 0, resyncedMs: 0, longestMs: 0 }));
   const asked = refreshed.map((cluster) => ({ cluster, atMs: random.next() * 10_000 }));
   for (let nowMs = 0; nowMs < 3_600_000; nowMs += 100) {
     for (const each of asked.filter(({ atMs }) => atMs <= nowMs)) {
       const { cluster } = each;
       each.atMs += 10_000 * (0.9 + 0.2 * random.next());
-      const { lookedMs } = cluster;
-      const request = { controller: "route", quotaKey: "a", perSecond: PER_SECOND, lookedMs };
+      const { resyncedMs } = cluster;
+      const request = { controller: "route", quotaKey: "a", perSecond: PER_SECOND, resyncedMs };
       if (!allowance.take(request, nowMs)) continue;
-      cluster.longestMs = Math.max(cluster.longestMs, nowMs - lookedMs);
-      cluster.lookedMs = nowMs;
+      cluster.longestMs = Math.max(cluster.longestMs, nowMs - resyncedMs);
+      cluster.resyncedMs = nowMs;
       cluster.count += 1;
     }
   }
@@ -27,25 +30,25 @@ function play(clusters: number) {
 }
 
 describe("refreshes of the clusters of one account", () => {
-  test("come every ten seconds for ten clusters", () => {
+  test("run every ten seconds for ten clusters", () => {
     for (const { count, longestMs } of play(10)) {
       expect(count).toBeGreaterThan(340);
       expect(longestMs).toBeLessThan(25_000);
     }
   });
 
-  test("come to one a second for three hundred, and to each cluster at least every ten minutes", () => {
+  test("run once a second for three hundred, and for each cluster at least every ten minutes", () => {
     const refreshed = play(300);
     const all = refreshed.reduce((sum, { count }) => sum + count, 0);
     expect(all).toBeGreaterThan(3_500);
-    // Beside one a second and what was saved up, those whose ten minutes are over.
+    // One a second and the saved allowance, plus clusters whose ten minutes are over.
     expect(all).toBeLessThan(3_600 + 10 + 300 * 6);
     for (const { longestMs } of refreshed) expect(longestMs).toBeLessThan(611_100);
   });
 
-  test("do not spend from another account, or from another controller's", () => {
+  test("do not use the allowance of another account or another controller", () => {
     const allowance = createRefreshAllowance();
-    const request = { controller: "route", quotaKey: "a", perSecond: PER_SECOND, lookedMs: 0 };
+    const request = { controller: "route", quotaKey: "a", perSecond: PER_SECOND, resyncedMs: 0 };
     const allowed = Array.from({ length: 20 }, () => allowance.take(request, 0)).filter(Boolean);
     expect(allowed).toHaveLength(10);
     expect(allowance.take({ ...request, quotaKey: "b" }, 0)).toBe(true);

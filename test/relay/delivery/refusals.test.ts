@@ -5,7 +5,7 @@ import { createFakeApi } from "#test/kube/apply/fake-api.ts";
 import { createManualClock, type ManualClock } from "#test/kube/follow/manual-clock.ts";
 import { initialize, TAINTED } from "#test/relay/fake-functions.ts";
 import { createFakePlatform, type FakePlatform, THROTTLED, UNREACHABLE } from "#test/relay/fake-platform.ts";
-import { reportOn } from "#test/relay/reports.ts";
+import { buildReport } from "#test/relay/report-builders.ts";
 
 const relays: Relay[] = [];
 afterEach(async () => {
@@ -14,7 +14,7 @@ afterEach(async () => {
 
 interface Given {
   readonly clusters: number;
-  /** Of each cluster, waiting from the start. */
+  /** The nodes of each cluster that wait from the start. */
   readonly nodes: number;
   readonly concurrency: number;
   readonly runsMs: number;
@@ -23,9 +23,9 @@ interface Given {
 interface World {
   readonly clock: ManualClock;
   readonly platform: FakePlatform;
-  /** More nodes join every cluster. */
+  /** Adds nodes to every cluster. */
   join(nodes: number): void;
-  /** Goes on until every node is initialized; milliseconds from the start. */
+  /** Runs until every node is initialized. Returns milliseconds from the start. */
   untilDone(limitMs?: number): Promise<number>;
 }
 
@@ -49,7 +49,7 @@ async function start({ clusters, nodes, concurrency, runsMs }: Given): Promise<W
       const api = apis[Number(event.cluster.slice(1))];
       if (api === undefined) throw new Error(`no cluster ${event.cluster}`);
       if (event.reason !== "refresh") done += event.objects.length;
-      return { kind: "report", report: reportOn(event, (index) => initialize(api, event.objects[index])) };
+      return { kind: "report", report: buildReport(event, (index) => initialize(api, event.objects[index])) };
     },
   });
   const relay = startRelay({
@@ -77,12 +77,12 @@ const clusterOf = (name: string): Cluster =>
   Cluster.parse({
     name,
     server: "https://fake.invalid",
-    // An account of its own, so that no quota is between them.
+    // Accounts of their own, so that no quota limits them.
     cloud: { provider: "memory", instancesFile: `/${name}` },
     controllers: ["cloud-node-controller"],
   });
 
-/** A generator of its own, so that every run is the same. */
+/** Creates a seeded generator, so that every run is equal. */
 function seeded(): () => number {
   let seed = 1;
   return () => {
@@ -94,7 +94,7 @@ function seeded(): () => number {
 const sizesOf = ({ events }: FakePlatform): readonly number[] =>
   events.filter(({ reason }) => reason !== "refresh").map(({ objects }) => objects.length);
 
-describe("a platform that refuses what is too many", () => {
+describe("a platform that refuses invocations above its limit", () => {
   test.each([
     { clusters: 1, nodes: 500, concurrency: 1, runsMs: 400, idealMs: 2_000, maxRefused: 1 },
     { clusters: 1, nodes: 5_000, concurrency: 1, runsMs: 400, idealMs: 20_000, maxRefused: 5 },
@@ -102,7 +102,7 @@ describe("a platform that refuses what is too many", () => {
     { clusters: 30, nodes: 1_000, concurrency: 10, runsMs: 333, idealMs: 9_990, maxRefused: 30 },
     { clusters: 100, nodes: 300, concurrency: 60, runsMs: 333, idealMs: 1_665, maxRefused: 30 },
   ])(
-    "$clusters clusters of $nodes nodes at concurrency $concurrency: twice the ideal at most, whole batches, a refusal in ten",
+    "$clusters clusters of $nodes nodes at concurrency $concurrency: at most twice the ideal time, whole batches, one refusal in ten",
     async ({ idealMs, maxRefused, ...given }) => {
       const { platform, untilDone } = await start(given);
       const tookMs = await untilDone();
@@ -113,7 +113,7 @@ describe("a platform that refuses what is too many", () => {
     60_000,
   );
 
-  test("and takes more later is found out", async () => {
+  test("is used fully when its limit rises", async () => {
     const { clock, platform, join, untilDone } = await start({
       clusters: 20,
       nodes: 500,
@@ -136,41 +136,38 @@ describe("a platform that refuses what is too many", () => {
       .taken()
       .filter(({ reason }) => reason !== "refresh")
       .map(({ cluster }) => cluster);
-    // Each has three batches; nobody has its second before everybody had the first.
+    // Each has three batches; none has its second before all have had their first.
     expect(new Set(taken.slice(0, 11)).size).toBeGreaterThanOrEqual(9);
     expect(taken).toHaveLength(30);
   });
 });
 
-describe("a platform that is away for a minute", () => {
+describe("a platform with an outage of a minute", () => {
   test.each([
     { given: "unreachable", failure: UNREACHABLE },
     { given: "refusing everything", failure: THROTTLED },
     { given: "denying", failure: { ...UNREACHABLE, code: "Denied" } },
-  ])(
-    "$given, is asked by one invocation now and then, and then has all of it soon",
-    async ({ given, failure }) => {
-      const { clock, platform, untilDone } = await start({
-        clusters: 30,
-        nodes: 50,
-        concurrency: 30,
-        runsMs: 300,
-      });
-      platform.fail(failure);
-      await clock.advance(60_000);
-      const asked = platform.events.length;
-      expect(asked).toBeGreaterThan(3);
-      expect(asked).toBeLessThan(60);
-      platform.fail(undefined);
-      const tookMs = await untilDone();
-      expect(tookMs).toBeLessThan(given === "denying" ? 92_000 : 67_000);
-      // Nothing was wrong with any object, so none is tried again.
-      expect(new Set(platform.events.map(({ reason }) => reason))).toEqual(new Set(["watch"]));
-      expect(Math.min(...sizesOf(platform))).toBe(50);
-    },
-  );
+  ])("$given, gets single trials, and all the work soon after", async ({ given, failure }) => {
+    const { clock, platform, untilDone } = await start({
+      clusters: 30,
+      nodes: 50,
+      concurrency: 30,
+      runsMs: 300,
+    });
+    platform.fail(failure);
+    await clock.advance(60_000);
+    const asked = platform.events.length;
+    expect(asked).toBeGreaterThan(3);
+    expect(asked).toBeLessThan(60);
+    platform.fail(undefined);
+    const tookMs = await untilDone();
+    expect(tookMs).toBeLessThan(given === "denying" ? 92_000 : 67_000);
+    // Nothing was wrong with any object, so none is retried.
+    expect(new Set(platform.events.map(({ reason }) => reason))).toEqual(new Set(["watch"]));
+    expect(Math.min(...sizesOf(platform))).toBe(50);
+  });
 
-  test("after it has taken some: what it had begun counts, and nothing is begun twice", async () => {
+  test("after accepting some: what it had begun counts, and nothing is begun twice", async () => {
     const { clock, platform, untilDone } = await start({
       clusters: 4,
       nodes: 400,
@@ -186,7 +183,7 @@ describe("a platform that is away for a minute", () => {
     expect(worked.flatMap(({ objects }) => objects)).toHaveLength(1_600);
   });
 
-  test("and losing every answer, is asked now and then, and has all of it when the functions must have ended", async () => {
+  test("that loses every answer gets single trials, and all the work when the functions must have ended", async () => {
     const { clock, platform, untilDone } = await start({
       clusters: 30,
       nodes: 50,
@@ -199,7 +196,7 @@ describe("a platform that is away for a minute", () => {
     expect(asked).toBeGreaterThan(3);
     expect(asked).toBeLessThan(40);
     platform.fail(undefined);
-    // The last that was lost may run for 33 s, and waits 30 s at most before it is tried again.
+    // The last lost one may run for 33 s, and waits 30 s at most before its retry.
     expect(await untilDone()).toBeLessThan(125_000);
   });
 });

@@ -6,7 +6,7 @@ import { type Relay, startRelay } from "#relay/relay.ts";
 import { createFakeApi, type FakeApi } from "#test/kube/apply/fake-api.ts";
 import { createManualClock, type ManualClock } from "#test/kube/follow/manual-clock.ts";
 import { initialize, TAINTED } from "#test/relay/fake-functions.ts";
-import { reportOn } from "#test/relay/reports.ts";
+import { buildReport } from "#test/relay/report-builders.ts";
 
 const relays: Relay[] = [];
 afterEach(async () => {
@@ -19,16 +19,18 @@ const QUICK_MS = 300;
 interface World {
   readonly clock: ManualClock;
   join(cluster: string, nodes: number): void;
-  /** Invocations in flight of the clusters whose names begin so, and the most that there were since last asked. */
+  /**
+   * Returns the invocations in flight of clusters with this prefix, and their maximum since the last call.
+   */
   inFlight(prefix: string): number;
   peak(prefix: string): number;
-  /** Nodes initialized in a cluster. */
+  /** Returns the number of initialized nodes of a cluster. */
   done(cluster: string): number;
-  /** From now on: how a bad cluster's invocations go. */
+  /** Sets how a bad cluster's invocations behave from now on. */
   behave(bad: Behaviour): void;
 }
 
-/** How long an invocation takes, and what it comes to. */
+/** How long an invocation takes, and its result. */
 interface Behaviour {
   readonly takesMs: number;
   readonly comesTo: (event: Event) => Invocation | "work";
@@ -38,12 +40,12 @@ const failed =
   (code: string, settleMs = 0) =>
   (): Invocation => ({ kind: "failed", code, message: "no", settleMs });
 
-/** An API server that answers no write: the function gives up after 20 s, and says so in its report. */
+/** An API server that answers no write: the function gives up after 20 s and reports that. */
 const NEVER_ANSWERED: Behaviour = {
   takesMs: 20_000,
   comesTo: (event) => ({
     kind: "report",
-    report: reportOn(event, () => ({
+    report: buildReport(event, () => ({
       outcome: "retry",
       because: { code: "ClusterUnreachable", message: "no answer" },
       afterSeconds: 1,
@@ -52,7 +54,7 @@ const NEVER_ANSWERED: Behaviour = {
 };
 const QUICK: Behaviour = { takesMs: QUICK_MS, comesTo: () => "work" };
 
-/** One account with five clusters that behave badly and one that does not. */
+/** Starts one account with five clusters that behave badly and one good cluster. */
 async function start(bad: Behaviour, platformTakes = Number.POSITIVE_INFINITY): Promise<World> {
   const clock = createManualClock();
   const apis = new Map<string, FakeApi>([...BAD, "good"].map((name) => [name, createFakeApi()]));
@@ -82,7 +84,7 @@ async function start(bad: Behaviour, platformTakes = Number.POSITIVE_INFINITY): 
       if (event.reason !== "refresh")
         done.set(event.cluster, (done.get(event.cluster) ?? 0) + event.objects.length);
       const api = apiOf(event.cluster);
-      return { kind: "report", report: reportOn(event, (index) => initialize(api, event.objects[index])) };
+      return { kind: "report", report: buildReport(event, (index) => initialize(api, event.objects[index])) };
     },
     close: () => Promise.resolve(),
   };
@@ -123,7 +125,7 @@ const clusterOf = (name: string): Cluster =>
     controllers: ["cloud-node-controller"],
   });
 
-/** All that a bad cluster may have in flight is: nodes come one after another. */
+/** Fills the permits of the bad clusters: their nodes come one after another. */
 async function fill({ clock, join }: World, seconds: number): Promise<void> {
   for (let passedMs = 0; passedMs < seconds * 1_000; passedMs += 250) {
     for (const name of BAD) join(name, 1);
@@ -137,7 +139,7 @@ describe("five clusters in one account", () => {
     { given: "make the function crash", bad: { takesMs: 4_000, comesTo: failed("FunctionError") } },
     { given: "make the function run out of time", bad: { takesMs: 30_000, comesTo: failed("TimedOut") } },
     { given: "lose the answer", bad: { takesMs: 4_000, comesTo: failed("Unreachable", 26_000) } },
-  ])("that $given have one slot each, and a good one has its four", async ({ bad }) => {
+  ])("that $given have one permit each, and a good one has its four", async ({ bad }) => {
     const world = await start(bad);
     await fill(world, 60);
     world.peak("bad");
@@ -149,7 +151,7 @@ describe("five clusters in one account", () => {
     expect(world.done("good")).toBe(2_000);
   });
 
-  test("that never answer a write leave the good one its four from the first moment on", async () => {
+  test("whose writes are never answered leave the good one its four permits from the first moment", async () => {
     const world = await start(NEVER_ANSWERED);
     await fill(world, 2);
     world.join("good", 2_000);
@@ -158,7 +160,7 @@ describe("five clusters in one account", () => {
     expect(world.done("good")).toBe(2_000);
   });
 
-  test("that are well again have their four slots again", async () => {
+  test("have their four permits again after they recover", async () => {
     const world = await start(NEVER_ANSWERED);
     await fill(world, 60);
     world.behave(QUICK);
@@ -169,7 +171,7 @@ describe("five clusters in one account", () => {
     expect(world.peak("bad")).toBeGreaterThanOrEqual(4 * BAD.length - 1);
   });
 
-  test("that fill a function's own limit, too, keep the good one no place of it for long", async () => {
+  test("that fill a function's own limit, too, take no permit from the good one for long", async () => {
     const world = await start(NEVER_ANSWERED, 4);
     await fill(world, 120);
     world.join("good", 1_000);

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Decision } from "#core/decision.ts";
-import type { HandedBack } from "#core/handed-back.ts";
+import type { DeferredWrites } from "#core/deferred-writes.ts";
 import { Node } from "#core/node/node.ts";
 import type { Report } from "#core/report.ts";
 import { systemClock } from "#kube/follow/clock.ts";
-import { writingInvoker } from "#relay/delivery/writing-invoker.ts";
+import { createWritingInvoker } from "#relay/delivery/writing-invoker.ts";
 import { ask, askForJson } from "#test/ask.ts";
 import { type PrivateCluster, startPrivateCluster } from "#test/relay/delivery/private-cluster.ts";
-import { untilTrue } from "#test/until-true.ts";
+import { waitUntilTrue } from "#test/wait-until-true.ts";
 
 let world: PrivateCluster;
 beforeEach(async () => {
@@ -27,7 +27,7 @@ async function writers(): Promise<readonly string[]> {
 }
 
 describe("a cluster whose API server no function reaches", () => {
-  test("300 nodes come up, written by the relay in the node function's stead; the function never tries", async () => {
+  test("300 nodes are initialized, with the relay as the writer; the function never tries to write", async () => {
     await world.startRelay();
     await world.join(...named(300));
     await world.untilUp(300);
@@ -38,10 +38,10 @@ describe("a cluster whose API server no function reaches", () => {
     expect(world.history.hole).toBeUndefined();
   });
 
-  test("a relay that is ended in the middle of it loses nothing: the next one brings up the rest", async () => {
+  test("the next relay initializes the rest after one stopped halfway: nothing is lost", async () => {
     const first = await world.startRelay();
     await world.join(...named(300));
-    await untilTrue("some nodes to come up", () => world.up() >= 40, 60_000);
+    await waitUntilTrue("some nodes to come up", () => world.up() >= 40, 60_000);
     await first.close();
     const before = world.up();
     await world.startRelay();
@@ -73,9 +73,9 @@ describe("a cluster whose API server no function reaches", () => {
   });
 });
 
-type Decisions = Extract<HandedBack["next"], { readonly kind: "decisions" }>;
+type Decisions = Extract<DeferredWrites["next"], { readonly kind: "decisions" }>;
 
-/** The report with its first decision as somebody else has made it. */
+/** Returns the report with a forged first decision. */
 function withForged(
   report: Report,
   forge: (decision: Extract<Decision, { kind: "change" }>) => unknown,
@@ -89,7 +89,7 @@ function withForged(
   return { ...report, handedBack: { ...handedBack, next: { kind: "decisions", items } as Decisions } };
 }
 
-describe("a function that has become somebody else's", () => {
+describe("a function that an attacker controls", () => {
   test.each<[string, (report: Report) => Report, string]>([
     [
       "decides on another node",
@@ -140,11 +140,11 @@ describe("a function that has become somebody else's", () => {
       (report) => ({ ...report, cluster: "tenant-b" }),
       "another event, cluster",
     ],
-  ])("%s: nothing of its report is done, and it is said", async (_, forge, why) => {
+  ])("%s: nothing of its report is written, and the fault is reported", async (_, forge, why) => {
     world.forge = forge;
     await world.startRelay();
     await world.join("node-1", "node-2");
-    await untilTrue("the refusal to be said", () => refusals().length > 0, 60_000);
+    await waitUntilTrue("the refusal to be said", () => refusals().length > 0, 60_000);
     expect(refusals()[0]?.["message"]).toContain(why);
     expect(world.up()).toBe(0);
     expect(await writers()).toEqual([]);
@@ -156,9 +156,9 @@ describe("a function that has become somebody else's", () => {
     world.lines.filter(({ event, code }) => event === "InvocationFailed" && code === "DecisionsRefused");
 });
 
-test("a controller for which no relay writes is said to be one", async () => {
+test("reports a controller for which no relay writes", async () => {
   const options = { cluster: world.cluster, transport: world.admin, clock: systemClock };
-  const invoker = writingInvoker({
+  const invoker = createWritingInvoker({
     ...options,
     invoker: { invoke: () => Promise.reject(new Error("invoked")) },
   });
@@ -169,6 +169,6 @@ test("a controller for which no relay writes is said to be one", async () => {
   expect(await invoker.invoke(event, new AbortController().signal)).toMatchObject({
     kind: "failed",
     code: "NotSupported",
-    message: "with writes: relay nobody writes for service-lb-controller",
+    message: "with writes: relay, no identity writes for service-lb-controller",
   });
 });

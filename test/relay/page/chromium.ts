@@ -6,13 +6,13 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import * as z from "zod";
 
-/** A page in a browser, of a width in pixels. */
+/** A page in a browser, with a width in pixels. */
 export interface Tab {
-  /** The value of an expression, as JSON. */
+  /** Evaluates an expression and returns its value as JSON. */
   evaluate(expression: string): Promise<unknown>;
-  /** Presses a key and lets it go: `Tab` or `Enter`. */
+  /** Presses and releases a key: `Tab` or `Enter`. */
   press(key: "Tab" | "Enter"): Promise<void>;
-  /** What is seen of it, as a PNG in base64. */
+  /** Returns the visible part as a PNG in base64. */
   screenshot(): Promise<string>;
 }
 
@@ -33,7 +33,7 @@ type Send = (method: string, params?: object) => Promise<Readonly<Record<string,
 
 const KEY_CODES = { Tab: 9, Enter: 13 } as const;
 
-/** Starts a Chromium without a window, and speaks its DevTools protocol. */
+/** Starts a Chromium without a window and speaks its DevTools protocol. */
 export async function startChromium(program: string): Promise<Browser> {
   const profile = await mkdtemp(join(tmpdir(), "chromium-"));
   const flags = [

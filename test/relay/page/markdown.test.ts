@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { textOf } from "#relay/page/html.ts";
+import { renderText } from "#relay/page/html.ts";
 import { renderMarkdown } from "#relay/page/markdown.ts";
 
 const options = {
@@ -34,5 +34,5 @@ test.each([
   ["text of any length, whole", "x".repeat(1_000), `<p>${"x".repeat(1_000)}</p>\n`],
   ["nothing", "\n\n", ""],
 ])("renders %s", (_what, text, expected) => {
-  expect(textOf(renderMarkdown(text, options))).toBe(expected);
+  expect(renderText(renderMarkdown(text, options))).toBe(expected);
 });

@@ -2,7 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { WATCHES } from "#core/watches.ts";
 import type { ControllerStatus } from "#relay/cluster-relay.ts";
-import { type FollowedCluster, notFollowed } from "#relay/followed-cluster.ts";
+import { createUnfollowedCluster, type FollowedCluster } from "#relay/followed-cluster.ts";
 import { createPage } from "#relay/page/create-page.ts";
 import { renderPage } from "#relay/page/page.ts";
 import { CONTENT_SECURITY_POLICY } from "#relay/page/parts.ts";
@@ -10,7 +10,7 @@ import { createRelayMetrics, type RelayMetrics } from "#relay/report/metrics.ts"
 import { startRelayServer } from "#relay/server.ts";
 import { mergeValues } from "#relay/workers/merge-metrics.ts";
 import { createManualClock } from "#test/kube/follow/manual-clock.ts";
-import { all, parsePage } from "#test/relay/page/parsed-page.ts";
+import { findAll, parsePage } from "#test/relay/page/parsed-page.ts";
 import { ROOT } from "../../../build/bundle.ts";
 
 const RUNBOOKS = (await readdir(`${ROOT}docs/runbooks`)).map((file) => file.replace(".md", ""));
@@ -39,10 +39,10 @@ async function pageOf(clusters: readonly FollowedCluster[], metrics = createRela
   return parsePage(renderPage({ clusters, platform: undefined, metrics: values, nowMs: NOW_MS }));
 }
 
-/** The cells of each cluster, without the histogram's picture. */
+/** Returns the cells of each cluster, without the histogram's picture. */
 const rowsOf = (page: Awaited<ReturnType<typeof pageOf>>): readonly (readonly string[])[] =>
-  all(page, "tbody").flatMap((body) =>
-    all(body, "tr").map((row) =>
+  findAll(page, "tbody").flatMap((body) =>
+    findAll(body, "tr").map((row) =>
       row.within.filter(({ tag }) => tag === "th" || tag === "td").map(({ text }) => text),
     ),
   );
@@ -53,7 +53,7 @@ function joined(metrics: RelayMetrics, cluster: string, ...seconds: readonly num
 }
 
 describe("the page of all clusters", () => {
-  test("says of each what waits, why, since when, its gap, budget and brake, and how long joining took", async () => {
+  test("shows for each what waits, why, since when, its gap, budget and brake, and how long joining took", async () => {
     const metrics = createRelayMetrics();
     metrics.followSweep(() => new Map([["busy", 3]]));
     joined(metrics, "busy", 0.3, 0.4, 0.2, 7);
@@ -73,7 +73,7 @@ describe("the page of all clusters", () => {
             ),
           ],
         }),
-        notFollowed("lost", { code: "Invalid", message: "server: Invalid URL" }),
+        createUnfollowedCluster("lost", { code: "Invalid", message: "server: Invalid URL" }),
       ],
       metrics,
     );
@@ -91,15 +91,15 @@ describe("the page of all clusters", () => {
       ["lost", "not ready: Invalid: server: Invalid URL", "0", "0", "0", "nothing", ...nothing],
       ["well", "ok", "300", "0", "0", "nothing", ...nothing],
     ]);
-    expect(all(page, "h1").map(({ text }) => text)).toEqual(["2 of 3 clusters ready"]);
-    expect(all(page, "p")[0]?.text).toContain("12 objects need work");
+    expect(findAll(page, "h1").map(({ text }) => text)).toEqual(["2 of 3 clusters ready"]);
+    expect(findAll(page, "p")[0]?.text).toContain("12 objects need work");
   });
 
-  /** One of each state that a cluster can be in, and its word on the page. */
+  /** One cluster for each possible state, with its word on the page. */
   const STATES: readonly (readonly [word: string, cluster: FollowedCluster])[] = [
     ["not ready", clusterOf("a", { ready: false, failure: { code: "NotTrusted", message: "no" } })],
     ["not ready", clusterOf("a", { ready: false })],
-    ["not ready", notFollowed("a", { code: "Invalid", message: "server" })],
+    ["not ready", createUnfollowedCluster("a", { code: "Invalid", message: "server" })],
     [
       "not ready",
       clusterOf("a", { ready: false, failure: { code: "Quarantined", message: "ends workers" } }),
@@ -129,24 +129,24 @@ describe("the page of all clusters", () => {
     ["ok", clusterOf("a")],
   ];
   const wordOf = (page: Awaited<ReturnType<typeof pageOf>>) =>
-    all(page, "tr")
+    findAll(page, "tr")
       .slice(1)
       .map((row) => row.within.find(({ attributes }) => attributes["class"] === "word")?.text);
 
   test.each(STATES)(
-    "says %s of a cluster, and gives its row the colour of that word alone",
+    "shows %s for a cluster, and gives its row the colour of that word only",
     async (word, cluster) => {
       const page = await pageOf([cluster]);
       expect(wordOf(page)).toEqual([word]);
-      const [legend] = all(page, "details");
-      const colours = all(legend ?? page, "dt").flatMap(({ text, attributes }) =>
+      const [legend] = findAll(page, "details");
+      const colours = findAll(legend ?? page, "dt").flatMap(({ text, attributes }) =>
         text === word ? [attributes["class"]] : [],
       );
-      expect(colours).toEqual([all(page, "tr")[1]?.attributes["class"]]);
+      expect(colours).toEqual([findAll(page, "tr")[1]?.attributes["class"]]);
     },
   );
 
-  test("says all that is wrong with a cluster, the worst first", async () => {
+  test("shows everything that is wrong with a cluster, the worst first", async () => {
     const cluster = clusterOf("a", {
       ...{ ready: false, failure: { code: "NotTrusted", message: "no" }, stop: "writes" },
       limited: [
@@ -163,28 +163,28 @@ describe("the page of all clusters", () => {
 
   test("explains each of its columns, and each state once, in one legend", async () => {
     const page = await pageOf([clusterOf("a")]);
-    const legends = all(page, "details");
+    const legends = findAll(page, "details");
     expect(legends).toHaveLength(1);
-    const terms = legends.flatMap((each) => all(each, "dt").map(({ text }) => text));
-    const titles = all(page, "th")
+    const terms = legends.flatMap((each) => findAll(each, "dt").map(({ text }) => text));
+    const titles = findAll(page, "th")
       .slice(0, -1)
       .map(({ text }) => text);
     expect(titles).toHaveLength(10);
     expect(terms.toSorted()).toEqual([...new Set(STATES.map(([word]) => word)), ...titles].toSorted());
-    // What is replaced every ten seconds would close it.
-    expect(all(all(page, "main")[0] ?? page, "details")).toEqual([]);
+    // Inside the part that is replaced every ten seconds, it would close.
+    expect(findAll(findAll(page, "main")[0] ?? page, "details")).toEqual([]);
   });
 
-  test("shows each bucket of a histogram as a bar that says what it is", async () => {
+  test("shows each bucket of a histogram as a bar with its text", async () => {
     const metrics = createRelayMetrics();
     joined(metrics, "a", 0.01, 0.3, 0.3, 2_000);
-    const bars = all(await pageOf([clusterOf("a")], metrics), "rect").map(
+    const bars = findAll(await pageOf([clusterOf("a")], metrics), "rect").map(
       ({ text, attributes }) => `${text} ${attributes["height"]}`,
     );
     expect(bars).toEqual(["within 0.05 s: 1 12", "within 0.5 s: 2 24", "after 1024 s: 1 12"]);
   });
 
-  test("adds up what workers have counted of a cluster", async () => {
+  test("sums what workers have counted of a cluster", async () => {
     const workers = [createRelayMetrics(), createRelayMetrics()];
     for (const worker of workers) joined(worker, "a", 0.3);
     const own = createRelayMetrics();
@@ -195,7 +195,7 @@ describe("the page of all clusters", () => {
     const page = parsePage(
       renderPage({ clusters: [clusterOf("a")], platform: undefined, metrics, nowMs: NOW_MS }),
     );
-    expect(all(page, "svg")[0]?.text).toContain("2 joined, half within 0.5 s");
+    expect(findAll(page, "svg")[0]?.text).toContain("2 joined, half within 0.5 s");
   });
 
   test.each([
@@ -208,7 +208,7 @@ describe("the page of all clusters", () => {
     ["<!--"],
     ["]]></style></title><svg onload=alert(1)>"],
     ["`'$&"],
-  ])("takes the name %j for text, wherever it stands", async (name) => {
+  ])("treats the name %j as text everywhere", async (name) => {
     const make = async (text: string) =>
       pageOf([
         clusterOf(text, {
@@ -230,10 +230,12 @@ describe("the page of all clusters", () => {
     expect(shape(page)).toEqual(shape(plain));
     const texts = new Set(page.within.map(({ text }) => text));
     expect(texts).toContain(name.replaceAll(/\s+/g, " ").trim());
-    expect(all(page, "tr")[1]?.text).toBe(all(plain, "tr")[1]?.text.replaceAll("plain", () => name.trim()));
+    expect(findAll(page, "tr")[1]?.text).toBe(
+      findAll(plain, "tr")[1]?.text.replaceAll("plain", () => name.trim()),
+    );
   });
 
-  test("shows what would act on a reader, and times that are none", async () => {
+  test("shows control characters and invalid times safely", async () => {
     const page = await pageOf([
       clusterOf("a\u202E\u001B[2J\u0000", {
         controllers: [controllerOf("cloud-node-controller", ["A", 1, -1e18, "n".repeat(5_000)])],
@@ -244,7 +246,7 @@ describe("the page of all clusters", () => {
     expect(cells[5]).toMatch(/^1 × A since \(\d+ d\), longest n{255}… cloud-node-controller$/);
   });
 
-  test("is bounded, however many clusters there are and whatever they say", async () => {
+  test("is bounded for any number of clusters and any text from them", async () => {
     const waiting = Array.from(
       { length: 500 },
       (_, index) => ["<".repeat(9_999), 1, index, "&".repeat(9_999)] as const,
@@ -256,18 +258,18 @@ describe("the page of all clusters", () => {
     const page = await pageOf(clusters);
     expect(rowsOf(page)).toHaveLength(1_000);
     expect(rowsOf(page)[0]?.[5]).toMatch(/and 490 more reasons$/);
-    expect(all(page, "p").map(({ text }) => text)).toContain("and 2 more: all clusters");
+    expect(findAll(page, "p").map(({ text }) => text)).toContain("and 2 more: all clusters");
     const html = renderPage({ clusters, platform: undefined, metrics: [], nowMs: NOW_MS });
     expect(html.length).toBeLessThan(1_000_000);
   });
 
-  test("asks nobody else for anything, and works where no script runs", async () => {
+  test("requests nothing from other hosts, and works without scripts", async () => {
     const page = await pageOf([clusterOf("a")]);
     const references = page.within
       .flatMap(({ attributes: { src, href } }) => [src, href])
       .filter((each) => each !== undefined);
     expect(references.filter((each) => !each.startsWith("/"))).toEqual([]);
-    expect(all(page, "meta").map(({ attributes }) => attributes["content"])).toContain("10");
+    expect(findAll(page, "meta").map(({ attributes }) => attributes["content"])).toContain("10");
     expect(
       page.within
         .flatMap(({ attributes }) => Object.keys(attributes))
@@ -282,7 +284,7 @@ describe("links of the page", () => {
       controllers: WATCHES.map(({ name }) => controllerOf(name, [code, 1, NOW_MS - 300_000, "n"])),
     });
   const hrefs = (page: Awaited<ReturnType<typeof pageOf>>) =>
-    all(page, "a").map(({ attributes }) => attributes["href"] ?? "");
+    findAll(page, "a").map(({ attributes }) => attributes["href"] ?? "");
 
   async function withServer<T>(use: (url: string) => Promise<T>): Promise<T> {
     const metrics = createRelayMetrics();
@@ -293,7 +295,7 @@ describe("links of the page", () => {
     return use(server.url).finally(server.close);
   }
 
-  test("lead from each code to a page that the relay serves, and to the code's line where it is a list", async () => {
+  test("lead from each code to a page that the relay serves, and to the code's line in a list", async () => {
     const listed = [
       ...(await readFile(`${ROOT}docs/reference/codes.md`, "utf8")).matchAll(/^\| `(\w+)` \|/gm),
     ];
@@ -303,7 +305,7 @@ describe("links of the page", () => {
       ...codes.map(troubled),
       clusterOf("a", { ready: false, failure: { code: "NotTrusted", message: "no" } }),
       clusterOf("a", { ready: false, failure: { code: "Quarantined", message: "no" } }),
-      notFollowed("a", { code: "Invalid", message: "server" }),
+      createUnfollowedCluster("a", { code: "Invalid", message: "server" }),
       clusterOf("a", { stop: "deletes" }),
       clusterOf("a", { stop: "unproven" }),
       clusterOf("a", { limited: [{ limit: "objects", message: "too many" }] }),
@@ -328,14 +330,14 @@ describe("links of the page", () => {
     });
   });
 
-  test("have an id each, by which the keyboard's focus is kept when the page is brought anew", async () => {
-    const links = all(all(await pageOf([troubled("Denied")]), "tbody")[0] ?? (await pageOf([])), "a");
+  test("have an id each, which keeps the keyboard's focus when the page is updated", async () => {
+    const links = findAll(findAll(await pageOf([troubled("Denied")]), "tbody")[0] ?? (await pageOf([])), "a");
     expect(links.length).toBe(WATCHES.length);
     expect(new Set(links.map(({ attributes }) => attributes["id"])).size).toBe(links.length);
   });
 
   test.each(["\uD800", "../healthz", "__proto__", "constructor", "a b#c?d", "%"])(
-    "of the code %j lead to the list of codes",
+    "for the code %j lead to the list of codes",
     async (code) => {
       const cluster = clusterOf("a", {
         controllers: [controllerOf("csr-approver", [code, 1, NOW_MS, "n"])],
@@ -357,22 +359,22 @@ describe("GET /runbooks/NAME", () => {
     return fetch(`${server.url}${path}`).finally(server.close);
   }
 
-  test.each([...RUNBOOKS, "codes"])("%s is the whole page of the documentation", async (name) => {
+  test.each([...RUNBOOKS, "codes"])("%s is the complete page of the documentation", async (name) => {
     const answer = await get(`/runbooks/${name}`);
     expect(answer.status).toBe(200);
     expect(answer.headers.get("content-security-policy")).toBe(CONTENT_SECURITY_POLICY);
     const page = parsePage(await answer.text());
     const file = name === "codes" ? "reference/codes.md" : `runbooks/${name}.md`;
     const written = await readFile(`${ROOT}docs/${file}`, "utf8");
-    // Words, without the marks and targets of Markdown.
+    // Returns the words, without the marks and targets of Markdown.
     const words = (text: string) =>
       text
         .replaceAll(/\]\([^)]*\)/g, "")
         .replaceAll(/\(docs\/[^)]*\)/g, "")
         .replaceAll(/\W+/g, "");
-    const [main] = all(page, "main");
+    const [main] = findAll(page, "main");
     expect(words(main?.text ?? "")).toBe(words(`All clusters ${written}`));
-    const links = all(page, "a").map(({ attributes }) => attributes["href"]);
+    const links = findAll(page, "a").map(({ attributes }) => attributes["href"]);
     expect(links.filter((href) => href !== "/" && !/^\/runbooks\/[a-z-]+(#.*)?$/.test(href ?? ""))).toEqual(
       [],
     );
@@ -386,7 +388,7 @@ describe("GET /runbooks/NAME", () => {
     "x".repeat(500),
     "__proto__",
     "Codes",
-  ])("of %j is not found", async (name) => {
+  ])("answers 404 for %j", async (name) => {
     expect((await get(`/runbooks/${name}`)).status).toBe(404);
   });
 });
@@ -405,7 +407,7 @@ describe("GET /", () => {
     const answer = await fetch(server.url);
     const text = await answer.text();
     await server.close();
-    expect(all(parsePage(text), "main")).toHaveLength(1);
+    expect(findAll(parsePage(text), "main")).toHaveLength(1);
     expect(Object.fromEntries(answer.headers)).toMatchObject({
       "content-type": "text/html; charset=utf-8",
       "content-security-policy": CONTENT_SECURITY_POLICY,
@@ -415,7 +417,7 @@ describe("GET /", () => {
     expect(CONTENT_SECURITY_POLICY).not.toContain("unsafe");
   });
 
-  test("is made once for all who ask within five seconds, and again after a failure", async () => {
+  test("is rendered once for all requests within five seconds, and again after a failure", async () => {
     let made = 0;
     let fails = false;
     const clock = createManualClock();

@@ -1,16 +1,18 @@
 import { parse, type DefaultTreeAdapterTypes as Tree } from "parse5";
 
-/** An element as a browser makes it of the page. */
+/** An element as a browser parses it from the page. */
 export interface Element {
   readonly tag: string;
   readonly attributes: Readonly<Record<string, string>>;
-  /** All of it, blanks as they are shown. */
+  /** Its whole text, with white space as displayed. */
   readonly text: string;
-  /** All elements within, whatever the depth, in order. */
+  /** All elements inside, at any depth, in order. */
   readonly within: readonly Element[];
 }
 
-/** Parses a page as the standard says that browsers without scripts do; rejects what they would have to mend. */
+/**
+ * Parses a page as the standard defines for browsers without scripts; rejects what they would have to repair.
+ */
 export function parsePage(page: string): Element {
   const faults: string[] = [];
   const document = parse(page, {
@@ -21,8 +23,8 @@ export function parsePage(page: string): Element {
   return elementOf("#document", [], document.childNodes);
 }
 
-/** Elements of this tag. */
-export function all({ within }: Element, tag: string): readonly Element[] {
+/** Returns the elements of this tag. */
+export function findAll({ within }: Element, tag: string): readonly Element[] {
   return within.filter((each) => each.tag === tag);
 }
 

@@ -24,7 +24,7 @@ const recovered = (durationMs: number) => {
 };
 
 test.each<[string, readonly Delivery[], readonly unknown[], readonly unknown[]]>([
-  ["nothing is said of answers that are read", [WRITTEN, LEFT_ALONE, FAILED], [], []],
+  ["readable answers cause no note", [WRITTEN, LEFT_ALONE, FAILED], [], []],
   ["an answer that is not read is a limit", [UNREAD], [BEGUN], [LIMIT]],
   ["each such report counts", [UNREAD, UNREAD], [BEGUN, BEGUN], [LIMIT]],
   ["it stays in force until something is written", [UNREAD, LEFT_ALONE, FAILED], [BEGUN], [LIMIT]],
@@ -42,7 +42,7 @@ test.each<[string, readonly Delivery[], readonly unknown[], readonly unknown[]]>
   expect(answers.limited()).toEqual(inForce);
 });
 
-test("where nothing is written any more it passes a minute after the last such report", async () => {
+test("the limit ends a minute after the last such report if nothing is written any more", async () => {
   const clock = createManualClock();
   const told: unknown[] = [];
   const answers = createAnswerLimit(clock, (note) => told.push(note));

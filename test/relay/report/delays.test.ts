@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
-import type { ApiObject, Delay } from "#core/controller.ts";
+import type { ApiObject, DelayHistogram } from "#core/controller.ts";
 import { createDelays, type Delays, LONGEST_UNSEEN_MS, type MeasuredDelay } from "#relay/report/delays.ts";
 
 interface Waiting extends ApiObject {
   readonly waits: boolean;
 }
 
-const common = { help: "", waits: (object: ApiObject) => (object as Waiting).waits } as const;
-const DELAYS: readonly Delay[] = [
+const common = { help: "", isWaiting: (object: ApiObject) => (object as Waiting).waits } as const;
+const DELAYS: readonly DelayHistogram[] = [
   { ...common, metric: "first", counts: "first", until: "reported" },
   { ...common, metric: "each", counts: "each", until: "shown" },
 ];
@@ -23,7 +23,7 @@ type Step = readonly [
   step: (delays: Delays, nowMs: number) => readonly MeasuredDelay[] | undefined,
 ];
 
-/** Steps of an object's life; what is measured, by metric. */
+/** Runs the steps of an object's life and returns what was measured, by metric. */
 function played(...steps: readonly Step[]): readonly (readonly [metric: string, seconds: number])[] {
   const delays = createDelays(DELAYS);
   return steps
@@ -156,7 +156,7 @@ describe("a delay", () => {
       [["each", 1]],
     ],
     [
-      "goes on while the object changes and waits",
+      "continues while the object changes and waits",
       [
         [0, shown(true)],
         [2_000, again],
@@ -169,7 +169,7 @@ describe("a delay", () => {
       ],
     ],
     [
-      "that somebody else ended is not ours",
+      "that another writer ended is not ours",
       [
         [0, shown(true)],
         [500, shown(false)],
@@ -178,7 +178,7 @@ describe("a delay", () => {
       [],
     ],
     [
-      "is not ended by a flight from before it",
+      "is not ended by an earlier invocation",
       [
         [0, shown(true)],
         [500, shown(false)],
@@ -189,7 +189,7 @@ describe("a delay", () => {
       [],
     ],
     [
-      "of an object that is gone is none",
+      "of a deleted object is not measured",
       [
         [0, shown(true)],
         [100, GONE],

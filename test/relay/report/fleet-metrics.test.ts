@@ -3,7 +3,7 @@ import type { MetricObjectWithValues, MetricValue } from "prom-client";
 import { describe, expect, test } from "vitest";
 import { createFleetMetrics, METRICS_BY_CLUSTER } from "#relay/report/fleet-metrics.ts";
 import { createRelayMetrics, type RelayMetrics } from "#relay/report/metrics.ts";
-import type { RelayNote } from "#relay/report/note.ts";
+import type { RelayNote } from "#relay/report/relay-note.ts";
 
 type Metrics = MetricObjectWithValues<MetricValue<string>>[];
 
@@ -19,7 +19,7 @@ const left = (cluster: string, lines: number): RelayNote =>
 const LEFT_OUT = "serverless_ccm_log_lines_left_out_total";
 const COUNT = "node_controller_cloud_provider_taint_removal_delay_seconds_count";
 
-/** The value of a series, as it is scraped. */
+/** Returns the value of a series as scraped. */
 async function scraped(metrics: { text(): Promise<string> }, series: string): Promise<number | undefined> {
   const line = (await metrics.text()).split("\n").find((each) => each.startsWith(`${series} `));
   return line === undefined ? undefined : Number(line.split(" ").at(-1));
@@ -37,7 +37,7 @@ function clusters(count: number): { readonly metrics: RelayMetrics; readonly nam
 }
 
 describe("metrics of a fleet", () => {
-  test("are sums over clusters without the label, histograms too", async () => {
+  test("are sums over clusters without the label, including histograms", async () => {
     const fleet = createFleetMetrics(clusters(10).metrics);
     expect(await scraped(fleet, LEFT_OUT)).toBe(20);
     expect(await scraped(fleet, COUNT)).toBe(10);
@@ -47,7 +47,7 @@ describe("metrics of a fleet", () => {
     expect(await fleet.text()).not.toMatch(/left_out_total\{cluster/);
   });
 
-  test("have few series for each cluster, where the others have many", async () => {
+  test("have few series for each cluster if the others have many", async () => {
     const seriesOf = async (count: number, isFleet: boolean): Promise<number> => {
       const { metrics } = clusters(count);
       const text = await (isFleet ? createFleetMetrics(metrics) : metrics).text();
@@ -59,7 +59,7 @@ describe("metrics of a fleet", () => {
     expect(perClusterOfFleet).toBe(10);
   });
 
-  test("never fall where a cluster is taken out, comes back, or is counted from anew", async () => {
+  test("never fall when a cluster is removed, returns, or restarts its counter", async () => {
     const { metrics, names } = clusters(3);
     const fleet = createFleetMetrics(metrics);
     expect(await scraped(fleet, LEFT_OUT)).toBe(6);
@@ -75,12 +75,12 @@ describe("metrics of a fleet", () => {
     expect(await scraped(fleet, LEFT_OUT)).toBe(18);
   });
 
-  test("are the same for two that scrape", async () => {
+  test("are equal for two scrapers", async () => {
     const fleet = createFleetMetrics(clusters(3).metrics);
     expect(await fleet.text()).toBe(await fleet.text());
   });
 
-  test("add gauges up anew each time", async () => {
+  test("sum gauges again each time", async () => {
     let values: readonly [string, number][] = [
       ["a", 3],
       ["b", 4],
@@ -98,7 +98,7 @@ describe("metrics of a fleet", () => {
     expect(await scraped(fleet, 'serverless_ccm_objects{controller="c"}')).toBe(4);
   });
 
-  test("keep by cluster what an alert reads by cluster", async () => {
+  test("stay separate by cluster if an alert reads them by cluster", async () => {
     const alerts = await readFile(new URL("../../../infra/monitoring/alerts.yaml", import.meta.url), "utf8");
     const read = [...alerts.matchAll(/\bby \(cluster[^)]*\)\s*\(([^{[]*)/g)].flatMap(
       ([, inner = ""]) => inner.match(/serverless_ccm_\w+/g) ?? [],

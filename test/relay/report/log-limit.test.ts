@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { createLogLimit, type LogLimit, type LogLimitNote } from "#relay/report/log-limit.ts";
+import { createLogLimit, type LogLimit } from "#relay/report/log-limit.ts";
 import type { OutcomeLine } from "#relay/report/outcome-line.ts";
+import type { LogLimitNote } from "#relay/report/relay-note.ts";
 import { createManualClock, type ManualClock } from "#test/kube/follow/manual-clock.ts";
 
 interface World {
@@ -34,8 +35,8 @@ function flood({ limit }: World, lines: number, difference?: Partial<OutcomeLine
   for (let index = 0; index < lines; index += 1) limit.take(line(difference));
 }
 
-describe("the lines of a cluster", () => {
-  test("up to ten seconds' worth go through at once, and ten a second after that", async () => {
+describe("a cluster's log lines", () => {
+  test("may burst for ten seconds' worth, and then are ten a second", async () => {
     const world = start();
     flood(world, 100);
     expect([world.written.length, world.notes, world.limit.limited()]).toEqual([100, [], []]);
@@ -49,7 +50,7 @@ describe("the lines of a cluster", () => {
   });
 
   test.each(["Object", "MalformedObject", "ObjectTooLarge"])(
-    "of single objects (%s) leave room for those that sum up",
+    "about single objects (%s) leave room for summaries",
     (event) => {
       const world = start();
       flood(world, 1_000, { event });
@@ -59,7 +60,7 @@ describe("the lines of a cluster", () => {
     },
   );
 
-  test("beyond that are counted, which is said at once, each minute and when they flow again", async () => {
+  test("beyond the limit are counted, which is reported at once, each minute and when the limit ends", async () => {
     const world = start();
     flood(world, 150);
     const inForce = [
@@ -91,7 +92,7 @@ describe("the lines of a cluster", () => {
     ["what is well again", { level: "info", event: "Recovered" }, 10],
     ["anything else", { event: "WatchFailed" }, 0],
   ] satisfies [string, Partial<OutcomeLine>, number][])(
-    "behind a flood, %s is written so often",
+    "of kind %s are written this often during a flood",
     (_, kind, times) => {
       const world = start();
       flood(world, 10_000);
@@ -100,7 +101,7 @@ describe("the lines of a cluster", () => {
     },
   );
 
-  test("are a bound of bytes, too", () => {
+  test("are limited in bytes as well", () => {
     const world = start();
     flood(world, 1_000, { faults: Array.from({ length: 30 }, () => "x".repeat(250)) });
     const bytes = world.written.reduce((sum, each) => sum + JSON.stringify(each).length, 0);
@@ -108,13 +109,13 @@ describe("the lines of a cluster", () => {
     expect(bytes).toBeLessThan(110 * 1_024);
   });
 
-  test("are written fit for a terminal", () => {
+  test("are written in a form that is safe for terminals", () => {
     const world = start();
     world.limit.take(line({ name: `\u001B[2J${"n".repeat(4_000_000)}` }));
     expect(world.written).toEqual([line({ name: expect.stringMatching(/^\\u\{001B\}\[2Jn{244}…$/) })]);
   });
 
-  test("that are left out when the cluster is removed are said then, and nothing after that", async () => {
+  test("dropped before the cluster is removed are reported then, and nothing after that", async () => {
     const world = start(1);
     flood(world, 12);
     world.limit.close();

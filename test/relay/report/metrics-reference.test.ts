@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { createRelayMetrics, DELAY_BUCKETS, type RelayMetrics } from "#relay/report/metrics.ts";
+import { DELAY_BUCKETS } from "#relay/report/metric.ts";
+import { createRelayMetrics, type RelayMetrics } from "#relay/report/metrics.ts";
 import { createProcessMetrics } from "#relay/report/process-metrics.ts";
 import { createShardMetrics } from "#relay/sharding/shard-metrics.ts";
 import { createWorkerMetrics } from "#relay/workers/metrics.ts";
@@ -46,7 +47,7 @@ test.each([
   ["clusters", createWhole],
   ["workers", createWorkerMetrics],
   ["replicas", createOfShard],
-])("what is defined of %s is what is served", async (_, create) => {
+])("every defined metric of %s is served", async (_, create) => {
   const metrics = create();
   const served = [...(await metrics.text()).matchAll(/^# HELP (\w+) (.+)\n# TYPE \1 (\w+)$/gm)];
   expect(served.map(([, name, help, type]) => ({ name, help, type }))).toEqual(
@@ -54,7 +55,7 @@ test.each([
   );
 });
 
-test("a shard's metrics say which replica it is, of how many, and what is its", async () => {
+test("a shard's metrics show which replica it is, of how many, and its part", async () => {
   const lines = (await createOfShard().text()).split("\n").filter((line) => !line.startsWith("#"));
   expect(lines.filter((line) => line !== "")).toEqual([
     'serverless_ccm_replica_info{replica="a"} 1',
@@ -65,11 +66,11 @@ test("a shard's metrics say which replica it is, of how many, and what is its", 
   ]);
 });
 
-test("the reference says which buckets there are", () => {
+test("the reference lists the buckets", () => {
   expect(reference).toContain(`Buckets: ${DELAY_BUCKETS.join(", ")} seconds`);
 });
 
-test("the reference lists what the process says of itself, as far as this platform has it", async () => {
+test("the reference lists the metrics of the process, as far as this platform has them", async () => {
   const text = await createProcessMetrics("1.2.3").text();
   const rows = [...text.matchAll(/^# HELP (\w+) (.+)\n# TYPE \1 (\w+)$/gm)].map(
     ([, name, help, type]) => `| \`${name}\` | ${type} | ${help} |`,

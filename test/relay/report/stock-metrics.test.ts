@@ -7,8 +7,8 @@ import { serviceWatch } from "#core/service/watch.ts";
 import type { Invocation } from "#delivery/invoker.ts";
 import { deliver } from "#relay/delivery/deliver.ts";
 import { addStockMetrics } from "#relay/report/stock-metrics.ts";
-import type { ReadyObject } from "#relay/work/pending.ts";
-import { reportOn } from "#test/relay/reports.ts";
+import type { ReadyObject } from "#relay/work/types.ts";
+import { buildReport } from "#test/relay/report-builders.ts";
 
 const cluster = Cluster.parse({
   name: "one",
@@ -16,14 +16,14 @@ const cluster = Cluster.parse({
   cloud: { provider: "memory", instancesFile: "/none" },
 });
 
-/** What an object was sent for, since when, and what became of it. */
+/** Why an object was sent, since when, and its result. */
 interface Sent {
-  readonly look?: ReadyObject["look"];
+  readonly look?: ReadyObject["resyncReason"];
   readonly sinceMs: number;
   readonly said?: Partial<ObjectReport>;
 }
 
-/** The metrics after these invocations, each of which ends at 10 s. */
+/** Returns the metrics after these invocations, each of which ends at 10 s. */
 async function metricsAfter(
   controller: string,
   ...batches: readonly (readonly [
@@ -39,7 +39,7 @@ async function metricsAfter(
       const identity = { name: `o${index}`, uid: `u${index}` };
       const metadata = { ...identity, resourceVersion: "1", creationTimestamp: "2026-01-01T00:00:00Z" };
       const ready = { ...identity, namespace: undefined, snapshot: { metadata }, again: false, sinceMs };
-      return { ...ready, hint: undefined, ...(look === undefined ? {} : { look }) };
+      return { ...ready, hint: undefined, ...(look === undefined ? {} : { resyncReason: look }) };
     });
     const facts = {
       id: "event-1",
@@ -52,7 +52,7 @@ async function metricsAfter(
     const delivery = await deliver(
       {
         invoke: async (event) =>
-          failed ?? { kind: "report", report: reportOn(event, (index) => sent[index]?.said ?? {}) },
+          failed ?? { kind: "report", report: buildReport(event, (index) => sent[index]?.said ?? {}) },
       },
       { ...facts, busy: false },
       objects,
@@ -65,7 +65,7 @@ async function metricsAfter(
 
 const retry = { outcome: "retry", because: { code: "Throttled", message: "" }, afterSeconds: 3 } as const;
 
-test("load balancers that are looked at because nodes changed are counted and timed, and no others", async () => {
+test("load balancers that are resynced because nodes changed are counted and timed, and no others", async () => {
   const lines = await metricsAfter(
     serviceWatch.name,
     [
@@ -92,7 +92,7 @@ test("load balancers that are looked at because nodes changed are counted and ti
   );
 });
 
-test("a load balancer whose invocation failed is an error, and one whose invocation was refused was not tried", async () => {
+test("a failed invocation counts its load balancer as an error, and a refused one does not count", async () => {
   const sent = [{ look: "watch", sinceMs: 9_000 }] as const;
   const failed = { kind: "failed", code: "FunctionError", message: "", settleMs: 0 } as const;
   const lines = await metricsAfter(
@@ -103,7 +103,7 @@ test("a load balancer whose invocation failed is an error, and one whose invocat
   expect(lines).toContain('service_controller_nodesync_error_total{cluster="one"} 1');
 });
 
-test("comparisons of routes are counted by what brought them about and whether anything changed", async () => {
+test("comparisons of routes are counted by their cause and by whether anything changed", async () => {
   const changed = { outcome: "changed" } as const;
   const deleted = { ...retry, because: { code: "RoutesDeleted", message: "" } };
   const lines = await metricsAfter(

@@ -2,14 +2,14 @@ import { expect, test } from "vitest";
 import type { ApiObject } from "#core/controller.ts";
 import type { ObjectReport } from "#core/report.ts";
 import { createWaiting, type WaitingCount, type WaitingObjects } from "#relay/report/waiting.ts";
-import type { Settlement } from "#relay/work/pending.ts";
+import type { Settlement } from "#relay/work/types.ts";
 
 interface Marked extends ApiObject {
   readonly waits: boolean;
 }
 
 const START_MS = Date.parse("2026-01-01T00:00:00Z");
-const RULE = { waits: (object: ApiObject) => (object as Marked).waits };
+const RULE = { isWaiting: (object: ApiObject) => (object as Marked).waits };
 const REFUSED: Settlement = { kind: "refused" };
 const LOST: Settlement = { kind: "failed", settleMs: 0 };
 
@@ -73,7 +73,7 @@ test.each<[string, readonly Step[], number, readonly Counted[]]>([
   ],
   ["is not counted once it is done", [shown(true), reported("retry", "A"), shown(false, true)], 0, []],
   ["is not counted once it is gone", [shown(true), gone], 0, []],
-  ["that nobody waits for is no matter of a report", [reported("retry", "A")], 0, []],
+  ["that does not wait is not counted after a report", [reported("retry", "A")], 0, []],
   ["of almost a minute", [shown(true)], 59_999, [of("Waiting", "lt1m")]],
   ["of a minute", [shown(true)], 60_000, [of("Waiting", "lt10m")]],
   ["of ten minutes", [shown(true)], 600_000, [of("Waiting", "ge10m")]],
@@ -81,13 +81,13 @@ test.each<[string, readonly Step[], number, readonly Counted[]]>([
   ["from the future", [shown(true, false, "2027-01-01T00:00:00Z")], 0, [of("Waiting", "lt1m")]],
   ["of an unreadable age", [shown(true, false, "soon")], 0, [of("Waiting", "lt1m")]],
   [
-    "that was done before waits anew",
+    "that was done before waits again",
     [shown(false, false, "2025-12-31T00:00:00Z"), shown(true, true, "2025-12-31T00:00:00Z")],
     0,
     [of("Waiting", "lt1m")],
   ],
   [
-    "beside others of its kind",
+    "among others of its kind",
     [shown(true), shown(true, false, undefined, "uid-b"), reported("retry", "A")],
     0,
     [of("A", "lt1m"), of("Waiting", "lt1m")],
@@ -113,7 +113,7 @@ test.each<[string, readonly Step[], WaitingCount["oldest"]]>([
     { name: "uid-a", sinceMs: START_MS - 50_000 },
   ],
   [
-    "its own time where it is from the future",
+    "its own time if it is from the future",
     [shown(true, false, "2027-01-01T00:00:00Z")],
     { name: "uid-a", sinceMs: START_MS },
   ],
@@ -123,7 +123,7 @@ test.each<[string, readonly Step[], WaitingCount["oldest"]]>([
   expect(waiting.counts(START_MS, new Date(START_MS)).map(({ oldest }) => oldest)).toEqual([expected]);
 });
 
-test("an object waits since when its rule says, and is named with its namespace", () => {
+test("an object waits since the time of its rule, and is named with its namespace", () => {
   const waiting = createWaiting({ ...RULE, since: () => "2025-12-31T23:00:00Z" });
   const metadata = {
     name: "web",
@@ -142,7 +142,7 @@ test("an object waits since when its rule says, and is named with its namespace"
   ]);
 });
 
-test("without a rule nothing waits", () => {
+test("no object waits without a rule", () => {
   const waiting = createWaiting(undefined);
   shown(true)(waiting, START_MS);
   expect(waiting.counts(START_MS, new Date(START_MS))).toEqual([]);
@@ -152,7 +152,7 @@ function of(reason: string, age: WaitingCount["age"]): Counted {
   return { reason, age, count: 1 };
 }
 
-test("after a step of the clock an object has waited as long as before, and its moment is told by the clock as it is now", () => {
+test("a step of the clock does not change how long an object has waited, and its time follows the new clock", () => {
   const waiting = createWaiting(RULE);
   shown(true)(waiting, START_MS);
   const stepped = new Date(START_MS + 30_000 - 3_600_000);

@@ -8,34 +8,34 @@ import { type Clock, systemClock } from "#kube/follow/clock.ts";
 import { CUT_OFF_MS, joinByLease } from "#relay/sharding/lease-membership.ts";
 import { LONG_SILENT_MS } from "#relay/sharding/live-replicas.ts";
 import type { Membership, MembershipNote } from "#relay/sharding/membership.ts";
-import { access } from "#test/access.ts";
-import { untilTrue } from "#test/until-true.ts";
+import { getConnectOptions } from "#test/access.ts";
+import { waitUntilTrue } from "#test/wait-until-true.ts";
 
 const Lease = z.object({ spec: z.object({ holderIdentity: z.string() }) });
 const LEASES = z.object({ items: z.array(z.object({ metadata: z.object({ name: z.string() }) })) });
 
-/** How much faster than others' the clocks of these replicas go: all of it is waiting. */
+/** How much faster than normal the clocks of these replicas run, because the tests mostly wait. */
 const SPEED = 3;
 
-/** What replicas know of each other by Leases, on an API server. */
+/** Describes what replicas know of each other by Leases on an API server. */
 export function describeMembership(start: () => Promise<ControlPlane>): void {
   let plane: ControlPlane;
   let admin: Transport;
   const namespace = "default";
   let members: Map<Membership, Replica>;
 
-  /** A replica of the tests: what it has said, and the way to kill it. */
+  /** A replica of the tests: its notes, and the way to kill it. */
   interface Replica {
     readonly notes: MembershipNote[];
-    /** From now on nothing of it gets through, and nothing arrives. */
+    /** Blocks all its traffic from now on. */
     kill(): void;
-    /** All that it has, and what it believes of the time. */
+    /** Adds this to its clock. */
     skipMs: number;
   }
 
   beforeAll(async () => {
     plane = await start();
-    admin = connect(await access(plane, "admin"));
+    admin = connect(await getConnectOptions(plane, "admin"));
   });
   afterAll(async () => {
     await admin?.close();
@@ -63,7 +63,7 @@ export function describeMembership(start: () => Promise<ControlPlane>): void {
     Lease.parse(JSON.parse(await ask("GET", path(name)))).spec.holderIdentity;
 
   async function join(self: string, identity = "1"): Promise<Membership> {
-    const options = await access(plane, "admin");
+    const options = await getConnectOptions(plane, "admin");
     const open = new Set<Transport>();
     let isKilled = false;
     const replica: Replica = {
@@ -101,11 +101,11 @@ export function describeMembership(start: () => Promise<ControlPlane>): void {
   const said = (member: Membership, kind: MembershipNote["kind"]): MembershipNote[] =>
     replicaOf(member).notes.filter((note) => note.kind === kind);
   const know = (names: readonly string[], ...by: readonly Membership[]): Promise<void> =>
-    untilTrue(`${by.map(({ self }) => self)} to know ${names}`, () =>
+    waitUntilTrue(`${by.map(({ self }) => self)} to know ${names}`, () =>
       by.every((member) => member.replicas()?.join() === names.join()),
     );
 
-  test("each knows all, in the order of their names, and is told when one comes", async () => {
+  test("each knows all, in the order of their names, and is notified when one joins", async () => {
     const b = await join("b");
     expect(b.replicas()).toBeUndefined();
     await know(["b"], b);
@@ -121,14 +121,14 @@ export function describeMembership(start: () => Promise<ControlPlane>): void {
     expect(await leases()).toEqual(["a", "b", "c"]);
   });
 
-  test("those that start together know all from the first", async () => {
+  test("those that start together know all from the beginning", async () => {
     const all = await Promise.all(["a", "b", "c"].map((self) => join(self)));
     await know(["a", "b", "c"], ...all);
     for (const member of all)
       expect(said(member, "changed")).toEqual([{ kind: "changed", replicas: ["a", "b", "c"] }]);
   });
 
-  test("one that leaves takes its Lease with it, and is no longer one of them", async () => {
+  test("one that leaves deletes its Lease and is not a member any more", async () => {
     const [a, b] = await Promise.all([join("a"), join("b")]);
     await know(["a", "b"], a, b);
     await b.leave();
@@ -136,24 +136,24 @@ export function describeMembership(start: () => Promise<ControlPlane>): void {
     await know(["a"], a);
   });
 
-  test("one that is killed is gone for the others, and cut off in its own eyes, where it knows whom it knew", async () => {
+  test("one that is killed is gone for the others, and sees itself cut off with the members that it knew", async () => {
     const [a, b, c] = await Promise.all([join("a"), join("b"), join("c")]);
     await know(["a", "b", "c"], a, b, c);
     replicaOf(c).kill();
     await know(["a", "b"], a, b);
-    await untilTrue("c to say so", () => c.isCutOff());
+    await waitUntilTrue("c to say so", () => c.isCutOff());
     expect(c.replicas()).toEqual(["a", "b", "c"]);
     expect(said(c, "cut-off")).toMatchObject([{ wasHeard: true }]);
     expect(a.isCutOff()).toBe(false);
   });
 
-  test("nobody is gone while nobody can renew, for however long", async () => {
+  test("none is gone while no replica can renew, for any time", async () => {
     const [a, b] = await Promise.all([join("a"), join("b")]);
     await know(["a", "b"], a, b);
     await plane.stopServer();
-    await untilTrue("both to be cut off", () => a.isCutOff() && b.isCutOff(), CUT_OFF_MS * 3);
+    await waitUntilTrue("both to be cut off", () => a.isCutOff() && b.isCutOff(), CUT_OFF_MS * 3);
     await plane.startServer();
-    await untilTrue("both to be back", () => !a.isCutOff() && !b.isCutOff(), 60_000);
+    await waitUntilTrue("both to be back", () => !a.isCutOff() && !b.isCutOff(), 60_000);
     await know(["a", "b"], a, b);
     for (const member of [a, b]) {
       expect(
@@ -163,14 +163,14 @@ export function describeMembership(start: () => Promise<ControlPlane>): void {
       expect(said(member, "cut-off")).toHaveLength(1);
       expect(said(member, "back")).toHaveLength(1);
     }
-    // Neither was alone for a moment, once they knew each other.
+    // Neither was alone at any time once they knew each other.
     for (const member of [a, b]) {
       const changes = said(member, "changed").map((note) => "replicas" in note && note.replicas.join());
       expect(changes.slice(changes.indexOf("a,b") + 1)).toEqual([]);
     }
   });
 
-  test("one that starts again takes its Lease over, and one whose Lease is deleted makes it anew", async () => {
+  test("one that restarts takes its Lease over, and creates a deleted Lease again", async () => {
     const first = await join("a", "1");
     await know(["a"], first);
     replicaOf(first).kill();
@@ -179,28 +179,30 @@ export function describeMembership(start: () => Promise<ControlPlane>): void {
     expect(await holderOf("a")).toBe("a_2");
     expect(said(second, "name-taken")).toEqual([]);
     await ask("DELETE", path("a"));
-    await untilTrue("a Lease", async () => (await leases()).includes("a"));
+    await waitUntilTrue("a Lease", async () => (await leases()).includes("a"));
     expect(await holderOf("a")).toBe("a_2");
   });
 
-  test("two of one name say so, once", async () => {
+  test("two of one name report it once", async () => {
     const one = await join("a", "1");
     await know(["a"], one);
     const two = await join("a", "2");
-    await untilTrue("it to be said", () => [one, two].some((each) => said(each, "name-taken").length > 0));
-    await untilTrue("both to renew", async () => (await holderOf("a")) === "a_1");
-    await untilTrue("both to renew", async () => (await holderOf("a")) === "a_2");
+    await waitUntilTrue("it to be said", () =>
+      [one, two].some((each) => said(each, "name-taken").length > 0),
+    );
+    await waitUntilTrue("both to renew", async () => (await holderOf("a")) === "a_1");
+    await waitUntilTrue("both to renew", async () => (await holderOf("a")) === "a_2");
     for (const member of [one, two]) expect(said(member, "name-taken").length).toBeLessThanOrEqual(1);
-    // What is another's is not taken away by whoever leaves.
-    await untilTrue("the second's turn", async () => (await holderOf("a")) === "a_2");
+    // A leaving replica does not delete another's Lease.
+    await waitUntilTrue("the second's turn", async () => (await holderOf("a")) === "a_2");
   });
 
-  test("a Lease that is no replica's is left alone, and neither renewed nor counted", async () => {
+  test("a Lease of something else is neither renewed nor counted", async () => {
     const foreign = {
       apiVersion: "coordination.k8s.io/v1",
       kind: "Lease",
       metadata: { name: "a" },
-      spec: { holderIdentity: "somebody" },
+      spec: { holderIdentity: "another" },
     };
     await ask("POST", path().slice(0, -1), foreign);
     await ask("POST", path().slice(0, -1), {
@@ -210,22 +212,22 @@ export function describeMembership(start: () => Promise<ControlPlane>): void {
     });
     const [a, b] = await Promise.all([join("a"), join("b")]);
     await know(["b"], b);
-    await untilTrue("a to be cut off", () => a.isCutOff());
+    await waitUntilTrue("a to be cut off", () => a.isCutOff());
     expect(said(a, "cut-off")).toEqual([
-      { kind: "cut-off", message: expect.stringContaining("is no replica's"), wasHeard: false },
+      { kind: "cut-off", message: expect.stringContaining("is not a replica's"), wasHeard: false },
     ]);
     expect(a.replicas()).toBeUndefined();
-    expect(await holderOf("a")).toBe("somebody");
+    expect(await holderOf("a")).toBe("another");
   });
 
-  test("what a killed one has left behind is cleared away, but not while it is renewed", async () => {
+  test("the Lease of a killed one is deleted, but not while it is renewed", async () => {
     const [a, b] = await Promise.all([join("a"), join("b")]);
     await know(["a", "b"], a, b);
     replicaOf(b).kill();
     await know(["a"], a);
     expect(await leases()).toEqual(["a", "b"]);
     replicaOf(a).skipMs = LONG_SILENT_MS + 1;
-    await untilTrue("it to be cleared away", async () => !(await leases()).includes("b"));
+    await waitUntilTrue("it to be cleared away", async () => !(await leases()).includes("b"));
     expect(await leases()).toEqual(["a"]);
   });
 }

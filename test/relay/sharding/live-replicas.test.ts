@@ -3,7 +3,7 @@ import { createLiveReplicas, LEASE_MS, LONG_SILENT_MS } from "#relay/sharding/li
 
 type Step = readonly [atMs: number, what: "own" | "left" | string];
 
-/** Replica b, of which a renewal was seen at 0, and what came after that. */
+/** Returns whether replica b lives after a renewal at 0 and these steps. */
 function after(steps: readonly Step[]): boolean {
   const live = createLiveReplicas();
   live.saw("b", { renewal: "first", version: "1" }, 0);
@@ -28,15 +28,15 @@ describe("another replica", () => {
       false,
       [...own(1_500, 3_000), [4_000, "first"], ...own(5_500, 7_000)],
     ],
-    ["lives while nobody can renew, however long that is", true, own(600_000, 601_500, 603_000)],
-    ["that does not renew when everybody can again is gone", false, own(600_000, 601_500, 603_000, 604_500)],
+    ["lives while no replica can renew, for any time", true, own(600_000, 601_500, 603_000)],
+    ["that does not renew when all can again is gone", false, own(600_000, 601_500, 603_000, 604_500)],
     ["that leaves is gone at once", false, [[1_000, "left"]]],
     ["that comes back lives", true, [...own(1_500, 3_000, 4_500, 6_000), [7_000, "second"], ...own(7_500)]],
   ])("%s", (_, lives, steps) => {
     expect(after(steps)).toBe(lives);
   });
 
-  test("that has been gone for long has left a Lease that is not needed, at the version that was seen last", () => {
+  test("that has been gone for long leaves an unneeded Lease, at the version that was last seen", () => {
     const live = createLiveReplicas();
     live.saw("b", { renewal: "first", version: "1" }, 0);
     live.saw("b", { renewal: "first", version: "7" }, 10);

@@ -9,7 +9,8 @@ import { createInProcessApi } from "#test/fuzz/in-process-api.ts";
 import { createManualClock, type ManualClock } from "#test/kube/follow/manual-clock.ts";
 import { SEED } from "#test/seed.ts";
 
-// Replicas on one API server that come, leave, are killed, lose it and have it back, in any order, with clocks that are hours apart.
+// A model of replicas on one API server that join, leave, are killed, and lose and regain the connection, in
+// any order, with clocks that differ by hours.
 
 const NAMES = ["a", "b", "c", "d", "e"] as const;
 type Name = (typeof NAMES)[number];
@@ -37,15 +38,18 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** Within so many seconds of nothing but well everybody knows everybody: a watch waits for up to 30 s after what has failed. */
+/**
+ * After this many seconds without a failure every replica knows every other: a watch waits up to 30 s after a
+ * failure.
+ */
 const SETTLED_SECONDS = 45;
 
 interface Replica {
   readonly member: Membership;
   isCut: boolean;
-  /** Ends the streams that are open. */
+  /** Ends the open streams. */
   breaker: AbortController;
-  /** Since when it has been able to reach the API server all the time. */
+  /** Since when it has been able to reach the API server without a break. */
   wellSinceMs: number;
 }
 
@@ -54,7 +58,7 @@ function createWorld(offsetsHours: readonly number[]) {
   const api = createInProcessApi(clock);
   const running = new Map<Name, Replica>();
   const ended: Membership[] = [];
-  /** Since when a name is nobody's, or somebody's whom nobody hears. */
+  /** Since when a name has no replica, or one that no other can see. */
   const silentSinceMs = new Map<Name, number>();
   let isOut = false;
   let processes = 0;
@@ -135,7 +139,7 @@ function createWorld(offsetsHours: readonly number[]) {
     if (kind !== "mend" && kind !== "start" && !silentSinceMs.has(self)) silentSinceMs.set(self, clock.now());
   }
 
-  /** What must be so of all that have been able to reach the API server for long enough. */
+  /** Checks what must hold for all that have been able to reach the API server for long enough. */
   function look(): void {
     if (isOut) return;
     const nowMs = clock.now();
@@ -177,7 +181,7 @@ function createWorld(offsetsHours: readonly number[]) {
   };
 }
 
-test("whatever happens to replicas, those that can reach the Leases know of each other who lives", async () => {
+test("whatever happens, replicas that can reach the Leases know which of them live", async () => {
   const property = fc.asyncProperty(
     fc.array(fc.integer({ min: -5, max: 5 }), { minLength: 5, maxLength: 5 }),
     fc.array(step, { maxLength: 25 }),

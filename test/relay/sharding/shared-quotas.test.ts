@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { Cluster, quotaKeyOf } from "#config/cluster.ts";
+import { Cluster, getQuotaKey } from "#config/cluster.ts";
 import type { ClustersFile } from "#config/clusters-file.ts";
-import type { ClusterHome } from "#config/home/home.ts";
-import { createGate } from "#relay/delivery/create-gate.ts";
-import type { InvocationEnd, Place } from "#relay/delivery/gate.ts";
+import type { ClusterRegistry } from "#config/registry/registry.ts";
+import { createInvocationLimiter } from "#relay/delivery/create-invocation-limiter.ts";
+import type { InvocationEnd, InvocationPermit } from "#relay/delivery/invocation-limiter.ts";
 import type { Membership } from "#relay/sharding/membership.ts";
-import { ownerOf } from "#relay/sharding/owner-of.ts";
-import { shardedHome } from "#relay/sharding/sharded-home.ts";
-import { staticMembership } from "#relay/sharding/static-membership.ts";
+import { selectOwner } from "#relay/sharding/select-owner.ts";
+import { createShardedRegistry } from "#relay/sharding/sharded-registry.ts";
+import { createStaticMembership } from "#relay/sharding/static-membership.ts";
 import { createManualClock, type ManualClock } from "#test/kube/follow/manual-clock.ts";
 
 const REPLICAS = ["relay-a", "relay-b", "relay-c"];
@@ -32,7 +32,7 @@ const clustersOf = (account: string, count: number): Cluster[] =>
 const SHARED = clustersOf("123456789012", 30);
 const LONELY = clustersOf("210987654321", 1);
 
-function homeOf(content: ClustersFile): ClusterHome {
+function homeOf(content: ClustersFile): ClusterRegistry {
   const none = async () => [];
   return {
     kind: "file",
@@ -43,17 +43,21 @@ function homeOf(content: ClustersFile): ClusterHome {
   };
 }
 
-/** A replica that has read the home: its part of the accounts' quotas, and its clusters. */
+/** A replica that has read the registry: its part of the accounts' quotas, and its clusters. */
 async function start(membership: Membership, clock: ManualClock, clusters = [...SHARED, ...LONELY]) {
-  const home = shardedHome(homeOf({ clusters, faulty: [] }), membership, clock);
+  const home = createShardedRegistry(homeOf({ clusters, faulty: [] }), membership, clock);
   const own = await home.read();
-  return { home, own: own.clusters, gate: createGate({ clock, random: () => 0.5, partOf: home.partOf }) };
+  return {
+    home,
+    own: own.clusters,
+    gate: createInvocationLimiter({ clock, random: () => 0.5, partOf: home.partOf }),
+  };
 }
 type Replica = Awaited<ReturnType<typeof start>>;
 
-/** As many invocations as there is leave for, once the functions are known to take them. */
-async function fill({ gate, own }: Replica, clock: ManualClock): Promise<readonly Place[]> {
-  const places: Place[] = [];
+/** Takes as many permits as possible, once the functions are known to accept them. */
+async function fill({ gate, own }: Replica, clock: ManualClock): Promise<readonly InvocationPermit[]> {
+  const places: InvocationPermit[] = [];
   for (let tries = 0; tries < 200; tries += 1) {
     for (const cluster of own) {
       const waiter = (): void => {};
@@ -61,7 +65,7 @@ async function fill({ gate, own }: Replica, clock: ManualClock): Promise<readonl
         {
           controller: "cloud-node-controller",
           cluster: cluster.name,
-          quotaKey: quotaKeyOf(cluster),
+          quotaKey: getQuotaKey(cluster),
           floorShare: FLOOR,
         },
         waiter,
@@ -74,13 +78,16 @@ async function fill({ gate, own }: Replica, clock: ManualClock): Promise<readonl
   return places;
 }
 
-/** The shares of all replicas' invocations at a time, of an account with so many clusters. */
+/**
+ * Returns the sum of the shares of all replicas' concurrent invocations, for an account with this many
+ * clusters.
+ */
 async function spent(clusters: readonly Cluster[], replicas: readonly string[]) {
   const clock = createManualClock();
   const started = await Promise.all(
-    replicas.map((name) => start(staticMembership(name, replicas), clock, [...clusters])),
+    replicas.map((name) => start(createStaticMembership(name, replicas), clock, [...clusters])),
   );
-  // Each has had one at a time until now, so that nobody's burst is remembered.
+  // Each has had one at a time until now, so no earlier peak is remembered.
   const places = (await Promise.all(started.map((each) => fill(each, clock)))).flat();
   for (const place of places) place.ended(GOOD);
   return { shares: places.reduce((sum, { share }) => sum + share, 0), count: places.length };
@@ -91,9 +98,9 @@ describe("three replicas against one account", () => {
     { given: "with thirty clusters", clusters: SHARED },
     { given: "with three", clusters: SHARED.slice(0, 3) },
     { given: "with one", clusters: LONELY },
-  ])("$given have as much of it in flight as one replica has", async ({ clusters }) => {
+  ])("$given have as many in flight as a single replica", async ({ clusters }) => {
     const [alone, together] = [await spent(clusters, ["relay-a"]), await spent(clusters, REPLICAS)];
-    // One has leave for each cluster, and twenty beyond.
+    // A single replica has a permit for each cluster, and twenty more.
     expect(alone.count).toBe(clusters.length + 20);
     // A part that is no whole number of floors is rounded down.
     expect(together.count).toBeLessThanOrEqual(alone.count);
@@ -103,38 +110,38 @@ describe("three replicas against one account", () => {
   });
 });
 
-describe("the part of an account that is a replica's", () => {
+describe("a replica's part of an account", () => {
   const parts = async (quotaKey: string, clusters?: Cluster[]): Promise<number[]> => {
     const clock = createManualClock();
     return Promise.all(
       REPLICAS.map(async (name) =>
-        (await start(staticMembership(name, REPLICAS), clock, clusters)).home.partOf(quotaKey),
+        (await start(createStaticMembership(name, REPLICAS), clock, clusters)).home.partOf(quotaKey),
       ),
     );
   };
-  const [shared, lonely] = [SHARED, LONELY].map(([cluster]) => (cluster ? quotaKeyOf(cluster) : "")) as [
+  const [shared, lonely] = [SHARED, LONELY].map(([cluster]) => (cluster ? getQuotaKey(cluster) : "")) as [
     string,
     string,
   ];
 
-  test("is its part of the account's clusters, and all of them are the whole", async () => {
+  test("is its part of the account's clusters, and the parts of all replicas add up to the whole", async () => {
     const counts = REPLICAS.map(
-      (name) => SHARED.filter((cluster) => ownerOf(cluster.name, REPLICAS) === name).length,
+      (name) => SHARED.filter((cluster) => selectOwner(cluster.name, REPLICAS) === name).length,
     );
     expect(await parts(shared)).toEqual(counts.map((count) => count / SHARED.length));
   });
 
-  test("is the whole where the account's only cluster is its, and none where it is another one's", async () => {
+  test("is the whole if it has the account's only cluster, and nothing if another replica has it", async () => {
     expect((await parts(lonely)).toSorted()).toEqual([0, 0, 1]);
   });
 
-  test("is the same for all where no entry names the account any more", async () => {
+  test("is equal for all if no entry names the account any more", async () => {
     expect(await parts(shared, LONELY)).toEqual([1 / 3, 1 / 3, 1 / 3]);
   });
 
-  test("follows who lives, and nothing is spent before that is known", async () => {
+  test("follows the live replicas, and is nothing before these are known", async () => {
     let replicas: readonly string[] | undefined;
-    const membership: Membership = { ...staticMembership("relay-a", []), replicas: () => replicas };
+    const membership: Membership = { ...createStaticMembership("relay-a", []), replicas: () => replicas };
     const { home, own } = await start(membership, createManualClock());
     expect(own).toEqual([]);
     expect(home.partOf(shared)).toBe(0);
@@ -150,9 +157,9 @@ describe("the part of an account that is a replica's", () => {
 test("an invocation of a cluster that is kept until its new owner has listed it has the floor", async () => {
   const clock = createManualClock();
   let replicas = ["relay-a"];
-  const membership: Membership = { ...staticMembership("relay-a", []), replicas: () => replicas };
+  const membership: Membership = { ...createStaticMembership("relay-a", []), replicas: () => replicas };
   const replica = await start(membership, clock, LONELY);
-  replicas = [ownerOf(LONELY[0]?.name ?? "", ["relay-b", "relay-c"]) ?? ""];
+  replicas = [selectOwner(LONELY[0]?.name ?? "", ["relay-b", "relay-c"]) ?? ""];
   const kept = (await replica.home.read()).clusters;
   const [place, ...more] = await fill({ ...replica, own: kept }, clock);
   expect([kept.length, place?.share, more.length]).toEqual([1, FLOOR, 0]);

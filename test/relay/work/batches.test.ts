@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { fillBatch } from "#delivery/fill-batch.ts";
-import { closesInMs, LINGER, type Linger } from "#relay/work/batches.ts";
+import { getCloseDelayMs, LINGER, type Linger } from "#relay/work/batches.ts";
 
 describe("closesInMs", () => {
   const linger = { lingerMs: 50, quietMs: 5, busyMs: 100 };
@@ -29,10 +29,10 @@ describe("closesInMs", () => {
     { given: "it is full and quotas are short", ready: 100, closedMs: 999, spacingMs: 130, closes: 0 },
     { given: "it is the first and quotas are short", ready: 1, spacingMs: 130, closes: 5 },
   ])(
-    "a batch where $given closes in $closes ms",
+    "a batch of $given closes in $closes ms",
     ({ ready, freeSlots = 1, oldestMs = 1_000, newestMs = 1_000, closedMs, spacingMs = 0, closes }) => {
       const queue = { ready, freeSlots, oldestMs, newestMs, closedMs, spacingMs, nowMs: 1_000 };
-      expect(closesInMs(queue, linger)).toBe(closes);
+      expect(getCloseDelayMs(queue, linger)).toBe(closes);
     },
   );
 
@@ -40,12 +40,12 @@ describe("closesInMs", () => {
     expect(batchesOf(rate, 60, LINGER.work)).toBeLessThanOrEqual(60 * 20);
   });
 
-  test.each([5, 9])("of %i nodes a second makes none wait longer than the quiet time", (rate) => {
+  test.each([5, 9])("of %i nodes a second delays no batch longer than the quiet time", (rate) => {
     expect(batchesOf(rate, 60, LINGER.work)).toBe(60 * rate);
   });
 });
 
-/** How many batches nodes make that come evenly, where a slot is always free. */
+/** Returns how many batches evenly arriving nodes make while a permit is always free. */
 function batchesOf(perSecond: number, seconds: number, linger: Linger): number {
   let batches = 0;
   let closedMs: number | undefined;
@@ -57,7 +57,7 @@ function batchesOf(perSecond: number, seconds: number, linger: Linger): number {
     }
     if (
       open === undefined ||
-      closesInMs({ ...open, closedMs, spacingMs: 0, freeSlots: 1, nowMs }, linger) !== 0
+      getCloseDelayMs({ ...open, closedMs, spacingMs: 0, freeSlots: 1, nowMs }, linger) !== 0
     )
       continue;
     batches += 1;

@@ -1,59 +1,65 @@
 import type { ObservedObject } from "#relay/work/observed.ts";
-import type { Queue } from "#relay/work/pending.ts";
+import type { Queue } from "#relay/work/types.ts";
 
-/** An object as the API server has it. */
+/** An object as the API server stores it. */
 export interface Stored {
   readonly version: number;
   readonly needsWork: boolean;
   readonly fingerprint: string;
 }
 
-/** What is to be known of one object, by the contract alone. */
+/** What the contract alone says about one object. */
 export interface Modelled {
   stored: Stored;
-  /** Versions that the watch has yet to show, oldest first. */
+  /** Versions that the watch has not shown yet, oldest first. */
   unseen: Stored[];
   /** The newest version that it has shown. */
   shown: number | undefined;
-  /** The version that a report named, where the watch has not shown it. */
+  /** The version in a report that the watch has not shown. */
   awaited: number | undefined;
   needed: boolean;
   flight: number | undefined;
-  /** Somebody may be writing until then. */
+  /** A function may be writing until then. */
   lostUntilMs: number | undefined;
-  /** Related objects have changed since it was last sent: a look is owed to it, where it needs no work. */
+  /**
+   * Whether related objects have changed since it was last sent, so that it must be resynced if it needs no
+   * work.
+   */
   owed: boolean;
   isMet: boolean;
 }
 
-/** One flight of the model. */
+/** One invocation of the model. */
 export interface ModelledFlight {
   readonly queue: Queue;
   readonly uids: readonly string[];
-  /** As they were sent. */
+  /** The versions that were sent. */
   readonly versions: readonly number[];
-  /** Begun before the store was set back. */
+  /** Whether it began before the store was reset. */
   isOfThePast: boolean;
 }
 
-/** A cluster, its watch and what is in flight, as far as it can be said in a few lines. */
+/** A cluster, its watch and what is in flight, in a minimal form. */
 export interface Model {
   nowMs: number;
   flights: Map<number, ModelledFlight>;
   sent: number;
-  /** What the API server has. */
+  /** The objects of the API server. */
   readonly objects: Map<string, Modelled>;
-  /** By uid: flights of objects that were deleted since; a uid that comes back before its flight is settled is in that still. */
+  /**
+   * Invocations of objects that were deleted since, by uid; an object that returns before its invocation is
+   * settled is still in it.
+   */
   readonly left: Map<string, number>;
   versions: number;
 }
 
-/** An empty cluster. */
-export function emptyModel(): Model {
+/** Creates an empty cluster. */
+export function createModel(): Model {
   return { nowMs: 0, flights: new Map(), sent: 0, objects: new Map(), left: new Map(), versions: 0 };
 }
 
-/** Writes a new version of an object, which the watch has yet to show. */
+/** Writes a new version of an object, which the watch has not shown yet. */
 export function store(model: Model, uid: string, needsWork: boolean, fingerprint: string): Stored {
   model.versions += 1;
   const stored = { version: model.versions, needsWork, fingerprint };
@@ -77,12 +83,12 @@ export function store(model: Model, uid: string, needsWork: boolean, fingerprint
   return stored;
 }
 
-/** What the model makes of a version that is shown: dropped where it is older than what is known. */
-export function showTo(model: Model, uid: string, object: Modelled, stored: Stored): void {
+/** Shows a version to the model, which drops one older than what is known. */
+export function showVersion(model: Model, uid: string, object: Modelled, stored: Stored): void {
   object.flight ??= model.left.get(uid);
   model.left.delete(uid);
   if (stored.version < Math.max(object.shown ?? 0, object.awaited ?? 0)) return;
-  // What changed before it was met was told to nobody.
+  // What changed before it was first seen was not reported.
   if (!object.isMet && !stored.needsWork) object.owed = true;
   object.isMet = true;
   object.shown = stored.version;
@@ -90,8 +96,8 @@ export function showTo(model: Model, uid: string, object: Modelled, stored: Stor
   object.needed = stored.needsWork;
 }
 
-/** The same as pending work is shown it. */
-export function observed(uid: string, { version, needsWork, fingerprint }: Stored): ObservedObject {
+/** Converts a stored object to what pending work observes. */
+export function toObserved(uid: string, { version, needsWork, fingerprint }: Stored): ObservedObject {
   const metadata = { name: uid, uid, resourceVersion: String(version), creationTimestamp: "" };
   const followsRelated = true;
   return {
@@ -104,7 +110,7 @@ export function observed(uid: string, { version, needsWork, fingerprint }: Store
   };
 }
 
-/** Whether somebody may be writing to it for us. */
+/** Returns whether a function may be writing to it. */
 export function isOut({ flight, lostUntilMs }: Modelled): boolean {
   return flight !== undefined || lostUntilMs !== undefined;
 }

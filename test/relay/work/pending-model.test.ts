@@ -1,22 +1,23 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { createPending, type Pending, type Queue, type Settlement } from "#relay/work/pending.ts";
+import { createPending, type Pending } from "#relay/work/pending.ts";
+import type { Queue, Settlement } from "#relay/work/types.ts";
 import {
-  emptyModel,
+  createModel,
   isOut,
   type Model,
   type Modelled,
-  observed,
-  showTo,
+  showVersion,
   store,
+  toObserved,
 } from "#test/relay/work/model.ts";
-import { keyOf, reportOf } from "#test/relay/work/shown.ts";
+import { buildKey, buildReportSettlement } from "#test/relay/work/pending-builders.ts";
 import { SEED } from "#test/seed.ts";
 
 const QUEUES: readonly Queue[] = ["work", "look"];
 const UIDS = ["a", "b", "c", "d"];
 
-/** The longest that anything waits: what a report asks for at most, and a while to go along with others. */
+/** The longest possible wait: what a report may ask for, and a delay to go along with others. */
 const LONGEST_WAIT_MS = 12 * 60_000;
 
 type Outcome = "changed" | "changed-quietly" | "retry" | "unchanged" | "failed" | "lost" | "refused";
@@ -55,8 +56,8 @@ const shown = (uid: string): Command =>
       const object = model.objects.get(uid);
       const next = object?.unseen.shift();
       if (object === undefined || next === undefined) return;
-      showTo(model, uid, object, next);
-      pending.applied(observed(uid, next), keyOf(next.version, uid), model.nowMs);
+      showVersion(model, uid, object, next);
+      pending.applied(toObserved(uid, next), buildKey(next.version, uid), model.nowMs);
     },
   );
 
@@ -69,8 +70,8 @@ const shownAgain = (uid: string, back: number): Command =>
       const version = (object?.shown ?? 0) - back;
       if (object === undefined || version < 1) return;
       pending.applied(
-        observed(uid, { version, needsWork: true, fingerprint: "old" }),
-        keyOf(version, uid),
+        toObserved(uid, { version, needsWork: true, fingerprint: "old" }),
+        buildKey(version, uid),
         model.nowMs,
       );
     },
@@ -81,11 +82,11 @@ const deleted = (uid: string): Command =>
     `delete(${uid})`,
     ({ objects }) => objects.get(uid)?.shown !== undefined,
     (model, pending) => {
-      const flight = model.objects.get(uid)?.flight;
+      const invocation = model.objects.get(uid)?.flight;
       model.objects.delete(uid);
-      if (flight !== undefined) model.left.set(uid, flight);
-      const isLast = flight !== undefined && livingOf(model, flight) === 0;
-      expect(pending.deleted(uid)).toBe(isLast ? flight : undefined);
+      if (invocation !== undefined) model.left.set(uid, invocation);
+      const isLast = invocation !== undefined && livingOf(model, invocation) === 0;
+      expect(pending.deleted(uid)).toBe(isLast ? invocation : undefined);
     },
   );
 
@@ -102,7 +103,7 @@ const sent = (queue: Queue, most: number): Command =>
         expect(isOut(object), `${uid} would be in flight twice`).toBe(false);
         expect(object.awaited, `${uid} was sent before the watch had shown our write`).toBeUndefined();
         expect(object.needed, `${uid} is sent as ${queue}`).toBe(queue === "work");
-        // Of a store that was set back nothing is known before its first version is shown.
+        // After a reset of the store nothing is known before its first version is shown.
         if (object.shown !== undefined) expect(snapshot.metadata.resourceVersion).toBe(String(object.shown));
         object.flight = model.sent;
         object.owed = false;
@@ -138,7 +139,7 @@ const woken = (uid: string): Command =>
     (model, pending) => {
       const object = model.objects.get(uid);
       if (object?.isMet === true) object.owed = true;
-      pending.wake(uid, model.nowMs);
+      pending.requeue(uid, model.nowMs);
     },
   );
 
@@ -149,7 +150,13 @@ const lookedAt = (uid: string): Command =>
     (model, pending) => {
       const { stored } = known(model, uid);
       const isFresh = known(model, uid).shown === stored.version;
-      if (isFresh) pending.look(keyOf(stored.version, uid), observed(uid, stored).snapshot, model.nowMs, 0);
+      if (isFresh)
+        pending.requestResync(
+          buildKey(stored.version, uid),
+          toObserved(uid, stored).snapshot,
+          model.nowMs,
+          0,
+        );
     },
   );
 
@@ -161,18 +168,20 @@ const givenUp = (queue: Queue): Command =>
       const [first] = pending.ready(queue);
       if (first === undefined) return;
       pending.giveUp(first.uid, model.nowMs);
-      // A look at what no event can carry is a look that never was.
+      // A resync that no event can carry counts as not made.
       if (queue === "look") known(model, first.uid).owed = false;
     },
   );
 
-/** The store is set back: what is there by now is listed, in versions that compare with nothing before. */
+/**
+ * The store is reset: its current content is listed, in versions that cannot be compared with earlier ones.
+ */
 const restarted: Command = command(
   "restart",
   () => true,
   (model, pending) => {
     pending.restarted();
-    for (const flight of model.flights.values()) flight.isOfThePast = true;
+    for (const invocation of model.flights.values()) invocation.isOfThePast = true;
     for (const [uid, object] of model.objects) {
       object.awaited = undefined;
       if (object.shown === undefined) continue;
@@ -212,15 +221,15 @@ const commands: readonly fc.Arbitrary<Command>[] = [
   fc.constant(restarted),
 ];
 
-test("whatever happens, no object is in flight twice, none is forgotten, and what is gone leaves nothing", () => {
+test("whatever happens, no object is in flight twice or forgotten, and deleted ones leave nothing", () => {
   const property = fc.property(
     fc.commands([...commands], { maxCommands: 120, size: "max" }),
     fc.infiniteStream(fc.double({ min: 0, max: 0.999, noNaN: true })),
     (steps, draws) => {
       const random = (): number => draws.next().value ?? 0;
       const looks = { fingerprint: () => "", againSeconds: [20, 60], whenRelatedChange: true } as const;
-      const pending = createPending({ looks }, random);
-      const model = emptyModel();
+      const pending = createPending({ resyncPolicy: looks }, random);
+      const model = createModel();
       fc.modelRun(() => ({ model, real: pending }), steps);
       succeeds(model, pending);
       vanishes(model, pending);
@@ -230,7 +239,9 @@ test("whatever happens, no object is in flight twice, none is forgotten, and wha
   fc.assert(property, { seed: SEED, numRuns: 400 });
 }, 60_000);
 
-/** What is said from outside agrees with the model; what is needed is ready, in flight, or has a time. */
+/**
+ * Checks that the public state agrees with the model: whatever is needed is ready, in flight, or has a time.
+ */
 function agrees(model: Model, pending: Pending): void {
   const objects = [...model.objects].filter(([uid]) => pending.has(uid));
   const met = [...model.objects.values()].filter(({ shown }) => shown !== undefined);
@@ -262,10 +273,10 @@ function agrees(model: Model, pending: Pending): void {
   if (nextMs !== undefined) expect(nextMs - model.nowMs).toBeLessThanOrEqual(LONGEST_WAIT_MS);
 }
 
-/** Once everything that is sent succeeds and is shown, nothing is needed any more. */
+/** Checks that nothing is needed once everything that is sent succeeds and is shown. */
 function succeeds(model: Model, pending: Pending): void {
   for (let round = 0; round < 60; round += 1) {
-    for (const flight of model.flights.keys()) settle(model, pending, flight, ["changed"], 0);
+    for (const invocation of model.flights.keys()) settle(model, pending, invocation, ["changed"], 0);
     for (const [uid, { unseen }] of model.objects) if (unseen.length > 0) showNewest(model, pending, uid);
     for (const each of QUEUES) sent(each, 4).run(model, pending);
     if (model.flights.size === 0) pass(model, pending, 60_000);
@@ -287,23 +298,23 @@ function vanishes(model: Model, pending: Pending): void {
 function settle(
   model: Model,
   pending: Pending,
-  flight: number,
+  invocation: number,
   outcomes: readonly Outcome[],
   afterSeconds: number,
 ): void {
-  const modelled = model.flights.get(flight);
+  const modelled = model.flights.get(invocation);
   if (modelled === undefined) return;
-  model.flights.delete(flight);
-  for (const [uid, left] of model.left) if (left === flight) model.left.delete(uid);
+  model.flights.delete(invocation);
+  for (const [uid, left] of model.left) if (left === invocation) model.left.delete(uid);
   const settlements = modelled.uids.map((uid, index) => {
     const outcome = outcomes[index % outcomes.length] ?? "failed";
     const object = model.objects.get(uid);
-    if (object?.flight !== flight) return FAILED;
+    if (object?.flight !== invocation) return FAILED;
     object.flight = undefined;
     if (["retry", "failed", "lost", "refused"].includes(outcome)) object.owed = true;
     return settleOne(model, uid, object, outcome, afterSeconds, modelled.isOfThePast, modelled.queue);
   });
-  pending.settle(flight, settlements, model.nowMs);
+  pending.settle(invocation, settlements, model.nowMs);
 }
 
 const FAILED: Settlement = { kind: "failed", settleMs: 0 };
@@ -321,16 +332,20 @@ function settleOne(
     case "changed": {
       const { version, fingerprint } = store(model, uid, false, "ours");
       if (!isOfThePast) object.awaited = version;
-      // A history that has ended says nothing of what is shown by now.
+      // An ended history says nothing about what is shown now.
       if (queue === "work" && !isOfThePast) object.needed = false;
-      return reportOf({ outcome: "changed", resourceVersion: String(version), seen: fingerprint });
+      return buildReportSettlement({
+        outcome: "changed",
+        resourceVersion: String(version),
+        seen: fingerprint,
+      });
     }
     case "changed-quietly":
-      return reportOf({ outcome: "changed" });
+      return buildReportSettlement({ outcome: "changed" });
     case "retry":
-      return reportOf({ outcome: "retry", afterSeconds });
+      return buildReportSettlement({ outcome: "retry", afterSeconds });
     case "unchanged":
-      return reportOf({});
+      return buildReportSettlement({});
     case "failed":
       return FAILED;
     case "lost":
@@ -341,7 +356,7 @@ function settleOne(
   }
 }
 
-/** Time goes by, from one thing that is due to the next; what is to be read is read. */
+/** Lets time pass from one due event to the next, and makes the requested reads. */
 function pass(model: Model, pending: Pending, ms: number): void {
   const untilMs = model.nowMs + ms;
   for (let nextMs = pending.nextMs(); nextMs !== undefined && nextMs <= untilMs; nextMs = pending.nextMs()) {
@@ -364,12 +379,12 @@ function land({ objects, nowMs }: Model): void {
 function showNewest(model: Model, pending: Pending, uid: string): void {
   const object = known(model, uid);
   object.unseen = [];
-  showTo(model, uid, object, object.stored);
-  pending.applied(observed(uid, object.stored), keyOf(object.stored.version, uid), model.nowMs);
+  showVersion(model, uid, object, object.stored);
+  pending.applied(toObserved(uid, object.stored), buildKey(object.stored.version, uid), model.nowMs);
 }
 
-function livingOf(model: Model, flight: number): number {
-  return [...model.objects.values()].filter((object) => object.flight === flight).length;
+function livingOf(model: Model, invocation: number): number {
+  return [...model.objects.values()].filter((object) => object.flight === invocation).length;
 }
 
 function known(model: Model, uid: string): Modelled {

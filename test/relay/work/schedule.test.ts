@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { createSchedule } from "#relay/work/schedule.ts";
 import { SEED } from "#test/seed.ts";
 
-test("what is due comes earliest first, and once", () => {
+test("due keys are returned earliest first, and once", () => {
   const schedule = createSchedule();
   for (const [key, atMs] of [
     ["c", 30],
@@ -15,7 +15,7 @@ test("what is due comes earliest first, and once", () => {
   expect([schedule.due(30), schedule.due(30), schedule.nextMs()]).toEqual([["a", "b", "c"], [], 40]);
 });
 
-test("whatever is set, moved, deleted and taken, it behaves as a sorted list would", () => {
+test("it behaves like a sorted list for any sequence of operations", () => {
   const key = fc.constantFrom("a", "b", "c", "d", "e");
   const atMs = fc.integer({ min: 0, max: 100 });
   const step = fc.oneof(

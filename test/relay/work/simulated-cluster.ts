@@ -1,15 +1,16 @@
 import { fillBatch } from "#delivery/fill-batch.ts";
-import { closesInMs, LINGER } from "#relay/work/batches.ts";
-import type { Pending, Queue, ReadyObject, Settlement } from "#relay/work/pending.ts";
+import { getCloseDelayMs, LINGER } from "#relay/work/batches.ts";
+import type { Pending } from "#relay/work/pending.ts";
+import type { Queue, ReadyObject, Settlement } from "#relay/work/types.ts";
 
-/** One flight of a simulation. */
+/** One invocation of a simulation. */
 export interface Flown {
   readonly startedMs: number;
   readonly queue: Queue;
   readonly uids: readonly string[];
 }
 
-/** How a flight goes: how long it takes, and what comes of each object. */
+/** How an invocation behaves: its duration, and the result for each object. */
 export interface Answer {
   readonly takesMs: number;
   readonly settlements: readonly Settlement[];
@@ -21,7 +22,9 @@ interface InFlight {
   readonly settlements: readonly Settlement[];
 }
 
-/** Carries out what is pending as a relay does, in a time of its own, with so many slots; answers with what was sent. */
+/**
+ * Sends what is pending as a relay does, in simulated time, with this many permits. Returns what was sent.
+ */
 export function simulate(
   pending: Pending,
   fromMs: number,
@@ -37,7 +40,7 @@ export function simulate(
   function pump(queue: Queue): number | undefined {
     for (;;) {
       const state = { ...pending.queue(queue), closedMs: closedMs[queue], spacingMs: 0, nowMs };
-      const wait = closesInMs({ ...state, freeSlots: slots - inFlight.length }, LINGER[queue]);
+      const wait = getCloseDelayMs({ ...state, freeSlots: slots - inFlight.length }, LINGER[queue]);
       if (wait !== 0) return wait;
       closedMs[queue] = nowMs;
       const { objects } = fillBatch(pending.ready(queue));

@@ -15,7 +15,7 @@ function assigned(names: string, workersFor: (clusters: number) => number, rando
   return assignment;
 }
 
-/** Which clusters live together, such as `ab|c`. */
+/** Formats which clusters live together, such as `ab|c`. */
 const homes = (assignment: Assignment): string =>
   assignment
     .workers()
@@ -25,7 +25,7 @@ const homes = (assignment: Assignment): string =>
 const workerOf = (assignment: Assignment, name: string): number =>
   assignment.workers().find(({ clusters }) => clusters.includes(name))?.id ?? 0;
 
-/** The worker of a cluster dies; by whom, where that is known. */
+/** Kills the worker of a cluster; the culprit is given if known. */
 const die = (assignment: Assignment, name: string, culprit: string | undefined, nowMs: number): void =>
   assignment.died(workerOf(assignment, name), culprit, nowMs);
 
@@ -39,15 +39,15 @@ describe("clusters are spread", () => {
     expect(homes(assigned(names, workersFor))).toBe(expected);
   });
 
-  test("and a worker without any is none", () => {
+  test("a worker without clusters is removed", () => {
     const assignment = assigned("ab", () => 2);
     assignment.remove("a");
     expect(homes(assignment)).toBe("b");
   });
 });
 
-describe("of a dead worker", () => {
-  test("the clusters go on in another one at once, and all others stay where they are", () => {
+describe("after the death of a worker", () => {
+  test("its clusters continue in another one at once, and all others stay", () => {
     const assignment = assigned("abcd", () => 2);
     const before = assignment.workers();
     die(assignment, "a", "a", 5);
@@ -58,7 +58,7 @@ describe("of a dead worker", () => {
     expect(after.every(({ startMs }) => startMs <= 5)).toBe(true);
   });
 
-  test("that is another one by now nothing is heard", () => {
+  test("a report about an already replaced worker has no effect", () => {
     const assignment = assigned("ab", () => 1);
     const dead = workerOf(assignment, "a");
     assignment.died(dead, undefined, 0);
@@ -67,7 +67,7 @@ describe("of a dead worker", () => {
     expect(assignment.workers()).toEqual(before);
   });
 
-  test("that never began the clusters are no suspects, and wait ever longer", () => {
+  test("before its start, its clusters are no suspects, and wait longer each time", () => {
     const assignment = assigned("ab", () => 1);
     const waits: number[] = [];
     for (let nowMs = 0; waits.length < 8; ) {
@@ -80,7 +80,7 @@ describe("of a dead worker", () => {
     expect(homes(assignment)).toBe("ab");
   });
 
-  test("the clusters wait after the ninth death in ten minutes", () => {
+  test("the clusters wait from the ninth death in ten minutes on", () => {
     const names = Array.from({ length: 1_024 }, (_, index) => String.fromCodePoint(0x4e00 + index)).join("");
     const [first = ""] = names;
     const assignment = assigned(names, () => 1);
@@ -94,7 +94,7 @@ describe("of a dead worker", () => {
 });
 
 describe("a death without a known culprit", () => {
-  test("halves the worker's clusters, again and again, until one is alone; that one is in quarantine", () => {
+  test("halves the worker's clusters repeatedly until one is alone, which is then quarantined", () => {
     const assignment = assigned("abcdefgh", () => 1);
     const steps: string[] = [];
     for (let nowMs = 0; assignment.quarantineOf("f") === undefined; nowMs += 1_000) {
@@ -105,7 +105,7 @@ describe("a death without a known culprit", () => {
     expect([..."abcdegh"].filter((name) => assignment.quarantineOf(name) !== undefined)).toEqual([]);
   });
 
-  test("is forgotten after ten minutes, and workers too many are taken apart one by one", () => {
+  test("is forgotten after ten minutes, and surplus workers are dissolved one by one", () => {
     const assignment = assigned("abcd", () => 1);
     die(assignment, "a", undefined, 0);
     die(assignment, "a", undefined, 1_000);
@@ -113,11 +113,11 @@ describe("a death without a known culprit", () => {
       assignment.advance(MEMORY_MS + laterMs);
       return homes(assignment);
     });
-    // cd are above suspicion a second before a and b, but there is nobody yet to whom they could go.
+    // cd are trusted a second before a and b, but no trusted worker can take them yet.
     expect(steps).toEqual(["a|b|cd", "a|b|cd", "ab|cd", "abcd", "abcd"]);
   });
 
-  test("halves no further where there are as many workers as there may be", () => {
+  test("halves no further if the limit of workers is reached", () => {
     const names = Array.from({ length: 64 }, (_, index) => String.fromCodePoint(0x4e00 + index)).join("");
     const assignment = assigned(names, () => 1);
     for (let deaths = 0; deaths < 40; deaths += 1) {
@@ -142,7 +142,7 @@ describe("a known culprit", () => {
     expect(assignment.quarantineOf("a") !== undefined).toBe(expected === "a|bc");
   });
 
-  test("is somebody else than the one before it; the third is not believed, as together they may be too much", () => {
+  test("does not count if the third one in a row differs: together they may be too much", () => {
     const assignment = assigned("abcd", () => 1);
     die(assignment, "a", "a", 0);
     die(assignment, "a", "b", 1);
@@ -153,7 +153,7 @@ describe("a known culprit", () => {
   });
 });
 
-/** Clusters that have just got into quarantine, at 0, in that order. */
+/** Quarantines these clusters at 0, in that order. */
 function confined(names: string, ...culprits: readonly string[]): Assignment {
   const assignment = assigned(names, () => 1);
   for (const culprit of culprits)
@@ -185,7 +185,7 @@ describe("in quarantine", () => {
     expect(assignment.quarantineOf("a")?.nextMs).toBeCloseTo(9_997.5);
   });
 
-  test("a cluster that has been well for ten minutes is one of the others again", () => {
+  test("a cluster leaves after ten minutes without trouble", () => {
     const assignment = confined("abc", "a");
     die(assignment, "a", undefined, 0);
     assignment.advance(20_000);
@@ -197,7 +197,7 @@ describe("in quarantine", () => {
     expect(homes(assignment)).toBe("abc");
   });
 
-  test("so many clusters at a time have workers, and the others wait for their turn", () => {
+  test("a limited number of clusters have workers, and the others wait for their turn", () => {
     const culprits = [..."abcdef"];
     const assignment = confined("abcdefg", ...culprits);
     expect(homes(assignment)).toBe("a|b|c|d|g");
@@ -207,13 +207,13 @@ describe("in quarantine", () => {
     die(assignment, "b", undefined, 10);
     assignment.advance(10);
     expect(homes(assignment)).toBe("a|c|d|e|g");
-    // b waits behind f, whose turn it has been for longer.
+    // b waits behind f, whose turn came earlier.
     die(assignment, "a", undefined, 20);
     assignment.advance(100_000);
     expect(homes(assignment)).toBe("c|d|e|f|g");
   });
 
-  test("a cluster that is wanted again, or anew, stays there; one that is gone is forgotten", () => {
+  test("a cluster stays there if it is added again; a removed one is forgotten", () => {
     const assignment = confined("ab", "a");
     die(assignment, "a", undefined, 0);
     assignment.add("a", 1);
@@ -223,7 +223,7 @@ describe("in quarantine", () => {
     expect([homes(assignment), assignment.quarantineOf("a")]).toEqual(["ab", undefined]);
   });
 
-  test("nobody new comes into a worker of suspects while there is another", () => {
+  test("a new cluster avoids a worker of suspects while there is another", () => {
     const assignment = assigned("abc", () => 2);
     die(assignment, "b", "b", 0);
     assignment.add("d", 1);

@@ -1,44 +1,44 @@
-import type { Gate, GateRequest, InvocationEnd } from "#relay/delivery/gate.ts";
+import type { InvocationEnd, InvocationLimiter, PermitRequest } from "#relay/delivery/invocation-limiter.ts";
 
-/** A gate with so many places, and what became of each. */
-export interface FakeGate extends Gate {
+/** An invocation limiter with a fixed number of permits, and a record of each. */
+export interface FakeGate extends InvocationLimiter {
   places: number;
   spacing: number;
-  /** Who waits. */
+  /** Returns the number of waiters. */
   waiting(): number;
-  readonly entered: readonly GateRequest[];
+  readonly entered: readonly PermitRequest[];
   readonly ended: readonly InvocationEnd[];
   readonly left: () => number;
 }
 
-/** Creates it; places that come back are given to those who wait. */
+/** Creates the limiter; returned permits go to waiters. */
 export function createFakeGate(places: number): FakeGate {
   const queue = new Set<() => void>();
-  const entered: GateRequest[] = [];
+  const entered: PermitRequest[] = [];
   const ended: InvocationEnd[] = [];
   let left = 0;
   const free = (): void => {
-    gate.places += 1;
+    limiter.places += 1;
     const [next] = queue;
     if (next === undefined) return;
     queue.delete(next);
     next();
   };
-  const gate: FakeGate = {
+  const limiter: FakeGate = {
     places,
     spacing: 0,
     waiting: () => queue.size,
     entered,
     ended,
     left: () => left,
-    spacingMs: () => gate.spacing,
+    spacingMs: () => limiter.spacing,
     forget: (waiter) => void queue.delete(waiter),
     enter(request, waiter) {
-      if (gate.places === 0) {
+      if (limiter.places === 0) {
         queue.add(waiter);
         return undefined;
       }
-      gate.places -= 1;
+      limiter.places -= 1;
       entered.push(request);
       return {
         share: 0.25,
@@ -54,5 +54,5 @@ export function createFakeGate(places: number): FakeGate {
       };
     },
   };
-  return gate;
+  return limiter;
 }

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import type { Transport } from "#kube/client/transport.ts";
-import { createHandling, handledIn, handlingBuffer } from "#relay/workers/handling.ts";
+import { createHandling, createHandlingBuffer, readHandled } from "#relay/workers/handling.ts";
 
 const NOTHING = Symbol("nothing was ever handled");
 
-/** A transport that has these answers and pieces. */
+/** Creates a transport with these answers and chunks. */
 const transport = (pieces: readonly string[]): Transport => ({
   send: async () => ({ status: 200, headers: {}, body: "" }),
   stream: async () => ({
@@ -20,11 +20,11 @@ const transport = (pieces: readonly string[]): Transport => ({
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const REQUEST = { method: "GET", path: "/" } as const;
 
-test("whose data is handled is known while it is, and not afterwards", async () => {
-  const buffer = handlingBuffer();
+test("the cluster whose data is handled is known during that time, and not afterwards", async () => {
+  const buffer = createHandlingBuffer();
   const handling = createHandling(buffer);
   const seen: unknown[] = [NOTHING];
-  const see = (): void => void seen.push(handledIn(buffer));
+  const see = (): void => void seen.push(readHandled(buffer));
   see();
   await handling.take(transport([]), 7).send(REQUEST);
   see();

@@ -6,7 +6,7 @@ import type { Metrics, ToWorker } from "#relay/workers/messages.ts";
 import { createWorkerMetrics } from "#relay/workers/metrics.ts";
 import { askMetrics } from "#relay/workers/metrics-answers.ts";
 
-/** A worker's metrics, of which some clusters were listed so often. */
+/** Creates a worker's metrics after this many lists of some clusters. */
 function counted(lists: Readonly<Record<string, number>>): RelayMetrics {
   const metrics = createRelayMetrics();
   for (const [cluster, times] of Object.entries(lists)) {
@@ -22,7 +22,7 @@ const linesOf = (text: string, name: string): string[] =>
   text.split("\n").filter((line) => line.startsWith(name));
 
 describe("metrics of several workers", () => {
-  test("stand side by side, each name once", async () => {
+  test("are merged, each name once", async () => {
     const workers = [counted({ blue: 1, green: 2 }), counted({ red: 3 })];
     const own = createRelayMetrics();
     const text = await mergeMetrics(
@@ -37,7 +37,7 @@ describe("metrics of several workers", () => {
     expect(linesOf(text, "# TYPE serverless_ccm_lists_total")).toHaveLength(1);
   });
 
-  test("are the main thread's where they are gauges or say something of a process", async () => {
+  test("come from the main thread if they are gauges or describe the process", async () => {
     const registry = new Registry();
     const registers = [registry];
     const gauge = new Gauge({ name: "build_info", help: "One.", registers });
@@ -52,7 +52,7 @@ describe("metrics of several workers", () => {
     ]);
   });
 
-  test("that are histograms add up", async () => {
+  test("are summed if they are histograms", async () => {
     const registry = new Registry();
     const histogram = new Histogram({ name: "delay", help: "One.", buckets: [1, 2], registers: [registry] });
     histogram.observe(1.5);
@@ -68,7 +68,7 @@ describe("metrics of several workers", () => {
   });
 });
 
-test("a pool says how many workers there are, who is in quarantine, and why workers ended", async () => {
+test("a pool reports its number of workers, its quarantined clusters, and why workers ended", async () => {
   const metrics = createWorkerMetrics();
   metrics.follow(() => ({
     workers: 3,
@@ -91,10 +91,10 @@ test("a pool says how many workers there are, who is in quarantine, and why work
     expect(text.split("\n")).toContain(line);
 });
 
-describe("a worker that is asked for its metrics", () => {
+describe("a request for a worker's metrics", () => {
   const some = (name: string): Metrics => [{ name } as Metrics[number]];
 
-  test("is asked once for several scrapes, and does not keep them waiting for ever", async () => {
+  test("is sent once for several scrapes, and does not delay them for ever", async () => {
     vi.useFakeTimers();
     try {
       const sent: ToWorker[] = [];
@@ -106,7 +106,7 @@ describe("a worker that is asked for its metrics", () => {
       const late = answers.ask();
       await vi.advanceTimersByTimeAsync(1_500);
       expect(await late).toEqual(some("first"));
-      // What comes late is what is known the next time.
+      // A late answer is what is known the next time.
       answers.receive(2, some("second"));
       const next = answers.ask();
       await vi.advanceTimersByTimeAsync(1_500);
@@ -116,7 +116,7 @@ describe("a worker that is asked for its metrics", () => {
     }
   });
 
-  test("and has died is waited for no longer", async () => {
+  test("ends when the worker has died", async () => {
     const answers = askMetrics(() => {});
     const asked = answers.ask();
     answers.close();

@@ -1,3 +1,3 @@
-/** What a test's worker is told to do, by number. */
+/** The orders for a test's worker, by number. */
 export const ORDERS = ["nothing", "spin", "exhaust", "throw", "exit", "fail", "linger"] as const;
 export type Order = (typeof ORDERS)[number];

@@ -4,20 +4,21 @@ import { Cluster } from "#config/cluster.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import type { FollowedCluster } from "#relay/followed-cluster.ts";
 import { MEMORY_MS } from "#relay/workers/assignment.ts";
-import type { LogLine } from "#relay/workers/messages.ts";
+import type { FromWorker, LogLine, ToWorker } from "#relay/workers/messages.ts";
 import { createPool, type Pool } from "#relay/workers/pool.ts";
 import { createFakeGate } from "#test/relay/workers/fake-gate.ts";
 import { ORDERS, type Order } from "#test/relay/workers/orders.ts";
-import { untilTrue } from "#test/until-true.ts";
+import { createPoolWithTurns, MAX_WORKERS } from "#test/relay/workers/pool-turns.ts";
+import { waitUntilTrue } from "#test/wait-until-true.ts";
 
 const SCRIPT = new URL("worker-script.ts", import.meta.url);
-
-/** Five of them without a word are a death, thirty a worker that cannot begin. */
-const TURN_MS = 100;
 
 let pool: Pool;
 let lines: LogLine[];
 let threads: number;
+let stopTurns: () => void;
+/** Workers that spin for ever, by id. */
+let spinning: Int32Array;
 /** How far the clock is ahead of the system's. */
 let aheadMs: number;
 const orders = new Int32Array(new SharedArrayBuffer(4));
@@ -27,33 +28,36 @@ beforeEach(() => {
   lines = [];
   threads = 0;
   aheadMs = 0;
+  spinning = new Int32Array(new SharedArrayBuffer(4 * MAX_WORKERS));
+  stopTurns = () => {};
   give("nothing");
 });
 afterEach(async () => {
   give("nothing");
+  stopTurns();
   await pool.close();
-  await untilTrue("all threads to end", () => threads === 0);
+  await waitUntilTrue("all threads to end", () => threads === 0);
 });
 
 function start(workers: number, ...names: readonly string[]): Promise<unknown> {
-  pool = createPool({
+  ({ pool, stop: stopTurns } = createPoolWithTurns({
+    spinning,
     spawn(start) {
       threads += 1;
       const resourceLimits = { maxOldGenerationSizeMb: 40, maxYoungGenerationSizeMb: 8 };
-      const worker = new Worker(SCRIPT, { workerData: { start, orders }, resourceLimits });
+      const worker = new Worker(SCRIPT, { workerData: { start, orders, spinning }, resourceLimits });
       worker.once("exit", () => {
         threads -= 1;
       });
       return worker;
     },
     workersFor: () => workers,
-    gate: createFakeGate(1),
+    limiter: createFakeGate(1),
     longestInvocationMs: 1,
     log: (line) => lines.push(line),
     clock: { ...systemClock, now: () => systemClock.now() + aheadMs },
     random: () => 0,
-    turnMs: TURN_MS,
-  });
+  }));
   return Promise.all(names.map((name) => pool.want(name, cluster(name))));
 }
 
@@ -67,16 +71,16 @@ const cluster = (name: string, invocations = 4): Cluster =>
   });
 const statusOf = (name: string): FollowedCluster | undefined =>
   pool.status().find((status) => status.name === name);
-/** The id of the worker that says that it is ready. */
+/** Returns the id of the worker that reports the cluster as ready. */
 const workerOf = (name: string): number | undefined =>
   statusOf(name)?.ready ? statusOf(name)?.objects : undefined;
 const said = (event: string): LogLine[] => lines.filter((line) => line["event"] === event);
 const died = (times: number): Promise<void> =>
-  untilTrue(`${times} deaths`, () => said("WorkerDied").length >= times);
+  waitUntilTrue(`${times} deaths`, () => said("WorkerDied").length >= times);
 const ready = (...names: readonly string[]): Promise<void> =>
-  untilTrue(`${names} to be ready`, () => names.every((name) => pool.ready(name)));
+  waitUntilTrue(`${names} to be ready`, () => names.every((name) => pool.ready(name)));
 
-/** Has the clusters named "bad" do it once, and all are ready again. */
+/** Makes the clusters named "bad" execute the order once, and waits until all are ready again. */
 async function misbehave(order: Order, ...names: readonly string[]): Promise<void> {
   const before = said("WorkerDied").length;
   give(order);
@@ -91,7 +95,7 @@ describe("a worker that", () => {
     ["runs out of memory", "exhaust", "memory"],
     ["throws", "throw", "error"],
     ["ends", "exit", "exit"],
-  ])("%s takes only its own clusters with it, and they go on in another one", async (_, order, reason) => {
+  ])("%s takes only its own clusters with it, and they continue in another one", async (_, order, reason) => {
     await start(2, "bad", "other", "mate", "another");
     await ready("bad", "other", "mate", "another");
     const [bad, other, mate, another] = ["bad", "other", "mate", "another"].map(workerOf);
@@ -102,7 +106,7 @@ describe("a worker that", () => {
     expect([workerOf("mate") === mate, workerOf("bad") === workerOf("mate")]).toEqual([false, true]);
   });
 
-  test("cannot begin is tried again, and none of its clusters is blamed", async () => {
+  test("cannot start is tried again, without blame for its clusters", async () => {
     give("fail");
     void start(1, "good", "mate");
     await died(2);
@@ -115,19 +119,45 @@ describe("a worker that", () => {
   });
 
   test("was stopped together with everything else is not dead", async () => {
-    await start(1, "good");
-    await ready("good");
-    const before = workerOf("good");
+    const turnMs = 20;
+    let answers = 0;
+    pool = createPool({
+      // A thread that this process runs is stopped together with it.
+      spawn() {
+        let receive: (message: FromWorker) => void = () => {};
+        const answer = (message: FromWorker): void => void setImmediate(() => receive(message));
+        return {
+          on(event: string, listener: (value: never) => void) {
+            if (event !== "message") return;
+            receive = listener as typeof receive;
+            answer({ kind: "ready" });
+          },
+          postMessage({ kind }: ToWorker) {
+            if (kind !== "ping") return;
+            answers += 1;
+            answer({ kind: "pong" });
+          },
+          terminate: async () => {},
+        };
+      },
+      workersFor: () => 1,
+      limiter: createFakeGate(1),
+      longestInvocationMs: 1,
+      log: (line) => lines.push(line),
+      turnMs,
+    });
+    void pool.want("good", cluster("good"));
     for (let stops = 0; stops < 3; stops += 1) {
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 8 * TURN_MS);
-      await new Promise((resolve) => setTimeout(resolve, 2 * TURN_MS));
+      const before = answers;
+      await waitUntilTrue("an answer", () => answers > before);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 8 * turnMs);
     }
-    expect([said("WorkerDied"), workerOf("good")]).toEqual([[], before]);
+    expect([said("WorkerDied"), pool.workers()]).toEqual([[], 1]);
   });
 });
 
 describe("a cluster that ends its worker twice", () => {
-  test("is alone, tried again at intervals, and one of the others again when it has been well", async () => {
+  test("is isolated, tried again at intervals, and trusted again after a time without trouble", async () => {
     await start(1, "bad", "good");
     await ready("bad", "good");
     await misbehave("throw", "bad", "good");
@@ -136,10 +166,13 @@ describe("a cluster that ends its worker twice", () => {
     await ready("good");
     const good = workerOf("good");
     await died(3);
-    await untilTrue("the message", () => statusOf("bad")?.failure?.message.includes("tried again") === true);
+    await waitUntilTrue(
+      "the message",
+      () => statusOf("bad")?.failure?.message.includes("tried again") === true,
+    );
     expect(statusOf("bad")).toMatchObject({
       ready: false,
-      failure: { code: "Quarantined", message: expect.stringMatching(/tried again in [78] s$/) },
+      failure: { code: "Quarantined", message: expect.stringMatching(/tried again in \d s$/) },
       configurationFault: undefined,
     });
     expect(said("Quarantined").map(({ cluster, deaths }) => [cluster, deaths])).toEqual([
@@ -151,20 +184,20 @@ describe("a cluster that ends its worker twice", () => {
     await ready("bad");
     expect([pool.isQuarantined("bad"), workerOf("bad") === good]).toEqual([true, false]);
     aheadMs += MEMORY_MS;
-    await untilTrue("the end of the quarantine", () => workerOf("bad") === good);
+    await waitUntilTrue("the end of the quarantine", () => workerOf("bad") === good);
     expect([pool.isQuarantined("bad"), workerOf("good"), said("QuarantineEnded").length]).toEqual([
       false,
       good,
       1,
     ]);
-    await untilTrue("its own worker to end", () => pool.workers() === 1 && threads === 1);
+    await waitUntilTrue("its own worker to end", () => pool.workers() === 1 && threads === 1);
   });
 
-  test("is found out although nobody can tell who it was, and all others are well", async () => {
+  test("is found even if no death names its culprit, and all others continue", async () => {
     const names = ["one", "two", "bad-unmarked", "three", "four"];
     await start(1, ...names);
     give("exit");
-    await untilTrue("the quarantine", () => pool.isQuarantined("bad-unmarked"));
+    await waitUntilTrue("the quarantine", () => pool.isQuarantined("bad-unmarked"));
     const others = names.filter((name) => name !== "bad-unmarked");
     await ready(...others);
     expect(others.filter((name) => pool.isQuarantined(name))).toEqual([]);
@@ -172,31 +205,31 @@ describe("a cluster that ends its worker twice", () => {
   });
 });
 
-describe("what is wanted of a cluster", () => {
-  test("is told to the worker that it is in", async () => {
+describe("the desired state of a cluster", () => {
+  test("is sent to its worker", async () => {
     await start(2, "one", "two");
     await ready("one", "two");
     const before = workerOf("one");
     await pool.want("one", cluster("one", 9));
-    await untilTrue("the change", () => statusOf("one")?.invocations === 9);
+    await waitUntilTrue("the change", () => statusOf("one")?.invocations === 9);
     expect(workerOf("one")).toBe(before);
   });
 
-  test("can be that it is no more; its worker goes with the last one", async () => {
+  test("may be its removal; its worker ends with the last one", async () => {
     await start(2, "one", "two");
     await pool.want("one", undefined);
     expect(pool.status().map(({ name }) => name)).toEqual(["two"]);
-    await untilTrue("the worker to end", () => threads === 1);
+    await waitUntilTrue("the worker to end", () => threads === 1);
   });
 
-  test("holds for the worker after the one that died", async () => {
+  test("also holds for the worker after a death", async () => {
     await start(1, "bad", "good");
     await pool.want("good", cluster("good", 9));
     await misbehave("exit", "good");
     expect(statusOf("good")?.invocations).toBe(9);
   });
 
-  test("is not said by a faulty entry, which is shown", async () => {
+  test("is not changed by a faulty entry, which is shown", async () => {
     await start(1, "one");
     await ready("one");
     const fault = { code: "Invalid", message: "no URL" };
@@ -210,7 +243,7 @@ describe("what is wanted of a cluster", () => {
   });
 });
 
-describe("the end", () => {
+describe("the end of a pool", () => {
   test("comes when nothing is in flight any more", async () => {
     await start(2, "one", "two");
     expect(await pool.drain(new AbortController().signal)).toBe(true);
@@ -222,10 +255,10 @@ describe("the end", () => {
     give("linger");
     expect(await pool.drain(AbortSignal.timeout(50))).toBe(false);
     await pool.close();
-    await untilTrue("the thread to end", () => threads === 0);
+    await waitUntilTrue("the thread to end", () => threads === 0);
   });
 
-  test("is told to have lost something where a worker died, and starts no other one", async () => {
+  test("reports a loss if a worker died, and starts no other worker", async () => {
     await start(1, "bad");
     await ready("bad");
     give("linger");
@@ -235,11 +268,11 @@ describe("the end", () => {
     expect([await drained, pool.workers()]).toEqual([false, 0]);
   });
 
-  test("comes for a worker that hangs, too", async () => {
+  test("comes even if a worker hangs", async () => {
     await start(1, "bad");
     await ready("bad");
     give("spin");
     await pool.close();
-    await untilTrue("the thread to end", () => threads === 0);
+    await waitUntilTrue("the thread to end", () => threads === 0);
   });
 });

@@ -1,13 +1,17 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { notFollowed } from "#relay/followed-cluster.ts";
+import { createUnfollowedCluster } from "#relay/followed-cluster.ts";
 import { createHandling } from "#relay/workers/handling.ts";
 import type { FromWorker, ToWorker, WorkerStart } from "#relay/workers/messages.ts";
 import { ORDERS } from "#test/relay/workers/orders.ts";
 
-// A worker that says of every cluster that it is ready, with its own id as the number of objects, and does as it is ordered on
-// behalf of clusters whose names begin with "bad"; of those that go on with "-unmarked" nobody can tell that it was them.
+// A worker that reports every cluster as ready, with its own id as the number of objects. It executes orders
+// for clusters whose names begin with "bad"; if they continue with "-unmarked", their culprit stays unknown.
 
-const { start, orders } = workerData as { readonly start: WorkerStart; readonly orders: Int32Array };
+const { start, orders, spinning } = workerData as {
+  readonly start: WorkerStart;
+  readonly orders: Int32Array;
+  readonly spinning: Int32Array;
+};
 const handling = createHandling(start.handling);
 const clusters = new Map<string, number>();
 const kept: unknown[] = [];
@@ -20,6 +24,7 @@ function obey(): void {
     if (!name.startsWith("bad-unmarked")) handling.begin(index);
     switch (order()) {
       case "spin":
+        Atomics.store(spinning, start.id, 1);
         for (;;);
       case "exhaust":
         for (;;) kept.push(new Array(100_000).fill(kept.length));
@@ -38,7 +43,7 @@ function want({ name, turn, index, cluster }: Extract<ToWorker, { kind: "want" }
   } else {
     clusters.set(name, index);
     const status = {
-      ...notFollowed(name, { code: "None", message: "" }),
+      ...createUnfollowedCluster(name, { code: "None", message: "" }),
       ready: true,
       failure: undefined,
       configurationFault: undefined,

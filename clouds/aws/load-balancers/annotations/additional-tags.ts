@@ -1,31 +1,35 @@
-import { is, mayBe, type Reader } from "#clouds/annotations/reading.ts";
-import { pairsOf } from "#clouds/aws/load-balancers/annotations/reading.ts";
+import { accept, type Reader, reject } from "#clouds/annotations/readers.ts";
+import { parsePairs } from "#clouds/aws/load-balancers/annotations/readers.ts";
 import { isReservedTag } from "#core/tagging/reserved-tags.ts";
 
 /** Tags by key. */
 export type AdditionalTags = Readonly<Record<string, string>>;
 
-/** Reads `additional-resource-tags`: all that it names, also what a Service may not set (`settableTags`). */
-export const additionalTags: Reader<AdditionalTags> = (written) => {
-  const tags = new Map(pairsOf(written));
-  for (const [key, value] of tags) if (!isTag(key, value)) return mayBe(SHAPE);
-  if (tags.size > MAX_TAGS) return mayBe(`at most ${MAX_TAGS} tags`);
-  return is(Object.fromEntries(tags));
+/**
+ * Reads `additional-resource-tags`: all tags in it, including those that a Service may not set
+ * (`settableTags`).
+ */
+export const readAdditionalTags: Reader<AdditionalTags> = (written) => {
+  const tags = new Map(parsePairs(written));
+  for (const [key, value] of tags) if (!isTag(key, value)) return reject(SHAPE);
+  if (tags.size > MAX_TAGS) return reject(`at most ${MAX_TAGS} tags`);
+  return accept(Object.fromEntries(tags));
 };
 
-/** Tags that an annotation names, by whether the Service may set them. */
-export interface JudgedTags {
+/** The tags of an annotation, split by whether the Service may set them. */
+export interface TagDecision {
   readonly settable: AdditionalTags;
-  /** Keys that are neither set nor changed for it, in the order in which the annotation names them. */
+  /** Keys that are neither set nor changed, in the annotation's order. */
   readonly refused: readonly string[];
 }
 
 /**
- * Judges tags by their keys. Keys by which controllers or AWS tell what is theirs are refused, or a tenant could have another
- * controller take, change or delete what carries them. `allowed` is `cloud.allow.tagKeys`: with it only what it lists is set, and of
- * another controller's keys what it lists by that controller's prefix.
+ * Checks tags by their keys. Keys by which controllers or AWS recognize their resources are rejected.
+ * Otherwise a tenant could make another controller take, change or delete a resource. With `allowed`, which
+ * is `cloud.allow.tagKeys`, only listed keys are accepted; another controller's keys must be listed with that
+ * controller's prefix.
  */
-export function judgeTags(tags: AdditionalTags, allowed: readonly string[] | undefined): JudgedTags {
+export function checkTags(tags: AdditionalTags, allowed: readonly string[] | undefined): TagDecision {
   const isSettable = (key: string): boolean => {
     if (allowed === undefined) return !isReserved(key);
     return (
@@ -43,7 +47,7 @@ function matches(pattern: string, key: string): boolean {
   return pattern.endsWith("*") ? key.startsWith(pattern.slice(0, -1)) : key === pattern;
 }
 
-/** Whether a tag's key, or a pattern of such, is one that only controllers and AWS itself give. */
+/** Whether only controllers and AWS set a tag's key, or the keys of a pattern. */
 export function isReserved(key: string): boolean {
   const lower = key.toLowerCase();
   const [domain] = lower.split("/", 1);
@@ -53,8 +57,9 @@ export function isReserved(key: string): boolean {
 }
 
 /**
- * What stands before the slash in keys of other controllers, with all domains below: Kubernetes and its projects (cluster-autoscaler,
- * Cluster API, kops), the AWS Load Balancer Controller with its Gateway API, EKS and its CNI, the CSI drivers, Karpenter, eksctl.
+ * Prefixes before the slash in keys of other controllers, subdomains included: Kubernetes and its projects
+ * (cluster-autoscaler, Cluster API, kops), the AWS Load Balancer Controller with its Gateway API, EKS and its
+ * CNI, the CSI drivers, Karpenter, eksctl.
  */
 const DOMAINS = [
   "kubernetes.io",
@@ -69,17 +74,17 @@ const DOMAINS = [
   "aws-node-termination-handler",
 ];
 
-/** What is said to be allowed, with as many characters as an Event has room for. */
+/** The allowed keys for messages, as many characters as fit into an Event. */
 export const SETTABLE_KEYS =
   "keys that the cluster's operator allows, and none that controllers go by: under kubernetes.io, k8s.io, k8s.aws, amazonaws.com, csi.aws.com, karpenter.sh or eksctl.io, or with aws:, eks: or serverless-ccm.io/ in front. The other tags are set";
 
-/** AWS has room for 50 on a resource, and those that say whose it is are among them. */
+/** AWS allows 50 tags per resource, including the ownership tags. */
 const MAX_TAGS = 40;
 
 const SHAPE =
   "tags as key=value,key=value: keys of 1 to 128 and values of at most 256 letters, digits, spaces and _ . : / + - @";
 
-/** AWS's own pattern of keys and values. */
+/** AWS's pattern of keys and values. */
 const CHARACTERS = /^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$/u;
 
 function isTag(key: string, value: string): boolean {

@@ -1,4 +1,4 @@
-import { inOrder, MAX_UNKNOWN, unknownAnnotation } from "#clouds/annotations/reading.ts";
+import { buildUnknownAnnotationIssue, MAX_UNKNOWN, sortAnnotations } from "#clouds/annotations/readers.ts";
 import {
   ANNOTATIONS,
   type Annotation,
@@ -6,70 +6,73 @@ import {
   type Annotations,
   type LoadBalancerKind,
 } from "#clouds/aws/load-balancers/annotations/table.ts";
-import { nearest } from "#core/nearest.ts";
-import type { Problem } from "#core/service/model.ts";
+import { findNearest } from "#core/nearest.ts";
+import type { Issue } from "#core/service/model.ts";
 
-/** How the names of all annotations but that of source ranges begin. */
+/** Prefix of all annotation names except that of source ranges. */
 export const ANNOTATION_PREFIX = "service.beta.kubernetes.io/aws-load-balancer-";
 
-/** An annotation's whole name. */
-export function annotationName(suffix: AnnotationSuffix): string {
+/** Formats an annotation's full name. */
+export function formatAnnotationName(suffix: AnnotationSuffix): string {
   return `${ANNOTATION_PREFIX}${suffix}`;
 }
 
-/** What the annotations say, or why they cannot be carried out. */
-export type ReadAnnotations =
+/** The values of the annotations, or why they cannot be applied. */
+export type AnnotationsResult =
   | {
       readonly kind: "read";
       readonly annotations: Annotations;
-      /** What is said to no effect. */
-      readonly warnings: readonly Problem[];
+      /** Values without effect. */
+      readonly warnings: readonly Issue[];
     }
-  | { readonly kind: "refused"; readonly problem: Problem };
+  | { readonly kind: "refused"; readonly issue: Issue };
 
-/** Reads a Service's annotations for a load balancer of a kind. The first fault by name is told; nothing is guessed. */
+/**
+ * Reads a Service's annotations for a load balancer of a type. It reports the first invalid one by name and
+ * guesses nothing.
+ */
 export function readAnnotations(
   kind: LoadBalancerKind,
   all: Readonly<Record<string, string>> | undefined,
-): ReadAnnotations {
-  const { annotations, warnings, problems } = readEach(kind, all);
-  const problem = problems[0] ?? faultOfAccessLogs(annotations);
-  return problem === undefined ? { kind: "read", annotations, warnings } : { kind: "refused", problem };
+): AnnotationsResult {
+  const { annotations, warnings, issues } = readEach(kind, all);
+  const issue = issues[0] ?? checkAccessLogs(annotations);
+  return issue === undefined ? { kind: "read", annotations, warnings } : { kind: "refused", issue };
 }
 
-/** Annotations of a Service of which others may be refused. */
+/** The valid annotations of a Service, of which others may be invalid. */
 export interface ValidAnnotations {
   readonly annotations: Annotations;
-  /** The names of those that are written and cannot be read. */
+  /** The names of invalid annotations. */
   readonly invalid: ReadonlySet<string>;
 }
 
-/** Reads those of a Service's annotations that can be read. */
+/** Reads the valid annotations of a Service. */
 export function readValidAnnotations(
   kind: LoadBalancerKind,
   all: Readonly<Record<string, string>> | undefined,
 ): ValidAnnotations {
-  const { annotations, problems } = readEach(kind, all);
-  return { annotations, invalid: new Set(problems.map(({ field }) => field)) };
+  const { annotations, issues } = readEach(kind, all);
+  return { annotations, invalid: new Set(issues.map(({ field }) => field)) };
 }
 
-interface ReadEach {
+interface EachResult {
   readonly annotations: Annotations;
-  readonly warnings: readonly Problem[];
-  /** In the order of the annotations' names. */
-  readonly problems: readonly (Problem & { readonly field: string })[];
+  readonly warnings: readonly Issue[];
+  /** Sorted by annotation name. */
+  readonly issues: readonly (Issue & { readonly field: string })[];
 }
 
-function readEach(kind: LoadBalancerKind, all: Readonly<Record<string, string>> | undefined): ReadEach {
+function readEach(kind: LoadBalancerKind, all: Readonly<Record<string, string>> | undefined): EachResult {
   const said: Record<string, unknown> = {};
-  const warnings: Problem[] = [];
-  const problems: (Problem & { readonly field: string })[] = [];
+  const warnings: Issue[] = [];
+  const issues: (Issue & { readonly field: string })[] = [];
   let unknown = 0;
-  for (const [name, written] of inOrder(all)) {
+  for (const [name, written] of sortAnnotations(all)) {
     if (!name.startsWith(ANNOTATION_PREFIX)) continue;
     const suffix = name.slice(ANNOTATION_PREFIX.length);
     if (!isKnown(suffix)) {
-      if (unknown < MAX_UNKNOWN) warnings.push(unknownAnnotation(name, meant(suffix)));
+      if (unknown < MAX_UNKNOWN) warnings.push(buildUnknownAnnotationIssue(name, findSimilar(suffix)));
       unknown += 1;
       continue;
     }
@@ -77,52 +80,52 @@ function readEach(kind: LoadBalancerKind, all: Readonly<Record<string, string>> 
     const annotation: Annotation<unknown> = ANNOTATIONS[suffix];
     const read = annotation[kind]?.(written);
     if (read === undefined) {
-      const problem = ofOtherKind(kind, name, written);
-      if (annotation.refusedElsewhere) problems.push(problem);
-      else warnings.push(problem);
+      const issue = buildOtherKindWarning(kind, name, written);
+      if (annotation.refusedElsewhere) issues.push(issue);
+      else warnings.push(issue);
     } else if (read.ok) {
       if (read.value !== undefined) said[suffix] = read.value;
     } else {
-      problems.push({ code: read.code, field: name, value: written, allowed: read.allowed });
+      issues.push({ code: read.code, field: name, value: written, allowed: read.allowed });
     }
   }
-  // Each value was read by the reader that stands under its suffix.
-  return { annotations: said as Annotations, warnings, problems };
+  // The reader under each suffix returns the type of its value.
+  return { annotations: said as Annotations, warnings, issues };
 }
 
-/** That an annotation says what it may not. */
-export function invalidAnnotation(
+/** Builds the issue of an annotation with an invalid value. */
+export function buildInvalidAnnotation(
   suffix: AnnotationSuffix,
   written: string | undefined,
   allowed: string,
-): Problem {
-  return { code: "InvalidAnnotation", field: annotationName(suffix), value: written, allowed };
+): Issue {
+  return { code: "InvalidAnnotation", field: formatAnnotationName(suffix), value: written, allowed };
 }
 
 function isKnown(suffix: string): suffix is AnnotationSuffix {
   return Object.hasOwn(ANNOTATIONS, suffix);
 }
 
-function meant(suffix: string): string | undefined {
-  const known = nearest(suffix, Object.keys(ANNOTATIONS));
+function findSimilar(suffix: string): string | undefined {
+  const known = findNearest(suffix, Object.keys(ANNOTATIONS));
   return known && `${ANNOTATION_PREFIX}${known}`;
 }
 
-function ofOtherKind(kind: LoadBalancerKind, field: string, value: string) {
+function buildOtherKindWarning(kind: LoadBalancerKind, field: string, value: string) {
   const allowed =
     kind === "classic"
-      ? `nothing, unless ${annotationName("type")} is nlb: it is for network load balancers`
+      ? `nothing, unless ${formatAnnotationName("type")} is nlb: it is for network load balancers`
       : "nothing: it is for classic load balancers";
   return { code: "UnsupportedAnnotation", field, value, allowed };
 }
 
-/** AWS refuses logs without a bucket. */
-function faultOfAccessLogs(annotations: Annotations): Problem | undefined {
+/** AWS rejects logs without a bucket. */
+function checkAccessLogs(annotations: Annotations): Issue | undefined {
   if (annotations["access-log-enabled"] !== true) return undefined;
   if (annotations["access-log-s3-bucket-name"] !== undefined) return undefined;
-  return invalidAnnotation(
+  return buildInvalidAnnotation(
     "access-log-s3-bucket-name",
     undefined,
-    `the name of an S3 bucket, because ${annotationName("access-log-enabled")} is true`,
+    `the name of an S3 bucket, because ${formatAnnotationName("access-log-enabled")} is true`,
   );
 }

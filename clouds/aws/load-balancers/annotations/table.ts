@@ -1,133 +1,137 @@
-import { is, itemsOf, list, mayBe, type Reader } from "#clouds/annotations/reading.ts";
-import { additionalTags } from "#clouds/aws/load-balancers/annotations/additional-tags.ts";
+import { accept, type Reader, readList, reject, splitItems } from "#clouds/annotations/readers.ts";
+import { readAdditionalTags } from "#clouds/aws/load-balancers/annotations/additional-tags.ts";
 import {
-  boolean,
-  numberOf,
-  oneOf,
-  text,
-  wholeNumber,
-} from "#clouds/aws/load-balancers/annotations/reading.ts";
-import { targetGroupAttributes } from "#clouds/aws/load-balancers/annotations/target-group-attributes.ts";
-import { targetNodeLabels } from "#clouds/aws/load-balancers/annotations/target-node-labels.ts";
-import { tlsPorts } from "#clouds/aws/load-balancers/annotations/tls-ports.ts";
+  parseInteger,
+  readBoolean,
+  readEnum,
+  readInteger,
+  readText,
+} from "#clouds/aws/load-balancers/annotations/readers.ts";
+import { readTargetGroupAttributes } from "#clouds/aws/load-balancers/annotations/target-group-attributes.ts";
+import { readTargetNodeLabels } from "#clouds/aws/load-balancers/annotations/target-node-labels.ts";
+import { readTlsPorts } from "#clouds/aws/load-balancers/annotations/tls-ports.ts";
 
-/** What is made for a Service: a load balancer of ELB, or of ELBv2. */
+/** The type of a Service's load balancer: of ELB or of ELBv2. */
 export type LoadBalancerKind = "classic" | "network";
 
-/** How an annotation is read for each kind of load balancer that it holds for. */
+/** The reader of an annotation for each load balancer type that supports it. */
 export interface Annotation<Value> {
   readonly classic?: Reader<Value>;
   readonly network?: Reader<Value>;
-  /** For a kind that it does not hold for it is not merely ignored. */
+  /** For the other type it is rejected instead of ignored. */
   readonly refusedElsewhere?: true;
 }
 
 /**
- * The annotations, by what follows `service.beta.kubernetes.io/aws-load-balancer-`. Limits are those of AWS's APIs. An empty value
- * is as none, except of `subnets`.
+ * The annotations, by the part of the name after `service.beta.kubernetes.io/aws-load-balancer-`. Limits are
+ * those of AWS's APIs. An empty value counts as missing, except for `subnets`.
  */
 export const ANNOTATIONS = {
-  type: both(anyText),
-  /** As the stock controller has it, whatever is not exactly `false` is internal. */
-  internal: both((written) => is(written !== "false")),
-  /** As it is written: identifiers or names between commas. */
-  subnets: both((written) =>
-    itemsOf(written).length > 0 ? is(written) : mayBe("ids or names of subnets, between commas"),
+  type: defineBoth(readAnyText),
+  /** As in the stock controller, every value except exactly `false` means internal. */
+  internal: defineBoth((written) => accept(written !== "false")),
+  /** Unchanged: comma-separated identifiers or names. */
+  subnets: defineBoth((written) =>
+    splitItems(written).length > 0 ? accept(written) : reject("ids or names of subnets, between commas"),
   ),
-  "eip-allocations": network(
-    list(/^eipalloc-[0-9a-z]+$/, {
+  "eip-allocations": defineNetwork(
+    readList(/^eipalloc-[0-9a-z]+$/, {
       atMost: 20,
       allowed: "allocation ids such as eipalloc-0123456789abcdef0, one for each subnet and none twice",
     }),
   ),
-  "private-ipv4-addresses": network(
-    list(/^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|$)){4}$/, {
+  "private-ipv4-addresses": defineNetwork(
+    readList(/^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|$)){4}$/, {
       atMost: 20,
       allowed: "IPv4 addresses, one for each subnet and none twice",
     }),
   ),
-  "additional-resource-tags": both(additionalTags),
-  "proxy-protocol": classic(oneOf(["*"])),
-  "target-group-attributes": { network: targetGroupAttributes, refusedElsewhere: true },
-  "access-log-enabled": both(boolean),
-  "access-log-emit-interval": classic((written) => {
-    const minutes = numberOf(written.trim());
-    return minutes === 5 || minutes === 60 ? is(minutes) : mayBe("5 or 60 (minutes)");
+  "additional-resource-tags": defineBoth(readAdditionalTags),
+  "proxy-protocol": defineClassic(readEnum(["*"])),
+  "target-group-attributes": { network: readTargetGroupAttributes, refusedElsewhere: true },
+  "access-log-enabled": defineBoth(readBoolean),
+  "access-log-emit-interval": defineClassic((written) => {
+    const minutes = parseInteger(written.trim());
+    return minutes === 5 || minutes === 60 ? accept(minutes) : reject("5 or 60 (minutes)");
   }),
-  "access-log-s3-bucket-name": both(text(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, "the name of an S3 bucket")),
-  "access-log-s3-bucket-prefix": both(
-    text(/^[^\p{C}]{1,512}$/u, "a prefix of keys of an S3 bucket, such as logs/production"),
+  "access-log-s3-bucket-name": defineBoth(
+    readText(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, "the name of an S3 bucket"),
   ),
-  "connection-draining-enabled": classic(boolean),
-  "connection-draining-timeout": classic(wholeNumber(1, 3_600, " (seconds)")),
-  "connection-idle-timeout": classic(wholeNumber(1, 4_000, " (seconds)")),
-  "cross-zone-load-balancing-enabled": both(boolean),
-  "security-groups": both(securityGroups()),
-  "extra-security-groups": { classic: securityGroups(), refusedElsewhere: true },
-  "ssl-cert": both(
-    text(
+  "access-log-s3-bucket-prefix": defineBoth(
+    readText(/^[^\p{C}]{1,512}$/u, "a prefix of keys of an S3 bucket, such as logs/production"),
+  ),
+  "connection-draining-enabled": defineClassic(readBoolean),
+  "connection-draining-timeout": defineClassic(readInteger(1, 3_600, " (seconds)")),
+  "connection-idle-timeout": defineClassic(readInteger(1, 4_000, " (seconds)")),
+  "cross-zone-load-balancing-enabled": defineBoth(readBoolean),
+  "security-groups": defineBoth(readSecurityGroups()),
+  "extra-security-groups": { classic: readSecurityGroups(), refusedElsewhere: true },
+  "ssl-cert": defineBoth(
+    readText(
       /^arn:[\w-]+:(?:acm:[\w-]+:\d{12}:certificate|iam::\d{12}:server-certificate)\/[\w/+=,.@-]{1,512}$/i,
       "the ARN of a certificate of ACM or IAM",
     ),
   ),
-  "ssl-ports": both(tlsPorts),
-  "ssl-negotiation-policy": both(
-    text(/^[\w-]{1,128}$/, "the name of a security policy such as ELBSecurityPolicy-TLS-1-2-2017-01"),
+  "ssl-ports": defineBoth(readTlsPorts),
+  "ssl-negotiation-policy": defineBoth(
+    readText(/^[\w-]{1,128}$/, "the name of a security policy such as ELBSecurityPolicy-TLS-1-2-2017-01"),
   ),
-  // A network load balancer speaks TLS to its targets for ssl; to it the others are plain TCP.
-  "backend-protocol": both(oneOf(["http", "https", "ssl", "tcp"])),
+  // A network load balancer uses TLS towards its targets for ssl, and plain TCP for the others.
+  "backend-protocol": defineBoth(readEnum(["http", "https", "ssl", "tcp"])),
   "healthcheck-protocol": {
-    classic: oneOf(["TCP", "HTTP", "HTTPS", "SSL"], "anyCase"),
-    network: oneOf(["TCP", "HTTP", "HTTPS"], "anyCase"),
+    classic: readEnum(["TCP", "HTTP", "HTTPS", "SSL"], "anyCase"),
+    network: readEnum(["TCP", "HTTP", "HTTPS"], "anyCase"),
   } satisfies Annotation<"TCP" | "HTTP" | "HTTPS" | "SSL">,
-  "healthcheck-port": both<number | "traffic-port">((written) => {
-    const port = numberOf(written.trim());
-    if (written.trim() === "traffic-port") return is("traffic-port");
+  "healthcheck-port": defineBoth<number | "traffic-port">((written) => {
+    const port = parseInteger(written.trim());
+    if (written.trim() === "traffic-port") return accept("traffic-port");
     return port !== undefined && port >= 1 && port <= 65_535
-      ? is(port)
-      : mayBe("traffic-port or a port from 1 to 65535");
+      ? accept(port)
+      : reject("traffic-port or a port from 1 to 65535");
   }),
-  "healthcheck-path": both(text(/^\/[!-~]{0,1000}$/, "a path such as /healthz, without spaces")),
-  "healthcheck-interval": both(wholeNumber(5, 300, " (seconds)")),
+  "healthcheck-path": defineBoth(readText(/^\/[!-~]{0,1000}$/, "a path such as /healthz, without spaces")),
+  "healthcheck-interval": defineBoth(readInteger(5, 300, " (seconds)")),
   "healthcheck-timeout": {
-    classic: wholeNumber(2, 60, " (seconds)"),
-    network: wholeNumber(2, 120, " (seconds)"),
+    classic: readInteger(2, 60, " (seconds)"),
+    network: readInteger(2, 120, " (seconds)"),
   },
-  "healthcheck-healthy-threshold": both(wholeNumber(2, 10)),
-  "healthcheck-unhealthy-threshold": both(wholeNumber(2, 10)),
-  "target-node-labels": both(targetNodeLabels),
+  "healthcheck-healthy-threshold": defineBoth(readInteger(2, 10)),
+  "healthcheck-unhealthy-threshold": defineBoth(readInteger(2, 10)),
+  "target-node-labels": defineBoth(readTargetNodeLabels),
 } as const;
 
-/** What follows `service.beta.kubernetes.io/aws-load-balancer-` in an annotation's name. */
+/** The part of an annotation's name after `service.beta.kubernetes.io/aws-load-balancer-`. */
 export type AnnotationSuffix = keyof typeof ANNOTATIONS;
 
-type ValueOf<Entry> = Entry extends Annotation<infer Value> ? Exclude<Value, undefined> : never;
+type EntryValue<Entry> = Entry extends Annotation<infer Value> ? Exclude<Value, undefined> : never;
 
-/** What the annotations of a Service say, each by its suffix; absent where nothing is said. */
-export type Annotations = { readonly [Suffix in AnnotationSuffix]?: ValueOf<(typeof ANNOTATIONS)[Suffix]> };
+/** The values of a Service's annotations by suffix; absent if not set. */
+export type Annotations = {
+  readonly [Suffix in AnnotationSuffix]?: EntryValue<(typeof ANNOTATIONS)[Suffix]>;
+};
 
-function both<Value>(reader: Reader<Value>): {
+function defineBoth<Value>(reader: Reader<Value>): {
   readonly classic: Reader<Value>;
   readonly network: Reader<Value>;
 } {
   return { classic: reader, network: reader };
 }
 
-function classic<Value>(reader: Reader<Value>): { readonly classic: Reader<Value> } {
+function defineClassic<Value>(reader: Reader<Value>): { readonly classic: Reader<Value> } {
   return { classic: reader };
 }
 
-function network<Value>(reader: Reader<Value>): { readonly network: Reader<Value> } {
+function defineNetwork<Value>(reader: Reader<Value>): { readonly network: Reader<Value> } {
   return { network: reader };
 }
 
-function anyText(written: string) {
-  return is(written);
+function readAnyText(written: string) {
+  return accept(written);
 }
 
-/** AWS attaches at most five groups. */
-function securityGroups() {
-  return list(/^sg-[0-9a-z]+$/, {
+/** AWS attaches at most five groups to a load balancer. */
+function readSecurityGroups() {
+  return readList(/^sg-[0-9a-z]+$/, {
     atMost: 5,
     allowed: "at most 5 ids of security groups such as sg-0123456789abcdef0, between commas, none twice",
   });

@@ -1,18 +1,18 @@
-import { is, mayBe, type Reader } from "#clouds/annotations/reading.ts";
-import { pairsOf } from "#clouds/aws/load-balancers/annotations/reading.ts";
+import { accept, type Reader, reject } from "#clouds/annotations/readers.ts";
+import { parsePairs } from "#clouds/aws/load-balancers/annotations/readers.ts";
 
-/** What of target groups can be set by annotation. */
+/** Attributes of target groups that an annotation can set. */
 export interface TargetGroupAttributes {
   readonly "preserve_client_ip.enabled"?: boolean;
   readonly "proxy_protocol_v2.enabled"?: boolean;
 }
 
 /** Reads `target-group-attributes`. */
-export const targetGroupAttributes: Reader<TargetGroupAttributes> = (written) => {
-  const pairs = pairsOf(written);
+export const readTargetGroupAttributes: Reader<TargetGroupAttributes> = (written) => {
+  const pairs = parsePairs(written);
   const isGood = pairs.every(([key, value]) => NAMES.has(key) && (value === "true" || value === "false"));
-  if (!isGood || new Set(pairs.map(([key]) => key)).size !== pairs.length) return mayBe(ALLOWED);
-  return is(Object.fromEntries(pairs.map(([key, value]) => [key, value === "true"])));
+  if (!isGood || new Set(pairs.map(([key]) => key)).size !== pairs.length) return reject(ALLOWED);
+  return accept(Object.fromEntries(pairs.map(([key, value]) => [key, value === "true"])));
 };
 
 const NAMES: ReadonlySet<string> = new Set([

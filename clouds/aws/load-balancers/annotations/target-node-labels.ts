@@ -1,24 +1,27 @@
-import { is, mayBe, type Reader } from "#clouds/annotations/reading.ts";
-import { pairsOf } from "#clouds/aws/load-balancers/annotations/reading.ts";
-import { faultOfLabelKey, faultOfLabelValue } from "#core/label-syntax.ts";
-import { hasLabel } from "#core/service/label-marks.ts";
+import { accept, type Reader, reject } from "#clouds/annotations/readers.ts";
+import { parsePairs } from "#clouds/aws/load-balancers/annotations/readers.ts";
+import { checkLabelKey, checkLabelValue } from "#core/label-syntax.ts";
+import { hasLabel } from "#core/service/label-hashes.ts";
 
-/** Labels that a node must have; an empty value is any value. */
+/** Labels that a node must have; an empty value matches any value. */
 export type TargetNodeLabels = Readonly<Record<string, string>>;
 
-/** Reads `target-node-labels`; undefined where it names none. */
-export const targetNodeLabels: Reader<TargetNodeLabels | undefined> = (written) => {
-  const labels = pairsOf(written);
-  if (labels.length === 0) return is(undefined);
+/** Reads `target-node-labels`; undefined if it names no label. */
+export const readTargetNodeLabels: Reader<TargetNodeLabels | undefined> = (written) => {
+  const labels = parsePairs(written);
+  if (labels.length === 0) return accept(undefined);
   const isGood = labels.every(
-    ([key, value]) => faultOfLabelKey(key) === undefined && faultOfLabelValue(value) === undefined,
+    ([key, value]) => checkLabelKey(key) === undefined && checkLabelValue(value) === undefined,
   );
   return isGood
-    ? is(Object.fromEntries(labels))
-    : mayBe("labels as key=value,key=value, or a key alone for any value");
+    ? accept(Object.fromEntries(labels))
+    : reject("labels as key=value,key=value, or a key alone for any value");
 };
 
-/** Whether a node has all of the labels; `marks` are its own, as `core/service/label-marks.ts` writes them. */
+/**
+ * Whether a node has all of the labels; `marks` are its label hashes as `core/service/label-hashes.ts` writes
+ * them.
+ */
 export function hasLabels(marks: string | undefined, wanted: TargetNodeLabels | undefined): boolean {
   return Object.entries(wanted ?? {}).every(
     ([key, value]) => marks !== undefined && hasLabel(marks, key, value),

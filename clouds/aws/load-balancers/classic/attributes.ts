@@ -1,11 +1,11 @@
 import type { LoadBalancerAttributes } from "@aws-sdk/client-elastic-load-balancing";
-import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
+import { buildAction } from "#clouds/aws/load-balancers/actions.ts";
 import type { Annotations } from "#clouds/aws/load-balancers/annotations/table.ts";
 import type { ClassicLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
 import type { LoadBalancerAction } from "#core/service/model.ts";
 
-/** The attributes that annotations ask for; those that they say nothing of are AWS's defaults. */
-export function attributesOf(annotations: Annotations): LoadBalancerAttributes {
+/** Builds the attributes that annotations request; the others have AWS's defaults. */
+export function buildAttributes(annotations: Annotations): LoadBalancerAttributes {
   const prefix = annotations["access-log-s3-bucket-prefix"];
   return {
     AccessLog:
@@ -26,10 +26,13 @@ export function attributesOf(annotations: Annotations): LoadBalancerAttributes {
   };
 }
 
-/** What AWS makes a load balancer with. */
-export const DEFAULT_ATTRIBUTES: LoadBalancerAttributes = attributesOf({});
+/** Attributes of a new load balancer on AWS. */
+export const DEFAULT_ATTRIBUTES: LoadBalancerAttributes = buildAttributes({});
 
-/** Sets those attributes that are not as wanted. Of what is off, nothing else matters. */
+/**
+ * Plans changes of attributes that differ from the desired ones. Settings of a disabled attribute are not
+ * compared.
+ */
 export function planAttributes(
   { loadBalancer, attributes: actual }: ClassicLoadBalancerState,
   wanted: LoadBalancerAttributes,
@@ -49,13 +52,13 @@ export function planAttributes(
   if (Object.keys(changed).length === 0) return [];
   const name = loadBalancer.LoadBalancerName ?? "";
   const request = { LoadBalancerName: name, LoadBalancerAttributes: changed };
-  return [awsAction("elb:ModifyLoadBalancerAttributes", name, request)];
+  return [buildAction("elb:ModifyLoadBalancerAttributes", name, request)];
 }
 
-type Log = LoadBalancerAttributes["AccessLog"];
-type Draining = LoadBalancerAttributes["ConnectionDraining"];
+type AccessLog = LoadBalancerAttributes["AccessLog"];
+type ConnectionDraining = LoadBalancerAttributes["ConnectionDraining"];
 
-function isSameLog(actual: Log, wanted: Log): boolean {
+function isSameLog(actual: AccessLog, wanted: AccessLog): boolean {
   if (actual?.Enabled !== wanted?.Enabled) return false;
   if (wanted?.Enabled !== true) return true;
   return (
@@ -65,7 +68,7 @@ function isSameLog(actual: Log, wanted: Log): boolean {
   );
 }
 
-function isSameDraining(actual: Draining, wanted: Draining): boolean {
+function isSameDraining(actual: ConnectionDraining, wanted: ConnectionDraining): boolean {
   if (actual?.Enabled !== wanted?.Enabled) return false;
   return wanted?.Enabled !== true || actual?.Timeout === wanted.Timeout;
 }

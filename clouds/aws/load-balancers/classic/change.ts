@@ -1,9 +1,10 @@
-import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
-import { annotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
+import { buildAction } from "#clouds/aws/load-balancers/actions.ts";
+import { formatAnnotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
+import { applyClassicResult } from "#clouds/aws/load-balancers/classic/apply-result.ts";
 import { planAttributes } from "#clouds/aws/load-balancers/classic/attributes.ts";
 import type { ClassicContext } from "#clouds/aws/load-balancers/classic/context.ts";
-import { foldClassic } from "#clouds/aws/load-balancers/classic/fold.ts";
-import { ownGroupIds } from "#clouds/aws/load-balancers/classic/groups.ts";
+import type { ClassicDesiredState } from "#clouds/aws/load-balancers/classic/desired-state.ts";
+import { listOwnGroupIds } from "#clouds/aws/load-balancers/classic/groups.ts";
 import { planHealthCheck } from "#clouds/aws/load-balancers/classic/health-check.ts";
 import { chooseInstances, planInstances } from "#clouds/aws/load-balancers/classic/instances.ts";
 import { planListeners } from "#clouds/aws/load-balancers/classic/listeners.ts";
@@ -14,36 +15,36 @@ import {
 } from "#clouds/aws/load-balancers/classic/policies.ts";
 import { planSubnets } from "#clouds/aws/load-balancers/classic/subnets.ts";
 import { planTags } from "#clouds/aws/load-balancers/classic/tags.ts";
-import type { ClassicWanted } from "#clouds/aws/load-balancers/classic/wanted.ts";
-import type { Piece } from "#clouds/aws/load-balancers/pieces.ts";
+import { buildTargetWait } from "#clouds/aws/load-balancers/select-target.ts";
 import type { ClassicLoadBalancerState, SubnetState } from "#clouds/aws/load-balancers/state.ts";
-import { wantedTags } from "#clouds/aws/load-balancers/tags.ts";
-import { awaitTargets } from "#clouds/aws/load-balancers/target-of.ts";
+import { buildServiceTags } from "#clouds/aws/load-balancers/tags.ts";
+import type { PlanResult } from "#clouds/aws/load-balancers/types.ts";
 import { planNodeRules, SHARED_CLASSIC_RULE } from "#clouds/aws/load-balancers/vpc/node-rules.ts";
 import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/remove-groups.ts";
-import type { LoadBalancerAction, LoadBalancerStep, Problem } from "#core/service/model.ts";
+import type { Issue, LoadBalancerAction, LoadBalancerStep } from "#core/service/model.ts";
 
-/** What an existing load balancer is to become. */
+/** Desired state of an existing load balancer. */
 export interface ClassicChange {
   readonly context: ClassicContext;
-  readonly wanted: ClassicWanted;
-  /** Of the security groups; the first is let in on the nodes. */
+  readonly wanted: ClassicDesiredState;
+  /** Security groups of the load balancer; the nodes allow the first one. */
   readonly groupIds: readonly string[];
-  readonly subnets: Piece<readonly SubnetState[]>;
+  readonly subnets: PlanResult<readonly SubnetState[]>;
 }
 
 /**
- * Makes an existing load balancer what is wanted. Everything whose inputs are known is done in one go, targets first: what AWS
- * refuses of the rest keeps no node out. What cannot be changed in place is told when all else is done.
+ * Changes an existing load balancer to the desired state. All changes with known inputs are sent in one
+ * round, targets first, so that a later rejection keeps no node out. What cannot be changed in place is
+ * reported at the end.
  */
 export function changeClassic(change: ClassicChange, classic: ClassicLoadBalancerState): LoadBalancerStep {
   const { context, wanted, groupIds, subnets } = change;
   const { state, owner, name, allow } = context;
   const instances = chooseInstances(context, wanted.annotations);
-  if ("code" in instances) return { kind: "refused", problem: instances };
+  if ("code" in instances) return { kind: "refused", issue: instances };
   const rules = planRules(change, classic, instances.ids);
   if (rules.kind === "refused") return rules;
-  const made = parts(change, instances.ids).reduce(appended, {
+  const made = listParts(change, instances.ids).reduce(appendPart, {
     state: classic,
     actions: rules.kind === "act" ? [...rules.actions] : [],
   });
@@ -54,7 +55,7 @@ export function changeClassic(change: ClassicChange, classic: ClassicLoadBalance
       because: { code: "Changing", message: `${name} is changed` },
       actions: [first, ...more],
     };
-  const left = ownGroupIds(context).filter((id) => !groupIds.includes(id));
+  const left = listOwnGroupIds(context).filter((id) => !groupIds.includes(id));
   const groups = planRemovedGroups(
     { owner, identity: { clusterTag: owner.clusterTag, allow }, groupIds: left },
     state.vpc,
@@ -66,8 +67,8 @@ export function changeClassic(change: ClassicChange, classic: ClassicLoadBalance
       because: { code: "DeletingSecurityGroups", message: `${name} has other security groups` },
       actions: groups.actions,
     };
-  const problem = schemeChanged(change, classic) ?? subnetsFixed(subnets, change, made.state);
-  if (problem !== undefined) return { kind: "refused", problem };
+  const issue = checkScheme(change, classic) ?? checkSubnets(subnets, change, made.state);
+  if (issue !== undefined) return { kind: "refused", issue };
   const { DNSName: hostname } = classic.loadBalancer;
   if (hostname === undefined)
     return {
@@ -76,34 +77,34 @@ export function changeClassic(change: ClassicChange, classic: ClassicLoadBalance
       afterSeconds: 5,
     };
   const warnings = [...wanted.warnings, ...instances.warnings, ...(rules.value ?? [])];
-  return { kind: "settled", ingress: [{ hostname }], ...awaitTargets(instances.awaited), warnings };
+  return { kind: "settled", ingress: [{ hostname }], ...buildTargetWait(instances.awaited), warnings };
 }
 
-/** A load balancer on its way, and what was done for it. */
-interface Made {
+/** A load balancer during a change, and the actions so far. */
+interface PendingChange {
   readonly state: ClassicLoadBalancerState;
   readonly actions: readonly LoadBalancerAction[];
 }
 
-type Part = (state: ClassicLoadBalancerState) => readonly LoadBalancerAction[];
+type ChangePart = (state: ClassicLoadBalancerState) => readonly LoadBalancerAction[];
 
-function appended(made: Made, part: Part): Made {
+function appendPart(made: PendingChange, part: ChangePart): PendingChange {
   const actions = part(made.state);
   const state = actions.reduce<ClassicLoadBalancerState>(
-    (before, action) => foldClassic(before, action, {}) ?? before,
+    (before, action) => applyClassicResult(before, action, {}) ?? before,
     made.state,
   );
   return { state, actions: [...made.actions, ...actions] };
 }
 
-/** The parts of a load balancer, each of which sees what those before it do. */
-function parts(
+/** Returns the parts of a load balancer in order; each one sees the results of the earlier ones. */
+function listParts(
   { context, wanted, groupIds, subnets }: ClassicChange,
   instanceIds: readonly string[],
-): readonly Part[] {
+): readonly ChangePart[] {
   const { annotations, listeners } = wanted;
   const additionalTags = annotations["additional-resource-tags"] ?? {};
-  const move: Part = (state) =>
+  const move: ChangePart = (state) =>
     subnets.kind === "ready" ? planSubnets(state, subnets.value, context.state.vpc).actions : [];
   return [
     (state) => planInstances(state, instanceIds),
@@ -112,22 +113,25 @@ function parts(
     (state) => planTlsPolicy(state, annotations["ssl-negotiation-policy"]),
     (state) => planHealthCheck(state, wanted.healthCheck),
     (state) => applyGroups(state, groupIds),
-    // At most what fits, what leaves, what fits then, and what was kept meanwhile.
-    ...Array<Part>(5).fill(move),
+    // At most: add what fits, remove, add again, and replace what was kept meanwhile.
+    ...Array<ChangePart>(5).fill(move),
     (state) => planAttributes(state, wanted.attributes),
-    (state) => planTags(state, wantedTags({ ...context.owner, additionalTags })),
-    // Last, as no client depends on it.
+    (state) => planTags(state, buildServiceTags({ ...context.owner, additionalTags })),
+    // Last, because no client depends on it.
     (state) => planUnservedPorts(state, listeners),
   ];
 }
 
-/** Lets the load balancer in on the nodes: by its first group, and by one of its own that is to go as long as it is attached. */
+/**
+ * Lets the load balancer's traffic in on the nodes: from its first group, and from an obsolete group of its
+ * own while it is attached.
+ */
 function planRules(
   { context, groupIds }: ClassicChange,
   { loadBalancer }: ClassicLoadBalancerState,
   instanceIds: readonly string[],
 ): ReturnType<typeof planNodeRules> {
-  const own = ownGroupIds(context);
+  const own = listOwnGroupIds(context);
   const leaving = own.filter((id) => !groupIds.includes(id) && loadBalancer.SecurityGroups?.includes(id));
   return planNodeRules(
     {
@@ -138,10 +142,10 @@ function planRules(
       openings: [...groupIds.slice(0, 1), ...leaving].map((id) => ({
         protocol: "-1",
         groupIds: [id],
-        // Other load balancers may have it, too.
+        // Other load balancers may have this group too.
         ...(own.includes(id) ? {} : { description: SHARED_CLASSIC_RULE }),
       })),
-      mine: { descriptions: [], groupIds: own },
+      ownRules: { descriptions: [], groupIds: own },
     },
     context.state.vpc,
   );
@@ -155,16 +159,16 @@ function applyGroups(
   if (actual.size === groupIds.length && groupIds.every((id) => actual.has(id))) return [];
   const name = loadBalancer.LoadBalancerName ?? "";
   const request = { LoadBalancerName: name, SecurityGroups: [...groupIds] };
-  return [awsAction("elb:ApplySecurityGroupsToLoadBalancer", name, request)];
+  return [buildAction("elb:ApplySecurityGroupsToLoadBalancer", name, request)];
 }
 
-function schemeChanged(
+function checkScheme(
   { context, wanted }: ClassicChange,
   { loadBalancer }: ClassicLoadBalancerState,
-): Problem | undefined {
+): Issue | undefined {
   const actual = loadBalancer.Scheme ?? "internet-facing";
   if (actual === wanted.scheme) return undefined;
-  const field = annotationName("internal");
+  const field = formatAnnotationName("internal");
   return {
     code: "InvalidAnnotation",
     field,
@@ -173,11 +177,11 @@ function schemeChanged(
   };
 }
 
-function subnetsFixed(
+function checkSubnets(
   subnets: ClassicChange["subnets"],
   { context }: ClassicChange,
   state: ClassicLoadBalancerState,
-): Problem | undefined {
-  if (subnets.kind === "refused") return subnets.problem;
-  return subnets.kind === "ready" ? planSubnets(state, subnets.value, context.state.vpc).problem : undefined;
+): Issue | undefined {
+  if (subnets.kind === "refused") return subnets.issue;
+  return subnets.kind === "ready" ? planSubnets(state, subnets.value, context.state.vpc).issue : undefined;
 }

@@ -1,20 +1,23 @@
 import type { HealthCheck, Listener } from "@aws-sdk/client-elastic-load-balancing";
-import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
-import { annotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
+import { buildAction } from "#clouds/aws/load-balancers/actions.ts";
+import { formatAnnotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
 import type { Annotations } from "#clouds/aws/load-balancers/annotations/table.ts";
 import type { LoadBalancerConfiguration } from "#clouds/aws/load-balancers/configuration.ts";
 import type { ClassicLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
-import type { LoadBalancerAction, Problem } from "#core/service/model.ts";
+import type { Issue, LoadBalancerAction } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
 
-/** Reads how instances are to be looked at, or why they cannot be; a classic load balancer has one health check, on its first port. */
+/**
+ * Reads the health check of instances, or why it is invalid. A classic load balancer has one health check, on
+ * its first port.
+ */
 export function readHealthCheck(
   { spec, metadata }: Service,
   annotations: Annotations,
   [first]: readonly Listener[],
   configuration: LoadBalancerConfiguration,
-): HealthCheck | Problem {
-  const base = baseOf(spec, annotations, first?.InstancePort ?? 0, configuration);
+): HealthCheck | Issue {
+  const base = getDefaultHealthCheck(spec, annotations, first?.InstancePort ?? 0, configuration);
   const protocol = annotations["healthcheck-protocol"] ?? base.protocol;
   const wantedPort = annotations["healthcheck-port"];
   const port = wantedPort === undefined || wantedPort === "traffic-port" ? base.port : wantedPort;
@@ -22,7 +25,7 @@ export function readHealthCheck(
   const interval = annotations["healthcheck-interval"] ?? 10;
   const timeout = annotations["healthcheck-timeout"] ?? Math.min(5, interval - 1);
   if (timeout >= interval) {
-    const field = annotationName("healthcheck-timeout");
+    const field = formatAnnotationName("healthcheck-timeout");
     return {
       code: "InvalidAnnotation",
       field,
@@ -39,7 +42,7 @@ export function readHealthCheck(
   };
 }
 
-/** Sets the health check where it is not as wanted. */
+/** Plans a change if the health check differs from the desired one. */
 export function planHealthCheck(
   { loadBalancer }: ClassicLoadBalancerState,
   wanted: HealthCheck,
@@ -54,27 +57,27 @@ export function planHealthCheck(
   if (isSame) return [];
   const name = loadBalancer.LoadBalancerName ?? "";
   return [
-    awsAction("elb:ConfigureHealthCheck", name, { LoadBalancerName: name, HealthCheck: { ...wanted } }),
+    buildAction("elb:ConfigureHealthCheck", name, { LoadBalancerName: name, HealthCheck: { ...wanted } }),
   ];
 }
 
-interface Base {
+interface HealthCheckDefaults {
   readonly protocol: "TCP" | "SSL" | "HTTP";
   readonly port: number;
-  /** Of HTTP and HTTPS alone. */
+  /** Only for HTTP and HTTPS. */
   readonly path: string;
 }
 
-/** kube-proxy's own port and path, where it says whether a node proxies at all. */
+/** kube-proxy's own port and path, which report whether it runs on a node. */
 const KUBE_PROXY = { port: 10_256, path: "/healthz" };
 
-/** What is looked at where no annotation says otherwise. */
-function baseOf(
+/** Returns the health check's target if no annotation sets it. */
+function getDefaultHealthCheck(
   { externalTrafficPolicy, healthCheckNodePort }: Service["spec"],
   annotations: Annotations,
   trafficPort: number,
   configuration: LoadBalancerConfiguration,
-): Base {
+): HealthCheckDefaults {
   if (externalTrafficPolicy === "Local" && healthCheckNodePort) {
     const isTraffic = annotations["healthcheck-port"] === "traffic-port";
     return { protocol: "HTTP", port: isTraffic ? trafficPort : healthCheckNodePort, path: "/healthz" };
@@ -91,7 +94,7 @@ function baseOf(
   return { protocol, port: trafficPort, path: "/" };
 }
 
-/** The stock controller passes the protocol on as it is written. */
+/** Normalizes the protocol: the stock controller passes it on as written. */
 function canonicalTarget(target = ""): string {
   const colon = target.indexOf(":");
   return target.slice(0, colon).toUpperCase() + target.slice(colon);

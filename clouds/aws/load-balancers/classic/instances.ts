@@ -1,107 +1,115 @@
-import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
-import { annotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
+import { buildAction } from "#clouds/aws/load-balancers/actions.ts";
+import { formatAnnotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
 import type { Annotations } from "#clouds/aws/load-balancers/annotations/table.ts";
 import { hasLabels } from "#clouds/aws/load-balancers/annotations/target-node-labels.ts";
 import type { ClassicContext } from "#clouds/aws/load-balancers/classic/context.ts";
+import { getTargetInstanceId } from "#clouds/aws/load-balancers/select-target.ts";
 import type { ClassicLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
-import { targetOf } from "#clouds/aws/load-balancers/target-of.ts";
-import type { LoadBalancerAction, Problem } from "#core/service/model.ts";
+import type { Issue, LoadBalancerAction } from "#core/service/model.ts";
 
-/** Which instances a load balancer is to send to. */
-export interface InstancesWanted {
+/** The desired instances of a load balancer. */
+export interface DesiredInstances {
   readonly ids: readonly string[];
   /** Names of nodes whose instances AWS does not show yet, or shows without the cluster's tag. */
   readonly awaited: readonly string[];
-  readonly warnings: readonly Problem[];
+  readonly warnings: readonly Issue[];
 }
 
-/** The instances of nodes that carry the labels asked for; of more than AWS takes, those that are registered stay. */
+/**
+ * Selects the instances of nodes with the required labels. If there are more than AWS allows, registered ones
+ * stay.
+ */
 export function chooseInstances(
   { question, state }: ClassicContext,
   annotations: Annotations,
-): InstancesWanted | Problem {
+): DesiredInstances | Issue {
   const labels = annotations["target-node-labels"];
   if (
     labels !== undefined &&
     question.nodes.length > 0 &&
     question.nodes.every(({ labels: known }) => known === undefined)
   )
-    return labelsUnknown();
+    return buildLabelsUnknownIssue();
   const ids = new Set<string>();
   const awaited: string[] = [];
   for (const node of question.nodes) {
-    const id = targetOf(node);
+    const id = getTargetInstanceId(node);
     if (id === undefined || !hasLabels(node.labels, labels)) continue;
     const instance = Object.hasOwn(state.vpc.instances, id) ? state.vpc.instances[id] : undefined;
     if (instance === undefined) awaited.push(node.name);
     else if (!GONE.has(instance.state)) ids.add(id);
   }
   if (ids.size <= MAX_INSTANCES) return { ids: [...ids].sort(), awaited, warnings: [] };
-  const registered = registeredOf(state.classic);
-  const ranked = [...ids].sort().toSorted((a, b) => rank(a, registered) - rank(b, registered));
-  const tooMany: Problem = {
+  const registered = listRegisteredInstances(state.classic);
+  const ranked = [...ids]
+    .sort()
+    .toSorted((a, b) => rankInstance(a, registered) - rankInstance(b, registered));
+  const tooMany: Issue = {
     code: "TooManyTargets",
     value: String(ids.size),
-    allowed: `at most ${MAX_INSTANCES} nodes; ${annotationName("target-node-labels")} chooses among them`,
+    allowed: `at most ${MAX_INSTANCES} nodes; ${formatAnnotationName("target-node-labels")} chooses among them`,
     detail: `${MAX_INSTANCES} of ${ids.size} instances are targets`,
   };
   return { ids: ranked.slice(0, MAX_INSTANCES).sort(), awaited, warnings: [tooMany] };
 }
 
-/** Registers what is lacking, then takes away what is no target any more. */
+/** Registers missing instances, then deregisters those that are no longer targets. */
 export function planInstances(
   state: ClassicLoadBalancerState,
   wanted: readonly string[],
 ): readonly LoadBalancerAction[] {
   const name = state.loadBalancer.LoadBalancerName ?? "";
-  const registered = registeredOf(state);
+  const registered = listRegisteredInstances(state);
   const lacking = wanted.filter((id) => !registered.has(id));
   const surplus = [...registered].filter((id) => !wanted.includes(id)).sort();
   return [
-    ...chunks(lacking).map((ids) =>
-      awsAction("elb:RegisterInstancesWithLoadBalancer", name, {
+    ...splitIntoChunks(lacking).map((ids) =>
+      buildAction("elb:RegisterInstancesWithLoadBalancer", name, {
         LoadBalancerName: name,
-        Instances: of(ids),
+        Instances: toInstanceList(ids),
       }),
     ),
-    ...chunks(surplus).map((ids) =>
-      awsAction("elb:DeregisterInstancesFromLoadBalancer", name, {
+    ...splitIntoChunks(surplus).map((ids) =>
+      buildAction("elb:DeregisterInstancesFromLoadBalancer", name, {
         LoadBalancerName: name,
-        Instances: of(ids),
+        Instances: toInstanceList(ids),
       }),
     ),
   ];
 }
 
-/** AWS's quota of instances of a classic load balancer. */
+/** AWS's quota of instances per classic load balancer. */
 const MAX_INSTANCES = 1_000;
 
-/** AWS refuses a call for one bad id, so that no more than these are at its mercy. */
+/**
+ * Instances per request: AWS rejects a whole request because of one bad id, which then affects no more than
+ * these.
+ */
 const CHUNK = 100;
 
-/** What never runs again. */
+/** States from which an instance never runs again. */
 const GONE: ReadonlySet<string> = new Set(["shutting-down", "terminated"]);
 
-function registeredOf(state: ClassicLoadBalancerState | undefined): ReadonlySet<string> {
+function listRegisteredInstances(state: ClassicLoadBalancerState | undefined): ReadonlySet<string> {
   return new Set((state?.loadBalancer.Instances ?? []).flatMap(({ InstanceId: id }) => id ?? []));
 }
 
-function rank(id: string, registered: ReadonlySet<string>): number {
+function rankInstance(id: string, registered: ReadonlySet<string>): number {
   return registered.has(id) ? 0 : 1;
 }
 
-function of(ids: readonly string[]): { InstanceId: string }[] {
+function toInstanceList(ids: readonly string[]): { InstanceId: string }[] {
   return ids.map((InstanceId) => ({ InstanceId }));
 }
 
-function chunks<Item>(items: readonly Item[]): Item[][] {
+function splitIntoChunks<Item>(items: readonly Item[]): Item[][] {
   return Array.from({ length: Math.ceil(items.length / CHUNK) }, (_, index) =>
     items.slice(index * CHUNK, (index + 1) * CHUNK),
   );
 }
 
-/** Without knowing labels, none would be left, and all targets would go. */
-function labelsUnknown(): Problem {
-  const field = annotationName("target-node-labels");
+/** The issue of unknown labels: without it no node would match, and all targets would be removed. */
+function buildLabelsUnknownIssue(): Issue {
+  const field = formatAnnotationName("target-node-labels");
   return { code: "LoadBalancerRefused", field, detail: "the labels of no node are known" };
 }

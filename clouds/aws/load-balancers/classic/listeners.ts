@@ -1,45 +1,45 @@
 import type { Listener, ListenerDescription } from "@aws-sdk/client-elastic-load-balancing";
-import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
+import { buildAction } from "#clouds/aws/load-balancers/actions.ts";
 import type { Annotations } from "#clouds/aws/load-balancers/annotations/table.ts";
 import { isAmong } from "#clouds/aws/load-balancers/annotations/tls-ports.ts";
 import type { ClassicLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
-import type { LoadBalancerAction, Problem } from "#core/service/model.ts";
+import type { Issue, LoadBalancerAction } from "#core/service/model.ts";
 import type { Service, ServicePort } from "#core/service/service.ts";
 
-/** The listeners that a Service's ports are, or why they cannot be served. */
-export type ReadListeners =
-  | { readonly listeners: readonly Listener[]; readonly warnings: readonly Problem[] }
-  | { readonly problem: Problem };
+/** The listeners of a Service's ports, or why they cannot be served. */
+export type ListenersResult =
+  | { readonly listeners: readonly Listener[]; readonly warnings: readonly Issue[] }
+  | { readonly issue: Issue };
 
-/** Reads which listeners a Service's ports are. A port without a node port is left out. */
-export function readListeners({ spec }: Service, annotations: Annotations): ReadListeners {
+/** Reads the listeners from a Service's ports. Ports without a node port are skipped. */
+export function readListeners({ spec }: Service, annotations: Annotations): ListenersResult {
   const ports = spec.ports ?? [];
   if (ports.length === 0)
-    return { problem: { code: "NoPorts", field: "spec.ports", allowed: "one port at least" } };
+    return { issue: { code: "NoPorts", field: "spec.ports", allowed: "one port at least" } };
   const foreign = ports.findIndex(({ protocol }) => protocol !== "TCP");
-  if (foreign !== -1) return { problem: unsupported(foreign, ports[foreign]?.protocol) };
+  if (foreign !== -1) return { issue: buildUnsupportedIssue(foreign, ports[foreign]?.protocol) };
   const served = ports.filter(({ nodePort }) => nodePort);
   if (served.length === 0)
     return {
-      problem: { code: "NoNodePort", field: "spec.ports", allowed: "one port with a nodePort at least" },
+      issue: { code: "NoNodePort", field: "spec.ports", allowed: "one port with a nodePort at least" },
     };
   if (served.length > MAX_LISTENERS)
     return {
-      problem: {
+      issue: {
         code: "TooManyPorts",
         field: "spec.ports",
         value: String(served.length),
         allowed: `at most ${MAX_LISTENERS} ports`,
       },
     };
-  const warnings = served.length === ports.length ? [] : [leftOut(ports)];
-  return { listeners: served.map((port) => listenerOf(port, annotations)), warnings };
+  const warnings = served.length === ports.length ? [] : [buildSkippedPortsIssue(ports)];
+  return { listeners: served.map((port) => buildListener(port, annotations)), warnings };
 }
 
-/** AWS's quota of listeners of a classic load balancer. */
+/** AWS's quota of listeners per classic load balancer. */
 const MAX_LISTENERS = 100;
 
-function listenerOf(port: ServicePort, annotations: Annotations): Listener {
+function buildListener(port: ServicePort, annotations: Annotations): Listener {
   const certificate = annotations["ssl-cert"];
   const backend = annotations["backend-protocol"];
   const ports = { LoadBalancerPort: port.port, InstancePort: port.nodePort };
@@ -51,7 +51,7 @@ function listenerOf(port: ServicePort, annotations: Annotations): Listener {
   return { ...ports, Protocol, InstanceProtocol, SSLCertificateId: certificate };
 }
 
-/** What clients and what instances are spoken to where TLS ends at the load balancer, by `backend-protocol`. */
+/** Protocols towards clients and instances if TLS ends at the load balancer, by `backend-protocol`. */
 const WITH_CERTIFICATE = {
   https: ["HTTPS", "HTTPS"],
   http: ["HTTPS", "HTTP"],
@@ -59,21 +59,21 @@ const WITH_CERTIFICATE = {
   tcp: ["SSL", "TCP"],
 } as const;
 
-/** Whether clients speak TLS with a listener. */
+/** Whether clients use TLS with a listener. */
 export function isTls({ Protocol: protocol }: Listener): boolean {
   return isSame(protocol, "HTTPS") || isSame(protocol, "SSL");
 }
 
 /**
- * Makes the listeners those that are wanted. Where nothing but the certificate differs it is exchanged in place; whatever else
- * differs AWS cannot change, so that the listener is taken away and made anew.
+ * Plans the changes to the desired listeners. A certificate is replaced in place. AWS can change nothing
+ * else, so the listener is deleted and created again.
  */
 export function planListeners(
   { loadBalancer }: ClassicLoadBalancerState,
   wanted: readonly Listener[],
 ): readonly LoadBalancerAction[] {
   const name = loadBalancer.LoadBalancerName ?? "";
-  const actual = listenersOf(loadBalancer.ListenerDescriptions);
+  const actual = listListeners(loadBalancer.ListenerDescriptions);
   const removed = actual.filter((each) => !wanted.some((one) => isAlike(each, one)));
   const added = wanted.filter((each) => !actual.some((one) => isAlike(each, one)));
   const reissued = wanted.filter((each) =>
@@ -83,7 +83,7 @@ export function planListeners(
     ...(removed.length === 0
       ? []
       : [
-          awsAction("elb:DeleteLoadBalancerListeners", name, {
+          buildAction("elb:DeleteLoadBalancerListeners", name, {
             LoadBalancerName: name,
             LoadBalancerPorts: removed.map(({ LoadBalancerPort: port = 0 }) => port),
           }),
@@ -91,13 +91,13 @@ export function planListeners(
     ...(added.length === 0
       ? []
       : [
-          awsAction("elb:CreateLoadBalancerListeners", name, {
+          buildAction("elb:CreateLoadBalancerListeners", name, {
             LoadBalancerName: name,
             Listeners: [...added],
           }),
         ]),
     ...reissued.map(({ LoadBalancerPort, SSLCertificateId }) =>
-      awsAction("elb:SetLoadBalancerListenerSSLCertificate", name, {
+      buildAction("elb:SetLoadBalancerListenerSSLCertificate", name, {
         LoadBalancerName: name,
         LoadBalancerPort,
         SSLCertificateId,
@@ -106,12 +106,15 @@ export function planListeners(
   ];
 }
 
-/** The listeners that AWS describes. */
-export function listenersOf(descriptions: readonly ListenerDescription[] = []): readonly Listener[] {
+/** Lists the listeners in AWS's descriptions. */
+export function listListeners(descriptions: readonly ListenerDescription[] = []): readonly Listener[] {
   return descriptions.flatMap(({ Listener: listener }) => listener ?? []);
 }
 
-/** Whether two listeners differ in nothing but which certificate they have; how protocols are capitalized is AWS's affair. */
+/**
+ * Whether two listeners differ in nothing but their certificate; capitals in protocols are ignored, as AWS
+ * chooses them.
+ */
 function isAlike(one: Listener, other: Listener): boolean {
   return (
     one.LoadBalancerPort === other.LoadBalancerPort &&
@@ -126,7 +129,7 @@ function isSame(one: string | undefined, other: string | undefined): boolean {
   return one?.toLowerCase() === other?.toLowerCase();
 }
 
-function unsupported(index: number, protocol: string | undefined): Problem {
+function buildUnsupportedIssue(index: number, protocol: string | undefined): Issue {
   return {
     code: "UnsupportedProtocol",
     field: `spec.ports[${index}].protocol`,
@@ -135,7 +138,7 @@ function unsupported(index: number, protocol: string | undefined): Problem {
   };
 }
 
-function leftOut(ports: readonly ServicePort[]): Problem {
+function buildSkippedPortsIssue(ports: readonly ServicePort[]): Issue {
   return {
     code: "NoNodePort",
     field: `spec.ports[${ports.findIndex(({ nodePort }) => !nodePort)}].nodePort`,

@@ -1,54 +1,59 @@
-import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
+import { buildAction } from "#clouds/aws/load-balancers/actions.ts";
 import { changeClassic } from "#clouds/aws/load-balancers/classic/change.ts";
-import { type ClassicContext, contextOf } from "#clouds/aws/load-balancers/classic/context.ts";
+import { buildClassicContext, type ClassicContext } from "#clouds/aws/load-balancers/classic/context.ts";
+import { type ClassicDesiredState, readClassic } from "#clouds/aws/load-balancers/classic/desired-state.ts";
 import { planGroups } from "#clouds/aws/load-balancers/classic/groups.ts";
 import { isOurs, removeClassic } from "#clouds/aws/load-balancers/classic/remove.ts";
-import { idOf } from "#clouds/aws/load-balancers/classic/subnets.ts";
-import { type ClassicWanted, readClassic } from "#clouds/aws/load-balancers/classic/wanted.ts";
+import { getSubnetId } from "#clouds/aws/load-balancers/classic/subnets.ts";
 import { isNameForeign } from "#clouds/aws/load-balancers/ownership.ts";
-import type { Piece } from "#clouds/aws/load-balancers/pieces.ts";
 import type { AwsLoadBalancerState, SubnetState } from "#clouds/aws/load-balancers/state.ts";
-import { tagList, wantedTags } from "#clouds/aws/load-balancers/tags.ts";
+import { buildServiceTags, toTagList } from "#clouds/aws/load-balancers/tags.ts";
+import type { PlanResult } from "#clouds/aws/load-balancers/types.ts";
 import { chooseSubnets } from "#clouds/aws/load-balancers/vpc/choose-subnets.ts";
 import type {
+  Issue,
   LoadBalancerAction,
   LoadBalancerQuestion,
   LoadBalancerStep,
-  Problem,
 } from "#core/service/model.ts";
 import type { Settings } from "#core/settings.ts";
 
-/** Why a Service cannot have a classic load balancer, as far as that can be said without asking AWS. */
-export function refusalOfClassic(question: LoadBalancerQuestion, settings: Settings): Problem | undefined {
+/** Returns why a Service cannot have a classic load balancer, as far as it is known without calling AWS. */
+export function checkClassic(question: LoadBalancerQuestion, settings: Settings): Issue | undefined {
   const read = readClassic(question.service, settings);
-  return read.kind === "refused" ? read.problem : undefined;
+  return read.kind === "refused" ? read.issue : undefined;
 }
 
-/** What is next for a Service's classic load balancer to be as it is wanted, or to be gone. */
+/**
+ * Returns the next step that brings a Service's classic load balancer to its desired state, or removes it.
+ */
 export function planClassic(
   question: LoadBalancerQuestion,
   observed: AwsLoadBalancerState,
   settings: Settings,
 ): LoadBalancerStep {
-  const context = contextOf(question, observed, settings);
-  // What has another name was never made for a Service: a tenant could call anything so.
+  const context = buildClassicContext(question, observed, settings);
+  // A load balancer with another name was never created for a Service: a tenant could choose any uid.
   if (!/^a[0-9a-f]{31}$/.test(context.name))
-    return question.wanted ? refused(nameTaken(context)) : { kind: "settled", ingress: [], warnings: [] };
+    return question.wanted
+      ? reject(buildNameTakenIssue(context))
+      : { kind: "settled", ingress: [], warnings: [] };
   return question.wanted ? ensureClassic(context, settings) : removeClassic(context);
 }
 
 function ensureClassic(context: ClassicContext, settings: Settings): LoadBalancerStep {
   const read = readClassic(context.question.service, settings);
-  if (read.kind === "refused") return refused(read.problem);
+  if (read.kind === "refused") return reject(read.issue);
   const { wanted } = read;
   const { classic } = context.state;
-  if (classic !== undefined && !isOurs(context)) return refused(nameTaken(context));
-  if (isNameForeign(context.state, context.owner, context.configuration)) return refused(nameTaken(context));
-  const subnets = subnetsOf(context, wanted);
-  // Without them none can be made, so that its security group is not made either.
-  if (classic === undefined && subnets.kind === "refused") return refused(subnets.problem);
+  if (classic !== undefined && !isOurs(context)) return reject(buildNameTakenIssue(context));
+  if (isNameForeign(context.state, context.owner, context.configuration))
+    return reject(buildNameTakenIssue(context));
+  const subnets = planSubnets(context, wanted);
+  // Without subnets no load balancer can be created, so its security group is not created either.
+  if (classic === undefined && subnets.kind === "refused") return reject(subnets.issue);
   const groups = planGroups(context, wanted);
-  if (groups.kind === "refused") return refused(groups.problem);
+  if (groups.kind === "refused") return reject(groups.issue);
   if (groups.kind === "act")
     return {
       kind: "act",
@@ -61,31 +66,31 @@ function ensureClassic(context: ClassicContext, settings: Settings): LoadBalance
   return {
     kind: "act",
     because: { code: "Creating", message: `${context.name} is made` },
-    actions: [creation(context, wanted, groupIds, subnets.value)],
+    actions: [buildCreate(context, wanted, groupIds, subnets.value)],
   };
 }
 
-function creation(
+function buildCreate(
   { name, owner }: ClassicContext,
-  { annotations, listeners, scheme }: ClassicWanted,
+  { annotations, listeners, scheme }: ClassicDesiredState,
   groupIds: readonly string[],
   subnets: readonly SubnetState[],
 ): LoadBalancerAction {
   const additionalTags = annotations["additional-resource-tags"] ?? {};
-  return awsAction("elb:CreateLoadBalancer", name, {
+  return buildAction("elb:CreateLoadBalancer", name, {
     LoadBalancerName: name,
     Listeners: [...listeners],
-    Subnets: subnets.map(idOf),
+    Subnets: subnets.map(getSubnetId),
     SecurityGroups: [...groupIds],
     ...(scheme === "internal" ? { Scheme: scheme } : {}),
-    Tags: tagList(wantedTags({ ...owner, additionalTags })),
+    Tags: toTagList(buildServiceTags({ ...owner, additionalTags })),
   });
 }
 
-function subnetsOf(
+function planSubnets(
   { state, owner, allow, configuration }: ClassicContext,
-  { annotations, scheme }: ClassicWanted,
-): Piece<readonly SubnetState[]> {
+  { annotations, scheme }: ClassicDesiredState,
+): PlanResult<readonly SubnetState[]> {
   const wanted = {
     named: annotations.subnets,
     internal: scheme === "internal",
@@ -99,11 +104,11 @@ function subnetsOf(
   return chooseSubnets(wanted, state.vpc);
 }
 
-function refused(problem: Problem): LoadBalancerStep {
-  return { kind: "refused", problem };
+function reject(issue: Issue): LoadBalancerStep {
+  return { kind: "refused", issue };
 }
 
-function nameTaken({ name, owner }: ClassicContext): Problem {
+function buildNameTakenIssue({ name, owner }: ClassicContext): Issue {
   return {
     code: "NameTaken",
     detail: `the load balancer ${name} is not tagged kubernetes.io/cluster/${owner.clusterTag}: owned, or its name is not made of a Service's uid`,

@@ -1,19 +1,22 @@
 import type { Listener, PolicyDescription } from "@aws-sdk/client-elastic-load-balancing";
-import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
+import { buildAction } from "#clouds/aws/load-balancers/actions.ts";
 import { isTls } from "#clouds/aws/load-balancers/classic/listeners.ts";
 import type { ClassicLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
 import type { LoadBalancerAction } from "#core/service/model.ts";
 
-/** The stock controller's name of the policy that puts the client's address in front of what instances get. */
+/**
+ * The stock controller's name of the proxy protocol policy, which sends the client's address to the
+ * instances.
+ */
 export const PROXY_PROTOCOL_POLICY = "k8s-proxyprotocol-enabled";
 
-/** How the stock controller's names of policies of TLS begin; what follows is the name of AWS's own policy. */
+/** Prefix of the stock controller's names of TLS policies; the name of AWS's own policy follows. */
 export const TLS_POLICY_PREFIX = "k8s-SSLNegotiationPolicy-";
 
-/** What AWS gives a listener of TLS for which nothing is asked. */
+/** AWS's default policy of a TLS listener. */
 export const DEFAULT_TLS_POLICY = "ELBSecurityPolicy-2016-08";
 
-/** Has instances told the client's address by the proxy protocol on all ports that are served, or on none. Other policies stay. */
+/** Enables the proxy protocol on all served ports, or disables it on all. Other policies stay. */
 export function planProxyProtocol(
   state: ClassicLoadBalancerState,
   listeners: readonly Listener[],
@@ -24,11 +27,11 @@ export function planProxyProtocol(
   const changed = [...listInstancePorts(listeners)].filter(
     (port) => isWanted !== (actual.get(port) ?? []).includes(PROXY_PROTOCOL_POLICY),
   );
-  const needsPolicy = isWanted && changed.length > 0 && !has(state.policies, PROXY_PROTOCOL_POLICY);
+  const needsPolicy = isWanted && changed.length > 0 && !hasPolicy(state.policies, PROXY_PROTOCOL_POLICY);
   return [
     ...(needsPolicy
       ? [
-          awsAction("elb:CreateLoadBalancerPolicy", name, {
+          buildAction("elb:CreateLoadBalancerPolicy", name, {
             LoadBalancerName: name,
             PolicyName: PROXY_PROTOCOL_POLICY,
             PolicyTypeName: "ProxyProtocolPolicyType",
@@ -38,7 +41,7 @@ export function planProxyProtocol(
       : []),
     ...changed.map((port) => {
       const others = (actual.get(port) ?? []).filter((each) => each !== PROXY_PROTOCOL_POLICY);
-      return awsAction("elb:SetLoadBalancerPoliciesForBackendServer", name, {
+      return buildAction("elb:SetLoadBalancerPoliciesForBackendServer", name, {
         LoadBalancerName: name,
         InstancePort: port,
         PolicyNames: isWanted ? [...others, PROXY_PROTOCOL_POLICY] : others,
@@ -48,8 +51,9 @@ export function planProxyProtocol(
 }
 
 /**
- * Takes the proxy protocol off ports that have no listener any more, with which it would come back. AWS keeps the policies of such a
- * port and lets them be taken off; whether it accepts a list of others there is not known, so a port with others is left alone.
+ * Removes the proxy protocol from ports without a listener, where it would return with a new one. AWS keeps
+ * the policies of such a port and allows their removal. Whether it accepts a list of other policies there is
+ * unknown, so ports with others are left unchanged.
  */
 export function planUnservedPorts(
   state: ClassicLoadBalancerState,
@@ -60,7 +64,7 @@ export function planUnservedPorts(
   return [...readBackendPolicies(state)]
     .filter(([port, names]) => !served.has(port) && names.length === 1 && names[0] === PROXY_PROTOCOL_POLICY)
     .map(([port]) =>
-      awsAction("elb:SetLoadBalancerPoliciesForBackendServer", name, {
+      buildAction("elb:SetLoadBalancerPoliciesForBackendServer", name, {
         LoadBalancerName: name,
         InstancePort: port,
         PolicyNames: [],
@@ -83,8 +87,8 @@ function listInstancePorts(listeners: readonly Listener[]): ReadonlySet<number> 
 }
 
 /**
- * Has listeners of TLS follow AWS's policy of that name. Where none is wanted any more they follow AWS's default, which is what they
- * had at first; where none ever was they are left alone.
+ * Sets the desired AWS policy on TLS listeners. If none is desired any more, they return to AWS's default.
+ * Listeners that never had a policy of ours are left unchanged.
  */
 export function planTlsPolicy(
   state: ClassicLoadBalancerState,
@@ -101,10 +105,10 @@ export function planTlsPolicy(
   );
   if (changed.length === 0) return [];
   return [
-    ...(has(state.policies, policy)
+    ...(hasPolicy(state.policies, policy)
       ? []
       : [
-          awsAction("elb:CreateLoadBalancerPolicy", name, {
+          buildAction("elb:CreateLoadBalancerPolicy", name, {
             LoadBalancerName: name,
             PolicyName: policy,
             PolicyTypeName: TLS_POLICY_TYPE,
@@ -114,7 +118,7 @@ export function planTlsPolicy(
           }),
         ]),
     ...changed.map(({ Listener: listener, PolicyNames: names = [] }) =>
-      awsAction("elb:SetLoadBalancerPoliciesOfListener", name, {
+      buildAction("elb:SetLoadBalancerPoliciesOfListener", name, {
         LoadBalancerName: name,
         LoadBalancerPort: listener?.LoadBalancerPort,
         PolicyNames: [...names.filter((each) => !isOfTls(state.policies, each)), policy],
@@ -125,11 +129,11 @@ export function planTlsPolicy(
 
 const TLS_POLICY_TYPE = "SSLNegotiationPolicyType";
 
-function has(policies: readonly PolicyDescription[], name: string): boolean {
+function hasPolicy(policies: readonly PolicyDescription[], name: string): boolean {
   return policies.some(({ PolicyName }) => PolicyName === name);
 }
 
-/** A listener follows one policy of TLS; those of stickiness may stand beside it. */
+/** Whether a listener's only TLS policy is this one; stickiness policies may exist too. */
 function isOfTls(policies: readonly PolicyDescription[], name: string): boolean {
   const policy = policies.find(({ PolicyName }) => PolicyName === name);
   return policy === undefined

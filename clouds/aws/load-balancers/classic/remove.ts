@@ -1,20 +1,20 @@
-import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
+import { buildAction } from "#clouds/aws/load-balancers/actions.ts";
 import type { ClassicContext } from "#clouds/aws/load-balancers/classic/context.ts";
-import { ownGroupIds } from "#clouds/aws/load-balancers/classic/groups.ts";
+import { listOwnGroupIds } from "#clouds/aws/load-balancers/classic/groups.ts";
 import { isNameForeign, isOwnLoadBalancer } from "#clouds/aws/load-balancers/ownership.ts";
 import { planNodeRules } from "#clouds/aws/load-balancers/vpc/node-rules.ts";
 import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/remove-groups.ts";
 import type { LoadBalancerAction, LoadBalancerStep } from "#core/service/model.ts";
 
 /**
- * Takes away what there is of a Service's classic load balancer: first what lets it in on the nodes, then it itself, then its security
- * group, which AWS keeps until nothing uses it. What is another's is not ours to look at.
+ * Removes a Service's classic load balancer: its rules on the nodes, then itself, then its security group,
+ * which AWS keeps while it is in use. Resources of others are not touched.
  */
 export function removeClassic(context: ClassicContext): LoadBalancerStep {
   const { state, owner, name, configuration, allow } = context;
-  // The uid is somebody else's: nothing that it names is ours to look at.
+  // The uid belongs to another owner: no name derived from it is ours to read.
   if (isNameForeign(state, owner, configuration)) return NOTHING_LEFT;
-  const groupIds = ownGroupIds(context);
+  const groupIds = listOwnGroupIds(context);
   const rules = planNodeRules(
     {
       disabled: configuration.disableSecurityGroupIngress === true,
@@ -22,13 +22,13 @@ export function removeClassic(context: ClassicContext): LoadBalancerStep {
       allow,
       instanceIds: [],
       openings: [],
-      mine: { descriptions: [], groupIds },
+      ownRules: { descriptions: [], groupIds },
     },
     state.vpc,
   );
   if (rules.kind === "refused") return rules;
   const shut = rules.kind === "act" ? rules.actions : [];
-  const [first, ...more] = isOurs(context) ? [...shut, deletion(name)] : shut;
+  const [first, ...more] = isOurs(context) ? [...shut, buildDelete(name)] : shut;
   if (first !== undefined)
     return { kind: "act", because: { code: "Deleting", message: `${name} goes` }, actions: [first, ...more] };
   const identity = { clusterTag: owner.clusterTag, allow };
@@ -45,12 +45,12 @@ export function removeClassic(context: ClassicContext): LoadBalancerStep {
 
 const NOTHING_LEFT: LoadBalancerStep = { kind: "settled", ingress: [], warnings: [] };
 
-/** Whether the load balancer of the Service's derived name is there, and may be changed for the Service. */
+/** Whether the load balancer of the Service's derived name exists and may be changed for the Service. */
 export function isOurs({ state: { classic }, owner, configuration }: ClassicContext): boolean {
   if (classic === undefined) return false;
   return isOwnLoadBalancer({ tags: classic.tags, vpc: classic.loadBalancer.VPCId }, owner, configuration);
 }
 
-function deletion(name: string): LoadBalancerAction {
-  return awsAction("elb:DeleteLoadBalancer", name, { LoadBalancerName: name });
+function buildDelete(name: string): LoadBalancerAction {
+  return buildAction("elb:DeleteLoadBalancer", name, { LoadBalancerName: name });
 }

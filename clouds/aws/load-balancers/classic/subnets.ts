@@ -1,17 +1,17 @@
-import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
-import { annotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
+import { buildAction } from "#clouds/aws/load-balancers/actions.ts";
+import { formatAnnotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
 import type { ClassicLoadBalancerState, SubnetState, VpcState } from "#clouds/aws/load-balancers/state.ts";
-import type { LoadBalancerAction, Problem } from "#core/service/model.ts";
+import type { Issue, LoadBalancerAction } from "#core/service/model.ts";
 
-/** What is to be done for a load balancer to be in other subnets, or why that cannot be. */
+/** The actions that move a load balancer to other subnets, or why it cannot move. */
 export interface SubnetChange {
   readonly actions: readonly LoadBalancerAction[];
-  readonly problem?: Problem | undefined;
+  readonly issue?: Issue | undefined;
 }
 
 /**
- * Moves a load balancer to other subnets. AWS takes one in each zone, and one at least: a zone's subnet is exchanged by taking the
- * old one away first, which needs another to stay meanwhile.
+ * Moves a load balancer to other subnets. AWS allows one per zone and requires at least one. To replace a
+ * zone's subnet, the old one is detached first, which needs another one to stay meanwhile.
  */
 export function planSubnets(
   { loadBalancer }: ClassicLoadBalancerState,
@@ -20,57 +20,60 @@ export function planSubnets(
 ): SubnetChange {
   const name = loadBalancer.LoadBalancerName ?? "";
   const attached = new Set(loadBalancer.Subnets ?? []);
-  const ids = new Set(wanted.map(idOf));
+  const ids = new Set(wanted.map(getSubnetId));
   const kept = [...attached].filter((id) => ids.has(id));
   const surplus = [...attached].filter((id) => !ids.has(id)).sort();
-  const zones = new Set(vpc.subnets.filter((each) => attached.has(idOf(each))).map(zoneOf));
-  const missing = wanted.filter((each) => !attached.has(idOf(each)));
-  const fitting = missing.filter((each) => !zones.has(zoneOf(each))).map(idOf);
+  const zones = new Set(vpc.subnets.filter((each) => attached.has(getSubnetId(each))).map(getSubnetZone));
+  const missing = wanted.filter((each) => !attached.has(getSubnetId(each)));
+  const fitting = missing.filter((each) => !zones.has(getSubnetZone(each))).map(getSubnetId);
   if (fitting.length > 0) {
-    const attach = awsAction("elb:AttachLoadBalancerToSubnets", name, {
+    const attach = buildAction("elb:AttachLoadBalancerToSubnets", name, {
       LoadBalancerName: name,
       Subnets: fitting,
     });
     return { actions: [attach] };
   }
   if (surplus.length === 0) return { actions: [] };
-  const stays = kept.length > 0 ? undefined : lastToLeave(surplus, missing, vpc);
+  const stays = kept.length > 0 ? undefined : selectLastSubnet(surplus, missing, vpc);
   const leaving = surplus.filter((id) => id !== stays);
-  if (leaving.length === 0) return { actions: [], problem: notInPlace(surplus, missing) };
-  const detach = awsAction("elb:DetachLoadBalancerFromSubnets", name, {
+  if (leaving.length === 0) return { actions: [], issue: buildSubnetsIssue(surplus, missing) };
+  const detach = buildAction("elb:DetachLoadBalancerFromSubnets", name, {
     LoadBalancerName: name,
     Subnets: leaving,
   });
   return { actions: [detach] };
 }
 
-/** Of what is to go, what stays until the rest is exchanged: the best is what nothing waits for. */
-function lastToLeave(
+/**
+ * Selects the obsolete subnet that stays until the others are replaced: preferably one whose zone has no
+ * replacement.
+ */
+function selectLastSubnet(
   surplus: readonly string[],
   missing: readonly SubnetState[],
   vpc: VpcState,
 ): string | undefined {
-  const awaited = new Set(missing.map(zoneOf));
+  const awaited = new Set(missing.map(getSubnetZone));
   const free = surplus.find((id) =>
-    vpc.subnets.some((each) => idOf(each) === id && !awaited.has(zoneOf(each))),
+    vpc.subnets.some((each) => getSubnetId(each) === id && !awaited.has(getSubnetZone(each))),
   );
   return free ?? surplus[0];
 }
 
-function notInPlace(from: readonly string[], to: readonly SubnetState[]): Problem {
+function buildSubnetsIssue(from: readonly string[], to: readonly SubnetState[]): Issue {
   return {
     code: "SubnetsChanged",
-    field: annotationName("subnets"),
+    field: formatAnnotationName("subnets"),
     allowed: "a subnet of another zone besides",
-    detail: `${from.join(", ")} is its only subnet, and ${to.map(idOf).join(", ")} is in the same zone`,
+    detail: `${from.join(", ")} is its only subnet, and ${to.map(getSubnetId).join(", ")} is in the same zone`,
   };
 }
 
-/** A subnet's id. */
-export function idOf({ subnet }: SubnetState): string {
+/** Returns a subnet's id. */
+export function getSubnetId({ subnet }: SubnetState): string {
   return subnet.SubnetId ?? "";
 }
 
-function zoneOf({ subnet }: SubnetState): string {
+function getSubnetZone({ subnet }: SubnetState): string {
   return subnet.AvailabilityZone ?? "";
 }

@@ -1,26 +1,26 @@
-import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
+import { buildAction } from "#clouds/aws/load-balancers/actions.ts";
 import type { ClassicLoadBalancerState, Pairs } from "#clouds/aws/load-balancers/state.ts";
-import { tagChanges, tagList } from "#clouds/aws/load-balancers/tags.ts";
+import { planTagChanges, toTagList } from "#clouds/aws/load-balancers/tags.ts";
 import type { LoadBalancerAction } from "#core/service/model.ts";
 
-/** Gives a load balancer the tags that are wanted, and takes away those of ours that are not; others stay. */
+/** Adds the desired tags to a load balancer and removes obsolete ones of ours; other tags stay. */
 export function planTags(
   { loadBalancer, tags }: ClassicLoadBalancerState,
   wanted: Pairs,
 ): readonly LoadBalancerAction[] {
   const name = loadBalancer.LoadBalancerName ?? "";
-  const { add, remove } = tagChanges(tags, wanted);
+  const { add, remove } = planTagChanges(tags, wanted);
   return [
     ...(remove.length === 0
       ? []
       : [
-          awsAction("elb:RemoveTags", name, {
+          buildAction("elb:RemoveTags", name, {
             LoadBalancerNames: [name],
             Tags: remove.map((Key) => ({ Key })),
           }),
         ]),
     ...(Object.keys(add).length === 0
       ? []
-      : [awsAction("elb:AddTags", name, { LoadBalancerNames: [name], Tags: tagList(add) })]),
+      : [buildAction("elb:AddTags", name, { LoadBalancerNames: [name], Tags: toTagList(add) })]),
   ];
 }

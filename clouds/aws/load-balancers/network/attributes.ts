@@ -1,17 +1,20 @@
-import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
+import { buildAction } from "#clouds/aws/load-balancers/actions.ts";
 import {
   ATTRIBUTE_DEFAULTS,
-  attributeMark,
-  markedAttributes,
+  buildAttributeTag,
+  parseAttributeTag,
   SET_ATTRIBUTES,
-} from "#clouds/aws/load-balancers/network/attribute-mark.ts";
+} from "#clouds/aws/load-balancers/network/attribute-tag.ts";
 import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
-import { arnOf, type MatchedPort } from "#clouds/aws/load-balancers/network/target-groups.ts";
+import { getTargetGroupArn, type MatchedPort } from "#clouds/aws/load-balancers/network/target-groups.ts";
 import type { NetworkLoadBalancerState, Pairs } from "#clouds/aws/load-balancers/state.ts";
-import { tagChanges, tagList, wantedTags } from "#clouds/aws/load-balancers/tags.ts";
+import { buildServiceTags, planTagChanges, toTagList } from "#clouds/aws/load-balancers/tags.ts";
 import type { LoadBalancerAction } from "#core/service/model.ts";
 
-/** Attributes of the load balancer that are not as they are to be; of one that AWS does not show its default is taken. */
+/**
+ * Plans changes of load balancer attributes that differ from the desired ones; an attribute that AWS does not
+ * show has its default.
+ */
 export function changeAttributes(
   { loadBalancer, attributes }: NetworkLoadBalancerState,
   { wanted, name }: NetworkContext,
@@ -22,17 +25,18 @@ export function changeAttributes(
   );
   if (changed.length === 0) return [];
   return [
-    awsAction("elbv2:ModifyLoadBalancerAttributes", name, {
+    buildAction("elbv2:ModifyLoadBalancerAttributes", name, {
       LoadBalancerArn: loadBalancer.LoadBalancerArn,
-      Attributes: pairsList(changed),
+      Attributes: toAttributeList(changed),
     }),
   ];
 }
 
 /**
- * Attributes of target groups: what the annotation says, and AWS's default for what it has said before. The tag that remembers it is
- * given before and taken away after, so that whatever comes in between is made good; and so do tags go that an annotation no longer
- * names before the tag is written that remembers them.
+ * Plans changes of target group attributes: the annotation's values, and AWS's defaults for attributes that
+ * it no longer names. The tag that records them is written before a change and removed after it, so that an
+ * interrupted change is completed later. For the same reason, obsolete tags are removed before the tag that
+ * records them changes.
  */
 export function changeTargetGroups(
   matched: readonly MatchedPort[],
@@ -41,9 +45,9 @@ export function changeTargetGroups(
   return matched.flatMap(({ group: state }) => {
     if (state?.attributes === undefined) return [];
     const { group, tags, attributes } = state;
-    const arn = arnOf(group);
-    const mark = attributeMark(wanted.targetGroupAttributes);
-    const reset = markedAttributes(tags).filter((key) => !Object.hasOwn(wanted.targetGroupAttributes, key));
+    const arn = getTargetGroupArn(group);
+    const mark = buildAttributeTag(wanted.targetGroupAttributes);
+    const reset = parseAttributeTag(tags).filter((key) => !Object.hasOwn(wanted.targetGroupAttributes, key));
     const to = {
       ...Object.fromEntries(reset.map((key) => [key, ATTRIBUTE_DEFAULTS[key] ?? ""])),
       ...wanted.targetGroupAttributes,
@@ -51,7 +55,7 @@ export function changeTargetGroups(
     const changed = Object.entries(to).filter(
       ([key, value]) => (attributes[key] ?? ATTRIBUTE_DEFAULTS[key]) !== value,
     );
-    const { add, remove } = tagChanges(tags, { ...wantedTags(owner), ...mark });
+    const { add, remove } = planTagChanges(tags, { ...buildServiceTags(owner), ...mark });
     const unmarked = mark[SET_ATTRIBUTES] === undefined && tags[SET_ATTRIBUTES] !== undefined;
     return [
       ...removeTags(arn, remove),
@@ -59,9 +63,9 @@ export function changeTargetGroups(
       ...(changed.length === 0
         ? []
         : [
-            awsAction("elbv2:ModifyTargetGroupAttributes", arn, {
+            buildAction("elbv2:ModifyTargetGroupAttributes", arn, {
               TargetGroupArn: arn,
-              Attributes: pairsList(changed),
+              Attributes: toAttributeList(changed),
             }),
           ]),
       ...removeTags(arn, unmarked ? [SET_ATTRIBUTES] : []),
@@ -69,7 +73,10 @@ export function changeTargetGroups(
   });
 }
 
-/** Tags of the load balancer and of listeners that stay; those that are to go do so before the tag forgets them that remembers them. */
+/**
+ * Plans tags of the load balancer and of listeners that stay; obsolete tags are removed before the tag that
+ * records them changes.
+ */
 export function changeTags(
   { loadBalancer, tags }: NetworkLoadBalancerState,
   listeners: NetworkLoadBalancerState["listeners"],
@@ -80,12 +87,12 @@ export function changeTags(
     { arn: loadBalancer.LoadBalancerArn ?? "", own: tags },
   ];
   return tagged.flatMap(({ arn, own }) => {
-    const { add, remove } = tagChanges(own, wantedTags(owner));
+    const { add, remove } = planTagChanges(own, buildServiceTags(owner));
     return [...removeTags(arn, remove), ...addTags(arn, add)];
   });
 }
 
-/** What AWS's own values are. */
+/** AWS's defaults. */
 const BALANCER_DEFAULTS: Pairs = {
   "load_balancing.cross_zone.enabled": "false",
   "access_logs.s3.enabled": "false",
@@ -93,16 +100,16 @@ const BALANCER_DEFAULTS: Pairs = {
   "access_logs.s3.prefix": "",
 };
 
-function pairsList(pairs: readonly (readonly [string, string])[]): { Key: string; Value: string }[] {
+function toAttributeList(pairs: readonly (readonly [string, string])[]): { Key: string; Value: string }[] {
   return pairs.map(([Key, Value]) => ({ Key, Value }));
 }
 
 function addTags(arn: string, tags: Pairs): readonly LoadBalancerAction[] {
   if (Object.keys(tags).length === 0) return [];
-  return [awsAction("elbv2:AddTags", arn, { ResourceArns: [arn], Tags: tagList(tags) })];
+  return [buildAction("elbv2:AddTags", arn, { ResourceArns: [arn], Tags: toTagList(tags) })];
 }
 
 function removeTags(arn: string, keys: readonly string[]): readonly LoadBalancerAction[] {
   if (keys.length === 0) return [];
-  return [awsAction("elbv2:RemoveTags", arn, { ResourceArns: [arn], TagKeys: [...keys] })];
+  return [buildAction("elbv2:RemoveTags", arn, { ResourceArns: [arn], TagKeys: [...keys] })];
 }

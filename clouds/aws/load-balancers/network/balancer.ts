@@ -1,28 +1,28 @@
 import type { SubnetMapping } from "@aws-sdk/client-elastic-load-balancing-v2";
-import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
-import { annotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
-import type { NetworkContext, Part } from "#clouds/aws/load-balancers/network/context.ts";
+import { buildAction } from "#clouds/aws/load-balancers/actions.ts";
+import { formatAnnotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
+import type { NetworkContext, PlanPart } from "#clouds/aws/load-balancers/network/context.ts";
 import type { Placement } from "#clouds/aws/load-balancers/network/subnets.ts";
 import type { NetworkLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
-import { tagList, wantedTags } from "#clouds/aws/load-balancers/tags.ts";
-import type { LoadBalancerAction, Problem } from "#core/service/model.ts";
+import { buildServiceTags, toTagList } from "#clouds/aws/load-balancers/tags.ts";
+import type { Issue, LoadBalancerAction } from "#core/service/model.ts";
 
-/** What is to be changed of a load balancer itself. */
-export interface BalancerChange extends Part {
-  /** IPv6 goes off, but only once no listener sends to targets of IPv6 any more. */
-  readonly isLast: boolean;
+/** The planned changes of a load balancer itself. */
+export interface BalancerChange extends PlanPart {
+  /** The change disables IPv6 while listeners have IPv6 targets: it follows the changes of listeners. */
+  readonly isAfterListeners: boolean;
 }
 
-type Placed = Extract<Placement, { readonly kind: "placed" }>;
+type PlacedPlacement = Extract<Placement, { readonly kind: "placed" }>;
 
-/** Makes the load balancer itself. */
+/** Creates the load balancer itself. */
 export function createBalancer(
-  { mappings, families }: Placed,
+  { mappings, families }: PlacedPlacement,
   groupIds: readonly string[],
   { name, owner, wanted }: NetworkContext,
 ): LoadBalancerAction {
   const isPrefixed = families.loadBalancer === "dualstack" && hasUdp({ wanted });
-  return awsAction("elbv2:CreateLoadBalancer", name, {
+  return buildAction("elbv2:CreateLoadBalancer", name, {
     Name: name,
     Type: "network",
     Scheme: wanted.internal ? "internal" : "internet-facing",
@@ -30,24 +30,24 @@ export function createBalancer(
     SubnetMappings: mappings.map((mapping) => (isPrefixed ? { ...mapping, ...PREFIX } : { ...mapping })),
     ...(isPrefixed ? { EnablePrefixForIpv6SourceNat: "on" as const } : {}),
     ...(groupIds.length === 0 ? {} : { SecurityGroups: [...groupIds] }),
-    Tags: tagList(wantedTags(owner)),
+    Tags: toTagList(buildServiceTags(owner)),
   });
 }
 
 /**
- * Sets right what can be changed of a load balancer that is there: zones are added, and IPv6 goes on and off. What AWS, or nobody
- * without an interruption, can change stays, and is told.
+ * Changes an existing load balancer as far as possible: it adds zones, and enables or disables IPv6.
+ * Differences that AWS cannot change, or only with an interruption, stay and are reported.
  */
 export function changeBalancer(
   { loadBalancer, listeners }: NetworkLoadBalancerState,
-  placement: Placed,
+  placement: PlacedPlacement,
   { name, wanted, state }: NetworkContext,
 ): BalancerChange {
-  const warnings: Problem[] = [];
+  const warnings: Issue[] = [];
   if (loadBalancer.Scheme !== undefined && (loadBalancer.Scheme === "internal") !== wanted.internal)
     warnings.push({
       code: "InvalidAnnotation",
-      field: annotationName("internal"),
+      field: formatAnnotationName("internal"),
       value: String(wanted.internal),
       allowed: `what it was when the load balancer was made, which is ${loadBalancer.Scheme}`,
     });
@@ -65,17 +65,17 @@ export function changeBalancer(
   if (wanted.annotations.subnets !== undefined && !(isKept && isIn))
     warnings.push({
       code: "SubnetsChanged",
-      field: annotationName("subnets"),
+      field: formatAnnotationName("subnets"),
       value: wanted.annotations.subnets,
       allowed: "the subnets that the load balancer is in, and one in each further zone",
       detail: `it is in ${[...there].join(", ")}`,
     });
-  warnings.push(...otherAddresses(loadBalancer, placement, { wanted }));
+  warnings.push(...checkAddresses(loadBalancer, placement, { wanted }));
 
   const { loadBalancer: IpAddressType } = placement.families;
   const isDual = IpAddressType === "dualstack";
   const isOn = loadBalancer.EnablePrefixForIpv6SourceNat === "on";
-  // A listener of UDP that is about to go needs the prefix until it is gone.
+  // A UDP listener needs the prefix until it is deleted.
   const needsPrefix = hasUdp({ wanted }) || listeners.some(({ listener }) => isUdp(listener.Protocol));
   const isPrefixMissing = isDual && needsPrefix && !isOn;
   const isOtherType = (loadBalancer.IpAddressType ?? "ipv4") !== IpAddressType;
@@ -84,19 +84,19 @@ export function changeBalancer(
   const ofIPv6 = new Set(
     state.targetGroups.flatMap(({ group }) => (group.IpAddressType === "ipv6" ? group.TargetGroupArn : [])),
   );
-  const isLast =
+  const isAfterListeners =
     isNarrowed && listeners.some(({ listener }) => ofIPv6.has(listener.DefaultActions?.[0]?.TargetGroupArn));
   const { LoadBalancerArn } = loadBalancer;
   const type = isOtherType ? { IpAddressType } : {};
   if (added.length === 0 && !isPrefixMissing && !isSurplus) {
     const actions = isOtherType
-      ? [awsAction("elbv2:SetIpAddressType", name, { LoadBalancerArn, IpAddressType })]
+      ? [buildAction("elbv2:SetIpAddressType", name, { LoadBalancerArn, IpAddressType })]
       : [];
-    return { actions, isLast, warnings };
+    return { actions, isAfterListeners, warnings };
   }
   const isPrefixed = isDual && (needsPrefix || isOn);
   const mappings = [
-    ...zones.map(mappingOf),
+    ...zones.map(buildSubnetMapping),
     ...added.flatMap((index) => placement.mappings[index] ?? []),
   ].map((mapping) => (isPrefixed ? { ...mapping, ...PREFIX } : { ...mapping }));
   const request = {
@@ -106,10 +106,10 @@ export function changeBalancer(
     ...(isPrefixed ? { EnablePrefixForIpv6SourceNat: "on" as const } : {}),
     ...(isSurplus ? { EnablePrefixForIpv6SourceNat: "off" as const } : {}),
   };
-  return { actions: [awsAction("elbv2:SetSubnets", name, request)], isLast, warnings };
+  return { actions: [buildAction("elbv2:SetSubnets", name, request)], isAfterListeners, warnings };
 }
 
-/** UDP from IPv6 clients is sent on from addresses of a prefix, which AWS chooses. */
+/** UDP from IPv6 clients is forwarded from addresses of a prefix, which AWS chooses. */
 const PREFIX: SubnetMapping = { SourceNatIpv6Prefix: "auto_assigned" };
 
 function hasUdp({ wanted }: Pick<NetworkContext, "wanted">): boolean {
@@ -122,8 +122,8 @@ function isUdp(protocol: string | undefined): boolean {
 
 type Zone = NonNullable<NetworkLoadBalancerState["loadBalancer"]["AvailabilityZones"]>[number];
 
-/** A zone as it is, which AWS wants to be told again. */
-function mappingOf({ SubnetId, LoadBalancerAddresses }: Zone): SubnetMapping {
+/** Builds the current mapping of a zone, which AWS requires again. */
+function buildSubnetMapping({ SubnetId, LoadBalancerAddresses }: Zone): SubnetMapping {
   const { AllocationId, PrivateIPv4Address, IPv6Address } = LoadBalancerAddresses?.[0] ?? {};
   return {
     SubnetId,
@@ -133,12 +133,15 @@ function mappingOf({ SubnetId, LoadBalancerAddresses }: Zone): SubnetMapping {
   };
 }
 
-/** Addresses of zones that are there cannot be changed; what AWS does not show is taken to be as it is to be. */
-function otherAddresses(
+/**
+ * Checks the addresses of existing zones, which cannot be changed. Addresses that AWS does not show are
+ * assumed to be right.
+ */
+function checkAddresses(
   { AvailabilityZones }: NetworkLoadBalancerState["loadBalancer"],
-  { mappings }: Placed,
+  { mappings }: PlacedPlacement,
   { wanted }: Pick<NetworkContext, "wanted">,
-): readonly Problem[] {
+): readonly Issue[] {
   const isOther = (key: "AllocationId" | "PrivateIPv4Address") =>
     mappings.some((mapping) => {
       const zone = AvailabilityZones?.find(({ SubnetId }) => SubnetId === mapping.SubnetId);
@@ -154,7 +157,7 @@ function otherAddresses(
     isOther(key)
       ? {
           code: "InvalidAnnotation",
-          field: annotationName(suffix),
+          field: formatAnnotationName(suffix),
           value: wanted.annotations[suffix]?.join(","),
           allowed: "the addresses that the load balancer was made with",
         }

@@ -1,14 +1,14 @@
-import type { NetworkWanted } from "#clouds/aws/load-balancers/network/wanted.ts";
-import type { Whose } from "#clouds/aws/load-balancers/whose.ts";
-import type { LoadBalancerAction, Problem } from "#core/service/model.ts";
+import type { LoadBalancerContext } from "#clouds/aws/load-balancers/context.ts";
+import type { NetworkDesiredState } from "#clouds/aws/load-balancers/network/desired-state.ts";
+import type { Issue, LoadBalancerAction } from "#core/service/model.ts";
 
-/** Everything that the plan of a network load balancer reads. */
-export interface NetworkContext extends Whose {
-  readonly wanted: NetworkWanted;
+/** All inputs of the plan of a network load balancer. */
+export interface NetworkContext extends LoadBalancerContext {
+  readonly wanted: NetworkDesiredState;
 }
 
-/** A part of a plan: what is to be done for it, and what is to be told once all is done. */
-export interface Part {
+/** A part of a plan: its actions, and what to report once all of them are done. */
+export interface PlanPart {
   readonly actions: readonly LoadBalancerAction[];
-  readonly warnings?: readonly Problem[] | undefined;
+  readonly warnings?: readonly Issue[] | undefined;
 }

@@ -1,19 +1,15 @@
-import { annotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
-import { allowedOf } from "#clouds/aws/load-balancers/configuration.ts";
+import { formatAnnotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
+import { getAllowedResources } from "#clouds/aws/load-balancers/configuration.ts";
 import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
 import { isAllowed } from "#clouds/aws/load-balancers/ownership.ts";
-import type { Problem } from "#core/service/model.ts";
+import type { Issue } from "#core/service/model.ts";
 
 /**
- * Why Elastic IP addresses that the annotation names cannot be used: one is not there or in use, as far as that is known before a load
- * balancer is made, or is neither the cluster's by its tags nor allowed. Those that the load balancer has already it keeps.
+ * Returns why Elastic IP addresses that the annotation names cannot be used. One may be missing or in use, as
+ * far as that is known before creation. Or it is neither tagged as the cluster's nor allowed. Addresses that
+ * the load balancer already has stay.
  */
-export function faultOfAddresses({
-  wanted,
-  owner,
-  state,
-  configuration,
-}: NetworkContext): Problem | undefined {
+export function checkElasticIps({ wanted, owner, state, configuration }: NetworkContext): Issue | undefined {
   const ids = wanted.annotations["eip-allocations"] ?? [];
   const { network, addresses = {} } = state;
   const own = new Set(
@@ -21,7 +17,7 @@ export function faultOfAddresses({
       each.map(({ AllocationId }) => AllocationId),
     ),
   );
-  const who = { clusterTag: owner.clusterTag, allow: allowedOf(configuration) };
+  const who = { clusterTag: owner.clusterTag, allow: getAllowedResources(configuration) };
   const faults = ids.flatMap((id) => {
     if (own.has(id)) return [];
     const there = Object.hasOwn(addresses, id) ? addresses[id] : undefined;
@@ -36,7 +32,7 @@ export function faultOfAddresses({
   if (faults.length === 0) return undefined;
   return {
     code: "ElasticIPsNotUsable",
-    field: annotationName("eip-allocations"),
+    field: formatAnnotationName("eip-allocations"),
     value: ids.join(","),
     detail: faults.join("; "),
   };

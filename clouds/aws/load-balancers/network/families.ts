@@ -1,15 +1,15 @@
 import type { Service } from "#core/service/service.ts";
 
-/** Which IP families a load balancer is reached by, and its targets are spoken to in. */
+/** The IP families of a load balancer towards its clients and towards its targets. */
 export interface Families {
   readonly loadBalancer: "ipv4" | "dualstack";
   readonly targets: "ipv4" | "ipv6";
-  /** Without IPv6 there is none; otherwise IPv4 alone will do where the network has no more. */
+  /** Whether IPv6 is required; otherwise IPv4 alone is enough if the network has no IPv6. */
   readonly isRequired: boolean;
 }
 
-/** Families as a Service has them; those of a cluster with one family are one, whatever its policy says. */
-export function familiesOf({ spec }: Service): Families {
+/** Selects the families of a Service; a cluster with one family has one, whatever the policy says. */
+export function selectFamilies({ spec }: Service): Families {
   const families = spec.ipFamilies ?? [];
   if (!families.includes("IPv6")) return IPV4;
   return {
@@ -19,10 +19,10 @@ export function familiesOf({ spec }: Service): Families {
   };
 }
 
-/** IPv4 and nothing else. */
+/** IPv4 only. */
 export const IPV4: Families = { loadBalancer: "ipv4", targets: "ipv4", isRequired: false };
 
-/** All clients, of the families by which a load balancer is reached. */
-export function everybody({ loadBalancer }: Families): readonly string[] {
+/** All clients, in the families of the load balancer. */
+export function listAllClients({ loadBalancer }: Families): readonly string[] {
   return loadBalancer === "dualstack" ? ["0.0.0.0/0", "::/0"] : ["0.0.0.0/0"];
 }

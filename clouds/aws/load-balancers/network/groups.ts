@@ -1,53 +1,53 @@
-import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
-import { annotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
-import { allowedOf } from "#clouds/aws/load-balancers/configuration.ts";
-import { managedGroupName } from "#clouds/aws/load-balancers/names.ts";
+import { buildAction } from "#clouds/aws/load-balancers/actions.ts";
+import { formatAnnotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
+import { getAllowedResources } from "#clouds/aws/load-balancers/configuration.ts";
+import type { LoadBalancerContext } from "#clouds/aws/load-balancers/context.ts";
+import { formatManagedGroupName } from "#clouds/aws/load-balancers/names.ts";
 import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
-import { everybody, type Families } from "#clouds/aws/load-balancers/network/families.ts";
-import { planSharedGroup, sharedGroupId } from "#clouds/aws/load-balancers/network/shared-group.ts";
+import { type Families, listAllClients } from "#clouds/aws/load-balancers/network/families.ts";
+import { findSharedGroupId, planSharedGroup } from "#clouds/aws/load-balancers/network/shared-group.ts";
 import { isAllowed, isOwned } from "#clouds/aws/load-balancers/ownership.ts";
-import type { Opening, Piece } from "#clouds/aws/load-balancers/pieces.ts";
+import type { Opening, PlanResult } from "#clouds/aws/load-balancers/types.ts";
 import { planFrontGroup } from "#clouds/aws/load-balancers/vpc/front-group.ts";
-import type { Whose } from "#clouds/aws/load-balancers/whose.ts";
 import { isIPv6Network } from "#core/cidr.ts";
-import type { LoadBalancerAction, Problem } from "#core/service/model.ts";
+import type { Issue, LoadBalancerAction } from "#core/service/model.ts";
 
-/** The security groups on a load balancer itself. */
+/** The security groups attached to a load balancer. */
 export type FrontGroups =
   | {
       readonly kind: "planned";
       readonly actions: readonly LoadBalancerAction[];
-      /** Undefined while one is not made yet; none where AWS can attach none, or none is to be. */
+      /** Undefined while one does not exist yet; empty if AWS can attach none, or none is desired. */
       readonly ids: readonly string[] | undefined;
-      /** That one of them which all of the cluster's load balancers share. */
+      /** The one that all of the cluster's load balancers share. */
       readonly sharedId?: string | undefined;
-      /** Groups of ours that are on it no more, or are not to be. */
+      /** Groups of ours that are no longer attached, or no longer desired. */
       readonly obsolete: readonly string[];
-      readonly warnings: readonly Problem[];
+      readonly warnings: readonly Issue[];
     }
-  | { readonly kind: "refused"; readonly problem: Problem };
+  | { readonly kind: "refused"; readonly issue: Issue };
 
 /**
- * Which security groups a load balancer is to have. Without `nlbSecurityGroupMode: Managed` it keeps those that it has; one that was
- * made without any can never get some, which is AWS's rule.
+ * Plans the security groups of a load balancer. Without `nlbSecurityGroupMode: Managed` it keeps its groups.
+ * AWS never attaches groups to one that was created without any.
  */
 export function planFrontGroups(context: NetworkContext, families: Families): FrontGroups {
   const { wanted, configuration, state } = context;
   const existing = state.network?.loadBalancer.SecurityGroups ?? [];
-  const own = ownGroups(context);
+  const own = listOwnGroups(context);
   const named = wanted.annotations["security-groups"];
   if (!hasFrontGroups(context) || !isManaged(context)) {
     const canHave = state.network === undefined || existing.length > 0;
     return {
       kind: "planned",
       actions: [],
-      ids: withoutShared(existing, context),
+      ids: excludeSharedGroup(existing, context),
       obsolete: own.filter((id) => !existing.includes(id)),
-      warnings: named === undefined ? [] : [ignored(named, canHave)],
+      warnings: named === undefined ? [] : [buildIgnoredIssue(named, canHave)],
     };
   }
-  const problem = named === undefined ? undefined : faultOfNamed(named, context);
-  if (problem !== undefined) return { kind: "refused", problem };
+  const issue = named === undefined ? undefined : checkNamedGroups(named, context);
+  if (issue !== undefined) return { kind: "refused", issue };
   const front = named === undefined ? planManaged(context, families) : undefined;
   if (front?.kind === "refused") return front;
   const shared = configuration.sharedBackendSecurityGroup === true ? planSharedGroup(context) : undefined;
@@ -67,45 +67,51 @@ export function planFrontGroups(context: NetworkContext, families: Families): Fr
   };
 }
 
-/** Once the operator wants no group that all share, it goes from those that have others: AWS lets none be without any. */
-function withoutShared(existing: readonly string[], { owner, state, configuration }: NetworkContext) {
+/**
+ * Removes the shared group, if the operator no longer wants it, from load balancers with other groups: AWS
+ * does not allow removing the last one.
+ */
+function excludeSharedGroup(existing: readonly string[], { owner, state, configuration }: NetworkContext) {
   if (configuration.sharedBackendSecurityGroup === true) return existing;
-  const shared = sharedGroupId(owner.clusterTag, state.vpc.groups);
+  const shared = findSharedGroupId(owner.clusterTag, state.vpc.groups);
   const rest = existing.filter((id) => id !== shared);
   return rest.length > 0 ? rest : existing;
 }
 
-/** Whether a load balancer has security groups of its own, or is to be made with some. */
+/** Whether a load balancer has its own security groups, or will be created with some. */
 export function hasFrontGroups(context: NetworkContext): boolean {
   const { state } = context;
   if (state.network !== undefined) return (state.network.loadBalancer.SecurityGroups ?? []).length > 0;
   return isManaged(context);
 }
 
-/** The operator wants groups on load balancers; one that has ours already keeps it in order, whatever is wanted by now. */
+/**
+ * Whether the operator wants groups on load balancers. A load balancer that has our groups already keeps them
+ * up to date in any case.
+ */
 function isManaged(context: NetworkContext): boolean {
   const { nlbSecurityGroupMode, sharedBackendSecurityGroup } = context.configuration;
   const existing = context.state.network?.loadBalancer.SecurityGroups ?? [];
   return (
     nlbSecurityGroupMode === "Managed" ||
     sharedBackendSecurityGroup === true ||
-    ownGroups(context).some((id) => existing.includes(id))
+    listOwnGroups(context).some((id) => existing.includes(id))
   );
 }
 
-function planManaged(context: NetworkContext, families: Families): Piece<string> {
+function planManaged(context: NetworkContext, families: Families): PlanResult<string> {
   return planFrontGroup(
     {
       owner: context.owner,
-      name: nameOf(context),
+      name: formatGroupName(context),
       description: "[k8s] Managed SecurityGroup for LoadBalancer",
-      openings: openingsOf(context, families),
+      openings: buildOpenings(context, families),
     },
     context.state.vpc,
   );
 }
 
-/** Puts the groups onto a load balancer that has others. */
+/** Attaches the groups to a load balancer that has others. */
 export function attachGroups(
   groups: Extract<FrontGroups, { readonly kind: "planned" }>,
   { state, name }: NetworkContext,
@@ -115,37 +121,41 @@ export function attachGroups(
   const existing = balancer.SecurityGroups ?? [];
   if (existing.length === groups.ids.length && groups.ids.every((id) => existing.includes(id))) return [];
   const request = { LoadBalancerArn: balancer.LoadBalancerArn, SecurityGroups: [...groups.ids] };
-  return [awsAction("elbv2:SetSecurityGroups", name, request)];
+  return [buildAction("elbv2:SetSecurityGroups", name, request)];
 }
 
-/** Security groups that were made for this Service's network load balancer, by us or the stock controller. */
-export function ownGroups(whose: Whose): readonly string[] {
-  const { state, owner } = whose;
-  const name = nameOf(whose);
+/**
+ * Lists security groups created for this Service's network load balancer, by us or by the stock controller.
+ */
+export function listOwnGroups(context: LoadBalancerContext): readonly string[] {
+  const { state, owner } = context;
+  const name = formatGroupName(context);
   return state.vpc.groups
     .filter(({ group, tags }) => group.GroupName === name && isOwned(tags, owner.clusterTag))
     .flatMap(({ group }) => group.GroupId ?? []);
 }
 
-function nameOf({ owner, configuration }: Whose): string {
-  return managedGroupName({ ...owner, clusterName: configuration.clusterName ?? "kubernetes" });
+function formatGroupName({ owner, configuration }: LoadBalancerContext): string {
+  return formatManagedGroupName({ ...owner, clusterName: configuration.clusterName ?? "kubernetes" });
 }
 
-/** What comes to the listeners, and what tells senders that their packets are too large. */
-function openingsOf({ wanted }: NetworkContext, families: Families): readonly Opening[] {
-  const ranges = (wanted.sourceRanges ?? everybody(families)).filter(
+/** Builds the openings for listeners and for path MTU messages. */
+function buildOpenings({ wanted }: NetworkContext, families: Families): readonly Opening[] {
+  const ranges = (wanted.sourceRanges ?? listAllClients(families)).filter(
     (range) => families.loadBalancer === "dualstack" || !isIPv6Network(range),
   );
   return [
     ...wanted.ports.flatMap(({ port, protocol }) =>
-      transports(protocol).map((each): Opening => ({ protocol: each, ports: [port, port], cidrs: ranges })),
+      listTransports(protocol).map(
+        (each): Opening => ({ protocol: each, ports: [port, port], cidrs: ranges }),
+      ),
     ),
-    ...tooLarge(ranges),
+    ...buildPathMtuOpenings(ranges),
   ];
 }
 
-/** That a packet is too large for the path: type 3 code 4 of ICMP, type 2 of ICMPv6. */
-export function tooLarge(ranges: readonly string[]): readonly Opening[] {
+/** Builds the openings for packets that are too large for the path: ICMP type 3 code 4, ICMPv6 type 2. */
+export function buildPathMtuOpenings(ranges: readonly string[]): readonly Opening[] {
   const ipv4 = ranges.filter((range) => !isIPv6Network(range));
   const ipv6 = ranges.filter(isIPv6Network);
   return [
@@ -154,21 +164,21 @@ export function tooLarge(ranges: readonly string[]): readonly Opening[] {
   ];
 }
 
-/** What goes over the network for a listener or a target group. */
-export function transports(protocol: string): readonly ("tcp" | "udp")[] {
+/** Lists the transport protocols of a listener or a target group. */
+export function listTransports(protocol: string): readonly ("tcp" | "udp")[] {
   if (protocol === "TCP_UDP") return ["tcp", "udp"];
   return protocol === "UDP" ? ["udp"] : ["tcp"];
 }
 
-const FIELD = annotationName("security-groups");
+const FIELD = formatAnnotationName("security-groups");
 
-function faultOfNamed(
+function checkNamedGroups(
   named: readonly string[],
   { state, owner, configuration }: NetworkContext,
-): Problem | undefined {
+): Issue | undefined {
   const bad = named.filter((id) => {
     const found = state.vpc.groups.find(({ group }) => group.GroupId === id);
-    const who = { clusterTag: owner.clusterTag, allow: allowedOf(configuration) };
+    const who = { clusterTag: owner.clusterTag, allow: getAllowedResources(configuration) };
     return found === undefined || !isAllowed("securityGroups", { id, tags: found.tags }, who);
   });
   if (bad.length === 0) return undefined;
@@ -180,7 +190,7 @@ function faultOfNamed(
   };
 }
 
-function ignored(named: readonly string[], canHave: boolean): Problem {
+function buildIgnoredIssue(named: readonly string[], canHave: boolean): Issue {
   return {
     code: "UnsupportedAnnotation",
     field: FIELD,

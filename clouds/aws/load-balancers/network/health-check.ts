@@ -1,14 +1,14 @@
-import { invalidAnnotation } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
+import { buildInvalidAnnotation } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
 import type { Annotations } from "#clouds/aws/load-balancers/annotations/table.ts";
 import type { LoadBalancerConfiguration } from "#clouds/aws/load-balancers/configuration.ts";
-import type { Problem } from "#core/service/model.ts";
+import type { Issue } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
 
-/** How targets are looked at; the same for all ports of a Service. */
+/** The health check of targets, one for all ports of a Service. */
 export interface HealthCheck {
   readonly protocol: "TCP" | "HTTP" | "HTTPS";
   readonly port: string;
-  /** Of HTTP and HTTPS alone. */
+  /** Only for HTTP and HTTPS. */
   readonly path?: string | undefined;
   readonly intervalSeconds: number;
   readonly timeoutSeconds: number;
@@ -16,12 +16,12 @@ export interface HealthCheck {
   readonly unhealthyThreshold: number;
 }
 
-/** Reads how a Service's targets are to be looked at, or why they cannot be. */
+/** Reads the health check of a Service's targets, or why it is invalid. */
 export function readHealthCheck(
   { spec }: Service,
   annotations: Annotations,
   configuration: LoadBalancerConfiguration,
-): HealthCheck | Problem {
+): HealthCheck | Issue {
   const isLocal = spec.externalTrafficPolicy === "Local";
   if (isLocal && !spec.healthCheckNodePort)
     return {
@@ -30,14 +30,14 @@ export function readHealthCheck(
       value: String(spec.healthCheckNodePort ?? ""),
       allowed: "a port, where externalTrafficPolicy is Local",
     };
-  const { protocol, port, path } = whereLooked({ spec }, annotations, configuration);
+  const { protocol, port, path } = selectHealthCheckEndpoint({ spec }, annotations, configuration);
   const threshold = isLocal ? 2 : 3;
   const intervalSeconds = annotations["healthcheck-interval"] ?? (isLocal ? 10 : 30);
-  // AWS's own defaults, which the stock controller leaves to AWS.
+  // AWS's defaults, which the stock controller does not send.
   const timeoutSeconds =
     annotations["healthcheck-timeout"] ?? Math.min(protocol === "HTTP" ? 6 : 10, intervalSeconds);
   if (timeoutSeconds > intervalSeconds)
-    return invalidAnnotation(
+    return buildInvalidAnnotation(
       "healthcheck-timeout",
       String(timeoutSeconds),
       `at most the interval, which is ${intervalSeconds} seconds`,
@@ -53,16 +53,16 @@ export function readHealthCheck(
   };
 }
 
-/** kube-proxy's own port and path, where it says whether a node proxies at all. */
+/** kube-proxy's own port and path, which report whether it runs on a node. */
 export const KUBE_PROXY = { port: 10_256, path: "/healthz" };
 
-function whereLooked(
+function selectHealthCheckEndpoint(
   { spec }: Pick<Service, "spec">,
   annotations: Annotations,
   configuration: LoadBalancerConfiguration,
 ): Required<Pick<HealthCheck, "protocol" | "port">> & { readonly path: string } {
   const isLocal = spec.externalTrafficPolicy === "Local";
-  // As in the stock controller, annotations have no say in this mode.
+  // As in the stock controller, annotations have no effect in this mode.
   if (!isLocal && configuration.clusterServiceLoadBalancerHealthProbeMode === "Shared") {
     return {
       protocol: "HTTP",
@@ -72,7 +72,7 @@ function whereLooked(
   }
   const said = annotations["healthcheck-protocol"];
   return {
-    // SSL is a word of classic load balancers, and refused before.
+    // SSL is a value for classic load balancers, rejected earlier.
     protocol: said === undefined || said === "SSL" ? (isLocal ? "HTTP" : "TCP") : said,
     port: String(annotations["healthcheck-port"] ?? (isLocal ? spec.healthCheckNodePort : "traffic-port")),
     path: annotations["healthcheck-path"] ?? (isLocal ? "/healthz" : "/"),

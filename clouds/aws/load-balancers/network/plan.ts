@@ -1,6 +1,7 @@
-import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
-import { annotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
-import { identityFor } from "#clouds/aws/load-balancers/configuration.ts";
+import { buildAction } from "#clouds/aws/load-balancers/actions.ts";
+import { formatAnnotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
+import { getIdentity } from "#clouds/aws/load-balancers/configuration.ts";
+import type { LoadBalancerContext } from "#clouds/aws/load-balancers/context.ts";
 import {
   changeAttributes,
   changeTags,
@@ -12,76 +13,86 @@ import {
   createBalancer,
 } from "#clouds/aws/load-balancers/network/balancer.ts";
 import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
+import { readNetwork } from "#clouds/aws/load-balancers/network/desired-state.ts";
 import { IPV4 } from "#clouds/aws/load-balancers/network/families.ts";
 import { attachGroups, hasFrontGroups, planFrontGroups } from "#clouds/aws/load-balancers/network/groups.ts";
 import { planListeners } from "#clouds/aws/load-balancers/network/listeners.ts";
+import { buildNameTakenIssue, isOwnBalancer } from "#clouds/aws/load-balancers/network/name-taken.ts";
 import { planRules } from "#clouds/aws/load-balancers/network/node-rules.ts";
-import { isOwnBalancer, nameTaken } from "#clouds/aws/load-balancers/network/own-balancer.ts";
 import { planRemoval } from "#clouds/aws/load-balancers/network/remove.ts";
 import { type Placement, placeBalancer } from "#clouds/aws/load-balancers/network/subnets.ts";
 import {
-  arnOf,
   createTargetGroups,
-  groupsInUse,
+  getTargetGroupArn,
+  listOwnTargetGroups,
+  listUsedTargetGroups,
   type MatchedPort,
   matchPorts,
   modifyTargetGroups,
-  ownTargetGroups,
 } from "#clouds/aws/load-balancers/network/target-groups.ts";
 import {
+  checkLabels,
   chooseTargets,
   deregisterTargets,
-  faultOfLabels,
+  getTargetRules,
   registerTargets,
-  targetRulesFor,
 } from "#clouds/aws/load-balancers/network/targets.ts";
-import { readNetwork } from "#clouds/aws/load-balancers/network/wanted.ts";
 import { isNameForeign } from "#clouds/aws/load-balancers/ownership.ts";
-import type { Piece } from "#clouds/aws/load-balancers/pieces.ts";
+import { buildTargetWait } from "#clouds/aws/load-balancers/select-target.ts";
 import type { NetworkLoadBalancerState, SubnetState } from "#clouds/aws/load-balancers/state.ts";
-import { awaitTargets } from "#clouds/aws/load-balancers/target-of.ts";
+import type { PlanResult } from "#clouds/aws/load-balancers/types.ts";
 import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/remove-groups.ts";
-import type { Whose } from "#clouds/aws/load-balancers/whose.ts";
 import type {
+  Issue,
   LoadBalancerAction,
   LoadBalancerQuestion,
   LoadBalancerStep,
-  Problem,
 } from "#core/service/model.ts";
 
-/** What is next for a Service's network load balancer. */
-export function planNetwork(question: LoadBalancerQuestion, whose: Whose): LoadBalancerStep {
-  if (!question.wanted) return planRemoval(whose, question.service);
-  const read = readNetwork(question.service, whose.settings);
+/** Returns the next step for a Service's network load balancer. */
+export function planNetwork(
+  question: LoadBalancerQuestion,
+  balancerContext: LoadBalancerContext,
+): LoadBalancerStep {
+  if (!question.wanted) return planRemoval(balancerContext, question.service);
+  const read = readNetwork(question.service, balancerContext.settings);
   if (read.kind === "refused") return read;
-  const context: NetworkContext = { ...whose, wanted: read.wanted };
-  const unknown = faultOfLabels(question.nodes, context);
-  if (unknown !== undefined) return { kind: "refused", problem: unknown };
-  const balancer = whose.state.network;
-  if (isNameForeign(whose.state, whose.owner, whose.configuration))
-    return { kind: "refused", problem: nameTaken(context) };
+  const context: NetworkContext = { ...balancerContext, wanted: read.wanted };
+  const labelIssue = checkLabels(question.nodes, context);
+  if (labelIssue !== undefined) return { kind: "refused", issue: labelIssue };
+  const balancer = balancerContext.state.network;
+  if (isNameForeign(balancerContext.state, balancerContext.owner, balancerContext.configuration))
+    return { kind: "refused", issue: buildNameTakenIssue(context) };
   if (balancer === undefined) return planCreation(question, context);
-  if (!isOwnBalancer(context)) return { kind: "refused", problem: nameTaken(context) };
+  if (!isOwnBalancer(context)) return { kind: "refused", issue: buildNameTakenIssue(context) };
   return planChange(question, balancer, context);
 }
 
-/** Nothing is made before it is known that all of it can be. */
+/** Plans a new load balancer with its parts. Creates nothing if one part is refused. */
 function planCreation(question: LoadBalancerQuestion, context: NetworkContext): LoadBalancerStep {
   const placement = placeBalancer(context, context.wanted.internal);
   if (placement.kind === "refused") return placement;
   const groups = planFrontGroups(context, placement.families);
   if (groups.kind === "refused") return groups;
-  const of: NetworkContext = { ...context, wanted: { ...context.wanted, families: placement.families } };
-  const targets = chooseTargets(question.nodes, targetRulesFor(of), of);
-  const sender = { subnets: placement.subnets, families: placement.families, sharedId: groups.sharedId };
-  // Before its groups are known it is not made, and nothing comes from it.
-  const rules = groups.ids === undefined ? NOTHING : planRules(targets.ids, sender, of);
+  const resolved: NetworkContext = {
+    ...context,
+    wanted: { ...context.wanted, families: placement.families },
+  };
+  const targets = chooseTargets(question.nodes, getTargetRules(resolved), resolved);
+  const trafficSource = {
+    subnets: placement.subnets,
+    families: placement.families,
+    sharedSecurityGroupId: groups.sharedId,
+  };
+  // While a security group does not exist yet, this step does not create the load balancer: nodes need no
+  // rules, because it sends no traffic.
+  const rules = groups.ids === undefined ? NO_RULES : planRules(targets.ids, trafficSource, resolved);
   if (rules.kind === "refused") return rules;
-  const matched = matchPorts(of);
-  return act("Creating", "the network load balancer is not there yet", [
+  const matched = matchPorts(resolved);
+  return act("Creating", "the network load balancer does not exist yet", [
     ...groups.actions,
-    ...(groups.ids === undefined ? [] : [createBalancer(placement, groups.ids, of)]),
-    ...createTargetGroups(matched, of),
+    ...(groups.ids === undefined ? [] : [createBalancer(placement, groups.ids, resolved)]),
+    ...createTargetGroups(matched, resolved),
     ...(rules.kind === "act" ? rules.actions : []),
   ]);
 }
@@ -92,167 +103,188 @@ function planChange(
   context: NetworkContext,
 ): LoadBalancerStep {
   const { loadBalancer } = balancer;
-  if (loadBalancer.State?.Code === "failed") return { kind: "refused", problem: failed(balancer) };
+  if (loadBalancer.State?.Code === "failed") return { kind: "refused", issue: buildFailedIssue(balancer) };
   const isInternal = loadBalancer.Scheme === "internal";
   const placement = placeBalancer(context, isInternal);
-  const families = placement.kind === "placed" ? placement.families : familiesThere(balancer, context);
-  const of: NetworkContext = { ...context, wanted: { ...context.wanted, families } };
+  const families = placement.kind === "placed" ? placement.families : getCurrentFamilies(balancer, context);
+  const resolved: NetworkContext = { ...context, wanted: { ...context.wanted, families } };
   const change: BalancerChange =
-    placement.kind === "placed" ? changeBalancer(balancer, placement, of) : { actions: [], isLast: false };
-  const groups = planFrontGroups(of, families);
+    placement.kind === "placed"
+      ? changeBalancer(balancer, placement, resolved)
+      : { actions: [], isAfterListeners: false };
+  const groups = planFrontGroups(resolved, families);
   const planned =
     groups.kind === "planned"
       ? groups
       : ({ kind: "planned", actions: [], ids: undefined, obsolete: [], warnings: [] } as const);
-  const targets = chooseTargets(question.nodes, targetRulesFor(of), of);
-  const matched = matchPorts(of);
-  const listeners = planListeners(matched, balancer, of);
+  const targets = chooseTargets(question.nodes, getTargetRules(resolved), resolved);
+  const matched = matchPorts(resolved);
+  const listeners = planListeners(matched, balancer, resolved);
   const isShared =
-    planned.sharedId !== undefined && (planned.ids ?? []).includes(planned.sharedId) && hasFrontGroups(of);
-  const sender = {
-    subnets: subnetsOf(balancer, placement, of),
+    planned.sharedId !== undefined &&
+    (planned.ids ?? []).includes(planned.sharedId) &&
+    hasFrontGroups(resolved);
+  const trafficSource = {
+    subnets: selectSubnets(balancer, placement, resolved),
     families,
-    sharedId: isShared ? planned.sharedId : undefined,
+    sharedSecurityGroupId: isShared ? planned.sharedId : undefined,
   };
-  const rules = planRules(targets.ids, sender, of);
-  const attach = attachGroups(planned, of);
-  const isSeen = balancer.attributes !== undefined;
+  const rules = planRules(targets.ids, trafficSource, resolved);
+  const attach = attachGroups(planned, resolved);
+  const isFullyObserved = balancer.attributes !== undefined;
   const found = matched.flatMap(({ group }) => group ?? []);
-  const serving = isSeen ? found : [...new Set([...found, ...groupsInUse(of)])];
+  const serving = isFullyObserved ? found : [...new Set([...found, ...listUsedTargetGroups(resolved)])];
   const register = registerTargets(serving, targets.ids);
   const deregister = deregisterTargets(serving, targets.ids);
-  const letIn = rules.kind === "act" ? rules.actions : [];
-  // What the load balancer's other groups need is let in before it loses one by which it was.
-  const early = attach.length === 0 ? [] : letIn.filter(isLettingIn);
-  const whole = [
+  const ruleActions = rules.kind === "act" ? rules.actions : [];
+  // Nodes allow the load balancer's new security groups before it loses a group that they allow now.
+  const rulesBeforeAttach = attach.length === 0 ? [] : ruleActions.filter(isIngressRule);
+  const allActions = [
     ...planned.actions,
-    ...createTargetGroups(matched, of),
-    ...(change.isLast ? [] : change.actions),
-    ...early,
+    ...createTargetGroups(matched, resolved),
+    ...(change.isAfterListeners ? [] : change.actions),
+    ...rulesBeforeAttach,
     ...attach,
-    ...(change.isLast ? listeners.create.filter((each) => !isOfUdp(each)) : listeners.create),
+    ...(change.isAfterListeners
+      ? listeners.create.filter((each) => !createsUdpListener(each))
+      : listeners.create),
     ...register,
     ...listeners.modify,
-    ...(change.isLast && matched.every(({ group }) => group !== undefined) ? change.actions : []),
+    ...(change.isAfterListeners && matched.every(({ group }) => group !== undefined) ? change.actions : []),
     ...deregister,
-    ...modifyTargetGroups(matched, of),
-    ...letIn.filter((each) => !early.includes(each)),
-    ...changeTargetGroups(matched, of),
+    ...modifyTargetGroups(matched, resolved),
+    ...ruleActions.filter((each) => !rulesBeforeAttach.includes(each)),
+    ...changeTargetGroups(matched, resolved),
     ...listeners.remove,
-    ...removeTargetGroups(matched, listeners.used, of),
-    ...changeTags(balancer, listeners.kept, of),
-    // What AWS may refuse for a while, or until somebody mends a bucket, keeps nothing else back.
-    ...changeAttributes(balancer, of),
-    ...removeGroups(planned.obsolete, of),
+    ...planTargetGroupRemoval(matched, listeners.used, resolved),
+    ...changeTags(balancer, listeners.kept, resolved),
+    // AWS may reject attributes for a while, or until the S3 bucket for access logs is repaired. So everything
+    // that clients' traffic depends on comes first.
+    ...changeAttributes(balancer, resolved),
+    ...planSecurityGroupRemoval(planned.obsolete, resolved),
   ];
-  // Nothing else was asked about; or where it is to be cannot be said, and it stays as it is, but for nodes that come and go.
-  const isWhole = isSeen && placement.kind === "placed";
-  const actions = isWhole ? whole : [...register, ...deregister, ...letIn];
+  // Only targets were observed, or no valid placement exists: update targets and node rules, leave the rest
+  // unchanged.
+  const canChangeAll = isFullyObserved && placement.kind === "placed";
+  const actions = canChangeAll ? allActions : [...register, ...deregister, ...ruleActions];
   if (actions.length > 0) {
-    const step = act("Changing", "the network load balancer is not as it is to be", actions);
-    return step.kind === "act" && !isSeen ? { ...step, onlyTargets: true } : step;
+    const step = act("Changing", "the network load balancer differs from its desired state", actions);
+    return step.kind === "act" && !isFullyObserved ? { ...step, onlyTargets: true } : step;
   }
   for (const part of [placement, groups, rules]) if (part.kind === "refused") return part;
-  if (serving.length < of.wanted.ports.length)
-    return waiting("TargetGroupMissing", "a port has no target group that is shown: all is looked at anew");
+  if (serving.length < resolved.wanted.ports.length)
+    return wait("TargetGroupMissing", "a port has no visible target group: everything is read again");
   if (loadBalancer.DNSName === undefined || loadBalancer.DNSName === "")
-    return waiting("Nameless", "AWS has not told the load balancer's name yet");
+    return wait("Nameless", "AWS has not returned the load balancer's name yet");
   return {
     kind: "settled",
     ingress: [{ hostname: loadBalancer.DNSName }],
-    ...awaitTargets(targets.awaited),
+    ...buildTargetWait(targets.awaited),
     warnings: [
-      ...of.wanted.warnings,
+      ...resolved.wanted.warnings,
       ...(placement.kind === "placed" ? placement.warnings : []),
       ...(change.warnings ?? []),
       ...planned.warnings,
       ...targets.warnings,
-      ...faultsOfRanges(of),
+      ...checkSourceRanges(resolved),
       ...(rules.kind === "refused" ? [] : (rules.value ?? [])),
     ],
   };
 }
 
-/** Source ranges hold where targets see clients' addresses, or where the load balancer has security groups. */
-function faultsOfRanges(context: NetworkContext): readonly Problem[] {
+/**
+ * Returns a warning if source ranges have no effect. They need targets that see clients' addresses, or a load
+ * balancer with security groups.
+ */
+function checkSourceRanges(context: NetworkContext): readonly Issue[] {
   const { sourceRanges, targetGroupAttributes } = context.wanted;
-  const isHidden = targetGroupAttributes["preserve_client_ip.enabled"] === "false";
-  const isOpen = sourceRanges === undefined || sourceRanges.includes("0.0.0.0/0");
-  if (!isHidden || isOpen || hasFrontGroups(context)) return [];
+  const hidesClientIp = targetGroupAttributes["preserve_client_ip.enabled"] === "false";
+  const allowsAllClients = sourceRanges === undefined || sourceRanges.includes("0.0.0.0/0");
+  if (!hidesClientIp || allowsAllClients || hasFrontGroups(context)) return [];
   return [
     {
       code: "InvalidAnnotation",
-      field: annotationName("target-group-attributes"),
+      field: formatAnnotationName("target-group-attributes"),
       value: "preserve_client_ip.enabled=false",
       allowed:
-        "preserve_client_ip.enabled=true where source ranges are limited, or anybody may come, unless the operator has set nlbSecurityGroupMode: Managed",
+        "preserve_client_ip.enabled=true if source ranges are limited (otherwise all clients have access), unless the operator has set nlbSecurityGroupMode: Managed",
     },
   ];
 }
 
-function isLettingIn({ action }: LoadBalancerAction): boolean {
+function isIngressRule({ action }: LoadBalancerAction): boolean {
   return action === "ec2:AuthorizeSecurityGroupIngress";
 }
 
-/** It is made once IPv6 is off, for which it would have to be made otherwise. */
-function isOfUdp({ action, parameters }: LoadBalancerAction): boolean {
+/**
+ * Returns whether an action creates a UDP listener. Such an action waits until IPv6 is disabled: with IPv6
+ * the listener would be created differently.
+ */
+function createsUdpListener({ action, parameters }: LoadBalancerAction): boolean {
   return action === "elbv2:CreateListener" && /^(TCP_)?UDP$/.test(String(parameters["Protocol"]));
 }
 
-const NOTHING: Piece<readonly Problem[]> = { kind: "ready", value: [] };
+const NO_RULES: PlanResult<readonly Issue[]> = { kind: "ready", value: [] };
 
-/** Target groups of ours that serve no port any more, and no listener sends to. */
-function removeTargetGroups(
+/** Plans the deletion of our target groups that no port and no listener uses. */
+function planTargetGroupRemoval(
   matched: readonly MatchedPort[],
   used: ReadonlySet<string>,
   context: NetworkContext,
 ): readonly LoadBalancerAction[] {
-  const kept = new Set(matched.flatMap(({ group }) => (group === undefined ? [] : [arnOf(group.group)])));
-  return ownTargetGroups(context)
-    .map(({ group }) => arnOf(group))
+  const kept = new Set(
+    matched.flatMap(({ group }) => (group === undefined ? [] : [getTargetGroupArn(group.group)])),
+  );
+  return listOwnTargetGroups(context)
+    .map(({ group }) => getTargetGroupArn(group))
     .filter((arn) => !kept.has(arn) && !used.has(arn))
-    .map((arn) => awsAction("elbv2:DeleteTargetGroup", arn, { TargetGroupArn: arn }));
+    .map((arn) => buildAction("elbv2:DeleteTargetGroup", arn, { TargetGroupArn: arn }));
 }
 
-function removeGroups(groupIds: readonly string[], { owner, state, settings }: NetworkContext) {
-  const removed = planRemovedGroups({ owner, identity: identityFor(settings), groupIds }, state.vpc);
-  return removed.kind === "act" ? removed.actions : [];
+function planSecurityGroupRemoval(groupIds: readonly string[], { owner, state, settings }: NetworkContext) {
+  const removal = planRemovedGroups({ owner, identity: getIdentity(settings), groupIds }, state.vpc);
+  return removal.kind === "act" ? removal.actions : [];
 }
 
-/** The subnets that it is in, or is about to be; by them its own addresses are let in. */
-function subnetsOf(
+/**
+ * Returns the subnets that the load balancer is in or will be added to. Node rules allow their CIDRs, which
+ * contain the load balancer's own addresses.
+ */
+function selectSubnets(
   { loadBalancer }: NetworkLoadBalancerState,
   placement: Placement,
   { state }: NetworkContext,
 ): readonly SubnetState[] {
-  const there = new Set(loadBalancer.AvailabilityZones?.map(({ SubnetId }) => SubnetId));
-  const zones = new Set(loadBalancer.AvailabilityZones?.map(({ ZoneName }) => ZoneName));
+  const currentSubnetIds = new Set(loadBalancer.AvailabilityZones?.map(({ SubnetId }) => SubnetId));
+  const currentZones = new Set(loadBalancer.AvailabilityZones?.map(({ ZoneName }) => ZoneName));
   const added =
     placement.kind === "placed"
-      ? placement.subnets.filter(({ subnet }) => !zones.has(subnet.AvailabilityZone))
+      ? placement.subnets.filter(({ subnet }) => !currentZones.has(subnet.AvailabilityZone))
       : [];
-  const isAdded = new Set(added.map(({ subnet }) => subnet.SubnetId));
-  return state.vpc.subnets.filter(({ subnet }) => there.has(subnet.SubnetId) || isAdded.has(subnet.SubnetId));
+  const addedSubnetIds = new Set(added.map(({ subnet }) => subnet.SubnetId));
+  return state.vpc.subnets.filter(
+    ({ subnet }) => currentSubnetIds.has(subnet.SubnetId) || addedSubnetIds.has(subnet.SubnetId),
+  );
 }
 
-function familiesThere({ loadBalancer }: NetworkLoadBalancerState, { wanted }: NetworkContext) {
-  const isDual = loadBalancer.IpAddressType === "dualstack";
-  return isDual ? { ...wanted.families, loadBalancer: "dualstack" as const } : IPV4;
+function getCurrentFamilies({ loadBalancer }: NetworkLoadBalancerState, { wanted }: NetworkContext) {
+  const isDualstack = loadBalancer.IpAddressType === "dualstack";
+  return isDualstack ? { ...wanted.families, loadBalancer: "dualstack" as const } : IPV4;
 }
 
-function failed({ loadBalancer }: NetworkLoadBalancerState): Problem {
+function buildFailedIssue({ loadBalancer }: NetworkLoadBalancerState): Issue {
   return {
     code: "LoadBalancerRefused",
-    detail: `${loadBalancer.LoadBalancerArn} has failed: ${loadBalancer.State?.Reason ?? "AWS gives no reason"}; delete it, and it is made anew`,
+    detail: `${loadBalancer.LoadBalancerArn} has failed: ${loadBalancer.State?.Reason ?? "AWS gives no reason"}; delete it, and it is created again`,
   };
 }
 
 function act(code: string, message: string, actions: readonly LoadBalancerAction[]): LoadBalancerStep {
   const [first, ...more] = actions;
-  if (first === undefined) return waiting(code, message);
+  if (first === undefined) return wait(code, message);
   return { kind: "act", because: { code, message }, actions: [first, ...more] };
 }
 
-function waiting(code: string, message: string): LoadBalancerStep {
+function wait(code: string, message: string): LoadBalancerStep {
   return { kind: "wait", because: { code, message }, afterSeconds: 5 };
 }

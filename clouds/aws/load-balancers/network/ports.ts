@@ -1,57 +1,60 @@
 import type { Annotations } from "#clouds/aws/load-balancers/annotations/table.ts";
 import { isAmong } from "#clouds/aws/load-balancers/annotations/tls-ports.ts";
-import type { Problem } from "#core/service/model.ts";
+import type { Issue } from "#core/service/model.ts";
 import type { Service, ServicePort } from "#core/service/service.ts";
 
-/** A listener and where it sends to. */
-export interface PortWanted {
+/** A listener and its target. */
+export interface DesiredPort {
   readonly port: number;
   readonly protocol: "TCP" | "UDP" | "TCP_UDP" | "TLS";
   readonly nodePort: number;
-  /** What targets are spoken to. */
+  /** The protocol towards targets. */
   readonly targetProtocol: "TCP" | "UDP" | "TCP_UDP" | "TLS";
   readonly certificate?: string | undefined;
   readonly policy?: string | undefined;
 }
 
-/** What ports a Service wants, or why they cannot be served. */
-export type ReadPorts =
-  | { readonly kind: "read"; readonly ports: readonly PortWanted[]; readonly warnings: readonly Problem[] }
-  | { readonly kind: "refused"; readonly problem: Problem };
+/** The ports of a Service, or why they cannot be served. */
+export type PortsResult =
+  | { readonly kind: "read"; readonly ports: readonly DesiredPort[]; readonly warnings: readonly Issue[] }
+  | { readonly kind: "refused"; readonly issue: Issue };
 
-/** Reads which listeners a Service's ports are; TCP and UDP of one number are one listener, where they share the node port, too. */
-export function readPorts({ spec }: Service, annotations: Annotations): ReadPorts {
+/**
+ * Reads the listeners from a Service's ports. TCP and UDP with one number are one listener if they share the
+ * node port too.
+ */
+export function readPorts({ spec }: Service, annotations: Annotations): PortsResult {
   const all = spec.ports ?? [];
-  if (all.length === 0) return refused("NoPorts", undefined, "at least one port");
-  const warnings: Problem[] = [];
+  if (all.length === 0) return reject("NoPorts", undefined, "at least one port");
+  const warnings: Issue[] = [];
   const byNumber = new Map<number, ServicePort[]>();
   for (const port of all) {
     if (port.protocol !== "TCP" && port.protocol !== "UDP")
-      return refused("UnsupportedProtocol", port.protocol, "TCP or UDP");
-    // The API server gives none where `allocateLoadBalancerNodePorts` is false.
-    if (!port.nodePort) warnings.push(noNodePort(port));
+      return reject("UnsupportedProtocol", port.protocol, "TCP or UDP");
+    // The API server assigns no node port if `allocateLoadBalancerNodePorts` is false.
+    if (!port.nodePort) warnings.push(buildNoNodePortIssue(port));
     else byNumber.set(port.port, [...(byNumber.get(port.port) ?? []), port]);
   }
-  if (byNumber.size === 0) return refused("NoNodePort", undefined, "at least one port with a nodePort");
+  if (byNumber.size === 0) return reject("NoNodePort", undefined, "at least one port with a nodePort");
   if (byNumber.size > MAX_LISTENERS)
-    return refused("TooManyPorts", String(byNumber.size), `at most ${MAX_LISTENERS} ports`);
-  const ports: PortWanted[] = [];
+    return reject("TooManyPorts", String(byNumber.size), `at most ${MAX_LISTENERS} ports`);
+  const ports: DesiredPort[] = [];
   for (const same of byNumber.values()) {
-    const read = listenerOf(same, annotations);
-    if ("code" in read) return { kind: "refused", problem: read };
+    const read = buildDesiredPort(same, annotations);
+    if ("code" in read) return { kind: "refused", issue: read };
     ports.push(read);
   }
   return { kind: "read", ports, warnings };
 }
 
-/** AWS's quota of listeners of a network load balancer, which nobody can have raised. */
+/** AWS's quota of listeners per network load balancer, which cannot be raised. */
 const MAX_LISTENERS = 50;
 
-function listenerOf(
+function buildDesiredPort(
   [one, other, ...more]: readonly ServicePort[],
   annotations: Annotations,
-): PortWanted | Problem {
-  if (one === undefined) throw new Error("a port number stands for one port at least");
+): DesiredPort | Issue {
+  if (one === undefined) throw new Error("a port number needs at least one port");
   const { port, nodePort = 0 } = one;
   const certificate = annotations["ssl-cert"];
   const isTls = [one, ...(other === undefined ? [] : [other])].some(
@@ -59,7 +62,7 @@ function listenerOf(
   );
   if (other !== undefined) {
     const isPair = one.protocol !== other.protocol && more.length === 0;
-    if (!isPair || isTls || nodePort !== other.nodePort) return mixed(port, isTls);
+    if (!isPair || isTls || nodePort !== other.nodePort) return buildMixedIssue(port, isTls);
     return { port, protocol: "TCP_UDP", nodePort, targetProtocol: "TCP_UDP" };
   }
   if (!isTls) {
@@ -71,7 +74,7 @@ function listenerOf(
   return { port, protocol: "TLS", nodePort, targetProtocol, certificate, policy };
 }
 
-function mixed(port: number, isTls: boolean): Problem {
+function buildMixedIssue(port: number, isTls: boolean): Issue {
   return {
     code: "MixedProtocols",
     field: "spec.ports",
@@ -82,7 +85,7 @@ function mixed(port: number, isTls: boolean): Problem {
   };
 }
 
-function noNodePort({ port }: ServicePort): Problem {
+function buildNoNodePortIssue({ port }: ServicePort): Issue {
   return {
     code: "NoNodePort",
     field: "spec.ports",
@@ -91,6 +94,6 @@ function noNodePort({ port }: ServicePort): Problem {
   };
 }
 
-function refused(code: string, value: string | undefined, allowed: string): ReadPorts {
-  return { kind: "refused", problem: { code, field: "spec.ports", value, allowed } };
+function reject(code: string, value: string | undefined, allowed: string): PortsResult {
+  return { kind: "refused", issue: { code, field: "spec.ports", value, allowed } };
 }

@@ -1,20 +1,23 @@
 import { createHash } from "node:crypto";
-import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
-import { type LoadBalancerConfiguration, nodePortRangeIn } from "#clouds/aws/load-balancers/configuration.ts";
+import { buildAction } from "#clouds/aws/load-balancers/actions.ts";
+import {
+  getNodePortRange,
+  type LoadBalancerConfiguration,
+} from "#clouds/aws/load-balancers/configuration.ts";
 import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
 import { CLUSTER_TAG_PREFIX, isOwned } from "#clouds/aws/load-balancers/ownership.ts";
-import type { Opening, Piece } from "#clouds/aws/load-balancers/pieces.ts";
 import type { SecurityGroupState, VpcState } from "#clouds/aws/load-balancers/state.ts";
-import { tagList } from "#clouds/aws/load-balancers/tags.ts";
+import { toTagList } from "#clouds/aws/load-balancers/tags.ts";
+import type { Opening, PlanResult } from "#clouds/aws/load-balancers/types.ts";
 import { SHARED_RULE } from "#clouds/aws/load-balancers/vpc/node-rules.ts";
-import type { Problem } from "#core/service/model.ts";
+import type { Issue } from "#core/service/model.ts";
 
 /**
- * The security group that a cluster's network load balancers share, so that nodes let it in once for all of them: made where there is
- * none. It lets nothing in itself, and belongs to no Service.
+ * Plans the security group that all network load balancers of a cluster share, so that nodes need one set of
+ * rules: creates it if missing. It has no inbound rules and belongs to no Service.
  */
-export function planSharedGroup({ owner, state }: NetworkContext): Piece<string> {
-  const name = sharedGroupName(owner.clusterTag);
+export function planSharedGroup({ owner, state }: NetworkContext): PlanResult<string> {
+  const name = formatSharedGroupName(owner.clusterTag);
   const named = state.vpc.groups.find(({ group }) => group.GroupName === name);
   if (named === undefined) {
     const request = {
@@ -24,24 +27,27 @@ export function planSharedGroup({ owner, state }: NetworkContext): Piece<string>
       TagSpecifications: [
         {
           ResourceType: "security-group" as const,
-          Tags: tagList({ [`${CLUSTER_TAG_PREFIX}${owner.clusterTag}`]: "owned" }),
+          Tags: toTagList({ [`${CLUSTER_TAG_PREFIX}${owner.clusterTag}`]: "owned" }),
         },
       ],
     };
-    return { kind: "act", actions: [awsAction("ec2:CreateSecurityGroup", name, request)] };
+    return { kind: "act", actions: [buildAction("ec2:CreateSecurityGroup", name, request)] };
   }
-  if (!isOwned(named.tags, owner.clusterTag)) return { kind: "refused", problem: foreign(named) };
+  if (!isOwned(named.tags, owner.clusterTag)) return { kind: "refused", issue: buildForeignIssue(named) };
   return { kind: "ready", value: named.group.GroupId ?? "" };
 }
 
-/** What nodes let in from the group, for all Services; `healthPort` where kube-proxy's own is looked at. */
-export function openingsOfShared(
+/**
+ * Builds the rules with which nodes allow the group, for all Services; `healthPort` if kube-proxy's own port
+ * is checked.
+ */
+export function buildSharedGroupOpenings(
   id: string,
   healthPort: number | undefined,
   configuration: LoadBalancerConfiguration,
 ): readonly Opening[] {
   const from = { groupIds: [id], description: SHARED_RULE };
-  const ports = nodePortRangeIn(configuration);
+  const ports = getNodePortRange(configuration);
   return [
     { protocol: "tcp", ports, ...from },
     { protocol: "udp", ports, ...from },
@@ -51,26 +57,26 @@ export function openingsOfShared(
   ];
 }
 
-/** Whether a port is among those that nodes let the group in at. */
-export function isNodePort(port: number, configuration: LoadBalancerConfiguration): boolean {
-  const [first, last] = nodePortRangeIn(configuration);
+/** Returns whether a port is in the cluster's node port range, at which nodes allow the shared group. */
+export function isInNodePortRange(port: number, configuration: LoadBalancerConfiguration): boolean {
+  const [first, last] = getNodePortRange(configuration);
   return first <= port && port <= last;
 }
 
-/** The id of the group where the cluster has one, wanted or not. */
-export function sharedGroupId(clusterTag: string, groups: VpcState["groups"]): string | undefined {
-  const name = sharedGroupName(clusterTag);
+/** Returns the id of the cluster's shared group if it exists, desired or not. */
+export function findSharedGroupId(clusterTag: string, groups: VpcState["groups"]): string | undefined {
+  const name = formatSharedGroupName(clusterTag);
   return groups.find(({ group, tags }) => group.GroupName === name && isOwned(tags, clusterTag))?.group
     .GroupId;
 }
 
-/** The name of the group, whatever the cluster is called. */
-export function sharedGroupName(clusterTag: string): string {
+/** Formats the name of the group from any cluster tag. */
+export function formatSharedGroupName(clusterTag: string): string {
   const hash = createHash("sha256").update(clusterTag).digest("hex").slice(0, 10);
   return `k8s-backend-${clusterTag.replaceAll(/[^0-9A-Za-z]/g, "").slice(0, 20)}-${hash}`;
 }
 
-function foreign({ group }: SecurityGroupState): Problem {
+function buildForeignIssue({ group }: SecurityGroupState): Issue {
   return {
     code: "NameTaken",
     detail: `security group ${group.GroupId} is called ${group.GroupName} and is not the cluster's by its tags`,

@@ -1,63 +1,67 @@
 import type { TargetGroup } from "@aws-sdk/client-elastic-load-balancing-v2";
-import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
-import { targetGroupName, targetGroupPrefix } from "#clouds/aws/load-balancers/names.ts";
-import { attributeMark } from "#clouds/aws/load-balancers/network/attribute-mark.ts";
+import { buildAction } from "#clouds/aws/load-balancers/actions.ts";
+import type { LoadBalancerContext } from "#clouds/aws/load-balancers/context.ts";
+import { formatTargetGroupName, formatTargetGroupPrefix } from "#clouds/aws/load-balancers/names.ts";
+import { buildAttributeTag } from "#clouds/aws/load-balancers/network/attribute-tag.ts";
 import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
-import { isOwnBalancer } from "#clouds/aws/load-balancers/network/own-balancer.ts";
-import type { PortWanted } from "#clouds/aws/load-balancers/network/ports.ts";
+import { isOwnBalancer } from "#clouds/aws/load-balancers/network/name-taken.ts";
+import type { DesiredPort } from "#clouds/aws/load-balancers/network/ports.ts";
 import { checkOwnership } from "#clouds/aws/load-balancers/ownership.ts";
 import type { TargetGroupState } from "#clouds/aws/load-balancers/state.ts";
-import { tagList, wantedTags } from "#clouds/aws/load-balancers/tags.ts";
-import type { Whose } from "#clouds/aws/load-balancers/whose.ts";
+import { buildServiceTags, toTagList } from "#clouds/aws/load-balancers/tags.ts";
 import type { LoadBalancerAction } from "#core/service/model.ts";
 
-/** A port with the target group that is there for it already. */
+/** A port with its existing target group. */
 export interface MatchedPort {
-  readonly port: PortWanted;
+  readonly port: DesiredPort;
   readonly group: TargetGroupState | undefined;
 }
 
 /**
- * Target groups of this Service that no other load balancer uses: by their tags, or, of those on its load balancer that nobody's
- * tags are on, by how their names begin.
+ * Lists this Service's target groups that no other load balancer uses: by their tags, or by name prefix for
+ * untagged ones on its load balancer.
  */
-export function ownTargetGroups(whose: Whose): readonly TargetGroupState[] {
-  const { owner, state } = whose;
-  const arn = isOwnBalancer(whose) ? state.network?.loadBalancer.LoadBalancerArn : undefined;
+export function listOwnTargetGroups(context: LoadBalancerContext): readonly TargetGroupState[] {
+  const { owner, state } = context;
+  const arn = isOwnBalancer(context) ? state.network?.loadBalancer.LoadBalancerArn : undefined;
   return state.targetGroups.filter(({ group, tags }) => {
     const users = group.LoadBalancerArns ?? [];
     if (users.some((user) => user !== arn)) return false;
-    const belonging = checkOwnership(tags, owner);
-    if (belonging === "service") return true;
-    const isNamed = group.TargetGroupName?.startsWith(targetGroupPrefix(owner.namespace, owner.name));
-    return belonging === "nobody" && users.length > 0 && isNamed === true;
+    const ownership = checkOwnership(tags, owner);
+    if (ownership === "service") return true;
+    const isNamed = group.TargetGroupName?.startsWith(formatTargetGroupPrefix(owner.namespace, owner.name));
+    return ownership === "unclaimed" && users.length > 0 && isNamed === true;
   });
 }
 
-/** Those that its load balancer sends to, by what AWS shows of themselves. */
-export function groupsInUse(whose: Whose): readonly TargetGroupState[] {
-  return ownTargetGroups(whose).filter(({ group }) => (group.LoadBalancerArns ?? []).length > 0);
+/** Lists the target groups that its load balancer uses, as AWS shows them. */
+export function listUsedTargetGroups(context: LoadBalancerContext): readonly TargetGroupState[] {
+  return listOwnTargetGroups(context).filter(({ group }) => (group.LoadBalancerArns ?? []).length > 0);
 }
 
 /**
- * Finds for each port a target group that can serve it: the one that its listener sends to, one of the derived name, or any other. None
- * serves two ports, as in the stock controller.
+ * Finds for each port a suitable target group: the one of its listener, one of the derived name, or any
+ * other. No group serves two ports, as in the stock controller.
  */
 export function matchPorts(context: NetworkContext): readonly MatchedPort[] {
   const { wanted, state } = context;
-  const free = new Set(ownTargetGroups(context));
-  const found = new Map<PortWanted, TargetGroupState>();
-  const preferences: readonly ((port: PortWanted, group: TargetGroupState) => boolean)[] = [
-    ({ port }, { group }) => state.network !== undefined && targetOf(state.network, port) === arnOf(group),
-    (port, { group }) => group.TargetGroupName === nameOf(port, context),
+  const free = new Set(listOwnTargetGroups(context));
+  const found = new Map<DesiredPort, TargetGroupState>();
+  const preferences: readonly ((port: DesiredPort, group: TargetGroupState) => boolean)[] = [
+    ({ port }, { group }) =>
+      state.network !== undefined &&
+      findListenerTargetGroup(state.network, port) === getTargetGroupArn(group),
+    (port, { group }) => group.TargetGroupName === buildTargetGroupName(port, context),
     () => true,
   ];
   for (const isPreferred of preferences) {
     for (const port of wanted.ports) {
       if (found.has(port)) continue;
       const match = [...free]
-        .filter((each) => serves(each.group, port, context) && isPreferred(port, each))
-        .toSorted((one, other) => (arnOf(one.group) < arnOf(other.group) ? -1 : 1))[0];
+        .filter((each) => canServe(each.group, port, context) && isPreferred(port, each))
+        .toSorted((one, other) =>
+          getTargetGroupArn(one.group) < getTargetGroupArn(other.group) ? -1 : 1,
+        )[0];
       if (match === undefined) continue;
       free.delete(match);
       found.set(port, match);
@@ -66,7 +70,7 @@ export function matchPorts(context: NetworkContext): readonly MatchedPort[] {
   return wanted.ports.map((port) => ({ port, group: found.get(port) }));
 }
 
-/** Makes the target groups that ports lack. */
+/** Creates the missing target groups of ports. */
 export function createTargetGroups(
   matched: readonly MatchedPort[],
   context: NetworkContext,
@@ -78,9 +82,9 @@ export function createTargetGroups(
     if (group !== undefined) return [];
     const name = freeName(port, context, taken);
     taken.add(name);
-    return awsAction("elbv2:CreateTargetGroup", name, {
+    return buildAction("elbv2:CreateTargetGroup", name, {
       Name: name,
-      VpcId: vpcOf(context),
+      VpcId: getVpcId(context),
       Port: port.nodePort,
       Protocol: port.targetProtocol,
       TargetType: "instance",
@@ -92,20 +96,22 @@ export function createTargetGroups(
       HealthCheckTimeoutSeconds: healthCheck.timeoutSeconds,
       HealthyThresholdCount: healthCheck.healthyThreshold,
       UnhealthyThresholdCount: healthCheck.unhealthyThreshold,
-      Tags: tagList({ ...wantedTags(owner), ...attributeMark(wanted.targetGroupAttributes) }),
+      Tags: toTagList({ ...buildServiceTags(owner), ...buildAttributeTag(wanted.targetGroupAttributes) }),
     });
   });
 
-  function freeName(port: PortWanted, of: NetworkContext, names: ReadonlySet<string | undefined>): string {
+  function freeName(port: DesiredPort, of: NetworkContext, names: ReadonlySet<string | undefined>): string {
     for (let turn = 0; ; turn += 1) {
-      const name = nameOf(port, of, turn === 0 ? undefined : `${of.owner.uid}${turn}`);
-      // There are never more than a few hundred names, of which each turn's is another.
+      const name = buildTargetGroupName(port, of, turn === 0 ? undefined : `${of.owner.uid}${turn}`);
+      // At most a few hundred names exist, and each attempt tries another one.
       if (!names.has(name) || turn > state.targetGroups.length + wanted.ports.length) return name;
     }
   }
 }
 
-/** Sets right what of target groups can be changed in place; the stock controller makes new ones for some of it. */
+/**
+ * Changes target groups in place as far as possible; the stock controller creates new ones for some changes.
+ */
 export function modifyTargetGroups(
   matched: readonly MatchedPort[],
   { wanted }: NetworkContext,
@@ -115,30 +121,30 @@ export function modifyTargetGroups(
     if (state === undefined) return [];
     const { group } = state;
     const changed = {
-      ...differing("HealthCheckPort", group.HealthCheckPort, healthCheck.port),
-      ...differing("HealthCheckPath", group.HealthCheckPath, healthCheck.path),
-      ...differing(
+      ...getChange("HealthCheckPort", group.HealthCheckPort, healthCheck.port),
+      ...getChange("HealthCheckPath", group.HealthCheckPath, healthCheck.path),
+      ...getChange(
         "HealthCheckIntervalSeconds",
         group.HealthCheckIntervalSeconds,
         healthCheck.intervalSeconds,
       ),
-      ...differing("HealthCheckTimeoutSeconds", group.HealthCheckTimeoutSeconds, healthCheck.timeoutSeconds),
-      ...differing("HealthyThresholdCount", group.HealthyThresholdCount, healthCheck.healthyThreshold),
-      ...differing("UnhealthyThresholdCount", group.UnhealthyThresholdCount, healthCheck.unhealthyThreshold),
+      ...getChange("HealthCheckTimeoutSeconds", group.HealthCheckTimeoutSeconds, healthCheck.timeoutSeconds),
+      ...getChange("HealthyThresholdCount", group.HealthyThresholdCount, healthCheck.healthyThreshold),
+      ...getChange("UnhealthyThresholdCount", group.UnhealthyThresholdCount, healthCheck.unhealthyThreshold),
     };
     if (Object.keys(changed).length === 0) return [];
-    const TargetGroupArn = arnOf(group);
-    return awsAction("elbv2:ModifyTargetGroup", TargetGroupArn, { TargetGroupArn, ...changed });
+    const TargetGroupArn = getTargetGroupArn(group);
+    return buildAction("elbv2:ModifyTargetGroup", TargetGroupArn, { TargetGroupArn, ...changed });
   });
 }
 
-/** Where a target group is found again. */
-export function arnOf({ TargetGroupArn }: TargetGroup): string {
+/** Returns the ARN that identifies a target group. */
+export function getTargetGroupArn({ TargetGroupArn }: TargetGroup): string {
   return TargetGroupArn ?? "";
 }
 
-/** The target group that the listener of a port sends to. */
-export function targetOf(
+/** Returns the target group of a port's listener. */
+export function findListenerTargetGroup(
   { listeners }: NonNullable<NetworkContext["state"]["network"]>,
   port: number,
 ): string | undefined {
@@ -146,24 +152,27 @@ export function targetOf(
     ?.TargetGroupArn;
 }
 
-/** Whether a target group can serve a port, perhaps after a change in place: what is compared here AWS cannot change. */
-function serves(group: TargetGroup, port: PortWanted, context: NetworkContext): boolean {
+/**
+ * Whether a target group can serve a port, possibly after a change in place: AWS cannot change the fields
+ * compared here.
+ */
+function canServe(group: TargetGroup, port: DesiredPort, context: NetworkContext): boolean {
   return (
     group.Protocol === port.targetProtocol &&
     group.Port === port.nodePort &&
     group.TargetType === "instance" &&
     (group.IpAddressType ?? "ipv4") === context.wanted.families.targets &&
     group.HealthCheckProtocol === context.wanted.healthCheck.protocol &&
-    group.VpcId === vpcOf(context)
+    group.VpcId === getVpcId(context)
   );
 }
 
-function vpcOf({ state }: NetworkContext): string {
+function getVpcId({ state }: NetworkContext): string {
   return state.network?.loadBalancer.VpcId ?? state.vpc.id;
 }
 
-function nameOf(port: PortWanted, { owner, wanted }: NetworkContext, salt?: string): string {
-  return targetGroupName({
+function buildTargetGroupName(port: DesiredPort, { owner, wanted }: NetworkContext, salt?: string): string {
+  return formatTargetGroupName({
     ...owner,
     servicePort: port.port,
     nodePort: port.nodePort,
@@ -175,7 +184,7 @@ function nameOf(port: PortWanted, { owner, wanted }: NetworkContext, salt?: stri
   });
 }
 
-function differing<Key extends string, Value>(
+function getChange<Key extends string, Value>(
   key: Key,
   actual: Value | undefined,
   wanted: Value | undefined,

@@ -1,43 +1,45 @@
 import { createHash } from "node:crypto";
 import type { TargetDescription } from "@aws-sdk/client-elastic-load-balancing-v2";
-import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
-import { annotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
+import { buildAction } from "#clouds/aws/load-balancers/actions.ts";
+import { formatAnnotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
 import {
   hasLabels,
   type TargetNodeLabels,
 } from "#clouds/aws/load-balancers/annotations/target-node-labels.ts";
+import type { LoadBalancerContext } from "#clouds/aws/load-balancers/context.ts";
 import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
 import type { Families } from "#clouds/aws/load-balancers/network/families.ts";
-import { arnOf } from "#clouds/aws/load-balancers/network/target-groups.ts";
+import { getTargetGroupArn } from "#clouds/aws/load-balancers/network/target-groups.ts";
+import { getTargetInstanceId } from "#clouds/aws/load-balancers/select-target.ts";
 import type {
   AwsLoadBalancerState,
   TargetGroupState,
   TargetInstance,
 } from "#clouds/aws/load-balancers/state.ts";
-import { targetOf } from "#clouds/aws/load-balancers/target-of.ts";
-import type { Whose } from "#clouds/aws/load-balancers/whose.ts";
-import type { LoadBalancerAction, Problem, TargetNode } from "#core/service/model.ts";
+import type { Issue, LoadBalancerAction, TargetNode } from "#core/service/model.ts";
 
-/** Which instances a load balancer is to send to. */
-export interface TargetsWanted {
+/** The desired targets of a load balancer. */
+export interface DesiredTargets {
   readonly ids: readonly string[];
-  /** Names of nodes whose instances may become targets later: they are not shown yet, not tagged yet, or do not run. */
+  /**
+   * Names of nodes whose instances may become targets later: not visible yet, not tagged yet, or not running.
+   */
   readonly awaited: readonly string[];
-  readonly warnings: readonly Problem[];
+  readonly warnings: readonly Issue[];
 }
 
-/** What decides, beside the nodes, which instances are targets. */
+/** Criteria, in addition to the nodes, that select targets. */
 export interface TargetRules {
-  /** What a node must be labelled with. */
+  /** Labels that a node must have. */
   readonly labels: TargetNodeLabels | undefined;
   readonly family: Families["targets"];
-  /** Of target groups, each of which every target is registered with. */
+  /** Number of target groups; every target is registered with each. */
   readonly groupCount: number;
   readonly isAcrossZones: boolean;
 }
 
-/** Returns what decides on the targets of a Service whose annotations have been read. */
-export function targetRulesFor({ wanted }: NetworkContext): TargetRules {
+/** Returns the target criteria of a Service whose annotations are valid. */
+export function getTargetRules({ wanted }: NetworkContext): TargetRules {
   return {
     labels: wanted.annotations["target-node-labels"],
     family: wanted.families.targets,
@@ -47,57 +49,61 @@ export function targetRulesFor({ wanted }: NetworkContext): TargetRules {
 }
 
 /**
- * Instances of nodes that can be targets now: AWS takes running ones alone, and what runs no more stays registered as long as its
- * node is there, because it may run again. Of more than AWS takes, those that are registered stay, and each Service takes others.
+ * Selects instances of nodes that can be targets now. AWS accepts only running ones. A stopped one stays
+ * registered while its node exists, because it may start again. If there are more than AWS allows, registered
+ * ones stay, and each Service takes others.
  */
 export function chooseTargets(
   nodes: readonly TargetNode[],
   rules: TargetRules,
-  { state, name }: Whose,
-): TargetsWanted {
-  const registered = registeredIds(state);
-  const warnings: Problem[] = [];
+  { state, name }: LoadBalancerContext,
+): DesiredTargets {
+  const registered = listRegisteredIds(state);
+  const warnings: Issue[] = [];
   const awaited: string[] = [];
   const candidates = new Map<string, TargetInstance>();
   for (const node of nodes) {
-    const id = targetOf(node);
+    const id = getTargetInstanceId(node);
     if (id === undefined || !hasLabels(node.labels, rules.labels)) continue;
     const instance = Object.hasOwn(state.vpc.instances, id) ? state.vpc.instances[id] : undefined;
     if (isAwaited(instance, registered.has(id))) awaited.push(node.name);
     if (instance === undefined || instance.state === "terminated") continue;
     if (rules.family === "ipv6" && instance.primaryIpv6 === undefined) {
-      warnings.push(noIPv6(node));
+      warnings.push(buildNoIPv6Issue(node));
       continue;
     }
     if (instance.state === "running" || registered.has(id)) candidates.set(id, instance);
   }
-  const ids = withinLimits(candidates, registered, rules, name);
-  if (ids.length < candidates.size) warnings.push(tooMany(ids.length, candidates.size));
+  const ids = limitTargets(candidates, registered, rules, name);
+  if (ids.length < candidates.size) warnings.push(buildTooManyIssue(ids.length, candidates.size));
   return { ids, awaited, warnings: warnings.slice(0, MAX_WARNINGS) };
 }
 
-/** Whether an instance may become a target although it is none now; one that AWS does not show, or that lacks the cluster's tag, is unknown. */
+/**
+ * Whether an instance may become a target later. One that AWS does not show, or that lacks the cluster's tag,
+ * is unknown.
+ */
 function isAwaited(instance: TargetInstance | undefined, isRegistered: boolean): boolean {
   if (instance === undefined) return true;
   return !isRegistered && (instance.state === "pending" || /^stopp(ing|ed)$/.test(instance.state));
 }
 
-/** Nodes whose labels nobody has told are not taken for nodes without any: then all targets would go. */
-export function faultOfLabels(nodes: readonly TargetNode[], { wanted }: NetworkContext): Problem | undefined {
+/** Reports unknown labels: if they counted as missing, all targets would be removed. */
+export function checkLabels(nodes: readonly TargetNode[], { wanted }: NetworkContext): Issue | undefined {
   const said = wanted.annotations["target-node-labels"];
   if (said === undefined || nodes.length === 0 || nodes.some(({ labels }) => labels !== undefined))
     return undefined;
   return {
     code: "UnsupportedAnnotation",
-    field: annotationName("target-node-labels"),
+    field: formatAnnotationName("target-node-labels"),
     value: Object.entries(said)
       .map((pair) => pair.join("="))
       .join(","),
-    allowed: "nothing, as long as labels of nodes are not told",
+    allowed: "nothing, while labels of nodes are unknown",
   };
 }
 
-/** Registers what a target group lacks. */
+/** Registers the missing targets of a target group. */
 export function registerTargets(
   groups: readonly TargetGroupState[],
   ids: readonly string[],
@@ -105,14 +111,14 @@ export function registerTargets(
   return groups.flatMap((group) => {
     const there = new Set(group.targets.filter((each) => isAt(each, group)).map(({ Id }) => Id));
     const missing = ids.filter((id) => !there.has(id)).map((Id) => ({ Id, Port: group.group.Port }));
-    const TargetGroupArn = arnOf(group.group);
-    return chunks(missing).map((Targets) =>
-      awsAction("elbv2:RegisterTargets", TargetGroupArn, { TargetGroupArn, Targets }),
+    const TargetGroupArn = getTargetGroupArn(group.group);
+    return splitIntoChunks(missing).map((Targets) =>
+      buildAction("elbv2:RegisterTargets", TargetGroupArn, { TargetGroupArn, Targets }),
     );
   });
 }
 
-/** Takes away what is registered with a target group and no target, or at another port. */
+/** Deregisters instances that are no targets, or have another port. */
 export function deregisterTargets(
   groups: readonly TargetGroupState[],
   ids: readonly string[],
@@ -120,9 +126,9 @@ export function deregisterTargets(
   const wanted: ReadonlySet<string | undefined> = new Set(ids);
   return groups.flatMap((group) => {
     const extra = group.targets.filter((each) => !wanted.has(each.Id) || !isAt(each, group));
-    const TargetGroupArn = arnOf(group.group);
-    return chunks(extra).map((targets) =>
-      awsAction("elbv2:DeregisterTargets", TargetGroupArn, {
+    const TargetGroupArn = getTargetGroupArn(group.group);
+    return splitIntoChunks(extra).map((targets) =>
+      buildAction("elbv2:DeregisterTargets", TargetGroupArn, {
         TargetGroupArn,
         Targets: targets.map(({ Id, Port }) => ({ Id, ...(Port === undefined ? {} : { Port }) })),
       }),
@@ -130,29 +136,32 @@ export function deregisterTargets(
   });
 }
 
-/** As many as the stock controller sends at once; AWS refuses a call for one bad id, so that fewer are at its mercy. */
+/**
+ * As many as the stock controller sends at once. AWS rejects a whole request because of one bad id, so fewer
+ * are affected.
+ */
 const CHUNK = 100;
 
 /**
- * AWS's quota of targets of a network load balancer for each zone, or for all of them where it sends across zones; in all; and of
- * a target group. Of a load balancer an instance counts once for each target group.
+ * AWS's quotas of targets: of a network load balancer per zone, or for all zones if it balances across zones;
+ * in total; and of a target group. An instance counts once per target group.
  */
 const MAX_IN_ZONE = 500;
 const MAX_IN_ALL = 3_000;
 const MAX_IN_GROUP = 1_000;
 
-/** Of what is said of nodes one by one. */
+/** Maximum warnings about single nodes. */
 const MAX_WARNINGS = 5;
 
 function isAt({ Port }: TargetDescription, { group }: TargetGroupState): boolean {
   return Port === undefined || Port === group.Port;
 }
 
-function registeredIds(state: AwsLoadBalancerState): ReadonlySet<string> {
+function listRegisteredIds(state: AwsLoadBalancerState): ReadonlySet<string> {
   return new Set(state.targetGroups.flatMap(({ targets }) => targets.map(({ Id }) => Id ?? "")));
 }
 
-function withinLimits(
+function limitTargets(
   candidates: ReadonlyMap<string, TargetInstance>,
   registered: ReadonlySet<string>,
   { groupCount: count, isAcrossZones }: TargetRules,
@@ -161,7 +170,7 @@ function withinLimits(
   const ofZone = Math.floor(MAX_IN_ZONE / count);
   const ofAll = isAcrossZones ? ofZone : Math.min(MAX_IN_GROUP, Math.floor(MAX_IN_ALL / count));
   const zones = [...Map.groupBy(candidates, ([, { zone = "" }]) => zone).values()];
-  const limit = evenLimit(
+  const limit = computeEvenLimit(
     zones.map(({ length }) => length),
     ofZone,
     ofAll,
@@ -178,8 +187,8 @@ function withinLimits(
     .sort();
 }
 
-/** How many of each zone there is room for, so that all zones are served: what a small one does not need is the others'. */
-function evenLimit(counts: readonly number[], ofZone: number, ofAll: number): number {
+/** Computes the limit per zone that serves all zones: others use what a small zone does not need. */
+function computeEvenLimit(counts: readonly number[], ofZone: number, ofAll: number): number {
   let left = ofAll;
   for (const [place, count] of counts.toSorted((one, other) => one - other).entries()) {
     const share = Math.floor(left / (counts.length - place));
@@ -189,7 +198,7 @@ function evenLimit(counts: readonly number[], ofZone: number, ofAll: number): nu
   return ofZone;
 }
 
-function tooMany(taken: number, all: number): Problem {
+function buildTooManyIssue(taken: number, all: number): Issue {
   return {
     code: "TooManyTargets",
     value: String(all),
@@ -198,7 +207,7 @@ function tooMany(taken: number, all: number): Problem {
   };
 }
 
-function noIPv6({ name }: TargetNode): Problem {
+function buildNoIPv6Issue({ name }: TargetNode): Issue {
   return {
     code: "IPFamilies",
     field: "spec.ipFamilies",
@@ -208,7 +217,7 @@ function noIPv6({ name }: TargetNode): Problem {
   };
 }
 
-function chunks<Item>(items: readonly Item[]): Item[][] {
+function splitIntoChunks<Item>(items: readonly Item[]): Item[][] {
   return Array.from({ length: Math.ceil(items.length / CHUNK) }, (_, index) =>
     items.slice(index * CHUNK, (index + 1) * CHUNK),
   );

@@ -1,16 +1,16 @@
 import type { LoadBalancerDescription } from "@aws-sdk/client-elastic-load-balancing";
 import type { LoadBalancer, TargetGroup } from "@aws-sdk/client-elastic-load-balancing-v2";
 import type { Outcome } from "#clouds/aws/errors.ts";
-import { allTargetGroups } from "#clouds/aws/load-balancers/observe/network.ts";
-import { allPages, type Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
+import { listTargetGroups } from "#clouds/aws/load-balancers/observe/network.ts";
+import { type Reader, readAllPages } from "#clouds/aws/load-balancers/observe/reads.ts";
 import { ok } from "#clouds/outcome.ts";
 
-/** AWS's largest page of load balancers, of either version. */
+/** AWS's largest page of load balancers, in both versions. */
 const PAGE_SIZE = 400;
 
-/** All load balancers of ELBv2 in the account and region. */
-export function allNetwork(read: Reader): Promise<Outcome<readonly LoadBalancer[]>> {
-  return allPages("elbv2:DescribeLoadBalancers", async (next) => {
+/** Lists all load balancers of ELBv2 in the account and region. */
+export function listNetwork(read: Reader): Promise<Outcome<readonly LoadBalancer[]>> {
+  return readAllPages("elbv2:DescribeLoadBalancers", async (next) => {
     const answer = await read("elbv2:DescribeLoadBalancers", {
       PageSize: PAGE_SIZE,
       ...(next === undefined ? {} : { Marker: next }),
@@ -20,9 +20,9 @@ export function allNetwork(read: Reader): Promise<Outcome<readonly LoadBalancer[
   });
 }
 
-/** All classic load balancers in the account and region. */
-export function allClassic(read: Reader): Promise<Outcome<readonly LoadBalancerDescription[]>> {
-  return allPages("elb:DescribeLoadBalancers", async (next) => {
+/** Lists all classic load balancers in the account and region. */
+export function listClassic(read: Reader): Promise<Outcome<readonly LoadBalancerDescription[]>> {
+  return readAllPages("elb:DescribeLoadBalancers", async (next) => {
     const answer = await read("elb:DescribeLoadBalancers", {
       PageSize: PAGE_SIZE,
       ...(next === undefined ? {} : { Marker: next }),
@@ -32,32 +32,36 @@ export function allClassic(read: Reader): Promise<Outcome<readonly LoadBalancerD
   });
 }
 
-/** Lists load balancers and target groups, and has what was listed in full a moment ago for whoever counts them right after. */
+/** Lists load balancers and target groups, and keeps a complete list for a count that follows soon. */
 export interface BalancerLists {
-  network(read: Reader): Promise<Outcome<readonly LoadBalancer[]>>;
-  classic(read: Reader): Promise<Outcome<readonly LoadBalancerDescription[]>>;
-  targetGroups(read: Reader): Promise<Outcome<readonly TargetGroup[]>>;
-  /** The same lists, if they are some seconds old at the most; listed otherwise. */
+  listNetwork(read: Reader): Promise<Outcome<readonly LoadBalancer[]>>;
+  listClassic(read: Reader): Promise<Outcome<readonly LoadBalancerDescription[]>>;
+  listTargetGroups(read: Reader): Promise<Outcome<readonly TargetGroup[]>>;
+  /** The lists, if at most some seconds old; read again otherwise. */
   readonly recent: Omit<BalancerLists, "recent">;
 }
 
-/** A count may follow the observation that takes a batch of Services longest. */
+/** Covers the longest observation of a batch of Services, which a count may follow. */
 const RECENT_MS = 10_000;
 
-/** Lists of one account and region; `now` is a clock that never steps. */
+/** Creates the lists of one account and region; `now` is a monotonic clock. */
 export function createBalancerLists(now: () => number): BalancerLists {
-  const network = remembered(allNetwork, now);
-  const classic = remembered(allClassic, now);
-  const targetGroups = remembered(allTargetGroups, now);
+  const network = createCachedList(listNetwork, now);
+  const classic = createCachedList(listClassic, now);
+  const targetGroups = createCachedList(listTargetGroups, now);
   return {
-    network: network.list,
-    classic: classic.list,
-    targetGroups: targetGroups.list,
-    recent: { network: network.recent, classic: classic.recent, targetGroups: targetGroups.recent },
+    listNetwork: network.list,
+    listClassic: classic.list,
+    listTargetGroups: targetGroups.list,
+    recent: {
+      listNetwork: network.recent,
+      listClassic: classic.recent,
+      listTargetGroups: targetGroups.recent,
+    },
   };
 }
 
-function remembered<Value>(all: (read: Reader) => Promise<Outcome<Value>>, now: () => number) {
+function createCachedList<Value>(all: (read: Reader) => Promise<Outcome<Value>>, now: () => number) {
   let last: { readonly value: Outcome<Value>; readonly atMs: number } | undefined;
   const list = async (read: Reader): Promise<Outcome<Value>> => {
     const atMs = now();

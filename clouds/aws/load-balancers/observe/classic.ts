@@ -3,36 +3,36 @@ import type {
   LoadBalancerDescription,
   PolicyDescription,
 } from "@aws-sdk/client-elastic-load-balancing";
-import { jsonOf } from "#clouds/aws/actions/json-of.ts";
+import { toJson } from "#clouds/aws/actions/to-json.ts";
 import type { Outcome } from "#clouds/aws/errors.ts";
-import { isNotFound } from "#clouds/aws/load-balancers/observe/by-name.ts";
-import { gathered } from "#clouds/aws/load-balancers/observe/gathered.ts";
-import type { Look } from "#clouds/aws/load-balancers/observe/network.ts";
+import { combineOutcomes } from "#clouds/aws/load-balancers/observe/combine-outcomes.ts";
+import type { ObserveOptions } from "#clouds/aws/load-balancers/observe/network.ts";
 import type { Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
+import { isNotFound } from "#clouds/aws/load-balancers/observe/tags.ts";
 import type { ClassicLoadBalancerState, Pairs } from "#clouds/aws/load-balancers/state.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
-/** What there is of a classic load balancer beyond itself and its tags; undefined where it has gone meanwhile. */
-export async function classicStateOf(
+/** Reads the details of a classic load balancer; undefined if it was deleted meanwhile. */
+export async function readClassicState(
   loadBalancer: LoadBalancerDescription,
   tags: Pairs,
-  { read, depth }: Look,
+  { read, depth }: ObserveOptions,
 ): Promise<Outcome<ClassicLoadBalancerState | undefined>> {
-  if (depth === "names") return ok({ loadBalancer: jsonOf(loadBalancer), tags, policies: [] });
+  if (depth === "names") return ok({ loadBalancer: toJson(loadBalancer), tags, policies: [] });
   const name = loadBalancer.LoadBalancerName;
-  const known = gathered<[LoadBalancerAttributes | undefined, readonly PolicyDescription[]]>(
+  const known = combineOutcomes<[LoadBalancerAttributes | undefined, readonly PolicyDescription[]]>(
     await Promise.all([
-      depth === "targets" ? ok(undefined) : attributesOf(name, read),
-      policiesOf(name, read),
+      depth === "targets" ? ok(undefined) : readAttributes(name, read),
+      readPolicies(name, read),
     ]),
   );
   if (known.kind === "fault") return isNotFound(known.fault) ? ok(undefined) : known;
   const [attributes, policies] = known.value;
   const looked = attributes === undefined ? {} : { attributes };
-  return ok({ loadBalancer: jsonOf(loadBalancer), tags, ...looked, policies });
+  return ok({ loadBalancer: toJson(loadBalancer), tags, ...looked, policies });
 }
 
-async function attributesOf(
+async function readAttributes(
   name: string | undefined,
   read: Reader,
 ): Promise<Outcome<LoadBalancerAttributes>> {
@@ -40,11 +40,11 @@ async function attributesOf(
   if (answer.kind === "fault") return answer;
   const { LoadBalancerAttributes: attributes } = answer.value;
   if (attributes === undefined)
-    return fault("Unavailable", "elb:DescribeLoadBalancerAttributes: the answer holds none");
-  return ok(jsonOf(attributes));
+    return fault("Unavailable", "elb:DescribeLoadBalancerAttributes: the answer has no attributes");
+  return ok(toJson(attributes));
 }
 
-async function policiesOf(
+async function readPolicies(
   name: string | undefined,
   read: Reader,
 ): Promise<Outcome<readonly PolicyDescription[]>> {
@@ -53,5 +53,5 @@ async function policiesOf(
   const { PolicyDescriptions: policies } = answer.value;
   if (policies === undefined)
     return fault("Unavailable", "elb:DescribeLoadBalancerPolicies: the answer is not a list");
-  return ok(policies.map((policy) => jsonOf(policy)));
+  return ok(policies.map((policy) => toJson(policy)));
 }

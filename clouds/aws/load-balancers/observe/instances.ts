@@ -1,25 +1,25 @@
 import type { Instance } from "@aws-sdk/client-ec2";
-import { type AwsCluster, foreignBecause, isNobodys } from "#clouds/aws/belonging.ts";
-import { chunksOf } from "#clouds/aws/describe-instances.ts";
+import { splitIntoChunks } from "#clouds/aws/describe-instances.ts";
 import type { Outcome } from "#clouds/aws/errors.ts";
-import { allPages, type Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
+import { type Reader, readAllPages } from "#clouds/aws/load-balancers/observe/reads.ts";
 import type { TargetInstance } from "#clouds/aws/load-balancers/state.ts";
+import { type AwsCluster, checkResourceOwnership, hasLostOwner } from "#clouds/aws/ownership.ts";
 import { ok } from "#clouds/outcome.ts";
 
-/** EC2 takes so many values in a filter. */
+/** EC2's maximum of values in a filter. */
 const MAX_VALUES = 200;
 
-/** Instances that may be targets, by id, and the VPC that they are in. */
+/** Instances that may be targets, by id, and their VPC. */
 export interface TargetInstances {
   readonly instances: Readonly<Record<string, TargetInstance>>;
   readonly vpc: string | undefined;
 }
 
 /**
- * Those of the instances that there are and that are the cluster's: a provider ID is the tenant's word. An instance that has ended is among
- * them as long as its tags tell that it was the cluster's.
+ * Reads the existing instances that belong to the cluster: a provider ID is the tenant's claim. A terminated
+ * instance is included while its tags prove that it was the cluster's.
  */
-export async function targetInstances(
+export async function readTargetInstances(
   ids: readonly string[],
   cluster: AwsCluster,
   read: Reader,
@@ -29,27 +29,27 @@ export async function targetInstances(
   const ours = found.value
     .filter(({ VpcId: vpc, Tags: tags, State: state }) => {
       const belongings = { vpc, tags, terminated: state?.Name === "terminated" };
-      return foreignBecause(cluster, belongings) === undefined && !isNobodys(cluster, belongings);
+      return checkResourceOwnership(cluster, belongings) === undefined && !hasLostOwner(cluster, belongings);
     })
     .toSorted((a, b) => ((a.InstanceId ?? "") < (b.InstanceId ?? "") ? -1 : 1));
   return ok({
     instances: Object.fromEntries(
       ours.flatMap((instance) =>
-        instance.InstanceId === undefined ? [] : [[instance.InstanceId, targetOf(instance)]],
+        instance.InstanceId === undefined ? [] : [[instance.InstanceId, toTargetInstance(instance)]],
       ),
     ),
     vpc: ours.find(({ VpcId: vpc }) => vpc !== undefined)?.VpcId,
   });
 }
 
-/** Returns those of the instances that AWS shows, whoever they belong to. */
+/** Returns the instances that AWS shows, whatever their owner. */
 export async function describeByIds(
   ids: readonly string[],
   read: Reader,
 ): Promise<Outcome<readonly Instance[]>> {
   const listings = await Promise.all(
-    chunksOf(ids, MAX_VALUES).map((chunk) =>
-      allPages("DescribeInstances", async (next) => {
+    splitIntoChunks(ids, MAX_VALUES).map((chunk) =>
+      readAllPages("DescribeInstances", async (next) => {
         const answer = await read("ec2:DescribeInstances", {
           Filters: [{ Name: "instance-id", Values: chunk }],
           MaxResults: 1000,
@@ -72,11 +72,11 @@ export async function describeByIds(
   return ok(all);
 }
 
-function targetOf(instance: Instance): TargetInstance {
+function toTargetInstance(instance: Instance): TargetInstance {
   const primary = instance.NetworkInterfaces?.find(
     ({ Attachment: attachment }) => attachment?.DeviceIndex === 0,
   );
-  // Whatever the instance's own list leaves out, its first interface has.
+  // Values missing in the instance's own list are in its first interface.
   const groups = instance.SecurityGroups?.length ? instance.SecurityGroups : (primary?.Groups ?? []);
   const primaryIpv6 = primary?.Ipv6Addresses?.find(({ IsPrimaryIpv6: is }) => is === true)?.Ipv6Address;
   return {

@@ -4,36 +4,35 @@ import type {
   TargetDescription,
   TargetGroup,
 } from "@aws-sdk/client-elastic-load-balancing-v2";
-import { jsonOf } from "#clouds/aws/actions/json-of.ts";
+import { toJson } from "#clouds/aws/actions/to-json.ts";
 import type { Outcome } from "#clouds/aws/errors.ts";
-import { isNotFound } from "#clouds/aws/load-balancers/observe/by-name.ts";
-import { gathered } from "#clouds/aws/load-balancers/observe/gathered.ts";
-import type { Depth } from "#clouds/aws/load-balancers/observe/question.ts";
-import { allPages, type Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
-import { networkTags } from "#clouds/aws/load-balancers/observe/tags.ts";
+import { combineOutcomes } from "#clouds/aws/load-balancers/observe/combine-outcomes.ts";
+import { type Reader, readAllPages } from "#clouds/aws/load-balancers/observe/reads.ts";
+import type { Depth } from "#clouds/aws/load-balancers/observe/service-query.ts";
+import { isNotFound, readNetworkTags } from "#clouds/aws/load-balancers/observe/tags.ts";
 import type { NetworkLoadBalancerState, Pairs, TargetGroupState } from "#clouds/aws/load-balancers/state.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
-/** How closely a Service's load balancer is looked at. */
-export interface Look {
+/** How much of a Service's load balancer is read. */
+export interface ObserveOptions {
   readonly read: Reader;
   readonly depth: Depth;
 }
 
-/** What there is of a load balancer of ELBv2 beyond itself and its tags; undefined where it has gone meanwhile. */
-export async function networkStateOf(
+/** Reads the details of an ELBv2 load balancer; undefined if it was deleted meanwhile. */
+export async function readNetworkState(
   loadBalancer: LoadBalancer,
   tags: Pairs,
-  { read, depth }: Look,
+  { read, depth }: ObserveOptions,
 ): Promise<Outcome<NetworkLoadBalancerState | undefined>> {
-  if (depth !== "all") return ok({ loadBalancer: jsonOf(loadBalancer), tags, listeners: [] });
+  if (depth !== "all") return ok({ loadBalancer: toJson(loadBalancer), tags, listeners: [] });
   const arn = loadBalancer.LoadBalancerArn;
   const both = await Promise.all([
-    attributesOf("elbv2:DescribeLoadBalancerAttributes", async () => {
+    readAttributes("elbv2:DescribeLoadBalancerAttributes", async () => {
       const answer = await read("elbv2:DescribeLoadBalancerAttributes", { LoadBalancerArn: arn });
       return answer.kind === "fault" ? answer : ok(answer.value.Attributes);
     }),
-    allPages("elbv2:DescribeListeners", async (next) => {
+    readAllPages("elbv2:DescribeListeners", async (next) => {
       const answer = await read("elbv2:DescribeListeners", {
         LoadBalancerArn: arn,
         ...(next === undefined ? {} : { Marker: next }),
@@ -42,10 +41,10 @@ export async function networkStateOf(
       return ok({ values: answer.value.Listeners, next: answer.value.NextMarker });
     }),
   ]);
-  const known = gathered<[Pairs, readonly Listener[]]>(both);
+  const known = combineOutcomes<[Pairs, readonly Listener[]]>(both);
   if (known.kind === "fault") return isNotFound(known.fault) ? ok(undefined) : known;
   const [attributes, found] = known.value;
-  const tagged = await networkTags(
+  const tagged = await readNetworkTags(
     found.flatMap(({ ListenerArn: listener }) => listener ?? []),
     read,
   );
@@ -53,38 +52,38 @@ export async function networkStateOf(
   for (const listener of found) {
     const of = tagged.get(listener.ListenerArn ?? "");
     if (of?.kind === "fault") return of;
-    // One that has gone meanwhile is none.
-    if (of?.value !== undefined) listeners.push({ listener: jsonOf(listener), tags: of.value });
+    // A listener that was deleted meanwhile is skipped.
+    if (of?.value !== undefined) listeners.push({ listener: toJson(listener), tags: of.value });
   }
-  return ok({ loadBalancer: jsonOf(loadBalancer), tags, attributes, listeners });
+  return ok({ loadBalancer: toJson(loadBalancer), tags, attributes, listeners });
 }
 
-/** What there is of a target group beyond itself and its tags; undefined where it has gone meanwhile. */
-export async function targetGroupStateOf(
+/** Reads the details of a target group; undefined if it was deleted meanwhile. */
+export async function readTargetGroupState(
   group: TargetGroup,
   tags: Pairs,
-  { read, depth }: Look,
+  { read, depth }: ObserveOptions,
 ): Promise<Outcome<TargetGroupState | undefined>> {
-  if (depth === "names") return ok({ group: jsonOf(group), tags, targets: [] });
+  if (depth === "names") return ok({ group: toJson(group), tags, targets: [] });
   const arn = group.TargetGroupArn;
   const attributesIfAsked: Promise<Outcome<Pairs | undefined>> =
     depth === "targets"
       ? Promise.resolve(ok(undefined))
-      : attributesOf("elbv2:DescribeTargetGroupAttributes", async () => {
+      : readAttributes("elbv2:DescribeTargetGroupAttributes", async () => {
           const answer = await read("elbv2:DescribeTargetGroupAttributes", { TargetGroupArn: arn });
           return answer.kind === "fault" ? answer : ok(answer.value.Attributes);
         });
-  const known = gathered<[Pairs | undefined, readonly TargetDescription[]]>(
-    await Promise.all([attributesIfAsked, targetsOf(arn, read)]),
+  const known = combineOutcomes<[Pairs | undefined, readonly TargetDescription[]]>(
+    await Promise.all([attributesIfAsked, readTargets(arn, read)]),
   );
   if (known.kind === "fault") return isNotFound(known.fault) ? ok(undefined) : known;
   const [attributes, targets] = known.value;
-  return ok({ group: jsonOf(group), tags, ...asKnown(attributes), targets });
+  return ok({ group: toJson(group), tags, ...toKnownAttributes(attributes), targets });
 }
 
-/** All target groups of the account and region: neither Service nor cluster is something that AWS could be asked by. */
-export function allTargetGroups(read: Reader): Promise<Outcome<readonly TargetGroup[]>> {
-  return allPages("elbv2:DescribeTargetGroups", async (next) => {
+/** Lists all target groups of the account and region: AWS cannot filter by Service or cluster. */
+export function listTargetGroups(read: Reader): Promise<Outcome<readonly TargetGroup[]>> {
+  return readAllPages("elbv2:DescribeTargetGroups", async (next) => {
     const answer = await read("elbv2:DescribeTargetGroups", {
       PageSize: 400,
       ...(next === undefined ? {} : { Marker: next }),
@@ -94,8 +93,8 @@ export function allTargetGroups(read: Reader): Promise<Outcome<readonly TargetGr
   });
 }
 
-/** The targets but for those that are on their way out. */
-async function targetsOf(
+/** Reads the targets, except draining ones. */
+async function readTargets(
   arn: string | undefined,
   read: Reader,
 ): Promise<Outcome<readonly TargetDescription[]>> {
@@ -106,12 +105,12 @@ async function targetsOf(
     return fault("Unavailable", "elbv2:DescribeTargetHealth: the answer is not a list");
   return ok(
     described.flatMap(({ Target: target, TargetHealth: health }) =>
-      target === undefined || health?.State === "draining" ? [] : [jsonOf(target)],
+      target === undefined || health?.State === "draining" ? [] : [toJson(target)],
     ),
   );
 }
 
-async function attributesOf(
+async function readAttributes(
   what: string,
   ask: () => Promise<
     Outcome<readonly { readonly Key?: string | undefined; readonly Value?: string | undefined }[] | undefined>
@@ -127,6 +126,6 @@ async function attributesOf(
   );
 }
 
-function asKnown(attributes: Pairs | undefined): { readonly attributes?: Pairs } {
+function toKnownAttributes(attributes: Pairs | undefined): { readonly attributes?: Pairs } {
   return attributes === undefined ? {} : { attributes };
 }

@@ -1,7 +1,7 @@
 import type { Instance, NetworkInterface } from "@aws-sdk/client-ec2";
 import type { Outcome } from "#clouds/aws/errors.ts";
 import { describeByIds } from "#clouds/aws/load-balancers/observe/instances.ts";
-import { allPages, type Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
+import { type Reader, readAllPages } from "#clouds/aws/load-balancers/observe/reads.ts";
 import {
   type ClusterIdentity,
   hasClusterTag,
@@ -10,41 +10,42 @@ import {
   isOwned,
 } from "#clouds/aws/load-balancers/ownership.ts";
 import type { SecurityGroupState } from "#clouds/aws/load-balancers/state.ts";
-import { type Rule, rulesOf } from "#clouds/aws/load-balancers/vpc/rules.ts";
-import { pairsOf } from "#clouds/aws/load-balancers/vpc/tags.ts";
+import { parsePermissions, type Rule } from "#clouds/aws/load-balancers/vpc/rules.ts";
+import { toPairs } from "#clouds/aws/load-balancers/vpc/tags.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
-/** What decides for which security groups it matters whether they are on the cluster's instances alone. */
-export interface AskedGroups {
+/** Criteria for the security groups that must be proven to be on the cluster's instances alone. */
+export interface GroupsRequest {
   readonly identity: ClusterIdentity;
-  /** Of the targets. */
+  /** Groups of the targets. */
   readonly groupIds: ReadonlySet<string>;
-  /** Whether a rule may be one of ours; what lets in a group that was made for the cluster always may. */
+  /** Whether a rule may be one of ours; a rule that allows a group of the cluster's own always may. */
   readonly isOurs: (rule: Rule) => boolean;
 }
 
-/** Tells which security groups without the cluster's tag are on the cluster's instances alone. */
+/** Finds out which security groups without the cluster's tag are on the cluster's instances alone. */
 export interface NodeGroupProofs {
   /**
-   * Returns the groups, with `isOnNodesAlone` where AWS shows it. AWS is asked about groups that matter and that nothing else proves, at
-   * most about `MAX_GROUPS`; an error, or an answer without an end, proves nothing.
+   * Returns the groups, with `isOnNodesAlone` if AWS proves it. It reads at most `MAX_GROUPS` groups that
+   * matter and have no other proof. An error or an unfinished listing proves nothing.
    */
-  mark(
+  prove(
     groups: readonly SecurityGroupState[],
-    asked: AskedGroups,
+    asked: GroupsRequest,
     read: Reader,
   ): Promise<readonly SecurityGroupState[]>;
 }
 
-/** Nothing is known yet. `now` is milliseconds of a clock that never goes back. */
+/** Creates an empty cache. `now` is a monotonic clock in milliseconds. */
 export function createNodeGroupProofs(now: () => number): NodeGroupProofs {
   const known = new Map<string, { readonly isProven: boolean; readonly untilMs: number }>();
   const isFresh = (id: string): boolean => (known.get(id)?.untilMs ?? Number.NEGATIVE_INFINITY) > now();
   return {
-    async mark(groups, asked, read) {
-      const ids = candidates(groups, asked).slice(0, MAX_GROUPS);
+    async prove(groups, asked, read) {
+      const ids = selectCandidates(groups, asked).slice(0, MAX_GROUPS);
       const unknown = ids.filter((id) => !isFresh(id));
-      const answer = unknown.length === 0 ? ok(new Set<string>()) : await ask(unknown, asked.identity, read);
+      const answer =
+        unknown.length === 0 ? ok(new Set<string>()) : await readProvenGroups(unknown, asked.identity, read);
       if (answer.kind === "ok") {
         if (known.size + unknown.length > MAX_KNOWN) known.clear();
         for (const id of unknown) {
@@ -60,19 +61,19 @@ export function createNodeGroupProofs(now: () => number): NodeGroupProofs {
   };
 }
 
-/** AWS is asked about so many groups at once. */
+/** Maximum groups per request. */
 const MAX_GROUPS = 50;
-/** More instances than these are not looked at: their group needs the tag. */
+/** Maximum instances per group; a larger group needs the tag. */
 const MAX_INSTANCES = 2_000;
-/** So long an answer is believed. */
+/** Time for which an answer is cached. */
 const PROVEN_MS = 60_000;
 const UNPROVEN_MS = 10_000;
 const MAX_KNOWN = 1_000;
 
-/** Groups of targets first. */
-function candidates(
+/** Selects groups to check, those of targets first. */
+function selectCandidates(
   groups: readonly SecurityGroupState[],
-  { identity, groupIds, isOurs }: AskedGroups,
+  { identity, groupIds, isOurs }: GroupsRequest,
 ): readonly string[] {
   const made = new Set(
     groups.flatMap(({ group, tags }) => (isOwned(tags, identity.clusterTag) ? (group.GroupId ?? []) : [])),
@@ -80,18 +81,21 @@ function candidates(
   const matters = (rule: Rule): boolean => (rule.from === "group" && made.has(rule.peer)) || isOurs(rule);
   const open = groups.flatMap(({ group: { GroupId: id = "" }, tags, ingress }) => {
     if (hasClusterTag(tags) || isNodeSecurityGroup({ id, tags }, identity)) return [];
-    return groupIds.has(id) || rulesOf(ingress).some(matters) ? [id] : [];
+    return groupIds.has(id) || parsePermissions(ingress).some(matters) ? [id] : [];
   });
   return open.toSorted((one, other) => Number(groupIds.has(other)) - Number(groupIds.has(one)));
 }
 
-/** Those of the groups of which every network interface belongs to an instance with the cluster's tag, of one interface at least. */
-async function ask(
+/**
+ * Returns the groups that have at least one network interface, all of them on instances with the cluster's
+ * tag.
+ */
+async function readProvenGroups(
   ids: readonly string[],
   { clusterTag }: ClusterIdentity,
   read: Reader,
 ): Promise<Outcome<ReadonlySet<string>>> {
-  const interfaces = await allPages("DescribeNetworkInterfaces", async (next) => {
+  const interfaces = await readAllPages("DescribeNetworkInterfaces", async (next) => {
     const answer = await read("ec2:DescribeNetworkInterfaces", {
       Filters: [{ Name: "group-id", Values: [...ids] }],
       MaxResults: 1000,
@@ -101,7 +105,7 @@ async function ask(
     return ok({ values: answer.value.NetworkInterfaces, next: answer.value.NextToken });
   });
   if (interfaces.kind === "fault") return interfaces;
-  const instanceIds = [...new Set(interfaces.value.flatMap((each) => instanceOf(each) ?? []))];
+  const instanceIds = [...new Set(interfaces.value.flatMap((each) => getAttachedInstance(each) ?? []))];
   if (instanceIds.length > MAX_INSTANCES)
     return fault("Unavailable", `security groups: more than ${MAX_INSTANCES} instances, not looked at`);
   const instances = await describeByIds(instanceIds, read);
@@ -111,15 +115,15 @@ async function ask(
   );
   const isProven = (id: string): boolean => {
     const having = interfaces.value.filter(({ Groups = [] }) => Groups.some(({ GroupId }) => GroupId === id));
-    return having.length > 0 && having.every((each) => ours.has(instanceOf(each)));
+    return having.length > 0 && having.every((each) => ours.has(getAttachedInstance(each)));
   };
   return ok(new Set(ids.filter(isProven)));
 }
 
 function isTagged({ Tags }: Instance, clusterTag: string): boolean {
-  return isOfCluster(pairsOf(Tags), clusterTag);
+  return isOfCluster(toPairs(Tags), clusterTag);
 }
 
-function instanceOf({ Attachment }: NetworkInterface): string | undefined {
+function getAttachedInstance({ Attachment }: NetworkInterface): string | undefined {
   return Attachment?.InstanceId;
 }

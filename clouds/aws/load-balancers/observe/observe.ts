@@ -1,21 +1,20 @@
 import type { LoadBalancerDescription } from "@aws-sdk/client-elastic-load-balancing";
 import type { LoadBalancer, TargetGroup } from "@aws-sdk/client-elastic-load-balancing-v2";
-import type { AwsCluster } from "#clouds/aws/belonging.ts";
 import type { Outcome } from "#clouds/aws/errors.ts";
-import { classicStateOf } from "#clouds/aws/load-balancers/observe/classic.ts";
-import { gathered } from "#clouds/aws/load-balancers/observe/gathered.ts";
-import { networkStateOf, targetGroupStateOf } from "#clouds/aws/load-balancers/observe/network.ts";
-import { type Sought, soughtBy } from "#clouds/aws/load-balancers/observe/question.ts";
+import { readClassicState } from "#clouds/aws/load-balancers/observe/classic.ts";
+import { combineOutcomes } from "#clouds/aws/load-balancers/observe/combine-outcomes.ts";
+import { readNetworkState, readTargetGroupState } from "#clouds/aws/load-balancers/observe/network.ts";
 import type { Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
+import { parseServiceQuery, type ServiceQuery } from "#clouds/aws/load-balancers/observe/service-query.ts";
 import {
-  arnOf,
-  arnsOf,
-  candidatesOf,
+  getTargetGroupArn,
   isAttached,
-  lookAtShared,
-  type Observing,
-  type Shared,
-} from "#clouds/aws/load-balancers/observe/shared.ts";
+  listLoadBalancerArns,
+  type ObserveContext,
+  observeShared,
+  type SharedState,
+  selectCandidates,
+} from "#clouds/aws/load-balancers/observe/shared-state.ts";
 import { isOfCluster, SERVICE_TAG } from "#clouds/aws/load-balancers/ownership.ts";
 import type {
   AwsLoadBalancerState,
@@ -24,49 +23,50 @@ import type {
   TargetGroupState,
   VpcState,
 } from "#clouds/aws/load-balancers/state.ts";
-import { observationOf } from "#clouds/observation.ts";
+import type { AwsCluster } from "#clouds/aws/ownership.ts";
+import { toObservation } from "#clouds/observation.ts";
 import { ok } from "#clouds/outcome.ts";
 import type { Observation } from "#core/capability.ts";
 
-/** Services whose own details are looked at side by side: each is brought to its end before the quota is spent on the next. */
+/** Services whose details are read in parallel: each is completed before the quota is spent on the next. */
 const AT_ONCE = 6;
 
 /**
- * So long after its beginning no further Service is looked at: where the quota makes each wait, those that were seen are worth more
- * than those that would be seen when there is no time left to do anything.
+ * Time after which no further Service is read. If the quota makes each wait, completed observations are worth
+ * more than late ones that leave no time to act.
  */
 const MAX_OBSERVING_MS = 5_000;
 
 /**
- * What there is of the load balancers of some Services. What they have in common is asked for once; what cannot be found out is an
- * error of the Services that it concerns, and of no others.
+ * Observes the load balancers of Services. Shared facts are read once. A failed read is an error only for the
+ * Services that need it.
  */
 export async function observeLoadBalancers(
   questions: readonly unknown[],
-  observing: Observing,
+  observing: ObserveContext,
 ): Promise<Observation[]> {
   const startedMs = observing.now();
-  const asked = questions.map(soughtBy);
+  const asked = questions.map(parseServiceQuery);
   const sought = asked.filter((each) => each !== undefined);
-  const shared = await lookAtShared(sought, observing);
-  const answers = new Map<Sought, Observation>();
+  const shared = await observeShared(sought, observing);
+  const answers = new Map<ServiceQuery, Observation>();
   const waiting = [...sought];
   const work = async (): Promise<void> => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const isLate = observing.now() - startedMs > MAX_OBSERVING_MS;
-      answers.set(next, isLate ? LATE : observationOf(await stateOf(next, shared, observing)));
+      answers.set(next, isLate ? LATE : toObservation(await readState(next, shared, observing)));
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
   return asked.map((each) => (each === undefined ? NAMELESS : (answers.get(each) ?? UNANSWERED)));
 }
 
-async function stateOf(
-  sought: Sought,
-  shared: Shared,
-  { cluster, read }: Observing,
+async function readState(
+  sought: ServiceQuery,
+  shared: SharedState,
+  { cluster, read }: ObserveContext,
 ): Promise<Outcome<AwsLoadBalancerState>> {
-  const found = gathered<
+  const found = combineOutcomes<
     [LoadBalancer | undefined, LoadBalancerDescription | undefined, readonly TargetGroup[], VpcState]
   >([
     shared.networks.get(sought.name) ?? ok(undefined),
@@ -77,12 +77,12 @@ async function stateOf(
   if (found.kind === "fault") return found;
   const [network, classic, , vpc] = found.value;
   const { allocationIds } = sought;
-  // Whoever names none does not depend on whether they can be seen.
-  const addresses: Shared["addresses"] = allocationIds.length === 0 ? ok({}) : shared.addresses;
+  // Services that name no address do not depend on this read.
+  const addresses: SharedState["addresses"] = allocationIds.length === 0 ? ok({}) : shared.addresses;
   if (addresses.kind === "fault") return addresses;
   const named = Object.entries(addresses.value).filter(([id]) => allocationIds.includes(id));
   const look = { read, depth: sought.depth };
-  const parts = gathered<
+  const parts = combineOutcomes<
     [
       NetworkLoadBalancerState | undefined,
       ClassicLoadBalancerState | undefined,
@@ -91,12 +91,12 @@ async function stateOf(
   >(
     await Promise.all([
       withTags(network, shared.networkTags.get(network?.LoadBalancerArn ?? ""), (each, tags) =>
-        networkStateOf(each, tags, look),
+        readNetworkState(each, tags, look),
       ),
       withTags(classic, shared.classicTags.get(sought.name), (each, tags) =>
-        classicStateOf(each, tags, look),
+        readClassicState(each, tags, look),
       ),
-      targetGroupsOf(sought, shared, cluster, read),
+      readTargetGroups(sought, shared, cluster, read),
     ]),
   );
   if (parts.kind === "fault") return parts;
@@ -110,7 +110,7 @@ async function stateOf(
   });
 }
 
-/** What there is of something that was found, where its tags tell that it is still there. */
+/** Reads the details of a found resource if its tags show that it still exists. */
 async function withTags<Value, State>(
   value: Value | undefined,
   tags: Outcome<Readonly<Record<string, string>> | undefined> | undefined,
@@ -121,25 +121,27 @@ async function withTags<Value, State>(
   return tags.value === undefined ? ok(undefined) : look(value, tags.value);
 }
 
-/** The target groups of a Service: those that its load balancer uses, and those that carry its tags. */
-async function targetGroupsOf(
-  sought: Sought,
-  shared: Shared,
+/** Returns a Service's target groups: those that its load balancer uses, and those with its tags. */
+async function readTargetGroups(
+  sought: ServiceQuery,
+  shared: SharedState,
   cluster: AwsCluster,
   read: Reader,
 ): Promise<Outcome<readonly (TargetGroupState | undefined)[]>> {
-  const states = candidatesOf([sought], shared.networks, shared.targetGroups).map((group) =>
-    withTags(group, shared.networkTags.get(arnOf(group)), async (each, tags) => {
-      const isIts = isAttached(each, arnsOf(shared.networks, sought.name)) || isTagged(tags, sought, cluster);
-      return isIts ? targetGroupStateOf(each, tags, { read, depth: sought.depth }) : ok(undefined);
+  const states = selectCandidates([sought], shared.networks, shared.targetGroups).map((group) =>
+    withTags(group, shared.networkTags.get(getTargetGroupArn(group)), async (each, tags) => {
+      const isIts =
+        isAttached(each, listLoadBalancerArns(shared.networks, sought.name)) ||
+        isTagged(tags, sought, cluster);
+      return isIts ? readTargetGroupState(each, tags, { read, depth: sought.depth }) : ok(undefined);
     }),
   );
-  return gathered<readonly (TargetGroupState | undefined)[]>(await Promise.all(states));
+  return combineOutcomes<readonly (TargetGroupState | undefined)[]>(await Promise.all(states));
 }
 
 function isTagged(
   tags: Readonly<Record<string, string>>,
-  { service }: Sought,
+  { service }: ServiceQuery,
   { clusterTag, clusterName }: AwsCluster,
 ): boolean {
   return tags[SERVICE_TAG] === service && isOfCluster(tags, clusterTag ?? clusterName ?? "");
@@ -154,7 +156,7 @@ const NAMELESS: Observation = {
 const LATE: Observation = {
   kind: "error",
   code: "Throttled",
-  message: "this batch's share of the account's quotas lets no more load balancers be looked at now",
+  message: "this batch's share of the account's quotas allows no more reads of load balancers now",
 };
 
 const UNANSWERED: Observation = { kind: "error", code: "Unavailable", message: "AWS: no answer" };

@@ -7,7 +7,7 @@ import type { Operation } from "#clouds/aws/quotas.ts";
 import type { Session } from "#clouds/aws/session.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
-/** What is asked of AWS about load balancers, by `service:Operation`: request, and answer. */
+/** Read operations for load balancers by `service:Operation`: request and answer. */
 export interface AwsReads {
   "ec2:DescribeInstances": [ec2.DescribeInstancesRequest, ec2.DescribeInstancesResult];
   "ec2:DescribeSubnets": [ec2.DescribeSubnetsRequest, ec2.DescribeSubnetsResult];
@@ -50,25 +50,25 @@ export interface AwsReads {
 /** One of these operations. */
 export type AwsRead = keyof AwsReads;
 
-/** Asks AWS one thing, within the budget; never rejects. */
+/** Sends one read request to AWS, within the budget; never rejects. */
 export type Reader = <Name extends AwsRead>(
   name: Name,
   request: AwsReads[Name][0],
 ) => Promise<Outcome<AwsReads[Name][1]>>;
 
-/** Asks within a session; what broke on the way is asked once more. */
-export function readerOf(session: Session<Api>): Reader {
+/** Creates a reader for a session; a broken request is sent once more. */
+export function createReader(session: Session<Api>): Reader {
   return <Name extends AwsRead>(name: Name, request: AwsReads[Name][0]) =>
-    session.send(operationOf(name), (api, signal) => api.call(name, request, signal)) as Promise<
+    session.send(getOperation(name), (api, signal) => api.call(name, request, signal)) as Promise<
       Outcome<AwsReads[Name][1]>
     >;
 }
 
-/** A listing that has no end by then is not read further, and says nothing. */
+/** Maximum pages; a longer listing is a fault. */
 const MAX_PAGES = 40;
 
-/** What a listing consists of, page by page; `next` is where the following page begins. */
-export async function allPages<Value>(
+/** Reads all pages of a listing; `next` is the token of the next page. */
+export async function readAllPages<Value>(
   what: string,
   page: (
     next: string | undefined,
@@ -79,7 +79,7 @@ export async function allPages<Value>(
   for (let count = 0; count < MAX_PAGES; count += 1) {
     const answer = await page(next);
     if (answer.kind === "fault") return answer;
-    // The SDK makes an object without lists out of any well-formed document, be it a proxy's error page.
+    // The SDK parses any well-formed document, even a proxy's error page, as an object without lists.
     if (answer.value.values === undefined) return fault("Unavailable", `${what}: the answer is not a list`);
     found.push(...answer.value.values);
     next = answer.value.next || undefined;
@@ -88,7 +88,7 @@ export async function allPages<Value>(
   return fault("Unavailable", `${what}: more than ${MAX_PAGES} pages, not looked at further`);
 }
 
-/** Operations of EC2 are counted by their own names. */
-function operationOf(name: AwsRead): Operation {
+/** EC2's operations count under their own names, without the service. */
+function getOperation(name: AwsRead): Operation {
   return (name.startsWith("ec2:") ? name.slice("ec2:".length) : name) as Operation;
 }

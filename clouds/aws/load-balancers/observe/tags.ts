@@ -1,43 +1,44 @@
-import { chunksOf } from "#clouds/aws/describe-instances.ts";
-import type { Outcome } from "#clouds/aws/errors.ts";
-import { isNotFound } from "#clouds/aws/load-balancers/observe/by-name.ts";
+import { parseAwsError } from "#clouds/aws/actions/parse-aws-error.ts";
+import { splitIntoChunks } from "#clouds/aws/describe-instances.ts";
+import type { Fault, Outcome } from "#clouds/aws/errors.ts";
+
 import type { Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
 import type { Pairs } from "#clouds/aws/load-balancers/state.ts";
-import { pairsOf } from "#clouds/aws/load-balancers/vpc/tags.ts";
+import { toPairs } from "#clouds/aws/load-balancers/vpc/tags.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
-/** AWS describes the tags of so many resources in a call. */
+/** AWS's maximum of resources per request for tags. */
 const MAX_RESOURCES = 20;
 
-/** The tags of each resource; undefined where the resource has gone meanwhile. */
-export type TagsOf = ReadonlyMap<string, Outcome<Pairs | undefined>>;
+/** The tags of each resource; undefined if it was deleted meanwhile. */
+export type TagsById = ReadonlyMap<string, Outcome<Pairs | undefined>>;
 
-/** Tags of whatever ELBv2 has, by ARN. */
-export function networkTags(arns: readonly string[], read: Reader): Promise<TagsOf> {
-  return tagsOfAll(arns, async (chunk) => {
+/** Reads tags of ELBv2 resources by ARN. */
+export function readNetworkTags(arns: readonly string[], read: Reader): Promise<TagsById> {
+  return readTags(arns, async (chunk) => {
     const answer = await read("elbv2:DescribeTags", { ResourceArns: [...chunk] });
     if (answer.kind === "fault") return answer;
     return ok(
       new Map(
         (answer.value.TagDescriptions ?? []).map(({ ResourceArn: arn = "", Tags: tags }) => [
           arn,
-          pairsOf(tags),
+          toPairs(tags),
         ]),
       ),
     );
   });
 }
 
-/** Tags of classic load balancers, by name. */
-export function classicTags(names: readonly string[], read: Reader): Promise<TagsOf> {
-  return tagsOfAll(names, async (chunk) => {
+/** Reads tags of classic load balancers by name. */
+export function readClassicTags(names: readonly string[], read: Reader): Promise<TagsById> {
+  return readTags(names, async (chunk) => {
     const answer = await read("elb:DescribeTags", { LoadBalancerNames: [...chunk] });
     if (answer.kind === "fault") return answer;
     return ok(
       new Map(
         (answer.value.TagDescriptions ?? []).map(({ LoadBalancerName: name = "", Tags: tags }) => [
           name,
-          pairsOf(tags),
+          toPairs(tags),
         ]),
       ),
     );
@@ -46,9 +47,9 @@ export function classicTags(names: readonly string[], read: Reader): Promise<Tag
 
 type Describe = (chunk: readonly string[]) => Promise<Outcome<ReadonlyMap<string, Pairs>>>;
 
-async function tagsOfAll(ids: readonly string[], describe: Describe): Promise<TagsOf> {
+async function readTags(ids: readonly string[], describe: Describe): Promise<TagsById> {
   const found = new Map<string, Outcome<Pairs | undefined>>();
-  // One that has gone between two calls fails the whole call: the halves tell which it was.
+  // A resource deleted between two requests fails the whole request: reading the halves finds it.
   const ask = async (chunk: readonly string[]): Promise<void> => {
     const answer = await describe(chunk);
     if (answer.kind === "ok") {
@@ -65,6 +66,11 @@ async function tagsOfAll(ids: readonly string[], describe: Describe): Promise<Ta
       await Promise.all([ask(chunk.slice(0, half)), ask(chunk.slice(half))]);
     }
   };
-  await Promise.all(chunksOf(ids, MAX_RESOURCES).map(ask));
+  await Promise.all(splitIntoChunks(ids, MAX_RESOURCES).map(ask));
   return found;
+}
+
+/** Whether a fault is AWS's positive "not found"; version 1 calls a load balancer an access point. */
+export function isNotFound({ thrown }: Fault): boolean {
+  return /^(LoadBalancer|AccessPoint|TargetGroup|Listener)NotFound$/.test(parseAwsError(thrown).code);
 }

@@ -2,21 +2,21 @@ import type { Outcome } from "#clouds/aws/errors.ts";
 import type { Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
-/** What kind of zone each is, by its name; kept for as long as the process lives. */
+/** The type of each zone by name, cached for the life of the process. */
 export interface ZoneTypes {
   /**
-   * Those that AWS knows of the names; it is asked where one is new, and believed for a minute where it does not know one, or does
-   * not let us ask.
+   * Returns the types of the known names. AWS is called for new names; an unknown name or a refusal is cached
+   * for a minute.
    */
-  of(names: readonly string[], read: Reader): Promise<Outcome<ReadonlyMap<string, string>>>;
+  read(names: readonly string[], read: Reader): Promise<Outcome<ReadonlyMap<string, string>>>;
 }
 
-/** Nothing is known yet. `now` is milliseconds of a clock that never goes back. */
+/** Creates an empty cache. `now` is a monotonic clock in milliseconds. */
 export function createZoneTypes(now: () => number): ZoneTypes {
   const known = new Map<string, string>();
   let believedUntil = Number.NEGATIVE_INFINITY;
   return {
-    async of(names, read) {
+    async read(names, read) {
       if (names.some((name) => !known.has(name)) && now() >= believedUntil) {
         const answer = await read("ec2:DescribeAvailabilityZones", {});
         if (answer.kind === "fault" && answer.fault.refused !== true) return answer;

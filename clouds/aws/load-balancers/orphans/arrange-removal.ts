@@ -1,19 +1,20 @@
-import { chunksOf } from "#clouds/aws/describe-instances.ts";
-import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
+import { splitIntoChunks } from "#clouds/aws/describe-instances.ts";
+import { buildAction } from "#clouds/aws/load-balancers/actions.ts";
 import { ORPHANED_TAG } from "#clouds/aws/load-balancers/orphans/tag.ts";
 import { SERVICE_TAG } from "#clouds/aws/load-balancers/ownership.ts";
 import type { AwsLoadBalancerState, Pairs } from "#clouds/aws/load-balancers/state.ts";
-import { tagList } from "#clouds/aws/load-balancers/tags.ts";
+import { toTagList } from "#clouds/aws/load-balancers/tags.ts";
 import type { Holding } from "#core/service/holdings.ts";
 import type { LoadBalancerAction } from "#core/service/model.ts";
 
-/** AWS tags so many resources in a call. */
+/** AWS's maximum of resources per tagging request. */
 const MAX_TAGGED = 20;
 
 /**
- * The actions of a removal in an order that may be cut short anywhere. No Service tells any more what was there: so what outlasts the load
- * balancer says first by its own tags whose it is, and rules that nothing but the load balancer's name tells go before it does. `groupIds`
- * are the security groups that were made for it.
+ * Orders the actions of a removal so that it can be interrupted anywhere: no Service records the resources
+ * any more. Resources that outlive the load balancer get tags that name their owner first. Rules that only
+ * the load balancer's name identifies are removed before it. `groupIds` are the security groups created for
+ * it.
  */
 export function arrangeRemoval(
   actions: readonly LoadBalancerAction[],
@@ -34,13 +35,13 @@ export function arrangeRemoval(
   const targetGroups = state.targetGroups.flatMap(({ group, tags: actual }) =>
     lacks(actual) ? (group.TargetGroupArn ?? []) : [],
   );
-  const Tags = tagList(tags);
+  const Tags = toTagList(tags);
   return [
-    ...chunksOf(groups, MAX_TAGGED).map((ids) =>
-      awsAction("ec2:CreateTags", ids.join(), { Resources: ids, Tags }),
+    ...splitIntoChunks(groups, MAX_TAGGED).map((ids) =>
+      buildAction("ec2:CreateTags", ids.join(), { Resources: ids, Tags }),
     ),
-    ...chunksOf(targetGroups, MAX_TAGGED).map((arns) =>
-      awsAction("elbv2:AddTags", arns.join(), { ResourceArns: arns, Tags }),
+    ...splitIntoChunks(targetGroups, MAX_TAGGED).map((arns) =>
+      buildAction("elbv2:AddTags", arns.join(), { ResourceArns: arns, Tags }),
     ),
     ...revoking,
     ...others,

@@ -1,25 +1,30 @@
-import { loadBalancerNameOf } from "#clouds/aws/load-balancers/load-balancer-name.ts";
-import { managedGroupName } from "#clouds/aws/load-balancers/names.ts";
+import { formatLoadBalancerName } from "#clouds/aws/load-balancers/load-balancer-name.ts";
+import { formatManagedGroupName } from "#clouds/aws/load-balancers/names.ts";
 import type { Holding } from "#core/service/holdings.ts";
 import type { Service } from "#core/service/service.ts";
 
-/** What load balancers are called, by the stock controller's recipe: of a uid all digits but the last. */
+/** Pattern of load balancer names by the stock controller's recipe: all digits of a uid except the last. */
 const NAME = /^a([0-9a-f]{31})$/;
 
-/** How the uid of the Service begins that a load balancer of this name was made for; undefined where nothing of ours is called so. */
-export function uidInName(name: string): string | undefined {
+/**
+ * Parses the beginning of the Service's uid from a load balancer's name; undefined if the name is not one of
+ * ours.
+ */
+export function parseUidPrefix(name: string): string | undefined {
   return NAME.exec(name)?.[1];
 }
 
-/** The same of a security group that was made for a classic load balancer. */
-export function uidInGroupName(name: string): string | undefined {
-  return name.startsWith(CLASSIC_GROUP) ? uidInName(name.slice(CLASSIC_GROUP.length)) : undefined;
+/** Parses the beginning of the Service's uid from the name of a classic load balancer's security group. */
+export function parseGroupUidPrefix(name: string): string | undefined {
+  return name.startsWith(CLASSIC_GROUP) ? parseUidPrefix(name.slice(CLASSIC_GROUP.length)) : undefined;
 }
 
 const CLASSIC_GROUP = "k8s-elb-";
 
-/** A Service that has gone, as far as what is left of it tells: with a uid of which names come out as they were. */
-export function orphanedService({ service = "", uid = "" }: Pick<Holding, "service" | "uid">): Service {
+/**
+ * Builds a Service that no longer exists from its remains, with a uid from which the original names follow.
+ */
+export function buildOrphanedService({ service = "", uid = "" }: Pick<Holding, "service" | "uid">): Service {
   const [namespace = "", name = ""] = service.split("/");
   return {
     metadata: {
@@ -34,8 +39,8 @@ export function orphanedService({ service = "", uid = "" }: Pick<Holding, "servi
 }
 
 /**
- * The Service with the last digit of its uid, which the name of a load balancer has no room for, and of which the name of its security group
- * is made: the one by which there is such a group, where there is one.
+ * Completes the uid with its last digit, which a load balancer's name has no room for but its security
+ * group's name uses. It picks the digit for which such a group exists, if any.
  */
 export function withLastDigit(
   service: Service,
@@ -47,14 +52,15 @@ export function withLastDigit(
     return { ...service, metadata: { ...service.metadata, uid: `${uid.slice(0, -1)}${digit}` } };
   });
   return (
-    all.find(({ metadata }) => groupNames.has(managedGroupName({ ...metadata, clusterName }))) ?? service
+    all.find(({ metadata }) => groupNames.has(formatManagedGroupName({ ...metadata, clusterName }))) ??
+    service
   );
 }
 
-/** What security groups are called that were made for a load balancer of a Service, of either kind. */
-export function groupNamesOf({ metadata }: Service, clusterName: string): readonly string[] {
-  const classic = `${CLASSIC_GROUP}${loadBalancerNameOf(metadata.uid)}`;
-  return [classic, managedGroupName({ ...metadata, clusterName })];
+/** Lists the names of security groups for a Service's load balancer, of either type. */
+export function listGroupNames({ metadata }: Service, clusterName: string): readonly string[] {
+  const classic = `${CLASSIC_GROUP}${formatLoadBalancerName(metadata.uid)}`;
+  return [classic, formatManagedGroupName({ ...metadata, clusterName })];
 }
 
 const UID_DIGITS = 32;

@@ -3,21 +3,24 @@ import type { LoadBalancer, TargetGroup } from "@aws-sdk/client-elastic-load-bal
 import { isOfAnotherCluster } from "#clouds/aws/load-balancers/ownership.ts";
 import type { SecurityGroupState } from "#clouds/aws/load-balancers/state.ts";
 
-/** What an audit reads about rules that several load balancers share, as JSON. */
+/** Facts that an audit reads about rules shared by several load balancers, as JSON. */
 export interface SharedRulesState {
-  /** Security groups of the VPC but for those of other clusters; which of them are of nodes shows `isNodeSecurityGroup`. */
+  /**
+   * Security groups of the VPC except those of other clusters; `isNodeSecurityGroup` tells which belong to
+   * nodes.
+   */
   readonly groups: readonly SecurityGroupState[];
-  /** Ports at which target groups are checked, each with the load balancers whose targets are. */
+  /** Ports of health checks, each with the load balancers whose targets are checked there. */
   readonly checkedPorts: readonly { readonly port: number; readonly users: readonly string[] }[];
   /** Security groups on load balancers of ELBv2. */
   readonly networkGroups: readonly string[];
   /** Security groups on classic load balancers. */
   readonly classicGroups: readonly string[];
-  /** Those of them on classic load balancers of the cluster's Services. */
+  /** The ones on classic load balancers of the cluster's Services. */
   readonly ownClassicGroups: readonly string[];
 }
 
-/** What was listed in the account and region. */
+/** Resources listed in the account and region. */
 export interface ListedForRules {
   readonly clusterTag: string;
   readonly groups: readonly SecurityGroupState[];
@@ -30,7 +33,10 @@ export interface ListedForRules {
   readonly ofOthers: ReadonlySet<string>;
 }
 
-/** Returns who uses what load balancers share: any load balancer counts, whoever looks after it, unless it is another cluster's. */
+/**
+ * Returns the users of shared rules: every load balancer counts, whatever manages it, unless it is another
+ * cluster's.
+ */
 export function readSharedRules(listed: ListedForRules): SharedRulesState {
   const { clusterTag, groups, networks, classics, targetGroups, ownClassics, ofOthers } = listed;
   const users = new Map<number, Set<string>>();

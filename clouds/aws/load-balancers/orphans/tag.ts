@@ -1,5 +1,5 @@
 /**
- * The tag that an audit gives what has no Service any more, where the operator has such things deleted: since when, and when its turn comes.
- * Whoever keeps a load balancer for a Service that lives takes it off.
+ * The tag with which an audit marks resources without a Service, if the operator has orphans deleted: since
+ * when, and when they are deleted. A load balancer that is kept for an existing Service loses it.
  */
 export const ORPHANED_TAG = "serverless-ccm.io/orphaned";

@@ -1,98 +1,109 @@
-import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
-import { clusterTagOf, configurationOf, identityFor } from "#clouds/aws/load-balancers/configuration.ts";
-import { sharedGroupId } from "#clouds/aws/load-balancers/network/shared-group.ts";
+import { buildAction } from "#clouds/aws/load-balancers/actions.ts";
+import { getClusterTag, getConfiguration, getIdentity } from "#clouds/aws/load-balancers/configuration.ts";
+import { findSharedGroupId } from "#clouds/aws/load-balancers/network/shared-group.ts";
 import type { SharedRulesState } from "#clouds/aws/load-balancers/orphans/shared-rules.ts";
 import type { SecurityGroupState } from "#clouds/aws/load-balancers/state.ts";
-import { tagList } from "#clouds/aws/load-balancers/tags.ts";
+import { toTagList } from "#clouds/aws/load-balancers/tags.ts";
 import {
   CLIENT_RULE,
   HEALTH_RULE,
   MTU_RULE,
-  nodeGroupsIn,
   SHARED_CLASSIC_RULE,
   SHARED_HEALTH_RULE,
   SHARED_RULE,
+  selectNodeGroups,
 } from "#clouds/aws/load-balancers/vpc/node-rules.ts";
-import { permissionsOf, type Rule, rulesOf } from "#clouds/aws/load-balancers/vpc/rules.ts";
+import { buildPermissions, parsePermissions, type Rule } from "#clouds/aws/load-balancers/vpc/rules.ts";
 import type { LoadBalancerAction } from "#core/service/model.ts";
 import type { Settings } from "#core/settings.ts";
 
-/** The tag that says since when no load balancer has the security group that all network load balancers of a cluster share. */
+/**
+ * The tag with the time since which no load balancer has the security group shared by a cluster's network
+ * load balancers.
+ */
 export const UNUSED_TAG = "serverless-ccm.io/unused-since";
 
-/** So long a shared rule stays after it was first seen unused: longer than a load balancer that comes takes to be shown. */
+/**
+ * Grace period of a shared rule after it was first seen unused: longer than a new load balancer takes to
+ * become visible.
+ */
 export const GRACE_MS = 600_000;
 
 /**
- * Returns what is to be done about rules on nodes' groups that several load balancers share. One that none uses is first described as
- * unused since now, and goes in an audit after the period of grace; one that is used again is described as before. Rules of older versions
- * come to be described as shared in place, so that there is no moment without them.
+ * Plans changes of shared rules on nodes' groups. An unused rule is first described as unused since now, and
+ * removed by an audit after the grace period. A rule in use again gets its old description back. Rules of
+ * older versions are re-described as shared in place, so that they exist at every moment.
  */
 export function planUnusedRules(
   shared: unknown,
   now: Date,
   settings: Settings,
 ): readonly LoadBalancerAction[] {
-  const configuration = configurationOf(settings);
-  // Rules on the nodes' groups are the operator's then.
+  const configuration = getConfiguration(settings);
+  // The operator manages rules on the nodes' groups then.
   if (configuration.disableSecurityGroupIngress === true) return [];
-  // What the audit observed is our own capability's.
+  // The observation comes from our own capability.
   const state = shared as SharedRulesState;
-  const ofRules = nodeGroupsIn(state, identityFor(settings)).flatMap((group) =>
-    rulesOf(group.ingress).flatMap((rule) => changeOfRule(rule, group, state, now)),
+  const ofRules = selectNodeGroups(state, getIdentity(settings)).flatMap((group) =>
+    parsePermissions(group.ingress).flatMap((rule) => planRuleChange(rule, group, state, now)),
   );
-  const ofGroup = changeOfGroup(state, clusterTagOf(settings), now);
+  const ofGroup = planGroupChange(state, getClusterTag(settings), now);
   return [...ofRules, ...ofGroup].slice(0, MAX_CHANGES);
 }
 
-/** Of one audit; the next one goes on. */
+/** Maximum per audit; the next one continues. */
 const MAX_CHANGES = 40;
 
 const UNUSED = " unused since ";
 
-function changeOfRule(
+function planRuleChange(
   rule: Rule,
   { group: { GroupId: id = "" }, ingress }: SecurityGroupState,
   state: SharedRulesState,
   now: Date,
 ): readonly LoadBalancerAction[] {
   const [base = "", since] = (rule.description ?? "").split(UNUSED);
-  if (base === "") return isAdopted(rule, state) ? [describe(id, rule, SHARED_CLASSIC_RULE)] : [];
+  if (base === "")
+    return isAdopted(rule, state) ? [buildDescriptionUpdate(id, rule, SHARED_CLASSIC_RULE)] : [];
   const users = countUsers({ ...rule, description: base }, ingress, state);
   if (users === undefined) return [];
   if (users > 0) {
     const isShared = users > 1 && base.startsWith(`${HEALTH_RULE}=`);
-    if (isShared) return [describe(id, rule, SHARED_HEALTH_RULE)];
-    return since === undefined ? [] : [describe(id, rule, base)];
+    if (isShared) return [buildDescriptionUpdate(id, rule, SHARED_HEALTH_RULE)];
+    return since === undefined ? [] : [buildDescriptionUpdate(id, rule, base)];
   }
   const sinceMs = Date.parse(since ?? "");
-  if (Number.isNaN(sinceMs)) return [describe(id, rule, `${base}${UNUSED}${now.toISOString()}`)];
+  if (Number.isNaN(sinceMs))
+    return [buildDescriptionUpdate(id, rule, `${base}${UNUSED}${now.toISOString()}`)];
   if (now.getTime() - sinceMs < GRACE_MS) return [];
-  const request = { GroupId: id, IpPermissions: permissionsOf([rule]) };
-  return [awsAction("ec2:RevokeSecurityGroupIngress", targetOfRule(id, rule), request)];
+  const request = { GroupId: id, IpPermissions: buildPermissions([rule]) };
+  return [buildAction("ec2:RevokeSecurityGroupIngress", formatRuleTarget(id, rule), request)];
 }
 
-/** Returns how many load balancers depend on a rule; undefined where it is none that load balancers share. */
+/** Returns how many load balancers depend on a rule; undefined if the rule is not a shared one. */
 function countUsers(
   { description = "", peer, ports }: Rule,
   ingress: SecurityGroupState["ingress"],
   { checkedPorts, networkGroups, classicGroups }: SharedRulesState,
 ): number | undefined {
   if (description === MTU_RULE)
-    return rulesOf(ingress).filter((each) => each.peer === peer && mayBeOfClients(each)).length;
+    return parsePermissions(ingress).filter((each) => each.peer === peer && canServeClients(each)).length;
   if (description === SHARED_RULE) return networkGroups.includes(peer) ? 1 : 0;
   if (description === SHARED_CLASSIC_RULE) return classicGroups.includes(peer) ? 1 : 0;
   if (description !== SHARED_HEALTH_RULE && !description.startsWith(`${HEALTH_RULE}=`)) return undefined;
   const checked = checkedPorts.filter(
     ({ port }) => ports === undefined || (ports[0] <= port && port <= ports[1]),
   );
-  // At several ports it is one load balancer's own: those that are shared stand alone.
+  // A rule for several ports belongs to one load balancer: shared rules have one port each.
   const counts = checked.map(({ users }) => users.length);
   return checked.length > 1 ? 1 : (counts[0] ?? 0);
 }
 
-/** A rule for health checks lets clients in as well where these come from the same addresses to the same port: AWS keeps one of both. */
-function mayBeOfClients({ description = "" }: Rule): boolean {
+/**
+ * Whether a rule for health checks may also serve clients: AWS keeps only one of two rules with the same
+ * addresses and port.
+ */
+function canServeClients({ description = "" }: Rule): boolean {
   return (
     description === SHARED_HEALTH_RULE ||
     description.startsWith(`${CLIENT_RULE}=`) ||
@@ -100,48 +111,51 @@ function mayBeOfClients({ description = "" }: Rule): boolean {
   );
 }
 
-/** Whether an older version, or the stock controller, has let in a group that classic load balancers of the cluster share. */
+/**
+ * Whether an older version or the stock controller allowed a group that classic load balancers of the cluster
+ * share.
+ */
 function isAdopted({ from, protocol, peer }: Rule, { groups, ownClassicGroups }: SharedRulesState): boolean {
   if (from !== "group" || protocol !== "-1" || !ownClassicGroups.includes(peer)) return false;
   const name = groups.find(({ group }) => group.GroupId === peer)?.group.GroupName;
   return name?.startsWith(OWN_CLASSIC_GROUP) !== true;
 }
 
-/** How the security group is called that is made for one classic load balancer. */
+/** Prefix of the name of a classic load balancer's own security group. */
 const OWN_CLASSIC_GROUP = "k8s-elb-";
 
-/** The group that all network load balancers share goes after the rules that let it in, which hold it. */
-function changeOfGroup(
+/** Removes the shared group after the rules that name it, which hold it. */
+function planGroupChange(
   { groups, networkGroups }: SharedRulesState,
   clusterTag: string,
   now: Date,
 ): readonly LoadBalancerAction[] {
-  const id = sharedGroupId(clusterTag, groups);
+  const id = findSharedGroupId(clusterTag, groups);
   const found = groups.find(({ group }) => group.GroupId === id);
   if (id === undefined || found === undefined) return [];
   const since = found.tags[UNUSED_TAG];
   if (networkGroups.includes(id)) {
     const request = { Resources: [id], Tags: [{ Key: UNUSED_TAG }] };
-    return since === undefined ? [] : [awsAction("ec2:DeleteTags", id, request)];
+    return since === undefined ? [] : [buildAction("ec2:DeleteTags", id, request)];
   }
   const sinceMs = Date.parse(since ?? "");
   if (Number.isNaN(sinceMs)) {
-    const request = { Resources: [id], Tags: tagList({ [UNUSED_TAG]: now.toISOString() }) };
-    return [awsAction("ec2:CreateTags", id, request)];
+    const request = { Resources: [id], Tags: toTagList({ [UNUSED_TAG]: now.toISOString() }) };
+    return [buildAction("ec2:CreateTags", id, request)];
   }
-  const isHeld = groups.some(({ ingress }) => rulesOf(ingress).some(({ peer }) => peer === id));
+  const isHeld = groups.some(({ ingress }) => parsePermissions(ingress).some(({ peer }) => peer === id));
   if (isHeld || now.getTime() - sinceMs < GRACE_MS) return [];
-  return [awsAction("ec2:DeleteSecurityGroup", id, { GroupId: id })];
+  return [buildAction("ec2:DeleteSecurityGroup", id, { GroupId: id })];
 }
 
-function describe(id: string, rule: Rule, description: string): LoadBalancerAction {
-  return awsAction("ec2:UpdateSecurityGroupRuleDescriptionsIngress", targetOfRule(id, rule), {
+function buildDescriptionUpdate(id: string, rule: Rule, description: string): LoadBalancerAction {
+  return buildAction("ec2:UpdateSecurityGroupRuleDescriptionsIngress", formatRuleTarget(id, rule), {
     GroupId: id,
-    IpPermissions: permissionsOf([{ ...rule, description }]),
+    IpPermissions: buildPermissions([{ ...rule, description }]),
   });
 }
 
-/** Tells the rules of a group apart, so that each is tried once in an audit. */
-function targetOfRule(id: string, { protocol, ports, peer }: Rule): string {
+/** Formats a key that tells the rules of a group apart, so that an audit tries each once. */
+function formatRuleTarget(id: string, { protocol, ports, peer }: Rule): string {
   return [id, protocol, ports?.join("-"), peer].filter(Boolean).join(" ");
 }

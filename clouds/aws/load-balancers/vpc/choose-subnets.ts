@@ -4,29 +4,34 @@ import {
   isOfCluster,
   type NamedResource,
 } from "#clouds/aws/load-balancers/ownership.ts";
-import type { ChooseSubnets, Piece, SubnetsWanted } from "#clouds/aws/load-balancers/pieces.ts";
 import type { SubnetState, VpcState } from "#clouds/aws/load-balancers/state.ts";
+import type { ChooseSubnets, DesiredSubnets, PlanResult } from "#clouds/aws/load-balancers/types.ts";
 
 /** The annotation that names subnets. */
 const FIELD = "service.beta.kubernetes.io/aws-load-balancer-subnets";
 
-/** The subnets that an annotation names, or those that are found by tags: one for each zone. */
+/** Chooses the subnets that an annotation names, or those found by tags: one per zone. */
 export const chooseSubnets: ChooseSubnets = (wanted, vpc) => {
-  const chosen = wanted.named === undefined ? found(wanted, vpc) : chooseNamed(wanted.named, wanted, vpc);
+  const chosen =
+    wanted.named === undefined ? findSubnets(wanted, vpc) : chooseNamed(wanted.named, wanted, vpc);
   if (chosen.kind !== "ready" || !wanted.dualStack) return chosen;
   const without = chosen.value.filter(({ subnet }) => !hasIpv6(subnet));
   if (without.length === 0) return chosen;
-  const detail = `no IPv6 network: ${idsOf(without)}`;
-  return refused("IPFamilies", wanted, "subnets that have an IPv6 network, each of them", detail);
+  const detail = `no IPv6 network: ${formatSubnetIds(without)}`;
+  return reject("IPFamilies", wanted, "subnets that have an IPv6 network, each of them", detail);
 };
 
-function chooseNamed(text: string, wanted: SubnetsWanted, vpc: VpcState): Piece<readonly SubnetState[]> {
+function chooseNamed(
+  text: string,
+  wanted: DesiredSubnets,
+  vpc: VpcState,
+): PlanResult<readonly SubnetState[]> {
   const names = text
     .split(",")
     .map((each) => each.trim())
     .filter((each) => each !== "");
   if (names.length === 0)
-    return refused("InvalidAnnotation", wanted, "ids or names of subnets, with commas between");
+    return reject("InvalidAnnotation", wanted, "ids or names of subnets, with commas between");
   const candidates = names.map((name) =>
     vpc.subnets.filter(({ subnet, tags }) =>
       name.startsWith("subnet-") ? subnet.SubnetId === name : tags["Name"] === name,
@@ -35,7 +40,7 @@ function chooseNamed(text: string, wanted: SubnetsWanted, vpc: VpcState): Piece<
   const unknown = names.filter((_, place) => candidates[place]?.length !== 1);
   if (unknown.length > 0) {
     const detail = `not found in ${vpc.id}, or there twice: ${unknown.join(", ")}`;
-    return refused(
+    return reject(
       "SubnetNotFound",
       wanted,
       "subnets of the cluster's VPC, by id or by a name that one alone has",
@@ -43,19 +48,19 @@ function chooseNamed(text: string, wanted: SubnetsWanted, vpc: VpcState): Piece<
     );
   }
   const subnets = candidates.flat();
-  const foreign = subnets.filter((each) => !isNameableSubnet(resourceFor(each), wanted));
+  const foreign = subnets.filter((each) => !isNameableSubnet(toNamedResource(each), wanted));
   if (foreign.length > 0) {
-    const detail = `neither tagged kubernetes.io/cluster/${wanted.clusterTag} nor in cloud.allow.subnets: ${idsOf(foreign)}`;
-    return refused("SubnetNotFound", wanted, "subnets of this cluster", detail);
+    const detail = `neither tagged kubernetes.io/cluster/${wanted.clusterTag} nor in cloud.allow.subnets: ${formatSubnetIds(foreign)}`;
+    return reject("SubnetNotFound", wanted, "subnets of this cluster", detail);
   }
   if (new Set(subnets.map(({ subnet }) => subnet.AvailabilityZone)).size < subnets.length)
-    return refused("SubnetsOfOneZone", wanted, "one subnet for each availability zone");
+    return reject("SubnetsOfOneZone", wanted, "one subnet for each availability zone");
   return { kind: "ready", value: subnets };
 }
 
-function found(wanted: SubnetsWanted, vpc: VpcState): Piece<readonly SubnetState[]> {
+function findSubnets(wanted: DesiredSubnets, vpc: VpcState): PlanResult<readonly SubnetState[]> {
   const { clusterTag, internal, fallbackId } = wanted;
-  const ours = vpc.subnets.filter((each) => isEligibleSubnet(resourceFor(each), wanted));
+  const ours = vpc.subnets.filter((each) => isEligibleSubnet(toNamedResource(each), wanted));
   const eligible =
     ours.length > 0 ? ours : vpc.subnets.filter(({ subnet }) => subnet.SubnetId === fallbackId);
   const usable = eligible.filter(
@@ -64,39 +69,41 @@ function found(wanted: SubnetsWanted, vpc: VpcState): Piece<readonly SubnetState
   );
   const role = `kubernetes.io/role/${internal ? "internal-elb" : "elb"}`;
   const byZone = Map.groupBy(usable, ({ subnet }) => subnet.AvailabilityZone ?? "");
-  const best = [...byZone.values()].flatMap((of) => of.toSorted(preference(role, clusterTag)).slice(0, 1));
+  const best = [...byZone.values()].flatMap((of) =>
+    of.toSorted(buildComparator(role, clusterTag)).slice(0, 1),
+  );
   if (best.length === 0) {
     const detail = `${vpc.subnets.length} subnets in ${vpc.id}, ${eligible.length} of this cluster, ${usable.length} that fit`;
     const kind = internal ? "a subnet" : "a subnet with a route to an internet gateway";
     return {
       kind: "refused",
-      problem: {
+      issue: {
         code: "NoEligibleSubnet",
         allowed: `${kind}, tagged kubernetes.io/cluster/${clusterTag}${wanted.isVpcConfigured ? " or for no cluster" : ""}, or listed in cloud.allow.subnets`,
         detail,
       },
     };
   }
-  return { kind: "ready", value: best.toSorted((a, b) => compare(zoneOf(a), zoneOf(b))) };
+  return { kind: "ready", value: best.toSorted((a, b) => compare(getSubnetZone(a), getSubnetZone(b))) };
 }
 
-/** The role's tag comes first, then the cluster's, then the lowest id. */
-function preference(role: string, clusterTag: string): (a: SubnetState, b: SubnetState) => number {
+/** Sorts by the role's tag, then the cluster's tag, then the lowest id. */
+function buildComparator(role: string, clusterTag: string): (a: SubnetState, b: SubnetState) => number {
   const rank = ({ tags }: SubnetState): number =>
     (tags[role] === undefined ? 2 : 0) + (isOfCluster(tags, clusterTag) ? 0 : 1);
   return (a, b) => rank(a) - rank(b) || compare(a.subnet.SubnetId ?? "", b.subnet.SubnetId ?? "");
 }
 
-function refused(
+function reject(
   code: string,
-  { named }: SubnetsWanted,
+  { named }: DesiredSubnets,
   allowed: string,
   detail?: string,
-): Extract<Piece<never>, { readonly kind: "refused" }> {
+): Extract<PlanResult<never>, { readonly kind: "refused" }> {
   const field = named === undefined ? {} : { field: FIELD, value: named };
   return {
     kind: "refused",
-    problem: { code, ...field, allowed, ...(detail === undefined ? {} : { detail }) },
+    issue: { code, ...field, allowed, ...(detail === undefined ? {} : { detail }) },
   };
 }
 
@@ -106,15 +113,15 @@ function hasIpv6({ Ipv6CidrBlockAssociationSet: networks = [] }: SubnetState["su
   );
 }
 
-function resourceFor({ subnet, tags }: SubnetState): NamedResource {
+function toNamedResource({ subnet, tags }: SubnetState): NamedResource {
   return { id: subnet.SubnetId ?? "", tags };
 }
 
-function zoneOf({ subnet }: SubnetState): string {
+function getSubnetZone({ subnet }: SubnetState): string {
   return subnet.AvailabilityZone ?? "";
 }
 
-function idsOf(subnets: readonly SubnetState[]): string {
+function formatSubnetIds(subnets: readonly SubnetState[]): string {
   return subnets.map(({ subnet }) => subnet.SubnetId).join(", ");
 }
 

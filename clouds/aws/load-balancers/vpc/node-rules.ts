@@ -1,74 +1,83 @@
-import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
+import { buildAction } from "#clouds/aws/load-balancers/actions.ts";
 import {
   CLUSTER_TAG_PREFIX,
   type ClusterIdentity,
   isNodeSecurityGroup,
   isOfCluster,
 } from "#clouds/aws/load-balancers/ownership.ts";
-import type { NodeRulesWanted, PlanNodeRules } from "#clouds/aws/load-balancers/pieces.ts";
 import type { SecurityGroupState, VpcState } from "#clouds/aws/load-balancers/state.ts";
+import type { DesiredNodeRules, PlanNodeRules } from "#clouds/aws/load-balancers/types.ts";
 import {
-  merged,
-  permissionsOf,
+  buildPermissions,
+  buildRules,
+  mergeRules,
+  parsePermissions,
   type Rule,
-  rulesOf,
-  rulesOfOpenings,
-  without,
+  subtractRules,
 } from "#clouds/aws/load-balancers/vpc/rules.ts";
-import type { LoadBalancerAction, Problem } from "#core/service/model.ts";
+import type { Issue, LoadBalancerAction } from "#core/service/model.ts";
 
-/** How the rules of one load balancer on the nodes' groups begin, and those of all of them together; upstream's own words. */
+/**
+ * Prefixes of descriptions of rules on the nodes' groups, for one load balancer and for all; the stock
+ * controller's own words.
+ */
 export const CLIENT_RULE = "kubernetes.io/rule/nlb/client";
 export const HEALTH_RULE = "kubernetes.io/rule/nlb/health";
 export const MTU_RULE = "kubernetes.io/rule/nlb/mtu";
 
-/** What rules for the group that all network load balancers of a cluster share are described by. */
+/** Description of rules for the group that all network load balancers of a cluster share. */
 export const SHARED_RULE = "serverless-ccm.io/rule/nlb/backend";
-/** What rules for health checks are described by at ports at which several load balancers may be checked. */
+/** Description of health check rules at ports where several load balancers may check. */
 export const SHARED_HEALTH_RULE = "serverless-ccm.io/rule/nlb/health";
-/** What rules for a group are described by that classic load balancers have, and that was made for none of them. */
+/** Description of rules for a group on classic load balancers that was not created for one of them. */
 export const SHARED_CLASSIC_RULE = "serverless-ccm.io/rule/elb/backend";
 
 /**
- * Lets a load balancer's traffic in on the groups of its targets, and takes away what it does not need any more, there and elsewhere. Rules
- * of groups that are not proven to be of the cluster's nodes stay as they are.
+ * Allows a load balancer's traffic on the groups of its targets, and removes its obsolete rules from all
+ * groups. Rules of groups that are not proven to be the nodes' stay unchanged.
  */
 export const planNodeRules: PlanNodeRules = (wanted, vpc) => {
   if (wanted.disabled) return { kind: "ready", value: [] };
-  const { groupIds, warnings } = groupsOfTargets(wanted, vpc);
-  const rules = rulesOfOpenings(wanted.openings);
-  const changes = nodeGroupsIn(vpc, wanted).map((state) => changeOf(state, groupIds, rules, wanted.mine));
-  // First what is let in, on all groups: what moves from one rule to another is never shut out.
+  const { groupIds, warnings } = selectTargetGroups(wanted, vpc);
+  const rules = buildRules(wanted.openings);
+  const changes = selectNodeGroups(vpc, wanted).map((state) =>
+    planRuleChange(state, groupIds, rules, wanted.ownRules),
+  );
+  // All groups get new rules first: traffic that moves from one rule to another is never blocked.
   const [first, ...more] = [...changes.flatMap(({ add }) => add), ...changes.flatMap(({ remove }) => remove)];
   return first === undefined
     ? { kind: "ready", value: warnings }
     : { kind: "act", actions: [first, ...more], value: warnings };
 };
 
-/** Which of the rules on nodes' groups a load balancer depends on, while it is not known which ones it is to have. */
+/**
+ * Identifies the rules on nodes' groups that a load balancer depends on, while its desired rules are unknown.
+ */
 export interface SpreadRules extends ClusterIdentity {
   readonly disabled: boolean;
-  /** Of the targets. */
+  /** Instances of the targets. */
   readonly instanceIds: readonly string[];
   readonly isNeeded: (rule: Rule) => boolean;
 }
 
-/** Lets a load balancer in on the groups of all its targets as it is let in on some of them. Takes nothing away. */
+/** Copies a load balancer's rules from some of its targets' groups to all of them. Removes nothing. */
 export function spreadNodeRules(
   { isNeeded, ...targets }: SpreadRules,
   vpc: VpcState,
 ): readonly LoadBalancerAction[] {
   if (targets.disabled) return [];
-  const { groupIds } = groupsOfTargets(targets, vpc);
-  const nodeGroups = nodeGroupsIn(vpc, targets);
-  const needed = nodeGroups.flatMap(({ ingress }) => rulesOf(ingress)).filter(isNeeded);
+  const { groupIds } = selectTargetGroups(targets, vpc);
+  const nodeGroups = selectNodeGroups(vpc, targets);
+  const needed = nodeGroups.flatMap(({ ingress }) => parsePermissions(ingress)).filter(isNeeded);
   return nodeGroups.flatMap(({ group: { GroupId: id = "" }, ingress }) =>
-    groupIds.has(id) ? apart(without(needed, rulesOf(ingress)), (rules) => authorize(id, rules)) : [],
+    groupIds.has(id)
+      ? splitRequests(subtractRules(needed, parsePermissions(ingress)), (rules) => buildAuthorize(id, rules))
+      : [],
   );
 }
 
 /** Returns the security groups in which rules of load balancers may be read and changed. */
-export function nodeGroupsIn(
+export function selectNodeGroups(
   { groups }: Pick<VpcState, "groups">,
   identity: ClusterIdentity,
 ): readonly SecurityGroupState[] {
@@ -77,16 +86,19 @@ export function nodeGroupsIn(
   );
 }
 
-/** Returns the ids of security groups that rules of other groups name in which nothing may be changed: AWS keeps them as long. */
+/**
+ * Returns the ids of security groups that rules of unchangeable groups name; AWS keeps them while those rules
+ * exist.
+ */
 export function listHeldGroups(
   vpc: Pick<VpcState, "groups">,
   identity: ClusterIdentity,
 ): ReadonlySet<string> {
-  const nodeGroups = new Set(nodeGroupsIn(vpc, identity));
+  const nodeGroups = new Set(selectNodeGroups(vpc, identity));
   const foreign = vpc.groups.filter((each) => !nodeGroups.has(each));
   return new Set(
     foreign.flatMap(({ ingress }) =>
-      rulesOf(ingress).flatMap(({ from, peer }) => (from === "group" ? [peer] : [])),
+      parsePermissions(ingress).flatMap(({ from, peer }) => (from === "group" ? [peer] : [])),
     ),
   );
 }
@@ -96,28 +108,28 @@ interface Change {
   readonly remove: readonly LoadBalancerAction[];
 }
 
-function changeOf(
+function planRuleChange(
   { group, ingress }: SecurityGroupState,
   groupIds: ReadonlySet<string>,
   rules: readonly Rule[],
-  mine: NodeRulesWanted["mine"],
+  mine: DesiredNodeRules["ownRules"],
 ): Change {
   const id = group.GroupId ?? "";
-  const actual = rulesOf(ingress);
-  const wanted = groupIds.has(id) ? asThereOrMerged(rules, actual) : [];
-  const missing = without(wanted, actual);
-  const surplus = without(actual, wanted).filter((rule) => isMine(rule, mine, actual));
+  const actual = parsePermissions(ingress);
+  const wanted = groupIds.has(id) ? alignRules(rules, actual) : [];
+  const missing = subtractRules(wanted, actual);
+  const surplus = subtractRules(actual, wanted).filter((rule) => isOwnRule(rule, mine, actual));
   return {
-    add: apart(missing, (rules) => authorize(id, rules)),
-    remove: surplus.length === 0 ? [] : [revoke(id, surplus)],
+    add: splitRequests(missing, (rules) => buildAuthorize(id, rules)),
+    remove: surplus.length === 0 ? [] : [buildRevoke(id, surplus)],
   };
 }
 
 /**
- * What all load balancers have together each goes alone: of several that come at once all but the first meet what the others did, and
- * AWS does nothing of a request of which one rule is there already, or is gone.
+ * Sends shared rules one per request. Of several concurrent requests all but the first meet the others'
+ * rules, and AWS rejects a whole request if one rule exists already or is gone.
  */
-function apart(
+function splitRequests(
   rules: readonly Rule[],
   request: (rules: readonly Rule[]) => LoadBalancerAction,
 ): readonly LoadBalancerAction[] {
@@ -127,22 +139,22 @@ function apart(
   return [...(own.length === 0 ? [] : [own]), ...shared.map((rule) => [rule])].map(request);
 }
 
-/** Ports that follow each other need one rule; where the stock controller has made one for each, those do as well. */
-function asThereOrMerged(rules: readonly Rule[], actual: readonly Rule[]): readonly Rule[] {
-  return without(rules, actual).length === 0 ? rules : merged(rules);
+/** Consecutive ports need one rule; separate rules of the stock controller are accepted too. */
+function alignRules(rules: readonly Rule[], actual: readonly Rule[]): readonly Rule[] {
+  return subtractRules(rules, actual).length === 0 ? rules : mergeRules(rules);
 }
 
-function authorize(id: string, rules: readonly Rule[]): LoadBalancerAction {
-  return awsAction("ec2:AuthorizeSecurityGroupIngress", id, {
+function buildAuthorize(id: string, rules: readonly Rule[]): LoadBalancerAction {
+  return buildAction("ec2:AuthorizeSecurityGroupIngress", id, {
     GroupId: id,
-    IpPermissions: permissionsOf(rules),
+    IpPermissions: buildPermissions(rules),
   });
 }
 
-function revoke(id: string, rules: readonly Rule[]): LoadBalancerAction {
-  return awsAction("ec2:RevokeSecurityGroupIngress", id, {
+function buildRevoke(id: string, rules: readonly Rule[]): LoadBalancerAction {
+  return buildAction("ec2:RevokeSecurityGroupIngress", id, {
     GroupId: id,
-    IpPermissions: permissionsOf(rules),
+    IpPermissions: buildPermissions(rules),
   });
 }
 
@@ -153,18 +165,21 @@ const SHARED_RULES: ReadonlySet<string> = new Set([
   SHARED_CLASSIC_RULE,
 ]);
 
-/** Whether we, or the stock controller, made a rule for this load balancer and for no other one. */
-function isMine(rule: Rule, mine: NodeRulesWanted["mine"], actual: readonly Rule[]): boolean {
+/** Whether we, or the stock controller, created a rule for this load balancer only. */
+function isOwnRule(rule: Rule, mine: DesiredNodeRules["ownRules"], actual: readonly Rule[]): boolean {
   const { descriptions, groupIds } = mine;
   if (rule.description === undefined || !descriptions.includes(rule.description))
     return rule.from === "group" && rule.protocol === "-1" && groupIds.includes(rule.peer);
   return !rule.description.startsWith(`${HEALTH_RULE}=`) || isAtOwnPorts(rule, mine, actual);
 }
 
-/** Whether nothing but this load balancer's targets is checked at the ports of a rule: node ports are one Service's alone. */
+/**
+ * Whether only this load balancer's targets are checked at the ports of a rule: a node port belongs to one
+ * Service.
+ */
 function isAtOwnPorts(
   { ports }: Rule,
-  { descriptions, ownPorts = [] }: NodeRulesWanted["mine"],
+  { descriptions, ownPorts = [] }: DesiredNodeRules["ownRules"],
   actual: readonly Rule[],
 ): boolean {
   if (ports === undefined) return false;
@@ -179,17 +194,17 @@ function isAtOwnPorts(
 }
 
 /**
- * An instance's group: the only one of its groups with the cluster's tag; or where none has it, the only one that the operator lists; or its
- * only group. One that is not proven to be of the cluster's nodes is told, and nothing is let in there.
+ * Selects an instance's group: its only group with the cluster's tag, else its only group that the operator
+ * lists, else its only group. A group that is not proven to be the nodes' is reported and not changed.
  */
-function groupsOfTargets(
-  { clusterTag, allow, instanceIds }: Pick<NodeRulesWanted, "clusterTag" | "allow" | "instanceIds">,
+function selectTargetGroups(
+  { clusterTag, allow, instanceIds }: Pick<DesiredNodeRules, "clusterTag" | "allow" | "instanceIds">,
   vpc: VpcState,
-): { readonly groupIds: ReadonlySet<string>; readonly warnings: readonly Problem[] } {
+): { readonly groupIds: ReadonlySet<string>; readonly warnings: readonly Issue[] } {
   const idsOf = (states: readonly SecurityGroupState[]): ReadonlySet<string> =>
     new Set(states.map(({ group }) => group.GroupId ?? ""));
   const tagged = idsOf(vpc.groups.filter(({ tags }) => isOfCluster(tags, clusterTag)));
-  const known = nodeGroupsIn(vpc, { clusterTag, allow });
+  const known = selectNodeGroups(vpc, { clusterTag, allow });
   const proven = idsOf(known);
   const listed = idsOf(known.filter(({ isOnNodesAlone }) => isOnNodesAlone !== true));
   const groupIds = new Set<string>();
@@ -210,24 +225,24 @@ function groupsOfTargets(
   return {
     groupIds,
     warnings: [
-      ...warningOf(
+      ...buildWarnings(
         "NoNodeSecurityGroup",
         `one security group of each node's instance with the tag ${tag}`,
         none,
       ),
-      ...warningOf(
+      ...buildWarnings(
         "AmbiguousNodeSecurityGroup",
         `the tag ${tag} on one alone of the security groups of each node's instance`,
         several,
       ),
-      ...notProven([...unproven], tag),
+      ...buildNotProvenIssues([...unproven], tag),
     ],
   };
 }
 
 const MAX_SHOWN = 5;
 
-function warningOf(code: string, allowed: string, instanceIds: readonly string[]): Problem[] {
+function buildWarnings(code: string, allowed: string, instanceIds: readonly string[]): Issue[] {
   if (instanceIds.length === 0) return [];
   const shown = instanceIds.toSorted().slice(0, MAX_SHOWN).join(", ");
   return [
@@ -235,7 +250,7 @@ function warningOf(code: string, allowed: string, instanceIds: readonly string[]
   ];
 }
 
-function notProven(groupIds: readonly string[], tag: string): Problem[] {
+function buildNotProvenIssues(groupIds: readonly string[], tag: string): Issue[] {
   if (groupIds.length === 0) return [];
   const shown = groupIds.toSorted().slice(0, MAX_SHOWN).join(", ");
   return [

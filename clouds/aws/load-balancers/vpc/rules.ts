@@ -1,11 +1,11 @@
 import type { IpPermission } from "@aws-sdk/client-ec2";
-import type { Opening } from "#clouds/aws/load-balancers/pieces.ts";
+import type { Opening } from "#clouds/aws/load-balancers/types.ts";
 import { isIPv6Network } from "#core/cidr.ts";
 
-/** One rule of a security group: one protocol and range of ports, from one network, group or prefix list. */
+/** One rule of a security group: one protocol and port range, from one network, group or prefix list. */
 export interface Rule {
   readonly protocol: string;
-  /** Of ICMP its type and code; undefined for all. */
+  /** For ICMP type and code; undefined for all. */
   readonly ports: readonly [from: number, to: number] | undefined;
   readonly from: "ipv4" | "ipv6" | "group" | "prefix-list";
   /** The network, or the id. */
@@ -13,11 +13,11 @@ export interface Rule {
   readonly description: string | undefined;
 }
 
-/** The rules that permissions, as EC2 groups them, stand for. */
-export function rulesOf(permissions: readonly IpPermission[]): Rule[] {
+/** Parses EC2's grouped permissions to rules. */
+export function parsePermissions(permissions: readonly IpPermission[]): Rule[] {
   return permissions.flatMap((permission) => {
-    const protocol = protocolOf(permission.IpProtocol ?? "-1");
-    const ports = portsOf(permission);
+    const protocol = parseProtocol(permission.IpProtocol ?? "-1");
+    const ports = parsePortRange(permission);
     const rule = (from: Rule["from"], peer: string | undefined, description: string | undefined): Rule[] =>
       peer === undefined ? [] : [{ protocol, ports, from, peer: peer.toLowerCase(), description }];
     return [
@@ -31,11 +31,11 @@ export function rulesOf(permissions: readonly IpPermission[]): Rule[] {
   });
 }
 
-/** The rules that openings come to. */
-export function rulesOfOpenings(openings: readonly Opening[]): Rule[] {
+/** Builds the rules of openings. */
+export function buildRules(openings: readonly Opening[]): Rule[] {
   return openings.flatMap(({ protocol, ports, cidrs = [], groupIds = [], description }) => {
     const rule = (from: Rule["from"], peer: string): Rule => ({
-      protocol: protocolOf(protocol),
+      protocol: parseProtocol(protocol),
       ports: protocol === "-1" ? undefined : ports,
       from,
       peer: peer.toLowerCase(),
@@ -48,8 +48,8 @@ export function rulesOfOpenings(openings: readonly Opening[]): Rule[] {
   });
 }
 
-/** Rules as the permissions of a request, those of one protocol and range of ports together. */
-export function permissionsOf(rules: readonly Rule[]): IpPermission[] {
+/** Builds the permissions of a request, grouped by protocol and port range. */
+export function buildPermissions(rules: readonly Rule[]): IpPermission[] {
   const byPorts = Map.groupBy(rules, ({ protocol, ports }) => `${protocol} ${ports?.join("-")}`);
   return [...byPorts.values()].flatMap((of) => {
     const [first] = of;
@@ -75,30 +75,30 @@ export function permissionsOf(rules: readonly Rule[]): IpPermission[] {
   });
 }
 
-/** Equal for rules that EC2 takes for the same: it does so whatever their descriptions are. */
-export function keyOf({ protocol, ports, from, peer }: Rule): string {
+/** Formats a key that is equal for rules that EC2 treats as equal, whatever their descriptions. */
+export function formatRuleKey({ protocol, ports, from, peer }: Rule): string {
   return JSON.stringify([protocol, ports ?? null, from, peer]);
 }
 
-/** Those of the rules that are not among the others, each once. */
-export function without(rules: readonly Rule[], others: readonly Rule[]): Rule[] {
-  const known = new Set(others.map(keyOf));
-  return [...new Map(rules.map((rule) => [keyOf(rule), rule])).values()].filter(
-    (rule) => !known.has(keyOf(rule)),
+/** Returns the rules that are not among the others, each once. */
+export function subtractRules(rules: readonly Rule[], others: readonly Rule[]): Rule[] {
+  const known = new Set(others.map(formatRuleKey));
+  return [...new Map(rules.map((rule) => [formatRuleKey(rule), rule])).values()].filter(
+    (rule) => !known.has(formatRuleKey(rule)),
   );
 }
 
-/** Ranges of ports that follow each other or overlap as one: what differs in anything else stays apart. */
-export function merged(rules: readonly Rule[]): Rule[] {
+/** Merges consecutive or overlapping port ranges of rules that differ in nothing else. */
+export function mergeRules(rules: readonly Rule[]): Rule[] {
   const alike = Map.groupBy(rules, ({ ports, ...rest }) => JSON.stringify([rest, ports === undefined]));
   return [...alike.values()].flatMap((of) => {
-    // ICMP has a type and a code there, which are no range.
+    // For ICMP these are type and code, not a range.
     if (!of.every(({ protocol }) => protocol === "tcp" || protocol === "udp")) return of;
-    return of.toSorted((a, b) => (a.ports?.[0] ?? 0) - (b.ports?.[0] ?? 0)).reduce<Rule[]>(joined, []);
+    return of.toSorted((a, b) => (a.ports?.[0] ?? 0) - (b.ports?.[0] ?? 0)).reduce<Rule[]>(joinRule, []);
   });
 }
 
-function joined(before: Rule[], rule: Rule): Rule[] {
+function joinRule(before: Rule[], rule: Rule): Rule[] {
   const last = before.at(-1);
   if (last?.ports === undefined || rule.ports === undefined || rule.ports[0] > last.ports[1] + 1) {
     return [...before, rule];
@@ -107,14 +107,14 @@ function joined(before: Rule[], rule: Rule): Rule[] {
   return [...before.slice(0, -1), { ...last, ports }];
 }
 
-/** EC2 shows the numbers of these protocols as names. */
+/** EC2 shows these protocol numbers as names. */
 const PROTOCOL_NAMES: Readonly<Record<string, string>> = { 1: "icmp", 6: "tcp", 17: "udp", 58: "icmpv6" };
 
-function protocolOf(text: string): string {
+function parseProtocol(text: string): string {
   const name = text.toLowerCase();
   return PROTOCOL_NAMES[name] ?? (name === "all" ? "-1" : name);
 }
 
-function portsOf({ IpProtocol: protocol, FromPort: from, ToPort: to }: IpPermission): Rule["ports"] {
+function parsePortRange({ IpProtocol: protocol, FromPort: from, ToPort: to }: IpPermission): Rule["ports"] {
   return protocol === "-1" || from === undefined || to === undefined ? undefined : [from, to];
 }

@@ -1,10 +1,10 @@
 import type { Tag } from "@aws-sdk/client-ec2";
 import { CLUSTER_TAG_PREFIX, LEGACY_TAG, SERVICE_TAG } from "#clouds/aws/load-balancers/ownership.ts";
-import type { Owner } from "#clouds/aws/load-balancers/pieces.ts";
 import type { Pairs } from "#clouds/aws/load-balancers/state.ts";
+import type { Owner } from "#clouds/aws/load-balancers/types.ts";
 
-/** The tags that whatever is made for a Service gets, as upstream gives them. */
-export function tagsOfOwner({ namespace, name, clusterTag, legacy, additionalTags }: Owner): Pairs {
+/** Builds the tags of resources created for a Service, as the stock controller does. */
+export function buildOwnerTags({ namespace, name, clusterTag, legacy, additionalTags }: Owner): Pairs {
   return {
     ...additionalTags,
     [SERVICE_TAG]: `${namespace}/${name}`,
@@ -13,7 +13,7 @@ export function tagsOfOwner({ namespace, name, clusterTag, legacy, additionalTag
   };
 }
 
-/** Tags as AWS's APIs have them, as pairs. */
-export function pairsOf(tags: readonly Tag[] = []): Pairs {
+/** Converts tags of AWS's APIs to pairs. */
+export function toPairs(tags: readonly Tag[] = []): Pairs {
   return Object.fromEntries(tags.flatMap(({ Key: key, Value: value = "" }) => (key ? [[key, value]] : [])));
 }

@@ -1,14 +1,14 @@
 import {
-  boolean,
-  inOrder,
+  buildUnknownAnnotationIssue,
   MAX_UNKNOWN,
   type Reader,
-  unknownAnnotation,
-} from "#clouds/annotations/reading.ts";
+  readBoolean,
+  sortAnnotations,
+} from "#clouds/annotations/readers.ts";
 import {
   ANNOTATION_PREFIX,
-  annotationName,
   DISOWN_ANNOTATION,
+  formatAnnotationName,
   ID_ANNOTATION,
 } from "#clouds/digitalocean/load-balancers/annotations/names.ts";
 import {
@@ -17,82 +17,83 @@ import {
   type Annotations,
   UUID,
 } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
-import { nearest } from "#core/nearest.ts";
-import type { Problem } from "#core/service/model.ts";
+import { findNearest } from "#core/nearest.ts";
+import type { Issue } from "#core/service/model.ts";
 
-/** What the annotations say, or why they cannot be carried out. */
-export type ReadAnnotations =
+/** The values of the annotations, or why they cannot be applied. */
+export type AnnotationsResult =
   | {
       readonly kind: "read";
       readonly annotations: Annotations;
-      /** What is said to no effect. */
-      readonly warnings: readonly Problem[];
+      /** Values without effect. */
+      readonly warnings: readonly Issue[];
     }
-  | { readonly kind: "refused"; readonly problem: Problem };
+  | { readonly kind: "refused"; readonly issue: Issue };
 
-/** Reads a Service's annotations. The first fault by name is told; nothing is guessed. */
-export function readAnnotations(all: Readonly<Record<string, string>> = {}): ReadAnnotations {
+/** Reads a Service's annotations. It reports the first invalid one by name and guesses nothing. */
+export function readAnnotations(all: Readonly<Record<string, string>> = {}): AnnotationsResult {
   const said: Record<string, unknown> = {};
-  const warnings: Problem[] = [];
+  const warnings: Issue[] = [];
   let unknown = 0;
-  for (const [name, written] of inOrder(all)) {
+  for (const [name, written] of sortAnnotations(all)) {
     const value = written.trim();
-    const fault = faultOfOther(name, value);
-    if (fault !== undefined) return invalid(name, written, fault);
+    const fault = checkOther(name, value);
+    if (fault !== undefined) return buildInvalid(name, written, fault);
     if (!name.startsWith(ANNOTATION_PREFIX)) continue;
     const suffix = name.slice(ANNOTATION_PREFIX.length);
     if (!isKnown(suffix)) {
-      if (unknown < MAX_UNKNOWN) warnings.push(unknownAnnotation(name, meant(suffix)));
+      if (unknown < MAX_UNKNOWN) warnings.push(buildUnknownAnnotationIssue(name, findSimilar(suffix)));
       unknown += 1;
       continue;
     }
     if (value === "" && suffix !== "override-health-check") continue;
     const reader: Reader<unknown> = ANNOTATIONS[suffix];
     const read = reader(value);
-    if (!read.ok) return invalid(name, written, read.allowed);
+    if (!read.ok) return buildInvalid(name, written, read.allowed);
     said[suffix] = read.value;
   }
-  // Each value was read by the reader that stands under its suffix.
+  // The reader under each suffix returns the type of its value.
   const annotations = said as Annotations;
-  const problem = faultOfAll(annotations, all);
-  return problem === undefined ? { kind: "read", annotations, warnings } : { kind: "refused", problem };
+  const issue = checkAll(annotations, all);
+  return issue === undefined ? { kind: "read", annotations, warnings } : { kind: "refused", issue };
 }
 
-/** That an annotation says what it may not. */
-export function invalidAnnotation(
+/** Builds the issue of an annotation with an invalid value. */
+export function buildInvalidAnnotation(
   suffix: AnnotationSuffix,
   all: Readonly<Record<string, string>> | undefined,
   allowed: string,
-): Problem {
-  const field = annotationName(suffix);
+): Issue {
+  const field = formatAnnotationName(suffix);
   return { code: "InvalidAnnotation", field, value: all?.[field], allowed };
 }
 
-/** What may not stand beside one another. */
-function faultOfAll(annotations: Annotations, all: Readonly<Record<string, string>>): Problem | undefined {
-  const wrong = (suffix: AnnotationSuffix, allowed: string): Problem =>
-    invalidAnnotation(suffix, all, allowed);
+/** Checks annotations in combination. */
+function checkAll(annotations: Annotations, all: Readonly<Record<string, string>>): Issue | undefined {
+  const wrong = (suffix: AnnotationSuffix, allowed: string): Issue =>
+    buildInvalidAnnotation(suffix, all, allowed);
   const lists = (["http-ports", "tls-ports", "http2-ports"] as const).map(
     (suffix) => [suffix, annotations[suffix] ?? []] as const,
   );
   for (const [index, [suffix, here]] of lists.entries()) {
     const before = lists.slice(0, index).find(([, there]) => there.some((each) => here.includes(each)));
-    if (before !== undefined) return wrong(suffix, `ports that ${annotationName(before[0])} does not name`);
+    if (before !== undefined)
+      return wrong(suffix, `ports that ${formatAnnotationName(before[0])} does not name`);
   }
   const hasCertificate =
     annotations["certificate-id"] !== undefined || annotations["certificate-name"] !== undefined;
   if (annotations["tls-passthrough"] === true) {
-    if (hasCertificate) return wrong("tls-passthrough", "false, beside a certificate");
+    if (hasCertificate) return wrong("tls-passthrough", "false, together with a certificate");
     if (annotations["http3-port"] !== undefined)
-      return wrong("http3-port", `none, where ${annotationName("tls-passthrough")} is true`);
+      return wrong("http3-port", `none, where ${formatAnnotationName("tls-passthrough")} is true`);
   } else if (annotations["http3-port"] !== undefined && !hasCertificate) {
     return wrong(
       "http3-port",
-      `none, without ${annotationName("certificate-id")} or ${annotationName("certificate-name")}`,
+      `none, without ${formatAnnotationName("certificate-id")} or ${formatAnnotationName("certificate-name")}`,
     );
   }
   if ((annotations["size-unit"] ?? 0) > 0 && annotations["size-slug"] !== undefined)
-    return wrong("size-slug", `none, beside ${annotationName("size-unit")}`);
+    return wrong("size-slug", `none, together with ${formatAnnotationName("size-unit")}`);
   if (annotations["sticky-sessions-type"] !== "cookies") return undefined;
   if (annotations["sticky-sessions-cookie-name"] === undefined)
     return wrong("sticky-sessions-cookie-name", "the name of a cookie, as sessions are kept by cookies");
@@ -101,23 +102,23 @@ function faultOfAll(annotations: Annotations, all: Readonly<Record<string, strin
   return undefined;
 }
 
-/** Of the two that begin otherwise. */
-function faultOfOther(name: string, value: string): string | undefined {
+/** Checks the two annotations with other prefixes. */
+function checkOther(name: string, value: string): string | undefined {
   if (value === "") return undefined;
-  if (name === DISOWN_ANNOTATION) return boolean(value).ok ? undefined : "true or false";
+  if (name === DISOWN_ANNOTATION) return readBoolean(value).ok ? undefined : "true or false";
   if (name === ID_ANNOTATION) return UUID.test(value) ? undefined : "the id of a load balancer, or nothing";
   return undefined;
 }
 
-function invalid(field: string, value: string, allowed: string): ReadAnnotations {
-  return { kind: "refused", problem: { code: "InvalidAnnotation", field, value, allowed } };
+function buildInvalid(field: string, value: string, allowed: string): AnnotationsResult {
+  return { kind: "refused", issue: { code: "InvalidAnnotation", field, value, allowed } };
 }
 
 function isKnown(suffix: string): suffix is AnnotationSuffix {
   return Object.hasOwn(ANNOTATIONS, suffix);
 }
 
-function meant(suffix: string): string | undefined {
-  const known = nearest(suffix, Object.keys(ANNOTATIONS));
+function findSimilar(suffix: string): string | undefined {
+  const known = findNearest(suffix, Object.keys(ANNOTATIONS));
   return known && `${ANNOTATION_PREFIX}${known}`;
 }

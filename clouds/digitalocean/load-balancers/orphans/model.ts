@@ -1,30 +1,39 @@
 import type { LoadBalancer } from "#clouds/digitalocean/load-balancers/balancer.ts";
-import { isOfClusterAlone } from "#clouds/digitalocean/load-balancers/belonging.ts";
-import { configurationOf } from "#clouds/digitalocean/load-balancers/configuration.ts";
-import { orphanMarksOf, orphanTagOf, serviceOf } from "#clouds/digitalocean/load-balancers/orphans/tags.ts";
+import { getConfiguration } from "#clouds/digitalocean/load-balancers/configuration.ts";
+import {
+  formatOrphanTag,
+  listOrphanMarks,
+  parseServiceTag,
+} from "#clouds/digitalocean/load-balancers/orphans/tags.ts";
+import { isOfClusterAlone } from "#clouds/digitalocean/load-balancers/ownership.ts";
 import type { DigitalOceanState } from "#clouds/digitalocean/load-balancers/state.ts";
 import type { LoadBalancerAction, LoadBalancerStep, OrphanModel } from "#core/service/model.ts";
 
-/** How what is orphaned on DigitalOcean is marked, and goes: only ever what carries the tags of the cluster and of that very Service. */
+/**
+ * Marks and removes orphans on DigitalOcean: only load balancers that carry the tags of the cluster and of
+ * that very Service.
+ */
 export const orphanModel: OrphanModel = {
   mark: ({ id, mark }, text) => ({
     action: "TagLoadBalancer",
     target: id,
     parameters: {
-      tag: orphanTagOf(id, text),
-      ...(mark === undefined ? {} : { instead: orphanTagOf(id, mark) }),
+      tag: formatOrphanTag(id, text),
+      ...(mark === undefined ? {} : { instead: formatOrphanTag(id, mark) }),
     },
   }),
-  unmark: ({ id, mark = "" }) => unmarking(orphanTagOf(id, mark)),
-  next({ id, service }, observed, settings) {
-    // The observation is our own capability's, which has parsed what the API answered.
+  unmark: ({ id, mark = "" }) => buildUnmark(formatOrphanTag(id, mark)),
+  planStep({ id, service }, observed, settings) {
+    // The observation comes from our own capability, which has parsed the API's answers.
     const { balancers } = observed as DigitalOceanState;
     const balancer = balancers.find((each) => each.id === id);
-    const isIts = balancer !== undefined && isOfClusterAlone(balancer, configurationOf(settings));
-    if (!isIts || serviceOf(balancer) !== service) return { kind: "settled", ingress: [], warnings: [] };
+    const isIts = balancer !== undefined && isOfClusterAlone(balancer, getConfiguration(settings));
+    if (!isIts || parseServiceTag(balancer) !== service)
+      return { kind: "settled", ingress: [], warnings: [] };
     const because = { code: "DeleteLoadBalancer", message: `${balancer.name} (${id})` };
-    // Without its mark it is found once more, and waits anew, if this is cut short in between; its tag would be left for good.
-    const marks = orphanMarksOf(balancer).map(({ tag }) => ({
+    // The mark is deleted first. If the removal is interrupted then, the next audit finds the orphan and
+    // waits again; otherwise its tag would stay forever.
+    const marks = listOrphanMarks(balancer).map(({ tag }) => ({
       ...{ action: "DeleteTag", target: tag, parameters: {} },
     }));
     const deletion = { action: "DeleteLoadBalancer", target: id, parameters: {} };
@@ -33,15 +42,17 @@ export const orphanModel: OrphanModel = {
   },
 };
 
-/** Takes off what an audit has marked, as the load balancer is a living Service's; undefined where nothing is. */
-export function unmarked(balancer: LoadBalancer): LoadBalancerStep | undefined {
-  const [first, ...more] = orphanMarksOf(balancer).map(({ tag }) => unmarking(tag));
+/** Removes an audit's mark from the load balancer of an existing Service; undefined without a mark. */
+export function planUnmark(balancer: LoadBalancer): LoadBalancerStep | undefined {
+  const [first, ...more] = listOrphanMarks(balancer).map(({ tag }) => buildUnmark(tag));
   if (first === undefined) return undefined;
   const because = { code: "UnmarkLoadBalancer", message: `${balancer.id} is no orphan` };
   return { kind: "act", because, actions: [first, ...more] };
 }
 
-/** The same as a mark's deletion, by a name that a stop of deletions lets through: it calls one off. */
-function unmarking(tag: string): LoadBalancerAction {
+/**
+ * Like the deletion of a mark, but under a name that is allowed while deletions are stopped: it cancels one.
+ */
+function buildUnmark(tag: string): LoadBalancerAction {
   return { action: "UnmarkLoadBalancer", target: tag, parameters: {} };
 }

@@ -1,38 +1,48 @@
 import type { LoadBalancer } from "#clouds/digitalocean/load-balancers/balancer.ts";
-import { markOfText, writtenMark } from "#core/service/orphans/mark.ts";
+import { formatOrphanMark, parseOrphanMark } from "#core/service/orphans/mark.ts";
 import type { Service } from "#core/service/service.ts";
 
-/** The tag that says for which Service a load balancer was made; undefined of a Service whose name is none, which its API server may hand out. */
-export function nameTagOf({ metadata: { namespace, name } }: Pick<Service, "metadata">): string | undefined {
+/**
+ * Formats the tag with a load balancer's Service; undefined if the Service's name is invalid, which its API
+ * server may allow.
+ */
+export function formatNameTag({
+  metadata: { namespace, name },
+}: Pick<Service, "metadata">): string | undefined {
   return [namespace, name].every((each) => LABEL.test(each))
     ? `${NAME_TAG_PREFIX}${namespace}:${name}`
     : undefined;
 }
 
-/** Whether a text is such a tag: nothing else may become part of a path. */
+/** Whether a text is such a tag; nothing else may become part of a path. */
 export function isNameTag(tag: string): boolean {
-  return serviceIn(tag) !== undefined;
+  return parseServiceName(tag) !== undefined;
 }
 
-/** The Service that a load balancer was made for by its tags, as `namespace/name`; undefined where none says so, or more than one. */
-export function serviceOf({ tags }: Pick<LoadBalancer, "tags">): string | undefined {
-  const [service, ...more] = new Set(tags.flatMap((tag) => serviceIn(tag) ?? []));
+/**
+ * Returns the Service in a load balancer's tags as `namespace/name`; undefined if none or several are named.
+ */
+export function parseServiceTag({ tags }: Pick<LoadBalancer, "tags">): string | undefined {
+  const [service, ...more] = new Set(tags.flatMap((tag) => parseServiceName(tag) ?? []));
   return more.length === 0 ? service : undefined;
 }
 
-/** The tag by which an audit marks a load balancer that it takes for an orphan; each has its own, so that it goes with the tag alone. */
-export function orphanTagOf(id: string, text: string): string {
-  const { sinceMs, fromMs } = markOfText(text) ?? { sinceMs: 0, fromMs: 0 };
+/**
+ * Formats the tag with which an audit marks an orphan. Each orphan has its own, so that it is removed with
+ * the tag alone.
+ */
+export function formatOrphanTag(id: string, text: string): string {
+  const { sinceMs, fromMs } = parseOrphanMark(text) ?? { sinceMs: 0, fromMs: 0 };
   return `${ORPHAN_TAG_PREFIX}${id}:${sinceMs}:${fromMs}`;
 }
 
-/** Whether a text is such a tag, of whichever load balancer. */
+/** Whether a text is such a tag, of any load balancer. */
 export function isOrphanTag(tag: string): boolean {
   return ORPHAN_TAG.test(tag);
 }
 
-/** The marks on a load balancer: its tags and what they say, the latest turn last. */
-export function orphanMarksOf({
+/** Lists the marks on a load balancer: the tags and their content, the latest deletion time last. */
+export function listOrphanMarks({
   id,
   tags,
 }: Pick<LoadBalancer, "id" | "tags">): readonly { readonly tag: string; readonly text: string }[] {
@@ -42,19 +52,19 @@ export function orphanMarksOf({
   });
   return marks
     .toSorted((one, other) => one.fromMs - other.fromMs)
-    .map(({ tag, ...mark }) => ({ tag, text: writtenMark(mark) }));
+    .map(({ tag, ...mark }) => ({ tag, text: formatOrphanMark(mark) }));
 }
 
 const NAME_TAG_PREFIX = "k8s-service-name:";
 const ORPHAN_TAG_PREFIX = "k8s-orphaned:";
 
-/** What names of namespaces and Services are. */
+/** The pattern of names of namespaces and Services. */
 const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
-/** Of milliseconds as many digits as make a date of the next centuries. */
+/** Milliseconds with as many digits as dates of the next centuries have. */
 const ORPHAN_TAG = /^k8s-orphaned:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):(\d{1,13}):(\d{1,13})$/;
 
-function serviceIn(tag: string): string | undefined {
+function parseServiceName(tag: string): string | undefined {
   if (!tag.startsWith(NAME_TAG_PREFIX)) return undefined;
   const [namespace = "", name = "", ...more] = tag.slice(NAME_TAG_PREFIX.length).split(":");
   const isGood = more.length === 0 && LABEL.test(namespace) && LABEL.test(name);

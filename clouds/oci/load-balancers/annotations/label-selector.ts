@@ -1,31 +1,34 @@
-import { is, mayBe, type Reader } from "#clouds/annotations/reading.ts";
-import { faultOfLabelKey, faultOfLabelValue } from "#core/label-syntax.ts";
-import { hasLabel } from "#core/service/label-marks.ts";
+import { accept, type Reader, reject } from "#clouds/annotations/readers.ts";
+import { checkLabelKey, checkLabelValue } from "#core/label-syntax.ts";
+import { hasLabel } from "#core/service/label-hashes.ts";
 
-/** One thing that a node's labels must say. */
+/** One requirement on a node's labels. */
 export type Requirement =
   | { readonly operator: "exists" | "absent"; readonly key: string }
   | { readonly operator: "in" | "not-in"; readonly key: string; readonly values: readonly string[] };
 
 /** Reads a label selector as the API server does: `a=b,c!=d,e in (f,g),h notin (i),j,!k`. */
-export const labelSelector: Reader<readonly Requirement[]> = (written) => {
-  const parts = partsOf(written);
-  if (parts.length > MAX_REQUIREMENTS) return mayBe(`at most ${MAX_REQUIREMENTS} requirements`);
-  const requirements = parts.map(requirementOf);
-  return requirements.every((each) => each !== undefined) ? is(requirements) : mayBe(ALLOWED);
+export const readLabelSelector: Reader<readonly Requirement[]> = (written) => {
+  const parts = splitSelector(written);
+  if (parts.length > MAX_REQUIREMENTS) return reject(`at most ${MAX_REQUIREMENTS} requirements`);
+  const requirements = parts.map(parseRequirement);
+  return requirements.every((each) => each !== undefined) ? accept(requirements) : reject(ALLOWED);
 };
 
-/** Whether a node's labels are as a selector wants them; `marks` are its own, as `core/service/label-marks.ts` writes them. */
+/**
+ * Whether a node's labels match a selector; `marks` are its label hashes as `core/service/label-hashes.ts`
+ * writes them.
+ */
 export function isSelected(marks: string | undefined, selector: readonly Requirement[]): boolean {
-  return selector.every((requirement) => holds(marks ?? "", requirement));
+  return selector.every((requirement) => matchesRequirement(marks ?? "", requirement));
 }
 
 const MAX_REQUIREMENTS = 20;
 
-/** Of an empty value nothing can be told by marks, and no node pool is told apart by one. */
+/** Label hashes cannot prove an empty value, and node pools do not use one. */
 const ALLOWED = "a label selector such as pool=front,tier in (a,b),!spot, without empty values";
 
-function holds(marks: string, requirement: Requirement): boolean {
+function matchesRequirement(marks: string, requirement: Requirement): boolean {
   const { key, operator } = requirement;
   switch (operator) {
     case "exists":
@@ -39,8 +42,8 @@ function holds(marks: string, requirement: Requirement): boolean {
   }
 }
 
-/** What stands between commas that are outside of parentheses. In one go: a pattern that looks ahead takes the square of the length. */
-function partsOf(written: string): readonly string[] {
+/** Splits at commas outside of parentheses, in one pass: a pattern with look-ahead takes quadratic time. */
+function splitSelector(written: string): readonly string[] {
   const parts: string[] = [];
   let [start, isInside] = [0, false];
   for (let index = 0; index < written.length; index += 1) {
@@ -58,11 +61,11 @@ function partsOf(written: string): readonly string[] {
 const SET = /^(\S+)\s+(in|notin)\s*\(([^()]*)\)$/;
 const EQUALITY = /^([^\s=!]+)\s*(==|=|!=)\s*([^\s=!]*)$/;
 
-function requirementOf(part: string): Requirement | undefined {
+function parseRequirement(part: string): Requirement | undefined {
   const set = SET.exec(part);
   if (set !== null) {
     const [, key = "", word, values = ""] = set;
-    return among(
+    return buildRequirement(
       word === "in" ? "in" : "not-in",
       key,
       values.split(",").map((value) => value.trim()),
@@ -71,14 +74,18 @@ function requirementOf(part: string): Requirement | undefined {
   const equality = EQUALITY.exec(part);
   if (equality !== null) {
     const [, key = "", operator, value = ""] = equality;
-    return among(operator === "!=" ? "not-in" : "in", key, [value]);
+    return buildRequirement(operator === "!=" ? "not-in" : "in", key, [value]);
   }
   const key = part.replace(/^!\s*/, "");
-  if (faultOfLabelKey(key) !== undefined) return undefined;
+  if (checkLabelKey(key) !== undefined) return undefined;
   return { operator: key === part ? "exists" : "absent", key };
 }
 
-function among(operator: "in" | "not-in", key: string, values: readonly string[]): Requirement | undefined {
-  const isGood = values.every((value) => value !== "" && faultOfLabelValue(value) === undefined);
-  return isGood && faultOfLabelKey(key) === undefined ? { operator, key, values } : undefined;
+function buildRequirement(
+  operator: "in" | "not-in",
+  key: string,
+  values: readonly string[],
+): Requirement | undefined {
+  const isGood = values.every((value) => value !== "" && checkLabelValue(value) === undefined);
+  return isGood && checkLabelKey(key) === undefined ? { operator, key, values } : undefined;
 }

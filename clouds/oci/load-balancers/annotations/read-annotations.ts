@@ -1,45 +1,53 @@
-import { inOrder, MAX_UNKNOWN, unknownAnnotation } from "#clouds/annotations/reading.ts";
+import { buildUnknownAnnotationIssue, MAX_UNKNOWN, sortAnnotations } from "#clouds/annotations/readers.ts";
 import {
   ANNOTATIONS,
+  type AnnotationSettings,
+  getReader,
   LB_PREFIX,
   type LoadBalancerKind,
   NLB_PREFIX,
   PREFIXES,
-  readerOf,
-  type Said,
   TYPE,
 } from "#clouds/oci/load-balancers/annotations/table.ts";
-import { nearest } from "#core/nearest.ts";
-import type { Problem } from "#core/service/model.ts";
+import { findNearest } from "#core/nearest.ts";
+import type { Issue } from "#core/service/model.ts";
 
-/** What the annotations say, or why they cannot be carried out. */
-export type ReadAnnotations =
+/** The values of the annotations, or why they cannot be applied. */
+export type AnnotationsResult =
   | {
       readonly kind: "read";
-      readonly said: Said;
-      /** What is said to no effect. */
-      readonly warnings: readonly Problem[];
+      readonly said: AnnotationSettings;
+      /** Values without effect. */
+      readonly warnings: readonly Issue[];
     }
-  | { readonly kind: "refused"; readonly problem: Problem };
+  | { readonly kind: "refused"; readonly issue: Issue };
 
-/** Which kind of load balancer annotations ask for: as in the stock controller, any other word than `nlb` is `lb`. */
-export function kindOf(annotations: Readonly<Record<string, string>> | undefined): LoadBalancerKind {
+/**
+ * Returns the type of load balancer that annotations request: as in the stock controller, any word except
+ * `nlb` means `lb`.
+ */
+export function getLoadBalancerKind(
+  annotations: Readonly<Record<string, string>> | undefined,
+): LoadBalancerKind {
   return annotations?.[TYPE]?.trim().toLowerCase() === "nlb" ? "nlb" : "lb";
 }
 
-/** Reads a Service's annotations for a kind of load balancer. The first fault by name is told; nothing is guessed. */
+/**
+ * Reads a Service's annotations for a type of load balancer. It reports the first invalid one by name and
+ * guesses nothing.
+ */
 export function readAnnotations(
   kind: LoadBalancerKind,
   annotations: Readonly<Record<string, string>> | undefined,
-): ReadAnnotations {
+): AnnotationsResult {
   const said: Record<string, unknown> = {};
-  const warnings: Problem[] = [];
+  const warnings: Issue[] = [];
   let unknown = 0;
-  for (const [field, value] of inOrder(annotations)) {
+  for (const [field, value] of sortAnnotations(annotations)) {
     if (!PREFIXES.some((prefix) => field.startsWith(prefix))) continue;
     const meaning = Object.hasOwn(ANNOTATIONS, field) ? ANNOTATIONS[field] : undefined;
     if (meaning === undefined) {
-      if (unknown < MAX_UNKNOWN) warnings.push(unknownAnnotation(field, meant(field)));
+      if (unknown < MAX_UNKNOWN) warnings.push(buildUnknownAnnotationIssue(field, findSimilar(field)));
       unknown += 1;
       continue;
     }
@@ -47,32 +55,31 @@ export function readAnnotations(
     if (written === "") continue;
     const saying = meaning[kind];
     if (saying === undefined) {
-      warnings.push({ code: "UnsupportedAnnotation", field, value, allowed: ofOtherKind(field, kind) });
+      warnings.push({ code: "UnsupportedAnnotation", field, value, allowed: formatOtherKind(field, kind) });
       continue;
     }
-    const read = readerOf(saying)(written);
-    if (!read.ok)
-      return { kind: "refused", problem: { code: read.code, field, value, allowed: read.allowed } };
+    const read = getReader(saying)(written);
+    if (!read.ok) return { kind: "refused", issue: { code: read.code, field, value, allowed: read.allowed } };
     if (read.value !== undefined) said[saying] = read.value;
   }
-  // Each value was read by the reader that stands under its name.
-  return { kind: "read", said: said as Said, warnings };
+  // The reader under each name returns the type of its value.
+  return { kind: "read", said: said as AnnotationSettings, warnings };
 }
 
-function meant(field: string): string | undefined {
-  const known = nearest(lastPart(field), Object.keys(ANNOTATIONS).map(lastPart));
-  return Object.keys(ANNOTATIONS).find((name) => known !== undefined && lastPart(name) === known);
+function findSimilar(field: string): string | undefined {
+  const known = findNearest(getLastPart(field), Object.keys(ANNOTATIONS).map(getLastPart));
+  return Object.keys(ANNOTATIONS).find((name) => known !== undefined && getLastPart(name) === known);
 }
 
-/** Words alone are compared: what all names begin with would make any of them alike. */
-function lastPart(name: string): string {
+/** Only the last part is compared: the common prefix would make all names similar. */
+function getLastPart(name: string): string {
   const prefix = PREFIXES.find((each) => name.startsWith(each)) ?? "";
   return name.slice(prefix.length);
 }
 
-function ofOtherKind(field: string, kind: LoadBalancerKind): string {
+function formatOtherKind(field: string, kind: LoadBalancerKind): string {
   if (kind === "lb") return `nothing, unless ${TYPE} is nlb: it is for network load balancers`;
-  const twin = `${NLB_PREFIX}${lastPart(field)}`;
+  const twin = `${NLB_PREFIX}${getLastPart(field)}`;
   const isTwinKnown = field.startsWith(LB_PREFIX) && Object.hasOwn(ANNOTATIONS, twin);
   return isTwinKnown
     ? `nothing: ${twin} is what network load balancers read`

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { is, mayBe, type Reader } from "#clouds/annotations/reading.ts";
-import { jsonOf } from "#clouds/oci/load-balancers/annotations/json-of.ts";
+import { accept, type Reader, reject } from "#clouds/annotations/readers.ts";
+import { parseJson } from "#clouds/oci/load-balancers/annotations/parse-json.ts";
 
 const Text = z.string().max(4_096);
 const Conditions = z
@@ -13,7 +13,7 @@ const Uri = z.strictObject({
 });
 
 /**
- * What is done with HTTP, in the API's words. Nothing else is taken: what the API would leave out of what it keeps would be sent to it
+ * HTTP rules in the API's terms. Unknown fields are rejected: the API would drop them, and they would be sent
  * again and again.
  */
 const Item = z.discriminatedUnion("action", [
@@ -45,7 +45,7 @@ const Item = z.discriminatedUnion("action", [
   }),
 ]);
 
-/** A rule set as the API takes it; what values its items may have is the API's matter. */
+/** A rule set in the API's format; the API checks the values of its items. */
 const RuleSet = z.strictObject({ items: z.array(Item).min(1).max(20) });
 export type RuleSet = z.output<typeof RuleSet>;
 
@@ -55,17 +55,17 @@ const RuleSets = z
 
 const MAX_SETS = 20;
 
-/** Reads `oci-load-balancer-rule-sets`: JSON of rule sets by name. */
-export const ruleSets: Reader<Readonly<Record<string, RuleSet>>> = (written) => {
-  const sets = RuleSets.safeParse(jsonOf(written)).data;
+/** Reads `oci-load-balancer-rule-sets`: JSON with rule sets by name. */
+export const readRuleSets: Reader<Readonly<Record<string, RuleSet>>> = (written) => {
+  const sets = RuleSets.safeParse(parseJson(written)).data;
   return sets === undefined
-    ? mayBe(
+    ? reject(
         `JSON of at most ${MAX_SETS} rule sets by name, such as {"headers":{"items":[{"action":"ADD_HTTP_REQUEST_HEADER","header":"X","value":"y"}]}}`,
       )
-    : is(sets);
+    : accept(sets);
 };
 
-/** What the API says of an item where the item itself says nothing. */
+/** The API's defaults for missing fields of an item. */
 const DEFAULTS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ["responseCode", 302],
   ["statusCode", 405],
@@ -74,8 +74,8 @@ const DEFAULTS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ...["protocol", "host", "port", "path", "query"].map((part) => [part, `{${part}}`] as const),
 ]);
 
-/** Items of a rule set without what says nothing, by which two of them are compared. */
-export function saidByItems(items: unknown): unknown {
+/** Normalizes a rule set's items for comparison by removing empty fields. */
+export function normalizeItems(items: unknown): unknown {
   return JSON.parse(JSON.stringify(items ?? []), (key, value: unknown) => {
     if (value === null || (DEFAULTS.has(key) && DEFAULTS.get(key) === value)) return undefined;
     return key === "redirectUri" && Object.keys(Object(value)).length === 0 ? undefined : value;

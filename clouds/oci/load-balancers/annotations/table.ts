@@ -1,93 +1,93 @@
 import {
-  boolean,
-  is,
-  list,
-  mayBe,
-  oneOf,
+  accept,
   type Reader,
-  text,
-  wholeNumber,
-} from "#clouds/annotations/reading.ts";
-import { labelSelector } from "#clouds/oci/load-balancers/annotations/label-selector.ts";
-import { ruleSets } from "#clouds/oci/load-balancers/annotations/rule-sets.ts";
-import { definedTags, freeformTags } from "#clouds/oci/load-balancers/annotations/tags.ts";
-import { canonicalIp } from "#core/cidr.ts";
+  readBoolean,
+  readEnum,
+  readInteger,
+  readList,
+  readText,
+  reject,
+} from "#clouds/annotations/readers.ts";
+import { readLabelSelector } from "#clouds/oci/load-balancers/annotations/label-selector.ts";
+import { readRuleSets } from "#clouds/oci/load-balancers/annotations/rule-sets.ts";
+import { readDefinedTags, readFreeformTags } from "#clouds/oci/load-balancers/annotations/tags.ts";
+import { canonicalizeIp } from "#core/cidr.ts";
 import { parseIp } from "#core/ip.ts";
 
-/** What is made for a Service: a load balancer of the service of that name, or a network load balancer. */
+/** The type of a Service's load balancer: one of the service "load balancer", or a network load balancer. */
 export type LoadBalancerKind = "lb" | "nlb";
 
-/** How the names of annotations begin: those of load balancers, those of both kinds, those of network load balancers. */
+/** Prefixes of annotation names: for load balancers, for both types, for network load balancers. */
 export const LB_PREFIX = "service.beta.kubernetes.io/oci-load-balancer-";
 export const OCI_PREFIX = "oci.oraclecloud.com/";
 export const NLB_PREFIX = "oci-network-load-balancer.oraclecloud.com/";
 
-/** All of them. */
+/** All prefixes. */
 export const PREFIXES = [LB_PREFIX, OCI_PREFIX, NLB_PREFIX] as const;
 
-/** The annotation that says which kind is wanted. */
+/** The annotation with the desired type. */
 export const TYPE = `${OCI_PREFIX}load-balancer-type`;
 
-/** The annotation that says where rules that let clients and the load balancer through are kept. */
+/** The annotation that says where rules for clients and the load balancer are managed. */
 export const RULE_MODE = `${OCI_PREFIX}security-rule-management-mode`;
 
-/** What annotations can say, whichever of them says it for a kind. */
+/** Settings that annotations can make, whatever annotation sets them for a type. */
 const SAYINGS = {
-  internal: boolean,
-  shape: text(/^(?:flexible|\d{1,5}Mbps(?:-Micro)?)$/i, "100Mbps, 400Mbps, 8000Mbps or flexible"),
-  shapeFlexMin: bandwidth,
-  shapeFlexMax: bandwidth,
-  subnet1: ocid("subnet"),
-  subnet2: ocid("subnet"),
-  idleTimeout: wholeNumber(1, 7_200, { unit: " (seconds)" }),
-  proxyProtocolVersion: wholeNumber(1, 2),
-  securityListMode: oneOf(["All", "Frontend", "None"], "anyCase"),
-  securityRuleMode: oneOf(["SL-All", "SL-Frontend", "NSG", "None"], "anyCase"),
-  healthCheckRetries: wholeNumber(1, 100),
-  healthCheckTimeout: wholeNumber(1, 600_000, { unit: " (milliseconds)" }),
-  lbHealthCheckInterval: wholeNumber(1_000, 1_800_000, { unit: " (milliseconds)" }),
-  nlbHealthCheckInterval: wholeNumber(10_000, 1_800_000, { unit: " (milliseconds)" }),
-  backendProtocol: oneOf(["TCP", "HTTP", "GRPC"], "anyCase"),
-  securityGroups: list(/^ocid1\.networksecuritygroup\.[\w.-]{1,200}$/, {
+  internal: readBoolean,
+  shape: readText(/^(?:flexible|\d{1,5}Mbps(?:-Micro)?)$/i, "100Mbps, 400Mbps, 8000Mbps or flexible"),
+  shapeFlexMin: readBandwidth,
+  shapeFlexMax: readBandwidth,
+  subnet1: readOcid("subnet"),
+  subnet2: readOcid("subnet"),
+  idleTimeout: readInteger(1, 7_200, { unit: " (seconds)" }),
+  proxyProtocolVersion: readInteger(1, 2),
+  securityListMode: readEnum(["All", "Frontend", "None"], "anyCase"),
+  securityRuleMode: readEnum(["SL-All", "SL-Frontend", "NSG", "None"], "anyCase"),
+  healthCheckRetries: readInteger(1, 100),
+  healthCheckTimeout: readInteger(1, 600_000, { unit: " (milliseconds)" }),
+  lbHealthCheckInterval: readInteger(1_000, 1_800_000, { unit: " (milliseconds)" }),
+  nlbHealthCheckInterval: readInteger(10_000, 1_800_000, { unit: " (milliseconds)" }),
+  backendProtocol: readEnum(["TCP", "HTTP", "GRPC"], "anyCase"),
+  securityGroups: readList(/^ocid1\.networksecuritygroup\.[\w.-]{1,200}$/, {
     atMost: 5,
     allowed: "at most 5 OCIDs of network security groups, between commas, none twice",
   }),
-  backendSecurityGroups: list(/^ocid1\.networksecuritygroup\.[\w.-]{1,200}$/, {
+  backendSecurityGroups: readList(/^ocid1\.networksecuritygroup\.[\w.-]{1,200}$/, {
     atMost: 5,
     allowed: "at most 5 OCIDs of network security groups, between commas, none twice",
   }),
-  lbPolicy: oneOf(["ROUND_ROBIN", "LEAST_CONNECTIONS", "IP_HASH"], "anyCase"),
-  nlbPolicy: oneOf(["FIVE_TUPLE", "THREE_TUPLE", "TWO_TUPLE"], "anyCase"),
-  freeformTags,
-  definedTags,
-  freeformTagsBefore: freeformTags,
-  definedTagsBefore: definedTags,
-  nodeLabelSelector: labelSelector,
-  ruleSets,
-  ingressIPMode: anyText,
-  compartment: ocid("compartment|tenancy"),
-  type: anyText,
-  preserveSource: boolean,
-  isPpv2Enabled: boolean,
-  externalIPOnly: boolean,
-  assignedPrivateIPv4: address(4),
-  assignedIPv6: address(6),
-  certificateOfSecret: ((_written) => mayBe("nothing", "SecretsNotRead")) satisfies Reader<never>,
-  workloadIdentity: ((_written) => mayBe("nothing", "NotAllowed")) satisfies Reader<never>,
+  lbPolicy: readEnum(["ROUND_ROBIN", "LEAST_CONNECTIONS", "IP_HASH"], "anyCase"),
+  nlbPolicy: readEnum(["FIVE_TUPLE", "THREE_TUPLE", "TWO_TUPLE"], "anyCase"),
+  freeformTags: readFreeformTags,
+  definedTags: readDefinedTags,
+  freeformTagsBefore: readFreeformTags,
+  definedTagsBefore: readDefinedTags,
+  nodeLabelSelector: readLabelSelector,
+  ruleSets: readRuleSets,
+  ingressIPMode: readAnyText,
+  compartment: readOcid("compartment|tenancy"),
+  type: readAnyText,
+  preserveSource: readBoolean,
+  isPpv2Enabled: readBoolean,
+  externalIPOnly: readBoolean,
+  assignedPrivateIPv4: readAddress(4),
+  assignedIPv6: readAddress(6),
+  certificateOfSecret: ((_written) => reject("nothing", "SecretsNotRead")) satisfies Reader<never>,
+  workloadIdentity: ((_written) => reject("nothing", "NotAllowed")) satisfies Reader<never>,
 } as const;
 
-type Saying = keyof typeof SAYINGS;
+type SettingName = keyof typeof SAYINGS;
 
-type ValueOf<Each> = Each extends Reader<infer Value> ? Exclude<Value, undefined> : never;
+type SettingValue<Each> = Each extends Reader<infer Value> ? Exclude<Value, undefined> : never;
 
-/** What the annotations of a Service say; absent where nothing is said. */
-export type Said = { readonly [Each in Saying]?: ValueOf<(typeof SAYINGS)[Each]> };
+/** The settings of a Service's annotations; absent if not set. */
+export type AnnotationSettings = { readonly [Each in SettingName]?: SettingValue<(typeof SAYINGS)[Each]> };
 
-/** What an annotation says of each kind that it holds for. */
-export type Meaning = Readonly<Partial<Record<LoadBalancerKind, Saying>>>;
+/** The setting that an annotation makes for each type that supports it. */
+export type AnnotationMeaning = Readonly<Partial<Record<LoadBalancerKind, SettingName>>>;
 
-/** The annotations by their whole names. Limits are those of OCI's APIs. An empty value is as none. */
-export const ANNOTATIONS: Readonly<Record<string, Meaning>> = {
+/** The annotations by full name. Limits are those of OCI's APIs. An empty value counts as missing. */
+export const ANNOTATIONS: Readonly<Record<string, AnnotationMeaning>> = {
   [`${LB_PREFIX}internal`]: { lb: "internal" },
   [`${LB_PREFIX}shape`]: { lb: "shape" },
   [`${LB_PREFIX}shape-flex-min`]: { lb: "shapeFlexMin" },
@@ -141,39 +141,39 @@ export const ANNOTATIONS: Readonly<Record<string, Meaning>> = {
   [`${NLB_PREFIX}assigned-ipv6`]: { nlb: "assignedIPv6" },
 };
 
-/** The reader of what an annotation can say. */
-export function readerOf(saying: Saying): Reader<unknown> {
+/** Returns the reader of a setting. */
+export function getReader(saying: SettingName): Reader<unknown> {
   return SAYINGS[saying];
 }
 
-/** Which annotation says something of a kind, for problems. */
-export function annotationOf(kind: LoadBalancerKind, saying: Saying): string {
+/** Finds the annotation of a setting for a type, for issues. */
+export function findAnnotation(kind: LoadBalancerKind, saying: SettingName): string {
   const found = Object.entries(ANNOTATIONS).find(([, meaning]) => meaning[kind] === saying);
   return found?.[0] ?? TYPE;
 }
 
-/** A bandwidth in megabits per second, to the limits of which it is cut. */
-function bandwidth(written: string) {
+/** Reads a bandwidth in megabits per second and clamps it to the limits. */
+function readBandwidth(written: string) {
   const digits = /^(\d{1,9})(?:Mbps)?$/i.exec(written)?.[1];
-  if (digits === undefined) return mayBe("a number of megabits per second such as 10 or 10Mbps");
-  return is(Math.min(MAX_BANDWIDTH, Math.max(MIN_BANDWIDTH, Number(digits))));
+  if (digits === undefined) return reject("a number of megabits per second such as 10 or 10Mbps");
+  return accept(Math.min(MAX_BANDWIDTH, Math.max(MIN_BANDWIDTH, Number(digits))));
 }
 
 const MIN_BANDWIDTH = 10;
 const MAX_BANDWIDTH = 8_192;
 
-function anyText(written: string) {
-  return is(written);
+function readAnyText(written: string) {
+  return accept(written);
 }
 
-function ocid(type: string): Reader<string> {
+function readOcid(type: string): Reader<string> {
   const name = type.split("|")[0];
-  return text(new RegExp(`^ocid1\\.(?:${type})\\.[\\w.-]{1,200}$`), `the OCID of a ${name}`);
+  return readText(new RegExp(`^ocid1\\.(?:${type})\\.[\\w.-]{1,200}$`), `the OCID of a ${name}`);
 }
 
-function address(family: 4 | 6): Reader<string> {
+function readAddress(family: 4 | 6): Reader<string> {
   return (written) =>
     parseIp(written)?.family === family && written.includes(":") === (family === 6)
-      ? is(canonicalIp(written) ?? written)
-      : mayBe(`one IPv${family} address`);
+      ? accept(canonicalizeIp(written) ?? written)
+      : reject(`one IPv${family} address`);
 }

@@ -1,7 +1,7 @@
 import type { Cloud, CloudCall } from "#clouds/cloud.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
-import { IPV6_LABEL } from "#clouds/oci/kind.ts";
-import type { Sought } from "#clouds/oci/load-balancers/observe/sought.ts";
+import { IPV6_LABEL } from "#clouds/oci/config.ts";
+import type { ServiceQuery } from "#clouds/oci/load-balancers/observe/service-query.ts";
 import type { InstanceAddresses } from "#clouds/oci/load-balancers/state.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 import type { Instance } from "#core/instance.ts";
@@ -9,12 +9,17 @@ import type { Node } from "#core/node/node.ts";
 import type { CloudUsage } from "#core/report.ts";
 import { NO_CLOUD_USAGE } from "#core/usage.ts";
 
-/** How nodes are asked about: with the checks that an instance is the cluster's, in as many calls as there are pages. */
+/**
+ * The instance requests of a cloud: they check that instances belong to the cluster, with one call per page.
+ */
 export type AskInstances = Cloud["instances"];
 
-/** Where the instances of all Services of a batch are reached; those that are not the cluster's, or no more, are left out. */
+/**
+ * Finds the addresses of the instances of all Services in a batch; foreign and deleted instances are left
+ * out.
+ */
 export async function findAddresses(
-  sought: readonly Sought[],
+  sought: readonly ServiceQuery[],
   instances: AskInstances,
   call: CloudCall,
 ): Promise<{
@@ -25,14 +30,14 @@ export async function findAddresses(
   if (ids.length === 0) return { addresses: ok({}), usage: NO_CLOUD_USAGE };
   const needsIPv6 = sought.some((each) => each.needsIPv6);
   const { answers, usage } = await instances(
-    ids.map((id) => nodeOf(id, needsIPv6)),
+    ids.map((id) => buildNode(id, needsIPv6)),
     call,
   );
   const addresses: Record<string, InstanceAddresses> = {};
   for (const [index, id] of ids.entries()) {
     const answer = answers[index];
     if (answer?.kind === "found" && !ENDED.has(answer.instance.state))
-      addresses[id] = addressesOf(answer.instance);
+      addresses[id] = selectAddresses(answer.instance);
     if (answer?.kind !== "error" || ITS_OWN.has(answer.code)) continue;
     return { addresses: fault(answer.code, answer.message), usage };
   }
@@ -41,7 +46,7 @@ export async function findAddresses(
 
 const ENDED: ReadonlySet<string> = new Set<Instance["state"]>(["shutting-down", "terminated"]);
 
-/** Faults of one node, which is no target then; others are of the account, and nothing is known. */
+/** Faults of one node, which is then no target; other faults concern the account, and nothing is known. */
 const ITS_OWN: ReadonlySet<string> = new Set([
   "Foreign",
   "Ambiguous",
@@ -49,8 +54,8 @@ const ITS_OWN: ReadonlySet<string> = new Set([
   "InvalidProviderID",
 ]);
 
-/** A node as far as its instance is found by it. */
-function nodeOf(id: string, needsIPv6: boolean): Node {
+/** Builds a node with the fields by which its instance is found. */
+function buildNode(id: string, needsIPv6: boolean): Node {
   return {
     metadata: {
       ...{ name: id, uid: id.slice(0, 128), resourceVersion: "1", creationTimestamp: "1970-01-01T00:00:00Z" },
@@ -61,8 +66,8 @@ function nodeOf(id: string, needsIPv6: boolean): Node {
   };
 }
 
-/** InternalIP comes first, of IPv6 what there is. */
-function addressesOf({ addresses }: Instance): InstanceAddresses {
+/** InternalIP comes first; for IPv6 the first available one is used. */
+function selectAddresses({ addresses }: Instance): InstanceAddresses {
   const ofType = (wanted: string): readonly string[] =>
     addresses.flatMap(({ type, address }) => (type === wanted ? address : []));
   const internal = ofType("InternalIP");

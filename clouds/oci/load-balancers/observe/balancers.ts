@@ -1,42 +1,45 @@
 import type { Outcome } from "#clouds/http/outcome.ts";
 import type { LoadBalancerKind } from "#clouds/oci/load-balancers/annotations/table.ts";
-import type { Observing } from "#clouds/oci/load-balancers/observe/observe.ts";
-import type { Sought } from "#clouds/oci/load-balancers/observe/sought.ts";
-import type { ListedBalancer, OciState, SeenBalancer } from "#clouds/oci/load-balancers/state.ts";
+import type { ObserveContext, ServiceQuery } from "#clouds/oci/load-balancers/observe/service-query.ts";
+import type { ListedBalancer, ObservedBalancer, OciState } from "#clouds/oci/load-balancers/state.ts";
 import { isOfCluster } from "#clouds/oci/load-balancers/tags.ts";
 import { ok } from "#clouds/outcome.ts";
 
-/** More Services than this are looked for in lists of all load balancers: then pages are fewer than Services. */
+/**
+ * More Services than this are found in lists of all load balancers, which then have fewer pages than there
+ * are Services.
+ */
 const FEW = 2;
 
-/** So many of one name are told. */
+/** Maximum load balancers of one name that are reported. */
 const MAX_NAMED = 5;
 
-/** What did not come about a while ago is tried again. */
+/** A failed change is tried again after this time. */
 const FAILED_MS = 60_000;
 
-/** The load balancers that have the names of a Service's. */
+/** Finds the load balancers with a Service's names. */
 export async function findBalancers(
-  sought: Sought,
+  sought: ServiceQuery,
   services: number,
-  observing: Observing,
+  observing: ObserveContext,
 ): Promise<Outcome<Pick<OciState, "found" | "several">>> {
   const { cluster } = observing;
-  const found: SeenBalancer[] = [];
+  const found: ObservedBalancer[] = [];
   const several: string[] = [];
   for (const kind of sought.kinds) {
-    const listed = await listedOf(kind, sought, services, observing);
+    const listed = await listBalancers(kind, sought, services, observing);
     if (listed.kind === "fault") return listed;
     const live = listed.value.filter(({ lifecycleState }) => !ENDED.has(lifecycleState));
     const ours = live.filter(({ freeformTags }) => isOfCluster(freeformTags ?? undefined, cluster));
-    // Where one is ours, what others call alike is theirs alone: nobody takes a load balancer from a Service by its name.
+    // If one is ours, foreign ones with the same name are ignored: a name alone takes no load balancer away
+    // from a Service.
     const [one, ...others] = ours.length > 0 ? ours : live.slice(0, 1);
     if (one === undefined) continue;
     if (others.length > 0) {
       several.push(...[one, ...others].map(({ id }) => id).slice(0, MAX_NAMED));
       continue;
     }
-    const seen = await lookAt(kind, one, observing);
+    const seen = await observeBalancer(kind, one, observing);
     if (seen.kind === "fault") return seen;
     found.push(seen.value);
   }
@@ -45,31 +48,34 @@ export async function findBalancers(
 
 const ENDED: ReadonlySet<string> = new Set(["DELETED", "TERMINATED"]);
 
-async function listedOf(
+async function listBalancers(
   kind: LoadBalancerKind,
-  { names }: Sought,
+  { names }: ServiceQuery,
   services: number,
-  { compartments, reads }: Observing,
+  { compartments, reads }: ObserveContext,
 ): Promise<Outcome<readonly ListedBalancer[]>> {
   const all: ListedBalancer[] = [];
   for (const compartment of compartments) {
-    const listed = await reads.balancers(kind, compartment, services > FEW ? undefined : names[kind]);
+    const listed = await reads.listBalancers(kind, compartment, services > FEW ? undefined : names[kind]);
     if (listed.kind === "fault") return listed;
     all.push(...listed.value.filter(({ displayName }) => displayName === names[kind]));
   }
   return ok(all);
 }
 
-async function lookAt(
+async function observeBalancer(
   kind: LoadBalancerKind,
   { id, compartmentId }: ListedBalancer,
-  { reads, wallClock }: Observing,
-): Promise<Outcome<SeenBalancer>> {
-  // In this order: what nothing is at when its work requests are listed is afterwards shown as they have left it.
+  { reads, wallClock }: ObserveContext,
+): Promise<Outcome<ObservedBalancer>> {
+  // In this order: if no work request is in progress when they are listed, a later read shows their final
+  // result.
   const work =
-    kind === "lb" ? await workOf(id, { reads }) : await networkWorkOf(id, compartmentId, { reads });
+    kind === "lb"
+      ? await readWorkRequests(id, { reads })
+      : await readNetworkWorkRequests(id, compartmentId, { reads });
   if (work.kind === "fault") return work;
-  const read = await reads.balancer(kind, id);
+  const read = await reads.readBalancer(kind, id);
   if (read.kind === "fault") return read;
   const isBusy = work.value.some(({ state }) => !DONE.has(state));
   const [last] = work.value.toSorted((one, other) => (one.accepted < other.accepted ? 1 : -1));
@@ -82,13 +88,13 @@ async function lookAt(
   });
 }
 
-/** Types of work requests about network security groups: `UpdateNetworkSecurityGroups` and `UPDATE_NSGS`. */
+/** Types of work requests for network security groups: `UpdateNetworkSecurityGroups` and `UPDATE_NSGS`. */
 const CHANGES_GROUPS = /nsg|network_?security_?group/i;
 
-/** As much of OCI's own words as is repeated. */
+/** Maximum length of OCI's message that is repeated. */
 const MAX_WORDS = 300;
 
-/** A work request of either kind, in one form. */
+/** A work request of either type, in one format. */
 interface Work {
   readonly type: string;
   readonly state: string;
@@ -97,8 +103,11 @@ interface Work {
   readonly words: string;
 }
 
-async function workOf(id: string, { reads }: Pick<Observing, "reads">): Promise<Outcome<readonly Work[]>> {
-  const listed = await reads.workRequests(id);
+async function readWorkRequests(
+  id: string,
+  { reads }: Pick<ObserveContext, "reads">,
+): Promise<Outcome<readonly Work[]>> {
+  const listed = await reads.listWorkRequests(id);
   if (listed.kind === "fault") return listed;
   return ok(
     listed.value.map(({ type, lifecycleState, timeAccepted, timeFinished, errorDetails, message }) => {
@@ -110,12 +119,12 @@ async function workOf(id: string, { reads }: Pick<Observing, "reads">): Promise<
   );
 }
 
-async function networkWorkOf(
+async function readNetworkWorkRequests(
   id: string,
   compartment: string,
-  { reads }: Pick<Observing, "reads">,
+  { reads }: Pick<ObserveContext, "reads">,
 ): Promise<Outcome<readonly Work[]>> {
-  const listed = await reads.networkWorkRequests(compartment);
+  const listed = await reads.listNetworkWorkRequests(compartment);
   if (listed.kind === "fault") return listed;
   return ok(
     listed.value

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Turn } from "#clouds/http/api.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import type { OciApis } from "#clouds/oci/api.ts";
 import type { OciService } from "#clouds/oci/hosts.ts";
@@ -17,7 +17,7 @@ import {
 import { isNotFound } from "#clouds/oci/read-error.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
-/** A work request of network load balancers, in a list of all of a compartment. */
+/** A work request of network load balancers, in a compartment's list. */
 const NetworkWorkRequest = z.object({
   status: z.string(),
   operationType: z.string(),
@@ -27,34 +27,34 @@ const NetworkWorkRequest = z.object({
 });
 type NetworkWorkRequest = z.output<typeof NetworkWorkRequest>;
 
-/** Reads of one batch: whatever is asked for twice is asked of OCI once. */
+/** Reads of one batch: repeated reads send one request. */
 export interface Reads {
-  /** Those of a name, or all of a compartment. */
-  balancers(
+  /** Lists those of a name, or all of a compartment. */
+  listBalancers(
     kind: LoadBalancerKind,
     compartment: string,
     name?: string,
   ): Promise<Outcome<readonly ListedBalancer[]>>;
-  balancer(
+  readBalancer(
     kind: LoadBalancerKind,
     id: string,
   ): Promise<Outcome<{ readonly balancer: Balancer; readonly etag?: string }>>;
-  workRequests(id: string): Promise<Outcome<readonly WorkRequest[]>>;
-  networkWorkRequests(compartment: string): Promise<Outcome<readonly NetworkWorkRequest[]>>;
-  groups(compartment: string, vcn: string): Promise<Outcome<readonly Group[]>>;
-  /** Undefined where there is none to be seen. */
-  group(id: string): Promise<Outcome<Group | undefined>>;
-  rules(group: string): Promise<Outcome<readonly Rule[]>>;
-  subnet(id: string): Promise<Outcome<Subnet | undefined>>;
-  publicIp(address: string): Promise<Outcome<PublicIp | undefined>>;
+  listWorkRequests(id: string): Promise<Outcome<readonly WorkRequest[]>>;
+  listNetworkWorkRequests(compartment: string): Promise<Outcome<readonly NetworkWorkRequest[]>>;
+  listGroups(compartment: string, vcn: string): Promise<Outcome<readonly Group[]>>;
+  /** Undefined if none is visible. */
+  readGroup(id: string): Promise<Outcome<Group | undefined>>;
+  listRules(group: string): Promise<Outcome<readonly Rule[]>>;
+  readSubnet(id: string): Promise<Outcome<Subnet | undefined>>;
+  readPublicIp(address: string): Promise<Outcome<PublicIp | undefined>>;
 }
 
-export function readsOf(apis: OciApis, turn: Turn): Reads {
+export function createReads(apis: OciApis, turn: CallContext): Reads {
   const known = new Map<string, Promise<Outcome<unknown>>>();
   const once = <Value>(key: string, read: () => Promise<Outcome<Value>>): Promise<Outcome<Value>> => {
     const before = known.get(key) ?? read();
     known.set(key, before);
-    // What is kept under a key was read by whoever asks for this key.
+    // Each key always stores one type of value.
     return before as Promise<Outcome<Value>>;
   };
   const list = <Value>(service: OciService, operation: string, path: string, item: z.ZodType<Value>) =>
@@ -63,7 +63,7 @@ export function readsOf(apis: OciApis, turn: Turn): Reads {
       const listed = await apis[service].list({ operation, template, path }, turn);
       if (listed.kind === "fault") return listed;
       const parsed = z.array(item).safeParse(listed.value);
-      return parsed.success ? ok(parsed.data) : malformed(template);
+      return parsed.success ? ok(parsed.data) : buildMalformedFault(template);
     });
   const one = <Value>(service: OciService, operation: string, path: string, shape: z.ZodType<Value>) =>
     once(path, async (): Promise<Outcome<Value | undefined>> => {
@@ -71,11 +71,11 @@ export function readsOf(apis: OciApis, turn: Turn): Reads {
       const read = await apis[service].get({ operation, template, path }, turn);
       if (read.kind === "fault") return isNotFound(read.fault) ? ok(undefined) : read;
       const parsed = shape.safeParse(read.value);
-      return parsed.success ? ok(parsed.data) : malformed(template);
+      return parsed.success ? ok(parsed.data) : buildMalformedFault(template);
     });
 
   return {
-    balancers(kind, compartment, name) {
+    listBalancers(kind, compartment, name) {
       const { service, path, words } = BASES[kind];
       const query = new URLSearchParams({
         compartmentId: compartment,
@@ -83,7 +83,7 @@ export function readsOf(apis: OciApis, turn: Turn): Reads {
       });
       return list(service, `${kind}:List${words}s`, `${path}?${query}`, ListedBalancer);
     },
-    balancer(kind, id) {
+    readBalancer(kind, id) {
       const { service, path, words } = BASES[kind];
       const template = `GET ${path}/{id}`;
       return once(`${path}/${id}`, async () => {
@@ -95,43 +95,43 @@ export function readsOf(apis: OciApis, turn: Turn): Reads {
         const read = await apis[service].send(request, turn);
         if (read.kind === "fault") return read;
         const parsed = Balancer.safeParse(read.value.body);
-        if (!parsed.success) return malformed(template);
+        if (!parsed.success) return buildMalformedFault(template);
         const { etag } = read.value.headers;
         return ok({ balancer: parsed.data, ...(etag === undefined ? {} : { etag }) });
       });
     },
-    workRequests: (id) =>
+    listWorkRequests: (id) =>
       list(
         "loadBalancer",
         "lb:ListWorkRequests",
         `${BASES.lb.path}/${encodeURIComponent(id)}/workRequests`,
         WorkRequest,
       ),
-    networkWorkRequests: (compartment) =>
+    listNetworkWorkRequests: (compartment) =>
       list(
         "networkLoadBalancer",
         "nlb:ListWorkRequests",
         `/20200501/workRequests?${new URLSearchParams({ compartmentId: compartment })}`,
         NetworkWorkRequest,
       ),
-    groups: (compartment, vcn) =>
+    listGroups: (compartment, vcn) =>
       list(
         "iaas",
         "vcn:ListNetworkSecurityGroups",
         `${GROUPS_PATH}?${new URLSearchParams({ compartmentId: compartment, vcnId: vcn })}`,
         Group,
       ),
-    group: (id) =>
+    readGroup: (id) =>
       one("iaas", "vcn:GetNetworkSecurityGroup", `${GROUPS_PATH}/${encodeURIComponent(id)}`, Group),
-    rules: (group) =>
+    listRules: (group) =>
       list(
         "iaas",
         "vcn:ListSecurityRules",
         `${GROUPS_PATH}/${encodeURIComponent(group)}/securityRules`,
         Rule,
       ),
-    subnet: (id) => one("iaas", "vcn:GetSubnet", `/20160918/subnets/${encodeURIComponent(id)}`, Subnet),
-    publicIp: (address) =>
+    readSubnet: (id) => one("iaas", "vcn:GetSubnet", `/20160918/subnets/${encodeURIComponent(id)}`, Subnet),
+    readPublicIp: (address) =>
       once(`address ${address}`, async () => {
         const template = "POST /20160918/publicIps/actions/getPublicIpByIpAddress";
         const path = template.slice("POST ".length);
@@ -140,11 +140,11 @@ export function readsOf(apis: OciApis, turn: Turn): Reads {
         if (read.kind === "fault")
           return isNotFound(read.fault) || read.fault.status === 400 ? ok(undefined) : read;
         const parsed = PublicIp.safeParse(read.value.body);
-        return parsed.success ? ok(parsed.data) : malformed(template);
+        return parsed.success ? ok(parsed.data) : buildMalformedFault(template);
       }),
   };
 }
 
-function malformed(template: string) {
+function buildMalformedFault(template: string) {
   return fault("Unavailable", `${template}: the answer lacks what load balancers depend on`);
 }

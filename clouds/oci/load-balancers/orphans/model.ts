@@ -1,33 +1,36 @@
 import { GROUP, KINDS } from "#clouds/oci/load-balancers/names.ts";
-import { orphanedService } from "#clouds/oci/load-balancers/orphans/orphaned-service.ts";
+import { buildOrphanedService } from "#clouds/oci/load-balancers/orphans/orphaned-service.ts";
 import { plan } from "#clouds/oci/load-balancers/plan.ts";
 import type { OciState } from "#clouds/oci/load-balancers/state.ts";
 import { isOfCluster, ORPHANED_TAG, SERVICE_TAG } from "#clouds/oci/load-balancers/tags.ts";
 import type { LoadBalancerAction, LoadBalancerStep, OrphanModel } from "#core/service/model.ts";
 
-/** How what is orphaned on OCI is marked, and goes: only ever what carries the tags of the cluster and of that very Service. */
+/**
+ * Marks and removes orphans on OCI: only resources that carry the tags of the cluster and of that very
+ * Service.
+ */
 export const ociOrphanModel: OrphanModel = {
-  mark: ({ kind, id }, text) => marking(kind, id, text),
-  unmark: ({ kind, id }) => marking(kind, id),
-  next(holding, observed, settings) {
-    // The observation is our own capability's, which has parsed what OCI answered.
+  mark: ({ kind, id }, text) => buildMark(kind, id, text),
+  unmark: ({ kind, id }) => buildMark(kind, id),
+  planStep(holding, observed, settings) {
+    // The observation comes from our own capability, which has parsed OCI's answers.
     const state = observed as OciState;
     const isIts = ({ freeformTags: tags }: { readonly freeformTags?: Tags }): boolean =>
       isOfCluster(tags ?? undefined, settings.cluster) && tags?.[SERVICE_TAG] === holding.service;
     const found = state.found.filter(({ balancer }) => isIts(balancer));
     const groups = state.groups.filter(({ group }) => isIts(group));
-    // A group whose load balancer is there is in use, and of a load balancer that has gone the group is another holding.
+    // A group with an existing load balancer is in use; without one the group is a separate holding.
     const isTaken =
       holding.isPart === true ? found.length > 0 : !found.some(({ balancer }) => balancer.id === holding.id);
     if (isTaken && state.isOrdered !== true) return NOTHING_LEFT;
-    const question = { service: orphanedService(holding), wanted: false, nodes: [] };
+    const question = { service: buildOrphanedService(holding), wanted: false, nodes: [] };
     const step = plan(question, { ...state, found, groups }, settings);
     if (step.kind !== "act" || holding.isPart === true || holding.mark === undefined) return step;
-    // The group outlasts the load balancer: with the same mark it has the same turn.
+    // The group outlives the load balancer: the same mark keeps its deletion time.
     const { mark } = holding;
     const unmarked = groups.filter(({ group }) => group.freeformTags?.[ORPHANED_TAG] !== mark);
     const [first, ...more] = [
-      ...unmarked.map(({ group }) => marking(GROUP, group.id, mark)),
+      ...unmarked.map(({ group }) => buildMark(GROUP, group.id, mark)),
       ...step.actions,
     ];
     return first === undefined ? step : { ...step, actions: [first, ...more] };
@@ -38,7 +41,7 @@ type Tags = Readonly<Record<string, string>> | null | undefined;
 
 const NOTHING_LEFT: LoadBalancerStep = { kind: "settled", ingress: [], warnings: [] };
 
-function marking(kind: string, target: string, text?: string): LoadBalancerAction {
+function buildMark(kind: string, target: string, text?: string): LoadBalancerAction {
   const parameters = text === undefined ? {} : { orphaned: text };
   if (kind === GROUP) return { action: "vcn:MarkNetworkSecurityGroup", target, parameters };
   return { action: `${kind === KINDS.nlb ? "nlb" : "lb"}:MarkLoadBalancer`, target, parameters };

@@ -3,13 +3,15 @@ import type { Service } from "#core/service/service.ts";
 
 const UID = /(?:^|[-/])([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})$/;
 
-/** The uid of the Service that a load balancer or a group was called after, without dashes; undefined where no uid makes its name. */
-export function uidInName(name: string): string | undefined {
+/**
+ * Returns the uid in the name of a load balancer or group, without dashes; undefined if the name holds none.
+ */
+export function parseUid(name: string): string | undefined {
   return UID.exec(name)?.[1]?.replaceAll("-", "");
 }
 
-/** A Service that has gone, as far as what is left of it tells. */
-export function orphanedService({ service = "", uid = "" }: Pick<Holding, "service" | "uid">): Service {
+/** Builds a Service that no longer exists from its remains. */
+export function buildOrphanedService({ service = "", uid = "" }: Pick<Holding, "service" | "uid">): Service {
   const [namespace = "", name = ""] = service.split("/");
   return {
     metadata: {

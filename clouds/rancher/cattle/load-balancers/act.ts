@@ -1,7 +1,7 @@
 import * as z from "zod";
-import type { Turn } from "#clouds/http/api.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
-import { failureOf, invalid } from "#clouds/observation.ts";
+import { buildInvalid, toFailure } from "#clouds/observation.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 import type { Cattle } from "#clouds/rancher/cattle/client.ts";
 import {
@@ -13,11 +13,11 @@ import { PortRule } from "#clouds/rancher/cattle/load-balancers/state.ts";
 import type { ActionAnswer } from "#core/capability.ts";
 import type { CloudAction } from "#core/decision.ts";
 
-/** Carries out one action: one request, by a link that Rancher gave. */
-export async function perform(action: CloudAction, cattle: Cattle, turn: Turn): Promise<ActionAnswer> {
+/** Performs one action: one request to a link from Rancher. */
+export async function perform(action: CloudAction, cattle: Cattle, turn: CallContext): Promise<ActionAnswer> {
   const order = Order.safeParse({ ...action.parameters, action: action.action }).data;
-  if (order === undefined) return invalid(`loadBalancers has no ${action.action} with these parameters`);
-  return answerOf(order, await carryOut(order, cattle, turn));
+  if (order === undefined) return buildInvalid(`loadBalancers has no ${action.action} with these parameters`);
+  return toActionAnswer(order, await carryOut(order, cattle, turn));
 }
 
 const url = z.string().min(1);
@@ -43,7 +43,7 @@ const Order = z.discriminatedUnion("action", [
 ]);
 type Order = z.output<typeof Order>;
 
-async function carryOut(order: Order, cattle: Cattle, turn: Turn): Promise<Outcome<unknown>> {
+async function carryOut(order: Order, cattle: Cattle, turn: CallContext): Promise<Outcome<unknown>> {
   const { action } = order;
   const send = async (link: string, method: "POST" | "PUT" | "DELETE", body?: unknown) => {
     const template = `${method} ${action}`;
@@ -54,40 +54,40 @@ async function carryOut(order: Order, cattle: Cattle, turn: Turn): Promise<Outco
     );
   };
   const create = async (type: string, body: unknown) => {
-    const link = await cattle.collectionOf(type, turn);
+    const link = await cattle.readCollectionLink(type, turn);
     return link.kind === "fault" ? link : send(link.value, "POST", body);
   };
   switch (action) {
     case "CreateStack":
-      return read(await create("stack", { name: order.name, externalId: order.externalId }), Stack);
+      return parseAnswer(await create("stack", { name: order.name, externalId: order.externalId }), Stack);
     case "CreateLoadBalancer": {
       const launchConfig = { imageUuid: `docker:${order.image}`, ports: order.ports };
       const body = { name: order.name, stackId: order.stackId, launchConfig, lbConfig: { portRules: [] } };
-      return balancerIn(await create("loadBalancerService", body));
+      return parseBalancer(await create("loadBalancerService", body));
     }
     case "CreateExternalService": {
       const body = { name: order.name, stackId: order.stackId, externalIpAddresses: [order.address] };
-      return externalIn(await create("externalService", body));
+      return parseExternal(await create("externalService", body));
     }
     case "ActivateExternalService":
-      return externalIn(await send(order.url, "POST", {}));
+      return parseExternal(await send(order.url, "POST", {}));
     case "ActivateLoadBalancer":
-      return balancerIn(await send(order.url, "POST", {}));
+      return parseBalancer(await send(order.url, "POST", {}));
     case "SetServiceLinks": {
       const serviceLinks = order.serviceIds.map((serviceId) => ({ serviceId }));
-      return balancerIn(await send(order.url, "POST", { serviceLinks }));
+      return parseBalancer(await send(order.url, "POST", { serviceLinks }));
     }
     case "UpdateLoadBalancer":
-      return balancerIn(await send(order.url, "PUT", { lbConfig: { portRules: order.portRules } }));
+      return parseBalancer(await send(order.url, "PUT", { lbConfig: { portRules: order.portRules } }));
     case "DeleteExternalService":
     case "DeleteLoadBalancer":
       return send(order.url, "DELETE");
   }
 }
 
-type Sent = Awaited<ReturnType<Cattle["send"]>>;
+type SendResult = Awaited<ReturnType<Cattle["send"]>>;
 
-function read<Schema extends z.ZodType>(sent: Sent, schema: Schema): Outcome<z.output<Schema>> {
+function parseAnswer<Schema extends z.ZodType>(sent: SendResult, schema: Schema): Outcome<z.output<Schema>> {
   if (sent.kind === "fault") return sent;
   const parsed = schema.safeParse(sent.value.body);
   return parsed.success
@@ -95,25 +95,25 @@ function read<Schema extends z.ZodType>(sent: Sent, schema: Schema): Outcome<z.o
     : fault("Unavailable", "Rancher answered something else than what was changed");
 }
 
-function balancerIn(sent: Sent): Outcome<unknown> {
-  const parsed = read(sent, LoadBalancerService);
+function parseBalancer(sent: SendResult): Outcome<unknown> {
+  const parsed = parseAnswer(sent, LoadBalancerService);
   return parsed.kind === "ok" ? ok(parsed.value.balancer) : parsed;
 }
 
-function externalIn(sent: Sent): Outcome<unknown> {
-  const parsed = read(sent, ExternalService);
+function parseExternal(sent: SendResult): Outcome<unknown> {
+  const parsed = parseAnswer(sent, ExternalService);
   return parsed.kind === "ok" ? ok(parsed.value.external) : parsed;
 }
 
-function answerOf({ action }: Order, outcome: Outcome<unknown>): ActionAnswer {
+function toActionAnswer({ action }: Order, outcome: Outcome<unknown>): ActionAnswer {
   if (outcome.kind === "ok")
     return { kind: "done", result: action.startsWith("Delete") ? null : outcome.value };
   const { status, meaning, errorId = "", message } = outcome.fault;
   const reason = errorId === "" ? {} : { reason: errorId };
   if (action.startsWith("Delete") && status === 404) return { kind: "done", result: null };
-  // An action that a resource does not have in its state is 405 without a code of its own.
+  // An action that a resource does not offer in its state returns 405 without a code.
   if (meaning === "NotFound" || meaning === "Conflict" || status === 405)
     return { kind: "conflict", message, ...reason };
   if (meaning === "Invalid") return { kind: "error", code: "Invalid", message, ...reason };
-  return { ...failureOf(outcome.fault), ...reason };
+  return { ...toFailure(outcome.fault), ...reason };
 }

@@ -1,44 +1,51 @@
 import * as z from "zod";
-import { createEntrance } from "#clouds/entrance.ts";
-import type { Turn } from "#clouds/http/api.ts";
 import type { Budget } from "#clouds/http/budget.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import { createCapabilityCalls } from "#clouds/http/capability-calls.ts";
-import type { ClosableCapability } from "#clouds/loaded-capability.ts";
-import { failureOf, invalid, observationOf } from "#clouds/observation.ts";
+import { createInvocationShares } from "#clouds/invocation-shares.ts";
+import type { ClosableCapability } from "#clouds/lazy-capability.ts";
+import { buildInvalid, toFailure, toObservation } from "#clouds/observation.ts";
 import type { Cattle } from "#clouds/rancher/cattle/client.ts";
 import { perform } from "#clouds/rancher/cattle/load-balancers/act.ts";
-import { type Environment, readEnvironment, stateOf } from "#clouds/rancher/cattle/load-balancers/observe.ts";
+import {
+  type Environment,
+  readEnvironment,
+  readState,
+} from "#clouds/rancher/cattle/load-balancers/observe.ts";
 import type { Observation } from "#core/capability.ts";
 import { type Holding, HoldingsQuestion } from "#core/service/holdings.ts";
 import { Service } from "#core/service/service.ts";
 
-/** The load balancers of an environment of Rancher 1.x; they spend of the same quota as its nodes. */
+/**
+ * Creates the capability for load balancers of a Rancher 1.x environment; they spend the same quota as its
+ * nodes.
+ */
 export function createLoadBalancers(cattle: Cattle, budget: Budget): ClosableCapability {
-  const calls = createCapabilityCalls({ title: "Rancher", enter: createEntrance(budget) });
+  const calls = createCapabilityCalls({ title: "Rancher", enter: createInvocationShares(budget) });
   return {
     observe: (questions, call) => calls.observe(questions, call, (turn) => observe(questions, cattle, turn)),
     act: (action, call) =>
       calls.act(action, call, async (turn) => ({ answer: await perform(action, cattle, turn) })),
-    // Its connections are those of its cloud.
+    // It uses the connections of its cloud.
     close: () => {},
   };
 }
 
-/** What all of them have in common is read once. */
+/** Facts that all Services share are read once. */
 async function observe(
   questions: readonly unknown[],
   cattle: Cattle,
-  turn: Turn,
+  turn: CallContext,
 ): Promise<readonly Observation[]> {
   const parsed = questions.map((each) => Question.safeParse(each).data);
   if (parsed.every((each) => each === undefined)) return parsed.map(() => NOT_UNDERSTOOD);
   const environment = await readEnvironment(cattle, turn);
-  if (environment.kind === "fault") return parsed.map(() => failureOf(environment.fault));
+  if (environment.kind === "fault") return parsed.map(() => toFailure(environment.fault));
   return Promise.all(
     parsed.map(async (question): Promise<Observation> => {
       if (question === undefined) return NOT_UNDERSTOOD;
-      if ("holdings" in question) return { kind: "observed", state: holdingsOf(environment.value) };
-      return observationOf(await stateOf(question, environment.value, cattle, turn));
+      if ("holdings" in question) return { kind: "observed", state: listHoldings(environment.value) };
+      return toObservation(await readState(question, environment.value, cattle, turn));
     }),
   );
 }
@@ -52,8 +59,11 @@ const Question = z.union([
   }),
 ]);
 
-/** By their names alone: a load balancer of Rancher 1.x says nothing else of its Service, and cannot be marked. */
-function holdingsOf({ balancers }: Environment): { readonly holdings: readonly Holding[] } {
+/**
+ * Lists load balancers by name only: one of Rancher 1.x records nothing else about its Service, and cannot be
+ * marked.
+ */
+function listHoldings({ balancers }: Environment): { readonly holdings: readonly Holding[] } {
   return {
     holdings: balancers.flatMap(({ balancer: { id, name } }) => {
       const uid = /^lb-a([0-9a-f]{32})$/.exec(name)?.[1];
@@ -62,4 +72,4 @@ function holdingsOf({ balancers }: Environment): { readonly holdings: readonly H
   };
 }
 
-const NOT_UNDERSTOOD = invalid("loadBalancers is asked something that it does not understand");
+const NOT_UNDERSTOOD = buildInvalid("loadBalancers got a question that it does not understand");

@@ -1,7 +1,7 @@
-import type { DescribedLoadBalancer } from "#clouds/described.ts";
+import type { DescribedLoadBalancer } from "#clouds/described-load-balancer.ts";
 import { CattleState } from "#clouds/rancher/cattle/load-balancers/state.ts";
 
-/** What an environment of Rancher 1.x has of a Service, in words. */
+/** Describes a Service's resources in a Rancher 1.x environment for people. */
 export function describeOnCattle(observed: unknown): DescribedLoadBalancer {
   const { balancers, consumed } = CattleState.parse(observed);
   if (balancers.length === 0) return { belongsTo: "none", lines: [] };

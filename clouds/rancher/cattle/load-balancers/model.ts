@@ -1,7 +1,16 @@
-import { balancerName, externalName, STACK } from "#clouds/rancher/cattle/load-balancers/names.ts";
-import { isSameRules, portsOf, problemWith, rulesOf } from "#clouds/rancher/cattle/load-balancers/ports.ts";
+import {
+  formatBalancerName,
+  formatExternalName,
+  STACK,
+} from "#clouds/rancher/cattle/load-balancers/names.ts";
+import {
+  buildRules,
+  checkPorts,
+  formatPorts,
+  isSameRules,
+} from "#clouds/rancher/cattle/load-balancers/ports.ts";
 import { Balancer, CattleState, External } from "#clouds/rancher/cattle/load-balancers/state.ts";
-import { canonicalJson } from "#core/hash.ts";
+import { formatCanonicalJson } from "#core/hash.ts";
 import type {
   LoadBalancerAction,
   LoadBalancerModel,
@@ -9,32 +18,35 @@ import type {
   LoadBalancerStep,
 } from "#core/service/model.ts";
 
-/** Rancher says when it has done something by offering the next action; one pass does one step. */
+/** Rancher shows that an action is done by offering the next one; each round does one step. */
 const AGAIN_SECONDS = 5;
 
 const GOING: ReadonlySet<string> = new Set(["removing", "purging", "removed", "purged"]);
 
-/** What load balancers are in an environment of Rancher 1.x: one with a rule for each port and node, and a service for each node. */
+/**
+ * The load balancer model of a Rancher 1.x environment: one with a rule for each port and node, and a service
+ * for each node.
+ */
 export const cattleLoadBalancerModel: LoadBalancerModel = {
-  before({ service, wanted }, { cloud }) {
-    // Load balancers of K3s and RKE2 are ServiceLB's, or somebody else's in the cluster.
+  precheck({ service, wanted }, { cloud }) {
+    // Load balancers of K3s and RKE2 belong to ServiceLB, or to another controller in the cluster.
     if (cloud["mode"] !== "cattle") return { kind: "elsewhere" };
-    const problem = wanted ? problemWith(service) : undefined;
-    return problem === undefined ? undefined : { kind: "refused", problem };
+    const issue = wanted ? checkPorts(service) : undefined;
+    return issue === undefined ? undefined : { kind: "refused", issue };
   },
-  next(question, observed) {
+  planStep(question, observed) {
     const state = CattleState.parse(observed);
     const [balancer, second] = state.balancers;
-    if (second !== undefined) return { kind: "refused", problem: { code: "AmbiguousLoadBalancer" } };
+    if (second !== undefined) return { kind: "refused", issue: { code: "AmbiguousLoadBalancer" } };
     if (balancer !== undefined && GOING.has(balancer.state)) return waitFor("the load balancer to be gone");
-    if (!question.wanted) return away(balancer, state);
-    if (balancer === undefined) return make(question, state);
-    const ports = balancer.ports?.toSorted() ?? portsOf(question.service);
-    if (canonicalJson(ports) !== canonicalJson(portsOf(question.service)))
-      return act("DeleteLoadBalancer", "its ports have changed", [deletion(balancer)]);
-    return towards(question, balancer, state);
+    if (!question.wanted) return remove(balancer, state);
+    if (balancer === undefined) return buildCreate(question, state);
+    const ports = balancer.ports?.toSorted() ?? formatPorts(question.service);
+    if (formatCanonicalJson(ports) !== formatCanonicalJson(formatPorts(question.service)))
+      return act("DeleteLoadBalancer", "its ports have changed", [buildDelete(balancer)]);
+    return ensure(question, balancer, state);
   },
-  fold(observed, { action, target, parameters }, result) {
+  applyResult(observed, { action, target, parameters }, result) {
     const state = CattleState.parse(observed);
     switch (action) {
       case "CreateStack":
@@ -61,34 +73,37 @@ export const cattleLoadBalancerModel: LoadBalancerModel = {
         return { ...state, balancers: [Balancer.parse(result)] };
     }
   },
-  shows: (_question, observed) => CattleState.parse(observed).balancers.length > 0,
-  lostTargets({ nodes }, observed) {
+  isVisible: (_question, observed) => CattleState.parse(observed).balancers.length > 0,
+  listLostTargets({ nodes }, observed) {
     const { externals } = CattleState.parse(observed);
-    const names = new Set(nodes.filter(isTarget).map(({ name }) => externalName(name)));
-    // Rancher knows a node by a name that is made of its own.
+    const names = new Set(nodes.filter(isTarget).map(({ name }) => formatExternalName(name)));
+    // Rancher's name of a node is derived from the node's own name.
     return externals.some(({ name }) => !names.has(name)) ? [undefined] : [];
   },
   isShared: ({ action }) => action === "CreateStack" || action.endsWith("ExternalService"),
-  desired: (service) => JSON.stringify([portsOf(service), rulesOf(service, "")]),
-  targetOf: ({ name, providerID }) =>
-    providerID?.startsWith("rancher://") ? `${externalName(name)} ${providerID}` : undefined,
+  describeDesired: (service) => JSON.stringify([formatPorts(service), buildRules(service, "")]),
+  getTarget: ({ name, providerID }) =>
+    providerID?.startsWith("rancher://") ? `${formatExternalName(name)} ${providerID}` : undefined,
 };
 
-function make({ service }: LoadBalancerQuestion, { stackId, image }: CattleState): LoadBalancerStep {
+function buildCreate({ service }: LoadBalancerQuestion, { stackId, image }: CattleState): LoadBalancerStep {
   if (stackId === null) {
     return act("CreateStack", STACK.name, [
       { action: "CreateStack", target: STACK.name, parameters: { ...STACK } },
     ]);
   }
-  const name = balancerName(service);
-  const parameters = { name, stackId, image, ports: portsOf(service) };
+  const name = formatBalancerName(service);
+  const parameters = { name, stackId, image, ports: formatPorts(service) };
   return act("CreateLoadBalancer", name, [{ action: "CreateLoadBalancer", target: name, parameters }]);
 }
 
-/** Nodes first, then what sends to them, then the rules; each is waited for by the actions that Rancher offers next. */
-function towards(question: LoadBalancerQuestion, balancer: Balancer, state: CattleState): LoadBalancerStep {
+/**
+ * Creates nodes first, then the load balancer, then its rules; each step waits for the actions that Rancher
+ * offers next.
+ */
+function ensure(question: LoadBalancerQuestion, balancer: Balancer, state: CattleState): LoadBalancerStep {
   const { externals, hosts, stackId } = state;
-  const names = new Set(question.nodes.filter(isTarget).map(({ name }) => externalName(name)));
+  const names = new Set(question.nodes.filter(isTarget).map(({ name }) => formatExternalName(name)));
   const wanted = externals
     .filter(({ name }) => names.has(name))
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
@@ -109,28 +124,31 @@ function towards(question: LoadBalancerQuestion, balancer: Balancer, state: Catt
   if (links === undefined) return waitFor(`the load balancer, which is ${balancer.state}`);
   const deletions = externals
     .filter(({ name }) => !names.has(name))
-    .filter((external) => isOnlyOf(external, balancer))
-    .map(deletionOf);
+    .filter((external) => isUsedOnlyBy(external, balancer))
+    .map(buildDeletion);
   if (isSome(deletions)) return act("DeleteExternalService", `${deletions.length} nodes`, deletions);
   const serviceIds = wanted.map(({ id }) => id);
-  if (canonicalJson(serviceIds.toSorted()) !== canonicalJson(state.consumed.toSorted())) {
+  if (formatCanonicalJson(serviceIds.toSorted()) !== formatCanonicalJson(state.consumed.toSorted())) {
     const parameters = { url: links, serviceIds };
     return act("SetServiceLinks", `${serviceIds.length} nodes`, [
       { action: "SetServiceLinks", target: balancer.id, parameters },
     ]);
   }
-  const rules = wanted.flatMap(({ id }) => rulesOf(question.service, id));
+  const rules = wanted.flatMap(({ id }) => buildRules(question.service, id));
   if (!isSameRules(rules, balancer.portRules)) {
     const parameters = { url: balancer.self, portRules: rules };
     return act("UpdateLoadBalancer", `${rules.length} rules`, [
       { action: "UpdateLoadBalancer", target: balancer.id, parameters },
     ]);
   }
-  return up(balancer, wanted);
+  return activate(balancer, wanted);
 }
 
-/** Active is what can be deactivated. */
-function up({ id, state, actions, addresses }: Balancer, wanted: readonly External[]): LoadBalancerStep {
+/** An active service is one that can be deactivated. */
+function activate(
+  { id, state, actions, addresses }: Balancer,
+  wanted: readonly External[],
+): LoadBalancerStep {
   if (actions["deactivate"] === undefined) {
     const url = actions["activate"];
     if (url === undefined) return waitFor(`the load balancer, which is ${state}`);
@@ -145,12 +163,12 @@ function up({ id, state, actions, addresses }: Balancer, wanted: readonly Extern
 }
 
 /**
- * The load balancer first, and once it is gone what nobody sends to any more: of several that go at once the last one sees that. What
- * is about to be sent to by a load balancer that is being made is made once more.
+ * Removes the load balancer first, then the services that nothing uses any more. If several are removed at
+ * once, the last one sees that. A service that a new load balancer is about to use is created again.
  */
-function away(balancer: Balancer | undefined, { externals }: CattleState): LoadBalancerStep {
-  if (balancer !== undefined) return act("DeleteLoadBalancer", balancer.name, [deletion(balancer)]);
-  const deletions = externals.filter(({ consumers }) => consumers?.length === 0).map(deletionOf);
+function remove(balancer: Balancer | undefined, { externals }: CattleState): LoadBalancerStep {
+  if (balancer !== undefined) return act("DeleteLoadBalancer", balancer.name, [buildDelete(balancer)]);
+  const deletions = externals.filter(({ consumers }) => consumers?.length === 0).map(buildDeletion);
   return isSome(deletions)
     ? act("DeleteExternalService", `${deletions.length} nodes`, deletions)
     : NOTHING_LEFT;
@@ -160,15 +178,15 @@ function isTarget({ providerID }: { readonly providerID?: string | undefined }):
   return providerID?.startsWith("rancher://") ?? false;
 }
 
-function isOnlyOf({ consumers }: External, { id }: Balancer): boolean {
+function isUsedOnlyBy({ consumers }: External, { id }: Balancer): boolean {
   return consumers?.every((each) => each === id) ?? false;
 }
 
-function deletion({ id, self }: Balancer): LoadBalancerAction {
+function buildDelete({ id, self }: Balancer): LoadBalancerAction {
   return { action: "DeleteLoadBalancer", target: id, parameters: { url: self } };
 }
 
-function deletionOf({ id, self }: External): LoadBalancerAction {
+function buildDeletion({ id, self }: External): LoadBalancerAction {
   return { action: "DeleteExternalService", target: id, parameters: { url: self } };
 }
 

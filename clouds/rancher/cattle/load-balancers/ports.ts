@@ -1,10 +1,12 @@
 import type { PortRule } from "#clouds/rancher/cattle/load-balancers/state.ts";
-import { canonicalJson } from "#core/hash.ts";
-import type { Problem } from "#core/service/model.ts";
+import { formatCanonicalJson } from "#core/hash.ts";
+import type { Issue } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
 
-/** What of a Service no load balancer of Rancher 1.x can be; undefined where one can. */
-export function problemWith({ spec }: Service): Problem | undefined {
+/**
+ * Returns which part of a Service no load balancer of Rancher 1.x supports; undefined if all are supported.
+ */
+export function checkPorts({ spec }: Service): Issue | undefined {
   const { ports = [], loadBalancerIP, sessionAffinity } = spec;
   if (loadBalancerIP) return { code: "LoadBalancerIP", field: "spec.loadBalancerIP", value: loadBalancerIP };
   if (sessionAffinity !== undefined && sessionAffinity !== "None")
@@ -19,13 +21,13 @@ export function problemWith({ spec }: Service): Problem | undefined {
   return undefined;
 }
 
-/** The ports that a load balancer is made with; other ones take another load balancer. */
-export function portsOf({ spec: { ports = [] } }: Service): string[] {
+/** Formats the ports at a load balancer's creation; other ports need a new load balancer. */
+export function formatPorts({ spec: { ports = [] } }: Service): string[] {
   return ports.map(({ port }) => `${port}:${port}/tcp`).toSorted();
 }
 
-/** What of those ports goes to one external service. */
-export function rulesOf({ spec: { ports = [] } }: Service, serviceId: string): PortRule[] {
+/** Builds the rules that forward these ports to one external service. */
+export function buildRules({ spec: { ports = [] } }: Service, serviceId: string): PortRule[] {
   return ports.map(({ port, nodePort = 0 }) => ({
     sourcePort: port,
     targetPort: nodePort,
@@ -34,8 +36,9 @@ export function rulesOf({ spec: { ports = [] } }: Service, serviceId: string): P
   }));
 }
 
-/** In whatever order. */
+/** Compares rules in any order. */
 export function isSameRules(one: readonly PortRule[], other: readonly PortRule[]): boolean {
-  const texts = (rules: readonly PortRule[]): string[] => rules.map((rule) => canonicalJson(rule)).toSorted();
-  return canonicalJson(texts(one)) === canonicalJson(texts(other));
+  const texts = (rules: readonly PortRule[]): string[] =>
+    rules.map((rule) => formatCanonicalJson(rule)).toSorted();
+  return formatCanonicalJson(texts(one)) === formatCanonicalJson(texts(other));
 }

@@ -1,13 +1,13 @@
 import * as z from "zod";
 import { Balancer, External, PortRule } from "#clouds/rancher/cattle/load-balancers/state.ts";
-import { canonicalIp } from "#core/cidr.ts";
+import { canonicalizeIp } from "#core/cidr.ts";
 
 const Urls = z.record(z.string(), z.string());
-/** Whatever is changed or deleted is so where it says itself that it is. */
+/** A resource is changed and deleted at its own link. */
 const Links = z.object({ self: z.string().min(1) }).catchall(z.string());
 
-/** What every service has; what is null counts as absent. */
-const Shown = z.object({
+/** Fields of every service; null counts as absent. */
+const ServiceFields = z.object({
   id: z.string().min(1),
   name: z.string(),
   state: z.string(),
@@ -16,18 +16,18 @@ const Shown = z.object({
   actions: Urls.nullish(),
 });
 
-/** An external service as the API shows it. */
-export const ExternalService = Shown.transform(({ links, actions, ...facts }) => ({
+/** An external service in the API. */
+export const ExternalService = ServiceFields.transform(({ links, actions, ...facts }) => ({
   stackId: facts.stackId,
   consumedBy: links["consumedbyservices"] ?? "",
   external: External.parse({ ...facts, self: links.self, actions: actions ?? {} }),
 }));
 export type ExternalService = z.output<typeof ExternalService>;
 
-/** A load balancer as the API shows it. */
-export const LoadBalancerService = Shown.extend({
+/** A load balancer in the API. */
+export const LoadBalancerService = ServiceFields.extend({
   launchConfig: z.object({ ports: z.array(z.string()).nullish() }).nullish(),
-  // Rules that cannot be read, as somebody else's may be who works in the same stack, are other rules than ours.
+  // Unreadable rules, possibly of others who use the same stack, count as rules that are not ours.
   lbConfig: z
     .object({ portRules: z.array(PortRule).nullish() })
     .nullish()
@@ -43,7 +43,7 @@ export const LoadBalancerService = Shown.extend({
     ports: launchConfig?.ports ?? null,
     portRules: lbConfig?.portRules ?? [],
     addresses: [
-      ...new Set((publicEndpoints ?? []).flatMap(({ ipAddress }) => canonicalIp(ipAddress ?? "") ?? [])),
+      ...new Set((publicEndpoints ?? []).flatMap(({ ipAddress }) => canonicalizeIp(ipAddress ?? "") ?? [])),
     ],
   }),
 }));

@@ -1,10 +1,12 @@
 import * as z from "zod";
 
-/** URLs by the name of what they do, as the API offers them at the moment. */
+/** URLs by action name, as the API currently offers them. */
 const Actions = z.record(z.string(), z.string());
 
-/** What of a service of Rancher 1.x is decided on; `self` is where it is read, changed and deleted. */
-const Part = z.object({
+/**
+ * The fields of a Rancher 1.x service that decisions use; `self` is where it is read, changed and deleted.
+ */
+const ServicePart = z.object({
   id: z.string(),
   name: z.string(),
   state: z.string(),
@@ -12,9 +14,9 @@ const Part = z.object({
   actions: Actions,
 });
 
-/** One node, as load balancers send to it. */
-export const External = Part.extend({
-  /** Ids of what sends to it, as far as that was looked at. */
+/** One node as a target of load balancers. */
+export const External = ServicePart.extend({
+  /** Ids of its users, as far as they were read. */
   consumers: z.array(z.string()).optional(),
 });
 export type External = z.output<typeof External>;
@@ -27,27 +29,30 @@ export const PortRule = z.object({
 });
 export type PortRule = z.output<typeof PortRule>;
 
-export const Balancer = Part.extend({
-  /** As they were asked for, such as `80:80/tcp`; null where Rancher does not say, which is no reason to delete anything. */
+export const Balancer = ServicePart.extend({
+  /**
+   * As requested, such as `80:80/tcp`; null if Rancher does not show them, which is no reason to delete
+   * anything.
+   */
   ports: z.array(z.string()).nullable(),
   portRules: z.array(PortRule),
-  /** Addresses at which it is reached, each once. */
+  /** Its distinct addresses. */
   addresses: z.array(z.string()),
 });
 export type Balancer = z.output<typeof Balancer>;
 
-/** What an environment has of a Service. */
+/** An environment's resources of a Service. */
 export const CattleState = z.object({
   stackId: z.string().nullable(),
-  /** The image that load balancers run; read where one may have to be made. */
+  /** The image of load balancers; read if one may have to be created. */
   image: z.string().nullable(),
-  /** Those of the Service's name; there should be one at the most. */
+  /** The ones with the Service's name; there should be at most one. */
   balancers: z.array(Balancer),
-  /** Ids of what the load balancer sends to. */
+  /** Ids of the load balancer's targets. */
   consumed: z.array(z.string()),
-  /** All in the stack, for all Services, without those that are about to go. */
+  /** All in the stack, for all Services, except those being removed. */
   externals: z.array(External),
-  /** First addresses of hosts that have none in the stack yet, by the name of their node. */
+  /** First addresses of hosts without a service in the stack, by node name. */
   hosts: z.record(z.string(), z.string()),
 });
 export type CattleState = z.output<typeof CattleState>;

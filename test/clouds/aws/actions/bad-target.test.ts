@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type MotoWorld, motoWorld } from "#test/clouds/aws/load-balancers/moto-world.ts";
+import { createMotoWorld, type MotoWorld } from "#test/clouds/aws/load-balancers/moto-world.ts";
 import { type MendedMoto, startMendedMoto } from "#test/clouds/aws/moto/start-mended-moto.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
-/** Of nobody's instance. */
+/** An ID without an instance. */
 const BAD = "i-0123456789abcdef0";
 const TAGS = [
   { Key: "kubernetes.io/cluster/demo", Value: "owned" },
@@ -17,7 +17,7 @@ describeWithPart("moto", "one bad id among those that are registered, on mended 
   let world: MotoWorld;
   beforeAll(async () => {
     moto = await startMendedMoto(program);
-    world = await motoWorld(moto.url);
+    world = await createMotoWorld(moto.url);
   });
   afterAll(async () => {
     world?.close();
@@ -30,7 +30,7 @@ describeWithPart("moto", "one bad id among those that are registered, on mended 
     nodes: [],
   };
 
-  test("keeps no other out of a target group", async () => {
+  test("does not keep other targets out of a target group", async () => {
     const good = [await world.addInstance(), await world.addInstance()];
     const made = await world.act("elbv2:CreateTargetGroup", {
       ...{ Name: "k8s-default-web-0123456789", Protocol: "TCP", Port: 30_080, VpcId: world.vpc },
@@ -46,7 +46,7 @@ describeWithPart("moto", "one bad id among those that are registered, on mended 
     expect(group?.targets.map(({ Id }) => Id).toSorted()).toEqual(good.toSorted());
   });
 
-  test("keeps no other off a classic load balancer", async () => {
+  test("does not keep other instances off a classic load balancer", async () => {
     const good = [await world.addInstance(), await world.addInstance()];
     await world.act("elb:CreateLoadBalancer", {
       LoadBalancerName: NAME,

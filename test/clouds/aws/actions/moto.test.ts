@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { AwsActionName, AwsRequests } from "#clouds/aws/load-balancers/actions.ts";
 import type { ActionResult } from "#clouds/cloud.ts";
-import { type MotoWorld, motoWorld } from "#test/clouds/aws/load-balancers/moto-world.ts";
+import { createMotoWorld, type MotoWorld } from "#test/clouds/aws/load-balancers/moto-world.ts";
 import { type Moto, startMoto } from "#test/setup/moto.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
@@ -14,14 +14,13 @@ describeWithPart("moto", "actions on moto", (program) => {
   let world: MotoWorld;
   beforeAll(async () => {
     moto = await startMoto(program);
-    world = await motoWorld(moto.url);
+    world = await createMotoWorld(moto.url);
   });
   afterAll(async () => {
     world?.close();
     await moto?.close();
   });
 
-  /** What came of an action, in a word. */
   async function outcome<Name extends AwsActionName>(
     action: Name,
     request: AwsRequests[Name],
@@ -39,7 +38,7 @@ describeWithPart("moto", "actions on moto", (program) => {
     return path(answer.result as never) ?? "";
   }
 
-  test("a security group is made, changed and deleted; again and it is there, or gone", async () => {
+  test("makes, changes and deletes a security group; a repeated action finds it present or gone", async () => {
     const request = {
       GroupName: "k8s-elb-a1",
       Description: "of a1",
@@ -63,7 +62,7 @@ describeWithPart("moto", "actions on moto", (program) => {
     );
   });
 
-  test("a network load balancer and what belongs to it, in all that may be there or gone already", async () => {
+  test("manages a network load balancer and its parts, whether they exist already or are gone", async () => {
     const group = {
       Name: "k8s-default-web-1",
       Protocol: "TCP" as const,
@@ -101,7 +100,7 @@ describeWithPart("moto", "actions on moto", (program) => {
     expect(await outcome("elbv2:AddTags", { ResourceArns: [LoadBalancerArn], Tags: TAGS })).toBe("conflict");
   });
 
-  test("a classic load balancer, in all that may be there or gone already", async () => {
+  test("manages a classic load balancer, whether it exists already or is gone", async () => {
     const Listeners = [
       { Protocol: "TCP", LoadBalancerPort: 80, InstanceProtocol: "TCP", InstancePort: 30001 },
     ];
@@ -117,7 +116,7 @@ describeWithPart("moto", "actions on moto", (program) => {
     expect(await outcome("elb:AddTags", { LoadBalancerNames: [NAME], Tags: TAGS })).toBe("conflict");
   });
 
-  test("an action of another capability is not sent", async () => {
+  test("does not send an action of another capability", async () => {
     expect(
       await outcome("ec2:CreateRoute", { RouteTableId: "rtb-1", DestinationCidrBlock: "10.0.0.0/24" }),
     ).toBe("Invalid");

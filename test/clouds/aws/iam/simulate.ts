@@ -1,30 +1,38 @@
 import { runSimulation } from "@cloud-copilot/iam-simulate";
 import { resolveValue, type Statement } from "#test/infra/deployed-rights.ts";
-import { statementsOf } from "#test/infra/iam-roles.ts";
+import { readStatements } from "#test/infra/iam-roles.ts";
 
-/** Where all of it is. */
+/** The partition, region and account of all resources. */
 export const PLACE = { partition: "aws", region: "eu-central-1", account: "123456789012" };
 
-/** One request to AWS, as far as IAM looks at it: the action is asked for on each resource that AWS checks. */
+/** One request to AWS as IAM sees it: the action on each resource that AWS checks. */
 export interface IamRequest {
   readonly action: string;
-  /** What follows the account in its ARN, as `ec2:instance/i-1`; all of them without it, as a Describe action has it. */
+  /**
+   * What follows the account in the ARN, such as `ec2:instance/i-1`. Without it: all resources, as for a
+   * Describe action.
+   */
   readonly resource?: string;
-  /** Tags that the resource carries. */
+  /** The tags that the resource carries. */
   readonly tags?: Readonly<Record<string, string>>;
-  /** Tags that the request gives, or takes away. */
+  /** The tags that the request sets or removes. */
   readonly requestTags?: Readonly<Record<string, string>>;
-  /** Further condition keys. */
+  /** More condition keys. */
   readonly context?: Readonly<Record<string, string>>;
 }
 
-/** What a session may do: the role's statements and, where there is one, the session policy as AssumeRole was given it. */
+/**
+ * What a session may do: the role's statements and, if there is one, the session policy given to AssumeRole.
+ */
 export interface Session {
   readonly statements: readonly Statement[];
   readonly policy?: string | undefined;
 }
 
-/** Whether IAM lets the request through, as the simulator has it; throws where it takes request or policy for none. */
+/**
+ * Returns whether IAM allows the request, according to the simulator. Throws if the simulator rejects the
+ * request or the policy as invalid.
+ */
 export async function isAllowed({ statements, policy }: Session, request: IamRequest): Promise<boolean> {
   const { action, resource, tags = {}, requestTags = {}, context = {} } = request;
   const [service = "", path] = resource?.split(/:(.*)/s) ?? [];
@@ -56,17 +64,17 @@ export async function isAllowed({ statements, policy }: Session, request: IamReq
   return result.overallResult === "Allowed";
 }
 
-/** IAM's own resources are in no region. */
+/** IAM's own resources have no region. */
 function arnOf(service: string, path: string): string {
   return `arn:aws:${service}:${service === "iam" ? "" : PLACE.region}:${PLACE.account}:${path}`;
 }
 
-/** What a role of serverless.yml may do, deployed to `PLACE`. */
-export async function deployedStatements(role: string): Promise<readonly Statement[]> {
-  return resolveValue(await statementsOf(role), PLACE, "serverless-ccm-prod");
+/** Returns the statements of a role in serverless.yml, deployed to `PLACE`. */
+export async function readDeployedStatements(role: string): Promise<readonly Statement[]> {
+  return resolveValue(await readStatements(role), PLACE, "serverless-ccm-prod");
 }
 
-/** A role of another account whose owner has given it everything: all that is left to hold is the session policy. */
+/** A role of another account with all permissions: only the session policy limits it. */
 export const ALL_POWERFUL: readonly Statement[] = [{ Effect: "Allow", Action: "*", Resource: "*" }];
 
 function prefixed(prefix: string, pairs: Readonly<Record<string, string>>): Record<string, string> {

@@ -6,7 +6,7 @@ import type { LoadBalancerAction, TargetNode } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
 import type { Settings } from "#core/settings.ts";
 
-/** An emulated AWS, as far as the service controller sees it. */
+/** An emulated AWS as the service controller sees it. */
 export interface ControlledAws {
   observe(service: Service): unknown;
   apply(action: LoadBalancerAction): unknown;
@@ -14,13 +14,16 @@ export interface ControlledAws {
 
 export interface Controlled {
   readonly object: Service;
-  /** The last one, which changes nothing. */
+  /** The last decision, which changes nothing. */
   readonly decision: Decision;
   /** The actions of AWS that were carried out. */
   readonly actions: readonly string[];
 }
 
-/** Lets the service controller decide on a Service until it changes nothing more, as one invocation does; the API server lists these nodes. */
+/**
+ * Runs the service controller on a Service until it changes nothing more, as one invocation does; the API
+ * server lists these nodes.
+ */
 export async function control(
   aws: ControlledAws,
   service: Service,
@@ -41,9 +44,9 @@ export async function control(
     count: { kind: "count", count: nodes.length },
     ...difference,
   };
-  const isAsked = controller.asks(service, context) !== undefined;
+  const isAsked = controller.buildQuestion(service, context) !== undefined;
   const answer = isAsked ? ({ kind: "observed", state: aws.observe(service) } as const) : undefined;
-  let subject: Parameters<NonNullable<typeof controller.fold>>[0] = {
+  let subject: Parameters<NonNullable<typeof controller.applyResult>>[0] = {
     object: service,
     hint: undefined,
     answer,
@@ -57,7 +60,7 @@ export async function control(
     for (const write of decision.writes) {
       if (write.on === "cloud") actions.push(write.action);
       const result = write.on === "cloud" ? aws.apply(write) : undefined;
-      subject = controller.fold?.(subject, { write, result }) ?? subject;
+      subject = controller.applyResult?.(subject, { write, result }) ?? subject;
     }
   }
   throw new Error(`${service.metadata.name} does not settle: ${actions.slice(-5).join()}`);

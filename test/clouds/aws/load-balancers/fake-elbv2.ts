@@ -14,11 +14,11 @@ import type {
   TargetGroupState,
   VpcState,
 } from "#clouds/aws/load-balancers/state.ts";
-import { foldVpc } from "#clouds/aws/load-balancers/vpc/fold.ts";
-import { permissionsOf, rulesOf, without } from "#clouds/aws/load-balancers/vpc/rules.ts";
+import { applyVpcResult } from "#clouds/aws/load-balancers/vpc/apply-result.ts";
+import { buildPermissions, parsePermissions, subtractRules } from "#clouds/aws/load-balancers/vpc/rules.ts";
 import type { LoadBalancerAction } from "#core/service/model.ts";
 
-/** An error as AWS words it. */
+/** An error in AWS's words. */
 export class AwsError extends Error {
   readonly code: string;
   constructor(code: string, message: string) {
@@ -43,12 +43,12 @@ interface Front {
   tags: Record<string, string>;
 }
 
-/** What ELBv2 does with requests, as strictly as AWS does where plans could go wrong. Its own state is all that it knows. */
+/** ELBv2, as strict as AWS where plans could go wrong. It knows only its own state. */
 export class FakeElbv2 {
   readonly balancers: Map<string, Balancer>;
   readonly groups: Map<string, Group>;
   readonly listeners: Map<string, Front>;
-  /** Elastic IP addresses: free ones that nobody has tagged. */
+  /** Elastic IP addresses: free and without tags. */
   addresses: Readonly<Record<string, AddressState>> = Object.fromEntries(
     [1, 2, 3].map((number) => [`eipalloc-${number}`, { tags: {}, isInUse: false }]),
   );
@@ -57,7 +57,7 @@ export class FakeElbv2 {
   readonly done: LoadBalancerAction[] = [];
   readonly #counter: { count: number };
 
-  /** Two VPCs of one account have their load balancers, target groups and listeners together. */
+  /** Two VPCs of one account share their load balancers, target groups and listeners. */
   constructor(vpc: VpcState, account?: FakeElbv2) {
     this.vpc = vpc;
     this.balancers = account?.balancers ?? new Map();
@@ -66,7 +66,7 @@ export class FakeElbv2 {
     this.#counter = account === undefined ? { count: 0 } : account.#counter;
   }
 
-  /** Carries an action out, or throws what AWS says. */
+  /** Carries out an action, or throws AWS's error. */
   apply(action: LoadBalancerAction): unknown {
     const name = action.action as AwsActionName;
     if (name.startsWith("ec2:")) return this.#ec2(action);
@@ -77,7 +77,7 @@ export class FakeElbv2 {
     return structuredClone(result);
   }
 
-  /** What an observation shows for a load balancer's name, a Service and a cluster's tag. */
+  /** Returns the observation for a load balancer's name, a Service and a cluster's tag. */
   observe(name: string, service: string, clusterTag: string): AwsLoadBalancerState {
     const balancer = [...this.balancers.values()].find(
       ({ loadBalancer }) => loadBalancer.LoadBalancerName === name,
@@ -112,7 +112,7 @@ export class FakeElbv2 {
     return String(this.#counter.count).padStart(4, "0");
   }
 
-  /** The load balancers whose listeners send to a target group. */
+  /** Returns the load balancers whose listeners send to a target group. */
   usersOf({ TargetGroupArn }: TargetGroup): string[] {
     const arns = [...this.listeners.values()].flatMap(({ listener }) =>
       listener.DefaultActions?.some((each) => each.TargetGroupArn === TargetGroupArn)
@@ -124,8 +124,8 @@ export class FakeElbv2 {
 
   #checkNew({ GroupId, IpPermissions = [] }: AwsRequests["ec2:AuthorizeSecurityGroupIngress"]): void {
     const there = this.vpc.groups.find(({ group }) => group.GroupId === GroupId)?.ingress ?? [];
-    const added = rulesOf(IpPermissions);
-    if (without(added, rulesOf(there)).length < added.length)
+    const added = parsePermissions(IpPermissions);
+    if (subtractRules(added, parsePermissions(there)).length < added.length)
       throw new AwsError("InvalidPermission.Duplicate", `${GroupId}`);
   }
 
@@ -147,27 +147,27 @@ export class FakeElbv2 {
         loadBalancer.SecurityGroups?.includes(parameters.GroupId ?? ""),
       );
       const isNamed = groups.some(({ ingress }) =>
-        rulesOf(ingress).some(({ from, peer }) => from === "group" && peer === parameters.GroupId),
+        parsePermissions(ingress).some(({ from, peer }) => from === "group" && peer === parameters.GroupId),
       );
       if (isUsed || isNamed) throw new AwsError("DependencyViolation", `${parameters.GroupId}`);
     }
     if (action.action === "ec2:UpdateSecurityGroupRuleDescriptionsIngress")
       this.#describe(action.parameters as never);
-    this.vpc = foldVpc(this.vpc, action, result);
+    this.vpc = applyVpcResult(this.vpc, action, result);
     this.done.push(action);
     return result;
   }
 
   #describe({ GroupId, IpPermissions = [] }: AwsRequests["ec2:UpdateSecurityGroupRuleDescriptionsIngress"]) {
-    const changed = rulesOf(IpPermissions);
+    const changed = parsePermissions(IpPermissions);
     this.vpc = {
       ...this.vpc,
       groups: this.vpc.groups.map((of) => {
         if (of.group.GroupId !== GroupId) return of;
-        const kept = without(rulesOf(of.ingress), changed);
-        if (kept.length + changed.length !== rulesOf(of.ingress).length)
+        const kept = subtractRules(parsePermissions(of.ingress), changed);
+        if (kept.length + changed.length !== parsePermissions(of.ingress).length)
           throw new AwsError("InvalidPermission.NotFound", `${GroupId}`);
-        return { ...of, ingress: permissionsOf([...kept, ...changed]) };
+        return { ...of, ingress: buildPermissions([...kept, ...changed]) };
       }),
     };
   }
@@ -223,7 +223,7 @@ const OPERATIONS: Operations = {
       throw new AwsError("OperationNotPermitted", "deletion protection is enabled");
     for (const [arn, { listener }] of aws.listeners)
       if (listener.LoadBalancerArn === LoadBalancerArn) aws.listeners.delete(arn);
-    // AWS says nothing where there is none.
+    // AWS reports no error if it does not exist.
     aws.balancers.delete(LoadBalancerArn);
     return {};
   },

@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { createBudget } from "#clouds/aws/budget.ts";
 import { createLoadBalancers } from "#clouds/aws/load-balancers/capability.ts";
 import type { CloudCall } from "#clouds/cloud.ts";
-import { aConfig } from "#test/clouds/aws/ec2-world.ts";
-import { aQuestion } from "#test/clouds/aws/load-balancers/moto-world.ts";
+import { buildConfig } from "#test/clouds/aws/ec2-world.ts";
+import { buildQuestion } from "#test/clouds/aws/load-balancers/moto-world.ts";
 
 const UID = "0b6a5cd4-6f6c-4b7f-9d3c-1f2e3d4c5b6a";
 const NAME = `a${UID.replaceAll("-", "")}`.slice(0, 32);
@@ -13,7 +13,7 @@ const OWNED = [
 ];
 const GROUPS = ["one", "two", "three"].map((name) => ({ TargetGroupArn: name, LoadBalancerArns: ["lb"] }));
 
-/** A load balancer of three ports, as AWS tells of it. */
+/** A load balancer of three ports in AWS's answers. */
 const ANSWERS: Readonly<Record<string, (request: { readonly ResourceArns?: readonly string[] }) => object>> =
   {
     "elbv2:DescribeLoadBalancers": () => ({
@@ -34,7 +34,7 @@ const ANSWERS: Readonly<Record<string, (request: { readonly ResourceArns?: reado
     "ec2:DescribeAvailabilityZones": () => ({ AvailabilityZones: [] }),
   };
 
-/** A process with a clock of its own: who sleeps wakes in order of time, once nobody has anything else to do. */
+/** A process with its own clock: sleepers wake in order of time, once no other work is left. */
 function aProcess() {
   let nowMs = 0;
   const sleeping: { readonly atMs: number; readonly wake: () => void }[] = [];
@@ -61,7 +61,7 @@ function aProcess() {
   const now = (): number => nowMs;
   let calls = 0;
   const world = {
-    cluster: { ...aConfig({ vpc: "vpc-1" }), clusterName: "demo" },
+    cluster: { ...buildConfig({ vpc: "vpc-1" }), clusterName: "demo" },
     budget: createBudget(now),
     sleep,
     now,
@@ -78,7 +78,7 @@ function aProcess() {
     close: () => {},
   });
   return {
-    observe: async (share: number, question: unknown = aQuestion(UID)) => {
+    observe: async (share: number, question: unknown = buildQuestion(UID)) => {
       const call: CloudCall = { signal: new AbortController().signal, share };
       const { answers } = await during(capability.observe([question], call));
       return answers[0]?.kind === "observed" ? "observed" : JSON.stringify(answers[0]);
@@ -90,14 +90,11 @@ function aProcess() {
   };
 }
 
-test.each([0.05, 0.1, 1])(
-  "a process that has just started sees a load balancer with a share of %f",
-  async (share) => {
-    expect(await aProcess().observe(share)).toBe("observed");
-  },
-);
+test.each([0.05, 0.1, 1])("a new process observes a load balancer with a share of %f", async (share) => {
+  expect(await aProcess().observe(share)).toBe("observed");
+});
 
-test("the floor's share is enough to see a load balancer again and again, and nothing is asked in vain", async () => {
+test("the floor's share is enough to observe a load balancer repeatedly, and no call is wasted", async () => {
   const { observe, wait, calls } = aProcess();
   const seen: boolean[] = [];
   const spent: number[] = [];

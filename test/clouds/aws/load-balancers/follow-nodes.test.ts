@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { rulesOf } from "#clouds/aws/load-balancers/vpc/rules.ts";
-import { labelMarks } from "#core/service/label-marks.ts";
+import { parsePermissions } from "#clouds/aws/load-balancers/vpc/rules.ts";
+import { hashLabels } from "#core/service/label-hashes.ts";
 import type { Service } from "#core/service/service.ts";
 import * as classic from "#test/clouds/aws/load-balancers/classic/classic-world.ts";
 import type { FakeElb } from "#test/clouds/aws/load-balancers/classic/fake-elb.ts";
@@ -15,47 +15,47 @@ const OTHER_GROUP = {
   ingress: [],
 };
 
-/** A kind of load balancer, and how it is looked at. */
+/** A kind of load balancer, and how a test observes it. */
 interface Kind {
   readonly aws: ControlledAws;
   readonly service: Service;
-  readonly settings: ReturnType<typeof network.settings>;
+  readonly settings: ReturnType<typeof network.buildSettings>;
   targets(): readonly string[];
-  /** Protocols and ports that a group of nodes lets in. */
+  /** Returns the protocols and ports that a group of nodes allows. */
   rules(group: string): readonly string[];
 }
 
 function networkKind(): Kind {
-  const groups = [...network.vpc().groups, OTHER_GROUP];
+  const groups = [...network.buildVpc().groups, OTHER_GROUP];
   const instances = {
-    ...network.vpc().instances,
-    "i-3": network.instance({ groupIds: ["sg-other-nodes"] }),
+    ...network.buildVpc().instances,
+    "i-3": network.buildInstance({ groupIds: ["sg-other-nodes"] }),
   };
-  const fake: FakeElbv2 = network.world({ groups, instances });
-  const service = network.service();
+  const fake: FakeElbv2 = network.createNetworkWorld({ groups, instances });
+  const service = network.buildService();
   return {
     aws: {
-      observe: (of) => network.observe(fake, network.question(of)),
+      observe: (of) => network.observe(fake, network.buildQuestion(of)),
       apply: (action) => fake.apply(action),
     },
     service,
-    settings: network.settings(),
+    settings: network.buildSettings(),
     targets: () =>
       network
-        .observe(fake, network.question(service))
+        .observe(fake, network.buildQuestion(service))
         .targetGroups.flatMap(({ targets }) => targets.map(({ Id }) => Id ?? "")),
     rules: (id) => linesOf(fake.vpc.groups.find(({ group }) => group.GroupId === id)?.ingress),
   };
 }
 
 function classicKind(): Kind {
-  const fake: FakeElb = classic.world();
+  const fake: FakeElb = classic.createClassicWorld();
   fake.security.add("sg-other-nodes", "other nodes", { "kubernetes.io/cluster/prod": "owned" });
   fake.instances = { ...fake.instances, "i-3": { state: "running", groupIds: ["sg-other-nodes"] } };
   return {
     aws: { observe: () => fake.observe(classic.NAME), apply: (action) => fake.act(action) },
-    service: classic.question().service,
-    settings: classic.settings(),
+    service: classic.buildQuestion().service,
+    settings: classic.buildSettings(),
     targets: () =>
       (fake.observe(classic.NAME).classic?.loadBalancer.Instances ?? []).map(
         ({ InstanceId }) => InstanceId ?? "",
@@ -64,8 +64,8 @@ function classicKind(): Kind {
   };
 }
 
-function linesOf(ingress: Parameters<typeof rulesOf>[0] = []): string[] {
-  return rulesOf(ingress)
+function linesOf(ingress: Parameters<typeof parsePermissions>[0] = []): string[] {
+  return parsePermissions(ingress)
     .map(({ protocol, ports, peer, description }) =>
       [protocol, ports?.join("-"), peer, description].filter(Boolean).join(" "),
     )
@@ -78,13 +78,16 @@ function annotated(service: Service, annotations: Readonly<Record<string, string
   return { ...service, metadata: { ...metadata, annotations: { ...metadata.annotations, ...named } } };
 }
 
-/** As the stock controller leaves a Service: with its finalizer and the status, and without our annotation. */
+/**
+ * Returns a Service as the stock controller leaves it: with its finalizer and status, and without our
+ * annotation.
+ */
 function withoutMark(service: Service): Service {
   const { "serverless-ccm.io/load-balancer": _, ...annotations } = service.metadata.annotations ?? {};
   return { ...service, metadata: { ...service.metadata, annotations } };
 }
 
-const { nodes } = network;
+const { buildNodes: nodes } = network;
 
 describe.each([
   ["network", networkKind],
@@ -97,10 +100,10 @@ describe.each([
       { "ssl-cert": "arn:aws:acm:eu-central-1:123456789012:certificate/x", "ssl-ports": "80" },
       "CertificateNotUsable",
     ],
-    ["subnets are not there", { subnets: "subnet-nowhere" }, "SubnetNotFound"],
+    ["subnets are missing", { subnets: "subnet-nowhere" }, "SubnetNotFound"],
     ["the kind is another one", { type: kind === "network" ? "" : "nlb" }, "TypeChanged"],
     [
-      "a security group is not there",
+      "a security group is missing",
       kind === "network" ? { "extra-security-groups": "sg-nowhere" } : { "security-groups": "sg-nowhere" },
       kind === "network" ? "UnsupportedAnnotation" : "SecurityGroupNotAllowed",
     ],
@@ -125,20 +128,20 @@ describe.each([
     expect(targets()).toEqual(["i-2", "i-3"]);
   });
 
-  test("but are chosen anew by no label where the annotation with labels cannot be read", async () => {
+  test("but are not selected by label if the annotation with labels cannot be read", async () => {
     const { aws, service, settings, targets } = make();
     const { object } = await control(aws, service, nodes("i-1", "i-2"), { settings });
     await control(aws, annotated(object, { "target-node-labels": "?=?" }), nodes("i-2", "i-3"), { settings });
     expect(targets()).toEqual(["i-2"]);
   });
 
-  test("and are chosen by the labels of an annotation that can be read", async () => {
+  test("and are selected by the labels of a readable annotation", async () => {
     const { aws, service, settings, targets } = make();
     const { object } = await control(aws, service, nodes("i-1", "i-2"), { settings });
     const edited = annotated(object, { "target-node-labels": "pool=web", "healthcheck-port": "x" });
     await control(aws, edited, nodes("i-2", "i-3"), { settings });
     expect(targets()).toEqual(["i-1", "i-2"]);
-    const labels = labelMarks({ pool: "web" });
+    const labels = hashLabels({ pool: "web" });
     const labelled = nodes("i-2", "i-3").map((node) => ({
       ...node,
       labels: node.name === "node-i-3" ? labels : "",
@@ -147,7 +150,7 @@ describe.each([
     expect(targets()).toEqual(["i-3"]);
   });
 
-  test("but never down to none because AWS shows none of the instances", async () => {
+  test("but never shrink to zero because AWS shows none of the instances", async () => {
     const { aws, service, settings, targets } = make();
     const { object } = await control(aws, service, nodes("i-1", "i-2"), { settings });
     await control(aws, annotated(object, { "healthcheck-port": "x" }), nodes("i-8", "i-9"), { settings });
@@ -155,7 +158,7 @@ describe.each([
   });
 });
 
-test("a Service without a load balancer gets none by it", async () => {
+test("following nodes creates no load balancer for a Service without one", async () => {
   const { aws, service, settings } = networkKind();
   const status = { loadBalancer: { ingress: [{ hostname: "by.hand" }] } };
   const edited = { ...annotated(service, { "healthcheck-port": "x" }), status };

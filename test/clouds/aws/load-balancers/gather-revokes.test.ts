@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Performed } from "#clouds/aws/actions/perform.ts";
+import type { SentAction } from "#clouds/aws/actions/perform.ts";
 import { createGatheredRevokes } from "#clouds/aws/load-balancers/gather-revokes.ts";
 import type { ActionResult } from "#clouds/cloud.ts";
 import type { ActionAnswer } from "#core/capability.ts";
@@ -7,19 +7,19 @@ import type { ActionAnswer } from "#core/capability.ts";
 const DONE: ActionAnswer = { kind: "done", result: {} };
 const GONE: ActionAnswer = { kind: "conflict", message: "not found", reason: "InvalidPermission.NotFound" };
 
-const revoke = (rule: string, group = "sg-1"): Performed => ({
+const revoke = (rule: string, group = "sg-1"): SentAction => ({
   capability: "loadBalancers",
   action: "ec2:RevokeSecurityGroupIngress",
   parameters: { GroupId: group, IpPermissions: [{ rule }] },
 });
 
-/** AWS, which answers by what rules are asked of it; and time, which passes when it is told to. */
+/** An AWS that answers according to the rules in the request, and a clock that tests move. */
 function aWorld(answer: (rules: readonly string[]) => ActionAnswer = () => DONE) {
   const sent: string[] = [];
   const waking: (() => void)[] = [];
   const sleep = (): Promise<void> => new Promise((resolve) => void waking.push(resolve));
   const gathered = createGatheredRevokes(sleep);
-  const send = async ({ action, parameters }: Performed): Promise<ActionResult> => {
+  const send = async ({ action, parameters }: SentAction): Promise<ActionResult> => {
     const rules = ((parameters["IpPermissions"] ?? []) as { readonly rule: string }[]).map(
       ({ rule }) => rule,
     );
@@ -33,14 +33,14 @@ function aWorld(answer: (rules: readonly string[]) => ActionAnswer = () => DONE)
   const { signal } = new AbortController();
   return {
     sent,
-    act: (action: Performed, of = signal) => gathered(action, of, send),
+    act: (action: SentAction, of = signal) => gathered(action, of, send),
     pass: () => {
       for (const wake of waking.splice(0)) wake();
     },
   };
 }
 
-test("what several take away from one group goes in one request, whose id each is told", async () => {
+test("several removals from one group go in one request, and each gets its request ID", async () => {
   const { sent, act, pass } = aWorld();
   const results = [act(revoke("a")), act(revoke("b")), act(revoke("c"))];
   expect(sent).toEqual([]);
@@ -55,7 +55,7 @@ test("what several take away from one group goes in one request, whose id each i
   expect(sent).toEqual(["RevokeSecurityGroupIngress sg-1 a+b+c"]);
 });
 
-test("one that is alone goes as it is, and what comes later goes later", async () => {
+test("a single removal goes unchanged, and a later one goes later", async () => {
   const { sent, act, pass } = aWorld();
   const first = act(revoke("a"));
   pass();
@@ -66,7 +66,7 @@ test("one that is alone goes as it is, and what comes later goes later", async (
   expect(sent).toEqual(["RevokeSecurityGroupIngress sg-1 a", "RevokeSecurityGroupIngress sg-1 b"]);
 });
 
-test("other groups, other invocations and other actions are apart", async () => {
+test("other groups, invocations and actions stay separate", async () => {
   const { sent, act, pass } = aWorld();
   const results = [
     act(revoke("a")),
@@ -84,7 +84,7 @@ test("other groups, other invocations and other actions are apart", async () => 
   ]);
 });
 
-test("of a request that is refused each goes alone, and who is refused is told so alone", async () => {
+test("after a rejection each removal goes alone, and only the rejected one gets the error", async () => {
   const { sent, act, pass } = aWorld((rules) => (rules.includes("b") ? GONE : DONE));
   const results = ["a", "b", "c"].map((rule) => act(revoke(rule)));
   pass();
@@ -101,7 +101,7 @@ test.each<ActionAnswer>([
   { kind: "error", code: "Denied", message: "may not", reason: undefined },
   { kind: "error", code: "Aborted", message: "too late", reason: undefined },
 ] as ActionAnswer[])(
-  "where nobody knows what was done, each is told so, and nothing is sent again: %o",
+  "if the result is unknown, each removal gets that answer, and nothing is sent again: %o",
   async (answer) => {
     const { sent, act, pass } = aWorld(() => answer);
     const results = ["a", "b"].map((rule) => act(revoke(rule)));
@@ -111,7 +111,7 @@ test.each<ActionAnswer>([
   },
 );
 
-test("a request has an end", async () => {
+test("a request has a maximum size", async () => {
   const { sent, act, pass } = aWorld();
   const results = Array.from({ length: 45 }, (_, index) => act(revoke(`${index}`)));
   pass();

@@ -1,37 +1,37 @@
 import * as ec2 from "@aws-sdk/client-ec2";
 import { vi } from "vitest";
 import { createBudget } from "#clouds/aws/budget.ts";
-import type { AwsWorld } from "#clouds/aws/capability.ts";
+import type { AwsDependencies } from "#clouds/aws/capability.ts";
 import type { AwsActionName, AwsRequests } from "#clouds/aws/load-balancers/actions.ts";
 import { createLoadBalancers } from "#clouds/aws/load-balancers/capability.ts";
 import type { AwsLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
 import type { ActionResult, CloudCall, ObservationsResult } from "#clouds/cloud.ts";
-import type { ClosableCapability } from "#clouds/loaded-capability.ts";
-import { aConfig } from "#test/clouds/aws/ec2-world.ts";
+import type { ClosableCapability } from "#clouds/lazy-capability.ts";
+import { buildConfig } from "#test/clouds/aws/ec2-world.ts";
 
 const REGION = "eu-central-1";
 /** One of the images that moto knows. */
 const IMAGE_ID = "ami-12c6146b";
 
-/** An account of AWS with a VPC of the cluster `demo`, and its load balancers. */
+/** An AWS account with a VPC of the cluster `demo`, and its load balancers. */
 export interface MotoWorld {
   readonly vpc: string;
-  /** One in each of two zones; both lead to an internet gateway. */
+  /** One in each of two zones; both have a route to an internet gateway. */
   readonly subnets: readonly [string, string];
-  /** Of the nodes. */
+  /** The group of the nodes. */
   readonly group: string;
   readonly ec2: ec2.EC2Client;
   readonly capability: ClosableCapability;
   act<Name extends AwsActionName>(action: Name, request: AwsRequests[Name]): Promise<ActionResult>;
   observe(...questions: readonly unknown[]): Promise<ObservationsResult>;
-  /** The same of one Service, which must have been observed. */
+  /** Returns the state of one Service, which must have been observed. */
   state(question: unknown): Promise<AwsLoadBalancerState>;
   addInstance(): Promise<string>;
   close(): void;
 }
 
-/** A Service that is asked about; by default one that is to have a load balancer, without nodes. */
-export function aQuestion(
+/** Builds a question about a Service; by default it wants a load balancer and has no nodes. */
+export function buildQuestion(
   uid: string,
   traits: { wanted?: boolean; instances?: readonly string[]; name?: string } = {},
 ) {
@@ -43,8 +43,8 @@ export function aQuestion(
   };
 }
 
-/** Makes the VPC in moto; what is configured is its id, or the cluster's tag alone. */
-export async function motoWorld(
+/** Makes the VPC in moto; the configuration holds its ID, or only the cluster's tag. */
+export async function createMotoWorld(
   endpoint: string,
   isVpcConfigured = true,
   cloud: Readonly<Record<string, unknown>> = {},
@@ -87,8 +87,8 @@ export async function motoWorld(
     }),
   );
   const now = (): number => performance.now();
-  const world: AwsWorld = {
-    cluster: { ...aConfig({ vpc: isVpcConfigured ? vpc : undefined, ...cloud }), clusterName: "demo" },
+  const world: AwsDependencies = {
+    cluster: { ...buildConfig({ vpc: isVpcConfigured ? vpc : undefined, ...cloud }), clusterName: "demo" },
     budget: createBudget(now),
     sleep: async () => undefined,
     now,

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { loadBalancerNameOf } from "#clouds/aws/load-balancers/load-balancer-name.ts";
+import { formatLoadBalancerName } from "#clouds/aws/load-balancers/load-balancer-name.ts";
 import {
-  managedGroupName,
+  formatManagedGroupName,
+  formatTargetGroupName,
   type TargetGroupNaming,
-  targetGroupName,
 } from "#clouds/aws/load-balancers/names.ts";
-import { sharedGroupName } from "#clouds/aws/load-balancers/network/shared-group.ts";
+import { formatSharedGroupName } from "#clouds/aws/load-balancers/network/shared-group.ts";
 
 const BASE: TargetGroupNaming = {
   clusterTag: "cluster-a",
@@ -41,8 +41,8 @@ test.each<[Partial<TargetGroupNaming>, string]>([
     { ...web(443, 30443, "TLS"), healthCheckProtocol: "HTTP", healthCheckIntervalSeconds: 10 },
     "k8s-default-web-34ac97b7ea",
   ],
-])("a target group of %j is called as the stock controller calls it", (of, name) => {
-  expect(targetGroupName({ ...BASE, ...of })).toBe(name);
+])("a target group of %j has the stock controller's name", (of, name) => {
+  expect(formatTargetGroupName({ ...BASE, ...of })).toBe(name);
 });
 
 /** The last was made with sha256sum. */
@@ -51,18 +51,20 @@ test.each([
   ["consistent-cluster", "hash-ns", "hash-test", "different-uid", "k8s-hashns-hashtest-7e5f9fc305"],
   ["kubernetes", "default", "web", "3f0e6a52-8d1b-4c7e-9a44-0b1c2d3e4f50", "k8s-default-web-a306cb4688"],
 ])("the managed group of %s %s/%s %s is %s", (clusterName, namespace, name, uid, group) => {
-  expect(managedGroupName({ clusterName, namespace, name, uid })).toBe(group);
+  expect(formatManagedGroupName({ clusterName, namespace, name, uid })).toBe(group);
 });
 
-test("a load balancer is called by the uid alone, and by none that AWS would not take", () => {
-  expect(loadBalancerNameOf("3f0e6a52-8d1b-4c7e-9a44-0b1c2d3e4f50")).toBe("a3f0e6a528d1b4c7e9a440b1c2d3e4f5");
-  expect(loadBalancerNameOf("a/b")).toBeUndefined();
+test("a load balancer's name comes from the uid alone, and always satisfies AWS's rules", () => {
+  expect(formatLoadBalancerName("3f0e6a52-8d1b-4c7e-9a44-0b1c2d3e4f50")).toBe(
+    "a3f0e6a528d1b4c7e9a440b1c2d3e4f5",
+  );
+  expect(formatLoadBalancerName("a/b")).toBeUndefined();
 });
 
-test("the group that all share is called by the cluster's tag, whatever that is", () => {
-  expect(sharedGroupName("prod")).toMatch(/^k8s-backend-prod-[\da-f]{10}$/);
-  expect(sharedGroupName("a.b")).not.toBe(sharedGroupName("ab"));
-  expect(sharedGroupName("x".repeat(200)).length).toBeLessThanOrEqual(255);
+test("the shared group's name comes from the cluster's tag, with any characters", () => {
+  expect(formatSharedGroupName("prod")).toMatch(/^k8s-backend-prod-[\da-f]{10}$/);
+  expect(formatSharedGroupName("a.b")).not.toBe(formatSharedGroupName("ab"));
+  expect(formatSharedGroupName("x".repeat(200)).length).toBeLessThanOrEqual(255);
 });
 
 function web(servicePort: number, nodePort: number, protocol: string): Partial<TargetGroupNaming> {

@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { foreignBecause } from "#clouds/aws/belonging.ts";
 import {
   type AllowedResources,
   checkOwnership,
@@ -12,6 +11,7 @@ import {
   type OwnershipMode,
 } from "#clouds/aws/load-balancers/ownership.ts";
 import type { Pairs } from "#clouds/aws/load-balancers/state.ts";
+import { checkResourceOwnership } from "#clouds/aws/ownership.ts";
 
 const NOTHING: AllowedResources = {
   securityGroups: [],
@@ -24,21 +24,16 @@ const NOTHING: AllowedResources = {
 
 test.each<[string, Record<string, string>, AllowedResources["subnets"], boolean]>([
   ["the cluster's own", { "kubernetes.io/cluster/demo": "owned" }, [], true],
-  [
-    "one that clusters share",
-    { "kubernetes.io/cluster/demo": "shared", "kubernetes.io/cluster/b": "shared" },
-    [],
-    true,
-  ],
+  ["a shared one", { "kubernetes.io/cluster/demo": "shared", "kubernetes.io/cluster/b": "shared" }, [], true],
   ["the cluster's own by the legacy tag", { KubernetesCluster: "demo" }, [], true],
   ["another cluster's by the legacy tag", { KubernetesCluster: "theirs" }, [], false],
   ["another cluster's", { "kubernetes.io/cluster/theirs": "owned" }, [], false],
-  ["one of a cluster whose name begins alike", { "kubernetes.io/cluster/demo2": "owned" }, [], false],
-  ["nobody's", {}, [], false],
-  ["one that is allowed by id", {}, ["id-2", "id-1"], true],
-  ["one whose id only begins like an allowed one", {}, ["id"], false],
-  ["one whose id begins as allowed", {}, ["id-*"], true],
-  ["one that is allowed by a tag", { team: "a" }, [{ tag: "team", value: "a" }], true],
+  ["one of a cluster with a similar name", { "kubernetes.io/cluster/demo2": "owned" }, [], false],
+  ["without an owner", {}, [], false],
+  ["one allowed by ID", {}, ["id-2", "id-1"], true],
+  ["one whose ID only begins like an allowed one", {}, ["id"], false],
+  ["one whose ID matches an allowed prefix", {}, ["id-*"], true],
+  ["one allowed by a tag", { team: "a" }, [{ tag: "team", value: "a" }], true],
   ["one with another value of the tag", { team: "b" }, [{ tag: "team", value: "a" }], false],
   ["one with any value of a tag", { team: "b" }, [{ tag: "team" }], true],
   ["one without the tag", { other: "b" }, [{ tag: "team" }], false],
@@ -53,7 +48,7 @@ test.each([
   ["shared", { "kubernetes.io/cluster/demo": "shared" }, false],
   ["another's", { "kubernetes.io/cluster/theirs": "owned" }, false],
   ["of the legacy tag alone", { KubernetesCluster: "demo" }, false],
-])("what is changed and deleted is owned: %s", (_, tags, expected) => {
+])("only owned resources are changed and deleted: %s", (_, tags, expected) => {
   expect(isOwned(tags, "demo")).toBe(expected);
 });
 
@@ -91,7 +86,7 @@ const subnetIdentity = (mode: OwnershipMode) => ({
   attachedIds: [],
 });
 
-/** What of a resource may be changed or used, and in which states of its tags, for each mode. */
+/** The resources that may be changed or used, by the state of their tags and by mode. */
 const OBJECTS: readonly {
   readonly object: string;
   readonly isOurs: (tags: Pairs, mode: OwnershipMode) => boolean;
@@ -158,7 +153,7 @@ const OBJECTS: readonly {
     always: TAGGED,
   },
   {
-    object: "a subnet is chosen where none is named",
+    object: "a subnet is selected without an annotation",
     isOurs: (tags, mode) => isEligibleSubnet({ id: "subnet-1", tags }, subnetIdentity(mode)),
     always: TAGGED,
     alsoWith: { vpc: ["none"], both: ["none"] },
@@ -172,7 +167,9 @@ const OBJECTS: readonly {
     object: "an instance of the VPC is a target",
     isOurs: (tags, mode) => {
       const list = Object.entries(tags).map(([Key, Value]) => ({ Key, Value }));
-      return foreignBecause({ ...mode, clusterName: "demo" }, { vpc: "vpc-1", tags: list }) === undefined;
+      return (
+        checkResourceOwnership({ ...mode, clusterName: "demo" }, { vpc: "vpc-1", tags: list }) === undefined
+      );
     },
     always: TAGGED,
     alsoWith: { vpc: ["none"] },

@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { AwsCloudConfig } from "#clouds/aws/kind.ts";
+import { AwsCloudConfig } from "#clouds/aws/config.ts";
 import { ADDED_TAGS } from "#clouds/aws/load-balancers/tags.ts";
 import * as classic from "#test/clouds/aws/load-balancers/classic/classic-world.ts";
 import * as network from "#test/clouds/aws/load-balancers/network/world.ts";
 
 const SUFFIX = "additional-resource-tags";
 
-/** Keys by which controllers and AWS tell what is theirs. */
+/** Keys by which controllers and AWS recognize their resources. */
 const RESERVED = [
   "elbv2.k8s.aws/cluster",
   "ingress.k8s.aws/stack",
@@ -30,7 +30,7 @@ const RESERVED = [
   "serverless-ccm.io/additional-tags",
 ];
 
-/** Keys that people have for themselves, and some that only look like the others. */
+/** Users' own keys, and some that only look like reserved ones. */
 const ORDINARY = [
   "Environment",
   "cost-centre",
@@ -54,14 +54,14 @@ const WORLDS: readonly (readonly [string, () => World])[] = [
   [
     "network",
     () => {
-      const aws = network.world();
+      const aws = network.createNetworkWorld();
       const all = () => [...aws.balancers.values(), ...aws.groups.values(), ...aws.listeners.values()];
       return {
         settle: (written, allow) =>
           network.converge(
             aws,
-            network.question(network.service({}, written === "" ? {} : { [SUFFIX]: written })),
-            network.settings(allow === undefined ? {} : { allow: parsed(allow) }),
+            network.buildQuestion(network.buildService({}, written === "" ? {} : { [SUFFIX]: written })),
+            network.buildSettings(allow === undefined ? {} : { allow: parsed(allow) }),
           ),
         tags: () => all().map(({ tags }) => tags),
         tag: (given) => {
@@ -73,13 +73,15 @@ const WORLDS: readonly (readonly [string, () => World])[] = [
   [
     "classic",
     () => {
-      const elb = classic.world();
+      const elb = classic.createClassicWorld();
       return {
         settle: (written, allow) =>
           classic.converge(
             elb,
-            classic.question({ annotations: classic.said(written === "" ? {} : { [SUFFIX]: written }) }),
-            { settings: classic.settings(allow === undefined ? {} : { allow: parsed(allow) }) },
+            classic.buildQuestion({
+              annotations: classic.buildAnnotations(written === "" ? {} : { [SUFFIX]: written }),
+            }),
+            { settings: classic.buildSettings(allow === undefined ? {} : { allow: parsed(allow) }) },
           ),
         tags: () => [...elb.classics.values()].map(({ tags }) => tags),
         tag: (given) => {
@@ -118,7 +120,7 @@ describe.each(WORLDS)("additional-resource-tags of a %s load balancer", (_, star
     for (const tags of world.tags()) expect(tags).toMatchObject({ [key]: "x" });
   });
 
-  test("of an earlier version stay with their values, whatever the annotation says by now", () => {
+  test("of an earlier version stay with their values, for any new annotation", () => {
     const world = start();
     const keys = ["elbv2.k8s.aws/cluster", "karpenter.sh/discovery"];
     world.settle("team=web");
@@ -146,7 +148,7 @@ describe.each(WORLDS)("additional-resource-tags of a %s load balancer", (_, star
     }
   });
 
-  test("set no key of a controller because of a pattern that only begins as it does", () => {
+  test("set no key of a controller because of a pattern with the same beginning", () => {
     const world = start();
     expect(world.settle("karpenter.sh/discovery=x,a=b", { tagKeys: ["*", "karp*"] })).toMatchObject(
       warning("karpenter.sh/discovery"),
@@ -154,7 +156,7 @@ describe.each(WORLDS)("additional-resource-tags of a %s load balancer", (_, star
     for (const tags of world.tags()) expect(tags).toMatchObject({ a: "b" });
   });
 
-  test("set none where the operator lists none", () => {
+  test("set no key if the operator lists none", () => {
     const world = start();
     expect(world.settle("a=b", { tagKeys: [] })).toMatchObject(warning("a"));
     for (const tags of world.tags()) expect(tags).not.toHaveProperty("a");
@@ -162,7 +164,7 @@ describe.each(WORLDS)("additional-resource-tags of a %s load balancer", (_, star
 });
 
 test.each(["kubernetes.io/cluster/*", "KubernetesCluster", "aws:x", "serverless-ccm.io/*"])(
-  "the operator cannot list %s: it says whose a resource is",
+  "the operator cannot list %s: it marks ownership",
   (key) => {
     const read = AwsCloudConfig.safeParse({ ...BASE, allow: { tagKeys: ["Environment", key] } });
     expect(read.error?.issues).toMatchObject([

@@ -1,36 +1,36 @@
 import { describe, expect, test } from "vitest";
 import { awsLoadBalancerModel as model } from "#clouds/aws/load-balancers/model.ts";
-import { rulesOf } from "#clouds/aws/load-balancers/vpc/rules.ts";
+import { parsePermissions } from "#clouds/aws/load-balancers/vpc/rules.ts";
 import type { Settings } from "#core/settings.ts";
 import {
-  question as classicQuestion,
-  world as classicWorld,
+  buildQuestion as classicQuestion,
+  createClassicWorld as classicWorld,
   converge as convergeClassic,
 } from "#test/clouds/aws/load-balancers/classic/classic-world.ts";
 import type { FakeElbv2 } from "#test/clouds/aws/load-balancers/fake-elbv2.ts";
 import {
+  buildDeletionQuestion,
+  buildInstance,
+  buildNodes,
+  buildQuestion,
+  buildService,
+  buildSettings,
   converge,
-  gone,
-  instance,
-  nodes,
-  question,
-  service,
-  settings,
-  world,
+  createNetworkWorld,
 } from "#test/clouds/aws/load-balancers/network/world.ts";
 
 const TAG = "kubernetes.io/cluster/prod";
 const MODES: readonly (readonly [string, Settings])[] = [
-  ["vpc", settings()],
-  ["clusterTag", settings({ vpc: undefined, clusterTag: "prod" })],
-  ["both", settings({ clusterTag: "prod" })],
+  ["vpc", buildSettings()],
+  ["clusterTag", buildSettings({ vpc: undefined, clusterTag: "prod" })],
+  ["both", buildSettings({ clusterTag: "prod" })],
 ];
 const PROBLEM = { code: "NodeSecurityGroupNotProven", detail: expect.stringContaining("sg-nodes") };
 
-/** A load balancer of the version before, whose rules stand on a group of nodes that only its being used told. */
+/** Builds a load balancer of the previous version, with rules on a node group that only usage identifies. */
 function upgraded(of: Settings): FakeElbv2 {
-  const aws = world();
-  converge(aws, question(service()), of);
+  const aws = createNetworkWorld();
+  converge(aws, buildQuestion(buildService()), of);
   setGroup(aws, { tags: {} });
   return aws;
 }
@@ -42,17 +42,17 @@ function setGroup(aws: FakeElbv2, change: object): void {
   aws.vpc = { ...aws.vpc, groups };
 }
 
-const rules = (aws: FakeElbv2) => rulesOf(aws.vpc.groups.flatMap(({ ingress }) => ingress));
+const rules = (aws: FakeElbv2) => parsePermissions(aws.vpc.groups.flatMap(({ ingress }) => ingress));
 
-describe.each(MODES)("an upgrade with a group of nodes that nothing proves, configured by %s,", (_, of) => {
-  test("keeps the rules, follows the nodes, and tells on the Service", () => {
+describe.each(MODES)("an upgrade with an unproven group of nodes, configured by %s,", (_, of) => {
+  test("keeps the rules, follows the nodes, and reports it on the Service", () => {
     const aws = upgraded(of);
     const before = rules(aws);
     expect(before.length).toBeGreaterThan(0);
-    const instances = { ...aws.vpc.instances, "i-3": instance() };
+    const instances = { ...aws.vpc.instances, "i-3": buildInstance() };
     aws.vpc = { ...aws.vpc, instances };
-    const changed = service({ ports: [{ protocol: "TCP", port: 80, nodePort: 30999 }] });
-    const settled = converge(aws, question(changed, nodes("i-1", "i-2", "i-3")), of);
+    const changed = buildService({ ports: [{ protocol: "TCP", port: 80, nodePort: 30999 }] });
+    const settled = converge(aws, buildQuestion(changed, buildNodes("i-1", "i-2", "i-3")), of);
     expect(settled).toMatchObject({ kind: "settled", warnings: [PROBLEM] });
     expect(rules(aws)).toEqual(before);
     expect([...aws.groups.values()].map(({ targets }) => targets.length)).toEqual([3]);
@@ -63,13 +63,13 @@ describe.each(MODES)("an upgrade with a group of nodes that nothing proves, conf
     ["is tagged as shared", { tags: { [TAG]: "shared" } }, {}],
     ["is seen on the cluster's instances alone", { isOnNodesAlone: true }, {}],
     ["is listed", {}, { allow: { nodeSecurityGroups: ["sg-nodes"] } }],
-  ])("sets the rules right once the group %s", (__, change, cloud) => {
+  ])("corrects the rules once the group %s", (__, change, cloud) => {
     const aws = upgraded(of);
     const proven = { ...of, cloud: { ...of.cloud, ...cloud } };
-    const changed = service({ ports: [{ protocol: "TCP", port: 80, nodePort: 30999 }] });
-    converge(aws, question(changed), of);
+    const changed = buildService({ ports: [{ protocol: "TCP", port: 80, nodePort: 30999 }] });
+    converge(aws, buildQuestion(changed), of);
     setGroup(aws, change);
-    expect(converge(aws, question(changed), proven)).toMatchObject({ kind: "settled", warnings: [] });
+    expect(converge(aws, buildQuestion(changed), proven)).toMatchObject({ kind: "settled", warnings: [] });
     const ports = rules(aws).flatMap(({ protocol, ports: range }) => (protocol === "tcp" ? [range] : []));
     expect(ports).toEqual([[30999, 30999]]);
   });
@@ -77,13 +77,17 @@ describe.each(MODES)("an upgrade with a group of nodes that nothing proves, conf
   test("deletes a Service without waiting for the rules, which stay", () => {
     const aws = upgraded(of);
     const before = rules(aws);
-    expect(converge(aws, gone(service()), of)).toEqual({ kind: "settled", ingress: [], warnings: [] });
+    expect(converge(aws, buildDeletionQuestion(buildService()), of)).toEqual({
+      kind: "settled",
+      ingress: [],
+      warnings: [],
+    });
     expect([aws.balancers.size, aws.groups.size]).toEqual([0, 0]);
     expect(rules(aws)).toEqual(before);
   });
 });
 
-test("a classic load balancer goes while a group that nothing proves names its security group, which stays", () => {
+test("a classic load balancer is deleted while an unproven group names its security group, which stays", () => {
   const elb = classicWorld();
   convergeClassic(elb, classicQuestion());
   elb.security.untag({ Resources: ["sg-nodes"], Tags: [{ Key: TAG }] });
@@ -102,7 +106,7 @@ test.each([
   ["clusterTag", { vpc: undefined, clusterTag: "prod" }, undefined],
   ["both", { vpc: "vpc-1", clusterTag: "prod" }, undefined],
 ])(
-  "a node port that is none of the cluster's, such as of a database, configured by %s: %s",
+  "a node port outside the cluster's range, such as a database's, configured by %s: %s",
   (_, cloud, code) => {
     for (const type of ["nlb", ""])
       for (const spec of [
@@ -113,8 +117,8 @@ test.each([
           healthCheckNodePort: 22,
         },
       ]) {
-        const refused = model.before(question(service(spec, { type })), settings(cloud));
-        expect(refused?.kind === "refused" ? refused.problem.code : refused).toBe(code);
+        const refused = model.precheck(buildQuestion(buildService(spec, { type })), buildSettings(cloud));
+        expect(refused?.kind === "refused" ? refused.issue.code : refused).toBe(code);
       }
   },
 );

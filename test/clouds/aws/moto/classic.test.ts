@@ -19,7 +19,7 @@ import {
 } from "@aws-sdk/client-elastic-load-balancing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWithPart } from "#test/setup/parts.ts";
-import { type Clients, clientsOf, codeOf } from "./clients.ts";
+import { type Clients, createClients, getErrorCode } from "./clients.ts";
 import { makeNetwork, type Network } from "./make-network.ts";
 import { type MendedMoto, startMendedMoto } from "./start-mended-moto.ts";
 
@@ -31,7 +31,7 @@ describeWithPart("moto", "classic load balancers on mended moto", (program) => {
 
   beforeAll(async () => {
     moto = await startMendedMoto(program);
-    aws = clientsOf(moto.url);
+    aws = createClients(moto.url);
     network = await makeNetwork(aws.ec2, { clusterTag: "one" });
   });
   afterAll(async () => {
@@ -63,7 +63,7 @@ describeWithPart("moto", "classic load balancers on mended moto", (program) => {
     (await aws.elb.send(new DescribeLoadBalancersCommand({ LoadBalancerNames: [LoadBalancerName] })))
       .LoadBalancerDescriptions?.[0];
 
-  test("have a host name of their region, another one after they were made again", async () => {
+  test("have a host name of their region, and another one after they are made again", async () => {
     const one = await load();
     expect(one.DNSName).toMatch(/^classic-\d+-\d+\.eu-central-1\.elb\.amazonaws\.com$/);
     expect(await describe(one.LoadBalancerName)).toMatchObject({ DNSName: one.DNSName });
@@ -78,7 +78,7 @@ describeWithPart("moto", "classic load balancers on mended moto", (program) => {
     expect((await load({ LoadBalancerName })).DNSName).not.toBe(one.DNSName);
   });
 
-  test("keep the protocol of instances, and begin with a health check", async () => {
+  test("keep the protocol of instances, and start with a health check", async () => {
     const { LoadBalancerName } = await load({
       Listeners: [
         listener(443, {
@@ -101,12 +101,12 @@ describeWithPart("moto", "classic load balancers on mended moto", (program) => {
         HealthyThreshold: 10,
       },
     });
-    expect(await codeOf(load({ Listeners: [listener(80, { Protocol: "HTTP" })] }))).toBe(
+    expect(await getErrorCode(load({ Listeners: [listener(80, { Protocol: "HTTP" })] }))).toBe(
       "InvalidConfigurationRequest",
     );
   });
 
-  test("lose the listeners that are deleted, several at once", async () => {
+  test("lose the deleted listeners, several at once", async () => {
     const { LoadBalancerName } = await load({ Listeners: [listener(80), listener(81), listener(82)] });
     await aws.elb.send(
       new DeleteLoadBalancerListenersCommand({ LoadBalancerName, LoadBalancerPorts: [80, 82] }),
@@ -129,7 +129,7 @@ describeWithPart("moto", "classic load balancers on mended moto", (program) => {
     const made = aws.elb.send(
       new CreateLoadBalancerListenersCommand({ LoadBalancerName, Listeners: [other] }),
     );
-    expect(await codeOf(made)).toBe("DuplicateListener");
+    expect(await getErrorCode(made)).toBe("DuplicateListener");
   });
 
   test("take another certificate on a listener", async () => {
@@ -158,7 +158,7 @@ describeWithPart("moto", "classic load balancers on mended moto", (program) => {
       aws.elb.send(
         new SetLoadBalancerPoliciesForBackendServerCommand({ LoadBalancerName, InstancePort, PolicyNames }),
       );
-    expect(await codeOf(set(30_081, "proxy"))).toBe("PolicyNotFound");
+    expect(await getErrorCode(set(30_081, "proxy"))).toBe("PolicyNotFound");
     const policy = new CreateLoadBalancerPolicyCommand({
       LoadBalancerName,
       PolicyName: "proxy",
@@ -166,17 +166,17 @@ describeWithPart("moto", "classic load balancers on mended moto", (program) => {
       PolicyAttributes: [{ AttributeName: "ProxyProtocol", AttributeValue: "true" }],
     });
     await aws.elb.send(policy);
-    expect(await codeOf(aws.elb.send(policy))).toBe("DuplicatePolicyName");
+    expect(await getErrorCode(aws.elb.send(policy))).toBe("DuplicatePolicyName");
     await set(30_081, "proxy");
     expect((await describe(LoadBalancerName))?.BackendServerDescriptions).toEqual([
       { InstancePort: 30_081, PolicyNames: ["proxy"] },
     ]);
     await set(30_081);
     expect((await describe(LoadBalancerName))?.BackendServerDescriptions).toEqual([]);
-    expect(await codeOf(set(1, "proxy"))).toBe("InvalidConfigurationRequest");
+    expect(await getErrorCode(set(1, "proxy"))).toBe("InvalidConfigurationRequest");
   });
 
-  test("keep policies of an instance port whose listener is gone until they are taken off", async () => {
+  test("keep policies of an instance port without listener until the policies are removed", async () => {
     const { LoadBalancerName } = await load({ Listeners: [listener(80), listener(81)] });
     const set = (InstancePort: number, ...PolicyNames: string[]) =>
       aws.elb.send(
@@ -196,10 +196,10 @@ describeWithPart("moto", "classic load balancers on mended moto", (program) => {
     ]);
     await set(30_081);
     expect((await describe(LoadBalancerName))?.BackendServerDescriptions).toEqual([]);
-    expect(await codeOf(set(30_081, "proxy"))).toBe("InvalidConfigurationRequest");
+    expect(await getErrorCode(set(30_081, "proxy"))).toBe("InvalidConfigurationRequest");
   });
 
-  test("have an instance once, and none of a call with one that is not there", async () => {
+  test("register an instance once, and no instance of a call with a missing one", async () => {
     const { LoadBalancerName } = await load();
     const [one = "", other = ""] = await network.launch(2);
     const register = (...ids: string[]) =>
@@ -211,7 +211,7 @@ describeWithPart("moto", "classic load balancers on mended moto", (program) => {
       );
     const ids = async () =>
       (await describe(LoadBalancerName))?.Instances?.map(({ InstanceId }) => InstanceId);
-    expect(await codeOf(register(one, "i-0123456789abcdef0"))).toBe("InvalidInstance");
+    expect(await getErrorCode(register(one, "i-0123456789abcdef0"))).toBe("InvalidInstance");
     expect(await ids()).toEqual([]);
     expect((await register(one)).Instances).toEqual([{ InstanceId: one }]);
     expect((await register(one, other)).Instances).toEqual([{ InstanceId: one }, { InstanceId: other }]);
@@ -224,20 +224,22 @@ describeWithPart("moto", "classic load balancers on mended moto", (program) => {
     );
     expect(await ids()).toEqual([other]);
     await aws.ec2.send(new TerminateInstancesCommand({ InstanceIds: [one] }));
-    expect(await codeOf(register(one))).toBe("InvalidInstance");
+    expect(await getErrorCode(register(one))).toBe("InvalidInstance");
   });
 
-  test("are in one subnet of a zone", async () => {
+  test("have at most one subnet in a zone", async () => {
     const { LoadBalancerName } = await load();
     const attach = (id: string) =>
       aws.elb.send(new AttachLoadBalancerToSubnetsCommand({ LoadBalancerName, Subnets: [id] }));
     await attach(network.subnets[1]);
     const twin = await network.twinSubnet();
-    expect(await codeOf(attach(twin))).toBe("InvalidConfigurationRequest");
-    expect(await codeOf(load({ Subnets: [network.subnets[0], twin] }))).toBe("InvalidConfigurationRequest");
+    expect(await getErrorCode(attach(twin))).toBe("InvalidConfigurationRequest");
+    expect(await getErrorCode(load({ Subnets: [network.subnets[0], twin] }))).toBe(
+      "InvalidConfigurationRequest",
+    );
   });
 
-  test("have the attributes that nobody set, and each once", async () => {
+  test("have default attributes, and each once", async () => {
     const { LoadBalancerName } = await load();
     const attributes = async () =>
       (await aws.elb.send(new DescribeLoadBalancerAttributesCommand({ LoadBalancerName })))
@@ -260,21 +262,23 @@ describeWithPart("moto", "classic load balancers on mended moto", (program) => {
     expect(after?.AdditionalAttributes).toHaveLength(1);
   });
 
-  test("that are not there fail what is asked of them", async () => {
+  test("that do not exist fail each operation on them", async () => {
     const LoadBalancerName = "unknown";
     const attributes = new DescribeLoadBalancerAttributesCommand({ LoadBalancerName });
-    expect(await codeOf(aws.elb.send(attributes))).toBe("LoadBalancerNotFound");
+    expect(await getErrorCode(aws.elb.send(attributes))).toBe("LoadBalancerNotFound");
     const { LoadBalancerName: known } = await load();
     const names = (...LoadBalancerNames: string[]) =>
-      codeOf(aws.elb.send(new DescribeLoadBalancersCommand({ LoadBalancerNames })));
+      getErrorCode(aws.elb.send(new DescribeLoadBalancersCommand({ LoadBalancerNames })));
     expect(await names(known, "unknown")).toBe("LoadBalancerNotFound");
-    expect(await codeOf(load({ LoadBalancerName: known }))).toBe("DuplicateLoadBalancerName");
-    expect(await codeOf(aws.elb.send(new DeleteLoadBalancerCommand({ LoadBalancerName })))).toBe("succeeded");
+    expect(await getErrorCode(load({ LoadBalancerName: known }))).toBe("DuplicateLoadBalancerName");
+    expect(await getErrorCode(aws.elb.send(new DeleteLoadBalancerCommand({ LoadBalancerName })))).toBe(
+      "succeeded",
+    );
     const tags = new DescribeTagsCommand({ LoadBalancerNames: Array.from({ length: 21 }, () => known) });
-    expect(await codeOf(aws.elb.send(tags))).toBe("ValidationError");
+    expect(await getErrorCode(aws.elb.send(tags))).toBe("ValidationError");
   });
 
-  test("come in pages of 400, or as long as is asked for", async () => {
+  test("come in pages of 400, or of the requested size", async () => {
     await Promise.all(Array.from({ length: 60 }, () => load()));
     const all = await aws.elb.send(new DescribeLoadBalancersCommand({}));
     expect(all.LoadBalancerDescriptions?.length).toBeGreaterThan(60);

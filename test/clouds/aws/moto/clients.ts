@@ -2,7 +2,7 @@ import { EC2Client } from "@aws-sdk/client-ec2";
 import { ElasticLoadBalancingClient } from "@aws-sdk/client-elastic-load-balancing";
 import { ElasticLoadBalancingV2Client } from "@aws-sdk/client-elastic-load-balancing-v2";
 
-/** Clients of the three services, each call once. */
+/** Clients of the three services, without retries. */
 export interface Clients {
   readonly ec2: EC2Client;
   readonly elb: ElasticLoadBalancingClient;
@@ -12,8 +12,8 @@ export interface Clients {
 
 export const REGION = "eu-central-1";
 
-/** Clients of an endpoint; its credentials may be anything. */
-export function clientsOf(endpoint: string, region = REGION): Clients {
+/** Creates clients of an endpoint, with any credentials. */
+export function createClients(endpoint: string, region = REGION): Clients {
   const credentials = { accessKeyId: "test", secretAccessKey: "test" };
   const config = { region, endpoint, credentials, maxAttempts: 1 };
   const [ec2, elb, elbv2] = [
@@ -31,8 +31,8 @@ export function clientsOf(endpoint: string, region = REGION): Clients {
   };
 }
 
-/** AWS's code of the fault that a call rejects with; `"succeeded"` where it does not. */
-export async function codeOf(call: Promise<unknown>): Promise<string> {
+/** Returns AWS's code of the fault with which a call rejects, or `"succeeded"`. */
+export async function getErrorCode(call: Promise<unknown>): Promise<string> {
   try {
     await call;
     return "succeeded";

@@ -29,7 +29,7 @@ import {
 } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { describeWithPart } from "#test/setup/parts.ts";
-import { type Clients, clientsOf, codeOf } from "./clients.ts";
+import { type Clients, createClients, getErrorCode } from "./clients.ts";
 import { IMAGE_ID, makeNetwork, type Network } from "./make-network.ts";
 import { type MendedMoto, startMendedMoto } from "./start-mended-moto.ts";
 
@@ -41,7 +41,7 @@ describeWithPart("moto", "EC2 on mended moto", (program) => {
 
   beforeAll(async () => {
     moto = await startMendedMoto(program);
-    aws = clientsOf(moto.url);
+    aws = createClients(moto.url);
     network = await makeNetwork(aws.ec2, { clusterTag: "one" });
   });
   afterAll(async () => {
@@ -84,7 +84,8 @@ describeWithPart("moto", "EC2 on mended moto", (program) => {
       aws.ec2.send(new AuthorizeSecurityGroupIngressCommand({ GroupId, IpPermissions }));
     const revoke = (GroupId: string, ...IpPermissions: IpPermission[]) =>
       aws.ec2.send(new RevokeSecurityGroupIngressCommand({ GroupId, IpPermissions }));
-    const remove = (GroupId: string) => codeOf(aws.ec2.send(new DeleteSecurityGroupCommand({ GroupId })));
+    const remove = (GroupId: string) =>
+      getErrorCode(aws.ec2.send(new DeleteSecurityGroupCommand({ GroupId })));
     const rulesOf = async (GroupId: string) =>
       (await aws.ec2.send(new DescribeSecurityGroupsCommand({ GroupIds: [GroupId] }))).SecurityGroups?.[0]
         ?.IpPermissions;
@@ -149,7 +150,7 @@ describeWithPart("moto", "EC2 on mended moto", (program) => {
       expect(await remove(one)).toBe("succeeded");
     });
 
-    test("take rules all or none, whatever they are described with", async () => {
+    test("take all rules of a call or none, with any descriptions", async () => {
       const id = await group();
       const rule = (port: number, CidrIp: string, Description?: string): IpPermission => ({
         IpProtocol: "tcp",
@@ -158,10 +159,10 @@ describeWithPart("moto", "EC2 on mended moto", (program) => {
         IpRanges: [{ CidrIp, Description }],
       });
       await allow(id, rule(80, "10.0.0.0/8", "one"));
-      expect(await codeOf(allow(id, rule(81, "10.0.0.0/8"), rule(80, "10.0.0.0/8", "two")))).toBe(
+      expect(await getErrorCode(allow(id, rule(81, "10.0.0.0/8"), rule(80, "10.0.0.0/8", "two")))).toBe(
         "InvalidPermission.Duplicate",
       );
-      expect(await codeOf(revoke(id, rule(80, "10.0.0.0/8"), rule(82, "10.0.0.0/8")))).toBe(
+      expect(await getErrorCode(revoke(id, rule(80, "10.0.0.0/8"), rule(82, "10.0.0.0/8")))).toBe(
         "InvalidPermission.NotFound",
       );
       expect(await rulesOf(id)).toMatchObject([
@@ -176,7 +177,7 @@ describeWithPart("moto", "EC2 on mended moto", (program) => {
         Ipv6Ranges: [{ CidrIpv6: "fd00::/8", Description: "six" }],
       };
       await allow(id, ipv6);
-      expect(await codeOf(allow(id, ipv6))).toBe("InvalidPermission.Duplicate");
+      expect(await getErrorCode(allow(id, ipv6))).toBe("InvalidPermission.Duplicate");
       await revoke(id, ipv6);
       const named: IpPermission = {
         IpProtocol: "tcp",
@@ -192,7 +193,7 @@ describeWithPart("moto", "EC2 on mended moto", (program) => {
       expect(await rulesOf(id)).toEqual([]);
     });
 
-    test("are an instance's own, too, where it was launched with interfaces", async () => {
+    test("include those of an instance that was launched with interfaces", async () => {
       const { Instances } = await aws.ec2.send(
         new RunInstancesCommand({
           ImageId: IMAGE_ID,
@@ -237,9 +238,11 @@ describeWithPart("moto", "EC2 on mended moto", (program) => {
           NetworkInterfaceId: eni,
           State: "active",
         });
-        expect(await codeOf(route({ ...destination, InstanceId: next }))).toBe("RouteAlreadyExists");
+        expect(await getErrorCode(route({ ...destination, InstanceId: next }))).toBe("RouteAlreadyExists");
         const other = (await interfaceOf(next))?.NetworkInterfaceId;
-        expect(await codeOf(route({ ...destination, NetworkInterfaceId: other }))).toBe("RouteAlreadyExists");
+        expect(await getErrorCode(route({ ...destination, NetworkInterfaceId: other }))).toBe(
+          "RouteAlreadyExists",
+        );
         await aws.ec2.send(new TerminateInstancesCommand({ InstanceIds: [id] }));
         expect(await routeTo(cidr)).toMatchObject({ State: "blackhole" });
         await aws.ec2.send(
@@ -268,11 +271,12 @@ describeWithPart("moto", "EC2 on mended moto", (program) => {
       expect(await routeTo("10.128.9.0/24")).toMatchObject({ State: "active", InstanceId: id });
     });
 
-    test("are refused to instances that are not there, or have several interfaces", async () => {
+    test("are refused to missing instances and those with several interfaces", async () => {
       const [ended, several] = [await launchOne(), await launchOne()];
       await aws.ec2.send(new TerminateInstancesCommand({ InstanceIds: [ended] }));
       const eni = await secondInterface(several);
-      const to = (InstanceId: string) => codeOf(route({ DestinationCidrBlock: "10.128.1.0/24", InstanceId }));
+      const to = (InstanceId: string) =>
+        getErrorCode(route({ DestinationCidrBlock: "10.128.1.0/24", InstanceId }));
       expect(await to(ended)).toBe("InvalidInstanceID.NotFound");
       expect(await to("i-0123456789abcdef0")).toBe("InvalidInstanceID.NotFound");
       expect(await to(several)).toBe("InvalidInstanceID");
@@ -280,7 +284,7 @@ describeWithPart("moto", "EC2 on mended moto", (program) => {
       expect(await routeTo("10.128.1.0/24")).toMatchObject({ InstanceId: several, NetworkInterfaceId: eni });
     });
 
-    test("are as many as the quota allows, of each family", async () => {
+    test("are limited by the quota, of each family", async () => {
       const id = await launchOne();
       const { RouteTables } = await aws.ec2.send(
         new DescribeRouteTablesCommand({ RouteTableIds: [network.routeTable] }),
@@ -290,7 +294,7 @@ describeWithPart("moto", "EC2 on mended moto", (program) => {
       ).length;
       moto.limitRoutes(now + 1);
       await route({ DestinationCidrBlock: "10.129.0.0/24", InstanceId: id });
-      expect(await codeOf(route({ DestinationCidrBlock: "10.129.1.0/24", InstanceId: id }))).toBe(
+      expect(await getErrorCode(route({ DestinationCidrBlock: "10.129.1.0/24", InstanceId: id }))).toBe(
         "RouteLimitExceeded",
       );
       await route({ DestinationIpv6CidrBlock: "fd00:11::/64", InstanceId: id });
@@ -299,7 +303,7 @@ describeWithPart("moto", "EC2 on mended moto", (program) => {
     });
   });
 
-  test("the source/destination check of an instance and of its one interface are one", async () => {
+  test("the source/destination check of an instance and of its one interface are the same", async () => {
     const id = await launchOne();
     const checks = async () => {
       const { Reservations } = await aws.ec2.send(new DescribeInstancesCommand({ InstanceIds: [id] }));
@@ -321,6 +325,6 @@ describeWithPart("moto", "EC2 on mended moto", (program) => {
     expect(await checks()).toEqual([true, true, true]);
     await secondInterface(id);
     const modified = aws.ec2.send(new ModifyInstanceAttributeCommand({ InstanceId: id, SourceDestCheck }));
-    expect(await codeOf(modified)).toBe("InvalidInstanceID");
+    expect(await getErrorCode(modified)).toBe("InvalidInstanceID");
   });
 });

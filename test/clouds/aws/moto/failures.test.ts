@@ -9,7 +9,7 @@ import {
 } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { describeWithPart } from "#test/setup/parts.ts";
-import { type Clients, clientsOf, codeOf } from "./clients.ts";
+import { type Clients, createClients, getErrorCode } from "./clients.ts";
 import { createFailures } from "./failures.ts";
 import { makeNetwork, type Network } from "./make-network.ts";
 import { type MendedMoto, startMendedMoto } from "./start-mended-moto.ts";
@@ -23,7 +23,7 @@ describeWithPart("moto", "failures of mended moto", (program) => {
     moto = await startMendedMoto(program);
   });
   beforeEach(async () => {
-    aws = clientsOf(moto.url);
+    aws = createClients(moto.url);
     network = await makeNetwork(aws.ec2, { clusterTag: "one" });
     moto.forgetCalls();
   });
@@ -39,51 +39,51 @@ describeWithPart("moto", "failures of mended moto", (program) => {
     (
       await aws.elbv2.send(new DescribeLoadBalancersCommand(Names.length > 0 ? { Names } : {}))
     ).LoadBalancers?.map(({ LoadBalancerName }) => LoadBalancerName);
-  const vpcs = () => codeOf(aws.ec2.send(new DescribeVpcsCommand({})));
+  const vpcs = () => getErrorCode(aws.ec2.send(new DescribeVpcsCommand({})));
 
-  test("calls are counted, also those that fail", async () => {
+  test("counts calls, including failed ones", async () => {
     await load();
-    await codeOf(names("unknown"));
+    await getErrorCode(names("unknown"));
     await names();
     expect(moto.counts()).toEqual({ "elbv2:CreateLoadBalancer": 1, "elbv2:DescribeLoadBalancers": 2 });
     expect(moto.calls().map(({ code }) => code)).toEqual([undefined, "LoadBalancerNotFound", undefined]);
   });
 
-  test("the next calls are throttled as each service says it, and nothing lands", async () => {
+  test("throttles the next calls in each service's format, and nothing lands", async () => {
     moto.failures.plan({ operation: "*", count: 2, failure: { kind: "throttle" } });
-    expect(await codeOf(load())).toBe("Throttling");
+    expect(await getErrorCode(load())).toBe("Throttling");
     expect(await vpcs()).toBe("RequestLimitExceeded");
     expect(await names()).toEqual([]);
     expect(moto.failures.left()).toBe(0);
   });
 
-  test("a call is refused with a code, behind others that pass", async () => {
+  test("rejects a call with a code, after others that pass", async () => {
     const failure = { kind: "refuse", code: "InternalFailure", status: 500 } as const;
     moto.failures.plan({ operation: "elbv2:CreateLoadBalancer", after: 1, failure });
     await load();
-    expect(await codeOf(load("two"))).toBe("InternalFailure");
+    expect(await getErrorCode(load("two"))).toBe("InternalFailure");
     expect(await names()).toEqual(["one"]);
   });
 
-  test("a connection is reset before the call lands, or in place of the answer", async () => {
+  test("resets a connection before the call lands, or in place of the answer", async () => {
     moto.failures.plan({ operation: "change", failure: { kind: "reset" } });
-    expect(await codeOf(load())).not.toBe("succeeded");
+    expect(await getErrorCode(load())).not.toBe("succeeded");
     expect(await names()).toEqual([]);
     moto.failures.plan({ operation: "change", failure: { kind: "lose-answer" } });
-    expect(await codeOf(load())).not.toBe("succeeded");
+    expect(await getErrorCode(load())).not.toBe("succeeded");
     expect(await names()).toEqual(["one"]);
   });
 
-  test("what is new is invisible to the next describes, by name and in lists", async () => {
+  test("hides new resources from the next describes, by name and in lists", async () => {
     moto.hideNew(2);
     await load();
-    expect(await codeOf(names("one"))).toBe("LoadBalancerNotFound");
+    expect(await getErrorCode(names("one"))).toBe("LoadBalancerNotFound");
     expect(await names()).toEqual([]);
     expect(await names("one")).toEqual(["one"]);
     const { GroupId = "" } = await aws.ec2.send(
       new CreateSecurityGroupCommand({ GroupName: "one", Description: "x", VpcId: network.vpc }),
     );
-    const byId = () => codeOf(aws.ec2.send(new DescribeSecurityGroupsCommand({ GroupIds: [GroupId] })));
+    const byId = () => getErrorCode(aws.ec2.send(new DescribeSecurityGroupsCommand({ GroupIds: [GroupId] })));
     expect([await byId(), await byId(), await byId()]).toEqual([
       "InvalidGroup.NotFound",
       "InvalidGroup.NotFound",
@@ -91,11 +91,11 @@ describeWithPart("moto", "failures of mended moto", (program) => {
     ]);
   });
 
-  test("a gate decides before a call lands, and again before it is answered", async () => {
+  test("a gate decides before a call lands, and again before the answer", async () => {
     moto.setGate({ enter: () => false, leave: () => true });
-    expect(await codeOf(load())).not.toBe("succeeded");
+    expect(await getErrorCode(load())).not.toBe("succeeded");
     moto.setGate({ enter: () => true, leave: () => false });
-    expect(await codeOf(load("two"))).not.toBe("succeeded");
+    expect(await getErrorCode(load("two"))).not.toBe("succeeded");
     moto.setGate(undefined);
     expect(await names()).toEqual(["two"]);
   });
@@ -104,7 +104,7 @@ describeWithPart("moto", "failures of mended moto", (program) => {
     { bucket: "elbv2:describing", meets: ["DescribeTags"] },
     { bucket: "elbv2:registering", meets: ["RegisterTargets", "DeregisterTargets"] },
     { bucket: "elbv2:changing", meets: ["CreateListener", "RemoveTags"] },
-  ])("the bucket $bucket is of $meets alone", ({ bucket, meets }) => {
+  ])("the bucket $bucket limits only $meets", ({ bucket, meets }) => {
     const failures = createFailures(() => 0);
     failures.limit([{ operation: bucket, tokens: 0, perSecond: 1 }]);
     const all = ["DescribeTags", "RegisterTargets", "DeregisterTargets", "CreateListener", "RemoveTags"];
@@ -117,7 +117,7 @@ describeWithPart("moto", "failures of mended moto", (program) => {
     ).toBe(undefined);
   });
 
-  test("tokens are spent by operation, and come back with time", () => {
+  test("operations spend tokens, which come back with time", () => {
     let nowMs = 0;
     const failures = createFailures(() => nowMs);
     failures.limit([

@@ -1,33 +1,37 @@
-import { type Answer, type Call, faultOf, nameOf } from "./call.ts";
+import { type Answer, buildFault, type Call, formatCallName } from "./call.ts";
 
-/** What becomes of a call that is to fail. */
+/** How a call fails. */
 export type Failure =
-  /** Refused, as a service does whose quota is spent; it does not land. */
+  /** Rejected, as by a service whose quota is spent; it does not land. */
   | { readonly kind: "throttle" }
-  /** Refused with a code of AWS's; it does not land. */
+  /** Rejected with an AWS code; it does not land. */
   | { readonly kind: "refuse"; readonly code: string; readonly status?: number; readonly message?: string }
   /** The connection is reset before the call lands. */
   | { readonly kind: "reset" }
-  /** It lands, and the connection is reset in place of the answer. */
+  /** The call lands, and the connection is reset in place of the answer. */
   | { readonly kind: "lose-answer" }
-  /** It takes so long before it lands. */
+  /** The call is delayed before it lands. */
   | { readonly kind: "delay"; readonly delayMs: number };
 
-/** The next calls of an operation, such as `elbv2:CreateListener`, or of any that changes something (`change`) or not, or of all (`*`). */
+/**
+ * The next calls of an operation, such as `elbv2:CreateListener`, of any change (`change`) or read, or of all
+ * (`*`).
+ */
 export interface PlannedFailure {
   readonly operation: string;
-  /** 1 without it. */
+  /** Default: 1. */
   readonly count?: number;
-  /** Calls of the operation that pass before. */
+  /** How many calls of the operation pass before. */
   readonly after?: number;
-  /** Of these those alone whose request says this text somewhere. */
+  /** Only calls whose request contains this text count. */
   readonly naming?: string;
   readonly failure: Failure;
 }
 
 /**
- * A bucket of tokens for calls of one operation, or of a service's all (`elbv2:*`), or of those that describe (`elbv2:describing`),
- * register and deregister (`elbv2:registering`), or change anything else (`elbv2:changing`).
+ * A bucket of tokens for calls of one operation or of all of a service (`elbv2:*`). It can also hold for
+ * those that describe (`elbv2:describing`), register and deregister (`elbv2:registering`), or make another
+ * change (`elbv2:changing`).
  */
 export interface Quota {
   readonly operation: string;
@@ -35,20 +39,20 @@ export interface Quota {
   readonly perSecond: number;
 }
 
-/** Failures that were planned, and quotas. */
+/** Planned failures, and quotas. */
 export interface Failures {
   plan(failure: PlannedFailure): void;
-  /** How many of those planned are left. */
+  /** Returns how many planned failures are left. */
   left(): number;
-  /** Takes back what is left of them. */
+  /** Drops the planned failures that are left. */
   drop(): void;
   limit(quotas: readonly Quota[]): void;
-  /** What a call meets, if anything. */
+  /** Returns the failure of a call, if any. */
   take(call: Call): Failure | undefined;
   forget(): void;
 }
 
-/** `now` is a clock's milliseconds. */
+/** Creates planned failures and quotas; `now` returns a clock's milliseconds. */
 export function createFailures(now: () => number): Failures {
   let planned: {
     readonly operation: string;
@@ -102,29 +106,29 @@ export function createFailures(now: () => number): Failures {
   };
 }
 
-/** Whether an operation changes something. */
+/** Returns whether an operation changes something. */
 export function isChange({ operation }: Pick<Call, "operation">): boolean {
   return !/^(Describe|Get|List|Assume)/.test(operation);
 }
 
-/** What a refused call is answered. */
-export function refusal(call: Call, failure: Extract<Failure, { kind: "throttle" | "refuse" }>): Answer {
+/** Builds the answer of a rejected call. */
+export function buildRefusal(call: Call, failure: Extract<Failure, { kind: "throttle" | "refuse" }>): Answer {
   if (failure.kind === "refuse")
-    return faultOf(call, failure.code, failure.message ?? "as the proxy was told", failure.status);
+    return buildFault(call, failure.code, failure.message ?? "as the proxy was told", failure.status);
   return call.service === "ec2"
-    ? faultOf(call, "RequestLimitExceeded", "Request limit exceeded.", 503)
-    : faultOf(call, "Throttling", "Rate exceeded");
+    ? buildFault(call, "RequestLimitExceeded", "Request limit exceeded.", 503)
+    : buildFault(call, "Throttling", "Rate exceeded");
 }
 
 function isMeant(operation: string, call: Call): boolean {
   if (operation === "*") return true;
   if (operation === "change") return isChange(call);
   if (operation === "describe") return !isChange(call);
-  const names = [nameOf(call), `${call.service}:*`, `${call.service}:${doingOf(call)}`];
+  const names = [formatCallName(call), `${call.service}:*`, `${call.service}:${doingOf(call)}`];
   return names.includes(operation);
 }
 
-/** What AWS counts together. */
+/** Returns the class of operations that AWS counts together. */
 function doingOf(call: Call): "describing" | "registering" | "changing" {
   if (!isChange(call)) return "describing";
   return /^(Der|R)egister/.test(call.operation) ? "registering" : "changing";

@@ -1,24 +1,27 @@
-import { type Answer, type Call, faultOf, nameOf, resultOf, succeeded } from "./call.ts";
-import { listOf, setChild, textOf, type XmlElement } from "./xml.ts";
+import { type Answer, buildFault, type Call, formatCallName, getResult, hasSucceeded } from "./call.ts";
+import { findText, listMembers, setChild, type XmlElement } from "./xml.ts";
 
-/** Makes what is created invisible to the first describes that would show it. */
+/** Hides created resources from the first describes that would show them. */
 export interface Invisibility {
-  /** From now on, each new resource for so many describes; 0 for none, nor what is hidden still. */
+  /**
+   * From now on, hides each new resource from so many describes; 0 ends this, also for resources that are
+   * hidden now.
+   */
   hideNew(describes: number): void;
-  /** What becomes of an answer. */
+  /** Returns the answer without hidden resources. */
   pass(call: Call, answer: Answer): Answer;
   forget(): void;
 }
 
 interface Kind {
   readonly create: string;
-  /** The name or id of what an answer to `create` tells of, or its request. */
+  /** Returns the name or ID of the created resource, from the answer or the request. */
   madeBy(call: Call, result: XmlElement): string | undefined;
   readonly describe: string;
-  /** Lists of the answer, and what each item is called there. */
+  /** Lists of the answer, and the name of each item there. */
   readonly lists: (result: XmlElement) => readonly { readonly of: XmlElement; readonly list: string }[];
   readonly keysOf: (item: XmlElement) => readonly (string | undefined)[];
-  /** Where a describe asks for it by name, and what it is answered then. */
+  /** Describes by name, and their answer for a hidden resource. */
   readonly askedBy: readonly string[];
   readonly notFound: string;
 }
@@ -29,7 +32,7 @@ const KINDS: readonly Kind[] = [
     madeBy: (call) => call.parameters.text("Name"),
     describe: "elbv2:DescribeLoadBalancers",
     lists: (of) => [{ of, list: "LoadBalancers" }],
-    keysOf: (item) => [textOf(item, "LoadBalancerName"), textOf(item, "LoadBalancerArn")],
+    keysOf: (item) => [findText(item, "LoadBalancerName"), findText(item, "LoadBalancerArn")],
     askedBy: ["Names.member", "LoadBalancerArns.member"],
     notFound: "LoadBalancerNotFound",
   },
@@ -38,16 +41,16 @@ const KINDS: readonly Kind[] = [
     madeBy: (call) => call.parameters.text("Name"),
     describe: "elbv2:DescribeTargetGroups",
     lists: (of) => [{ of, list: "TargetGroups" }],
-    keysOf: (item) => [textOf(item, "TargetGroupName"), textOf(item, "TargetGroupArn")],
+    keysOf: (item) => [findText(item, "TargetGroupName"), findText(item, "TargetGroupArn")],
     askedBy: ["Names.member", "TargetGroupArns.member"],
     notFound: "TargetGroupNotFound",
   },
   {
     create: "elbv2:CreateListener",
-    madeBy: (_, result) => textOf(listOf(result, "Listeners").at(0), "ListenerArn"),
+    madeBy: (_, result) => findText(listMembers(result, "Listeners").at(0), "ListenerArn"),
     describe: "elbv2:DescribeListeners",
     lists: (of) => [{ of, list: "Listeners" }],
-    keysOf: (item) => [textOf(item, "ListenerArn")],
+    keysOf: (item) => [findText(item, "ListenerArn")],
     askedBy: ["ListenerArns.member"],
     notFound: "ListenerNotFound",
   },
@@ -56,16 +59,16 @@ const KINDS: readonly Kind[] = [
     madeBy: (call) => call.parameters.text("LoadBalancerName"),
     describe: "elb:DescribeLoadBalancers",
     lists: (of) => [{ of, list: "LoadBalancerDescriptions" }],
-    keysOf: (item) => [textOf(item, "LoadBalancerName")],
+    keysOf: (item) => [findText(item, "LoadBalancerName")],
     askedBy: ["LoadBalancerNames.member"],
     notFound: "LoadBalancerNotFound",
   },
   {
     create: "ec2:CreateSecurityGroup",
-    madeBy: (_, result) => textOf(result, "groupId"),
+    madeBy: (_, result) => findText(result, "groupId"),
     describe: "ec2:DescribeSecurityGroups",
     lists: (of) => [{ of, list: "securityGroupInfo" }],
-    keysOf: (item) => [textOf(item, "groupId")],
+    keysOf: (item) => [findText(item, "groupId")],
     askedBy: ["GroupId"],
     notFound: "InvalidGroup.NotFound",
   },
@@ -74,8 +77,8 @@ const KINDS: readonly Kind[] = [
     madeBy: ({ parameters }) =>
       parameters.text("DestinationCidrBlock") ?? parameters.text("DestinationIpv6CidrBlock"),
     describe: "ec2:DescribeRouteTables",
-    lists: (result) => listOf(result, "routeTableSet").map((of) => ({ of, list: "routeSet" })),
-    keysOf: (item) => [textOf(item, "destinationCidrBlock"), textOf(item, "destinationIpv6CidrBlock")],
+    lists: (result) => listMembers(result, "routeTableSet").map((of) => ({ of, list: "routeSet" })),
+    keysOf: (item) => [findText(item, "destinationCidrBlock"), findText(item, "destinationIpv6CidrBlock")],
     askedBy: [],
     notFound: "",
   },
@@ -83,12 +86,12 @@ const KINDS: readonly Kind[] = [
 
 export function createInvisibility(): Invisibility {
   let describes = 0;
-  /** By what creates it and its name: describes left. */
+  /** The describes left, by creating operation and name. */
   const hidden = new Map<string, number>();
 
   const made = (call: Call, answer: Answer): void => {
-    const kind = KINDS.find(({ create }) => create === nameOf(call));
-    const key = kind?.madeBy(call, resultOf(answer));
+    const kind = KINDS.find(({ create }) => create === formatCallName(call));
+    const key = kind?.madeBy(call, getResult(answer));
     if (kind !== undefined && key !== undefined && describes > 0)
       hidden.set(`${kind.create} ${key}`, describes);
   };
@@ -97,8 +100,8 @@ export function createInvisibility(): Invisibility {
     const met = new Set<string>();
     const askedKeys = kind.askedBy.flatMap((list) => call.parameters.list(list));
     let isAskedFor = false;
-    for (const { of, list } of kind.lists(resultOf(answer))) {
-      const shown = listOf(of, list).filter((item) => {
+    for (const { of, list } of kind.lists(getResult(answer))) {
+      const shown = listMembers(of, list).filter((item) => {
         const keys = kind.keysOf(item);
         const key = keys.find((each) => hidden.has(`${kind.create} ${each}`));
         if (key === undefined) return true;
@@ -113,7 +116,7 @@ export function createInvisibility(): Invisibility {
       if (left <= 0) hidden.delete(key);
       else hidden.set(key, left);
     }
-    return isAskedFor ? faultOf(call, kind.notFound, "What was asked for was not found") : answer;
+    return isAskedFor ? buildFault(call, kind.notFound, "What was asked for was not found") : answer;
   };
 
   return {
@@ -122,9 +125,9 @@ export function createInvisibility(): Invisibility {
       if (next === 0) hidden.clear();
     },
     pass: (call, answer) => {
-      if (!succeeded(answer)) return answer;
+      if (!hasSucceeded(answer)) return answer;
       made(call, answer);
-      const kind = KINDS.find(({ describe }) => describe === nameOf(call));
+      const kind = KINDS.find(({ describe }) => describe === formatCallName(call));
       return kind === undefined ? answer : described(call, answer, kind);
     },
     forget: () => {

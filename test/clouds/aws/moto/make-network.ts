@@ -18,12 +18,12 @@ export interface Network {
   readonly vpc: string;
   readonly subnets: readonly [string, string];
   readonly routeTable: string;
-  /** Its internet gateway's id. */
+  /** The internet gateway's ID. */
   readonly gateways: readonly string[];
   readonly nodeGroup: string;
-  /** Makes one more subnet in the zone of the first. */
+  /** Makes one more subnet in the zone of the first one. */
   twinSubnet(): Promise<string>;
-  /** Starts instances in the first subnet, of the cluster; their ids. */
+  /** Starts instances of the cluster in the first subnet; returns their IDs. */
   launch(count: number): Promise<string[]>;
 }
 

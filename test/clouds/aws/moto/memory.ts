@@ -1,15 +1,15 @@
 import { createHash } from "node:crypto";
-import { type Call, nameOf, type ServiceName } from "./call.ts";
+import { type Call, formatCallName, type ServiceName } from "./call.ts";
 import { isChange } from "./failures.ts";
 
 /**
- * Answers of moto by what was changed before they were given: moto takes ten times as long to say the same again. Two histories of
- * the same changes, with the same answers, are one.
+ * A cache of moto's answers, by the changes before them: moto takes ten times as long to answer again. Two
+ * histories with the same changes and answers are equal.
  */
 export interface Memory {
-  /** What was answered to the same read after the same changes, or what `ask` answers now. */
+  /** Returns the answer to the same read after the same changes, or what `ask` returns now. */
   recall(call: Call, ask: () => Promise<Remembered>): Promise<Remembered>;
-  /** Saves where it is in history; what it returns goes back there. */
+  /** Saves the position in the history; the returned function goes back there. */
   save(): () => void;
   /** Forgets everything. */
   forget(): void;
@@ -21,17 +21,17 @@ export interface Remembered {
   readonly text: string;
 }
 
-/** What a read tells of, so that a change of something else leaves it as it was. */
+/** What a read is about, so that a change of another topic keeps its answers. */
 type Topic = ServiceName | "ec2 groups";
 
 const TOPICS: readonly Topic[] = ["ec2", "ec2 groups", "elb", "elbv2", "sts"];
 
-/** Of so many answers the memory begins anew. */
+/** The cache is cleared when it holds so many answers. */
 const MAX_ANSWERS = 20_000;
 
 export function createMemory(): Memory {
   const known = new Map<string, Remembered>();
-  /** Stands for all changes so far. */
+  /** A value for all changes so far. */
   const histories = new Map<Topic, string>();
   let unknown = 0;
   let resets = 0;
@@ -45,11 +45,11 @@ export function createMemory(): Memory {
         const topics = changedBy(call);
         const before = topics.map(historyOf);
         unknown += 1;
-        // What is read while it lands may be as it was or as it will be.
+        // A read while a change lands may return the state before or after it.
         for (const topic of topics) histories.set(topic, `landing ${unknown}`);
         const answer = await ask();
         for (const [index, topic] of topics.entries())
-          histories.set(topic, hashOf(`${before[index]} ${asked} ${withoutTimes(answer.text)}`));
+          histories.set(topic, hashText(`${before[index]} ${asked} ${removeTimes(answer.text)}`));
         return answer;
       }
       const topic = readBy(call);
@@ -77,29 +77,29 @@ export function createMemory(): Memory {
   };
 }
 
-/** Asks each time. */
+/** A cache that always asks. */
 export const NO_MEMORY: Memory = { recall: (_, ask) => ask(), save: () => () => {}, forget: () => {} };
 
 function textOf(call: Call): string {
-  return `${nameOf(call)} ${call.region} ${JSON.stringify(Object.entries(call.form).toSorted())}`;
+  return `${formatCallName(call)} ${call.region} ${JSON.stringify(Object.entries(call.form).toSorted())}`;
 }
 
 function readBy({ service, operation }: Call): Topic {
   return service === "ec2" && operation.startsWith("DescribeSecurityGroup") ? "ec2 groups" : service;
 }
 
-/** Load balancers' networks and instances stay as they are; whatever is not known to leave something as it is changes all. */
+/** Load balancers' networks and instances keep their answers; an unknown call changes all topics. */
 function changedBy({ service, operation }: Call): readonly Topic[] {
   if (service === "elb" || service === "elbv2") return [service];
   return /SecurityGroup/.test(operation) && !operation.startsWith("Modify") ? ["ec2 groups"] : TOPICS;
 }
 
-/** An answer's text without what differs each time: when something was made is not part of what it is. */
-export function withoutTimes(text: string): string {
+/** Returns an answer's text without creation times, which differ each time. */
+export function removeTimes(text: string): string {
   return text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z?|<[Rr]equestI[dD]>[^<]*/g, "");
 }
 
-/** Stands for a text. */
-export function hashOf(text: string): string {
+/** Returns a hash of a text. */
+export function hashText(text: string): string {
   return createHash("sha1").update(text).digest("base64");
 }

@@ -24,7 +24,7 @@ import {
 } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { describeWithPart } from "#test/setup/parts.ts";
-import { type Clients, clientsOf, codeOf } from "./clients.ts";
+import { type Clients, createClients, getErrorCode } from "./clients.ts";
 import { makeNetwork, type Network } from "./make-network.ts";
 import { type MendedMoto, startMendedMoto } from "./start-mended-moto.ts";
 
@@ -38,7 +38,7 @@ describeWithPart("moto", "network load balancers on mended moto", (program) => {
 
   beforeAll(async () => {
     moto = await startMendedMoto(program);
-    aws = clientsOf(moto.url);
+    aws = createClients(moto.url);
     network = await makeNetwork(aws.ec2, { clusterTag: "one" });
   });
   afterAll(async () => {
@@ -85,7 +85,7 @@ describeWithPart("moto", "network load balancers on mended moto", (program) => {
   const forward = (arn: string | undefined) => [{ Type: "forward" as const, TargetGroupArn: there(arn) }];
 
   describe("load balancers", () => {
-    test("have a host name with the region behind elb, and are internet-facing where nothing is said", async () => {
+    test("have a host name with the region after elb, and are internet-facing by default", async () => {
       const made = await load();
       expect(made.DNSName).toMatch(/^name-\d+-[0-9a-f]{16}\.elb\.eu-central-1\.amazonaws\.com$/);
       expect(made.Scheme).toBe("internet-facing");
@@ -99,18 +99,20 @@ describeWithPart("moto", "network load balancers on mended moto", (program) => {
       const Name = fresh();
       const one = await load({ Name });
       expect((await load({ Name })).LoadBalancerArn).toBe(one.LoadBalancerArn);
-      expect(await codeOf(load({ Name, Scheme: "internal" }))).toBe("DuplicateLoadBalancerName");
-      expect(await codeOf(load({ Name, Subnets: [network.subnets[0]] }))).toBe("DuplicateLoadBalancerName");
+      expect(await getErrorCode(load({ Name, Scheme: "internal" }))).toBe("DuplicateLoadBalancerName");
+      expect(await getErrorCode(load({ Name, Subnets: [network.subnets[0]] }))).toBe(
+        "DuplicateLoadBalancerName",
+      );
     });
 
-    test("of which one is unknown fail the describe of all", async () => {
+    test("fail the describe of all if one is unknown", async () => {
       const Names = [there((await load()).LoadBalancerName), "unknown"];
-      expect(await codeOf(aws.elbv2.send(new DescribeLoadBalancersCommand({ Names })))).toBe(
+      expect(await getErrorCode(aws.elbv2.send(new DescribeLoadBalancersCommand({ Names })))).toBe(
         "LoadBalancerNotFound",
       );
     });
 
-    test("have the attributes that nobody set", async () => {
+    test("have default attributes", async () => {
       const { LoadBalancerArn } = await load();
       const { Attributes = [] } = await aws.elbv2.send(
         new DescribeLoadBalancerAttributesCommand({ LoadBalancerArn }),
@@ -121,7 +123,7 @@ describeWithPart("moto", "network load balancers on mended moto", (program) => {
       });
     });
 
-    test("take no security groups later, and none that are unknown", async () => {
+    test("take no security groups later, and no unknown ones", async () => {
       const { GroupId } = await aws.ec2.send(
         new CreateSecurityGroupCommand({ GroupName: fresh(), Description: "x", VpcId: network.vpc }),
       );
@@ -129,13 +131,15 @@ describeWithPart("moto", "network load balancers on mended moto", (program) => {
       const SecurityGroups = [there(GroupId)];
       const set = (LoadBalancerArn: string | undefined) =>
         aws.elbv2.send(new SetSecurityGroupsCommand({ LoadBalancerArn, SecurityGroups }));
-      expect(await codeOf(set(without.LoadBalancerArn))).toBe("InvalidConfigurationRequest");
+      expect(await getErrorCode(set(without.LoadBalancerArn))).toBe("InvalidConfigurationRequest");
       const having = await load({ SecurityGroups: [network.nodeGroup] });
       expect((await set(having.LoadBalancerArn)).SecurityGroupIds).toEqual(SecurityGroups);
-      expect(await codeOf(load({ SecurityGroups: ["sg-0123456789abcdef0"] }))).toBe("InvalidSecurityGroup");
+      expect(await getErrorCode(load({ SecurityGroups: ["sg-0123456789abcdef0"] }))).toBe(
+        "InvalidSecurityGroup",
+      );
     });
 
-    test("come in pages as long as is asked for and allowed", async () => {
+    test("come in pages of the requested and allowed size", async () => {
       await Promise.all([load(), load(), load()]);
       moto.limitPages(2);
       const first = await aws.elbv2.send(new DescribeLoadBalancersCommand({}));
@@ -146,19 +150,23 @@ describeWithPart("moto", "network load balancers on mended moto", (program) => {
       const all = await aws.elbv2.send(new DescribeLoadBalancersCommand({}));
       expect(all.NextMarker).toBeUndefined();
       expect(all.LoadBalancers?.[2]).toEqual(second.LoadBalancers?.[0]);
-      expect(await codeOf(aws.elbv2.send(new DescribeLoadBalancersCommand({ PageSize: 401 })))).toBe(
+      expect(await getErrorCode(aws.elbv2.send(new DescribeLoadBalancersCommand({ PageSize: 401 })))).toBe(
         "ValidationError",
       );
     });
 
-    test("tell their tags twenty at a time, and none where one is unknown", async () => {
+    test("return their tags for twenty at a time, and no tags if one is unknown", async () => {
       const { LoadBalancerArn = "" } = await load({ Tags: [{ Key: "one", Value: "two" }] });
       const tagsOf = (ResourceArns: string[]) => aws.elbv2.send(new DescribeTagsCommand({ ResourceArns }));
       expect((await tagsOf([LoadBalancerArn])).TagDescriptions?.[0]?.Tags).toEqual([
         { Key: "one", Value: "two" },
       ]);
-      expect(await codeOf(tagsOf(Array.from({ length: 21 }, () => LoadBalancerArn)))).toBe("ValidationError");
-      expect(await codeOf(tagsOf([LoadBalancerArn, `${LoadBalancerArn}0`]))).toBe("LoadBalancerNotFound");
+      expect(await getErrorCode(tagsOf(Array.from({ length: 21 }, () => LoadBalancerArn)))).toBe(
+        "ValidationError",
+      );
+      expect(await getErrorCode(tagsOf([LoadBalancerArn, `${LoadBalancerArn}0`]))).toBe(
+        "LoadBalancerNotFound",
+      );
     });
   });
 
@@ -167,11 +175,13 @@ describeWithPart("moto", "network load balancers on mended moto", (program) => {
       const Name = fresh();
       const one = await group({ Name });
       expect((await group({ Name })).TargetGroupArn).toBe(one.TargetGroupArn);
-      expect(await codeOf(group({ Name, Port: 30_001 }))).toBe("DuplicateTargetGroupName");
-      expect(await codeOf(group({ Name, HealthCheckIntervalSeconds: 10 }))).toBe("DuplicateTargetGroupName");
+      expect(await getErrorCode(group({ Name, Port: 30_001 }))).toBe("DuplicateTargetGroupName");
+      expect(await getErrorCode(group({ Name, HealthCheckIntervalSeconds: 10 }))).toBe(
+        "DuplicateTargetGroupName",
+      );
     });
 
-    test("that are checked over HTTP have what is not said of the check", async () => {
+    test("with an HTTP check have the defaults of the check", async () => {
       expect(await group({ HealthCheckProtocol: "HTTP", HealthCheckIntervalSeconds: 10 })).toMatchObject({
         HealthCheckPath: "/",
         HealthCheckTimeoutSeconds: 6,
@@ -201,10 +211,10 @@ describeWithPart("moto", "network load balancers on mended moto", (program) => {
       const modified = aws.elbv2.send(
         new ModifyTargetGroupAttributesCommand({ TargetGroupArn: udp.TargetGroupArn, Attributes }),
       );
-      expect(await codeOf(modified)).toBe("InvalidConfigurationRequest");
+      expect(await getErrorCode(modified)).toBe("InvalidConfigurationRequest");
     });
 
-    test("are those that the load balancer's listeners forward to now", async () => {
+    test("are those to which the load balancer's listeners forward now", async () => {
       const { LoadBalancerArn } = await load();
       const groupsOf = async () =>
         (await aws.elbv2.send(new DescribeTargetGroupsCommand({ LoadBalancerArn }))).TargetGroups?.map(
@@ -231,12 +241,12 @@ describeWithPart("moto", "network load balancers on mended moto", (program) => {
       expect(arns.get(one.TargetGroupName)).toEqual([]);
       expect(arns.get(other.TargetGroupName)).toEqual([LoadBalancerArn]);
       const deleted = aws.elbv2.send(new DeleteTargetGroupCommand({ TargetGroupArn: other.TargetGroupArn }));
-      expect(await codeOf(deleted)).toBe("ResourceInUse");
+      expect(await getErrorCode(deleted)).toBe("ResourceInUse");
       await aws.elbv2.send(new DeleteLoadBalancerCommand({ LoadBalancerArn }));
       await aws.elbv2.send(new DeleteTargetGroupCommand({ TargetGroupArn: other.TargetGroupArn }));
     });
 
-    test("take instances that run, or none of a call; what is not registered is deregistered without a fault", async () => {
+    test("take running instances, or no target of a call; deregistering an unregistered one is no fault", async () => {
       const { TargetGroupArn } = await group();
       const [one = "", ended = ""] = await network.launch(2);
       await aws.ec2.send(new TerminateInstancesCommand({ InstanceIds: [ended] }));
@@ -247,7 +257,7 @@ describeWithPart("moto", "network load balancers on mended moto", (program) => {
           await aws.elbv2.send(new DescribeTargetHealthCommand({ TargetGroupArn }))
         ).TargetHealthDescriptions?.map(({ Target }) => Target);
       for (const bad of [ended, "i-0123456789abcdef0"])
-        expect(await codeOf(register(one, bad))).toBe("InvalidTarget");
+        expect(await getErrorCode(register(one, bad))).toBe("InvalidTarget");
       expect(await registered()).toEqual([]);
       await register(one);
       expect(await registered()).toEqual([{ Id: one, Port: 30_000 }]);
@@ -259,24 +269,28 @@ describeWithPart("moto", "network load balancers on mended moto", (program) => {
   });
 
   describe("listeners", () => {
-    test("made again are the same one, and another on the port a fault", async () => {
+    test("made again are the same one, and another on the port is a fault", async () => {
       const { LoadBalancerArn } = await load();
       const DefaultActions = forward((await group()).TargetGroupArn);
       const one = await listen({ LoadBalancerArn, DefaultActions });
       expect((await listen({ LoadBalancerArn, DefaultActions })).ListenerArn).toBe(one.ListenerArn);
       const other = forward((await group()).TargetGroupArn);
-      expect(await codeOf(listen({ LoadBalancerArn, DefaultActions: other }))).toBe("DuplicateListener");
+      expect(await getErrorCode(listen({ LoadBalancerArn, DefaultActions: other }))).toBe(
+        "DuplicateListener",
+      );
     });
 
-    test("of TCP have no SSL policy, and refuse one", async () => {
+    test("of TCP have no SSL policy, and reject one", async () => {
       const { LoadBalancerArn } = await load();
       const DefaultActions = forward((await group()).TargetGroupArn);
       const SslPolicy = "ELBSecurityPolicy-2016-08";
-      expect(await codeOf(listen({ LoadBalancerArn, DefaultActions, SslPolicy }))).toBe("ValidationError");
+      expect(await getErrorCode(listen({ LoadBalancerArn, DefaultActions, SslPolicy }))).toBe(
+        "ValidationError",
+      );
       const one = await listen({ LoadBalancerArn, DefaultActions });
       expect(one.SslPolicy).toBeUndefined();
       const { ListenerArn } = one;
-      expect(await codeOf(aws.elbv2.send(new ModifyListenerCommand({ ListenerArn, SslPolicy })))).toBe(
+      expect(await getErrorCode(aws.elbv2.send(new ModifyListenerCommand({ ListenerArn, SslPolicy })))).toBe(
         "ValidationError",
       );
     });
@@ -285,7 +299,7 @@ describeWithPart("moto", "network load balancers on mended moto", (program) => {
       { to: "TLS", of: "TCP" },
       { to: "UDP", of: "UDP" },
       { to: "TCP_UDP", of: "TCP_UDP" },
-    ] as const)("become $to, and stay what they became", async ({ to, of }) => {
+    ] as const)("become $to, and stay so", async ({ to, of }) => {
       const { LoadBalancerArn } = await load();
       const { ListenerArn } = await listen({
         LoadBalancerArn,
@@ -314,20 +328,24 @@ describeWithPart("moto", "network load balancers on mended moto", (program) => {
     test("forward to groups of a fitting protocol that no other load balancer has", async () => {
       const [{ LoadBalancerArn }, other] = [await load(), await load()];
       const udp = forward((await group({ Protocol: "UDP" })).TargetGroupArn);
-      expect(await codeOf(listen({ LoadBalancerArn, DefaultActions: udp }))).toBe("IncompatibleProtocols");
+      expect(await getErrorCode(listen({ LoadBalancerArn, DefaultActions: udp }))).toBe(
+        "IncompatibleProtocols",
+      );
       const DefaultActions = forward((await group()).TargetGroupArn);
       await listen({ LoadBalancerArn: other.LoadBalancerArn, DefaultActions });
-      expect(await codeOf(listen({ LoadBalancerArn, DefaultActions }))).toBe("TargetGroupAssociationLimit");
+      expect(await getErrorCode(listen({ LoadBalancerArn, DefaultActions }))).toBe(
+        "TargetGroupAssociationLimit",
+      );
     });
 
-    test("of which one is unknown fail the describe of all", async () => {
+    test("fail the describe of all if one is unknown", async () => {
       const { LoadBalancerArn } = await load();
       const { ListenerArn = "" } = await listen({
         LoadBalancerArn,
         DefaultActions: forward((await group()).TargetGroupArn),
       });
       const find = (ListenerArns: string[]) =>
-        codeOf(aws.elbv2.send(new DescribeListenersCommand({ ListenerArns })));
+        getErrorCode(aws.elbv2.send(new DescribeListenersCommand({ ListenerArns })));
       expect(await find([ListenerArn])).toBe("succeeded");
       expect(await find([ListenerArn, `${ListenerArn}0`])).toBe("ListenerNotFound");
       await aws.elbv2.send(new DeleteListenerCommand({ ListenerArn }));

@@ -4,7 +4,7 @@ import {
 } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWithPart } from "#test/setup/parts.ts";
-import { type Clients, clientsOf } from "./clients.ts";
+import { type Clients, createClients } from "./clients.ts";
 import { makeNetwork } from "./make-network.ts";
 import { type MendedMoto, startMendedMoto } from "./start-mended-moto.ts";
 
@@ -13,7 +13,7 @@ describeWithPart("moto", "an account with points", (program) => {
   let aws: Clients;
   beforeAll(async () => {
     moto = await startMendedMoto(program, { hasPoints: true });
-    aws = clientsOf(moto.url);
+    aws = createClients(moto.url);
   });
   afterAll(async () => {
     aws?.close();
@@ -25,7 +25,7 @@ describeWithPart("moto", "an account with points", (program) => {
     return TargetGroups.map(({ TargetGroupName }) => TargetGroupName).toSorted();
   }
 
-  test("is set back to each of them, and reads what there is then", async () => {
+  test("goes back to each saved point, and reads its state", async () => {
     const { vpc } = await makeNetwork(aws.ec2, { clusterTag: "points" });
     const make = (Name: string) =>
       aws.elbv2.send(new CreateTargetGroupCommand({ Name, Protocol: "TCP", Port: 1, VpcId: vpc }));

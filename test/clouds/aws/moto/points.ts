@@ -3,19 +3,19 @@ import { fileURLToPath } from "node:url";
 
 /** Points to which a moto can be set back, the last one first. */
 export interface Points {
-  /** How many there are. */
+  /** Returns how many points there are. */
   depth(): number;
-  /** What there is now is a point from here on. */
+  /** Saves the current state as a point. */
   enter(): Promise<void>;
-  /** Back to the last point, which is none any more. */
+  /** Goes back to the last point and removes it. */
   leave(): Promise<void>;
 }
 
-/** What a moto is started with that is to have points, and so many rules of a security group. */
-export function pointsEnvironment(rulesPerSecurityGroup?: number): Readonly<Record<string, string>> {
+/** Builds the environment of a moto with points, and with so many rules of a security group. */
+export function buildPointsEnvironment(rulesPerSecurityGroup?: number): Readonly<Record<string, string>> {
   return {
     PYTHONPATH: join(dirname(fileURLToPath(import.meta.url)), "points"),
-    // Its byte code is no part of the sources.
+    // Keeps Python's byte code out of the sources.
     PYTHONDONTWRITEBYTECODE: "1",
     ...(rulesPerSecurityGroup === undefined
       ? {}
@@ -23,8 +23,8 @@ export function pointsEnvironment(rulesPerSecurityGroup?: number): Readonly<Reco
   };
 }
 
-/** Of a moto that was started with `pointsEnvironment`. */
-export function pointsOf(url: string): Points {
+/** Creates the points of a moto that was started with `buildPointsEnvironment`. */
+export function createPoints(url: string): Points {
   let depth = 0;
   return {
     depth: () => depth,
@@ -37,7 +37,7 @@ export function pointsOf(url: string): Points {
     },
     leave: async () => {
       if (depth === 0) throw new Error(`moto at ${url} has no point to go back to`);
-      // It ends in place of an answer.
+      // Moto ends its process in place of an answer.
       await fetch(`${url}/points/leave`, { method: "POST" }).catch(() => undefined);
       depth -= 1;
     },

@@ -6,7 +6,7 @@ import {
 } from "@aws-sdk/client-ec2";
 import { expect, test } from "vitest";
 import { describeWithPart } from "#test/setup/parts.ts";
-import { clientsOf, codeOf } from "./clients.ts";
+import { createClients, getErrorCode } from "./clients.ts";
 import { makeNetwork } from "./make-network.ts";
 import { startMendedMoto } from "./start-mended-moto.ts";
 
@@ -16,14 +16,14 @@ describeWithPart("moto", "rules of a security group", (program) => {
     { account: "that was given more", options: { hasPoints: true, rulesPerSecurityGroup: 70 }, most: 70 },
   ])("an account $account has $most", async ({ options, most }) => {
     const moto = await startMendedMoto(program, options);
-    const { ec2, close } = clientsOf(moto.url);
+    const { ec2, close } = createClients(moto.url);
     try {
       const { vpc } = await makeNetwork(ec2, { clusterTag: "one" });
       const { GroupId } = await ec2.send(
         new CreateSecurityGroupCommand({ GroupName: "many", Description: "x", VpcId: vpc }),
       );
       const allow = (from: number, count: number) =>
-        codeOf(
+        getErrorCode(
           ec2.send(
             new AuthorizeSecurityGroupIngressCommand({
               GroupId,
@@ -44,9 +44,9 @@ describeWithPart("moto", "rules of a security group", (program) => {
     }
   });
 
-  test("are described anew, those about groups too", async () => {
+  test("get new descriptions, including those about groups", async () => {
     const moto = await startMendedMoto(program);
-    const { ec2, close } = clientsOf(moto.url);
+    const { ec2, close } = createClients(moto.url);
     try {
       const { vpc } = await makeNetwork(ec2, { clusterTag: "one" });
       const { GroupId } = await ec2.send(

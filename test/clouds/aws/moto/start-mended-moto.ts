@@ -6,34 +6,34 @@ import { startMoto } from "#test/setup/moto.ts";
 import type { MotoProgram } from "#test/setup/moto-program.ts";
 import {
   type Answer,
-  bodyOf,
   type Call,
-  codeOf,
-  nameOf,
+  formatBody,
+  formatCallName,
+  getFaultCode,
+  getResult,
+  hasSucceeded,
   parseCall,
-  resultOf,
-  succeeded,
   VERSIONS,
 } from "./call.ts";
-import { createFailures, type Failures, isChange, refusal } from "./failures.ts";
+import { buildRefusal, createFailures, type Failures, isChange } from "./failures.ts";
 import { createInvisibility } from "./invisible.ts";
-import { createMemory, hashOf, type Memory, NO_MEMORY, withoutTimes } from "./memory.ts";
+import { createMemory, hashText, type Memory, NO_MEMORY, removeTimes } from "./memory.ts";
 import { type Behind, type Mend, type Next, saveKept } from "./mend.ts";
 import { ACCOUNT_LIMITS } from "./mends/account-limits.ts";
-import { classicLoadBalancers } from "./mends/classic.ts";
+import { createClassicMends } from "./mends/classic.ts";
 import { createForwards } from "./mends/forwards.ts";
-import { listeners } from "./mends/listeners.ts";
-import { networkLoadBalancers } from "./mends/network-load-balancers.ts";
-import { type PageSize, paging, USUAL_PAGE_SIZE } from "./mends/paging.ts";
-import { type RouteQuota, routes } from "./mends/routes.ts";
+import { createListenerMends } from "./mends/listeners.ts";
+import { createNetworkMends } from "./mends/network-load-balancers.ts";
+import { createPagingMends, type PageSize, USUAL_PAGE_SIZE } from "./mends/paging.ts";
+import { createRouteMends, type RouteQuota } from "./mends/routes.ts";
 import { SECURITY_GROUPS } from "./mends/security-groups.ts";
 import { SUBNETS } from "./mends/subnets.ts";
-import { tags } from "./mends/tags.ts";
-import { targetGroups } from "./mends/target-groups.ts";
-import { pointsEnvironment, pointsOf } from "./points.ts";
+import { createTagMends } from "./mends/tags.ts";
+import { createTargetGroupMends } from "./mends/target-groups.ts";
+import { buildPointsEnvironment, createPoints } from "./points.ts";
 import { parseXml, renderXml } from "./xml.ts";
 
-/** A call that came, and what it was answered. */
+/** A received call, and its answer. */
 export interface RecordedCall {
   /** Such as `elbv2:CreateListener`. */
   readonly name: string;
@@ -45,63 +45,63 @@ export interface RecordedCall {
 }
 
 /** Whether a call may land; `false` resets its connection, `stalled` never answers it. */
-export type Admission = boolean | "stalled" | Parameters<typeof refusal>[1];
+export type Admission = boolean | "stalled" | Parameters<typeof buildRefusal>[1];
 
-/** Decides over each call before it lands and again before it is answered; `false` resets its connection. */
+/** Decides on each call before it lands and again before its answer; `false` resets its connection. */
 export interface Gate {
   enter(call: Call): Admission;
   leave(call: Call): boolean;
 }
 
-/** Says why a call that has come through the gate is refused; undefined where it may land. */
-export type Authorization = (call: Call) => Promise<Parameters<typeof refusal>[1] | undefined>;
+/** Returns why a call that has passed the gate is rejected; undefined if it may land. */
+export type Authorization = (call: Call) => Promise<Parameters<typeof buildRefusal>[1] | undefined>;
 
 /** Moto behind a proxy that answers as AWS documents it, counts, and fails on demand. */
 export interface MendedMoto {
   /** For AWS_ENDPOINT_URL. */
   readonly url: string;
-  /** Moto's own, unmended. */
+  /** Moto's own URL, without mends. */
   readonly motoUrl: string;
-  /** How often each operation was called since the last `forget`, failed calls too. */
+  /** How often each operation was called since the last `forget`, including failed calls. */
   counts(): Readonly<Record<string, number>>;
-  /** All calls since then. */
+  /** Returns all calls since then. */
   calls(): readonly RecordedCall[];
-  /** Forgets counts and calls alone. */
+  /** Forgets only counts and calls. */
   forgetCalls(): void;
   readonly failures: Pick<Failures, "plan" | "left" | "drop" | "limit">;
-  /** From now on new resources are invisible to so many describes that would show them. */
+  /** From now on hides new resources from so many describes that would show them. */
   hideNew(describes: number): void;
-  /** Each call takes so much longer. */
+  /** Delays each call by so much. */
   setLatency(latencyMs: number): void;
-  /** Routes of a table, of each family. */
+  /** Limits the routes of a table, of each family. */
   limitRoutes(most: number): void;
-  /** The longest page of both ELBs' describes. */
+  /** Limits the page size of both ELBs' describes. */
   limitPages(most: number): void;
   setGate(gate: Gate | undefined): void;
-  /** Asked about each call, in the place of AWS's IAM. */
+  /** Sets the check of each call, in place of AWS's IAM. */
   setAuthorization(authorization: Authorization | undefined): void;
-  /** Stands for all that was changed, and how it was answered: where it is the same, so is what there is. */
+  /** Returns a value for all changes and their answers: equal values mean equal states. */
   history(): string;
-  /** What there is now, to go back to; where it was started with points. */
+  /** Saves the current state; requires a start with points. */
   point(): Promise<Point>;
-  /** Forgets all that was made in moto, and all of the above. */
+  /** Forgets everything made in moto, and all of the above. */
   reset(): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface MendedMotoOptions {
   /**
-   * Whether it can be set back to what it was, and is quicker. What moto said is then said again without it until something changes, and
-   * nobody may change moto by its own URL.
+   * Whether the state can be set back; also faster. Moto's answers are then cached until something changes,
+   * and no client may change moto by its own URL.
    */
   readonly hasPoints?: boolean;
-  /** Of each security group, where its account was given others than AWS's and moto's own 60; only of one that has points. */
+  /** Rules of each security group, in place of the 60 of AWS and moto; only with points. */
   readonly rulesPerSecurityGroup?: number;
 }
 
-/** What there was at one time. */
+/** A saved state. */
 export interface Point {
-  /** Back to it, as often as one likes, until `back` to an earlier one. */
+  /** Goes back to it, any number of times until `back` to an earlier one. */
   back(): Promise<void>;
 }
 
@@ -110,8 +110,8 @@ export async function startMendedMoto(
   program: MotoProgram,
   { hasPoints = false, rulesPerSecurityGroup }: MendedMotoOptions = {},
 ): Promise<MendedMoto> {
-  const moto = await startMoto(program, hasPoints ? pointsEnvironment(rulesPerSecurityGroup) : {});
-  const points = pointsOf(moto.url);
+  const moto = await startMoto(program, hasPoints ? buildPointsEnvironment(rulesPerSecurityGroup) : {});
+  const points = createPoints(moto.url);
   const failures = createFailures(() => performance.now());
   const invisibility = createInvisibility();
   const pageSize: PageSize = { most: USUAL_PAGE_SIZE };
@@ -120,14 +120,14 @@ export async function startMendedMoto(
   const memory = hasPoints ? createMemory() : NO_MEMORY;
   // The first is the outermost.
   const mends = [
-    paging(pageSize),
-    tags(),
-    networkLoadBalancers(),
-    targetGroups(forwards),
-    listeners(forwards),
-    classicLoadBalancers(),
+    createPagingMends(pageSize),
+    createTagMends(),
+    createNetworkMends(),
+    createTargetGroupMends(forwards),
+    createListenerMends(forwards),
+    createClassicMends(),
     SECURITY_GROUPS,
-    routes(routeQuota),
+    createRouteMends(routeQuota),
     ACCOUNT_LIMITS,
     SUBNETS,
   ];
@@ -146,24 +146,24 @@ export async function startMendedMoto(
       async ask(service, operation, form = {}) {
         const asked = { ...form, Action: operation, Version: VERSIONS[service] };
         const answer = await send(callOf(asked, call, service, operation));
-        if (succeeded(answer)) return resultOf(answer);
-        throw new Error(`moto answered ${service}:${operation} with ${codeOf(answer)}`);
+        if (hasSucceeded(answer)) return getResult(answer);
+        throw new Error(`moto answered ${service}:${operation} with ${getFaultCode(answer)}`);
       },
     };
     const applied = mends.flatMap(({ byOperation }): readonly Mend[] => {
-      const mend = byOperation[nameOf(call)];
+      const mend = byOperation[formatCallName(call)];
       return mend === undefined ? [] : [mend];
     });
     const chain = applied.reduceRight<Next>((next, mend) => (each) => mend(each, next, behind), send);
     return chain(call);
   }
 
-  /** Changes go one at a time: what a mend has looked up still holds when its call lands. */
+  /** Changes go one at a time: what a mend has read still holds when its call lands. */
   function inTurn(call: Call, work: () => Promise<Answer>): Promise<Answer> {
     if (!isChange(call)) return work();
     const done = changes.then(async () => {
       const answer = await work();
-      history = hashOf(`${history} ${JSON.stringify(call.form)} ${withoutTimes(renderXml(answer.body))}`);
+      history = hashText(`${history} ${JSON.stringify(call.form)} ${removeTimes(renderXml(answer.body))}`);
       return answer;
     });
     changes = done.catch(() => undefined);
@@ -172,7 +172,7 @@ export async function startMendedMoto(
 
   async function answered(call: Call, headers: IncomingMessage["headers"]): Promise<Answer | "reset"> {
     const failure = failures.take(call);
-    if (failure?.kind === "throttle" || failure?.kind === "refuse") return refusal(call, failure);
+    if (failure?.kind === "throttle" || failure?.kind === "refuse") return buildRefusal(call, failure);
     if (failure?.kind === "reset") return "reset";
     if (failure?.kind === "delay") await delay(failure.delayMs);
     const answer = invisibility.pass(call, await inTurn(call, () => mended(call, headers)));
@@ -190,11 +190,11 @@ export async function startMendedMoto(
     if (admission === "stalled") return;
     if (admission === false) return void request.socket.destroy();
     if (latencyMs > 0) await delay(latencyMs);
-    const answer = admission === true ? await answered(call, request.headers) : refusal(call, admission);
+    const answer = admission === true ? await answered(call, request.headers) : buildRefusal(call, admission);
     calls.push({
-      name: nameOf(call),
+      name: formatCallName(call),
       form: call.form,
-      code: answer === "reset" ? "reset" : codeOf(answer),
+      code: answer === "reset" ? "reset" : getFaultCode(answer),
       atMs: performance.now(),
     });
     const hasLanded = admission === true && answer !== "reset";
@@ -308,7 +308,7 @@ async function ask(
   const { status, text } = await memory.recall(call, async () => {
     const answer = await fetch(url, {
       method: "POST",
-      body: bodyOf(call.form),
+      body: formatBody(call.form),
       headers: {
         "content-type": "application/x-www-form-urlencoded; charset=utf-8",
         authorization: authorizationFor(call, headers.authorization ?? ""),
@@ -317,10 +317,10 @@ async function ask(
     return { status: answer.status, text: await answer.text() };
   });
   if (text.startsWith("<") && !text.startsWith("<!doctype")) return { status, body: parseXml(text) };
-  throw new Error(`moto answered ${nameOf(call)} with ${status}: ${text.slice(0, 500)}`);
+  throw new Error(`moto answered ${formatCallName(call)} with ${status}: ${text.slice(0, 500)}`);
 }
 
-// A mend may ask another service than its call's; moto tells services and regions by what a request is signed for.
+// A mend may ask another service than its call's; moto finds service and region in a request's signature.
 function authorizationFor({ service }: Call, authorization: string): string {
   const signed = service === "elb" || service === "elbv2" ? "elasticloadbalancing" : service;
   return authorization.replace(/\/[a-z0-9]+\/aws4_request/, `/${signed}/aws4_request`);

@@ -1,4 +1,4 @@
-/** An element of an AWS answer: it holds other elements, or text. Attributes are carried along as they came. */
+/** An element of an AWS answer, which holds other elements or text. Attributes are kept. */
 export interface XmlElement {
   readonly name: string;
   readonly attributes: string;
@@ -6,16 +6,16 @@ export interface XmlElement {
   text: string;
 }
 
-/** An element of that name that holds a text, or these elements. */
-export function element(name: string, content: string | XmlElement[] = ""): XmlElement {
+/** Creates an element with a text or with these elements. */
+export function createElement(name: string, content: string | XmlElement[] = ""): XmlElement {
   return typeof content === "string"
     ? { name, attributes: "", children: [], text: content }
     : { name, attributes: "", children: content, text: "" };
 }
 
-/** Reads a document such as AWS's services answer: elements and text, nothing mixed, no CDATA. */
+/** Parses a document of AWS's services: elements and text, no mixed content, no CDATA. */
 export function parseXml(document: string): XmlElement {
-  const root = element("");
+  const root = createElement("");
   const open: XmlElement[] = [root];
   for (const [, declaration, closing, name = "", attributes = "", selfClosing, text] of document.matchAll(
     TOKENS,
@@ -38,37 +38,40 @@ export function parseXml(document: string): XmlElement {
 
 const TOKENS = /<\?([^>]*)\?>|<(\/)?([^\s/>]+)([^>]*?)(\/)?>|([^<]+)/g;
 
-/** The document of an element. */
+/** Renders the document of an element. */
 export function renderXml(root: XmlElement): string {
   return `<?xml version="1.0" encoding="UTF-8"?>\n${render(root)}`;
 }
 
-/** The first child of that name. */
-export function child(of: XmlElement | undefined, name: string): XmlElement | undefined {
+/** Returns the first child with a name. */
+export function findChild(of: XmlElement | undefined, name: string): XmlElement | undefined {
   return of?.children.find((each) => each.name === name);
 }
 
-/** The text of the first child of that name. */
-export function textOf(of: XmlElement | undefined, name: string): string | undefined {
-  return child(of, name)?.text.trim();
+/** Returns the text of the first child with a name. */
+export function findText(of: XmlElement | undefined, name: string): string | undefined {
+  return findChild(of, name)?.text.trim();
 }
 
-/** What a list holds: the children of the child of that name. */
-export function listOf(of: XmlElement | undefined, name: string): XmlElement[] {
-  return child(of, name)?.children ?? [];
+/** Returns the members of a list: the children of the child with a name. */
+export function listMembers(of: XmlElement | undefined, name: string): XmlElement[] {
+  return findChild(of, name)?.children ?? [];
 }
 
-/** Sets a child in place of all of its name, or takes it away. */
+/** Sets a child in place of all with its name, or removes it. */
 export function setChild(of: XmlElement, name: string, content: string | XmlElement[] | undefined): void {
   const at = of.children.findIndex((each) => each.name === name);
   const rest = of.children.filter((each) => each.name !== name);
   if (content === undefined) of.children = rest;
-  else of.children = rest.toSpliced(at < 0 ? rest.length : at, 0, element(name, content));
+  else of.children = rest.toSpliced(at < 0 ? rest.length : at, 0, createElement(name, content));
 }
 
-/** All elements of that name below an element, however deep. */
-export function descendants(of: XmlElement, name: string): XmlElement[] {
-  return of.children.flatMap((each) => [...(each.name === name ? [each] : []), ...descendants(each, name)]);
+/** Returns all descendants with a name. */
+export function listDescendants(of: XmlElement, name: string): XmlElement[] {
+  return of.children.flatMap((each) => [
+    ...(each.name === name ? [each] : []),
+    ...listDescendants(each, name),
+  ]);
 }
 
 function render({ name, attributes, children, text }: XmlElement): string {

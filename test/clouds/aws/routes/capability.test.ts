@@ -2,11 +2,11 @@ import type { Instance, Route, RouteTable } from "@aws-sdk/client-ec2";
 import { describe, expect, test } from "vitest";
 import type { Api } from "#clouds/aws/actions/api.ts";
 import { createBudget } from "#clouds/aws/budget.ts";
-import { AwsCloudConfig } from "#clouds/aws/kind.ts";
+import { AwsCloudConfig } from "#clouds/aws/config.ts";
 import { createRoutes } from "#clouds/aws/routes/capability.ts";
 import type { CloudAction } from "#core/decision.ts";
 import type { RouteQuestion, RouteState } from "#core/route/state.ts";
-import { awsError, Ec2World } from "#test/clouds/aws/ec2-world.ts";
+import { createAwsError, Ec2World } from "#test/clouds/aws/ec2-world.ts";
 
 const VPC = "vpc-1";
 const OURS = [{ Key: "kubernetes.io/cluster/demo", Value: "owned" }];
@@ -47,7 +47,7 @@ const question = (count: number): RouteQuestion => ({
   })),
 });
 
-/** A capability on tables and instances in memory; `pages` of route tables, and what they were asked for. */
+/** A capability on tables and instances in memory; `pages` returns route tables by request. */
 function world(
   pages: readonly (readonly RouteTable[])[],
   instances: readonly Instance[] = [],
@@ -121,7 +121,7 @@ function world(
 }
 
 describe("an observation of routes", () => {
-  test("of 500 nodes whose routes are there is one call", async () => {
+  test("of 500 nodes with their routes takes one call", async () => {
     const { routes, ec2, call } = world([
       [
         table(
@@ -142,7 +142,7 @@ describe("an observation of routes", () => {
     });
   });
 
-  test("of 500 nodes asks for the instances alone that something is to be done for", async () => {
+  test("of 500 nodes reads only the instances that need work", async () => {
     const there = Array.from({ length: 498 }, (_, index) => routeTo(index));
     const { stateOf, ec2 } = world(
       [[table("rtb-1", there)]],
@@ -200,7 +200,7 @@ describe("an observation of routes", () => {
     ["one without a cluster's tag", {}, [instance(9, { Tags: [] })], { kind: "foreign" }],
     ["one of another VPC", {}, [instance(9, { VpcId: "vpc-2" })], { kind: "foreign" }],
     [
-      "one that has ended, and whose it was is forgotten",
+      "a terminated instance without an owner",
       {},
       [{ InstanceId: idOf(9), State: { Name: "terminated" } }],
       { kind: "gone" },
@@ -223,20 +223,15 @@ describe("an observation of routes", () => {
       ],
       { kind: "foreign" },
     ],
-    ["one that EC2 does not have, nowhere", { State: "blackhole" }, [], { kind: "gone" }],
-    ["one that EC2 does not show, and that traffic reaches", {}, [], { kind: "foreign" }],
+    ["an instance that EC2 does not have", { State: "blackhole" }, [], { kind: "gone" }],
+    ["an instance that EC2 hides, and that traffic reaches", {}, [], { kind: "foreign" }],
     [
       "an interface that is no instance's, and that traffic reaches",
       { InstanceId: undefined as never },
       [],
       { kind: "foreign" },
     ],
-    [
-      "an interface that is not there",
-      { InstanceId: undefined as never, State: "blackhole" },
-      [],
-      { kind: "gone" },
-    ],
+    ["a missing interface", { InstanceId: undefined as never, State: "blackhole" }, [], { kind: "gone" }],
     [
       "nothing",
       { InstanceId: undefined as never, NetworkInterfaceId: undefined as never, State: "blackhole" },
@@ -244,17 +239,12 @@ describe("an observation of routes", () => {
       { kind: "gone" },
     ],
     [
-      "nothing that is said",
+      "no target at all",
       { InstanceId: undefined as never, NetworkInterfaceId: undefined as never },
       [],
       { kind: "foreign" },
     ],
-    [
-      "a peering that is gone",
-      { VpcPeeringConnectionId: "pcx-1", State: "blackhole" },
-      [],
-      { kind: "foreign" },
-    ],
+    ["a deleted peering", { VpcPeeringConnectionId: "pcx-1", State: "blackhole" }, [], { kind: "foreign" }],
     ["a NAT gateway's interface", { NatGatewayId: "nat-1" }, [], { kind: "foreign" }],
     [
       "what a gateway propagates",
@@ -268,7 +258,7 @@ describe("an observation of routes", () => {
       [instance(9)],
       { kind: "foreign" },
     ],
-  ])("tells of a route to %s", async (_, difference, instances, target) => {
+  ])("reports a route to %s", async (_, difference, instances, target) => {
     const { stateOf } = world([[table("rtb-1", [routeTo(9, difference)])]], instances);
     const state = await stateOf(question(1));
     expect(state.kind === "tables" && state.tables[0]?.routes).toMatchObject([{ cidr: cidrOf(9), target }]);
@@ -277,7 +267,7 @@ describe("an observation of routes", () => {
       expect(found?.leadsTo).toBeDefined();
   });
 
-  test("leaves out whatever is beyond the cluster's networks, and prefix lists", async () => {
+  test("leaves out everything outside the cluster's networks, and prefix lists", async () => {
     const { stateOf } = world(
       [
         [
@@ -293,7 +283,7 @@ describe("an observation of routes", () => {
   });
 
   test.each<[string, readonly RouteTable[], object, RegExp]>([
-    ["none carries the tag", [], {}, /no route table carries the tag kubernetes\.io\/cluster\/demo/],
+    ["no table has the tag", [], {}, /no route table carries the tag kubernetes\.io\/cluster\/demo/],
     [
       "all carry another cluster's",
       [table("rtb-1", [], { Tags: [{ Key: "KubernetesCluster", Value: "other" }] })],
@@ -307,13 +297,13 @@ describe("an observation of routes", () => {
       /vpc-1, vpc-2/,
     ],
     [
-      "one that is configured is missing",
+      "a configured table is missing",
       [table("rtb-1", [])],
       { routeTableIDs: ["rtb-1", "rtb-2"] },
       /there is no route table rtb-2 in vpc-1/,
     ],
     [
-      "one that is configured is another VPC's",
+      "a configured table is in another VPC",
       [table("rtb-1", [], { VpcId: "vpc-2" })],
       { routeTableIDs: ["rtb-1"] },
       /there is no route table rtb-1/,
@@ -327,7 +317,7 @@ describe("an observation of routes", () => {
     expect(ec2.requests).toEqual([]);
   });
 
-  test("takes configured tables whatever their tags are", async () => {
+  test("takes configured tables with any tags", async () => {
     const { stateOf } = world([[table("rtb-1", [], { Tags: [] })]], [instance(0)], {
       routeTableIDs: ["rtb-1"],
     });
@@ -336,19 +326,19 @@ describe("an observation of routes", () => {
 
   test("that fails is an error; instances that cannot be described are unknown", async () => {
     const { observe, failures, ec2, stateOf } = world([[table("rtb-1", [routeTo(9)])]]);
-    failures.push(awsError("UnauthorizedOperation", 403));
+    failures.push(createAwsError("UnauthorizedOperation", 403));
     expect(await observe(question(1))).toMatchObject({ kind: "error", code: "Denied" });
-    failures.push(awsError("RequestLimitExceeded", 503));
+    failures.push(createAwsError("RequestLimitExceeded", 503));
     expect(await observe(question(1))).toMatchObject({ kind: "error", code: "Throttled" });
     expect(await observe({ nodes: "all" })).toMatchObject({ kind: "error", code: "Invalid" });
-    ec2.errors.set("DescribeInstances", awsError("RequestLimitExceeded", 503));
+    ec2.errors.set("DescribeInstances", createAwsError("RequestLimitExceeded", 503));
     expect(await stateOf(question(1))).toMatchObject({
       tables: [{ routes: [{ target: { kind: "unknown", because: { code: "Throttled" } } }] }],
       machines: { n0: { kind: "unknown", because: { code: "Throttled" } } },
     });
   });
 
-  test("names machines that are none", async () => {
+  test("names nodes without a machine", async () => {
     const { stateOf } = world([[table("rtb-1", [])]], [instance(1, { State: { Name: "shutting-down" } })]);
     const nodes = [
       { name: "unnamed", cidrs: [cidrOf(0)] },
@@ -426,7 +416,7 @@ describe("an action on routes", () => {
       ["delete", expected, "DeleteRoute"],
       ["replace", replacing, "ReplaceRoute"],
     ])(
-      "%s is sent where the route leads where it did, right after that was seen",
+      "%s is sent if the route has its old target, right after a read",
       async (action, parameters, operation) => {
         const { act, sent } = world([[table("rtb-1", [routeTo(9)])]]);
         expect(await act(action, parameters)).toMatchObject({
@@ -442,15 +432,15 @@ describe("an action on routes", () => {
       [
         "leads to a gateway",
         [table("rtb-1", [{ DestinationCidrBlock: cidrOf(9), GatewayId: "igw-1", State: "active" }])],
-        { kind: "conflict", message: expect.stringContaining("leads to something else by now") },
+        { kind: "conflict", message: expect.stringContaining("leads to something else now") },
       ],
       [
         "is in a table that is not the cluster's any more",
         [table("rtb-2", [routeTo(9)])],
         { kind: "conflict" },
       ],
-      ["is in no table, as none is the cluster's", [], { kind: "conflict" }],
-    ])("is not sent where the route %s", async (_, tables, answer) => {
+      ["is in no table, as the cluster has none", [], { kind: "conflict" }],
+    ])("is not sent if the route %s", async (_, tables, answer) => {
       for (const [action, parameters] of [
         ["delete", expected],
         ["replace", replacing],
@@ -461,22 +451,22 @@ describe("an action on routes", () => {
       }
     });
 
-    test("has nothing to delete, and something to decide anew, where the route is gone", async () => {
+    test("has nothing to delete, and reports a conflict, if the route is gone", async () => {
       const { act, sent } = world([[table("rtb-1", [])]]);
       expect(await act("delete", expected)).toMatchObject({ answer: { kind: "done" } });
       expect(await act("replace", replacing)).toMatchObject({ answer: { kind: "conflict" } });
       expect(changes(sent)).toEqual([]);
     });
 
-    test("is not sent where the tables cannot be described, and the next one looks for itself", async () => {
+    test("is not sent if the tables cannot be described, and the next one reads for itself", async () => {
       const { act, sent, failures } = world([[table("rtb-1", [routeTo(9)])]]);
-      failures.push(awsError("UnauthorizedOperation", 403));
+      failures.push(createAwsError("UnauthorizedOperation", 403));
       expect(await act("delete", expected)).toMatchObject({ answer: { kind: "error", code: "Denied" } });
       expect(changes(sent)).toEqual([]);
       expect(await act("delete", expected)).toMatchObject({ answer: { kind: "done" } });
     });
 
-    test("shares its look with those that begin within a quarter of a second", async () => {
+    test("shares its read with those that begin within a quarter of a second", async () => {
       const all = Array.from({ length: 8 }, (_, index) => routeTo(index));
       const { act, sent, clock } = world([[table("rtb-1", all)]]);
       const deletion = (index: number) =>
@@ -496,7 +486,7 @@ describe("an action on routes", () => {
     ["destroy", toInstance],
     ["create", { table: "rtb-1" }],
     ["toString", {}],
-  ])("%s %o is none", async (action, parameters) => {
+  ])("%s %o is not an action", async (action, parameters) => {
     const { act, sent } = world([[]]);
     expect(await act(action, parameters)).toMatchObject({ answer: { kind: "error", code: "Invalid" } });
     expect(sent).toEqual([]);
@@ -512,14 +502,14 @@ describe("an action on routes", () => {
     ["RequestLimitExceeded", { kind: "error", code: "Throttled" }],
   ])("that EC2 answers with %s", async (code, answer) => {
     const { act, failures } = world([[]]);
-    // What is throttled is sent once more.
-    failures.push(awsError(code, 400), awsError(code, 400));
+    // A throttled request is sent once more.
+    failures.push(createAwsError(code, 400), createAwsError(code, 400));
     expect(await act("create", toInstance)).toMatchObject({ answer });
   });
 
-  test("is sent once, and the connection closed in the end", async () => {
+  test("is sent once, and the connection is closed in the end", async () => {
     const { act, failures, sent, routes, isClosed } = world([[]]);
-    failures.push(awsError("InternalError", 500));
+    failures.push(createAwsError("InternalError", 500));
     expect(await act("create", toInstance)).toMatchObject({ answer: { kind: "error", code: "Unavailable" } });
     expect(sent).toHaveLength(1);
     routes.close();

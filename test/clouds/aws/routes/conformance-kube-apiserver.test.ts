@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { OUR_MANIFESTS, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
-import { awsNodeWorld } from "#test/clouds/aws/node-world.ts";
-import { nodeResourcesConformance } from "#test/clouds/node-resources-conformance.ts";
+import { createAwsNodeWorld } from "#test/clouds/aws/node-world.ts";
+import { testNodeResourcesConformance } from "#test/clouds/node-resources-conformance.ts";
 import { describeWithBoth } from "#test/setup/parts.ts";
 
 const MANIFESTS = ["rbac/node-route-controller", "admission/route.yaml"].map((path) =>
@@ -9,9 +9,9 @@ const MANIFESTS = ["rbac/node-route-controller", "admission/route.yaml"].map((pa
 );
 
 describeWithBoth("moto and a real control plane", (binaries, program) => {
-  nodeResourcesConformance(
+  testNodeResourcesConformance(
     "routes of AWS on kube-apiserver",
-    () => awsNodeWorld(program, "routes"),
+    () => createAwsNodeWorld(program, "routes"),
     (folder) => startKubeApiserver({ folder, binaries, manifests: [...OUR_MANIFESTS, ...MANIFESTS] }),
   );
 });

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { OUR_MANIFESTS, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
-import { awsNodeWorld } from "#test/clouds/aws/node-world.ts";
-import { nodeResourcesConformance } from "#test/clouds/node-resources-conformance.ts";
+import { createAwsNodeWorld } from "#test/clouds/aws/node-world.ts";
+import { testNodeResourcesConformance } from "#test/clouds/node-resources-conformance.ts";
 import { describeWithBoth } from "#test/setup/parts.ts";
 
 const MANIFESTS = ["rbac/tagging", "admission/tagging.yaml"].map((path) =>
@@ -9,9 +9,9 @@ const MANIFESTS = ["rbac/tagging", "admission/tagging.yaml"].map((path) =>
 );
 
 describeWithBoth("moto and a real control plane", (binaries, program) => {
-  nodeResourcesConformance(
+  testNodeResourcesConformance(
     "tags of AWS on kube-apiserver",
-    () => awsNodeWorld(program, "tags"),
+    () => createAwsNodeWorld(program, "tags"),
     (folder) => startKubeApiserver({ folder, binaries, manifests: [...OUR_MANIFESTS, ...MANIFESTS] }),
   );
 });

@@ -1,12 +1,12 @@
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
-import { awsNodeWorld } from "#test/clouds/aws/node-world.ts";
-import { nodeResourcesConformance } from "#test/clouds/node-resources-conformance.ts";
+import { createAwsNodeWorld } from "#test/clouds/aws/node-world.ts";
+import { testNodeResourcesConformance } from "#test/clouds/node-resources-conformance.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
 describeWithPart("moto", "moto", (program) => {
-  nodeResourcesConformance(
+  testNodeResourcesConformance(
     "tags of AWS on the embedded API server",
-    () => awsNodeWorld(program, "tags"),
+    () => createAwsNodeWorld(program, "tags"),
     (folder) => startEmbeddedControlPlane({ folder }),
   );
 });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import type { ActionResult, Capability } from "#clouds/cloud.ts";
 import type { Observation } from "#core/capability.ts";
 import type { Tags, TagsQuestion } from "#core/tagging/model.ts";
-import { type AwsHttpWorld, awsHttpWorld } from "#test/clouds/aws/http-world.ts";
+import { type AwsHttpWorld, createAwsHttpWorld } from "#test/clouds/aws/http-world.ts";
 import { type MendedMoto, startMendedMoto } from "#test/clouds/aws/moto/start-mended-moto.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
@@ -24,7 +24,7 @@ describeWithPart("moto", "tags of instances on moto", (program) => {
   beforeEach(async () => {
     await moto.reset();
     moto.setGate(undefined);
-    world = await awsHttpWorld(moto.url, IMAGE_ID);
+    world = await createAwsHttpWorld(moto.url, IMAGE_ID);
     const { tags: capability } = world.cloud.capabilities ?? {};
     if (capability === undefined) throw new Error("AWS has no tags");
     tags = capability;
@@ -55,7 +55,7 @@ describeWithPart("moto", "tags of instances on moto", (program) => {
     const { Tags: found = [] } = await world.ec2.send(new DescribeTagsCommand({ Filters: [filter] }));
     return Object.fromEntries(found.map(({ Key: key = "", Value: value = "" }) => [key, value]));
   };
-  /** What EC2 has against one instance fails the whole call, which moto lets through. */
+  /** EC2's rejection of one instance fails the whole call; moto accepts it. */
   const refuse = (id: string, code: string, message: string): void =>
     moto.setGate({
       enter({ form, operation }) {
@@ -74,7 +74,7 @@ describeWithPart("moto", "tags of instances on moto", (program) => {
       }),
     );
 
-  test("a look shows those asked for and those with the mark, live and the cluster's own", async () => {
+  test("an observation shows the requested and the marked instances that are live and the cluster's own", async () => {
     const [asked = "", marked = "", ended = "", foreign = "", other = ""] = await add(5);
     for (const id of [marked, ended, foreign]) await put(id, { team: "a", [MARK]: "x" });
     await put(other, { [MARK.replace("demo", "theirs")]: "x" });
@@ -85,14 +85,14 @@ describeWithPart("moto", "tags of instances on moto", (program) => {
       state: { resources: { [asked]: CLUSTER, [marked]: { ...CLUSTER, team: "a", [MARK]: "x" } } },
     });
     moto.forgetCalls();
-    expect(await observe({ ids: [asked], mark: `${MARK}-of-nobody` })).toEqual({
+    expect(await observe({ ids: [asked], mark: `${MARK}-of-no-cluster` })).toEqual({
       kind: "observed",
       state: { resources: { [asked]: CLUSTER } },
     });
     expect(moto.counts()).toEqual({ "ec2:DescribeInstances": 2 });
   });
 
-  test("many instances that are marked cost one request, and none of them another", async () => {
+  test("many marked instances cost one request, and are not read one by one", async () => {
     const ids = await add(3);
     for (const id of ids) await put(id, { [MARK]: "x" });
     moto.forgetCalls();
@@ -100,7 +100,7 @@ describeWithPart("moto", "tags of instances on moto", (program) => {
     expect(moto.counts()).toEqual({ "ec2:DescribeInstances": 1 });
   });
 
-  test("tags are given to many at once, and taken where they are as they were", async () => {
+  test("tags are set on many at once, and removed if they are unchanged", async () => {
     const ids = await add(3);
     moto.forgetCalls();
     expect((await act("tag", ids, { team: "a", cost: "b" })).answer).toEqual({
@@ -115,7 +115,7 @@ describeWithPart("moto", "tags of instances on moto", (program) => {
     expect(await tagsOf(second)).toEqual({ ...CLUSTER, team: "mine" });
   });
 
-  test("an instance that is not there any more is refused alone, and named; of taking tags away it is done", async () => {
+  test("a missing instance is rejected alone, and named; removing its tags counts as done", async () => {
     const ids = await add(4);
     const all = [...ids.slice(0, 2), UNKNOWN, ...ids.slice(2)];
     refuse(UNKNOWN, "InvalidInstanceID.NotFound", `The instance ID '${UNKNOWN}' does not exist`);
@@ -135,7 +135,7 @@ describeWithPart("moto", "tags of instances on moto", (program) => {
     for (const id of ids) expect(await tagsOf(id)).toEqual(CLUSTER);
   });
 
-  test("where EC2 names nobody, the one that it refuses is found by halves", async () => {
+  test("if EC2 names no instance, halving finds the rejected one", async () => {
     const ids = (await add(8)).toSorted();
     const full = ids[5] ?? "";
     refuse(full, "TagLimitExceeded", "too many tags");
@@ -150,7 +150,7 @@ describeWithPart("moto", "tags of instances on moto", (program) => {
     expect(moto.counts()["ec2:CreateTags"]).toBe(7);
   });
 
-  test("a set that EC2 takes nowhere is given up after so many requests, and said", async () => {
+  test("a set that EC2 always rejects is given up after so many requests, with a report", async () => {
     const ids = await add(2);
     const many = [
       ...ids,
@@ -167,7 +167,7 @@ describeWithPart("moto", "tags of instances on moto", (program) => {
   });
 
   test.each([
-    // What is throttled is sent once more.
+    // A throttled request is sent once more.
     { what: "throttles", failure: { kind: "throttle" } as const, code: "Throttled", sent: 2 },
     {
       what: "denies",
@@ -176,20 +176,23 @@ describeWithPart("moto", "tags of instances on moto", (program) => {
       sent: 1,
     },
     { what: "loses the answer", failure: { kind: "lose-answer" } as const, code: "Unavailable", sent: 1 },
-  ])("where EC2 $what nobody else is tried, and it is said once", async ({ failure, code, sent }) => {
-    const ids = await add(2);
-    moto.failures.plan({ operation: "ec2:CreateTags", count: sent, failure });
-    moto.forgetCalls();
-    expect((await act("tag", ids, { team: "a" })).answer).toMatchObject({ kind: "error", code });
-    expect(moto.counts()).toEqual({ "ec2:CreateTags": sent });
-    for (const after of [0, 1]) {
-      moto.failures.plan({ operation: "ec2:DescribeInstances", after, failure: { kind: "throttle" } });
-      expect(await observe({ ids, mark: MARK })).toMatchObject({ kind: "error", code: "Throttled" });
-      expect(moto.failures.left()).toBe(0);
-    }
-  });
+  ])(
+    "if EC2 $what no other instance is tried, and the report says it once",
+    async ({ failure, code, sent }) => {
+      const ids = await add(2);
+      moto.failures.plan({ operation: "ec2:CreateTags", count: sent, failure });
+      moto.forgetCalls();
+      expect((await act("tag", ids, { team: "a" })).answer).toMatchObject({ kind: "error", code });
+      expect(moto.counts()).toEqual({ "ec2:CreateTags": sent });
+      for (const after of [0, 1]) {
+        moto.failures.plan({ operation: "ec2:DescribeInstances", after, failure: { kind: "throttle" } });
+        expect(await observe({ ids, mark: MARK })).toMatchObject({ kind: "error", code: "Throttled" });
+        expect(moto.failures.left()).toBe(0);
+      }
+    },
+  );
 
-  test("another action is none", async () => {
+  test("an action of another kind is rejected", async () => {
     const [id = ""] = await add(1);
     expect((await act("ec2:TerminateInstances", [id], {})).answer).toMatchObject({
       kind: "error",

@@ -6,10 +6,10 @@ import type { DigitalOceanState } from "#clouds/digitalocean/load-balancers/stat
 import type { LoadBalancerQuestion } from "#core/service/model.ts";
 import { LoadBalancerRequest } from "#emulators/digitalocean/load-balancer-request.ts";
 import {
-  aService,
+  buildService,
+  buildSettings,
   DEFAULT_NAME,
   PREFIX,
-  settingsWith,
   type Traits,
 } from "#test/clouds/digitalocean/load-balancers/round.ts";
 
@@ -25,18 +25,21 @@ const STATE: DigitalOceanState = {
   certificates: [{ id: CERTIFICATE, name: "web", type: "lets_encrypt" }],
 };
 
-/** What a Service's load balancer is made with; or the code and the annotation, without what all begin with, by which it is refused. */
+/**
+ * Returns the request that creates a Service's load balancer; or the code and the short annotation of its
+ * rejection.
+ */
 function madeOf(traits: Traits, config: Record<string, unknown> = {}): unknown {
-  const settings = settingsWith({ allow: ALLOW, ...config });
-  const question: LoadBalancerQuestion = { service: aService(traits), wanted: true, nodes: [] };
-  const step = model.before(question, settings) ?? model.next(question, STATE, settings);
+  const settings = buildSettings({ allow: ALLOW, ...config });
+  const question: LoadBalancerQuestion = { service: buildService(traits), wanted: true, nodes: [] };
+  const step = model.precheck(question, settings) ?? model.planStep(question, STATE, settings);
   if (step.kind === "act") return bodyOf(step.actions[0].parameters["body"]);
   if (step.kind !== "refused") return step;
-  const { code, field } = step.problem;
+  const { code, field } = step.issue;
   return field === undefined ? code : `${code} ${field.replace(PREFIX, "")}`;
 }
 
-/** As the API would take it, or this throws. */
+/** Returns the body as the API would take it, or throws. */
 function bodyOf(body: unknown): Record<string, unknown> {
   const { ip, droplet_ids: ids, ...rest } = body as Record<string, unknown>;
   LoadBalancerRequest.parse({ ...rest, droplet_ids: (ids as string[]).map(Number) });
@@ -71,7 +74,7 @@ const check = (more: object) => ({
 });
 const used = { certificate_id: CERTIFICATE };
 
-/** By what the name of the annotation ends in: what all of them say, and what comes of it. */
+/** By the suffix of the annotation: the annotations, and the result. */
 const ROWS: Readonly<Record<AnnotationSuffix, readonly (readonly [Record<string, string>, unknown])[]>> = {
   name: [
     [{ name: "shop" }, { name: "shop" }],
@@ -296,7 +299,7 @@ const ROWS: Readonly<Record<AnnotationSuffix, readonly (readonly [Record<string,
   ],
   "deny-rules": [
     [{ "deny-rules": "cidr:2001:DB8::/32" }, { firewall: { allow: [], deny: ["cidr:2001:db8::/32"] } }],
-    [{ "deny-rules": "cidr:everybody" }, "InvalidAnnotation deny-rules"],
+    [{ "deny-rules": "cidr:anywhere" }, "InvalidAnnotation deny-rules"],
   ],
   ip: [
     [{ ip: "198.51.100.77" }, { ip: "198.51.100.77" }],
@@ -356,7 +359,7 @@ describe("a Service", () => {
       { tags: ["k8s-service:3c9f1f4e-6f5d-4b8c-9a55-0f1e2d3c4b5a"] },
     ],
     [
-      "in a cluster whose default is the other type",
+      "in a cluster with the other type as default",
       {},
       { defaultLoadBalancerType: "REGIONAL" },
       { type: "REGIONAL", ...rules(HTTP, HTTPS) },
@@ -364,13 +367,13 @@ describe("a Service", () => {
     ["with local traffic", { spec: local }, {}, check({ port: 32_000, proxy_protocol: false })],
     ["of UDP", { spec: dns }, {}, rules(rule("udp", 53, "udp", 53))],
     [
-      "of UDP, for HTTP beside",
+      "of UDP, in addition to HTTP",
       { spec: dns, annotations: { ...REGIONAL, protocol: "http" } },
       {},
       rules(rule("udp", 53, "udp", 30_053)),
     ],
     [
-      "of UDP alone whose health is to be asked by a port",
+      "of UDP alone, with a health check of a port",
       { spec: dns, annotations: { "override-health-check": "" } },
       {},
       "InvalidAnnotation healthcheck-port",
@@ -382,7 +385,7 @@ describe("a Service", () => {
       { firewall: { allow: ["cidr:10.0.0.0/8"], deny: [] } },
     ],
     [
-      "with a source range that is none",
+      "with an invalid source range",
       { spec: { loadBalancerSourceRanges: ["10.1.2.3"] } },
       {},
       "InvalidSourceRanges spec.loadBalancerSourceRanges",
@@ -414,13 +417,13 @@ describe("a Service", () => {
       "InvalidField spec.ports[0].port",
     ],
     [
-      "beside the reserved ports",
+      "outside the reserved ports",
       { spec: { ports: [{ port: 50_056, nodePort: 30_080 }] } },
       {},
       rules(rule("tcp", 50_056, "tcp", 50_056)),
     ],
     [
-      "with an id that is none",
+      "with an invalid ID",
       { annotations: { "kubernetes.digitalocean.com/load-balancer-id": "mine" } },
       {},
       "InvalidAnnotation kubernetes.digitalocean.com/load-balancer-id",
@@ -438,14 +441,14 @@ describe("a Service", () => {
     else expect(made).toMatchObject(expected as object);
   });
 
-  test("without a VPC in the configuration leaves that to the API", () => {
-    const settings = settingsWith({ vpc: undefined });
-    const step = model.next({ service: aService(), wanted: true, nodes: [] }, STATE, settings);
+  test("without a VPC in the configuration the API chooses one", () => {
+    const settings = buildSettings({ vpc: undefined });
+    const step = model.planStep({ service: buildService(), wanted: true, nodes: [] }, STATE, settings);
     expect(step.kind === "act" ? step.actions[0].parameters["body"] : step).not.toHaveProperty("vpc_uuid");
   });
 
-  test("with an annotation that nobody knows is served, and hears of it", () => {
-    const settings = settingsWith();
+  test("with an unknown annotation is served, and gets a Warning", () => {
+    const settings = buildSettings();
     const there = LoadBalancer.parse({
       ...bodyOf(madeOf({ annotations: {} })),
       id: SUBNET,
@@ -458,8 +461,8 @@ describe("a Service", () => {
       type: "REGIONAL_NETWORK",
       "kubernetes.digitalocean.com/load-balancer-id": SUBNET,
     };
-    const question = { service: aService({ annotations }), wanted: true, nodes: [] };
-    expect(model.next(question, { ...STATE, balancers: [there] }, settings)).toMatchObject({
+    const question = { service: buildService({ annotations }), wanted: true, nodes: [] };
+    expect(model.planStep(question, { ...STATE, balancers: [there] }, settings)).toMatchObject({
       kind: "settled",
       warnings: [
         {
@@ -472,10 +475,12 @@ describe("a Service", () => {
   });
 });
 
-test("what hardly anybody means is in the hash of what is wanted, and what others write is not", () => {
-  const settings = settingsWith();
-  const base = model.desired(aService(), settings);
-  expect(model.desired(aService({ annotations: { "example.com/touched": "yes" } }), settings)).toBe(base);
+test("the desired hash includes rare settings, and excludes annotations of others", () => {
+  const settings = buildSettings();
+  const base = model.describeDesired(buildService(), settings);
+  expect(
+    model.describeDesired(buildService({ annotations: { "example.com/touched": "yes" } }), settings),
+  ).toBe(base);
   const others: Traits[] = [
     { annotations: { hostname: "web.example.com" } },
     { annotations: { "kubernetes.digitalocean.com/load-balancer-id": SUBNET } },
@@ -483,12 +488,12 @@ test("what hardly anybody means is in the hash of what is wanted, and what other
     { spec: { loadBalancerSourceRanges: ["10.0.0.0/8"] } },
     { spec: { ports: [{ port: 80, nodePort: 30_081 }] } },
   ];
-  const hashes = others.map((traits) => model.desired(aService(traits), settings));
-  hashes.push(model.desired(aService(), settingsWith({ clusterID: "c2" })));
+  const hashes = others.map((traits) => model.describeDesired(buildService(traits), settings));
+  hashes.push(model.describeDesired(buildService(), buildSettings({ clusterID: "c2" })));
   expect(new Set([base, ...hashes]).size).toBe(others.length + 2);
 });
 
-describe("what cannot be changed", () => {
+describe("an immutable setting", () => {
   const rows: readonly (readonly [AnnotationSuffix, string])[] = [
     ["type", "REGIONAL"],
     ["network", "INTERNAL"],
@@ -497,7 +502,7 @@ describe("what cannot be changed", () => {
     ["subnet-uuid", SUBNET],
   ];
   test.for(rows)("%s stays, with a Warning, and the rest is done", ([suffix, value]) => {
-    const settings = settingsWith({ allow: ALLOW });
+    const settings = buildSettings({ allow: ALLOW });
     const there = LoadBalancer.parse({
       ...bodyOf(madeOf({})),
       id: SUBNET,
@@ -505,7 +510,7 @@ describe("what cannot be changed", () => {
       ip: "198.51.100.1",
       region: { slug: "fra1" },
     });
-    const service = aService({
+    const service = buildService({
       annotations: {
         type: "REGIONAL_NETWORK",
         [suffix]: value,
@@ -514,7 +519,7 @@ describe("what cannot be changed", () => {
       },
     });
     const question = { service, wanted: true, nodes: [] };
-    const step = model.next(question, { ...STATE, balancers: [there] }, settings);
+    const step = model.planStep(question, { ...STATE, balancers: [there] }, settings);
     if (step.kind !== "act") throw new Error(JSON.stringify(step));
     const body = step.actions[0].parameters["body"];
     expect(body).toMatchObject({
@@ -525,7 +530,7 @@ describe("what cannot be changed", () => {
     });
     expect(body).not.toHaveProperty("ip");
     const state = { ...STATE, balancers: [{ ...there, size_unit: 4 }] };
-    expect(model.next(question, state, settings)).toMatchObject({
+    expect(model.planStep(question, state, settings)).toMatchObject({
       kind: "settled",
       warnings: [{ code: "LoadBalancerImmutable", field: `${PREFIX}${suffix}`, value }],
     });

@@ -2,28 +2,28 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Capability } from "#clouds/cloud.ts";
 import { describeLoadBalancer } from "#clouds/describe-load-balancer.ts";
 import type { FakeAnswer } from "#emulators/digitalocean/answer.ts";
-import { errorAnswer } from "#emulators/digitalocean/answer.ts";
+import { buildErrorAnswer } from "#emulators/digitalocean/answer.ts";
 import { TOKEN } from "#emulators/digitalocean/names.ts";
-import { aCall } from "#test/clouds/builders.ts";
+import { buildCall } from "#test/clouds/builders.ts";
 import {
-  aService,
-  bringAbout,
+  buildNodes,
+  buildService,
+  buildSettings,
+  converge,
   DEFAULT_NAME,
   ID,
-  nodesOf,
-  settingsWith,
 } from "#test/clouds/digitalocean/load-balancers/round.ts";
-import { aWorld, type DigitalOceanWorld } from "#test/clouds/digitalocean/world.ts";
+import { createNodeWorld, type DigitalOceanWorld } from "#test/clouds/digitalocean/world.ts";
 
 let world: DigitalOceanWorld;
 beforeEach(async () => {
-  world = await aWorld();
+  world = await createNodeWorld();
 });
 afterEach(() => world.close());
 
 const capabilityOf = (config: Record<string, unknown> = {}): Capability => {
   const capability = world.cloud(config).capabilities?.["loadBalancers"];
-  if (capability === undefined) throw new Error("there is none");
+  if (capability === undefined) throw new Error("missing");
   return capability;
 };
 const anAction = (action: string, target: string, parameters: Record<string, unknown> = {}) => ({
@@ -37,16 +37,16 @@ const anAction = (action: string, target: string, parameters: Record<string, unk
 const MISSING = "4de7ac8b-495b-4884-9a69-1050c6793cd6";
 const BODY = { name: "web", droplet_ids: ["1"] };
 
-describe("what comes of a request that changes something", () => {
+describe("the result of a changing request", () => {
   const rows: readonly { title: string; answer: FakeAnswer; kind: string; code?: string }[] = [
-    { title: "400", answer: errorAnswer(400, "bad_request"), kind: "error", code: "Invalid" },
-    { title: "401", answer: errorAnswer(401, "unauthorized"), kind: "error", code: "Denied" },
-    { title: "403", answer: errorAnswer(403, "forbidden"), kind: "error", code: "Denied" },
-    { title: "404", answer: errorAnswer(404, "not_found"), kind: "conflict" },
-    { title: "409", answer: errorAnswer(409, "conflict"), kind: "conflict" },
-    { title: "422", answer: errorAnswer(422, "unprocessable_entity"), kind: "error", code: "Invalid" },
-    { title: "429", answer: errorAnswer(429, "too_many_requests"), kind: "error", code: "Throttled" },
-    { title: "500", answer: errorAnswer(500, "server_error"), kind: "error", code: "Unavailable" },
+    { title: "400", answer: buildErrorAnswer(400, "bad_request"), kind: "error", code: "Invalid" },
+    { title: "401", answer: buildErrorAnswer(401, "unauthorized"), kind: "error", code: "Denied" },
+    { title: "403", answer: buildErrorAnswer(403, "forbidden"), kind: "error", code: "Denied" },
+    { title: "404", answer: buildErrorAnswer(404, "not_found"), kind: "conflict" },
+    { title: "409", answer: buildErrorAnswer(409, "conflict"), kind: "conflict" },
+    { title: "422", answer: buildErrorAnswer(422, "unprocessable_entity"), kind: "error", code: "Invalid" },
+    { title: "429", answer: buildErrorAnswer(429, "too_many_requests"), kind: "error", code: "Throttled" },
+    { title: "500", answer: buildErrorAnswer(500, "server_error"), kind: "error", code: "Unavailable" },
     {
       title: "a page of a proxy",
       answer: { status: 502, body: "<html>" },
@@ -62,7 +62,7 @@ describe("what comes of a request that changes something", () => {
       anAction("CreateLoadBalancer", "web", { body: BODY }),
       anAction("ReplaceLoadBalancer", MISSING, { body: BODY }),
     ]) {
-      const acted = (await capabilityOf().act(action, aCall())).answer;
+      const acted = (await capabilityOf().act(action, buildCall())).answer;
       expect(acted).toMatchObject(code === undefined ? { kind } : { kind, code });
       expect(JSON.stringify(acted)).not.toContain(TOKEN);
     }
@@ -70,14 +70,14 @@ describe("what comes of a request that changes something", () => {
     expect(posts).toHaveLength(1);
   });
 
-  test("what is gone already is deleted", async () => {
-    const { answer } = await capabilityOf().act(anAction("DeleteLoadBalancer", MISSING), aCall());
+  test("a missing resource counts as deleted", async () => {
+    const { answer } = await capabilityOf().act(anAction("DeleteLoadBalancer", MISSING), buildCall());
     expect(answer).toEqual({ kind: "done", result: null });
   });
 
-  test("a 404 of somebody else's is no deletion", async () => {
+  test("a 404 of another server does not count as a deletion", async () => {
     world.fake.fault = () => ({ status: 404, body: "<html>" });
-    const { answer } = await capabilityOf().act(anAction("DeleteLoadBalancer", MISSING), aCall());
+    const { answer } = await capabilityOf().act(anAction("DeleteLoadBalancer", MISSING), buildCall());
     expect(answer.kind).toBe("conflict");
   });
 
@@ -96,39 +96,39 @@ describe("what comes of a request that changes something", () => {
     anAction("UntagLoadBalancer", MISSING, { tag: "k8s-service-name:default:../x" }),
   ];
   test.for(refused)("$action of $target sends nothing", async (action) => {
-    const { answer } = await capabilityOf().act(action, aCall());
+    const { answer } = await capabilityOf().act(action, buildCall());
     expect(answer).toMatchObject({ kind: "error", code: "Invalid" });
     expect(world.fake.requests).toEqual([]);
   });
 });
 
-describe("what is observed", () => {
+describe("an observation", () => {
   const question = (annotations: Record<string, string> = {}) => ({
-    service: aService({ annotations }),
+    service: buildService({ annotations }),
     wanted: true,
     nodes: [],
   });
   const paths = () => world.fake.requests.map(({ path }) => path.replace(/[0-9a-f-]{36}/, "{id}"));
 
-  test("one or two of known ids are read, and more of them listed", async () => {
+  test("reads one or two known IDs, and lists more", async () => {
     const ids = Array.from({ length: 3 }, () => world.fake.addLoadBalancer().id);
     await capabilityOf().observe(
       ids.slice(1).map((id) => question({ [ID]: id })),
-      aCall(),
+      buildCall(),
     );
     expect(paths()).toEqual(["/v2/load_balancers/{id}", "/v2/load_balancers/{id}"]);
     world.fake.requests.length = 0;
     await capabilityOf().observe(
       ids.map((id) => question({ [ID]: id })),
-      aCall(),
+      buildCall(),
     );
     expect(paths()).toEqual(["/v2/load_balancers"]);
   });
 
-  test("a list of many pages is read to its end", async () => {
+  test("reads a list of many pages to its end", async () => {
     for (let index = 0; index < 401; index += 1) world.fake.addLoadBalancer();
     world.fake.addLoadBalancer({ name: DEFAULT_NAME });
-    const { answers } = await capabilityOf().observe([question()], aCall());
+    const { answers } = await capabilityOf().observe([question()], buildCall());
     expect(answers).toMatchObject([{ kind: "observed", state: { balancers: [{ name: DEFAULT_NAME }] } }]);
     expect(paths()).toHaveLength(3);
   });
@@ -140,31 +140,31 @@ describe("what is observed", () => {
     ["does not say whether there are more", { load_balancers: [] }],
     ["says that there are more, and has nothing", { ...A_PAGE, links: NEXT }],
     ["says that there is something, and has nothing", { ...A_PAGE, meta: { total: 7 } }],
-    ["has what is none", { ...A_PAGE, load_balancers: [{ id: 7 }], meta: { total: 1 } }],
-  ])("an answer that %s is not taken for an account without load balancers", async ([, body]) => {
+    ["has an invalid entry", { ...A_PAGE, load_balancers: [{ id: 7 }], meta: { total: 1 } }],
+  ])("an answer that %s does not count as an empty account", async ([, body]) => {
     world.fake.fault = () => ({ status: 200, body: JSON.stringify(body) });
-    const { answers } = await capabilityOf().observe([{ ...question(), wanted: false }], aCall());
+    const { answers } = await capabilityOf().observe([{ ...question(), wanted: false }], buildCall());
     expect(answers).toMatchObject([{ kind: "error", code: "Unavailable" }]);
     expect(world.fake.requests.length).toBeLessThanOrEqual(2);
   });
 
-  test("a list that moves under the reading is read again, and shows nothing twice", async () => {
+  test("a list that changes during the read is read again, and shows nothing twice", async () => {
     const first = world.fake.addLoadBalancer();
     for (let index = 0; index < 201; index += 1) world.fake.addLoadBalancer();
     const own = world.fake.addLoadBalancer({ name: DEFAULT_NAME });
     const onPage2 = (change: () => void) => {
       world.fake.before = ({ query }) => (query["page"] === "2" ? change() : undefined);
     };
-    // Our own moves from the second page to the first, when that was read.
+    // Our own load balancer moves from the second page to the first, after that was read.
     onPage2(() => {
       world.fake.loadBalancers.delete(first.id);
       for (const other of [...world.fake.loadBalancers.values()].slice(0, 2))
         if (other !== own) world.fake.loadBalancers.delete(other.id);
     });
     const capability = capabilityOf();
-    const moved = await capability.observe([question()], aCall());
+    const moved = await capability.observe([question()], buildCall());
     expect(moved.answers).toMatchObject([{ kind: "error", code: "Unavailable" }]);
-    // Somebody's is on both pages, as one was made meanwhile that is listed before it.
+    // A foreign one is on both pages, because a new one is listed before it meanwhile.
     world.fake.loadBalancers.clear();
     world.fake.before = undefined;
     for (let index = 0; index < 200; index += 1) world.fake.addLoadBalancer();
@@ -179,67 +179,67 @@ describe("what is observed", () => {
       const body = JSON.stringify({ load_balancers: page, links, meta: { total: 201 } });
       return { status: 200, body };
     };
-    const { answers } = await capability.observe([question()], aCall());
+    const { answers } = await capability.observe([question()], buildCall());
     expect(answers).toMatchObject([{ kind: "observed", state: { balancers: [{ id: twice.id }] } }]);
     expect(answers).toHaveProperty("0.state.balancers.length", 1);
   });
 
-  test("of ids that no list shows ten are read, and the others wait", async () => {
+  test("of IDs that no list shows ten are read, and the others wait", async () => {
     const missing = Array.from(
       { length: 12 },
       (_, index) => `4de7ac8b-495b-4884-9a69-${String(index).padStart(12, "0")}`,
     );
     const { answers } = await capabilityOf().observe(
       missing.map((id) => question({ [ID]: id })),
-      aCall(),
+      buildCall(),
     );
     expect(paths()).toHaveLength(11);
     expect(answers.filter(({ kind }) => kind === "error")).toHaveLength(2);
   });
 
-  test("with little left of the hour's quota load balancers wait longer than refreshed nodes, and not as long as new ones", async () => {
+  test("with little quota left load balancers wait longer than refreshed nodes, and less long than new ones", async () => {
     const capability = capabilityOf();
     const looked = async (left: number) => {
       world.fake.rateLimit = { "ratelimit-remaining": String(left) };
-      await capability.observe([question()], aCall());
-      return (await capability.observe([question()], aCall())).answers[0];
+      await capability.observe([question()], buildCall());
+      return (await capability.observe([question()], buildCall())).answers[0];
     };
     expect(await looked(499)).toMatchObject({ kind: "observed" });
     expect(await looked(249)).toMatchObject({ kind: "error", code: "Throttled" });
   });
 
-  test("a list with something in it that is no load balancer is no list", async () => {
+  test("a list with an entry that is not a load balancer is invalid", async () => {
     world.fake.fault = () => ({
       status: 200,
       body: JSON.stringify({ load_balancers: [{ id: 7 }], links: {} }),
     });
-    const { answers } = await capabilityOf().observe([question()], aCall());
+    const { answers } = await capabilityOf().observe([question()], buildCall());
     expect(answers).toMatchObject([{ kind: "error", code: "Unavailable" }]);
   });
 
-  test("what of a cluster is left is what carries its tag", async () => {
+  test("the remains of a cluster are those with its tag", async () => {
     const ours = world.fake.addLoadBalancer({ name: "ours", tags: ["k8s:c1"] });
     world.fake.addLoadBalancer({ tags: ["k8s:c2"] });
     world.fake.addLoadBalancer({ tags: ["k8s:c1"], region: "nyc1" });
     const ask = { holdings: true };
-    expect((await capabilityOf({ clusterID: "c1" }).observe([ask], aCall())).answers).toEqual([
+    expect((await capabilityOf({ clusterID: "c1" }).observe([ask], buildCall())).answers).toEqual([
       { kind: "observed", state: { holdings: [{ kind: "load balancer", id: ours.id, name: "ours" }] } },
     ]);
-    expect((await capabilityOf().observe([ask], aCall())).answers).toMatchObject([
+    expect((await capabilityOf().observe([ask], buildCall())).answers).toMatchObject([
       { kind: "error", code: "Invalid" },
     ]);
   });
 
-  test("is put into words, and whose it is", async () => {
-    const [cloud, settings] = [world.cloud(), settingsWith()];
-    const made = await bringAbout(cloud, settings, aService(), { nodes: nodesOf([world.fake.add()]) });
+  test("the description names the parts and the owner", async () => {
+    const [cloud, settings] = [world.cloud(), buildSettings()];
+    const made = await converge(cloud, settings, buildService(), { nodes: buildNodes([world.fake.add()]) });
     const foreign = world.fake.addLoadBalancer({ tags: ["k8s:c2"] });
     const told = async (annotations: Record<string, string> | undefined) => {
-      const { answers } = await capabilityOf().observe([question(annotations)], aCall());
+      const { answers } = await capabilityOf().observe([question(annotations)], buildCall());
       const [answer] = answers;
       if (answer?.kind !== "observed") throw new Error(JSON.stringify(answer));
       return describeLoadBalancer(
-        aService(annotations === undefined ? {} : { annotations }),
+        buildService(annotations === undefined ? {} : { annotations }),
         answer.state,
         settings,
       );

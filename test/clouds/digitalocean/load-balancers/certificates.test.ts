@@ -1,17 +1,17 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { FakeCertificate } from "#emulators/digitalocean/certificates.ts";
 import {
-  aService,
-  bringAbout,
-  nodesOf,
+  buildNodes,
+  buildService,
+  buildSettings,
+  converge,
   PREFIX,
-  settingsWith,
 } from "#test/clouds/digitalocean/load-balancers/round.ts";
-import { aWorld, type DigitalOceanWorld } from "#test/clouds/digitalocean/world.ts";
+import { createNodeWorld, type DigitalOceanWorld } from "#test/clouds/digitalocean/world.ts";
 
 let world: DigitalOceanWorld;
 beforeEach(async () => {
-  world = await aWorld();
+  world = await createNodeWorld();
 });
 afterEach(() => world.close());
 
@@ -53,13 +53,13 @@ describe("a certificate by annotation", () => {
     },
     { title: "by name, not allowed", annotations: { "certificate-name": "web" }, allow: [], uses: undefined },
     {
-      title: "by an id that is not there",
+      title: "by a missing ID",
       annotations: { "certificate-id": LOST },
       allow: ["*"],
       uses: undefined,
     },
     {
-      title: "by a name that is not there",
+      title: "by a missing name",
       annotations: { "certificate-name": "none" },
       allow: ["*"],
       uses: undefined,
@@ -68,26 +68,28 @@ describe("a certificate by annotation", () => {
   test.for(rows)("$title", async ({ annotations, allow, uses }) => {
     world.fake.addCertificate({ id: FIRST, name: "web" });
     world.fake.addCertificate({ id: SECOND, name: "shop", type: "custom" });
-    const settings = settingsWith({ allow: { certificates: allow } });
-    const service = aService({ annotations: { type: "REGIONAL", ...annotations } as Record<string, string> });
-    const { last } = await bringAbout(world.cloud(), settings, service, {
-      nodes: nodesOf([world.fake.add()]),
+    const settings = buildSettings({ allow: { certificates: allow } });
+    const service = buildService({
+      annotations: { type: "REGIONAL", ...annotations } as Record<string, string>,
+    });
+    const { last } = await converge(world.cloud(), settings, service, {
+      nodes: buildNodes([world.fake.add()]),
     });
     expect(last).toMatchObject(
       uses === undefined
         ? {
             kind: "refused",
-            problem: { code: "CertificateNotUsable", field: `${PREFIX}${Object.keys(annotations)[0]}` },
+            issue: { code: "CertificateNotUsable", field: `${PREFIX}${Object.keys(annotations)[0]}` },
           }
         : { kind: "settled" },
     );
     expect(used()).toEqual(uses === undefined ? [] : [uses]);
   });
 
-  test("a network load balancer uses none, and none is asked for", async () => {
-    const service = aService({ annotations: { "certificate-id": LOST } });
-    const { last } = await bringAbout(world.cloud(), settingsWith(), service, {
-      nodes: nodesOf([world.fake.add()]),
+  test("a network load balancer uses no certificate, and none is looked for", async () => {
+    const service = buildService({ annotations: { "certificate-id": LOST } });
+    const { last } = await converge(world.cloud(), buildSettings(), service, {
+      nodes: buildNodes([world.fake.add()]),
     });
     expect(last).toMatchObject({ kind: "settled" });
     expect(used()).toEqual([]);
@@ -99,12 +101,12 @@ describe("the load balancer uses another certificate than the annotation names",
     readonly title: string;
     readonly named?: Partial<FakeCertificate>;
     readonly shown: Partial<FakeCertificate>;
-    /** Which of the two the annotation names then, and the load balancer uses. */
+    /** The certificate that the annotation names and the load balancer uses in the end. */
     readonly ends: "named" | "shown" | "refused";
     readonly allow?: readonly string[];
   }
   const rows: readonly Row[] = [
-    { title: "it is the renewed one, and the former is gone", shown: { name: "web" }, ends: "shown" },
+    { title: "it is the renewed one, and the old one is gone", shown: { name: "web" }, ends: "shown" },
     {
       title: "it is the renewed one, and the former is still there",
       named: { name: "web" },
@@ -112,7 +114,7 @@ describe("the load balancer uses another certificate than the annotation names",
       ends: "shown",
     },
     {
-      title: "somebody has chosen another one in the annotation",
+      title: "the user has chosen another one in the annotation",
       named: { name: "shop" },
       shown: { name: "web" },
       ends: "named",
@@ -124,7 +126,7 @@ describe("the load balancer uses another certificate than the annotation names",
       ends: "named",
     },
     {
-      title: "it is no renewed one, and the former is gone",
+      title: "it is not a renewed one, and the old one is gone",
       shown: { name: "web", type: "custom" },
       ends: "refused",
     },
@@ -136,10 +138,10 @@ describe("the load balancer uses another certificate than the annotation names",
     },
   ];
   test.for(rows)("$title", async ({ named, shown, ends, allow = ["*"] }) => {
-    const nodes = nodesOf([world.fake.add()]);
+    const nodes = buildNodes([world.fake.add()]);
     world.fake.addCertificate({ id: FIRST, name: "web", type: "lets_encrypt" });
-    const asked = aService({ annotations: { type: "REGIONAL", "certificate-id": FIRST } });
-    const made = await bringAbout(world.cloud(), settingsWith({ allow: { certificates: ["*"] } }), asked, {
+    const asked = buildService({ annotations: { type: "REGIONAL", "certificate-id": FIRST } });
+    const made = await converge(world.cloud(), buildSettings({ allow: { certificates: ["*"] } }), asked, {
       nodes,
     });
     if (named === undefined) world.fake.certificates.delete(FIRST);
@@ -147,8 +149,8 @@ describe("the load balancer uses another certificate than the annotation names",
     world.fake.addCertificate({ id: SECOND, type: "lets_encrypt", ...shown });
     for (const { forwarding_rules: rules } of world.fake.loadBalancers.values())
       for (const rule of rules) if (rule.certificate_id !== "") rule.certificate_id = SECOND;
-    const settings = settingsWith({ allow: { certificates: allow } });
-    const { last, service } = await bringAbout(world.cloud(), settings, made.service, { nodes });
+    const settings = buildSettings({ allow: { certificates: allow } });
+    const { last, service } = await converge(world.cloud(), settings, made.service, { nodes });
     const annotation = service.metadata.annotations?.[`${PREFIX}certificate-id`];
     expect(last.kind).toBe(ends === "refused" ? "refused" : "settled");
     expect(annotation).toBe(ends === "shown" ? SECOND : FIRST);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { LoadBalancer } from "#clouds/digitalocean/load-balancers/balancer.ts";
-import { replacement } from "#clouds/digitalocean/load-balancers/body.ts";
-import { differences, type Target } from "#clouds/digitalocean/load-balancers/compare.ts";
+import { buildReplaceBody } from "#clouds/digitalocean/load-balancers/body.ts";
+import { type DesiredTarget, listDifferences } from "#clouds/digitalocean/load-balancers/compare.ts";
 
 const rule = (port: number) => ({
   entry_protocol: "tcp",
@@ -12,7 +12,7 @@ const rule = (port: number) => ({
   tls_passthrough: false,
 });
 
-const WANTED: Target = {
+const WANTED: DesiredTarget = {
   name: "web",
   droplet_ids: ["1", "22"],
   forwarding_rules: [rule(80), rule(443)],
@@ -38,7 +38,7 @@ const { proxy_protocol: _, ...CHECK } = WANTED.health_check;
 const { certificate_id: __, tls_passthrough: ___, ...PLAIN_RULE } = rule(80);
 const COOKIES = { type: "cookies", cookie_name: "SID", cookie_ttl_seconds: 60 } as const;
 
-/** As the API shows it. */
+/** The load balancer as the API shows it. */
 const SHOWN: Record<string, unknown> = {
   ...WANTED,
   id: "4de7ac8b-495b-4884-9a69-1050c6793cd6",
@@ -48,8 +48,8 @@ const SHOWN: Record<string, unknown> = {
 
 const shown = (difference: Record<string, unknown>) => LoadBalancer.parse({ ...SHOWN, ...difference });
 
-describe("the same in other words", () => {
-  test.for<[string, Record<string, unknown>, Partial<Target>?]>([
+describe("equal settings in another notation", () => {
+  test.for<[string, Record<string, unknown>, Partial<DesiredTarget>?]>([
     ["as it was sent", {}],
     [
       "lists in another order",
@@ -68,32 +68,32 @@ describe("the same in other words", () => {
         tags: null,
       },
     ],
-    ["one unit that nobody asked for", { size_unit: 1 }],
-    ["a small one, as of old", { size_unit: 1, size: "lb-small" }],
+    ["one unit by default", { size_unit: 1 }],
+    ["a small one, in the legacy notation", { size_unit: 1, size: "lb-small" }],
     ["three units, by an old name", { size_unit: 3, size: "lb-medium" }, { size: "lb-medium" }],
     ["three units, by number", { size_unit: 3 }, { size: "lb-medium" }],
-    ["the idle time that nobody asked for", { http_idle_timeout_seconds: 60 }],
-    ["an algorithm that nobody asked for", { algorithm: "round_robin" }],
+    ["the default idle time", { http_idle_timeout_seconds: 60 }],
+    ["the default algorithm", { algorithm: "round_robin" }],
     ["no sticky sessions", { sticky_sessions: {} }],
     ["no health check for the proxy protocol", { health_check: CHECK }],
     [
-      "a proxy protocol of which nothing is said",
+      "a default proxy protocol",
       { health_check: { ...CHECK, proxy_protocol: true } },
       { health_check: CHECK },
     ],
     [
-      "a path where it is not read",
+      "an ignored path",
       { health_check: { ...CHECK, protocol: "tcp", path: "" } },
       { health_check: { ...CHECK, protocol: "tcp", path: "/" } },
     ],
     ["by a project, and ciphers", { project_id: "p", tls_cipher_policy: "STRONG" }],
   ])("%s", ([, there, wanted]) => {
-    expect(differences(shown(there), { ...WANTED, ...wanted })).toEqual([]);
+    expect(listDifferences(shown(there), { ...WANTED, ...wanted })).toEqual([]);
   });
 });
 
-describe("something else", () => {
-  test.for<[string, Record<string, unknown>, Partial<Target>?]>([
+describe("different settings", () => {
+  test.for<[string, Record<string, unknown>, Partial<DesiredTarget>?]>([
     ["name", { name: "shop" }],
     ["droplet_ids", { droplet_ids: [1] }],
     ["droplet_ids", { droplet_ids: [] }],
@@ -117,11 +117,11 @@ describe("something else", () => {
     ["enable_backend_keepalive", { enable_backend_keepalive: true }],
     ["disable_lets_encrypt_dns_records", { disable_lets_encrypt_dns_records: true }],
   ])("%s", ([key, there, wanted]) => {
-    expect(differences(shown(there), { ...WANTED, ...wanted })).toEqual([key]);
+    expect(listDifferences(shown(there), { ...WANTED, ...wanted })).toEqual([key]);
   });
 });
 
-test("what is there and not asked for goes along with a replacement, and what the API adds by itself does not", () => {
+test("a replacement keeps extra settings, except the API's own additions", () => {
   const there = shown({
     ...{ ip: "198.51.100.1", ipv6: "", created_at: "2026", algorithm: "round_robin", tag: "" },
     ...{
@@ -134,7 +134,7 @@ test("what is there and not asked for goes along with a replacement, and what th
     ...{ vpc_uuid: "v", subnet_uuid: null, type: "REGIONAL", network: "INTERNAL", network_stack: "IPV4" },
   });
   const { droplet_ids: ids, ...rest } = WANTED;
-  expect(replacement(there, WANTED, ["k8s:c1"])).toEqual({
+  expect(buildReplaceBody(there, WANTED, ["k8s:c1"])).toEqual({
     ...rest,
     ...{ droplet_ids: ids, tags: ["k8s:c1"], region: "fra1", vpc_uuid: "v" },
     ...{ type: "REGIONAL", network: "INTERNAL", network_stack: "IPV4" },

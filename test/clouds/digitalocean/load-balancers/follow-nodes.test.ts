@@ -3,29 +3,29 @@ import { digitalOceanLoadBalancerModel as model } from "#clouds/digitalocean/loa
 import type { LoadBalancerAction, TargetNode } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
 import type { FakeDroplet } from "#emulators/digitalocean/droplets.ts";
-import { aCall } from "#test/clouds/builders.ts";
+import { buildCall } from "#test/clouds/builders.ts";
 import {
-  aService,
-  bringAbout,
+  buildNodes,
+  buildService,
+  buildSettings,
+  converge,
   ID,
-  nodesOf,
-  settingsWith,
 } from "#test/clouds/digitalocean/load-balancers/round.ts";
-import { aWorld, type DigitalOceanWorld } from "#test/clouds/digitalocean/world.ts";
+import { createNodeWorld, type DigitalOceanWorld } from "#test/clouds/digitalocean/world.ts";
 
 let world: DigitalOceanWorld;
 beforeEach(async () => {
-  world = await aWorld();
+  world = await createNodeWorld();
 });
 afterEach(() => world.close());
 
 const CONFIG = { clusterID: "c1" };
 const balancer = () => [...world.fake.loadBalancers.values()][0];
 
-/** A load balancer that is served, and its Service as it stands then. */
+/** Returns a settled load balancer and its Service. */
 async function served(droplets: readonly FakeDroplet[]): Promise<Service> {
-  const made = await bringAbout(world.cloud(CONFIG), settingsWith(CONFIG), aService(), {
-    nodes: nodesOf(droplets),
+  const made = await converge(world.cloud(CONFIG), buildSettings(CONFIG), buildService(), {
+    nodes: buildNodes(droplets),
   });
   expect(made.last).toMatchObject({ kind: "settled" });
   world.pass(20_000);
@@ -33,47 +33,44 @@ async function served(droplets: readonly FakeDroplet[]): Promise<Service> {
 }
 
 function withAnnotations(service: Service, annotations: Readonly<Record<string, string>>): Service {
-  const all = aService({ annotations: { ...service.metadata.annotations, ...annotations } });
+  const all = buildService({ annotations: { ...service.metadata.annotations, ...annotations } });
   return { ...service, metadata: { ...service.metadata, annotations: all.metadata.annotations } };
 }
 
-/** What the model asks for as the nodes are, done, and the model asked again. */
+/** Applies what the model plans for the current nodes, and plans again. */
 async function follow(
   service: Service,
   nodes: readonly TargetNode[],
 ): Promise<readonly string[] | undefined> {
   const capability = world.cloud(CONFIG).capabilities?.["loadBalancers"];
   const question = { service, wanted: true, nodes, onlyTargets: true } as const;
-  const settings = settingsWith(CONFIG);
-  const [answer] = (await capability?.observe([question], aCall()))?.answers ?? [];
+  const settings = buildSettings(CONFIG);
+  const [answer] = (await capability?.observe([question], buildCall()))?.answers ?? [];
   if (capability === undefined || answer?.kind !== "observed") throw new Error(JSON.stringify(answer));
   let state: unknown = JSON.parse(JSON.stringify(answer.state));
   const actions = model.followNodes?.(question, state, settings) as readonly LoadBalancerAction[] | undefined;
   for (const action of actions ?? []) {
     const precondition = { uid: service.metadata.uid, deleting: false };
     const whole = { on: "cloud", capability: "loadBalancers", ...action, precondition } as const;
-    const done = await capability.act(whole, aCall());
+    const done = await capability.act(whole, buildCall());
     if (done.answer.kind !== "done") throw new Error(JSON.stringify(done.answer));
-    state = model.fold(state, action, done.answer.result);
+    state = model.applyResult(state, action, done.answer.result);
   }
   if (actions !== undefined) expect(model.followNodes?.(question, state, settings)).toEqual([]);
   return actions?.map(({ action }) => action);
 }
 
-describe("a served load balancer whose Service has an annotation that is refused", () => {
+describe("a served load balancer whose Service has a rejected annotation", () => {
   test.each<[string, Readonly<Record<string, string>>]>([
     ["sticky-sessions-type without a cookie", { "sticky-sessions-type": "cookies" }],
     ["a tls-passthrough that is no boolean", { "tls-passthrough": "maybe" }],
-    ["a name that is none", { name: "no/name" }],
-    [
-      "a certificate that is not there",
-      { type: "REGIONAL", "certificate-id": "00000000-0000-4000-8000-000000000000" },
-    ],
+    ["an invalid name", { name: "no/name" }],
+    ["a missing certificate", { type: "REGIONAL", "certificate-id": "00000000-0000-4000-8000-000000000000" }],
   ])("follows the nodes and keeps the rest: %s", async (_, refused) => {
     const droplets = [world.fake.add(), world.fake.add({ id: "9223372036854775807" })];
     const service = withAnnotations(await served(droplets), refused);
     const before = structuredClone(balancer());
-    const nodes = nodesOf([...droplets.slice(1), world.fake.add()]);
+    const nodes = buildNodes([...droplets.slice(1), world.fake.add()]);
     expect(await follow(service, nodes)).toEqual(["AddDroplets", "RemoveDroplets"]);
     const ids = nodes.map(({ providerID = "" }) => providerID.replace("digitalocean://", ""));
     expect(balancer()).toEqual({ ...before, droplet_ids: expect.arrayContaining(ids) });
@@ -81,7 +78,7 @@ describe("a served load balancer whose Service has an annotation that is refused
     expect(await follow(service, nodes)).toEqual([]);
   });
 
-  test("is never emptied, and what cannot be told stays", async () => {
+  test("is never emptied, and unknown targets stay", async () => {
     const droplets = [world.fake.add(), world.fake.add()];
     const service = withAnnotations(await served(droplets), { "tls-passthrough": "maybe" });
     expect(await follow(service, [])).toBeUndefined();
@@ -89,10 +86,10 @@ describe("a served load balancer whose Service has an annotation that is refused
     expect(balancer()?.droplet_ids).toHaveLength(2);
   });
 
-  test("is left alone where it is another's, or may be disowned", async () => {
+  test("is left alone if it is another's, or may be disowned", async () => {
     const droplets = [world.fake.add()];
     const service = await served(droplets);
-    const nodes = nodesOf([...droplets, world.fake.add()]);
+    const nodes = buildNodes([...droplets, world.fake.add()]);
     const disowned = withAnnotations(service, { "service.kubernetes.io/do-loadbalancer-disown": "perhaps" });
     expect(await follow(disowned, nodes)).toBeUndefined();
     const theirs = world.fake.addLoadBalancer({ name: "theirs", tags: ["k8s:c2"] });
@@ -106,6 +103,6 @@ describe("a served load balancer whose Service has an annotation that is refused
     const message = "Load Balancer can't be updated while it processes previous actions";
     world.fake.fault = ({ method }) =>
       method === "POST" ? { status: 403, body: JSON.stringify({ id: "forbidden", message }) } : undefined;
-    await expect(follow(service, nodesOf([...droplets, world.fake.add()]))).rejects.toThrow("Unavailable");
+    await expect(follow(service, buildNodes([...droplets, world.fake.add()]))).rejects.toThrow("Unavailable");
   });
 });

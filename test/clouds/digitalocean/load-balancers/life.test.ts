@@ -1,19 +1,19 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { errorAnswer } from "#emulators/digitalocean/answer.ts";
+import { buildErrorAnswer } from "#emulators/digitalocean/answer.ts";
 import {
-  aService,
-  bringAbout,
+  buildNodes,
+  buildService,
+  buildSettings,
+  converge,
   DEFAULT_NAME,
   ID,
-  nodesOf,
   PREFIX,
-  settingsWith,
 } from "#test/clouds/digitalocean/load-balancers/round.ts";
-import { aWorld, type DigitalOceanWorld } from "#test/clouds/digitalocean/world.ts";
+import { createNodeWorld, type DigitalOceanWorld } from "#test/clouds/digitalocean/world.ts";
 
 let world: DigitalOceanWorld;
 beforeEach(async () => {
-  world = await aWorld();
+  world = await createNodeWorld();
 });
 afterEach(() => world.close());
 
@@ -22,10 +22,10 @@ const changes = () =>
 const balancers = () => [...world.fake.loadBalancers.values()];
 
 describe("the life of a Service", () => {
-  test("is made, published, changed, sent to other nodes, and goes", async () => {
-    const [cloud, settings] = [world.cloud({ clusterID: "c1" }), settingsWith({ clusterID: "c1" })];
+  test("creates, publishes and changes the load balancer, sends it to other nodes, and deletes it", async () => {
+    const [cloud, settings] = [world.cloud({ clusterID: "c1" }), buildSettings({ clusterID: "c1" })];
     const droplets = [world.fake.add(), world.fake.add({ id: "9223372036854775807" })];
-    const made = await bringAbout(cloud, settings, aService(), { nodes: nodesOf(droplets) });
+    const made = await converge(cloud, settings, buildService(), { nodes: buildNodes(droplets) });
     expect(made.done).toEqual([
       "CreateLoadBalancer",
       `write: ${ID}, type`,
@@ -54,15 +54,15 @@ describe("the life of a Service", () => {
     });
     const sent = changes().length;
 
-    const again = await bringAbout(cloud, settings, made.service, { nodes: nodesOf(droplets) });
+    const again = await converge(cloud, settings, made.service, { nodes: buildNodes(droplets) });
     expect(again.done).toEqual([]);
 
-    const changed = aService({
+    const changed = buildService({
       annotations: { ...made.service.metadata.annotations, "deny-rules": "cidr:192.0.2.9/24" },
     });
     world.pass(20_000);
     const more = [...droplets, world.fake.add()];
-    const after = await bringAbout(cloud, settings, changed, { nodes: nodesOf(more) });
+    const after = await converge(cloud, settings, changed, { nodes: buildNodes(more) });
     expect(after.done).toEqual(["ReplaceLoadBalancer"]);
     expect(balancers()).toMatchObject([
       {
@@ -71,7 +71,7 @@ describe("the life of a Service", () => {
       },
     ]);
 
-    const gone = await bringAbout(cloud, settings, changed, { wanted: false });
+    const gone = await converge(cloud, settings, changed, { wanted: false });
     expect(gone.done).toEqual(["DeleteLoadBalancer"]);
     expect(gone.last).toEqual({ kind: "settled", ingress: [], warnings: [] });
     expect(balancers()).toEqual([]);
@@ -80,47 +80,49 @@ describe("the life of a Service", () => {
         .slice(sent)
         .map((each) => each.split(" ")[0]),
     ).toEqual(["PUT", "DELETE"]);
-    const nothing = await bringAbout(cloud, settings, changed, { wanted: false });
+    const nothing = await converge(cloud, settings, changed, { wanted: false });
     expect(nothing.done).toEqual([]);
   });
 
-  test("what somebody has set in the console goes along with a change", async () => {
-    const [cloud, settings] = [world.cloud(), settingsWith()];
+  test("keeps manual changes of the console during a change", async () => {
+    const [cloud, settings] = [world.cloud(), buildSettings()];
     const droplets = [world.fake.add()];
-    const made = await bringAbout(cloud, settings, aService(), { nodes: nodesOf(droplets) });
+    const made = await converge(cloud, settings, buildService(), { nodes: buildNodes(droplets) });
     const [balancer] = balancers();
     Object.assign(balancer ?? {}, { project_id: "their-project", tls_cipher_policy: "STRONG" });
     droplets.push(world.fake.add());
     world.pass(20_000);
-    await bringAbout(cloud, settings, made.service, { nodes: nodesOf(droplets) });
+    await converge(cloud, settings, made.service, { nodes: buildNodes(droplets) });
     expect(balancers()).toMatchObject([
       { project_id: "their-project", tls_cipher_policy: "STRONG", droplet_ids: droplets.map(({ id }) => id) },
     ]);
   });
 
-  test("dual-stack where all nodes are, and both addresses are published", async () => {
+  test("publishes both addresses if all nodes are dual-stack", async () => {
     const v6 = [{ ip_address: "2604:a880:800:10::1", netmask: 64, gateway: "::", type: "public" }];
     const droplet = world.fake.add();
     droplet.networks = { v4: droplet.networks?.v4 ?? [], v6 };
-    const made = await bringAbout(world.cloud(), settingsWith(), aService(), { nodes: nodesOf([droplet]) });
+    const made = await converge(world.cloud(), buildSettings(), buildService(), {
+      nodes: buildNodes([droplet]),
+    });
     expect(made.last).toMatchObject({ ingress: [{ ip: "198.51.100.1" }, { ip: "2604:a880:800:14::1" }] });
     expect(balancers()).toMatchObject([{ network_stack: "DUALSTACK" }]);
   });
 
-  test("a host name is published in place of addresses", async () => {
-    const service = aService({ annotations: { hostname: "Web.Example.com" } });
-    const made = await bringAbout(world.cloud(), settingsWith(), service, {
-      nodes: nodesOf([world.fake.add()]),
+  test("publishes a host name in place of addresses", async () => {
+    const service = buildService({ annotations: { hostname: "Web.Example.com" } });
+    const made = await converge(world.cloud(), buildSettings(), service, {
+      nodes: buildNodes([world.fake.add()]),
     });
     expect(made.last).toMatchObject({ kind: "settled", ingress: [{ hostname: "web.example.com" }] });
   });
 
-  test("what the cloud says has failed is told", async () => {
-    const [cloud, settings, nodes] = [world.cloud(), settingsWith(), nodesOf([world.fake.add()])];
-    const made = await bringAbout(cloud, settings, aService(), { nodes });
+  test("reports a failure of the cloud", async () => {
+    const [cloud, settings, nodes] = [world.cloud(), buildSettings(), buildNodes([world.fake.add()])];
+    const made = await converge(cloud, settings, buildService(), { nodes });
     Object.assign(balancers()[0] ?? {}, { status: "errored" });
-    const after = await bringAbout(cloud, settings, made.service, { nodes });
-    expect(after.last).toMatchObject({ kind: "refused", problem: { code: "LoadBalancerFailed" } });
+    const after = await converge(cloud, settings, made.service, { nodes });
+    expect(after.last).toMatchObject({ kind: "refused", issue: { code: "LoadBalancerFailed" } });
   });
 });
 
@@ -133,8 +135,8 @@ describe("no second one is made", () => {
         count += method === "POST" ? 1 : 0;
         return method === "POST" && count === 1 ? answer : undefined;
       };
-      const made = await bringAbout(world.cloud(), settingsWith(), aService(), {
-        nodes: nodesOf([world.fake.add()]),
+      const made = await converge(world.cloud(), buildSettings(), buildService(), {
+        nodes: buildNodes([world.fake.add()]),
         errors: 1,
       });
       expect(made.last).toMatchObject({ kind: "settled" });
@@ -143,11 +145,11 @@ describe("no second one is made", () => {
     });
   }
 
-  test("where the annotation names one that is gone, and the next one's answer was lost", async () => {
-    const service = aService({ annotations: { [ID]: "4de7ac8b-495b-4884-9a69-1050c6793cd6" } });
+  test("if the annotation names a missing one, and the answer of the next creation was lost", async () => {
+    const service = buildService({ annotations: { [ID]: "4de7ac8b-495b-4884-9a69-1050c6793cd6" } });
     const ours = world.fake.addLoadBalancer({ name: DEFAULT_NAME });
-    const made = await bringAbout(world.cloud(), settingsWith(), service, {
-      nodes: nodesOf([world.fake.add()]),
+    const made = await converge(world.cloud(), buildSettings(), service, {
+      nodes: buildNodes([world.fake.add()]),
     });
     expect(made.service.metadata.annotations?.[ID]).toBe(ours.id);
     expect(balancers()).toHaveLength(1);
@@ -158,55 +160,59 @@ describe("a load balancer that is disowned", () => {
   const CLUSTER = { clusterID: "c1" };
   const disowned = { "service.kubernetes.io/do-loadbalancer-disown": "true" };
 
-  test("is left alone without a request, and the Service is let go", async () => {
+  test("is left alone without a request, and the Service is released", async () => {
     const ours = world.fake.addLoadBalancer({ name: DEFAULT_NAME });
-    const service = aService({ annotations: { ...disowned, [ID]: ours.id } });
-    const [cloud, settings] = [world.cloud(), settingsWith()];
-    const kept = await bringAbout(cloud, settings, service, { nodes: nodesOf([world.fake.add()]) });
+    const service = buildService({ annotations: { ...disowned, [ID]: ours.id } });
+    const [cloud, settings] = [world.cloud(), buildSettings()];
+    const kept = await converge(cloud, settings, service, { nodes: buildNodes([world.fake.add()]) });
     expect(kept.last).toEqual({ kind: "elsewhere" });
-    const left = await bringAbout(cloud, settings, service, { wanted: false });
+    const left = await converge(cloud, settings, service, { wanted: false });
     expect(left.last).toEqual({ kind: "settled", ingress: [], warnings: [] });
     expect(balancers()).toHaveLength(1);
     expect(world.fake.requests).toEqual([]);
   });
 
   test.each([
-    ["the cluster's own says no more whose it was", ["k8s:c1"], ["k8s:c1"]],
+    ["the cluster's own is left without an owner", ["k8s:c1"], ["k8s:c1"]],
     ["another cluster's is left as it is", ["k8s:c2"], ["k8s:c2", "k8s-service-name:default:web"]],
-    ["nobody's is left as it is", [], ["k8s-service-name:default:web"]],
-  ])("and goes with its Service, named by its id: %s", async (_, tags, left) => {
+    ["one without an owner stays unchanged", [], ["k8s-service-name:default:web"]],
+  ])("and is named by its ID goes with its Service: %s", async (_, tags, left) => {
     const there = world.fake.addLoadBalancer({ tags: [...tags, "k8s-service-name:default:web"] });
     world.fake.tags.add("k8s-service-name:default:web");
     const config = { clusterID: "c1" };
-    const service = aService({ annotations: { ...disowned, [ID]: there.id } });
-    const { last } = await bringAbout(world.cloud(config), settingsWith(config), service, { wanted: false });
+    const service = buildService({ annotations: { ...disowned, [ID]: there.id } });
+    const { last } = await converge(world.cloud(config), buildSettings(config), service, { wanted: false });
     expect(last).toEqual({ kind: "settled", ingress: [], warnings: [] });
     expect(balancers()).toMatchObject([{ id: there.id, tags: left }]);
   });
 
-  test.each([500, 429, 401])("lets its Service go while the tag API answers %i", async (status) => {
-    const there = world.fake.addLoadBalancer({ tags: ["k8s:c1", "k8s-service-name:default:web"] });
-    world.fake.fault = ({ path }) => (path.startsWith("/v2/tags/") ? errorAnswer(status, "any") : undefined);
-    const service = aService({ annotations: { ...disowned, [ID]: there.id } });
-    const leave = (deleteOrphaned: boolean) => {
-      const settings = settingsWith(CLUSTER);
-      const { loadBalancers } = settings;
-      const all = { ...settings, loadBalancers: { ...loadBalancers, deleteOrphaned } };
-      return bringAbout(world.cloud(CLUSTER), all, service, { wanted: false });
-    };
-    expect((await leave(false)).last).toEqual({ kind: "settled", ingress: [], warnings: [] });
-    // Else the audit would delete what was left to somebody else.
-    expect((await leave(true)).last).toMatchObject({ kind: "error" });
-    expect(balancers()).toMatchObject([{ id: there.id }]);
-  });
+  test.each([500, 429, 401])(
+    "keeps the Service's deletion going while the tag API answers %i",
+    async (status) => {
+      const there = world.fake.addLoadBalancer({ tags: ["k8s:c1", "k8s-service-name:default:web"] });
+      world.fake.fault = ({ path }) =>
+        path.startsWith("/v2/tags/") ? buildErrorAnswer(status, "any") : undefined;
+      const service = buildService({ annotations: { ...disowned, [ID]: there.id } });
+      const leave = (deleteOrphaned: boolean) => {
+        const settings = buildSettings(CLUSTER);
+        const { loadBalancers } = settings;
+        const all = { ...settings, loadBalancers: { ...loadBalancers, deleteOrphaned } };
+        return converge(world.cloud(CLUSTER), all, service, { wanted: false });
+      };
+      expect((await leave(false)).last).toEqual({ kind: "settled", ingress: [], warnings: [] });
+      // Otherwise the audit would delete what was left to another owner.
+      expect((await leave(true)).last).toMatchObject({ kind: "error" });
+      expect(balancers()).toMatchObject([{ id: there.id }]);
+    },
+  );
 
-  test("or of which nobody can tell whether it is, stays, and the Service with it", async () => {
+  test("stays, together with the Service, if its ownership is unknown", async () => {
     const ours = world.fake.addLoadBalancer({ name: DEFAULT_NAME });
     const annotations = { "service.kubernetes.io/do-loadbalancer-disown": "yes", [ID]: ours.id };
-    const { last } = await bringAbout(world.cloud(), settingsWith(), aService({ annotations }), {
+    const { last } = await converge(world.cloud(), buildSettings(), buildService({ annotations }), {
       wanted: false,
     });
-    expect(last).toMatchObject({ kind: "refused", problem: { code: "InvalidAnnotation" } });
+    expect(last).toMatchObject({ kind: "refused", issue: { code: "InvalidAnnotation" } });
     expect(balancers()).toHaveLength(1);
   });
 });

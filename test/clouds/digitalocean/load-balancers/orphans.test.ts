@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createDigitalOceanCloud } from "#clouds/digitalocean/cloud.ts";
-import { DigitalOceanCloudConfig } from "#clouds/digitalocean/kind.ts";
-import { fixedToken } from "#clouds/http/token-file.ts";
+import { DigitalOceanCloudConfig } from "#clouds/digitalocean/config.ts";
+import { createFixedToken } from "#clouds/http/token-file.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import type { FakeLoadBalancer } from "#emulators/digitalocean/load-balancers.ts";
 import { REGION, TOKEN, VPC } from "#emulators/digitalocean/names.ts";
@@ -30,7 +30,11 @@ beforeAll(async () => {
       },
     };
     const make = () =>
-      createDigitalOceanCloud(DigitalOceanCloudConfig.parse(config), fixedToken(TOKEN, "the token"), world);
+      createDigitalOceanCloud(
+        DigitalOceanCloudConfig.parse(config),
+        createFixedToken(TOKEN, "the token"),
+        world,
+      );
     return { config, make };
   });
 });
@@ -58,7 +62,7 @@ const told = ({ lines }: Awaited<ReturnType<OrphansUnderTest["audit"]>>) =>
 const LIVES = "k8s-service-name:default:lives";
 const LOST = "k8s-service-name:default:lost";
 
-/** One that lives, and one that is lost. */
+/** Creates a live Service and a lost one. */
 async function orphaned(differs: { readonly metadata?: object } = {}): Promise<FakeLoadBalancer> {
   await under.create("lives");
   await under.create("lost", differs);
@@ -69,7 +73,7 @@ async function orphaned(differs: { readonly metadata?: object } = {}): Promise<F
   return lost;
 }
 
-/** Audits as often as anything takes to be found, marked and deleted, and once more. */
+/** Runs as many audits as a resource takes to be found, marked and deleted, and one more. */
 async function hour(): Promise<void> {
   for (let minute = 0; minute < 60; minute += 20) {
     await under.audit();
@@ -77,8 +81,8 @@ async function hour(): Promise<void> {
   }
 }
 
-describe("a load balancer whose Service has gone", () => {
-  test("is told, and stays unless the operator wants it deleted", async () => {
+describe("a load balancer whose Service is gone", () => {
+  test("is reported, and stays unless the operator wants it deleted", async () => {
     await orphaned();
     for (const minutes of [0, 20, 20]) {
       under.later(minutes);
@@ -111,7 +115,7 @@ describe("a load balancer whose Service has gone", () => {
     expect(under.actions).toEqual([]);
   });
 
-  test("is deleted one in a turn, whoever comes by in it", async () => {
+  test("is deleted one at a time, with any number of actors", async () => {
     await under.create("lives");
     for (const name of ["one", "two"]) {
       await under.create(name);
@@ -128,7 +132,7 @@ describe("a load balancer whose Service has gone", () => {
     expect(left).toEqual([3, 3, 2, 1, 1]);
   });
 
-  test("killed between any two steps of its deletion, leaves nothing behind in the end", async () => {
+  test("leaves nothing behind if its deletion is killed between any two steps", async () => {
     under.configure(DELETING);
     await under.create("lives");
     for (let steps = 0; ; steps += 1) {
@@ -146,7 +150,7 @@ describe("a load balancer whose Service has gone", () => {
     }
   });
 
-  test("stays while not all Services are known, and without one of a Service that lives beside", async () => {
+  test("stays while not all Services are known, and without the load balancer of a live Service", async () => {
     await orphaned();
     under.configure(DELETING);
     await under.audit();
@@ -160,7 +164,7 @@ describe("a load balancer whose Service has gone", () => {
     expect(services()).toEqual([LIVES, LOST]);
   });
 
-  test("is not even marked with a token that may not take its mark off", async () => {
+  test("is not even marked with a token that may not remove the mark", async () => {
     await orphaned();
     under.configure(DELETING);
     fake.scopes.delete("tag:delete");
@@ -181,13 +185,13 @@ describe("a load balancer whose Service has gone", () => {
     const before = marks();
     under.later(20);
     under.actions.length = 0;
-    await under.audit({ stopOf: async () => "deletes" });
+    await under.audit({ readStop: async () => "deletes" });
     expect([services(), marks(), under.actions]).toEqual([[LIVES, LOST], before, []]);
     await under.audit();
     expect(services()).toEqual([LIVES]);
   });
 
-  test("that has missed its turn is marked anew, and carries one mark", async () => {
+  test("that has missed its turn is marked again, and carries one mark", async () => {
     const { id } = await orphaned();
     under.configure(DELETING);
     await under.audit();
@@ -202,16 +206,16 @@ describe("a load balancer whose Service has gone", () => {
   });
 });
 
-describe("what is no orphan", () => {
+describe("a load balancer that is not an orphan", () => {
   test.each<[string, (balancer: FakeLoadBalancer) => void]>([
-    ["one that carries another cluster's tag, too", ({ tags }) => tags.push("k8s:c2")],
+    ["one with another cluster's tag, too", ({ tags }) => tags.push("k8s:c2")],
     ["one in another region", (balancer) => Object.assign(balancer, { region: "nyc1" })],
     [
-      "one that names no Service",
+      "one without a Service",
       (balancer) => Object.assign(balancer, { tags: balancer.tags.filter((tag) => tag !== LOST) }),
     ],
-    ["one that names two", ({ tags }) => tags.push("k8s-service-name:default:other")],
-  ])("%s is neither told nor deleted", async (_, change) => {
+    ["one with two Services", ({ tags }) => tags.push("k8s-service-name:default:other")],
+  ])("%s is neither reported nor deleted", async (_, change) => {
     change(await orphaned());
     under.configure(DELETING);
     expect(told(await under.audit())).toEqual([]);
@@ -219,24 +223,24 @@ describe("what is no orphan", () => {
     expect(all()).toHaveLength(2);
   });
 
-  test("one that is marked all the same loses its mark, though deletions are stopped", async () => {
+  test("loses an existing mark, even while deletions are stopped", async () => {
     await under.create("lives");
     const [lives] = all();
     const mark = `k8s-orphaned:${lives?.id}:1:2`;
     lives?.tags.push(mark);
     fake.tags.add(mark);
     under.configure(DELETING);
-    await under.audit({ stopOf: async () => "deletes" });
+    await under.audit({ readStop: async () => "deletes" });
     expect([marks(), lives?.tags.includes(mark)]).toEqual([[], false]);
   });
 
-  test("one that another Service has taken over by its id is kept for that one", async () => {
+  test("is kept for another Service that has taken it over by its ID", async () => {
     const { id } = await orphaned();
     under.configure(DELETING);
     await under.audit();
     expect(marks()).toHaveLength(1);
     await under.create("heir", { metadata: { annotations: { [ID]: id } } });
-    // Whoever serves a Service takes the mark off, and an audit would.
+    // The controller of the Service removes the mark, and an audit would.
     expect(marks()).toEqual([]);
     expect(told(await under.audit())).toEqual([]);
     await hour();
@@ -244,7 +248,7 @@ describe("what is no orphan", () => {
     expect((await under.read("heir")).status.loadBalancer.ingress).toHaveLength(1);
   });
 
-  test("one that a Service names that cannot be served yet is kept, and its mark goes by the audit", async () => {
+  test("is kept for a Service that names it and cannot be served yet, and the audit removes its mark", async () => {
     const { id } = await orphaned();
     under.configure(DELETING);
     await under.audit();
@@ -254,7 +258,7 @@ describe("what is no orphan", () => {
     expect(marks()).toEqual([]);
   });
 
-  test("one that was disowned before its Service went stays", async () => {
+  test("stays if it was disowned before its Service went", async () => {
     await under.create("lives");
     const { metadata } = await under.create("given");
     const [, given] = all();
@@ -277,7 +281,7 @@ describe("what is no orphan", () => {
     expect(metadata.name).toBe("given");
   });
 
-  test("one that was disowned is let go without the right to take tags off", async () => {
+  test("is released without the right to remove tags if it was disowned", async () => {
     fake.scopes.delete("tag:delete");
     await under.create("given", { metadata: { annotations: {} } });
     const admin = await cluster.transport("admin");

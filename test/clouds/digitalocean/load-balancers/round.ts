@@ -4,8 +4,8 @@ import type { LoadBalancerQuestion, LoadBalancerStep, TargetNode } from "#core/s
 import { Service } from "#core/service/service.ts";
 import { DEFAULT_SETTINGS, type Settings } from "#core/settings.ts";
 import type { FakeDroplet } from "#emulators/digitalocean/droplets.ts";
-import { aCall } from "#test/clouds/builders.ts";
-import { aConfig } from "#test/clouds/digitalocean/world.ts";
+import { buildCall } from "#test/clouds/builders.ts";
+import { buildConfig } from "#test/clouds/digitalocean/world.ts";
 
 export const UID = "3c9f1f4e-6f5d-4b8c-9a55-0f1e2d3c4b5a";
 export const DEFAULT_NAME = "a3c9f1f4e6f5d4b8c9a550f1e2d3c4b5";
@@ -18,8 +18,11 @@ export interface Traits {
   readonly spec?: Record<string, unknown>;
 }
 
-/** A Service of type LoadBalancer with a port for HTTP and one for HTTPS; annotations without a dot get the cloud's prefix. */
-export function aService({ uid = UID, annotations = {}, spec = {} }: Traits = {}): Service {
+/**
+ * Builds a Service of type LoadBalancer with a port for HTTP and one for HTTPS; annotations without a dot get
+ * the cloud's prefix.
+ */
+export function buildService({ uid = UID, annotations = {}, spec = {} }: Traits = {}): Service {
   const named = Object.entries(annotations).map(([key, value]) => [
     key.includes(".") ? key : `${PREFIX}${key}`,
     value,
@@ -45,29 +48,32 @@ export function aService({ uid = UID, annotations = {}, spec = {} }: Traits = {}
   });
 }
 
-/** A cluster's settings with a configuration of its cloud. */
-export function settingsWith(config: Record<string, unknown> = {}): Settings {
-  return { ...DEFAULT_SETTINGS, cloud: { ...aConfig(config) } };
+/** Builds a cluster's settings with a configuration of its cloud. */
+export function buildSettings(config: Record<string, unknown> = {}): Settings {
+  return { ...DEFAULT_SETTINGS, cloud: { ...buildConfig(config) } };
 }
 
-/** Nodes of droplets, as load balancers know them. */
-export function nodesOf(droplets: readonly FakeDroplet[]): TargetNode[] {
+/** Builds the nodes of droplets as load balancers know them. */
+export function buildNodes(droplets: readonly FakeDroplet[]): TargetNode[] {
   return droplets.map(({ id, name }) => ({ name, providerID: `digitalocean://${id}` }));
 }
 
-/** What came of a Service, and what was done until then. */
+/** The result of a Service, and the work until then. */
 export interface Outcome {
   readonly last:
     | LoadBalancerStep
     | { readonly kind: "error"; readonly code: string; readonly message: string };
-  /** Actions, and what was written and waited for, in order. */
+  /** Actions, writes and waits, in order. */
   readonly done: readonly string[];
-  /** With what was written on it. */
+  /** The Service with the written fields. */
   readonly service: Service;
 }
 
-/** Does what is next for a Service until nothing is, as the controller does; a wait is over at once, at the most so many times. */
-export async function bringAbout(
+/**
+ * Applies the next steps of a Service until nothing is left, as the controller does. Waits end at once, after
+ * at most so many rounds.
+ */
+export async function converge(
   cloud: Cloud,
   settings: Settings,
   asked: Service,
@@ -80,9 +86,9 @@ export async function bringAbout(
   let [waited, failed] = [0, 0];
   for (let look = 0; look < 30; look += 1) {
     const question = (): LoadBalancerQuestion => ({ service, wanted, nodes: wanted ? nodes : [] });
-    const before = model.before(question(), settings);
+    const before = model.precheck(question(), settings);
     if (before !== undefined) return { last: before, done, service };
-    const { answers } = await capability.observe([question()], aCall());
+    const { answers } = await capability.observe([question()], buildCall());
     const [answer] = answers;
     if (answer?.kind !== "observed") {
       if (answer === undefined) throw new Error("no answer");
@@ -93,7 +99,7 @@ export async function bringAbout(
     let state: unknown = answer.state;
     let again = false;
     for (let turn = 0; turn < 10 && !again; turn += 1) {
-      const step = model.next(question(), state, settings);
+      const step = model.planStep(question(), state, settings);
       if (step.kind === "wait" && waited < waits) {
         waited += 1;
         done.push(`wait: ${step.because.code}`);
@@ -117,9 +123,9 @@ export async function bringAbout(
           done.push(action.action);
           const precondition = { uid: service.metadata.uid, deleting: false };
           const whole = { on: "cloud", capability: "loadBalancers", ...action, precondition } as const;
-          const { answer: result } = await capability.act(whole, aCall());
+          const { answer: result } = await capability.act(whole, buildCall());
           if (result.kind === "done") {
-            state = model.fold(state, action, result.result);
+            state = model.applyResult(state, action, result.result);
             continue;
           }
           failed += 1;

@@ -2,16 +2,16 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { TargetNode } from "#core/service/model.ts";
 import type { FakeDroplet } from "#emulators/digitalocean/droplets.ts";
 import {
-  aService,
-  bringAbout,
-  nodesOf,
-  settingsWith,
+  buildNodes,
+  buildService,
+  buildSettings,
+  converge,
 } from "#test/clouds/digitalocean/load-balancers/round.ts";
-import { aWorld, type DigitalOceanWorld } from "#test/clouds/digitalocean/world.ts";
+import { createNodeWorld, type DigitalOceanWorld } from "#test/clouds/digitalocean/world.ts";
 
 let world: DigitalOceanWorld;
 beforeEach(async () => {
-  world = await aWorld();
+  world = await createNodeWorld();
 });
 afterEach(() => world.close());
 
@@ -21,7 +21,7 @@ const PRIVATE = { ip_address: "10.114.9.9", netmask: "255.255.240.0", type: "pri
 const V4 = { ip_address: "203.0.113.9", netmask: "255.255.240.0", gateway: "203.0.113.1", type: "public" };
 const V6 = { ip_address: "2604:a880::9", netmask: 64, gateway: "2604:a880::1", type: "public" };
 
-describe("which nodes a load balancer sends to", () => {
+describe("the nodes that a load balancer sends to", () => {
   const nodes = {
     "public IPv4": { v4: [PRIVATE, V4], v6: [] },
     "public IPv4 and IPv6": { v4: [PRIVATE, V4], v6: [V6] },
@@ -56,8 +56,8 @@ describe("which nodes a load balancer sends to", () => {
   ];
   test.for(kinds)("$type, $network", async ({ type, network, takes, stack }) => {
     const droplets = Object.entries(nodes).map(([name, networks]) => world.fake.add({ name, networks }));
-    const service = aService({ annotations: { type, network } });
-    const { last } = await bringAbout(world.cloud(), settingsWith(), service, { nodes: nodesOf(droplets) });
+    const service = buildService({ annotations: { type, network } });
+    const { last } = await converge(world.cloud(), buildSettings(), service, { nodes: buildNodes(droplets) });
     expect(last).toMatchObject({ kind: "settled" });
     const wanted = droplets.filter(({ name }) => takes.includes(name)).map(({ id }) => id);
     expect([...world.fake.loadBalancers.values()]).toMatchObject([
@@ -65,14 +65,14 @@ describe("which nodes a load balancer sends to", () => {
     ]);
   });
 
-  test("where none has a public address, the ways out are told and nothing is made", async () => {
+  test("if no node has a public address, the Warning names the options and nothing is made", async () => {
     const droplets = [world.fake.add({ networks: nodes["private IPv4 alone"] })];
-    const { last } = await bringAbout(world.cloud(), settingsWith(), aService(), {
-      nodes: nodesOf(droplets),
+    const { last } = await converge(world.cloud(), buildSettings(), buildService(), {
+      nodes: buildNodes(droplets),
     });
     expect(last).toMatchObject({
       kind: "refused",
-      problem: { code: "NodesWithoutPublicAddress", stockReason: "LoadBalancerConfigError" },
+      issue: { code: "NodesWithoutPublicAddress", stockReason: "LoadBalancerConfigError" },
     });
     expect(targets()).toEqual([]);
   });
@@ -81,13 +81,13 @@ describe("which nodes a load balancer sends to", () => {
     { annotations: { network: "INTERNAL", "network-stack": "DUALSTACK" }, allowed: /internal/ },
     { annotations: { "network-stack": "DUALSTACK" }, allowed: /IPv6/ },
   ];
-  test.for(stacks)("both families cannot be had: $annotations", async ({ annotations, allowed }) => {
+  test.for(stacks)("both IP families are impossible: $annotations", async ({ annotations, allowed }) => {
     const droplets = Array.from({ length: 5 }, () => world.fake.add());
-    const service = aService({ annotations: annotations as Record<string, string> });
-    const { last } = await bringAbout(world.cloud(), settingsWith(), service, { nodes: nodesOf(droplets) });
+    const service = buildService({ annotations: annotations as Record<string, string> });
+    const { last } = await converge(world.cloud(), buildSettings(), service, { nodes: buildNodes(droplets) });
     expect(last).toMatchObject({
       kind: "refused",
-      problem: {
+      issue: {
         code: "InvalidAnnotation",
         allowed: expect.stringMatching(allowed),
         stockReason: "LoadBalancerConfigError",
@@ -96,7 +96,7 @@ describe("which nodes a load balancer sends to", () => {
   });
 });
 
-describe("what nodes say of themselves", () => {
+describe("what nodes report", () => {
   const rows: readonly {
     title: string;
     traits?: Partial<FakeDroplet>;
@@ -110,39 +110,39 @@ describe("what nodes say of themselves", () => {
     },
     { title: "a droplet without the cluster's tag", traits: { tags: ["shop"] }, warned: true },
     { title: "a droplet of another region", traits: { region: "nyc1" }, warned: true },
-    { title: "a droplet that is gone", traits: { hidden: true }, warned: false },
+    { title: "a missing droplet", traits: { hidden: true }, warned: false },
     {
       title: "a provider ID of another cloud",
       node: { providerID: "aws:///eu-central-1a/i-0123456789abcdef0" },
       warned: true,
     },
-    { title: "a provider ID that is none", node: { providerID: "digitalocean://-1" }, warned: true },
+    { title: "an invalid provider ID", node: { providerID: "digitalocean://-1" }, warned: true },
   ];
   test.for(rows)("$title is left out, and the others are served", async ({ traits, node, warned }) => {
     const good = world.fake.add();
     const bad = world.fake.add({ ...traits });
-    const nodes = [...nodesOf([good]), { name: "bad", providerID: `digitalocean://${bad.id}`, ...node }];
-    const { last } = await bringAbout(world.cloud(), settingsWith(), aService(), { nodes });
+    const nodes = [...buildNodes([good]), { name: "bad", providerID: `digitalocean://${bad.id}`, ...node }];
+    const { last } = await converge(world.cloud(), buildSettings(), buildService(), { nodes });
     expect(last).toMatchObject({ kind: "settled", warnings: warned ? [{ code: "NodeNotUsable" }] : [] });
     expect(targets()).toEqual([[good.id]]);
   });
 
-  test("one without a provider ID is known by its name", async () => {
+  test("a node without a provider ID is found by its name", async () => {
     const droplet = world.fake.add();
     const nodes = [{ name: droplet.name }];
-    await bringAbout(world.cloud(), settingsWith(), aService(), { nodes });
+    await converge(world.cloud(), buildSettings(), buildService(), { nodes });
     expect(targets()).toEqual([[droplet.id]]);
   });
 });
 
-describe("what cannot be told", () => {
-  test("stays where it is: of 27 nodes whose droplets are gone ten are read, and the others wait", async () => {
+describe("an unknown target", () => {
+  test("stays: of 27 nodes with missing droplets ten are read, and the others wait", async () => {
     const droplets = Array.from({ length: 30 }, () => world.fake.add());
-    const [cloud, settings] = [world.cloud(), settingsWith()];
-    const made = await bringAbout(cloud, settings, aService(), { nodes: nodesOf(droplets) });
+    const [cloud, settings] = [world.cloud(), buildSettings()];
+    const made = await converge(cloud, settings, buildService(), { nodes: buildNodes(droplets) });
     for (const { id } of droplets.slice(3)) world.fake.droplets.delete(id);
     world.pass(20_000);
-    const { last } = await bringAbout(cloud, settings, made.service, { nodes: nodesOf(droplets) });
+    const { last } = await converge(cloud, settings, made.service, { nodes: buildNodes(droplets) });
     expect(last).toMatchObject({ kind: "settled" });
     const [ids = []] = targets();
     expect(ids.filter((id) => world.fake.droplets.has(id))).toEqual(droplets.slice(0, 3).map(({ id }) => id));
@@ -158,42 +158,42 @@ describe("what cannot be told", () => {
     { title: "silent", answer: "destroy" as const, code: "Unavailable" },
   ])("an API that is $title changes nothing", async ({ answer, code }) => {
     const droplets = [world.fake.add(), world.fake.add()];
-    const [cloud, settings, nodes] = [world.cloud(), settingsWith(), nodesOf(droplets)];
-    const made = await bringAbout(cloud, settings, aService(), { nodes });
+    const [cloud, settings, nodes] = [world.cloud(), buildSettings(), buildNodes(droplets)];
+    const made = await converge(cloud, settings, buildService(), { nodes });
     const before = structuredClone([...world.fake.loadBalancers.values()]);
     for (const path of ["/v2/droplets", "/v2/load_balancers"]) {
       world.fake.fault = (request) => (request.path.startsWith(path) ? answer : undefined);
       world.pass(120_000);
-      const { last } = await bringAbout(cloud, settings, made.service, { nodes: nodes.slice(1) });
+      const { last } = await converge(cloud, settings, made.service, { nodes: nodes.slice(1) });
       expect(last).toMatchObject({ kind: "error", code });
     }
     expect([...world.fake.loadBalancers.values()]).toEqual(before);
   });
 
-  test("the account has no droplet of the cluster any more: targets stay", async () => {
+  test("targets stay if the account has no droplet of the cluster any more", async () => {
     const droplet = world.fake.add();
-    const [cloud, settings, nodes] = [world.cloud(), settingsWith(), nodesOf([droplet])];
-    const made = await bringAbout(cloud, settings, aService(), { nodes });
+    const [cloud, settings, nodes] = [world.cloud(), buildSettings(), buildNodes([droplet])];
+    const made = await converge(cloud, settings, buildService(), { nodes });
     droplet.tags = [];
     world.pass(20_000);
-    const { last } = await bringAbout(cloud, settings, made.service, { nodes, waits: 0 });
-    expect(last).toMatchObject({ kind: "refused", problem: { code: "NodeNotUsable" } });
+    const { last } = await converge(cloud, settings, made.service, { nodes, waits: 0 });
+    expect(last).toMatchObject({ kind: "refused", issue: { code: "NodeNotUsable" } });
     expect(targets()).toEqual([[droplet.id]]);
   });
 
-  test("no node is a droplet of the cluster: its owner is told, and nothing is made", async () => {
-    const nodes = nodesOf([world.fake.add({ tags: [] }), world.fake.add({ region: "nyc1" })]);
-    const { last } = await bringAbout(world.cloud(), settingsWith(), aService(), { nodes, waits: 0 });
-    expect(last).toMatchObject({ kind: "refused", problem: { code: "NodeNotUsable" } });
+  test("if no node is a droplet of the cluster, a Warning says so and nothing is made", async () => {
+    const nodes = buildNodes([world.fake.add({ tags: [] }), world.fake.add({ region: "nyc1" })]);
+    const { last } = await converge(world.cloud(), buildSettings(), buildService(), { nodes, waits: 0 });
+    expect(last).toMatchObject({ kind: "refused", issue: { code: "NodeNotUsable" } });
     expect(targets()).toEqual([]);
   });
 
-  test("without any node none is made, and one that is there sends to none", async () => {
-    const [cloud, settings, nodes] = [world.cloud(), settingsWith(), nodesOf([world.fake.add()])];
-    const none = await bringAbout(cloud, settings, aService(), { waits: 0 });
+  test("without nodes no load balancer is made, and an existing one has no targets", async () => {
+    const [cloud, settings, nodes] = [world.cloud(), buildSettings(), buildNodes([world.fake.add()])];
+    const none = await converge(cloud, settings, buildService(), { waits: 0 });
     expect(none.last).toMatchObject({ kind: "wait", because: { code: "NoTargets" } });
-    const made = await bringAbout(cloud, settings, aService(), { nodes });
-    const { last } = await bringAbout(cloud, settings, made.service);
+    const made = await converge(cloud, settings, buildService(), { nodes });
+    const { last } = await converge(cloud, settings, made.service);
     expect(last).toMatchObject({ kind: "settled" });
     expect(targets()).toEqual([[]]);
   });

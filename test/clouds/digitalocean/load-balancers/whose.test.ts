@@ -1,19 +1,19 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { FakeLoadBalancer } from "#emulators/digitalocean/load-balancers.ts";
 import {
-  aService,
-  bringAbout,
+  buildNodes,
+  buildService,
+  buildSettings,
+  converge,
   DEFAULT_NAME,
   ID,
-  nodesOf,
-  settingsWith,
   UID,
 } from "#test/clouds/digitalocean/load-balancers/round.ts";
-import { aWorld, type DigitalOceanWorld } from "#test/clouds/digitalocean/world.ts";
+import { createNodeWorld, type DigitalOceanWorld } from "#test/clouds/digitalocean/world.ts";
 
 let world: DigitalOceanWorld;
 beforeEach(async () => {
-  world = await aWorld();
+  world = await createNodeWorld();
 });
 afterEach(() => world.close());
 
@@ -21,9 +21,9 @@ interface Row {
   readonly title: string;
   readonly clusterID?: string;
   readonly there: Partial<FakeLoadBalancer>;
-  /** How the Service names it: by its id, by its name, or not at all. */
+  /** How the Service names it: by ID, by name, or not at all. */
   readonly by: "id" | "name" | "nothing";
-  /** What becomes of it: it is the Service's, it is refused, or another one is made beside. */
+  /** The result: it is the Service's, it is rejected, or another one is made. */
   readonly becomes: "ours" | "refused" | "another";
 }
 
@@ -74,7 +74,7 @@ const ROWS: readonly Row[] = [
     becomes: "refused",
   },
   {
-    title: "another name, the cluster's tag beside others",
+    title: "another name, the cluster's tag and others",
     clusterID: "c1",
     there: { name: "web", tags: ["prod", "k8s:c1"] },
     by: "id",
@@ -115,7 +115,7 @@ const ROWS: readonly Row[] = [
     becomes: "refused",
   },
   {
-    title: "another cluster's tag, where ours has none",
+    title: "another cluster's tag, if ours has none",
     there: { name: "web", tags: ["k8s:c2"] },
     by: "id",
     becomes: "refused",
@@ -167,15 +167,15 @@ const ROWS: readonly Row[] = [
   },
 ];
 
-describe("a load balancer that is there", () => {
+describe("an existing load balancer", () => {
   test.for(ROWS)("$title, named by $by: $becomes", async ({ clusterID, there, by, becomes }) => {
     const config = clusterID === undefined ? {} : { clusterID };
-    const [cloud, settings] = [world.cloud(config), settingsWith(config)];
+    const [cloud, settings] = [world.cloud(config), buildSettings(config)];
     const found = world.fake.addLoadBalancer(there);
     const before = structuredClone(found);
     const annotations = by === "id" ? { [ID]: found.id } : by === "name" ? { name: found.name } : {};
-    const service = aService({ annotations });
-    const { last } = await bringAbout(cloud, settings, service, { nodes: nodesOf([world.fake.add()]) });
+    const service = buildService({ annotations });
+    const { last } = await converge(cloud, settings, service, { nodes: buildNodes([world.fake.add()]) });
     const after = world.fake.loadBalancers.get(found.id);
     if (becomes === "ours") {
       expect(last).toMatchObject({ kind: "settled" });
@@ -185,7 +185,7 @@ describe("a load balancer that is there", () => {
       expect(last).toMatchObject(
         becomes === "another"
           ? { kind: "settled" }
-          : { kind: "refused", problem: { code: "LoadBalancerForeign" } },
+          : { kind: "refused", issue: { code: "LoadBalancerForeign" } },
       );
       expect(after).toEqual(before);
       expect(world.fake.loadBalancers.size).toBe(becomes === "another" ? 2 : 1);
@@ -193,15 +193,15 @@ describe("a load balancer that is there", () => {
   });
 
   test.for(ROWS)(
-    "$title, named by $by: $becomes, and the Service goes",
+    "$title, named by $by: $becomes, after the Service is deleted",
     async ({ clusterID, there, by, becomes }) => {
       const config = clusterID === undefined ? {} : { clusterID };
       const found = world.fake.addLoadBalancer(there);
       const annotations = by === "id" ? { [ID]: found.id } : by === "name" ? { name: found.name } : {};
-      const { last } = await bringAbout(
+      const { last } = await converge(
         world.cloud(config),
-        settingsWith(config),
-        aService({ annotations }),
+        buildSettings(config),
+        buildService({ annotations }),
         { wanted: false },
       );
       expect(last).toEqual({ kind: "settled", ingress: [], warnings: [] });
@@ -210,40 +210,40 @@ describe("a load balancer that is there", () => {
   );
 });
 
-test("what is not an id of the annotation is refused before anything is asked, and is no path", async () => {
-  const service = aService({ annotations: { [ID]: "../droplets/3164444" } });
-  const [cloud, settings] = [world.cloud(), settingsWith()];
-  const { last } = await bringAbout(cloud, settings, service, { nodes: nodesOf([world.fake.add()]) });
-  expect(last).toMatchObject({ kind: "refused", problem: { code: "InvalidAnnotation", field: ID } });
+test("an invalid ID in the annotation is rejected before any request, and never becomes part of a path", async () => {
+  const service = buildService({ annotations: { [ID]: "../droplets/3164444" } });
+  const [cloud, settings] = [world.cloud(), buildSettings()];
+  const { last } = await converge(cloud, settings, service, { nodes: buildNodes([world.fake.add()]) });
+  expect(last).toMatchObject({ kind: "refused", issue: { code: "InvalidAnnotation", field: ID } });
   expect(world.fake.requests).toEqual([]);
   const ours = world.fake.addLoadBalancer({ name: DEFAULT_NAME });
-  await bringAbout(cloud, settings, service, { wanted: false });
+  await converge(cloud, settings, service, { wanted: false });
   expect(world.fake.loadBalancers.has(ours.id)).toBe(false);
 });
 
-test("two that may both be the Service's are left alone", async () => {
+test("two possible load balancers of the Service are left alone", async () => {
   world.fake.addLoadBalancer({ name: DEFAULT_NAME });
   world.fake.addLoadBalancer({ name: DEFAULT_NAME });
   const before = structuredClone([...world.fake.loadBalancers.values()]);
-  const { last } = await bringAbout(world.cloud(), settingsWith(), aService(), {
-    nodes: nodesOf([world.fake.add()]),
+  const { last } = await converge(world.cloud(), buildSettings(), buildService(), {
+    nodes: buildNodes([world.fake.add()]),
   });
-  expect(last).toMatchObject({ kind: "refused", problem: { code: "AmbiguousLoadBalancer" } });
+  expect(last).toMatchObject({ kind: "refused", issue: { code: "AmbiguousLoadBalancer" } });
   expect([...world.fake.loadBalancers.values()]).toEqual(before);
 });
 
 describe("a name of its own", () => {
-  test("is known again by the tag that is made along", async () => {
-    const [cloud, settings, nodes] = [world.cloud(), settingsWith(), nodesOf([world.fake.add()])];
-    const asked = aService({ annotations: { name: "shop" } });
-    const made = await bringAbout(cloud, settings, asked, { nodes });
+  test("is recognized later by the tag from its creation", async () => {
+    const [cloud, settings, nodes] = [world.cloud(), buildSettings(), buildNodes([world.fake.add()])];
+    const asked = buildService({ annotations: { name: "shop" } });
+    const made = await converge(cloud, settings, asked, { nodes });
     expect([...world.fake.loadBalancers.values()]).toMatchObject([
       { name: "shop", tags: [`k8s-service:${UID}`] },
     ]);
-    const again = await bringAbout(cloud, settings, asked, { nodes });
+    const again = await converge(cloud, settings, asked, { nodes });
     expect(again.service.metadata.annotations?.[ID]).toBe(made.service.metadata.annotations?.[ID]);
     expect(world.fake.loadBalancers.size).toBe(1);
-    await bringAbout(cloud, settings, asked, { wanted: false });
+    await converge(cloud, settings, asked, { wanted: false });
     expect(world.fake.loadBalancers.size).toBe(0);
   });
 
@@ -257,60 +257,64 @@ describe("a name of its own", () => {
   ];
   test.for(renames)("$title", async ({ clusterID, name, warnings }) => {
     const config = clusterID === undefined ? {} : { clusterID };
-    const [cloud, settings, nodes] = [world.cloud(config), settingsWith(config), nodesOf([world.fake.add()])];
-    const made = await bringAbout(cloud, settings, aService(), { nodes });
-    const asked = aService({ annotations: { ...made.service.metadata.annotations, name: "shop" } });
-    const { last } = await bringAbout(cloud, settings, asked, { nodes });
+    const [cloud, settings, nodes] = [
+      world.cloud(config),
+      buildSettings(config),
+      buildNodes([world.fake.add()]),
+    ];
+    const made = await converge(cloud, settings, buildService(), { nodes });
+    const asked = buildService({ annotations: { ...made.service.metadata.annotations, name: "shop" } });
+    const { last } = await converge(cloud, settings, asked, { nodes });
     expect(last).toMatchObject({ kind: "settled", warnings });
     expect([...world.fake.loadBalancers.values()]).toMatchObject([{ name }]);
   });
 });
 
-test("a name that another Service's load balancer may have is nobody's to choose", async () => {
-  const service = aService({ annotations: { name: `a${"0".repeat(31)}` } });
-  const nodes = nodesOf([world.fake.add()]);
-  const { last } = await bringAbout(world.cloud(), settingsWith(), service, { nodes });
-  expect(last).toMatchObject({ kind: "refused", problem: { code: "InvalidAnnotation" } });
-  const own = aService({ annotations: { name: DEFAULT_NAME } });
-  expect((await bringAbout(world.cloud(), settingsWith(), own, { nodes })).last.kind).toBe("settled");
+test("cannot be the name of another Service's load balancer", async () => {
+  const service = buildService({ annotations: { name: `a${"0".repeat(31)}` } });
+  const nodes = buildNodes([world.fake.add()]);
+  const { last } = await converge(world.cloud(), buildSettings(), service, { nodes });
+  expect(last).toMatchObject({ kind: "refused", issue: { code: "InvalidAnnotation" } });
+  const own = buildService({ annotations: { name: DEFAULT_NAME } });
+  expect((await converge(world.cloud(), buildSettings(), own, { nodes })).last.kind).toBe("settled");
   expect([...world.fake.loadBalancers.values()]).toMatchObject([{ name: DEFAULT_NAME, tags: [] }]);
 });
 
-test("of two of its own the one whose id is written on the Service is its load balancer, and both go with it", async () => {
-  const [cloud, settings, nodes] = [world.cloud(), settingsWith(), nodesOf([world.fake.add()])];
+test("of two of its own the Service uses the one whose ID it carries, and both go with it", async () => {
+  const [cloud, settings, nodes] = [world.cloud(), buildSettings(), buildNodes([world.fake.add()])];
   const second = world.fake.addLoadBalancer({ name: DEFAULT_NAME });
   const first = world.fake.addLoadBalancer({ name: DEFAULT_NAME });
-  const service = aService({ annotations: { [ID]: first.id } });
-  expect((await bringAbout(cloud, settings, service, { nodes })).last.kind).toBe("settled");
+  const service = buildService({ annotations: { [ID]: first.id } });
+  expect((await converge(cloud, settings, service, { nodes })).last.kind).toBe("settled");
   expect(world.fake.loadBalancers.get(second.id)?.droplet_ids).toEqual([]);
-  const gone = await bringAbout(cloud, settings, service, { wanted: false });
+  const gone = await converge(cloud, settings, service, { wanted: false });
   expect(gone.done).toEqual(["DeleteLoadBalancer", "DeleteLoadBalancer"]);
   expect(world.fake.loadBalancers.size).toBe(0);
 });
 
 describe("a uid that an API server has made up", () => {
-  // `a` before it, and without its dash, it is what somebody has called his own.
+  // With `a` in front, and without its dash, it is another owner's name.
   const uid = "pi-gateway";
 
-  test.each([{}, { clusterID: "c1" }])("makes nobody's load balancer the Service's: %o", async (config) => {
-    const [cloud, settings] = [world.cloud(config), settingsWith(config)];
+  test.each([{}, { clusterID: "c1" }])("makes no foreign load balancer the Service's: %o", async (config) => {
+    const [cloud, settings] = [world.cloud(config), buildSettings(config)];
     const theirs = world.fake.addLoadBalancer({ name: "apigateway" });
     const before = structuredClone(theirs);
-    const service = aService({ uid });
-    const { last } = await bringAbout(cloud, settings, service, { nodes: nodesOf([world.fake.add()]) });
-    expect(last).toMatchObject({ kind: "refused", problem: { code: "LoadBalancerForeign" } });
-    await bringAbout(cloud, settings, service, { wanted: false });
+    const service = buildService({ uid });
+    const { last } = await converge(cloud, settings, service, { nodes: buildNodes([world.fake.add()]) });
+    expect(last).toMatchObject({ kind: "refused", issue: { code: "LoadBalancerForeign" } });
+    await converge(cloud, settings, service, { wanted: false });
     expect(world.fake.loadBalancers.get(theirs.id)).toEqual(before);
   });
 
-  test("does not keep what was made for it from being found again, and from going", async () => {
-    const [cloud, settings] = [world.cloud(), settingsWith()];
-    const nodes = nodesOf([world.fake.add()]);
-    const service = aService({ uid });
+  test("does not prevent its load balancer from being found again, and from deletion", async () => {
+    const [cloud, settings] = [world.cloud(), buildSettings()];
+    const nodes = buildNodes([world.fake.add()]);
+    const service = buildService({ uid });
     for (let times = 0; times < 2; times += 1)
-      expect((await bringAbout(cloud, settings, service, { nodes })).last).toMatchObject({ kind: "settled" });
+      expect((await converge(cloud, settings, service, { nodes })).last).toMatchObject({ kind: "settled" });
     expect(world.fake.loadBalancers.size).toBe(1);
-    await bringAbout(cloud, settings, service, { wanted: false });
+    await converge(cloud, settings, service, { wanted: false });
     expect(world.fake.loadBalancers.size).toBe(0);
   });
 });
@@ -325,14 +329,14 @@ describe("allow.loadBalancers", () => {
     const there = world.fake.addLoadBalancer({ ...UNTAGGED, ...traits });
     const config = { clusterID: "c1", allow: { loadBalancers: listed(there.id) } };
     const annotations: Record<string, string> = by === "id" ? { [ID]: there.id } : { name: there.name };
-    const asked = aService({ annotations });
-    const world1 = [world.cloud(config), settingsWith(config)] as const;
-    const { last, service } = await bringAbout(...world1, asked, { nodes: nodesOf([world.fake.add()]) });
+    const asked = buildService({ annotations });
+    const world1 = [world.cloud(config), buildSettings(config)] as const;
+    const { last, service } = await converge(...world1, asked, { nodes: buildNodes([world.fake.add()]) });
     if (last.kind === "settled") {
-      await bringAbout(...world1, service, { wanted: false });
+      await converge(...world1, service, { wanted: false });
       expect(world.fake.loadBalancers.has(there.id)).toBe(false);
     } else expect(world.fake.loadBalancers.get(there.id)).toEqual(there);
-    return last.kind === "refused" ? last.problem.code : last.kind;
+    return last.kind === "refused" ? last.issue.code : last.kind;
   };
   const OTHERS_NAME = `a${"0".repeat(31)}`;
 

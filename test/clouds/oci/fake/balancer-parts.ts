@@ -29,7 +29,7 @@ const ofListener = {
 
 const name = z.string().min(1).max(32);
 
-/** The parts of a load balancer in the bodies of requests, as its API takes them. */
+/** The parts of a load balancer in request bodies, as its API takes them. */
 export const LB = {
   backendSet: z.strictObject({
     policy: z.enum(["ROUND_ROBIN", "LEAST_CONNECTIONS", "IP_HASH"]),
@@ -73,7 +73,7 @@ export const LB = {
   }),
 };
 
-/** The same of a network load balancer. */
+/** The parts of a network load balancer in request bodies, as its API takes them. */
 export const NLB = {
   backendSet: z.strictObject({
     policy: z.enum(["FIVE_TUPLE", "THREE_TUPLE", "TWO_TUPLE"]),
@@ -96,7 +96,7 @@ export const NLB = {
 
 const Reserved = z.array(z.strictObject({ id: z.string() })).optional();
 
-/** What a load balancer is created of. */
+/** The request body that creates a load balancer. */
 export const NewLoadBalancer = z.strictObject({
   compartmentId: z.string().min(1),
   displayName: z.string().min(1).max(1_024),
@@ -112,7 +112,7 @@ export const NewLoadBalancer = z.strictObject({
   ...Tags,
 });
 
-/** What a network load balancer is created of. */
+/** The request body that creates a network load balancer. */
 export const NewNetworkLoadBalancer = z.strictObject({
   compartmentId: z.string().min(1),
   displayName: z.string().min(1).max(1_024),

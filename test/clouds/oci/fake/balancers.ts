@@ -1,10 +1,10 @@
 import * as z from "zod";
 import {
+  buildRefusal,
   type FakeReply,
   type FakeRequest,
   type FakeRoute,
   NOT_FOUND,
-  refusal,
 } from "#test/clouds/oci/fake/reply.ts";
 import type { FakeWorkRequests } from "#test/clouds/oci/fake/work-requests.ts";
 
@@ -24,37 +24,40 @@ export interface FakeBalancer {
   networkSecurityGroupIds: string[];
   freeformTags: Record<string, string>;
   definedTags: Record<string, unknown>;
-  /** What else it was made of. */
+  /** The other fields of its creation. */
   others: Record<string, unknown>;
   version: number;
-  /** So many lists that would show it do not. */
+  /** So many lists hide it. */
   hiddenFor: number;
 }
 
-/** One of the two services, strict: what the API refuses as wrong is told at the end. */
+/** One of the two services, strict: `close` reports requests that the API rejects as invalid. */
 export interface FakeBalancers {
   readonly balancers: Map<string, FakeBalancer>;
   readonly routes: readonly FakeRoute[];
   readonly violations: string[];
-  /** What was made and answered, by the token of the creation. It counts for nothing once that is no longer listed. */
+  /**
+   * The created load balancer and the answer, by the creation's token. An entry expires when the load
+   * balancer is no longer listed.
+   */
   readonly tokens: Map<string, { readonly id: string; readonly reply: FakeReply }>;
-  /** What is made from now on is in so many lists not shown. */
+  /** So many lists hide a new load balancer. */
   hideNew: number;
-  /** The load balancers that are made from now on come to nothing. */
+  /** The creation of new load balancers fails. */
   failCreation: boolean;
   add(traits?: Partial<FakeBalancer>): FakeBalancer;
 }
 
-/** In what the two services differ. */
+/** The differences between the two services. */
 export interface Dialect {
   readonly kind: "lb" | "nlb";
   readonly base: string;
   readonly idPrefix: string;
   readonly create: z.ZodObject;
-  /** Below a load balancer, by the last part of the path: what it is called, and what it is made of. */
+  /** The parts of a load balancer, by the last part of the path: their names, and their schemas. */
   readonly parts: Readonly<Record<string, z.ZodObject>>;
   readonly shape: z.ZodObject | undefined;
-  /** What a list is answered as. */
+  /** Returns the answer for a list. */
   readonly list: (items: readonly unknown[]) => FakeReply | readonly unknown[];
   readonly accepted: number;
 }
@@ -72,7 +75,7 @@ export function createFakeBalancers(
 
   const wrong = ({ method, path }: FakeRequest, why: string): FakeReply => {
     violations.push(`${method} ${path}: ${why}`);
-    return refusal(400, "InvalidParameter", why);
+    return buildRefusal(400, "InvalidParameter", why);
   };
   const etagOf = ({ id, version }: FakeBalancer): string => `${id.slice(-4)}-${version}`;
   const shown = (balancer: FakeBalancer) => {
@@ -119,7 +122,7 @@ export function createFakeBalancers(
     const all = [...(version === "IPV6" ? [] : [ipv4]), ...(version === "IPV4" ? [] : [ipv6])];
     return [
       ...all.map((ipAddress) => ({ ipAddress: `${ipAddress}`, isPublic })),
-      // A network load balancer shows its private address beside its public one.
+      // A network load balancer shows its private address in addition to its public one.
       ...(kind === "nlb" && isPublic && version !== "IPV6"
         ? [{ ipAddress: `10.0.250.${made}`, isPublic: false }]
         : []),
@@ -131,7 +134,8 @@ export function createFakeBalancers(
     if (!read.success) return wrong(request, z.prettifyError(read.error));
     const token = `${request.headers["opc-retry-token"] ?? ""}`;
     const before = tokens.get(token);
-    if (before !== undefined) return isGone(before.id) ? refusal(409, "InvalidatedRetryToken") : before.reply;
+    if (before !== undefined)
+      return isGone(before.id) ? buildRefusal(409, "InvalidatedRetryToken") : before.reply;
     const {
       compartmentId,
       displayName,
@@ -177,7 +181,10 @@ export function createFakeBalancers(
     return reply;
   }
 
-  /** A change of a load balancer: refused while another one is under way, or where it is not as the client has seen it. */
+  /**
+   * Changes a load balancer; rejects it while another change is in progress, or if the client's version is
+   * old.
+   */
   function change(
     request: FakeRequest,
     id: string,
@@ -188,9 +195,9 @@ export function createFakeBalancers(
     if (balancer === undefined || ENDED.has(balancer.lifecycleState)) return NOT_FOUND;
     const isDeletable = type === "DeleteLoadBalancer" && balancer.lifecycleState === "FAILED";
     if (work.isBusy(id) || (balancer.lifecycleState !== "ACTIVE" && !isDeletable))
-      return refusal(409, "IncorrectState", "a work request is in progress");
+      return buildRefusal(409, "IncorrectState", "a work request is in progress");
     const etag = request.headers["if-match"];
-    if (etag !== undefined && etag !== etagOf(balancer)) return refusal(412, "NoEtagMatch");
+    if (etag !== undefined && etag !== etagOf(balancer)) return buildRefusal(412, "NoEtagMatch");
     const applied = apply(balancer);
     if (typeof applied !== "function") return applied;
     if (type === "DeleteLoadBalancer") balancer.lifecycleState = "DELETING";
@@ -224,7 +231,7 @@ export function createFakeBalancers(
       const name = nameOfPath ?? `${part["name"]}`;
       const parts = partsOf(balancer, what);
       if (nameOfPath === undefined && Object.hasOwn(parts, name))
-        return refusal(409, "InvalidParameter", `${name} is there`);
+        return buildRefusal(409, "InvalidParameter", `${name} is there`);
       if (nameOfPath !== undefined && !Object.hasOwn(parts, name)) return NOT_FOUND;
       const next = { ...parts, [name]: { ...part, name } };
       const fault = what === "listeners" ? faultOfListeners(next, balancer) : undefined;
@@ -363,7 +370,7 @@ export function createFakeBalancers(
   return fake;
 }
 
-/** All free-form tags: those that are not said go. */
+/** All free-form tags: missing ones are removed. */
 export const Retagged = z.strictObject({
   freeformTags: z
     .record(z.string().max(100), z.string().max(256))
@@ -372,7 +379,10 @@ export const Retagged = z.strictObject({
 
 const ENDED: ReadonlySet<string> = new Set(["DELETED", "DELETING"]);
 
-/** Listeners name backend sets and rule sets that are there, and no two of a protocol and a family are on one port. */
+/**
+ * Returns an error unless listeners name existing backend sets and rule sets, and each has its own protocol,
+ * family and port.
+ */
 function faultOfListeners(
   listeners: Readonly<Parts>,
   { backendSets, ruleSets }: { readonly backendSets: Readonly<Parts>; readonly ruleSets: Readonly<Parts> },

@@ -1,6 +1,6 @@
 import { createHash, generateKeyPairSync } from "node:crypto";
 
-/** An API signing key, as a user has it. */
+/** An API signing key of a user. */
 export interface ApiKey {
   readonly pem: string;
   readonly fingerprint: string;
@@ -12,8 +12,8 @@ export const COMPARTMENT = "ocid1.compartment.oc1..c1";
 export const VCN = "ocid1.vcn.oc1.phx.v1";
 export const REGION = "us-phoenix-1";
 
-/** A new key; Oracle wants 2,048 bits. */
-export function anApiKey(modulusLength = 2048): ApiKey {
+/** Creates a key; Oracle requires 2,048 bits. */
+export function createApiKey(modulusLength = 2048): ApiKey {
   const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength });
   const der = publicKey.export({ type: "spki", format: "der" });
   const fingerprint = createHash("md5")
@@ -24,4 +24,4 @@ export function anApiKey(modulusLength = 2048): ApiKey {
 }
 
 /** The key that the fake knows at first. */
-export const API_KEY = anApiKey();
+export const API_KEY = createApiKey();

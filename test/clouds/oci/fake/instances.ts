@@ -17,7 +17,7 @@ export interface FakeInstance {
   hidden: boolean;
 }
 
-/** What ties a VNIC to an instance. */
+/** The attachment of a VNIC to an instance. */
 export interface FakeAttachment {
   id: string;
   compartmentId: string;
@@ -29,7 +29,7 @@ export interface FakeAttachment {
   timeCreated: string;
 }
 
-/** What of an instance and its primary VNIC a test cares about. */
+/** The fields of an instance and its primary VNIC that matter to a test. */
 export interface FakeMachine extends Partial<FakeInstance> {
   readonly vnic?: Partial<FakeVnic> | undefined;
 }
@@ -39,13 +39,13 @@ export interface FakeInstances {
   readonly instances: Map<string, FakeInstance>;
   readonly attachments: FakeAttachment[];
   readonly routes: readonly FakeRoute[];
-  /** A running instance with its primary VNIC. */
+  /** Adds a running instance with its primary VNIC. */
   add(traits?: FakeMachine): FakeInstance;
-  /** A further VNIC of an instance. */
+  /** Adds another VNIC to an instance. */
   attach(instance: FakeInstance, traits?: Partial<FakeVnic>): FakeVnic;
-  /** The primary VNIC of an instance, or its first one. */
+  /** Returns the primary VNIC of an instance, or its first one. */
   vnicOf(instance: FakeInstance): FakeVnic;
-  /** Ends an instance: it stays listed as TERMINATED, and its VNIC is gone. */
+  /** Terminates an instance: it stays listed as TERMINATED, and its VNIC is gone. */
   terminate(instance: FakeInstance): void;
 }
 

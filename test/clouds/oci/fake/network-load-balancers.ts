@@ -1,7 +1,9 @@
 import { NewNetworkLoadBalancer, NLB } from "#test/clouds/oci/fake/balancer-parts.ts";
 import type { Dialect } from "#test/clouds/oci/fake/balancers.ts";
 
-/** The service of network load balancers: lists are in `items`, and what is accepted is answered with 202. */
+/**
+ * The service of network load balancers: lists are in `items`, and an accepted request is answered with 202.
+ */
 export const NETWORK_LOAD_BALANCERS: Dialect = {
   kind: "nlb",
   base: "/20200501/networkLoadBalancers",

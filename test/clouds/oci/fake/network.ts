@@ -1,7 +1,7 @@
 import { COMPARTMENT, VCN } from "#test/clouds/oci/fake/credentials.ts";
 import { type FakeRoute, NOT_FOUND } from "#test/clouds/oci/fake/reply.ts";
 
-/** A VNIC as the fake keeps it; addresses stand here, and lists of them are made of it. */
+/** A VNIC as the fake keeps it; the address lists are derived from it. */
 export interface FakeVnic {
   id: string;
   compartmentId: string;
@@ -11,7 +11,7 @@ export interface FakeVnic {
   publicIp: string | undefined;
   /** Whether the public address is a reserved one. */
   reserved: boolean;
-  /** In which compartment a reserved address is. */
+  /** The compartment of a reserved address. */
   publicIpCompartmentId: string;
   ipv6Addresses: string[];
   hostnameLabel: string | undefined;

@@ -1,11 +1,11 @@
 import * as z from "zod";
 import { Retagged } from "#test/clouds/oci/fake/balancers.ts";
 import {
+  buildRefusal,
   type FakeReply,
   type FakeRequest,
   type FakeRoute,
   NOT_FOUND,
-  refusal,
 } from "#test/clouds/oci/fake/reply.ts";
 
 const Ports = z.strictObject({
@@ -49,21 +49,21 @@ export interface FakeGroup extends z.output<typeof NewGroup> {
   rules: FakeRule[];
 }
 
-/** Network security groups, strict: what the API refuses as wrong is told at the end. */
+/** Network security groups, strict: `close` reports requests that the API rejects as invalid. */
 export interface FakeGroups {
   readonly groups: Map<string, FakeGroup>;
   readonly routes: readonly FakeRoute[];
   readonly violations: string[];
-  /** Ids of groups by the token of their creation. */
+  /** IDs of groups by the token of their creation. */
   readonly tokens: Map<string, string>;
   add(traits?: Partial<FakeGroup>): FakeGroup;
 }
 
-/** A group takes so many rules in one request, and so many in all. */
+/** The maximum of rules in one request, and of rules in a group. */
 const BATCH = 25;
 const MAX_RULES = 120;
 
-/** `isUsed` says whether a load balancer has a group. */
+/** Creates the groups; `isUsed` returns whether a load balancer has a group. */
 export function createFakeGroups(isUsed: (id: string) => boolean): FakeGroups {
   const groups = new Map<string, FakeGroup>();
   const tokens = new Map<string, string>();
@@ -73,7 +73,7 @@ export function createFakeGroups(isUsed: (id: string) => boolean): FakeGroups {
 
   const wrong = ({ method, path }: FakeRequest, why: string): FakeReply => {
     violations.push(`${method} ${path}: ${why}`);
-    return refusal(400, "InvalidParameter", why);
+    return buildRefusal(400, "InvalidParameter", why);
   };
   const etagOf = ({ freeformTags }: FakeGroup): string => JSON.stringify(freeformTags ?? {});
   const shown = ({ rules: _, ...group }: FakeGroup) => ({
@@ -120,7 +120,7 @@ export function createFakeGroups(isUsed: (id: string) => boolean): FakeGroups {
         const token = request.headers["opc-retry-token"];
         const made = tokens.get(`${token}`);
         const before = groups.get(made ?? "");
-        if (made !== undefined && before === undefined) return refusal(409, "InvalidatedRetryToken");
+        if (made !== undefined && before === undefined) return buildRefusal(409, "InvalidatedRetryToken");
         const group = before ?? add(read.data as Partial<FakeGroup>);
         if (token !== undefined) tokens.set(`${token}`, group.id);
         return { status: 200, body: shown(group) };
@@ -144,7 +144,7 @@ export function createFakeGroups(isUsed: (id: string) => boolean): FakeGroups {
         if (group === undefined) return NOT_FOUND;
         const read = Retagged.safeParse(request.body);
         if (!read.success) return wrong(request, z.prettifyError(read.error));
-        if (request.headers["if-match"] !== etagOf(group)) return refusal(412, "NoEtagMatch");
+        if (request.headers["if-match"] !== etagOf(group)) return buildRefusal(412, "NoEtagMatch");
         const next = { ...group, freeformTags: read.data.freeformTags };
         groups.set(id, next);
         return { status: 200, body: shown(next) };
@@ -155,7 +155,7 @@ export function createFakeGroups(isUsed: (id: string) => boolean): FakeGroups {
       path: /^\/20160918\/networkSecurityGroups\/([^/]+)$/,
       answer(_, id = "") {
         if (!groups.has(id)) return NOT_FOUND;
-        if (isUsed(id)) return refusal(409, "Conflict", "the group is in use");
+        if (isUsed(id)) return buildRefusal(409, "Conflict", "the group is in use");
         groups.delete(id);
         return { status: 204 };
       },
@@ -178,7 +178,7 @@ export function createFakeGroups(isUsed: (id: string) => boolean): FakeGroups {
           .safeParse(request.body);
         if (!read.success) return wrong(request, z.prettifyError(read.error));
         if (group.rules.length + read.data.securityRules.length > MAX_RULES)
-          return refusal(400, "LimitExceeded");
+          return buildRefusal(400, "LimitExceeded");
         const added = read.data.securityRules.map((rule): FakeRule => {
           rules += 1;
           return { ...rule, id: `R${rules}` };
@@ -199,7 +199,7 @@ export function createFakeGroups(isUsed: (id: string) => boolean): FakeGroups {
         if (!read.success) return wrong(request, z.prettifyError(read.error));
         const ids = new Set(read.data.securityRuleIds);
         if (group.rules.filter((rule) => ids.has(rule.id)).length !== ids.size)
-          return refusal(400, "InvalidParameter", "no such rule");
+          return buildRefusal(400, "InvalidParameter", "no such rule");
         group.rules = group.rules.filter((rule) => !ids.has(rule.id));
         return { status: 204 };
       },

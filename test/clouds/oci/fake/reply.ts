@@ -1,45 +1,45 @@
 import type { IncomingMessage } from "node:http";
 
-/** A request that arrived and whose signature holds. */
+/** A request that arrived with a valid signature. */
 export interface FakeRequest {
   readonly method: string;
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
   readonly headers: IncomingMessage["headers"];
-  /** Parsed JSON; undefined where there was none. */
+  /** Parsed JSON; undefined without a body. */
   readonly body: unknown;
 }
 
-/** What a request is answered with; `destroy` breaks the connection, `hang` never answers. */
+/** The answer to a request; `destroy` breaks the connection, `hang` never answers. */
 export type FakeReply =
   | "destroy"
   | "hang"
   | {
       readonly status: number;
-      /** Sent as JSON; a text is sent as it is, and undefined not at all. */
+      /** Sent as JSON; a text is sent unchanged, and undefined not at all. */
       readonly body?: unknown;
       readonly headers?: Readonly<Record<string, string>>;
     };
 
-/** One operation of a service: what it may be asked, and what it answers. */
+/** One operation of a service: its requests and its answers. */
 export interface FakeRoute {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
-  /** Of the whole path; groups are handed on. */
+  /** Matches the whole path; its groups are passed on. */
   readonly path: RegExp;
-  /** Parameters of the query that must be there; `limit` and `page` may be with those that are paged. */
+  /** Required parameters of the query; paged operations also take `limit` and `page`. */
   readonly required?: readonly string[];
   readonly allowed?: readonly string[];
   readonly paged?: true;
   answer(request: FakeRequest, ...groups: readonly string[]): FakeReply | readonly unknown[];
 }
 
-/** An error as Oracle words it. */
-export function refusal(status: number, code: string, message = `${code}, says the fake`): FakeReply {
+/** Builds an error in Oracle's format. */
+export function buildRefusal(status: number, code: string, message = `${code}, says the fake`): FakeReply {
   return { status, body: { code, message } };
 }
 
-/** Oracle does not say whether something is not there or not for you. */
-export const NOT_FOUND: FakeReply = refusal(
+/** Oracle does not distinguish between missing and forbidden resources. */
+export const NOT_FOUND: FakeReply = buildRefusal(
   404,
   "NotAuthorizedOrNotFound",
   "Authorization failed or requested resource not found.",
@@ -47,14 +47,14 @@ export const NOT_FOUND: FakeReply = refusal(
 
 /** How lists are cut into pages. */
 export interface Paging {
-  /** At most so many on a page, whatever was asked for. */
+  /** The maximum page size, for any request. */
   pageLimit: number;
   /** Every list has an empty page before its last one. */
   emptyPages: boolean;
 }
 
-/** The page that a request asks for; undefined where there is no such page. */
-export function pageOf(
+/** Returns the requested page; undefined if it does not exist. */
+export function findPage(
   items: readonly unknown[],
   { query }: FakeRequest,
   { pageLimit, emptyPages }: Paging,

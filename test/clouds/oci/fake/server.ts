@@ -4,18 +4,18 @@ import { API_KEY, type ApiKey, TENANCY, USER } from "#test/clouds/oci/fake/crede
 import { createFakeInstances, type FakeInstances } from "#test/clouds/oci/fake/instances.ts";
 import { createFakeNetwork, type FakeNetwork } from "#test/clouds/oci/fake/network.ts";
 import {
+  buildRefusal,
   type FakeReply,
   type FakeRequest,
   type FakeRoute,
+  findPage,
   type Paging,
-  pageOf,
-  refusal,
 } from "#test/clouds/oci/fake/reply.ts";
-import { verdictOn } from "#test/clouds/oci/fake/signature.ts";
+import { checkSignature } from "#test/clouds/oci/fake/signature.ts";
 
 /**
- * Oracle's API as far as it is in use, and strict: each signature is verified, and what the API does not know is answered as there
- * and told at the end. One server stands for all hosts; paths tell the services apart.
+ * Oracle's API as far as it is used, and strict: it verifies each signature, and `close` reports unknown
+ * requests, which get the real error. One server replaces all hosts; the path determines the service.
  */
 export interface FakeOci extends Paging {
   readonly url: string;
@@ -24,17 +24,17 @@ export interface FakeOci extends Paging {
   readonly requests: FakeRequest[];
   /** Milliseconds by which its clock is ahead of this machine's. */
   clockAheadMs: number;
-  /** Asked for each request, before anything else; undefined lets it through. */
+  /** Called for each request first; undefined lets it through. */
   fault: ((request: FakeRequest) => FakeReply | undefined) | undefined;
-  /** Asked once a request was carried out; undefined answers it. */
+  /** Called after a request was carried out; undefined lets the answer through. */
   lost: ((request: FakeRequest) => FakeReply | undefined) | undefined;
   /** Called before a request is answered, to change the world meanwhile or to wait. */
   before: ((request: FakeRequest) => Promise<void> | void) | undefined;
-  /** How many requests are kept waiting now. */
+  /** The number of requests that hang now. */
   hanging: number;
-  /** From now on only this key is accepted; none with undefined. */
+  /** From now on only this key is accepted; undefined accepts none. */
   acceptKey(key: ApiKey | undefined): void;
-  /** Throws if anything was asked that the real API would have refused as wrong. */
+  /** Throws if a request came that the real API would have rejected as invalid. */
   close(): Promise<void>;
 }
 
@@ -115,10 +115,10 @@ export async function startFakeOci(more: readonly FakeRoute[] = []): Promise<Fak
 
   function unsigned(incoming: IncomingMessage, body: string): FakeReply | undefined {
     const { method = "", url: target = "", headers } = incoming;
-    const verdict = verdictOn({ method, target, headers, body }, keys, Date.now() + fake.clockAheadMs);
+    const verdict = checkSignature({ method, target, headers, body }, keys, Date.now() + fake.clockAheadMs);
     if (verdict.kind === "accepted") return undefined;
     if (verdict.kind === "wrong") violations.push(`${method} ${target}: ${verdict.why}`);
-    return refusal(
+    return buildRefusal(
       401,
       "NotAuthenticated",
       "The required information to complete authentication was not provided or was incorrect.",
@@ -129,7 +129,7 @@ export async function startFakeOci(more: readonly FakeRoute[] = []): Promise<Fak
     const { method, path } = request;
     const refuse = (status: number, code: string): FakeReply => {
       violations.push(`${method} ${path}${url.search}: ${code}`);
-      return refusal(status, code);
+      return buildRefusal(status, code);
     };
     for (const route of routes) {
       const match = route.path.exec(path);
@@ -143,7 +143,7 @@ export async function startFakeOci(more: readonly FakeRoute[] = []): Promise<Fak
       const answer = route.answer(request, ...match.slice(1));
       if (!isList(answer)) return answer;
       if (route.paged !== true) return { status: 200, body: answer };
-      return pageOf(answer, request, fake) ?? refuse(400, "InvalidParameter");
+      return findPage(answer, request, fake) ?? refuse(400, "InvalidParameter");
     }
     return refuse(404, "NotFound");
   }

@@ -2,19 +2,21 @@ import { createHash, createPublicKey, type KeyObject, verify } from "node:crypto
 import type { IncomingMessage } from "node:http";
 import type { ApiKey } from "#test/clouds/oci/fake/credentials.ts";
 
-/** What was sent, as far as a signature covers it. */
+/** The parts of a request that a signature covers. */
 export interface Sent {
   readonly method: string;
-  /** With the query, as it came. */
+  /** With the query, as received. */
   readonly target: string;
   readonly headers: IncomingMessage["headers"];
   readonly body: string;
 }
 
-/** Whose signatures are accepted, by key id. */
+/** The accepted keys, by key ID. */
 export type KnownKeys = ReadonlyMap<string, ApiKey>;
 
-/** `wrong` is a request that no client of the API may send; `refused` one that is well-formed and not accepted. */
+/**
+ * `wrong`: no client of the API may send such a request. `refused`: the request is well-formed and not accepted.
+ */
 export type Verdict =
   | { readonly kind: "accepted" }
   | { readonly kind: "wrong" | "refused"; readonly why: string };
@@ -24,7 +26,7 @@ const OF_BODY = ["content-length", "content-type", "x-content-sha256"];
 const MAX_SKEW_MS = 5 * 60_000;
 
 /** Checks a signature as Oracle does: version, algorithm, which headers are signed, the date, the body's digest and the RSA signature. */
-export function verdictOn(sent: Sent, keys: KnownKeys, now: number): Verdict {
+export function checkSignature(sent: Sent, keys: KnownKeys, now: number): Verdict {
   const { method, target, headers, body } = sent;
   const wrong = (why: string): Verdict => ({ kind: "wrong", why });
   const { authorization = "", date = "", host = "" } = headers;
@@ -61,7 +63,7 @@ export function verdictOn(sent: Sent, keys: KnownKeys, now: number): Verdict {
 
 const PUBLIC_KEYS = new WeakMap<ApiKey, KeyObject>();
 
-/** Read once: there are many more requests than keys. */
+/** Parsed once: there are many more requests than keys. */
 function publicKeyOf(key: ApiKey): KeyObject {
   const known = PUBLIC_KEYS.get(key) ?? createPublicKey(key.pem);
   PUBLIC_KEYS.set(key, known);

@@ -1,40 +1,40 @@
 import { type FakeReply, type FakeRoute, NOT_FOUND } from "#test/clouds/oci/fake/reply.ts";
 
-/** Something that was accepted and takes its time. */
+/** An accepted request that takes time. */
 export interface FakeWork {
   readonly id: string;
   readonly kind: "lb" | "nlb";
   readonly compartmentId: string;
-  /** Of the load balancer. */
+  /** The ID of the load balancer. */
   readonly target: string;
   readonly type: string;
   state: "ACCEPTED" | "IN_PROGRESS" | "SUCCEEDED" | "FAILED";
   readonly accepted: string;
   finished: string | undefined;
-  /** Its end, whether or not it came to something. */
+  /** Completes it, with or without success. */
   readonly apply: (isDone: boolean) => void;
 }
 
-/** Work requests of both services. They go on when somebody looks, and end after `reads` looks. */
+/** Work requests of both services. They progress when they are read, and complete after `reads` reads. */
 export interface FakeWorkRequests {
   readonly all: FakeWork[];
-  /** How often is looked until it is done. */
+  /** The number of reads until completion. */
   reads: number;
-  /** What of the next work request fails, in the API's words; undefined lets all succeed. */
+  /** The error of the next work request, in the API's words; undefined lets all succeed. */
   failNext: string | undefined;
   readonly routes: readonly FakeRoute[];
-  /** Orders it; its headers say by which id it is found. */
+  /** Starts a work request; returns headers with its ID. */
   order(
     work: Pick<FakeWork, "kind" | "compartmentId" | "target" | "type" | "apply">,
   ): Readonly<Record<string, string>>;
   isBusy(target: string): boolean;
-  /** Somebody has looked at a load balancer. */
+  /** Counts a read of a load balancer. */
   look(target: string): void;
-  /** All that is under way comes to its end. */
+  /** Completes all work in progress. */
   finish(): void;
 }
 
-/** What network load balancers call the operations of load balancers whose types are read. */
+/** The network load balancers' names for the load balancer operations whose types are read. */
 const NETWORK_TYPES: Readonly<Record<string, string>> = { UpdateNetworkSecurityGroups: "UPDATE_NSGS" };
 
 export function createFakeWorkRequests(): FakeWorkRequests {

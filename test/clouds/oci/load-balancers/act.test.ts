@@ -1,15 +1,19 @@
 import { createPrivateKey } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { createEntrance } from "#clouds/entrance.ts";
+import { createInvocationShares } from "#clouds/invocation-shares.ts";
 import { createOciApis, type OciApis } from "#clouds/oci/api.ts";
-import { OciCloudConfig } from "#clouds/oci/kind.ts";
+import { OciCloudConfig } from "#clouds/oci/config.ts";
 import { createLoadBalancers } from "#clouds/oci/load-balancers/capability.ts";
 import type { CloudAction } from "#core/decision.ts";
-import { aCall } from "#test/clouds/builders.ts";
+import { buildCall } from "#test/clouds/builders.ts";
 import { API_KEY } from "#test/clouds/oci/fake/credentials.ts";
-import { type FakeReply, refusal } from "#test/clouds/oci/fake/reply.ts";
-import { cloudOf, type FakeAccount, startFakeAccount } from "#test/clouds/oci/load-balancers/fake-account.ts";
-import { aService, CLUSTER, question } from "#test/clouds/oci/load-balancers/service.ts";
+import { buildRefusal, type FakeReply } from "#test/clouds/oci/fake/reply.ts";
+import {
+  buildCloudConfig,
+  type FakeAccount,
+  startFakeAccount,
+} from "#test/clouds/oci/load-balancers/fake-account.ts";
+import { buildQuestion, buildService, CLUSTER } from "#test/clouds/oci/load-balancers/service.ts";
 
 let account: FakeAccount;
 let opened: OciApis[];
@@ -28,7 +32,7 @@ afterEach(async () => {
 
 function capabilityWith(rateLimiter: object): typeof capability {
   const config = OciCloudConfig.parse({
-    ...cloudOf(account, "unused", API_KEY.fingerprint),
+    ...buildCloudConfig(account, "unused", API_KEY.fingerprint),
     rateLimiter,
   });
   const key = createPrivateKey(API_KEY.pem);
@@ -38,7 +42,7 @@ function capabilityWith(rateLimiter: object): typeof capability {
   opened.push(apis);
   const instances = async () => ({ answers: [], usage: { calls: {}, throttled: 0, waitedMs: 0 } });
   return createLoadBalancers({
-    ...{ config, cluster: CLUSTER, apis, enter: createEntrance(apis) },
+    ...{ config, cluster: CLUSTER, apis, enter: createInvocationShares(apis) },
     ...{ instances, wallClock: Date.now },
   });
 }
@@ -48,20 +52,20 @@ const anAction = (action: string, target: string, parameters: Record<string, unk
   precondition: { uid: "u", deleting: false },
 });
 const UPDATE = anAction("lb:UpdateListener", "ocid1.loadbalancer.oc1.phx.b1", { name: "TCP-80", body: {} });
-const act = async (action: CloudAction) => (await capability.act(action, aCall())).answer;
+const act = async (action: CloudAction) => (await capability.act(action, buildCall())).answer;
 
-describe("what a change is answered with", () => {
+describe("the answer to a change", () => {
   test.each<[FakeReply, object]>([
-    [refusal(400, "InvalidParameter"), { kind: "error", code: "Invalid", reason: "InvalidParameter" }],
-    [refusal(400, "LimitExceeded"), { kind: "error", code: "Invalid", reason: "LimitExceeded" }],
-    [refusal(401, "NotAuthenticated"), { kind: "error", code: "Denied" }],
-    [refusal(403, "NotAllowed"), { kind: "error", code: "Denied" }],
-    [refusal(404, "NotAuthorizedOrNotFound"), { kind: "error", code: "Denied" }],
-    [refusal(409, "IncorrectState"), { kind: "conflict", reason: "IncorrectState" }],
-    [refusal(412, "NoEtagMatch"), { kind: "conflict", reason: "NoEtagMatch" }],
-    [refusal(422, "Unprocessable"), { kind: "error", code: "Invalid" }],
-    [refusal(429, "TooManyRequests"), { kind: "error", code: "Throttled" }],
-    [refusal(500, "InternalServerError"), { kind: "error", code: "Unavailable" }],
+    [buildRefusal(400, "InvalidParameter"), { kind: "error", code: "Invalid", reason: "InvalidParameter" }],
+    [buildRefusal(400, "LimitExceeded"), { kind: "error", code: "Invalid", reason: "LimitExceeded" }],
+    [buildRefusal(401, "NotAuthenticated"), { kind: "error", code: "Denied" }],
+    [buildRefusal(403, "NotAllowed"), { kind: "error", code: "Denied" }],
+    [buildRefusal(404, "NotAuthorizedOrNotFound"), { kind: "error", code: "Denied" }],
+    [buildRefusal(409, "IncorrectState"), { kind: "conflict", reason: "IncorrectState" }],
+    [buildRefusal(412, "NoEtagMatch"), { kind: "conflict", reason: "NoEtagMatch" }],
+    [buildRefusal(422, "Unprocessable"), { kind: "error", code: "Invalid" }],
+    [buildRefusal(429, "TooManyRequests"), { kind: "error", code: "Throttled" }],
+    [buildRefusal(500, "InternalServerError"), { kind: "error", code: "Unavailable" }],
     [
       { status: 200, body: "<html>" },
       { kind: "error", code: "Unavailable" },
@@ -76,17 +80,18 @@ describe("what a change is answered with", () => {
     expect(await act(UPDATE)).toMatchObject(answer);
   });
 
-  test("a creation that was not answered is not sent a second time", async () => {
+  test("a creation without an answer is not sent a second time", async () => {
     account.oci.fault = () => "destroy";
     await act(anAction("lb:CreateLoadBalancer", "name", { body: {}, retryToken: "t" }));
     expect(account.oci.requests.map(({ headers }) => headers["opc-retry-token"])).toEqual(["t"]);
   });
 
-  test("what one invocation does side by side has its share once", async () => {
+  test("parallel calls of an invocation count its share once", async () => {
     account.oci.fault = () => ({ status: 204 });
-    // Of five requests at once two are this one's part, and of ten a second four, on a clock that stands still.
+    // Of five requests at once two are this one's share, and of ten a second four, on a clock that does not
+    // move.
     const limited = capabilityWith({ rateLimitBucketWrite: 5, rateLimitQPSWrite: 10 });
-    const call = aCall({ share: 0.4 });
+    const call = buildCall({ share: 0.4 });
     const all = await Promise.all(Array.from({ length: 6 }, () => limited.act(UPDATE, call)));
     expect(new Set(slept)).toEqual(new Set([250]));
     expect(all.map(({ answer }) => answer.kind).toSorted()).toEqual([
@@ -95,19 +100,19 @@ describe("what a change is answered with", () => {
     ]);
   });
 
-  test("a creation goes on with the next token where the first one's thing has gone, and not for ever", async () => {
+  test("a creation continues with the next token if its first resource is gone, up to a limit", async () => {
     const tokens = () => account.oci.requests.map(({ headers }) => headers["opc-retry-token"]);
     account.oci.fault = ({ headers }) =>
-      headers["opc-retry-token"] === "t-3" ? { status: 204 } : refusal(409, "InvalidatedRetryToken");
+      headers["opc-retry-token"] === "t-3" ? { status: 204 } : buildRefusal(409, "InvalidatedRetryToken");
     const creation = anAction("lb:CreateLoadBalancer", "name", { body: {}, retryToken: "t" });
     expect(await act(creation)).toMatchObject({ kind: "done" });
     expect(tokens()).toEqual(["t", "t-2", "t-3"]);
-    account.oci.fault = () => refusal(409, "InvalidatedRetryToken");
+    account.oci.fault = () => buildRefusal(409, "InvalidatedRetryToken");
     expect(await act(creation)).toMatchObject({ kind: "conflict" });
     expect(tokens()).toHaveLength(3 + 10);
   });
 
-  test("a change names what it is made on", async () => {
+  test("a change names the version that it is based on", async () => {
     account.oci.fault = () => ({ status: 204 });
     await act({ ...UPDATE, parameters: { ...UPDATE.parameters, etag: "e1" } });
     expect(account.oci.requests).toMatchObject([
@@ -119,7 +124,7 @@ describe("what a change is answered with", () => {
     ]);
   });
 
-  test.each(["../../x", "a/b", "a?b=c"])("an id such as %s stays one part of the path", async (target) => {
+  test.each(["../../x", "a/b", "a?b=c"])("an ID such as %s stays one part of the path", async (target) => {
     account.oci.fault = () => ({ status: 204 });
     await act(anAction("nlb:DeleteLoadBalancer", target));
     expect(account.oci.requests.map(({ path }) => path)).toEqual([
@@ -129,36 +134,36 @@ describe("what a change is answered with", () => {
 });
 
 describe("a deletion that is answered with 404", () => {
-  test("is looked at again where there is nothing to be read, as a policy may hide it", async () => {
+  test("needs a new observation if a read finds nothing, as a policy may hide it", async () => {
     for (const action of ["lb:DeleteLoadBalancer", "vcn:DeleteNetworkSecurityGroup"])
       expect(await act(anAction(action, "ocid1.x.oc1.phx.none"))).toMatchObject({ kind: "conflict" });
   });
 
   test.each(["lb:DeleteListener", "nlb:DeleteBackendSet", "lb:DeleteRuleSet"])(
-    "is denied of what is below a load balancer: %s",
+    "is denied for a part of a load balancer: %s",
     async (action) => {
       const target = "ocid1.loadbalancer.oc1.phx.none";
       expect(await act(anAction(action, target, { name: "TCP-80" }))).toMatchObject({ code: "Denied" });
     },
   );
 
-  test("says nothing where the 404 is not Oracle's own", async () => {
+  test("proves nothing if the 404 is not Oracle's own", async () => {
     account.oci.fault = () => ({ status: 404, body: "<html>" });
     for (const action of ["lb:DeleteLoadBalancer", "vcn:DeleteNetworkSecurityGroup"])
       expect(await act(anAction(action, "ocid1.x.oc1.phx.none"))).toMatchObject({ code: "Unavailable" });
   });
 
-  test("is denied where it can be read", async () => {
+  test("is denied if the resource can be read", async () => {
     const { id } = account.nlb.add();
     account.oci.fault = ({ method }) =>
-      method === "DELETE" ? refusal(404, "NotAuthorizedOrNotFound") : undefined;
+      method === "DELETE" ? buildRefusal(404, "NotAuthorizedOrNotFound") : undefined;
     expect(await act(anAction("nlb:DeleteLoadBalancer", id))).toMatchObject({
       kind: "error",
       code: "Denied",
     });
   });
 
-  test("a group that is in use for a while yet is tried again", async () => {
+  test("a group that stays in use for a while is retried", async () => {
     const { id } = account.nsgs.add();
     account.lb.add({ networkSecurityGroupIds: [id] });
     expect(await act(anAction("vcn:DeleteNetworkSecurityGroup", id))).toMatchObject({
@@ -169,29 +174,32 @@ describe("a deletion that is answered with 404", () => {
 });
 
 test.each(["lb:Explode", "vcn:UpdateListener", "nlb:UpdateLoadBalancerShape", "toString:constructor"])(
-  "there is no action %s",
+  "rejects the unknown action %s",
   async (action) => {
     expect(await act(anAction(action, "x"))).toMatchObject({ kind: "error", code: "Invalid" });
     expect(account.oci.requests).toEqual([]);
   },
 );
 
-describe("what cannot be seen is an error, and never nothing", () => {
+describe("an unreadable resource is an error, and never missing", () => {
   test.each<[RegExp, FakeReply, string]>([
-    [/loadBalancers$/, refusal(404, "NotAuthorizedOrNotFound"), "Denied"],
-    [/loadBalancers$/, refusal(429, "TooManyRequests"), "Throttled"],
+    [/loadBalancers$/, buildRefusal(404, "NotAuthorizedOrNotFound"), "Denied"],
+    [/loadBalancers$/, buildRefusal(429, "TooManyRequests"), "Throttled"],
     [/loadBalancers$/, { status: 200, body: '{"a":1}' }, "Unavailable"],
     [/loadBalancers$/, { status: 200, body: [{ id: "x" }] }, "Unavailable"],
-    [/networkLoadBalancers$/, refusal(500, "InternalServerError"), "Unavailable"],
-    [/networkSecurityGroups$/, refusal(404, "NotAuthorizedOrNotFound"), "Denied"],
+    [/networkLoadBalancers$/, buildRefusal(500, "InternalServerError"), "Unavailable"],
+    [/networkSecurityGroups$/, buildRefusal(404, "NotAuthorizedOrNotFound"), "Denied"],
     [/networkSecurityGroups$/, { status: 200, body: "[" }, "Unavailable"],
-    [/subnets\//, refusal(401, "NotAuthenticated"), "Denied"],
+    [/subnets\//, buildRefusal(401, "NotAuthenticated"), "Denied"],
     [/subnets\//, "destroy", "Unavailable"],
     [/subnets\//, { status: 404, body: "<html>" }, "Unavailable"],
   ])("%s answers %j", async (path, reply, code) => {
     account.oci.fault = (request) => (path.test(request.path) ? reply : undefined);
-    const asked = { ...question(aService({ "oci:security-rule-management-mode": "NSG" })), nodes: [] };
-    const { answers } = await capability.observe([asked], aCall());
+    const asked = {
+      ...buildQuestion(buildService({ "oci:security-rule-management-mode": "NSG" })),
+      nodes: [],
+    };
+    const { answers } = await capability.observe([asked], buildCall());
     expect(answers).toMatchObject([{ kind: "error", code }]);
   });
 });

@@ -1,13 +1,16 @@
 import { describe, expect, test } from "vitest";
-import { kindOf, readAnnotations } from "#clouds/oci/load-balancers/annotations/read-annotations.ts";
+import {
+  getLoadBalancerKind,
+  readAnnotations,
+} from "#clouds/oci/load-balancers/annotations/read-annotations.ts";
 import { ANNOTATIONS, type LoadBalancerKind } from "#clouds/oci/load-balancers/annotations/table.ts";
-import { toldCodeOf } from "#core/service/problems.ts";
-import { annotations } from "#test/clouds/oci/load-balancers/service.ts";
+import { toIssueCode } from "#core/service/issues.ts";
+import { buildAnnotations } from "#test/clouds/oci/load-balancers/service.ts";
 
 const NSG = "ocid1.networksecuritygroup.oc1.phx.g1";
 const SUBNET = "ocid1.subnet.oc1.phx.s1";
 
-/** Annotation, what it says, and what is read; of a refused one its code. */
+/** An annotation, its value, and the result of reading it; for a rejected one its code. */
 const ROWS: readonly (readonly [name: string, written: string, read: unknown])[] = [
   ["lb:internal", "true", { internal: true }],
   ["lb:internal", "False", { internal: false }],
@@ -143,23 +146,23 @@ describe.each([
   ["nlb", NETWORK_ROWS],
 ] as const)("%s", (kind, rows) => {
   test.each(rows)("%s: %s", (name, written, expected) => {
-    const read = readAnnotations(kind, annotations({ [name]: written }));
+    const read = readAnnotations(kind, buildAnnotations({ [name]: written }));
     if (typeof expected !== "string") {
       expect(read).toEqual({ kind: "read", said: expected, warnings: [] });
       return;
     }
-    const problem = read.kind === "refused" ? read.problem : undefined;
-    expect(problem).toEqual({
+    const issue = read.kind === "refused" ? read.issue : undefined;
+    expect(issue).toEqual({
       code: expected,
-      field: Object.keys(annotations({ [name]: written }))[0],
+      field: Object.keys(buildAnnotations({ [name]: written }))[0],
       value: written,
       allowed: expect.stringMatching(/\w/),
     });
-    expect(toldCodeOf(problem ?? { code: "" })).toBe(expected);
+    expect(toIssueCode(issue ?? { code: "" })).toBe(expected);
   });
 
-  test("every annotation that holds has a row", () => {
-    const names = rows.map(([name]) => Object.keys(annotations({ [name]: "" }))[0]);
+  test("every supported annotation has a row", () => {
+    const names = rows.map(([name]) => Object.keys(buildAnnotations({ [name]: "" }))[0]);
     const held = Object.entries(ANNOTATIONS).flatMap(([name, meaning]) =>
       meaning[kind] === undefined ? [] : name,
     );
@@ -174,8 +177,8 @@ test.each([
   ["lb", "lb:shpae", "UnknownAnnotation", /perhaps service\.beta\.kubernetes\.io\/oci-load-balancer-shape$/],
   ["lb", "oci:something-else-entirely-different", "UnknownAnnotation", /no effect$/],
   ["lb", "oci:constructor", "UnknownAnnotation", /no effect/],
-] as const)("of %s %s is a warning", (kind: LoadBalancerKind, name, code, allowed) => {
-  const read = readAnnotations(kind, annotations({ [name]: "x" }));
+] as const)("for %s %s is a warning", (kind: LoadBalancerKind, name, code, allowed) => {
+  const read = readAnnotations(kind, buildAnnotations({ [name]: "x" }));
   expect(read).toMatchObject({
     kind: "read",
     said: {},
@@ -190,5 +193,7 @@ test.each([
   [" nlb ", "nlb"],
   ["network", "lb"],
 ])("the type %s is %s", (type, kind) => {
-  expect(kindOf(type === undefined ? {} : annotations({ "oci:load-balancer-type": type }))).toBe(kind);
+  expect(
+    getLoadBalancerKind(type === undefined ? {} : buildAnnotations({ "oci:load-balancer-type": type })),
+  ).toBe(kind);
 });

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { describeOnOci } from "#clouds/oci/load-balancers/describe.ts";
-import { problemOf } from "#clouds/oci/load-balancers/problem-of.ts";
 import type { OciState } from "#clouds/oci/load-balancers/state.ts";
-import { aService, CLUSTER, settings } from "#test/clouds/oci/load-balancers/service.ts";
+import { toIssue } from "#clouds/oci/load-balancers/to-issue.ts";
+import { buildService, buildSettings, CLUSTER } from "#test/clouds/oci/load-balancers/service.ts";
 
 const NOTHING: OciState = { found: [], groups: [], named: {}, subnets: {}, addresses: {} };
 
@@ -36,12 +36,12 @@ test.each([
   [seen(CLUSTER), "service"],
   [seen("tenant-b"), "other"],
   [{ ...NOTHING, several: ["a", "b"] }, "other"],
-] as const)("what is there is put into words %#", (state, belongsTo) => {
-  expect(describeOnOci(aService(), state, settings()).belongsTo).toBe(belongsTo);
+] as const)("the existing parts are described %#", (state, belongsTo) => {
+  expect(describeOnOci(buildService(), state, buildSettings()).belongsTo).toBe(belongsTo);
 });
 
 test("each part has a line", () => {
-  expect(describeOnOci(aService(), seen(CLUSTER), settings()).lines).toEqual([
+  expect(describeOnOci(buildService(), seen(CLUSTER), buildSettings()).lines).toEqual([
     "load balancer ocid1.loadbalancer.oc1.phx.b1, ACTIVE, at 203.0.113.1",
     "listener TCP-80: TCP:80 to TCP-80",
     "backend set TCP-80: 0 backends",
@@ -57,6 +57,6 @@ test.each([
   ["lb:UpdateRuleSet", "IncorrectState", undefined],
   ["lb:CreateListener", "InvalidParameter", undefined],
   ["lb:CreateListener", undefined, undefined],
-])("%s refused with %s is %s", (action, reason, code) => {
-  expect(problemOf({ action, target: "x", parameters: {} }, { reason }, aService())?.code).toBe(code);
+])("%s rejected with %s is %s", (action, reason, code) => {
+  expect(toIssue({ action, target: "x", parameters: {} }, { reason }, buildService())?.code).toBe(code);
 });

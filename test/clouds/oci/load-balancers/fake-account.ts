@@ -17,7 +17,7 @@ export interface FakePublicIp {
   readonly lifetime: string;
 }
 
-/** An account with all that load balancers take. */
+/** An account with everything that load balancers need. */
 export interface FakeAccount {
   readonly oci: FakeOci;
   readonly lb: FakeBalancers;
@@ -26,14 +26,14 @@ export interface FakeAccount {
   readonly work: FakeWorkRequests;
   readonly publicIps: Map<string, FakePublicIp>;
   addPublicIp(ipAddress: string, traits?: Partial<FakePublicIp>): FakePublicIp;
-  /** Throws if anything was asked that the real API would have refused as wrong. */
+  /** Throws if a request came that the real API would have rejected as invalid. */
   close(): Promise<void>;
 }
 
 export async function startFakeAccount(): Promise<FakeAccount> {
   const work = createFakeWorkRequests();
   const publicIps = new Map<string, FakePublicIp>();
-  // Each of them asks the other whether something is there.
+  // Each service checks in the other whether something exists.
   const all: { lb?: FakeBalancers; nlb?: FakeBalancers; nsgs?: FakeGroups } = {};
   const isGroup = (id: string): boolean => all.nsgs?.groups.has(id) === true;
   const lb = createFakeBalancers(LOAD_BALANCERS, work, isGroup);
@@ -72,8 +72,8 @@ export async function startFakeAccount(): Promise<FakeAccount> {
   };
 }
 
-/** A cluster's `cloud:` for such an account. */
-export function cloudOf({ oci }: Pick<FakeAccount, "oci">, keyFile: string, fingerprint: string) {
+/** Builds a cluster's `cloud:` for such an account. */
+export function buildCloudConfig({ oci }: Pick<FakeAccount, "oci">, keyFile: string, fingerprint: string) {
   const { url } = oci;
   return {
     provider: "oci",

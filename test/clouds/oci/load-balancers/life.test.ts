@@ -4,11 +4,11 @@ import type { Service } from "#core/service/service.ts";
 import { type FakeAccount, startFakeAccount } from "#test/clouds/oci/load-balancers/fake-account.ts";
 import { createPlayer, type Player } from "#test/clouds/oci/load-balancers/play.ts";
 import {
-  aNetworkService,
-  aService,
+  buildNetworkService,
+  buildQuestion,
+  buildService,
   CLUSTER,
   NODES,
-  question,
   UID,
 } from "#test/clouds/oci/load-balancers/service.ts";
 
@@ -27,7 +27,7 @@ afterEach(async () => {
 
 const away = (service: Service): LoadBalancerQuestion => ({ service, wanted: false, nodes: [] });
 const onlyTargets = (service: Service, nodes: LoadBalancerQuestion["nodes"]): LoadBalancerQuestion => ({
-  ...question(service, nodes),
+  ...buildQuestion(service, nodes),
   onlyTargets: true,
 });
 const living = (kind: "lb" | "nlb") =>
@@ -39,13 +39,13 @@ const theOne = (kind: "lb" | "nlb") => {
 };
 
 describe("a load balancer", () => {
-  test("is made whole by one request, and is waited for", async () => {
-    const first = await player.round(question(aService()));
+  test("is created by one request, and is waited for", async () => {
+    const first = await player.round(buildQuestion(buildService()));
     expect(first).toMatchObject({
       actions: ["lb:CreateLoadBalancer"],
       end: { kind: "wait", afterSeconds: 10 },
     });
-    const { end, actions } = await player.settle(question(aService()));
+    const { end, actions } = await player.settle(buildQuestion(buildService()));
     expect(actions).toEqual([]);
     expect(end).toEqual({ kind: "settled", ingress: [{ ip: "203.0.113.1", ipMode: "VIP" }], warnings: [] });
     expect(theOne("lb")).toMatchObject({
@@ -70,26 +70,26 @@ describe("a load balancer", () => {
     });
   });
 
-  test("is made once, though the first one is not shown for a while", async () => {
+  test("is created once, though the lists hide it for a while", async () => {
     account.lb.hideNew = 3;
-    for (let rounds = 0; rounds < 3; rounds += 1) await player.round(question(aService()));
-    await player.settle(question(aService()));
+    for (let rounds = 0; rounds < 3; rounds += 1) await player.round(buildQuestion(buildService()));
+    await player.settle(buildQuestion(buildService()));
     expect(account.lb.balancers.size).toBe(1);
   });
 
-  test("that has gone is made anew under another token", async () => {
-    await player.settle(question(aService()));
-    await player.settle(away(aService()));
+  test("that is gone is created again with another token", async () => {
+    await player.settle(buildQuestion(buildService()));
+    await player.settle(away(buildService()));
     expect(living("lb")).toEqual([]);
-    await player.settle(question(aService()));
+    await player.settle(buildQuestion(buildService()));
     expect([account.lb.balancers.size, living("lb").length]).toEqual([2, 1]);
   });
 
-  test("goes, and is waited for", async () => {
-    await player.settle(question(aService()));
-    const first = await player.round(away(aService()));
+  test("is deleted, and is waited for", async () => {
+    await player.settle(buildQuestion(buildService()));
+    const first = await player.round(away(buildService()));
     expect(first).toMatchObject({ actions: ["lb:DeleteLoadBalancer"], end: { kind: "wait" } });
-    expect((await player.settle(away(aService()))).end).toEqual({
+    expect((await player.settle(away(buildService()))).end).toEqual({
       kind: "settled",
       ingress: [],
       warnings: [],
@@ -97,11 +97,11 @@ describe("a load balancer", () => {
     expect(living("lb")).toEqual([]);
   });
 
-  test("is changed one thing at a time, listeners that are too many first", async () => {
+  test("is changed one part at a time, superfluous listeners first", async () => {
     const ports = (...all: readonly number[]) =>
       all.map((port) => ({ protocol: "TCP", port, nodePort: 30_000 + port }));
-    await player.settle(question(aService({}, { ports: ports(80, 81) })));
-    const changed = aService(
+    await player.settle(buildQuestion(buildService({}, { ports: ports(80, 81) })));
+    const changed = buildService(
       {
         "lb:shape": "flexible",
         "lb:shape-flex-min": "10",
@@ -111,7 +111,7 @@ describe("a load balancer", () => {
       },
       { ports: ports(80, 82) },
     );
-    const { actions, end } = await player.settle(question(changed));
+    const { actions, end } = await player.settle(buildQuestion(changed));
     expect(actions).toEqual([
       "lb:DeleteListener",
       "lb:DeleteBackendSet",
@@ -134,8 +134,8 @@ describe("a load balancer", () => {
     });
     expect(Object.keys(theOne("lb").listeners).sort()).toEqual(["TCP-80", "TCP-82"]);
     expect(Object.keys(theOne("lb").backendSets).sort()).toEqual(["TCP-80", "TCP-82"]);
-    // A flexible one stays flexible, and what was said of connections is taken back.
-    expect((await player.settle(question(aService({}, { ports: ports(80, 82) })))).actions).toEqual([
+    // A flexible one stays flexible, and the connection setting is undone.
+    expect((await player.settle(buildQuestion(buildService({}, { ports: ports(80, 82) })))).actions).toEqual([
       "lb:UpdateBackendSet",
       "lb:UpdateBackendSet",
       "lb:UpdateListener",
@@ -144,12 +144,12 @@ describe("a load balancer", () => {
     expect(theOne("lb").listeners["TCP-80"]).toMatchObject({ connectionConfiguration: { idleTimeout: 300 } });
   });
 
-  test("has rule sets where it speaks HTTP, and loses them", async () => {
+  test("has rule sets for HTTP listeners, and loses them", async () => {
     const rules = '{"headers":{"items":[{"action":"REMOVE_HTTP_REQUEST_HEADER","header":"X"}]}}';
     const http = { "lb:backend-protocol": "HTTP" };
-    await player.settle(question(aService(http)));
+    await player.settle(buildQuestion(buildService(http)));
     const withRules = { ...http, "oci:oci-load-balancer-rule-sets": rules };
-    expect((await player.settle(question(aService(withRules)))).actions).toEqual([
+    expect((await player.settle(buildQuestion(buildService(withRules)))).actions).toEqual([
       "lb:CreateRuleSet",
       "lb:UpdateListener",
     ]);
@@ -158,15 +158,15 @@ describe("a load balancer", () => {
       ruleSets: { headers: { items: [{ action: "REMOVE_HTTP_REQUEST_HEADER", header: "X" }] } },
     });
     const other = { ...http, "oci:oci-load-balancer-rule-sets": rules.replace('"X"', '"Y"') };
-    expect((await player.settle(question(aService(other)))).actions).toEqual(["lb:UpdateRuleSet"]);
-    expect((await player.settle(question(aService(http)))).actions).toEqual([
+    expect((await player.settle(buildQuestion(buildService(other)))).actions).toEqual(["lb:UpdateRuleSet"]);
+    expect((await player.settle(buildQuestion(buildService(http)))).actions).toEqual([
       "lb:UpdateListener",
       "lb:DeleteRuleSet",
     ]);
     expect(theOne("lb").ruleSets).toEqual({});
   });
 
-  test("keeps rule sets of which the API says what it assumes, and ones that are called as anything", async () => {
+  test("keeps rule sets whose defaults the API shows, and those with unusual names", async () => {
     const conditions = [{ attributeName: "PATH", attributeValue: "/", operator: "EXACT_MATCH" }];
     const sets = {
       constructor: { items: [{ action: "REDIRECT", conditions, redirectUri: { port: 443 } }] },
@@ -176,8 +176,8 @@ describe("a load balancer", () => {
       "lb:backend-protocol": "HTTP",
       "oci:oci-load-balancer-rule-sets": JSON.stringify(sets),
     };
-    await player.settle(question(aService({ "lb:backend-protocol": "HTTP" })));
-    expect((await player.settle(question(aService(said)))).actions).toEqual([
+    await player.settle(buildQuestion(buildService({ "lb:backend-protocol": "HTTP" })));
+    expect((await player.settle(buildQuestion(buildService(said)))).actions).toEqual([
       "lb:CreateRuleSet",
       "lb:CreateRuleSet",
       "lb:UpdateListener",
@@ -190,12 +190,12 @@ describe("a load balancer", () => {
     there["methods"] = {
       items: [{ action: "CONTROL_ACCESS_USING_HTTP_METHODS", allowedMethods: ["GET"], statusCode: 405 }],
     };
-    expect((await player.settle(question(aService(said)))).actions).toEqual([]);
+    expect((await player.settle(buildQuestion(buildService(said)))).actions).toEqual([]);
     const other = { ...said, "oci:oci-load-balancer-rule-sets": JSON.stringify(sets).replace("443", "8443") };
-    expect((await player.settle(question(aService(other)))).actions).toEqual(["lb:UpdateRuleSet"]);
+    expect((await player.settle(buildQuestion(buildService(other)))).actions).toEqual(["lb:UpdateRuleSet"]);
   });
 
-  test("has two subnets where they are of one domain each, and it is public", async () => {
+  test("has two subnets if each is in one domain, and it is public", async () => {
     const { network } = account.oci;
     network.addSubnet({
       id: "ocid1.subnet.oc1.phx.ad1",
@@ -206,10 +206,10 @@ describe("a load balancer", () => {
       ...{ availabilityDomain: "AD-2", freeformTags: TAGS },
     });
     const said = { "lb:subnet1": "ocid1.subnet.oc1.phx.ad1", "lb:subnet2": "ocid1.subnet.oc1.phx.ad2" };
-    await player.settle(question(aService(said)));
+    await player.settle(buildQuestion(buildService(said)));
     expect(theOne("lb").others["subnetIds"]).toEqual(Object.values(said));
-    await player.settle(away(aService(said)));
-    await player.settle(question(aService({ ...said, "lb:internal": "true" })));
+    await player.settle(away(buildService(said)));
+    await player.settle(buildQuestion(buildService({ ...said, "lb:internal": "true" })));
     expect(theOne("lb")).toMatchObject({
       isPrivate: true,
       others: { subnetIds: ["ocid1.subnet.oc1.phx.ad1"] },
@@ -221,10 +221,10 @@ describe("a load balancer", () => {
     account.addPublicIp("198.51.100.8");
     account.addPublicIp("198.51.100.9", { freeformTags: TAGS, lifecycleState: "ASSIGNED" });
     for (const loadBalancerIP of ["198.51.100.1", "198.51.100.8", "198.51.100.9"]) {
-      const { end } = await player.round(question(aService({}, { loadBalancerIP })));
-      expect(end).toMatchObject({ kind: "refused", problem: { code: "ReservedIPNotUsable" } });
+      const { end } = await player.round(buildQuestion(buildService({}, { loadBalancerIP })));
+      expect(end).toMatchObject({ kind: "refused", issue: { code: "ReservedIPNotUsable" } });
     }
-    await player.round(question(aService({}, { loadBalancerIP: "198.51.100.7" })));
+    await player.round(buildQuestion(buildService({}, { loadBalancerIP: "198.51.100.7" })));
     expect(theOne("lb").others["reservedIps"]).toEqual([{ id: address.id }]);
   });
 });
@@ -239,11 +239,11 @@ describe("a network load balancer", () => {
   };
 
   test("serves TCP and UDP of one port on one listener, of each family", async () => {
-    const service = aNetworkService(
+    const service = buildNetworkService(
       { "nlb:is-ppv2-enabled": "true" },
       { ...dns, ipFamilies: ["IPv4", "IPv6"] },
     );
-    const { end } = await player.settle(question(service));
+    const { end } = await player.settle(buildQuestion(service));
     expect(end).toMatchObject({
       kind: "settled",
       ingress: [{ ip: "203.0.113.1" }, { ip: "2603:c020::1" }, { ip: "10.0.250.1" }],
@@ -267,14 +267,14 @@ describe("a network load balancer", () => {
     });
   });
 
-  test("checks its own nodes' port and keeps clients' addresses where traffic is local", async () => {
+  test("checks its own nodes' port and keeps clients' addresses if traffic is local", async () => {
     const local = { externalTrafficPolicy: "Local", healthCheckNodePort: 31_000 };
-    await player.settle(question(aNetworkService({}, local)));
+    await player.settle(buildQuestion(buildNetworkService({}, local)));
     expect(theOne("nlb").backendSets["TCP-80"]).toMatchObject({
       isPreserveSource: true,
       healthChecker: { port: 31_000 },
     });
-    await player.settle(question(aNetworkService({ "nlb:is-preserve-source": "false" }, local)));
+    await player.settle(buildQuestion(buildNetworkService({ "nlb:is-preserve-source": "false" }, local)));
     expect(theOne("nlb").backendSets["TCP-80"]).toMatchObject({ isPreserveSource: false });
   });
 
@@ -291,15 +291,15 @@ describe("a network load balancer", () => {
       { "nlb:internal": "true", "nlb:assigned-private-ipv4": "10.0.0.200" },
       [{ ip: "10.0.0.200", ipMode: "VIP" }],
     ],
-  ])("%j is in the status", async (said, ingress) => {
-    const { end } = await player.settle(question(aNetworkService(said as Record<string, string>)));
+  ])("publishes %j in the status", async (said, ingress) => {
+    const { end } = await player.settle(buildQuestion(buildNetworkService(said as Record<string, string>)));
     expect(end).toMatchObject({ kind: "settled", ingress });
   });
 
-  test("is changed, and goes", async () => {
-    await player.settle(question(aNetworkService({}, dns)));
+  test("is changed, and deleted", async () => {
+    await player.settle(buildQuestion(buildNetworkService({}, dns)));
     expect(
-      (await player.settle(question(aNetworkService({ "nlb:is-ppv2-enabled": "true" })))).actions,
+      (await player.settle(buildQuestion(buildNetworkService({ "nlb:is-ppv2-enabled": "true" })))).actions,
     ).toEqual([
       "nlb:DeleteListener",
       "nlb:DeleteListener",
@@ -308,17 +308,17 @@ describe("a network load balancer", () => {
       "nlb:CreateBackendSet",
       "nlb:CreateListener",
     ]);
-    const { end, actions } = await player.settle(away(aNetworkService()));
+    const { end, actions } = await player.settle(away(buildNetworkService()));
     expect([end.kind, actions, living("nlb")]).toEqual(["settled", ["nlb:DeleteLoadBalancer"], []]);
   });
 });
 
 describe("nodes", () => {
-  test("that join and leave are backends, and nothing else is looked at", async () => {
-    await player.settle(question(aService()));
+  test("that join and leave are backends, and nothing else is read", async () => {
+    await player.settle(buildQuestion(buildService()));
     account.oci.requests.length = 0;
     const [one = { name: "" }] = NODES;
-    const { actions } = await player.settle(onlyTargets(aService(), [one]));
+    const { actions } = await player.settle(onlyTargets(buildService(), [one]));
     expect(actions).toEqual(["lb:UpdateBackendSet"]);
     expect(theOne("lb").backendSets["TCP-80"]?.["backends"]).toEqual([
       { ipAddress: "10.0.0.1", port: 30_080, weight: 1 },
@@ -328,11 +328,11 @@ describe("nodes", () => {
     );
   });
 
-  test("keep what an operator has set on their backends", async () => {
-    await player.settle(question(aService(), NODES.slice(0, 1)));
+  test("keep an operator's settings on their backends", async () => {
+    await player.settle(buildQuestion(buildService(), NODES.slice(0, 1)));
     const backends = theOne("lb").backendSets["TCP-80"]?.["backends"] as Record<string, unknown>[];
     Object.assign(backends[0] ?? {}, { drain: true });
-    await player.settle(onlyTargets(aService(), NODES));
+    await player.settle(onlyTargets(buildService(), NODES));
     expect(theOne("lb").backendSets["TCP-80"]?.["backends"]).toMatchObject([
       { drain: true },
       { ipAddress: "10.0.0.2" },
@@ -342,38 +342,38 @@ describe("nodes", () => {
   test.each([
     ["Foreign", { kind: "error", code: "Foreign", message: "another's" }],
     ["not found", { kind: "not-found", message: "none" }],
-  ] as const)("whose instance is %s are no backends", async (_, answer) => {
+  ] as const)("whose instance is %s are not backends", async (_, answer) => {
     player.answers = new Map([["ocid1.instance.oc1.phx.i2", answer]]);
-    await player.settle(question(aService()));
+    await player.settle(buildQuestion(buildService()));
     expect(theOne("lb").backendSets["TCP-80"]?.["backends"]).toMatchObject([{ ipAddress: "10.0.0.1" }]);
   });
 
-  test("of which none can be a backend leave everything as it is", async () => {
-    await player.settle(question(aService()));
+  test("without a possible backend leave everything unchanged", async () => {
+    await player.settle(buildQuestion(buildService()));
     player.answers = new Map(
       NODES.map(({ providerID }) => [providerID.slice(6), { kind: "not-found", message: "" }]),
     );
-    const { end, actions } = await player.settle(question(aService()));
-    expect([end, actions]).toMatchObject([{ kind: "refused", problem: { code: "LoadBalancerRefused" } }, []]);
+    const { end, actions } = await player.settle(buildQuestion(buildService()));
+    expect([end, actions]).toMatchObject([{ kind: "refused", issue: { code: "LoadBalancerRefused" } }, []]);
   });
 
-  test("that cannot be asked about leave everything as it is", async () => {
-    await player.settle(question(aService()));
+  test("that cannot be read leave everything unchanged", async () => {
+    await player.settle(buildQuestion(buildService()));
     const answer = { kind: "error", code: "Throttled", message: "later" } as const;
     player.answers = new Map(NODES.map(({ providerID }) => [providerID.slice(6), answer]));
-    await expect(player.round(question(aService()))).rejects.toThrow("Throttled");
+    await expect(player.round(buildQuestion(buildService()))).rejects.toThrow("Throttled");
   });
 
-  test("are chosen by label", async () => {
-    const service = aService({ "oci:node-label-selector": "pool=front" });
-    const { end } = await player.settle(question(service));
-    expect(end).toMatchObject({ kind: "refused", problem: { code: "InvalidAnnotation" } });
+  test("are selected by label", async () => {
+    const service = buildService({ "oci:node-label-selector": "pool=front" });
+    const { end } = await player.settle(buildQuestion(service));
+    expect(end).toMatchObject({ kind: "refused", issue: { code: "InvalidAnnotation" } });
     expect(living("lb")).toEqual([]);
   });
 
   test("that have all left leave a load balancer without backends", async () => {
-    await player.settle(question(aService()));
-    await player.settle(question(aService(), []));
+    await player.settle(buildQuestion(buildService()));
+    await player.settle(buildQuestion(buildService(), []));
     expect(theOne("lb").backendSets["TCP-80"]?.["backends"]).toEqual([]);
   });
 });

@@ -1,14 +1,23 @@
 import { createPrivateKey } from "node:crypto";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createOciCloud } from "#clouds/oci/cloud.ts";
-import { OciCloudConfig } from "#clouds/oci/kind.ts";
+import { OciCloudConfig } from "#clouds/oci/config.ts";
 import { ociLoadBalancerModel } from "#clouds/oci/load-balancers/model.ts";
 import { MAX_BACKENDS } from "#clouds/oci/load-balancers/targets.ts";
-import { aCall } from "#test/clouds/builders.ts";
+import { buildCall } from "#test/clouds/builders.ts";
 import { API_KEY } from "#test/clouds/oci/fake/credentials.ts";
-import { cloudOf, type FakeAccount, startFakeAccount } from "#test/clouds/oci/load-balancers/fake-account.ts";
-import { createPlayer, foundAt } from "#test/clouds/oci/load-balancers/play.ts";
-import { aService, CLUSTER, question, settings } from "#test/clouds/oci/load-balancers/service.ts";
+import {
+  buildCloudConfig,
+  type FakeAccount,
+  startFakeAccount,
+} from "#test/clouds/oci/load-balancers/fake-account.ts";
+import { buildFoundAnswer, createPlayer } from "#test/clouds/oci/load-balancers/play.ts";
+import {
+  buildQuestion,
+  buildService,
+  buildSettings,
+  CLUSTER,
+} from "#test/clouds/oci/load-balancers/service.ts";
 
 let account: FakeAccount;
 beforeEach(async () => {
@@ -21,12 +30,12 @@ test("1,000 nodes cost requests in proportion to pages", async () => {
     name: displayName,
     providerID: `oci://${id}`,
   }));
-  const cloudConfig = cloudOf(account, "unused", API_KEY.fingerprint);
+  const cloudConfig = buildCloudConfig(account, "unused", API_KEY.fingerprint);
   const key = createPrivateKey(API_KEY.pem);
   const cloud = createOciCloud(OciCloudConfig.parse(cloudConfig), async () => key, { clusterName: CLUSTER });
   const observed = await cloud.capabilities?.["loadBalancers"]?.observe(
-    [question(aService(), nodes)],
-    aCall(),
+    [buildQuestion(buildService(), nodes)],
+    buildCall(),
   );
   await cloud.close();
   const [answer] = observed?.answers ?? [];
@@ -34,11 +43,15 @@ test("1,000 nodes cost requests in proportion to pages", async () => {
   expect(Object.keys((answer.state as { addresses: object }).addresses)).toHaveLength(1_000);
   // Instances, attachments, addresses in pages of 500; and of the Service its lists and its subnet.
   expect(account.oci.requests.length).toBeLessThanOrEqual(20);
-  const step = ociLoadBalancerModel.next(question(aService(), nodes), answer.state, settings(cloudConfig));
+  const step = ociLoadBalancerModel.planStep(
+    buildQuestion(buildService(), nodes),
+    answer.state,
+    buildSettings(cloudConfig),
+  );
   expect(step.kind).toBe("act");
 });
 
-test("of more nodes than there is room for some are left out, and that is told", async () => {
+test("above the maximum some nodes are left out, and a message says so", async () => {
   const player = createPlayer(account);
   const nodes = Array.from({ length: MAX_BACKENDS + 1 }, (_, index) => ({
     name: `node-${index}`,
@@ -46,7 +59,7 @@ test("of more nodes than there is room for some are left out, and that is told",
   }));
   player.answers = new Map(
     nodes.map(({ providerID }, index) => {
-      const answer = foundAt(providerID.slice("oci://".length));
+      const answer = buildFoundAnswer(providerID.slice("oci://".length));
       if (answer.kind !== "found") throw new Error(answer.message);
       const address = `10.${Math.floor(index / 200)}.0.${index % 200}`;
       return [
@@ -55,7 +68,7 @@ test("of more nodes than there is room for some are left out, and that is told",
       ];
     }),
   );
-  const { end } = await player.settle(question(aService(), nodes));
+  const { end } = await player.settle(buildQuestion(buildService(), nodes));
   player.close();
   expect(end).toMatchObject({ kind: "settled", warnings: [{ code: "TooManyTargets" }] });
   const [balancer] = account.lb.balancers.values();

@@ -1,12 +1,16 @@
 import { createPrivateKey } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createOciCloud } from "#clouds/oci/cloud.ts";
-import { OciCloudConfig } from "#clouds/oci/kind.ts";
+import { OciCloudConfig } from "#clouds/oci/config.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { API_KEY } from "#test/clouds/oci/fake/credentials.ts";
-import { NOT_FOUND, refusal } from "#test/clouds/oci/fake/reply.ts";
-import { cloudOf, type FakeAccount, startFakeAccount } from "#test/clouds/oci/load-balancers/fake-account.ts";
-import { annotations } from "#test/clouds/oci/load-balancers/service.ts";
+import { buildRefusal, NOT_FOUND } from "#test/clouds/oci/fake/reply.ts";
+import {
+  buildCloudConfig,
+  type FakeAccount,
+  startFakeAccount,
+} from "#test/clouds/oci/load-balancers/fake-account.ts";
+import { buildAnnotations } from "#test/clouds/oci/load-balancers/service.ts";
 import { type OrphansUnderTest, startOrphans } from "#test/functions/orphans/orphans-under-test.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 
@@ -27,7 +31,7 @@ beforeAll(async () => {
   cluster = await startCluster((folder) => startEmbeddedControlPlane({ folder }));
   const key = createPrivateKey(API_KEY.pem);
   under = await startOrphans(cluster, () => ({
-    config: { ...cloudOf(account, "/etc/oci/key.pem", API_KEY.fingerprint), ...more },
+    config: { ...buildCloudConfig(account, "/etc/oci/key.pem", API_KEY.fingerprint), ...more },
     make({ cloud, name }) {
       let now = 0;
       const sleep = async (delayMs: number) => {
@@ -54,9 +58,9 @@ const balancers = () =>
     .filter(({ lifecycleState }) => lifecycleState !== "DELETED");
 const groups = () => [...account.nsgs.groups.values()];
 const marks = () => [...balancers(), ...groups()].flatMap(({ freeformTags }) => freeformTags?.[MARK] ?? []);
-/** What there is, by what it is for; its rules with it. */
+/** Returns all resources by their purpose, with their rules. */
 const outline = () => [
-  ...balancers().map(({ freeformTags }) => freeformTags["serverless-ccm-service"] ?? "nobody's"),
+  ...balancers().map(({ freeformTags }) => freeformTags["serverless-ccm-service"] ?? "without an owner"),
   ...groups().map(({ freeformTags, displayName, rules }) => {
     return `group of ${freeformTags?.["serverless-ccm-service"] ?? displayName}: ${rules.length}`;
   }),
@@ -65,7 +69,7 @@ const told = ({ lines }: Awaited<ReturnType<OrphansUnderTest["audit"]>>) =>
   lines
     .filter(({ event }) => event === "OrphanedLoadBalancer")
     .map(({ kind, name, code }) => [kind, name, code]);
-/** Audits as often as anything takes to be found, marked and deleted, and what is left of it once more. */
+/** Runs as many audits as a resource takes to be found, marked and deleted, and one more for its remains. */
 async function hour(): Promise<void> {
   for (let minute = 0; minute < 80; minute += 10) {
     await under.audit();
@@ -77,7 +81,7 @@ async function hour(): Promise<void> {
 describe.each(KINDS)("a $words whose Service is gone", ({ kind, words, said }) => {
   const service = {
     metadata: {
-      annotations: annotations({
+      annotations: buildAnnotations({
         ...said,
         "oci:security-rule-management-mode": "NSG",
         "oci:oci-backend-network-security-group": BACK,
@@ -91,7 +95,7 @@ describe.each(KINDS)("a $words whose Service is gone", ({ kind, words, said }) =
     return made;
   };
 
-  test("is told, marked, and deleted in its turn with its group and its rules, and nothing else is", async () => {
+  test("is reported, marked, and deleted in its turn with its group and its rules, and nothing else is", async () => {
     await under.create("lives", service);
     const alone = outline();
     await lost();
@@ -112,7 +116,7 @@ describe.each(KINDS)("a $words whose Service is gone", ({ kind, words, said }) =
     expect(under.actions).toEqual([]);
   });
 
-  test("stays where nobody has asked for its deletion, and is told each time", async () => {
+  test("stays if the operator has not enabled its deletion, and is reported each time", async () => {
     under.configure({});
     await under.create("lives", service);
     await lost();
@@ -124,7 +128,7 @@ describe.each(KINDS)("a $words whose Service is gone", ({ kind, words, said }) =
     expect([outline(), under.actions]).toEqual([before, []]);
   });
 
-  test("is deleted one in a turn, whoever comes by in it", async () => {
+  test("is deleted one at a time, with any number of actors", async () => {
     await under.create("lives", service);
     for (const name of ["one", "two"]) {
       await under.create(name, service);
@@ -142,7 +146,7 @@ describe.each(KINDS)("a $words whose Service is gone", ({ kind, words, said }) =
     expect(left).toEqual([3, 3, 2, 1, 1, 1]);
   });
 
-  test("is not deleted while no load balancer of a Service that lives shows whose account that is", async () => {
+  test("is not deleted until the load balancer of a live Service proves the account", async () => {
     await lost();
     const before = outline();
     expect((await under.audit()).report).toMatchObject({ because: { code: "DeletionUnproven" } });
@@ -150,7 +154,7 @@ describe.each(KINDS)("a $words whose Service is gone", ({ kind, words, said }) =
     expect([outline(), marks()]).toEqual([before, []]);
   });
 
-  test("killed between any two steps of its deletion, leaves nothing behind in the end", async () => {
+  test("leaves nothing behind if its deletion is killed between any two steps", async () => {
     await under.create("lives", service);
     const alone = outline();
     for (let steps = 0; steps < 12; steps += 1) {
@@ -164,7 +168,7 @@ describe.each(KINDS)("a $words whose Service is gone", ({ kind, words, said }) =
     }
   });
 
-  test("has its Service back from a backup: it is its own again, and no second one is made", async () => {
+  test("belongs to its Service again after a restore from a backup, and no second one is made", async () => {
     await under.create("lives", service);
     await under.create("lost", service);
     const all = outline();
@@ -176,7 +180,7 @@ describe.each(KINDS)("a $words whose Service is gone", ({ kind, words, said }) =
     await cluster.plane.restore(backup);
     under.later(9);
     under.actions.length = 0;
-    // The audit of the Service itself comes by before the turn of its load balancer, and takes the mark off.
+    // The audit of the Service itself comes before its load balancer's turn, and removes the mark.
     await under.converge("lost", "refresh");
     expect(under.actions).toEqual([expect.stringMatching(`${kind}:MarkLoadBalancer`)]);
     account.work.finish();
@@ -185,10 +189,10 @@ describe.each(KINDS)("a $words whose Service is gone", ({ kind, words, said }) =
     expect(outline()).toEqual(all);
   });
 
-  test("keeps its other tags, and is marked anew where somebody has changed it meanwhile", async () => {
+  test("keeps its other tags, and is marked again if another client has changed it meanwhile", async () => {
     await under.create("lives", service);
     await lost();
-    account.oci.fault = ({ method }) => (method === "PUT" ? refusal(412, "NoEtagMatch") : undefined);
+    account.oci.fault = ({ method }) => (method === "PUT" ? buildRefusal(412, "NoEtagMatch") : undefined);
     await under.audit();
     expect(marks()).toEqual([]);
     account.oci.fault = undefined;
@@ -199,9 +203,9 @@ describe.each(KINDS)("a $words whose Service is gone", ({ kind, words, said }) =
   });
 });
 
-test("what another cluster has, what carries one tag, and what is called otherwise is not told and not touched", async () => {
+test("resources of another cluster, with only one tag, or with another name are neither reported nor touched", async () => {
   await under.create("lives", {
-    metadata: { annotations: annotations({ "oci:security-rule-management-mode": "None" }) },
+    metadata: { annotations: buildAnnotations({ "oci:security-rule-management-mode": "None" }) },
   });
   const uid = "0f0c3a52-6b1e-4f6e-9c39-0a1b2c3d4e5f";
   const ours = { ...TAGS, "serverless-ccm-service": "default/lost" };
@@ -217,8 +221,10 @@ test("what another cluster has, what carries one tag, and what is called otherwi
   expect([outline(), marks()]).toEqual([before, []]);
 });
 
-test("a load balancer goes in the configured mode None without the permission to list security groups", async () => {
-  more = { loadBalancer: { ...cloudOf(account, "", "").loadBalancer, securityListManagementMode: "None" } };
+test("in the configured mode None a load balancer is deleted without the permission to list security groups", async () => {
+  more = {
+    loadBalancer: { ...buildCloudConfig(account, "", "").loadBalancer, securityListManagementMode: "None" },
+  };
   await under.create("lost");
   await under.lose("lost");
   await under.create("lives");
@@ -227,8 +233,10 @@ test("a load balancer goes in the configured mode None without the permission to
   expect(outline()).toEqual(["default/lives", "group of nodes: 0"]);
 });
 
-test("a load balancer that was called with another prefix goes by the name that it has", async () => {
-  const service = { metadata: { annotations: annotations({ "oci:security-rule-management-mode": "None" }) } };
+test("a load balancer with another prefix in its name is deleted by its actual name", async () => {
+  const service = {
+    metadata: { annotations: buildAnnotations({ "oci:security-rule-management-mode": "None" }) },
+  };
   more = { loadBalancerPrefix: "before" };
   await under.create("lost", service);
   await under.lose("lost");

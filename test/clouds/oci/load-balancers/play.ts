@@ -1,35 +1,40 @@
 import { createPrivateKey } from "node:crypto";
 import { expect } from "vitest";
 import type { Cloud } from "#clouds/cloud.ts";
-import { createEntrance } from "#clouds/entrance.ts";
+import { createInvocationShares } from "#clouds/invocation-shares.ts";
 import { createOciApis } from "#clouds/oci/api.ts";
-import { OciCloudConfig } from "#clouds/oci/kind.ts";
+import { OciCloudConfig } from "#clouds/oci/config.ts";
 import { createLoadBalancers } from "#clouds/oci/load-balancers/capability.ts";
 import { ociLoadBalancerModel } from "#clouds/oci/load-balancers/model.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import type { LoadBalancerAction, LoadBalancerQuestion, LoadBalancerStep } from "#core/service/model.ts";
 import type { Settings } from "#core/settings.ts";
 import { API_KEY } from "#test/clouds/oci/fake/credentials.ts";
-import { cloudOf, type FakeAccount } from "#test/clouds/oci/load-balancers/fake-account.ts";
-import { CLUSTER, settings } from "#test/clouds/oci/load-balancers/service.ts";
+import { buildCloudConfig, type FakeAccount } from "#test/clouds/oci/load-balancers/fake-account.ts";
+import { buildSettings, CLUSTER } from "#test/clouds/oci/load-balancers/service.ts";
 
-/** What came of a Service: the steps that ended each round, and what was done in all. */
-export interface Played {
+/** The result of a Service: the steps that ended each round, and all actions. */
+export interface PlayResult {
   readonly end: LoadBalancerStep;
   readonly actions: readonly string[];
   readonly rounds: number;
 }
 
-/** A cluster on an account of the fake, decided on as the service function does it, without an API server. */
+/**
+ * A cluster on an account of the fake, with decisions as in the service function and without an API server.
+ */
 export interface Player {
   readonly settings: Settings;
-  /** What instances answer; the address of a node is made of its number without it. */
+  /** The instances' answers; by default a node's address is made of its number. */
   answers: ReadonlyMap<string, InstanceAnswer>;
-  /** Looks and does until the cloud has to be waited for, or nothing is left to do. */
-  round(question: LoadBalancerQuestion): Promise<Played>;
-  /** Rounds until nothing is left to wait for; fails where that takes more than `limit`. */
-  settle(question: LoadBalancerQuestion, limit?: number): Promise<Played>;
-  /** Rounds of following the nodes while something is refused, until nothing is left; undefined where the model leaves them alone. */
+  /** Observes and acts until the cloud must be waited for, or nothing is left to do. */
+  round(question: LoadBalancerQuestion): Promise<PlayResult>;
+  /** Runs rounds until no wait is left; fails after more than `limit`. */
+  settle(question: LoadBalancerQuestion, limit?: number): Promise<PlayResult>;
+  /**
+   * Runs rounds that follow the nodes while a setting is rejected, until nothing is left; undefined if the
+   * model leaves them alone.
+   */
   follow(question: LoadBalancerQuestion): Promise<readonly LoadBalancerAction[] | undefined>;
   close(): void;
 }
@@ -37,7 +42,7 @@ export interface Player {
 const CALL = { signal: new AbortController().signal, share: 1 };
 
 export function createPlayer(account: FakeAccount, more: Readonly<Record<string, unknown>> = {}): Player {
-  const cloud = { ...cloudOf(account, "unused", API_KEY.fingerprint), ...more };
+  const cloud = { ...buildCloudConfig(account, "unused", API_KEY.fingerprint), ...more };
   const config = OciCloudConfig.parse(cloud);
   const key = createPrivateKey(API_KEY.pem);
   const apis = createOciApis(config, async () => key, {
@@ -49,28 +54,28 @@ export function createPlayer(account: FakeAccount, more: Readonly<Record<string,
   const instances: Cloud["instances"] = async (nodes) => ({
     answers: nodes.map(({ spec }) => {
       const id = spec.providerID?.replace("oci://", "") ?? "";
-      return player.answers.get(id) ?? foundAt(id);
+      return player.answers.get(id) ?? buildFoundAnswer(id);
     }),
     usage: { calls: { Instances: 1 }, throttled: 0, waitedMs: 0 },
   });
   const capability = createLoadBalancers({
-    ...{ config, cluster: CLUSTER, apis, enter: createEntrance(apis) },
+    ...{ config, cluster: CLUSTER, apis, enter: createInvocationShares(apis) },
     ...{ instances, wallClock: Date.now },
   });
-  const ofPlayer = settings(cloud);
+  const ofPlayer = buildSettings(cloud);
   const player: Player = {
     settings: ofPlayer,
     answers: new Map(),
     async round(question) {
       const actions: string[] = [];
-      const before = ociLoadBalancerModel.before(question, ofPlayer);
+      const before = ociLoadBalancerModel.precheck(question, ofPlayer);
       if (before !== undefined) return { end: before, actions, rounds: 1 };
       const { answers } = await capability.observe([question], CALL);
       const [answer] = answers;
       if (answer?.kind !== "observed") throw new Error(`observed: ${JSON.stringify(answer)}`);
       let state: unknown = JSON.parse(JSON.stringify(answer.state));
       for (let steps = 0; steps < 50; steps += 1) {
-        const step = ociLoadBalancerModel.next(question, state, ofPlayer);
+        const step = ociLoadBalancerModel.planStep(question, state, ofPlayer);
         if (step.kind !== "act") return { end: step, actions, rounds: 1 };
         for (const action of step.actions) {
           const precondition = { uid: question.service.metadata.uid, deleting: false };
@@ -81,7 +86,7 @@ export function createPlayer(account: FakeAccount, more: Readonly<Record<string,
           if (done.answer.kind !== "done")
             throw new Error(`${action.action}: ${JSON.stringify(done.answer)}`);
           actions.push(action.action);
-          state = ociLoadBalancerModel.fold(state, action, done.answer.result);
+          state = ociLoadBalancerModel.applyResult(state, action, done.answer.result);
         }
       }
       throw new Error(`no end of it: ${actions.join(", ")}`);
@@ -113,7 +118,7 @@ export function createPlayer(account: FakeAccount, more: Readonly<Record<string,
         const whole = { on: "cloud", capability: "loadBalancers", ...action, precondition } as const;
         const done = await capability.act(whole, CALL);
         if (done.answer.kind !== "done") throw new Error(JSON.stringify(done.answer));
-        const folded = ociLoadBalancerModel.fold(state, action, done.answer.result);
+        const folded = ociLoadBalancerModel.applyResult(state, action, done.answer.result);
         expect(ociLoadBalancerModel.followNodes?.(question, folded, ofPlayer)).toMatchObject({
           kind: "wait",
         });
@@ -126,8 +131,8 @@ export function createPlayer(account: FakeAccount, more: Readonly<Record<string,
   return player;
 }
 
-/** The answer for an instance that is called `…iN`: it runs at 10.0.0.N. */
-export function foundAt(id: string): InstanceAnswer {
+/** Builds the answer for an instance with the name `…iN`: it runs at 10.0.0.N. */
+export function buildFoundAnswer(id: string): InstanceAnswer {
   const number = /\d+$/.exec(id)?.[0] ?? "1";
   return {
     kind: "found",

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { ociLoadBalancerModel } from "#clouds/oci/load-balancers/model.ts";
-import { PROBLEMS } from "#core/service/problems.ts";
+import { ISSUES } from "#core/service/issues.ts";
 import {
-  aNetworkService,
-  annotations,
-  aService,
+  buildAnnotations,
+  buildNetworkService,
+  buildQuestion,
+  buildService,
+  buildSettings,
   OTHER_COMPARTMENT,
-  question,
-  settings,
 } from "#test/clouds/oci/load-balancers/service.ts";
 
 const port = (more: Readonly<Record<string, unknown>> = {}) => ({
@@ -19,132 +19,145 @@ const port = (more: Readonly<Record<string, unknown>> = {}) => ({
 const MODE = "oci:security-rule-management-mode";
 const GROUPS = [1, 2, 3, 4, 5].map((number) => `ocid1.networksecuritygroup.oc1.phx.g${number}`).join();
 
-describe("before OCI is asked", () => {
+describe("before a request to OCI", () => {
   test.each([
-    ["rules in security lists, as nothing says otherwise", aService({ [MODE]: "" }), "SecurityLists"],
-    ["rules in security lists of both", aService({ [MODE]: "SL-All" }), "SecurityLists"],
-    ["rules in security lists of the front", aService({ [MODE]: "SL-Frontend" }), "SecurityLists"],
+    ["rules in security lists, as nothing says otherwise", buildService({ [MODE]: "" }), "SecurityLists"],
+    ["rules in security lists of both", buildService({ [MODE]: "SL-All" }), "SecurityLists"],
+    ["rules in security lists of the front", buildService({ [MODE]: "SL-Frontend" }), "SecurityLists"],
     [
       "the older annotation",
-      aService({ [MODE]: "", "lb:security-list-management-mode": "Frontend" }),
+      buildService({ [MODE]: "", "lb:security-list-management-mode": "Frontend" }),
       "SecurityLists",
     ],
     [
-      "the same of a network load balancer",
-      aNetworkService({ [MODE]: "", "nlb:security-list-management-mode": "All" }),
+      "a wrong protocol of a network load balancer",
+      buildNetworkService({ [MODE]: "", "nlb:security-list-management-mode": "All" }),
       "SecurityLists",
     ],
-    ["session affinity", aService({}, { sessionAffinity: "ClientIP" }), "SessionAffinity"],
-    ["no ports", aService({}, { ports: [] }), "NoPorts"],
-    ["no node port", aService({}, { ports: [port({ nodePort: undefined })] }), "NoNodePort"],
-    ["UDP", aService({}, { ports: [port({ protocol: "UDP" })] }), "UnsupportedProtocol"],
-    ["SCTP", aNetworkService({}, { ports: [port({ protocol: "SCTP" })] }), "UnsupportedProtocol"],
+    ["session affinity", buildService({}, { sessionAffinity: "ClientIP" }), "SessionAffinity"],
+    ["no ports", buildService({}, { ports: [] }), "NoPorts"],
+    ["no node port", buildService({}, { ports: [port({ nodePort: undefined })] }), "NoNodePort"],
+    ["UDP", buildService({}, { ports: [port({ protocol: "UDP" })] }), "UnsupportedProtocol"],
+    ["SCTP", buildNetworkService({}, { ports: [port({ protocol: "SCTP" })] }), "UnsupportedProtocol"],
     [
       "two node ports of one port",
-      aNetworkService({}, { ports: [port(), port({ protocol: "UDP", nodePort: 30_081 })] }),
+      buildNetworkService({}, { ports: [port(), port({ protocol: "UDP", nodePort: 30_081 })] }),
       "MixedProtocols",
     ],
     [
       "both families of a load balancer",
-      aService({}, { ipFamilies: ["IPv4", "IPv6"], ipFamilyPolicy: "RequireDualStack" }),
+      buildService({}, { ipFamilies: ["IPv4", "IPv6"], ipFamilyPolicy: "RequireDualStack" }),
       "IPFamilies",
     ],
     [
-      "a source range that is none",
-      aService({}, { loadBalancerSourceRanges: ["10.0.0.0"] }),
+      "an invalid source range",
+      buildService({}, { loadBalancerSourceRanges: ["10.0.0.0"] }),
       "InvalidSourceRanges",
     ],
     [
       "an address of an internal one",
-      aService({ "lb:internal": "true" }, { loadBalancerIP: "198.51.100.1" }),
+      buildService({ "lb:internal": "true" }, { loadBalancerIP: "198.51.100.1" }),
       "InvalidField",
     ],
-    ["a flexible shape without its lower limit", aService({ "lb:shape": "flexible" }), "InvalidAnnotation"],
     [
-      "a flexible shape without its upper limit",
-      aService({ "lb:shape": "flexible", "lb:shape-flex-min": "10" }),
+      "a flexible shape without its lower limit",
+      buildService({ "lb:shape": "flexible" }),
       "InvalidAnnotation",
     ],
-    ["a certificate of a Secret", aService({ "lb:tls-secret": "tls" }), "SecretsNotRead"],
+    [
+      "a flexible shape without its upper limit",
+      buildService({ "lb:shape": "flexible", "lb:shape-flex-min": "10" }),
+      "InvalidAnnotation",
+    ],
+    ["a certificate of a Secret", buildService({ "lb:tls-secret": "tls" }), "SecretsNotRead"],
     [
       "a compartment that is not configured",
-      aService({ "oci:compartment-id": OTHER_COMPARTMENT }),
+      buildService({ "oci:compartment-id": OTHER_COMPARTMENT }),
       "NotAllowed",
     ],
-    ["workload identity", aService({ "oci:workload-service-account": "sa" }), "NotAllowed"],
+    ["workload identity", buildService({ "oci:workload-service-account": "sa" }), "NotAllowed"],
     [
       "clients' addresses of all nodes",
-      aNetworkService({ "nlb:is-preserve-source": "true" }),
+      buildNetworkService({ "nlb:is-preserve-source": "true" }),
       "InvalidAnnotation",
     ],
     [
       "rule sets of TCP",
-      aService({ "oci:oci-load-balancer-rule-sets": '{"r":{"items":[{"action":"ALLOW"}]}}' }),
+      buildService({ "oci:oci-load-balancer-rule-sets": '{"r":{"items":[{"action":"ALLOW"}]}}' }),
       "InvalidAnnotation",
     ],
     [
-      "IPv6 where there is none",
-      aNetworkService({ "nlb:assigned-ipv6": "2603:c020::1" }),
+      "IPv6 without an IPv6 subnet",
+      buildNetworkService({ "nlb:assigned-ipv6": "2603:c020::1" }),
       "InvalidAnnotation",
     ],
     [
-      "five groups beside the managed one",
-      aService({ [MODE]: "NSG", "oci:oci-network-security-groups": GROUPS }),
+      "five groups in addition to the managed one",
+      buildService({ [MODE]: "NSG", "oci:oci-network-security-groups": GROUPS }),
       "InvalidAnnotation",
     ],
-    ["a uid that leads elsewhere", aService({}, {}, { uid: "../x" }), "InvalidField"],
-  ])("%s is refused", (_, service, code) => {
-    const step = ociLoadBalancerModel.before(question(service), settings());
-    expect(step).toMatchObject({ kind: "refused", problem: { code } });
-    expect(Object.keys(PROBLEMS)).toContain(code);
+    ["a uid with a path", buildService({}, {}, { uid: "../x" }), "InvalidField"],
+  ])("%s is rejected", (_, service, code) => {
+    const step = ociLoadBalancerModel.precheck(buildQuestion(service), buildSettings());
+    expect(step).toMatchObject({ kind: "refused", issue: { code } });
+    expect(Object.keys(ISSUES)).toContain(code);
   });
 
-  test("a Service without a subnet is refused", () => {
-    const step = ociLoadBalancerModel.before(question(aService()), settings({ loadBalancer: {} }));
+  test("a Service without a subnet is rejected", () => {
+    const step = ociLoadBalancerModel.precheck(
+      buildQuestion(buildService()),
+      buildSettings({ loadBalancer: {} }),
+    );
     expect(step).toMatchObject({
-      problem: { code: "InvalidAnnotation", field: expect.stringMatching(/subnet1$/) },
+      issue: { code: "InvalidAnnotation", field: expect.stringMatching(/subnet1$/) },
     });
   });
 
   test("the Warning about security lists names the setting", () => {
-    const step = ociLoadBalancerModel.before(question(aService({ [MODE]: "" })), settings());
-    const [field = ""] = Object.keys(annotations({ [MODE]: "" }));
-    expect(step).toMatchObject({ problem: { field, allowed: `${field} as NSG or None` } });
+    const step = ociLoadBalancerModel.precheck(buildQuestion(buildService({ [MODE]: "" })), buildSettings());
+    const [field = ""] = Object.keys(buildAnnotations({ [MODE]: "" }));
+    expect(step).toMatchObject({ issue: { field, allowed: `${field} as NSG or None` } });
   });
 
   test.each([
-    ["None as configured", aService({ [MODE]: "" }), { subnet1: "s", securityListManagementMode: "None" }],
-    ["NSG as configured", aService({ [MODE]: "" }), { subnet1: "s", securityListManagementMode: "NSG" }],
-    ["nothing of a network load balancer", aNetworkService({ [MODE]: "" }), { subnet1: "s" }],
+    [
+      "None as configured",
+      buildService({ [MODE]: "" }),
+      { subnet1: "s", securityListManagementMode: "None" },
+    ],
+    ["NSG as configured", buildService({ [MODE]: "" }), { subnet1: "s", securityListManagementMode: "NSG" }],
+    ["nothing of a network load balancer", buildNetworkService({ [MODE]: "" }), { subnet1: "s" }],
     [
       "the annotation over what is configured",
-      aService(),
+      buildService(),
       { subnet1: "s", securityListManagementMode: "All" },
     ],
     [
       "an older annotation",
-      aService({ [MODE]: "", "lb:security-list-management-mode": "None" }),
+      buildService({ [MODE]: "", "lb:security-list-management-mode": "None" }),
       { subnet1: "s" },
     ],
     [
       "a compartment that is configured",
-      aService({ "oci:compartment-id": OTHER_COMPARTMENT }),
+      buildService({ "oci:compartment-id": OTHER_COMPARTMENT }),
       { subnet1: "s" },
     ],
     [
-      "both families, where one is enough",
-      aService({}, { ipFamilies: ["IPv4", "IPv6"], ipFamilyPolicy: "PreferDualStack" }),
+      "both families, if one is enough",
+      buildService({}, { ipFamilies: ["IPv4", "IPv6"], ipFamilyPolicy: "PreferDualStack" }),
       { subnet1: "s" },
     ],
-  ])("%s will do", (_, service, loadBalancer) => {
-    const cloud = settings({ loadBalancer, compartments: [OTHER_COMPARTMENT] });
-    expect(ociLoadBalancerModel.before(question(service), cloud)).toBeUndefined();
+  ])("%s is enough", (_, service, loadBalancer) => {
+    const cloud = buildSettings({ loadBalancer, compartments: [OTHER_COMPARTMENT] });
+    expect(ociLoadBalancerModel.precheck(buildQuestion(service), cloud)).toBeUndefined();
   });
 
-  test("a class is another controller's, and what leaves is not read", () => {
-    const classy = aService({}, { loadBalancerClass: "example.com/lb" });
-    expect(ociLoadBalancerModel.before(question(classy), settings())).toEqual({ kind: "elsewhere" });
-    const leaving = { service: aService({ [MODE]: "SL-All" }), wanted: false, nodes: [] };
-    expect(ociLoadBalancerModel.before(leaving, settings())).toBeUndefined();
+  test("a Service with a class belongs to another controller, and a deleted one is not validated", () => {
+    const classy = buildService({}, { loadBalancerClass: "example.com/lb" });
+    expect(ociLoadBalancerModel.precheck(buildQuestion(classy), buildSettings())).toEqual({
+      kind: "elsewhere",
+    });
+    const leaving = { service: buildService({ [MODE]: "SL-All" }), wanted: false, nodes: [] };
+    expect(ociLoadBalancerModel.precheck(leaving, buildSettings())).toBeUndefined();
   });
 });

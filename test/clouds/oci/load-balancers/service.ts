@@ -15,8 +15,10 @@ export const VCN = "ocid1.vcn.oc1.phx.v1";
 export const SUBNET = "ocid1.subnet.oc1.phx.s1";
 export const CLUSTER = "tenant-a";
 
-/** Whole names of annotations by short ones: `lb:internal`, `oci:load-balancer-type`, `nlb:internal`. */
-export function annotations(short: Readonly<Record<string, string>>): Record<string, string> {
+/**
+ * Returns full names of annotations for short ones: `lb:internal`, `oci:load-balancer-type`, `nlb:internal`.
+ */
+export function buildAnnotations(short: Readonly<Record<string, string>>): Record<string, string> {
   const prefixes: Readonly<Record<string, string>> = { lb: LB_PREFIX, oci: OCI_PREFIX, nlb: NLB_PREFIX };
   return Object.fromEntries(
     Object.entries(short).map(([name, value]) => {
@@ -26,8 +28,8 @@ export function annotations(short: Readonly<Record<string, string>>): Record<str
   );
 }
 
-/** A Service with a port, whose rules nobody keeps. */
-export function aService(
+/** Builds a Service with a port, without managed rules. */
+export function buildService(
   said: Readonly<Record<string, string>> = {},
   spec: Readonly<Record<string, unknown>> = {},
   metadata: Readonly<Record<string, unknown>> = {},
@@ -39,23 +41,23 @@ export function aService(
       uid: UID,
       resourceVersion: "1",
       creationTimestamp: "2026-01-01T00:00:00Z",
-      annotations: { [RULE_MODE]: "None", ...annotations(said) },
+      annotations: { [RULE_MODE]: "None", ...buildAnnotations(said) },
       ...metadata,
     },
     spec: { type: "LoadBalancer", ports: [{ protocol: "TCP", port: 80, nodePort: 30_080 }], ...spec },
   });
 }
 
-/** The same of a network load balancer. */
-export function aNetworkService(
+/** Builds such a Service for a network load balancer. */
+export function buildNetworkService(
   said: Readonly<Record<string, string>> = {},
   spec: Readonly<Record<string, unknown>> = {},
 ): Service {
-  return aService({ "oci:load-balancer-type": "nlb", ...said }, spec);
+  return buildService({ "oci:load-balancer-type": "nlb", ...said }, spec);
 }
 
-/** A cluster's settings, with keys of its cloud. */
-export function settings(cloud: Readonly<Record<string, unknown>> = {}): Settings {
+/** Builds a cluster's settings, with keys of its cloud. */
+export function buildSettings(cloud: Readonly<Record<string, unknown>> = {}): Settings {
   return {
     ...DEFAULT_SETTINGS,
     cluster: CLUSTER,
@@ -69,8 +71,8 @@ export function settings(cloud: Readonly<Record<string, unknown>> = {}): Setting
   };
 }
 
-/** A question about nodes, none of them known by its labels. */
-export function question(
+/** Builds a question about nodes whose labels are unknown. */
+export function buildQuestion(
   service: Service,
   nodes: LoadBalancerQuestion["nodes"] = NODES,
 ): LoadBalancerQuestion {

@@ -3,12 +3,12 @@ import { expect, test } from "vitest";
 import { NOTICE_MS, TURN_MS } from "#core/service/orphans/mark.ts";
 import {
   createWorld,
-  lose,
+  formatUid,
   MINUTE_MS,
   type OrphansUnderTest,
-  pass,
+  removeService,
+  runPass,
   serve,
-  uidOf,
 } from "#test/core/service/orphans/world.ts";
 import { SEED } from "#test/seed.ts";
 
@@ -16,7 +16,7 @@ const { constant, constantFrom, integer, nat, oneof, record } = fc;
 
 const NAMES = ["a", "b", "c", "d"];
 
-/** Something happens to a cluster, to its lists or to time. */
+/** A random change of a cluster, its lists or the time. */
 const happenings = oneof(
   record({ what: constant("serve" as const), name: constantFrom(...NAMES) }),
   record({ what: constant("lose" as const), name: constantFrom(...NAMES) }),
@@ -34,11 +34,11 @@ async function happen(world: OrphansUnderTest, happening: Happening): Promise<vo
       if (!world.services.has(key) && !world.held.has(`lb-${happening.name}`)) serve(world, happening.name);
       return;
     case "lose":
-      lose(world, happening.name);
+      removeService(world, happening.name);
       return;
     case "come-back":
-      // From a backup: the same uid, and the load balancer that is there.
-      if (world.held.has(`lb-${happening.name}`)) world.services.set(key, uidOf(happening.name));
+      // From a backup: with its uid, and its load balancer still exists.
+      if (world.held.has(`lb-${happening.name}`)) world.services.set(key, formatUid(happening.name));
       return;
     case "hide":
       if (!world.unlisted.delete(key)) world.unlisted.add(key);
@@ -51,12 +51,12 @@ async function happen(world: OrphansUnderTest, happening: Happening): Promise<vo
   }
 }
 
-/** One audit, of which nothing that is forbidden may come. */
+/** One audit, which must not do anything forbidden. */
 async function audit(world: OrphansUnderTest, steps = 100): Promise<void> {
   const before = new Map(world.held);
   const already = world.done.length;
   const isSeen = [...world.services.keys()].every((key) => !world.unlisted.has(key));
-  await pass(world, { steps });
+  await runPass(world, { steps });
   const deleted = world.done.slice(already).filter(({ what }) => what.startsWith("Delete"));
   for (const { what } of deleted) {
     const held = before.get(what.split(" ")[1] ?? "");
@@ -74,11 +74,11 @@ async function audit(world: OrphansUnderTest, steps = 100): Promise<void> {
 
 const wholes = ({ done }: OrphansUnderTest) => done.filter(({ what }) => what.startsWith("Delete "));
 
-test("whatever happens, wherever an audit ends: one goes in a turn, none that lives, none without proof; and in the end all orphans have gone", async () => {
+test("for any changes and interruptions: one orphan per turn is deleted, no used one, none without proof, and finally all", async () => {
   const property = fc.asyncProperty(fc.array(happenings, { maxLength: 30 }), async (steps) => {
     const world = createWorld();
     for (const step of steps) await happen(world, step);
-    // Whose load balancer is deleted was marked so long before.
+    // A deleted load balancer was marked long enough before.
     const marked = new Map<string, number>();
     for (const { what, atMs } of world.done) {
       const [action = "", id = ""] = what.split(" ");

@@ -5,22 +5,22 @@ import { createOrphanController } from "#core/service/orphans/controller.ts";
 import { MAX_TURNS } from "#core/service/orphans/plan-marks.ts";
 import {
   createWorld,
-  lose,
+  formatUid,
   MINUTE_MS,
   namespace,
   type OrphansUnderTest,
   type Pass,
-  pass,
+  removeService,
+  runPass,
   serve,
-  uidOf,
 } from "#test/core/service/orphans/world.ts";
 
-/** A Service that lives, and one that is gone while its load balancer is there. */
+/** An existing Service, and a missing one whose load balancer exists. */
 function orphaned(isDeleting = true): OrphansUnderTest {
   const world = createWorld(isDeleting);
   serve(world, "lives");
   serve(world, "gone");
-  lose(world, "gone");
+  removeService(world, "gone");
   return world;
 }
 
@@ -28,52 +28,52 @@ const later = (world: OrphansUnderTest, minutes: number): void => {
   world.nowMs += minutes * MINUTE_MS;
 };
 const done = ({ done }: OrphansUnderTest) => done.map(({ what }) => what);
-const because = (found: Awaited<ReturnType<typeof pass>>) =>
+const because = (found: Awaited<ReturnType<typeof runPass>>) =>
   `${found.decision?.kind} ${found.decision?.because.code}`;
 
-describe("a load balancer whose Service is of another type, with nothing of ours on it", () => {
-  test("is told, and deleted when its turn has come", async () => {
+describe("a load balancer whose Service has another type, without our marks", () => {
+  test("is reported, and deleted in its turn", async () => {
     const world = orphaned();
     serve(world, "plain");
-    lose(world, "gone");
+    removeService(world, "gone");
     world.held.delete("lb-gone");
     world.plain.add("default/plain");
-    expect((await pass(world)).told?.named).toMatchObject([{ id: "lb-plain", code: "ServiceGone" }]);
+    expect((await runPass(world)).told?.named).toMatchObject([{ id: "lb-plain", code: "ServiceGone" }]);
     later(world, 16);
-    await pass(world);
+    await runPass(world);
     expect(done(world)).toContain("Delete lb-plain");
   });
 
-  test("proves of no other one that cloud and Services belong together", async () => {
+  test("is no visibility probe for others", async () => {
     const world = createWorld();
     serve(world, "plain");
     world.plain.add("default/plain");
     serve(world, "gone");
-    lose(world, "gone");
-    expect(because(await pass(world))).toBe("skip DeletionUnproven");
+    removeService(world, "gone");
+    expect(because(await runPass(world))).toBe("skip DeletionUnproven");
     expect(done(world)).toEqual([]);
   });
 
-  test("is left alone where the Service is of type LoadBalancer again by then", async () => {
+  test("stays if the Service is of type LoadBalancer again", async () => {
     const world = orphaned();
     serve(world, "plain");
     world.plain.add("default/plain");
-    await pass(world);
+    await runPass(world);
     later(world, 16);
-    const listed = await pass(world, { steps: 0 });
+    const listed = await runPass(world, { steps: 0 });
     expect(listed.decision).toBeUndefined();
     world.plain.delete("default/plain");
-    await pass(world);
+    await runPass(world);
     expect(done(world)).not.toContain("Delete lb-plain");
   });
 });
 
-describe("a load balancer whose Service has gone", () => {
-  test("is told, and left alone, where nothing else is configured", async () => {
+describe("a load balancer whose Service is gone", () => {
+  test("is only reported by default", async () => {
     const world = orphaned(false);
     for (const minutes of [0, 10, 16, 60]) {
       later(world, minutes);
-      const found = await pass(world);
+      const found = await runPass(world);
       expect(because(found)).toBe("unchanged UpToDate");
       expect(found.told).toEqual({
         count: 1,
@@ -91,54 +91,54 @@ describe("a load balancer whose Service has gone", () => {
     expect(done(world)).toEqual([]);
   });
 
-  test("is marked by one audit, and deleted by another when its turn has come, with what belongs to it", async () => {
+  test("is marked by one audit, and deleted with its parts by another one in its turn", async () => {
     const world = orphaned();
-    expect(because(await pass(world))).toBe("unchanged UpToDate");
+    expect(because(await runPass(world))).toBe("unchanged UpToDate");
     expect(done(world)).toEqual(["Mark lb-gone"]);
     later(world, 10);
-    const between = await pass(world);
+    const between = await runPass(world);
     expect(between.told?.named[0]).toMatchObject({
       since: "2026-03-01T12:00:00.000Z",
       deletedFrom: "2026-03-01T12:15:00.000Z",
     });
     expect(done(world)).toHaveLength(1);
     later(world, 10);
-    expect(because(await pass(world))).toBe("unchanged UpToDate");
+    expect(because(await runPass(world))).toBe("unchanged UpToDate");
     expect(done(world).slice(1)).toEqual(["Delete lb-gone", "DeletePart lb-gone"]);
     expect([...world.held.keys()]).toEqual(["lb-lives"]);
-    expect((await pass(world)).told).toEqual({ count: 0, named: [] });
+    expect((await runPass(world)).told).toEqual({ count: 0, named: [] });
   });
 
-  test("gets another turn at the end where nobody came by in its own", async () => {
+  test("gets another turn at the end if no audit ran in its own", async () => {
     const world = orphaned();
-    await pass(world);
+    await runPass(world);
     later(world, 31);
-    await pass(world);
+    await runPass(world);
     expect(done(world)).toEqual(["Mark lb-gone", "Mark lb-gone"]);
-    expect((await pass(world)).told?.named[0]).toMatchObject({
+    expect((await runPass(world)).told?.named[0]).toMatchObject({
       since: "2026-03-01T12:00:00.000Z",
       deletedFrom: "2026-03-01T12:46:00.000Z",
     });
   });
 
-  test("keeps its Service's name from nobody: one that is there again takes the mark off, whatever its uid", async () => {
-    for (const uid of [uidOf("gone"), "another"]) {
+  test("loses its mark when a Service of its name exists again, whatever its uid", async () => {
+    for (const uid of [formatUid("gone"), "another"]) {
       const world = orphaned();
-      await pass(world);
+      await runPass(world);
       world.services.set("default/gone", uid);
       later(world, 20);
-      expect(because(await pass(world))).toBe("unchanged UpToDate");
+      expect(because(await runPass(world))).toBe("unchanged UpToDate");
       expect(done(world)).toEqual(["Mark lb-gone", "Unmark lb-gone"]);
     }
   });
 
-  test("is not deleted where its Service is there again in the moment before", async () => {
+  test("is not deleted if its Service reappears right before", async () => {
     const world = orphaned();
-    await pass(world);
+    await runPass(world);
     later(world, 20);
-    world.services.set("default/gone", uidOf("gone"));
+    world.services.set("default/gone", formatUid("gone"));
     world.unlisted.add("default/gone");
-    const found = await pass(world, { count: { kind: "count", count: 1 } });
+    const found = await runPass(world, { count: { kind: "count", count: 1 } });
     expect(found.decision).toMatchObject({
       kind: "retry",
       because: { message: "Delete lb-gone: it is there" },
@@ -146,7 +146,7 @@ describe("a load balancer whose Service has gone", () => {
     expect(world.held.has("lb-gone")).toBe(true);
   });
 
-  const doubts: readonly [given: string, differs: (world: OrphansUnderTest) => Pass, because: string][] = [
+  const warnings: readonly [given: string, differs: (world: OrphansUnderTest) => Pass, because: string][] = [
     [
       "a Service is left out of the list",
       (world) => {
@@ -184,16 +184,16 @@ describe("a load balancer whose Service has gone", () => {
     ],
   ];
 
-  test.each(doubts)("is neither marked nor deleted where %s", async (_given, differs, expected) => {
+  test.each(warnings)("is neither marked nor deleted if %s", async (_given, differs, expected) => {
     const first = orphaned();
     const doubt = differs(first);
-    expect(because(await pass(first, doubt))).toBe(expected);
+    expect(because(await runPass(first, doubt))).toBe(expected);
     expect(done(first)).toEqual([]);
     const second = orphaned();
-    await pass(second);
+    await runPass(second);
     later(second, 20);
     const doubtAgain = differs(second);
-    expect(because(await pass(second, doubtAgain))).toBe(expected);
+    expect(because(await runPass(second, doubtAgain))).toBe(expected);
     expect(done(second)).toEqual(["Mark lb-gone"]);
   });
 
@@ -205,32 +205,37 @@ describe("a load balancer whose Service has gone", () => {
       "Throttled",
       60,
     ],
-    ["the cloud's answer is none", { answer: { kind: "observed", state: { holdings: 7 } } }, "Invalid", 60],
-  ])("is not known of where %s", async (_given, options, code, afterSeconds) => {
-    const { decision, told } = await pass(orphaned(), options);
+    [
+      "the cloud's answer is invalid",
+      { answer: { kind: "observed", state: { holdings: 7 } } },
+      "Invalid",
+      60,
+    ],
+  ])("is unknown if %s", async (_given, options, code, afterSeconds) => {
+    const { decision, told } = await runPass(orphaned(), options);
     expect(decision).toMatchObject({ kind: "retry", because: { code }, afterSeconds });
     expect(told).toBeUndefined();
   });
 
-  test("is not looked for on a cloud that has none, or of which nothing is loaded", async () => {
+  test("is not searched on a cloud without orphans, or without a loaded model", async () => {
     for (const provider of ["plain", "unknown", "toString"]) {
-      const { decision, told } = await pass(orphaned(), { provider });
+      const { decision, told } = await runPass(orphaned(), { provider });
       expect(decision).toMatchObject({ kind: "unchanged", because: { code: "NotSupported" } });
       expect(told).toBeUndefined();
     }
   });
 
-  test("of several one goes in each turn, those that were found first before others, and what is left of one last", async () => {
+  test("is one per turn among several: first found first, and parts last", async () => {
     const world = orphaned();
     for (const name of ["b", "c"]) {
       serve(world, name);
-      lose(world, name);
+      removeService(world, name);
     }
     world.held.set("part", { service: "default/old", uid: "", isPart: true, parts: 1 });
     for (let minute = 0; minute < 100; minute += 10) {
-      await pass(world);
-      // Whoever comes in the same minute once more finds nothing more to delete.
-      await pass(world);
+      await runPass(world);
+      // A second audit in this minute finds nothing more to delete.
+      await runPass(world);
       later(world, 10);
     }
     const deleted = world.done.filter(({ what }) => /^Delete(Part)? (?!lb-\w+$)|^Delete /.test(what));
@@ -247,38 +252,38 @@ describe("a load balancer whose Service has gone", () => {
 
   test("is deleted in the audit that marks another one", async () => {
     const world = orphaned();
-    await pass(world);
+    await runPass(world);
     serve(world, "new");
-    lose(world, "new");
+    removeService(world, "new");
     later(world, 20);
-    await pass(world);
+    await runPass(world);
     expect(done(world)).toEqual(["Mark lb-gone", "Mark lb-new", "Delete lb-gone", "DeletePart lb-gone"]);
   });
 
-  test("waits without a mark where others have all the turns", async () => {
+  test("waits without a mark if others have all turns", async () => {
     const world = orphaned();
     for (let index = 0; index < MAX_TURNS + 5; index += 1) {
       serve(world, `n-${index}`);
-      lose(world, `n-${index}`);
+      removeService(world, `n-${index}`);
     }
     const marks = () => [...world.held.values()].filter(({ mark }) => mark !== undefined).length;
-    const first = await pass(world);
+    const first = await runPass(world);
     expect(first.told?.count).toBe(MAX_TURNS + 6);
     expect(first.told?.named).toHaveLength(20);
     expect(marks()).toBe(MAX_TURNS);
-    await pass(world);
+    await runPass(world);
     expect(marks()).toBe(MAX_TURNS);
   });
 
-  test("whose name another Service has by now is told, and left alone", async () => {
+  test("whose name another Service has now is only reported", async () => {
     const world = orphaned();
     world.services.set("default/gone", "another");
-    // What is left beside may be the new one's.
+    // Remaining parts may belong to the new Service.
     world.held.set("part", { service: "default/gone", uid: "", isPart: true, parts: 1 });
     world.held.set("shared", { service: "default/lives", uid: "", isPart: true, parts: 1 });
     for (const minutes of [0, 20, 20]) {
       later(world, minutes);
-      const { told } = await pass(world);
+      const { told } = await runPass(world);
       expect(told).toEqual({ count: 1, named: [expect.objectContaining({ code: "ServiceReplaced" })] });
     }
     expect(done(world)).toEqual([]);
@@ -290,30 +295,30 @@ describe("a load balancer whose Service has gone", () => {
       { kind: "retry", because: { code: "Busy" }, afterSeconds: 60 },
     ],
     [
-      { kind: "refused", problem: { code: "DeletionProtected", detail: "turn it off" } },
+      { kind: "refused", issue: { code: "DeletionProtected", detail: "turn it off" } },
       { kind: "skip", because: { code: "DeletionProtected", message: "load balancer lb-gone: turn it off" } },
     ],
     [{ kind: "elsewhere" }, { kind: "unchanged" }],
   ];
-  test.each(steps)("that goes not at once: %j", async (step, expected) => {
+  test.each(steps)("that takes time to delete: %j", async (step, expected) => {
     const world = orphaned();
-    await pass(world);
+    await runPass(world);
     later(world, 20);
     world.step = step;
-    expect((await pass(world)).decision).toMatchObject(expected);
+    expect((await runPass(world)).decision).toMatchObject(expected);
   });
 
-  test("that cannot be marked is told of, and the others are", async () => {
+  test("that cannot be marked is reported, and the others are marked", async () => {
     const world = orphaned();
     world.failing.set("Mark", { code: "Denied", message: "no" });
-    expect((await pass(world)).decision).toMatchObject({ kind: "skip", because: { code: "Denied" } });
+    expect((await runPass(world)).decision).toMatchObject({ kind: "skip", because: { code: "Denied" } });
   });
 
   test.each([
     ["Unavailable", "retry"],
     ["Denied", "skip"],
     ["Invalid", "skip"],
-  ] as const)("whose deletion the cloud refuses as %s comes to a %s", (code, kind) => {
+  ] as const)("whose deletion the cloud rejects as %s leads to a %s", (code, kind) => {
     const controller = createOrphanController({});
     const action = {
       on: "cloud",
@@ -324,8 +329,8 @@ describe("a load balancer whose Service has gone", () => {
       precondition: { uid: "u", deleting: false },
     } as const;
     const subject = { object: namespace, answer: undefined, hint: undefined };
-    const refused = (answer: Parameters<NonNullable<typeof controller.refused>>[1]["answer"]) =>
-      controller.refused?.(subject, { action, answer }, {} as never);
+    const refused = (answer: Parameters<NonNullable<typeof controller.decideRejected>>[1]["answer"]) =>
+      controller.decideRejected?.(subject, { action, answer }, {} as never);
     expect(refused({ kind: "error", code, message: "no" })).toMatchObject({
       kind,
       because: { code, message: "Delete lb: no" },
@@ -336,17 +341,17 @@ describe("a load balancer whose Service has gone", () => {
     });
   });
 
-  test("what was done for others is no part of what is known of it, and without an answer nothing is", async () => {
+  test("is not changed by actions for others, and without an answer nothing is known", async () => {
     const controller = createOrphanController({});
     const write = { on: "cluster" } as unknown as Write;
     const done = { write, result: undefined };
     const unanswered = { object: namespace, answer: undefined, hint: undefined };
-    expect(controller.fold?.(unanswered, done)).toBe(unanswered);
+    expect(controller.applyResult?.(unanswered, done)).toBe(unanswered);
     const world = orphaned();
     const state = { holdings: [] };
-    const { decision } = await pass(world, { answer: { kind: "observed", state, done: [done] } });
+    const { decision } = await runPass(world, { answer: { kind: "observed", state, done: [done] } });
     expect(decision).toMatchObject({ kind: "unchanged" });
-    expect((await pass(world, { isUnanswered: true })).decision).toMatchObject({
+    expect((await runPass(world, { isUnanswered: true })).decision).toMatchObject({
       kind: "retry",
       because: { code: "Unavailable" },
     });

@@ -3,16 +3,16 @@ import type { DecisionContext } from "#core/controller.ts";
 import type { CloudAction, Decision } from "#core/decision.ts";
 import type { Holding } from "#core/service/holdings.ts";
 import type { DroppedOrphans } from "#core/service/model.ts";
-import { type KnownAudit, keyOfAction } from "#core/service/orphans/audit.ts";
+import { formatActionKey, type KnownAudit } from "#core/service/orphans/audit.ts";
 import { decideDrops } from "#core/service/orphans/drop.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
 import {
   createWorld,
-  lose,
   MINUTE_MS,
   NOON_MS,
   namespace,
-  pass,
+  removeService,
+  runPass,
   serve,
 } from "#test/core/service/orphans/world.ts";
 
@@ -22,7 +22,7 @@ const MODEL: DroppedOrphans = {
   drop: ({ id }) => ({ action: "Drop", target: id, parameters: {} }),
 };
 
-/** The text of a mark of so many seconds ago. */
+/** The text of a mark that is a number of seconds old. */
 const markOf = (secondsAgo: number): string =>
   [0, MINUTE_MS].map((later) => new Date(NOON_MS - secondsAgo * 1_000 + later).toISOString()).join("/");
 
@@ -61,20 +61,20 @@ const decide = (known: KnownAudit, count?: DecisionContext["count"]): Decision =
 
 const actions = (decision: Decision): readonly CloudAction[] =>
   decision.kind === "change" ? decision.writes.filter((write) => write.on === "cloud") : [];
-const keys = (decision: Decision): readonly string[] => actions(decision).map(keyOfAction);
+const keys = (decision: Decision): readonly string[] => actions(decision).map(formatActionKey);
 
-describe("a line without a Service", () => {
+describe("an entry without a Service", () => {
   test.each<[string, Holding, readonly string[]]>([
     ["is marked where it is found first", line("a"), ["Mark uid-a"]],
     ["is left alone before a minute is over", line("a", markOf(59)), []],
     ["is dropped a minute later", line("a", markOf(60)), ["Drop uid-a"]],
-    ["is dropped whenever somebody comes", line("a", markOf(100_000)), ["Drop uid-a"]],
+    ["is dropped at any later audit", line("a", markOf(100_000)), ["Drop uid-a"]],
     ["is marked anew where the mark is from the future", line("a", markOf(-1)), ["Mark uid-a"]],
-    ["is marked anew where the mark is none", line("a", "then"), ["Mark uid-a"]],
+    ["is marked again if the mark is invalid", line("a", "then"), ["Mark uid-a"]],
   ])("%s", (_, holding, expected) => {
     expect(keys(decide(audit({ gone: [holding] })))).toEqual(expected);
     expect(keys(decide(audit({ replaced: [holding] })))).toEqual(expected);
-    // Nothing of it while a Service may be missing in the list.
+    // Nothing is done while a Service may be missing in the list.
     for (const count of [{ kind: "count", count: 3 } as const, { kind: "unknown", message: "?" } as const])
       expect(decide(audit({ gone: [holding] }), count)).toMatchObject({
         kind: "retry",
@@ -83,7 +83,7 @@ describe("a line without a Service", () => {
       });
   });
 
-  test("is marked with the time from which it may go", () => {
+  test("is marked with the time from which it may be dropped", () => {
     expect(actions(decide(audit({ gone: [line("a")] })))).toMatchObject([
       {
         parameters: { text: "2026-03-01T12:00:00.000Z/2026-03-01T12:01:00.000Z" },
@@ -92,7 +92,7 @@ describe("a line without a Service", () => {
     ]);
   });
 
-  test("goes only while no Service of type LoadBalancer has its uid", () => {
+  test("is dropped only while no Service of type LoadBalancer has its uid", () => {
     const [drop] = actions(decide(audit({ gone: [line("a", markOf(60))] })));
     expect(drop?.precondition).toEqual({
       uid: namespace.metadata.uid,
@@ -107,13 +107,13 @@ describe("a line without a Service", () => {
     });
   });
 
-  test("keeps no other from being marked or dropped", () => {
+  test("does not prevent others from being marked or dropped", () => {
     const known = audit({ gone: [line("a"), line("b", markOf(60))], replaced: [line("c", markOf(30))] });
     expect(decide(known)).toMatchObject({ kind: "change", independent: true });
     expect(keys(decide(known))).toEqual(["Mark uid-a", "Drop uid-b"]);
   });
 
-  test("is one of a hundred in an audit; the next one goes on", () => {
+  test("is one of at most a hundred in an audit; the next one continues", () => {
     const gone = Array.from({ length: 101 }, (_, index) => line(`s${index}`));
     const first = keys(decide(audit({ gone })));
     expect(first).toHaveLength(100);
@@ -121,7 +121,7 @@ describe("a line without a Service", () => {
   });
 });
 
-test("the mark of one whose Service is there is taken off, whatever is known of others", () => {
+test("the mark of an entry whose Service exists is removed, whatever is known about others", () => {
   const held = [line("a", markOf(60)), line("b")];
   expect(keys(decide(audit({ held })))).toEqual(["Unmark uid-a"]);
   expect(keys(decide(audit({ held, gone: [line("c")] }), { kind: "unknown", message: "?" }))).toEqual([
@@ -146,7 +146,7 @@ test.each<[string, KnownAudit, object]>([
     audit({ gone: [line("a")] }, { tried: ["Mark uid-a"], failure: { code: "Denied", message: "no" } }),
     { kind: "skip", because: { code: "Denied" } },
   ],
-])("an audit comes to an end where %s", (_, known, expected) => {
+])("an audit ends if %s", (_, known, expected) => {
   expect(decide(known)).toMatchObject(expected);
 });
 
@@ -155,20 +155,20 @@ describe("the audit", () => {
     const world = createWorld(false);
     world.areLines = true;
     for (const name of ["lives", "gone", "replaced", "retyped"]) serve(world, name);
-    lose(world, "gone");
+    removeService(world, "gone");
     world.services.set("default/replaced", "another");
     world.plain.add("default/retyped");
     return world;
   };
   const done = (world: ReturnType<typeof createWorld>) => world.done.map(({ what }) => what);
 
-  test("drops what has no Service of type LoadBalancer, and needs no other's leave for it", async () => {
+  test("drops entries without a Service of type LoadBalancer, also with orphan deletion disabled", async () => {
     const world = lines();
-    const first = await pass(world);
+    const first = await runPass(world);
     expect(first.decision).toMatchObject({ kind: "retry", because: { code: "OrphansMarked" } });
     expect(first.told).toMatchObject({ count: 3 });
     world.nowMs += MINUTE_MS;
-    expect((await pass(world)).decision).toMatchObject({ kind: "unchanged" });
+    expect((await runPass(world)).decision).toMatchObject({ kind: "unchanged" });
     const names = ["gone", "retyped", "replaced"];
     expect(done(world)).toEqual([
       ...names.map((name) => `Mark lb-${name}`),
@@ -177,27 +177,23 @@ describe("the audit", () => {
     expect([...world.held.keys()]).toEqual(["lb-lives"]);
   });
 
-  test.each([["gone"], ["replaced"]])(
-    "counts Services for the sake of one that is %s alone",
-    async (name) => {
-      const world = lines();
-      for (const other of ["gone", "replaced", "retyped"])
-        if (other !== name) world.held.delete(`lb-${other}`);
-      const count = { kind: "unknown", message: "?" } as const;
-      expect((await pass(world, { count })).decision).toMatchObject({
-        because: { code: "ServicesIncomplete" },
-      });
-      expect(done(world)).toEqual([]);
-    },
-  );
+  test.each([["gone"], ["replaced"]])("counts Services only for an entry that is %s", async (name) => {
+    const world = lines();
+    for (const other of ["gone", "replaced", "retyped"]) if (other !== name) world.held.delete(`lb-${other}`);
+    const count = { kind: "unknown", message: "?" } as const;
+    expect((await runPass(world, { count })).decision).toMatchObject({
+      because: { code: "ServicesIncomplete" },
+    });
+    expect(done(world)).toEqual([]);
+  });
 
-  test("comes again where nobody knows the Services", async () => {
-    const { decision } = await pass(lines(), { related: {} });
+  test("is repeated if the Services are unknown", async () => {
+    const { decision } = await runPass(lines(), { related: {} });
     expect(decision).toMatchObject({ kind: "retry", because: { code: "ServicesUnknown" } });
   });
 });
 
-test("a line that names no Service is nobody's", () => {
+test("an entry that names no Service has no owner", () => {
   const nameless = { kind: "address", id: "uid-a", name: "10.0.0.1", mark: markOf(60) };
   const [drop] = actions(decide(audit({ gone: [nameless] })));
   expect(drop?.precondition.absent).toMatchObject({ namespace: "", name: "" });

@@ -5,44 +5,44 @@ import { findOrphans } from "#core/service/orphans/find-orphans.ts";
 import {
   isHolder,
   type LivingService,
-  livingIn,
   livingServices,
+  selectLivingServices,
 } from "#core/service/orphans/living-services.ts";
 import { orphanWatch } from "#core/service/orphans/watch.ts";
 import { serviceWatch } from "#core/service/watch.ts";
-import { NAMED_WATCHES, WATCHES, watchesOf } from "#core/watches.ts";
+import { NAMED_WATCHES, selectWatches, WATCHES } from "#core/watches.ts";
 import { namespace } from "#test/core/service/orphans/world.ts";
 
 describe("the audit of orphaned load balancers", () => {
-  test("is on beside the service-lb-controller, in the same function, and cannot be named", () => {
-    expect(watchesOf([serviceWatch.name], WATCHES).slice(0, 2)).toEqual([serviceWatch, orphanWatch]);
-    expect(watchesOf([orphanWatch.name], WATCHES)).toEqual([]);
+  test("is a companion of the service-lb-controller, in its function, without a name of its own", () => {
+    expect(selectWatches([serviceWatch.name], WATCHES).slice(0, 2)).toEqual([serviceWatch, orphanWatch]);
+    expect(selectWatches([orphanWatch.name], WATCHES)).toEqual([]);
     expect(NAMED_WATCHES).not.toContain(orphanWatch);
     expect(orphanWatch).toMatchObject({ aliases: [], functionName: serviceWatch.functionName });
   });
 
-  test("is about the cluster, needs no work, and looks once in ten minutes, whatever Services do", () => {
+  test("works on the cluster, needs no work, and checks every ten minutes, whatever Services do", () => {
     const parsed = orphanWatch.parse({ ...namespace, kind: "Namespace" });
     expect(parsed).toEqual({ kind: "object", object: namespace });
     expect(orphanWatch.snapshot(namespace, {} as never)).toEqual(namespace);
     expect(orphanWatch.needsWork(namespace, {} as never)).toBe(false);
-    expect(orphanWatch.looks?.fingerprint(namespace)).toBe("");
-    expect(orphanWatch.looks).toMatchObject({ everySeconds: 600 });
-    expect(orphanWatch.looks?.whenRelatedChange).toBeUndefined();
+    expect(orphanWatch.resyncPolicy?.fingerprint(namespace)).toBe("");
+    expect(orphanWatch.resyncPolicy).toMatchObject({ everySeconds: 600 });
+    expect(orphanWatch.resyncPolicy?.whenRelatedChange).toBeUndefined();
     expect(livingServices.reads(namespace)).toBe("all");
   });
 
   test.each([
     ["of another class", { spec: { type: "LoadBalancer", loadBalancerClass: "other" } }],
     ["that is being deleted", { metadata: { deletionTimestamp: "2026-03-01T12:00:00Z" } }],
-    ["with a spec that is none", { spec: 7 }],
+    ["with an invalid spec", { spec: 7 }],
   ])("knows a Service %s", (_given, { metadata = {}, ...rest }: Record<string, unknown>) => {
     const named = { namespace: "default", name: "web", uid: "11111111-2222-3333-4444-555555555555" };
     const projected = livingServices.project({ metadata: { ...named, ...(metadata as object) }, ...rest });
     expect(projected).toEqual({ key: "default/web", uid: "11111111222233334444555555555555" });
-    expect(livingIn({ services: { resourceVersion: "1", items: [projected, { key: 1 }] } })).toEqual([
-      projected,
-    ]);
+    expect(
+      selectLivingServices({ services: { resourceVersion: "1", items: [projected, { key: 1 }] } }),
+    ).toEqual([projected]);
   });
 
   test.each<[string, unknown, string | undefined]>([
@@ -50,10 +50,12 @@ describe("the audit of orphaned load balancers", () => {
     ["names none", { other: "a" }, undefined],
     ["names nothing", { [ANNOTATIONS.loadBalancerID]: " " }, undefined],
     ["writes a novel", { [ANNOTATIONS.loadBalancerID]: "a".repeat(65) }, undefined],
-    ["has annotations that are none", 7, undefined],
-  ])("knows which load balancer a Service takes for its own: one that %s", (_given, annotations, named) => {
+    ["has invalid annotations", 7, undefined],
+  ])("knows which load balancer a Service names: one that %s", (_given, annotations, named) => {
     const object = { metadata: { namespace: "default", name: "heir", uid: "2-2", annotations } };
-    const living = livingIn({ services: { resourceVersion: "1", items: [livingServices.project(object)] } });
+    const living = selectLivingServices({
+      services: { resourceVersion: "1", items: [livingServices.project(object)] },
+    });
     expect(living).toEqual([
       { key: "default/heir", uid: "22", ...(named === undefined ? {} : { loadBalancerID: named }) },
     ]);
@@ -62,21 +64,23 @@ describe("the audit of orphaned load balancers", () => {
     expect([gone, held]).toEqual(named === undefined ? [[lost], []] : [[], [lost]]);
   });
 
-  test("knows of one that it is of another type", () => {
+  test("knows Services of another type as such", () => {
     const metadata = { namespace: "default", name: "web", uid: "u-1" };
     const projected = livingServices.project({ metadata, spec: { type: "ClusterIP" } });
     expect(projected).toEqual({ key: "default/web", uid: "u1", isPlain: true, isBare: true });
-    expect(livingIn({ services: { resourceVersion: "1", items: [projected] } })).toEqual([projected]);
+    expect(selectLivingServices({ services: { resourceVersion: "1", items: [projected] } })).toEqual([
+      projected,
+    ]);
   });
 
   test.each<[string, object, boolean]>([
     ["the finalizer", { finalizers: [LOAD_BALANCER_FINALIZER] }, true],
     ["our annotation", { annotations: { [LOAD_BALANCER_ANNOTATION]: "{}" } }, true],
-    ["finalizers that are none", { finalizers: 7 }, true],
+    ["invalid finalizers", { finalizers: 7 }, true],
     ["neither", { finalizers: ["example.com/a"], annotations: { a: "b" } }, false],
-  ])("takes a Service of another type for a holder by what is on it: %s", (_given, more, holds) => {
+  ])("decides by its content whether a Service of another type is a holder: %s", (_given, more, holds) => {
     const metadata = { namespace: "default", name: "web", uid: "u-1", ...more };
-    const [living] = livingIn({
+    const [living] = selectLivingServices({
       services: {
         resourceVersion: "1",
         items: [livingServices.project({ metadata, spec: { type: "ClusterIP" } })],
@@ -85,8 +89,8 @@ describe("the audit of orphaned load balancers", () => {
     expect(isHolder(living)).toBe(holds);
   });
 
-  test("leaves out what has no name, of which the number of Services then tells", () => {
+  test("drops Services without a name, which the count then reveals", () => {
     expect(livingServices.project({ metadata: { name: "web" } })).toBeUndefined();
-    expect(livingIn({})).toBeUndefined();
+    expect(selectLivingServices({})).toBeUndefined();
   });
 });

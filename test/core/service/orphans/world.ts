@@ -1,20 +1,21 @@
 import type { ClusterObject } from "#core/cluster-object.ts";
 import type { DecisionContext, DoneWrite, RelatedObjects, Subject } from "#core/controller.ts";
-import type { Because, CloudAction, Decision } from "#core/decision.ts";
+import type { CloudAction, Decision } from "#core/decision.ts";
+import type { Reason } from "#core/reason.ts";
 import type { ObjectReport } from "#core/report.ts";
 import type { Holding, HoldingsState } from "#core/service/holdings.ts";
 import type { DroppedOrphans, LoadBalancerModel, LoadBalancerStep } from "#core/service/model.ts";
 import type { OrphanAnswer } from "#core/service/orphans/audit.ts";
 import { createOrphanController } from "#core/service/orphans/controller.ts";
 import { livingServices } from "#core/service/orphans/living-services.ts";
-import { inTurn } from "#core/service/orphans/mark.ts";
+import { selectOldestMark } from "#core/service/orphans/mark.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
-import { shelfModel } from "#test/core/service/builders.ts";
+import { createShelfModel } from "#test/core/service/builders.ts";
 
 export const NOON_MS = Date.parse("2026-03-01T12:00:00Z");
 export const MINUTE_MS = 60_000;
 
-/** A load balancer of the cloud of these tests, with so many parts that go after it; once it is gone, what is left of them. */
+/** A load balancer of the emulated cloud, with a number of parts that are deleted after it. */
 export interface Held {
   readonly service: string;
   readonly uid: string;
@@ -23,28 +24,28 @@ export interface Held {
   readonly parts: number;
 }
 
-/** A cluster, its cloud, and what happens to be wrong with them. */
+/** A simulated cluster and its cloud, with faults. */
 export interface OrphansUnderTest {
   nowMs: number;
   readonly held: Map<string, Held>;
   /** The Services' uids, by `namespace/name`. */
   readonly services: Map<string, string>;
   isDeleting: boolean;
-  /** What the cloud holds are lines, which are dropped. */
+  /** The cloud's holdings are entries, which are dropped. */
   areLines: boolean;
   /** Services of another type. */
   readonly plain: Set<string>;
-  /** Services that no list shows. */
+  /** Services that are missing in every list. */
   readonly unlisted: Set<string>;
-  /** What a step comes to in place of what it is. */
+  /** Replaces the next step of the model. */
   step: LoadBalancerStep | undefined;
-  /** What load balancers share and none uses. */
+  /** Shared resources of load balancers without users. */
   unused: readonly string[];
-  /** The model of the cloud knows nothing of what load balancers share. */
+  /** The cloud's model has no shared resources. */
   cannotTidy: boolean;
-  /** What actions of these names come to in place of being done. */
-  readonly failing: Map<string, Because>;
-  /** Actions done, as `action target`, and when. */
+  /** The results of actions with these names, in place of their execution. */
+  readonly failing: Map<string, Reason>;
+  /** Completed actions, as `action target`, with their times. */
   readonly done: { readonly what: string; readonly atMs: number }[];
 }
 
@@ -65,19 +66,19 @@ export function createWorld(isDeleting = true): OrphansUnderTest {
   };
 }
 
-/** Gives a Service, and a load balancer for it. */
-export function serve(world: OrphansUnderTest, name: string, uid = uidOf(name)): void {
+/** Adds a Service with a load balancer. */
+export function serve(world: OrphansUnderTest, name: string, uid = formatUid(name)): void {
   world.services.set(`default/${name}`, uid);
   world.held.set(`lb-${name}`, { service: `default/${name}`, uid: plain(uid), parts: 1 });
 }
 
-/** As long as any other, or one would begin like another. */
-export function uidOf(name: string): string {
+/** Of fixed length, so that no uid is a prefix of another. */
+export function formatUid(name: string): string {
   return `uid-of-${name}`.padEnd(24, "0");
 }
 
-/** The Service goes, and nobody clears up after it. */
-export function lose(world: OrphansUnderTest, name: string): void {
+/** Deletes the Service without cleanup. */
+export function removeService(world: OrphansUnderTest, name: string): void {
   world.services.delete(`default/${name}`);
 }
 
@@ -102,10 +103,10 @@ function modelOf(world: OrphansUnderTest): LoadBalancerModel {
   };
   if (world.areLines) {
     const drop: DroppedOrphans["drop"] = ({ id }) => ({ action: "Drop", target: id, parameters: {} });
-    return { ...shelfModel(), orphans: { ...marks, drop } };
+    return { ...createShelfModel(), orphans: { ...marks, drop } };
   }
   return {
-    ...shelfModel(),
+    ...createShelfModel(),
     orphans: {
       ...marks,
       ...(world.cannotTidy
@@ -114,14 +115,14 @@ function modelOf(world: OrphansUnderTest): LoadBalancerModel {
             tidyShared: (shared: unknown) =>
               (shared as readonly string[]).map((target) => ({ action: "Tidy", target, parameters: {} })),
           }),
-      next({ id, isPart }, observed) {
+      planStep({ id, isPart }, observed) {
         if (world.step !== undefined) return world.step;
         const { isThere, parts } = observed as { readonly isThere: boolean; readonly parts: number };
         if (isThere && !isPart) return act("Delete", id);
         return parts > 0 ? act("DeletePart", id) : { kind: "settled", ingress: [], warnings: [] };
       },
     },
-    fold: (observed, { action }) => {
+    applyResult: (observed, { action }) => {
       const { parts } = observed as { readonly parts: number };
       return action === "Delete" ? { isThere: false, parts } : { isThere: false, parts: parts - 1 };
     },
@@ -129,7 +130,7 @@ function modelOf(world: OrphansUnderTest): LoadBalancerModel {
 }
 
 export interface Pass {
-  /** So many actions are carried out before the process ends. */
+  /** The number of actions before the process ends. */
   readonly steps?: number;
   readonly answer?: OrphanAnswer;
   readonly isUnanswered?: true;
@@ -138,15 +139,17 @@ export interface Pass {
   readonly provider?: string;
 }
 
-/** One invocation: asks, decides and carries out, until nothing follows; undefined where the process ended before that. */
-export async function pass(
+/**
+ * One invocation: asks, decides and applies until nothing follows; undefined if the process ended earlier.
+ */
+export async function runPass(
   world: OrphansUnderTest,
   options: Pass = {},
 ): Promise<{ readonly decision: Decision | undefined; readonly told: ObjectReport["orphans"] }> {
   const { steps = Number.POSITIVE_INFINITY, provider = "shelf" } = options;
   const controller = createOrphanController({
     shelf: async () => modelOf(world),
-    plain: async () => shelfModel(),
+    plain: async () => createShelfModel(),
   });
   await controller.load?.(provider);
   const listed = [...world.services].filter(([key]) => !world.unlisted.has(key));
@@ -165,13 +168,13 @@ export async function pass(
       loadBalancers: { max: 100, deleteOrphaned: world.isDeleting },
     },
   };
-  const question = controller.asks(namespace, context);
+  const question = controller.buildQuestion(namespace, context);
   const isAsked = question !== undefined && options.isUnanswered !== true;
   const answer = isAsked ? (options.answer ?? observed(world)) : undefined;
   let subject: Subject<ClusterObject, OrphanAnswer> = { object: namespace, answer, hint: undefined };
   const counted = options.count ?? ({ kind: "count", count: world.services.size } as const);
-  const count = controller.stateOf?.([subject], context) === undefined ? undefined : counted;
-  const told = () => controller.orphansOf?.(subject, context);
+  const count = controller.getStateReference?.([subject], context) === undefined ? undefined : counted;
+  const told = () => controller.listOrphans?.(subject, context);
   let taken = 0;
   for (let round = 0; round < 6; round += 1) {
     const plan = controller.decide([subject], { ...context, count });
@@ -184,10 +187,10 @@ export async function pass(
       const done = carryOut(world, write);
       if (done.failed !== undefined && decision.independent === undefined) {
         const answered = { kind: "error", code: "Unavailable", message: done.failed.message } as const;
-        const refused = controller.refused?.(subject, { action: write, answer: answered }, context);
+        const refused = controller.decideRejected?.(subject, { action: write, answer: answered }, context);
         return { decision: refused, told: told() };
       }
-      subject = controller.fold?.(subject, done) ?? subject;
+      subject = controller.applyResult?.(subject, done) ?? subject;
     }
   }
   throw new Error("there is no end to it");
@@ -201,7 +204,7 @@ function observed(world: OrphansUnderTest): OrphanAnswer {
     };
     return { kind: isPart ? "part" : "load balancer", id, name: id, service, ...traits };
   });
-  const next = inTurn(holdings, world.nowMs);
+  const next = selectOldestMark(holdings, world.nowMs);
   const state: HoldingsState = { holdings, ...(world.unused.length === 0 ? {} : { shared: world.unused }) };
   if (next !== undefined) {
     const { isPart, parts } = world.held.get(next.id) ?? { parts: 0 };

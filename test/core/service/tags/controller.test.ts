@@ -5,13 +5,19 @@ import { ANNOTATIONS } from "#core/firewall/exposed-service.ts";
 import { tagsController } from "#core/service/tags/controller.ts";
 import { tagsWatch } from "#core/service/tags/watch.ts";
 import { DEFAULT_SETTINGS, type Settings } from "#core/settings.ts";
-import { BALANCER, balanced, CLUSTER, contextOf, nodePorts } from "#test/core/firewall/world.ts";
+import {
+  BALANCER,
+  buildBalancedService,
+  buildContext,
+  buildNodePortService,
+  CLUSTER,
+} from "#test/core/firewall/world.ts";
 
 const SETTINGS: Settings = { ...DEFAULT_SETTINGS, cloud: { provider: "digitalocean", clusterID: "7b1c" } };
 const annotations = { [ANNOTATIONS.loadBalancerID]: BALANCER };
-const WEB = balanced("web", [443], { annotations });
+const WEB = buildBalancedService("web", [443], { annotations });
 
-type Answer = Parameters<NonNullable<typeof tagsController.fold>>[0]["answer"];
+type Answer = Parameters<NonNullable<typeof tagsController.applyResult>>[0]["answer"];
 
 function subjectOf(answer: Answer) {
   return { object: CLUSTER, answer, hint: undefined };
@@ -22,7 +28,7 @@ function observed(lacking: readonly string[], unproven: readonly string[] = []):
 }
 
 function contextWith(services: readonly unknown[], settings = SETTINGS): DecisionContext {
-  return contextOf(services, { settings });
+  return buildContext(services, { settings });
 }
 
 function decide(subject: ReturnType<typeof subjectOf>, context = contextWith([WEB])): Decision | undefined {
@@ -31,10 +37,10 @@ function decide(subject: ReturnType<typeof subjectOf>, context = contextWith([WE
 }
 
 describe("the tags of load balancers", () => {
-  test("are asked about for Services that have one, and for no others", () => {
+  test("are requested only for Services with a load balancer", () => {
     const asked = (services: readonly unknown[], settings?: Settings) =>
-      tagsController.asks(CLUSTER, contextWith(services, settings));
-    expect(asked([WEB, balanced("new", [80]), nodePorts("other", [30000])])).toEqual({
+      tagsController.buildQuestion(CLUSTER, contextWith(services, settings));
+    expect(asked([WEB, buildBalancedService("new", [80]), buildNodePortService("other", [30000])])).toEqual({
       capability: "loadBalancerTags",
       ask: {
         services: [
@@ -43,12 +49,12 @@ describe("the tags of load balancers", () => {
         ],
       },
     });
-    expect(asked([nodePorts("other", [30000])])).toBeUndefined();
+    expect(asked([buildNodePortService("other", [30000])])).toBeUndefined();
     expect(asked([WEB], DEFAULT_SETTINGS)).toBeUndefined();
-    expect(tagsController.asks(CLUSTER, { ...contextWith([]), related: {} })).toBeUndefined();
+    expect(tagsController.buildQuestion(CLUSTER, { ...contextWith([]), related: {} })).toBeUndefined();
   });
 
-  test("are written on those that lack it, with one action, and then they have it", () => {
+  test("are written with one action on all load balancers that lack them", () => {
     const subject = subjectOf(observed(["lb-1", "lb-2"]));
     const decision = decide(subject);
     expect(decision).toMatchObject({
@@ -62,12 +68,12 @@ describe("the tags of load balancers", () => {
     });
     const [write] = decision?.kind === "change" ? decision.writes : [];
     if (write === undefined) throw new Error("nothing is written");
-    const after = tagsController.fold?.(subject, { write, result: null });
+    const after = tagsController.applyResult?.(subject, { write, result: null });
     expect(decide(after as ReturnType<typeof subjectOf>)).toMatchObject({ kind: "unchanged" });
     const because = { code: "Throttled", message: "slow down" };
-    expect(tagsController.fold?.(subject, { write, result: null, failed: because })).toBe(subject);
+    expect(tagsController.applyResult?.(subject, { write, result: null, failed: because })).toBe(subject);
     const unasked = subjectOf(undefined);
-    expect(tagsController.fold?.(unasked, { write, result: null })).toBe(unasked);
+    expect(tagsController.applyResult?.(unasked, { write, result: null })).toBe(unasked);
   });
 
   test.each<[string, Answer, string, string]>([
@@ -76,21 +82,21 @@ describe("the tags of load balancers", () => {
     ["an annotation alone names one", observed([], ["default/web: lb-9"]), "skip", "TagMissing"],
     ["the cloud fails", { kind: "error", code: "Unavailable", message: "503" }, "retry", "Unavailable"],
     ["the cloud talks rubbish", { kind: "observed", state: 7 }, "retry", "Invalid"],
-  ])("stay as they are where %s", (_given, answer, kind, code) => {
+  ])("stay unchanged if %s", (_given, answer, kind, code) => {
     expect(decide(subjectOf(answer))).toMatchObject({ kind, because: { code } });
   });
 
-  test("are none where none is configured", () => {
+  test("are not written without configuration", () => {
     const context = contextWith([WEB], DEFAULT_SETTINGS);
     expect(decide(subjectOf(observed(["lb-1"])), context)).toMatchObject({ kind: "unchanged" });
   });
 
-  test("are looked after beside the service-lb-controller, every quarter of an hour, on DigitalOcean with clusterID", () => {
+  test("are checked with the service-lb-controller every quarter of an hour, on DigitalOcean with clusterID", () => {
     expect(tagsWatch).toMatchObject({
-      ...{ beside: "service-lb-controller", functionName: "service", aliases: [] },
-      looks: { everySeconds: 900 },
+      ...{ companionOf: "service-lb-controller", functionName: "service", aliases: [] },
+      resyncPolicy: { everySeconds: 900 },
     });
-    expect(tagsWatch.looks?.fingerprint(CLUSTER)).toBe("");
+    expect(tagsWatch.resyncPolicy?.fingerprint(CLUSTER)).toBe("");
     expect(tagsWatch.isFor?.(SETTINGS)).toBe(true);
     expect(tagsWatch.isFor?.({ ...SETTINGS, cloud: { provider: "digitalocean" } })).toBe(false);
     expect(tagsWatch.isFor?.(DEFAULT_SETTINGS)).toBe(false);

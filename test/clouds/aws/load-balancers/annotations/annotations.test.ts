@@ -19,7 +19,7 @@ const NETWORK: readonly LoadBalancerKind[] = ["network"];
 
 type Row = readonly [AnnotationSuffix, readonly LoadBalancerKind[], string, unknown];
 
-/** What is written, and what it is read as; `undefined` is as if it were not written. */
+/** An annotation's value, and the result of reading it; `undefined` is as if the annotation were missing. */
 const READ: readonly Row[] = [
   ["type", BOTH, "nlb", "nlb"],
   ["internal", BOTH, "true", true],
@@ -110,7 +110,7 @@ test.each(
 
 type Refused = readonly [AnnotationSuffix, readonly LoadBalancerKind[], string, string];
 
-/** What is written, and what is said that it may be. */
+/** An annotation's value, and the allowed values that the message names. */
 const REFUSED: readonly Refused[] = [
   ["subnets", BOTH, "", "ids or names of subnets"],
   ["subnets", BOTH, " , ", "ids or names of subnets"],
@@ -185,12 +185,12 @@ test.each(
   REFUSED.flatMap(([suffix, kinds, written, allowed]) =>
     kinds.map((kind) => [suffix, written, kind, allowed] as const),
   ),
-)("%s: %s is refused for a %s load balancer", (suffix, written, kind, allowed) => {
+)("%s: %s is rejected for a %s load balancer", (suffix, written, kind, allowed) => {
   const read = readAnnotations(kind, { [ANNOTATION_PREFIX + suffix]: written });
 
   expect(read).toEqual({
     kind: "refused",
-    problem: {
+    issue: {
       code: "InvalidAnnotation",
       field: ANNOTATION_PREFIX + suffix,
       value: written,
@@ -199,7 +199,7 @@ test.each(
   });
 });
 
-test("every annotation stands in the table of what is read, and all but these in that of what is refused", () => {
+test("every annotation is in the table of read values, and all but these in that of rejected ones", () => {
   const read = new Set(READ.map(([suffix]) => suffix));
   const refused = new Set(REFUSED.map(([suffix]) => suffix));
 
@@ -210,7 +210,7 @@ test("every annotation stands in the table of what is read, and all but these in
   ]);
 });
 
-test("all faults of one Service: the first by name is told, so that it stays the same from round to round", () => {
+test("with several errors in one Service, the first by name is reported, so that it stays the same from round to round", () => {
   const faults = {
     [`${ANNOTATION_PREFIX}ssl-cert`]: "x",
     [`${ANNOTATION_PREFIX}backend-protocol`]: "grpc",
@@ -218,7 +218,7 @@ test("all faults of one Service: the first by name is told, so that it stays the
   };
 
   expect(readAnnotations("classic", faults)).toMatchObject({
-    problem: { field: `${ANNOTATION_PREFIX}backend-protocol` },
+    issue: { field: `${ANNOTATION_PREFIX}backend-protocol` },
   });
 });
 
@@ -226,30 +226,33 @@ test.each([
   ["classic", "eip-allocations", "eipalloc-1", /unless .*-type is nlb/],
   ["network", "proxy-protocol", "*", /for classic load balancers/],
   ["network", "connection-idle-timeout", "none of it is read", /for classic load balancers/],
-] as const)("for a %s load balancer %s has no effect, which is told", (kind, suffix, value, allowed) => {
-  const read = readAnnotations(kind, { [ANNOTATION_PREFIX + suffix]: value });
+] as const)(
+  "for a %s load balancer %s has no effect, and a message says so",
+  (kind, suffix, value, allowed) => {
+    const read = readAnnotations(kind, { [ANNOTATION_PREFIX + suffix]: value });
 
-  expect(read).toEqual({
-    kind: "read",
-    annotations: {},
-    warnings: [
-      {
-        code: "UnsupportedAnnotation",
-        field: ANNOTATION_PREFIX + suffix,
-        value,
-        allowed: expect.stringMatching(allowed),
-      },
-    ],
-  });
-});
+    expect(read).toEqual({
+      kind: "read",
+      annotations: {},
+      warnings: [
+        {
+          code: "UnsupportedAnnotation",
+          field: ANNOTATION_PREFIX + suffix,
+          value,
+          allowed: expect.stringMatching(allowed),
+        },
+      ],
+    });
+  },
+);
 
 test.each([
   ["classic", "target-group-attributes"],
   ["network", "extra-security-groups"],
-] as const)("for a %s load balancer %s is refused, as the stock controller does", (kind, suffix) => {
+] as const)("for a %s load balancer %s is rejected, as by the stock controller", (kind, suffix) => {
   expect(readAnnotations(kind, { [ANNOTATION_PREFIX + suffix]: "sg-1" })).toMatchObject({
     kind: "refused",
-    problem: { code: "UnsupportedAnnotation", field: ANNOTATION_PREFIX + suffix },
+    issue: { code: "UnsupportedAnnotation", field: ANNOTATION_PREFIX + suffix },
   });
 });
 
@@ -257,7 +260,7 @@ test.each([
   ["ssl-certs", /perhaps .*-ssl-cert$/],
   ["nlb-target-type", /no effect$/],
   ["__proto__", /no effect$/],
-])("an unknown one has no effect, which is told: %s", (suffix, allowed) => {
+])("an unknown annotation has no effect, and a message says so: %s", (suffix, allowed) => {
   const all = Object.fromEntries([[ANNOTATION_PREFIX + suffix, "x"]]);
 
   expect(readAnnotations("network", all)).toEqual({
@@ -274,7 +277,7 @@ test.each([
 });
 
 test.each([[undefined], [{}], [{ "example.com/x": "1", "service.beta.kubernetes.io/other": "1" }]])(
-  "what is not ours is not looked at: %j",
+  "annotations of others are ignored: %j",
   (all) => {
     expect(readAnnotations("classic", all)).toEqual({ kind: "read", annotations: {}, warnings: [] });
   },
@@ -285,7 +288,7 @@ test.each(["classic", "network"] as const)("access logs of a %s load balancer ne
   const bucket = { [`${ANNOTATION_PREFIX}access-log-s3-bucket-name`]: "logs" };
 
   expect(readAnnotations(kind, enabled)).toMatchObject({
-    problem: {
+    issue: {
       field: `${ANNOTATION_PREFIX}access-log-s3-bucket-name`,
       allowed: expect.stringContaining("is true"),
     },
@@ -295,11 +298,11 @@ test.each(["classic", "network"] as const)("access logs of a %s load balancer ne
   });
 });
 
-test("what is allowed is said in at most as many characters as an Event has room for", () => {
+test("the list of allowed values fits into an Event", () => {
   const said = REFUSED.flatMap(([suffix, kinds, written]) =>
     kinds.map((kind) => {
       const read = readAnnotations(kind, { [ANNOTATION_PREFIX + suffix]: written });
-      return read.kind === "refused" ? (read.problem.allowed ?? "") : "";
+      return read.kind === "refused" ? (read.issue.allowed ?? "") : "";
     }),
   );
   said.push(SETTABLE_KEYS);

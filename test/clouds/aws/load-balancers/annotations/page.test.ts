@@ -11,7 +11,7 @@ const PAGE = readFileSync("docs/reference/services-on-aws.md", "utf8");
 test.each([
   ["classic", 2],
   ["network", 3],
-] as const)("the page says which annotations hold for %s load balancers", (kind, column) => {
+] as const)("the page lists the annotations of %s load balancers", (kind, column) => {
   const [, table = ""] = PAGE.split("| annotation | CLB | NLB |");
   const rows = (table.split("\n\n")[0] ?? "").split("\n").map((row) => row.split("|"));
   const named = rows.flatMap((cells) => {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { hasLabels } from "#clouds/aws/load-balancers/annotations/target-node-labels.ts";
 import { isAmong } from "#clouds/aws/load-balancers/annotations/tls-ports.ts";
-import { labelMarks } from "#core/service/label-marks.ts";
+import { hashLabels } from "#core/service/label-hashes.ts";
 
 test.each([
   [undefined, { port: 80, name: "http" }, true],
@@ -21,6 +21,6 @@ test.each([
   [{}, { constructor: "" }, false],
   [undefined, { pool: "" }, false],
   [undefined, undefined, true],
-])("a node of labels %j is a target of %j: %s", (labels, wanted, expected) => {
-  expect(hasLabels(labels === undefined ? undefined : labelMarks(labels), wanted)).toBe(expected);
+])("a node with labels %j is a target of %j: %s", (labels, wanted, expected) => {
+  expect(hasLabels(labels === undefined ? undefined : hashLabels(labels), wanted)).toBe(expected);
 });

@@ -1,9 +1,9 @@
-import { foldClassic } from "#clouds/aws/load-balancers/classic/fold.ts";
+import { applyClassicResult } from "#clouds/aws/load-balancers/classic/apply-result.ts";
 import { planClassic } from "#clouds/aws/load-balancers/classic/plan.ts";
 import type { AwsLoadBalancerState, SubnetState } from "#clouds/aws/load-balancers/state.ts";
-import { foldVpc } from "#clouds/aws/load-balancers/vpc/fold.ts";
-import { rulesOf } from "#clouds/aws/load-balancers/vpc/rules.ts";
-import { canonicalJson } from "#core/hash.ts";
+import { applyVpcResult } from "#clouds/aws/load-balancers/vpc/apply-result.ts";
+import { parsePermissions } from "#clouds/aws/load-balancers/vpc/rules.ts";
+import { formatCanonicalJson } from "#core/hash.ts";
 import type { LoadBalancerAction, LoadBalancerQuestion, LoadBalancerStep } from "#core/service/model.ts";
 import { Service } from "#core/service/service.ts";
 import { DEFAULT_SETTINGS, type Settings } from "#core/settings.ts";
@@ -15,8 +15,8 @@ export const NAME = "a0b2d5f6c7a8e4f0a9b1c2d3e4f5a6b7";
 export const HOSTNAME = `${NAME}-1234.eu-central-1.elb.amazonaws.com`;
 export const PREFIX = "service.beta.kubernetes.io/aws-load-balancer-";
 
-/** What of the cluster's cloud is configured; `change` goes on top. */
-export function settings(change: Readonly<Record<string, unknown>> = {}): Settings {
+/** Builds the settings of the cluster's cloud; `change` overrides them. */
+export function buildSettings(change: Readonly<Record<string, unknown>> = {}): Settings {
   const allow = {
     securityGroups: ["sg-byo", "sg-extra"],
     subnets: [],
@@ -27,8 +27,11 @@ export function settings(change: Readonly<Record<string, unknown>> = {}): Settin
   return { ...DEFAULT_SETTINGS, cloud: { provider: "aws", clusterTag: "prod", allow, ...change } };
 }
 
-/** A VPC with a public and a private subnet in each of two zones, three nodes, and groups that Services may name. */
-export function world(): FakeElb {
+/**
+ * Creates a VPC with a public and a private subnet in each of two zones, three nodes, and groups that
+ * Services may name.
+ */
+export function createClassicWorld(): FakeElb {
   const elb = new FakeElb();
   elb.subnets = [
     subnet("subnet-a", "eu-central-1a", true),
@@ -57,25 +60,25 @@ function subnet(SubnetId: string, AvailabilityZone: string, isPublic: boolean): 
   };
 }
 
-/** What a Service says, where it is not the one port 80 of the usual one. */
-export interface Said {
+/** How a Service differs from the default one with the single port 80. */
+export interface ServiceInput {
   readonly annotations?: Readonly<Record<string, string>> | undefined;
   readonly spec?: object | undefined;
   readonly nodes?: readonly string[] | undefined;
   readonly wanted?: boolean | undefined;
 }
 
-/** Annotations by what follows their prefix. */
-export function said(annotations: Readonly<Record<string, string>>): Record<string, string> {
+/** Builds annotations from the names without their prefix. */
+export function buildAnnotations(annotations: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(annotations).map(([suffix, value]) => [PREFIX + suffix, value]));
 }
 
-export function question({
+export function buildQuestion({
   annotations = {},
   spec = {},
   nodes,
   wanted = true,
-}: Said = {}): LoadBalancerQuestion {
+}: ServiceInput = {}): LoadBalancerQuestion {
   const service = Service.parse({
     metadata: {
       namespace: "shop",
@@ -95,48 +98,54 @@ export function question({
   };
 }
 
-/** The observation after an action, as the model of AWS folds it. */
-export function folded(
+/** Returns the observation after an action, as AWS's model applies the result. */
+export function applyActionResult(
   state: AwsLoadBalancerState,
   action: LoadBalancerAction,
   result: unknown,
 ): AwsLoadBalancerState {
   const { classic: before, ...rest } = state;
-  const classic = foldClassic(before, action, result);
-  return { ...rest, vpc: foldVpc(rest.vpc, action, result), ...(classic === undefined ? {} : { classic }) };
+  const classic = applyClassicResult(before, action, result);
+  return {
+    ...rest,
+    vpc: applyVpcResult(rest.vpc, action, result),
+    ...(classic === undefined ? {} : { classic }),
+  };
 }
 
-/** What is left of a run that was cut off. */
-export class Killed extends Error {}
+/** The end of a run that was cut off. */
+export class KilledError extends Error {}
 
-/** How a run goes. */
+/** How a run proceeds. */
 export interface Run {
   readonly settings?: Settings;
-  /** Actions that are carried out before the run is cut off. */
+  /** How many actions are carried out before the run is cut off. */
   readonly actions?: number;
-  /** Whether the results of actions are folded into what was observed, for as long as nothing fails. */
+  /** Whether results of actions are applied to the observation while nothing fails. */
   readonly isFolded?: boolean;
-  /** Whether somebody else changes the same, so that what was seen may not hold any more. */
+  /** Whether another actor changes the same resources, so that the observation may be out of date. */
   readonly isContended?: boolean;
-  /** What is decided on has changed: the guard ends it after the first round. */
+  /** The desired state has changed: the guard ends the run after the first round. */
   readonly isOutdated?: boolean;
 }
 
-/** Observes, decides and acts until nothing is left to do; answers with the last step. */
+/** Observes, decides and acts until nothing is left to do; returns the last step. */
 export function converge(elb: FakeElb, asked: LoadBalancerQuestion, run: Run = {}): LoadBalancerStep {
-  const rounds = turns(elb, asked, run);
+  const rounds = createTurns(elb, asked, run);
   for (;;) {
     const turn = rounds.next();
     if (turn.done === true) return turn.value;
   }
 }
 
-/** The same, with a stop in front of each action and each look, so that another one can come between. */
-export function* turns(
+/**
+ * Runs as `converge`, but yields before each action and each observation, so that another run can interleave.
+ */
+export function* createTurns(
   elb: FakeElb,
   asked: LoadBalancerQuestion,
   {
-    settings: given = settings(),
+    settings: given = buildSettings(),
     actions = Number.POSITIVE_INFINITY,
     isFolded = false,
     isContended = false,
@@ -171,10 +180,10 @@ export function* turns(
     let state = before;
     for (const action of list) {
       yield;
-      if (left === 0) throw new Killed();
+      if (left === 0) throw new KilledError();
       left -= 1;
       try {
-        state = folded(state, JSON.parse(JSON.stringify(action)), world.act(action));
+        state = applyActionResult(state, JSON.parse(JSON.stringify(action)), world.act(action));
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
         if (!PASSING.has(error.code) && !(isContended && STALE.has(error.code))) throw error;
@@ -185,7 +194,7 @@ export function* turns(
   }
 }
 
-/** What passes: somebody else was faster, or AWS is not that far yet. */
+/** Passing errors: another actor was faster, or AWS is not ready yet. */
 const PASSING: ReadonlySet<string> = new Set([
   "DependencyViolation",
   "DuplicateLoadBalancerName",
@@ -200,11 +209,14 @@ const PASSING: ReadonlySet<string> = new Set([
   "ListenerNotFound",
 ]);
 
-/** What AWS says to a request that was right when it was decided on. */
+/** AWS's errors for a request that was right when it was decided. */
 const STALE: ReadonlySet<string> = new Set(["InvalidConfigurationRequest", "PolicyNotFound"]);
 
-/** All that is there of load balancers, in one order, without what a former wish may have left that nobody sees. */
-export function shown(elb: FakeElb): object {
+/**
+ * Returns everything about load balancers in one order, without invisible remains of an earlier desired
+ * state.
+ */
+export function describeLoadBalancers(elb: FakeElb): object {
   const classics = [...elb.classics.values()].map(({ loadBalancer, tags, attributes }) => ({
     ...loadBalancer,
     ListenerDescriptions: (loadBalancer.ListenerDescriptions ?? []).toSorted(
@@ -220,7 +232,7 @@ export function shown(elb: FakeElb): object {
   const groups = [...elb.security.groups.values()].map(({ group, tags, ingress }) => ({
     name: group.GroupName,
     tags,
-    rules: sorted(rulesOf(ingress).map((rule) => ({ ...rule, peer: nameOf(elb, rule.peer) }))),
+    rules: sorted(parsePermissions(ingress).map((rule) => ({ ...rule, peer: nameOf(elb, rule.peer) }))),
   }));
   return { classics, groups: sorted(groups) };
 }
@@ -230,5 +242,5 @@ function nameOf(elb: FakeElb, id: string): string {
 }
 
 function sorted<Item>(items: readonly Item[]): Item[] {
-  return items.toSorted((a, b) => (canonicalJson(a) < canonicalJson(b) ? -1 : 1));
+  return items.toSorted((a, b) => (formatCanonicalJson(a) < formatCanonicalJson(b) ? -1 : 1));
 }

@@ -17,15 +17,18 @@ export const TLS_POLICIES = ["ELBSecurityPolicy-2016-08", "ELBSecurityPolicy-TLS
 
 type Operations = { readonly [Name in AwsActionName]?: (request: AwsRequests[Name]) => object };
 
-/** Classic Elastic Load Balancing and its VPC, as strict as AWS documents them: a request that AWS would refuse is refused. */
+/**
+ * Classic Elastic Load Balancing and its VPC, as strict as AWS documents them: it rejects what AWS would
+ * reject.
+ */
 export class FakeElb {
   readonly classics = new Map<string, ClassicLoadBalancerState>();
   readonly security = new FakeGroups();
   subnets: readonly SubnetState[] = [];
   instances: Readonly<Record<string, TargetInstance>> = {};
-  /** What was asked for and done, in order. */
+  /** The actions carried out, in order. */
   readonly done: string[] = [];
-  /** How often a load balancer that was just made is not shown yet, and how long its security groups stay in use. */
+  /** How many reads do not show a new load balancer yet, and how long its security groups stay in use. */
   lag = { invisible: 0, inUse: 0 };
   readonly #hidden = new Map<string, number>();
   readonly #lingering = new Map<string, number>();
@@ -39,7 +42,7 @@ export class FakeElb {
     };
   }
 
-  /** What is seen of the load balancer of a name. */
+  /** Returns the observation of the load balancer with a name. */
   observe(name: string): AwsLoadBalancerState {
     const hidden = this.#hidden.get(name) ?? 0;
     if (hidden > 0) this.#hidden.set(name, hidden - 1);
@@ -53,7 +56,7 @@ export class FakeElb {
     return structuredClone({ targetGroups: [], vpc, ...(classic === undefined ? {} : { classic }) });
   }
 
-  /** Carries an action out; throws what AWS refuses. */
+  /** Carries out an action; throws what AWS rejects. */
   act({ action, parameters }: LoadBalancerAction): object {
     const operation = this.#operations[action as AwsActionName] as ((request: unknown) => object) | undefined;
     if (operation === undefined) throw new Error(`${action} is not played`);
@@ -357,7 +360,7 @@ function checkPolicies({ policies }: ClassicLoadBalancerState, names: readonly s
     if (!policies.some(({ PolicyName }) => PolicyName === name)) throw new Refusal("PolicyNotFound", name);
 }
 
-/** The policy that a listener of TLS has at first is one of the load balancer's. */
+/** The first policy of a TLS listener is one of the load balancer's. */
 function withDefaultPolicy(state: ClassicLoadBalancerState): ClassicLoadBalancerState {
   const name = "ELBSecurityPolicy-2016-08";
   const isUsed = state.loadBalancer.ListenerDescriptions?.some(({ PolicyNames }) =>

@@ -1,9 +1,9 @@
 import type { IpPermission } from "@aws-sdk/client-ec2";
 import type { AwsRequests } from "#clouds/aws/load-balancers/actions.ts";
 import type { SecurityGroupState } from "#clouds/aws/load-balancers/state.ts";
-import { keyOf, permissionsOf, rulesOf } from "#clouds/aws/load-balancers/vpc/rules.ts";
+import { buildPermissions, formatRuleKey, parsePermissions } from "#clouds/aws/load-balancers/vpc/rules.ts";
 
-/** What AWS refuses, by its code. */
+/** AWS's rejection, by its code. */
 export class Refusal extends Error {
   readonly code: string;
   constructor(code: string, message = "") {
@@ -12,10 +12,10 @@ export class Refusal extends Error {
   }
 }
 
-/** The security groups of a VPC, with what EC2 refuses of them. */
+/** The security groups of a VPC, with EC2's rejections. */
 export class FakeGroups {
   readonly groups = new Map<string, SecurityGroupState>();
-  /** Whether something of Elastic Load Balancing still uses a group. */
+  /** Whether Elastic Load Balancing still uses a group. */
   isAttached: (id: string) => boolean = () => false;
   #made = 0;
 
@@ -42,7 +42,8 @@ export class FakeGroups {
   delete({ GroupId: id = "" }: AwsRequests["ec2:DeleteSecurityGroup"]): object {
     this.#get(id);
     const isReferenced = [...this.groups.values()].some(
-      ({ group, ingress }) => group.GroupId !== id && rulesOf(ingress).some(({ peer }) => peer === id),
+      ({ group, ingress }) =>
+        group.GroupId !== id && parsePermissions(ingress).some(({ peer }) => peer === id),
     );
     if (isReferenced || this.isAttached(id)) throw new Refusal("DependencyViolation", id);
     this.groups.delete(id);
@@ -54,23 +55,24 @@ export class FakeGroups {
     IpPermissions = [],
   }: AwsRequests["ec2:AuthorizeSecurityGroupIngress"]): object {
     const state = this.#get(id);
-    const [before, added] = [rulesOf(state.ingress), rulesOf(IpPermissions)];
-    const known = new Set(before.map(keyOf));
+    const [before, added] = [parsePermissions(state.ingress), parsePermissions(IpPermissions)];
+    const known = new Set(before.map(formatRuleKey));
     if (added.length === 0) throw new Refusal("InvalidParameterValue", "no rules");
-    if (added.some((rule) => known.has(keyOf(rule)))) throw new Refusal("InvalidPermission.Duplicate");
+    if (added.some((rule) => known.has(formatRuleKey(rule))))
+      throw new Refusal("InvalidPermission.Duplicate");
     for (const { from, peer } of added) if (from === "group") this.#get(peer);
     if (before.length + added.length > 60) throw new Refusal("RulesPerSecurityGroupLimitExceeded");
-    this.groups.set(id, { ...state, ingress: permissionsOf([...before, ...added]) });
+    this.groups.set(id, { ...state, ingress: buildPermissions([...before, ...added]) });
     return {};
   }
 
   revoke({ GroupId: id = "", IpPermissions = [] }: AwsRequests["ec2:RevokeSecurityGroupIngress"]): object {
     const state = this.#get(id);
-    const gone = new Set(rulesOf(IpPermissions).map(keyOf));
-    const left = rulesOf(state.ingress).filter((rule) => !gone.has(keyOf(rule)));
-    if (left.length + gone.size !== rulesOf(state.ingress).length)
+    const gone = new Set(parsePermissions(IpPermissions).map(formatRuleKey));
+    const left = parsePermissions(state.ingress).filter((rule) => !gone.has(formatRuleKey(rule)));
+    if (left.length + gone.size !== parsePermissions(state.ingress).length)
       throw new Refusal("InvalidPermission.NotFound");
-    this.groups.set(id, { ...state, ingress: permissionsOf(left) });
+    this.groups.set(id, { ...state, ingress: buildPermissions(left) });
     return {};
   }
 

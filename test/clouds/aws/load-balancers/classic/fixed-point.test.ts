@@ -4,14 +4,14 @@ import { planClassic } from "#clouds/aws/load-balancers/classic/plan.ts";
 import { DEFAULT_TLS_POLICY, TLS_POLICY_PREFIX } from "#clouds/aws/load-balancers/classic/policies.ts";
 import type { LoadBalancerQuestion } from "#core/service/model.ts";
 import {
+  buildAnnotations,
+  buildQuestion,
+  buildSettings,
   converge,
+  createClassicWorld,
+  createTurns,
+  describeLoadBalancers,
   NAME,
-  question,
-  said,
-  settings,
-  shown,
-  turns,
-  world,
 } from "#test/clouds/aws/load-balancers/classic/classic-world.ts";
 import {
   CERTIFICATES,
@@ -51,7 +51,7 @@ const ANNOTATIONS = fc
     { requiredKeys: [] },
   )
   .map((annotations) =>
-    said({ "access-log-s3-bucket-name": "logs", ...(annotations as Record<string, string>) }),
+    buildAnnotations({ "access-log-s3-bucket-name": "logs", ...(annotations as Record<string, string>) }),
   );
 
 const WISH = fc
@@ -78,58 +78,67 @@ const WISH = fc
     ),
   })
   .map(({ subnets, annotations, ...rest }) =>
-    question({
+    buildQuestion({
       ...rest,
-      annotations: { ...annotations, ...(subnets === undefined ? {} : said({ subnets })) },
+      annotations: { ...annotations, ...(subnets === undefined ? {} : buildAnnotations({ subnets })) },
     }),
   );
 
-/** What there is, without what a former wish leaves on purpose: rules that let others' groups in, and by which name AWS's default goes. */
+/**
+ * Returns the state without intended remains of an earlier desired state: rules that allow others' groups,
+ * and the name of AWS's default policy.
+ */
 function compared(elb: FakeElb): unknown {
   return JSON.parse(
-    JSON.stringify(shown(elb)).replaceAll(`${TLS_POLICY_PREFIX}${DEFAULT_TLS_POLICY}`, DEFAULT_TLS_POLICY),
+    JSON.stringify(describeLoadBalancers(elb)).replaceAll(
+      `${TLS_POLICY_PREFIX}${DEFAULT_TLS_POLICY}`,
+      DEFAULT_TLS_POLICY,
+    ),
     (key, value) => (key === "rules" ? value.filter(({ peer }: { peer: string }) => peer !== "byo") : value),
   );
 }
 
-test("from whatever there was it comes to what is wanted, stays there, and leaves nothing when it goes", () => {
+test("from any state it reaches the desired state, stays there, and leaves nothing after deletion", () => {
   let settled = 0;
   fc.assert(
     fc.property(fc.array(WISH, { minLength: 1, maxLength: 3 }), fc.boolean(), (wishes, isFolded) => {
-      const elb = world();
+      const elb = createClassicWorld();
       const steps = wishes.map((wish) => converge(elb, wish, { isFolded }));
       const last = wishes.at(-1) as LoadBalancerQuestion;
       const done = elb.done.length;
-      const again = planClassic(last, elb.observe(NAME), settings());
+      const again = planClassic(last, elb.observe(NAME), buildSettings());
       expect(again).toEqual(steps.at(-1));
       expect(elb.done).toHaveLength(done);
       if (again.kind === "settled") {
         settled += 1;
-        const fresh = world();
+        const fresh = createClassicWorld();
         converge(fresh, last);
         expect(compared(elb)).toEqual(compared(fresh));
       }
-      converge(elb, question({ wanted: false }), { isFolded });
-      expect(compared(elb)).toEqual(compared(world()));
+      converge(elb, buildQuestion({ wanted: false }), { isFolded });
+      expect(compared(elb)).toEqual(compared(createClassicWorld()));
     }),
     { numRuns: 150 },
   );
   expect(settled).toBeGreaterThan(120);
 });
 
-/** Lets two runs go on by turns, as `whose` says, until both are done; the first wish is outdated where it is another one. */
+/**
+ * Interleaves two runs in the order of `whose` until both are done; the first is outdated if its desired
+ * state differs.
+ */
 function interleaved(
   elb: FakeElb,
   one: LoadBalancerQuestion,
   other: LoadBalancerQuestion,
-  whose: readonly boolean[],
+  context: readonly boolean[],
 ): void {
   const runs = [one, other].map((asked, index) =>
-    turns(elb, asked, { isFolded: true, isContended: true, isOutdated: index === 0 && one !== other }),
+    createTurns(elb, asked, { isFolded: true, isContended: true, isOutdated: index === 0 && one !== other }),
   );
   const open = new Set(runs);
   for (let turn = 0; open.size > 0; turn += 1) {
-    const chosen = runs[whose[turn % whose.length] === true ? 0 : 1];
+    const chosen = runs[context[turn % context.length] === true ? 0 : 1];
     const run = chosen !== undefined && open.has(chosen) ? chosen : [...open][0];
     if (run?.next().done === true) open.delete(run);
   }
@@ -137,32 +146,32 @@ function interleaved(
 
 const TURNS = fc.array(fc.boolean(), { minLength: 5, maxLength: 40 });
 
-test("two at once that want the same come to the same as one alone", () => {
+test("two concurrent runs with the same desired state end as one run alone", () => {
   fc.assert(
-    fc.property(WISH, WISH, TURNS, (before, wish, whose) => {
-      const [elb, alone] = [world(), world()];
+    fc.property(WISH, WISH, TURNS, (before, wish, context) => {
+      const [elb, alone] = [createClassicWorld(), createClassicWorld()];
       for (const each of [elb, alone]) converge(each, before);
-      interleaved(elb, wish, wish, whose);
+      interleaved(elb, wish, wish, context);
       converge(alone, wish);
-      expect(shown(elb)).toEqual(shown(alone));
+      expect(describeLoadBalancers(elb)).toEqual(describeLoadBalancers(alone));
     }),
     { numRuns: 80 },
   );
 });
 
-test("one that comes too late with an older wish does no harm that the next look does not mend", () => {
+test("a late run with an older desired state does no harm that the next resync does not repair", () => {
   fc.assert(
-    fc.property(WISH, WISH, TURNS, (older, wish, whose) => {
-      const [elb, alone] = [world(), world()];
-      interleaved(elb, older, wish, whose);
+    fc.property(WISH, WISH, TURNS, (older, wish, context) => {
+      const [elb, alone] = [createClassicWorld(), createClassicWorld()];
+      interleaved(elb, older, wish, context);
       const step = converge(elb, wish);
       if (step.kind === "settled") {
         converge(alone, wish);
         expect(compared(elb)).toEqual(compared(alone));
       }
-      interleaved(elb, wish, question({ wanted: false }), whose);
-      converge(elb, question({ wanted: false }));
-      expect(compared(elb)).toEqual(compared(world()));
+      interleaved(elb, wish, buildQuestion({ wanted: false }), context);
+      converge(elb, buildQuestion({ wanted: false }));
+      expect(compared(elb)).toEqual(compared(createClassicWorld()));
     }),
     { numRuns: 80 },
   );

@@ -1,28 +1,28 @@
 import { expect, test } from "vitest";
 import { readSharedRules } from "#clouds/aws/load-balancers/orphans/shared-rules.ts";
 import { planUnusedRules } from "#clouds/aws/load-balancers/orphans/unused-rules.ts";
-import { permissionsOf, rulesOf } from "#clouds/aws/load-balancers/vpc/rules.ts";
+import { buildPermissions, parsePermissions } from "#clouds/aws/load-balancers/vpc/rules.ts";
 import {
+  buildAnnotations,
+  buildQuestion,
+  buildSettings,
   converge,
+  createClassicWorld,
   HOSTNAME,
   NAME,
   PREFIX,
-  question,
-  type Said,
-  said,
-  settings,
-  world,
+  type ServiceInput,
 } from "#test/clouds/aws/load-balancers/classic/classic-world.ts";
 import type { FakeElb } from "#test/clouds/aws/load-balancers/classic/fake-elb.ts";
 
 const SETTLED = { kind: "settled", ingress: [{ hostname: HOSTNAME }], warnings: [] };
 const OWN = `k8s-elb-${NAME}`;
 
-/** Which groups the load balancer has, and which are let in on the nodes, by name. */
+/** Returns the load balancer's groups, and the groups that the nodes allow in, by name. */
 function groups(elb: FakeElb) {
   const name = (id: string) => elb.security.groups.get(id)?.group.GroupName ?? id;
   const rules = (id: string) =>
-    rulesOf(elb.security.groups.get(id)?.ingress ?? []).map(({ peer }) => name(peer));
+    parsePermissions(elb.security.groups.get(id)?.ingress ?? []).map(({ peer }) => name(peer));
   return {
     attached: (elb.classics.get(NAME)?.loadBalancer.SecurityGroups ?? []).map(name),
     nodes: rules("sg-nodes"),
@@ -62,13 +62,15 @@ test.each([
   ],
   ["nothing on nodes", {}, { disableSecurityGroupIngress: true }, { attached: [OWN], nodes: [], own: true }],
 ] as const)("security groups: %s", (_, annotations, cloud, expected) => {
-  const elb = world();
-  const given = settings(cloud);
+  const elb = createClassicWorld();
+  const given = buildSettings(cloud);
 
-  expect(converge(elb, question({ annotations: said(annotations) }), { settings: given })).toEqual(SETTLED);
+  expect(
+    converge(elb, buildQuestion({ annotations: buildAnnotations(annotations) }), { settings: given }),
+  ).toEqual(SETTLED);
   expect(groups(elb)).toEqual(expected);
 
-  converge(elb, question({ wanted: false }), { settings: given });
+  converge(elb, buildQuestion({ wanted: false }), { settings: given });
   expect(groups(elb)).toMatchObject({ attached: [], own: false });
   for (const id of ["sg-byo", "sg-extra", "sg-config"])
     expect(elb.security.groups.get(id)?.ingress).toEqual([]);
@@ -77,33 +79,38 @@ test.each([
 test.each([
   ["to the annotation's", { "security-groups": "sg-byo" }, {}],
   ["to the configured one", {}, CONFIGURED],
-] as const)("a group of its own goes when it changes %s, and comes back", (_, annotations, cloud) => {
-  const elb = world();
-  converge(elb, question({}));
-  elb.done.length = 0;
+] as const)(
+  "its own group is removed when the Service changes %s, and is created again later",
+  (_, annotations, cloud) => {
+    const elb = createClassicWorld();
+    converge(elb, buildQuestion({}));
+    elb.done.length = 0;
 
-  expect(converge(elb, question({ annotations: said(annotations) }), { settings: settings(cloud) })).toEqual(
-    SETTLED,
-  );
-  expect(groups(elb)).toMatchObject({ own: false });
-  expect(groups(elb).nodes).not.toContain(OWN);
-  // The nodes let the new group in before the load balancer has it, and the old one until it has not.
-  expect(elb.done).toEqual([
-    "ec2:AuthorizeSecurityGroupIngress",
-    "elb:ApplySecurityGroupsToLoadBalancer",
-    "ec2:RevokeSecurityGroupIngress",
-    "ec2:DeleteSecurityGroup",
-  ]);
+    expect(
+      converge(elb, buildQuestion({ annotations: buildAnnotations(annotations) }), {
+        settings: buildSettings(cloud),
+      }),
+    ).toEqual(SETTLED);
+    expect(groups(elb)).toMatchObject({ own: false });
+    expect(groups(elb).nodes).not.toContain(OWN);
+    // The nodes allow the new group before the load balancer has it, and the old one until it no longer has it.
+    expect(elb.done).toEqual([
+      "ec2:AuthorizeSecurityGroupIngress",
+      "elb:ApplySecurityGroupsToLoadBalancer",
+      "ec2:RevokeSecurityGroupIngress",
+      "ec2:DeleteSecurityGroup",
+    ]);
 
-  expect(converge(elb, question({}))).toEqual(SETTLED);
-  expect(groups(elb)).toMatchObject({ attached: [OWN], own: true });
-});
+    expect(converge(elb, buildQuestion({}))).toEqual(SETTLED);
+    expect(groups(elb)).toMatchObject({ attached: [OWN], own: true });
+  },
+);
 
-test("the rules of its own group are exactly the ports from the source ranges, and what tells packets' sizes", () => {
-  const elb = world();
+test("the rules of its own group are exactly the ports from the source ranges, and path MTU discovery", () => {
+  const elb = createClassicWorld();
   const own = () => [...elb.security.groups.values()].find(({ group }) => group.GroupName === OWN);
   const rules = () =>
-    rulesOf(own()?.ingress ?? []).map(
+    parsePermissions(own()?.ingress ?? []).map(
       ({ protocol, ports, peer }) => `${protocol} ${ports?.join("-")} ${peer}`,
     );
   const spec = {
@@ -113,7 +120,7 @@ test("the rules of its own group are exactly the ports from the source ranges, a
     ],
     loadBalancerSourceRanges: ["10.1.2.3/8", "192.168.0.0/24"],
   };
-  converge(elb, question({ spec }));
+  converge(elb, buildQuestion({ spec }));
   expect(rules().sort()).toEqual([
     "icmp 3-4 10.0.0.0/8",
     "icmp 3-4 192.168.0.0/24",
@@ -127,43 +134,46 @@ test("the rules of its own group are exactly the ports from the source ranges, a
   if (state === undefined) throw new Error("none");
   const theirs = { IpProtocol: "tcp", FromPort: 22, ToPort: 22, IpRanges: [{ CidrIp: "0.0.0.0/0" }] };
   elb.security.groups.set(state.group.GroupId ?? "", { ...state, ingress: [...state.ingress, theirs] });
-  converge(elb, question({}));
+  converge(elb, buildQuestion({}));
   expect(rules().sort()).toEqual(["icmp 3-4 0.0.0.0/0", "tcp 80-80 0.0.0.0/0"]);
 });
 
-test("nodes of another group: it is opened, and the one that no node has any more is shut", () => {
-  const elb = world();
+test("nodes move to another group: it is opened, and a group without nodes is closed", () => {
+  const elb = createClassicWorld();
   elb.security.add("sg-other", "other-nodes", { "kubernetes.io/cluster/prod": "owned" });
-  converge(elb, question({}));
+  converge(elb, buildQuestion({}));
 
   elb.instances = { "i-1": { state: "running", groupIds: ["sg-other"] } };
-  expect(converge(elb, question({ nodes: ["i-1"] }))).toEqual(SETTLED);
+  expect(converge(elb, buildQuestion({ nodes: ["i-1"] }))).toEqual(SETTLED);
 
-  expect(rulesOf(elb.security.groups.get("sg-other")?.ingress ?? [])).toHaveLength(1);
-  expect(rulesOf(elb.security.groups.get("sg-nodes")?.ingress ?? [])).toHaveLength(0);
+  expect(parsePermissions(elb.security.groups.get("sg-other")?.ingress ?? [])).toHaveLength(1);
+  expect(parsePermissions(elb.security.groups.get("sg-nodes")?.ingress ?? [])).toHaveLength(0);
 });
 
-test("a rule that lets in what others use, too, stays when the Service goes", () => {
-  const elb = world();
-  const annotations = said({ "security-groups": "sg-byo" });
-  converge(elb, question({ annotations }));
-  converge(elb, question({ annotations, wanted: false }));
+test("a rule that allows a group in use by others stays when the Service is deleted", () => {
+  const elb = createClassicWorld();
+  const annotations = buildAnnotations({ "security-groups": "sg-byo" });
+  converge(elb, buildQuestion({ annotations }));
+  converge(elb, buildQuestion({ annotations, wanted: false }));
 
   expect(groups(elb).nodes).toEqual(["byo"]);
 });
 
 test.each([
-  ["that is not there", { "security-groups": "sg-none" }, "security-groups"],
+  ["that is missing", { "security-groups": "sg-none" }, "security-groups"],
   ["of another cluster", { "extra-security-groups": "sg-foreign" }, "extra-security-groups"],
-  ["that nobody allows", { "security-groups": "sg-byo,sg-config" }, "security-groups"],
-] as const)("a security group %s is refused before anything is made", (_, annotations, suffix) => {
-  const elb = world();
+  ["that is not allowed", { "security-groups": "sg-byo,sg-config" }, "security-groups"],
+] as const)("a security group %s is rejected before anything is made", (_, annotations, suffix) => {
+  const elb = createClassicWorld();
 
-  const step = converge(elb, question({ annotations: said(annotations) } satisfies Said));
+  const step = converge(
+    elb,
+    buildQuestion({ annotations: buildAnnotations(annotations) } satisfies ServiceInput),
+  );
 
   expect(step).toMatchObject({
     kind: "refused",
-    problem: {
+    issue: {
       code: "SecurityGroupNotAllowed",
       field: PREFIX + suffix,
       value: Object.values(annotations)[0],
@@ -172,32 +182,35 @@ test.each([
   expect(elb.done).toEqual([]);
 });
 
-test("more than five groups in all are refused", () => {
-  const elb = world();
+test("more than five groups in all are rejected", () => {
+  const elb = createClassicWorld();
   const ids = ["sg-1", "sg-2", "sg-3", "sg-4", "sg-5"];
   for (const id of ids) elb.security.add(id, id, { "kubernetes.io/cluster/prod": "shared" });
 
-  const step = converge(elb, question({ annotations: said({ "extra-security-groups": ids.join() }) }));
+  const step = converge(
+    elb,
+    buildQuestion({ annotations: buildAnnotations({ "extra-security-groups": ids.join() }) }),
+  );
 
-  expect(step).toMatchObject({ kind: "refused", problem: { field: `${PREFIX}extra-security-groups` } });
+  expect(step).toMatchObject({ kind: "refused", issue: { field: `${PREFIX}extra-security-groups` } });
   expect(elb.done).toEqual([]);
 });
 
-test("a group that others may have is let in by a rule that says so, and that the audit takes away", () => {
-  const elb = world();
-  const asked = question({ annotations: said({ "security-groups": "sg-byo" }) });
+test("a group that others may have is allowed by a marked rule, which the audit removes", () => {
+  const elb = createClassicWorld();
+  const asked = buildQuestion({ annotations: buildAnnotations({ "security-groups": "sg-byo" }) });
   converge(elb, asked);
-  const rules = () => rulesOf(elb.security.groups.get("sg-nodes")?.ingress ?? []);
+  const rules = () => parsePermissions(elb.security.groups.get("sg-nodes")?.ingress ?? []);
   expect(rules()).toMatchObject([{ peer: "sg-byo", description: "serverless-ccm.io/rule/elb/backend" }]);
   const audit = (at: string, on: readonly string[]): readonly string[] => {
     const groups = [...elb.security.groups.values()];
     const classics = on.map((id) => ({ LoadBalancerName: NAME, SecurityGroups: [id] }));
     const shared = { clusterTag: "prod", groups, networks: [], classics, targetGroups: [] };
     const state = readSharedRules({ ...shared, ownClassics: new Set([NAME]), ofOthers: new Set() });
-    const actions = planUnusedRules(state, new Date(at), settings());
+    const actions = planUnusedRules(state, new Date(at), buildSettings());
     for (const action of actions) if (action.action.includes("Revoke")) elb.act(action);
     return actions.map(({ action, parameters }) => {
-      const [rule] = rulesOf(parameters["IpPermissions"] as never);
+      const [rule] = parsePermissions(parameters["IpPermissions"] as never);
       return `${action} ${rule?.description}`;
     });
   };
@@ -208,7 +221,9 @@ test("a group that others may have is let in by a rule that says so, and that th
   expect(described).toMatch(/^ec2:UpdateSecurityGroupRuleDescriptionsIngress .* unused since 2026-03-01T12/);
   elb.security.groups.set("sg-nodes", {
     ...elb.security.groups.get("sg-nodes"),
-    ingress: permissionsOf(rules().map((rule) => ({ ...rule, description: described.split("Ingress ")[1] }))),
+    ingress: buildPermissions(
+      rules().map((rule) => ({ ...rule, description: described.split("Ingress ")[1] })),
+    ),
   } as never);
   expect(audit("2026-03-01T12:10:00Z", [])).toEqual([
     expect.stringContaining("ec2:RevokeSecurityGroupIngress"),

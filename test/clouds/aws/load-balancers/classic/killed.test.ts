@@ -1,20 +1,20 @@
 import { expect, test } from "vitest";
 import type { LoadBalancerQuestion } from "#core/service/model.ts";
 import {
+  buildAnnotations,
+  buildQuestion,
   converge,
-  Killed,
-  question,
-  said,
-  shown,
-  world,
+  createClassicWorld,
+  describeLoadBalancers,
+  KilledError,
 } from "#test/clouds/aws/load-balancers/classic/classic-world.ts";
 import { CERTIFICATES, type FakeElb } from "#test/clouds/aws/load-balancers/classic/fake-elb.ts";
 
 const [ONE = "", TWO = ""] = CERTIFICATES;
 
-const PLAIN = question({});
-const RICH = question({
-  annotations: said({
+const PLAIN = buildQuestion({});
+const RICH = buildQuestion({
+  annotations: buildAnnotations({
     "ssl-cert": ONE,
     "ssl-ports": "443",
     "ssl-negotiation-policy": "ELBSecurityPolicy-TLS-1-2-2017-01",
@@ -31,8 +31,8 @@ const RICH = question({
     ],
   },
 });
-const OTHER = question({
-  annotations: said({
+const OTHER = buildQuestion({
+  annotations: buildAnnotations({
     "ssl-cert": TWO,
     "ssl-ports": "443",
     "security-groups": "sg-byo",
@@ -48,9 +48,13 @@ const OTHER = question({
   },
   nodes: ["i-2"],
 });
-const TAGGED = question({ annotations: said({ "additional-resource-tags": "Team=a,Cost=7" }) });
-const RETAGGED = question({ annotations: said({ "additional-resource-tags": "Team=b,Owner=x" }) });
-const NONE = question({ wanted: false });
+const TAGGED = buildQuestion({
+  annotations: buildAnnotations({ "additional-resource-tags": "Team=a,Cost=7" }),
+});
+const RETAGGED = buildQuestion({
+  annotations: buildAnnotations({ "additional-resource-tags": "Team=b,Owner=x" }),
+});
+const NONE = buildQuestion({ wanted: false });
 
 const CHANGES: readonly (readonly [string, readonly LoadBalancerQuestion[], LoadBalancerQuestion])[] = [
   ["create", [], PLAIN],
@@ -70,20 +74,20 @@ const LAGS = [
 ] as const;
 
 function prepared(before: readonly LoadBalancerQuestion[], lag: FakeElb["lag"]): FakeElb {
-  const elb = world();
+  const elb = createClassicWorld();
   for (const asked of before) converge(elb, asked);
   elb.done.length = 0;
   elb.lag = { ...lag };
   return elb;
 }
 
-/** Sends so many actions, and no more; answers whether there were more to send. */
+/** Sends so many actions and no more; returns whether more were left to send. */
 function isCutOff(elb: FakeElb, asked: LoadBalancerQuestion, actions: number, isFolded: boolean): boolean {
   try {
     converge(elb, asked, { actions, isFolded });
     return false;
   } catch (error) {
-    if (!(error instanceof Killed)) throw error;
+    if (!(error instanceof KilledError)) throw error;
     return true;
   }
 }
@@ -94,7 +98,7 @@ const TABLE = CHANGES.flatMap(([name, before, asked]) =>
   ),
 );
 
-/** Runs that are cut off after 0, 1, 2 … actions, as long as there are more. */
+/** Yields runs that are cut off after 0, 1, 2 … actions, as long as more are left. */
 function* cutOffs(
   before: readonly LoadBalancerQuestion[],
   asked: LoadBalancerQuestion,
@@ -109,7 +113,7 @@ function* cutOffs(
 }
 
 test.each(TABLE)(
-  "%s, seen %s, folded %s: killed after every action, it comes to the same",
+  "%s, seen %s, folded %s: killed after every action, it ends in the same state",
   (_, __, isFolded, before, asked, lag) => {
     const undisturbed = prepared(before, lag);
     const step = converge(undisturbed, asked, { isFolded });
@@ -119,18 +123,20 @@ test.each(TABLE)(
     expect(killed.length).toBeGreaterThanOrEqual(undisturbed.done.length);
     for (const elb of killed) {
       expect(converge(elb, asked)).toEqual(step);
-      expect(shown(elb)).toEqual(shown(undisturbed));
+      expect(describeLoadBalancers(elb)).toEqual(describeLoadBalancers(undisturbed));
     }
   },
 );
 
 test.each(TABLE)(
-  "%s, seen %s, folded %s: deleted in the middle of it, nothing is left",
+  "%s, seen %s, folded %s: deleted halfway, it leaves nothing",
   (_, __, isFolded, before, asked, lag) => {
     for (const elb of cutOffs(before, asked, lag, isFolded)) {
       expect(converge(elb, NONE)).toEqual({ kind: "settled", ingress: [], warnings: [] });
       expect(elb.classics.size).toBe(0);
-      expect([...elb.security.groups.keys()].sort()).toEqual([...world().security.groups.keys()].sort());
+      expect([...elb.security.groups.keys()].sort()).toEqual(
+        [...createClassicWorld().security.groups.keys()].sort(),
+      );
     }
   },
 );

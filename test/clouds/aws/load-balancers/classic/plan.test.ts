@@ -1,16 +1,16 @@
 import { expect, test } from "vitest";
-import { labelMarks } from "#core/service/label-marks.ts";
+import { hashLabels } from "#core/service/label-hashes.ts";
 import {
+  buildAnnotations,
+  buildQuestion,
+  buildSettings,
   converge,
+  createClassicWorld,
+  describeLoadBalancers,
   HOSTNAME,
   NAME,
   PREFIX,
-  question,
-  type Said,
-  said,
-  settings,
-  shown,
-  world,
+  type ServiceInput,
 } from "#test/clouds/aws/load-balancers/classic/classic-world.ts";
 import { CERTIFICATES, type FakeElb } from "#test/clouds/aws/load-balancers/classic/fake-elb.ts";
 import { Refusal } from "#test/clouds/aws/load-balancers/classic/fake-groups.ts";
@@ -18,10 +18,10 @@ import { Refusal } from "#test/clouds/aws/load-balancers/classic/fake-groups.ts"
 const [ONE = "", TWO = ""] = CERTIFICATES;
 const SETTLED = { kind: "settled", ingress: [{ hostname: HOSTNAME }], warnings: [] };
 
-/** What there is of the Service's load balancer after all is done. */
-function made(given: Said, change: Readonly<Record<string, unknown>> = {}) {
-  const elb = world();
-  const step = converge(elb, question(given), { settings: settings(change) });
+/** Returns the state of the Service's load balancer after all actions. */
+function made(given: ServiceInput, change: Readonly<Record<string, unknown>> = {}) {
+  const elb = createClassicWorld();
+  const step = converge(elb, buildQuestion(given), { settings: buildSettings(change) });
   return { elb, step, ...described(elb) };
 }
 
@@ -40,7 +40,7 @@ test("a load balancer as the stock controller makes it: names, tags, groups, rul
   const { elb, step } = made({});
 
   expect(step).toEqual(SETTLED);
-  expect(shown(elb)).toEqual({
+  expect(describeLoadBalancers(elb)).toEqual({
     classics: [
       expect.objectContaining({
         LoadBalancerName: NAME,
@@ -84,12 +84,14 @@ test("a load balancer as the stock controller makes it: names, tags, groups, rul
   ]);
 });
 
-test("as many calls where results are folded instead of looked at again", () => {
-  const [folded, looked] = [world(), world()];
+test("applying results instead of observing again takes the same number of calls", () => {
+  const [folded, looked] = [createClassicWorld(), createClassicWorld()];
 
-  expect(converge(folded, question({}), { isFolded: true })).toEqual(converge(looked, question({})));
+  expect(converge(folded, buildQuestion({}), { isFolded: true })).toEqual(
+    converge(looked, buildQuestion({})),
+  );
   expect(folded.done).toEqual(looked.done);
-  expect(shown(folded)).toEqual(shown(looked));
+  expect(describeLoadBalancers(folded)).toEqual(describeLoadBalancers(looked));
 });
 
 const PORTS = [
@@ -123,7 +125,10 @@ test.each([
     ["HTTP/HTTP", "HTTPS/HTTP one"],
   ],
 ])("listeners by protocol and certificate: %s", (_, annotations, expected) => {
-  const { elb } = made({ annotations: said(annotations as Record<string, string>), spec: { ports: PORTS } });
+  const { elb } = made({
+    annotations: buildAnnotations(annotations as Record<string, string>),
+    spec: { ports: PORTS },
+  });
 
   const seen = (elb.classics.get(NAME)?.loadBalancer.ListenerDescriptions ?? []).map(({ Listener: one }) =>
     `${one?.Protocol}/${one?.InstanceProtocol} ${one?.SSLCertificateId?.split("/")[1] ?? ""}`.trim(),
@@ -217,7 +222,7 @@ test.each([
 ] as const)(
   "the health check of %s",
   (_, annotations, spec, cloud, target, [interval, timeout, healthy, unhealthy]) => {
-    const { loadBalancer } = made({ annotations: said(annotations), spec }, cloud);
+    const { loadBalancer } = made({ annotations: buildAnnotations(annotations), spec }, cloud);
 
     expect(loadBalancer?.HealthCheck).toEqual({
       Target: target,
@@ -267,12 +272,12 @@ test.each([
     },
     { AccessLog: { Enabled: true, S3BucketName: "logs", S3BucketPrefix: "web", EmitInterval: 5 } },
   ],
-] as const)("attributes: %s, and taken away again", (_, annotations, expected) => {
+] as const)("attributes: %s, and removed again", (_, annotations, expected) => {
   const before = made({}).attributes;
-  const { elb, attributes } = made({ annotations: said(annotations) });
+  const { elb, attributes } = made({ annotations: buildAnnotations(annotations) });
   expect(attributes).toEqual({ ...before, ...expected });
 
-  expect(converge(elb, question({}))).toEqual(SETTLED);
+  expect(converge(elb, buildQuestion({}))).toEqual(SETTLED);
   const { ConnectionDraining: draining, ...rest } = described(elb).attributes ?? {};
   expect(rest).toEqual({ ...before, ConnectionDraining: undefined });
   expect(draining?.Enabled).toBe(false);
@@ -281,23 +286,23 @@ test.each([
 test.each([
   ["access-log-emit-interval", "5", { AccessLog: { EmitInterval: 5 } }],
   ["access-log-s3-bucket-prefix", "web", { AccessLog: { S3BucketPrefix: "web" } }],
-] as const)("of access logs that are on, %s can be changed", (suffix, value, expected) => {
+] as const)("%s of enabled access logs can be changed", (suffix, value, expected) => {
   const logs = { "access-log-enabled": "true", "access-log-s3-bucket-name": "logs" };
-  const { elb, attributes } = made({ annotations: said(logs) });
+  const { elb, attributes } = made({ annotations: buildAnnotations(logs) });
 
-  converge(elb, question({ annotations: said({ ...logs, [suffix]: value }) }));
+  converge(elb, buildQuestion({ annotations: buildAnnotations({ ...logs, [suffix]: value }) }));
   expect(described(elb).attributes).toMatchObject(expected);
-  converge(elb, question({ annotations: said(logs) }));
+  converge(elb, buildQuestion({ annotations: buildAnnotations(logs) }));
   expect(described(elb).attributes).toEqual(attributes);
 });
 
-test("the proxy protocol on all ports, on new ones, and on none again; other policies stay", () => {
-  const annotations = said({ "proxy-protocol": "*" });
+test("the proxy protocol on all ports, on new ones, and disabled again; other policies stay", () => {
+  const annotations = buildAnnotations({ "proxy-protocol": "*" });
   const { elb } = made({ annotations });
   const backends = () => elb.classics.get(NAME)?.loadBalancer.BackendServerDescriptions;
   expect(backends()).toEqual([{ InstancePort: 30_080, PolicyNames: ["k8s-proxyprotocol-enabled"] }]);
 
-  converge(elb, question({ annotations, spec: { ports: PORTS } }));
+  converge(elb, buildQuestion({ annotations, spec: { ports: PORTS } }));
   expect(backends()).toEqual([
     { InstancePort: 30_080, PolicyNames: ["k8s-proxyprotocol-enabled"] },
     { InstancePort: 30_443, PolicyNames: ["k8s-proxyprotocol-enabled"] },
@@ -316,12 +321,12 @@ test("the proxy protocol on all ports, on new ones, and on none again; other pol
       ],
     },
   });
-  expect(converge(elb, question({}))).toEqual(SETTLED);
+  expect(converge(elb, buildQuestion({}))).toEqual(SETTLED);
   expect(backends()).toEqual([{ InstancePort: 30_080, PolicyNames: ["theirs"] }]);
 });
 
-test("the proxy protocol leaves a port without listener last, so that a refusal of it holds nothing else up", () => {
-  const annotations = said({ "proxy-protocol": "*" });
+test("the proxy protocol leaves a port without listener last, so that its rejection delays nothing else", () => {
+  const annotations = buildAnnotations({ "proxy-protocol": "*" });
   const { elb } = made({ annotations });
   const act = elb.act.bind(elb);
   elb.act = (action) => {
@@ -332,8 +337,8 @@ test("the proxy protocol leaves a port without listener last, so that a refusal 
       throw new Refusal("InvalidConfigurationRequest", "no listener");
     return act(action);
   };
-  const asked = question({
-    annotations: { ...annotations, ...said({ "connection-idle-timeout": "90" }) },
+  const asked = buildQuestion({
+    annotations: { ...annotations, ...buildAnnotations({ "connection-idle-timeout": "90" }) },
     spec: { ports: [{ name: "http", port: 80, nodePort: 30_081 }] },
   });
 
@@ -356,8 +361,8 @@ test("the proxy protocol leaves a port without listener last, so that a refusal 
   ]);
 });
 
-test("a port without listener that has another policy, too, keeps both until it has a listener again", () => {
-  const annotations = said({ "proxy-protocol": "*" });
+test("a port without listener that also has another policy keeps both until it has a listener again", () => {
+  const annotations = buildAnnotations({ "proxy-protocol": "*" });
   const { elb } = made({ annotations });
   const state = elb.classics.get(NAME);
   if (state === undefined) throw new Error("gone");
@@ -369,38 +374,44 @@ test("a port without listener that has another policy, too, keeps both until it 
   });
   const backends = () => elb.classics.get(NAME)?.loadBalancer.BackendServerDescriptions;
 
-  const moved = question({ spec: { ports: [{ name: "http", port: 80, nodePort: 30_081 }] } });
+  const moved = buildQuestion({ spec: { ports: [{ name: "http", port: 80, nodePort: 30_081 }] } });
   expect(converge(elb, moved)).toEqual(SETTLED);
   expect(backends()).toEqual(both);
-  expect(converge(elb, question({}))).toEqual(SETTLED);
+  expect(converge(elb, buildQuestion({}))).toEqual(SETTLED);
   expect(backends()).toEqual([{ InstancePort: 30_080, PolicyNames: ["theirs"] }]);
 });
 
-test("a policy of TLS on all listeners of TLS, another one, and AWS's default again", () => {
+test("a TLS policy on all TLS listeners, another one, and AWS's default again", () => {
   const tls = { "ssl-cert": ONE, "ssl-ports": "443" };
   const policies = (elb: FakeElb) =>
     elb.classics.get(NAME)?.loadBalancer.ListenerDescriptions?.map(({ PolicyNames }) => PolicyNames);
   const spec = { ports: PORTS };
-  const { elb } = made({ annotations: said(tls), spec });
+  const { elb } = made({ annotations: buildAnnotations(tls), spec });
   expect(policies(elb)).toEqual([[], ["ELBSecurityPolicy-2016-08"]]);
   expect(elb.done).not.toContain("elb:CreateLoadBalancerPolicy");
 
-  const annotations = said({ ...tls, "ssl-negotiation-policy": "ELBSecurityPolicy-TLS-1-2-2017-01" });
-  converge(elb, question({ annotations, spec }));
+  const annotations = buildAnnotations({
+    ...tls,
+    "ssl-negotiation-policy": "ELBSecurityPolicy-TLS-1-2-2017-01",
+  });
+  converge(elb, buildQuestion({ annotations, spec }));
   expect(policies(elb)).toEqual([[], ["k8s-SSLNegotiationPolicy-ELBSecurityPolicy-TLS-1-2-2017-01"]]);
 
-  converge(elb, question({ annotations: said(tls), spec }));
+  converge(elb, buildQuestion({ annotations: buildAnnotations(tls), spec }));
   expect(policies(elb)).toEqual([[], ["k8s-SSLNegotiationPolicy-ELBSecurityPolicy-2016-08"]]);
   elb.done.length = 0;
-  expect(converge(elb, question({ annotations: said(tls), spec }))).toEqual(SETTLED);
+  expect(converge(elb, buildQuestion({ annotations: buildAnnotations(tls), spec }))).toEqual(SETTLED);
   expect(elb.done).toEqual([]);
 });
 
-test("a listener of which nothing but the protocol towards instances changes is made anew", () => {
-  const { elb } = made({ annotations: said({ "ssl-cert": ONE }) });
+test("a listener is replaced if only the protocol towards instances changes", () => {
+  const { elb } = made({ annotations: buildAnnotations({ "ssl-cert": ONE }) });
   elb.done.length = 0;
 
-  converge(elb, question({ annotations: said({ "ssl-cert": ONE, "backend-protocol": "ssl" }) }));
+  converge(
+    elb,
+    buildQuestion({ annotations: buildAnnotations({ "ssl-cert": ONE, "backend-protocol": "ssl" }) }),
+  );
 
   expect(listeners(elb)).toMatchObject([{ Protocol: "SSL", InstanceProtocol: "SSL" }]);
   expect(elb.done.slice(0, 2)).toEqual([
@@ -409,9 +420,9 @@ test("a listener of which nothing but the protocol towards instances changes is 
   ]);
 });
 
-test("a listener's other policies, such as those of stickiness, stay beside that of TLS", () => {
+test("a listener's other policies, such as stickiness, stay in addition to the TLS policy", () => {
   const tls = { "ssl-cert": ONE, "backend-protocol": "http" };
-  const { elb } = made({ annotations: said(tls) });
+  const { elb } = made({ annotations: buildAnnotations(tls) });
   const state = elb.classics.get(NAME);
   if (state === undefined) throw new Error("gone");
   const [{ Listener: listener } = {}] = state.loadBalancer.ListenerDescriptions ?? [];
@@ -428,27 +439,29 @@ test("a listener's other policies, such as those of stickiness, stay beside that
   });
 
   const wanted = { ...tls, "ssl-negotiation-policy": "ELBSecurityPolicy-TLS-1-2-2017-01" };
-  expect(converge(elb, question({ annotations: said(wanted) }))).toEqual(SETTLED);
+  expect(converge(elb, buildQuestion({ annotations: buildAnnotations(wanted) }))).toEqual(SETTLED);
   expect(elb.classics.get(NAME)?.loadBalancer.ListenerDescriptions).toMatchObject([
     { PolicyNames: ["sticky", "k8s-SSLNegotiationPolicy-ELBSecurityPolicy-TLS-1-2-2017-01"] },
   ]);
 });
 
-test("a certificate is exchanged in place; how its ARN is capitalized is no difference", () => {
-  const { elb } = made({ annotations: said({ "ssl-cert": ONE }) });
+test("a certificate is exchanged in place; the case of letters in its ARN makes no difference", () => {
+  const { elb } = made({ annotations: buildAnnotations({ "ssl-cert": ONE }) });
   elb.done.length = 0;
 
-  converge(elb, question({ annotations: said({ "ssl-cert": TWO }) }));
+  converge(elb, buildQuestion({ annotations: buildAnnotations({ "ssl-cert": TWO }) }));
   expect(elb.done).toEqual(["elb:SetLoadBalancerListenerSSLCertificate"]);
   expect(listeners(elb)).toMatchObject([{ SSLCertificateId: TWO }]);
 
   const capital = TWO.replace("certificate/two", "certificate/TWO");
   const allow = { securityGroups: [], subnets: [], elasticIPs: [], certificates: [capital], buckets: [] };
-  converge(elb, question({ annotations: said({ "ssl-cert": capital }) }), { settings: settings({ allow }) });
+  converge(elb, buildQuestion({ annotations: buildAnnotations({ "ssl-cert": capital }) }), {
+    settings: buildSettings({ allow }),
+  });
   expect(elb.done).toHaveLength(1);
 });
 
-test("ports that come, go and change: old listeners go first, the others stay", () => {
+test("ports are added, removed and changed: old listeners go first, the others stay", () => {
   const { elb } = made({ spec: { ports: PORTS } });
   elb.done.length = 0;
 
@@ -456,7 +469,7 @@ test("ports that come, go and change: old listeners go first, the others stay", 
     { port: 443, nodePort: 30_444 },
     { port: 8_080, nodePort: 30_090 },
   ];
-  expect(converge(elb, question({ spec: { ports } }))).toEqual(SETTLED);
+  expect(converge(elb, buildQuestion({ spec: { ports } }))).toEqual(SETTLED);
 
   expect(listeners(elb)).toMatchObject([
     { LoadBalancerPort: 443, InstancePort: 30_444 },
@@ -471,12 +484,12 @@ test("ports that come, go and change: old listeners go first, the others stay", 
   ]);
 });
 
-test("nodes that come and go are registered, then deregistered; instances that are gone are no targets", () => {
+test("added nodes are registered before removed ones are deregistered; terminated instances are not targets", () => {
   const { elb } = made({ nodes: ["i-1", "i-2"] });
   elb.done.length = 0;
   elb.instances = { ...elb.instances, "i-4": { state: "terminated", groupIds: ["sg-nodes"] } };
 
-  expect(converge(elb, question({ nodes: ["i-2", "i-3", "i-4", "i-unknown"] }))).toEqual({
+  expect(converge(elb, buildQuestion({ nodes: ["i-2", "i-3", "i-4", "i-unknown"] }))).toEqual({
     ...SETTLED,
     awaits: { code: "TargetsAwaited", message: expect.stringMatching(/^1 nodes .* node-i-unknown$/) },
   });
@@ -487,32 +500,32 @@ test("nodes that come and go are registered, then deregistered; instances that a
   ]);
 });
 
-test("100 nodes take one call, and of more than AWS takes those that are registered stay", () => {
+test("100 nodes take one call, and above AWS's maximum the registered nodes stay", () => {
   const ids = Array.from({ length: 1_100 }, (_, index) => `i-${String(index).padStart(5, "0")}`);
-  const elb = world();
+  const elb = createClassicWorld();
   elb.instances = Object.fromEntries(ids.map((id) => [id, { state: "running", groupIds: ["sg-nodes"] }]));
-  converge(elb, question({ nodes: ids.slice(1_000) }));
+  converge(elb, buildQuestion({ nodes: ids.slice(1_000) }));
   expect(elb.done.filter((each) => each.startsWith("elb:Register"))).toHaveLength(1);
 
-  const step = converge(elb, question({ nodes: ids }));
+  const step = converge(elb, buildQuestion({ nodes: ids }));
 
   expect(step).toMatchObject({ kind: "settled", warnings: [{ code: "TooManyTargets", value: "1100" }] });
   const instances = described(elb).loadBalancer?.Instances?.map(({ InstanceId }) => InstanceId);
   expect(instances).toHaveLength(1_000);
   expect(instances).toEqual(expect.arrayContaining(ids.slice(1_000)));
   elb.done.length = 0;
-  converge(elb, question({ nodes: ids }));
+  converge(elb, buildQuestion({ nodes: ids }));
   expect(elb.done).toEqual([]);
 });
 
-test("nodes are chosen by label, and none is taken away where labels are not known", () => {
-  const annotations = said({ "target-node-labels": "pool=edge" });
-  const asked = question({ annotations });
+test("nodes are selected by label, and no node is removed while labels are unknown", () => {
+  const annotations = buildAnnotations({ "target-node-labels": "pool=edge" });
+  const asked = buildQuestion({ annotations });
   const labelled = asked.nodes.map((node, index) => ({
     ...node,
-    labels: labelMarks({ pool: index === 1 ? "edge" : "core" }),
+    labels: hashLabels({ pool: index === 1 ? "edge" : "core" }),
   }));
-  const elb = world();
+  const elb = createClassicWorld();
 
   converge(elb, { ...asked, nodes: labelled });
   expect(described(elb).loadBalancer?.Instances).toEqual([{ InstanceId: "i-2" }]);
@@ -521,19 +534,19 @@ test("nodes are chosen by label, and none is taken away where labels are not kno
   expect(described(elb).loadBalancer?.Instances).toEqual([{ InstanceId: "i-2" }]);
 });
 
-test("additional tags come and go; tags that somebody else gave stay", () => {
-  const { elb } = made({ annotations: said({ "additional-resource-tags": "Team=a,Cost=7" }) });
+test("additional tags are set and removed; tags of others stay", () => {
+  const { elb } = made({ annotations: buildAnnotations({ "additional-resource-tags": "Team=a,Cost=7" }) });
   const tags = () => elb.classics.get(NAME)?.tags ?? {};
   expect(tags()).toMatchObject({ Team: "a", Cost: "7", "kubernetes.io/service-name": "shop/web" });
   const state = elb.classics.get(NAME);
   if (state === undefined) throw new Error("gone");
   elb.classics.set(NAME, { ...state, tags: { ...state.tags, Theirs: "x" } });
 
-  converge(elb, question({ annotations: said({ "additional-resource-tags": "Team=b" }) }));
+  converge(elb, buildQuestion({ annotations: buildAnnotations({ "additional-resource-tags": "Team=b" }) }));
   expect(tags()).toMatchObject({ Team: "b", Theirs: "x", "kubernetes.io/cluster/prod": "owned" });
   expect(tags()).not.toHaveProperty("Cost");
 
-  converge(elb, question({}));
+  converge(elb, buildQuestion({}));
   expect(tags()).toEqual({
     Theirs: "x",
     "kubernetes.io/service-name": "shop/web",
@@ -550,20 +563,23 @@ test.each([
   ["two for one of their zones", "subnet-a,subnet-b", "subnet-a2"],
   ["by name", "subnet-a", "name of subnet-b,name of subnet-c"],
 ])("subnets: %s", (_, from, to) => {
-  const { elb } = made({ annotations: said({ subnets: from }) });
+  const { elb } = made({ annotations: buildAnnotations({ subnets: from }) });
 
-  expect(converge(elb, question({ annotations: said({ subnets: to }) }))).toEqual(SETTLED);
+  expect(converge(elb, buildQuestion({ annotations: buildAnnotations({ subnets: to }) }))).toEqual(SETTLED);
   expect(described(elb).loadBalancer?.Subnets?.toSorted()).toEqual(to.replaceAll("name of ", "").split(","));
 });
 
-test("the only subnet cannot be exchanged for another of its zone, which is told when all else is done", () => {
-  const { elb } = made({ annotations: said({ subnets: "subnet-a" }), nodes: ["i-1"] });
+test("the only subnet cannot be exchanged for another of its zone, which a Warning says after all other work", () => {
+  const { elb } = made({ annotations: buildAnnotations({ subnets: "subnet-a" }), nodes: ["i-1"] });
 
-  const step = converge(elb, question({ annotations: said({ subnets: "subnet-a2" }), nodes: ["i-2"] }));
+  const step = converge(
+    elb,
+    buildQuestion({ annotations: buildAnnotations({ subnets: "subnet-a2" }), nodes: ["i-2"] }),
+  );
 
   expect(step).toMatchObject({
     kind: "refused",
-    problem: { code: "SubnetsChanged", field: `${PREFIX}subnets` },
+    issue: { code: "SubnetsChanged", field: `${PREFIX}subnets` },
   });
   expect(described(elb).loadBalancer).toMatchObject({
     Subnets: ["subnet-a"],
@@ -575,20 +591,29 @@ test.each([
   ["true", "false"],
   ["true", undefined],
   ["false", "true"],
-])("the scheme cannot be changed from internal=%s to %s, which is told when all else is done", (from, to) => {
-  const { elb } = made({ annotations: said({ internal: from, subnets: "subnet-a" }), nodes: ["i-1"] });
-  const scheme = described(elb).loadBalancer?.Scheme;
-  const annotations = said({ subnets: "subnet-a", ...(to === undefined ? {} : { internal: to }) });
+])(
+  "the scheme cannot be changed from internal=%s to %s, which a Warning says after all other work",
+  (from, to) => {
+    const { elb } = made({
+      annotations: buildAnnotations({ internal: from, subnets: "subnet-a" }),
+      nodes: ["i-1"],
+    });
+    const scheme = described(elb).loadBalancer?.Scheme;
+    const annotations = buildAnnotations({
+      subnets: "subnet-a",
+      ...(to === undefined ? {} : { internal: to }),
+    });
 
-  const step = converge(elb, question({ annotations, nodes: ["i-2"] }));
+    const step = converge(elb, buildQuestion({ annotations, nodes: ["i-2"] }));
 
-  expect(step).toMatchObject({
-    kind: "refused",
-    problem: {
-      code: "InvalidAnnotation",
-      field: `${PREFIX}internal`,
-      ...(to === undefined ? {} : { value: to }),
-    },
-  });
-  expect(described(elb).loadBalancer).toMatchObject({ Scheme: scheme, Instances: [{ InstanceId: "i-2" }] });
-});
+    expect(step).toMatchObject({
+      kind: "refused",
+      issue: {
+        code: "InvalidAnnotation",
+        field: `${PREFIX}internal`,
+        ...(to === undefined ? {} : { value: to }),
+      },
+    });
+    expect(described(elb).loadBalancer).toMatchObject({ Scheme: scheme, Instances: [{ InstanceId: "i-2" }] });
+  },
+);

@@ -1,179 +1,187 @@
 import { expect, test } from "vitest";
-import { planClassic, refusalOfClassic } from "#clouds/aws/load-balancers/classic/plan.ts";
+import { checkClassic, planClassic } from "#clouds/aws/load-balancers/classic/plan.ts";
 import {
+  buildAnnotations,
+  buildQuestion,
+  buildSettings,
   converge,
+  createClassicWorld,
   HOSTNAME,
   NAME,
   PREFIX,
-  question,
-  type Said,
-  said,
-  settings,
-  world,
+  type ServiceInput,
 } from "#test/clouds/aws/load-balancers/classic/classic-world.ts";
 import { CERTIFICATES } from "#test/clouds/aws/load-balancers/classic/fake-elb.ts";
 
 const PORT = { port: 80, nodePort: 30_080 };
 
-/** What a Service says, and what is said of it: code, field, value and a part of what it may be. */
-const REFUSED: readonly (readonly [string, Said, string, string | undefined, string | undefined, RegExp])[] =
+/** A Service's input, and the rejection: code, field, value and a part of the allowed values. */
+const REFUSED: readonly (readonly [
+  string,
+  ServiceInput,
+  string,
+  string | undefined,
+  string | undefined,
+  RegExp,
+])[] = [
   [
-    [
-      "an annotation",
-      { annotations: said({ "healthcheck-port": "x" }) },
-      "InvalidAnnotation",
-      `${PREFIX}healthcheck-port`,
-      "x",
-      /traffic-port/,
-    ],
-    [
-      "target group attributes",
-      { annotations: said({ "target-group-attributes": "a=b" }) },
-      "UnsupportedAnnotation",
-      `${PREFIX}target-group-attributes`,
-      "a=b",
-      /nlb/,
-    ],
-    [
-      "session affinity",
-      { spec: { sessionAffinity: "ClientIP" } },
-      "SessionAffinity",
-      "spec.sessionAffinity",
-      "ClientIP",
-      /^None$/,
-    ],
-    [
-      "an address",
-      { spec: { loadBalancerIP: "10.0.0.1" } },
-      "LoadBalancerIP",
-      "spec.loadBalancerIP",
-      "10.0.0.1",
-      /none/,
-    ],
-    ["no ports", { spec: { ports: [] } }, "NoPorts", "spec.ports", undefined, /one port/],
-    [
-      "UDP",
-      { spec: { ports: [PORT, { ...PORT, port: 53, protocol: "UDP" }] } },
-      "UnsupportedProtocol",
-      "spec.ports[1].protocol",
-      "UDP",
-      /TCP/,
-    ],
-    [
-      "no node port",
-      { spec: { ports: [{ port: 80 }, { port: 81, nodePort: 0 }] } },
-      "NoNodePort",
-      "spec.ports",
-      undefined,
-      /nodePort/,
-    ],
-    [
-      "too many ports",
-      {
-        spec: {
-          ports: Array.from({ length: 101 }, (_, index) => ({ port: index + 1, nodePort: 30_000 + index })),
-        },
+    "an annotation",
+    { annotations: buildAnnotations({ "healthcheck-port": "x" }) },
+    "InvalidAnnotation",
+    `${PREFIX}healthcheck-port`,
+    "x",
+    /traffic-port/,
+  ],
+  [
+    "target group attributes",
+    { annotations: buildAnnotations({ "target-group-attributes": "a=b" }) },
+    "UnsupportedAnnotation",
+    `${PREFIX}target-group-attributes`,
+    "a=b",
+    /nlb/,
+  ],
+  [
+    "session affinity",
+    { spec: { sessionAffinity: "ClientIP" } },
+    "SessionAffinity",
+    "spec.sessionAffinity",
+    "ClientIP",
+    /^None$/,
+  ],
+  [
+    "an address",
+    { spec: { loadBalancerIP: "10.0.0.1" } },
+    "LoadBalancerIP",
+    "spec.loadBalancerIP",
+    "10.0.0.1",
+    /none/,
+  ],
+  ["no ports", { spec: { ports: [] } }, "NoPorts", "spec.ports", undefined, /one port/],
+  [
+    "UDP",
+    { spec: { ports: [PORT, { ...PORT, port: 53, protocol: "UDP" }] } },
+    "UnsupportedProtocol",
+    "spec.ports[1].protocol",
+    "UDP",
+    /TCP/,
+  ],
+  [
+    "no node port",
+    { spec: { ports: [{ port: 80 }, { port: 81, nodePort: 0 }] } },
+    "NoNodePort",
+    "spec.ports",
+    undefined,
+    /nodePort/,
+  ],
+  [
+    "too many ports",
+    {
+      spec: {
+        ports: Array.from({ length: 101 }, (_, index) => ({ port: index + 1, nodePort: 30_000 + index })),
       },
-      "TooManyPorts",
-      "spec.ports",
-      "101",
-      /at most 100/,
-    ],
-    [
-      "a wrong source range",
-      { spec: { loadBalancerSourceRanges: ["x"] } },
-      "InvalidSourceRanges",
-      "spec.loadBalancerSourceRanges",
-      "x",
-      /10.0.0.0/,
-    ],
-    [
-      "IPv6",
-      { spec: { loadBalancerSourceRanges: ["fd00::/8"] } },
-      "InvalidSourceRanges",
-      "spec.loadBalancerSourceRanges",
-      undefined,
-      /nlb/,
-    ],
-    [
-      "IPv6 by annotation",
-      { annotations: { "service.beta.kubernetes.io/load-balancer-source-ranges": "10.0.0.0/8,::/0" } },
-      "InvalidSourceRanges",
-      "service.beta.kubernetes.io/load-balancer-source-ranges",
-      undefined,
-      /nlb/,
-    ],
-    [
-      "a timeout that is no shorter than the interval",
-      { annotations: said({ "healthcheck-timeout": "10" }) },
-      "InvalidAnnotation",
-      `${PREFIX}healthcheck-timeout`,
-      "10",
-      /less than the interval, which is 10/,
-    ],
-    [
-      "a certificate that nobody allows",
-      { annotations: said({ "ssl-cert": CERTIFICATES[0]?.replace("one", "three") ?? "" }) },
-      "CertificateNotUsable",
-      `${PREFIX}ssl-cert`,
-      CERTIFICATES[0]?.replace("one", "three"),
-      /^$/,
-    ],
-    [
-      "a bucket that nobody allows",
-      { annotations: said({ "access-log-enabled": "true", "access-log-s3-bucket-name": "theirs" }) },
-      "BucketNotUsable",
-      `${PREFIX}access-log-s3-bucket-name`,
-      "theirs",
-      /^$/,
-    ],
-  ];
+    },
+    "TooManyPorts",
+    "spec.ports",
+    "101",
+    /at most 100/,
+  ],
+  [
+    "a wrong source range",
+    { spec: { loadBalancerSourceRanges: ["x"] } },
+    "InvalidSourceRanges",
+    "spec.loadBalancerSourceRanges",
+    "x",
+    /10.0.0.0/,
+  ],
+  [
+    "IPv6",
+    { spec: { loadBalancerSourceRanges: ["fd00::/8"] } },
+    "InvalidSourceRanges",
+    "spec.loadBalancerSourceRanges",
+    undefined,
+    /nlb/,
+  ],
+  [
+    "IPv6 by annotation",
+    { annotations: { "service.beta.kubernetes.io/load-balancer-source-ranges": "10.0.0.0/8,::/0" } },
+    "InvalidSourceRanges",
+    "service.beta.kubernetes.io/load-balancer-source-ranges",
+    undefined,
+    /nlb/,
+  ],
+  [
+    "a timeout that is no shorter than the interval",
+    { annotations: buildAnnotations({ "healthcheck-timeout": "10" }) },
+    "InvalidAnnotation",
+    `${PREFIX}healthcheck-timeout`,
+    "10",
+    /less than the interval, which is 10/,
+  ],
+  [
+    "a certificate that is not allowed",
+    { annotations: buildAnnotations({ "ssl-cert": CERTIFICATES[0]?.replace("one", "three") ?? "" }) },
+    "CertificateNotUsable",
+    `${PREFIX}ssl-cert`,
+    CERTIFICATES[0]?.replace("one", "three"),
+    /^$/,
+  ],
+  [
+    "a bucket that is not allowed",
+    {
+      annotations: buildAnnotations({ "access-log-enabled": "true", "access-log-s3-bucket-name": "theirs" }),
+    },
+    "BucketNotUsable",
+    `${PREFIX}access-log-s3-bucket-name`,
+    "theirs",
+    /^$/,
+  ],
+];
 
 test.each(REFUSED)(
-  "%s is refused before AWS is asked, and nothing is made",
+  "%s is rejected before AWS is called, and nothing is made",
   (_, given, code, field, value, allowed) => {
-    const elb = world();
+    const elb = createClassicWorld();
     const expected = { code, field, ...(value === undefined ? {} : { value }) };
 
-    const problem = refusalOfClassic(question(given), settings());
-    expect(problem).toMatchObject(expected);
-    expect(problem?.allowed ?? "").toMatch(allowed);
-    expect(converge(elb, question(given))).toEqual({ kind: "refused", problem });
+    const issue = checkClassic(buildQuestion(given), buildSettings());
+    expect(issue).toMatchObject(expected);
+    expect(issue?.allowed ?? "").toMatch(allowed);
+    expect(converge(elb, buildQuestion(given))).toEqual({ kind: "refused", issue });
     expect(elb.done).toEqual([]);
-    // Neither does it keep what is there from going.
-    expect(converge(elb, question({ ...given, wanted: false }))).toMatchObject({ kind: "settled" });
+    // Nor does it keep existing resources from deletion.
+    expect(converge(elb, buildQuestion({ ...given, wanted: false }))).toMatchObject({ kind: "settled" });
   },
 );
 
-test.each(REFUSED)("%s: what is there already stays as it is, and can go", (_, given) => {
-  const elb = world();
-  converge(elb, question({}));
+test.each(REFUSED)("%s: existing resources stay as they are, and can be deleted", (_, given) => {
+  const elb = createClassicWorld();
+  converge(elb, buildQuestion({}));
   const before = structuredClone(elb.classics.get(NAME));
   elb.done.length = 0;
 
-  expect(converge(elb, question(given))).toMatchObject({ kind: "refused" });
+  expect(converge(elb, buildQuestion(given))).toMatchObject({ kind: "refused" });
   expect(elb.classics.get(NAME)).toEqual(before);
   expect(elb.done).toEqual([]);
-  converge(elb, question({ ...given, wanted: false }));
+  converge(elb, buildQuestion({ ...given, wanted: false }));
   expect(elb.classics.size).toBe(0);
 });
 
 test.each([
   ["no subnet is fit", {}],
-  ["a subnet is not there", { subnets: "subnet-none" }],
+  ["a missing subnet", { subnets: "subnet-none" }],
   ["two are in one zone", { subnets: "subnet-a,subnet-a2" }],
 ] as const)(
-  "%s: refused with nothing made; what is there keeps its subnets and follows nodes",
+  "%s: rejected with nothing made; an existing load balancer keeps its subnets and follows nodes",
   (_, annotations) => {
-    const elb = world();
+    const elb = createClassicWorld();
     const { subnets } = elb;
     if (Object.keys(annotations).length === 0) elb.subnets = [];
-    const asked = question({ annotations: said(annotations), nodes: ["i-2"] });
+    const asked = buildQuestion({ annotations: buildAnnotations(annotations), nodes: ["i-2"] });
     expect(converge(elb, asked)).toMatchObject({ kind: "refused" });
     expect(elb.done).toEqual([]);
 
     elb.subnets = subnets;
-    converge(elb, question({ nodes: ["i-1"] }));
+    converge(elb, buildQuestion({ nodes: ["i-1"] }));
     if (Object.keys(annotations).length === 0) elb.subnets = [];
     expect(converge(elb, asked)).toMatchObject({ kind: "refused" });
     expect(elb.classics.get(NAME)?.loadBalancer).toMatchObject({
@@ -183,10 +191,10 @@ test.each([
   },
 );
 
-test("a port without a node port is left out, which is told", () => {
-  const elb = world();
+test("a port without a node port is left out, and a message says so", () => {
+  const elb = createClassicWorld();
 
-  const step = converge(elb, question({ spec: { ports: [{ port: 443 }, PORT] } }));
+  const step = converge(elb, buildQuestion({ spec: { ports: [{ port: 443 }, PORT] } }));
 
   expect(step).toEqual({
     kind: "settled",
@@ -198,11 +206,14 @@ test("a port without a node port is left out, which is told", () => {
   ]);
 });
 
-test("what is said to no effect, and nodes that no rule can let it in on, are told when all is done", () => {
-  const elb = world();
+test("ineffective settings, and nodes without a rule to allow traffic, are reported after all work", () => {
+  const elb = createClassicWorld();
   elb.instances = { "i-1": { state: "running", groupIds: ["sg-byo", "sg-extra"] } };
 
-  const step = converge(elb, question({ annotations: said({ "eip-allocations": "eipalloc-1" }) }));
+  const step = converge(
+    elb,
+    buildQuestion({ annotations: buildAnnotations({ "eip-allocations": "eipalloc-1" }) }),
+  );
 
   expect(step).toMatchObject({
     kind: "settled",
@@ -211,31 +222,33 @@ test("what is said to no effect, and nodes that no rule can let it in on, are to
 });
 
 test.each(["pi-prod", "", "0b2d5f6c", "0B2D5F6C-7A8E-4F0A-9B1C-2D3E4F5A6B7C", "../../x"])(
-  "a uid that is none ('%s') names no load balancer: nothing is made, nothing is taken away",
+  "an invalid uid ('%s') names no load balancer: nothing is made, nothing is deleted",
   (uid) => {
-    const elb = world();
-    const asked = question({});
+    const elb = createClassicWorld();
+    const asked = buildQuestion({});
     const { service } = asked;
     const named = { ...asked, service: { ...service, metadata: { ...service.metadata, uid } } };
     const theirs = { loadBalancer: { LoadBalancerName: "apiprod" }, tags: {}, attributes: {}, policies: [] };
     const state = { ...elb.observe(NAME), classic: theirs };
 
-    expect(planClassic(named, state, settings())).toMatchObject({ kind: "refused" });
-    expect(planClassic({ ...named, wanted: false }, state, settings())).toMatchObject({
+    expect(planClassic(named, state, buildSettings())).toMatchObject({ kind: "refused" });
+    expect(planClassic({ ...named, wanted: false }, state, buildSettings())).toMatchObject({
       kind: "settled",
       ingress: [],
     });
   },
 );
 
-test("a load balancer without a DNS name is waited for", () => {
-  const elb = world();
-  converge(elb, question({}));
+test("waits for a load balancer without a DNS name", () => {
+  const elb = createClassicWorld();
+  converge(elb, buildQuestion({}));
   const state = elb.observe(NAME);
   const { DNSName: _, ...loadBalancer } = state.classic?.loadBalancer ?? {};
   const classic = state.classic && { ...state.classic, loadBalancer };
 
-  expect(planClassic(question({}), { ...state, ...(classic && { classic }) }, settings())).toMatchObject({
+  expect(
+    planClassic(buildQuestion({}), { ...state, ...(classic && { classic }) }, buildSettings()),
+  ).toMatchObject({
     kind: "wait",
   });
 });

@@ -1,19 +1,19 @@
 import { describe, expect, test } from "vitest";
 import { awsLoadBalancerModel as model } from "#clouds/aws/load-balancers/model.ts";
 import type { AwsLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
-import { labelMarks } from "#core/service/label-marks.ts";
-import type { Problem } from "#core/service/model.ts";
+import { hashLabels } from "#core/service/label-hashes.ts";
+import type { Issue } from "#core/service/model.ts";
 import type { FakeElbv2 } from "#test/clouds/aws/load-balancers/fake-elbv2.ts";
 import {
+  buildNodes,
+  buildQuestion,
+  buildService,
+  buildSettings,
+  buildSubnet,
   converge,
-  nodes,
+  createNetworkWorld,
   observe,
   PREFIX,
-  question,
-  service,
-  settings,
-  subnet,
-  world,
 } from "#test/clouds/aws/load-balancers/network/world.ts";
 
 const CERTIFICATE = "arn:aws:acm:eu-central-1:123456789012:certificate/0123";
@@ -33,7 +33,7 @@ interface Row {
   readonly cloud?: Readonly<Record<string, unknown>>;
   readonly shows: (state: AwsLoadBalancerState) => unknown;
   readonly as: unknown;
-  /** The same once the annotations are gone; `kept` where they cannot be undone. */
+  /** The value after the annotations are removed; `kept` if they cannot be undone. */
   readonly without: unknown;
 }
 
@@ -137,7 +137,7 @@ const ROWS: readonly Row[] = [
     without: "false",
   },
   {
-    name: "security-groups, where the operator has groups on load balancers",
+    name: "security-groups, if the operator has groups on load balancers",
     annotations: { "security-groups": "sg-nodes" },
     cloud: { nlbSecurityGroupMode: "Managed" },
     shows: ({ network, vpc }) => [
@@ -208,7 +208,7 @@ const ROWS: readonly Row[] = [
     without: DEFAULT_HEALTH,
   },
   {
-    name: "health checks where traffic stays on the node",
+    name: "health checks with local traffic",
     annotations: { "healthcheck-interval": "20" },
     spec: LOCAL,
     shows: healthOf,
@@ -249,29 +249,29 @@ const ROWS: readonly Row[] = [
 ];
 
 describe.each(ROWS)("$name", ({ annotations, spec, cloud: keys, shows, as, without }) => {
-  const of = settings({ ...cloud, ...keys });
-  const labelled = nodes("i-1", "i-2").map((node, at) => ({
+  const of = buildSettings({ ...cloud, ...keys });
+  const labelled = buildNodes("i-1", "i-2").map((node, at) => ({
     ...node,
-    labels: labelMarks(at === 1 ? { pool: "edge" } : {}),
+    labels: hashLabels(at === 1 ? { pool: "edge" } : {}),
   }));
-  const said = question(service(spec, annotations), labelled);
-  const plain = question(service(spec), labelled);
+  const said = buildQuestion(buildService(spec, annotations), labelled);
+  const plain = buildQuestion(buildService(spec), labelled);
 
   test("is kept when a load balancer is made", () => {
-    const aws = world();
+    const aws = createNetworkWorld();
     expect(converge(aws, said, of).kind).toBe("settled");
     expect(shows(observe(aws, said, of))).toEqual(as);
   });
 
-  test("is undone when it is taken away, where AWS can do that", () => {
-    const aws = world();
+  test("is undone when the annotation is removed, if AWS can do that", () => {
+    const aws = createNetworkWorld();
     converge(aws, said, of);
     expect(converge(aws, plain, of).kind).toBe("settled");
     expect(shows(observe(aws, plain, of))).toEqual(without);
   });
 });
 
-/** What is changed in place must not cost a target group: the load balancer's traffic goes through it. */
+/** A change in place must not replace a target group: the load balancer's traffic goes through it. */
 test.each([
   { name: "the interval", annotations: { "healthcheck-interval": "10" } },
   { name: "the timeout", annotations: { "healthcheck-timeout": "5" } },
@@ -279,10 +279,10 @@ test.each([
   { name: "the port of health checks", annotations: { "healthcheck-port": "8080" } },
   { name: "a certificate", annotations: { "ssl-cert": CERTIFICATE } },
 ])("$name is changed without a new target group or listener", ({ annotations }) => {
-  const aws = world();
-  converge(aws, question(service()), settings(cloud));
+  const aws = createNetworkWorld();
+  converge(aws, buildQuestion(buildService()), buildSettings(cloud));
   const before = [[...aws.groups.keys()], [...aws.listeners.keys()]];
-  converge(aws, question(service({}, annotations)), settings(cloud));
+  converge(aws, buildQuestion(buildService({}, annotations)), buildSettings(cloud));
   expect([[...aws.groups.keys()], [...aws.listeners.keys()]]).toEqual(before);
 });
 
@@ -296,12 +296,7 @@ interface Refusal {
 }
 
 const REFUSALS: readonly Refusal[] = [
-  refused(
-    "a value that is none",
-    { "healthcheck-protocol": "udp" },
-    "InvalidAnnotation",
-    "healthcheck-protocol",
-  ),
+  refused("an invalid value", { "healthcheck-protocol": "udp" }, "InvalidAnnotation", "healthcheck-protocol"),
   refused(
     "a timeout over the interval",
     { "healthcheck-timeout": "40" },
@@ -333,12 +328,12 @@ const REFUSALS: readonly Refusal[] = [
     "private-ipv4-addresses",
   ),
   refused(
-    "private addresses elsewhere",
+    "private addresses outside the subnets",
     { internal: "true", "private-ipv4-addresses": "10.0.1.9,10.0.9.9" },
     "InvalidAnnotation",
     "private-ipv4-addresses",
   ),
-  refused("subnets that are not there", { subnets: "subnet-x" }, "SubnetNotFound", "subnets"),
+  refused("missing subnets", { subnets: "subnet-x" }, "SubnetNotFound", "subnets"),
   refused(
     "extra security groups",
     { "extra-security-groups": "sg-nodes" },
@@ -415,7 +410,7 @@ const REFUSALS: readonly Refusal[] = [
     field: "spec.ports",
   },
   {
-    name: "source ranges that are none",
+    name: "invalid source ranges",
     spec: { loadBalancerSourceRanges: ["10.0.0.1"] },
     code: "InvalidSourceRanges",
     field: "spec.loadBalancerSourceRanges",
@@ -433,22 +428,22 @@ const REFUSALS: readonly Refusal[] = [
 ];
 
 test.each(REFUSALS)(
-  "$name: refused, and nothing is made",
+  "$name: rejected, and nothing is made",
   ({ annotations, spec, cloud: keys, code, field }) => {
-    const aws = world();
+    const aws = createNetworkWorld();
     theirs(aws);
-    const asked = question(service(spec, annotations));
-    const of = settings({ ...cloud, ...keys });
-    const step = model.before(asked, of) ?? model.next(asked, observe(aws, asked, of), of);
-    expect(step).toMatchObject({ kind: "refused", problem: { code } });
-    expect((step as { problem: Problem }).problem.field).toBe(field);
+    const asked = buildQuestion(buildService(spec, annotations));
+    const of = buildSettings({ ...cloud, ...keys });
+    const step = model.precheck(asked, of) ?? model.planStep(asked, observe(aws, asked, of), of);
+    expect(step).toMatchObject({ kind: "refused", issue: { code } });
+    expect((step as { issue: Issue }).issue.field).toBe(field);
     expect(aws.done).toEqual([]);
   },
 );
 
 test("TCP and UDP of one port and node port are one listener and one target group", () => {
-  const aws = world();
-  const asked = question(service({ ports: [both("TCP", 30053), both("UDP", 30053)] }));
+  const aws = createNetworkWorld();
+  const asked = buildQuestion(buildService({ ports: [both("TCP", 30053), both("UDP", 30053)] }));
   converge(aws, asked);
   const { network, targetGroups } = observe(aws, asked);
   expect(network?.listeners.map(({ listener }) => [listener.Protocol, listener.Port])).toEqual([
@@ -460,13 +455,13 @@ test("TCP and UDP of one port and node port are one listener and one target grou
 test.each([
   { name: "IPv4 alone", spec: {}, ipv6: true, as: ["ipv4", "ipv4", "off"] },
   {
-    name: "both where subnets have both",
+    name: "both if subnets have both",
     spec: dual("PreferDualStack"),
     ipv6: true,
     as: ["dualstack", "ipv4", "on"],
   },
   {
-    name: "IPv4 where both are preferred and subnets lack IPv6",
+    name: "IPv4 if both are preferred and subnets lack IPv6",
     spec: dual("PreferDualStack"),
     ipv6: false,
     as: ["ipv4", "ipv4", "off"],
@@ -478,17 +473,17 @@ test.each([
     as: ["dualstack", "ipv6", "on"],
   },
 ])("families: $name", ({ spec, ipv6, as }) => {
-  const aws = world({ subnets: [subnet("a", { ipv6 }), subnet("b", { ipv6 })] });
-  const asked = question(service({ ports: [both("UDP", 30053)], ...spec }));
+  const aws = createNetworkWorld({ subnets: [buildSubnet("a", { ipv6 }), buildSubnet("b", { ipv6 })] });
+  const asked = buildQuestion(buildService({ ports: [both("UDP", 30053)], ...spec }));
   expect(converge(aws, asked).kind).toBe("settled");
   const { network, targetGroups } = observe(aws, asked);
   const { IpAddressType, EnablePrefixForIpv6SourceNat } = network?.loadBalancer ?? {};
   expect([IpAddressType, targetGroups[0]?.group.IpAddressType, EnablePrefixForIpv6SourceNat]).toEqual(as);
 });
 
-test("instances without a primary IPv6 address are no targets of IPv6, and that is said", () => {
-  const aws = world();
-  const asked = question(service({ ipFamilies: ["IPv6"], ipFamilyPolicy: "SingleStack" }));
+test("instances without a primary IPv6 address are not IPv6 targets, and a message says so", () => {
+  const aws = createNetworkWorld();
+  const asked = buildQuestion(buildService({ ipFamilies: ["IPv6"], ipFamilyPolicy: "SingleStack" }));
   expect(converge(aws, asked)).toMatchObject({
     kind: "settled",
     warnings: [{ code: "IPFamilies" }, { code: "IPFamilies" }],
@@ -496,11 +491,11 @@ test("instances without a primary IPv6 address are no targets of IPv6, and that 
   expect(observe(aws, asked).targetGroups[0]?.targets).toEqual([]);
 });
 
-test("without the nodes' labels a Service that chooses by them is left as it is", () => {
-  const aws = world();
-  converge(aws, question(service()));
-  const asked = question(service({}, { "target-node-labels": "pool=edge" }));
-  expect(converge(aws, asked)).toMatchObject({ kind: "refused", problem: { code: "UnsupportedAnnotation" } });
+test("without the nodes' labels a Service that selects by them is left as it is", () => {
+  const aws = createNetworkWorld();
+  converge(aws, buildQuestion(buildService()));
+  const asked = buildQuestion(buildService({}, { "target-node-labels": "pool=edge" }));
+  expect(converge(aws, asked)).toMatchObject({ kind: "refused", issue: { code: "UnsupportedAnnotation" } });
   expect(observe(aws, asked).targetGroups[0]?.targets).toHaveLength(2);
 });
 

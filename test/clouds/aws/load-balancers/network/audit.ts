@@ -3,12 +3,16 @@ import { planUnusedRules } from "#clouds/aws/load-balancers/orphans/unused-rules
 import { isOfAnotherCluster } from "#clouds/aws/load-balancers/ownership.ts";
 import type { LoadBalancerAction } from "#core/service/model.ts";
 import type { FakeElbv2 } from "#test/clouds/aws/load-balancers/fake-elbv2.ts";
-import { settings } from "#test/clouds/aws/load-balancers/network/world.ts";
+import { buildSettings } from "#test/clouds/aws/load-balancers/network/world.ts";
 
 const NOON_MS = Date.parse("2026-03-01T12:00:00Z");
 
-/** What an audit so many minutes after noon does about that which load balancers share. */
-export function planAudit(aws: FakeElbv2, minutes: number, of = settings()): readonly LoadBalancerAction[] {
+/** Plans an audit, so many minutes after noon, of what load balancers share. */
+export function planAudit(
+  aws: FakeElbv2,
+  minutes: number,
+  of = buildSettings(),
+): readonly LoadBalancerAction[] {
   const shared = readSharedRules({
     clusterTag: "prod",
     groups: aws.vpc.groups,
@@ -29,14 +33,14 @@ export function planAudit(aws: FakeElbv2, minutes: number, of = settings()): rea
   return planUnusedRules(JSON.parse(JSON.stringify(shared)), now, of);
 }
 
-/** An audit so many minutes after noon; answers with the names of its actions. */
-export function audit(aws: FakeElbv2, minutes: number, of = settings()): readonly string[] {
+/** Runs an audit so many minutes after noon; returns the names of its actions. */
+export function audit(aws: FakeElbv2, minutes: number, of = buildSettings()): readonly string[] {
   const actions = planAudit(aws, minutes, of);
   for (const action of actions) aws.apply(action);
   return actions.map(({ action }) => action);
 }
 
-/** Audits of an hour. */
-export function auditForAnHour(aws: FakeElbv2, of = settings()): void {
+/** Runs the audits of an hour. */
+export function auditForAnHour(aws: FakeElbv2, of = buildSettings()): void {
   for (let minutes = 0; minutes <= 60; minutes += 10) audit(aws, minutes, of);
 }

@@ -2,20 +2,20 @@ import { expect, test } from "vitest";
 import { awsLoadBalancerModel as model } from "#clouds/aws/load-balancers/model.ts";
 import { auditForAnHour } from "#test/clouds/aws/load-balancers/network/audit.ts";
 import {
+  buildDeletionQuestion,
+  buildQuestion,
+  buildService,
+  buildSettings,
   converge,
-  gone,
+  createNetworkWorld,
   NAME,
   observe,
-  question,
-  service,
-  settings,
-  world,
 } from "#test/clouds/aws/load-balancers/network/world.ts";
 
 test("a Service gets a load balancer, a target group and a listener for each port, with all nodes, in two rounds", () => {
-  const aws = world();
-  const asked = question(
-    service({
+  const aws = createNetworkWorld();
+  const asked = buildQuestion(
+    buildService({
       ports: [
         { name: "http", protocol: "TCP", port: 80, nodePort: 30080 },
         { name: "dns", protocol: "UDP", port: 53, nodePort: 30053 },
@@ -25,23 +25,23 @@ test("a Service gets a load balancer, a target group and a listener for each por
   const rounds: string[][] = [];
   let observed: unknown = observe(aws, asked);
   for (;;) {
-    const step = model.next(asked, observed, settings());
+    const step = model.planStep(asked, observed, buildSettings());
     if (step.kind !== "act") break;
     rounds.push(step.actions.map(({ action }) => action));
-    for (const action of step.actions) observed = model.fold(observed, action, aws.apply(action));
+    for (const action of step.actions) observed = model.applyResult(observed, action, aws.apply(action));
   }
   expect(rounds).toEqual([
     [
       "elbv2:CreateLoadBalancer",
       "elbv2:CreateTargetGroup",
       "elbv2:CreateTargetGroup",
-      // Its own rules, and the one that it has together with others.
+      // Its own rules, and the one that it shares with others.
       "ec2:AuthorizeSecurityGroupIngress",
       "ec2:AuthorizeSecurityGroupIngress",
     ],
     ["elbv2:CreateListener", "elbv2:CreateListener", "elbv2:RegisterTargets", "elbv2:RegisterTargets"],
   ]);
-  const step = model.next(asked, observe(aws, asked), settings());
+  const step = model.planStep(asked, observe(aws, asked), buildSettings());
   expect(step).toEqual({
     kind: "settled",
     ingress: [
@@ -74,12 +74,16 @@ test("a Service gets a load balancer, a target group and a listener for each por
   ]);
 });
 
-test("nothing is left of a Service that is gone, and nothing else is touched", () => {
-  const aws = world();
+test("nothing is left of a deleted Service, and nothing else is touched", () => {
+  const aws = createNetworkWorld();
   const before = structuredClone(aws.vpc);
-  converge(aws, question(service()));
+  converge(aws, buildQuestion(buildService()));
   expect(aws.vpc).not.toEqual(before);
-  expect(converge(aws, gone(service()))).toEqual({ kind: "settled", ingress: [], warnings: [] });
+  expect(converge(aws, buildDeletionQuestion(buildService()))).toEqual({
+    kind: "settled",
+    ingress: [],
+    warnings: [],
+  });
   expect([aws.balancers.size, aws.groups.size, aws.listeners.size]).toEqual([0, 0, 0]);
   auditForAnHour(aws);
   expect(aws.vpc).toEqual(before);

@@ -1,24 +1,24 @@
 import { expect, test } from "vitest";
 import type { AddressState } from "#clouds/aws/load-balancers/state.ts";
 import {
+  buildNodes,
+  buildQuestion,
+  buildService,
+  buildSettings,
   converge,
-  nodes,
+  createNetworkWorld,
   PREFIX,
-  question,
-  service,
-  settings,
-  world,
 } from "#test/clouds/aws/load-balancers/network/world.ts";
 
 const IDS = "eipalloc-1,eipalloc-2";
-const asked = question(service({}, { "eip-allocations": IDS }));
+const asked = buildQuestion(buildService({}, { "eip-allocations": IDS }));
 const NOBODYS: AddressState = { tags: {}, isInUse: false };
 const both = (of: Partial<AddressState>) => ({
   "eipalloc-1": { ...NOBODYS, ...of },
   "eipalloc-2": { ...NOBODYS, ...of },
 });
 const allow = (...elasticIPs: readonly unknown[]) =>
-  settings({ allow: { securityGroups: [], subnets: [], elasticIPs, certificates: [], buckets: [] } });
+  buildSettings({ allow: { securityGroups: [], subnets: [], elasticIPs, certificates: [], buckets: [] } });
 
 test.each([
   ["the operator allows by id", allow("eipalloc-1", "eipalloc-2"), both({})],
@@ -27,7 +27,7 @@ test.each([
   ["the operator allows by a tag of any value", allow({ tag: "team" }), both({ tags: { team: "web" } })],
   ["carry the cluster's tag", allow(), both({ tags: { "kubernetes.io/cluster/prod": "shared" } })],
 ])("addresses that %s are used", (_, of, addresses) => {
-  const aws = world();
+  const aws = createNetworkWorld();
   aws.addresses = addresses;
   expect(converge(aws, asked, of).kind).toBe("settled");
   const [balancer] = [...aws.balancers.values()];
@@ -39,7 +39,7 @@ test.each([
 
 test.each([
   [
-    "are nobody's, and not allowed",
+    "have no owner, and are not allowed",
     allow("eipalloc-1"),
     both({}),
     /eipalloc-2 is neither tagged .* nor in cloud\.allow/,
@@ -63,17 +63,17 @@ test.each([
     /^eipalloc-2 is in use$/,
   ],
   [
-    "are not there",
+    "are missing",
     allow("eipalloc-*"),
     { "eipalloc-1": NOBODYS },
     /^eipalloc-2 is not in this region and account$/,
   ],
-])("addresses that %s are refused before anything is made", (_, of, addresses, detail) => {
-  const aws = world();
+])("addresses that %s are rejected before anything is made", (_, of, addresses, detail) => {
+  const aws = createNetworkWorld();
   aws.addresses = addresses;
   expect(converge(aws, asked, of)).toEqual({
     kind: "refused",
-    problem: {
+    issue: {
       code: "ElasticIPsNotUsable",
       field: `${PREFIX}eip-allocations`,
       value: IDS,
@@ -83,12 +83,12 @@ test.each([
   expect(aws.done).toEqual([]);
 });
 
-test("a load balancer keeps the addresses that it has, whatever is allowed by now, and follows its nodes", () => {
-  const aws = world();
+test("a load balancer keeps its addresses when the allowed ones change, and follows its nodes", () => {
+  const aws = createNetworkWorld();
   aws.addresses = both({});
   converge(aws, asked, allow("eipalloc-*"));
   aws.addresses = both({ isInUse: true });
   const before = aws.done.length;
-  expect(converge(aws, { ...asked, nodes: nodes("i-1") }, allow()).kind).toBe("settled");
+  expect(converge(aws, { ...asked, nodes: buildNodes("i-1") }, allow()).kind).toBe("settled");
   expect(aws.done.slice(before).map(({ action }) => action)).toEqual(["elbv2:DeregisterTargets"]);
 });

@@ -5,18 +5,18 @@ import type { Settings } from "#core/settings.ts";
 import { AwsError, type FakeElbv2 } from "#test/clouds/aws/load-balancers/fake-elbv2.ts";
 import { auditForAnHour } from "#test/clouds/aws/load-balancers/network/audit.ts";
 import {
+  buildDeletionQuestion,
+  buildInstance,
+  buildNodes,
+  buildQuestion,
+  buildService,
+  buildSettings,
   converge,
-  gone,
-  instance,
-  nodes,
+  createNetworkWorld,
   observe,
-  question,
-  service,
-  settings,
-  world,
 } from "#test/clouds/aws/load-balancers/network/world.ts";
 
-/** A life of a Service: what is asked one after the other, each until it is settled. */
+/** A life of a Service: its desired states in order, each until it is settled. */
 interface Life {
   readonly name: string;
   readonly settings: Settings;
@@ -24,36 +24,40 @@ interface Life {
 }
 
 const two = { ports: [port(80, 30080), port(53, 30053, "UDP")] };
-const instances = { "i-1": instance(), "i-2": instance({ zone: "eu-central-1b" }), "i-3": instance() };
-const all = nodes("i-1", "i-2", "i-3");
+const instances = {
+  "i-1": buildInstance(),
+  "i-2": buildInstance({ zone: "eu-central-1b" }),
+  "i-3": buildInstance(),
+};
+const all = buildNodes("i-1", "i-2", "i-3");
 
 const LIVES: readonly Life[] = [
   {
     name: "created and deleted",
-    settings: settings(),
-    asked: [question(service(two), all), gone(service(two))],
+    settings: buildSettings(),
+    asked: [buildQuestion(buildService(two), all), buildDeletionQuestion(buildService(two))],
   },
   {
     name: "with a security group of its own, changed to one of the operator's, and back, and deleted",
-    settings: settings({ nlbSecurityGroupMode: "Managed" }),
+    settings: buildSettings({ nlbSecurityGroupMode: "Managed" }),
     asked: [
-      question(service(two), all),
-      question(service(two, { "security-groups": "sg-nodes" }), all),
-      question(service(two), all),
-      gone(service(two)),
+      buildQuestion(buildService(two), all),
+      buildQuestion(buildService(two, { "security-groups": "sg-nodes" }), all),
+      buildQuestion(buildService(two), all),
+      buildDeletionQuestion(buildService(two)),
     ],
   },
   {
     name: "ports, protocols and health checks changed",
-    settings: settings(),
+    settings: buildSettings(),
     asked: [
-      question(service(), all),
-      question(
-        service({ ports: [port(81, 30080), port(443, 30443)] }, { "healthcheck-protocol": "http" }),
+      buildQuestion(buildService(), all),
+      buildQuestion(
+        buildService({ ports: [port(81, 30080), port(443, 30443)] }, { "healthcheck-protocol": "http" }),
         all,
       ),
-      question(
-        service(
+      buildQuestion(
+        buildService(
           { ports: [port(443, 30443)] },
           {
             "ssl-cert": certificate(),
@@ -62,36 +66,39 @@ const LIVES: readonly Life[] = [
             "additional-resource-tags": "team=web",
           },
         ),
-        nodes("i-2"),
+        buildNodes("i-2"),
       ),
-      question(service({ ports: [port(443, 30444)] }), all),
-      gone(service()),
+      buildQuestion(buildService({ ports: [port(443, 30444)] }), all),
+      buildDeletionQuestion(buildService()),
     ],
   },
   {
     name: "tagged in one way, in another one, and not any more",
-    settings: settings(),
+    settings: buildSettings(),
     asked: [
-      question(service(two, { "additional-resource-tags": "team=web,stage=test" }), all),
-      question(service(two, { "additional-resource-tags": "stage=live,unit=shop" }), all),
-      question(service(two), all),
-      gone(service(two)),
+      buildQuestion(buildService(two, { "additional-resource-tags": "team=web,stage=test" }), all),
+      buildQuestion(buildService(two, { "additional-resource-tags": "stage=live,unit=shop" }), all),
+      buildQuestion(buildService(two), all),
+      buildDeletionQuestion(buildService(two)),
     ],
   },
   {
     name: "to both families and back",
-    settings: settings(),
+    settings: buildSettings(),
     asked: [
-      question(service(two), all),
-      question(service({ ...two, ipFamilies: ["IPv4", "IPv6"], ipFamilyPolicy: "RequireDualStack" }), all),
-      question(service(two), all),
-      gone(service(two)),
+      buildQuestion(buildService(two), all),
+      buildQuestion(
+        buildService({ ...two, ipFamilies: ["IPv4", "IPv6"], ipFamilyPolicy: "RequireDualStack" }),
+        all,
+      ),
+      buildQuestion(buildService(two), all),
+      buildDeletionQuestion(buildService(two)),
     ],
   },
   {
     name: "with the group that all share",
-    settings: settings({ sharedBackendSecurityGroup: true }),
-    asked: [question(service(two), all), gone(service(two))],
+    settings: buildSettings({ sharedBackendSecurityGroup: true }),
+    asked: [buildQuestion(buildService(two), all), buildDeletionQuestion(buildService(two))],
   },
 ];
 
@@ -105,18 +112,18 @@ describe.each(LIVES)("a Service that is $name", (life) => {
   });
 
   test.each(Array.from({ length: whole.actions }, (_, k) => [k]))(
-    "comes to the same when whoever is at it dies after action %i, before or after its answer",
+    "ends in the same state if the actor dies at action %i, before or after its answer",
     (k) => {
       expect(live(life, (done) => k - done).states).toEqual(whole.states);
     },
   );
 
-  test.each([[1], [2], [3], [5]])("comes to the same when each who is at it dies after %i actions", (k) => {
+  test.each([[1], [2], [3], [5]])("ends in the same state if each actor dies after %i actions", (k) => {
     expect(live(life, () => k).states).toEqual(whole.states);
   });
 
   test.each(Array.from({ length: 6 }, (_, k) => [k + 1]))(
-    "comes to the same when two are at it at once, one %i actions ahead",
+    "ends in the same state with two concurrent actors, one %i actions ahead",
     (ahead) => {
       expect(interleaved(life, ahead)).toEqual(whole.states);
     },
@@ -131,12 +138,15 @@ function certificate(): string {
   return "arn:aws:acm:eu-central-1:123456789012:certificate/0123";
 }
 
-/** Lives a life; with `budget`, who is at it dies after so many actions as that says for those that were done, and another begins. */
+/**
+ * Lives a life. With `budget`, the actor dies after as many actions as `budget` returns for the number done,
+ * and another begins.
+ */
 function live(
   life: Life,
   budget?: (done: number) => number,
 ): { readonly actions: number; readonly states: readonly unknown[] } {
-  const aws = world({ instances });
+  const aws = createNetworkWorld({ instances });
   const states: unknown[] = [];
   for (const asked of life.asked) {
     for (let start = 0; budget !== undefined && start < 60; start += 1)
@@ -147,24 +157,24 @@ function live(
   return { actions: aws.done.length, states: [...states, audited(aws, life.settings)] };
 }
 
-/** Carries out so many actions and dies, or has nothing to do any more. */
+/** Carries out so many actions and dies, or ends early if nothing is left to do. */
 function run(aws: FakeElbv2, asked: LoadBalancerQuestion, of: Settings, budget: number): boolean {
   let left = budget;
   let observed: unknown = observe(aws, asked, of);
   for (;;) {
-    const step = model.next(asked, observed, of);
+    const step = model.planStep(asked, observed, of);
     if (step.kind !== "act") return true;
     for (const action of step.actions) {
       if (left <= 0) return budget <= 0;
-      observed = model.fold(observed, action, aws.apply(action));
+      observed = model.applyResult(observed, action, aws.apply(action));
       left -= 1;
     }
   }
 }
 
-/** Two who do not know of each other: each acts on what it saw, errors make it look again. */
+/** Interleaves two independent actors: each acts on its own observation and observes again after an error. */
 function interleaved(life: Life, ahead: number): readonly unknown[] {
-  const aws = world({ instances });
+  const aws = createNetworkWorld({ instances });
   const states: unknown[] = [];
   for (const asked of life.asked) {
     const first = stepper(aws, asked, life.settings);
@@ -177,24 +187,24 @@ function interleaved(life: Life, ahead: number): readonly unknown[] {
   return [...states, audited(aws, life.settings)];
 }
 
-/** What there is after the audits of an hour, which remove what load balancers shared. */
+/** Returns the state after the audits of an hour, which remove what load balancers shared. */
 function audited(aws: FakeElbv2, of: Settings) {
   auditForAnHour(aws, of);
   return picture(aws);
 }
 
-/** Does one action a turn; true once it finds nothing to do on a new look. */
+/** Does one action a step; returns true once a new observation leaves nothing to do. */
 function stepper(aws: FakeElbv2, asked: LoadBalancerQuestion, of: Settings): () => boolean {
   let observed: unknown = observe(aws, asked, of);
   return () => {
-    const step = model.next(asked, observed, of);
+    const step = model.planStep(asked, observed, of);
     if (step.kind !== "act") {
       observed = observe(aws, asked, of);
-      return model.next(asked, observed, of).kind !== "act";
+      return model.planStep(asked, observed, of).kind !== "act";
     }
     const [action] = step.actions;
     try {
-      observed = model.fold(observed, action, aws.apply(action));
+      observed = model.applyResult(observed, action, aws.apply(action));
     } catch (thrown) {
       if (!(thrown instanceof AwsError)) throw thrown;
       observed = observe(aws, asked, of);
@@ -203,7 +213,7 @@ function stepper(aws: FakeElbv2, asked: LoadBalancerQuestion, of: Settings): () 
   };
 }
 
-/** All that there is, without what AWS numbers as things are made. */
+/** Returns the complete state without AWS's generated IDs. */
 function picture(aws: FakeElbv2) {
   const names = new Map(
     [...aws.groups.values()].map(({ group }) => [group.TargetGroupArn, group.TargetGroupName]),

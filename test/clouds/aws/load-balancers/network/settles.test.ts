@@ -6,16 +6,16 @@ import type { Settings } from "#core/settings.ts";
 import type { FakeElbv2 } from "#test/clouds/aws/load-balancers/fake-elbv2.ts";
 import { auditForAnHour } from "#test/clouds/aws/load-balancers/network/audit.ts";
 import {
+  buildDeletionQuestion,
+  buildInstance,
+  buildNodes,
+  buildQuestion,
+  buildService,
+  buildSettings,
+  buildSubnet,
   converge,
-  gone,
-  instance,
-  nodes,
+  createNetworkWorld,
   observe,
-  question,
-  service,
-  settings,
-  subnet,
-  world,
 } from "#test/clouds/aws/load-balancers/network/world.ts";
 
 const port = fc.record({
@@ -87,7 +87,7 @@ const wish = fc.record({
   cloud,
 });
 
-/** What others do to what is ours. */
+/** Changes by others to our resources. */
 const DRIFTS: readonly ((aws: FakeElbv2) => void)[] = [
   () => undefined,
   (aws) => aws.listeners.delete([...aws.listeners.keys()][0] ?? ""),
@@ -126,13 +126,13 @@ const ALLOW = {
 };
 
 function theWorld(): FakeElbv2 {
-  const aws = world({
-    subnets: [subnet("a"), subnet("b"), subnet("c", { ipv6: false, isPublic: false })],
+  const aws = createNetworkWorld({
+    subnets: [buildSubnet("a"), buildSubnet("b"), buildSubnet("c", { ipv6: false, isPublic: false })],
     instances: {
-      "i-1": instance({ primaryIpv6: "fd00::1" }),
-      "i-2": instance({ zone: "eu-central-1b" }),
-      "i-3": instance({ state: "stopped" }),
-      "i-4": instance({ state: "pending" }),
+      "i-1": buildInstance({ primaryIpv6: "fd00::1" }),
+      "i-2": buildInstance({ zone: "eu-central-1b" }),
+      "i-3": buildInstance({ state: "stopped" }),
+      "i-4": buildInstance({ state: "pending" }),
     },
   });
   const own = { GroupId: "sg-own", GroupName: "own", VpcId: "vpc-1" };
@@ -146,16 +146,16 @@ function asked({
   ids,
   isGone,
 }: WishOf): LoadBalancerQuestion {
-  const of = service({ ...rest, ...families }, said);
-  return isGone ? gone(of) : question(of, nodes(...ids));
+  const of = buildService({ ...rest, ...families }, said);
+  return isGone ? buildDeletionQuestion(of) : buildQuestion(of, buildNodes(...ids));
 }
 type WishOf = typeof wish extends fc.Arbitrary<infer Of> ? Of : never;
 
 function settingsOf({ cloud: keys }: WishOf): Settings {
-  return settings({ ...keys, allow: ALLOW });
+  return buildSettings({ ...keys, allow: ALLOW });
 }
 
-test("whatever is wanted one after the other, and whatever others do in between, settles, and nothing is left in the end", () => {
+test("any sequence of desired states and changes by others settles, and leaves nothing in the end", () => {
   fc.assert(
     fc.property(fc.array(step, { minLength: 1, maxLength: 4 }), (steps) => {
       const aws = theWorld();
@@ -163,10 +163,10 @@ test("whatever is wanted one after the other, and whatever others do in between,
       for (const { wish: of, drift } of steps) {
         const what = asked(of);
         const where = settingsOf(of);
-        if (what.wanted && model.before(what, where) !== undefined) continue;
+        if (what.wanted && model.precheck(what, where) !== undefined) continue;
         const end = converge(aws, what, where);
         expect(end.kind).not.toBe("act");
-        // Asking again changes nothing, and nothing is done in AWS.
+        // A repeated request changes nothing, and nothing is done in AWS.
         const done = aws.done.length;
         expect(converge(aws, what, where)).toEqual(end);
         expect(aws.done).toHaveLength(done);
@@ -174,7 +174,7 @@ test("whatever is wanted one after the other, and whatever others do in between,
         drift(aws);
         for (const { group } of aws.vpc.groups) shared.add(group.GroupName);
       }
-      const end = converge(aws, gone(service()), settings({ allow: ALLOW }));
+      const end = converge(aws, buildDeletionQuestion(buildService()), buildSettings({ allow: ALLOW }));
       expect(end).toEqual({ kind: "settled", ingress: [], warnings: [] });
       expect([aws.balancers.size, aws.groups.size, aws.listeners.size]).toEqual([0, 0, 0]);
       const left = aws.vpc.groups.map(({ group }) => group.GroupName ?? "");
@@ -187,22 +187,22 @@ test("whatever is wanted one after the other, and whatever others do in between,
   );
 }, 120_000);
 
-test("what was folded and what AWS shows lead to the same, after every single action", () => {
+test("the applied results and AWS's observation lead to the same plan after every action", () => {
   fc.assert(
     fc.property(wish, wish, (one, other) => {
       const aws = theWorld();
       for (const of of [one, other]) {
         const what = asked(of);
         const where = settingsOf(of);
-        if (what.wanted && model.before(what, where) !== undefined) continue;
+        if (what.wanted && model.precheck(what, where) !== undefined) continue;
         let folded: unknown = observe(aws, what, where);
         for (let round = 0; round < 12; round += 1) {
-          const next = model.next(what, folded, where);
+          const next = model.planStep(what, folded, where);
           if (next.kind !== "act") break;
           for (const action of next.actions) {
-            folded = model.fold(folded, action, aws.apply(action));
-            expect(model.next(what, folded, where)).toEqual(
-              model.next(what, observe(aws, what, where), where),
+            folded = model.applyResult(folded, action, aws.apply(action));
+            expect(model.planStep(what, folded, where)).toEqual(
+              model.planStep(what, observe(aws, what, where), where),
             );
           }
         }
@@ -212,7 +212,7 @@ test("what was folded and what AWS shows lead to the same, after every single ac
   );
 }, 120_000);
 
-/** Listeners, and whether each has a target group of its own. */
+/** Returns the listeners, and whether each has its own target group. */
 function served(aws: FakeElbv2): readonly string[] {
   const targets = [...aws.listeners.values()].map(
     ({ listener }) => listener.DefaultActions?.[0]?.TargetGroupArn,

@@ -7,11 +7,11 @@ import { FakeElbv2 } from "#test/clouds/aws/load-balancers/fake-elbv2.ts";
 
 export const PREFIX = "service.beta.kubernetes.io/aws-load-balancer-";
 export const UID = "3f0e6a52-8d1b-4c7e-9a44-0b1c2d3e4f50";
-/** What follows from the uid. */
+/** The load balancer's name that follows from the uid. */
 export const NAME = "a3f0e6a528d1b4c7e9a440b1c2d3e4f5";
 
-/** A Service of type LoadBalancer that asks for a network load balancer, with some of its parts otherwise. */
-export function service(
+/** Builds a Service of type LoadBalancer that requests a network load balancer. */
+export function buildService(
   spec: Readonly<Record<string, unknown>> = {},
   annotations: Readonly<Record<string, string>> = {},
   metadata: Readonly<Record<string, unknown>> = {},
@@ -42,13 +42,13 @@ export function service(
   });
 }
 
-/** Settings of a cluster on AWS whose tag is `prod`, and whose VPC is configured. */
-export function settings(cloud: Readonly<Record<string, unknown>> = {}): Settings {
+/** Builds the settings of a cluster on AWS with the tag `prod` and a configured VPC. */
+export function buildSettings(cloud: Readonly<Record<string, unknown>> = {}): Settings {
   return { ...DEFAULT_SETTINGS, cluster: "prod", cloud: { provider: "aws", vpc: "vpc-1", ...cloud } };
 }
 
-/** A subnet of a zone, public, with an IPv6 network. */
-export function subnet(
+/** Builds a public subnet of a zone, with an IPv6 network. */
+export function buildSubnet(
   zone: string,
   options: Partial<SubnetState> & { ipv6?: boolean; id?: string } = {},
 ): SubnetState {
@@ -74,8 +74,8 @@ export function subnet(
   };
 }
 
-/** A running instance in the zone a, with the nodes' group. */
-export function instance(options: Partial<TargetInstance> = {}): TargetInstance {
+/** Builds a running instance in the zone a, with the nodes' group. */
+export function buildInstance(options: Partial<TargetInstance> = {}): TargetInstance {
   return {
     state: "running",
     subnetId: "subnet-a",
@@ -85,11 +85,11 @@ export function instance(options: Partial<TargetInstance> = {}): TargetInstance 
   };
 }
 
-/** A VPC with two zones, the group of the nodes, and instances. */
-export function vpc(options: Partial<VpcState> = {}): VpcState {
+/** Builds a VPC with two zones, the group of the nodes, and instances. */
+export function buildVpc(options: Partial<VpcState> = {}): VpcState {
   return {
     id: "vpc-1",
-    subnets: [subnet("a"), subnet("b")],
+    subnets: [buildSubnet("a"), buildSubnet("b")],
     groups: [
       {
         group: { GroupId: "sg-nodes", GroupName: "nodes", VpcId: "vpc-1" },
@@ -97,57 +97,62 @@ export function vpc(options: Partial<VpcState> = {}): VpcState {
         ingress: [],
       },
     ],
-    instances: { "i-1": instance(), "i-2": instance({ subnetId: "subnet-b", zone: "eu-central-1b" }) },
+    instances: {
+      "i-1": buildInstance(),
+      "i-2": buildInstance({ subnetId: "subnet-b", zone: "eu-central-1b" }),
+    },
     ...options,
   };
 }
 
-/** Nodes of instances. */
-export function nodes(...ids: readonly string[]): TargetNode[] {
+/** Builds the nodes of instances. */
+export function buildNodes(...ids: readonly string[]): TargetNode[] {
   return ids.map((id) => ({ name: `node-${id}`, providerID: `aws:///eu-central-1a/${id}` }));
 }
 
-/** What is asked of a Service with a load balancer. */
-export function question(
+/** Builds the question about a Service with a load balancer. */
+export function buildQuestion(
   of: Service,
-  targets: readonly TargetNode[] = nodes("i-1", "i-2"),
+  targets: readonly TargetNode[] = buildNodes("i-1", "i-2"),
 ): LoadBalancerQuestion {
   return { service: of, wanted: true, nodes: targets };
 }
 
-/** What is asked of a Service whose load balancer is to go. */
-export function gone(of: Service): LoadBalancerQuestion {
+/** Builds the question about a Service whose load balancer is being deleted. */
+export function buildDeletionQuestion(of: Service): LoadBalancerQuestion {
   return { service: of, wanted: false, nodes: [] };
 }
 
-/** Observes, decides and acts until there is nothing to do; what was folded and what is observed come to the same. */
+/**
+ * Observes, decides and acts until nothing is left to do. The applied results and the observation must agree.
+ */
 export function converge(
   aws: FakeElbv2,
   asked: LoadBalancerQuestion,
-  of: Settings = settings(),
+  of: Settings = buildSettings(),
 ): LoadBalancerStep {
   const { metadata } = asked.service;
   let observed: unknown = observe(aws, asked, of);
   for (let round = 0; round < 12; round += 1) {
-    const step = model.next(asked, observed, of);
-    if (step.kind !== "act") return model.next(asked, observe(aws, asked, of), of);
-    for (const action of step.actions) observed = model.fold(observed, action, aws.apply(action));
+    const step = model.planStep(asked, observed, of);
+    if (step.kind !== "act") return model.planStep(asked, observe(aws, asked, of), of);
+    for (const action of step.actions) observed = model.applyResult(observed, action, aws.apply(action));
   }
   throw new Error(`${metadata.namespace}/${metadata.name} does not settle`);
 }
 
-/** What AWS shows of a Service. */
+/** Returns AWS's observation of a Service. */
 export function observe(
   aws: FakeElbv2,
   { service: { metadata } }: LoadBalancerQuestion,
-  of: Settings = settings(),
+  of: Settings = buildSettings(),
 ) {
   const name = `a${metadata.uid.replaceAll("-", "")}`.slice(0, 32);
   const tag = (of.cloud["clusterTag"] as string | undefined) ?? of.cluster;
   return aws.observe(name, `${metadata.namespace}/${metadata.name}`, tag);
 }
 
-/** AWS with nothing in it but the VPC. */
-export function world(options: Partial<VpcState> = {}): FakeElbv2 {
-  return new FakeElbv2(vpc(options));
+/** Creates an AWS with only the VPC. */
+export function createNetworkWorld(options: Partial<VpcState> = {}): FakeElbv2 {
+  return new FakeElbv2(buildVpc(options));
 }

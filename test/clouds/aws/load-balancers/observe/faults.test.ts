@@ -2,20 +2,20 @@ import { expect, test } from "vitest";
 import type { Api } from "#clouds/aws/actions/api.ts";
 import { createBudget } from "#clouds/aws/budget.ts";
 import { createLoadBalancers } from "#clouds/aws/load-balancers/capability.ts";
-import { loadBalancerNameOf } from "#clouds/aws/load-balancers/load-balancer-name.ts";
+import { formatLoadBalancerName } from "#clouds/aws/load-balancers/load-balancer-name.ts";
 import type { AwsRead } from "#clouds/aws/load-balancers/observe/reads.ts";
 import type { Observation } from "#core/capability.ts";
 import { LOAD_BALANCER_ANNOTATION } from "#core/contracts.ts";
-import { aConfig, anInstance, awsError, VPC } from "#test/clouds/aws/ec2-world.ts";
-import { aQuestion } from "#test/clouds/aws/load-balancers/moto-world.ts";
+import { buildConfig, buildInstance, createAwsError, VPC } from "#test/clouds/aws/ec2-world.ts";
+import { buildQuestion } from "#test/clouds/aws/load-balancers/moto-world.ts";
 
 type Answers = Partial<Record<AwsRead, (request: Record<string, unknown>) => object>>;
 
 const UIDS = ["a", "b", "c", "d", "e", "f"].map((letter) => letter.repeat(8));
 const [FIRST = "", SECOND = "", THIRD = ""] = UIDS;
-const arnOf = (uid: string): string => `arn:${loadBalancerNameOf(uid)}`;
+const arnOf = (uid: string): string => `arn:${formatLoadBalancerName(uid)}`;
 const balancerOf = (uid: string) => ({
-  LoadBalancerName: loadBalancerNameOf(uid),
+  LoadBalancerName: formatLoadBalancerName(uid),
   LoadBalancerArn: arnOf(uid),
   VpcId: VPC,
 });
@@ -26,7 +26,7 @@ const tagsOf = (arns: unknown): object => ({
 
 /** An account in which each Service of `UIDS` has a network load balancer and nothing else. */
 const ALL_THERE: Required<Answers> = {
-  "ec2:DescribeInstances": () => ({ Reservations: [{ Instances: [anInstance(1)] }] }),
+  "ec2:DescribeInstances": () => ({ Reservations: [{ Instances: [buildInstance(1)] }] }),
   "ec2:DescribeSubnets": () => ({ Subnets: [] }),
   "ec2:DescribeRouteTables": () => ({ RouteTables: [] }),
   "ec2:DescribeSecurityGroups": () => ({ SecurityGroups: [] }),
@@ -45,7 +45,7 @@ const ALL_THERE: Required<Answers> = {
   "elbv2:DescribeTargetGroupAttributes": () => ({ Attributes: [] }),
   "elbv2:DescribeTargetHealth": () => ({ TargetHealthDescriptions: [] }),
   "elb:DescribeLoadBalancers": ({ LoadBalancerNames: names }) => {
-    if (names !== undefined) throw awsError("AccessPointNotFoundException", 400);
+    if (names !== undefined) throw createAwsError("AccessPointNotFoundException", 400);
     return { LoadBalancerDescriptions: [] };
   },
   "elb:DescribeLoadBalancerAttributes": () => ({ LoadBalancerAttributes: {} }),
@@ -58,7 +58,7 @@ interface Asked {
   readonly calls: Readonly<Record<string, number>>;
 }
 
-/** Observes in an account that answers so. */
+/** Observes in an account with these answers. */
 async function observed(
   answers: Answers,
   questions: readonly object[],
@@ -75,7 +75,7 @@ async function observed(
   };
   const clock = { ms: 0 };
   const world = {
-    cluster: { ...aConfig(), clusterName: "demo" },
+    cluster: { ...buildConfig(), clusterName: "demo" },
     budget: createBudget(() => clock.ms),
     sleep: async (delayMs: number) => {
       clock.ms += delayMs;
@@ -91,7 +91,7 @@ async function observed(
   return { answers: found, calls: usage.calls };
 }
 
-/** What came of each Service: which load balancers it has, or the error. */
+/** Returns the result of each Service: its load balancers, or the error. */
 function outcomesOf({ answers }: Asked): string[] {
   return answers.map((answer) => {
     if (answer.kind === "error") return answer.code;
@@ -99,9 +99,9 @@ function outcomesOf({ answers }: Asked): string[] {
   });
 }
 
-const THREE = [FIRST, SECOND, THIRD].map((uid) => aQuestion(uid));
+const THREE = [FIRST, SECOND, THIRD].map((uid) => buildQuestion(uid));
 const throttle = (): never => {
-  throw awsError("ThrottlingException", 400);
+  throw createAwsError("ThrottlingException", 400);
 };
 
 test.each<[string, Answers, readonly string[]]>([
@@ -122,27 +122,28 @@ test.each<[string, Answers, readonly string[]]>([
     ["there", "Unavailable", "there"],
   ],
   [
-    "one load balancer goes before its tags are asked for",
+    "one load balancer is deleted before its tags are read",
     {
       "elbv2:DescribeTags"({ ResourceArns: arns }) {
-        if ((arns as string[]).includes(arnOf(SECOND))) throw awsError("LoadBalancerNotFoundException", 400);
+        if ((arns as string[]).includes(arnOf(SECOND)))
+          throw createAwsError("LoadBalancerNotFoundException", 400);
         return tagsOf(arns);
       },
     },
     ["there", "none", "there"],
   ],
   [
-    "one load balancer goes after its tags were asked for",
+    "one load balancer is deleted after its tags were read",
     {
       "elbv2:DescribeListeners"({ LoadBalancerArn: arn }) {
-        if (arn === arnOf(SECOND)) throw awsError("LoadBalancerNotFoundException", 400);
+        if (arn === arnOf(SECOND)) throw createAwsError("LoadBalancerNotFoundException", 400);
         return { Listeners: [] };
       },
     },
     ["there", "none", "there"],
   ],
   [
-    "nothing is said of one load balancer's tags",
+    "one load balancer's tags are missing in the answer",
     {
       "elbv2:DescribeTags": ({ ResourceArns: arns }) =>
         tagsOf((arns as string[]).filter((arn) => arn !== arnOf(SECOND))),
@@ -153,13 +154,13 @@ test.each<[string, Answers, readonly string[]]>([
     "load balancers cannot be listed",
     {
       "elbv2:DescribeLoadBalancers": () => {
-        throw awsError("InternalFailure", 500);
+        throw createAwsError("InternalFailure", 500);
       },
     },
     ["Unavailable", "Unavailable", "Unavailable"],
   ],
   [
-    "load balancers are no list, as a proxy's page is none",
+    "the load balancers are not a list, but a proxy's page",
     { "elbv2:DescribeLoadBalancers": () => ({}) },
     ["Unavailable", "Unavailable", "Unavailable"],
   ],
@@ -174,10 +175,10 @@ test.each<[string, Answers, readonly string[]]>([
     ["Unavailable", "Unavailable", "Unavailable"],
   ],
   [
-    "the other kind of load balancer may not be looked at",
+    "the other kind of load balancer is inaccessible",
     {
       "elb:DescribeLoadBalancers": () => {
-        throw awsError("AccessDenied", 403);
+        throw createAwsError("AccessDenied", 403);
       },
     },
     ["Denied", "Denied", "Denied"],
@@ -191,9 +192,12 @@ test.each<[string, Answers, string]>([
   ["subnets", { "ec2:DescribeSubnets": throttle }, "Throttled"],
   ["route tables", { "ec2:DescribeRouteTables": () => ({}) }, "Unavailable"],
 ])(
-  "%s that cannot be had are nothing to a Service that loses its load balancer",
+  "%s that cannot be read do not concern a Service that loses its load balancer",
   async (_, answers, code) => {
-    const questions = [aQuestion(FIRST, { instances: ["i-1"] }), aQuestion(SECOND, { wanted: false })];
+    const questions = [
+      buildQuestion(FIRST, { instances: ["i-1"] }),
+      buildQuestion(SECOND, { wanted: false }),
+    ];
     expect(outcomesOf(await observed(answers, questions))).toEqual([code, "there"]);
   },
 );
@@ -201,19 +205,19 @@ test.each<[string, Answers, string]>([
 test.each<[string, Answers, string]>([
   ["is found", {}, "there"],
   [
-    "is not there, by AWS's own word",
+    "is missing according to AWS",
     {
       "elbv2:DescribeLoadBalancers": () => {
-        throw awsError("LoadBalancerNotFoundException", 400);
+        throw createAwsError("LoadBalancerNotFoundException", 400);
       },
     },
     "none",
   ],
   [
-    "cannot be looked up",
+    "cannot be read",
     {
       "elbv2:DescribeLoadBalancers": () => {
-        throw awsError("InternalFailure", 500);
+        throw createAwsError("InternalFailure", 500);
       },
     },
     "Unavailable",
@@ -231,29 +235,32 @@ test.each<[string, Answers, string]>([
     [begunQuestion(FIRST)],
   );
   expect(outcomesOf(asked)).toEqual([expected]);
-  expect(names[0]).toEqual([loadBalancerNameOf(FIRST)]);
+  expect(names[0]).toEqual([formatLoadBalancerName(FIRST)]);
 });
 
-test("of a Service that nobody has begun with, all are listed, which a count reads after it", async () => {
-  const { answers, calls } = await observed({}, [aQuestion(FIRST)]);
+test("for a Service without earlier work all load balancers are listed, and a later count reuses the list", async () => {
+  const { answers, calls } = await observed({}, [buildQuestion(FIRST)]);
   expect(outcomesOf({ answers, calls })).toEqual(["there"]);
   expect([calls["elbv2:DescribeLoadBalancers"], calls["elb:DescribeLoadBalancers"]]).toEqual([1, 1]);
 });
 
-/** A question about a Service with our annotation. */
+/** Builds a question about a Service with our annotation. */
 function begunQuestion(uid: string): object {
-  const { service, ...rest } = aQuestion(uid);
+  const { service, ...rest } = buildQuestion(uid);
   const annotations = { [LOAD_BALANCER_ANNOTATION]: "{}" };
   return { ...rest, service: { ...service, metadata: { ...service.metadata, annotations } } };
 }
 
-test("a uid of which no load balancer can be called costs no call, and nobody else anything", async () => {
-  const strange = await observed({}, [aQuestion("../*")]);
+test("an invalid uid costs no call, and does not affect other Services", async () => {
+  const strange = await observed({}, [buildQuestion("../*")]);
   expect(outcomesOf(strange)).toEqual(["Invalid"]);
-  expect(outcomesOf(await observed({}, [aQuestion("../*"), aQuestion(FIRST)]))).toEqual(["Invalid", "there"]);
+  expect(outcomesOf(await observed({}, [buildQuestion("../*"), buildQuestion(FIRST)]))).toEqual([
+    "Invalid",
+    "there",
+  ]);
 });
 
-test("many names are looked for among all there are, page by page", async () => {
+test("many names are searched in the complete list, page by page", async () => {
   const pages: unknown[] = [];
   const answers: Answers = {
     "elbv2:DescribeLoadBalancers"({ Names: names, Marker: marker, PageSize: size }) {
@@ -265,7 +272,7 @@ test("many names are looked for among all there are, page by page", async () => 
   };
   const asked = await observed(
     answers,
-    UIDS.map((uid) => aQuestion(uid)),
+    UIDS.map((uid) => buildQuestion(uid)),
   );
   expect(outcomesOf(asked)).toEqual(["there", "none", "there", "none", "none", "none"]);
   expect(pages).toEqual([
@@ -274,13 +281,13 @@ test("many names are looked for among all there are, page by page", async () => 
   ]);
 });
 
-test("pages without an end are no word that there is nothing", async () => {
+test('pages without end do not count as "not found"', async () => {
   const answers: Answers = {
     "elb:DescribeLoadBalancers": () => ({ LoadBalancerDescriptions: [], NextMarker: "more" }),
   };
   const asked = await observed(
     answers,
-    UIDS.map((uid) => aQuestion(uid)),
+    UIDS.map((uid) => buildQuestion(uid)),
   );
   expect(new Set(outcomesOf(asked))).toEqual(new Set(["Unavailable"]));
   expect(asked.calls["elb:DescribeLoadBalancers"]).toBeLessThanOrEqual(40);
@@ -292,40 +299,40 @@ test.each<[string, Answers, string]>([
     {
       "ec2:DescribeNetworkInterfaces": () => ({ NetworkInterfaces: [] }),
       "ec2:DescribeAddresses": () => {
-        throw awsError("UnauthorizedOperation", 403);
+        throw createAwsError("UnauthorizedOperation", 403);
       },
     },
     "Denied",
   ],
   ["are no list", { "ec2:DescribeAddresses": () => ({}) }, "Unavailable"],
-])("Elastic IP addresses that %s are nothing to a Service that names none", async (_, answers, code) => {
-  const { service, ...rest } = aQuestion(SECOND);
+])("Elastic IP addresses that %s do not concern a Service that names none", async (_, answers, code) => {
+  const { service, ...rest } = buildQuestion(SECOND);
   const annotations = { "service.beta.kubernetes.io/aws-load-balancer-eip-allocations": "eipalloc-1" };
   const naming = { ...rest, service: { metadata: { ...service.metadata, annotations } } };
-  expect(outcomesOf(await observed(answers, [aQuestion(FIRST), naming]))).toEqual(["there", code]);
+  expect(outcomesOf(await observed(answers, [buildQuestion(FIRST), naming]))).toEqual(["there", code]);
 });
 
-test("once the time is up nothing is asked", async () => {
+test("after the deadline no call is sent", async () => {
   const asked = await observed({}, THREE, AbortSignal.abort());
   expect(outcomesOf(asked)).toEqual(["Aborted", "Aborted", "Aborted"]);
   expect(asked.calls).toEqual({});
 });
 
-test("where the quota does not last for all, it lasts for some: they are seen whole, and the rest is throttled", async () => {
+test("if the quota is too small for all, some Services are observed completely and the rest is throttled", async () => {
   const uids = Array.from({ length: 100 }, (_, number) => `${number}`.padStart(8, "0"));
   const answers: Answers = {
     "elbv2:DescribeLoadBalancers": () => ({ LoadBalancers: uids.map(balancerOf) }),
   };
   const asked = await observed(
     answers,
-    uids.map((uid) => aQuestion(uid)),
+    uids.map((uid) => buildQuestion(uid)),
   );
   const outcomes = outcomesOf(asked);
   const seen = outcomes.filter((outcome) => outcome === "there").length;
-  // 40 at once, and what comes in 5 s; each Service takes two calls of its own.
+  // 40 at once, and the refill of 5 s; each Service takes two calls of its own.
   expect(seen).toBeGreaterThanOrEqual(15);
   expect(new Set(outcomes)).toEqual(new Set(["there", "Throttled"]));
-  // What was begun was brought to its end: hardly a call was spent on a Service that came to nothing.
+  // Each started observation was completed: hardly a call was spent on a Service without a result.
   const spent =
     (asked.calls["elbv2:DescribeListeners"] ?? 0) +
     (asked.calls["elbv2:DescribeLoadBalancerAttributes"] ?? 0);

@@ -5,11 +5,15 @@ import {
   RunInstancesCommand,
 } from "@aws-sdk/client-ec2";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { loadBalancerNameOf } from "#clouds/aws/load-balancers/load-balancer-name.ts";
+import { formatLoadBalancerName } from "#clouds/aws/load-balancers/load-balancer-name.ts";
 import type { SharedRulesState } from "#clouds/aws/load-balancers/orphans/shared-rules.ts";
 import type { AwsLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
-import { rulesOf } from "#clouds/aws/load-balancers/vpc/rules.ts";
-import { aQuestion, type MotoWorld, motoWorld } from "#test/clouds/aws/load-balancers/moto-world.ts";
+import { parsePermissions } from "#clouds/aws/load-balancers/vpc/rules.ts";
+import {
+  buildQuestion,
+  createMotoWorld,
+  type MotoWorld,
+} from "#test/clouds/aws/load-balancers/moto-world.ts";
 import { IMAGE_ID } from "#test/clouds/aws/moto/make-network.ts";
 import { type Moto, startMoto } from "#test/setup/moto.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
@@ -19,7 +23,7 @@ const TAGS = [
   { Key: "kubernetes.io/service-name", Value: "default/web" },
 ];
 const UID = "11111111-2222-3333-4444-555555555555";
-const NAME = loadBalancerNameOf(UID) ?? "";
+const NAME = formatLoadBalancerName(UID) ?? "";
 
 describeWithPart("moto", "load balancers on moto", (program) => {
   let moto: Moto;
@@ -29,12 +33,12 @@ describeWithPart("moto", "load balancers on moto", (program) => {
   });
   beforeEach(async () => {
     await moto.reset();
-    world = await motoWorld(moto.url);
+    world = await createMotoWorld(moto.url);
     return () => world.close();
   });
   afterAll(() => moto.close());
 
-  /** A network load balancer as a Service of the name has it, with a target group of each port. */
+  /** Makes a network load balancer for a Service of the name, with a target group for each port. */
   async function aNetworkLoadBalancer(instance: string): Promise<{ arn: string; group: string }> {
     const made = await world.act("elbv2:CreateLoadBalancer", {
       Name: NAME,
@@ -70,9 +74,9 @@ describeWithPart("moto", "load balancers on moto", (program) => {
     return { arn: lb.LoadBalancerArn, group: target.TargetGroupArn };
   }
 
-  test("where there is nothing: no load balancer, and the VPC as it is", async () => {
+  test("in an empty account: no load balancer, and the VPC as it is", async () => {
     const id = await world.addInstance();
-    const state = await world.state(aQuestion(UID, { instances: [id, "i-00000000000000bad"] }));
+    const state = await world.state(buildQuestion(UID, { instances: [id, "i-00000000000000bad"] }));
     expect(state).toMatchObject({ targetGroups: [], vpc: { id: world.vpc } });
     expect(state).not.toHaveProperty("network");
     expect(state).not.toHaveProperty("classic");
@@ -92,10 +96,10 @@ describeWithPart("moto", "load balancers on moto", (program) => {
     expect(JSON.parse(JSON.stringify(state))).toEqual(state);
   });
 
-  test("a network load balancer with all that belongs to it", async () => {
+  test("a network load balancer with all its parts", async () => {
     const id = await world.addInstance();
     const { arn, group } = await aNetworkLoadBalancer(id);
-    const state = await world.state(aQuestion(UID, { instances: [id] }));
+    const state = await world.state(buildQuestion(UID, { instances: [id] }));
     expect(state.network).toMatchObject({
       loadBalancer: { LoadBalancerArn: arn, Type: "network" },
       tags: { "kubernetes.io/service-name": "default/web" },
@@ -115,7 +119,7 @@ describeWithPart("moto", "load balancers on moto", (program) => {
     expect(JSON.parse(JSON.stringify(state))).toEqual(state);
   });
 
-  test("a target group that no load balancer uses is found by its tags; one of another Service is not", async () => {
+  test("an unused target group is found by its tags; one of another Service is not", async () => {
     const groupOf = (name: string, service: string) =>
       world.act("elbv2:CreateTargetGroup", {
         Name: name,
@@ -129,7 +133,7 @@ describeWithPart("moto", "load balancers on moto", (program) => {
     await groupOf("k8s-default-web-0000000001", "default/web");
     await groupOf("k8s-default-web-0000000002", "default/we-b");
     await groupOf("k8s-default-web-0000000003", "other/web");
-    const state = await world.state(aQuestion(UID, { wanted: false }));
+    const state = await world.state(buildQuestion(UID, { wanted: false }));
     expect(state.targetGroups.map(({ group }) => group.TargetGroupName)).toEqual([
       "k8s-default-web-0000000001",
     ]);
@@ -149,7 +153,7 @@ describeWithPart("moto", "load balancers on moto", (program) => {
       PolicyTypeName: "ProxyProtocolPolicyType",
       PolicyAttributes: [{ AttributeName: "ProxyProtocol", AttributeValue: "true" }],
     });
-    const state = await world.state(aQuestion(UID));
+    const state = await world.state(buildQuestion(UID));
     expect(state.classic).toMatchObject({
       loadBalancer: { LoadBalancerName: NAME, SecurityGroups: [world.group] },
       tags: { "kubernetes.io/service-name": "default/web" },
@@ -159,9 +163,9 @@ describeWithPart("moto", "load balancers on moto", (program) => {
     expect(JSON.parse(JSON.stringify(state))).toEqual(state);
   });
 
-  test("what is to go takes no call of its own", async () => {
+  test("a load balancer to delete takes no call of its own", async () => {
     await aNetworkLoadBalancer(await world.addInstance());
-    const { answers, usage } = await world.observe(aQuestion(UID, { wanted: false }));
+    const { answers, usage } = await world.observe(buildQuestion(UID, { wanted: false }));
     expect(answers).toMatchObject([
       { state: { network: { tags: {} }, targetGroups: [{ tags: {}, targets: [] }] } },
     ]);
@@ -174,10 +178,10 @@ describeWithPart("moto", "load balancers on moto", (program) => {
     ]);
   });
 
-  test("what is to go needs neither subnets nor instances", async () => {
+  test("a deletion needs neither subnets nor instances", async () => {
     const id = await world.addInstance();
     await aNetworkLoadBalancer(id);
-    const { answers, usage } = await world.observe(aQuestion(UID, { wanted: false, instances: [id] }));
+    const { answers, usage } = await world.observe(buildQuestion(UID, { wanted: false, instances: [id] }));
     expect(answers).toMatchObject([
       { kind: "observed", state: { network: {}, vpc: { subnets: [], instances: {} } } },
     ]);
@@ -190,7 +194,7 @@ describeWithPart("moto", "load balancers on moto", (program) => {
       expect(usage.calls).not.toHaveProperty(call);
   });
 
-  test("a rule that load balancers share is described anew in place, and an audit shows who uses it", async () => {
+  test("the description of a shared rule is updated in place, and an audit shows who uses it", async () => {
     const id = await world.addInstance();
     await aNetworkLoadBalancer(id);
     const rule = (Description: string) => ({
@@ -212,11 +216,13 @@ describeWithPart("moto", "load balancers on moto", (program) => {
     const [answer] = answers;
     const { shared } = (answer?.kind === "observed" ? answer.state : {}) as { shared: SharedRulesState };
     const nodes = shared.groups.find(({ group }) => group.GroupId === world.group);
-    expect(rulesOf(nodes?.ingress ?? [])).toMatchObject([{ ports: [30001, 30001], description: since }]);
+    expect(parsePermissions(nodes?.ingress ?? [])).toMatchObject([
+      { ports: [30001, 30001], description: since },
+    ]);
     expect(shared.checkedPorts).toEqual([{ port: 30001, users: [expect.stringContaining("loadbalancer")] }]);
   });
 
-  test("Elastic IP addresses that a Service names are looked at, and nobody else's; one that is not there is left out", async () => {
+  test("reads the Elastic IP addresses that a Service names, and no others; a missing one is left out", async () => {
     const allocate = async (Value: string): Promise<string> => {
       const { AllocationId = "" } = await world.ec2.send(
         new AllocateAddressCommand({
@@ -231,14 +237,14 @@ describeWithPart("moto", "load balancers on moto", (program) => {
     await world.ec2.send(new AssociateAddressCommand({ AllocationId: used, InstanceId: instance }));
     const names = (...ids: readonly string[]) => {
       const key = "service.beta.kubernetes.io/aws-load-balancer-eip-allocations";
-      const { service, ...rest } = aQuestion(UID);
+      const { service, ...rest } = buildQuestion(UID);
       const metadata = { ...service.metadata, annotations: { [key]: ids.join(", ") } };
       return { ...rest, service: { metadata } };
     };
     const asked = [
       names(free, used, "eipalloc-0123456789abcdef0"),
       names(other),
-      aQuestion(UID),
+      buildQuestion(UID),
       names("no id"),
     ];
     const { answers, usage } = await world.observe(...asked);
@@ -255,16 +261,16 @@ describeWithPart("moto", "load balancers on moto", (program) => {
       undefined,
     ]);
     expect(usage.calls).toMatchObject({ DescribeAddresses: 1 });
-    const without = await world.observe(aQuestion(UID));
+    const without = await world.observe(buildQuestion(UID));
     expect(without.usage.calls).not.toHaveProperty("DescribeAddresses");
   });
 
-  test("where only targets may differ, a load balancer takes no call of its own and a target group one", async () => {
+  test("if only targets may differ, a load balancer takes no call of its own and a target group one", async () => {
     const id = await world.addInstance();
     await aNetworkLoadBalancer(id);
-    const whole = await world.observe(aQuestion(UID, { instances: [id] }));
+    const whole = await world.observe(buildQuestion(UID, { instances: [id] }));
     const { answers, usage } = await world.observe({
-      ...aQuestion(UID, { instances: [id] }),
+      ...buildQuestion(UID, { instances: [id] }),
       onlyTargets: true,
     });
     const ofOneMore = Object.entries(whole.usage.calls).filter(([call]) => !(call in usage.calls));
@@ -279,10 +285,10 @@ describeWithPart("moto", "load balancers on moto", (program) => {
     expect(JSON.stringify(answers)).not.toContain('"attributes"');
   });
 
-  test("many Services share what they have in common", async () => {
+  test("many Services share the common reads", async () => {
     const id = await world.addInstance();
     const questions = Array.from({ length: 60 }, (_, number) =>
-      aQuestion(`00000000-0000-0000-0000-${String(number).padStart(12, "0")}`, { instances: [id] }),
+      buildQuestion(`00000000-0000-0000-0000-${String(number).padStart(12, "0")}`, { instances: [id] }),
     );
     const { answers, usage } = await world.observe(...questions);
     expect(answers.filter(({ kind }) => kind === "observed")).toHaveLength(60);
@@ -298,13 +304,13 @@ describeWithPart("moto", "load balancers on moto", (program) => {
     });
   });
 
-  test("of a security group without a tag AWS shows whether only the cluster's instances have it", async () => {
+  test("AWS shows whether only the cluster's instances use a security group without a tag", async () => {
     const instances = [await world.addInstance()];
     await world.ec2.send(new DeleteTagsCommand({ Resources: [world.group], Tags: TAGS.slice(0, 1) }));
     const marked = async (): Promise<boolean | undefined> => {
-      // Each asks anew: what one has seen it believes for a while.
-      const other = await motoWorld(moto.url, true, { vpc: world.vpc });
-      const { vpc } = await other.state(aQuestion(UID, { instances }));
+      // Each cluster has its own cloud, because a cloud caches its observation for a while.
+      const other = await createMotoWorld(moto.url, true, { vpc: world.vpc });
+      const { vpc } = await other.state(buildQuestion(UID, { instances }));
       other.close();
       return vpc.groups.find(({ group }) => group.GroupId === world.group)?.isOnNodesAlone;
     };
@@ -318,13 +324,13 @@ describeWithPart("moto", "load balancers on moto", (program) => {
     expect(await marked()).toBeUndefined();
   });
 
-  test("without a configured VPC it is that of the targets, or of the load balancer", async () => {
-    const bare = await motoWorld(moto.url, false);
+  test("without a configured VPC the VPC comes from the targets, or from the load balancer", async () => {
+    const bare = await createMotoWorld(moto.url, false);
     const id = await bare.addInstance();
-    expect((await bare.state(aQuestion(UID, { instances: [id] }))).vpc.id).toBe(bare.vpc);
+    expect((await bare.state(buildQuestion(UID, { instances: [id] }))).vpc.id).toBe(bare.vpc);
     const request = { Name: NAME, Type: "network" as const, Subnets: [...bare.subnets], Tags: TAGS };
     await bare.act("elbv2:CreateLoadBalancer", request);
-    const state = await bare.state(aQuestion(UID, { wanted: false }));
+    const state = await bare.state(buildQuestion(UID, { wanted: false }));
     expect(state.vpc.id).toBe(bare.vpc);
     expect(state.vpc.groups.map(({ group }) => group.GroupName)).toContain("nodes");
     bare.close();

@@ -7,14 +7,20 @@ import type { Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
 import type { AwsLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
 import { CLIENT_RULE } from "#clouds/aws/load-balancers/vpc/node-rules.ts";
 import { fault, ok } from "#clouds/outcome.ts";
-import { ALLOW_NOTHING, aGroup, aRule, OURS, THEIRS } from "#test/clouds/aws/load-balancers/vpc/builders.ts";
+import {
+  ALLOW_NOTHING,
+  buildGroup,
+  buildRule,
+  OURS,
+  THEIRS,
+} from "#test/clouds/aws/load-balancers/vpc/builders.ts";
 
 const IDENTITY = { clusterTag: "demo", allow: ALLOW_NOTHING };
 const OWN_TAG = [{ Key: "kubernetes.io/cluster/demo", Value: "owned" }];
 
 type Answers = Readonly<Record<string, (request: Record<string, unknown>) => unknown>>;
 
-/** Answers as the table says, with a count of each call; what stands there as an Error is a fault. */
+/** Answers as the table says, and counts each call; an Error in the table is a fault. */
 function account(answers: Answers): { readonly read: Reader; readonly calls: string[] } {
   const calls: string[] = [];
   const read = async (name: string, request: object) => {
@@ -30,7 +36,10 @@ const on = (instance: string | undefined, ...groups: readonly string[]): Network
   ...(instance === undefined ? {} : { Attachment: { InstanceId: instance } }),
 });
 
-/** An account with these interfaces, in which `i-1` and `i-2` carry the cluster's tag and `i-db` carries none. */
+/**
+ * Builds an account with these interfaces, in which `i-1` and `i-2` carry the cluster's tag and `i-db`
+ * carries no tag.
+ */
 const withInterfaces = (interfaces: readonly NetworkInterface[] | Error): Answers => ({
   "ec2:DescribeNetworkInterfaces": () =>
     interfaces instanceof Error ? interfaces : { NetworkInterfaces: interfaces },
@@ -59,10 +68,10 @@ describe("a security group without a tag", () => {
     ["that an instance without the tag has, too,", [on("i-1", "sg-1"), on("i-db", "sg-1")], false],
     ["that an interface of no instance has, too,", [on("i-1", "sg-1"), on(undefined, "sg-1")], false],
     ["that nothing has", [], false],
-    ["of which AWS does not tell", new Error("not authorized"), false],
+    ["that AWS does not return", new Error("not authorized"), false],
   ])("%s is proven: %s", async (_, interfaces, expected) => {
     const { read } = account(withInterfaces(interfaces));
-    const [marked] = await createNodeGroupProofs(() => 0).mark([aGroup("sg-1")], asked("sg-1"), read);
+    const [marked] = await createNodeGroupProofs(() => 0).prove([buildGroup("sg-1")], asked("sg-1"), read);
     expect(marked?.isOnNodesAlone === true).toBe(expected);
   });
 
@@ -72,39 +81,39 @@ describe("a security group without a tag", () => {
         ...withInterfaces([]),
         "ec2:DescribeNetworkInterfaces": () => answer,
       });
-      const [marked] = await createNodeGroupProofs(() => 0).mark([aGroup("sg-1")], asked("sg-1"), read);
-      expect(marked).toEqual(aGroup("sg-1"));
+      const [marked] = await createNodeGroupProofs(() => 0).prove([buildGroup("sg-1")], asked("sg-1"), read);
+      expect(marked).toEqual(buildGroup("sg-1"));
       expect(calls.length).toBeLessThanOrEqual(40);
     }
   });
 
-  test("is asked about once a minute where it is proven, and after ten seconds where it is not", async () => {
+  test("is read once a minute if it is proven, and after ten seconds if it is not", async () => {
     const clock = { ms: 0 };
     const proofs = createNodeGroupProofs(() => clock.ms);
     const proven = account(withInterfaces([on("i-1", "sg-1")]));
     for (const ms of [0, 1, 59_999]) {
       clock.ms = ms;
-      await proofs.mark([aGroup("sg-1")], asked("sg-1"), proven.read);
+      await proofs.prove([buildGroup("sg-1")], asked("sg-1"), proven.read);
     }
     expect(proven.calls).toEqual(["ec2:DescribeNetworkInterfaces", "ec2:DescribeInstances"]);
     clock.ms = 60_000;
     const shared = account(withInterfaces([on("i-1", "sg-1"), on("i-db", "sg-1")]));
-    const [now] = await proofs.mark([aGroup("sg-1")], asked("sg-1"), shared.read);
+    const [now] = await proofs.prove([buildGroup("sg-1")], asked("sg-1"), shared.read);
     expect(now?.isOnNodesAlone).toBeUndefined();
     clock.ms = 70_000;
-    const [later] = await proofs.mark([aGroup("sg-1")], asked("sg-1"), proven.read);
+    const [later] = await proofs.prove([buildGroup("sg-1")], asked("sg-1"), proven.read);
     expect(later?.isOnNodesAlone).toBe(true);
   });
 });
 
-test("AWS is asked about groups alone that nothing else proves, and that have to do with load balancers of ours", async () => {
+test("only groups that lack other proof and concern our load balancers are read", async () => {
   const groups = [
-    aGroup("sg-own", { tags: OURS }),
-    aGroup("sg-theirs", { tags: THEIRS, ingress: [aRule("tcp", [1, 1], "0.0.0.0/0", CLIENT_RULE)] }),
-    aGroup("sg-listed"),
-    aGroup("sg-database"),
-    aGroup("sg-ruled", { ingress: [aRule("tcp", [1, 1], "0.0.0.0/0", CLIENT_RULE)] }),
-    aGroup("sg-referring", { ingress: [aRule("-1", [0, 0], "sg-own")] }),
+    buildGroup("sg-own", { tags: OURS }),
+    buildGroup("sg-theirs", { tags: THEIRS, ingress: [buildRule("tcp", [1, 1], "0.0.0.0/0", CLIENT_RULE)] }),
+    buildGroup("sg-listed"),
+    buildGroup("sg-database"),
+    buildGroup("sg-ruled", { ingress: [buildRule("tcp", [1, 1], "0.0.0.0/0", CLIENT_RULE)] }),
+    buildGroup("sg-referring", { ingress: [buildRule("-1", [0, 0], "sg-own")] }),
   ];
   const seen: unknown[] = [];
   const { read } = account({
@@ -115,14 +124,14 @@ test("AWS is asked about groups alone that nothing else proves, and that have to
   });
   const question = asked("sg-own", "sg-theirs", "sg-listed");
   const allow = { ...ALLOW_NOTHING, nodeSecurityGroups: ["sg-listed"] };
-  await createNodeGroupProofs(() => 0).mark(groups, { ...question, identity: { ...IDENTITY, allow } }, read);
+  await createNodeGroupProofs(() => 0).prove(groups, { ...question, identity: { ...IDENTITY, allow } }, read);
   expect(seen).toEqual([[{ Name: "group-id", Values: ["sg-ruled", "sg-referring"] }]]);
   const tagged = account({});
-  await createNodeGroupProofs(() => 0).mark(groups.slice(0, 1), question, tagged.read);
+  await createNodeGroupProofs(() => 0).prove(groups.slice(0, 1), question, tagged.read);
   expect(tagged.calls).toEqual([]);
 });
 
-describe("a load balancer of a forged uid, where no VPC is configured,", () => {
+describe("a load balancer of a forged uid, without a configured VPC,", () => {
   const UID = "3f0e6a52-8d1b-4c7e-9a44-0b1c2d3e4f50";
   const NAME = "a3f0e6a528d1b4c7e9a440b1c2d3e4f5";
   const observe = async (tags: object, wanted: boolean) => {
@@ -165,13 +174,13 @@ describe("a load balancer of a forged uid, where no VPC is configured,", () => {
   test.each([
     ["another cluster's, that is to go", THEIRS, false],
     ["another cluster's, that is wanted", THEIRS, true],
-    ["nobody's, that is to go", {}, false],
+    ["without an owner, for a deletion", {}, false],
     ["shared with us, that is to go", { "kubernetes.io/cluster/demo": "shared" }, false],
-  ])("leads into no VPC: %s", async (_, tags, wanted) => {
+  ])("does not determine the VPC: %s", async (_, tags, wanted) => {
     expect(await observe(tags, wanted)).toEqual({ filters: [[BY_TAG]], vpc: "" });
   });
 
-  test("leads into its VPC where it carries the cluster's tag", async () => {
+  test("determines its VPC if it carries the cluster's tag", async () => {
     const inVpc = [[{ Name: "vpc-id", Values: ["vpc-victim"] }]];
     expect(await observe(OURS, false)).toEqual({ filters: inVpc, vpc: "vpc-victim" });
   });

@@ -1,9 +1,9 @@
 import { CreateSecurityGroupCommand } from "@aws-sdk/client-ec2";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { sharedGroupName } from "#clouds/aws/load-balancers/network/shared-group.ts";
+import { formatSharedGroupName } from "#clouds/aws/load-balancers/network/shared-group.ts";
 import type { Observation } from "#core/capability.ts";
 import { Holding, HoldingsState } from "#core/service/holdings.ts";
-import { type MotoWorld, motoWorld } from "#test/clouds/aws/load-balancers/moto-world.ts";
+import { createMotoWorld, type MotoWorld } from "#test/clouds/aws/load-balancers/moto-world.ts";
 import { type MendedMoto, startMendedMoto } from "#test/clouds/aws/moto/start-mended-moto.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
@@ -20,7 +20,7 @@ describeWithPart("moto", "what a cluster's Services have on moto", (program) => 
   });
   beforeEach(async () => {
     await moto.reset();
-    world = await motoWorld(moto.url);
+    world = await createMotoWorld(moto.url);
     return () => world.close();
   });
   afterAll(() => moto?.close());
@@ -30,7 +30,7 @@ describeWithPart("moto", "what a cluster's Services have on moto", (program) => 
   const balancer = (Name: string, Tags: ReturnType<typeof tagsOf>) =>
     world.act("elbv2:CreateLoadBalancer", { Name, Type: "network", Subnets: [...world.subnets], Tags });
 
-  test("is counted by load balancers alone, which are called as Services' are and carry their tags", async () => {
+  test("counts only load balancers whose names and tags are those of Services", async () => {
     const nameOf = (digit: string): string => `a${digit.repeat(31)}`;
     await balancer(nameOf("1"), tagsOf("default/web"));
     await balancer(nameOf("2"), tagsOf("default/web", "theirs"));
@@ -55,7 +55,7 @@ describeWithPart("moto", "what a cluster's Services have on moto", (program) => 
     return HoldingsState.parse(answer?.kind === "observed" ? answer.state : undefined);
   };
 
-  test("is counted with its listeners, and so is what an audit finds", async () => {
+  test("is counted with its listeners, and so are an audit's findings", async () => {
     const [network, classic] = [`a${"1".repeat(31)}`, `a${"2".repeat(31)}`];
     const arnIn = ({ answer }: Awaited<ReturnType<typeof balancer>>, kind: string): string =>
       answer.kind === "done"
@@ -95,7 +95,7 @@ describeWithPart("moto", "what a cluster's Services have on moto", (program) => 
     }
   });
 
-  test("comes with what the account may have where that is asked for, which AWS is asked once", async () => {
+  test("comes with the account's limits on request, which are read once", async () => {
     const asked = { ...COUNT, quotas: true };
     const quotas = { "network load balancer": 50, "classic load balancer": 20, listeners: 3_000 };
     expect((await count()).quotas).toBeUndefined();
@@ -107,7 +107,7 @@ describeWithPart("moto", "what a cluster's Services have on moto", (program) => 
     });
   });
 
-  test("is counted all the same where AWS does not tell what the account may have", async () => {
+  test("is counted even if AWS does not return the account's limits", async () => {
     await balancer(`a${"1".repeat(31)}`, tagsOf("default/web"));
     moto.failures.plan({
       operation: "elbv2:DescribeAccountLimits",
@@ -117,7 +117,7 @@ describeWithPart("moto", "what a cluster's Services have on moto", (program) => 
     expect([found.length, quotas]).toEqual([1, {}]);
   });
 
-  test("is found by the tags of cluster and Service, of every kind, and nobody else's is", async () => {
+  test("is found by the tags of cluster and Service, of every kind, and no resource of others is", async () => {
     await balancer("a1", tagsOf("default/web"));
     await balancer("a2", tagsOf("default/web", "theirs"));
     await balancer("a3", tagsOf("default/web", "demo", "shared"));
@@ -156,7 +156,7 @@ describeWithPart("moto", "what a cluster's Services have on moto", (program) => 
     for (const each of found) expect(Holding.safeParse(each).success).toBe(true);
   });
 
-  test("has the group that all network load balancers share in it, which is no Service's", async () => {
+  test("includes the group that all network load balancers share, which belongs to no Service", async () => {
     const groupOf = async (GroupName: string, Value = "owned") => {
       const made = await world.ec2.send(
         new CreateSecurityGroupCommand({
@@ -170,12 +170,16 @@ describeWithPart("moto", "what a cluster's Services have on moto", (program) => 
       );
       return made.GroupId;
     };
-    const shared = await groupOf(sharedGroupName("demo"));
-    await groupOf(sharedGroupName("theirs"));
+    const shared = await groupOf(formatSharedGroupName("demo"));
+    await groupOf(formatSharedGroupName("theirs"));
     const answer = await holdings();
     const { holdings: found } = HoldingsState.parse(answer?.kind === "observed" ? answer.state : undefined);
     expect(found).toEqual([
-      { kind: "security group of all network load balancers", id: shared, name: sharedGroupName("demo") },
+      {
+        kind: "security group of all network load balancers",
+        id: shared,
+        name: formatSharedGroupName("demo"),
+      },
     ]);
   });
 
@@ -184,7 +188,7 @@ describeWithPart("moto", "what a cluster's Services have on moto", (program) => 
     "elbv2:DescribeTags",
     "elb:DescribeLoadBalancers",
     "ec2:DescribeSecurityGroups",
-  ])("where %s is refused nothing is said to be all", async (operation) => {
+  ])("is not called complete if %s is refused", async (operation) => {
     await balancer("a1", tagsOf("default/web"));
     moto.failures.plan({ operation, count: 4, failure: { kind: "throttle" } });
     expect(await holdings()).toMatchObject({ kind: "error", code: "Throttled" });

@@ -17,12 +17,12 @@ import {
 } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
-import { awsWithoutWaits } from "#test/clouds/aws/aws-without-waits.ts";
-import { type Clients, clientsOf, REGION } from "#test/clouds/aws/moto/clients.ts";
+import { createAwsWithoutWaits } from "#test/clouds/aws/aws-without-waits.ts";
+import { type Clients, createClients, REGION } from "#test/clouds/aws/moto/clients.ts";
 import { makeNetwork, type Network } from "#test/clouds/aws/moto/make-network.ts";
 import { type MendedMoto, startMendedMoto } from "#test/clouds/aws/moto/start-mended-moto.ts";
+import { readAwsOutline } from "#test/crash-consistency/aws/state.ts";
 import { type OrphansUnderTest, startOrphans } from "#test/functions/orphans/orphans-under-test.ts";
-import { readAwsOutline } from "#test/killing/aws/state.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
@@ -46,14 +46,14 @@ describeWithPart("moto", "load balancers whose Service is gone, on moto", (progr
 
   beforeAll(async () => {
     moto = await startMendedMoto(program, { hasPoints: true });
-    aws = clientsOf(moto.url);
+    aws = createClients(moto.url);
     vi.stubEnv("AWS_ENDPOINT_URL", moto.url);
     vi.stubEnv("AWS_ACCESS_KEY_ID", "test");
     vi.stubEnv("AWS_SECRET_ACCESS_KEY", "test");
     cluster = await startCluster((folder) => startEmbeddedControlPlane({ folder }));
     under = await startOrphans(cluster, () => ({
       config: { provider: "aws", region: REGION, vpc: network.vpc, clusterTag: TAG, ...cloud },
-      make: awsWithoutWaits,
+      make: createAwsWithoutWaits,
     }));
   });
   beforeEach(async () => {
@@ -81,7 +81,9 @@ describeWithPart("moto", "load balancers whose Service is gone, on moto", (progr
     { Key: `kubernetes.io/cluster/${tag}`, Value: "owned" },
     { Key: "kubernetes.io/service-name", Value: service },
   ];
-  /** Audits as often as anything takes to be found, marked and deleted, and what is left of it once more. */
+  /**
+   * Runs as many audits as a resource takes to be found, marked and deleted, and one more for its remains.
+   */
   async function hour(): Promise<void> {
     for (let minute = 0; minute < 60; minute += 20) {
       await under.audit();
@@ -90,7 +92,7 @@ describeWithPart("moto", "load balancers whose Service is gone, on moto", (progr
   }
 
   describe.each(KINDS)("of kind $kind", ({ kind, service, cloud: configured }) => {
-    /** One Service lives; what there is with it alone. */
+    /** Creates a live Service; returns its resources. */
     async function living(): Promise<readonly string[]> {
       cloud = configured;
       under.configure(DELETING);
@@ -98,7 +100,7 @@ describeWithPart("moto", "load balancers whose Service is gone, on moto", (progr
       return outline();
     }
 
-    test("is told, marked, and deleted in its turn with all that belongs to it, and nothing else is", async () => {
+    test("is reported, marked, and deleted in its turn with all its parts, and nothing else is", async () => {
       const alone = await living();
       await under.create("lost", service);
       const both = await outline();
@@ -123,7 +125,7 @@ describeWithPart("moto", "load balancers whose Service is gone, on moto", (progr
       expect(under.actions).toEqual([]);
     });
 
-    test("is deleted one in a turn, whoever comes by in it", async () => {
+    test("is deleted one at a time, with any number of actors", async () => {
       const alone = await living();
       for (const name of ["one", "two"]) {
         await under.create(name, service);
@@ -141,7 +143,7 @@ describeWithPart("moto", "load balancers whose Service is gone, on moto", (progr
       expect(await outline()).toEqual(alone);
     });
 
-    test("is not deleted while no load balancer of a Service that lives shows whose account that is", async () => {
+    test("is not deleted until the load balancer of a live Service proves the account", async () => {
       cloud = configured;
       under.configure(DELETING);
       await under.create("lost", service);
@@ -153,7 +155,7 @@ describeWithPart("moto", "load balancers whose Service is gone, on moto", (progr
       expect(await outline()).toEqual(before);
     });
 
-    test("killed between any two steps of its deletion, leaves nothing behind in the end", async () => {
+    test("leaves nothing behind if its deletion is killed between any two steps", async () => {
       const alone = await living();
       for (let steps = 0; ; steps += 1) {
         await under.create("lost", service);
@@ -170,7 +172,7 @@ describeWithPart("moto", "load balancers whose Service is gone, on moto", (progr
       }
     });
 
-    test("has its Service back from a backup: it is its own again, with its name, and no second one is made", async () => {
+    test("belongs to its Service again after a restore from a backup, with its name, and no second one is made", async () => {
       await living();
       const before = await under.create("lost", service);
       const all = await outline();
@@ -180,7 +182,7 @@ describeWithPart("moto", "load balancers whose Service is gone, on moto", (progr
       await cluster.plane.restore(backup);
       under.later(9);
       under.actions.length = 0;
-      // The audit of the Service itself comes by before the turn of its load balancer, and takes the mark off.
+      // The audit of the Service itself comes before its load balancer's turn, and removes the mark.
       await under.converge("lost", "refresh");
       expect(under.actions).toEqual([expect.stringMatching(/:RemoveTags/)]);
       under.later(9);
@@ -192,7 +194,7 @@ describeWithPart("moto", "load balancers whose Service is gone, on moto", (progr
       expect((await under.read("lost")).status).toEqual(before.status);
     });
 
-    test("that only the stock controller's tags are on goes as well, and its group is found though killed in between", async () => {
+    test("with the stock controller's tags alone is deleted too, and its group is found after a kill in between", async () => {
       const alone = await living();
       await under.create("lost", service);
       await under.lose("lost");
@@ -209,7 +211,7 @@ describeWithPart("moto", "load balancers whose Service is gone, on moto", (progr
         );
       await under.audit();
       under.later(20);
-      // Until right after the load balancer itself has gone.
+      // Until right after the load balancer itself is gone.
       moto.failures.plan({ operation: "ec2:DeleteSecurityGroup", count: 1, failure: { kind: "throttle" } });
       await under.audit();
       moto.failures.drop();
@@ -218,7 +220,7 @@ describeWithPart("moto", "load balancers whose Service is gone, on moto", (progr
     });
   });
 
-  test("what another cluster has, what carries one tag, and what is called otherwise is not told and not touched", async () => {
+  test("resources of another cluster, with only one tag, or with another name are neither reported nor touched", async () => {
     under.configure(DELETING);
     await under.create("lives", NLB);
     const Subnets = [...network.subnets];
@@ -264,7 +266,7 @@ describeWithPart("moto", "load balancers whose Service is gone, on moto", (progr
     expect(await outline()).toEqual(before);
   });
 
-  test("an orphan goes, and a load balancer of the other kind with its name and without a tag stays", async () => {
+  test("an orphan is deleted, and a load balancer of the other kind with its name and without a tag stays", async () => {
     under.configure(DELETING);
     await under.create("lives", NLB);
     const { metadata } = await under.create("lost", NLB);
@@ -284,7 +286,7 @@ describeWithPart("moto", "load balancers whose Service is gone, on moto", (progr
     await aws.elb.send(new DeleteClassicCommand({ LoadBalancerName }));
   });
 
-  test("what is left of a load balancer that somebody deleted by hand goes, too", async () => {
+  test("the remains of a manually deleted load balancer are deleted, too", async () => {
     under.configure(DELETING);
     cloud = { nlbSecurityGroupMode: "Managed" };
     await under.create("lives", NLB);
@@ -303,12 +305,12 @@ describeWithPart("moto", "load balancers whose Service is gone, on moto", (progr
       "security group",
     ]);
     await hour();
-    // What let the load balancer in on the nodes only its name told, and that went with it.
+    // Only the deleted load balancer's name identified the rules that allowed it on the nodes.
     const rules = (await outline()).filter((line) => !line.startsWith("rule of"));
     expect(rules).toEqual(alone.filter((line) => !line.startsWith("rule of")));
   });
 
-  test("one that is protected from deletion stays, is told of, and keeps no other from going", async () => {
+  test("one with deletion protection stays, is reported, and delays no other", async () => {
     under.configure(DELETING);
     await under.create("lives", NLB);
     for (const name of ["one", "two"]) {
@@ -338,7 +340,7 @@ describeWithPart("moto", "load balancers whose Service is gone, on moto", (progr
     expect(left).toHaveLength(2);
   });
 
-  test("an audit without orphans costs a page of each kind, and the tags of what is called as ours are", async () => {
+  test("an audit without orphans costs a page of each kind, and the tags of those with our names", async () => {
     await under.create("lives", NLB);
     for (let index = 0; index < 30; index += 1)
       await aws.elbv2.send(
@@ -366,7 +368,7 @@ describeWithPart("moto", "load balancers whose Service is gone, on moto", (progr
     "elb:DescribeLoadBalancers",
     "elbv2:DescribeTargetGroups",
     "elbv2:DescribeTags",
-  ])("where %s is refused nothing is known, and nothing is done", async (operation) => {
+  ])("if %s is refused nothing is known, and nothing is done", async (operation) => {
     under.configure(DELETING);
     await under.create("lives", NLB);
     await under.create("lost", NLB);

@@ -1,24 +1,24 @@
 import { describe, expect, test } from "vitest";
 import { awsLoadBalancerModel as model } from "#clouds/aws/load-balancers/model.ts";
 import { GRACE_MS, planUnusedRules } from "#clouds/aws/load-balancers/orphans/unused-rules.ts";
-import { permissionsOf, rulesOf } from "#clouds/aws/load-balancers/vpc/rules.ts";
+import { buildPermissions, parsePermissions } from "#clouds/aws/load-balancers/vpc/rules.ts";
 import type { FakeElbv2 } from "#test/clouds/aws/load-balancers/fake-elbv2.ts";
 import { audit, auditForAnHour, planAudit } from "#test/clouds/aws/load-balancers/network/audit.ts";
 import {
+  buildDeletionQuestion,
+  buildQuestion,
+  buildService,
+  buildSettings,
   converge,
-  gone,
+  createNetworkWorld,
   NAME,
   observe,
-  question,
-  service,
-  settings,
-  world,
 } from "#test/clouds/aws/load-balancers/network/world.ts";
 
-const PROBED = settings({ clusterServiceLoadBalancerHealthProbeMode: "Shared" });
+const PROBED = buildSettings({ clusterServiceLoadBalancerHealthProbeMode: "Shared" });
 const RANGES = ["192.0.2.0/24"];
-const web = service({ loadBalancerSourceRanges: RANGES });
-const api = service(
+const web = buildService({ loadBalancerSourceRanges: RANGES });
+const api = buildService(
   { loadBalancerSourceRanges: RANGES, ports: [{ protocol: "TCP", port: 443, nodePort: 31443 }] },
   {},
   { name: "api", uid: "00000000-8d1b-4c7e-9a44-0b1c2d3e4f50" },
@@ -27,7 +27,7 @@ const DESCRIBE = "ec2:UpdateSecurityGroupRuleDescriptionsIngress";
 
 function rules(aws: FakeElbv2): string[] {
   const found = aws.vpc.groups.find(({ group }) => group.GroupName === "nodes");
-  return rulesOf(found?.ingress ?? [])
+  return parsePermissions(found?.ingress ?? [])
     .map(({ protocol, ports, peer, description }) => `${protocol} ${ports?.join("-")} ${peer} ${description}`)
     .sort();
 }
@@ -35,14 +35,17 @@ function rules(aws: FakeElbv2): string[] {
 const health = (aws: FakeElbv2) => rules(aws).filter((rule) => rule.includes("10256"));
 const mtu = (aws: FakeElbv2) => rules(aws).filter((rule) => rule.startsWith("icmp"));
 
-/** As older versions and the stock controller describe the rules for a shared health check: by one of the load balancers. */
+/**
+ * Describes the shared rules for a health check by one of the load balancers, as older versions and the stock
+ * controller do.
+ */
 function describeAsBefore(aws: FakeElbv2, name = NAME): void {
   aws.vpc = {
     ...aws.vpc,
     groups: aws.vpc.groups.map((of) => ({
       ...of,
-      ingress: permissionsOf(
-        rulesOf(of.ingress).map((rule) =>
+      ingress: buildPermissions(
+        parsePermissions(of.ingress).map((rule) =>
           rule.ports?.[0] === 10_256
             ? { ...rule, description: `kubernetes.io/rule/nlb/health=${name}` }
             : rule,
@@ -52,12 +55,12 @@ function describeAsBefore(aws: FakeElbv2, name = NAME): void {
   };
 }
 
-test("the rule about too large packets stays for clients that a rule for health checks lets in", () => {
-  const aws = world();
+test("the rule for path MTU discovery stays for clients that a health check rule allows in", () => {
+  const aws = createNetworkWorld();
   const spec = { ports: [{ protocol: "TCP", port: 443, nodePort: 31_443 }] };
-  converge(aws, question(service({ ...spec, loadBalancerSourceRanges: RANGES })));
+  converge(aws, buildQuestion(buildService({ ...spec, loadBalancerSourceRanges: RANGES })));
   const hidden = { "target-group-attributes": "preserve_client_ip.enabled=false" };
-  const changed = question(service({ ...spec, loadBalancerSourceRanges: RANGES }, hidden));
+  const changed = buildQuestion(buildService({ ...spec, loadBalancerSourceRanges: RANGES }, hidden));
   converge(aws, changed);
   const before = mtu(aws);
   auditForAnHour(aws);
@@ -68,57 +71,57 @@ test("the rule about too large packets stays for clients that a rule for health 
 });
 
 describe("the rules for a health check that Services share", () => {
-  test("are described as shared, and stay while any Service is checked there", () => {
-    const aws = world();
-    converge(aws, question(web), PROBED);
-    converge(aws, question(api), PROBED);
+  test("are described as shared, and stay while any Service has its check there", () => {
+    const aws = createNetworkWorld();
+    converge(aws, buildQuestion(web), PROBED);
+    converge(aws, buildQuestion(api), PROBED);
     expect(health(aws)).toEqual([
       "tcp 10256-10256 10.0.1.0/24 serverless-ccm.io/rule/nlb/health",
       "tcp 10256-10256 10.0.2.0/24 serverless-ccm.io/rule/nlb/health",
     ]);
-    converge(aws, gone(web), PROBED);
+    converge(aws, buildDeletionQuestion(web), PROBED);
     auditForAnHour(aws);
     expect(health(aws)).toHaveLength(2);
-    converge(aws, gone(api), PROBED);
+    converge(aws, buildDeletionQuestion(api), PROBED);
     expect(health(aws)).toHaveLength(2);
     auditForAnHour(aws);
     expect(rules(aws)).toEqual([]);
   });
 
-  test("stay for others where they are described by the one that goes, as older versions have it", () => {
-    const aws = world();
-    converge(aws, question(web), PROBED);
-    converge(aws, question(api), PROBED);
+  test("stay for others if the deleted Service is in their description, as in older versions", () => {
+    const aws = createNetworkWorld();
+    converge(aws, buildQuestion(web), PROBED);
+    converge(aws, buildQuestion(api), PROBED);
     describeAsBefore(aws);
-    converge(aws, gone(web), PROBED);
+    converge(aws, buildDeletionQuestion(web), PROBED);
     expect(health(aws)).toHaveLength(2);
     auditForAnHour(aws);
     expect(health(aws)).toHaveLength(2);
-    converge(aws, gone(api), PROBED);
+    converge(aws, buildDeletionQuestion(api), PROBED);
     auditForAnHour(aws);
     expect(rules(aws)).toEqual([]);
   });
 
-  test("come to be described as shared by the audit, in place", () => {
-    const aws = world();
-    converge(aws, question(web), PROBED);
-    converge(aws, question(api), PROBED);
+  test("get the shared description by the audit, in place", () => {
+    const aws = createNetworkWorld();
+    converge(aws, buildQuestion(web), PROBED);
+    converge(aws, buildQuestion(api), PROBED);
     describeAsBefore(aws);
     expect(audit(aws, 0)).toEqual([DESCRIBE, DESCRIBE]);
     expect(health(aws)[0]).toMatch(/ serverless-ccm\.io\/rule\/nlb\/health$/);
     expect(audit(aws, 10)).toEqual([]);
     const before = aws.done.length;
-    converge(aws, question(web), PROBED);
+    converge(aws, buildQuestion(web), PROBED);
     expect(aws.done.length).toBe(before);
   });
 
-  test("are one Service's own where another cluster's load balancer is checked at the same port of other nodes", () => {
-    const aws = world();
+  test("belong to one Service if another cluster's load balancer is checked at the same port of other nodes", () => {
+    const aws = createNetworkWorld();
     const local = { ...web.spec, externalTrafficPolicy: "Local", healthCheckNodePort: 32_000 };
-    const ours = service(local, {}, { name: "ours" });
-    const theirs = service(local, {}, { name: "theirs", uid: "11111111-8d1b-4c7e-9a44-0b1c2d3e4f50" });
-    converge(aws, question(ours));
-    converge(aws, question(theirs));
+    const ours = buildService(local, {}, { name: "ours" });
+    const theirs = buildService(local, {}, { name: "theirs", uid: "11111111-8d1b-4c7e-9a44-0b1c2d3e4f50" });
+    converge(aws, buildQuestion(ours));
+    converge(aws, buildQuestion(theirs));
     for (const one of aws.balancers.values())
       if (one.tags["kubernetes.io/service-name"] === "default/theirs")
         Object.assign(one, { tags: { "kubernetes.io/cluster/other": "owned" } });
@@ -127,47 +130,47 @@ describe("the rules for a health check that Services share", () => {
     expect(before).toHaveLength(2);
     auditForAnHour(aws);
     expect(own()).toEqual(before);
-    converge(aws, gone(ours));
+    converge(aws, buildDeletionQuestion(ours));
     auditForAnHour(aws);
     expect(own()).toEqual([]);
   });
 
-  test("of equal ports by annotation stay as well", () => {
-    const aws = world();
+  test("for ports made equal by annotation stay as well", () => {
+    const aws = createNetworkWorld();
     const named = { "healthcheck-port": "9000" };
     const [one, other] = [web, api].map((of) =>
-      service(of.spec, named, { name: of.metadata.name, uid: of.metadata.uid }),
+      buildService(of.spec, named, { name: of.metadata.name, uid: of.metadata.uid }),
     );
     if (one === undefined || other === undefined) throw new Error("two Services");
-    converge(aws, question(one));
-    converge(aws, question(other));
-    converge(aws, gone(one));
+    converge(aws, buildQuestion(one));
+    converge(aws, buildQuestion(other));
+    converge(aws, buildDeletionQuestion(one));
     auditForAnHour(aws);
     expect(rules(aws).filter((rule) => rule.includes("9000"))).toHaveLength(2);
   });
 });
 
-describe("the rule about packets that are too large", () => {
+describe("the rule for path MTU discovery", () => {
   test("stays for a load balancer that comes while another one goes", () => {
-    const aws = world();
-    converge(aws, question(web));
-    const coming = question(api);
+    const aws = createNetworkWorld();
+    converge(aws, buildQuestion(web));
+    const coming = buildQuestion(api);
     let seen: unknown = observe(aws, coming);
-    converge(aws, gone(web));
+    converge(aws, buildDeletionQuestion(web));
     audit(aws, 0);
-    for (let step = model.next(coming, seen, settings()); step.kind === "act"; ) {
-      for (const action of step.actions) seen = model.fold(seen, action, aws.apply(action));
-      step = model.next(coming, seen, settings());
+    for (let step = model.planStep(coming, seen, buildSettings()); step.kind === "act"; ) {
+      for (const action of step.actions) seen = model.applyResult(seen, action, aws.apply(action));
+      step = model.planStep(coming, seen, buildSettings());
     }
     expect(mtu(aws)).toHaveLength(1);
     auditForAnHour(aws);
     expect(mtu(aws)).toEqual(["icmp 3-4 192.0.2.0/24 kubernetes.io/rule/nlb/mtu"]);
   });
 
-  test("goes when no client of its network has been let in for ten minutes", () => {
-    const aws = world();
-    converge(aws, question(web));
-    converge(aws, gone(web));
+  test("goes when no client of its network has been allowed in for ten minutes", () => {
+    const aws = createNetworkWorld();
+    converge(aws, buildQuestion(web));
+    converge(aws, buildDeletionQuestion(web));
     expect(audit(aws, 0)).toEqual([DESCRIBE]);
     expect(mtu(aws)).toEqual([
       "icmp 3-4 192.0.2.0/24 kubernetes.io/rule/nlb/mtu unused since 2026-03-01T12:00:00.000Z",
@@ -178,10 +181,10 @@ describe("the rule about packets that are too large", () => {
   });
 });
 
-test("shared rules of a group that is not proven to be of the cluster's nodes stay as they are", () => {
-  const aws = world();
-  converge(aws, question(web), PROBED);
-  converge(aws, gone(web), PROBED);
+test("shared rules of a group stay as they are without proof that it is the cluster nodes' group", () => {
+  const aws = createNetworkWorld();
+  converge(aws, buildQuestion(web), PROBED);
+  converge(aws, buildDeletionQuestion(web), PROBED);
   aws.vpc = { ...aws.vpc, groups: aws.vpc.groups.map((each) => ({ ...each, tags: {} })) };
   const before = rules(aws);
   auditForAnHour(aws);
@@ -192,12 +195,12 @@ test("shared rules of a group that is not proven to be of the cluster's nodes st
   expect(rules(aws)).toEqual([]);
 });
 
-test("rules of others, and those of groups of other clusters, stay as they are", () => {
-  const aws = world();
+test("rules of others, and those in groups of other clusters, stay as they are", () => {
+  const aws = createNetworkWorld();
   const rule = (description: string | undefined, from: "ipv4" | "group" = "ipv4", peer = "192.0.2.0/24") =>
     ({ protocol: "tcp", ports: [10_256, 10_256], from, peer, description }) as const;
-  const ingress = permissionsOf([rule("by hand"), rule(undefined, "group", "sg-bastion")]);
-  const theirs = permissionsOf([
+  const ingress = buildPermissions([rule("by hand"), rule(undefined, "group", "sg-bastion")]);
+  const theirs = buildPermissions([
     rule("kubernetes.io/rule/nlb/mtu"),
     rule("kubernetes.io/rule/nlb/health=a1", "group", "sg-1"),
   ]);
@@ -224,7 +227,7 @@ describe("the rule for a group that classic load balancers share", () => {
       {
         group: { GroupId: "sg-nodes", GroupName: "nodes" },
         tags: { "kubernetes.io/cluster/prod": "shared" },
-        ingress: permissionsOf([
+        ingress: buildPermissions([
           { protocol: "-1", ports: undefined, from: "group", peer: "sg-byo", description },
           { protocol: "-1", ports: undefined, from: "group", peer: "sg-own", description: undefined },
         ]),
@@ -238,15 +241,15 @@ describe("the rule for a group that classic load balancers share", () => {
   });
   const SHARED = "serverless-ccm.io/rule/elb/backend";
   const told = (given: ReturnType<typeof state>) =>
-    planUnusedRules(given, NOW, settings()).map(({ action, parameters }) => [
+    planUnusedRules(given, NOW, buildSettings()).map(({ action, parameters }) => [
       action.replace("ec2:", "").replace("SecurityGroup", ""),
-      rulesOf(parameters["IpPermissions"] as never)[0]?.description,
+      parsePermissions(parameters["IpPermissions"] as never)[0]?.description,
     ]);
 
   test.each([
     ["stays while one of them has it", state(SHARED, ["sg-byo"]), []],
     [
-      "is described as unused when none has it",
+      "is described as unused when no load balancer has it",
       state(SHARED, []),
       [["UpdateRuleDescriptionsIngress", `${SHARED} unused since ${NOW.toISOString()}`]],
     ],

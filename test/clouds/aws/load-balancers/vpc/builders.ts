@@ -1,6 +1,5 @@
 import type { IpPermission } from "@aws-sdk/client-ec2";
 import type { AllowedResources } from "#clouds/aws/load-balancers/ownership.ts";
-import type { Owner, SubnetsWanted } from "#clouds/aws/load-balancers/pieces.ts";
 import type {
   Pairs,
   SecurityGroupState,
@@ -8,6 +7,7 @@ import type {
   TargetInstance,
   VpcState,
 } from "#clouds/aws/load-balancers/state.ts";
+import type { DesiredSubnets, Owner } from "#clouds/aws/load-balancers/types.ts";
 
 export const VPC = "vpc-1";
 export const OURS: Pairs = { "kubernetes.io/cluster/demo": "owned" };
@@ -31,12 +31,12 @@ export const ALLOW_NOTHING: AllowedResources = {
   nodeSecurityGroups: [],
 };
 
-export function aVpc(parts: Partial<VpcState> = {}): VpcState {
+export function buildVpc(parts: Partial<VpcState> = {}): VpcState {
   return { id: VPC, subnets: [], groups: [], instances: {}, ...parts };
 }
 
-/** A public subnet of no cluster. */
-export function aSubnet(
+/** Builds a public subnet of no cluster. */
+export function buildSubnet(
   id: string,
   zone: string,
   traits: Partial<SubnetState> & { ipv6?: boolean } = {},
@@ -57,8 +57,8 @@ export function aSubnet(
   };
 }
 
-/** What an internet-facing load balancer without annotation wants. */
-export function aSubnetWish(traits: Partial<SubnetsWanted> = {}): SubnetsWanted {
+/** Builds the desired subnets of an internet-facing load balancer without annotation. */
+export function buildDesiredSubnets(traits: Partial<DesiredSubnets> = {}): DesiredSubnets {
   return {
     named: undefined,
     internal: false,
@@ -72,7 +72,7 @@ export function aSubnetWish(traits: Partial<SubnetsWanted> = {}): SubnetsWanted 
   };
 }
 
-export function aGroup(
+export function buildGroup(
   id: string,
   traits: { name?: string; tags?: Pairs; ingress?: readonly IpPermission[] } = {},
 ): SecurityGroupState {
@@ -80,13 +80,13 @@ export function aGroup(
   return { group: { GroupId: id, GroupName: name, VpcId: VPC }, tags, ingress };
 }
 
-/** A running instance with these groups. */
-export function aTarget(...groupIds: readonly string[]): TargetInstance {
+/** Builds a running instance with these groups. */
+export function buildTarget(...groupIds: readonly string[]): TargetInstance {
   return { state: "running", subnetId: "subnet-a", zone: "a", groupIds };
 }
 
-/** A rule as EC2 describes it. */
-export function aRule(
+/** Builds a rule as EC2 describes it. */
+export function buildRule(
   protocol: string,
   ports: readonly [number, number],
   peer: string,

@@ -1,9 +1,16 @@
 import { expect, test } from "vitest";
-import type { Opening } from "#clouds/aws/load-balancers/pieces.ts";
 import type { VpcState } from "#clouds/aws/load-balancers/state.ts";
+import type { Opening } from "#clouds/aws/load-balancers/types.ts";
 import { planFrontGroup } from "#clouds/aws/load-balancers/vpc/front-group.ts";
-import { aGroup, aRule, aVpc, OURS, OWNER, THEIRS } from "#test/clouds/aws/load-balancers/vpc/builders.ts";
-import { converged, linesOf } from "#test/clouds/aws/load-balancers/vpc/world.ts";
+import {
+  buildGroup,
+  buildRule,
+  buildVpc,
+  OURS,
+  OWNER,
+  THEIRS,
+} from "#test/clouds/aws/load-balancers/vpc/builders.ts";
+import { converge, formatRules } from "#test/clouds/aws/load-balancers/vpc/world.ts";
 
 const NAME = "k8s-elb-a1";
 const OPENINGS: readonly Opening[] = [
@@ -16,66 +23,66 @@ const TAGS = { ...OURS, "kubernetes.io/service-name": "default/web" };
 
 const plan = (vpc: VpcState) => planFrontGroup(WANTED, vpc);
 
-test("it is made with its tags, and then its rules are", () => {
-  const { vpc, done, last } = converged(plan, aVpc());
+test("the group is made with its tags, and then its rules are", () => {
+  const { vpc, done, last } = converge(plan, buildVpc());
   expect(done.map(({ action }) => action)).toEqual([
     "ec2:CreateSecurityGroup",
     "ec2:AuthorizeSecurityGroupIngress",
   ]);
   expect(done[0]?.parameters).toMatchObject({ GroupName: NAME, VpcId: "vpc-1", Description: "of a1" });
   expect(vpc.groups).toMatchObject([{ group: { GroupId: "sg-new", GroupName: NAME }, tags: TAGS }]);
-  expect(linesOf(vpc, "sg-new")).toEqual(RULES);
+  expect(formatRules(vpc, "sg-new")).toEqual(RULES);
   expect(last).toEqual({ kind: "ready", value: "sg-new" });
 });
 
 test.each([
-  ["rules that are missing", [aRule("tcp", [80, 80], "10.0.0.0/8")], ["Authorize"]],
+  ["rules that are missing", [buildRule("tcp", [80, 80], "10.0.0.0/8")], ["Authorize"]],
   [
     "rules that are not wanted any more",
     [
-      aRule("tcp", [80, 80], "10.0.0.0/8"),
-      aRule("tcp", [80, 80], "2001:db8::/32"),
-      aRule("icmp", [3, 4], "10.0.0.0/8"),
-      aRule("tcp", [443, 443], "10.0.0.0/8"),
-      aRule("tcp", [80, 80], "sg-other"),
+      buildRule("tcp", [80, 80], "10.0.0.0/8"),
+      buildRule("tcp", [80, 80], "2001:db8::/32"),
+      buildRule("icmp", [3, 4], "10.0.0.0/8"),
+      buildRule("tcp", [443, 443], "10.0.0.0/8"),
+      buildRule("tcp", [80, 80], "sg-other"),
     ],
     ["Revoke"],
   ],
   [
     "what is let in before what is shut out",
-    [aRule("tcp", [443, 443], "0.0.0.0/0")],
+    [buildRule("tcp", [443, 443], "0.0.0.0/0")],
     ["Authorize", "Revoke"],
   ],
   [
     "what is described otherwise, in the words of the protocol's number and in other letters",
     [
-      aRule("6", [80, 80], "10.0.0.0/8", "by hand"),
-      aRule("tcp", [80, 80], "2001:DB8::/32"),
-      aRule("1", [3, 4], "10.0.0.0/8"),
+      buildRule("6", [80, 80], "10.0.0.0/8", "by hand"),
+      buildRule("tcp", [80, 80], "2001:DB8::/32"),
+      buildRule("1", [3, 4], "10.0.0.0/8"),
     ],
     [],
   ],
   [
-    "what is shut out first, where there is no room for both",
-    Array.from({ length: 60 }, (_, port) => aRule("tcp", [port, port], "0.0.0.0/0")),
+    "old rules go first if both do not fit",
+    Array.from({ length: 60 }, (_, port) => buildRule("tcp", [port, port], "0.0.0.0/0")),
     ["Revoke", "Authorize"],
   ],
 ])("%s", (_, ingress, expected) => {
-  const { vpc, done } = converged(
+  const { vpc, done } = converge(
     plan,
-    aVpc({ groups: [aGroup("sg-1", { name: NAME, tags: TAGS, ingress })] }),
+    buildVpc({ groups: [buildGroup("sg-1", { name: NAME, tags: TAGS, ingress })] }),
   );
   expect(done.map(({ action }) => action.slice("ec2:".length).replace("SecurityGroupIngress", ""))).toEqual(
     expected,
   );
-  if (expected.length > 0) expect(linesOf(vpc, "sg-1")).toEqual(RULES);
+  if (expected.length > 0) expect(formatRules(vpc, "sg-1")).toEqual(RULES);
 });
 
-test("tags follow the annotation, and nobody else's are taken away", () => {
+test("tags follow the annotation, and tags of others stay", () => {
   const wish = (additionalTags: Record<string, string>) => (state: VpcState) =>
     planFrontGroup({ ...WANTED, owner: { ...OWNER, legacy: true, additionalTags }, openings: [] }, state);
-  const groups = [aGroup("sg-1", { name: NAME, tags: { ...TAGS, by: "hand" } })];
-  const added = converged(wish({ team: "a", cost: "1" }), aVpc({ groups }));
+  const groups = [buildGroup("sg-1", { name: NAME, tags: { ...TAGS, by: "hand" } })];
+  const added = converge(wish({ team: "a", cost: "1" }), buildVpc({ groups }));
   expect(added.vpc.groups[0]?.tags).toMatchObject({
     ...TAGS,
     by: "hand",
@@ -83,18 +90,18 @@ test("tags follow the annotation, and nobody else's are taken away", () => {
     cost: "1",
     KubernetesCluster: "demo",
   });
-  const { vpc } = converged(wish({ team: "b" }), added.vpc);
+  const { vpc } = converge(wish({ team: "b" }), added.vpc);
   expect(vpc.groups[0]?.tags).toMatchObject({ ...TAGS, by: "hand", team: "b" });
   expect(vpc.groups[0]?.tags).not.toHaveProperty("cost");
 });
 
 test.each([
-  ["nobody's", {}],
+  ["without an owner", {}],
   ["another cluster's", THEIRS],
   ["shared", { "kubernetes.io/cluster/demo": "shared" }],
 ])("a group of the name that is %s is left alone", (_, tags) => {
-  expect(plan(aVpc({ groups: [aGroup("sg-1", { name: NAME, tags })] }))).toMatchObject({
+  expect(plan(buildVpc({ groups: [buildGroup("sg-1", { name: NAME, tags })] }))).toMatchObject({
     kind: "refused",
-    problem: { code: "NameTaken", detail: expect.stringContaining("sg-1") },
+    issue: { code: "NameTaken", detail: expect.stringContaining("sg-1") },
   });
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { NodeRulesWanted } from "#clouds/aws/load-balancers/pieces.ts";
 import type { VpcState } from "#clouds/aws/load-balancers/state.ts";
+import type { DesiredNodeRules } from "#clouds/aws/load-balancers/types.ts";
 import {
   CLIENT_RULE,
   HEALTH_RULE,
@@ -10,19 +10,19 @@ import {
 } from "#clouds/aws/load-balancers/vpc/node-rules.ts";
 import {
   ALLOW_NOTHING,
-  aGroup,
-  aRule,
-  aTarget,
-  aVpc,
+  buildGroup,
+  buildRule,
+  buildTarget,
+  buildVpc,
   OURS,
   THEIRS,
 } from "#test/clouds/aws/load-balancers/vpc/builders.ts";
-import { converged, linesOf } from "#test/clouds/aws/load-balancers/vpc/world.ts";
+import { converge, formatRules } from "#test/clouds/aws/load-balancers/vpc/world.ts";
 
 const CLIENT = `${CLIENT_RULE}=a1`;
 const HEALTH = `${HEALTH_RULE}=a1`;
 
-function wanted(traits: Partial<NodeRulesWanted> = {}): NodeRulesWanted {
+function wanted(traits: Partial<DesiredNodeRules> = {}): DesiredNodeRules {
   return {
     disabled: false,
     clusterTag: "demo",
@@ -33,7 +33,7 @@ function wanted(traits: Partial<NodeRulesWanted> = {}): NodeRulesWanted {
       { protocol: "tcp", ports: [30001, 30001], cidrs: ["10.9.0.0/20"], description: HEALTH },
       { protocol: "icmp", ports: [3, 4], cidrs: ["10.0.0.0/8"], description: MTU_RULE },
     ],
-    mine: { descriptions: [CLIENT, HEALTH], groupIds: [], ownPorts: [30001, 30002] },
+    ownRules: { descriptions: [CLIENT, HEALTH], groupIds: [], ownPorts: [30001, 30002] },
     ...traits,
   };
 }
@@ -45,119 +45,127 @@ const RULES = [
   `tcp 30001-30001 2001:db8::/32 ${CLIENT}`,
 ];
 
-const NODES = aGroup("sg-nodes", { tags: OURS });
-const OTHER = aGroup("sg-other");
-const planned = (traits: Partial<NodeRulesWanted>, vpc: VpcState) =>
-  converged((state) => planNodeRules(wanted(traits), state), vpc);
+const NODES = buildGroup("sg-nodes", { tags: OURS });
+const OTHER = buildGroup("sg-other");
+const planned = (traits: Partial<DesiredNodeRules>, vpc: VpcState) =>
+  converge((state) => planNodeRules(wanted(traits), state), vpc);
 
 test.each([
-  ["the one with the cluster's tag", [NODES, OTHER], aTarget("sg-other", "sg-nodes")],
+  ["the one with the cluster's tag", [NODES, OTHER], buildTarget("sg-other", "sg-nodes")],
   [
-    "the one that clusters share",
-    [aGroup("sg-nodes", { tags: { "kubernetes.io/cluster/demo": "shared" } }), OTHER],
-    aTarget("sg-nodes", "sg-other"),
+    "the shared one",
+    [buildGroup("sg-nodes", { tags: { "kubernetes.io/cluster/demo": "shared" } }), OTHER],
+    buildTarget("sg-nodes", "sg-other"),
   ],
   [
     "the only one, without a tag, which only nodes have",
-    [{ ...aGroup("sg-nodes"), isOnNodesAlone: true as const }, OTHER],
-    aTarget("sg-nodes"),
+    [{ ...buildGroup("sg-nodes"), isOnNodesAlone: true as const }, OTHER],
+    buildTarget("sg-nodes"),
   ],
-])("rules stand on an instance's own group: %s", (_, groups, target) => {
-  const { vpc, last } = planned({}, aVpc({ groups, instances: { "i-1": target } }));
-  expect(linesOf(vpc, "sg-nodes")).toEqual(RULES);
-  expect(linesOf(vpc, "sg-other")).toEqual([]);
+])("rules are put on an instance's own group: %s", (_, groups, target) => {
+  const { vpc, last } = planned({}, buildVpc({ groups, instances: { "i-1": target } }));
+  expect(formatRules(vpc, "sg-nodes")).toEqual(RULES);
+  expect(formatRules(vpc, "sg-other")).toEqual([]);
   expect(last).toEqual({ kind: "ready", value: [] });
 });
 
 test.each([
   [
     "two with the cluster's tag",
-    [NODES, aGroup("sg-2", { tags: OURS })],
-    aTarget("sg-nodes", "sg-2"),
+    [NODES, buildGroup("sg-2", { tags: OURS })],
+    buildTarget("sg-nodes", "sg-2"),
     "AmbiguousNodeSecurityGroup",
   ],
-  ["two without", [aGroup("sg-nodes"), aGroup("sg-2")], aTarget("sg-nodes", "sg-2"), "NoNodeSecurityGroup"],
-  ["none at all", [], aTarget(), "NoNodeSecurityGroup"],
-])("an instance with %s is told of, and keeps nobody from anything", (_, groups, target, code) => {
-  const good = aGroup("sg-good", { tags: OURS });
-  const instances = { "i-1": target, "i-2": aTarget("sg-good") };
+  [
+    "two without",
+    [buildGroup("sg-nodes"), buildGroup("sg-2")],
+    buildTarget("sg-nodes", "sg-2"),
+    "NoNodeSecurityGroup",
+  ],
+  ["no group at all", [], buildTarget(), "NoNodeSecurityGroup"],
+])("an instance with %s is reported, and delays nothing", (_, groups, target, code) => {
+  const good = buildGroup("sg-good", { tags: OURS });
+  const instances = { "i-1": target, "i-2": buildTarget("sg-good") };
   const { vpc, last } = planned(
     { instanceIds: ["i-1", "i-2"] },
-    aVpc({ groups: [...groups, good], instances }),
+    buildVpc({ groups: [...groups, good], instances }),
   );
-  expect(linesOf(vpc, "sg-good")).toEqual(RULES);
-  expect(linesOf(vpc, "sg-nodes")).toEqual([]);
+  expect(formatRules(vpc, "sg-good")).toEqual(RULES);
+  expect(formatRules(vpc, "sg-nodes")).toEqual([]);
   expect(last).toMatchObject({ kind: "ready", value: [{ code, detail: expect.stringContaining("i-1") }] });
 });
 
-test("rules of others stay whatever they are, and ours go where they are not wanted any more", () => {
+test("rules of others always stay, and ours are removed when they are no longer wanted", () => {
   const ingress = [
-    aRule("tcp", [22, 22], "0.0.0.0/0", "by hand"),
-    aRule("tcp", [30001, 30001], "192.168.0.0/16", `${CLIENT_RULE}=a2`),
-    aRule("tcp", [30002, 30002], "10.0.0.0/8", CLIENT),
-    aRule("tcp", [30002, 30002], "10.9.0.0/20", HEALTH),
+    buildRule("tcp", [22, 22], "0.0.0.0/0", "by hand"),
+    buildRule("tcp", [30001, 30001], "192.168.0.0/16", `${CLIENT_RULE}=a2`),
+    buildRule("tcp", [30002, 30002], "10.0.0.0/8", CLIENT),
+    buildRule("tcp", [30002, 30002], "10.9.0.0/20", HEALTH),
   ];
-  const left = aGroup("sg-left", {
+  const left = buildGroup("sg-left", {
     tags: OURS,
-    ingress: [aRule("tcp", [30001, 30001], "10.0.0.0/8", CLIENT)],
+    ingress: [buildRule("tcp", [30001, 30001], "10.0.0.0/8", CLIENT)],
   });
-  const groups = [aGroup("sg-nodes", { tags: OURS, ingress }), left];
-  const { vpc } = planned({}, aVpc({ groups, instances: { "i-1": aTarget("sg-nodes") } }));
-  expect(linesOf(vpc, "sg-nodes")).toEqual(
+  const groups = [buildGroup("sg-nodes", { tags: OURS, ingress }), left];
+  const { vpc } = planned({}, buildVpc({ groups, instances: { "i-1": buildTarget("sg-nodes") } }));
+  expect(formatRules(vpc, "sg-nodes")).toEqual(
     [...RULES, "tcp 22-22 0.0.0.0/0 by hand", `tcp 30001-30001 192.168.0.0/16 ${CLIENT_RULE}=a2`].toSorted(),
   );
-  expect(linesOf(vpc, "sg-left")).toEqual([]);
+  expect(formatRules(vpc, "sg-left")).toEqual([]);
 });
 
-test("what somebody else has let in already is not let in again, and is not ours to take away", () => {
-  const ingress = [aRule("tcp", [30001, 30001], "10.9.0.0/20", "by hand")];
-  const groups = [aGroup("sg-nodes", { tags: OURS, ingress })];
-  const { vpc } = planned({}, aVpc({ groups, instances: { "i-1": aTarget("sg-nodes") } }));
-  expect(linesOf(vpc, "sg-nodes")).toContain("tcp 30001-30001 10.9.0.0/20 by hand");
-  expect(linesOf(vpc, "sg-nodes")).toHaveLength(4);
+test("what a rule of others allows is not allowed again, and is not ours to remove", () => {
+  const ingress = [buildRule("tcp", [30001, 30001], "10.9.0.0/20", "by hand")];
+  const groups = [buildGroup("sg-nodes", { tags: OURS, ingress })];
+  const { vpc } = planned({}, buildVpc({ groups, instances: { "i-1": buildTarget("sg-nodes") } }));
+  expect(formatRules(vpc, "sg-nodes")).toContain("tcp 30001-30001 10.9.0.0/20 by hand");
+  expect(formatRules(vpc, "sg-nodes")).toHaveLength(4);
   const gone = planned({ openings: [], instanceIds: [] }, vpc);
-  expect(linesOf(gone.vpc, "sg-nodes")).toEqual([
+  expect(formatRules(gone.vpc, "sg-nodes")).toEqual([
     `icmp 3-4 10.0.0.0/8 ${MTU_RULE}`,
     "tcp 30001-30001 10.9.0.0/20 by hand",
   ]);
 });
 
-test("the rule that all load balancers share stays for the audit, whoever goes", () => {
-  const groups = [aGroup("sg-nodes", { tags: OURS })];
-  const { vpc } = planned({}, aVpc({ groups, instances: { "i-1": aTarget("sg-nodes") } }));
+test("the rule that all load balancers share stays for the audit, whichever load balancer goes", () => {
+  const groups = [buildGroup("sg-nodes", { tags: OURS })];
+  const { vpc } = planned({}, buildVpc({ groups, instances: { "i-1": buildTarget("sg-nodes") } }));
   const gone = planned({ openings: [], instanceIds: [] }, vpc);
-  expect(linesOf(gone.vpc, "sg-nodes")).toEqual([`icmp 3-4 10.0.0.0/8 ${MTU_RULE}`]);
+  expect(formatRules(gone.vpc, "sg-nodes")).toEqual([`icmp 3-4 10.0.0.0/8 ${MTU_RULE}`]);
 });
 
 test.each([
-  ["goes where its clients come to the same port", [30001], [], []],
-  ["goes where the port is the Service's own", [31000], [31000], []],
+  ["goes if its clients use the same port", [30001], [], []],
+  ["goes if the port belongs to the Service", [31000], [31000], []],
   [
-    "stays where others may be checked at the port",
+    "stays if others may have health checks at the port",
     [10256],
     [31000],
     [`tcp 10256-10256 10.9.0.0/20 ${HEALTH}`],
   ],
 ])("a rule for health checks %s", (_, [port = 0], ownPorts, left) => {
   const ingress = [
-    aRule("tcp", [30001, 30001], "10.0.0.0/8", CLIENT),
-    aRule("tcp", [port, port], "10.9.0.0/20", HEALTH),
+    buildRule("tcp", [30001, 30001], "10.0.0.0/8", CLIENT),
+    buildRule("tcp", [port, port], "10.9.0.0/20", HEALTH),
   ];
-  const groups = [aGroup("sg-nodes", { tags: OURS, ingress })];
+  const groups = [buildGroup("sg-nodes", { tags: OURS, ingress })];
   const mine = { descriptions: [CLIENT, HEALTH], groupIds: [], ownPorts };
-  const gone = planned({ openings: [], instanceIds: [], mine }, aVpc({ groups }));
-  expect(linesOf(gone.vpc, "sg-nodes")).toEqual(left);
+  const gone = planned({ openings: [], instanceIds: [], ownRules: mine }, buildVpc({ groups }));
+  expect(formatRules(gone.vpc, "sg-nodes")).toEqual(left);
 });
 
-test("ports that follow each other need one rule of each network", () => {
+test("consecutive ports need one rule of each network", () => {
   const openings = [30003, 30001, 30002, 30010].map((port) => ({
     protocol: "tcp",
     ports: [port, port] as const,
     cidrs: ["10.0.0.0/8"],
     description: CLIENT,
   }));
-  const { vpc } = planned({ openings }, aVpc({ groups: [NODES], instances: { "i-1": aTarget("sg-nodes") } }));
-  expect(linesOf(vpc, "sg-nodes")).toEqual([
+  const { vpc } = planned(
+    { openings },
+    buildVpc({ groups: [NODES], instances: { "i-1": buildTarget("sg-nodes") } }),
+  );
+  expect(formatRules(vpc, "sg-nodes")).toEqual([
     `tcp 30001-30003 10.0.0.0/8 ${CLIENT}`,
     `tcp 30010-30010 10.0.0.0/8 ${CLIENT}`,
   ]);
@@ -171,40 +179,43 @@ test("the stock controller's rules, one for each port, stay as they are", () => 
     cidrs: ["10.0.0.0/8"],
     description: CLIENT,
   }));
-  const ingress = ports.map((port) => aRule("udp", [port, port], "10.0.0.0/8", CLIENT));
-  const groups = [aGroup("sg-nodes", { tags: OURS, ingress })];
-  const { done } = planned({ openings }, aVpc({ groups, instances: { "i-1": aTarget("sg-nodes") } }));
+  const ingress = ports.map((port) => buildRule("udp", [port, port], "10.0.0.0/8", CLIENT));
+  const groups = [buildGroup("sg-nodes", { tags: OURS, ingress })];
+  const { done } = planned({ openings }, buildVpc({ groups, instances: { "i-1": buildTarget("sg-nodes") } }));
   expect(done).toEqual([]);
 });
 
-test("a classic load balancer lets its group in, and takes away that rule alone", () => {
+test("a classic load balancer allows its group in, and removes only that rule", () => {
   const traits = {
     openings: [{ protocol: "-1", groupIds: ["sg-lb"] }],
-    mine: { descriptions: [], groupIds: ["sg-lb"] },
+    ownRules: { descriptions: [], groupIds: ["sg-lb"] },
   };
-  const byHand = aRule("tcp", [9000, 9000], "sg-lb", "by hand");
-  const groups = [aGroup("sg-nodes", { tags: OURS, ingress: [byHand] })];
-  const { vpc } = planned(traits, aVpc({ groups, instances: { "i-1": aTarget("sg-nodes") } }));
-  expect(linesOf(vpc, "sg-nodes")).toEqual(["-1 all sg-lb", "tcp 9000-9000 sg-lb by hand"]);
+  const byHand = buildRule("tcp", [9000, 9000], "sg-lb", "by hand");
+  const groups = [buildGroup("sg-nodes", { tags: OURS, ingress: [byHand] })];
+  const { vpc } = planned(traits, buildVpc({ groups, instances: { "i-1": buildTarget("sg-nodes") } }));
+  expect(formatRules(vpc, "sg-nodes")).toEqual(["-1 all sg-lb", "tcp 9000-9000 sg-lb by hand"]);
   const gone = planned({ ...traits, openings: [], instanceIds: [] }, vpc);
-  expect(linesOf(gone.vpc, "sg-nodes")).toEqual(["tcp 9000-9000 sg-lb by hand"]);
+  expect(formatRules(gone.vpc, "sg-nodes")).toEqual(["tcp 9000-9000 sg-lb by hand"]);
 });
 
-test("with disableSecurityGroupIngress nothing is added and nothing taken away", () => {
-  const ingress = [aRule("tcp", [30002, 30002], "10.0.0.0/8", CLIENT)];
-  const groups = [aGroup("sg-nodes", { tags: OURS, ingress })];
-  const { done } = planned({ disabled: true }, aVpc({ groups, instances: { "i-1": aTarget("sg-nodes") } }));
+test("with disableSecurityGroupIngress nothing is added and nothing removed", () => {
+  const ingress = [buildRule("tcp", [30002, 30002], "10.0.0.0/8", CLIENT)];
+  const groups = [buildGroup("sg-nodes", { tags: OURS, ingress })];
+  const { done } = planned(
+    { disabled: true },
+    buildVpc({ groups, instances: { "i-1": buildTarget("sg-nodes") } }),
+  );
   expect(done).toEqual([]);
 });
 
 test.each([
   ["without a tag", {}],
   ["with another cluster's tag", THEIRS],
-])("a group %s that nothing proves to be the nodes' is told, and its rules stay", (_, tags) => {
-  const ingress = [aRule("tcp", [30009, 30009], "10.0.0.0/8", CLIENT)];
-  const state = aVpc({
-    groups: [aGroup("sg-nodes", { tags, ingress })],
-    instances: { "i-1": aTarget("sg-nodes") },
+])("a group %s without proof that it is the nodes' is reported, and its rules stay", (_, tags) => {
+  const ingress = [buildRule("tcp", [30009, 30009], "10.0.0.0/8", CLIENT)];
+  const state = buildVpc({
+    groups: [buildGroup("sg-nodes", { tags, ingress })],
+    instances: { "i-1": buildTarget("sg-nodes") },
   });
   const { last, done } = planned({}, state);
   expect(done).toEqual([]);
@@ -215,34 +226,37 @@ test.each([
   expect(planned({ openings: [], instanceIds: [] }, state)).toMatchObject({ done: [], last: { value: [] } });
 });
 
-test.each<[string, NodeRulesWanted["allow"]["nodeSecurityGroups"]]>([
+test.each<[string, DesiredNodeRules["allow"]["nodeSecurityGroups"]]>([
   ["by its id", ["sg-nodes"]],
   ["by a tag", [{ tag: "team", value: "a" }]],
-])("a group that the operator lists %s is the nodes', whatever else an instance has", (_, listed) => {
-  const groups = [aGroup("sg-nodes", { tags: { team: "a" } }), OTHER];
+])("a group that the operator lists %s is the nodes', with any other group on the instance", (_, listed) => {
+  const groups = [buildGroup("sg-nodes", { tags: { team: "a" } }), OTHER];
   const { vpc, last } = planned(
     { allow: { ...ALLOW_NOTHING, nodeSecurityGroups: listed } },
-    aVpc({ groups, instances: { "i-1": aTarget("sg-other", "sg-nodes") } }),
+    buildVpc({ groups, instances: { "i-1": buildTarget("sg-other", "sg-nodes") } }),
   );
-  expect(linesOf(vpc, "sg-nodes")).toEqual(RULES);
-  expect(linesOf(vpc, "sg-other")).toEqual([]);
+  expect(formatRules(vpc, "sg-nodes")).toEqual(RULES);
+  expect(formatRules(vpc, "sg-other")).toEqual([]);
   expect(last).toEqual({ kind: "ready", value: [] });
 });
 
 test("rules are copied to new groups from groups of nodes alone", () => {
-  const planted = aGroup("sg-planted", { ingress: [aRule("tcp", [22, 22], "0.0.0.0/0", CLIENT)] });
-  const state = aVpc({ groups: [planted, NODES], instances: { "i-1": aTarget("sg-nodes") } });
+  const planted = buildGroup("sg-planted", { ingress: [buildRule("tcp", [22, 22], "0.0.0.0/0", CLIENT)] });
+  const state = buildVpc({ groups: [planted, NODES], instances: { "i-1": buildTarget("sg-nodes") } });
   const { disabled, clusterTag, allow, instanceIds } = wanted();
   const isNeeded = ({ description }: { description: string | undefined }) => description === CLIENT;
   expect(spreadNodeRules({ disabled, clusterTag, allow, instanceIds, isNeeded }, state)).toEqual([]);
 });
 
-test("what is let in comes before what is shut out, over all groups", () => {
-  const moved = aGroup("sg-before", {
+test("across all groups, rules are added before others are removed", () => {
+  const moved = buildGroup("sg-before", {
     tags: OURS,
-    ingress: [aRule("tcp", [30001, 30001], "10.0.0.0/8", CLIENT)],
+    ingress: [buildRule("tcp", [30001, 30001], "10.0.0.0/8", CLIENT)],
   });
-  const { done } = planned({}, aVpc({ groups: [moved, NODES], instances: { "i-1": aTarget("sg-nodes") } }));
+  const { done } = planned(
+    {},
+    buildVpc({ groups: [moved, NODES], instances: { "i-1": buildTarget("sg-nodes") } }),
+  );
   expect(done.map(({ action, target }) => `${action} ${target}`)).toEqual([
     "ec2:AuthorizeSecurityGroupIngress sg-nodes",
     "ec2:AuthorizeSecurityGroupIngress sg-nodes",

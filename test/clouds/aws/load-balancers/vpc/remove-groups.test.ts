@@ -2,30 +2,30 @@ import { expect, test } from "vitest";
 import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/remove-groups.ts";
 import {
   ALLOW_NOTHING,
-  aGroup,
-  aRule,
-  aVpc,
+  buildGroup,
+  buildRule,
+  buildVpc,
   OURS,
   OWNER,
   THEIRS,
 } from "#test/clouds/aws/load-balancers/vpc/builders.ts";
-import { converged } from "#test/clouds/aws/load-balancers/vpc/world.ts";
+import { converge } from "#test/clouds/aws/load-balancers/vpc/world.ts";
 
 const IDENTITY = { clusterTag: "demo", allow: ALLOW_NOTHING };
 
-test("only what is ours by tag and name goes, of what is named", () => {
+test("of the named groups, only those with our tag and name are deleted", () => {
   const groups = [
-    aGroup("sg-1", { name: "k8s-elb-a1", tags: OURS }),
-    aGroup("sg-2", { name: "k8s-default-web-0123456789", tags: OURS }),
-    aGroup("sg-not-named", { name: "k8s-elb-a2", tags: OURS }),
-    aGroup("sg-theirs", { name: "k8s-elb-a3", tags: THEIRS }),
-    aGroup("sg-shared", { name: "k8s-elb-a4", tags: { "kubernetes.io/cluster/demo": "shared" } }),
-    aGroup("sg-nodes", { name: "nodes", tags: OURS }),
+    buildGroup("sg-1", { name: "k8s-elb-a1", tags: OURS }),
+    buildGroup("sg-2", { name: "k8s-default-web-0123456789", tags: OURS }),
+    buildGroup("sg-not-named", { name: "k8s-elb-a2", tags: OURS }),
+    buildGroup("sg-theirs", { name: "k8s-elb-a3", tags: THEIRS }),
+    buildGroup("sg-shared", { name: "k8s-elb-a4", tags: { "kubernetes.io/cluster/demo": "shared" } }),
+    buildGroup("sg-nodes", { name: "nodes", tags: OURS }),
   ];
   const groupIds = ["sg-1", "sg-2", "sg-theirs", "sg-shared", "sg-nodes", "sg-gone"];
-  const { vpc, last } = converged(
+  const { vpc, last } = converge(
     (state) => planRemovedGroups({ owner: OWNER, identity: IDENTITY, groupIds }, state),
-    aVpc({ groups }),
+    buildVpc({ groups }),
   );
   expect(vpc.groups.map(({ group }) => group.GroupId)).toEqual([
     "sg-not-named",
@@ -36,16 +36,16 @@ test("only what is ours by tag and name goes, of what is named", () => {
   expect(last).toEqual({ kind: "ready", value: undefined });
 });
 
-test("one that a rule of a foreign group names stays, and keeps nothing else from going", () => {
+test("one that a rule of a foreign group names stays, and delays no other deletion", () => {
   const groups = [
-    aGroup("sg-1", { name: "k8s-elb-a1", tags: OURS }),
-    aGroup("sg-2", { name: "k8s-elb-a2", tags: OURS }),
-    aGroup("sg-unproven", { ingress: [aRule("-1", [0, 0], "sg-1")] }),
-    aGroup("sg-nodes", { tags: OURS, ingress: [aRule("-1", [0, 0], "sg-2")] }),
+    buildGroup("sg-1", { name: "k8s-elb-a1", tags: OURS }),
+    buildGroup("sg-2", { name: "k8s-elb-a2", tags: OURS }),
+    buildGroup("sg-unproven", { ingress: [buildRule("-1", [0, 0], "sg-1")] }),
+    buildGroup("sg-nodes", { tags: OURS, ingress: [buildRule("-1", [0, 0], "sg-2")] }),
   ];
-  const { vpc, last } = converged(
+  const { vpc, last } = converge(
     (state) => planRemovedGroups({ owner: OWNER, identity: IDENTITY, groupIds: ["sg-1", "sg-2"] }, state),
-    aVpc({ groups }),
+    buildVpc({ groups }),
   );
   expect(vpc.groups.map(({ group }) => group.GroupId)).toEqual(["sg-1", "sg-unproven", "sg-nodes"]);
   expect(last).toEqual({ kind: "ready", value: undefined });

@@ -1,13 +1,17 @@
-import type { Piece } from "#clouds/aws/load-balancers/pieces.ts";
 import type { VpcState } from "#clouds/aws/load-balancers/state.ts";
-import { foldVpc } from "#clouds/aws/load-balancers/vpc/fold.ts";
+import type { PlanResult } from "#clouds/aws/load-balancers/types.ts";
+import { applyVpcResult } from "#clouds/aws/load-balancers/vpc/apply-result.ts";
 import type { LoadBalancerAction } from "#core/service/model.ts";
 
-/** Plans, does as planned, and plans again, until nothing is left; as AWS, an action gives what it makes an id. */
-export function converged<Value>(
-  plan: (vpc: VpcState) => Piece<Value>,
+/** Plans and applies until nothing is left; as in AWS, an action gives an ID to what it creates. */
+export function converge<Value>(
+  plan: (vpc: VpcState) => PlanResult<Value>,
   vpc: VpcState,
-): { readonly vpc: VpcState; readonly done: readonly LoadBalancerAction[]; readonly last: Piece<Value> } {
+): {
+  readonly vpc: VpcState;
+  readonly done: readonly LoadBalancerAction[];
+  readonly last: PlanResult<Value>;
+} {
   const done: LoadBalancerAction[] = [];
   let current = vpc;
   for (let round = 0; round < 5; round += 1) {
@@ -15,14 +19,14 @@ export function converged<Value>(
     if (last.kind !== "act") return { vpc: current, done, last };
     for (const action of last.actions) {
       done.push(action);
-      current = foldVpc(current, action, { GroupId: "sg-new" });
+      current = applyVpcResult(current, action, { GroupId: "sg-new" });
     }
   }
   throw new Error(`no end: ${JSON.stringify(done)}`);
 }
 
-/** The rules of a group as EC2 has them, each as one line. */
-export function linesOf(vpc: VpcState, id: string): string[] {
+/** Returns the rules of a group as EC2 has them, each as one line. */
+export function formatRules(vpc: VpcState, id: string): string[] {
   const ingress = vpc.groups.find(({ group }) => group.GroupId === id)?.ingress ?? [];
   return ingress
     .flatMap(({ IpProtocol, FromPort, ToPort, IpRanges = [], Ipv6Ranges = [], UserIdGroupPairs = [] }) => {

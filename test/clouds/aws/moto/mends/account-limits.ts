@@ -1,8 +1,8 @@
-import { answerOf } from "../call.ts";
+import { buildAnswer } from "../call.ts";
 import type { Mend, Mends } from "../mend.ts";
-import { element } from "../xml.ts";
+import { createElement } from "../xml.ts";
 
-/** What an account may have that nobody asked more for, by AWS's names, so far as load balancers of Services are concerned. */
+/** The default limits of an account, by AWS's names, as far as they concern Services' load balancers. */
 const USUAL = {
   elb: {
     "classic-load-balancers": 20,
@@ -19,7 +19,7 @@ const USUAL = {
   },
 } as const;
 
-/** Limits of the account: moto has none of the classic ones, and old ones of the others. */
+/** Limits of the account: moto has none for classic load balancers, and old ones for the others. */
 export const ACCOUNT_LIMITS: Mends = {
   byOperation: {
     "elb:DescribeAccountLimits": telling(USUAL.elb),
@@ -30,7 +30,7 @@ export const ACCOUNT_LIMITS: Mends = {
 function telling(limits: Readonly<Record<string, number>>): Mend {
   const members = () =>
     Object.entries(limits).map(([name, most]) =>
-      element("member", [element("Name", name), element("Max", String(most))]),
+      createElement("member", [createElement("Name", name), createElement("Max", String(most))]),
     );
-  return async (call) => answerOf(call, [element("Limits", members())]);
+  return async (call) => buildAnswer(call, [createElement("Limits", members())]);
 }

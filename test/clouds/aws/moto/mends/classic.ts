@@ -1,22 +1,22 @@
 import { createHash } from "node:crypto";
 import {
   type Answer,
-  answerOf,
+  buildAnswer,
+  buildFault,
   type Call,
-  faultOf,
-  resultOf,
-  succeeded,
-  withList,
-  withoutList,
-  withParameters,
+  getResult,
+  hasSucceeded,
+  removeList,
+  replaceList,
+  replaceParameters,
 } from "../call.ts";
-import { type Behind, filterForm, type Mend, type Mends } from "../mend.ts";
-import { child, element, listOf, setChild, textOf, type XmlElement } from "../xml.ts";
-import { zonesTwice } from "./zones.ts";
+import { type Behind, buildFilterForm, type Mend, type Mends } from "../mend.ts";
+import { createElement, findChild, findText, listMembers, setChild, type XmlElement } from "../xml.ts";
+import { findSharedZone } from "./zones.ts";
 
-/** What moto forgets of a classic load balancer. */
+/** What moto forgets about a classic load balancer. */
 interface Remembered {
-  /** Stands in its host name: one that was deleted and made again has another. */
+  /** A part of its host name, so that a recreated load balancer has another one. */
   readonly serial: number;
   /** By the port of the listener. */
   readonly instanceProtocols: Map<string, string>;
@@ -24,20 +24,20 @@ interface Remembered {
   readonly backendPolicies: Map<string, readonly string[]>;
 }
 
-/** Classic load balancers. */
-export function classicLoadBalancers(): Mends {
+/** Mends of classic load balancers. */
+export function createClassicMends(): Mends {
   const remembered = new Map<string, Remembered>();
   let serial = 0;
 
   const mended = (described: XmlElement, region: string): void => {
-    const name = textOf(described, "LoadBalancerName") ?? "";
+    const name = findText(described, "LoadBalancerName") ?? "";
     const known = remembered.get(name);
-    const host = hostOf(name, textOf(described, "Scheme"), region, known?.serial ?? 0);
+    const host = hostOf(name, findText(described, "Scheme"), region, known?.serial ?? 0);
     setChild(described, "DNSName", host);
     setChild(described, "CanonicalHostedZoneName", host);
-    for (const each of listOf(described, "ListenerDescriptions")) {
-      const listener = child(each, "Listener");
-      const protocol = known?.instanceProtocols.get(textOf(listener, "LoadBalancerPort") ?? "");
+    for (const each of listMembers(described, "ListenerDescriptions")) {
+      const listener = findChild(each, "Listener");
+      const protocol = known?.instanceProtocols.get(findText(listener, "LoadBalancerPort") ?? "");
       if (listener !== undefined && protocol !== undefined) setChild(listener, "InstanceProtocol", protocol);
     }
     const backends = [...(known?.backendPolicies ?? [])].filter(([, policies]) => policies.length > 0);
@@ -45,11 +45,11 @@ export function classicLoadBalancers(): Mends {
       described,
       "BackendServerDescriptions",
       backends.map(([port, policies]) =>
-        element("member", [
-          element("InstancePort", port),
-          element(
+        createElement("member", [
+          createElement("InstancePort", port),
+          createElement(
             "PolicyNames",
-            policies.map((policy) => element("member", policy)),
+            policies.map((policy) => createElement("member", policy)),
           ),
         ]),
       ),
@@ -57,10 +57,11 @@ export function classicLoadBalancers(): Mends {
   };
 
   const create: Mend = async (call, next, behind) => {
-    const wrong = wrongListeners(call) ?? (await zonesTwice(call.parameters.list("Subnets.member"), behind));
-    if (wrong !== undefined) return faultOf(call, "InvalidConfigurationRequest", wrong);
+    const wrong =
+      wrongListeners(call) ?? (await findSharedZone(call.parameters.list("Subnets.member"), behind));
+    if (wrong !== undefined) return buildFault(call, "InvalidConfigurationRequest", wrong);
     const answer = await next(call);
-    if (!succeeded(answer)) return answer;
+    if (!hasSucceeded(answer)) return answer;
     const name = call.parameters.text("LoadBalancerName") ?? "";
     serial += 1;
     const known: Remembered = { serial, instanceProtocols: new Map(), backendPolicies: new Map() };
@@ -76,25 +77,25 @@ export function classicLoadBalancers(): Mends {
       "HealthCheck.HealthyThreshold": "10",
     });
     const host = hostOf(name, call.parameters.text("Scheme"), call.region, serial);
-    return answerOf(call, [element("DNSName", host)]);
+    return buildAnswer(call, [createElement("DNSName", host)]);
   };
 
   const createListeners: Mend = async (call, next) => {
     const wrong = wrongListeners(call);
-    if (wrong !== undefined) return faultOf(call, "InvalidConfigurationRequest", wrong);
+    if (wrong !== undefined) return buildFault(call, "InvalidConfigurationRequest", wrong);
     const answer = await next(call);
     const known = remembered.get(call.parameters.text("LoadBalancerName") ?? "");
-    if (succeeded(answer) && known !== undefined) rememberProtocols(call, known);
+    if (hasSucceeded(answer) && known !== undefined) rememberProtocols(call, known);
     return answer;
   };
 
-  // One by one: moto keeps all listeners as often as several are taken away.
+  // One by one: moto keeps all listeners if several are deleted at once.
   const deleteListeners: Mend = async (call, next) => {
-    let answer: Answer = answerOf(call, []);
+    let answer: Answer = buildAnswer(call, []);
     const known = remembered.get(call.parameters.text("LoadBalancerName") ?? "");
     for (const port of call.parameters.list("LoadBalancerPorts.member")) {
-      answer = await next(withList(call, "LoadBalancerPorts.member", [port]));
-      if (!succeeded(answer)) return answer;
+      answer = await next(replaceList(call, "LoadBalancerPorts.member", [port]));
+      if (!hasSucceeded(answer)) return answer;
       known?.instanceProtocols.delete(port);
     }
     return answer;
@@ -106,12 +107,17 @@ export function classicLoadBalancers(): Mends {
     const missing = await missingPolicy(name, policies, behind);
     if (missing !== undefined) return missingPolicyFault(call, missing);
     const port = call.parameters.text("InstancePort") ?? "";
-    const listeners = listOf(await described(name, behind), "ListenerDescriptions");
+    const listeners = listMembers(await described(name, behind), "ListenerDescriptions");
     const known = remembered.get(name)?.backendPolicies;
-    const isServed = listeners.some((each) => textOf(child(each, "Listener"), "InstancePort") === port);
-    // Policies outlive the last listener of their port, and can be taken off: the stock controller relies on both.
+    const isServed = listeners.some((each) => findText(findChild(each, "Listener"), "InstancePort") === port);
+    // Policies outlive the last listener of their port, and can be removed: the stock controller relies on
+    // both.
     if (!isServed && (policies.length > 0 || known?.get(port) === undefined))
-      return faultOf(call, "InvalidConfigurationRequest", `There is no listener with instance port ${port}`);
+      return buildFault(
+        call,
+        "InvalidConfigurationRequest",
+        `There is no listener with instance port ${port}`,
+      );
     known?.set(port, policies);
     return next(call);
   };
@@ -129,19 +135,19 @@ export function classicLoadBalancers(): Mends {
       const policy = call.parameters.text("PolicyName") ?? "";
       const missing = await missingPolicy(call.parameters.text("LoadBalancerName") ?? "", [policy], behind);
       if (missing !== undefined) return next(call);
-      return faultOf(call, "DuplicatePolicyName", `Policy ${policy} already exists`);
+      return buildFault(call, "DuplicatePolicyName", `Policy ${policy} already exists`);
     },
     "elb:RegisterInstancesWithLoadBalancer": register,
     "elb:DeregisterInstancesFromLoadBalancer": async (call, next, behind) => {
       const answer = await next(call);
-      return succeeded(answer) ? instancesAnswer(call, behind) : answer;
+      return hasSucceeded(answer) ? instancesAnswer(call, behind) : answer;
     },
     "elb:AttachLoadBalancerToSubnets": async (call, next, behind) => {
       const name = call.parameters.text("LoadBalancerName") ?? "";
-      const now = listOf(await described(name, behind), "Subnets").map(({ text }) => text.trim());
+      const now = listMembers(await described(name, behind), "Subnets").map(({ text }) => text.trim());
       const wanted = new Set([...now, ...call.parameters.list("Subnets.member")]);
-      const wrong = await zonesTwice([...wanted], behind);
-      return wrong === undefined ? next(call) : faultOf(call, "InvalidConfigurationRequest", wrong);
+      const wrong = await findSharedZone([...wanted], behind);
+      return wrong === undefined ? next(call) : buildFault(call, "InvalidConfigurationRequest", wrong);
     },
     "elb:DescribeLoadBalancerAttributes": describeAttributes,
   };
@@ -154,14 +160,15 @@ export function classicLoadBalancers(): Mends {
   };
   byOperation["elb:DescribeLoadBalancers"] = async (call, next) => {
     const answer = await next(call);
-    if (succeeded(answer))
-      for (const each of listOf(resultOf(answer), "LoadBalancerDescriptions")) mended(each, call.region);
+    if (hasSucceeded(answer))
+      for (const each of listMembers(getResult(answer), "LoadBalancerDescriptions"))
+        mended(each, call.region);
     return answer;
   };
   return { byOperation, forget: () => remembered.clear(), kept: [remembered] };
 }
 
-/** Operations on one load balancer for whose absence moto has no answer. */
+/** Operations on one load balancer for which moto has no answer if it is missing. */
 const OF_ONE = [
   "elb:ApplySecurityGroupsToLoadBalancer",
   "elb:ConfigureHealthCheck",
@@ -177,7 +184,7 @@ function ofExisting(mend: Mend): Mend {
   return async (call, next, behind) => {
     const name = call.parameters.text("LoadBalancerName");
     if (name !== undefined && (await described(name, behind)) === undefined)
-      return faultOf(call, "LoadBalancerNotFound", `There is no ACTIVE Load Balancer named '${name}'`);
+      return buildFault(call, "LoadBalancerNotFound", `There is no ACTIVE Load Balancer named '${name}'`);
     return mend(call, next, behind);
   };
 }
@@ -186,7 +193,7 @@ async function described(name: string, behind: Behind): Promise<XmlElement | und
   const found = await behind
     .ask("elb", "DescribeLoadBalancers", { "LoadBalancerNames.member.1": name })
     .catch(() => undefined);
-  return listOf(found, "LoadBalancerDescriptions").at(0);
+  return listMembers(found, "LoadBalancerDescriptions").at(0);
 }
 
 async function missingPolicy(
@@ -196,61 +203,61 @@ async function missingPolicy(
 ): Promise<string | undefined> {
   if (policies.length === 0) return undefined;
   const found = await behind.ask("elb", "DescribeLoadBalancerPolicies", { LoadBalancerName: loadBalancer });
-  const known = listOf(found, "PolicyDescriptions").map((each) => textOf(each, "PolicyName"));
+  const known = listMembers(found, "PolicyDescriptions").map((each) => findText(each, "PolicyName"));
   return policies.find((policy) => !known.includes(policy) && !policy.startsWith("ELBSecurityPolicy-"));
 }
 
 function missingPolicyFault(call: Call, policy: string): Answer {
-  return faultOf(call, "PolicyNotFound", `There is no policy with name ${policy}`);
+  return buildFault(call, "PolicyNotFound", `There is no policy with name ${policy}`);
 }
 
-// What is registered already is registered once, and one id that is none fails the call.
+// A registered instance is registered once, and an invalid ID fails the call.
 const register: Mend = async (call, next, behind) => {
   const name = call.parameters.text("LoadBalancerName") ?? "";
   const ids = call.parameters.structures("Instances.member").map((each) => each.text("InstanceId") ?? "");
-  const found = await behind.ask("ec2", "DescribeInstances", filterForm("instance-id", ids));
-  const known = listOf(found, "reservationSet")
-    .flatMap((each) => listOf(each, "instancesSet"))
-    .filter((each) => textOf(child(each, "instanceState"), "name") !== "terminated")
-    .map((each) => textOf(each, "instanceId"));
+  const found = await behind.ask("ec2", "DescribeInstances", buildFilterForm("instance-id", ids));
+  const known = listMembers(found, "reservationSet")
+    .flatMap((each) => listMembers(each, "instancesSet"))
+    .filter((each) => findText(findChild(each, "instanceState"), "name") !== "terminated")
+    .map((each) => findText(each, "instanceId"));
   const bad = ids.find((id) => !known.includes(id));
-  if (bad !== undefined) return faultOf(call, "InvalidInstance", `Could not find EC2 instance ${bad}.`);
-  const registered = listOf(await described(name, behind), "Instances").map((each) =>
-    textOf(each, "InstanceId"),
+  if (bad !== undefined) return buildFault(call, "InvalidInstance", `Could not find EC2 instance ${bad}.`);
+  const registered = listMembers(await described(name, behind), "Instances").map((each) =>
+    findText(each, "InstanceId"),
   );
   const fresh = [...new Set(ids)].filter((id) => !registered.includes(id));
   if (fresh.length > 0) {
     const instances = Object.fromEntries(
       fresh.map((id, index) => [`Instances.member.${index + 1}.InstanceId`, id]),
     );
-    const answer = await next(withParameters(withoutList(call, "Instances.member"), instances));
-    if (!succeeded(answer)) return answer;
+    const answer = await next(replaceParameters(removeList(call, "Instances.member"), instances));
+    if (!hasSucceeded(answer)) return answer;
   }
   return instancesAnswer(call, behind);
 };
 
 async function instancesAnswer(call: Call, behind: Behind): Promise<Answer> {
   const now = await described(call.parameters.text("LoadBalancerName") ?? "", behind);
-  return answerOf(call, [element("Instances", listOf(now, "Instances"))]);
+  return buildAnswer(call, [createElement("Instances", listMembers(now, "Instances"))]);
 }
 
 const describeAttributes: Mend = async (call, next) => {
   const answer = await next(call);
-  if (!succeeded(answer)) return answer;
-  const attributes = child(resultOf(answer), "LoadBalancerAttributes");
-  const draining = child(attributes, "ConnectionDraining");
-  if (draining !== undefined && child(draining, "Timeout") === undefined)
+  if (!hasSucceeded(answer)) return answer;
+  const attributes = findChild(getResult(answer), "LoadBalancerAttributes");
+  const draining = findChild(attributes, "ConnectionDraining");
+  if (draining !== undefined && findChild(draining, "Timeout") === undefined)
     setChild(draining, "Timeout", "300");
-  const additional = listOf(attributes, "AdditionalAttributes");
-  // AWS shows the default of what was never set; moto shows it once anything has been modified.
-  const byKey = new Map([DEFAULT_DESYNC_MODE, ...additional].map((each) => [textOf(each, "Key"), each]));
+  const additional = listMembers(attributes, "AdditionalAttributes");
+  // AWS shows the default of an attribute that was never set; moto shows it only after a modification.
+  const byKey = new Map([DEFAULT_DESYNC_MODE, ...additional].map((each) => [findText(each, "Key"), each]));
   if (attributes !== undefined) setChild(attributes, "AdditionalAttributes", [...byKey.values()]);
   return answer;
 };
 
-const DEFAULT_DESYNC_MODE = element("member", [
-  element("Key", "elb.http.desyncmitigationmode"),
-  element("Value", "defensive"),
+const DEFAULT_DESYNC_MODE = createElement("member", [
+  createElement("Key", "elb.http.desyncmitigationmode"),
+  createElement("Value", "defensive"),
 ]);
 
 function rememberProtocols({ parameters }: Call, { instanceProtocols }: Remembered): void {

@@ -1,13 +1,13 @@
 import type { Kept } from "../mend.ts";
 
-/** Which listener forwards to which target groups: moto adds to it and never takes away. */
+/** Which listener forwards to which target groups: moto adds to it and never removes. */
 export interface Forwards {
   set(listener: string, loadBalancer: string, groups: readonly string[]): void;
   deleteListener(listener: string): void;
   deleteLoadBalancer(loadBalancer: string): void;
-  /** ARNs of the target groups that a load balancer's listeners forward to. */
+  /** Returns ARNs of the target groups to which a load balancer's listeners forward. */
   groupsOf(loadBalancer: string): readonly string[];
-  /** ARNs of the load balancers with a listener that forwards to a target group. */
+  /** Returns ARNs of the load balancers with a listener that forwards to a target group. */
   loadBalancersOf(group: string): readonly string[];
   forget(): void;
   readonly kept: Kept;

@@ -1,47 +1,50 @@
 import {
   type Answer,
-  answerOf,
+  buildAnswer,
+  buildFault,
   type Call,
-  faultOf,
-  resultOf,
-  succeeded,
-  withoutList,
-  withParameters,
+  getResult,
+  hasSucceeded,
+  removeList,
+  replaceParameters,
 } from "../call.ts";
 import { type Behind, listForm, type Mend, type Mends } from "../mend.ts";
-import { descendants, element, listOf, setChild, textOf, type XmlElement } from "../xml.ts";
+import { createElement, findText, listDescendants, listMembers, setChild, type XmlElement } from "../xml.ts";
 import type { Forwards } from "./forwards.ts";
 
-/** What ModifyListener made of a listener, in place of what moto remembers. */
+/** A listener's settings after ModifyListener, in place of moto's. */
 interface Override {
   readonly protocol: string;
   readonly sslPolicy: string | undefined;
   readonly certificate: string | undefined;
 }
 
-/** Listeners of ELBv2. */
-export function listeners(forwards: Forwards): Mends {
+/** Mends of ELBv2 listeners. */
+export function createListenerMends(forwards: Forwards): Mends {
   const overrides = new Map<string, Override>();
 
   const withOverride = (listener: XmlElement): XmlElement => {
-    const override = overrides.get(textOf(listener, "ListenerArn") ?? "");
+    const override = overrides.get(findText(listener, "ListenerArn") ?? "");
     if (override !== undefined) {
       setChild(listener, "Protocol", override.protocol);
       setChild(listener, "SslPolicy", override.sslPolicy);
       const { certificate } = override;
       const certificates =
-        certificate === undefined ? [] : [element("member", [element("CertificateArn", certificate)])];
+        certificate === undefined
+          ? []
+          : [createElement("member", [createElement("CertificateArn", certificate)])];
       setChild(listener, "Certificates", certificates);
     }
-    if (!isEncrypted(textOf(listener, "Protocol"))) setChild(listener, "SslPolicy", undefined);
+    if (!isEncrypted(findText(listener, "Protocol"))) setChild(listener, "SslPolicy", undefined);
     return listener;
   };
   const mended = (answer: Answer): Answer => {
-    if (succeeded(answer)) for (const each of listOf(resultOf(answer), "Listeners")) withOverride(each);
+    if (hasSucceeded(answer))
+      for (const each of listMembers(getResult(answer), "Listeners")) withOverride(each);
     return answer;
   };
   const listenersOf = async (loadBalancer: string, behind: Behind): Promise<XmlElement[]> =>
-    listOf(
+    listMembers(
       await behind.ask("elbv2", "DescribeListeners", { LoadBalancerArn: loadBalancer }),
       "Listeners",
     ).map(withOverride);
@@ -56,19 +59,21 @@ export function listeners(forwards: Forwards): Mends {
     const wrong = await wrongWith(call, parameters.text("Protocol"), loadBalancer, forwards, behind);
     if (wrong !== undefined) return wrong;
     const port = parameters.text("Port");
-    const existing = (await listenersOf(loadBalancer, behind)).find((each) => textOf(each, "Port") === port);
+    const existing = (await listenersOf(loadBalancer, behind)).find(
+      (each) => findText(each, "Port") === port,
+    );
     if (existing !== undefined) {
-      if (isSame(call, existing)) return answerOf(call, [element("Listeners", [existing])]);
-      return faultOf(
+      if (isSame(call, existing)) return buildAnswer(call, [createElement("Listeners", [existing])]);
+      return buildFault(
         call,
         "DuplicateListener",
         `A listener already exists on this port for this load balancer (${port})`,
       );
     }
     const answer = await next(call);
-    if (succeeded(answer)) {
-      const [made] = listOf(resultOf(answer), "Listeners");
-      forwards.set(textOf(made, "ListenerArn") ?? "", loadBalancer, groupsOf(call));
+    if (hasSucceeded(answer)) {
+      const [made] = listMembers(getResult(answer), "Listeners");
+      forwards.set(findText(made, "ListenerArn") ?? "", loadBalancer, groupsOf(call));
     }
     return mended(answer);
   };
@@ -78,30 +83,31 @@ export function listeners(forwards: Forwards): Mends {
     const arn = parameters.text("ListenerArn") ?? "";
     const loadBalancer = arn.replace(":listener/", ":loadbalancer/").split("/").slice(0, -1).join("/");
     const all = await listenersOf(loadBalancer, behind).catch(() => []);
-    const existing = all.find((each) => textOf(each, "ListenerArn") === arn);
-    if (existing === undefined) return faultOf(call, "ListenerNotFound", "One or more listeners not found");
+    const existing = all.find((each) => findText(each, "ListenerArn") === arn);
+    if (existing === undefined)
+      return buildFault(call, "ListenerNotFound", "One or more listeners not found");
     const port = parameters.text("Port");
-    if (all.some((each) => each !== existing && textOf(each, "Port") === port))
-      return faultOf(
+    if (all.some((each) => each !== existing && findText(each, "Port") === port))
+      return buildFault(
         call,
         "DuplicateListener",
         `A listener already exists on this port for this load balancer (${port})`,
       );
-    const protocol = parameters.text("Protocol") ?? textOf(existing, "Protocol") ?? "";
-    const certificate = certificateOf(call) ?? descendants(existing, "CertificateArn").at(0)?.text.trim();
+    const protocol = parameters.text("Protocol") ?? findText(existing, "Protocol") ?? "";
+    const certificate = certificateOf(call) ?? listDescendants(existing, "CertificateArn").at(0)?.text.trim();
     const wrong = await wrongWith(call, protocol, loadBalancer, forwards, behind, certificate);
     if (wrong !== undefined) return wrong;
-    const bare = withoutList(
-      withParameters(call, { Protocol: undefined, SslPolicy: undefined }),
+    const bare = removeList(
+      replaceParameters(call, { Protocol: undefined, SslPolicy: undefined }),
       "Certificates.member",
     );
     const answer = await next(bare);
-    if (!succeeded(answer)) return answer;
+    if (!hasSucceeded(answer)) return answer;
     const encrypted = isEncrypted(protocol);
     overrides.set(arn, {
       protocol,
       sslPolicy: encrypted
-        ? (parameters.text("SslPolicy") ?? textOf(existing, "SslPolicy") ?? "ELBSecurityPolicy-2016-08")
+        ? (parameters.text("SslPolicy") ?? findText(existing, "SslPolicy") ?? "ELBSecurityPolicy-2016-08")
         : undefined,
       certificate: encrypted ? certificate : undefined,
     });
@@ -117,18 +123,20 @@ export function listeners(forwards: Forwards): Mends {
       "elbv2:DescribeListeners": async (call, next) => {
         const asked = call.parameters.list("ListenerArns.member");
         const answer = mended(await next(call));
-        const found = succeeded(answer) ? listOf(resultOf(answer), "Listeners").length : asked.length;
+        const found = hasSucceeded(answer)
+          ? listMembers(getResult(answer), "Listeners").length
+          : asked.length;
         if (found >= asked.length) return answer;
-        return faultOf(call, "ListenerNotFound", "One or more listeners not found");
+        return buildFault(call, "ListenerNotFound", "One or more listeners not found");
       },
       "elbv2:DeleteListener": async (call, next) => {
         const answer = await next(call);
-        if (succeeded(answer)) forwards.deleteListener(call.parameters.text("ListenerArn") ?? "");
+        if (hasSucceeded(answer)) forwards.deleteListener(call.parameters.text("ListenerArn") ?? "");
         return answer;
       },
       "elbv2:DeleteLoadBalancer": async (call, next) => {
         const answer = await next(call);
-        if (succeeded(answer)) forwards.deleteLoadBalancer(call.parameters.text("LoadBalancerArn") ?? "");
+        if (hasSucceeded(answer)) forwards.deleteLoadBalancer(call.parameters.text("LoadBalancerArn") ?? "");
         return answer;
       },
     },
@@ -140,7 +148,7 @@ export function listeners(forwards: Forwards): Mends {
   };
 }
 
-/** Protocols of the target groups that listeners of a protocol can forward to. */
+/** Protocols of the target groups to which listeners of a protocol can forward. */
 const FORWARDED: Readonly<Record<string, readonly string[]>> = {
   TCP: ["TCP", "TCP_UDP"],
   TLS: ["TCP", "TLS"],
@@ -158,38 +166,38 @@ async function wrongWith(
 ): Promise<Answer | undefined> {
   const { parameters } = call;
   if (!isEncrypted(protocol) && parameters.text("SslPolicy") !== undefined)
-    return faultOf(call, "ValidationError", `An SSL policy cannot be specified for ${protocol} listeners`);
+    return buildFault(call, "ValidationError", `An SSL policy cannot be specified for ${protocol} listeners`);
   if (!isEncrypted(protocol) && certificateOf(call) !== undefined)
-    return faultOf(call, "ValidationError", `A certificate cannot be specified for ${protocol} listeners`);
+    return buildFault(call, "ValidationError", `A certificate cannot be specified for ${protocol} listeners`);
   if (isEncrypted(protocol) && certificate === undefined)
-    return faultOf(call, "ValidationError", `A certificate must be specified for ${protocol} listeners`);
+    return buildFault(call, "ValidationError", `A certificate must be specified for ${protocol} listeners`);
   const policy = parameters.text("SslPolicy");
   if (policy !== undefined) {
     const known = await behind.ask("elbv2", "DescribeSSLPolicies", listForm("Names.member", [policy]));
-    if (listOf(known, "SslPolicies").length === 0)
-      return faultOf(call, "SSLPolicyNotFound", `SSL policy '${policy}' not found`);
+    if (listMembers(known, "SslPolicies").length === 0)
+      return buildFault(call, "SSLPolicyNotFound", `SSL policy '${policy}' not found`);
   }
   const groups = groupsOf(call);
   const elsewhere = groups.find((arn) => forwards.loadBalancersOf(arn).some((each) => each !== loadBalancer));
   if (elsewhere !== undefined)
-    return faultOf(
+    return buildFault(
       call,
       "TargetGroupAssociationLimit",
       `The following target groups cannot be associated with more than one load balancer: ${elsewhere}`,
     );
   const fitting = FORWARDED[protocol ?? ""];
   if (groups.length === 0 || fitting === undefined) return undefined;
-  const known = listOf(await behind.ask("elbv2", "DescribeTargetGroups"), "TargetGroups");
+  const known = listMembers(await behind.ask("elbv2", "DescribeTargetGroups"), "TargetGroups");
   const unfit = known.find(
     (each) =>
-      groups.includes(textOf(each, "TargetGroupArn") ?? "") &&
-      !fitting.includes(textOf(each, "Protocol") ?? ""),
+      groups.includes(findText(each, "TargetGroupArn") ?? "") &&
+      !fitting.includes(findText(each, "Protocol") ?? ""),
   );
   if (unfit === undefined) return undefined;
-  return faultOf(
+  return buildFault(
     call,
     "IncompatibleProtocols",
-    `A listener of ${protocol} cannot forward to the target group ${textOf(unfit, "TargetGroupName")} of ${textOf(unfit, "Protocol")}`,
+    `A listener of ${protocol} cannot forward to the target group ${findText(unfit, "TargetGroupName")} of ${findText(unfit, "Protocol")}`,
   );
 }
 
@@ -197,15 +205,15 @@ function isSame(call: Call, existing: XmlElement): boolean {
   const { parameters } = call;
   const policy = parameters.text("SslPolicy");
   return (
-    parameters.text("Protocol") === textOf(existing, "Protocol") &&
-    (policy === undefined || policy === textOf(existing, "SslPolicy")) &&
-    certificateOf(call) === descendants(existing, "CertificateArn").at(0)?.text.trim() &&
+    parameters.text("Protocol") === findText(existing, "Protocol") &&
+    (policy === undefined || policy === findText(existing, "SslPolicy")) &&
+    certificateOf(call) === listDescendants(existing, "CertificateArn").at(0)?.text.trim() &&
     groupsOf(call).toSorted().join() === arnsIn(existing).toSorted().join()
   );
 }
 
 function arnsIn(listener: XmlElement): string[] {
-  const arns = descendants(listener, "TargetGroupArn").map(({ text }) => text.trim());
+  const arns = listDescendants(listener, "TargetGroupArn").map(({ text }) => text.trim());
   return [...new Set(arns)];
 }
 

@@ -1,35 +1,38 @@
-import { type Call, faultOf, resultOf, succeeded, withParameters } from "../call.ts";
+import { buildFault, type Call, getResult, hasSucceeded, replaceParameters } from "../call.ts";
 import type { Mend, Mends } from "../mend.ts";
-import { listOf, setChild } from "../xml.ts";
+import { listMembers, setChild } from "../xml.ts";
 
-/** How long the pages of both ELBs' describes are at most. */
+/** The maximum page size of both ELBs' describes. */
 export interface PageSize {
   most: number;
 }
 
-/** AWS's own. */
+/** AWS's own page size. */
 export const USUAL_PAGE_SIZE = 400;
 
-/** Pages of both ELBs. Moto's own of some operations end at 50, and others have none: all is asked of it, and cut here. */
-export function paging(size: PageSize): Mends {
+/**
+ * Pages of both ELBs. Moto pages some operations at 50 and others not at all: the mend reads everything and
+ * cuts pages itself.
+ */
+export function createPagingMends(size: PageSize): Mends {
   const paged =
     (list: string): Mend =>
     async (call, next) => {
       const { parameters } = call;
       const wanted = Number(parameters.text("PageSize") ?? size.most);
       if (wanted < 1 || wanted > USUAL_PAGE_SIZE)
-        return faultOf(
+        return buildFault(
           call,
           "ValidationError",
           `PageSize '${wanted}' must be between 1 and ${USUAL_PAGE_SIZE}`,
         );
       const from = markerOf(call);
       if (Number.isNaN(from))
-        return faultOf(call, "ValidationError", `Invalid marker '${parameters.text("Marker")}'`);
-      const answer = await next(withParameters(call, { PageSize: "100000", Marker: undefined }));
-      if (!succeeded(answer)) return answer;
-      const result = resultOf(answer);
-      const all = listOf(result, list);
+        return buildFault(call, "ValidationError", `Invalid marker '${parameters.text("Marker")}'`);
+      const answer = await next(replaceParameters(call, { PageSize: "100000", Marker: undefined }));
+      if (!hasSucceeded(answer)) return answer;
+      const result = getResult(answer);
+      const all = listMembers(result, list);
       const to = from + Math.min(wanted, size.most);
       setChild(result, list, all.slice(from, to));
       setChild(result, "NextMarker", to < all.length ? `page-from-${to}` : undefined);

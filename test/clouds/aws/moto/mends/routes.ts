@@ -1,15 +1,15 @@
-import { type Answer, type Call, faultOf, resultOf, succeeded } from "../call.ts";
-import { type Behind, filterForm, type Mend, type Mends } from "../mend.ts";
-import { child, listOf, setChild, textOf, type XmlElement } from "../xml.ts";
+import { type Answer, buildFault, type Call, getResult, hasSucceeded } from "../call.ts";
+import { type Behind, buildFilterForm, type Mend, type Mends } from "../mend.ts";
+import { findChild, findText, listMembers, setChild, type XmlElement } from "../xml.ts";
 
-/** Quotas that mends keep. */
+/** Quotas that the mends enforce. */
 export interface RouteQuota {
-  /** Routes of a table besides its local ones, of each family. */
+  /** Routes of a table, of each family, without its local ones. */
   routesPerTable: number;
 }
 
-/** Routes, and the source/destination check of where they lead. */
-export function routes(quota: RouteQuota): Mends {
+/** Mends of routes and of the source/destination check of their targets. */
+export function createRouteMends(quota: RouteQuota): Mends {
   return {
     byOperation: {
       "ec2:CreateRoute": async (call, next, behind) => {
@@ -17,19 +17,23 @@ export function routes(quota: RouteQuota): Mends {
         const wrong = await wrongTarget(call, behind);
         if (wrong !== undefined) return wrong;
         const table = call.parameters.text("RouteTableId") ?? "";
-        const found = await behind.ask("ec2", "DescribeRouteTables", filterForm("route-table-id", [table]));
-        const existing = listOf(listOf(found, "routeTableSet").at(0), "routeSet").filter(
-          (each) => textOf(each, "gatewayId") !== "local",
+        const found = await behind.ask(
+          "ec2",
+          "DescribeRouteTables",
+          buildFilterForm("route-table-id", [table]),
+        );
+        const existing = listMembers(listMembers(found, "routeTableSet").at(0), "routeSet").filter(
+          (each) => findText(each, "gatewayId") !== "local",
         );
         if (existing.some((each) => cidrOf(each) === destination))
-          return faultOf(
+          return buildFault(
             call,
             "RouteAlreadyExists",
             `The route identified by ${destination} already exists.`,
           );
         const family = existing.filter((each) => cidrOf(each)?.includes(":") === destination?.includes(":"));
         if (family.length >= quota.routesPerTable)
-          return faultOf(
+          return buildFault(
             call,
             "RouteLimitExceeded",
             `The maximum number of routes has been reached for route table ${table} (${quota.routesPerTable})`,
@@ -52,23 +56,23 @@ function destinationOf({ parameters }: Call): string | undefined {
 }
 
 function cidrOf(route: XmlElement): string | undefined {
-  return textOf(route, "destinationCidrBlock") ?? textOf(route, "destinationIpv6CidrBlock");
+  return findText(route, "destinationCidrBlock") ?? findText(route, "destinationIpv6CidrBlock");
 }
 
-// A route leads to the one interface of an instance that is there.
+// Returns a fault if a route's target is not an existing instance with one interface.
 async function wrongTarget(call: Call, behind: Behind): Promise<Answer | undefined> {
   const id = call.parameters.text("InstanceId");
   if (id === undefined) return undefined;
   const instance = (await instancesOf([id], behind)).get(id);
   if (instance === undefined || stateOf(instance) === "terminated")
-    return faultOf(call, "InvalidInstanceID.NotFound", `The instance ID '${id}' does not exist`);
+    return buildFault(call, "InvalidInstanceID.NotFound", `The instance ID '${id}' does not exist`);
   return oneInterface(call, instance);
 }
 
 function oneInterface(call: Call, instance: XmlElement): Answer | undefined {
-  if (listOf(instance, "networkInterfaceSet").length <= 1) return undefined;
-  const id = textOf(instance, "instanceId");
-  return faultOf(
+  if (listMembers(instance, "networkInterfaceSet").length <= 1) return undefined;
+  const id = findText(instance, "instanceId");
+  return buildFault(
     call,
     "InvalidInstanceID",
     `There are multiple interfaces attached to instance '${id}'. Please specify an interface ID for the operation instead.`,
@@ -77,21 +81,23 @@ function oneInterface(call: Call, instance: XmlElement): Answer | undefined {
 
 const describe: Mend = async (call, next, behind) => {
   const answer = await next(call);
-  if (!succeeded(answer)) return answer;
-  const all = listOf(resultOf(answer), "routeTableSet").flatMap((table) => listOf(table, "routeSet"));
+  if (!hasSucceeded(answer)) return answer;
+  const all = listMembers(getResult(answer), "routeTableSet").flatMap((table) =>
+    listMembers(table, "routeSet"),
+  );
   const targets = all.filter((each) => has(each, "instanceId") || has(each, "networkInterfaceId"));
   if (targets.length === 0) return answer;
-  const found = listOf(await behind.ask("ec2", "DescribeNetworkInterfaces", {}), "networkInterfaceSet");
-  const interfaces = new Map(found.map((each) => [textOf(each, "networkInterfaceId") ?? "", each]));
-  const ids = [...targets.map((each) => textOf(each, "instanceId")), ...found.map(instanceOf)];
+  const found = listMembers(await behind.ask("ec2", "DescribeNetworkInterfaces", {}), "networkInterfaceSet");
+  const interfaces = new Map(found.map((each) => [findText(each, "networkInterfaceId") ?? "", each]));
+  const ids = [...targets.map((each) => findText(each, "instanceId")), ...found.map(instanceOf)];
   const instances = await instancesOf(
     [...new Set(ids.filter((id) => id !== undefined && id !== ""))] as string[],
     behind,
   );
   for (const route of targets) {
     const instance = instances.get(
-      textOf(route, "instanceId") ||
-        instanceOf(interfaces.get(textOf(route, "networkInterfaceId") ?? "")) ||
+      findText(route, "instanceId") ||
+        instanceOf(interfaces.get(findText(route, "networkInterfaceId") ?? "")) ||
         "",
     );
     mendRoute(route, instance);
@@ -99,34 +105,37 @@ const describe: Mend = async (call, next, behind) => {
   return answer;
 };
 
-/** A route to an instance names its interface, too, and one to an interface its instance; where neither runs it is a blackhole. */
+/**
+ * A route to an instance also names its interface, and one to an interface its instance; it is a blackhole if
+ * neither runs.
+ */
 function mendRoute(route: XmlElement, instance: XmlElement | undefined): void {
   const isUp = instance !== undefined && ["pending", "running"].includes(stateOf(instance));
   setChild(route, "state", isUp ? "active" : "blackhole");
   if (instance === undefined) return;
-  const [primary] = listOf(instance, "networkInterfaceSet");
-  if (!has(route, "instanceId")) setChild(route, "instanceId", textOf(instance, "instanceId"));
+  const [primary] = listMembers(instance, "networkInterfaceSet");
+  if (!has(route, "instanceId")) setChild(route, "instanceId", findText(instance, "instanceId"));
   if (!has(route, "networkInterfaceId") && primary !== undefined)
-    setChild(route, "networkInterfaceId", textOf(primary, "networkInterfaceId"));
+    setChild(route, "networkInterfaceId", findText(primary, "networkInterfaceId"));
 }
 
 function has(route: XmlElement, name: string): boolean {
-  return (textOf(route, name) ?? "") !== "";
+  return (findText(route, name) ?? "") !== "";
 }
 
 function instanceOf(eni: XmlElement | undefined): string | undefined {
-  return textOf(child(eni, "attachment"), "instanceId");
+  return findText(findChild(eni, "attachment"), "instanceId");
 }
 
 function stateOf(instance: XmlElement): string {
-  return textOf(child(instance, "instanceState"), "name") ?? "";
+  return findText(findChild(instance, "instanceState"), "name") ?? "";
 }
 
 async function instancesOf(ids: readonly string[], behind: Behind): Promise<ReadonlyMap<string, XmlElement>> {
   if (ids.length === 0) return new Map();
-  const found = await behind.ask("ec2", "DescribeInstances", filterForm("instance-id", ids));
-  const instances = listOf(found, "reservationSet").flatMap((each) => listOf(each, "instancesSet"));
-  return new Map(instances.map((each) => [textOf(each, "instanceId") ?? "", each]));
+  const found = await behind.ask("ec2", "DescribeInstances", buildFilterForm("instance-id", ids));
+  const instances = listMembers(found, "reservationSet").flatMap((each) => listMembers(each, "instancesSet"));
+  return new Map(instances.map((each) => [findText(each, "instanceId") ?? "", each]));
 }
 
 // The check of an instance with one interface is that interface's.
@@ -136,14 +145,14 @@ const checkOfInstance: Mend = async (call, next, behind) => {
   if (check === undefined) return next(call);
   const instance = (await instancesOf([id], behind)).get(id);
   if (instance === undefined)
-    return faultOf(call, "InvalidInstanceID.NotFound", `The instance ID '${id}' does not exist`);
+    return buildFault(call, "InvalidInstanceID.NotFound", `The instance ID '${id}' does not exist`);
   const several = oneInterface(call, instance);
   if (several !== undefined) return several;
   const answer = await next(call);
-  const [eni] = listOf(instance, "networkInterfaceSet");
-  if (succeeded(answer) && eni !== undefined)
+  const [eni] = listMembers(instance, "networkInterfaceSet");
+  if (hasSucceeded(answer) && eni !== undefined)
     await behind.ask("ec2", "ModifyNetworkInterfaceAttribute", {
-      NetworkInterfaceId: textOf(eni, "networkInterfaceId") ?? "",
+      NetworkInterfaceId: findText(eni, "networkInterfaceId") ?? "",
       "SourceDestCheck.Value": check,
     });
   return answer;
@@ -152,12 +161,12 @@ const checkOfInstance: Mend = async (call, next, behind) => {
 const checkOfInterface: Mend = async (call, next, behind) => {
   const check = call.parameters.text("SourceDestCheck.Value");
   const answer = await next(call);
-  if (check === undefined || !succeeded(answer)) return answer;
+  if (check === undefined || !hasSucceeded(answer)) return answer;
   const id = call.parameters.text("NetworkInterfaceId") ?? "";
   const found = await behind.ask("ec2", "DescribeNetworkInterfaces", { "NetworkInterfaceId.1": id });
-  const [eni] = listOf(found, "networkInterfaceSet");
+  const [eni] = listMembers(found, "networkInterfaceSet");
   const instance = instanceOf(eni);
-  if (instance !== undefined && textOf(child(eni, "attachment"), "deviceIndex") === "0")
+  if (instance !== undefined && findText(findChild(eni, "attachment"), "deviceIndex") === "0")
     await behind.ask("ec2", "ModifyInstanceAttribute", {
       InstanceId: instance,
       "SourceDestCheck.Value": check,

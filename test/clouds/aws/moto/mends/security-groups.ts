@@ -1,40 +1,40 @@
 import type { Parameters } from "#emulators/ec2/parameters.ts";
 import {
   type Answer,
+  buildFault,
   type Call,
-  faultOf,
-  resultOf,
-  succeeded,
-  withoutList,
-  withParameters,
+  getResult,
+  hasSucceeded,
+  removeList,
+  replaceParameters,
 } from "../call.ts";
-import { type Behind, filterForm, listForm, type Mends, type Next } from "../mend.ts";
-import { child, descendants, listOf, setChild, textOf, type XmlElement } from "../xml.ts";
+import { type Behind, buildFilterForm, listForm, type Mends, type Next } from "../mend.ts";
+import { findChild, findText, listDescendants, listMembers, setChild, type XmlElement } from "../xml.ts";
 
-/** Security groups: who uses one, and rules that are added and taken away all or none. */
+/** Mends of security groups: their users, and rules that a call adds or removes all or none. */
 export const SECURITY_GROUPS: Mends = {
   byOperation: {
     "ec2:DeleteSecurityGroup": async (call, next, behind) => {
       const id = call.parameters.text("GroupId");
       const user = id === undefined ? undefined : await userOf(id, behind);
       if (user === undefined) return next(call);
-      return faultOf(call, "DependencyViolation", `resource ${id} has a dependent object (${user})`);
+      return buildFault(call, "DependencyViolation", `resource ${id} has a dependent object (${user})`);
     },
     "ec2:AuthorizeSecurityGroupIngress": async (call, next, behind) => {
       const known = await rulesOn(call.parameters.text("GroupId") ?? "", behind);
       const twice = rulesIn(call).find((rule, index, all) => known.has(rule) || all.indexOf(rule) !== index);
       if (twice === undefined) return next(call);
-      return faultOf(call, "InvalidPermission.Duplicate", `the specified rule "${twice}" already exists`);
+      return buildFault(call, "InvalidPermission.Duplicate", `the specified rule "${twice}" already exists`);
     },
     "ec2:RevokeSecurityGroupIngress": async (call, next, behind) => {
       const known = await rulesOn(call.parameters.text("GroupId") ?? "", behind);
       const asked = rulesIn(call);
       const missing = asked.find((rule) => !known.has(rule));
-      // By their ids: moto compares what a rule about a group is described with, too.
+      // By their IDs: moto also compares the description of a rule about a group.
       if (missing === undefined && asked.length > 0)
         return next(
-          withParameters(
-            withoutList(call, "IpPermissions"),
+          replaceParameters(
+            removeList(call, "IpPermissions"),
             listForm(
               "SecurityGroupRuleId",
               asked.map((rule) => known.get(rule) ?? ""),
@@ -42,13 +42,13 @@ export const SECURITY_GROUPS: Mends = {
           ),
         );
       if (missing === undefined) return next(call);
-      return faultOf(
+      return buildFault(
         call,
         "InvalidPermission.NotFound",
         `The specified rule "${missing}" does not exist in this security group`,
       );
     },
-    // moto does not find a rule about a group whose description is another: it is made anew with that.
+    // Moto does not find a rule about a group with another description: the mend replaces the rule.
     "ec2:UpdateSecurityGroupRuleDescriptionsIngress": async (call, next, behind) => {
       const isOfGroup = call.parameters
         .structures("IpPermissions")
@@ -59,7 +59,11 @@ export const SECURITY_GROUPS: Mends = {
       const asked = rulesIn(call);
       const missing = asked.find((rule) => !known.has(rule));
       if (missing !== undefined)
-        return faultOf(call, "InvalidPermission.NotFound", `The specified rule "${missing}" does not exist`);
+        return buildFault(
+          call,
+          "InvalidPermission.NotFound",
+          `The specified rule "${missing}" does not exist`,
+        );
       const ids = asked.map((rule) => known.get(rule) ?? "");
       await behind.ask("ec2", "RevokeSecurityGroupIngress", {
         GroupId,
@@ -74,34 +78,36 @@ export const SECURITY_GROUPS: Mends = {
     },
     "ec2:DescribeNetworkInterfaces": async (call, next, behind) => {
       const answer = await next(call);
-      if (!succeeded(answer)) return answer;
+      if (!hasSucceeded(answer)) return answer;
       const there = new Set(
-        (await interfacesThere(behind)).map((each) => textOf(each, "networkInterfaceId")),
+        (await interfacesThere(behind)).map((each) => findText(each, "networkInterfaceId")),
       );
-      const shown = listOf(resultOf(answer), "networkInterfaceSet").filter((each) =>
-        there.has(textOf(each, "networkInterfaceId")),
+      const shown = listMembers(getResult(answer), "networkInterfaceSet").filter((each) =>
+        there.has(findText(each, "networkInterfaceId")),
       );
-      setChild(resultOf(answer), "networkInterfaceSet", shown);
+      setChild(getResult(answer), "networkInterfaceSet", shown);
       return answer;
     },
     "ec2:DescribeInstances": (call, next) => groupsOfInstances(call, next),
   },
 };
 
-// An instance's security groups are those of its primary interface, however it was launched.
+// Returns an instance's security groups from its primary interface, for every way of launch.
 async function groupsOfInstances(call: Call, next: Next): Promise<Answer> {
   const answer = await next(call);
-  if (!succeeded(answer)) return answer;
-  for (const instance of descendants(resultOf(answer), "instancesSet").flatMap(({ children }) => children)) {
-    const interfaces = listOf(instance, "networkInterfaceSet");
-    const primary = interfaces.find((each) => textOf(child(each, "attachment"), "deviceIndex") === "0");
-    if (listOf(instance, "groupSet").length === 0 && primary !== undefined)
-      setChild(instance, "groupSet", listOf(primary, "groupSet"));
+  if (!hasSucceeded(answer)) return answer;
+  for (const instance of listDescendants(getResult(answer), "instancesSet").flatMap(
+    ({ children }) => children,
+  )) {
+    const interfaces = listMembers(instance, "networkInterfaceSet");
+    const primary = interfaces.find((each) => findText(findChild(each, "attachment"), "deviceIndex") === "0");
+    if (listMembers(instance, "groupSet").length === 0 && primary !== undefined)
+      setChild(instance, "groupSet", listMembers(primary, "groupSet"));
   }
   return answer;
 }
 
-/** Rules as a text each; what they are described with does not tell them apart. */
+/** Returns rules as a text each; descriptions make no difference. */
 function rulesIn(call: Call): string[] {
   return call.parameters.structures("IpPermissions").flatMap((permission) => {
     const what = [permission.text("IpProtocol"), permission.text("FromPort"), permission.text("ToPort")];
@@ -119,21 +125,23 @@ function texts(structures: readonly Parameters[], name: string): string[] {
   return structures.map((each) => each.text(name) ?? "");
 }
 
-/** The ids of a group's rules, by what they say. */
+/** Returns the IDs of a group's rules, by their content. */
 async function rulesOn(groupId: string, behind: Behind): Promise<ReadonlyMap<string, string>> {
   const found = await behind
-    .ask("ec2", "DescribeSecurityGroupRules", filterForm("group-id", [groupId]))
+    .ask("ec2", "DescribeSecurityGroupRules", buildFilterForm("group-id", [groupId]))
     .catch(() => undefined);
-  const rules = listOf(found, "securityGroupRuleSet").filter((each) => textOf(each, "isEgress") !== "true");
+  const rules = listMembers(found, "securityGroupRuleSet").filter(
+    (each) => findText(each, "isEgress") !== "true",
+  );
   return new Map(
     rules.map((rule) => {
-      const what = [textOf(rule, "ipProtocol"), textOf(rule, "fromPort"), textOf(rule, "toPort")];
+      const what = [findText(rule, "ipProtocol"), findText(rule, "fromPort"), findText(rule, "toPort")];
       const peer =
-        textOf(rule, "cidrIpv4") ??
-        textOf(rule, "cidrIpv6") ??
-        textOf(rule, "prefixListId") ??
-        textOf(child(rule, "referencedGroupInfo"), "groupId");
-      return [ruleText(what, peer), textOf(rule, "securityGroupRuleId") ?? ""];
+        findText(rule, "cidrIpv4") ??
+        findText(rule, "cidrIpv6") ??
+        findText(rule, "prefixListId") ??
+        findText(findChild(rule, "referencedGroupInfo"), "groupId");
+      return [ruleText(what, peer), findText(rule, "securityGroupRuleId") ?? ""];
     }),
   );
 }
@@ -144,47 +152,52 @@ function ruleText([protocol, from, to]: readonly (string | undefined)[], peer: s
     : `peer: ${peer}, ${protocol}, from port: ${from}, to port: ${to}`;
 }
 
-/** What a security group cannot be deleted for: interfaces, load balancers, and rules of other groups. */
+/**
+ * Returns what keeps a security group from deletion: interfaces, load balancers, and rules of other groups.
+ */
 async function userOf(id: string, behind: Behind): Promise<string | undefined> {
   const eni = (await interfacesThere(behind)).find((each) => groupIds(each).includes(id));
-  if (eni !== undefined) return textOf(eni, "networkInterfaceId");
+  if (eni !== undefined) return findText(eni, "networkInterfaceId");
   const network = await behind.ask("elbv2", "DescribeLoadBalancers", { PageSize: "100000" });
   const classic = await behind.ask("elb", "DescribeLoadBalancers", { PageSize: "100000" });
-  const balancers = [...listOf(network, "LoadBalancers"), ...listOf(classic, "LoadBalancerDescriptions")];
+  const balancers = [
+    ...listMembers(network, "LoadBalancers"),
+    ...listMembers(classic, "LoadBalancerDescriptions"),
+  ];
   const balancer = balancers.find((each) =>
-    listOf(each, "SecurityGroups").some(({ text }) => text.trim() === id),
+    listMembers(each, "SecurityGroups").some(({ text }) => text.trim() === id),
   );
-  if (balancer !== undefined) return textOf(balancer, "LoadBalancerName");
-  const groups = listOf(await behind.ask("ec2", "DescribeSecurityGroups", {}), "securityGroupInfo");
+  if (balancer !== undefined) return findText(balancer, "LoadBalancerName");
+  const groups = listMembers(await behind.ask("ec2", "DescribeSecurityGroups", {}), "securityGroupInfo");
   const naming = groups.find(
     (each) =>
-      textOf(each, "groupId") !== id &&
-      listOf(each, "ipPermissions").some((rule) => groupsIn(rule).includes(id)),
+      findText(each, "groupId") !== id &&
+      listMembers(each, "ipPermissions").some((rule) => groupsIn(rule).includes(id)),
   );
-  return naming === undefined ? undefined : `a rule of ${textOf(naming, "groupId")}`;
+  return naming === undefined ? undefined : `a rule of ${findText(naming, "groupId")}`;
 }
 
-/** Interfaces that are there: an instance's first ends with it, which moto's does not. */
+/** Returns the existing interfaces: an instance's first one ends with the instance, but not in moto. */
 async function interfacesThere(behind: Behind): Promise<XmlElement[]> {
   const found = await behind.ask("ec2", "DescribeNetworkInterfaces", {});
   const ended = await behind.ask(
     "ec2",
     "DescribeInstances",
-    filterForm("instance-state-name", ["terminated"]),
+    buildFilterForm("instance-state-name", ["terminated"]),
   );
-  const gone = listOf(ended, "reservationSet")
-    .flatMap((each) => listOf(each, "instancesSet"))
-    .map((each) => textOf(each, "instanceId"));
-  return listOf(found, "networkInterfaceSet").filter((each) => {
-    const attachment = child(each, "attachment");
-    return textOf(attachment, "deviceIndex") !== "0" || !gone.includes(textOf(attachment, "instanceId"));
+  const gone = listMembers(ended, "reservationSet")
+    .flatMap((each) => listMembers(each, "instancesSet"))
+    .map((each) => findText(each, "instanceId"));
+  return listMembers(found, "networkInterfaceSet").filter((each) => {
+    const attachment = findChild(each, "attachment");
+    return findText(attachment, "deviceIndex") !== "0" || !gone.includes(findText(attachment, "instanceId"));
   });
 }
 
 function groupIds(of: XmlElement): (string | undefined)[] {
-  return listOf(of, "groupSet").map((each) => textOf(each, "groupId"));
+  return listMembers(of, "groupSet").map((each) => findText(each, "groupId"));
 }
 
 function groupsIn(rule: XmlElement): (string | undefined)[] {
-  return listOf(rule, "groups").map((each) => textOf(each, "groupId"));
+  return listMembers(rule, "groups").map((each) => findText(each, "groupId"));
 }

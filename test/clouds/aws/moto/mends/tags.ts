@@ -1,17 +1,17 @@
-import { type Answer, type Call, faultOf, resultOf, succeeded } from "../call.ts";
+import { type Answer, buildFault, type Call, getResult, hasSucceeded } from "../call.ts";
 import { type Behind, listForm, type Mend, type Mends } from "../mend.ts";
-import { listOf, textOf } from "../xml.ts";
+import { findText, listMembers } from "../xml.ts";
 
-/** Tags of both ELBs: twenty resources a call, and one that is not there fails it. */
-export function tags(): Mends {
-  // Moto keeps the tags of what is gone.
+/** Mends of tags of both ELBs: twenty resources a call, and a missing one fails it. */
+export function createTagMends(): Mends {
+  // Moto keeps the tags of deleted resources.
   const deleted = new Set<string>();
   const remembering =
     (parameter: string): Mend =>
     async (call, next) => {
       const answer = await next(call);
       const arn = call.parameters.text(parameter);
-      if (succeeded(answer) && arn !== undefined) deleted.add(arn);
+      if (hasSucceeded(answer) && arn !== undefined) deleted.add(arn);
       return answer;
     };
   const isDeleted = (arn: string): boolean =>
@@ -26,9 +26,9 @@ export function tags(): Mends {
         const arns = call.parameters.list("ResourceArns.member");
         if (arns.length > MOST_RESOURCES) return tooMany(call);
         const answer = await next(call);
-        const untagged = listOf(resultOf(answer), "TagDescriptions")
-          .filter((each) => listOf(each, "Tags").length === 0)
-          .map((each) => textOf(each, "ResourceArn") ?? "");
+        const untagged = listMembers(getResult(answer), "TagDescriptions")
+          .filter((each) => listMembers(each, "Tags").length === 0)
+          .map((each) => findText(each, "ResourceArn") ?? "");
         return (await missingOf(call, arns, untagged, isDeleted, behind)) ?? answer;
       },
       "elbv2:DeleteLoadBalancer": remembering("LoadBalancerArn"),
@@ -40,7 +40,7 @@ export function tags(): Mends {
   };
 }
 
-/** What has tags and was not deleted is there; only of the rest moto is asked. */
+/** A resource with tags that was not deleted exists; the mend asks moto only about the rest. */
 async function missingOf(
   call: Call,
   arns: readonly string[],
@@ -50,12 +50,12 @@ async function missingOf(
 ): Promise<Answer | undefined> {
   for (const { part, operation, form, list, arn, code } of KINDS) {
     const of = arns.filter((each) => each.includes(part));
-    const missing = faultOf(call, code, "One or more resources were not found");
+    const missing = buildFault(call, code, "One or more resources were not found");
     if (of.some(isDeleted)) return missing;
     const asked = of.filter((each) => untagged.includes(each));
     if (asked.length === 0) continue;
     const found = await behind.ask("elbv2", operation, listForm(form, asked)).catch(() => undefined);
-    const known = listOf(found, list).map((each) => textOf(each, arn));
+    const known = listMembers(found, list).map((each) => findText(each, arn));
     if (!asked.every((each) => known.includes(each))) return missing;
   }
   return undefined;
@@ -91,7 +91,7 @@ const KINDS = [
 ] as const;
 
 function tooMany(call: Call): Answer {
-  return faultOf(
+  return buildFault(
     call,
     "ValidationError",
     `Up to ${MOST_RESOURCES} resources can be described in a single call`,

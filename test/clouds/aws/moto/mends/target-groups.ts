@@ -1,27 +1,35 @@
 import {
   type Answer,
-  answerOf,
+  buildAnswer,
+  buildFault,
   type Call,
-  faultOf,
-  resultOf,
-  succeeded,
-  withoutList,
-  withParameters,
+  getResult,
+  hasSucceeded,
+  removeList,
+  replaceParameters,
 } from "../call.ts";
-import { type Behind, filterForm, type Kept, listForm, type Mend, type Mends, type Next } from "../mend.ts";
-import { element, listOf, setChild, textOf, type XmlElement } from "../xml.ts";
+import {
+  type Behind,
+  buildFilterForm,
+  type Kept,
+  listForm,
+  type Mend,
+  type Mends,
+  type Next,
+} from "../mend.ts";
+import { createElement, findText, listMembers, setChild, type XmlElement } from "../xml.ts";
 import type { Forwards } from "./forwards.ts";
 
-/** Target groups, and what is registered with them. */
-export function targetGroups(forwards: Forwards): Mends {
+/** Mends of target groups and their registered targets. */
+export function createTargetGroupMends(forwards: Forwards): Mends {
   const groups = knownGroups();
   const describe: Mend = async (call, next, behind) => {
     const loadBalancer = call.parameters.text("LoadBalancerArn");
     if (loadBalancer === undefined) return withLoadBalancers(await next(call), forwards);
     await behind.ask("elbv2", "DescribeListeners", { LoadBalancerArn: loadBalancer });
     const groups = forwards.groupsOf(loadBalancer);
-    if (groups.length === 0) return answerOf(call, [element("TargetGroups", [])]);
-    const byArn = withParameters(call, {
+    if (groups.length === 0) return buildAnswer(call, [createElement("TargetGroups", [])]);
+    const byArn = replaceParameters(call, {
       LoadBalancerArn: undefined,
       ...listForm("TargetGroupArns.member", groups),
     });
@@ -63,27 +71,27 @@ const create: Mend = async (call, next, behind) => {
   const found = await behind
     .ask("elbv2", "DescribeTargetGroups", listForm("Names.member", [name]))
     .catch(() => undefined);
-  const [existing] = listOf(found, "TargetGroups");
+  const [existing] = listMembers(found, "TargetGroups");
   if (existing === undefined) return next(asked);
   const differing = COMPARED.find((key) => {
     const wanted = asked.parameters.text(key);
-    return wanted !== undefined && wanted !== textOf(existing, key);
+    return wanted !== undefined && wanted !== findText(existing, key);
   });
-  if (differing === undefined) return answerOf(call, [element("TargetGroups", [existing])]);
-  return faultOf(
+  if (differing === undefined) return buildAnswer(call, [createElement("TargetGroups", [existing])]);
+  return buildFault(
     call,
     "DuplicateTargetGroupName",
     `A target group with the same name '${name}' exists, but with different settings (${differing})`,
   );
 };
 
-/** What a check over HTTP is where a network load balancer's group leaves it open. */
+/** Sets the defaults of an HTTP check that a network load balancer's group leaves open. */
 function withDefaults(call: Call): Call {
   const { parameters } = call;
   const check = parameters.text("HealthCheckProtocol");
   const isNetwork = NETWORK_PROTOCOLS.includes(parameters.text("Protocol") ?? "");
   if (!isNetwork || (check !== "HTTP" && check !== "HTTPS")) return call;
-  return withParameters(call, {
+  return replaceParameters(call, {
     HealthCheckPath: parameters.text("HealthCheckPath") ?? "/",
     HealthCheckTimeoutSeconds:
       parameters.text("HealthCheckTimeoutSeconds") ?? (check === "HTTP" ? "6" : "10"),
@@ -95,14 +103,17 @@ const describeAttributes =
   (groups: KnownGroups): Mend =>
   async (call, next, behind) => {
     const answer = await next(call);
-    if (!succeeded(answer)) return answer;
+    if (!hasSucceeded(answer)) return answer;
     const arn = call.parameters.text("TargetGroupArn") ?? "";
     const group = await groups.find(arn, behind);
-    const protocol = textOf(group, "Protocol") ?? "";
+    const protocol = findText(group, "Protocol") ?? "";
     if (!NETWORK_PROTOCOLS.includes(protocol)) return answer;
-    const result = resultOf(answer);
+    const result = getResult(answer);
     const known = new Map(
-      listOf(result, "Attributes").map((each) => [textOf(each, "Key") ?? "", textOf(each, "Value") ?? ""]),
+      listMembers(result, "Attributes").map((each) => [
+        findText(each, "Key") ?? "",
+        findText(each, "Value") ?? "",
+      ]),
     );
     for (const key of NOT_OF_NETWORK) known.delete(key);
     const hasUdp = protocol.includes("UDP");
@@ -115,7 +126,9 @@ const describeAttributes =
     setChild(
       result,
       "Attributes",
-      [...known].map(([key, value]) => element("member", [element("Key", key), element("Value", value)])),
+      [...known].map(([key, value]) =>
+        createElement("member", [createElement("Key", key), createElement("Value", value)]),
+      ),
     );
     return answer;
   };
@@ -131,13 +144,13 @@ const modifyAttributes =
   async (call, next, behind) => {
     const arn = call.parameters.text("TargetGroupArn") ?? "";
     const group = await groups.find(arn, behind);
-    const isUdp = textOf(group, "Protocol")?.includes("UDP") === true;
+    const isUdp = findText(group, "Protocol")?.includes("UDP") === true;
     const attributes = call.parameters.structures("Attributes.member");
     const hidesClient = attributes.some(
       (each) => each.text("Key") === "preserve_client_ip.enabled" && each.text("Value") === "false",
     );
     if (isUdp && hidesClient)
-      return faultOf(
+      return buildFault(
         call,
         "InvalidConfigurationRequest",
         "Client IP preservation cannot be disabled for UDP",
@@ -145,7 +158,7 @@ const modifyAttributes =
     return next(call);
   };
 
-// One target that is none fails the whole call.
+// One invalid target fails the whole call.
 const register =
   (groups: KnownGroups): Mend =>
   async (call, next, behind) => {
@@ -153,11 +166,11 @@ const register =
     const instances = ids.filter((id) => id.startsWith("i-"));
     const group = await groups.find(call.parameters.text("TargetGroupArn") ?? "", behind);
     if (group === undefined)
-      return faultOf(call, "TargetGroupNotFound", "One or more target groups not found");
-    const usable = await usableInstances(instances, textOf(group, "VpcId"), behind);
+      return buildFault(call, "TargetGroupNotFound", "One or more target groups not found");
+    const usable = await usableInstances(instances, findText(group, "VpcId"), behind);
     const bad = ids.filter((id) => !usable.has(id));
-    if (bad.length > 0 && textOf(group, "TargetType") === "instance")
-      return faultOf(
+    if (bad.length > 0 && findText(group, "TargetType") === "instance")
+      return buildFault(
         call,
         "InvalidTarget",
         `The following targets are not in a running state and cannot be registered, or not valid: '${bad.join("', '")}'`,
@@ -171,29 +184,29 @@ async function usableInstances(
   behind: Behind,
 ): Promise<ReadonlySet<string>> {
   if (ids.length === 0) return new Set();
-  const found = await behind.ask("ec2", "DescribeInstances", filterForm("instance-id", ids));
-  const instances = listOf(found, "reservationSet").flatMap((each) => listOf(each, "instancesSet"));
+  const found = await behind.ask("ec2", "DescribeInstances", buildFilterForm("instance-id", ids));
+  const instances = listMembers(found, "reservationSet").flatMap((each) => listMembers(each, "instancesSet"));
   const running = instances.filter(
     (each) =>
-      textOf(each, "vpcId") === vpc &&
-      textOf(
+      findText(each, "vpcId") === vpc &&
+      findText(
         each.children.find(({ name }) => name === "instanceState"),
         "name",
       ) === "running",
   );
-  return new Set(running.map((each) => textOf(each, "instanceId") ?? ""));
+  return new Set(running.map((each) => findText(each, "instanceId") ?? ""));
 }
 
-// What is not registered is nothing to take away, and no fault.
+// An unregistered target is not deregistered, and is no fault.
 const deregister: Mend = async (call, next, behind) => {
   const arn = call.parameters.text("TargetGroupArn") ?? "";
   const health = await behind
     .ask("elbv2", "DescribeTargetHealth", { TargetGroupArn: arn })
     .catch(() => undefined);
   if (health === undefined) return next(call);
-  const registered = listOf(health, "TargetHealthDescriptions").map(
+  const registered = listMembers(health, "TargetHealthDescriptions").map(
     (each) =>
-      textOf(
+      findText(
         each.children.find(({ name }) => name === "Target"),
         "Id",
       ) ?? "",
@@ -207,13 +220,13 @@ const deregister: Mend = async (call, next, behind) => {
 };
 
 async function deregisterThose(call: Call, ids: readonly string[], next: Next): Promise<Answer> {
-  if (ids.length === 0) return answerOf(call, []);
-  const without = withoutList(call, "Targets.member");
+  if (ids.length === 0) return buildAnswer(call, []);
+  const without = removeList(call, "Targets.member");
   const targets = Object.fromEntries(ids.map((id, index) => [`Targets.member.${index + 1}.Id`, id]));
-  return next(withParameters(without, targets));
+  return next(replaceParameters(without, targets));
 }
 
-/** Target groups by their ARN, with what of them never changes: protocol, VPC and kind of targets. */
+/** Target groups by their ARN, with what never changes: protocol, VPC and kind of targets. */
 interface KnownGroups {
   find(arn: string, behind: Behind): Promise<XmlElement | undefined>;
   forget(): void;
@@ -225,7 +238,7 @@ function knownGroups(): KnownGroups {
   return {
     async find(arn, behind) {
       if (!known.has(arn))
-        for (const each of await allGroups(behind)) known.set(textOf(each, "TargetGroupArn") ?? "", each);
+        for (const each of await allGroups(behind)) known.set(findText(each, "TargetGroupArn") ?? "", each);
       return known.get(arn);
     },
     forget: () => known.clear(),
@@ -234,17 +247,17 @@ function knownGroups(): KnownGroups {
 }
 
 async function allGroups(behind: Behind): Promise<XmlElement[]> {
-  return listOf(await behind.ask("elbv2", "DescribeTargetGroups"), "TargetGroups");
+  return listMembers(await behind.ask("elbv2", "DescribeTargetGroups"), "TargetGroups");
 }
 
 function withLoadBalancers(answer: Answer, forwards: Forwards): Answer {
-  if (!succeeded(answer)) return answer;
-  for (const group of listOf(resultOf(answer), "TargetGroups")) {
-    const arns = forwards.loadBalancersOf(textOf(group, "TargetGroupArn") ?? "");
+  if (!hasSucceeded(answer)) return answer;
+  for (const group of listMembers(getResult(answer), "TargetGroups")) {
+    const arns = forwards.loadBalancersOf(findText(group, "TargetGroupArn") ?? "");
     setChild(
       group,
       "LoadBalancerArns",
-      arns.map((arn) => element("member", arn)),
+      arns.map((arn) => createElement("member", arn)),
     );
   }
   return answer;

@@ -47,7 +47,7 @@ def with_points(application):
         gc.freeze()
         child = os.fork()
         if child != 0:
-            # The child has answered; what is answered here once it has ended nobody reads.
+            # The child has answered; an answer here after its end is not read.
             os.waitpid(child, 0)
         start_response("200 OK", [("Content-Length", "0")])
         return [b""]

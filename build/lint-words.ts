@@ -1,0 +1,68 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT } from "./bundle.ts";
+
+/** A place that breaks a rule. */
+export interface WordFault {
+  /** From 1. */
+  readonly line: number;
+  readonly message: string;
+}
+
+/** The rules, each with what to write instead. */
+const RULES: readonly (readonly [pattern: RegExp, advice: string])[] = [
+  [/\b(?:whoever|nobody|somebody)\b/gi, "name the actor, or say that it is missing"],
+  [/\b(?:is|are) none\b/gi, 'say "is missing", "is invalid" or "there is no …"'],
+  [/\b(?:as it|that) is to be\b/gi, "name the desired state"],
+  [/\/\*\* The same/gi, "name the thing that is documented"],
+];
+
+/** Suppresses the rules for the next line, with a reason; in Markdown within an HTML comment. */
+const SUPPRESSION = /words-ignore: \S/;
+
+const MAX_MARKDOWN_CHARACTERS = 120;
+const FILES = ["*.ts", "*.md", "*.yml", "*.yaml"];
+/** The rules themselves, and their test. */
+const LEFT_OUT = new Set(["build/lint-words.ts", "test/build/lint-words.test.ts"]);
+
+/** Checks the words of a file, and in Markdown the length of its lines: tables, code, pictures and long links may be longer. */
+export function checkWords(path: string, text: string): readonly WordFault[] {
+  const lines = text.split("\n");
+  const faults = lines.flatMap((line, index) => {
+    if (SUPPRESSION.test(lines[index - 1] ?? "")) return [];
+    return RULES.flatMap(([pattern, advice]) =>
+      [...line.matchAll(pattern)].map(([found]) => ({
+        line: index + 1,
+        message: `"${found}": ${advice}`,
+      })),
+    );
+  });
+  return path.endsWith(".md") ? [...faults, ...checkLineLengths(lines)] : faults;
+}
+
+function checkLineLengths(lines: readonly string[]): readonly WordFault[] {
+  let isCode = false;
+  return lines.flatMap((line, index) => {
+    if (/^\s*```/.test(line)) isCode = !isCode;
+    const isLong = [...line].length > MAX_MARKDOWN_CHARACTERS && /\S\s+\S{1,100}$/.test(line);
+    if (isCode || /^\s*\||^!\[/.test(line) || !isLong) return [];
+    return [{ line: index + 1, message: `the line is longer than ${MAX_MARKDOWN_CHARACTERS} characters` }];
+  });
+}
+
+/** Checks all files of the repository, prints the faults, and returns the exit code. */
+function main(): number {
+  const listed = execFileSync("git", ["ls-files", "--", ...FILES], { cwd: ROOT, encoding: "utf8" });
+  const files = listed.split("\n").filter((file) => file !== "" && !LEFT_OUT.has(file));
+  const faults = files.flatMap((file) =>
+    checkWords(file, readFileSync(join(ROOT, file), "utf8")).map(
+      ({ line, message }) => `${file}:${line}: ${message}`,
+    ),
+  );
+  if (faults.length > 0) process.stderr.write(`${faults.join("\n")}\n`);
+  process.stdout.write(`words: ${files.length} files, ${faults.length} faults\n`);
+  return faults.length > 0 ? 1 : 0;
+}
+
+if (import.meta.main) process.exitCode = main();

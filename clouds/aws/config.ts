@@ -1,0 +1,120 @@
+import * as z from "zod";
+import { LabelsFromTags } from "#clouds/aws/labels-from-tags.ts";
+import { LOAD_BALANCER_KEYS } from "#clouds/aws/load-balancer-settings.ts";
+import { Quotas } from "#clouds/aws/quota-settings.ts";
+import { describeUnknownRegion, isRegionName } from "#clouds/aws/regions.ts";
+import { checkSessionPolicy, SESSION_POLICIES } from "#clouds/aws/session-policy.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
+import { SecretReference } from "#platforms/secrets/reference.ts";
+
+/** An IP family of node addresses, in the terms of the AWS cloud-controller-manager's configuration. */
+export const NodeIPFamily = z.enum(["ipv4", "ipv6"]);
+export type NodeIPFamily = z.output<typeof NodeIPFamily>;
+
+/**
+ * Configuration of a cluster on AWS. Facts about nodes or identity are configured, never read from the
+ * metadata service.
+ */
+export const AwsCloudConfig = z
+  .strictObject({
+    provider: z.literal("aws"),
+    /** Rejected if it does not follow the pattern of region names; an unknown region may be new. */
+    region: z
+      .string("an AWS region such as eu-central-1")
+      .refine(isRegionName, { error: ({ input }) => formatUnknownRegion(String(input)) }),
+    /** Instances must be in this VPC; needed unless `clusterTag` is given. */
+    vpc: z
+      .string()
+      .regex(/^vpc-[0-9a-z]+$/, "a VPC id such as vpc-0123456789abcdef0")
+      .optional(),
+    /** Instances must carry the tag `kubernetes.io/cluster/<clusterTag>`; needed unless `vpc` is given. */
+    clusterTag: z.string().min(1).max(108).optional(),
+    /**
+     * Assumed for all calls. `{function}` stands for the name of the calling function. Its account is the
+     * cluster's account.
+     */
+    roleArn: z
+      .string()
+      .regex(
+        /^arn:[^:]+:iam::\d{12}:role\/([^{}]|\{function\})+$/,
+        "the ARN of an IAM role; {function} in its name is the name of the function that assumes it",
+      )
+      .optional(),
+    /** How narrowly the role's sessions are limited to this cluster. */
+    sessionPolicy: z.enum(SESSION_POLICIES, "strict, compatible or none").prefault("compatible"),
+    /** Sent as x-amz-source-arn with AssumeRole, against the confused-deputy problem. */
+    sourceArn: z.string().regex(/^arn:/, "an ARN").optional(),
+    externalId: z.string().min(2).max(1224).optional(),
+    /**
+     * Reference to access keys, in place of the SDK's standard chain. With `roleArn`, the role is assumed
+     * with these keys.
+     */
+    credentials: SecretReference.optional(),
+    /** The route tables for pod routes; without it, the tables with the cluster's tag. */
+    routeTableIDs: z
+      .array(z.string().regex(/^rtb-[0-9a-z]+$/, "a route table id such as rtb-0123456789abcdef0"))
+      .min(1)
+      .max(50)
+      .optional(),
+    nodeIPFamilies: z.array(NodeIPFamily).min(1).max(2).prefault(["ipv4"]),
+    /**
+     * Also finds an instance by the node's reported InternalIP. Disabled by default, because the tenant
+     * controls the address.
+     */
+    matchByNodeIP: z.boolean().prefault(false),
+    /** Tags of an instance that become labels of its node. */
+    labelsFromTags: LabelsFromTags.optional(),
+    /** Instance types whose position in the network topology is read. */
+    topologyInstanceTypePattern: z
+      .string()
+      .prefault(String.raw`^(hpc|trn|p)[0-9]+[a-z]*(-[a-z0-9]+)?(\.[0-9a-z]*)$`),
+    /** The account's API quotas that differ from AWS's defaults. */
+    quotas: Quotas.optional(),
+    ...LOAD_BALANCER_KEYS,
+  })
+  .refine((cloud) => cloud.vpc !== undefined || cloud.clusterTag !== undefined, {
+    message:
+      "vpc or clusterTag is required: without either, an instance cannot be proven to belong to the cluster",
+    path: ["vpc"],
+  })
+  .refine((cloud) => new Set(cloud.nodeIPFamilies).size === cloud.nodeIPFamilies.length, {
+    message: "a family is listed twice",
+    path: ["nodeIPFamilies"],
+  })
+  .refine(({ routeTableIDs = [] }) => new Set(routeTableIDs).size === routeTableIDs.length, {
+    message: "a route table is listed twice",
+    path: ["routeTableIDs"],
+  })
+  .refine((cloud) => isRegularExpression(cloud.topologyInstanceTypePattern), {
+    message: "not a regular expression",
+    path: ["topologyInstanceTypePattern"],
+  })
+  .check(({ value, issues }) => {
+    const message = checkSessionPolicy({ ...value, clusterName: LONGEST_NAME });
+    if (message !== undefined)
+      issues.push({ code: "custom", input: value.sessionPolicy, path: ["sessionPolicy"], message });
+  })
+  .refine((cloud) => !cloud.sharedBackendSecurityGroup || !cloud.disableSecurityGroupIngress, {
+    message: "its rules are in the nodes' groups, which disableSecurityGroupIngress leaves unchanged",
+    path: ["sharedBackendSecurityGroup"],
+  });
+export type AwsCloudConfig = z.output<typeof AwsCloudConfig>;
+
+/**
+ * The cluster's name replaces `clusterTag` and is unknown here; a tag's key has room for this many
+ * characters.
+ */
+const LONGEST_NAME = "x".repeat(106);
+
+function formatUnknownRegion(name: string): string {
+  return `"${sanitizeText(name, 64)}" is no AWS region such as eu-central-1${describeUnknownRegion(name)}`;
+}
+
+function isRegularExpression(source: string): boolean {
+  try {
+    new RegExp(source);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,228 @@
+import type { LoadBalancerDescription } from "@aws-sdk/client-elastic-load-balancing";
+import type { LoadBalancer, TargetGroup } from "@aws-sdk/client-elastic-load-balancing-v2";
+import type { Outcome } from "#clouds/aws/errors.ts";
+import { getAllowedResources } from "#clouds/aws/load-balancers/configuration.ts";
+import { readAddresses } from "#clouds/aws/load-balancers/observe/addresses.ts";
+import type { BalancerLists } from "#clouds/aws/load-balancers/observe/all-load-balancers.ts";
+import { combineOutcomes } from "#clouds/aws/load-balancers/observe/combine-outcomes.ts";
+import { readTargetInstances, type TargetInstances } from "#clouds/aws/load-balancers/observe/instances.ts";
+import type { GroupsRequest, NodeGroupProofs } from "#clouds/aws/load-balancers/observe/node-groups.ts";
+import {
+  type ByName,
+  readClassicByName,
+  readNetworkByName,
+} from "#clouds/aws/load-balancers/observe/read-by-name.ts";
+import type { Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
+import type { ServiceQuery } from "#clouds/aws/load-balancers/observe/service-query.ts";
+import { readClassicTags, readNetworkTags, type TagsById } from "#clouds/aws/load-balancers/observe/tags.ts";
+import { readSecurityGroups, readSubnets } from "#clouds/aws/load-balancers/observe/vpc.ts";
+import type { ZoneTypes } from "#clouds/aws/load-balancers/observe/zone-types.ts";
+import { type ClusterIdentity, isMadeForCluster } from "#clouds/aws/load-balancers/ownership.ts";
+import type {
+  AddressState,
+  Pairs,
+  SecurityGroupState,
+  SubnetState,
+  VpcState,
+} from "#clouds/aws/load-balancers/state.ts";
+import { CLIENT_RULE, HEALTH_RULE } from "#clouds/aws/load-balancers/vpc/node-rules.ts";
+import type { AwsCluster } from "#clouds/aws/ownership.ts";
+import { ok } from "#clouds/outcome.ts";
+
+/** Inputs of an observation apart from its questions. */
+export interface ObserveContext {
+  readonly cluster: AwsCluster;
+  readonly read: Reader;
+  readonly zoneTypes: ZoneTypes;
+  readonly nodeGroups: NodeGroupProofs;
+  readonly lists: BalancerLists;
+  /** A monotonic clock in milliseconds. */
+  readonly now: () => number;
+}
+
+/** Facts read for all Services together. */
+export interface SharedState {
+  readonly networks: ByName<LoadBalancer>;
+  readonly classics: ByName<LoadBalancerDescription>;
+  readonly targetGroups: Outcome<readonly TargetGroup[]>;
+  readonly networkTags: TagsById;
+  readonly classicTags: TagsById;
+  /** Elastic IP addresses that any of the Services names. */
+  readonly addresses: Outcome<Readonly<Record<string, AddressState>>>;
+  readonly vpc: Outcome<VpcState>;
+  /** The VPC's state without the parts for targets and new load balancers. */
+  readonly vpcOfLeaving: Outcome<VpcState>;
+}
+
+/** Reads the shared facts. */
+export async function observeShared(
+  sought: readonly ServiceQuery[],
+  observing: ObserveContext,
+): Promise<SharedState> {
+  const { cluster, read } = observing;
+  const instances = readTargetInstances(
+    sought.flatMap(({ instanceIds }) => instanceIds),
+    cluster,
+    read,
+  );
+  const asked = observeNamed(sought, observing);
+  const [named, addresses, vpcs] = await Promise.all([
+    asked,
+    readAddresses(
+      sought.flatMap(({ allocationIds }) => allocationIds),
+      read,
+    ),
+    observeVpc(sought, instances, asked, observing),
+  ]);
+  return { ...named, addresses, ...vpcs };
+}
+
+/** Load balancers by name, and target groups, with their tags. */
+type NamedState = Pick<SharedState, "networks" | "classics" | "targetGroups" | "networkTags" | "classicTags">;
+
+async function observeNamed(
+  sought: readonly ServiceQuery[],
+  { read, lists }: ObserveContext,
+): Promise<NamedState> {
+  const names = [...new Set(sought.map(({ name }) => name))];
+  const looking = { read, lists, isNew: sought.some(({ isNew }) => isNew) };
+  const [networks, classics, targetGroups] = await Promise.all([
+    readNetworkByName(names, looking),
+    readClassicByName(names, looking),
+    lists.listTargetGroups(read),
+  ]);
+  const [ofNetworks, ofClassics] = await Promise.all([
+    readNetworkTags(
+      [
+        ...listLoadBalancerArns(networks),
+        ...selectCandidates(sought, networks, targetGroups).map(getTargetGroupArn),
+      ].filter((arn) => arn !== ""),
+      read,
+    ),
+    readClassicTags(
+      [...classics].flatMap(([name, found]) =>
+        found.kind === "ok" && found.value !== undefined ? [name] : [],
+      ),
+      read,
+    ),
+  ]);
+  return { networks, classics, targetGroups, networkTags: ofNetworks, classicTags: ofClassics };
+}
+
+/**
+ * Reads the VPC. Subnets and instances are for Services with a desired load balancer; a removal needs only
+ * its security groups.
+ */
+async function observeVpc(
+  sought: readonly ServiceQuery[],
+  asked: Promise<Outcome<TargetInstances>>,
+  named: Promise<NamedState>,
+  { cluster, read, zoneTypes, nodeGroups }: ObserveContext,
+): Promise<Pick<SharedState, "vpc" | "vpcOfLeaving">> {
+  const identity = getClusterIdentity(cluster);
+  const id = cluster.vpc ?? (await findVpc(asked, named, identity));
+  const isWanted = sought.some(({ wanted }) => wanted);
+  const none: Outcome<readonly SubnetState[]> = ok([]);
+  const [instances, listed, subnets] = await Promise.all([
+    asked,
+    readSecurityGroups(id, identity.clusterTag, read),
+    isWanted && id !== undefined ? readSubnets(id, read, zoneTypes) : none,
+  ]);
+  const groups = listed.kind === "fault" ? listed : ok(await nodeGroups.prove(listed.value, ask(), read));
+  const all = combineOutcomes<[readonly SecurityGroupState[], readonly SubnetState[], TargetInstances]>([
+    groups,
+    subnets,
+    instances,
+  ]);
+  const vpc = { id: id ?? "", subnets: [], instances: {} };
+  return {
+    vpcOfLeaving: groups.kind === "fault" ? groups : ok({ ...vpc, groups: groups.value }),
+    vpc: all.kind === "fault" ? all : ok({ ...vpc, ...buildVpcParts(...all.value) }),
+  };
+
+  function ask(): GroupsRequest {
+    const targets = instances.kind === "ok" ? Object.values(instances.value.instances) : [];
+    const descriptions = new Set(
+      sought.flatMap(({ name }) => [`${CLIENT_RULE}=${name}`, `${HEALTH_RULE}=${name}`]),
+    );
+    return {
+      identity,
+      groupIds: new Set(targets.flatMap(({ groupIds }) => groupIds)),
+      isOurs: ({ description = "" }) => descriptions.has(description),
+    };
+  }
+}
+
+/** Returns the criteria for the cluster's resources, from its cloud configuration. */
+export function getClusterIdentity(cluster: AwsCluster): ClusterIdentity {
+  return { clusterTag: cluster.clusterTag ?? cluster.clusterName ?? "", allow: getAllowedResources(cluster) };
+}
+
+/**
+ * Finds the VPC if none is configured: that of the targets, else that of load balancers with the cluster's
+ * tag. A tenant can forge the uid that names a load balancer, so only proven resources of the cluster count.
+ */
+async function findVpc(
+  asked: Promise<Outcome<TargetInstances>>,
+  named: Promise<NamedState>,
+  { clusterTag }: ClusterIdentity,
+): Promise<string | undefined> {
+  const instances = await asked;
+  if (instances.kind === "ok" && instances.value.vpc !== undefined) return instances.value.vpc;
+  const { networks, classics, networkTags: ofNetworks, classicTags: ofClassics } = await named;
+  const isOurs = (tags: Outcome<Pairs | undefined> | undefined): boolean =>
+    tags?.kind === "ok" && tags.value !== undefined && isMadeForCluster(tags.value, clusterTag);
+  const found = [
+    ...[...networks.values()].map((each) =>
+      each.kind === "ok" && isOurs(ofNetworks.get(each.value?.LoadBalancerArn ?? ""))
+        ? each.value?.VpcId
+        : undefined,
+    ),
+    ...[...classics].map(([name, each]) =>
+      each.kind === "ok" && isOurs(ofClassics.get(name)) ? each.value?.VPCId : undefined,
+    ),
+  ];
+  return found.find((id) => id !== undefined);
+}
+
+function buildVpcParts(
+  groups: VpcState["groups"],
+  subnets: VpcState["subnets"],
+  { instances }: TargetInstances,
+): Omit<VpcState, "id"> {
+  return { groups, subnets, instances };
+}
+
+/**
+ * Selects target groups that may belong to these Services; their tags decide later, because names prove less.
+ */
+export function selectCandidates(
+  sought: readonly ServiceQuery[],
+  networks: ByName<LoadBalancer>,
+  targetGroups: Outcome<readonly TargetGroup[]>,
+): readonly TargetGroup[] {
+  if (targetGroups.kind === "fault") return [];
+  const arns = sought.flatMap(({ name }) => listLoadBalancerArns(networks, name));
+  const prefixes = [...new Set(sought.map(({ targetGroupPrefix }) => targetGroupPrefix))];
+  return targetGroups.value.filter(
+    (group) =>
+      isAttached(group, arns) ||
+      prefixes.some((prefix) => group.TargetGroupName?.startsWith(prefix) === true),
+  );
+}
+
+/** Whether one of these load balancers uses a target group. */
+export function isAttached({ LoadBalancerArns: arns = [] }: TargetGroup, of: readonly string[]): boolean {
+  return arns.some((arn) => of.includes(arn));
+}
+
+/** Returns the ARN; empty if AWS does not provide it. */
+export function getTargetGroupArn({ TargetGroupArn: arn = "" }: TargetGroup): string {
+  return arn;
+}
+
+/** Returns the ARN of the load balancer of one name, or of all. */
+export function listLoadBalancerArns(networks: ByName<LoadBalancer>, name?: string): string[] {
+  const found = name === undefined ? [...networks.values()] : [networks.get(name)];
+  return found.flatMap((each) => (each?.kind === "ok" ? (each.value?.LoadBalancerArn ?? []) : []));
+}

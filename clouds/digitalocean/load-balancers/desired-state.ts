@@ -1,0 +1,103 @@
+import {
+  buildInvalidAnnotation,
+  readAnnotations,
+} from "#clouds/digitalocean/load-balancers/annotations/read-annotations.ts";
+import type { Annotations, LoadBalancerType } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
+import type { ForwardingRule } from "#clouds/digitalocean/load-balancers/balancer.ts";
+import { type Built, buildRules, reject } from "#clouds/digitalocean/load-balancers/forwarding.ts";
+import {
+  buildHealthCheck,
+  type DesiredHealthCheck,
+} from "#clouds/digitalocean/load-balancers/health-check.ts";
+import { formatDefaultName, isDefaultName } from "#clouds/digitalocean/load-balancers/ownership.ts";
+import type { Issue } from "#core/service/model.ts";
+import type { Service } from "#core/service/service.ts";
+import { readSourceRanges } from "#core/service/source-ranges.ts";
+
+/** The desired state of a load balancer in the API's terms, without targets and fixed settings. */
+export interface DesiredState {
+  readonly forwarding_rules: readonly ForwardingRule[];
+  readonly health_check: DesiredHealthCheck;
+  readonly sticky_sessions:
+    | { readonly type: "none" }
+    | { readonly type: "cookies"; readonly cookie_name: string; readonly cookie_ttl_seconds: number };
+  readonly firewall: { readonly allow: readonly string[]; readonly deny: readonly string[] };
+  readonly redirect_http_to_https: boolean;
+  readonly enable_proxy_protocol: boolean;
+  readonly enable_backend_keepalive: boolean;
+  readonly disable_lets_encrypt_dns_records: boolean;
+  /** Absent means one unit, the API's default. */
+  readonly size_unit?: number;
+  readonly size?: string;
+  readonly http_idle_timeout_seconds?: number;
+}
+
+/** A parsed Service. */
+export interface ServiceReading {
+  readonly service: Service;
+  readonly annotations: Annotations;
+  readonly warnings: readonly Issue[];
+}
+
+/** Reads a Service's annotations. */
+export function readService(service: Service): Built<ServiceReading> {
+  const read = readAnnotations(service.metadata.annotations);
+  if (read.kind === "refused") return read;
+  const { annotations, warnings } = read;
+  const { name } = annotations;
+  if (name !== undefined && isDefaultName(name) && name !== formatDefaultName(service)) {
+    const allowed = "a name that no other Service's load balancer has by its uid";
+    return reject(buildInvalidAnnotation("name", service.metadata.annotations, allowed));
+  }
+  return { kind: "built", value: { service, annotations, warnings } };
+}
+
+/**
+ * Builds the desired state of a load balancer of a type for a Service; `certificateId` is the certificate of
+ * its annotations.
+ */
+export function buildDesiredState(
+  { service, annotations }: ServiceReading,
+  type: LoadBalancerType,
+  certificateId: string | undefined,
+): Built<DesiredState> {
+  const rules = buildRules({ service, annotations, type, certificateId });
+  if (rules.kind === "refused") return rules;
+  const check = buildHealthCheck(service, annotations);
+  if (check.kind === "refused") return check;
+  const ranges = readSourceRanges(service);
+  if (ranges.kind === "refused") return ranges;
+  const sizeUnit = annotations["size-unit"];
+  const size = annotations["size-slug"];
+  const idle = annotations["http-idle-timeout-seconds"];
+  const value: DesiredState = {
+    forwarding_rules: rules.value,
+    health_check: check.value,
+    sticky_sessions: buildStickySessions(annotations),
+    firewall: {
+      allow: ranges.ranges?.map((range) => `cidr:${range}`) ?? annotations["allow-rules"] ?? [],
+      deny: annotations["deny-rules"] ?? [],
+    },
+    redirect_http_to_https: annotations["redirect-http-to-https"] ?? false,
+    enable_proxy_protocol: annotations["enable-proxy-protocol"] ?? false,
+    enable_backend_keepalive: annotations["enable-backend-keepalive"] ?? false,
+    disable_lets_encrypt_dns_records: annotations["disable-lets-encrypt-dns-records"] ?? false,
+    ...(sizeUnit ? { size_unit: sizeUnit } : {}),
+    ...(size === undefined ? {} : { size }),
+    ...(idle === undefined ? {} : { http_idle_timeout_seconds: idle }),
+  };
+  return { kind: "built", value };
+}
+
+/** Whether the annotations name a certificate. */
+export function hasCertificate(annotations: Annotations): boolean {
+  return annotations["certificate-id"] !== undefined || annotations["certificate-name"] !== undefined;
+}
+
+function buildStickySessions(annotations: Annotations): DesiredState["sticky_sessions"] {
+  const name = annotations["sticky-sessions-cookie-name"];
+  const ttl = annotations["sticky-sessions-cookie-ttl"];
+  return annotations["sticky-sessions-type"] === "cookies" && name !== undefined && ttl !== undefined
+    ? { type: "cookies", cookie_name: name, cookie_ttl_seconds: ttl }
+    : { type: "none" };
+}

@@ -1,0 +1,100 @@
+import type { LoadBalancer } from "#clouds/digitalocean/load-balancers/balancer.ts";
+import {
+  isAllowed,
+  type LoadBalancerConfiguration,
+} from "#clouds/digitalocean/load-balancers/configuration.ts";
+import type { Service } from "#core/service/service.ts";
+
+/**
+ * The owner of a load balancer. Only facts that tenants cannot write count: tags, region and network, a name
+ * with the Service's uid, and the operator's list. `cluster`: the cluster's, by its tag or in
+ * `allow.loadBalancers`; `other`: possibly foreign.
+ */
+export type OwnershipLevel = "service" | "cluster" | "other";
+
+/** Criteria for ownership. */
+export type Owner = Pick<LoadBalancerConfiguration, "region" | "vpc" | "clusterID"> & {
+  readonly allow?: Pick<LoadBalancerConfiguration["allow"], "loadBalancers">;
+};
+
+/** Returns the owner of a load balancer as seen from a Service. */
+export function classifyOwnership(balancer: LoadBalancer, service: Service, owner: Owner): OwnershipLevel {
+  if (!isInPlace(balancer, owner)) return "other";
+  const ofCluster = isTagged(balancer, owner);
+  if (!ofCluster && balancer.tags.some((tag) => tag.startsWith(CLUSTER_TAG_PREFIX))) return "other";
+  if (balancer.tags.includes(formatServiceTag(service))) return "service";
+  // A chosen name must not be another Service's derived name.
+  if (isNamedByUid(balancer.name, service) && !isOfSomeService(balancer)) return "service";
+  return ofCluster || isListed(balancer, owner) ? "cluster" : "other";
+}
+
+/**
+ * Whether the operator allows the cluster's Services to name a load balancer without a cluster tag. Patterns
+ * with `*` do not match a name with another Service's uid; such a load balancer is listed by id.
+ */
+function isListed({ id, name }: LoadBalancer, { allow }: Owner): boolean {
+  const allowed = allow?.loadBalancers ?? [];
+  return allowed.includes(id) || (!isDefaultName(name) && isAllowed(allowed, id, name));
+}
+
+/** Whether it is in the cluster's region, and in its network if one is configured. */
+export function isInPlace(balancer: LoadBalancer, { region, vpc }: Owner): boolean {
+  return balancer.region === region && (vpc === undefined || !balancer.vpc_uuid || balancer.vpc_uuid === vpc);
+}
+
+/** Whether it carries the cluster's tag. */
+export function isTagged({ tags }: LoadBalancer, { clusterID }: Pick<Owner, "clusterID">): boolean {
+  return clusterID !== undefined && tags.includes(formatClusterTag(clusterID));
+}
+
+/**
+ * Whether only this cluster owns it by its tags. One with another cluster's tag too may be moving there, and
+ * is never an orphan.
+ */
+export function isOfClusterAlone(balancer: LoadBalancer, owner: Owner): boolean {
+  const clusters = balancer.tags.filter((tag) => tag.startsWith(CLUSTER_TAG_PREFIX));
+  return isInPlace(balancer, owner) && isTagged(balancer, owner) && clusters.length === 1;
+}
+
+/** Returns the uid of its Service, without dashes, as far as name or tag show it. */
+export function getServiceUid({ name, tags }: LoadBalancer): string | undefined {
+  const tag = tags.find((each) => each.startsWith(SERVICE_TAG_PREFIX));
+  if (tag !== undefined) return tag.slice(SERVICE_TAG_PREFIX.length).replaceAll("-", "") || undefined;
+  return isDefaultName(name) ? name.slice(1) : undefined;
+}
+
+/** Whether its tag names any Service. */
+export function isOfSomeService({ tags }: LoadBalancer): boolean {
+  return tags.some((tag) => tag.startsWith(SERVICE_TAG_PREFIX));
+}
+
+/** Formats the default name of a Service's load balancer; no other Service has it. */
+export function formatDefaultName({ metadata: { uid } }: Pick<Service, "metadata">): string {
+  return `a${uid.replaceAll("-", "")}`.slice(0, 32);
+}
+
+/**
+ * Whether a name proves that it belongs to this Service. An API server may assign uids that form common names
+ * with an `a` before them.
+ */
+export function isNamedByUid(name: string, service: Pick<Service, "metadata">): boolean {
+  return isDefaultName(name) && name === formatDefaultName(service);
+}
+
+/** Whether a name may contain a Service's uid. */
+export function isDefaultName(name: string): boolean {
+  return /^a[0-9a-f]{31}$/.test(name);
+}
+
+/** Formats the tag that identifies the load balancers of a cluster. */
+export function formatClusterTag(clusterID: string): string {
+  return `${CLUSTER_TAG_PREFIX}${clusterID}`;
+}
+
+/** Formats the tag that identifies a load balancer without its Service's default name. */
+export function formatServiceTag({ metadata: { uid } }: Pick<Service, "metadata">): string {
+  return `${SERVICE_TAG_PREFIX}${uid.replace(/[^\w-]/g, "-").slice(0, 200)}`;
+}
+
+const CLUSTER_TAG_PREFIX = "k8s:";
+const SERVICE_TAG_PREFIX = "k8s-service:";

@@ -1,0 +1,80 @@
+import type { Outcome } from "#clouds/http/outcome.ts";
+import type { CheckOwnership } from "#clouds/listed/look-up.ts";
+import type { Machine } from "#clouds/listed/machine.ts";
+import { needsCloud, type Query } from "#clouds/listed/query.ts";
+import type { Resolution } from "#clouds/listed/resolve.ts";
+import type { PositiveControl } from "#core/instance.ts";
+import type { Node } from "#core/node/node.ts";
+import { findDifference, readLocation } from "#core/node-lifecycle/location.ts";
+
+/** Sources of visibility probes. */
+export interface ControlSources<M extends Machine> {
+  readonly queries: ReadonlyMap<Node, Query>;
+  readonly notOurs: CheckOwnership<M>;
+  /** Whether a machine is not terminated; a terminated one proves nothing. */
+  readonly isAlive: (machine: M) => boolean;
+  /** Converts a machine to a probe: its id and its place. */
+  readonly locate: (machine: M) => PositiveControl;
+  /**
+   * Machines of the account that may serve as probes; a later list is read only if no earlier one has a
+   * probe.
+   */
+  readonly lists: readonly (() => Promise<Outcome<readonly M[]>>)[];
+}
+
+/**
+ * Finds a visibility probe for each missing node: a visible machine of the cluster, if possible where the
+ * node was seen. It uses the batch first, then a list. A node has none if nothing was found or nothing of the
+ * batch is missing.
+ */
+export async function findVisibilityProbes<M extends Machine>(
+  resolutions: ReadonlyMap<Node, Resolution<M>>,
+  { queries, notOurs, isAlive, locate, lists }: ControlSources<M>,
+): Promise<ReadonlyMap<Node, PositiveControl>> {
+  const sought = [...resolutions].filter(([node]) => needsCloud(queries.get(node)));
+  const missed = sought.flatMap(([node, resolution]) => (isUnseen(resolution) ? [node] : []));
+  const controls = sought.flatMap(([, each]) =>
+    each.kind === "machine" && isAlive(each.machine) ? [locate(each.machine)] : [],
+  );
+  // A list may briefly show a machine that was reported as missing; that proves nothing.
+  const asked = new Set([...queries.values()].flatMap((query) => ("id" in query ? [query.id] : [])));
+  for (const list of lists) {
+    if (!missed.some((node) => needsMore(node, controls))) break;
+    const listed = await list();
+    if (listed.kind === "fault") break;
+    for (const machine of listed.value)
+      if (!asked.has(machine.id) && isAlive(machine) && notOurs(machine, undefined) === undefined)
+        controls.push(locate(machine));
+  }
+  return new Map(
+    missed.flatMap((node) => {
+      // A machine in another place proves nothing; it is reported so that the operator sees the searched
+      // place.
+      const control = controls.find((each) => compare(node, each) === undefined) ?? controls[0];
+      return control === undefined ? [] : [[node, control]];
+    }),
+  );
+}
+
+/**
+ * Whether a further list may prove that a node's machine is gone; none can in an account other than the
+ * node's.
+ */
+function needsMore(node: Node, controls: readonly PositiveControl[]): boolean {
+  const differences = controls.map((control) => compare(node, control));
+  if (differences.includes(undefined)) return false;
+  return controls.length === 0 || differences.some((difference) => difference?.part === "network");
+}
+
+function compare(node: Node, control: PositiveControl) {
+  return findDifference(readLocation(node), control);
+}
+
+/** The duration must not tell a foreign machine from a missing one. */
+function isUnseen<M extends Machine>(resolution: Resolution<M>): boolean {
+  return (
+    resolution.kind === "absent" ||
+    (resolution.kind === "fault" &&
+      (resolution.fault.code === "Foreign" || resolution.fault.code === "Denied"))
+  );
+}

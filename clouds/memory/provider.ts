@@ -1,0 +1,16 @@
+import { MemoryCloudConfig } from "#clouds/memory/config.ts";
+import { defineCloudProvider } from "#clouds/provider.ts";
+
+export const memory = defineCloudProvider({
+  provider: "memory",
+  config: MemoryCloudConfig,
+  environment: {},
+  describeCredentialSource: () => "nowhere: it needs none",
+  getQuotaKey: ({ instancesFile }) => `memory ${instancesFile}`,
+  // Its file may give an instance any label.
+  labelPrefixes: [""],
+  async load({ instancesFile }) {
+    const { createMemoryCloud, readMemoryInstances } = await import("#clouds/memory/cloud.ts");
+    return createMemoryCloud(readMemoryInstances(instancesFile));
+  },
+});

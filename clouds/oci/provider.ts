@@ -1,0 +1,46 @@
+import {
+  COMPARTMENT_ANNOTATION,
+  FAULT_DOMAIN_LABEL,
+  FULL_AD_LABEL,
+  getKeyReference,
+  IPV6_LABEL,
+  listCompartments,
+  OciCloudConfig,
+} from "#clouds/oci/config.ts";
+import { convertStockFile } from "#clouds/oci/convert-stock-file.ts";
+import { findRegion } from "#clouds/oci/regions.ts";
+import { defineCloudProvider } from "#clouds/provider.ts";
+import { formatReference } from "#platforms/secrets/reference.ts";
+
+export const oci = defineCloudProvider({
+  provider: "oci",
+  config: OciCloudConfig,
+  environment: { ipFamily: ["CLUSTER_IP_FAMILY"], loadBalancerPrefix: ["LOAD_BALANCER_PREFIX"] },
+  convertFile: convertStockFile,
+  describeCredentialSource: (config) => `the API signing key in ${formatReference(getKeyReference(config))}`,
+  // Oracle throttles users, per tenancy and region.
+  getQuotaKey: ({ auth, endpoints }) =>
+    `oci ${endpoints?.iaas ?? findRegion(auth.region)} ${auth.tenancy} ${auth.user}`,
+  // Instances carry no mark of a cluster; load balancers carry its name.
+  getOwnershipClaim: (config, clusterName) => ({
+    place: `tenancy ${config.auth.tenancy}, region ${findRegion(config.auth.region)}, compartments ${[...listCompartments(config)].sort().join(" ")}`,
+    isPlaceCertain: true,
+    marks: [`load balancer tag of cluster ${clusterName}`],
+    network: config.vcn === undefined ? undefined : { kind: "id", value: config.vcn },
+    takesUnmarked: true,
+  }),
+  listConfigWarnings({ metrics, regionKey, tags }) {
+    const given = { metrics, regionKey, "tags.blockVolume": tags?.blockVolume, "tags.fss": tags?.fss };
+    const unused = Object.entries(given).flatMap(([key, value]) => (value === undefined ? [] : [key]));
+    return unused.length === 0 ? [] : [`${unused.join(", ")}: without effect here, and may go`];
+  },
+  scaleIn:
+    "without the autoscaler's taint it counts once OCI no longer shows the instance as TERMINATED, which takes about an hour",
+  labelPrefixes: [],
+  listLabels: () => [FAULT_DOMAIN_LABEL, FULL_AD_LABEL],
+  listNodeKeys: () => [IPV6_LABEL, COMPARTMENT_ANNOTATION],
+  async load(config, options) {
+    const { loadOciCloud } = await import("#clouds/oci/cloud.ts");
+    return loadOciCloud(config, options);
+  },
+});

@@ -1,0 +1,315 @@
+import type { AskContext } from "#core/controller.ts";
+import { hashText } from "#core/hash.ts";
+import {
+  type Claimant,
+  getClaimTime,
+  getSecondsUntilRecheck,
+  isHeldByAnother,
+  isLatelyHeldByAnother,
+  UNNAMED_ACTOR,
+} from "#core/service/claims.ts";
+import { countHolders, isNextForCreation } from "#core/service/creation-order.ts";
+import { isSharedLimit, toIssueCode } from "#core/service/issues.ts";
+import { type Amounts, LISTENER_COUNT, LOAD_BALANCER_COUNT } from "#core/service/load-balancer-quota.ts";
+import type { Issue, LoadBalancerModel, LoadBalancerQuestion } from "#core/service/model.ts";
+import {
+  getIngress,
+  hasFinalizer,
+  hashObservedService,
+  hashOfIngress,
+  hasLostType,
+  needsCleanup,
+  needsLoadBalancer,
+} from "#core/service/needs-work.ts";
+import type { Service } from "#core/service/service.ts";
+import {
+  isGivenUp,
+  parseStateAnnotation,
+  readHolders,
+  type StateAnnotation,
+} from "#core/service/state-annotation.ts";
+import { selectTargetNodes, type TargetNodes } from "#core/service/target-nodes.ts";
+import { limitLoadBalancers } from "#core/settings.ts";
+
+/** The phase of a Service, known before the cloud is asked. It decides whether and what the cloud is asked. */
+export type Phase =
+  /** It neither requests a load balancer nor has one of ours. */
+  | { readonly kind: "none" }
+  /** It belongs to another controller. */
+  | { readonly kind: "elsewhere" }
+  | { readonly kind: "unknown-nodes" }
+  /** The nodes come from an older list than those applied last. */
+  | { readonly kind: "stale-nodes" }
+  /** Other Services come first. */
+  | { readonly kind: "no-turn" }
+  /**
+   * Its request is refused. `desired` is set if it has a load balancer whose targets may have changed: then
+   * the cloud is asked.
+   */
+  | {
+      readonly kind: "refused";
+      readonly issue: Issue;
+      readonly desired?: DesiredLoadBalancer | undefined;
+      /** The request is retried after at most these seconds, whatever the issue. */
+      readonly dueInSeconds?: number | undefined;
+    }
+  /** The cloud refused it, and its resources are being removed. */
+  | {
+      readonly kind: "undoing";
+      readonly question: LoadBalancerQuestion;
+      readonly annotation: StateAnnotation;
+    }
+  /** Another actor claimed it during this actor's work, and continues with the current desired state. */
+  | { readonly kind: "yielding" }
+  /**
+   * The desired state was applied after a take-over. Requests of the earlier actor may still arrive, so the
+   * cloud is observed once more later.
+   */
+  | { readonly kind: "rechecking"; readonly afterSeconds: number }
+  /** The desired state was applied; the cloud is not asked. */
+  | { readonly kind: "applied"; readonly desired: DesiredLoadBalancer }
+  /**
+   * `needsPlace` is true when the cluster has used its quota: a visible load balancer stays, a new one is not created.
+   */
+  | { readonly kind: "asking"; readonly desired: DesiredLoadBalancer; readonly needsPlace?: boolean }
+  /** The Service needs no load balancer any more: its resources in the cloud are removed. */
+  | { readonly kind: "leaving"; readonly question: LoadBalancerQuestion };
+
+/** The load balancer that a Service requests, and its hashes in the state annotation. */
+export interface DesiredLoadBalancer {
+  readonly question: LoadBalancerQuestion;
+  readonly hashes: Pick<StateAnnotation, "seen" | "desired" | "targets">;
+  readonly nodes: TargetNodes;
+}
+
+/** Returns the phase of a Service. It does not depend on the cloud's answer: the same before and after it. */
+export function decidePhase(service: Service, model: LoadBalancerModel, context: AskContext): Phase {
+  if (needsLoadBalancer(service, context.settings)) return decideDesiredPhase(service, model, context);
+  if (!needsCleanup(service, context.settings)) return { kind: "none" };
+  if (hasLostType(service) && isYielding(parseStateAnnotation(service), context)) return { kind: "yielding" };
+  // The Service may now name another controller: our resources in the cloud are removed nevertheless.
+  return { kind: "leaving", question: { service, wanted: false, nodes: [] } };
+}
+
+function isYielding(annotation: StateAnnotation | undefined, context: AskContext): boolean {
+  return context.conflict !== undefined && isLatelyHeldByAnother(annotation, getClaimant(context));
+}
+
+/** Returns the actor of a decision, and its time. */
+export function getClaimant({ actor = UNNAMED_ACTOR, now }: AskContext): Claimant {
+  return { actor, now };
+}
+
+function decideDesiredPhase(service: Service, model: LoadBalancerModel, context: AskContext): Phase {
+  const { related, settings, now, reason } = context;
+  const nodes = selectTargetNodes(related);
+  if (nodes === undefined) return { kind: "unknown-nodes" };
+  const annotation = parseStateAnnotation(service);
+  if (annotation !== undefined && isOlder(nodes, annotation, now)) return { kind: "stale-nodes" };
+  // An actor with newer nodes than the other actor does not yield.
+  if (isYielding(annotation, context) && !isOlderVersion(annotation?.nodes, nodes.resourceVersion))
+    return { kind: "yielding" };
+  const question: LoadBalancerQuestion = { service, wanted: true, nodes: nodes.nodes };
+  const precheck = model.precheck(question, settings);
+  if (precheck?.kind === "refused")
+    return decideRejectedPhase(question, precheck.issue, { model, annotation, nodes, context });
+  if (precheck !== undefined) return precheck;
+  const hasPlace =
+    isNextForCreation(service, related, limitLoadBalancers(settings.loadBalancers), settings) === true;
+  if (!hasPlace && !isPossibleTakeover(service, model)) return { kind: "no-turn" };
+  const hashes = buildHashes(service, model, nodes, settings);
+  if (annotation?.desired === hashes.desired && isGivenUp(annotation)) {
+    if (annotation.state === "undoing")
+      return { kind: "undoing", question: { service, wanted: false, nodes: [] }, annotation };
+    const dueInSeconds = getSecondsUntilDue(annotation, service, context);
+    if (dueInSeconds > 0)
+      return { kind: "refused", issue: parseRejectedIssue(annotation, service), dueInSeconds };
+  }
+  const isApplied =
+    hasFinalizer(service) &&
+    annotation?.state === "applied" &&
+    !isHeldByAnother(annotation, getClaimant(context).actor) &&
+    annotation.desired === hashes.desired &&
+    annotation.ingress === hashOfIngress(getIngress(service));
+  const needsFullCheck = isFullCheckDue(service, reason, now);
+  const recheckSeconds = getSecondsUntilRecheck(annotation, now);
+  const asking: Phase = { kind: "asking", desired: { question, hashes, nodes }, needsPlace: !hasPlace };
+  // The state that another actor recorded as applied may be older than this actor's later changes.
+  if (!isApplied || needsFullCheck || context.conflict?.hasWritten === true || recheckSeconds === 0)
+    return asking;
+  if (recheckSeconds !== undefined)
+    return annotation.targets === hashes.targets
+      ? { kind: "rechecking", afterSeconds: recheckSeconds }
+      : asking;
+  const desired: DesiredLoadBalancer = { question: { ...question, onlyTargets: true }, hashes, nodes };
+  return { kind: annotation.targets === hashes.targets ? "applied" : "asking", desired };
+}
+
+/**
+ * Returns whether the Service may have a load balancer of another controller, such as the stock one. Then the
+ * cloud is asked.
+ */
+function isPossibleTakeover(service: Service, model: LoadBalancerModel): boolean {
+  return model.isVisible !== undefined && (hasFinalizer(service) || getIngress(service).length > 0);
+}
+
+/**
+ * Returns how many load balancers and listeners the Service still needs, besides those that the cloud shows.
+ * Undefined if it needs no more, or if the cloud's model measures neither.
+ */
+export function measureReservation(
+  question: LoadBalancerQuestion,
+  observed: unknown,
+  { model, settings }: { readonly model: LoadBalancerModel; readonly settings: AskContext["settings"] },
+): Amounts | undefined {
+  const isVisible = model.isVisible?.(question, observed, settings) ?? true;
+  const { kind, missingListeners = 0 } = model.measure?.(question, observed) ?? {};
+  if (isVisible && missingListeners === 0) return undefined;
+  return {
+    ...(isVisible ? {} : { [LOAD_BALANCER_COUNT]: 1 }),
+    ...(isVisible || kind === undefined ? {} : { [kind]: 1 }),
+    ...(missingListeners === 0 ? {} : { [LISTENER_COUNT]: missingListeners }),
+  };
+}
+
+/** The inputs of the phase of a Service with a refused request, besides the question and the issue. */
+interface PhaseInputs {
+  readonly model: LoadBalancerModel;
+  readonly annotation: StateAnnotation | undefined;
+  readonly nodes: TargetNodes;
+  readonly context: AskContext;
+}
+
+/**
+ * Returns the phase of a Service with a refused request. An existing load balancer still follows the nodes:
+ * the cloud is asked when the targets differ from those applied last, and in a full check. An empty list of
+ * targets is never applied this way.
+ */
+function decideRejectedPhase(
+  question: LoadBalancerQuestion,
+  issue: Issue,
+  { model, annotation, nodes, context }: PhaseInputs,
+): Phase {
+  const { settings, reason, now } = context;
+  const { service } = question;
+  const refused = { kind: "refused", issue } as const;
+  if (!canFollowNodes(question, model) || !isServed(service, annotation)) return refused;
+  const hashes = buildHashes(service, model, nodes, settings);
+  // Requests of another actor may have changed the targets, or may still arrive.
+  const areTargetsUncertain =
+    isHeldByAnother(annotation, getClaimant(context).actor) ||
+    getSecondsUntilRecheck(annotation, now) !== undefined;
+  if (annotation?.targets === hashes.targets && !areTargetsUncertain && !isFullCheckDue(service, reason, now))
+    return refused;
+  return { ...refused, desired: { question: { ...question, onlyTargets: true }, hashes, nodes } };
+}
+
+/**
+ * Returns whether a load balancer can follow the nodes while the Service is refused: the model supports it,
+ * and targets exist.
+ */
+export function canFollowNodes({ service, nodes }: LoadBalancerQuestion, model: LoadBalancerModel): boolean {
+  return (
+    model.followNodes !== undefined && nodes.some((node) => model.getTarget(node, service) !== undefined)
+  );
+}
+
+/** Returns whether the Service itself shows a load balancer: we applied one, or its status names one. */
+function isServed(service: Service, annotation: StateAnnotation | undefined): boolean {
+  if (annotation !== undefined && isGivenUp(annotation)) return false;
+  return (annotation?.desired ?? "") !== "" || getIngress(service).length > 0;
+}
+
+function buildHashes(
+  service: Service,
+  model: LoadBalancerModel,
+  nodes: TargetNodes,
+  settings: AskContext["settings"],
+): DesiredLoadBalancer["hashes"] {
+  return {
+    seen: hashObservedService(service, settings),
+    desired: hashText(model.describeDesired(service, settings)),
+    targets: hashText(JSON.stringify(listTargets(nodes, model, service))),
+  };
+}
+
+function isFullCheckDue(service: Service, reason: AskContext["reason"], now: Date): boolean {
+  return reason === "refresh" || (reason === "sweep" && isFullCheckMinute(service, now));
+}
+
+function listTargets({ nodes }: TargetNodes, model: LoadBalancerModel, service: Service): readonly string[] {
+  return [...new Set(nodes.flatMap((node) => model.getTarget(node, service) ?? []))].sort();
+}
+
+/** Maximum lag in milliseconds: an actor's list of nodes is never behind the previous actor's for longer. */
+const LAG_MS = 60_000;
+
+/**
+ * Returns whether the list of nodes is older than the one applied last. Ignored after one minute: a restored
+ * API server has lower versions, and a forged version must not block the Service.
+ */
+function isOlder({ resourceVersion }: TargetNodes, annotation: StateAnnotation, now: Date): boolean {
+  const sinceMs = now.getTime() - Math.max(Date.parse(annotation.at), getClaimTime(annotation) ?? 0);
+  if (sinceMs < -LAG_MS || sinceMs > LAG_MS) return false;
+  return isOlderVersion(resourceVersion, annotation.nodes);
+}
+
+function isOlderVersion(one: string | undefined, other: string): boolean {
+  return isNumber(one) && isNumber(other) && BigInt(one) < BigInt(other);
+}
+
+function isNumber(version: string | undefined): version is string {
+  return version !== undefined && /^\d{1,20}$/.test(version);
+}
+
+/**
+ * Seconds until a refused Service without changes is retried. A retry may create resources, which cost money
+ * until they are rolled back.
+ */
+const REFUSED_SECONDS = 3_600;
+/** Seconds until a retry at a limit that Services share, which may have room again at any time. */
+const SHARED_LIMIT_SECONDS = 240;
+
+/**
+ * Returns the seconds until a refused Service is retried. 0 if a shared limit refused it and another Service
+ * has lost its load balancer since.
+ */
+function getSecondsUntilDue(
+  annotation: StateAnnotation,
+  service: Service,
+  { related, now }: AskContext,
+): number {
+  const isShared = isSharedLimit(annotation.refused ?? UNKNOWN_REJECTION);
+  const holdersThen = readHolders(annotation);
+  const holders = countHolders(service, related);
+  if (isShared && holdersThen !== undefined && holders !== undefined && holders < holdersThen) return 0;
+  const seconds = Math.abs(now.getTime() - Date.parse(annotation.at)) / 1_000;
+  return Math.ceil((isShared ? SHARED_LIMIT_SECONDS : REFUSED_SECONDS) - seconds);
+}
+
+/**
+ * Returns the issue that the annotation records, with a known code only. The Service's owner can write
+ * anything in the annotation, and metrics count the issues of all clusters by code.
+ */
+function parseRejectedIssue(
+  { refused = UNKNOWN_REJECTION }: StateAnnotation,
+  { metadata: { annotations = {} } }: Service,
+): Issue {
+  const code = toIssueCode(refused);
+  const { field } = refused;
+  if (field === undefined) return { code };
+  return { code, field, value: Object.hasOwn(annotations, field) ? annotations[field] : undefined };
+}
+
+const UNKNOWN_REJECTION: NonNullable<StateAnnotation["refused"]> = { code: "LoadBalancerRefused" };
+
+const SWEEP_MINUTES = 10;
+
+/**
+ * Returns whether a sweep checks the Service fully in this minute, as a refresh does. Without a relay, a sweep
+ * sends every Service each minute: a full check of each every ten minutes is enough.
+ */
+function isFullCheckMinute({ metadata: { uid } }: Service, now: Date): boolean {
+  const minute = Math.floor(now.getTime() / 60_000);
+  return Number.parseInt(hashText(uid).slice(-6), 16) % SWEEP_MINUTES === minute % SWEEP_MINUTES;
+}

@@ -1,0 +1,75 @@
+import type { Cluster } from "#config/cluster.ts";
+import type { ApiObject } from "#core/controller.ts";
+import {
+  type ControllerName,
+  EVENT_VERSION,
+  type Event,
+  type EventReason,
+  type ObjectHint,
+  type RelatedList,
+  STOPPED_EVENT_VERSION,
+} from "#core/event.ts";
+import type { Stop } from "#core/stop.ts";
+
+/** An object of a batch. */
+export interface BatchedObject {
+  readonly uid: string;
+  readonly snapshot: ApiObject;
+  /** What the function needs to know about the object beyond the object itself. */
+  readonly hint?: ObjectHint | undefined;
+}
+
+/** The fields of an event other than its objects. */
+export interface EventFacts {
+  readonly id: string;
+  readonly cluster: Cluster;
+  readonly clusterHash: string;
+  readonly controller: ControllerName;
+  readonly reason: EventReason;
+  /** The share of the account's quotas that the event may spend. Default: the cluster's floor. */
+  readonly share?: number;
+  /** Clusters that share the account, as far as the sender knows. */
+  readonly accountClusters?: number;
+  /** Related objects that the decisions read, by resource plural; empty if the controller reads none. */
+  readonly related: Readonly<Record<string, RelatedList>> | undefined;
+  /** Whether the cluster uses all its permits, or has more objects to send than this batch. */
+  readonly busy: boolean;
+  /** The operators' stop for the cluster; undefined without one. */
+  readonly stop?: Stop | undefined;
+  /** Whether the controller deletes things (`Watch.deletes`). */
+  readonly deletes?: boolean | undefined;
+}
+
+/** Builds the event of a batch. It contains hints only for objects that have one. */
+export function buildBatchEvent(facts: EventFacts, objects: readonly BatchedObject[]): Event {
+  const hints = collectHints(objects);
+  const { stop } = facts;
+  return {
+    // An older function would drop the unknown key and delete.
+    version: stop === "deletes" && facts.deletes ? STOPPED_EVENT_VERSION : EVENT_VERSION,
+    id: facts.id,
+    cluster: facts.cluster.name,
+    clusterHash: facts.clusterHash,
+    controller: facts.controller,
+    reason: facts.reason,
+    objects: objects.map((object) => object.snapshot),
+    ...(facts.related === undefined ? {} : { related: facts.related }),
+    ...(facts.share === undefined ? {} : { budget: { share: facts.share } }),
+    ...(facts.accountClusters === undefined ? {} : { accountClusters: facts.accountClusters }),
+    ...(hints === undefined ? {} : { hints }),
+    ...(facts.busy ? { busy: true as const } : {}),
+    // A function without stop support still understands a dry run.
+    ...(facts.cluster.policies.dryRun || stop === "writes" ? { dryRun: true as const } : {}),
+    ...(stop === undefined ? {} : { stop }),
+  };
+}
+
+function collectHints(objects: readonly BatchedObject[]): Record<string, ObjectHint> | undefined {
+  let hints: Record<string, ObjectHint> | undefined;
+  for (const { uid, hint } of objects) {
+    if (hint === undefined) continue;
+    hints ??= {};
+    hints[uid] = hint;
+  }
+  return hints;
+}

@@ -1,0 +1,56 @@
+import type { Cluster } from "#config/cluster.ts";
+import type { SignInRole } from "#config/sign-in/error.ts";
+import { selectSignInKey, signIn } from "#config/sign-in.ts";
+import { createBoundedCache } from "#functions/parts/bounded-cache.ts";
+import { type ConnectOptions, connect } from "#kube/client/connect.ts";
+import type { JudgeAddress } from "#kube/client/judged-lookup.ts";
+import type { Transport } from "#kube/client/transport.ts";
+
+/** The connections cached by a warm function. */
+export interface ConnectionCacheOptions {
+  /** The role that signs in. */
+  readonly role: SignInRole;
+  /** Limit of clusters. */
+  readonly most: number;
+  /**
+   * Whether answers are only those to writes and single reads, bounded by the cluster's limit for these;
+   * lists have their own limits.
+   */
+  readonly answersAlone: boolean;
+  /** The addresses that API servers may have. Default: any. */
+  readonly judgeAddress?: JudgeAddress | undefined;
+}
+
+/**
+ * Returns a cached connection to a cluster's API server, one for each sign-in; rejects if the sign-in fails.
+ */
+export function createConnectionCache(
+  options: ConnectionCacheOptions,
+): (cluster: Cluster) => Promise<Transport> {
+  const kept = createBoundedCache<Transport>(options.most, (transport) => transport.close());
+  return (cluster) => {
+    const bounds = options.answersAlone ? selectBounds(cluster) : {};
+    return kept.get(formatConnectionKey(cluster, options.role, bounds), async () =>
+      connect({
+        server: cluster.server,
+        judgeAddress: options.judgeAddress,
+        ...(await signIn(cluster, options.role)),
+        ...bounds,
+      }),
+    );
+  };
+}
+
+type Bounds = Pick<ConnectOptions, "maxBodyBytes" | "maxWriteBodyBytes">;
+
+function selectBounds({ limits: { answerBytes } }: Cluster): Bounds {
+  return { maxBodyBytes: answerBytes, maxWriteBodyBytes: answerBytes };
+}
+
+function formatConnectionKey(cluster: Cluster, role: SignInRole, bounds: Bounds): string {
+  const { name, server, tlsServerName, certificateAuthorityFile, certificateAuthorityData } = cluster;
+  const key = selectSignInKey(cluster, role);
+  const how = key === undefined ? undefined : cluster.signIn[key];
+  const authority = [certificateAuthorityFile, certificateAuthorityData];
+  return JSON.stringify([name, server, tlsServerName, ...authority, bounds, how]);
+}

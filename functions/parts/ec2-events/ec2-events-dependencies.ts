@@ -1,0 +1,60 @@
+import { randomBytes } from "node:crypto";
+import { nodeLifecycleWatch } from "#core/node-lifecycle/watch.ts";
+import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
+import { createConnectionCache } from "#functions/parts/connection-cache.ts";
+import { openDeployedClusters } from "#functions/parts/deployed-clusters.ts";
+import type { Ec2EventsDependencies } from "#functions/parts/ec2-events/request-resync.ts";
+import { logToStandardOutput } from "#functions/parts/log-report.ts";
+import { openStopReader } from "#functions/parts/open-stop-reader.ts";
+import { getSiblingName } from "#functions/parts/sibling-name.ts";
+
+/** Clusters with a cached connection in a warm function. */
+const MAX_KEPT = 32;
+
+/** Invocations at a time. */
+const MAX_SOCKETS = 16;
+
+/** The functions' own timeout in serverless.yml, in milliseconds. */
+const FUNCTION_TIMEOUT_MS = 30_000;
+
+/** The last part of this function's name; all functions of a deployment share the prefix. */
+const OWN_NAME = "ec2-events";
+
+/**
+ * Creates the dependencies of the deployed function: clusters from CLUSTERS_FILE, EC2, and the node-lifecycle
+ * function of the same deployment.
+ */
+export function createEc2EventsDependencies(
+  environment: Readonly<Record<string, string | undefined>>,
+): Ec2EventsDependencies {
+  const { clusters, judgeAddress } = openDeployedClusters(environment);
+  const ownName = environment["AWS_LAMBDA_FUNCTION_NAME"] ?? OWN_NAME;
+  const functionName = getSiblingName(ownName, OWN_NAME, nodeLifecycleWatch.functionName);
+  const identity = `ec2-events-${randomBytes(4).toString("hex")}`;
+  let events = 0;
+  let aws: ReturnType<Ec2EventsDependencies["aws"]> | undefined;
+  return {
+    clusters: () => clusters.all(),
+    api: createConnectionCache({ role: OWN_NAME, most: MAX_KEPT, answersAlone: false, judgeAddress }),
+    aws() {
+      aws ??= import("#clouds/aws/locate-instance.ts").then(
+        ({ createLocator, parseInstanceId: instanceIdOf }) => ({
+          ...createLocator(),
+          instanceIdOf,
+        }),
+      );
+      return aws;
+    },
+    invoker: createLambdaInvoker({
+      functionName: () => functionName,
+      functionTimeoutMs: FUNCTION_TIMEOUT_MS,
+      maxInFlight: MAX_SOCKETS,
+    }),
+    nextEventId({ name }) {
+      events += 1;
+      return `${name.slice(0, 96)}.${identity}.${events}`;
+    },
+    readStop: openStopReader(environment),
+    log: logToStandardOutput,
+  };
+}

@@ -1,0 +1,178 @@
+import type { InstanceLocation, Locator } from "#clouds/aws/locate-instance.ts";
+import { buildWatchContext, type Cluster } from "#config/cluster.ts";
+import { getErrorMessage } from "#core/error-message.ts";
+import type { Node } from "#core/node/node.ts";
+import { nodeLifecycleWatch } from "#core/node-lifecycle/watch.ts";
+import type { Reason } from "#core/reason.ts";
+import type { Stop } from "#core/stop.ts";
+import { buildBatchEvent } from "#delivery/batch-event.ts";
+import type { Invoker } from "#delivery/invoker.ts";
+import { findNodes } from "#functions/parts/ec2-events/find-nodes.ts";
+import { type AwsEntry, selectClusters } from "#functions/parts/ec2-events/select-clusters.ts";
+import { isEnding, type StateChange } from "#functions/parts/ec2-events/state-change.ts";
+import type { Log } from "#functions/parts/log-report.ts";
+import type { Transport } from "#kube/client/transport.ts";
+
+/** The dependencies of the function. */
+export interface Ec2EventsDependencies {
+  clusters(): Promise<readonly Cluster[]>;
+  api(cluster: Cluster): Promise<Transport>;
+  aws(): Promise<Locator & { readonly instanceIdOf: (providerID: string) => string | undefined }>;
+  readonly invoker: Pick<Invoker, "invoke">;
+  nextEventId(cluster: Cluster): string;
+  /** Returns the operators' stop for a cluster; default: no stop. Never rejects. */
+  readonly readStop?: ((cluster: string) => Promise<Stop | undefined>) | undefined;
+  readonly log: Log;
+}
+
+/** The result of an event. */
+export interface Ec2EventResult {
+  readonly instance: string;
+  /** Clusters whose nodes were searched. */
+  readonly clusters: number;
+  /** Nodes sent to the node-lifecycle function. */
+  readonly nodes: number;
+  /** Why nothing was necessary. */
+  readonly because?: Reason;
+}
+
+/** Limit of clusters searched for an instance that no longer has an ownership tag, … */
+const MAX_CLUSTERS = 100;
+/** … so many at a time. */
+const AT_ONCE = 8;
+
+/**
+ * Has the node of an ending instance checked at once, not at the next resync. The node-lifecycle function
+ * decides whether and when to delete it. A relay or sweep later finds what this function misses.
+ */
+export async function requestResync(
+  change: StateChange,
+  world: Ec2EventsDependencies,
+  { ownAccount, signal }: { readonly ownAccount: string | undefined; readonly signal: AbortSignal },
+): Promise<Ec2EventResult> {
+  const { account, detail } = change;
+  const id = detail["instance-id"];
+  const entries = selectClusters(change, await world.clusters(), ownAccount);
+  const dropped = (code: string, message: string): Ec2EventResult => {
+    world.log({
+      level: "info",
+      event: "InstanceChangeDropped",
+      instance: id,
+      state: detail.state,
+      code,
+      message,
+    });
+    return { instance: id, clusters: 0, nodes: 0, because: { code, message } };
+  };
+  if (!isEnding(change))
+    return dropped("NotEnding", `an instance that is ${detail.state} is no matter of nodes that go`);
+  if (entries.length === 0)
+    return dropped("NoCluster", "no cluster is configured for its account and region");
+  const aws = await world.aws();
+  const where = await aws.locate(
+    id,
+    entries.map((entry) => entry.aws),
+    signal,
+  );
+  const isForgotten =
+    where.kind === "forgotten" || (where.kind === "absent" && detail.state === "terminated");
+  const chosen = isForgotten ? entries.slice(0, MAX_CLUSTERS) : selectOwners(where, entries);
+  if (chosen.length === 0) return dropped(...describeUnowned(where));
+  const enabled = chosen.filter(({ cluster }) => needsResync(cluster));
+  const sought = { id, account, isOwners: !isForgotten, getInstanceId: aws.instanceIdOf };
+  const counts: number[] = [];
+  for (let at = 0; at < enabled.length && !signal.aborted; at += AT_ONCE) {
+    const looks = enabled.slice(at, at + AT_ONCE).map(async (entry) => {
+      const found = await nodesOf(entry);
+      return found.length === 0 ? 0 : tell(entry.cluster, found, change, world, signal);
+    });
+    counts.push(...(await Promise.all(looks)));
+  }
+  const nodes = counts.reduce((sum, count) => sum + count, 0);
+  if (nodes === 0) {
+    const { because } = dropped(
+      "NoNode",
+      `none of ${enabled.length} clusters has a node that is known to be it`,
+    );
+    return { instance: id, clusters: counts.length, nodes, ...(because === undefined ? {} : { because }) };
+  }
+  return { instance: id, clusters: counts.length, nodes };
+
+  async function nodesOf(entry: AwsEntry): Promise<readonly Node[]> {
+    const failed = (code: string, message: string): readonly Node[] => {
+      world.log({
+        level: "warn",
+        event: "ReadFailed",
+        cluster: entry.cluster.name,
+        resource: "nodes",
+        code,
+        message,
+      });
+      return [];
+    };
+    try {
+      const found = await findNodes(entry, sought, await world.api(entry.cluster), signal);
+      return found.kind === "nodes" ? found.nodes : failed(found.code, found.message);
+    } catch (error) {
+      return failed("SignInUnusable", getErrorMessage(error));
+    }
+  }
+}
+
+/** Functions cannot read the nodes of a cluster whose relay writes; that relay resyncs them itself. */
+function needsResync({ controllers, writes }: Cluster): boolean {
+  return controllers.includes(nodeLifecycleWatch.name) && writes !== "relay";
+}
+
+function selectOwners(where: InstanceLocation, entries: readonly AwsEntry[]): readonly AwsEntry[] {
+  return where.kind === "known" ? entries.filter(({ aws }) => where.owners.includes(aws)) : [];
+}
+
+function describeUnowned(where: InstanceLocation): [code: string, message: string] {
+  switch (where.kind) {
+    case "fault":
+      return [where.fault.code, where.fault.message];
+    case "absent":
+      return ["InstanceNotFound", "EC2 has no such instance"];
+    case "known":
+    case "forgotten":
+      return ["Foreign", "it is not an instance of any cluster here"];
+  }
+}
+
+/** Returns the number of reported nodes. */
+async function tell(
+  cluster: Cluster,
+  nodes: readonly Node[],
+  { detail }: StateChange,
+  { invoker, nextEventId, readStop, log }: Ec2EventsDependencies,
+  signal: AbortSignal,
+): Promise<number> {
+  const watch = nodeLifecycleWatch;
+  const context = buildWatchContext(cluster);
+  const eventId = nextEventId(cluster);
+  const event = buildBatchEvent(
+    {
+      id: eventId,
+      cluster,
+      clusterHash: cluster.hash,
+      controller: watch.name,
+      reason: "monitor",
+      related: undefined,
+      busy: false,
+      stop: await readStop?.(cluster.name),
+      deletes: watch.deletes,
+    },
+    nodes.map((node) => ({ uid: node.metadata.uid, snapshot: watch.snapshot(node, context) })),
+  );
+  const common = { cluster: cluster.name, controller: watch.name, eventId };
+  const invocation = await invoker.invoke(event, signal);
+  if (invocation.kind === "failed") {
+    const { code, message } = invocation;
+    log({ level: "warn", event: "InvocationFailed", ...common, code, message });
+    return 0;
+  }
+  const about = { instance: detail["instance-id"], state: detail.state, objects: nodes.length };
+  log({ level: "info", event: "InstanceChanged", ...common, ...about });
+  return nodes.length;
+}

@@ -1,0 +1,62 @@
+import type { Clock } from "#kube/follow/clock.ts";
+
+/**
+ * Limits the event rate of all watches of one cluster: a sustained rate, and a burst that grows with the
+ * number of objects. A starting cluster writes each node a dozen times.
+ */
+export interface WatchRateLimiter {
+  /** Takes an event of this many bytes: returns 0 if it may be handled now, else the milliseconds to wait. */
+  take(bytes: number): number;
+  /** Counts one object more or less. */
+  count(change: 1 | -1): void;
+  /** Whether events have waited without a break for a while. */
+  isHeld(): boolean;
+}
+
+const BURST_SECONDS = 10;
+const BURST_PER_OBJECT = 8;
+/** An event as large as several counts as several. */
+const BYTES_PER_EVENT = 16 * 1024;
+/** One wait covers many events. */
+const SHORTEST_WAIT_MS = 20;
+/** A wait of this length is no longer a burst … */
+const HELD_AFTER_MS = 5_000;
+/** … and ends after this time without a wait. */
+const RELEASED_AFTER_MS = 2_000;
+
+/** Creates a limiter with a full burst. */
+export function createWatchRateLimiter(clock: Clock, eventsPerSecond: number): WatchRateLimiter {
+  let room = eventsPerSecond * BURST_SECONDS;
+  let burst = room;
+  let seenMs = clock.now();
+  let known = 0;
+  let mostKnown = 0;
+  let waitingSinceMs = 0;
+  let waitedMs = Number.NEGATIVE_INFINITY;
+
+  return {
+    take(bytes) {
+      const nowMs = clock.now();
+      room = Math.min(burst, room + ((nowMs - seenMs) / 1_000) * eventsPerSecond);
+      seenMs = nowMs;
+      room -= Math.max(1, bytes / BYTES_PER_EVENT);
+      const debtMs = (-room / eventsPerSecond) * 1_000;
+      if (debtMs < SHORTEST_WAIT_MS) return 0;
+      if (nowMs - waitedMs > RELEASED_AFTER_MS) waitingSinceMs = nowMs;
+      waitedMs = nowMs + debtMs;
+      return debtMs;
+    },
+    count(change) {
+      known += change;
+      if (known <= mostKnown) return;
+      // Only new maximums add room: objects that come and go do not.
+      mostKnown = known;
+      burst += BURST_PER_OBJECT;
+      room += BURST_PER_OBJECT;
+    },
+    isHeld() {
+      const nowMs = clock.now();
+      return nowMs - waitingSinceMs >= HELD_AFTER_MS && nowMs - waitedMs <= RELEASED_AFTER_MS;
+    },
+  };
+}

@@ -1,0 +1,208 @@
+import { formatFollowedPath, type ObjectName, type Resource } from "#core/resources/resource.ts";
+import type { LimitInForce, LimitName } from "#kube/client/limit-name.ts";
+import type { Transport } from "#kube/client/transport.ts";
+import { DEFAULT_BOUNDS, type FollowBounds } from "#kube/follow/bounds.ts";
+import type { Clock } from "#kube/follow/clock.ts";
+import type { ObjectKey } from "#kube/follow/object-key.ts";
+import { type WatchNote, watchResource } from "#kube/follow/watch.ts";
+import type { WatchRateLimiter } from "#kube/follow/watch-rate-limiter.ts";
+import { createReader, type ReadResult } from "#relay/informer/read-object.ts";
+import { refreshForever } from "#relay/informer/refresh.ts";
+
+/** An object as the API server sends it. */
+export type RawObject = Readonly<Record<string, unknown>>;
+
+/** A subscriber that sees all objects of a resource. Calls come one after another and must not throw. */
+export interface InformerSubscriber<T = unknown> {
+  /** Projects an object to the fields in use; the object itself is not kept. */
+  read(object: RawObject): T;
+  /** Called with each object. `isLive` means that an open watch reported it, so it has just changed. */
+  applied(read: T, key: ObjectKey, isLive: boolean): void;
+  deleted(key: ObjectKey): void;
+  /** Called when earlier resource versions cannot be compared with later ones any more. */
+  restarted(): void;
+  /** Called when every existing object was reported. */
+  listed?(): void;
+  /** Called with the current state of an object that was requested by name. */
+  named?(object: RawObject, key: ObjectKey): void;
+  /** Requests resyncs: regular passes over all objects. */
+  readonly resyncs?: {
+    /** Seconds between two passes; defaults to `refreshSeconds`. */
+    readonly everySeconds?: number | undefined;
+    look(object: RawObject, key: ObjectKey): void;
+    /**
+     * Returns the number of resyncs that wait to be sent. The next page is read when most of them are sent.
+     */
+    outstanding(): number;
+  };
+}
+
+export interface InformerOptions {
+  readonly resource: Resource;
+  /** Follows only this object; all objects without it. */
+  readonly only?: ObjectName | undefined;
+  readonly subscribers: readonly InformerSubscriber[];
+  readonly transport: Transport;
+  readonly clock: Clock;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  readonly refreshSeconds: number;
+  /** Limits on what the resource may contain; defaults without it. */
+  readonly bounds?: FollowBounds;
+  /** Shared by all informers of the cluster. */
+  readonly pace?: WatchRateLimiter;
+  readonly signal: AbortSignal;
+  readonly note: (note: InformerNote) => void;
+  /** Called before each object is processed. */
+  readonly onObject?: (() => void) | undefined;
+}
+
+/** The notes of an informer. */
+export type InformerNote =
+  | { readonly kind: "watch"; readonly note: WatchNote }
+  /** An object that was requested by name was read, or the read failed. */
+  | ({ readonly kind: "read"; readonly failure: Failure | undefined } & ObjectName)
+  /** A pass over all objects ended. */
+  | { readonly kind: "refreshed"; readonly objects: number; readonly durationMs: number };
+
+interface Failure {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** One resource of one cluster, listed and watched once for all subscribers. */
+export interface Informer {
+  readonly resource: Resource;
+  /** Returns whether the list is complete and the watch is open or resuming without an error. */
+  isReady(): boolean;
+  /**
+   * Returns when a watch or a whole list last delivered something; undefined before the first list is
+   * complete.
+   */
+  heardMs(): number | undefined;
+  /** Returns whether the connection was lost and nothing has arrived since. */
+  isLost(): boolean;
+  /** Returns why the informer is not ready; undefined when nothing failed. */
+  failure(): Failure | undefined;
+  /** Returns the limits in force, each once. */
+  limited(): readonly LimitInForce[];
+  /** Reads objects by name and reports them to the subscribers. */
+  read(objects: readonly ObjectName[]): void;
+  /** Resolves after the signal fired and everything has ended. */
+  readonly ended: Promise<unknown>;
+}
+
+/** Starts to follow a resource. */
+export function startInformer(options: InformerOptions): Informer {
+  const { resource, subscribers, transport, clock, random, signal, note, bounds = DEFAULT_BOUNDS } = options;
+  const path = formatFollowedPath(resource, options.only);
+  const looks = subscribers.map((each) => each.resyncs).filter((each) => each !== undefined);
+  let listed = false;
+  let opened = false;
+  let failure: Failure | undefined;
+  let heardMs = 0;
+  let isLost = false;
+
+  function heard(): void {
+    heardMs = clock.now();
+    isLost = false;
+  }
+  const limits = new Map<LimitName, LimitInForce>();
+
+  const reader = createReader({ transport, resource, bounds, signal, onRead });
+
+  function onRead(name: ObjectName, result: ReadResult): void {
+    note({ kind: "read", ...name, failure: result.kind === "failed" ? result : undefined });
+    if (result.kind !== "object") return;
+    for (const subscriber of subscribers) subscriber.named?.(result.object, result.key);
+  }
+
+  function onWatchNote(watch: WatchNote): void {
+    switch (watch.kind) {
+      case "listed":
+        listed = true;
+        heard();
+        for (const subscriber of subscribers) subscriber.listed?.();
+        break;
+      case "opened":
+        opened = true;
+        failure = undefined;
+        break;
+      case "failed":
+        opened = false;
+        failure = { code: watch.code, message: watch.message };
+        break;
+      case "limited":
+        limits.set(watch.limit, watch);
+        break;
+      case "within-limits":
+        for (const limit of watch.limits) limits.delete(limit);
+        break;
+      case "ended":
+      case "malformed":
+        break;
+    }
+    note({ kind: "watch", note: watch });
+  }
+
+  const following = watchResource<readonly unknown[]>({
+    transport,
+    path,
+    project(object) {
+      options.onObject?.();
+      return subscribers.map((subscriber) => subscriber.read(object));
+    },
+    clock,
+    random,
+    signal,
+    onHeard: heard,
+    onLost() {
+      isLost = true;
+    },
+    bounds,
+    ...(options.pace === undefined ? {} : { pace: options.pace }),
+    handler: {
+      applied(reads, key) {
+        for (let index = 0; index < subscribers.length; index += 1)
+          subscribers[index]?.applied(reads[index], key, opened);
+      },
+      deleted(key) {
+        for (const subscriber of subscribers) subscriber.deleted(key);
+      },
+      restarted() {
+        for (const subscriber of subscribers) subscriber.restarted();
+      },
+      note: onWatchNote,
+    },
+  });
+
+  // Subscribers with an interval of their own have their own passes.
+  const byPeriod = Map.groupBy(looks, ({ everySeconds = options.refreshSeconds }) => everySeconds);
+  const refreshing = [...byPeriod].map(([everySeconds, together]) =>
+    refreshForever({
+      transport,
+      path,
+      bounds,
+      clock,
+      random,
+      everySeconds,
+      signal,
+      outstanding: () => Math.max(...together.map((each) => each.outstanding())),
+      resync(object, key) {
+        for (const each of together) each.look(object, key);
+      },
+      note,
+    }),
+  );
+
+  return {
+    resource,
+    isReady: () => listed && opened && !signal.aborted,
+    heardMs: () => (listed ? heardMs : undefined),
+    isLost: () => isLost,
+    failure: () => failure,
+    limited: () => [...limits.values()].map(({ limit, message }) => ({ limit, message })),
+    read: (objects) => reader.add(objects),
+    ended: Promise.all([following, ...refreshing]),
+  };
+}

@@ -1,0 +1,102 @@
+import { applyOwnChange, hasten } from "#relay/work/apply-observed.ts";
+import {
+  createFreePhase,
+  type Entry,
+  type InFlight,
+  isNewDeletion,
+  type Resync,
+  type Task,
+  type Work,
+} from "#relay/work/entry.ts";
+import { recordResync, retryResync, type WorkRules } from "#relay/work/resync.ts";
+import { getWaitEnd } from "#relay/work/waits.ts";
+
+/** An entry whose object is in flight. */
+export type InFlightEntry = Entry & { readonly phase: InFlight };
+
+/** The context in which an invocation ends for one object. */
+export interface SettlementContext {
+  readonly nowMs: number;
+  /** Uniform in [0, 1), and equal for all objects of the invocation that stay together. */
+  readonly draw: number;
+  readonly rules: WorkRules;
+}
+
+/** Returns the entry with its task in flight. */
+export function startTask(
+  entry: Entry,
+  task: Task,
+  invocation: number,
+  sinceMs: number,
+  nowMs: number,
+): Entry {
+  const next = task.queue === "work" ? task : undefined;
+  const phase: InFlight = {
+    kind: "in-flight",
+    invocation,
+    task,
+    sinceMs,
+    startedMs: nowMs,
+    isOutdated: false,
+    isRequeued: false,
+    next,
+  };
+  const isDeletion = task.snapshot.metadata.deletionTimestamp !== undefined;
+  return isDeletion
+    ? { ...entry, phase, history: { ...entry.history, hasTriedDeletion: true } }
+    : { ...entry, phase };
+}
+
+/** Returns the entry after a refused invocation: what was sent is due as if it had not been sent. */
+export function applyRefusal(entry: InFlightEntry): Entry {
+  const { task, next } = entry.phase;
+  return { ...entry, phase: createFreePhase(task.queue === "look" && next?.queue !== "work" ? task : next) };
+}
+
+/** Returns the entry after a lost invocation, whose function may still be writing for `settleMs`. */
+export function applyFailure(entry: InFlightEntry, settleMs: number, settling: SettlementContext): Entry {
+  const { task } = entry.phase;
+  const untilMs = settling.nowMs + settleMs;
+  const after =
+    task.queue === "look"
+      ? applyResyncFailure(entry, task, untilMs, settling)
+      : applyWorkFailure(entry, task, untilMs, settling);
+  if (settleMs <= 0) return { ...after, phase: createFreePhase(after.phase.next) };
+  return { ...after, phase: { kind: "lost", untilMs, next: after.phase.next } };
+}
+
+function applyResyncFailure(
+  entry: InFlightEntry,
+  sent: Resync,
+  fromMs: number,
+  { draw, rules }: SettlementContext,
+): Entry {
+  const { phase, history } = entry;
+  const { dueMs } = getWaitEnd("failed", history.failedResyncs + 1, { fromMs, draw });
+  const next = phase.next ?? retryResync(sent, history, { dueMs, wait: "failed" }, rules);
+  return {
+    ...entry,
+    history: recordResync(history, phase.startedMs, true, rules),
+    phase: { ...phase, next },
+  };
+}
+
+function applyWorkFailure(
+  entry: InFlightEntry,
+  sent: Work,
+  fromMs: number,
+  { nowMs, draw, rules }: SettlementContext,
+): Entry {
+  const { phase, history } = entry;
+  if (phase.next?.queue !== "work") return applyOwnChange(entry, sent.snapshot, nowMs, rules);
+  const failures = history.failures + 1;
+  const next: Work = {
+    ...phase.next,
+    ...getWaitEnd("failed", failures, { fromMs, draw }),
+    wait: "failed",
+    tried: { fingerprint: sent.fingerprint, demand: sent.demand, atMs: phase.startedMs },
+    mayBeDone: true,
+  };
+  const hurriedNext = isNewDeletion(history, next.snapshot) ? hasten(next, history, fromMs) : next;
+  return { ...entry, history: { ...history, failures }, phase: { ...phase, next: hurriedNext } };
+}

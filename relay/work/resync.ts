@@ -1,0 +1,104 @@
+import type { ApiObject, ResyncPolicy } from "#core/controller.ts";
+import type { EntryHistory, Resync, Task } from "#relay/work/entry.ts";
+import { isEndedByRelated } from "#relay/work/waits.ts";
+
+/** Drift of one object causes at most one resync in this time. */
+const DRIFT_EVERY_MS = 60_000;
+
+/**
+ * Resyncs that fail in a row are given up, because the next refresh brings another one. This does not hold if
+ * changes reach the function by resyncs alone.
+ */
+const MAX_RESYNCS = 3;
+
+/** The rules for all objects of one controller and cluster. */
+export interface WorkRules {
+  /** When the controller resyncs objects without work; undefined for never. */
+  readonly resyncPolicy: Pick<ResyncPolicy, "againSeconds" | "whenRelatedChange"> | undefined;
+  /** Whether the controller monitors a lasting state: an object may still need work after work on it. */
+  readonly monitors?: boolean;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+}
+
+/** Returns the second resync after a change of ours. */
+export function planSecondResync(
+  { resyncPolicy, random }: WorkRules,
+  snapshot: ApiObject,
+  nowMs: number,
+): Resync | undefined {
+  if (resyncPolicy?.againSeconds === undefined) return undefined;
+  const [from, to] = resyncPolicy.againSeconds;
+  return createResync(snapshot, nowMs + 1_000 * (from + random() * (to - from)));
+}
+
+/** Creates a complete resync. */
+export function createResync(snapshot: ApiObject, dueMs: number): Resync {
+  return { queue: "look", snapshot, dueMs, isForDrift: false, reason: "refresh", wait: undefined };
+}
+
+/** Plans the resync after a change of related objects: at once, unless it would only fail again. */
+export function planRelatedResync(next: Resync | undefined, snapshot: ApiObject, nowMs: number): Resync {
+  if (next === undefined) return { ...createResync(snapshot, nowMs), reason: "watch" };
+  const dueMs = isEndedByRelated(next.wait) ? Math.min(next.dueMs, nowMs) : next.dueMs;
+  return { ...next, dueMs, isForDrift: false };
+}
+
+/** Returns whether a fingerprint differs from the previous one and from what we wrote. */
+export function isDrift(
+  fingerprint: string | undefined,
+  before: string | undefined,
+  { written }: EntryHistory,
+): boolean {
+  const known = before ?? written;
+  return known !== undefined && fingerprint !== undefined && known !== fingerprint && fingerprint !== written;
+}
+
+/**
+ * Plans the resync after drift: at once, but not too soon after the last one. An earlier planned resync
+ * suffices.
+ */
+export function planDriftResync(
+  next: Resync | undefined,
+  snapshot: ApiObject,
+  resyncedMs: number,
+  nowMs: number,
+): Resync {
+  const dueMs = Math.max(nowMs, resyncedMs + DRIFT_EVERY_MS);
+  if (next === undefined) return { ...createResync(snapshot, dueMs), isForDrift: true };
+  return { ...next, snapshot, dueMs: Math.min(next.dueMs, dueMs), reason: "refresh" };
+}
+
+/** Returns the next task without a resync for drift that was our own write, seen before its report. */
+export function dropOwnDrift(
+  next: Task | undefined,
+  fingerprint: string | undefined,
+  { written }: EntryHistory,
+): Task | undefined {
+  return next?.queue === "look" && next.isForDrift && fingerprint === written ? undefined : next;
+}
+
+/** Plans the resync after a failed one, unless that was the last try. */
+export function retryResync(
+  failed: Resync,
+  { failedResyncs }: EntryHistory,
+  { dueMs, wait }: Pick<Resync, "dueMs" | "wait">,
+  rules: WorkRules,
+): Resync | undefined {
+  return isGivenUp(failedResyncs + 1, rules) ? undefined : { ...failed, dueMs, wait, isForDrift: false };
+}
+
+/** Returns the history after a resync, failed or not. */
+export function recordResync(
+  past: EntryHistory,
+  resyncedMs: number,
+  hasFailed: boolean,
+  rules: WorkRules,
+): EntryHistory {
+  const failedLooks = hasFailed && !isGivenUp(past.failedResyncs + 1, rules) ? past.failedResyncs + 1 : 0;
+  return { ...past, resyncedMs: resyncedMs, failedResyncs: failedLooks };
+}
+
+function isGivenUp(failedLooks: number, { resyncPolicy }: WorkRules): boolean {
+  return failedLooks >= MAX_RESYNCS && resyncPolicy?.whenRelatedChange !== true;
+}

@@ -1,0 +1,76 @@
+import type { Cluster } from "#config/cluster.ts";
+import {
+  type ConfigurationFault,
+  createUnfollowedCluster,
+  type FollowedCluster,
+} from "#relay/followed-cluster.ts";
+import type { Quarantine } from "#relay/workers/assignment.ts";
+
+/** The desired state of a cluster, and its worker. */
+export interface DesiredCluster {
+  readonly name: string;
+  cluster: Cluster | undefined;
+  /** Counts changes of the desired state, so that an answer to an earlier one is ignored. */
+  turn: number;
+  entryFault: ConfigurationFault | undefined;
+  /** Whether it was followed before, so that its start is not logged. */
+  isKnown: boolean;
+  /** The worker that last received the cluster, if it lives. */
+  worker: number | undefined;
+  toldTurn: number | undefined;
+  /** Whether the cluster must end in its worker and start in another one. */
+  isLeaving: boolean;
+  /** The last status from its worker. */
+  status: FollowedCluster | undefined;
+  /** Called when the desired state is reached. */
+  settled: () => void;
+}
+
+/** Creates a cluster without a desired state. */
+export function createDesiredCluster(name: string): DesiredCluster {
+  return {
+    name,
+    cluster: undefined,
+    turn: 0,
+    entryFault: undefined,
+    isKnown: false,
+    worker: undefined,
+    toldTurn: undefined,
+    isLeaving: false,
+    status: undefined,
+    settled: () => {},
+  };
+}
+
+/** Records that no worker holds the cluster any more. */
+export function clearWorker(one: DesiredCluster): void {
+  one.worker = undefined;
+  one.toldTurn = undefined;
+  one.isLeaving = false;
+  one.status = undefined;
+}
+
+/** Returns the status of the cluster; undefined if unknown. */
+export function getDesiredClusterStatus(
+  one: DesiredCluster,
+  quarantine: Quarantine | undefined,
+  nowMs: number,
+): FollowedCluster | undefined {
+  const { name, entryFault, status } = one;
+  if (status !== undefined) return { ...status, configurationFault: entryFault ?? status.configurationFault };
+  if (one.cluster === undefined && one.worker === undefined)
+    return entryFault === undefined ? undefined : createUnfollowedCluster(name, entryFault);
+  return {
+    ...createUnfollowedCluster(name, describeQuarantine(quarantine, nowMs)),
+    configurationFault: entryFault,
+  };
+}
+
+function describeQuarantine(quarantine: Quarantine | undefined, nowMs: number): ConfigurationFault {
+  if (quarantine === undefined) return { code: "Starting", message: "its worker starts" };
+  const inMs = quarantine.nextMs - nowMs;
+  let when = "it waits for its turn, as other clusters in quarantine are being tried";
+  if (quarantine.isRunning) when = "it is being tried in a worker of its own";
+  else if (inMs > 0) when = `it is tried again in ${Math.ceil(inMs / 1000)} s`;
+  return { code: "Quarantined", message: `what it sent has ended its worker again and again; ${when}` };
+}

@@ -1,0 +1,4 @@
+import { describeAttack } from "#test/adversarial/describe-attack.ts";
+
+describeAttack("malformed-events", { limits: ["malformedObjects", "watchPace"] });
+describeAttack("malformed-nodes", { limits: ["malformedObjects", "watchPace", "logLines"] });

@@ -1,0 +1,171 @@
+import { isMainThread, parentPort, workerData } from "node:worker_threads";
+import { ANNOTATIONS as AWS_ANNOTATIONS } from "#clouds/aws/load-balancers/annotations/table.ts";
+import { parseProviderID as parseAws } from "#clouds/aws/provider-id.ts";
+import { ANNOTATIONS as DIGITALOCEAN_ANNOTATIONS } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
+import { parseProviderID as parseDigitalOcean } from "#clouds/digitalocean/provider-id.ts";
+import { parseProviderID as parseHcloud } from "#clouds/hcloud/provider-id.ts";
+import { METHOD_ANNOTATION } from "#clouds/keepalived/model.ts";
+import { ADDRESSES_ANNOTATION, CHOSEN_ANNOTATION, INTERFACE_ANNOTATION } from "#clouds/kubevip/keys.ts";
+import { ANNOTATIONS as OCI_ANNOTATIONS } from "#clouds/oci/load-balancers/annotations/table.ts";
+import { parseProviderID as parseOci } from "#clouds/oci/provider-id.ts";
+import { parseProviderID as parseOpenStack } from "#clouds/openstack/provider-id.ts";
+import { createAddressJudge } from "#config/address-rules.ts";
+import { Cluster } from "#config/cluster.ts";
+import { parseKubeconfig } from "#config/registry/kubernetes/administrator-kubeconfig.ts";
+import { canonicalizeCidr, canonicalizeIp } from "#core/cidr.ts";
+import { LOAD_BALANCER_ANNOTATION, SOURCE_RANGES_ANNOTATION } from "#core/contracts.ts";
+import { getErrorMessage } from "#core/error-message.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
+import { Service } from "#core/service/service.ts";
+import { readSourceRanges } from "#core/service/source-ranges.ts";
+import { DEFAULT_SETTINGS } from "#core/settings.ts";
+import { parseCertificateRequest } from "#functions/parts/parse-certificate-request.ts";
+import { LOAD_BALANCER_MODELS } from "#functions/parts/service-controller.ts";
+import { CERTIFICATE_BOMBS } from "./certificate-bombs.ts";
+import { LONG_TEXTS, SOME_LONG_TEXTS } from "./long-texts.ts";
+
+/** A reader of a tenant's text, and its input texts; it must not throw. */
+export interface Reader {
+  readonly name: string;
+  readonly texts: readonly string[];
+  read(text: string): unknown;
+}
+
+/** Annotations by cloud, and the values of annotations that choose another kind. */
+const ANNOTATIONS: Readonly<Record<string, readonly string[]>> = {
+  aws: Object.keys(AWS_ANNOTATIONS).map((name) => `service.beta.kubernetes.io/aws-load-balancer-${name}`),
+  digitalocean: Object.keys(DIGITALOCEAN_ANNOTATIONS).map(
+    (name) => `service.beta.kubernetes.io/do-loadbalancer-${name}`,
+  ),
+  keepalived: [METHOD_ANNOTATION],
+  kubevip: [ADDRESSES_ANNOTATION, CHOSEN_ANNOTATION, INTERFACE_ANNOTATION],
+  memory: [],
+  oci: Object.keys(OCI_ANNOTATIONS),
+  rancher: [],
+};
+
+const CLOUDS: Readonly<Record<string, object>> = {
+  aws: { region: "eu-central-1", vpc: "vpc-1", clusterTag: "a" },
+  digitalocean: { region: "fra1", clusterID: "a", dropletTag: "a" },
+  keepalived: { configMap: "a", serviceCIDR: "10.210.0.0/24" },
+  oci: {
+    auth: {
+      ...{ region: "phx", tenancy: "ocid1.tenancy.oc1..a", user: "ocid1.user.oc1..a", keyFile: "unused" },
+      fingerprint: Array.from({ length: 16 }, () => "aa").join(":"),
+    },
+    ...{ compartment: "ocid1.compartment.oc1..a", vcn: "ocid1.vcn.oc1..a", loadBalancer: {} },
+  },
+  memory: { instancesFile: "unused" },
+  rancher: { mode: "cattle", cattle: { url: "https://rancher.example/v2-beta" } },
+};
+
+/** Annotations that choose a kind of load balancer. */
+const KINDS: readonly Readonly<Record<string, string>>[] = [
+  {},
+  {
+    "service.beta.kubernetes.io/aws-load-balancer-type": "nlb",
+    "oci.oraclecloud.com/load-balancer-type": "nlb",
+  },
+];
+
+const annotatedService = (annotations: Readonly<Record<string, string>>, spec: object = {}): Service =>
+  Service.parse({
+    metadata: {
+      ...{ namespace: "default", name: "web", uid: "00000001-0000-4000-8000-000000000000" },
+      ...{ resourceVersion: "1", creationTimestamp: "2026-01-01T00:00:00Z", annotations },
+    },
+    spec: { type: "LoadBalancer", ports: [{ port: 80, nodePort: 30_080 }], ...spec },
+  });
+
+const kubeconfigOf = (server: string): string =>
+  JSON.stringify({
+    "current-context": "a",
+    contexts: [{ name: "a", context: { cluster: "a", user: "a" } }],
+    clusters: [{ name: "a", cluster: { server } }],
+    users: [{ name: "a", user: { token: "a" } }],
+  });
+
+const judge = createAddressJudge({ trustsEntries: false, networks: ["10.0.0.0/8"] });
+
+const READERS: Readonly<Record<string, (text: string) => unknown>> = {
+  "a provider ID of AWS": parseAws,
+  "a provider ID of DigitalOcean": parseDigitalOcean,
+  "a provider ID of Hetzner Cloud": parseHcloud,
+  "a provider ID of OCI": parseOci,
+  "a provider ID of OpenStack": (text) => parseOpenStack(text, "RegionOne"),
+  "a network": canonicalizeCidr,
+  "an IP address": canonicalizeIp,
+  "an address that is judged": judge,
+  "source ranges of a spec": (text) =>
+    readSourceRanges(annotatedService({}, { loadBalancerSourceRanges: [text] })),
+  "source ranges of an annotation": (text) =>
+    readSourceRanges(annotatedService({ [SOURCE_RANGES_ANNOTATION]: text })),
+  "a text that is shown": sanitizeText,
+};
+
+/** Slower readers, which parse YAML. */
+const YAML_READERS: Readonly<Record<string, (text: string) => unknown>> = {
+  "a kubeconfig": parseKubeconfig,
+  "the server of a kubeconfig": (text) => parseKubeconfig(kubeconfigOf(`https://a.example/${text}`)),
+};
+
+/** Returns the readers of a Service in the models of all clouds with load balancers. */
+async function modelReaders(): Promise<readonly Reader[]> {
+  const clouds = Object.entries(LOAD_BALANCER_MODELS).map(async ([provider, load]) => {
+    const model = await load();
+    const { cloud } = Cluster.parse({
+      ...{ name: "a", server: "https://a.example" },
+      cloud: { provider, ...CLOUDS[provider] },
+    });
+    const settings = { ...DEFAULT_SETTINGS, cloud };
+    const readAll = (annotations: Readonly<Record<string, string>>) => {
+      for (const kind of KINDS) {
+        const service = annotatedService({ ...kind, ...annotations });
+        model.precheck({ service, wanted: true, nodes: [] }, settings);
+        model.describeDesired(service, settings);
+      }
+    };
+    const names = [...(ANNOTATIONS[provider] ?? []), LOAD_BALANCER_ANNOTATION];
+    return [
+      ...names.map((name) => ({
+        name: `the annotation ${name} on ${provider}`,
+        texts: SOME_LONG_TEXTS,
+        read: (text: string) => readAll({ [name]: text }),
+      })),
+      {
+        name: `ten thousand unknown annotations on ${provider}`,
+        texts: [names[0] ?? "a"],
+        read: (text: string) =>
+          readAll(Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`${text}${index}`, "a"]))),
+      },
+    ];
+  });
+  return (await Promise.all(clouds)).flat();
+}
+
+/** Returns all readers of tenants' texts, always in the same order. */
+export async function listReaders(): Promise<readonly Reader[]> {
+  return [
+    ...Object.entries(READERS).map(([name, read]) => ({ name, texts: LONG_TEXTS, read })),
+    ...Object.entries(YAML_READERS).map(([name, read]) => ({ name, texts: SOME_LONG_TEXTS, read })),
+    ...Object.entries(CERTIFICATE_BOMBS).map(([name, text]) => ({
+      name: `a certificate request of ${name}`,
+      texts: [text],
+      read: parseCertificateRequest,
+    })),
+    ...(await modelReaders()),
+  ];
+}
+
+if (!isMainThread && typeof workerData === "number")
+  for (const { texts, read } of (await listReaders()).slice(workerData)) {
+    let message: string | undefined;
+    for (const text of texts) {
+      try {
+        read(text);
+      } catch (error) {
+        message ??= `throws ${getErrorMessage(error)}`;
+      }
+    }
+    parentPort?.postMessage(message);
+  }

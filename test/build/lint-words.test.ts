@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import { checkWords } from "../../build/lint-words.ts";
+
+test.each([
+  ["a.ts", "// Whoever asks gets it.", ['"Whoever": name the actor, or say that it is missing']],
+  ["a.ts", "const x = 1; // there is none", ['"is none": say "is missing", "is invalid" or "there is no …"']],
+  ["a.ts", "/** The same of a list. */", ['"/** The same": name the thing that is documented']],
+  ["a.md", "It is written as it is to be.", ['"as it is to be": name the desired state']],
+  ["a.md", `${"word ".repeat(25)}end`, ["the line is longer than 120 characters"]],
+  ["a.md", `| ${"word ".repeat(25)}end |`, []],
+  ["a.md", `\`\`\`\n${"word ".repeat(25)}end\n\`\`\``, []],
+  ["a.md", `See https://example.com/${"x".repeat(120)}`, []],
+  ["a.ts", `// ${"word ".repeat(30)}`, []],
+  ["a.ts", "// words-ignore: a wire value\nkind: 'nobody'", []],
+  ["a.ts", "// words-ignore:\nkind: 'nobody'", ['"nobody": name the actor, or say that it is missing']],
+  ["a.ts", "// The list is not nonempty.", []],
+])("%s: %j", (path, text, messages) => {
+  expect(checkWords(path, text).map(({ message }) => message)).toEqual(messages);
+});
+
+test("says the line, from 1", () => {
+  expect(checkWords("a.md", "one\n\nnobody")).toMatchObject([{ line: 3 }]);
+});

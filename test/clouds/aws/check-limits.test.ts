@@ -1,0 +1,217 @@
+import { expect, test } from "vitest";
+import type { AccountLimits, AccountUse } from "#clouds/aws/account-limits.ts";
+import { checkLimits } from "#clouds/aws/check-limits.ts";
+import type { CheckResult } from "#core/check-result.ts";
+import type { Service } from "#core/service/service.ts";
+import { buildService } from "#test/core/service/builders.ts";
+
+const LIMITS: AccountLimits = {
+  "network-load-balancers": 10,
+  "target-groups": 20,
+  "listeners-per-network-load-balancer": 4,
+  "targets-per-network-load-balancer": 20,
+  "targets-per-availability-zone-per-network-load-balancer": 12,
+  "classic-load-balancers": 10,
+  "classic-listeners": 4,
+  "classic-registered-instances": 20,
+};
+
+const names = (count: number): ReadonlySet<string> =>
+  new Set(Array.from({ length: count }, (_, index) => `other-${index}`));
+const use = (of: { network?: number; classic?: number; targetGroups?: number }): AccountUse => ({
+  network: names(of.network ?? 0),
+  classic: names(of.classic ?? 0),
+  targetGroups: of.targetGroups ?? 0,
+});
+const nodes = (count: number, zone = "a") =>
+  Array.from({ length: count }, (_, index) => ({ providerID: `aws:///eu-1${zone}/i-${index}` }));
+
+let made = 0;
+function some(count: number, kind: "nlb" | "clb", ports = 1, spec: Partial<Service["spec"]> = {}): Service[] {
+  const annotations: Record<string, string> =
+    kind === "nlb" ? { "service.beta.kubernetes.io/aws-load-balancer-type": "nlb" } : {};
+  const all = Array.from({ length: ports }, (_, index) => ({ port: 80 + index, nodePort: 30_080 + index }));
+  return Array.from({ length: count }, () =>
+    buildService({
+      metadata: { uid: `uid-${++made}`, annotations },
+      spec: { ports: all, ...spec } as Service["spec"],
+    }),
+  );
+}
+const both = ["TCP", "UDP"].map((protocol) => ({ protocol, port: 53, nodePort: 30_053 }));
+
+test.each<
+  [string, AccountUse, readonly Service[], ReturnType<typeof nodes>, CheckResult["outcome"], string, string?]
+>([
+  [
+    "an empty account",
+    use({}),
+    [],
+    [],
+    "ok",
+    "network load balancers 0 of 10; target groups 0 of 20; classic load",
+  ],
+  [
+    "room for network ones",
+    use({ network: 5 }),
+    some(3, "nlb"),
+    [],
+    "ok",
+    "network load balancers 5 and 3 asked for, of 10",
+  ],
+  [
+    "almost all network load balancers",
+    use({ network: 6 }),
+    some(3, "nlb"),
+    [],
+    "warning",
+    "6 and 3 asked for, of 10",
+    "network load balancers: have",
+  ],
+  [
+    "all of them",
+    use({ network: 10 }),
+    [],
+    [],
+    "warning",
+    "network load balancers 10 of 10",
+    "network load balancers: have",
+  ],
+  [
+    "more than there may be",
+    use({ network: 9 }),
+    some(2, "nlb"),
+    [],
+    "failed",
+    "9 and 2 asked for, of 10",
+    "network load balancers: have",
+  ],
+  [
+    "classic ones beyond theirs alone",
+    use({ network: 1, classic: 10 }),
+    some(1, "clb"),
+    [],
+    "failed",
+    "classic load balancers 10 and 1 asked for, of 10",
+    "classic load balancers: have",
+  ],
+  [
+    "target groups of many ports",
+    use({ targetGroups: 15 }),
+    some(2, "nlb", 3),
+    [],
+    "failed",
+    "target groups 15 and 6 asked for, of 20",
+    "target groups: have",
+  ],
+  [
+    "TCP and UDP of one port",
+    use({}),
+    some(1, "nlb", 1, { ports: both }),
+    [],
+    "ok",
+    "target groups 0 and 1 asked for, of 20",
+  ],
+  [
+    "ports beyond the listeners of one",
+    use({}),
+    some(1, "nlb", 5),
+    [],
+    "failed",
+    "listeners of a network one 5 of 4",
+    "listeners of a network one: have",
+  ],
+  [
+    "ports beyond the listeners of a classic one",
+    use({}),
+    some(1, "clb", 5),
+    [],
+    "failed",
+    "listeners of a classic one 5 of 4",
+    "listeners of a classic one: have",
+  ],
+  [
+    "more targets than a zone may have",
+    use({}),
+    some(1, "nlb"),
+    nodes(13),
+    "warning",
+    "in a zone 13 of 12",
+    "targets of a network one in a zone: have",
+  ],
+  [
+    "as many in two zones",
+    use({}),
+    some(1, "nlb", 1),
+    [...nodes(8), ...nodes(8, "b")],
+    "ok",
+    "targets of a network one 16 of 20; targets of a network one in a zone 8 of 12",
+  ],
+  [
+    "targets of each port",
+    use({}),
+    some(1, "nlb", 2),
+    [...nodes(6), ...nodes(6, "b")],
+    "warning",
+    "targets of a network one 24 of 20",
+    "targets of a network one, ",
+  ],
+  [
+    "nodes that are no instances",
+    use({}),
+    some(1, "clb"),
+    [{ providerID: "other://x/i-1" }, { providerID: "" }],
+    "ok",
+    "instances of a classic one 0 of 20",
+  ],
+  [
+    "more instances than a classic load balancer allows",
+    use({}),
+    some(1, "clb"),
+    nodes(21),
+    "failed",
+    "instances of a classic one 21 of 20",
+    "instances of a classic one: have",
+  ],
+  [
+    "another controller's kind",
+    use({ network: 10, classic: 8 }),
+    some(5, "nlb", 1, { loadBalancerClass: "example.com/x" }),
+    [],
+    "warning",
+    "network load balancers 10 of 10; target groups 0 of 20",
+    "network load balancers: have",
+  ],
+])("limits: %s", (_, used, services, of, outcome, message, remedy) => {
+  const finding = checkLimits(LIMITS, used, { services, nodes: of });
+  expect(finding).toMatchObject({ outcome, message: expect.stringContaining(message) });
+  if (remedy === undefined) expect(finding.remedy).toBeUndefined();
+  else expect(finding.remedy).toContain(remedy);
+});
+
+test("an existing load balancer needs no quota, even if another controller made it for the Service", () => {
+  const [one] = some(1, "clb");
+  const classic = new Set([`a${one?.metadata.uid.replaceAll("-", "")}`]);
+  const finding = checkLimits(LIMITS, { ...use({}), classic }, { services: one ? [one] : [], nodes: [] });
+  expect(finding.message).toContain("classic load balancers 1 of 10");
+});
+
+test("limits that AWS does not return are not checked", () => {
+  const needs = { services: some(3, "nlb"), nodes: [] };
+  expect(checkLimits({ "target-groups": 9 }, use({}), needs).message).toBe(
+    "target groups 0 and 3 asked for, of 9",
+  );
+  expect(checkLimits({}, use({}), needs).outcome).toBe("warning");
+});
+
+test.each<[string, number | undefined, AccountLimits, CheckResult["outcome"]]>([
+  ["as many as the account may have of a kind", 10, LIMITS, "ok"],
+  ["more than that", 11, LIMITS, "warning"],
+  ["more than the other kind alone", 11, { ...LIMITS, "network-load-balancers": 50 }, "ok"],
+  ["no configured maximum", undefined, LIMITS, "ok"],
+  ["AWS returns neither", 5_000, { "target-groups": 20 }, "ok"],
+])("a configured maximum of the cluster: %s", (_, max, limits, outcome) => {
+  const finding = checkLimits(limits, use({}), { services: [], nodes: [], max });
+  expect(finding.outcome).toBe(outcome);
+  if (outcome === "warning") expect(finding.message).toContain("loadBalancers.max is 11");
+});

@@ -1,0 +1,184 @@
+import { describe, expect, test } from "vitest";
+import { buildDesiredRules, listNamedLoadBalancers } from "#core/firewall/desired-rules.ts";
+import { ANNOTATIONS, exposedServices, selectServices } from "#core/firewall/exposed-service.ts";
+import { normalizeRules } from "#core/firewall/rules.ts";
+import { parseFirewallSettings } from "#core/firewall/settings.ts";
+import {
+  BALANCER,
+  buildBalancedService,
+  buildContext,
+  buildNodePortService,
+  buildRawService,
+  buildRule,
+  open,
+  SETTINGS,
+} from "#test/core/firewall/world.ts";
+
+function rulesOf(services: readonly unknown[], cloud: Record<string, unknown> = {}, known = [BALANCER]) {
+  const { related } = buildContext(services);
+  const settings = parseFirewallSettings({ cloud: { ...SETTINGS.cloud, ...cloud } });
+  if (settings === undefined) throw new Error("no firewall is configured");
+  const { inbound, complaints } = buildDesiredRules(selectServices(related) ?? [], settings, new Set(known));
+  return { inbound, complaints: complaints.map(({ service, code }) => `${service.name}: ${code}`) };
+}
+
+const managed = (text: string) => ({ annotations: { [ANNOTATIONS.managed]: text } });
+const idOf = (id: string) => ({ annotations: { [ANNOTATIONS.loadBalancerID]: id } });
+const typed = (text: string) => ({ annotations: { [ANNOTATIONS.type]: text } });
+
+describe("the traffic that Services admit", () => {
+  test.each<[string, readonly unknown[], readonly unknown[], Record<string, unknown>?]>([
+    ["without any", [], []],
+    ["a cluster address alone", [buildRawService("web", { type: "ClusterIP", ports: [{ port: 80 }] })], []],
+    ["node ports", [buildNodePortService("web", [30080, "udp/30053"])], [open(30080), open(30053, "udp")]],
+    ["a protocol of its own", [buildNodePortService("web", ["sctp/30080"])], []],
+    ["a port that is not given yet", [buildNodePortService("web", [0])], []],
+    ["no ports", [buildRawService("web", { type: "NodePort" })], []],
+    ["managed by another owner", [buildNodePortService("web", [30080], managed("False"))], []],
+    ["managed in so many words", [buildNodePortService("web", [30080], managed(" t "))], [open(30080)]],
+    ["nothing said", [buildNodePortService("web", [30080], managed(" "))], [open(30080)]],
+    ["a load balancer that is not there yet", [buildBalancedService("web", [443])], [open(10256), open(443)]],
+    [
+      "one that is",
+      [buildBalancedService("web", [443], idOf(BALANCER))],
+      [buildRule(10256, BALANCER), open(443)],
+    ],
+    [
+      "a health port of its own",
+      [
+        buildBalancedService("web", [443], {
+          ...idOf(BALANCER),
+          ...{ externalTrafficPolicy: "Local", healthCheckNodePort: 31111 },
+        }),
+      ],
+      [buildRule(31111, BALANCER), open(443)],
+    ],
+    [
+      "a health port that is not given yet",
+      [buildBalancedService("web", [443], { ...idOf(BALANCER), externalTrafficPolicy: "Local" })],
+      [buildRule(10256, BALANCER), open(443)],
+    ],
+    ["of the kind that is within", [buildBalancedService("web", [443], typed("REGIONAL"))], []],
+    [
+      "an internal one",
+      [buildBalancedService("web", [443], { annotations: { [ANNOTATIONS.network]: "INTERNAL" } })],
+      [],
+    ],
+    [
+      "of another class",
+      [buildBalancedService("web", [443], { loadBalancerClass: "example.com/other" })],
+      [],
+    ],
+    [
+      "of the kind by default",
+      [buildBalancedService("web", [443])],
+      [],
+      { defaultLoadBalancerType: "REGIONAL" },
+    ],
+    [
+      "one that says otherwise than by default",
+      [buildBalancedService("web", [443], { annotations: { ...typed("REGIONAL_NETWORK").annotations } })],
+      [open(10256), open(443)],
+      { defaultLoadBalancerType: "REGIONAL" },
+    ],
+    [
+      "two that open the same port",
+      [buildNodePortService("a", [30080]), buildNodePortService("b", [30080, 3001])],
+      // Sorted as text, not by number.
+      [open(30080), open(3001)].sort((a, b) => (a.ports < b.ports ? -1 : 1)),
+    ],
+    [
+      "what is open to everybody needs no load balancer",
+      [buildBalancedService("a", [443], idOf(BALANCER)), buildBalancedService("b", [80])],
+      [open(10256), open(443), open(80)],
+    ],
+  ])("%s", (_given, services, inbound, cloud) => {
+    expect(rulesOf(services, cloud)).toEqual({ inbound, complaints: [] });
+  });
+
+  test("a load balancer ID that is not proven to be the cluster's admits no traffic", () => {
+    expect(rulesOf([buildBalancedService("web", [443], idOf(BALANCER))], {}, []).inbound).toEqual([
+      open(10256),
+      open(443),
+    ]);
+  });
+
+  test.each([
+    [buildNodePortService("web", [30080], managed("perhaps")), "web: ManagedInvalid", [open(30080)]],
+    [buildBalancedService("web", [443], typed("GLOBAL")), "web: TypeInvalid", []],
+    [
+      buildBalancedService("web", [443], { annotations: { [ANNOTATIONS.network]: "internal" } }),
+      "web: NetworkInvalid",
+      [],
+    ],
+  ])("an invalid Service is reported, and closes no other Service's ports: %#", (service, told, own) => {
+    const { inbound, complaints } = rulesOf([service, buildNodePortService("other", [31000])]);
+    expect(complaints).toEqual([told]);
+    expect(inbound).toEqual([...own, open(31000)]);
+  });
+});
+
+test("asks once about each valid ID that Services name", () => {
+  const services = [
+    buildBalancedService("a", [1], idOf(BALANCER)),
+    buildBalancedService("b", [1], idOf(BALANCER)),
+    buildBalancedService("c", [1], idOf("../account")),
+    buildBalancedService("d", [1]),
+    buildNodePortService("e", [30000]),
+  ];
+  expect(listNamedLoadBalancers(selectServices(buildContext(services).related) ?? [])).toEqual([BALANCER]);
+});
+
+describe("equivalent rules", () => {
+  test.each([
+    ["in another order, one of them twice", [open(2), open(1), open(2)], [open(1), open(2)]],
+    [
+      "of all ports, as the API has them",
+      [{ ...open(0), ports: "all" }, open(0)],
+      [{ ...open(0), ports: "" }],
+    ],
+    ["apart", [buildRule(1, "b"), buildRule(1, "a")], [buildRule(1, "a", "b")]],
+    ["for everybody and one more", [open(1), buildRule(1, "a")], [open(1)]],
+  ])("%s", (_given, rules, normal) => {
+    expect(normalizeRules(rules)).toEqual(normal);
+  });
+});
+
+describe("a Service in the firewall's projection", () => {
+  test("is dropped without a name; with an invalid spec it exposes nothing, and counts", () => {
+    expect(exposedServices.project({ metadata: { name: "web" } })).toBeUndefined();
+    expect(exposedServices.project(buildRawService("web", { type: "NodePort", ports: 7 }))).toEqual({
+      ...{ namespace: "default", name: "web", uid: "uid-web" },
+    });
+    expect(exposedServices.reads({} as never)).toBe("all");
+  });
+
+  test.each([
+    ["comes and exposes nothing", undefined, buildRawService("web", { type: "ClusterIP" }), false],
+    ["comes with a node port", undefined, buildNodePortService("web", [30080]), true],
+    [
+      "changes in what it does not expose",
+      buildRawService("web", { type: "ClusterIP" }),
+      buildRawService("web", {}),
+      false,
+    ],
+    ["gets another port", buildNodePortService("web", [30080]), buildNodePortService("web", [30081]), true],
+    ["stays as it is", buildNodePortService("web", [30080]), buildNodePortService("web", [30080]), false],
+    ["goes", buildNodePortService("web", [30080]), undefined, true],
+  ])("that %s", (_given, before, after, concerns) => {
+    const project = (service: unknown) =>
+      service === undefined ? undefined : exposedServices.project(service);
+    expect(exposedServices.concerns?.(project(before), project(after))).toBe(concerns);
+  });
+
+  test("is sorted by name", () => {
+    const { related } = buildContext([
+      buildNodePortService("b", [1]),
+      buildNodePortService("a", [1]),
+      buildNodePortService("c", [1]),
+    ]);
+    expect(selectServices(related)?.map(({ name }) => name)).toEqual(["a", "b", "c"]);
+    expect(selectServices({})).toBeUndefined();
+    expect(selectServices({ services: { resourceVersion: "1", items: [{ name: 7 }] } })).toEqual([]);
+  });
+});

@@ -1,0 +1,248 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Holding } from "#core/service/holdings.ts";
+import {
+  type Amounts,
+  getBounds,
+  grantReservations,
+  isUsable,
+  LISTENER_COUNT,
+  LOAD_BALANCER_COUNT,
+  listReservations,
+  needsListing,
+  type ReservationRequest,
+  type ReservationState,
+} from "#core/service/load-balancer-quota.ts";
+import type { LoadBalancerLimits } from "#core/settings.ts";
+import { checkProperty } from "#test/core/check-property.ts";
+
+const NOW = 1_000_000_000;
+const ONE: Amounts = { [LOAD_BALANCER_COUNT]: 1 };
+const atMost = (max: number): Amounts => ({ [LOAD_BALANCER_COUNT]: max });
+const heldIn = ({ held }: ReservationState): number => held[LOAD_BALANCER_COUNT] ?? 0;
+const balancers = (count: number, kind = "network load balancer"): Holding[] =>
+  Array.from({ length: count }, (_, number) => ({
+    kind,
+    id: `lb-${number}`,
+    name: "",
+    service: "default/web",
+  }));
+const requests = (count: number, named = "uid"): ReservationRequest[] =>
+  Array.from({ length: count }, (_, number) => ({
+    uid: `${named}-${String(number).padStart(4, "0")}`,
+    created: "2026-01-01T00:00:00Z",
+    takes: ONE,
+  }));
+const listed = (count: number): ReservationState => listReservations(balancers(count), undefined, NOW);
+
+describe("reservations for load balancers", () => {
+  test.each<[string, Holding[], number]>([
+    ["load balancers of either kind", [...balancers(2), ...balancers(1, "classic load balancer")], 3],
+    ["two of one Service's name as two", balancers(2), 2],
+    [
+      "no target group and no security group",
+      [...balancers(1, "target group"), ...balancers(1, "security group")],
+      0,
+    ],
+    [
+      "no group that all load balancers share",
+      balancers(1, "security group of all network load balancers"),
+      0,
+    ],
+    ["no part of one", [{ kind: "network load balancer", id: "a", name: "", isPart: true }], 0],
+  ])("count %s", (_, holdings, held) => {
+    expect(heldIn(listReservations(holdings, undefined, NOW))).toBe(held);
+  });
+
+  test.each<[string, number, number, number, number, boolean]>([
+    ["all of a few on a new listing", 0, 100, 0, 40, false],
+    ["half of what is free", 0, 100, 0, 50, false],
+    ["the last one", 99, 100, 0, 1, false],
+    ["none where all are taken", 100, 100, 0, 0, true],
+    ["none beyond a maximum that was lowered", 100, 5, 0, 0, true],
+    ["none if the maximum is 0", 0, 0, 0, 0, true],
+    ["a sixteenth on a listing of before", 0, 100, 5_000, 6, false],
+    ["none of a few on a listing of before", 90, 100, 5_000, 0, false],
+  ])("grant %s", (_, held, max, ageMs, granted, isFull) => {
+    const asked = requests(granted === 40 ? 40 : 100);
+    const { places } = grantReservations(asked, listed(held), { bounds: atMost(max), nowMs: NOW + ageMs });
+    expect([places.granted.size, places.full.size]).toEqual([granted, isFull ? asked.length : 0]);
+  });
+
+  test("are granted to older Services first, and again to one that had a grant", () => {
+    const [young = "", old = ""] = ["young", "old"];
+    const asked = [
+      { uid: young, created: "2026-02-01T00:00:00Z", takes: ONE },
+      { uid: old, created: "2026-01-01T00:00:00Z", takes: ONE },
+    ];
+    const first = grantReservations(asked, listed(9), { bounds: atMost(10), nowMs: NOW });
+    expect([...first.places.granted]).toEqual(["old"]);
+    const again = grantReservations(asked, first.state, { bounds: atMost(10), nowMs: NOW + 1_000 });
+    expect([...again.places.granted]).toEqual(["old"]);
+  });
+
+  test("hold a grant until a listing can show it, and no longer", () => {
+    const { state } = grantReservations(requests(2, "a0000000-0000-0000-0000"), listed(0), {
+      bounds: atMost(4),
+      nowMs: NOW,
+    });
+    expect(heldIn(listReservations([], state, NOW + 59_000))).toBe(2);
+    expect(heldIn(listReservations([], state, NOW + 60_000))).toBe(0);
+    const shown = [{ kind: "load balancer", id: "x", name: "", uid: "a00000000000000000000000" }];
+    // The visible one, and the other.
+    expect(heldIn(listReservations(shown, state, NOW + 1_000))).toBe(2);
+    expect(heldIn(listReservations(balancers(1), state, NOW + 1_000))).toBe(3);
+  });
+
+  test("do not hold a grant longer because it is requested again", () => {
+    const asked = requests(1);
+    const grantAt = (state: ReservationState, ms: number): ReservationState =>
+      grantReservations(asked, state, { bounds: atMost(4), nowMs: NOW + ms }).state;
+    const state = grantAt(grantAt(listed(0), 0), 50_000);
+    expect(heldIn(listReservations([], state, NOW + 60_000))).toBe(0);
+  });
+
+  test("a listing expires, also when the clock is set back", () => {
+    expect([0, 599_999, 600_000, -1].map((ms) => isUsable(listed(0), NOW + ms))).toEqual([
+      true,
+      true,
+      false,
+      false,
+    ]);
+    const again = (isFull: boolean, ms: number) => needsListing(listed(0), { isFull, nowMs: NOW + ms });
+    expect([
+      again(false, 1_999),
+      again(false, 2_000),
+      again(true, 2_000),
+      again(true, 10_000),
+      again(false, -1),
+    ]).toEqual([false, true, false, true, true]);
+    expect(needsListing(undefined, { isFull: true, nowMs: NOW })).toBe(true);
+  });
+
+  test("two processes together never exceed the quota, whenever they ask", () => {
+    const step = fc.record({
+      process: fc.nat(1),
+      seconds: fc.nat(700),
+      asked: fc.integer({ min: 1, max: 60 }),
+    });
+    checkProperty([fc.integer({ min: 0, max: 120 }), fc.array(step, { maxLength: 40 })], (max, steps) => {
+      const made = new Set<string>();
+      const states: (ReservationState | undefined)[] = [undefined, undefined];
+      let nowMs = NOW;
+      let named = 0;
+      for (const { process, seconds, asked } of steps) {
+        nowMs += seconds * 1_000;
+        const wanted = requests(asked, `uid-${named++}`);
+        const known = states[process];
+        const isOld = !isUsable(known, nowMs) || needsListing(known, { isFull: heldIn(known) >= max, nowMs });
+        const state = isOld ? listReservations(balancers(made.size), known, nowMs) : known;
+        const { places, state: next } = grantReservations(wanted, state, { bounds: atMost(max), nowMs });
+        states[process] = next;
+        for (const uid of places.granted) made.add(uid);
+        expect(made.size).toBeLessThanOrEqual(max);
+      }
+    });
+  });
+});
+
+describe("the limits of a cluster", () => {
+  const NETWORK = "network load balancer";
+  const CLASSIC = "classic load balancer";
+  const QUOTAS = { [NETWORK]: 50, [CLASSIC]: 20, [LISTENER_COUNT]: 3_000 };
+  const bounds = (all: number, listeners: number, kinds: Amounts = {}): Amounts => ({
+    [LOAD_BALANCER_COUNT]: all,
+    [LISTENER_COUNT]: listeners,
+    ...kinds,
+  });
+
+  test.each<[string, LoadBalancerLimits, Amounts | undefined, number | undefined, Amounts]>([
+    ["nothing written, quotas unknown", {}, undefined, undefined, bounds(100, 1_000)],
+    ["the account's quotas", {}, QUOTAS, undefined, bounds(100, 1_000, { [NETWORK]: 50, [CLASSIC]: 20 })],
+    ["a fourth of them", {}, QUOTAS, 4, bounds(100, 750, { [NETWORK]: 12, [CLASSIC]: 5 })],
+    ["one of each at least", {}, QUOTAS, 5_000, bounds(100, 1, { [NETWORK]: 1, [CLASSIC]: 1 })],
+    [
+      "none of a kind that the account has none of",
+      {},
+      { [CLASSIC]: 0 },
+      3,
+      bounds(100, 1_000, { [CLASSIC]: 0 }),
+    ],
+    [
+      "no more than 100 under a large quota",
+      {},
+      { [NETWORK]: 900 },
+      1,
+      bounds(100, 1_000, { [NETWORK]: 900 }),
+    ],
+    ["max as written, whatever the quotas", { max: 200 }, QUOTAS, 4, bounds(200, 2_000)],
+    ["ports for one network load balancer at least", { max: 2 }, undefined, undefined, bounds(2, 50)],
+    ["maxPorts as written", { maxPorts: 7 }, QUOTAS, 400, bounds(100, 7, { [NETWORK]: 1, [CLASSIC]: 1 })],
+  ])("are %s", (_, settings, quotas, clusters, expected) => {
+    expect(getBounds(settings, quotas, clusters)).toEqual(expected);
+  });
+
+  test("an exhausted kind leaves the other kind its quota", () => {
+    const state = listReservations(balancers(5, CLASSIC), undefined, NOW);
+    const asked = [CLASSIC, NETWORK].map((kind) => ({
+      uid: kind,
+      created: "2026-01-01T00:00:00Z",
+      takes: { ...ONE, [kind]: 1 },
+    }));
+    const { places } = grantReservations(asked, state, { bounds: getBounds({}, QUOTAS, 4), nowMs: NOW });
+    expect([...places.granted]).toEqual([NETWORK]);
+    expect([...places.full]).toEqual([[CLASSIC, { name: CLASSIC, bound: 5 }]]);
+  });
+});
+
+describe("ports of all load balancers", () => {
+  const bounds = { [LISTENER_COUNT]: 20 };
+  const asking = (uid: string, listeners: number, isNew = false): ReservationRequest => ({
+    uid,
+    created: "2026-01-01T00:00:00Z",
+    takes: { ...(isNew ? ONE : {}), [LISTENER_COUNT]: listeners },
+  });
+  const state = (listeners: number): ReservationState =>
+    listReservations([{ kind: "load balancer", id: "a", name: "", listeners }], undefined, NOW);
+
+  test.each<[string, number, number, number, string]>([
+    ["what fits", 10, 4, 0, "granted"],
+    ["more than half of what is free to the first", 0, 20, 0, "granted"],
+    ["nothing beyond the bound", 10, 11, 0, "full"],
+    ["nothing where all are taken", 25, 1, 0, "full"],
+    ["nothing large on a listing of before", 0, 2, 5_000, "open"],
+    ["a sixteenth on a listing of before", 4, 1, 5_000, "granted"],
+  ])("are granted: %s", (_, held, asked, ageMs, expected) => {
+    const { places } = grantReservations([asking("b", asked)], state(held), { bounds, nowMs: NOW + ageMs });
+    const outcome = places.granted.has("b") ? "granted" : places.full.has("b") ? "full" : "open";
+    expect(outcome).toBe(expected);
+  });
+
+  test("a second Service waits after a first one's grant, and nothing is granted twice to one", () => {
+    const both = [asking("b", 12), asking("c", 5)];
+    const first = grantReservations(both, state(0), { bounds, nowMs: NOW });
+    expect([...first.places.granted]).toEqual(["b"]);
+    const again = grantReservations([asking("b", 12), asking("c", 9)], first.state, { bounds, nowMs: NOW });
+    expect([...again.places.granted]).toEqual(["b"]);
+    expect([...again.places.full.keys()]).toEqual(["c"]);
+  });
+
+  test("are reserved until a listing shows them, with their load balancer or later", () => {
+    const { state: granted } = grantReservations([asking("a0000000", 6, true)], state(0), {
+      bounds,
+      nowMs: NOW,
+    });
+    const heldWith = (listeners: number, ms = 1_000): number | undefined => {
+      const shown = { kind: "load balancer", id: "a0000000", name: "", listeners };
+      return listReservations([shown], granted, NOW + ms).held[LISTENER_COUNT];
+    };
+    expect([heldWith(0), heldWith(2), heldWith(6), heldWith(0, 60_000)]).toEqual([6, 6, 6, 0]);
+  });
+
+  test("of an existing load balancer are all reserved for a minute, besides those that a listing shows", () => {
+    const { state: granted } = grantReservations([asking("a0000000", 6)], state(0), { bounds, nowMs: NOW });
+    const shown = { kind: "load balancer", id: "a0000000", name: "", listeners: 4 };
+    const heldAfter = (ms: number) => listReservations([shown], granted, NOW + ms).held[LISTENER_COUNT];
+    expect([heldAfter(1_000), heldAfter(60_000)]).toEqual([10, 4]);
+  });
+});

@@ -1,4 +1,0 @@
-import { describeAttack } from "#test/hostile/describe-attack.ts";
-
-describeAttack("malformed-events", { limits: ["malformedObjects", "watchPace"] });
-describeAttack("malformed-nodes", { limits: ["malformedObjects", "watchPace", "logLines"] });

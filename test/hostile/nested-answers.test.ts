@@ -1,3 +1,0 @@
-import { describeAttack } from "#test/hostile/describe-attack.ts";
-
-describeAttack("nested-answers", { limits: ["answerBytes"] });

@@ -1,8 +1,0 @@
-import { describeAttack } from "#test/hostile/describe-attack.ts";
-
-describeAttack("long-errors");
-describeAttack("huge-version");
-describeAttack("huge-token");
-describeAttack("header-flood");
-describeAttack("slow-drip");
-describeAttack("blank-lines", { limits: ["watchPace"] });

@@ -1,4 +1,0 @@
-import { describeAttack } from "#test/hostile/describe-attack.ts";
-
-describeAttack("one-byte-frames", { limits: ["watchPieces"] });
-describeAttack("one-byte-page", { limits: ["answerPieces"] });

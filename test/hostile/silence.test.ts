@@ -1,3 +1,0 @@
-import { describeAttack } from "#test/hostile/describe-attack.ts";
-
-describeAttack("silence", { healsLater: true });

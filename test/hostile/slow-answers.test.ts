@@ -1,3 +1,0 @@
-import { describeAttack } from "#test/hostile/describe-attack.ts";
-
-describeAttack("slow-answers", { healsLater: true });
