@@ -45,7 +45,7 @@ interface Invocation {
   readonly event?: object;
 }
 
-const START_MS = Date.now();
+let startMs = 0;
 const SHUTDOWN = { key: "node.cloudprovider.kubernetes.io/shutdown", effect: "NoSchedule" };
 
 /**
@@ -66,6 +66,7 @@ export function describeDeletion(
     let named = 0;
 
     beforeAll(async () => {
+      startMs = Date.now();
       cluster = await startCluster(start);
       admin = await cluster.transport("admin");
       lifecycle = await cluster.transport(writes === "relay" ? "relay" : "node-lifecycle");
@@ -175,7 +176,7 @@ export function describeDeletion(
         cloud: async () => createMemoryCloud(world),
         api: () =>
           writes === "relay" ? Promise.reject(new Error("no route to host")) : Promise.resolve(api),
-        now: () => new Date(START_MS + atSeconds * 1_000),
+        now: () => new Date(startMs + atSeconds * 1_000),
         ...further,
       });
       const event = {
@@ -190,7 +191,7 @@ export function describeDeletion(
         ...said,
       };
       if (writes === "relay") {
-        const clock = { ...systemClock, wallTime: () => new Date(START_MS + atSeconds * 1_000) };
+        const clock = { ...systemClock, wallTime: () => new Date(startMs + atSeconds * 1_000) };
         return throughRelay(Event.parse(event), api, run, clock);
       }
       return run(JSON.parse(JSON.stringify(event)), {
@@ -752,5 +753,5 @@ export function describeDeletion(
 }
 
 function secondsAgo(seconds: number): string {
-  return `${new Date(START_MS - seconds * 1_000).toISOString().slice(0, 19)}Z`;
+  return `${new Date(startMs - seconds * 1_000).toISOString().slice(0, 19)}Z`;
 }

@@ -9,7 +9,7 @@ import type { LoadBalancerAction, LoadBalancerQuestion, TargetNode } from "#core
 import { Service } from "#core/service/service.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
 
-const CALL = { signal: AbortSignal.timeout(120_000), share: 1 };
+const CALL = { signal: new AbortController().signal, share: 1 };
 const NODES: readonly TargetNode[] = [{ name: "a", providerID: "memory:///a/i-2" }, { name: "b" }];
 
 function question(ports: unknown, wanted = true, nodes = NODES): LoadBalancerQuestion {

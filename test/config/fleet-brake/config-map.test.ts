@@ -7,7 +7,7 @@ import { describeRecord } from "#test/config/fleet-brake/record-contract.ts";
 import { type ManagementStage, startManagement } from "#test/config/registry/kubernetes/management-stage.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
-const signal = AbortSignal.timeout(120_000);
+const { signal } = new AbortController();
 let stage: ManagementStage;
 let records = 0;
 

@@ -7,7 +7,7 @@ import { readFleetRecord } from "#core/node-lifecycle/fleet-record.ts";
 import { openDeployedFleetBrake } from "#functions/parts/deployed-fleet-brake.ts";
 import { buildClaim } from "#test/config/fleet-brake/record-contract.ts";
 
-const signal = AbortSignal.timeout(120_000);
+const { signal } = new AbortController();
 const brakeOver = (store: RecordStore) => createFleetBrake({ store, random: () => 0 });
 
 describe("the brake over a record", () => {

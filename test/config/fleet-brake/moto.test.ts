@@ -11,7 +11,7 @@ const ENVIRONMENT = {
   AWS_REGION: "eu-central-1",
 } as const;
 
-const signal = AbortSignal.timeout(120_000);
+const { signal } = new AbortController();
 let moto: Moto;
 let records = 0;
 

@@ -6,7 +6,7 @@ import { createFleetRecord, formatFleetRecord, readFleetRecord } from "#core/nod
 /** Opens a test's own record, which does not exist yet unless it always does. */
 export type OpenRecord = () => Promise<RecordStore>;
 
-const signal = AbortSignal.timeout(120_000);
+const { signal } = new AbortController();
 const TEXT = formatFleetRecord(createFleetRecord());
 
 type Stored = Extract<StoredRecord, { readonly kind: "stored" }>;

@@ -5,7 +5,7 @@ import { createFleetBrake } from "#config/fleet-brake/fleet-brake.ts";
 import { createS3Record, parseS3Reference } from "#config/fleet-brake/s3-record.ts";
 import { buildClaim } from "#test/config/fleet-brake/record-contract.ts";
 
-const signal = AbortSignal.timeout(120_000);
+const { signal } = new AbortController();
 const LOCATION = { bucket: "records", key: "a b/fleet.json", region: undefined };
 
 let server: Server;
