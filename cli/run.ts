@@ -89,7 +89,7 @@ async function runOne(
   logConfigurationWarnings(cluster);
   const objects = createClusterObjects(() => apiOf("service"));
   const cloud = await loadCloud(cluster.cloud, { clusterName: cluster.name, objects }).catch((cause) => {
-    throw new ConfigurationError(toCloudFaults(cause));
+    throw new ConfigurationError(toCloudErrors(cause));
   });
   await checkWithCloud(cloud, cluster.name);
   const tracing = await startTracing(process.env, log, "serverless-ccm");
@@ -127,7 +127,7 @@ async function runOne(
   }
 }
 
-function toCloudFaults(cause: unknown): ConfigurationFault[] {
+function toCloudErrors(cause: unknown): ConfigurationFault[] {
   if (cause instanceof z.ZodError) {
     return listFaults(cause).map(({ path, message }) => ({ name: `the cloud's file, ${path}`, message }));
   }

@@ -1,4 +1,4 @@
-import type { BaseOutcome, CloudFault } from "#clouds/outcome.ts";
+import type { BaseOutcome, CloudError } from "#clouds/outcome.ts";
 import { CapabilityErrorCode, type Observation } from "#core/capability.ts";
 
 /** Why an action or an answer failed. */
@@ -9,12 +9,12 @@ export interface Failure {
 }
 
 /** Converts a request's result to the answer of a question. */
-export function toObservation(outcome: BaseOutcome<unknown, CloudFault>): Observation {
+export function toObservation(outcome: BaseOutcome<unknown, CloudError>): Observation {
   return outcome.kind === "ok" ? { kind: "observed", state: outcome.value } : toFailure(outcome.fault);
 }
 
 /** Converts a fault to an answer; codes that capabilities do not have count as temporary. */
-export function toFailure({ code, message }: CloudFault): Failure {
+export function toFailure({ code, message }: CloudError): Failure {
   return { kind: "error", code: CapabilityErrorCode.safeParse(code).data ?? "Unavailable", message };
 }
 

@@ -1,9 +1,9 @@
-import type { BaseOutcome, CloudFault } from "#clouds/outcome.ts";
+import type { BaseOutcome, CloudError } from "#clouds/outcome.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { DENIED, isCodeIn, THROTTLED, UNAUTHORIZED, UNSUPPORTED } from "#platforms/aws/error-codes.ts";
 
 /** The reason why a request to AWS failed, in the form of a node's answer. */
-export interface Fault extends CloudFault {
+export interface Fault extends CloudError {
   /** The service said that this single operation is not available here or not allowed. */
   readonly refused?: true;
   /** Some of the requested ids do not exist; the service then returns none of the others. */

@@ -6,7 +6,7 @@ import type { AwsCluster } from "#clouds/aws/ownership.ts";
 import { parseProviderID } from "#clouds/aws/provider-id.ts";
 import { isForgotten, isOurs } from "#clouds/aws/resolution.ts";
 import { createSession } from "#clouds/aws/session.ts";
-import type { CloudFault } from "#clouds/outcome.ts";
+import type { CloudError } from "#clouds/outcome.ts";
 import { sleepFor } from "#clouds/sleep.ts";
 
 /** Which of the given clusters own an instance. */
@@ -16,7 +16,7 @@ export type InstanceLocation =
   /** The instance is terminated, and no fact about its owner is left. */
   | { readonly kind: "forgotten" }
   | { readonly kind: "absent" }
-  | { readonly kind: "fault"; readonly fault: CloudFault };
+  | { readonly kind: "fault"; readonly fault: CloudError };
 
 /** Finds out which clusters own an instance, with one request per instance. */
 export interface Locator {

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { HETZNER_ERROR_CODES } from "#clouds/hcloud/error-codes.ts";
-import type { CloudError } from "#clouds/http/classify.ts";
+import type { ApiError } from "#clouds/http/classify.ts";
 import { findMeaning } from "#clouds/http/error-meaning.ts";
 
 /** The format of Hetzner's errors. */
@@ -9,7 +9,7 @@ const ErrorBody = z.object({
 });
 
 /** Reads Hetzner's error from the body of an answer; undefined for any other body. */
-export function readError(body: unknown): CloudError | undefined {
+export function readError(body: unknown): ApiError | undefined {
   const { success, data } = ErrorBody.safeParse(body);
   if (!success) return undefined;
   const { code, message } = data.error;

@@ -1,6 +1,6 @@
 import type { Budget } from "#clouds/http/budget.ts";
 import type { CallContext } from "#clouds/http/call-context.ts";
-import { buildUnansweredFault, type CloudErrorReader, classify } from "#clouds/http/classify.ts";
+import { type ApiErrorReader, buildUnansweredFault, classify } from "#clouds/http/classify.ts";
 import type { HttpAnswer, HttpClient, Method } from "#clouds/http/client.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
 import { readRateLimit } from "#clouds/http/rate-limit.ts";
@@ -82,7 +82,7 @@ export interface ApiParts {
   readonly client: HttpClient;
   readonly sign: Sign;
   readonly budget: Budget;
-  readonly readError: CloudErrorReader;
+  readonly readError: ApiErrorReader;
   readonly userAgent: string;
   readonly sleep: Sleep;
   /** Milliseconds since the epoch. */

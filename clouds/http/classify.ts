@@ -6,7 +6,7 @@ import { ok } from "#clouds/outcome.ts";
 import { getErrorMessage } from "#core/error-message.ts";
 
 /** A cloud's own error, as far as it has one. */
-export interface CloudError {
+export interface ApiError {
   readonly id?: string | undefined;
   readonly message?: string | undefined;
   readonly requestId?: string | undefined;
@@ -15,14 +15,14 @@ export interface CloudError {
 }
 
 /** Finds the cloud's own error in the parsed body of an answer; undefined for any other body. */
-export type CloudErrorReader = (body: unknown, answer: HttpAnswer) => CloudError | undefined;
+export type ApiErrorReader = (body: unknown, answer: HttpAnswer) => ApiError | undefined;
 
 /**
  * Returns the body of an answer as JSON, or the fault of its status; undefined for a body that may be empty.
  * `request` is method and path without ids, for messages. Only the caller can tell whether a 404 means that a
  * resource is gone.
  */
-export function classify(answer: HttpAnswer, request: string, readError: CloudErrorReader): Outcome<unknown> {
+export function classify(answer: HttpAnswer, request: string, readError: ApiErrorReader): Outcome<unknown> {
   const { status } = answer;
   const body = tryParse(answer.body);
   if (status >= 200 && status < 300) {
@@ -33,7 +33,7 @@ export function classify(answer: HttpAnswer, request: string, readError: CloudEr
     };
   }
   const error = body === undefined ? undefined : readError(body, answer);
-  const what = error === undefined ? describeBody(answer) : describeCloudError(error);
+  const what = error === undefined ? describeBody(answer) : describeApiError(error);
   const hint = status >= 300 && status < 400 ? "; redirects are not followed" : "";
   // 429 is a throttle whatever code comes with it.
   const meaning = (status === 429 ? undefined : error?.meaning) ?? findMeaningOfStatus(status);
@@ -63,7 +63,7 @@ export function buildUnansweredFault(cause: unknown, request: string): Fault {
 /** Maximum length of a server's message that is repeated. */
 const MAX_WORDS = 300;
 
-function describeCloudError({ id, message, requestId }: CloudError): string {
+function describeApiError({ id, message, requestId }: ApiError): string {
   const words = [id, message].filter((each) => each !== undefined && each !== "").join(": ");
   return truncate(words) + (requestId === undefined ? "" : ` (request ${truncate(requestId)})`);
 }

@@ -1,6 +1,6 @@
 import { type Api, createApi, type Sign } from "#clouds/http/api.ts";
 import { createBudget } from "#clouds/http/budget.ts";
-import type { CloudErrorReader } from "#clouds/http/classify.ts";
+import type { ApiErrorReader } from "#clouds/http/classify.ts";
 import { createHttpClient, type HttpClient, type HttpLimits } from "#clouds/http/client.ts";
 import { createMeter } from "#clouds/http/meter.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
@@ -10,7 +10,7 @@ import { sleepFor } from "#clouds/sleep.ts";
 export interface DoctorApiParts extends Pick<HttpLimits, "authority"> {
   readonly url: string;
   readonly sign: Sign;
-  readonly readError: CloudErrorReader;
+  readonly readError: ApiErrorReader;
 }
 
 /** An API as `doctor` uses it. */

@@ -1,9 +1,9 @@
 import type { ErrorMeaning } from "#clouds/http/error-meaning.ts";
-import type { BaseOutcome, CloudFault } from "#clouds/outcome.ts";
+import type { BaseOutcome, CloudError } from "#clouds/outcome.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 
 /** The reason why a request failed, in the form of an answer. */
-export interface Fault extends CloudFault {
+export interface Fault extends CloudError {
   /** The HTTP status, if there was an answer. */
   readonly status?: number;
   /** The meaning of the cloud's own code, or else of the status. */

@@ -1,4 +1,4 @@
-import type { CloudError } from "#clouds/http/classify.ts";
+import type { ApiError } from "#clouds/http/classify.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 
 type Secrets = Pick<Signature, "secrets">;
@@ -13,7 +13,7 @@ export function redactOutcome<Value>(outcome: Outcome<Value>, signature: Secrets
 }
 
 /** Redacts secrets in an error message. Call it before truncating: a truncated secret no longer matches. */
-export function redactError(error: CloudError | undefined, signature: Secrets): CloudError | undefined {
+export function redactError(error: ApiError | undefined, signature: Secrets): ApiError | undefined {
   return error?.message === undefined ? error : { ...error, message: redactText(error.message, signature) };
 }
 

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { CloudErrorReader } from "#clouds/http/classify.ts";
+import type { ApiErrorReader } from "#clouds/http/classify.ts";
 import { findMeaning } from "#clouds/http/error-meaning.ts";
 import type { Fault } from "#clouds/http/outcome.ts";
 import { OCI_ERROR_CODES } from "#clouds/oci/error-codes.ts";
@@ -14,7 +14,7 @@ const MAX_CLOCK_SKEW_MS = 5 * 60_000;
  * Creates the reader of Oracle's errors. It adds this machine's clock difference to a rejection, because a
  * wrong clock looks like a wrong key. `wallClock` is milliseconds since the epoch.
  */
-export function readErrorAt(wallClock: () => number): CloudErrorReader {
+export function readErrorAt(wallClock: () => number): ApiErrorReader {
   return (body, { status, headers }) => {
     const { success, data } = ErrorBody.safeParse(body);
     if (!success) return undefined;

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { CloudError } from "#clouds/http/classify.ts";
+import type { ApiError } from "#clouds/http/classify.ts";
 import { findMeaning } from "#clouds/http/error-meaning.ts";
 import {
   KEYSTONE_ERROR_CODES,
@@ -15,7 +15,7 @@ const OfKeystone = z.object({ error: z.object({ title: z.string(), message: z.st
 const OfNova = z.record(z.string().regex(/^[a-z][A-Za-z]+$/), z.object({ message: z.string() }));
 
 /** Reads OpenStack's own error from the body of an answer; undefined for any other body. */
-export function readError(body: unknown): CloudError | undefined {
+export function readError(body: unknown): ApiError | undefined {
   const neutron = OfNeutron.safeParse(body).data?.NeutronError;
   if (neutron !== undefined)
     return {

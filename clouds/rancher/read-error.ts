@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { CloudError } from "#clouds/http/classify.ts";
+import type { ApiError } from "#clouds/http/classify.ts";
 import { findMeaning } from "#clouds/http/error-meaning.ts";
 import { KUBERNETES_ERROR_CODES, RANCHER_ERROR_CODES } from "#clouds/rancher/error-codes.ts";
 
@@ -19,7 +19,7 @@ const RancherError = z.object({
  * Reads the error of a Kubernetes API or of Rancher from the body of an answer; undefined for any
  * other body.
  */
-export function readError(body: unknown): CloudError | undefined {
+export function readError(body: unknown): ApiError | undefined {
   const status = Status.safeParse(body).data;
   if (status !== undefined) {
     const { reason, message } = status;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { readError as readDigitalOceanError } from "#clouds/digitalocean/read-error.ts";
 import { readError as readHetznerError } from "#clouds/hcloud/read-error.ts";
-import { type CloudErrorReader, classify } from "#clouds/http/classify.ts";
+import { type ApiErrorReader, classify } from "#clouds/http/classify.ts";
 import type { ErrorMeaning } from "#clouds/http/error-meaning.ts";
 import { readErrorAt } from "#clouds/oci/read-error.ts";
 import { readError as readOpenStackError } from "#clouds/openstack/read-error.ts";
@@ -11,7 +11,7 @@ type Row = readonly [status: number, id: string, meaning: ErrorMeaning, code: st
 
 interface Vendor {
   readonly title: string;
-  readonly read: CloudErrorReader;
+  readonly read: ApiErrorReader;
   readonly body: (id: string) => unknown;
   readonly rows: readonly Row[];
 }
