@@ -62,6 +62,6 @@ function findFirst(addresses: readonly DropletAddress[], type: string): string |
   return addresses.find((each) => each.type === type)?.ip_address;
 }
 
-function buildMissingFault(id: string, what: string): Outcome<never> {
-  return fault("Unavailable", `the description of droplet ${id} lacks a valid ${what}`);
+function buildMissingFault(id: string, field: string): Outcome<never> {
+  return fault("Unavailable", `the description of droplet ${id} lacks a valid ${field}`);
 }

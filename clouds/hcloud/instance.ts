@@ -95,6 +95,6 @@ function buildBrokenFault(id: string, address: string): Outcome<never> {
   return buildMissingFault(id, `address ("${address.slice(0, 64)}" is invalid)`);
 }
 
-function buildMissingFault(id: string, what: string): Outcome<never> {
-  return fault("Unavailable", `the description of server ${id} lacks a valid ${what}`);
+function buildMissingFault(id: string, field: string): Outcome<never> {
+  return fault("Unavailable", `the description of server ${id} lacks a valid ${field}`);
 }

@@ -35,24 +35,28 @@ export interface OciApiDependencies {
   readonly random: () => number;
 }
 
-export function createOciApis(config: OciCloudConfig, key: KeySource, world: OciApiDependencies): OciApis {
-  const { sleep, now, wallClock, random } = world;
+export function createOciApis(
+  config: OciCloudConfig,
+  key: KeySource,
+  dependencies: OciApiDependencies,
+): OciApis {
+  const { sleep, now, wallClock, random } = dependencies;
   const { auth } = config;
   const { read, write } = buildQuotas(config);
   const budgets = { read: createBudget(read, 0, now), write: createBudget(write, 0, now) };
   const keyId = `${auth.tenancy}/${auth.user}/${auth.fingerprint.toLowerCase()}`;
-  const userAgent = `serverless-ccm (${(world.clusterName ?? auth.region).replace(/[^\w.-]/g, "-")})`;
+  const userAgent = `serverless-ccm (${(dependencies.clusterName ?? auth.region).replace(/[^\w.-]/g, "-")})`;
   const readError = readErrorAt(wallClock);
   const hosts = buildBaseUrls(config);
   const clients = new Map([...new Set(Object.values(hosts))].map((url) => [url, createHttpClient(url)]));
 
-  function apiOf(url: string): OciApi {
+  function createHostApi(url: string): OciApi {
     const client = clients.get(url) ?? createHttpClient(url);
     const sign = signRequests({ keyId, key, host: new URL(url).host, wallClock });
-    const within = (budget: Budget): Api =>
+    const createWithBudget = (budget: Budget): Api =>
       createApi({ client, sign, budget, readError, userAgent, sleep, wallClock, random });
-    const reads = within(budgets.read);
-    const writes = within(budgets.write);
+    const reads = createWithBudget(budgets.read);
+    const writes = createWithBudget(budgets.write);
     return {
       get: reads.get,
       send: (request, turn) => ((request.method ?? "GET") === "GET" ? reads : writes).send(request, turn),
@@ -61,14 +65,14 @@ export function createOciApis(config: OciCloudConfig, key: KeySource, world: Oci
   }
 
   return {
-    iaas: apiOf(hosts.iaas),
-    identity: apiOf(hosts.identity),
-    loadBalancer: apiOf(hosts.loadBalancer),
-    networkLoadBalancer: apiOf(hosts.networkLoadBalancer),
+    iaas: createHostApi(hosts.iaas),
+    identity: createHostApi(hosts.identity),
+    loadBalancer: createHostApi(hosts.loadBalancer),
+    networkLoadBalancer: createHostApi(hosts.networkLoadBalancer),
     enter(share) {
-      const left = Object.values(budgets).map((budget) => budget.enter(share));
+      const leaves = Object.values(budgets).map((budget) => budget.enter(share));
       return () => {
-        for (const leave of left) leave();
+        for (const leave of leaves) leave();
       };
     },
     close() {

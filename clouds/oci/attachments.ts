@@ -9,12 +9,12 @@ const FEW = 2;
 
 /** Reads the VNIC attachments of instances, by instance id. */
 export async function readAttachments(
-  wanted: readonly MemberRequest[],
+  requests: readonly MemberRequest[],
   { inventory, since, beganAt }: MemberSources,
   turn: CallContext,
 ): Promise<ReadonlyMap<string, Outcome<readonly VnicAttachment[]>>> {
   const found = new Map<string, Outcome<readonly VnicAttachment[]>>();
-  const byCompartment = Map.groupBy(wanted, ({ instance }) => instance.compartmentId);
+  const byCompartment = Map.groupBy(requests, ({ instance }) => instance.compartmentId);
   for (const [compartment, all] of byCompartment) {
     const recent = inventory.attachments.getRecent(compartment, since)?.value;
     if (recent === undefined && all.length <= FEW) {
@@ -29,12 +29,15 @@ export async function readAttachments(
       const open = all.filter(({ instance }) => !isComplete(found.get(instance.id), instance));
       if (open.length === 0) break;
       const listed = await inventory.attachments.get(compartment, turn, from);
-      const of =
+      const attachmentsByInstance =
         listed.kind === "ok"
           ? Map.groupBy(listed.value.value.entries, ({ instanceId }) => instanceId)
           : undefined;
       for (const { instance } of open)
-        found.set(instance.id, listed.kind === "ok" ? ok(of?.get(instance.id) ?? []) : listed);
+        found.set(
+          instance.id,
+          listed.kind === "ok" ? ok(attachmentsByInstance?.get(instance.id) ?? []) : listed,
+        );
       if (listed.kind === "fault") break;
     }
   }

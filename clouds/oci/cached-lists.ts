@@ -22,66 +22,66 @@ export interface CachedLists<Value> {
 }
 
 /** Maximum cached lists, however many keys a configuration leads to. */
-const MAX_KEPT = 200;
+const MAX_CACHED = 200;
 
 /** `fetch` sends the requests and never rejects. */
 export function createCachedLists<Value>(
   fetch: (key: string, turn: CallContext) => Promise<Outcome<Value>>,
   now: () => number,
 ): CachedLists<Value> {
-  const kept = new Map<string, ListReading<Value>>();
-  const invocations = new Map<string, Flight<Value>>();
+  const cache = new Map<string, ListReading<Value>>();
+  const reads = new Map<string, ListRead<Value>>();
 
-  const land = (key: string, invocation: Flight<Value>): void => {
-    if (invocations.get(key) === invocation) invocations.delete(key);
+  const endRead = (key: string, read: ListRead<Value>): void => {
+    if (reads.get(key) === read) reads.delete(key);
   };
 
-  function takeOff(key: string, meter: Meter): Flight<Value> {
+  function startRead(key: string, meter: Meter): ListRead<Value> {
     const abort = new AbortController();
     const waiting = new Set([meter]);
     const startedAt = now();
-    const landing = fetch(key, { signal: abort.signal, meter: createSharedMeter(waiting) });
-    const invocation = { abort, waiting, startedAt, landing };
-    void landing.then(() => land(key, invocation));
-    invocations.set(key, invocation);
-    return invocation;
+    const outcome = fetch(key, { signal: abort.signal, meter: createSharedMeter(waiting) });
+    const read = { abort, waiting, startedAt, outcome };
+    void outcome.then(() => endRead(key, read));
+    reads.set(key, read);
+    return read;
   }
 
-  function keep(key: string, listed: ListReading<Value>): void {
-    kept.delete(key);
-    kept.set(key, listed);
-    for (const oldest of kept.keys()) {
-      if (kept.size <= MAX_KEPT) break;
-      kept.delete(oldest);
+  function store(key: string, listed: ListReading<Value>): void {
+    cache.delete(key);
+    cache.set(key, listed);
+    for (const oldest of cache.keys()) {
+      if (cache.size <= MAX_CACHED) break;
+      cache.delete(oldest);
     }
   }
 
-  const recent = (key: string, since: number): ListReading<Value> | undefined => {
-    const listed = kept.get(key);
+  const getRecent = (key: string, since: number): ListReading<Value> | undefined => {
+    const listed = cache.get(key);
     return listed !== undefined && listed.startedAt >= since ? listed : undefined;
   };
 
   return {
-    getRecent: recent,
+    getRecent,
     async get(key, { signal, meter }, since) {
-      const there = recent(key, since);
-      if (there !== undefined) return ok(there);
+      const recent = getRecent(key, since);
+      if (recent !== undefined) return ok(recent);
       if (signal.aborted) return { kind: "fault", fault: ABORTED };
-      const flying = invocations.get(key);
-      const joined = flying !== undefined && flying.startedAt >= since ? flying : takeOff(key, meter);
+      const current = reads.get(key);
+      const joined = current !== undefined && current.startedAt >= since ? current : startRead(key, meter);
       joined.waiting.add(meter);
       try {
-        const outcome = await raceAbort(joined.landing, signal);
-        if (outcome === undefined) return { kind: "fault", fault: ABORTED };
-        if (outcome.kind === "fault") return outcome;
-        const listed = { startedAt: joined.startedAt, value: outcome.value };
-        if ((kept.get(key)?.startedAt ?? Number.NEGATIVE_INFINITY) <= listed.startedAt) keep(key, listed);
+        const result = await raceAbort(joined.outcome, signal);
+        if (result === undefined) return { kind: "fault", fault: ABORTED };
+        if (result.kind === "fault") return result;
+        const listed = { startedAt: joined.startedAt, value: result.value };
+        if ((cache.get(key)?.startedAt ?? Number.NEGATIVE_INFINITY) <= listed.startedAt) store(key, listed);
         return ok(listed);
       } finally {
         joined.waiting.delete(meter);
         if (joined.waiting.size === 0) {
           // A read without waiting callers is aborted, and later callers do not join it.
-          land(key, joined);
+          endRead(key, joined);
           joined.abort.abort();
         }
       }
@@ -89,12 +89,12 @@ export function createCachedLists<Value>(
   };
 }
 
-interface Flight<Value> {
+interface ListRead<Value> {
   readonly abort: AbortController;
   /** The meters of the waiting callers, in order of arrival. */
   readonly waiting: Set<Meter>;
   readonly startedAt: number;
-  readonly landing: Promise<Outcome<Value>>;
+  readonly outcome: Promise<Outcome<Value>>;
 }
 
 const ABORTED: Fault = { code: "Aborted", message: "aborted before a list was answered" };

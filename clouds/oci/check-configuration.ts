@@ -20,8 +20,8 @@ export async function checkConfiguration(
   const path = `/20160918/instances?${query}`;
   const listed = await iaas.get({ operation: "list instances", template: "GET /instances", path }, turn);
   if (listed.kind === "fault") {
-    const wrong = endpoints?.iaas === undefined ? checkRegion(auth.region, listed.fault) : undefined;
-    if (wrong !== undefined) return { faults: [{ key: "auth.region", message: wrong }] };
+    const regionError = endpoints?.iaas === undefined ? checkRegion(auth.region, listed.fault) : undefined;
+    if (regionError !== undefined) return { faults: [{ key: "auth.region", message: regionError }] };
     if (!isNotFound(listed.fault)) return { faults: [], unchecked: listed.fault.message };
     const message = `${listed.fault.message}; ${compartment} is not in ${auth.region}'s tenancy, or no policy lets the user read instance-family there`;
     return { faults: [{ key: "compartment", message }] };
@@ -37,11 +37,11 @@ export async function checkConfiguration(
 }
 
 /** Reports a name without a host that is not a known region; a newer region may be unknown. */
-function checkRegion(written: string, { message, status }: Fault): string | undefined {
-  const region = findRegion(written) ?? written;
+function checkRegion(configured: string, { message, status }: Fault): string | undefined {
+  const region = findRegion(configured) ?? configured;
   if (status !== undefined || !/\bENOTFOUND\b/.test(message) || KNOWN_REGIONS.includes(region))
     return undefined;
-  const near = findNearest(region, KNOWN_REGIONS);
-  const perhaps = near === undefined ? "" : `, perhaps ${near}`;
-  return `Oracle has no host for the region ${region}${perhaps}; known are ${KNOWN_REGIONS.join(", ")}`;
+  const nearest = findNearest(region, KNOWN_REGIONS);
+  const suggestion = nearest === undefined ? "" : `, perhaps ${nearest}`;
+  return `Oracle has no host for the region ${region}${suggestion}; known are ${KNOWN_REGIONS.join(", ")}`;
 }

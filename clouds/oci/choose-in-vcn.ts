@@ -17,7 +17,7 @@ export async function chooseInVcn(
   turn: CallContext,
 ): Promise<OciInstance | undefined> {
   if (vcn === undefined || candidates.length > MAX_CANDIDATES) return undefined;
-  const own: OciInstance[] = [];
+  const matches: OciInstance[] = [];
   for (const instance of candidates) {
     const listed = await inventory.attachments.get(instance.compartmentId, turn, since);
     if (listed.kind === "fault") return undefined;
@@ -30,9 +30,9 @@ export async function chooseInVcn(
       const found = subnetId === undefined ? undefined : await inventory.readVcn(subnetId, turn);
       if (found?.kind !== "ok") return undefined;
       if (found.value !== vcn) continue;
-      own.push(instance);
+      matches.push(instance);
       break;
     }
   }
-  return own.length === 1 ? own[0] : undefined;
+  return matches.length === 1 ? matches[0] : undefined;
 }

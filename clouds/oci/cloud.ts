@@ -24,7 +24,7 @@ import { createKeySource, type KeySource } from "#clouds/oci/private-key.ts";
 import { buildQuery, formatSubject } from "#clouds/oci/query.ts";
 import type { Resolution } from "#clouds/oci/resolution.ts";
 import { resolve, type Sources } from "#clouds/oci/resolve.ts";
-import { findVisibilityProbe, toControl } from "#clouds/oci/visibility-probe.ts";
+import { buildVisibilityProbe, findVisibilityProbe } from "#clouds/oci/visibility-probe.ts";
 import { getErrorMessage } from "#core/error-message.ts";
 import type { InstanceAnswer, PositiveControl } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
@@ -123,15 +123,15 @@ async function buildAnswers(
     { ...sources, since: beganAt - maxListAgeMs, beganAt },
     turn,
   );
-  const verdicts = nodes.map((node) => buildNodeResult(node, resolutions.get(node), members, config));
-  const controls =
+  const results = nodes.map((node) => buildNodeResult(node, resolutions.get(node), members, config));
+  const probes =
     call.control === true
-      ? await findVisibilityProbes(nodes, { verdicts, resolutions }, sources, beganAt, turn)
+      ? await findVisibilityProbes(nodes, { results, resolutions }, sources, beganAt, turn)
       : undefined;
   return nodes.map((node, index) => {
     const query = queries.get(node);
     const subject = query === undefined ? `node ${node.metadata.name}` : formatSubject(node, query);
-    return buildAnswer(node, verdicts[index] ?? UNKNOWN, { subject, control: controls?.get(node), config });
+    return buildAnswer(node, results[index] ?? UNKNOWN, { subject, control: probes?.get(node), config });
   });
 }
 
@@ -147,27 +147,27 @@ interface AnswerContext {
 
 function buildAnswer(
   node: Node,
-  verdict: NodeResult,
+  result: NodeResult,
   { subject, control, config }: AnswerContext,
 ): InstanceAnswer {
-  switch (verdict.kind) {
+  switch (result.kind) {
     case "fault":
-      return toErrorAnswer(verdict.fault, subject);
+      return toErrorAnswer(result.fault, subject);
     case "absent": {
-      const message = `${subject}: ${verdict.message}`;
+      const message = `${subject}: ${result.message}`;
       return { kind: "not-found", message, ...(control === undefined ? {} : { control }) };
     }
     case "member": {
-      const instance = buildInstance(verdict.member, node, config);
+      const instance = buildInstance(result.member, node, config);
       if (instance.kind === "fault") return toErrorAnswer(instance.fault, subject);
       return { kind: "found", instance: instance.value };
     }
   }
 }
 
-interface JudgedNode {
+interface NodeResults {
   /** In the order of the nodes. */
-  readonly verdicts: readonly NodeResult[];
+  readonly results: readonly NodeResult[];
   readonly resolutions: ReadonlyMap<Node, Resolution>;
 }
 
@@ -178,30 +178,30 @@ interface JudgedNode {
  */
 async function findVisibilityProbes(
   nodes: readonly Node[],
-  { verdicts, resolutions }: JudgedNode,
+  { results, resolutions }: NodeResults,
   sources: Sources,
   since: number,
   turn: CallContext,
 ): Promise<ReadonlyMap<Node, PositiveControl>> {
   const { config } = sources;
-  const missed = nodes.filter((_, index) => {
-    const verdict = verdicts[index];
-    return verdict?.kind === "absent" || (verdict?.kind === "fault" && verdict.fault.code === "Foreign");
+  const missing = nodes.filter((_, index) => {
+    const result = results[index];
+    return result?.kind === "absent" || (result?.kind === "fault" && result.fault.code === "Foreign");
   });
-  const members = verdicts.flatMap((verdict) =>
-    verdict.kind === "member" ? [toControl(verdict.member.instance, verdict.member.vcn, config)] : [],
+  const members = results.flatMap((result) =>
+    result.kind === "member" ? [buildVisibilityProbe(result.member.instance, result.member.vcn, config)] : [],
   );
-  const inPlace = (node: Node): PositiveControl | undefined =>
+  const findProbeAtLocation = (node: Node): PositiveControl | undefined =>
     members.find((control) => findDifference(readLocation(node), control) === undefined);
-  const asked = new Set(
+  const batchIds = new Set(
     [...resolutions.values()].flatMap((each) => (each.kind === "instance" ? [each.instance.id] : [])),
   );
-  const listed = missed.every((node) => inPlace(node) !== undefined)
+  const listed = missing.every((node) => findProbeAtLocation(node) !== undefined)
     ? undefined
-    : await findVisibilityProbe(asked, sources, since, turn);
+    : await findVisibilityProbe(batchIds, sources, since, turn);
   return new Map(
-    missed.flatMap((node) => {
-      const control = inPlace(node) ?? listed ?? members[0];
+    missing.flatMap((node) => {
+      const control = findProbeAtLocation(node) ?? listed ?? members[0];
       return control === undefined ? [] : [[node, control]];
     }),
   );

@@ -19,14 +19,13 @@ const Origin = z
   )
   .refine(
     (text) => /^(https:|http:\/\/(localhost|127(\.\d{1,3}){3}|\[::1\])(:|\/|$))/.test(text),
-    "https is required, but for this very machine",
+    "https is required, except for localhost",
   );
 
 const API_KEY = "needs a machine on Oracle Cloud, and nothing here runs there; give an API key under auth";
 
 /** A sign-in method that is not supported: it may only be set to false. */
-const buildUnsupportedSchema = (because: string) =>
-  z.literal(false, { error: `false: ${because}` }).optional();
+const buildUnsupportedSchema = (reason: string) => z.literal(false, { error: `false: ${reason}` }).optional();
 
 const Qps = z.number().gt(0).max(1_000).optional();
 const Bucket = z.int().min(1).max(1_000).optional();
@@ -112,13 +111,13 @@ export const OciCloudConfig = z
     path: ["vcn"],
   })
   .refine(({ auth, credentials }) => (auth.keyFile === undefined) !== (credentials === undefined), {
-    message: "the API signing key is required, once: name its file here, or its home under credentials",
+    message: "the API signing key is required, once: set auth.keyFile or credentials",
     path: ["auth", "keyFile"],
   })
   .refine(
     ({ auth, endpoints }) => getRealmDomain(getRealm(auth.tenancy)) !== undefined || isComplete(endpoints),
     {
-      message: "is required with all of its keys, as the hosts of the tenancy's realm are not known",
+      message: "is required with all of its keys, because the hosts of the tenancy's realm are unknown",
       path: ["endpoints"],
     },
   );

@@ -8,24 +8,25 @@ export function convertStockFile(
   file: string,
 ): Readonly<Record<string, unknown>> {
   const { auth, loadBalancer, ...others } = removeEmpty(document);
-  const whole: Record<string, unknown> = { ...others };
+  const result: Record<string, unknown> = { ...others };
   if (isMapping(auth)) {
-    const kept: Record<string, unknown> = removeEmpty(auth);
-    for (const key of ["compartment", "useInstancePrincipals", "regionKey"]) moveKey(kept, key, whole, key);
-    if (moveKey(kept, "key", kept, "keyFile")) kept["keyFile"] = file;
+    const converted: Record<string, unknown> = removeEmpty(auth);
+    for (const key of ["compartment", "useInstancePrincipals", "regionKey"])
+      moveKey(converted, key, result, key);
+    if (moveKey(converted, "key", converted, "keyFile")) converted["keyFile"] = file;
     for (const key of ["passphrase", "key_passphrase"])
-      if (moveKey(kept, key, kept, "passphraseFile")) kept["passphraseFile"] = file;
-    whole["auth"] = kept;
-  } else if (auth !== undefined) whole["auth"] = auth;
+      if (moveKey(converted, key, converted, "passphraseFile")) converted["passphraseFile"] = file;
+    result["auth"] = converted;
+  } else if (auth !== undefined) result["auth"] = auth;
   if (isMapping(loadBalancer)) {
-    const kept: Record<string, unknown> = removeEmpty(loadBalancer);
-    if (typeof kept["disableSecurityListManagement"] === "boolean") {
-      if (kept["disableSecurityListManagement"]) kept["securityListManagementMode"] ??= "None";
-      delete kept["disableSecurityListManagement"];
+    const converted: Record<string, unknown> = removeEmpty(loadBalancer);
+    if (typeof converted["disableSecurityListManagement"] === "boolean") {
+      if (converted["disableSecurityListManagement"]) converted["securityListManagementMode"] ??= "None";
+      delete converted["disableSecurityListManagement"];
     }
-    whole["loadBalancer"] = kept;
-  } else if (loadBalancer !== undefined) whole["loadBalancer"] = loadBalancer;
-  return whole;
+    result["loadBalancer"] = converted;
+  } else if (loadBalancer !== undefined) result["loadBalancer"] = loadBalancer;
+  return result;
 }
 
 function moveKey(

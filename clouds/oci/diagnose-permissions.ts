@@ -34,19 +34,23 @@ export async function diagnosePermissions(
   const mode = loadBalancer.securityListManagementMode;
   const needsGroups = mode !== "None";
   if (loadBalancer.disabled === true)
-    return reportSkipped("load balancers are switched off: loadBalancer.disabled");
+    return reportSkipped("load balancers are disabled by loadBalancer.disabled");
   const turn = { signal, meter: createMeter() };
-  const refused: string[] = [];
+  const denials: string[] = [];
   const statements = new Set<string>();
 
   /** Undefined if the read is denied, which is recorded; a fault unrelated to permissions is returned. */
-  async function look({ service, path, statement }: RequiredPermission): Promise<Outcome<unknown>> {
+  async function checkPermission({
+    service,
+    path,
+    statement,
+  }: RequiredPermission): Promise<Outcome<unknown>> {
     const template = `GET ${path.replace(/\?.*/, "").replace(/ocid1[^/]+/, "{id}")}`;
     const outcome = await apis[service].get({ operation: "doctor", template, path }, turn);
     if (outcome.kind === "ok") return outcome;
     const { status, message } = outcome.fault;
     if (!isNotFound(outcome.fault) && status !== 403) return outcome;
-    refused.push(message);
+    denials.push(message);
     statements.add(`allow group GROUP to ${statement}`);
     return { kind: "ok", value: undefined };
   }
@@ -60,10 +64,10 @@ export async function diagnosePermissions(
       statement: `manage network-load-balancers in ${where}`,
     } as const;
     const groups = { service: "iaas", statement: `manage network-security-groups in ${where}` } as const;
-    const listed = await look({ ...lb, path: `${BASES.lb.path}?${query}` });
+    const listed = await checkPermission({ ...lb, path: `${BASES.lb.path}?${query}` });
     if (listed.kind === "fault") return reportFailure(listed.fault.message, RETRY);
     const balancer = ListedBalancer.array().safeParse(listed.value).data?.[0];
-    const needs: readonly RequiredPermission[] = [
+    const permissions: readonly RequiredPermission[] = [
       ...(balancer === undefined
         ? []
         : [{ ...lb, path: `${BASES.lb.path}/${encodeURIComponent(balancer.id)}/workRequests?limit=1` }]),
@@ -73,8 +77,8 @@ export async function diagnosePermissions(
         ? [{ ...groups, path: `${GROUPS_PATH}?${query}${vcn === undefined ? "" : `&vcnId=${vcn}`}` }]
         : []),
     ];
-    for (const need of needs) {
-      const outcome = await look(need);
+    for (const permission of permissions) {
+      const outcome = await checkPermission(permission);
       if (outcome.kind === "fault") return reportFailure(outcome.fault.message, RETRY);
     }
   }
@@ -83,7 +87,7 @@ export async function diagnosePermissions(
     if (!id) continue;
     const path = `/20160918/subnets/${id}`;
     const statement = `use virtual-network-family in the compartment of loadBalancer.${key}, ${id}`;
-    const outcome = await look({ service: "iaas", path, statement });
+    const outcome = await checkPermission({ service: "iaas", path, statement });
     if (outcome.kind === "fault") return reportFailure(outcome.fault.message, RETRY);
     const subnet = Subnet.safeParse(outcome.value).data;
     if (subnet !== undefined && vcn !== undefined && subnet.vcnId !== vcn)
@@ -92,7 +96,7 @@ export async function diagnosePermissions(
         `set loadBalancer.${key} to a subnet of vcn: every Service without a subnet of its own is rejected`,
       );
   }
-  if (refused.length > 0) return reportFailure(refused.join("; "), `${[...statements].join("; ")}; ${GROUP}`);
+  if (denials.length > 0) return reportFailure(denials.join("; "), `${[...statements].join("; ")}; ${GROUP}`);
   if (mode !== "NSG" && mode !== "None")
     return reportWarning(
       `loadBalancer.securityListManagementMode is ${mode ?? "not set"}: load balancers of the type lb whose Service sets no mode are rejected`,
@@ -100,9 +104,9 @@ export async function diagnosePermissions(
     );
   const groups = needsGroups
     ? "and network security groups"
-    : "(mode None: network security groups were not asked for)";
+    : "(mode None: network security groups were not checked)";
   return reportOk(
-    `user ${auth.user} may list load balancers, network load balancers, their work requests ${groups}; whether it may make, change and delete them only a change would show`,
+    `user ${auth.user} may list load balancers, network load balancers, their work requests ${groups}; reads cannot prove that it may create, change and delete them`,
   );
 }
 

@@ -31,7 +31,7 @@ export async function diagnoseOci(
   const apis = createOciApis(config, key, { ...buildDependencies({}), clusterName: options.clusterName });
   const readError = readErrorAt(Date.now);
   const client = createHttpClient(url);
-  const answered = new Map<string, Promise<{ readonly answer: HttpAnswer; readonly at: number }>>();
+  const requests = new Map<string, Promise<{ readonly answer: HttpAnswer; readonly at: number }>>();
 
   async function send(path: string, signal: AbortSignal) {
     const request = { method: "GET", path: `/20160918${path}`, body: undefined } as const;
@@ -44,24 +44,24 @@ export async function diagnoseOci(
   }
 
   /** Reads each path only once. */
-  function once(path: string, signal: AbortSignal) {
-    const asked = answered.get(path) ?? send(path, signal);
-    answered.set(path, asked);
-    return asked;
+  function readOnce(path: string, signal: AbortSignal) {
+    const request = requests.get(path) ?? send(path, signal);
+    requests.set(path, request);
+    return request;
   }
 
-  async function get(path: string, what: string, signal: AbortSignal) {
+  async function get(path: string, template: string, signal: AbortSignal) {
     try {
-      return classify((await once(path, signal)).answer, what, readError);
+      return classify((await readOnce(path, signal)).answer, template, readError);
     } catch (cause) {
-      return { kind: "fault", fault: buildUnansweredFault(cause, what) } as const;
+      return { kind: "fault", fault: buildUnansweredFault(cause, template) } as const;
     }
   }
 
   const listPath = (name: string, compartment: string): string =>
     `/${name}?${new URLSearchParams({ compartmentId: compartment, limit: String(PAGE_SIZE) })}`;
 
-  async function entries(name: string, compartment: string, signal: AbortSignal) {
+  async function listEntries(name: string, compartment: string, signal: AbortSignal) {
     const answer = await get(listPath(name, compartment), `GET /${name} of ${compartment}`, signal);
     return answer.kind === "ok" && Array.isArray(answer.value)
       ? (answer.value as readonly unknown[])
@@ -71,7 +71,7 @@ export async function diagnoseOci(
   return {
     async credentials(signal) {
       for (const compartment of listCompartments(config)) {
-        const listed = await entries("instances", compartment, signal);
+        const listed = await listEntries("instances", compartment, signal);
         if (isList(listed)) continue;
         if (listed.kind === "ok")
           return reportFailure(`GET /instances of ${compartment}: no list of instances`, RETRY);
@@ -85,8 +85,8 @@ export async function diagnoseOci(
       const subnets = new Map<string, Set<string>>();
       let alive = 0;
       for (const compartment of listCompartments(config)) {
-        const instances = await entries("instances", compartment, signal);
-        const attachments = await entries("vnicAttachments", compartment, signal);
+        const instances = await listEntries("instances", compartment, signal);
+        const attachments = await listEntries("vnicAttachments", compartment, signal);
         if (!isList(instances)) return reportFailure(describeOutcome(instances), RETRY);
         if (!isList(attachments)) return reportFailure(describeOutcome(attachments), NETWORK_POLICY);
         alive += instances.filter((each) => OciInstance.safeParse(each).success).length;
@@ -98,18 +98,18 @@ export async function diagnoseOci(
         }
       }
       if (vcn === undefined) return reportOk(`no VCN is configured; ${alive} instances in the compartments`);
-      const own = new Set<string>();
+      const ownInstances = new Set<string>();
       let example = "";
       for (const [id, instances] of [...subnets].slice(0, MAX_SUBNETS)) {
         const answer = await get(`/subnets/${id}`, "GET /subnets/{id}", signal);
         const subnet = answer.kind === "ok" ? Subnet.safeParse(answer.value).data : undefined;
         if (answer.kind === "fault") return reportFailure(answer.fault.message, NETWORK_POLICY);
-        if (subnet?.vcnId === vcn) for (const instance of instances) own.add(instance);
+        if (subnet?.vcnId === vcn) for (const instance of instances) ownInstances.add(instance);
         else if (subnet !== undefined) example ||= `; for example, subnet ${id} is in ${subnet.vcnId}`;
       }
-      if (own.size > 0)
+      if (ownInstances.size > 0)
         return reportOk(
-          `VCN ${vcn}: ${own.size} ${own.size === 1 ? "instance" : "instances"} on the first page`,
+          `VCN ${vcn}: ${ownInstances.size} ${ownInstances.size === 1 ? "instance" : "instances"} on the first page`,
         );
       return reportWarning(
         `VCN ${vcn}: no instance of ${alive} in the compartments${example}`,
@@ -117,7 +117,7 @@ export async function diagnoseOci(
       );
     },
     async clockAheadMs(signal) {
-      const { answer, at } = await once(listPath("instances", config.compartment), signal);
+      const { answer, at } = await readOnce(listPath("instances", config.compartment), signal);
       const date = Date.parse(answer.headers["date"] ?? "");
       if (Number.isNaN(date)) return undefined;
       const ahead = date - at;

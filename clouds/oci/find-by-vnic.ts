@@ -27,15 +27,15 @@ export async function findByVnic(
   { inventory, config, since }: VnicSources,
   turn: CallContext,
 ): Promise<ReadonlyMap<string, Resolution>> {
-  const forAll = (why: Resolution): ReadonlyMap<string, Resolution> =>
-    new Map([...names].map((name) => [name, why]));
-  if (config.vcn === undefined) return forAll(NO_VCN);
+  const buildForAll = (resolution: Resolution): ReadonlyMap<string, Resolution> =>
+    new Map([...names].map((name) => [name, resolution]));
+  if (config.vcn === undefined) return buildForAll(NO_VCN);
   const instances = new Map<string, OciInstance>();
   for (const { value } of lists.values())
     for (const instance of value.entries) if (!hasEnded(instance)) instances.set(instance.id, instance);
 
   const labels = await indexVnicLabels([...names], { inventory, config, since, vcn: config.vcn }, turn);
-  if (labels.kind === "fault") return forAll(toFailedResolution(labels.fault));
+  if (labels.kind === "fault") return buildForAll(toFailedResolution(labels.fault));
   const found = new Map<string, Resolution>();
   for (const name of names) {
     const keys = [name, name.split(".")[0] ?? name, parseAddress(name) ?? name];
@@ -43,8 +43,8 @@ export async function findByVnic(
     const [id, ...others] = ids;
     const instance = id === undefined ? undefined : instances.get(id);
     if (instance === undefined) continue;
-    const one: Resolution = { kind: "instance", instance, guess: true };
-    found.set(name, others.length === 0 ? one : toFailedResolution(buildAmbiguousFault([...ids])));
+    const match: Resolution = { kind: "instance", instance, guess: true };
+    found.set(name, others.length === 0 ? match : toFailedResolution(buildAmbiguousFault([...ids])));
   }
   return found;
 }
@@ -61,23 +61,23 @@ async function indexVnicLabels(
   { inventory, config, since, vcn }: VnicSources & { readonly vcn: string },
   turn: CallContext,
 ): Promise<Outcome<ReadonlyMap<string, readonly string[]>>> {
-  const all = <Entry>(lists: CachedLists<Entries<Entry>>, keys: Iterable<string>) =>
+  const collectAll = <Entry>(lists: CachedLists<Entries<Entry>>, keys: Iterable<string>) =>
     collect(lists, keys, turn, since);
-  const attached = await all(inventory.attachments, listCompartments(config));
+  const attached = await collectAll(inventory.attachments, listCompartments(config));
   if (attached.kind === "fault") return attached;
   const alive = attached.value.filter(({ lifecycleState }) => lifecycleState === "ATTACHED");
   const subnets = new Set<string>();
   for (const subnet of new Set(alive.flatMap(({ subnetId }) => subnetId ?? []))) {
-    const vcnFound = await inventory.readVcn(subnet, turn);
-    if (vcnFound.kind === "fault") return vcnFound;
-    if (vcnFound.value === vcn) subnets.add(subnet);
+    const subnetVcn = await inventory.readVcn(subnet, turn);
+    if (subnetVcn.kind === "fault") return subnetVcn;
+    if (subnetVcn.value === vcn) subnets.add(subnet);
   }
-  const instanceOf = new Map(
+  const instancesByVnic = new Map(
     alive.flatMap(({ vnicId, subnetId, instanceId }) =>
       vnicId !== undefined && subnets.has(subnetId ?? "") ? [[vnicId, instanceId] as const] : [],
     ),
   );
-  const privateIps = await all(inventory.privateIps, subnets);
+  const privateIps = await collectAll(inventory.privateIps, subnets);
   if (privateIps.kind === "fault") return privateIps;
   const primary = privateIps.value.filter(({ isPrimary }) => isPrimary);
   const pairs: (readonly [string | undefined, string | undefined])[] = primary.flatMap(
@@ -88,21 +88,23 @@ async function indexVnicLabels(
   );
   if (names.some((name) => isIPv4(name))) {
     const queries = buildPublicIpQueries(listCompartments(config), listInstances(inventory, config, since));
-    const publicIps = await all(inventory.publicIps, queries);
+    const publicIps = await collectAll(inventory.publicIps, queries);
     if (publicIps.kind === "fault") return publicIps;
-    const vnicOf = new Map(primary.map(({ id, vnicId }) => [id, vnicId]));
+    const vnicsByPrivateIp = new Map(primary.map(({ id, vnicId }) => [id, vnicId]));
     pairs.push(
-      ...publicIps.value.map((each) => [each.ipAddress, vnicOf.get(each.assignedEntityId ?? "")] as const),
+      ...publicIps.value.map(
+        (each) => [each.ipAddress, vnicsByPrivateIp.get(each.assignedEntityId ?? "")] as const,
+      ),
     );
   }
   if (names.some((name) => isIPv6(parseAddress(name) ?? ""))) {
-    const ipv6s = await all(inventory.ipv6s, subnets);
+    const ipv6s = await collectAll(inventory.ipv6s, subnets);
     if (ipv6s.kind === "fault") return ipv6s;
     pairs.push(...ipv6s.value.map(({ ipAddress, vnicId }) => [canonicalizeIp(ipAddress), vnicId] as const));
   }
   const index = new Map<string, string[]>();
   for (const [label, vnicId] of pairs) {
-    const instance = instanceOf.get(vnicId ?? "");
+    const instance = instancesByVnic.get(vnicId ?? "");
     if (label === undefined || label === "" || instance === undefined) continue;
     index.set(label, [...(index.get(label) ?? []), instance]);
   }

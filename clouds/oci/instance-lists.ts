@@ -28,12 +28,12 @@ const INDEXES = new WeakMap<Entries<OciInstance>, Index>();
 
 /** Built once for each list and shared by all batches. */
 function indexInstances(list: Entries<OciInstance>): Index {
-  const known = INDEXES.get(list);
-  if (known !== undefined) return known;
+  const cached = INDEXES.get(list);
+  if (cached !== undefined) return cached;
   // An instance that moved between pages meanwhile counts once.
   const byId = new Map(list.entries.map((instance) => [instance.id, instance]));
   const alive = [...byId.values()].filter((instance) => !hasEnded(instance));
-  const made = { byId, byName: Map.groupBy(alive, ({ displayName }) => displayName) };
-  INDEXES.set(list, made);
-  return made;
+  const index = { byId, byName: Map.groupBy(alive, ({ displayName }) => displayName) };
+  INDEXES.set(list, index);
+  return index;
 }

@@ -71,9 +71,9 @@ function buildAddresses(id: string, vnics: readonly Vnic[], ipv6: boolean): Outc
     ...(publicIp ? [{ type: "ExternalIP", address: publicIp }] : []),
     ...(ipv6 && index === 0 ? buildIpv6Addresses(ipv6Addresses) : []),
   ]);
-  const broken = addresses.find(({ address }) => canonicalizeIp(address) === undefined);
-  if (broken !== undefined)
-    return buildMissingFault(id, `address ("${broken.address.slice(0, 64)}" is invalid)`);
+  const invalid = addresses.find(({ address }) => canonicalizeIp(address) === undefined);
+  if (invalid !== undefined)
+    return buildMissingFault(id, `address ("${invalid.address.slice(0, 64)}" is invalid)`);
   return addresses.length === 0 ? buildMissingFault(id, "address") : ok(addresses);
 }
 
@@ -90,6 +90,6 @@ function isUniqueLocal(address: string): boolean {
   return /^f[cd][0-9a-f]{2}:/.test(address);
 }
 
-function buildMissingFault(id: string, what: string): Outcome<never> {
-  return fault("Unavailable", `the description of instance ${id} lacks a valid ${what}`);
+function buildMissingFault(id: string, field: string): Outcome<never> {
+  return fault("Unavailable", `the description of instance ${id} lacks a valid ${field}`);
 }

@@ -40,10 +40,10 @@ const MAX_SUBNETS = 2_000;
 export function createInventory(api: OciApi, now: () => number): Inventory {
   const vcns = new Map<string, string>();
 
-  const keptLists = <Schema extends z.ZodType>(schema: Schema, name: string, keyIs: string) =>
+  const createLists = <Schema extends z.ZodType>(schema: Schema, name: string, keyName: string) =>
     createCachedLists(
       (key, turn) =>
-        list(api, schema, name, keyIs === "" ? key : `${keyIs}=${encodeURIComponent(key)}`, turn),
+        list(api, schema, name, keyName === "" ? key : `${keyName}=${encodeURIComponent(key)}`, turn),
       now,
     );
 
@@ -59,17 +59,17 @@ export function createInventory(api: OciApi, now: () => number): Inventory {
     if (answer.kind === "fault") return answer;
     const parsed = schema.safeParse(answer.value);
     if (!parsed.success) return fault("Unavailable", `${template}: the answer is not valid for ${name}`);
-    const found = (parsed.data as { readonly id: string }).id;
-    if (found === id) return ok(parsed.data);
-    return fault("Unavailable", `${template}: asked for ${id}, the answer is ${found}`);
+    const foundId = (parsed.data as { readonly id: string }).id;
+    if (foundId === id) return ok(parsed.data);
+    return fault("Unavailable", `${template}: requested ${id}, the answer is ${foundId}`);
   }
 
   return {
-    instances: keptLists(OciInstance, "instances", "compartmentId"),
-    attachments: keptLists(VnicAttachment, "vnicAttachments", "compartmentId"),
-    privateIps: keptLists(PrivateIp, "privateIps", "subnetId"),
-    publicIps: keptLists(PublicIp, "publicIps", ""),
-    ipv6s: keptLists(Ipv6, "ipv6", "subnetId"),
+    instances: createLists(OciInstance, "instances", "compartmentId"),
+    attachments: createLists(VnicAttachment, "vnicAttachments", "compartmentId"),
+    privateIps: createLists(PrivateIp, "privateIps", "subnetId"),
+    publicIps: createLists(PublicIp, "publicIps", ""),
+    ipv6s: createLists(Ipv6, "ipv6", "subnetId"),
     async readInstance(id, turn) {
       const answer = await read(OciInstance, "instances", id, turn);
       if (answer.kind === "ok") return answer;
@@ -81,8 +81,8 @@ export function createInventory(api: OciApi, now: () => number): Inventory {
     },
     readVnic: (id, turn) => read(Vnic, "vnics", id, turn),
     async readVcn(subnetId, turn) {
-      const known = vcns.get(subnetId);
-      if (known !== undefined) return ok(known);
+      const vcn = vcns.get(subnetId);
+      if (vcn !== undefined) return ok(vcn);
       const subnet = await read(Subnet, "subnets", subnetId, turn);
       if (subnet.kind === "fault") return subnet;
       if (vcns.size >= MAX_SUBNETS) vcns.clear();
@@ -97,11 +97,11 @@ export function createInventory(api: OciApi, now: () => number): Inventory {
  * instances.
  */
 export function buildPublicIpQueries(
-  reservedIn: readonly string[],
+  compartments: readonly string[],
   instances: Iterable<Pick<OciInstance, "compartmentId" | "availabilityDomain">>,
 ): string[] {
   const queries = [
-    ...reservedIn.map((compartmentId) => ({ scope: "REGION", compartmentId })),
+    ...compartments.map((compartmentId) => ({ scope: "REGION", compartmentId })),
     ...[...instances].flatMap(({ compartmentId, availabilityDomain }) =>
       availabilityDomain ? [{ scope: "AVAILABILITY_DOMAIN", availabilityDomain, compartmentId }] : [],
     ),

@@ -29,7 +29,7 @@ export async function listAll(
 ): Promise<Outcome<readonly unknown[]>> {
   const { template, path } = request;
   const items: unknown[] = [];
-  const seen = new Set<string>();
+  const readPages = new Set<string>();
   for (let page: string | undefined, count = 0; count < MAX_PAGES; count += 1) {
     const paging = new URLSearchParams({ limit: String(PAGE_SIZE), ...(page === undefined ? {} : { page }) });
     const answer = await api.send(
@@ -47,9 +47,9 @@ export async function listAll(
     items.push(...parsed.data);
     page = answer.value.headers["opc-next-page"];
     if (page === undefined || page === "") return ok(items);
-    if (seen.has(page))
+    if (readPages.has(page))
       return fault("Unavailable", `${template}: the same page is named twice as the next one`);
-    seen.add(page);
+    readPages.add(page);
   }
   return fault("Unavailable", `${template}: there are more than ${MAX_PAGES} pages`);
 }

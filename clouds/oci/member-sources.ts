@@ -10,9 +10,10 @@ export interface MemberRequest {
    * IPv4 addresses that its node has. If a list does not show one, it is read singly, because one list may be
    * incomplete.
    */
-  readonly had: readonly IPv4Field[];
+  readonly knownFields: readonly IPv4Field[];
 }
 
+/** Sources of the network and the addresses of instances. */
 export interface MemberSources {
   readonly inventory: Inventory;
   readonly config: OciCloudConfig;

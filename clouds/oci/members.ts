@@ -4,7 +4,7 @@ import { compareAge, isAttached, readAttachments } from "#clouds/oci/attachments
 import type { IPv4Field, MemberRequest, MemberSources } from "#clouds/oci/member-sources.ts";
 import { hasEnded, type OciInstance, type Vnic, type VnicAttachment } from "#clouds/oci/objects.ts";
 import { findSecondVnic, getOpenShiftNamespace } from "#clouds/oci/openshift.ts";
-import { readVnics } from "#clouds/oci/vnics-from-lists.ts";
+import { type LoneVnic, readVnics } from "#clouds/oci/vnics-from-lists.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
 /** An instance with the facts about its owner and its addresses. */
@@ -28,17 +28,20 @@ const MAX_PRIMARIES = 10_000;
 
 /** Finds network and addresses of instances; a fault of one does not affect the others. */
 export async function gatherMembers(
-  wanted: readonly MemberRequest[],
+  requests: readonly MemberRequest[],
   sources: MemberSources,
   turn: CallContext,
 ): Promise<ReadonlyMap<string, Outcome<Member>>> {
   const members = new Map<string, Outcome<Member>>();
-  const attachments = await readAttachments(wanted, sources, turn);
-  const alone: { readonly wanted: MemberRequest; readonly vnicId: string; readonly subnetId: string }[] = [];
-  const several: { readonly wanted: MemberRequest; readonly attached: readonly VnicAttachment[] }[] = [];
+  const attachments = await readAttachments(requests, sources, turn);
+  const loneVnics: LoneVnic[] = [];
+  const multiVnicMembers: {
+    readonly request: MemberRequest;
+    readonly attached: readonly VnicAttachment[];
+  }[] = [];
 
-  for (const each of wanted) {
-    const { instance } = each;
+  for (const request of requests) {
+    const { instance } = request;
     const found = attachments.get(instance.id) ?? ok([]);
     if (found.kind === "fault") members.set(instance.id, found);
     else if (hasEnded(instance))
@@ -54,41 +57,46 @@ export async function gatherMembers(
         );
         continue;
       }
-      const known = getKnownPrimary(instance, attached, sources);
-      if (known !== undefined) alone.push({ wanted: each, ...known });
+      const primary = getKnownPrimary(instance, attached, sources);
+      if (primary !== undefined) loneVnics.push({ request, ...primary });
       else if (first?.vnicId === undefined)
         members.set(instance.id, fault("Unavailable", `instance ${instance.id} has no attached VNIC`));
-      else if (others.length > 0 || first.subnetId === undefined) several.push({ wanted: each, attached });
-      else alone.push({ wanted: each, vnicId: first.vnicId, subnetId: first.subnetId });
+      else if (others.length > 0 || first.subnetId === undefined)
+        multiVnicMembers.push({ request, attached });
+      else loneVnics.push({ request, vnicId: first.vnicId, subnetId: first.subnetId });
     }
   }
 
-  for (const { wanted: each, attached } of several)
+  for (const { request, attached } of multiVnicMembers)
     members.set(
-      each.instance.id,
-      await readMember(each.instance, await selectVnics(each, attached, sources, turn), sources, turn),
+      request.instance.id,
+      await readMember(request.instance, await selectVnics(request, attached, sources, turn), sources, turn),
     );
 
-  const listed = alone.length > MAX_SINGLE ? await readVnics(alone, sources, turn) : NOT_LISTED;
-  const doubtful = alone.filter(({ wanted: { had }, vnicId }) => isLackingAddress(listed.get(vnicId), had));
-  const isRead = new Set(doubtful.slice(0, MAX_SINGLE).map(({ vnicId }) => vnicId));
-  const isLeft = new Set(doubtful.slice(MAX_SINGLE).map(({ vnicId }) => vnicId));
-  for (const { wanted: each, vnicId } of alone) {
-    const fromList = isRead.has(vnicId) ? undefined : listed.get(vnicId);
-    const vnic = isLeft.has(vnicId) ? LATER : (fromList ?? (await sources.inventory.readVnic(vnicId, turn)));
+  const listed = loneVnics.length > MAX_SINGLE ? await readVnics(loneVnics, sources, turn) : NOT_LISTED;
+  const incomplete = loneVnics.filter(({ request, vnicId }) =>
+    isLackingAddress(listed.get(vnicId), request.knownFields),
+  );
+  const singleReads = new Set(incomplete.slice(0, MAX_SINGLE).map(({ vnicId }) => vnicId));
+  const deferredReads = new Set(incomplete.slice(MAX_SINGLE).map(({ vnicId }) => vnicId));
+  for (const { request, vnicId } of loneVnics) {
+    const fromList = singleReads.has(vnicId) ? undefined : listed.get(vnicId);
+    const vnic = deferredReads.has(vnicId)
+      ? DEFERRED_READ
+      : (fromList ?? (await sources.inventory.readVnic(vnicId, turn)));
     const vnics = vnic.kind === "ok" ? ok([vnic.value]) : vnic;
-    members.set(each.instance.id, await readMember(each.instance, vnics, sources, turn));
+    members.set(request.instance.id, await readMember(request.instance, vnics, sources, turn));
   }
   return members;
 }
 
 const NOT_LISTED: ReadonlyMap<string, Outcome<Vnic>> = new Map();
 
-function isLackingAddress(listed: Outcome<Vnic> | undefined, had: readonly IPv4Field[]): boolean {
-  return listed?.kind === "ok" && had.some((field) => listed.value[field] === undefined);
+function isLackingAddress(listed: Outcome<Vnic> | undefined, knownFields: readonly IPv4Field[]): boolean {
+  return listed?.kind === "ok" && knownFields.some((field) => listed.value[field] === undefined);
 }
 
-const LATER: Outcome<never> = fault(
+const DEFERRED_READ: Outcome<never> = fault(
   "Unavailable",
   `no list shows an address that it had, and this batch has read ${MAX_SINGLE} VNICs for that: it is looked for again`,
 );
@@ -114,10 +122,10 @@ function getKnownPrimary(
   attached: readonly VnicAttachment[],
   { primaries }: MemberSources,
 ): { readonly vnicId: string; readonly subnetId: string } | undefined {
-  const known = primaries.get(instance.id);
-  if (known === undefined || getOpenShiftNamespace(instance) !== undefined) return undefined;
-  const subnetId = attached.find(({ vnicId }) => vnicId === known)?.subnetId;
-  return subnetId === undefined ? undefined : { vnicId: known, subnetId };
+  const primaryId = primaries.get(instance.id);
+  if (primaryId === undefined || getOpenShiftNamespace(instance) !== undefined) return undefined;
+  const subnetId = attached.find(({ vnicId }) => vnicId === primaryId)?.subnetId;
+  return subnetId === undefined ? undefined : { vnicId: primaryId, subnetId };
 }
 
 /**
@@ -163,9 +171,9 @@ async function selectVnics(
   turn: CallContext,
 ): Promise<Outcome<readonly Vnic[]>> {
   const namespace = getOpenShiftNamespace(instance);
-  const known = primaries.get(instance.id);
+  const primaryId = primaries.get(instance.id);
   const ids = attached.flatMap(({ vnicId }) => vnicId ?? []);
-  const order = ids.toSorted((a, b) => Number(b === known) - Number(a === known));
+  const order = ids.toSorted((a, b) => Number(b === primaryId) - Number(a === primaryId));
   const read: Vnic[] = [];
   for (const id of order) {
     const vnic = await inventory.readVnic(id, turn);

@@ -49,19 +49,19 @@ export function collectRequests(
   resolutions: ReadonlyMap<Node, Resolution>,
   config: OciCloudConfig,
 ): readonly MemberRequest[] {
-  const wanted = new Map<string, MemberRequest>();
+  const requests = new Map<string, MemberRequest>();
   for (const [node, resolution] of resolutions) {
     if (resolution.kind !== "instance") continue;
     const { instance } = resolution;
     if (checkCompartment(instance, config) !== undefined) continue;
-    const before = wanted.get(instance.id);
-    wanted.set(instance.id, {
+    const previous = requests.get(instance.id);
+    requests.set(instance.id, {
       instance,
-      ipv6: needsIpv6(node) || before?.ipv6 === true,
-      had: [...listIpv4Fields(node), ...(before?.had ?? [])],
+      ipv6: needsIpv6(node) || previous?.ipv6 === true,
+      knownFields: [...listIpv4Fields(node), ...(previous?.knownFields ?? [])],
     });
   }
-  return [...wanted.values()];
+  return [...requests.values()];
 }
 
 function listIpv4Fields({ status }: Node): readonly IPv4Field[] {

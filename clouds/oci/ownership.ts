@@ -13,9 +13,9 @@ export function checkCompartment(
   { id, compartmentId }: OciInstance,
   config: OciCloudConfig,
 ): Fault | undefined {
-  const own = listCompartments(config);
-  if (own.includes(compartmentId)) return undefined;
-  return buildForeignFault(id, `expected compartment ${own.join(" or ")}, found ${compartmentId}`);
+  const compartments = listCompartments(config);
+  if (compartments.includes(compartmentId)) return undefined;
+  return buildForeignFault(id, `expected compartment ${compartments.join(" or ")}, found ${compartmentId}`);
 }
 
 /**
@@ -38,6 +38,6 @@ export function checkOwnership(
   );
 }
 
-function buildForeignFault(id: string, because: string): Fault {
-  return { code: "Foreign", message: `instance ${id} is not the cluster's: ${because}` };
+function buildForeignFault(id: string, reason: string): Fault {
+  return { code: "Foreign", message: `instance ${id} is not the cluster's: ${reason}` };
 }

@@ -12,10 +12,10 @@ export function findPem(text: string): string | undefined {
  */
 export function findPassphrase(text: string): string | undefined {
   const lines = text.split(/\r?\n/);
-  const [only, ...others] = lines.filter((line) => line !== "");
-  const named = lines.flatMap((line) => /^\s+(?:key_)?passphrase:\s+(.*?)\s*$/.exec(line)?.[1] ?? []);
-  const [value] = named.filter((each) => each !== "" && each !== '""' && each !== "''");
-  if (value === undefined) return others.length === 0 && named.length === 0 ? only : undefined;
+  const [line, ...others] = lines.filter((line) => line !== "");
+  const passphrases = lines.flatMap((line) => /^\s+(?:key_)?passphrase:\s+(.*?)\s*$/.exec(line)?.[1] ?? []);
+  const [value] = passphrases.filter((each) => each !== "" && each !== '""' && each !== "''");
+  if (value === undefined) return others.length === 0 && passphrases.length === 0 ? line : undefined;
   return unquote(value);
 }
 

@@ -27,25 +27,25 @@ export function createKeySource(
 ): KeySource {
   const reference = getKeyReference(config);
   const { fingerprint, passphraseFile } = config.auth;
-  const kept = keepFresh(read, { maxAgeMs: getMaxAge(reference), now });
+  const freshKey = keepFresh(read, { maxAgeMs: getMaxAge(reference), now });
   let renewedAt = Number.NEGATIVE_INFINITY;
   let current: KeyObject | undefined;
 
   async function read() {
-    const words = formatReference(reference);
+    const source = formatReference(reference);
     const { pem, passphrase } = parseSecret(await readSecret(reference, reader));
-    if (pem === undefined) throw buildUnusableError(`${words} holds no private key as PEM`);
-    const phrase = passphrase ?? (await passphraseOf(passphraseFile));
-    const key = parsePrivateKey(pem, phrase, words);
-    const found = computeFingerprint(key);
-    if (found !== undefined && found !== fingerprint.toLowerCase())
-      throw buildUnusableError(`${words} holds the key ${found}, and auth.fingerprint is ${fingerprint}`);
+    if (pem === undefined) throw buildUnusableError(`${source} holds no private key as PEM`);
+    const keyPassphrase = passphrase ?? (await readPassphrase(passphraseFile));
+    const key = parsePrivateKey(pem, keyPassphrase, source);
+    const computed = computeFingerprint(key);
+    if (computed !== undefined && computed !== fingerprint.toLowerCase())
+      throw buildUnusableError(`${source} holds the key ${computed}, and auth.fingerprint is ${fingerprint}`);
     // An unchanged key stays the same object, so that a rejected caller can tell whether there is another.
     if (current === undefined || !current.equals(key)) current = key;
     return { value: current };
   }
 
-  async function passphraseOf(file: string | undefined): Promise<string | undefined> {
+  async function readPassphrase(file: string | undefined): Promise<string | undefined> {
     if (file === undefined) return undefined;
     const phrase = findPassphrase(await readSecret({ file }, reader));
     if (phrase === undefined) throw buildUnusableError(`the file ${file} holds no passphrase on one line`);
@@ -53,10 +53,10 @@ export function createKeySource(
   }
 
   return async (refused) => {
-    const key = await kept.get();
+    const key = await freshKey.get();
     if (refused !== key || now() - renewedAt < RENEWAL_INTERVAL_MS) return key;
     renewedAt = now();
-    return kept.get({ fresh: true });
+    return freshKey.get({ fresh: true });
   };
 }
 
@@ -64,18 +64,18 @@ export function createKeySource(
  * Parses an RSA key as PEM, in PKCS#1 or PKCS#8, encrypted or not. Throws `SecretError`, which quotes
  * nothing.
  */
-function parsePrivateKey(pem: string, passphrase: string | undefined, words: string): KeyObject {
+function parsePrivateKey(pem: string, passphrase: string | undefined, source: string): KeyObject {
   const isEncrypted = /ENCRYPTED/.test(pem);
   if (isEncrypted && passphrase === undefined)
-    throw buildUnusableError(`${words} is encrypted; give its passphrase, such as in auth.passphraseFile`);
+    throw buildUnusableError(`${source} is encrypted; give its passphrase, such as in auth.passphraseFile`);
   const key = parseKey(pem, passphrase);
   if (key === undefined)
     throw buildUnusableError(
-      `${words} holds a private key that ${isEncrypted ? "this passphrase does not open" : "cannot be read"}`,
+      `${source} holds a private key that ${isEncrypted ? "this passphrase does not open" : "cannot be read"}`,
     );
   if (key.asymmetricKeyType === "rsa") return key;
   throw buildUnusableError(
-    `${words} holds a key of type ${key.asymmetricKeyType}, and Oracle takes RSA alone`,
+    `${source} holds a key of type ${key.asymmetricKeyType}, and Oracle takes RSA alone`,
   );
 }
 

@@ -30,9 +30,16 @@ export const oci = defineCloudProvider({
     takesUnmarked: true,
   }),
   listConfigWarnings({ metrics, regionKey, tags }) {
-    const given = { metrics, regionKey, "tags.blockVolume": tags?.blockVolume, "tags.fss": tags?.fss };
-    const unused = Object.entries(given).flatMap(([key, value]) => (value === undefined ? [] : [key]));
-    return unused.length === 0 ? [] : [`${unused.join(", ")}: without effect here, and may go`];
+    const ignoredSettings = {
+      metrics,
+      regionKey,
+      "tags.blockVolume": tags?.blockVolume,
+      "tags.fss": tags?.fss,
+    };
+    const unused = Object.entries(ignoredSettings).flatMap(([key, value]) =>
+      value === undefined ? [] : [key],
+    );
+    return unused.length === 0 ? [] : [`${unused.join(", ")}: without effect here, and can be removed`];
   },
   scaleIn:
     "without the autoscaler's taint it counts once OCI no longer shows the instance as TERMINATED, which takes about an hour",

@@ -2,7 +2,7 @@
  * Oracle's short keys of regions, used in instances and older configurations, from the list in Oracle's
  * documentation. A region that is missing here needs its full name.
  */
-const REGION_OF_KEY: Readonly<Record<string, string>> = {
+const REGIONS_BY_KEY: Readonly<Record<string, string>> = {
   ams: "eu-amsterdam-1",
   arn: "eu-stockholm-1",
   auh: "me-abudhabi-1",
@@ -45,12 +45,12 @@ const REGION_OF_KEY: Readonly<Record<string, string>> = {
 };
 
 /** All full names. */
-export const KNOWN_REGIONS: readonly string[] = Object.values(REGION_OF_KEY).toSorted();
+export const KNOWN_REGIONS: readonly string[] = Object.values(REGIONS_BY_KEY).toSorted();
 
 /** Returns the region's full name for its full name or short key; undefined for other texts. */
 export function findRegion(text: string): string | undefined {
   if (/^[a-z]{2,8}(-[a-z]+)+-\d{1,2}$/.test(text)) return text;
-  return Object.hasOwn(REGION_OF_KEY, text) ? REGION_OF_KEY[text] : undefined;
+  return Object.hasOwn(REGIONS_BY_KEY, text) ? REGIONS_BY_KEY[text] : undefined;
 }
 
 /**
@@ -58,10 +58,10 @@ export function findRegion(text: string): string | undefined {
  * realm.
  */
 export function getRealmDomain(realm: string): string | undefined {
-  return Object.hasOwn(DOMAIN_OF_REALM, realm) ? DOMAIN_OF_REALM[realm] : undefined;
+  return Object.hasOwn(DOMAINS_BY_REALM, realm) ? DOMAINS_BY_REALM[realm] : undefined;
 }
 
-const DOMAIN_OF_REALM: Readonly<Record<string, string>> = {
+const DOMAINS_BY_REALM: Readonly<Record<string, string>> = {
   oc1: "oraclecloud.com",
   oc2: "oraclegovcloud.com",
   oc3: "oraclegovcloud.com",

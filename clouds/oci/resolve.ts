@@ -39,49 +39,49 @@ export async function resolve(
   const beganAt = now();
   const compartments = listCompartments(config);
   const lists = new Map<string, InstanceList>();
-  let trouble: Fault | undefined;
+  let failure: Fault | undefined;
 
   for (const each of compartments) {
     const recent = inventory.instances.getRecent(each, beganAt - maxListAgeMs);
     if (recent !== undefined) lists.set(each, recent);
   }
-  const byId = (id: string): OciInstance | undefined => findInstance(lists, id);
-  const openIds = (): Set<string> =>
-    new Set([...queries].flatMap((query) => (query.kind === "id" && !byId(query.id) ? [query.id] : [])));
+  const findById = (id: string): OciInstance | undefined => findInstance(lists, id);
+  const listOpenIds = (): Set<string> =>
+    new Set([...queries].flatMap((query) => (query.kind === "id" && !findById(query.id) ? [query.id] : [])));
   const hasOpenName = (): boolean =>
     listNameQueries(queries).some(({ name }) => findByName(lists, name).length === 0);
 
   /** A joined read may have begun before recent changes; a second one is recent enough. */
   async function listAgain(since: number): Promise<void> {
     for (const each of compartments) {
-      if (trouble !== undefined) return;
+      if (failure !== undefined) return;
       const listed = await inventory.instances.get(each, turn, since);
-      if (listed.kind === "fault") trouble = listed.fault;
+      if (listed.kind === "fault") failure = listed.fault;
       else lists.set(each, listed.value);
     }
   }
   for (const since of [beganAt - maxListAgeMs, beganAt]) {
-    if (trouble === undefined && (hasOpenName() || openIds().size > FEW)) await listAgain(since);
+    if (failure === undefined && (hasOpenName() || listOpenIds().size > FEW)) await listAgain(since);
   }
 
   // A service that answers a list with an error gets no single reads either.
-  const read: ReadResults = trouble === undefined ? await readAll(openIds(), inventory, turn) : new Map();
-  const isToBeProved = [...read.values()].some(
+  const read: ReadResults = failure === undefined ? await readAll(listOpenIds(), inventory, turn) : new Map();
+  const needsProof = [...read.values()].some(
     (each) => each.kind === "ok" && !isOfCluster(each.value, config),
   );
-  if (isToBeProved) await listAgain(beganAt);
+  if (needsProof) await listAgain(beganAt);
 
   const chosen = new Map<string, OciInstance>();
-  for (const { name } of trouble === undefined ? listNameQueries(queries) : []) {
+  for (const { name } of failure === undefined ? listNameQueries(queries) : []) {
     const candidates = findByName(lists, name);
     if (candidates.length < 2) continue;
-    const one = await chooseInVcn(candidates, { inventory, config, since: beganAt - maxListAgeMs }, turn);
-    if (one !== undefined) chosen.set(name, one);
+    const match = await chooseInVcn(candidates, { inventory, config, since: beganAt - maxListAgeMs }, turn);
+    if (match !== undefined) chosen.set(name, match);
   }
   const unnamed = new Set<string>();
   const resolutions = new Map<Query, Resolution>();
   for (const query of queries) {
-    const resolution = buildResolution(query, { lists, read, chosen, trouble, config });
+    const resolution = buildResolution(query, { lists, read, chosen, failure, config });
     if (resolution !== undefined) resolutions.set(query, resolution);
     else if (query.kind === "name") unnamed.add(query.name);
   }
@@ -102,7 +102,7 @@ type ReadResults = ReadonlyMap<string, Outcome<OciInstance | undefined>>;
 
 const ABSENT: Resolution = { kind: "absent", message: "Oracle lists no instance of that name or address" };
 
-const LATER: Outcome<never> = fault(
+const DEFERRED_READ: Outcome<never> = fault(
   "Unavailable",
   `no list shows it, and this batch has read ${MAX_READS} instances singly: it is looked for again`,
 );
@@ -112,13 +112,13 @@ interface SearchState {
   readonly read: ReadResults;
   /** By name, for names with several instances. */
   readonly chosen: ReadonlyMap<string, OciInstance>;
-  readonly trouble: Fault | undefined;
+  readonly failure: Fault | undefined;
   readonly config: OciCloudConfig;
 }
 
 /** Undefined for a name without an instance. */
-function buildResolution(query: Query, seen: SearchState): Resolution | undefined {
-  const { lists, read, trouble } = seen;
+function buildResolution(query: Query, search: SearchState): Resolution | undefined {
+  const { lists, read, failure } = search;
   switch (query.kind) {
     case "foreign":
       return toFailedResolution({ code: "ForeignProviderID", message: query.message });
@@ -128,18 +128,18 @@ function buildResolution(query: Query, seen: SearchState): Resolution | undefine
       const answer = read.get(query.id);
       if (answer?.kind === "fault") return answer;
       const instance = answer?.value ?? findInstance(lists, query.id);
-      if (answer?.kind === "ok" && answer.value === undefined) return resolveAbsence(query, seen);
+      if (answer?.kind === "ok" && answer.value === undefined) return resolveAbsence(query, search);
       if (instance !== undefined) return { kind: "instance", instance, guess: false };
-      return toFailedResolution(trouble ?? { code: "Unavailable", message: "no answer" });
+      return toFailedResolution(failure ?? { code: "Unavailable", message: "no answer" });
     }
     case "name": {
-      const one = seen.chosen.get(query.name);
+      const one = search.chosen.get(query.name);
       const [instance, ...others] = one === undefined ? findByName(lists, query.name) : [one];
       if (others.length > 0 && instance)
         return toFailedResolution(buildAmbiguousFault([instance, ...others].map(({ id }) => id)));
-      if (instance !== undefined && trouble === undefined)
+      if (instance !== undefined && failure === undefined)
         return { kind: "instance", instance, guess: false };
-      if (trouble !== undefined) return toFailedResolution(trouble);
+      if (failure !== undefined) return toFailedResolution(failure);
       const unreadable = [...lists.values()].some(({ value }) => value.unreadable > 0);
       return unreadable ? toFailedResolution(UNREADABLE) : undefined;
     }
@@ -152,9 +152,9 @@ function buildResolution(query: Query, seen: SearchState): Resolution | undefine
  */
 function resolveAbsence(
   query: Query & { readonly kind: "id" },
-  { lists, trouble, config }: SearchState,
+  { lists, failure, config }: SearchState,
 ): Resolution {
-  if (trouble !== undefined) return toFailedResolution(trouble);
+  if (failure !== undefined) return toFailedResolution(failure);
   const all = listCompartments(config).map((each) => lists.get(each)?.value);
   if (all.some((each) => each === undefined || each.unreadable > 0)) return toFailedResolution(UNREADABLE);
   if (findInstance(lists, query.id) !== undefined)
@@ -189,7 +189,10 @@ async function readAll(
   const read = all
     .slice(0, MAX_READS)
     .map(async (id) => [id, await inventory.readInstance(id, turn)] as const);
-  return new Map([...(await Promise.all(read)), ...all.slice(MAX_READS).map((id) => [id, LATER] as const)]);
+  return new Map([
+    ...(await Promise.all(read)),
+    ...all.slice(MAX_READS).map((id) => [id, DEFERRED_READ] as const),
+  ]);
 }
 
 /** The duration of an answer must not tell a foreign instance from a missing one. */

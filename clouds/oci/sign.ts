@@ -20,17 +20,17 @@ export interface Signer {
  * rejected.
  */
 export function signRequests({ keyId, key, host, wallClock }: Signer): Sign {
-  const keyOf = new WeakMap<Signature, KeyObject>();
+  const keys = new WeakMap<Signature, KeyObject>();
   return async (request, refused) => {
-    const before = refused && keyOf.get(refused);
-    const current = await key(before);
-    if (refused !== undefined && current === before) return refused;
+    const previousKey = refused && keys.get(refused);
+    const current = await key(previousKey);
+    if (refused !== undefined && current === previousKey) return refused;
     const date = new Date(wallClock()).toUTCString();
     const headers = buildSignedHeaders(request, { date, host });
     const authorization = buildAuthorization(headers, { keyId, key: current });
     const { "(request-target)": _, host: __, ...sent } = headers;
     const signature = { headers: { ...sent, authorization }, secrets: [parseSignature(authorization)] };
-    keyOf.set(signature, current);
+    keys.set(signature, current);
     return signature;
   };
 }
@@ -40,10 +40,10 @@ export function buildSignedHeaders(
   { method, path, body }: SignedRequest,
   { date, host }: { readonly date: string; readonly host: string },
 ): Readonly<Record<string, string>> {
-  const generic = { date, "(request-target)": `${method.toLowerCase()} ${path}`, host };
-  if (!WITH_BODY.has(method)) return generic;
+  const commonHeaders = { date, "(request-target)": `${method.toLowerCase()} ${path}`, host };
+  if (!WITH_BODY.has(method)) return commonHeaders;
   return {
-    ...generic,
+    ...commonHeaders,
     "content-length": String(Buffer.byteLength(body ?? "")),
     "content-type": "application/json",
     "x-content-sha256": createHash("sha256")

@@ -5,7 +5,7 @@ import type { Sources } from "#clouds/oci/resolve.ts";
 import type { PositiveControl } from "#core/instance.ts";
 
 /** Converts an instance to a visibility probe: its OCID and its place. */
-export function toControl(
+export function buildVisibilityProbe(
   { id, region }: OciInstance,
   vcn: string | undefined,
   { auth }: OciCloudConfig,
@@ -15,11 +15,11 @@ export function toControl(
 
 /**
  * Finds a visible instance of the cluster: it proves that the search for missing ones was in the right place.
- * It takes an instance of the batch's own lists with a VNIC in the VCN. `asked` are the instances of the
+ * It takes an instance of the batch's own lists with a VNIC in the VCN. `batchIds` are the instances of the
  * batch, which prove nothing.
  */
 export async function findVisibilityProbe(
-  asked: ReadonlySet<string>,
+  batchIds: ReadonlySet<string>,
   { inventory, config }: Sources,
   since: number,
   turn: CallContext,
@@ -28,12 +28,12 @@ export async function findVisibilityProbe(
   for (const compartment of listCompartments(config)) {
     const listed = inventory.instances.getRecent(compartment, since)?.value.entries ?? [];
     const others = new Map(
-      listed.filter((each) => !hasEnded(each) && !asked.has(each.id)).map((each) => [each.id, each]),
+      listed.filter((each) => !hasEnded(each) && !batchIds.has(each.id)).map((each) => [each.id, each]),
     );
     const [first] = others.values();
     if (first === undefined) continue;
     // Without a configured VCN, finding its VCN would need further requests.
-    if (vcn === undefined) return toControl(first, undefined, config);
+    if (vcn === undefined) return buildVisibilityProbe(first, undefined, config);
     const attachments = await inventory.attachments.get(compartment, turn, since);
     if (attachments.kind === "fault") return undefined;
     const subnets = new Set<string>();
@@ -45,7 +45,7 @@ export async function findVisibilityProbe(
       if (subnets.has(subnetId) || subnets.size === MAX_SUBNETS) continue;
       subnets.add(subnetId);
       const found = await inventory.readVcn(subnetId, turn);
-      if (found.kind === "ok" && found.value === vcn) return toControl(instance, vcn, config);
+      if (found.kind === "ok" && found.value === vcn) return buildVisibilityProbe(instance, vcn, config);
     }
   }
   return undefined;

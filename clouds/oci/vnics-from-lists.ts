@@ -9,14 +9,14 @@ import { fault, ok } from "#clouds/outcome.ts";
 
 /** An instance's only VNIC, which is therefore the primary one. */
 export interface LoneVnic {
-  readonly wanted: MemberRequest;
+  readonly request: MemberRequest;
   readonly vnicId: string;
   readonly subnetId: string;
 }
 
 /** Builds the VNICs by id from lists of addresses by subnet and of public addresses. */
 export async function readVnics(
-  alone: readonly LoneVnic[],
+  loneVnics: readonly LoneVnic[],
   sources: MemberSources,
   turn: CallContext,
 ): Promise<ReadonlyMap<string, Outcome<Vnic>>> {
@@ -25,46 +25,46 @@ export async function readVnics(
     inventory.publicIps,
     buildPublicIpQueries(
       listCompartments(config),
-      alone.map(({ wanted }) => wanted.instance),
+      loneVnics.map(({ request }) => request.instance),
     ),
     turn,
     since,
   );
-  if (publicIps.kind === "fault") return new Map(alone.map(({ vnicId }) => [vnicId, publicIps]));
+  if (publicIps.kind === "fault") return new Map(loneVnics.map(({ vnicId }) => [vnicId, publicIps]));
   // Reserved addresses that are not in use belong to no VNIC.
-  const publicIpOf = new Map(
+  const publicIpsById = new Map(
     publicIps.value.flatMap(({ assignedEntityId, ipAddress }: PublicIp) =>
       assignedEntityId === undefined ? [] : [[assignedEntityId, ipAddress] as const],
     ),
   );
 
   const vnics = new Map<string, Outcome<Vnic>>();
-  for (const [subnetId, all] of Map.groupBy(alone, (each) => each.subnetId)) {
-    const ipv6s = all.some(({ wanted }) => wanted.ipv6)
+  for (const [subnetId, all] of Map.groupBy(loneVnics, (each) => each.subnetId)) {
+    const ipv6s = all.some(({ request }) => request.ipv6)
       ? await collect(inventory.ipv6s, [subnetId], turn, since)
       : ok<Ipv6[]>([]);
-    const ipv6sOf = ipv6s.kind === "ok" ? Map.groupBy(ipv6s.value, ({ vnicId }) => vnicId) : new Map();
+    const ipv6sByVnic = ipv6s.kind === "ok" ? Map.groupBy(ipv6s.value, ({ vnicId }) => vnicId) : new Map();
     let privateIps = await readPrimaries(inventory.privateIps, subnetId, turn, since);
     // An older list may lack the address of a new VNIC.
     if (privateIps.kind === "ok" && all.some(({ vnicId }) => !hasVnic(privateIps, vnicId)))
       privateIps = await readPrimaries(inventory.privateIps, subnetId, turn, beganAt);
     for (const { vnicId } of all) {
-      const trouble = privateIps.kind === "fault" ? privateIps : ipv6s.kind === "fault" ? ipv6s : undefined;
-      if (trouble !== undefined || privateIps.kind === "fault") {
-        vnics.set(vnicId, trouble ?? fault("Unavailable", "no answer"));
+      const failure = privateIps.kind === "fault" ? privateIps : ipv6s.kind === "fault" ? ipv6s : undefined;
+      if (failure !== undefined || privateIps.kind === "fault") {
+        vnics.set(vnicId, failure ?? fault("Unavailable", "no answer"));
         continue;
       }
-      const own = privateIps.value.get(vnicId);
+      const privateIp = privateIps.value.get(vnicId);
       vnics.set(
         vnicId,
         ok({
           id: vnicId,
           isPrimary: true,
           subnetId,
-          privateIp: own?.ipAddress,
-          publicIp: own && publicIpOf.get(own.id),
-          ipv6Addresses: (ipv6sOf.get(vnicId) ?? []).map(({ ipAddress }: Ipv6) => ipAddress),
-          hostnameLabel: own?.hostnameLabel,
+          privateIp: privateIp?.ipAddress,
+          publicIp: privateIp && publicIpsById.get(privateIp.id),
+          ipv6Addresses: (ipv6sByVnic.get(vnicId) ?? []).map(({ ipAddress }: Ipv6) => ipAddress),
+          hostnameLabel: privateIp?.hostnameLabel,
           definedTags: undefined,
         }),
       );

@@ -56,6 +56,6 @@ function formatLabelValue(text: string): string {
   return trim(trim(text.replace(/[^-A-Za-z0-9_.]+/g, "-")).slice(0, 63));
 }
 
-function buildMissingFault(id: string, what: string): Outcome<never> {
-  return fault("Unavailable", `the description of server ${id} lacks a valid ${what}`);
+function buildMissingFault(id: string, field: string): Outcome<never> {
+  return fault("Unavailable", `the description of server ${id} lacks a valid ${field}`);
 }

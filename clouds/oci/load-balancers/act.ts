@@ -16,13 +16,13 @@ export async function actOnOci(
   apis: OciApis,
   turn: CallContext,
 ): Promise<ActionOutcome> {
-  const addressed = buildRequest(action);
-  if (addressed === undefined)
+  const addressedRequest = buildRequest(action);
+  if (addressedRequest === undefined)
     return { answer: buildInvalid(`OCI has no action ${action.action} with such parameters`) };
-  const { service, request } = addressed;
-  const outcome = MARKING.test(action.action)
+  const { service, request } = addressedRequest;
+  const outcome = MARK_ACTIONS.test(action.action)
     ? await writeMark(apis[service], request, getMark(action), turn)
-    : await sendInThisLife(apis[service], request, turn);
+    : await sendWithRetryToken(apis[service], request, turn);
   if (outcome.kind === "ok") {
     const { body = null, headers } = outcome.value;
     const requestId = headers["opc-request-id"];
@@ -30,16 +30,16 @@ export async function actOnOci(
     return { answer, ...(requestId === undefined ? {} : { requestId }) };
   }
   const { fault } = outcome;
-  const isToBeSought = isNotFound(fault) && WHOLE.test(action.action) && (await isUnseen());
+  const isDeleted = isNotFound(fault) && DELETIONS.test(action.action) && (await isUnreadable());
   return {
-    answer: isToBeSought ? { kind: "conflict", message: fault.message } : toErrorAnswer(fault, action),
+    answer: isDeleted ? { kind: "conflict", message: fault.message } : toErrorAnswer(fault, action),
   };
 
   /**
    * Oracle also answers "not found" if a deletion is not allowed: a readable resource exists, and for others
    * only a list proves absence.
    */
-  async function isUnseen(): Promise<boolean> {
+  async function isUnreadable(): Promise<boolean> {
     const operation = request.operation.replace("Delete", "Get");
     const template = request.template.replace("DELETE", "GET");
     const read = await apis[service].get({ operation, template, path: request.path }, turn);
@@ -51,29 +51,34 @@ export async function actOnOci(
  * Resources that may be deleted meanwhile. For parts of a visible load balancer, "not found" means that the
  * deletion is not allowed.
  */
-const WHOLE = /:Delete(LoadBalancer|NetworkSecurityGroup)$/;
+const DELETIONS = /:Delete(LoadBalancer|NetworkSecurityGroup)$/;
 
-const MARKING = /:Mark(LoadBalancer|NetworkSecurityGroup)$/;
+const MARK_ACTIONS = /:Mark(LoadBalancer|NetworkSecurityGroup)$/;
 
 function getMark({ parameters: { orphaned } }: CloudAction): string | undefined {
   return typeof orphaned === "string" ? orphaned : undefined;
 }
 
 /** Maximum re-creations of one resource within a day, the lifetime of tokens. */
-const MAX_LIVES = 10;
+const MAX_RECREATIONS = 10;
 
 /**
  * Sends a request with its retry token. Oracle remembers a token for a day, even if the resource was deleted;
  * the next token then creates it again. The order of tokens is the same for all callers, so that two attempts
  * still create one resource.
  */
-async function sendInThisLife(api: Api, request: ApiRequest, turn: CallContext): Promise<Outcome<ApiAnswer>> {
+async function sendWithRetryToken(
+  api: Api,
+  request: ApiRequest,
+  turn: CallContext,
+): Promise<Outcome<ApiAnswer>> {
   const token = request.headers?.[RETRY_TOKEN];
-  for (let life = 1; ; life += 1) {
-    const headers = life === 1 ? request.headers : { ...request.headers, [RETRY_TOKEN]: `${token}-${life}` };
+  for (let attempt = 1; ; attempt += 1) {
+    const headers =
+      attempt === 1 ? request.headers : { ...request.headers, [RETRY_TOKEN]: `${token}-${attempt}` };
     const outcome = await api.send({ ...request, ...(headers === undefined ? {} : { headers }) }, turn);
     const isSpent = outcome.kind === "fault" && outcome.fault.errorId === "InvalidatedRetryToken";
-    if (!isSpent || token === undefined || life === MAX_LIVES) return outcome;
+    if (!isSpent || token === undefined || attempt === MAX_RECREATIONS) return outcome;
   }
 }
 

@@ -44,8 +44,11 @@ function withRules(
   id: string,
   change: (rules: readonly Rule[]) => readonly Rule[],
 ): OciState {
-  const changed = (seen: ObservedGroup): ObservedGroup =>
-    seen.group.id === id ? { ...seen, rules: change(seen.rules) } : seen;
-  const named = Object.entries(state.named).map(([key, seen]) => [key, seen === null ? null : changed(seen)]);
+  const changed = (observed: ObservedGroup): ObservedGroup =>
+    observed.group.id === id ? { ...observed, rules: change(observed.rules) } : observed;
+  const named = Object.entries(state.named).map(([key, observed]) => [
+    key,
+    observed === null ? null : changed(observed),
+  ]);
   return { ...state, groups: state.groups.map(changed), named: Object.fromEntries(named) };
 }

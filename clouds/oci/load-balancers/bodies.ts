@@ -11,24 +11,26 @@ export type BackendAddresses = Readonly<Record<IpFamily, readonly string[]>>;
  * `drain`, are kept.
  */
 export function buildBackendSet(
-  wanted: DesiredState,
+  desired: DesiredState,
   port: DesiredPort,
   addresses: BackendAddresses,
-  there?: BackendSet,
+  current?: BackendSet,
 ): Readonly<Record<string, unknown>> {
-  const kept = new Map((there?.backends ?? []).map((backend) => [formatBackendKey(backend), backend]));
+  const currentBackends = new Map(
+    (current?.backends ?? []).map((backend) => [formatBackendKey(backend), backend]),
+  );
   const backends = addresses[port.family].map((ipAddress) => {
     const backend = { ipAddress, port: port.nodePort };
-    return kept.get(formatBackendKey(backend)) ?? buildBackend(wanted.kind, backend);
+    return currentBackends.get(formatBackendKey(backend)) ?? buildBackend(desired.kind, backend);
   });
-  const { sessionPersistenceConfiguration, lbCookieSessionPersistenceConfiguration } = there ?? {};
+  const { sessionPersistenceConfiguration, lbCookieSessionPersistenceConfiguration } = current ?? {};
   return {
-    policy: wanted.policy,
+    policy: desired.policy,
     backends,
-    healthChecker: wanted.healthCheck,
-    ...(wanted.kind === "lb"
+    healthChecker: desired.healthCheck,
+    ...(desired.kind === "lb"
       ? {}
-      : { isPreserveSource: wanted.preservesSource, ipVersion: toIpVersion(port.family) }),
+      : { isPreserveSource: desired.preservesSource, ipVersion: toIpVersion(port.family) }),
     ...(sessionPersistenceConfiguration ? { sessionPersistenceConfiguration } : {}),
     ...(lbCookieSessionPersistenceConfiguration ? { lbCookieSessionPersistenceConfiguration } : {}),
   };
@@ -52,34 +54,39 @@ export function buildBackend(
  * are reset.
  */
 export function buildListener(
-  wanted: DesiredState,
+  desired: DesiredState,
   port: DesiredPort,
   whole = false,
 ): Readonly<Record<string, unknown>> {
-  const { kind, said } = wanted;
+  const { kind, annotationSettings } = desired;
   const body = { defaultBackendSetName: port.backendSet, port: port.port, protocol: port.listenerProtocol };
   if (kind === "nlb")
     return {
       ...{ name: port.listener, ...body, ipVersion: toIpVersion(port.family) },
-      ...(said.isPpv2Enabled === undefined && !whole ? {} : { isPpv2Enabled: said.isPpv2Enabled ?? false }),
+      ...(annotationSettings.isPpv2Enabled === undefined && !whole
+        ? {}
+        : { isPpv2Enabled: annotationSettings.isPpv2Enabled ?? false }),
     };
-  const isSaid = said.idleTimeout !== undefined || said.proxyProtocolVersion !== undefined;
-  const ruleSetNames = listRuleSets(wanted, port);
+  const hasConnectionSettings =
+    annotationSettings.idleTimeout !== undefined || annotationSettings.proxyProtocolVersion !== undefined;
+  const ruleSetNames = listRuleSets(desired, port);
   return {
     ...body,
-    ...(isSaid || whole ? { connectionConfiguration: buildConnectionConfiguration(wanted, port) } : {}),
+    ...(hasConnectionSettings || whole
+      ? { connectionConfiguration: buildConnectionConfiguration(desired, port) }
+      : {}),
     ...(ruleSetNames.length > 0 || whole ? { ruleSetNames } : {}),
   };
 }
 
 /** Builds a listener's idle timeout and proxy protocol settings. */
 export function buildConnectionConfiguration(
-  { said }: DesiredState,
+  { annotationSettings }: DesiredState,
   { listenerProtocol }: Pick<DesiredPort, "listenerProtocol">,
 ): { readonly idleTimeout: number; readonly backendTcpProxyProtocolVersion?: number } {
-  const version = said.proxyProtocolVersion;
+  const version = annotationSettings.proxyProtocolVersion;
   return {
-    idleTimeout: said.idleTimeout ?? getDefaultIdleTimeout(listenerProtocol),
+    idleTimeout: annotationSettings.idleTimeout ?? getDefaultIdleTimeout(listenerProtocol),
     ...(version === undefined ? {} : { backendTcpProxyProtocolVersion: version }),
   };
 }
@@ -99,7 +106,7 @@ export function listRuleSets(
 
 /** Builds the complete body that creates a load balancer. */
 export function createBody(
-  wanted: DesiredState,
+  desired: DesiredState,
   addresses: BackendAddresses,
   chosen: {
     readonly subnets: readonly string[];
@@ -108,27 +115,31 @@ export function createBody(
     readonly tags: object;
   },
 ): Readonly<Record<string, unknown>> {
-  const { kind, ports, families, said } = wanted;
+  const { kind, ports, families, annotationSettings } = desired;
   const [subnetId] = chosen.subnets;
   return {
-    compartmentId: wanted.compartment,
-    displayName: wanted.displayName,
-    isPrivate: wanted.isPrivate,
-    ...(kind === "lb" ? { ...wanted.shape, subnetIds: chosen.subnets } : { subnetId }),
+    compartmentId: desired.compartment,
+    displayName: desired.displayName,
+    isPrivate: desired.isPrivate,
+    ...(kind === "lb" ? { ...desired.shape, subnetIds: chosen.subnets } : { subnetId }),
     ...(kind === "lb"
       ? families[0] === "IPv6"
         ? { ipMode: "IPV6" }
         : {}
       : { nlbIpVersion: toNlbIpVersion(families) }),
     backendSets: Object.fromEntries(
-      ports.map((port) => [port.backendSet, buildBackendSet(wanted, port, addresses)]),
+      ports.map((port) => [port.backendSet, buildBackendSet(desired, port, addresses)]),
     ),
-    listeners: Object.fromEntries(ports.map((port) => [port.listener, buildListener(wanted, port)])),
-    ...(Object.keys(wanted.ruleSets).length > 0 ? { ruleSets: wanted.ruleSets } : {}),
+    listeners: Object.fromEntries(ports.map((port) => [port.listener, buildListener(desired, port)])),
+    ...(Object.keys(desired.ruleSets).length > 0 ? { ruleSets: desired.ruleSets } : {}),
     ...(chosen.groups.length > 0 ? { networkSecurityGroupIds: chosen.groups } : {}),
     ...(chosen.reservedIp === undefined ? {} : { reservedIps: [{ id: chosen.reservedIp }] }),
-    ...(said.assignedPrivateIPv4 === undefined ? {} : { assignedPrivateIpv4: said.assignedPrivateIPv4 }),
-    ...(said.assignedIPv6 === undefined ? {} : { assignedIpv6: said.assignedIPv6 }),
+    ...(annotationSettings.assignedPrivateIPv4 === undefined
+      ? {}
+      : { assignedPrivateIpv4: annotationSettings.assignedPrivateIPv4 }),
+    ...(annotationSettings.assignedIPv6 === undefined
+      ? {}
+      : { assignedIpv6: annotationSettings.assignedIPv6 }),
     ...chosen.tags,
   };
 }

@@ -5,7 +5,7 @@ import { toObservation } from "#clouds/observation.ts";
 import type { OciApis } from "#clouds/oci/api.ts";
 import { listCompartments, type OciCloudConfig } from "#clouds/oci/config.ts";
 import { actOnOci } from "#clouds/oci/load-balancers/act.ts";
-import { type AskInstances, findAddresses } from "#clouds/oci/load-balancers/observe/addresses.ts";
+import { findAddresses, type ReadInstances } from "#clouds/oci/load-balancers/observe/addresses.ts";
 import { observeHoldings } from "#clouds/oci/load-balancers/observe/holdings.ts";
 import { observeLoadBalancers } from "#clouds/oci/load-balancers/observe/observe.ts";
 import { createReads } from "#clouds/oci/load-balancers/observe/reads.ts";
@@ -14,7 +14,7 @@ import { observeOrphans } from "#clouds/oci/load-balancers/orphans/observe-orpha
 import { HoldingsQuestion } from "#core/service/holdings.ts";
 import { addUsage, NO_CLOUD_USAGE } from "#core/usage.ts";
 
-/** Dependencies for observing and changing a cluster's load balancers. */
+/** Dependencies for context and changing a cluster's load balancers. */
 export interface LoadBalancerDependencies {
   readonly config: OciCloudConfig;
   /** The cluster's name, which tags contain. */
@@ -23,7 +23,7 @@ export interface LoadBalancerDependencies {
   /** Opens a call's share of the quotas, as instance requests do. */
   readonly enter: (call: ActionCall) => () => void;
   /** The cloud's own instance requests. */
-  readonly instances: AskInstances;
+  readonly instances: ReadInstances;
   /** Milliseconds since the epoch. */
   readonly wallClock: () => number;
 }
@@ -43,9 +43,9 @@ export function createLoadBalancers({
   const calls = createCapabilityCalls({ title: "OCI", enter });
   return {
     async observe(questions, call) {
-      let found = NO_CLOUD_USAGE;
+      let targetUsage = NO_CLOUD_USAGE;
       const { answers, usage } = await calls.observe(questions, call, async (turn) => {
-        const observing: ObserveContext = {
+        const context: ObserveContext = {
           ...{ cluster, wallClock, compartments: listCompartments(config), vcn: config.vcn },
           managesGroups: config.loadBalancer?.securityListManagementMode !== "None",
           reads: createReads(apis, turn),
@@ -56,17 +56,17 @@ export function createLoadBalancers({
           const { auditAt } = ofAll;
           const held =
             auditAt === undefined
-              ? toObservation(await observeHoldings(observing))
-              : await observeOrphans(observing, auditAt, config.loadBalancerPrefix);
+              ? toObservation(await observeHoldings(context))
+              : await observeOrphans(context, auditAt, config.loadBalancerPrefix);
           return questions.map(() => held);
         }
-        const sought = questions.map((each) => parseServiceQuery(each, config));
-        const known = sought.filter((each) => each !== undefined);
-        const targets = await findAddresses(known, instances, call);
-        found = targets.usage;
-        return observeLoadBalancers(sought, targets.addresses, observing);
+        const queries = questions.map((each) => parseServiceQuery(each, config));
+        const validQueries = queries.filter((each) => each !== undefined);
+        const targets = await findAddresses(validQueries, instances, call);
+        targetUsage = targets.usage;
+        return observeLoadBalancers(queries, targets.addresses, context);
       });
-      return { answers, usage: addUsage(found, usage) };
+      return { answers, usage: addUsage(targetUsage, usage) };
     },
     act: (action, call) => calls.act(action, call, (turn) => actOnOci(action, apis, turn)),
     // It uses the connections of its cloud.

@@ -19,7 +19,7 @@ import type { LoadBalancerAction } from "#core/service/model.ts";
 
 /** The desired state to compare. */
 export interface ChangeTarget {
-  readonly wanted: DesiredState;
+  readonly desired: DesiredState;
   readonly addresses: BackendAddresses;
   /** Groups to attach; undefined if they were not read. */
   readonly groups: readonly string[] | undefined;
@@ -29,146 +29,163 @@ export interface ChangeTarget {
  * Returns the next change, in an order in which no reference is ever broken. Obsolete listeners and backend
  * sets are removed first. Rule sets, backend sets, listeners, the shape and the groups follow.
  */
-export function planNextChange(target: ChangeTarget, seen: ObservedBalancer): LoadBalancerAction | undefined {
-  return changesOf(target, seen).next().value;
+export function planNextChange(
+  target: ChangeTarget,
+  observed: ObservedBalancer,
+): LoadBalancerAction | undefined {
+  return listChanges(target, observed).next().value;
 }
 
 /** Returns the next change of backends only. */
 export function planNextBackendChange(
   target: ChangeTarget,
-  seen: ObservedBalancer,
+  observed: ObservedBalancer,
 ): LoadBalancerAction | undefined {
-  for (const change of backendSets(target, seen, "backends")) return change;
+  for (const change of changeBackendSets(target, observed, "backends")) return change;
   return undefined;
 }
 
-function* changesOf(target: ChangeTarget, seen: ObservedBalancer): Generator<LoadBalancerAction, undefined> {
-  yield* superfluous(target, seen);
-  yield* ruleSets(target, seen);
-  yield* backendSets(target, seen, "all");
-  yield* listeners(target, seen);
-  yield* superfluousRuleSets(target, seen);
-  yield* shapeAndGroups(target, seen);
+function* listChanges(
+  target: ChangeTarget,
+  observed: ObservedBalancer,
+): Generator<LoadBalancerAction, undefined> {
+  yield* deleteUnusedParts(target, observed);
+  yield* changeRuleSets(target, observed);
+  yield* changeBackendSets(target, observed, "all");
+  yield* changeListeners(target, observed);
+  yield* deleteUnusedRuleSets(target, observed);
+  yield* changeShapeAndGroups(target, observed);
   // A load balancer that serves a Service loses its orphan mark.
-  if (seen.balancer.freeformTags?.[ORPHANED_TAG] !== undefined)
-    yield buildAction(seen, "MarkLoadBalancer", {});
+  if (observed.balancer.freeformTags?.[ORPHANED_TAG] !== undefined)
+    yield buildAction(observed, "MarkLoadBalancer", {});
   return undefined;
 }
 
-function* superfluous({ wanted }: ChangeTarget, seen: ObservedBalancer): Generator<LoadBalancerAction> {
-  const { listeners, backendSets } = seen.balancer;
-  const wantedListeners = new Map(wanted.ports.map((port) => [port.listener, port]));
+function* deleteUnusedParts(
+  { desired }: ChangeTarget,
+  observed: ObservedBalancer,
+): Generator<LoadBalancerAction> {
+  const { listeners, backendSets } = observed.balancer;
+  const desiredPorts = new Map(desired.ports.map((port) => [port.listener, port]));
   for (const [name, listener] of sortEntries(listeners)) {
-    const port = wantedListeners.get(name);
+    const port = desiredPorts.get(name);
     // Two listeners cannot share a port: one with an obsolete name is removed first.
     if (port === undefined || listener.port !== port.port)
-      yield buildAction(seen, "DeleteListener", { name });
+      yield buildAction(observed, "DeleteListener", { name });
   }
   const used = Object.values(listeners ?? {}).map(({ defaultBackendSetName }) => defaultBackendSetName);
-  const kept = new Set([...wanted.ports.map(({ backendSet }) => backendSet), ...used]);
+  const usedBackendSets = new Set([...desired.ports.map(({ backendSet }) => backendSet), ...used]);
   for (const [name] of sortEntries(backendSets))
-    if (!kept.has(name)) yield buildAction(seen, "DeleteBackendSet", { name });
+    if (!usedBackendSets.has(name)) yield buildAction(observed, "DeleteBackendSet", { name });
 }
 
-function* ruleSets({ wanted }: ChangeTarget, seen: ObservedBalancer): Generator<LoadBalancerAction> {
-  const there = new Map(Object.entries(seen.balancer.ruleSets ?? {}));
-  for (const [name, { items }] of sortEntries(wanted.ruleSets)) {
-    const before = there.get(name);
-    if (before === undefined) yield buildAction(seen, "CreateRuleSet", { body: { name, items } });
-    else if (formatCanonicalJson(normalizeItems(before.items)) !== formatCanonicalJson(normalizeItems(items)))
-      yield buildAction(seen, "UpdateRuleSet", { name, body: { items } });
+function* changeRuleSets(
+  { desired }: ChangeTarget,
+  observed: ObservedBalancer,
+): Generator<LoadBalancerAction> {
+  const currentRuleSets = new Map(Object.entries(observed.balancer.ruleSets ?? {}));
+  for (const [name, { items }] of sortEntries(desired.ruleSets)) {
+    const current = currentRuleSets.get(name);
+    if (current === undefined) yield buildAction(observed, "CreateRuleSet", { body: { name, items } });
+    else if (
+      formatCanonicalJson(normalizeItems(current.items)) !== formatCanonicalJson(normalizeItems(items))
+    )
+      yield buildAction(observed, "UpdateRuleSet", { name, body: { items } });
   }
 }
 
-/** Yields rule sets that no listener uses. */
-function* superfluousRuleSets(
-  { wanted }: ChangeTarget,
-  seen: ObservedBalancer,
+/** Deletes rule sets that no listener uses. */
+function* deleteUnusedRuleSets(
+  { desired }: ChangeTarget,
+  observed: ObservedBalancer,
 ): Generator<LoadBalancerAction> {
-  for (const [name] of sortEntries(seen.balancer.ruleSets))
-    if (!Object.hasOwn(wanted.ruleSets, name)) yield buildAction(seen, "DeleteRuleSet", { name });
+  for (const [name] of sortEntries(observed.balancer.ruleSets))
+    if (!Object.hasOwn(desired.ruleSets, name)) yield buildAction(observed, "DeleteRuleSet", { name });
 }
 
-function* backendSets(
-  { wanted, addresses }: ChangeTarget,
-  seen: ObservedBalancer,
-  what: "all" | "backends",
+function* changeBackendSets(
+  { desired, addresses }: ChangeTarget,
+  observed: ObservedBalancer,
+  scope: "all" | "backends",
 ): Generator<LoadBalancerAction> {
-  for (const port of wanted.ports) {
+  for (const port of desired.ports) {
     const name = port.backendSet;
-    const there = seen.balancer.backendSets?.[name];
-    const body = buildBackendSet(wanted, port, addresses, there);
-    if (there === undefined) {
-      if (what === "all") yield buildAction(seen, "CreateBackendSet", { body: { name, ...body } });
+    const current = observed.balancer.backendSets?.[name];
+    const body = buildBackendSet(desired, port, addresses, current);
+    if (current === undefined) {
+      if (scope === "all") yield buildAction(observed, "CreateBackendSet", { body: { name, ...body } });
     } else if (
-      !hasBackends(there, port, addresses) ||
-      (what === "all" && !isBackendSet(there, wanted, port))
+      !hasBackends(current, port, addresses) ||
+      (scope === "all" && !isBackendSet(current, desired, port))
     ) {
-      yield buildAction(seen, "UpdateBackendSet", { name, body });
+      yield buildAction(observed, "UpdateBackendSet", { name, body });
     }
   }
 }
 
-function* listeners({ wanted }: ChangeTarget, seen: ObservedBalancer): Generator<LoadBalancerAction> {
-  for (const port of wanted.ports) {
-    const name = port.listener;
-    const there = seen.balancer.listeners?.[name];
-    if (there === undefined)
-      yield buildAction(seen, "CreateListener", { body: { name, ...buildListener(wanted, port) } });
-    else if (!isListener(there, wanted, port)) {
-      const { name: _, ...body } = buildListener(wanted, port, true);
-      yield buildAction(seen, "UpdateListener", { name, body });
-    }
-  }
-}
-
-function* shapeAndGroups(
-  { wanted, groups }: ChangeTarget,
-  seen: ObservedBalancer,
+function* changeListeners(
+  { desired }: ChangeTarget,
+  observed: ObservedBalancer,
 ): Generator<LoadBalancerAction> {
-  const { balancer, kind } = seen;
-  if (kind === "lb" && !isShaped(wanted.shape, balancer))
-    yield buildAction(seen, "UpdateLoadBalancerShape", { body: { ...wanted.shape } });
+  for (const port of desired.ports) {
+    const name = port.listener;
+    const current = observed.balancer.listeners?.[name];
+    if (current === undefined)
+      yield buildAction(observed, "CreateListener", { body: { name, ...buildListener(desired, port) } });
+    else if (!isListener(current, desired, port)) {
+      const { name: _, ...body } = buildListener(desired, port, true);
+      yield buildAction(observed, "UpdateListener", { name, body });
+    }
+  }
+}
+
+function* changeShapeAndGroups(
+  { desired, groups }: ChangeTarget,
+  observed: ObservedBalancer,
+): Generator<LoadBalancerAction> {
+  const { balancer, kind } = observed;
+  if (kind === "lb" && !isShaped(desired.shape, balancer))
+    yield buildAction(observed, "UpdateLoadBalancerShape", { body: { ...desired.shape } });
   const attached = [...(balancer.networkSecurityGroupIds ?? [])].sort();
   if (groups !== undefined && formatCanonicalJson(attached) !== formatCanonicalJson([...groups].sort()))
-    yield buildAction(seen, "UpdateNetworkSecurityGroups", { body: { networkSecurityGroupIds: groups } });
+    yield buildAction(observed, "UpdateNetworkSecurityGroups", { body: { networkSecurityGroupIds: groups } });
 }
 
-function hasBackends(there: BackendSet, port: DesiredPort, addresses: BackendAddresses): boolean {
-  const wanted = new Set(
+function hasBackends(current: BackendSet, port: DesiredPort, addresses: BackendAddresses): boolean {
+  const desiredKeys = new Set(
     addresses[port.family].map((ipAddress) => formatBackendKey({ ipAddress, port: port.nodePort })),
   );
-  const backends = new Set((there.backends ?? []).map(formatBackendKey));
-  return wanted.size === backends.size && [...wanted].every((key) => backends.has(key));
+  const currentKeys = new Set((current.backends ?? []).map(formatBackendKey));
+  return desiredKeys.size === currentKeys.size && [...desiredKeys].every((key) => currentKeys.has(key));
 }
 
-function isBackendSet(there: BackendSet, wanted: DesiredState, port: DesiredPort): boolean {
-  const { healthCheck } = wanted;
+function isBackendSet(current: BackendSet, desired: DesiredState, port: DesiredPort): boolean {
+  const { healthCheck } = desired;
   const isChecked = (Object.keys(healthCheck) as (keyof typeof healthCheck)[]).every(
-    (key) => there.healthChecker[key] === healthCheck[key],
+    (key) => current.healthChecker[key] === healthCheck[key],
   );
   const isOfKind =
-    wanted.kind === "lb" ||
-    ((there.isPreserveSource ?? false) === wanted.preservesSource &&
-      (there.ipVersion ?? "IPV4") === toIpVersion(port.family));
-  return isChecked && isOfKind && there.policy === wanted.policy;
+    desired.kind === "lb" ||
+    ((current.isPreserveSource ?? false) === desired.preservesSource &&
+      (current.ipVersion ?? "IPV4") === toIpVersion(port.family));
+  return isChecked && isOfKind && current.policy === desired.policy;
 }
 
-function isListener(there: Listener, wanted: DesiredState, port: DesiredPort): boolean {
-  if (there.defaultBackendSetName !== port.backendSet || there.protocol !== port.listenerProtocol)
+function isListener(current: Listener, desired: DesiredState, port: DesiredPort): boolean {
+  if (current.defaultBackendSetName !== port.backendSet || current.protocol !== port.listenerProtocol)
     return false;
-  if (wanted.kind === "nlb")
+  if (desired.kind === "nlb")
     return (
-      (there.isPpv2Enabled ?? false) === (wanted.said.isPpv2Enabled ?? false) &&
-      (there.ipVersion ?? "IPV4") === toIpVersion(port.family)
+      (current.isPpv2Enabled ?? false) === (desired.annotationSettings.isPpv2Enabled ?? false) &&
+      (current.ipVersion ?? "IPV4") === toIpVersion(port.family)
     );
-  const { idleTimeout, backendTcpProxyProtocolVersion } = there.connectionConfiguration ?? {};
-  const connection = buildConnectionConfiguration(wanted, port);
+  const { idleTimeout, backendTcpProxyProtocolVersion } = current.connectionConfiguration ?? {};
+  const connection = buildConnectionConfiguration(desired, port);
   return (
-    (idleTimeout ?? getDefaultIdleTimeout(there.protocol)) === connection.idleTimeout &&
+    (idleTimeout ?? getDefaultIdleTimeout(current.protocol)) === connection.idleTimeout &&
     (backendTcpProxyProtocolVersion ?? 0) === (connection.backendTcpProxyProtocolVersion ?? 0) &&
-    formatCanonicalJson([...(there.ruleSetNames ?? [])].sort()) ===
-      formatCanonicalJson(listRuleSets(wanted, port))
+    formatCanonicalJson([...(current.ruleSetNames ?? [])].sort()) ===
+      formatCanonicalJson(listRuleSets(desired, port))
   );
 }
 

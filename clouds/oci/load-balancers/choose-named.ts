@@ -18,11 +18,11 @@ export interface LoadBalancerContext {
 
 /** Returns why network security groups in annotations may not be used. */
 export function checkNamedGroups(
-  wanted: DesiredState,
+  desired: DesiredState,
   { named }: OciState,
   context: LoadBalancerContext,
 ): Issue | undefined {
-  const { kind, said, mode } = wanted;
+  const { kind, annotationSettings, mode } = desired;
   const isUsable = (id: string): boolean => {
     const group = named[id]?.group;
     return (
@@ -32,11 +32,11 @@ export function checkNamedGroups(
       isOfCluster(group.freeformTags ?? undefined, context.cluster)
     );
   };
-  for (const saying of ["securityGroups", "backendSecurityGroups"] as const) {
-    if (saying === "backendSecurityGroups" && mode !== "NSG") continue;
-    const bad = said[saying]?.find((id) => !isUsable(id));
+  for (const setting of ["securityGroups", "backendSecurityGroups"] as const) {
+    if (setting === "backendSecurityGroups" && mode !== "NSG") continue;
+    const bad = annotationSettings[setting]?.find((id) => !isUsable(id));
     if (bad === undefined) continue;
-    const field = findAnnotation(kind, saying);
+    const field = findAnnotation(kind, setting);
     return {
       code: "SecurityGroupNotAllowed",
       field,
@@ -52,19 +52,19 @@ export function checkNamedGroups(
  * have one availability domain each gets two.
  */
 export function chooseSubnets(
-  wanted: DesiredState,
+  desired: DesiredState,
   { subnets }: OciState,
   context: LoadBalancerContext,
 ):
   | { readonly kind: "chosen"; readonly subnets: readonly string[] }
   | { readonly kind: "refused"; readonly issue: Issue } {
   const { subnet1, subnet2 } = context.configuration.loadBalancer ?? {};
-  for (const [index, id] of wanted.subnets.entries()) {
+  for (const [index, id] of desired.subnets.entries()) {
     const subnet = subnets[id];
     const isConfigured = id === subnet1 || id === subnet2;
     const isOurs = isConfigured || isOfCluster(subnet?.freeformTags ?? undefined, context.cluster);
     if (subnet != null && subnet.vcnId === (context.configuration.vcn ?? subnet.vcnId) && isOurs) continue;
-    const field = findAnnotation(wanted.kind, index === 0 || wanted.kind === "nlb" ? "subnet1" : "subnet2");
+    const field = findAnnotation(desired.kind, index === 0 || desired.kind === "nlb" ? "subnet1" : "subnet2");
     const issue = {
       code: "SubnetNotFound",
       field,
@@ -73,9 +73,9 @@ export function chooseSubnets(
     };
     return { kind: "refused", issue };
   }
-  const [first = ""] = wanted.subnets;
-  const isOne = wanted.kind === "nlb" || wanted.isPrivate || !subnets[first]?.availabilityDomain;
-  return { kind: "chosen", subnets: isOne ? [first] : wanted.subnets };
+  const [first = ""] = desired.subnets;
+  const isOne = desired.kind === "nlb" || desired.isPrivate || !subnets[first]?.availabilityDomain;
+  return { kind: "chosen", subnets: isOne ? [first] : desired.subnets };
 }
 
 /** Returns the reserved address in `spec.loadBalancerIP` if it may be used. */

@@ -27,26 +27,26 @@ export const followNodesOnOci: NonNullable<LoadBalancerModel["followNodes"]> = (
   const context = { service, configuration: getConfiguration(settings), cluster: settings.cluster };
   if (state.several !== undefined) return undefined;
   if (state.isOrdered === true) return wait("Ordered", "OCI is at what was ordered");
-  const [seen, ...others] = state.found.filter(({ balancer }) => isOurs(balancer, context));
-  if (seen === undefined || others.length > 0 || !hasReadableSelector(seen, service)) return undefined;
-  const busy = waitWhileBusy(seen);
+  const [current, ...others] = state.found.filter(({ balancer }) => isOurs(balancer, context));
+  if (current === undefined || others.length > 0 || !hasReadableSelector(current, service)) return undefined;
+  const busy = waitWhileBusy(current);
   if (busy !== undefined) return busy;
-  if (seen.failure !== undefined) return undefined;
-  const families = selectFamilies(seen.kind, service);
-  const ports = families === undefined ? undefined : readPorts(seen.kind, service, {}, families);
+  if (current.failure !== undefined) return undefined;
+  const families = selectFamilies(current.kind, service);
+  const ports = families === undefined ? undefined : readPorts(current.kind, service, {}, families);
   if (ports?.kind !== "read") return undefined;
   const addresses = selectBackends(question, state.addresses);
   const served = ports.ports.flatMap((port) => {
-    const set = seen.balancer.backendSets?.[port.backendSet];
+    const set = current.balancer.backendSets?.[port.backendSet];
     // A backend set is never emptied.
     return set === undefined || addresses[port.family].length === 0 ? [] : [{ port, set }];
   });
   if (served.length === 0) return undefined;
   for (const { port, set } of served) {
-    const backends = chooseBackends(seen, set, port, addresses[port.family]);
+    const backends = chooseBackends(current, set, port, addresses[port.family]);
     if (backends !== undefined)
       return [
-        buildAction(seen, "UpdateBackendSet", {
+        buildAction(current, "UpdateBackendSet", {
           name: port.backendSet,
           body: buildBackendSetUpdate(set, backends),
         }),
@@ -71,12 +71,15 @@ function chooseBackends(
   { nodePort }: DesiredPort,
   addresses: readonly string[],
 ): readonly unknown[] | undefined {
-  const there = new Map((backends ?? []).map((backend) => [formatBackendKey(backend), backend]));
-  const wanted = addresses.map((ipAddress) => ({ ipAddress, port: nodePort }));
+  const currentBackends = new Map((backends ?? []).map((backend) => [formatBackendKey(backend), backend]));
+  const desiredBackends = addresses.map((ipAddress) => ({ ipAddress, port: nodePort }));
   const isSame =
-    wanted.length === there.size && wanted.every((backend) => there.has(formatBackendKey(backend)));
+    desiredBackends.length === currentBackends.size &&
+    desiredBackends.every((backend) => currentBackends.has(formatBackendKey(backend)));
   if (isSame) return undefined;
-  return wanted.map((backend) => there.get(formatBackendKey(backend)) ?? buildBackend(kind, backend));
+  return desiredBackends.map(
+    (backend) => currentBackends.get(formatBackendKey(backend)) ?? buildBackend(kind, backend),
+  );
 }
 
 /**
@@ -86,6 +89,6 @@ function buildBackendSetUpdate(
   set: BackendSet,
   backends: readonly unknown[],
 ): Readonly<Record<string, unknown>> {
-  const kept = Object.entries(set).filter(([key, value]) => key !== "name" && value !== null);
-  return { ...Object.fromEntries(kept), backends };
+  const keptFields = Object.entries(set).filter(([key, value]) => key !== "name" && value !== null);
+  return { ...Object.fromEntries(keptFields), backends };
 }

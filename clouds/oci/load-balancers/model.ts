@@ -31,19 +31,19 @@ export const ociLoadBalancerModel: LoadBalancerModel = {
     const kind = getLoadBalancerKind(question.service.metadata.annotations);
     const { found } = observed as OciState;
     return found.some(
-      (seen) => seen.kind === kind && isOfCluster(seen.balancer.freeformTags ?? undefined, cluster),
+      (each) => each.kind === kind && isOfCluster(each.balancer.freeformTags ?? undefined, cluster),
     );
   },
   followNodes: followNodesOnOci,
   listLostTargets(question, observed) {
     const { found, addresses } = observed as OciState;
     const { IPv4 = [], IPv6 = [] } = selectBackends(question, addresses);
-    const wanted: ReadonlySet<unknown> = new Set([...IPv4, ...IPv6]);
+    const desiredAddresses: ReadonlySet<unknown> = new Set([...IPv4, ...IPv6]);
     const backends = found.flatMap(({ balancer }) =>
       Object.values(balancer.backendSets ?? {}).flatMap((set) => set.backends ?? []),
     );
     // OCI identifies a backend by its address; its node is unknown.
-    return backends.some(({ ipAddress }) => !wanted.has(ipAddress)) ? [undefined] : [];
+    return backends.some(({ ipAddress }) => !desiredAddresses.has(ipAddress)) ? [undefined] : [];
   },
   applyResult: (observed, action, result) => applyResult(observed as OciState, action, result),
   toIssue: toIssue,

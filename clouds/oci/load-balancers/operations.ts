@@ -37,14 +37,14 @@ const Parameters = z.object({
 });
 
 /** The method of an operation and the path after the id. For parts of a load balancer, their name follows. */
-interface Shape {
+interface OperationShape {
   readonly method: "POST" | "PUT" | "DELETE";
   readonly below?: string;
   readonly isNamed?: true;
   readonly isNew?: true;
 }
 
-const OF_BALANCER: Readonly<Record<string, Shape>> = {
+const LOAD_BALANCER_OPERATIONS: Readonly<Record<string, OperationShape>> = {
   CreateLoadBalancer: { method: "POST", isNew: true },
   DeleteLoadBalancer: { method: "DELETE" },
   MarkLoadBalancer: { method: "PUT" },
@@ -53,13 +53,13 @@ const OF_BALANCER: Readonly<Record<string, Shape>> = {
   UpdateNetworkSecurityGroups: { method: "PUT", below: "networkSecurityGroups" },
 };
 
-const OPERATIONS: Readonly<Record<string, Readonly<Record<string, Shape>>>> = {
+const OPERATIONS: Readonly<Record<string, Readonly<Record<string, OperationShape>>>> = {
   lb: {
-    ...OF_BALANCER,
+    ...LOAD_BALANCER_OPERATIONS,
     ...buildShapes("RuleSet", "ruleSets"),
     UpdateLoadBalancerShape: { method: "PUT", below: "updateShape" },
   },
-  nlb: OF_BALANCER,
+  nlb: LOAD_BALANCER_OPERATIONS,
   vcn: {
     CreateNetworkSecurityGroup: { method: "POST", isNew: true },
     DeleteNetworkSecurityGroup: { method: "DELETE" },
@@ -84,12 +84,12 @@ export function buildRequest({ action, target, parameters }: CloudAction): Addre
     ...(shape.isNew === true ? [] : [encodeURIComponent(target)]),
     ...(shape.below === undefined ? [] : [shape.below]),
   ];
-  const named = shape.isNamed === true ? [encodeURIComponent(name ?? "")] : [];
+  const nameParts = shape.isNamed === true ? [encodeURIComponent(name ?? "")] : [];
   const template = [
     path,
     ...(shape.isNew ? [] : ["{id}"]),
     ...parts.slice(shape.isNew ? 1 : 2),
-    ...named.map(() => "{name}"),
+    ...nameParts.map(() => "{name}"),
   ];
   const headers = {
     ...(etag === undefined ? {} : { "if-match": etag }),
@@ -101,17 +101,17 @@ export function buildRequest({ action, target, parameters }: CloudAction): Addre
       method: shape.method,
       operation: `${kind}:${operation}`,
       template: `${shape.method} ${template.join("/")}`,
-      path: [...parts, ...named].join("/"),
+      path: [...parts, ...nameParts].join("/"),
       headers,
       ...(body === undefined ? {} : { body }),
     },
   };
 }
 
-function buildShapes(what: string, below: string): Readonly<Record<string, Shape>> {
+function buildShapes(resource: string, below: string): Readonly<Record<string, OperationShape>> {
   return {
-    [`Create${what}`]: { method: "POST", below },
-    [`Update${what}`]: { method: "PUT", below, isNamed: true },
-    [`Delete${what}`]: { method: "DELETE", below, isNamed: true },
+    [`Create${resource}`]: { method: "POST", below },
+    [`Update${resource}`]: { method: "PUT", below, isNamed: true },
+    [`Delete${resource}`]: { method: "DELETE", below, isNamed: true },
   };
 }

@@ -1,4 +1,4 @@
-import { findAnnotation, TYPE } from "#clouds/oci/load-balancers/annotations/table.ts";
+import { findAnnotation, type SettingName, TYPE } from "#clouds/oci/load-balancers/annotations/table.ts";
 import type { LoadBalancerContext } from "#clouds/oci/load-balancers/choose-named.ts";
 import type { DesiredState } from "#clouds/oci/load-balancers/desired-state/desired-state.ts";
 import type { ObservedBalancer } from "#clouds/oci/load-balancers/state.ts";
@@ -8,60 +8,60 @@ import type { Issue, LoadBalancerStep } from "#core/service/model.ts";
 
 /** Decides what is known about a load balancer of the desired type before its state is compared. */
 export function decidePhase(
-  seen: ObservedBalancer,
-  wanted: DesiredState,
+  observed: ObservedBalancer,
+  desired: DesiredState,
   context: LoadBalancerContext,
 ): LoadBalancerStep | undefined {
-  const { balancer, kind } = seen;
+  const { balancer, kind } = observed;
   if (!isOurs(balancer, context)) {
     const detail = `${balancer.id} has the name of the Service's load balancer and not the free-form tag ${CLUSTER_TAG}=${context.cluster}`;
     return reject({ code: "NameTaken", detail });
   }
-  const busy = waitWhileBusy(seen);
+  const busy = waitWhileBusy(observed);
   if (busy !== undefined) return busy;
   if (kind === "lb" && balancer.lifecycleState === "FAILED") {
-    const why = balancer.lifecycleDetails ?? seen.failure ?? "OCI does not say why";
-    const detail = `${balancer.id} is FAILED: ${why.slice(0, MAX_WORDS)}`;
+    const why = balancer.lifecycleDetails ?? observed.failure ?? "OCI does not say why";
+    const detail = `${balancer.id} is FAILED: ${why.slice(0, MAX_MESSAGE_LENGTH)}`;
     return reject({ code: "LoadBalancerRefused", detail });
   }
-  const issue = checkImmutable(seen, wanted, context);
+  const issue = checkImmutable(observed, desired, context);
   return issue === undefined ? undefined : reject(issue);
 }
 
 /** Reports requested changes that an existing load balancer does not support. */
 function checkImmutable(
   { balancer, kind }: ObservedBalancer,
-  wanted: DesiredState,
+  desired: DesiredState,
   { service: { metadata, spec } }: LoadBalancerContext,
 ): Issue | undefined {
-  const ofAnnotation = (saying: Parameters<typeof findAnnotation>[1], code: string): Issue => {
-    const field = findAnnotation(kind, saying);
-    return { code, field, value: metadata.annotations?.[field], allowed: AS_MADE };
+  const buildIssue = (setting: SettingName, code: string): Issue => {
+    const field = findAnnotation(kind, setting);
+    return { code, field, value: metadata.annotations?.[field], allowed: AS_CREATED };
   };
   const addresses = (balancer.ipAddresses ?? []).map(
     ({ ipAddress }) => canonicalizeIp(ipAddress) ?? ipAddress,
   );
-  const { assignedPrivateIPv4, assignedIPv6 } = wanted.said;
-  if (balancer.compartmentId !== wanted.compartment) return ofAnnotation("compartment", "InvalidAnnotation");
-  if ((balancer.isPrivate ?? false) !== wanted.isPrivate) return ofAnnotation("internal", "TypeChanged");
+  const { assignedPrivateIPv4, assignedIPv6 } = desired.annotationSettings;
+  if (balancer.compartmentId !== desired.compartment) return buildIssue("compartment", "InvalidAnnotation");
+  if ((balancer.isPrivate ?? false) !== desired.isPrivate) return buildIssue("internal", "TypeChanged");
   if (spec.loadBalancerIP && !addresses.includes(canonicalizeIp(spec.loadBalancerIP) ?? spec.loadBalancerIP))
     return {
       code: "InvalidField",
       field: "spec.loadBalancerIP",
       value: spec.loadBalancerIP,
-      allowed: AS_MADE,
+      allowed: AS_CREATED,
     };
   if (assignedPrivateIPv4 !== undefined && !addresses.includes(assignedPrivateIPv4))
-    return ofAnnotation("assignedPrivateIPv4", "InvalidAnnotation");
+    return buildIssue("assignedPrivateIPv4", "InvalidAnnotation");
   if (assignedIPv6 !== undefined && !addresses.includes(assignedIPv6))
-    return ofAnnotation("assignedIPv6", "InvalidAnnotation");
+    return buildIssue("assignedIPv6", "InvalidAnnotation");
   return undefined;
 }
 
 /** Maximum length of OCI's message that is repeated. */
-const MAX_WORDS = 300;
+const MAX_MESSAGE_LENGTH = 300;
 
-const AS_MADE = "what it was when the load balancer was made";
+const AS_CREATED = "what it was when the load balancer was made";
 
 type WaitStep = Extract<LoadBalancerStep, { readonly kind: "wait" }>;
 

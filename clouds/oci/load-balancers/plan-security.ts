@@ -35,26 +35,26 @@ export function findManagedGroup(
 
 /** Plans what must exist before the load balancer: the managed group, with rules that allow its traffic. */
 export function planGroupsBefore(
-  wanted: DesiredState,
+  desired: DesiredState,
   state: OciState,
   context: LoadBalancerContext,
 ): NextStep {
-  if (wanted.mode !== "NSG") return undefined;
+  if (desired.mode !== "NSG") return undefined;
   const { uid } = context.service.metadata;
   const front = findManagedGroup(state, context);
   if (front === undefined) {
     const [other] = state.groups;
-    return other === undefined ? act(createGroup(wanted, context)) : buildNameTakenStep(other);
+    return other === undefined ? act(createGroup(desired, context)) : buildNameTakenStep(other);
   }
   if (front.group.lifecycleState !== "AVAILABLE") return wait(front);
-  const backendGroups = wanted.said.backendSecurityGroups ?? [];
-  const rules = buildFrontRules(wanted, uid, backendGroups);
+  const backendGroups = desired.annotationSettings.backendSecurityGroups ?? [];
+  const rules = buildFrontRules(desired, uid, backendGroups);
   if (rules.length > MAX_RULES) return { kind: "refused", issue: { code: "TooManyRules" } };
   const missing = planMissingRules(front, rules);
   if (missing !== undefined) return act(missing);
   for (const id of backendGroups) {
     const back = state.named[id];
-    const next = back && planMissingRules(back, buildBackRules(wanted, uid, front.group.id));
+    const next = back && planMissingRules(back, buildBackRules(desired, uid, front.group.id));
     if (next != null) return act(next);
   }
   return undefined;
@@ -65,22 +65,22 @@ export function planGroupsBefore(
  * rules.
  */
 export function planGroupsAfter(
-  wanted: DesiredState,
+  desired: DesiredState,
   state: OciState,
   context: LoadBalancerContext,
 ): NextStep {
-  if (wanted.mode !== "NSG") return removeGroups(state, context);
+  if (desired.mode !== "NSG") return removeGroups(state, context);
   const { uid } = context.service.metadata;
   const front = findManagedGroup(state, context);
   if (front === undefined) return undefined;
-  const backendGroups = wanted.said.backendSecurityGroups ?? [];
+  const backendGroups = desired.annotationSettings.backendSecurityGroups ?? [];
   const former = listBackendGroups(front).filter((id) => !backendGroups.includes(id));
-  const rules = buildBackRules(wanted, uid, front.group.id);
+  const rules = buildBackRules(desired, uid, front.group.id);
   // While the managed group names a backend group, the place of our rules is known.
   const superfluous =
     findFirst(backendGroups, (id) => planRuleRemoval(state.named[id], rules, context)) ??
     findFirst(former, (id) => planRuleRemoval(state.named[id], [], context)) ??
-    planSuperfluousRules(front, buildFrontRules(wanted, uid, backendGroups), () => true);
+    planSuperfluousRules(front, buildFrontRules(desired, uid, backendGroups), () => true);
   return superfluous === undefined ? undefined : act(superfluous);
 }
 
@@ -96,22 +96,22 @@ export function removeGroups(state: OciState, context: LoadBalancerContext): Nex
 
 function planRuleRemoval(
   group: ObservedGroup | null | undefined,
-  wanted: readonly Rule[],
+  desiredRules: readonly Rule[],
   { service, cluster }: LoadBalancerContext,
 ): LoadBalancerAction | undefined {
   if (group == null || !isOfCluster(group.group.freeformTags ?? undefined, cluster)) return undefined;
-  const ours = formatRuleDescription(service.metadata.uid);
-  return planSuperfluousRules(group, wanted, ({ description }) => description === ours);
+  const ownDescription = formatRuleDescription(service.metadata.uid);
+  return planSuperfluousRules(group, desiredRules, ({ description }) => description === ownDescription);
 }
 
 function createGroup(
-  wanted: DesiredState,
+  desired: DesiredState,
   { service, configuration, cluster }: LoadBalancerContext,
 ): LoadBalancerAction {
   const displayName = formatGroupName(service.metadata);
   const { tags } = configuration;
   const body = {
-    compartmentId: wanted.compartment,
+    compartmentId: desired.compartment,
     vcnId: configuration.vcn,
     displayName,
     freeformTags: { ...tags?.common?.freeform, ...buildGroupTags(service, cluster) },

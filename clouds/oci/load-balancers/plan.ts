@@ -60,47 +60,55 @@ function ensure(
 ): LoadBalancerStep {
   const read = readDesiredState(question.service, context.settings);
   if (read.kind === "refused") return read;
-  const { wanted } = read;
-  const other = state.found.find(({ kind, balancer }) => kind !== wanted.kind && isOurs(balancer, context));
+  const { desired } = read;
+  const other = state.found.find(({ kind, balancer }) => kind !== desired.kind && isOurs(balancer, context));
   if (other !== undefined) return rejectTypeChange(other, context);
-  const seen = state.found.find(({ kind }) => kind === wanted.kind);
-  const phase = seen === undefined ? undefined : decidePhase(seen, wanted, context);
+  const observed = state.found.find(({ kind }) => kind === desired.kind);
+  const phase = observed === undefined ? undefined : decidePhase(observed, desired, context);
   if (phase !== undefined) return phase;
   const { isTooMany, ...addresses } = selectBackends(question, state.addresses);
-  const warnings = [...wanted.warnings, ...(isTooMany ? [TOO_MANY] : [])];
-  const noBackends = checkBackends(question, wanted, addresses);
-  if (noBackends !== undefined) return reject(noBackends);
-  if (seen !== undefined && question.onlyTargets === true) {
-    const change = planNextBackendChange({ wanted, addresses, groups: undefined }, seen);
+  const warnings = [...desired.warnings, ...(isTooMany ? [TOO_MANY] : [])];
+  const backendIssue = checkBackends(question, desired, addresses);
+  if (backendIssue !== undefined) return reject(backendIssue);
+  if (observed !== undefined && question.onlyTargets === true) {
+    const change = planNextBackendChange({ desired, addresses, groups: undefined }, observed);
     return change === undefined
-      ? buildSettled(seen, wanted, warnings)
-      : { ...buildChangeStep(change, seen), onlyTargets: true };
+      ? buildSettled(observed, desired, warnings)
+      : { ...buildChangeStep(change, observed), onlyTargets: true };
   }
-  const badGroup = checkNamedGroups(wanted, state, context);
-  if (badGroup !== undefined) return reject(badGroup);
+  const groupIssue = checkNamedGroups(desired, state, context);
+  if (groupIssue !== undefined) return reject(groupIssue);
   // Reasons for a rejection are checked before anything is created.
-  const place = seen === undefined ? choosePlace(wanted, state, context) : undefined;
+  const place = observed === undefined ? choosePlace(desired, state, context) : undefined;
   if (place?.kind === "refused") return place;
-  const before = planGroupsBefore(wanted, state, context);
-  if (before !== undefined) return before;
-  const managed = wanted.mode === "NSG" ? findManagedGroup(state, context)?.group.id : undefined;
-  const groups = [...(wanted.said.securityGroups ?? []), ...(managed === undefined ? [] : [managed])];
-  if (seen === undefined) {
-    const tags = buildTags(context.service, wanted.said, context.configuration, context.cluster);
+  const groupStep = planGroupsBefore(desired, state, context);
+  if (groupStep !== undefined) return groupStep;
+  const managedGroup = desired.mode === "NSG" ? findManagedGroup(state, context)?.group.id : undefined;
+  const groups = [
+    ...(desired.annotationSettings.securityGroups ?? []),
+    ...(managedGroup === undefined ? [] : [managedGroup]),
+  ];
+  if (observed === undefined) {
+    const tags = buildTags(
+      context.service,
+      desired.annotationSettings,
+      context.configuration,
+      context.cluster,
+    );
     const { subnets = [], reservedIp } = place ?? {};
-    return create(wanted, createBody(wanted, addresses, { subnets, groups, reservedIp, tags }), context);
+    return create(desired, createBody(desired, addresses, { subnets, groups, reservedIp, tags }), context);
   }
-  const change = planNextChange({ wanted, addresses, groups }, seen);
+  const change = planNextChange({ desired, addresses, groups }, observed);
   if (change !== undefined) {
-    if (seen.failure === undefined) return buildChangeStep(change, seen);
-    return reject({ code: "LoadBalancerRefused", detail: `${change.action} after ${seen.failure}` });
+    if (observed.failure === undefined) return buildChangeStep(change, observed);
+    return reject({ code: "LoadBalancerRefused", detail: `${change.action} after ${observed.failure}` });
   }
-  return planGroupsAfter(wanted, state, context) ?? buildSettled(seen, wanted, warnings);
+  return planGroupsAfter(desired, state, context) ?? buildSettled(observed, desired, warnings);
 }
 
 /** Chooses the place of a new load balancer: its subnets, and its address if the Service names one. */
-function choosePlace(wanted: DesiredState, state: OciState, context: LoadBalancerContext) {
-  const subnets = chooseSubnets(wanted, state, context);
+function choosePlace(desired: DesiredState, state: OciState, context: LoadBalancerContext) {
+  const subnets = chooseSubnets(desired, state, context);
   if (subnets.kind === "refused") return subnets;
   const address = chooseAddress(state, context);
   if (address.kind === "refused") return address;
@@ -110,11 +118,11 @@ function choosePlace(wanted: DesiredState, state: OciState, context: LoadBalance
 /** If a cluster has nodes but none can be a target, the existing load balancer stays unchanged. */
 function checkBackends(
   { nodes, service }: LoadBalancerQuestion,
-  { families, kind, said }: DesiredState,
+  { families, kind, annotationSettings }: DesiredState,
   addresses: Readonly<Record<string, readonly string[]>>,
 ): Issue | undefined {
   if (nodes.length === 0 || families.some((family) => (addresses[family]?.length ?? 0) > 0)) return undefined;
-  if (said.nodeLabelSelector !== undefined) {
+  if (annotationSettings.nodeLabelSelector !== undefined) {
     const field = findAnnotation(kind, "nodeLabelSelector");
     const allowed = "a label selector that some nodes are chosen by";
     return { code: "InvalidAnnotation", field, value: service.metadata.annotations?.[field], allowed };
@@ -127,25 +135,27 @@ function checkBackends(
 }
 
 function remove(state: OciState, context: LoadBalancerContext): LoadBalancerStep {
-  const seen = state.found.find(({ balancer }) => isOurs(balancer, context));
-  if (seen !== undefined)
-    return waitWhileBusy(seen) ?? buildChangeStep(buildAction(seen, "DeleteLoadBalancer", {}), seen);
+  const observed = state.found.find(({ balancer }) => isOurs(balancer, context));
+  if (observed !== undefined)
+    return (
+      waitWhileBusy(observed) ?? buildChangeStep(buildAction(observed, "DeleteLoadBalancer", {}), observed)
+    );
   return removeGroups(state, context) ?? { kind: "settled", ingress: [], warnings: [] };
 }
 
 function create(
-  wanted: DesiredState,
+  desired: DesiredState,
   body: Readonly<Record<string, unknown>>,
   { service }: LoadBalancerContext,
 ): LoadBalancerStep {
-  const message = `${wanted.ports.length} listeners, ${wanted.displayName}`;
+  const message = `${desired.ports.length} listeners, ${desired.displayName}`;
   return {
     kind: "act",
     because: { code: "CreateLoadBalancer", message },
     actions: [
       {
-        action: `${wanted.kind}:CreateLoadBalancer`,
-        target: wanted.displayName,
+        action: `${desired.kind}:CreateLoadBalancer`,
+        target: desired.displayName,
         parameters: { body, retryToken: service.metadata.uid },
       },
     ],
@@ -159,10 +169,10 @@ function buildChangeStep(change: LoadBalancerAction, { balancer }: ObservedBalan
 
 function buildSettled(
   { balancer }: ObservedBalancer,
-  wanted: DesiredState,
+  desired: DesiredState,
   warnings: readonly Issue[],
 ): LoadBalancerStep {
-  return { kind: "settled", ingress: buildIngress(balancer, wanted), warnings };
+  return { kind: "settled", ingress: buildIngress(balancer, desired), warnings };
 }
 
 const TOO_MANY: Issue = { code: "TooManyTargets", detail: `a backend set has room for ${MAX_BACKENDS}` };

@@ -17,19 +17,19 @@ export function formatRuleDescription(uid: string): string {
 
 /** Builds the rules of the managed group: inbound from clients, outbound to backends. */
 export function buildFrontRules(
-  wanted: DesiredState,
+  desired: DesiredState,
   uid: string,
   backendGroups: readonly string[],
 ): readonly Rule[] {
-  const incoming = wanted.ports.flatMap((port) =>
-    selectSourceRanges(wanted, port).flatMap((source) =>
+  const incoming = desired.ports.flatMap((port) =>
+    selectSourceRanges(desired, port).flatMap((source) =>
       listProtocols(port).map((protocol) =>
         buildIngressRule(uid, { protocol, port: port.port, source, sourceType: "CIDR_BLOCK" }),
       ),
     ),
   );
   const outgoing = backendGroups.flatMap((destination) =>
-    listBackendPorts(wanted).map(
+    listBackendPorts(desired).map(
       ([protocol, port]): Rule => ({
         ...{ direction: "EGRESS", protocol, destination, destinationType: "NETWORK_SECURITY_GROUP" },
         ...{
@@ -47,13 +47,13 @@ export function buildFrontRules(
  * Builds the rules of a backend group: inbound from the load balancer, and from clients if backends see their
  * addresses.
  */
-export function buildBackRules(wanted: DesiredState, uid: string, frontGroup: string): readonly Rule[] {
-  const fromFront = listBackendPorts(wanted).map(([protocol, port]) =>
+export function buildBackRules(desired: DesiredState, uid: string, frontGroup: string): readonly Rule[] {
+  const fromFront = listBackendPorts(desired).map(([protocol, port]) =>
     buildIngressRule(uid, { protocol, port, source: frontGroup, sourceType: "NETWORK_SECURITY_GROUP" }),
   );
-  const fromClients = wanted.preservesSource
-    ? wanted.ports.flatMap((port) =>
-        selectSourceRanges(wanted, port).flatMap((source) =>
+  const fromClients = desired.preservesSource
+    ? desired.ports.flatMap((port) =>
+        selectSourceRanges(desired, port).flatMap((source) =>
           listProtocols(port).map((protocol) =>
             buildIngressRule(uid, { protocol, port: port.nodePort, source, sourceType: "CIDR_BLOCK" }),
           ),
@@ -66,10 +66,10 @@ export function buildBackRules(wanted: DesiredState, uid: string, frontGroup: st
 /** Plans the next batch of rules that a group lacks. */
 export function planMissingRules(
   group: ObservedGroup,
-  wanted: readonly Rule[],
+  desiredRules: readonly Rule[],
 ): LoadBalancerAction | undefined {
-  const there = new Set(group.rules.map(formatRuleKey));
-  const missing = wanted.filter((rule) => !there.has(formatRuleKey(rule))).slice(0, BATCH);
+  const currentKeys = new Set(group.rules.map(formatRuleKey));
+  const missing = desiredRules.filter((rule) => !currentKeys.has(formatRuleKey(rule))).slice(0, BATCH);
   if (missing.length === 0) return undefined;
   return {
     action: "vcn:AddSecurityRules",
@@ -81,10 +81,10 @@ export function planMissingRules(
 /** Plans the removal of the next batch of obsolete rules of ours; a duplicate is obsolete too. */
 export function planSuperfluousRules(
   group: ObservedGroup,
-  wanted: readonly Rule[],
+  desiredRules: readonly Rule[],
   isOurs: (rule: Rule) => boolean,
 ): LoadBalancerAction | undefined {
-  const keys = new Set(wanted.map(formatRuleKey));
+  const keys = new Set(desiredRules.map(formatRuleKey));
   const superfluous: string[] = [];
   for (const rule of group.rules) {
     if (!isOurs(rule) || keys.delete(formatRuleKey(rule)) || rule.id == null) continue;
@@ -106,9 +106,9 @@ export function listBackendGroups({ rules }: ObservedGroup): readonly string[] {
 function formatRuleKey(rule: Rule): string {
   const { direction, protocol, source, sourceType, destination, destinationType } = rule;
   const range = (rule.tcpOptions ?? rule.udpOptions)?.destinationPortRange;
-  const [peerOf, type] = direction === "INGRESS" ? [source, sourceType] : [destination, destinationType];
+  const [peerAddress, type] = direction === "INGRESS" ? [source, sourceType] : [destination, destinationType];
   // The API may spell a network differently.
-  const peer = [canonicalizeCidr(peerOf ?? "") ?? peerOf, type];
+  const peer = [canonicalizeCidr(peerAddress ?? "") ?? peerAddress, type];
   return [direction, protocol, ...peer, range?.min, range?.max, rule.isStateless === true].join(" ");
 }
 

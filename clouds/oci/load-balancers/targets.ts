@@ -21,8 +21,8 @@ export function selectTarget(
 const SELECTORS = new WeakMap<object, readonly Requirement[]>();
 
 function readNodeSelector(annotations: Readonly<Record<string, string>> = {}): readonly Requirement[] {
-  const known = SELECTORS.get(annotations);
-  if (known !== undefined) return known;
+  const cached = SELECTORS.get(annotations);
+  if (cached !== undefined) return cached;
   const written =
     annotations[findAnnotation(getLoadBalancerKind(annotations), "nodeLabelSelector")]?.trim() ?? "";
   const read = written === "" ? undefined : getReader("nodeLabelSelector")(written);
@@ -46,13 +46,13 @@ export function selectBackends(
   { nodes, service }: LoadBalancerQuestion,
   addresses: Readonly<Record<string, InstanceAddresses>>,
 ): BackendAddresses & { readonly isTooMany: boolean } {
-  const known = nodes.flatMap((node) => addresses[selectTarget(node, service) ?? ""] ?? []);
+  const backends = nodes.flatMap((node) => addresses[selectTarget(node, service) ?? ""] ?? []);
   const all = {
-    IPv4: known.flatMap(({ ipv4 }) => ipv4 ?? []),
-    IPv6: known.flatMap(({ ipv6 }) => ipv6 ?? []),
+    IPv4: backends.flatMap(({ ipv4 }) => ipv4 ?? []),
+    IPv6: backends.flatMap(({ ipv6 }) => ipv6 ?? []),
   };
-  const fitting = (each: readonly string[]): readonly string[] =>
+  const limitBackends = (each: readonly string[]): readonly string[] =>
     [...new Set(each)].sort().slice(0, MAX_BACKENDS);
   const isTooMany = Object.values(all).some((each) => new Set(each).size > MAX_BACKENDS);
-  return { IPv4: fitting(all.IPv4), IPv6: fitting(all.IPv6), isTooMany };
+  return { IPv4: limitBackends(all.IPv4), IPv6: limitBackends(all.IPv6), isTooMany };
 }

@@ -57,7 +57,7 @@ describe("the configuration", () => {
     [
       "another realm without hosts",
       { auth: { tenancy: "ocid1.tenancy.oc77..t" } },
-      "the tenancy's realm are not known",
+      "the tenancy's realm are unknown",
     ],
     ["http to another machine", { endpoints: { iaas: "http://iaas.example.com" } }, "https is required"],
     [

@@ -64,9 +64,9 @@ const EQUALITY = /^([^\s=!]+)\s*(==|=|!=)\s*([^\s=!]*)$/;
 function parseRequirement(part: string): Requirement | undefined {
   const set = SET.exec(part);
   if (set !== null) {
-    const [, key = "", word, values = ""] = set;
+    const [, key = "", operator, values = ""] = set;
     return buildRequirement(
-      word === "in" ? "in" : "not-in",
+      operator === "in" ? "in" : "not-in",
       key,
       values.split(",").map((value) => value.trim()),
     );

@@ -16,7 +16,7 @@ import type { Issue } from "#core/service/model.ts";
 export type AnnotationsResult =
   | {
       readonly kind: "read";
-      readonly said: AnnotationSettings;
+      readonly annotationSettings: AnnotationSettings;
       /** Values without effect. */
       readonly warnings: readonly Issue[];
     }
@@ -40,35 +40,35 @@ export function readAnnotations(
   kind: LoadBalancerKind,
   annotations: Readonly<Record<string, string>> | undefined,
 ): AnnotationsResult {
-  const said: Record<string, unknown> = {};
+  const annotationSettings: Record<string, unknown> = {};
   const warnings: Issue[] = [];
-  let unknown = 0;
+  let unknownCount = 0;
   for (const [field, value] of sortAnnotations(annotations)) {
     if (!PREFIXES.some((prefix) => field.startsWith(prefix))) continue;
     const meaning = Object.hasOwn(ANNOTATIONS, field) ? ANNOTATIONS[field] : undefined;
     if (meaning === undefined) {
-      if (unknown < MAX_UNKNOWN) warnings.push(buildUnknownAnnotationIssue(field, findSimilar(field)));
-      unknown += 1;
+      if (unknownCount < MAX_UNKNOWN) warnings.push(buildUnknownAnnotationIssue(field, findSimilar(field)));
+      unknownCount += 1;
       continue;
     }
     const written = value.trim();
     if (written === "") continue;
-    const saying = meaning[kind];
-    if (saying === undefined) {
+    const setting = meaning[kind];
+    if (setting === undefined) {
       warnings.push({ code: "UnsupportedAnnotation", field, value, allowed: formatOtherKind(field, kind) });
       continue;
     }
-    const read = getReader(saying)(written);
+    const read = getReader(setting)(written);
     if (!read.ok) return { kind: "refused", issue: { code: read.code, field, value, allowed: read.allowed } };
-    if (read.value !== undefined) said[saying] = read.value;
+    if (read.value !== undefined) annotationSettings[setting] = read.value;
   }
   // The reader under each name returns the type of its value.
-  return { kind: "read", said: said as AnnotationSettings, warnings };
+  return { kind: "read", annotationSettings: annotationSettings as AnnotationSettings, warnings };
 }
 
 function findSimilar(field: string): string | undefined {
-  const known = findNearest(getLastPart(field), Object.keys(ANNOTATIONS).map(getLastPart));
-  return Object.keys(ANNOTATIONS).find((name) => known !== undefined && getLastPart(name) === known);
+  const nearest = findNearest(getLastPart(field), Object.keys(ANNOTATIONS).map(getLastPart));
+  return Object.keys(ANNOTATIONS).find((name) => nearest !== undefined && getLastPart(name) === nearest);
 }
 
 /** Only the last part is compared: the common prefix would make all names similar. */
@@ -79,9 +79,9 @@ function getLastPart(name: string): string {
 
 function formatOtherKind(field: string, kind: LoadBalancerKind): string {
   if (kind === "lb") return `nothing, unless ${TYPE} is nlb: it is for network load balancers`;
-  const twin = `${NLB_PREFIX}${getLastPart(field)}`;
-  const isTwinKnown = field.startsWith(LB_PREFIX) && Object.hasOwn(ANNOTATIONS, twin);
-  return isTwinKnown
-    ? `nothing: ${twin} is what network load balancers read`
+  const nlbName = `${NLB_PREFIX}${getLastPart(field)}`;
+  const hasNlbName = field.startsWith(LB_PREFIX) && Object.hasOwn(ANNOTATIONS, nlbName);
+  return hasNlbName
+    ? `nothing: ${nlbName} is what network load balancers read`
     : "nothing: it is for the type lb";
 }

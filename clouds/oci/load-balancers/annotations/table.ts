@@ -32,7 +32,7 @@ export const TYPE = `${OCI_PREFIX}load-balancer-type`;
 export const RULE_MODE = `${OCI_PREFIX}security-rule-management-mode`;
 
 /** Settings that annotations can make, whatever annotation sets them for a type. */
-const SAYINGS = {
+const SETTING_READERS = {
   internal: readBoolean,
   shape: readText(/^(?:flexible|\d{1,5}Mbps(?:-Micro)?)$/i, "100Mbps, 400Mbps, 8000Mbps or flexible"),
   shapeFlexMin: readBandwidth,
@@ -76,12 +76,15 @@ const SAYINGS = {
   workloadIdentity: ((_written) => reject("nothing", "NotAllowed")) satisfies Reader<never>,
 } as const;
 
-type SettingName = keyof typeof SAYINGS;
+/** The name of a setting, as readers and issues use it. */
+export type SettingName = keyof typeof SETTING_READERS;
 
 type SettingValue<Each> = Each extends Reader<infer Value> ? Exclude<Value, undefined> : never;
 
 /** The settings of a Service's annotations; absent if not set. */
-export type AnnotationSettings = { readonly [Each in SettingName]?: SettingValue<(typeof SAYINGS)[Each]> };
+export type AnnotationSettings = {
+  readonly [Each in SettingName]?: SettingValue<(typeof SETTING_READERS)[Each]>;
+};
 
 /** The setting that an annotation makes for each type that supports it. */
 export type AnnotationMeaning = Readonly<Partial<Record<LoadBalancerKind, SettingName>>>;
@@ -142,13 +145,13 @@ export const ANNOTATIONS: Readonly<Record<string, AnnotationMeaning>> = {
 };
 
 /** Returns the reader of a setting. */
-export function getReader(saying: SettingName): Reader<unknown> {
-  return SAYINGS[saying];
+export function getReader(setting: SettingName): Reader<unknown> {
+  return SETTING_READERS[setting];
 }
 
 /** Finds the annotation of a setting for a type, for issues. */
-export function findAnnotation(kind: LoadBalancerKind, saying: SettingName): string {
-  const found = Object.entries(ANNOTATIONS).find(([, meaning]) => meaning[kind] === saying);
+export function findAnnotation(kind: LoadBalancerKind, setting: SettingName): string {
+  const found = Object.entries(ANNOTATIONS).find(([, meaning]) => meaning[kind] === setting);
   return found?.[0] ?? TYPE;
 }
 

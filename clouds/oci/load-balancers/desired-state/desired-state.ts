@@ -49,13 +49,13 @@ export interface DesiredState {
   readonly subnets: readonly string[];
   readonly mode: RuleMode;
   readonly sourceRanges: readonly string[];
-  readonly said: AnnotationSettings;
+  readonly annotationSettings: AnnotationSettings;
   readonly warnings: readonly Issue[];
 }
 
 /** The desired state, or why it cannot be served. */
 export type DesiredStateResult =
-  | { readonly kind: "read"; readonly wanted: DesiredState }
+  | { readonly kind: "read"; readonly desired: DesiredState }
   | { readonly kind: "refused"; readonly issue: Issue };
 
 /** OCI's maximum of groups per load balancer. */
@@ -66,44 +66,45 @@ export function readDesiredState(service: Service, settings: Pick<Settings, "clo
   const { metadata, spec } = service;
   const configuration = getConfiguration(settings);
   const kind = getLoadBalancerKind(metadata.annotations);
-  const ofSpec = checkSpec(service);
-  if (ofSpec !== undefined) return reject(ofSpec);
+  const specIssue = checkSpec(service);
+  if (specIssue !== undefined) return reject(specIssue);
   const read = readAnnotations(kind, metadata.annotations);
   if (read.kind === "refused") return read;
-  const { said } = read;
-  const mode = readRuleMode(kind, said, configuration, metadata.annotations);
+  const { annotationSettings } = read;
+  const mode = readRuleMode(kind, annotationSettings, configuration, metadata.annotations);
   if (mode.kind === "refused") return mode;
   const families = selectFamilies(kind, service);
   if (families === undefined) return reject({ code: "IPFamilies", field: "spec.ipFamilies" });
-  const ports = readPorts(kind, service, said, families);
+  const ports = readPorts(kind, service, annotationSettings, families);
   if (ports.kind === "refused") return ports;
-  const shape = readShape(kind === "lb" ? said : {});
+  const shape = readShape(kind === "lb" ? annotationSettings : {});
   if (shape.kind === "refused") return shape;
   const ranges = readSourceRanges(service);
   if (ranges.kind === "refused") return ranges;
   const subnets = [
-    said.subnet1 ?? configuration.loadBalancer?.subnet1,
-    kind === "lb" ? (said.subnet2 ?? configuration.loadBalancer?.subnet2) : undefined,
+    annotationSettings.subnet1 ?? configuration.loadBalancer?.subnet1,
+    kind === "lb" ? (annotationSettings.subnet2 ?? configuration.loadBalancer?.subnet2) : undefined,
   ].filter((subnet) => subnet !== undefined && subnet !== "");
-  const wanted: DesiredState = {
-    ...{ kind, families, said, warnings: read.warnings },
+  const desired: DesiredState = {
+    ...{ kind, families, annotationSettings, warnings: read.warnings },
     displayName: formatDisplayName(kind, metadata, configuration.loadBalancerPrefix),
-    compartment: said.compartment ?? configuration.compartment,
-    isPrivate: said.internal ?? false,
+    compartment: annotationSettings.compartment ?? configuration.compartment,
+    isPrivate: annotationSettings.internal ?? false,
     ports: ports.ports,
     policy:
-      (kind === "lb" ? said.lbPolicy : said.nlbPolicy) ?? (kind === "lb" ? "ROUND_ROBIN" : "FIVE_TUPLE"),
-    healthCheck: buildHealthCheck(kind, service, said),
+      (kind === "lb" ? annotationSettings.lbPolicy : annotationSettings.nlbPolicy) ??
+      (kind === "lb" ? "ROUND_ROBIN" : "FIVE_TUPLE"),
+    healthCheck: buildHealthCheck(kind, service, annotationSettings),
     preservesSource:
-      kind === "nlb" && spec.externalTrafficPolicy === "Local" && (said.preserveSource ?? true),
+      kind === "nlb" && spec.externalTrafficPolicy === "Local" && (annotationSettings.preserveSource ?? true),
     shape: shape.shape,
-    ruleSets: said.ruleSets ?? {},
+    ruleSets: annotationSettings.ruleSets ?? {},
     subnets: subnets as readonly string[],
     mode: mode.mode,
     sourceRanges: ranges.ranges ?? EVERYBODY,
   };
-  const issue = checkDesired(wanted, service, configuration);
-  return issue === undefined ? { kind: "read", wanted } : reject(issue);
+  const issue = checkDesired(desired, service, configuration);
+  return issue === undefined ? { kind: "read", desired } : reject(issue);
 }
 
 const EVERYBODY = ["0.0.0.0/0", "::/0"];
@@ -125,38 +126,45 @@ function checkSpec({ metadata: { uid }, spec }: Service): Issue | undefined {
 
 /** Rejects invalid combinations. */
 function checkDesired(
-  wanted: DesiredState,
+  desired: DesiredState,
   { metadata, spec }: Service,
   configuration: LoadBalancerConfiguration,
 ): Issue | undefined {
-  const { kind, said, ports, isPrivate, mode } = wanted;
-  const invalid = (saying: keyof AnnotationSettings, allowed: string, code = "InvalidAnnotation"): Issue => {
-    const field = findAnnotation(kind, saying);
+  const { kind, annotationSettings, ports, isPrivate, mode } = desired;
+  const buildIssue = (
+    setting: keyof AnnotationSettings,
+    allowed: string,
+    code = "InvalidAnnotation",
+  ): Issue => {
+    const field = findAnnotation(kind, setting);
     return { code, field, value: metadata.annotations?.[field], allowed };
   };
-  if (!listCompartments(configuration).includes(wanted.compartment))
-    return invalid("compartment", "nothing", "NotAllowed");
+  if (!listCompartments(configuration).includes(desired.compartment))
+    return buildIssue("compartment", "nothing", "NotAllowed");
   if (spec.loadBalancerIP && isPrivate) {
     const allowed = "nothing of an internal load balancer";
     return { code: "InvalidField", field: "spec.loadBalancerIP", value: spec.loadBalancerIP, allowed };
   }
-  const groups = said.securityGroups?.length ?? 0;
+  const groups = annotationSettings.securityGroups?.length ?? 0;
   if (mode === "NSG" && groups >= MAX_GROUPS)
-    return invalid(
+    return buildIssue(
       "securityGroups",
       `at most ${MAX_GROUPS - 1} groups, because one more is made for the Service`,
     );
-  if (said.preserveSource !== undefined && spec.externalTrafficPolicy !== "Local")
-    return invalid("preserveSource", "nothing, unless spec.externalTrafficPolicy is Local");
-  if (said.ruleSets !== undefined && !ports.some(({ listenerProtocol }) => listenerProtocol !== "TCP"))
-    return invalid(
+  if (annotationSettings.preserveSource !== undefined && spec.externalTrafficPolicy !== "Local")
+    return buildIssue("preserveSource", "nothing, unless spec.externalTrafficPolicy is Local");
+  if (
+    annotationSettings.ruleSets !== undefined &&
+    !ports.some(({ listenerProtocol }) => listenerProtocol !== "TCP")
+  )
+    return buildIssue(
       "ruleSets",
       `nothing, unless ${findAnnotation("lb", "backendProtocol")} is HTTP: rule sets are of HTTP`,
     );
-  if (said.assignedIPv6 !== undefined && !wanted.families.includes("IPv6"))
-    return invalid("assignedIPv6", "nothing, unless spec.ipFamilies has IPv6");
-  if (wanted.subnets.length === 0)
-    return invalid("subnet1", "the OCID of a subnet, because none is configured");
+  if (annotationSettings.assignedIPv6 !== undefined && !desired.families.includes("IPv6"))
+    return buildIssue("assignedIPv6", "nothing, unless spec.ipFamilies has IPv6");
+  if (desired.subnets.length === 0)
+    return buildIssue("subnet1", "the OCID of a subnet, because none is configured");
   return undefined;
 }
 

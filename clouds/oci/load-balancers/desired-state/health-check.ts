@@ -19,17 +19,18 @@ const KUBE_PROXY_PORT = 10_256;
 export function buildHealthCheck(
   kind: LoadBalancerKind,
   { spec }: Pick<Service, "spec">,
-  said: AnnotationSettings,
+  annotationSettings: AnnotationSettings,
 ): DesiredHealthCheck {
   const isLocal = spec.externalTrafficPolicy === "Local";
-  const interval = kind === "lb" ? said.lbHealthCheckInterval : said.nlbHealthCheckInterval;
+  const interval =
+    kind === "lb" ? annotationSettings.lbHealthCheckInterval : annotationSettings.nlbHealthCheckInterval;
   return {
     protocol: "HTTP",
     port: (isLocal ? spec.healthCheckNodePort : undefined) || KUBE_PROXY_PORT,
     urlPath: "/healthz",
-    retries: said.healthCheckRetries ?? 3,
+    retries: annotationSettings.healthCheckRetries ?? 3,
     intervalInMillis: interval ?? 10_000,
-    timeoutInMillis: said.healthCheckTimeout ?? 3_000,
+    timeoutInMillis: annotationSettings.healthCheckTimeout ?? 3_000,
     returnCode: 200,
   };
 }

@@ -52,7 +52,7 @@ export function readPorts(
       protocol: other === undefined || other.protocol === protocol ? protocol : "TCP_AND_UDP",
     });
   }
-  const wanted = [...byPort].flatMap(([port, { nodePort, protocol }]) =>
+  const desiredPorts = [...byPort].flatMap(([port, { nodePort, protocol }]) =>
     families.map((family): DesiredPort => {
       const listenerProtocol = kind === "lb" ? backendProtocol : protocol;
       const suffix = family === "IPv6" ? "-IPv6" : "";
@@ -63,7 +63,7 @@ export function readPorts(
       };
     }),
   );
-  return { kind: "read", ports: wanted };
+  return { kind: "read", ports: desiredPorts };
 }
 
 function reject(issue: Issue): PortsResult {

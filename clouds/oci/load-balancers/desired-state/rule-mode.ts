@@ -29,21 +29,21 @@ export function readRuleMode(
   annotations: Readonly<Record<string, string>> | undefined,
 ): RuleModeResult {
   if (securityRuleMode !== undefined) return parseRuleMode(securityRuleMode, RULE_MODE, annotations);
-  const own = findAnnotation(kind, "securityListMode");
-  if (securityListMode !== undefined) return parseRuleMode(securityListMode, own, annotations);
+  const field = findAnnotation(kind, "securityListMode");
+  if (securityListMode !== undefined) return parseRuleMode(securityListMode, field, annotations);
   const configured = loadBalancer?.securityListManagementMode;
   return parseRuleMode(configured || (kind === "lb" ? "All" : "None"), RULE_MODE, annotations);
 }
 
 function parseRuleMode(
-  said: string,
+  value: string,
   field: string,
   annotations: Readonly<Record<string, string>> | undefined,
 ): RuleModeResult {
-  const mode = said.toUpperCase();
+  const mode = value.toUpperCase();
   if (mode === "NONE") return { kind: "read", mode: "None" };
   if (mode === "NSG") return { kind: "read", mode: "NSG" };
-  const detail = `the mode is ${said}; loadBalancer.securityListManagementMode of the cluster's cloud sets it for all Services`;
+  const detail = `the mode is ${value}; loadBalancer.securityListManagementMode of the cluster's cloud sets it for all Services`;
   const issue = { code: "SecurityLists", field, value: annotations?.[field], allowed: ALLOWED, detail };
   return { kind: "refused", issue };
 }

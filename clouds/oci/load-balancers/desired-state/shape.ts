@@ -39,27 +39,27 @@ export function readShape({
 /** Whether a load balancer's shape may stay: a flexible one never becomes a fixed one again. */
 export function isShaped(
   { shapeName, shapeDetails }: DesiredShape,
-  there: {
+  current: {
     readonly shapeName?: string | null | undefined;
     readonly shapeDetails?: DesiredShape["shapeDetails"] | null | undefined;
   },
 ): boolean {
   if (shapeDetails === undefined)
     return (
-      there.shapeName?.toLowerCase() === FLEXIBLE ||
-      there.shapeName?.toLowerCase() === shapeName.toLowerCase()
+      current.shapeName?.toLowerCase() === FLEXIBLE ||
+      current.shapeName?.toLowerCase() === shapeName.toLowerCase()
     );
   return (
-    there.shapeName?.toLowerCase() === FLEXIBLE &&
-    there.shapeDetails?.minimumBandwidthInMbps === shapeDetails.minimumBandwidthInMbps &&
-    there.shapeDetails.maximumBandwidthInMbps === shapeDetails.maximumBandwidthInMbps
+    current.shapeName?.toLowerCase() === FLEXIBLE &&
+    current.shapeDetails?.minimumBandwidthInMbps === shapeDetails.minimumBandwidthInMbps &&
+    current.shapeDetails.maximumBandwidthInMbps === shapeDetails.maximumBandwidthInMbps
   );
 }
 
-function rejectMissing(saying: "shapeFlexMin" | "shapeFlexMax"): ShapeResult {
+function rejectMissing(setting: "shapeFlexMin" | "shapeFlexMax"): ShapeResult {
   const allowed = "a number of megabits per second such as 10, because the shape is flexible";
   return {
     kind: "refused",
-    issue: { code: "InvalidAnnotation", field: findAnnotation("lb", saying), allowed },
+    issue: { code: "InvalidAnnotation", field: findAnnotation("lb", setting), allowed },
   };
 }

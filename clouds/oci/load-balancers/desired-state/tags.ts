@@ -16,12 +16,14 @@ import type { Service } from "#core/service/service.ts";
  */
 export function buildTags(
   service: Pick<Service, "metadata">,
-  said: AnnotationSettings,
+  annotationSettings: AnnotationSettings,
   { tags }: LoadBalancerConfiguration,
   cluster: string,
 ): { readonly freeformTags: FreeformTags; readonly definedTags: DefinedTags } {
-  const freeform = said.freeformTags ?? said.freeformTagsBefore ?? tags?.loadBalancer?.freeform;
-  const defined = said.definedTags ?? said.definedTagsBefore ?? tags?.loadBalancer?.defined;
+  const freeform =
+    annotationSettings.freeformTags ?? annotationSettings.freeformTagsBefore ?? tags?.loadBalancer?.freeform;
+  const defined =
+    annotationSettings.definedTags ?? annotationSettings.definedTagsBefore ?? tags?.loadBalancer?.defined;
   return {
     freeformTags: { ...tags?.common?.freeform, ...freeform, ...buildServiceTags(service, cluster) },
     definedTags: mergeDefinedTags(tags?.common?.defined, defined),

@@ -12,23 +12,23 @@ import { NO_CLOUD_USAGE } from "#core/usage.ts";
 /**
  * The instance requests of a cloud: they check that instances belong to the cluster, with one call per page.
  */
-export type AskInstances = Cloud["instances"];
+export type ReadInstances = Cloud["instances"];
 
 /**
  * Finds the addresses of the instances of all Services in a batch; foreign and deleted instances are left
  * out.
  */
 export async function findAddresses(
-  sought: readonly ServiceQuery[],
-  instances: AskInstances,
+  queries: readonly ServiceQuery[],
+  instances: ReadInstances,
   call: CloudCall,
 ): Promise<{
   readonly addresses: Outcome<Readonly<Record<string, InstanceAddresses>>>;
   readonly usage: CloudUsage;
 }> {
-  const ids = [...new Set(sought.flatMap((each) => each.instances))];
+  const ids = [...new Set(queries.flatMap((each) => each.instances))];
   if (ids.length === 0) return { addresses: ok({}), usage: NO_CLOUD_USAGE };
-  const needsIPv6 = sought.some((each) => each.needsIPv6);
+  const needsIPv6 = queries.some((each) => each.needsIPv6);
   const { answers, usage } = await instances(
     ids.map((id) => buildNode(id, needsIPv6)),
     call,
@@ -38,7 +38,7 @@ export async function findAddresses(
     const answer = answers[index];
     if (answer?.kind === "found" && !ENDED.has(answer.instance.state))
       addresses[id] = selectAddresses(answer.instance);
-    if (answer?.kind !== "error" || ITS_OWN.has(answer.code)) continue;
+    if (answer?.kind !== "error" || NODE_ERRORS.has(answer.code)) continue;
     return { addresses: fault(answer.code, answer.message), usage };
   }
   return { addresses: ok(addresses), usage };
@@ -47,7 +47,7 @@ export async function findAddresses(
 const ENDED: ReadonlySet<string> = new Set<Instance["state"]>(["shutting-down", "terminated"]);
 
 /** Faults of one node, which is then no target; other faults concern the account, and nothing is known. */
-const ITS_OWN: ReadonlySet<string> = new Set([
+const NODE_ERRORS: ReadonlySet<string> = new Set([
   "Foreign",
   "Ambiguous",
   "ForeignProviderID",
@@ -68,10 +68,10 @@ function buildNode(id: string, needsIPv6: boolean): Node {
 
 /** InternalIP comes first; for IPv6 the first available one is used. */
 function selectAddresses({ addresses }: Instance): InstanceAddresses {
-  const ofType = (wanted: string): readonly string[] =>
-    addresses.flatMap(({ type, address }) => (type === wanted ? address : []));
-  const internal = ofType("InternalIP");
+  const listOfType = (requested: string): readonly string[] =>
+    addresses.flatMap(({ type, address }) => (type === requested ? address : []));
+  const internal = listOfType("InternalIP");
   const ipv4 = internal.find((address) => !address.includes(":"));
-  const ipv6 = [...internal, ...ofType("ExternalIP")].find((address) => address.includes(":"));
+  const ipv6 = [...internal, ...listOfType("ExternalIP")].find((address) => address.includes(":"));
   return { ...(ipv4 === undefined ? {} : { ipv4 }), ...(ipv6 === undefined ? {} : { ipv6 }) };
 }

@@ -19,29 +19,29 @@ const FAILED_MS = 60_000;
 
 /** Finds the load balancers with a Service's names. */
 export async function findBalancers(
-  sought: ServiceQuery,
+  query: ServiceQuery,
   services: number,
-  observing: ObserveContext,
+  context: ObserveContext,
 ): Promise<Outcome<Pick<OciState, "found" | "several">>> {
-  const { cluster } = observing;
+  const { cluster } = context;
   const found: ObservedBalancer[] = [];
   const several: string[] = [];
-  for (const kind of sought.kinds) {
-    const listed = await listBalancers(kind, sought, services, observing);
+  for (const kind of query.kinds) {
+    const listed = await listBalancers(kind, query, services, context);
     if (listed.kind === "fault") return listed;
-    const live = listed.value.filter(({ lifecycleState }) => !ENDED.has(lifecycleState));
-    const ours = live.filter(({ freeformTags }) => isOfCluster(freeformTags ?? undefined, cluster));
+    const existing = listed.value.filter(({ lifecycleState }) => !ENDED.has(lifecycleState));
+    const ours = existing.filter(({ freeformTags }) => isOfCluster(freeformTags ?? undefined, cluster));
     // If one is ours, foreign ones with the same name are ignored: a name alone takes no load balancer away
     // from a Service.
-    const [one, ...others] = ours.length > 0 ? ours : live.slice(0, 1);
+    const [one, ...others] = ours.length > 0 ? ours : existing.slice(0, 1);
     if (one === undefined) continue;
     if (others.length > 0) {
       several.push(...[one, ...others].map(({ id }) => id).slice(0, MAX_NAMED));
       continue;
     }
-    const seen = await observeBalancer(kind, one, observing);
-    if (seen.kind === "fault") return seen;
-    found.push(seen.value);
+    const observed = await observeBalancer(kind, one, context);
+    if (observed.kind === "fault") return observed;
+    found.push(observed.value);
   }
   return ok({ found, ...(several.length > 0 ? { several } : {}) });
 }
@@ -77,14 +77,14 @@ async function observeBalancer(
   if (work.kind === "fault") return work;
   const read = await reads.readBalancer(kind, id);
   if (read.kind === "fault") return read;
-  const isBusy = work.value.some(({ state }) => !DONE.has(state));
+  const isBusy = work.value.some(({ state }) => !FINISHED_STATES.has(state));
   const [last] = work.value.toSorted((one, other) => (one.accepted < other.accepted ? 1 : -1));
   const hasChangedGroups = work.value.some(({ type }) => CHANGES_GROUPS.test(type));
   const isRecent = last?.state === "FAILED" && wallClock() - Date.parse(last.finished) < FAILED_MS;
   return ok({
     ...{ kind, ...read.value, isBusy },
     ...(hasChangedGroups ? { changedGroups: true } : {}),
-    ...(isRecent ? { failure: last.words } : {}),
+    ...(isRecent ? { failure: last.message } : {}),
   });
 }
 
@@ -92,30 +92,32 @@ async function observeBalancer(
 const CHANGES_GROUPS = /nsg|network_?security_?group/i;
 
 /** Maximum length of OCI's message that is repeated. */
-const MAX_WORDS = 300;
+const MAX_MESSAGE_LENGTH = 300;
 
 /** A work request of either type, in one format. */
-interface Work {
+interface WorkRequestSummary {
   readonly type: string;
   readonly state: string;
   readonly accepted: string;
   readonly finished: string;
-  readonly words: string;
+  readonly message: string;
 }
 
 async function readWorkRequests(
   id: string,
   { reads }: Pick<ObserveContext, "reads">,
-): Promise<Outcome<readonly Work[]>> {
+): Promise<Outcome<readonly WorkRequestSummary[]>> {
   const listed = await reads.listWorkRequests(id);
   if (listed.kind === "fault") return listed;
   return ok(
-    listed.value.map(({ type, lifecycleState, timeAccepted, timeFinished, errorDetails, message }) => {
-      const said = (errorDetails ?? []).flatMap((each) => each.message ?? []).join("; ");
-      const words = `a work request failed: ${(said || (message ?? "OCI does not say why")).slice(0, MAX_WORDS)}`;
-      const times = { accepted: timeAccepted ?? "", finished: timeFinished ?? "" };
-      return { type: type ?? "", state: lifecycleState, ...times, words };
-    }),
+    listed.value.map(
+      ({ type, lifecycleState, timeAccepted, timeFinished, errorDetails, message: summary }) => {
+        const details = (errorDetails ?? []).flatMap((each) => each.message ?? []).join("; ");
+        const message = `a work request failed: ${(details || (summary ?? "OCI does not say why")).slice(0, MAX_MESSAGE_LENGTH)}`;
+        const times = { accepted: timeAccepted ?? "", finished: timeFinished ?? "" };
+        return { type: type ?? "", state: lifecycleState, ...times, message };
+      },
+    ),
   );
 }
 
@@ -123,18 +125,18 @@ async function readNetworkWorkRequests(
   id: string,
   compartment: string,
   { reads }: Pick<ObserveContext, "reads">,
-): Promise<Outcome<readonly Work[]>> {
+): Promise<Outcome<readonly WorkRequestSummary[]>> {
   const listed = await reads.listNetworkWorkRequests(compartment);
   if (listed.kind === "fault") return listed;
   return ok(
     listed.value
       .filter(({ resources }) => resources?.some(({ identifier }) => identifier === id))
       .map(({ status, operationType, timeAccepted, timeFinished }) => {
-        const words = `the work request ${operationType} failed`;
+        const message = `the work request ${operationType} failed`;
         const times = { accepted: timeAccepted ?? "", finished: timeFinished ?? "" };
-        return { type: operationType, state: status, ...times, words };
+        return { type: operationType, state: status, ...times, message };
       }),
   );
 }
 
-const DONE: ReadonlySet<string> = new Set(["SUCCEEDED", "FAILED", "CANCELED"]);
+const FINISHED_STATES: ReadonlySet<string> = new Set(["SUCCEEDED", "FAILED", "CANCELED"]);

@@ -13,14 +13,14 @@ interface HeldResource extends Pick<Holding, "kind" | "id" | "name"> {
 }
 
 /** Lists all resources of the cluster for Services by their tags, whether or not these Services exist. */
-export async function observeHoldings(observing: ObserveContext): Promise<Outcome<HoldingsState>> {
-  const held = await listHoldings(observing);
-  if (held.kind === "fault") return held;
-  const holdings = held.value.flatMap(({ isPart, tags, ...named }): Holding[] => {
+export async function observeHoldings(context: ObserveContext): Promise<Outcome<HoldingsState>> {
+  const listed = await listHoldings(context);
+  if (listed.kind === "fault") return listed;
+  const holdings = listed.value.flatMap(({ isPart, tags, ...holding }): Holding[] => {
     const service = tags[SERVICE_TAG];
     // Groups for annotations carry only the cluster's tag and belong to no Service.
-    if (service === undefined) return isPart ? [] : [named];
-    return [{ ...named, service }];
+    if (service === undefined) return isPart ? [] : [holding];
+    return [{ ...holding, service }];
   });
   return ok({ holdings });
 }

@@ -8,49 +8,49 @@ import { ok } from "#clouds/outcome.ts";
 
 /** Reads the network resources of a Service: its groups with their rules, and the resources that it names. */
 export async function observeNetwork(
-  sought: ServiceQuery,
+  query: ServiceQuery,
   found: readonly ObservedBalancer[],
-  observing: ObserveContext,
+  context: ObserveContext,
 ): Promise<Outcome<Pick<OciState, "groups" | "named" | "subnets" | "publicIp">>> {
-  const { reads } = observing;
-  const isMade = found.length > 0;
-  const { managesGroup } = sought;
+  const { reads } = context;
+  const hasLoadBalancer = found.length > 0;
+  const { managesGroup } = query;
   const listed =
-    managesGroup || !sought.wanted || found.some((each) => couldHaveHadGroup(each, sought))
-      ? await listGroups(observing, { isRequired: managesGroup })
+    managesGroup || !query.wanted || found.some((each) => mayHaveHadGroup(each, query))
+      ? await listGroups(context, { isRequired: managesGroup })
       : ok([]);
   if (listed.kind === "fault") return listed;
-  const own = listed.value.filter(({ displayName }) => displayName === sought.uid);
+  const ownGroups = listed.value.filter(({ displayName }) => displayName === query.uid);
   const groups: ObservedGroup[] = [];
-  for (const group of own) {
-    const seen = await withRules(group, true, observing);
-    if (seen.kind === "fault") return seen;
-    groups.push(seen.value);
+  for (const group of ownGroups) {
+    const observed = await readRules(group, true, context);
+    if (observed.kind === "fault") return observed;
+    groups.push(observed.value);
   }
-  const ofRules = groups.flatMap(listBackendGroups);
-  const withTheirRules = new Set([...sought.backendGroups, ...ofRules]);
+  const backendGroups = groups.flatMap(listBackendGroups);
+  const idsWithRules = new Set([...query.backendGroups, ...backendGroups]);
   const named: Record<string, ObservedGroup | null> = {};
-  for (const id of new Set([...sought.groups, ...withTheirRules])) {
-    const known = listed.value.find((group) => group.id === id);
-    const read = known === undefined ? await reads.readGroup(id) : ok(known);
+  for (const id of new Set([...query.groups, ...idsWithRules])) {
+    const listedGroup = listed.value.find((group) => group.id === id);
+    const read = listedGroup === undefined ? await reads.readGroup(id) : ok(listedGroup);
     if (read.kind === "fault") return read;
     if (read.value === undefined) {
       named[id] = null;
       continue;
     }
-    const seen = await withRules(read.value, withTheirRules.has(id), observing);
-    if (seen.kind === "fault") return seen;
-    named[id] = seen.value;
+    const observed = await readRules(read.value, idsWithRules.has(id), context);
+    if (observed.kind === "fault") return observed;
+    named[id] = observed.value;
   }
   const subnets: Record<string, OciState["subnets"][string]> = {};
   // A load balancer keeps the subnets of its creation.
-  for (const id of isMade ? [] : sought.subnets) {
+  for (const id of hasLoadBalancer ? [] : query.subnets) {
     const read = await reads.readSubnet(id);
     if (read.kind === "fault") return read;
     subnets[id] = read.value ?? null;
   }
-  if (isMade || sought.address === undefined) return ok({ groups, named, subnets });
-  const publicIp = await reads.readPublicIp(sought.address);
+  if (hasLoadBalancer || query.address === undefined) return ok({ groups, named, subnets });
+  const publicIp = await reads.readPublicIp(query.address);
   return publicIp.kind === "fault"
     ? publicIp
     : ok({ groups, named, subnets, publicIp: publicIp.value ?? null });
@@ -60,7 +60,7 @@ export async function observeNetwork(
  * Whether a load balancer shows that its Service had a managed group: it has one that no annotation names, or
  * groups were changed.
  */
-function couldHaveHadGroup(
+function mayHaveHadGroup(
   { balancer: { networkSecurityGroupIds }, changedGroups }: ObservedBalancer,
   { groups }: ServiceQuery,
 ): boolean {
@@ -86,12 +86,12 @@ export async function listGroups(
 }
 
 /** Rules of foreign groups are not read: they cannot hold ours. */
-async function withRules(
+async function readRules(
   group: Group,
-  isWanted: boolean,
+  needsRules: boolean,
   { reads, cluster }: ObserveContext,
 ): Promise<Outcome<ObservedGroup>> {
-  if (!isWanted || !isOfCluster(group.freeformTags ?? undefined, cluster)) return ok({ group, rules: [] });
+  if (!needsRules || !isOfCluster(group.freeformTags ?? undefined, cluster)) return ok({ group, rules: [] });
   const rules = await reads.listRules(group.id);
   return rules.kind === "fault" ? rules : ok({ group, rules: rules.value });
 }

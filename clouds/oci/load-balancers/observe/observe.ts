@@ -12,41 +12,43 @@ const AT_ONCE = 4;
 
 /** Observes the load balancers of Services; undefined for a Service whose uid gives no valid name. */
 export async function observeLoadBalancers(
-  sought: readonly (ServiceQuery | undefined)[],
+  queries: readonly (ServiceQuery | undefined)[],
   addresses: Outcome<Readonly<Record<string, InstanceAddresses>>>,
-  observing: ObserveContext,
+  context: ObserveContext,
 ): Promise<readonly Observation[]> {
   const answers = new Map<ServiceQuery, Observation>();
-  const waiting = sought.filter((each) => each !== undefined);
+  const waiting = queries.filter((each) => each !== undefined);
   const services = waiting.length;
   const work = async (): Promise<void> => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
-      answers.set(next, toObservation(await readState(next, services, addresses, observing)));
+      answers.set(next, toObservation(await readState(next, services, addresses, context)));
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
-  return sought.map((each) => (each === undefined ? NAMELESS : (answers.get(each) ?? UNANSWERED)));
+  return queries.map((each) => (each === undefined ? INVALID_QUESTION : (answers.get(each) ?? UNANSWERED)));
 }
 
 async function readState(
-  sought: ServiceQuery,
+  query: ServiceQuery,
   services: number,
   addresses: Outcome<Readonly<Record<string, InstanceAddresses>>>,
-  observing: ObserveContext,
+  context: ObserveContext,
 ): Promise<Outcome<OciState>> {
-  if (addresses.kind === "fault" && sought.instances.length > 0) return addresses;
-  const known = addresses.kind === "ok" ? addresses.value : {};
-  const own = sought.instances.flatMap((id) => (known[id] === undefined ? [] : [[id, known[id]] as const]));
-  const balancers = await findBalancers(sought, services, observing);
+  if (addresses.kind === "fault" && query.instances.length > 0) return addresses;
+  const allAddresses = addresses.kind === "ok" ? addresses.value : {};
+  const ownAddresses = query.instances.flatMap((id) =>
+    allAddresses[id] === undefined ? [] : [[id, allAddresses[id]] as const],
+  );
+  const balancers = await findBalancers(query, services, context);
   if (balancers.kind === "fault") return balancers;
-  const isMade = balancers.value.found.length > 0;
-  const seen = { ...balancers.value, addresses: Object.fromEntries(own) };
+  const hasLoadBalancer = balancers.value.found.length > 0;
+  const state = { ...balancers.value, addresses: Object.fromEntries(ownAddresses) };
   // No change of its groups and rules is known.
-  if (sought.onlyTargets && isMade) return ok({ ...seen, groups: [], named: {}, subnets: {} });
-  const network = await observeNetwork(sought, balancers.value.found, observing);
-  return network.kind === "fault" ? network : ok({ ...seen, ...network.value });
+  if (query.onlyTargets && hasLoadBalancer) return ok({ ...state, groups: [], named: {}, subnets: {} });
+  const network = await observeNetwork(query, balancers.value.found, context);
+  return network.kind === "fault" ? network : ok({ ...state, ...network.value });
 }
 
-const NAMELESS: Observation = {
+const INVALID_QUESTION: Observation = {
   kind: "error",
   code: "Invalid",
   message: "no question about a Service, or its uid holds something that no load balancer's name may hold",

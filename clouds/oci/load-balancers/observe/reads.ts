@@ -50,23 +50,23 @@ export interface Reads {
 }
 
 export function createReads(apis: OciApis, turn: CallContext): Reads {
-  const known = new Map<string, Promise<Outcome<unknown>>>();
-  const once = <Value>(key: string, read: () => Promise<Outcome<Value>>): Promise<Outcome<Value>> => {
-    const before = known.get(key) ?? read();
-    known.set(key, before);
+  const requests = new Map<string, Promise<Outcome<unknown>>>();
+  const readOnce = <Value>(key: string, read: () => Promise<Outcome<Value>>): Promise<Outcome<Value>> => {
+    const request = requests.get(key) ?? read();
+    requests.set(key, request);
     // Each key always stores one type of value.
-    return before as Promise<Outcome<Value>>;
+    return request as Promise<Outcome<Value>>;
   };
-  const list = <Value>(service: OciService, operation: string, path: string, item: z.ZodType<Value>) =>
-    once(path, async (): Promise<Outcome<readonly Value[]>> => {
+  const listEntries = <Value>(service: OciService, operation: string, path: string, item: z.ZodType<Value>) =>
+    readOnce(path, async (): Promise<Outcome<readonly Value[]>> => {
       const template = `GET ${path.replace(/\?.*/, "").replace(/ocid1[^/]+/, "{id}")}`;
       const listed = await apis[service].list({ operation, template, path }, turn);
       if (listed.kind === "fault") return listed;
       const parsed = z.array(item).safeParse(listed.value);
       return parsed.success ? ok(parsed.data) : buildMalformedFault(template);
     });
-  const one = <Value>(service: OciService, operation: string, path: string, shape: z.ZodType<Value>) =>
-    once(path, async (): Promise<Outcome<Value | undefined>> => {
+  const readOne = <Value>(service: OciService, operation: string, path: string, shape: z.ZodType<Value>) =>
+    readOnce(path, async (): Promise<Outcome<Value | undefined>> => {
       const template = `GET ${path.replace(/[^/]+$/, "{id}")}`;
       const read = await apis[service].get({ operation, template, path }, turn);
       if (read.kind === "fault") return isNotFound(read.fault) ? ok(undefined) : read;
@@ -81,12 +81,12 @@ export function createReads(apis: OciApis, turn: CallContext): Reads {
         compartmentId: compartment,
         ...(name === undefined ? {} : { displayName: name }),
       });
-      return list(service, `${kind}:List${words}s`, `${path}?${query}`, ListedBalancer);
+      return listEntries(service, `${kind}:List${words}s`, `${path}?${query}`, ListedBalancer);
     },
     readBalancer(kind, id) {
       const { service, path, words } = BASES[kind];
       const template = `GET ${path}/{id}`;
-      return once(`${path}/${id}`, async () => {
+      return readOnce(`${path}/${id}`, async () => {
         const request = {
           operation: `${kind}:Get${words}`,
           template,
@@ -101,38 +101,39 @@ export function createReads(apis: OciApis, turn: CallContext): Reads {
       });
     },
     listWorkRequests: (id) =>
-      list(
+      listEntries(
         "loadBalancer",
         "lb:ListWorkRequests",
         `${BASES.lb.path}/${encodeURIComponent(id)}/workRequests`,
         WorkRequest,
       ),
     listNetworkWorkRequests: (compartment) =>
-      list(
+      listEntries(
         "networkLoadBalancer",
         "nlb:ListWorkRequests",
         `/20200501/workRequests?${new URLSearchParams({ compartmentId: compartment })}`,
         NetworkWorkRequest,
       ),
     listGroups: (compartment, vcn) =>
-      list(
+      listEntries(
         "iaas",
         "vcn:ListNetworkSecurityGroups",
         `${GROUPS_PATH}?${new URLSearchParams({ compartmentId: compartment, vcnId: vcn })}`,
         Group,
       ),
     readGroup: (id) =>
-      one("iaas", "vcn:GetNetworkSecurityGroup", `${GROUPS_PATH}/${encodeURIComponent(id)}`, Group),
+      readOne("iaas", "vcn:GetNetworkSecurityGroup", `${GROUPS_PATH}/${encodeURIComponent(id)}`, Group),
     listRules: (group) =>
-      list(
+      listEntries(
         "iaas",
         "vcn:ListSecurityRules",
         `${GROUPS_PATH}/${encodeURIComponent(group)}/securityRules`,
         Rule,
       ),
-    readSubnet: (id) => one("iaas", "vcn:GetSubnet", `/20160918/subnets/${encodeURIComponent(id)}`, Subnet),
+    readSubnet: (id) =>
+      readOne("iaas", "vcn:GetSubnet", `/20160918/subnets/${encodeURIComponent(id)}`, Subnet),
     readPublicIp: (address) =>
-      once(`address ${address}`, async () => {
+      readOnce(`address ${address}`, async () => {
         const template = "POST /20160918/publicIps/actions/getPublicIpByIpAddress";
         const path = template.slice("POST ".length);
         const request = { method: "POST", operation: "vcn:GetPublicIpByIpAddress", template, path } as const;

@@ -56,18 +56,21 @@ export function parseServiceQuery(
   question: unknown,
   configuration: LoadBalancerConfiguration,
 ): ServiceQuery | undefined {
-  const asked = Question.safeParse(question);
-  if (!asked.success) return undefined;
-  const { service, wanted, nodes, onlyTargets = false } = asked.data;
+  const parsed = Question.safeParse(question);
+  if (!parsed.success) return undefined;
+  const { service, wanted, nodes, onlyTargets = false } = parsed.data;
   const { metadata, spec } = service;
   if (!isUsableUid(metadata.uid)) return undefined;
   const kind = getLoadBalancerKind(metadata.annotations);
   const read = readAnnotations(kind, metadata.annotations);
   // Invalid annotations are reported by the decision.
-  const said = wanted && read.kind === "read" ? read.said : {};
+  const annotationSettings = wanted && read.kind === "read" ? read.annotationSettings : {};
   const managesGroup = !isModeNone(kind, metadata.annotations, configuration);
   const { subnet1, subnet2 } = configuration.loadBalancer ?? {};
-  const subnets = [said.subnet1 ?? subnet1, kind === "lb" ? (said.subnet2 ?? subnet2) : undefined];
+  const subnets = [
+    annotationSettings.subnet1 ?? subnet1,
+    kind === "lb" ? (annotationSettings.subnet2 ?? subnet2) : undefined,
+  ];
   const prefix = configuration.loadBalancerPrefix;
   return {
     ...{ uid: metadata.uid, wanted, onlyTargets: wanted && onlyTargets },
@@ -76,8 +79,8 @@ export function parseServiceQuery(
     instances: wanted ? nodes.flatMap(({ providerID }) => parseInstanceId(providerID) ?? []) : [],
     needsIPv6: spec.ipFamilies?.includes("IPv6") ?? false,
     managesGroup,
-    groups: said.securityGroups ?? [],
-    backendGroups: (managesGroup ? said.backendSecurityGroups : undefined) ?? [],
+    groups: annotationSettings.securityGroups ?? [],
+    backendGroups: (managesGroup ? annotationSettings.backendSecurityGroups : undefined) ?? [],
     subnets: wanted ? subnets.flatMap((subnet) => subnet || []) : [],
     address: wanted ? spec.loadBalancerIP || undefined : undefined,
   };
@@ -91,7 +94,7 @@ function isModeNone(
 ): boolean {
   const read = readAnnotations(kind, annotations);
   if (read.kind === "refused") return false;
-  const mode = readRuleMode(kind, read.said, configuration, annotations);
+  const mode = readRuleMode(kind, read.annotationSettings, configuration, annotations);
   return mode.kind === "read" && mode.mode === "None";
 }
 

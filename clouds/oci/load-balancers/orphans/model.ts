@@ -15,14 +15,14 @@ export const ociOrphanModel: OrphanModel = {
   planStep(holding, observed, settings) {
     // The observation comes from our own capability, which has parsed OCI's answers.
     const state = observed as OciState;
-    const isIts = ({ freeformTags: tags }: { readonly freeformTags?: Tags }): boolean =>
+    const hasTags = ({ freeformTags: tags }: { readonly freeformTags?: Tags }): boolean =>
       isOfCluster(tags ?? undefined, settings.cluster) && tags?.[SERVICE_TAG] === holding.service;
-    const found = state.found.filter(({ balancer }) => isIts(balancer));
-    const groups = state.groups.filter(({ group }) => isIts(group));
+    const found = state.found.filter(({ balancer }) => hasTags(balancer));
+    const groups = state.groups.filter(({ group }) => hasTags(group));
     // A group with an existing load balancer is in use; without one the group is a separate holding.
-    const isTaken =
+    const isElsewhere =
       holding.isPart === true ? found.length > 0 : !found.some(({ balancer }) => balancer.id === holding.id);
-    if (isTaken && state.isOrdered !== true) return NOTHING_LEFT;
+    if (isElsewhere && state.isOrdered !== true) return NOTHING_LEFT;
     const question = { service: buildOrphanedService(holding), wanted: false, nodes: [] };
     const step = plan(question, { ...state, found, groups }, settings);
     if (step.kind !== "act" || holding.isPart === true || holding.mark === undefined) return step;

@@ -16,33 +16,29 @@ import { selectOldestMark } from "#core/service/orphans/mark.ts";
  * details.
  */
 export async function observeOrphans(
-  observing: ObserveContext,
+  context: ObserveContext,
   at: string,
   prefix: string | undefined,
 ): Promise<Observation> {
-  const listed = await listHoldings(observing);
+  const listed = await listHoldings(context);
   if (listed.kind === "fault") return toObservation(listed);
-  const named = listed.value.flatMap(({ isPart, tags, ...holding }): Holding[] => {
+  const candidates = listed.value.flatMap(({ isPart, tags, ...holding }): Holding[] => {
     const { [SERVICE_TAG]: service, [ORPHANED_TAG]: mark } = tags;
     const uid = parseUid(holding.name);
-    const isCalledSo = !isPart || tags[SERVICE_UID_TAG]?.replaceAll("-", "") === uid;
-    if (service === undefined || uid === undefined || !isCalledSo) return [];
+    const hasUidOfTag = !isPart || tags[SERVICE_UID_TAG]?.replaceAll("-", "") === uid;
+    if (service === undefined || uid === undefined || !hasUidOfTag) return [];
     return [
       { ...holding, service, uid, ...(isPart ? { isPart } : {}), ...(mark === undefined ? {} : { mark }) },
     ];
   });
-  const inUse = new Set(named.flatMap(({ isPart, uid }) => (isPart ? [] : uid)));
-  const holdings = named.filter(({ isPart, uid }) => !isPart || !inUse.has(uid));
-  const candidate = selectOldestMark(holdings, Date.parse(at));
-  if (candidate === undefined)
+  const usedUids = new Set(candidates.flatMap(({ isPart, uid }) => (isPart ? [] : uid)));
+  const holdings = candidates.filter(({ isPart, uid }) => !isPart || !usedUids.has(uid));
+  const oldest = selectOldestMark(holdings, Date.parse(at));
+  if (oldest === undefined)
     return { kind: "observed", state: { holdings: [...holdings] } satisfies HoldingsState };
-  const [answer] = await observeLoadBalancers(
-    [buildServiceQuery(candidate, prefix, observing)],
-    ok({}),
-    observing,
-  );
-  if (answer?.kind !== "observed") return answer ?? NOTHING_SAID;
-  const removable = { id: candidate.id, state: answer.state };
+  const [answer] = await observeLoadBalancers([buildServiceQuery(oldest, prefix, context)], ok({}), context);
+  if (answer?.kind !== "observed") return answer ?? NO_ANSWER;
+  const removable = { id: oldest.id, state: answer.state };
   return { kind: "observed", state: { holdings: [...holdings], removable } satisfies HoldingsState };
 }
 
@@ -56,14 +52,14 @@ function buildServiceQuery(
   { managesGroups }: Pick<ObserveContext, "managesGroups">,
 ): ServiceQuery {
   const { metadata } = buildOrphanedService(holding);
-  const nameOf = (kind: "lb" | "nlb"): string =>
+  const getName = (kind: "lb" | "nlb"): string =>
     holding.kind === KINDS[kind] ? holding.name : formatDisplayName(kind, metadata, prefix);
   return {
     ...{ uid: metadata.uid, wanted: false, onlyTargets: false, kinds: ["lb", "nlb"] },
-    names: { lb: nameOf("lb"), nlb: nameOf("nlb") },
+    names: { lb: getName("lb"), nlb: getName("nlb") },
     managesGroup: managesGroups,
     ...{ instances: [], needsIPv6: false, groups: [], backendGroups: [], subnets: [], address: undefined },
   };
 }
 
-const NOTHING_SAID: Observation = { kind: "error", code: "Unavailable", message: "OCI: no answer" };
+const NO_ANSWER: Observation = { kind: "error", code: "Unavailable", message: "OCI: no answer" };
