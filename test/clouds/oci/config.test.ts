@@ -142,7 +142,7 @@ describe("the stock controller's file", () => {
 
   test("has keys without meaning here, which are reported once", () => {
     expect(oci.listConfigWarnings?.(parsed())).toEqual([
-      "metrics, regionKey, tags.blockVolume: without effect here, and may go",
+      "metrics, regionKey, tags.blockVolume: without effect here, and can be removed",
     ]);
     expect(oci.listConfigWarnings?.(buildConfig())).toEqual([]);
   });

@@ -148,7 +148,7 @@ describe.each([
   test.each(rows)("%s: %s", (name, written, expected) => {
     const read = readAnnotations(kind, buildAnnotations({ [name]: written }));
     if (typeof expected !== "string") {
-      expect(read).toEqual({ kind: "read", said: expected, warnings: [] });
+      expect(read).toEqual({ kind: "read", annotationSettings: expected, warnings: [] });
       return;
     }
     const issue = read.kind === "refused" ? read.issue : undefined;
@@ -181,7 +181,7 @@ test.each([
   const read = readAnnotations(kind, buildAnnotations({ [name]: "x" }));
   expect(read).toMatchObject({
     kind: "read",
-    said: {},
+    annotationSettings: {},
     warnings: [{ code, allowed: expect.stringMatching(allowed) }],
   });
 });
