@@ -22,9 +22,13 @@ export function checkRegionSlug(region: string, body: unknown): string | undefin
 }
 
 /** Checks whether DigitalOcean has the region; a fault of the configuration names its key. */
-export async function checkRegion(api: Api, region: string, turn: CallContext): Promise<Outcome<unknown>> {
+export async function checkRegion(
+  api: Api,
+  region: string,
+  callContext: CallContext,
+): Promise<Outcome<unknown>> {
   const request = { operation: "regions_list", template: REGIONS_TEMPLATE, path: REGIONS_PATH };
-  const outcome = await api.get(request, turn);
+  const outcome = await api.get(request, callContext);
   if (outcome.kind === "fault")
     return { kind: "fault", fault: { ...outcome.fault, message: `region: ${outcome.fault.message}` } };
   const message = checkRegionSlug(region, outcome.value);

@@ -72,10 +72,10 @@ export function createDigitalOceanCloud(
   const sources = createSources<Droplet>({
     // The API lists GPU droplets separately.
     lists: [
-      (turn) => listDroplets(api, { tag }, turn, now),
-      (turn) => listDroplets(api, { type: "gpus" }, turn, now),
+      (callContext) => listDroplets(api, { tag }, callContext, now),
+      (callContext) => listDroplets(api, { type: "gpus" }, callContext, now),
     ],
-    read: (id, turn) => readDroplet(api, id, turn),
+    read: (id, callContext) => readDroplet(api, id, callContext),
     notOurs: (droplet) => checkOwnership(config, droplet),
     maxListAgeMs,
     now,
@@ -88,7 +88,7 @@ export function createDigitalOceanCloud(
     budget,
     parseProviderID,
     sources,
-    listFew: (turn) => listFew(api, { tag }, turn),
+    listFew: (callContext) => listFew(api, { tag }, callContext),
     // A droplet that is powered off exists as well.
     isAlive: () => true,
     buildInstance: buildInstance,
@@ -98,8 +98,8 @@ export function createDigitalOceanCloud(
       network: formatNetwork(droplet),
       region: droplet.region?.slug,
     }),
-    listDeleted: (turn) => listDestroyed(api, turn),
-    check: (turn) => checkRegion(api, config.region, turn),
+    listDeleted: (callContext) => listDestroyed(api, callContext),
+    check: (callContext) => checkRegion(api, config.region, callContext),
     close: () => client.close(),
   });
   return {

@@ -22,10 +22,13 @@ const PAGE_SIZE = 200;
  * Lists the ids of the droplets that the account's latest actions destroyed. It needs the scope
  * `actions:read`.
  */
-export async function listDestroyed(api: Api, turn: CallContext): Promise<Outcome<ReadonlySet<string>>> {
+export async function listDestroyed(
+  api: Api,
+  callContext: CallContext,
+): Promise<Outcome<ReadonlySet<string>>> {
   const template = "GET /v2/actions";
   const path = `/v2/actions?page=1&per_page=${PAGE_SIZE}`;
-  const answer = await api.get({ operation: "actions_list", template, path }, turn);
+  const answer = await api.get({ operation: "actions_list", template, path }, callContext);
   if (answer.kind === "fault") return answer;
   const page = ActionsPage.safeParse(answer.value).data;
   if (page === undefined) return fault("Unavailable", `${template}: the answer is not a list of actions`);

@@ -20,11 +20,11 @@ const MAX_PAGES = 50;
 export async function listDroplets(
   api: Api,
   filter: DropletFilter,
-  turn: CallContext,
+  callContext: CallContext,
   now: () => number,
 ): Promise<Listing<Droplet>> {
   const startedAt = now();
-  const fetch = (page: number) => fetchPage(api, filter, page, turn);
+  const fetch = (page: number) => fetchPage(api, filter, page, callContext);
   const { entries, ...rest } = await readAllPages(fetch, {
     mostPages: MAX_PAGES,
     tooMany: buildTooManyFault,
@@ -42,9 +42,9 @@ function listAddresses({ networks }: Droplet): readonly string[] {
 export async function listFew(
   api: Api,
   filter: DropletFilter,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<Outcome<readonly Droplet[]>> {
-  const answer = await fetchPage(api, filter, 1, turn, FEW);
+  const answer = await fetchPage(api, filter, 1, callContext, FEW);
   return answer.kind === "fault" ? answer : ok(answer.value.entries);
 }
 
@@ -56,7 +56,7 @@ async function fetchPage(
   api: Api,
   filter: DropletFilter,
   page: number,
-  turn: CallContext,
+  callContext: CallContext,
   size = PAGE_SIZE,
 ): Promise<Outcome<NumberedPage<Droplet>>> {
   const narrowed =
@@ -64,7 +64,7 @@ async function fetchPage(
   // The links in an answer name a host and are not followed: we set the page numbers.
   const query = new URLSearchParams({ page: String(page), per_page: String(size), ...narrowed });
   const request = { operation: "droplets_list", template: TEMPLATE, path: `/v2/droplets?${query}` };
-  const answer = await api.get(request, turn);
+  const answer = await api.get(request, callContext);
   if (answer.kind === "fault") return answer;
   const parsed = DropletsPage.safeParse(answer.value);
   if (!parsed.success) return fault("Unavailable", `${TEMPLATE}: the answer is not a list of droplets`);

@@ -11,10 +11,13 @@ import { fault, ok } from "#clouds/outcome.ts";
 export async function readDroplet(
   api: Api,
   id: string,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<Outcome<Droplet | undefined>> {
   const template = "GET /v2/droplets/{id}";
-  const answer = await api.get({ operation: "droplets_get", template, path: `/v2/droplets/${id}` }, turn);
+  const answer = await api.get(
+    { operation: "droplets_get", template, path: `/v2/droplets/${id}` },
+    callContext,
+  );
   if (answer.kind === "fault") {
     const { status, errorId } = answer.fault;
     return status === 404 && errorId === "not_found" ? ok(undefined) : answer;

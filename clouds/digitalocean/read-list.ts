@@ -36,7 +36,7 @@ export async function readList(
   { operation, path, key }: ListName,
   mostPages: number,
   api: Api,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<Outcome<readonly Entry[]>> {
   const template = `GET ${path}`;
   const found = new Map<string, Entry>();
@@ -44,7 +44,7 @@ export async function readList(
   for (let page = 1; page <= mostPages; page += 1) {
     // The links in an answer name a host and are not followed: we set the page numbers.
     const query = `page=${page}&per_page=${PAGE_SIZE}`;
-    const answer = await api.get({ operation, template, path: `${path}?${query}` }, turn);
+    const answer = await api.get({ operation, template, path: `${path}?${query}` }, callContext);
     if (answer.kind === "fault") return answer;
     const { data } = Page.safeParse(answer.value);
     const entries = z.array(Entry).safeParse(data?.[key]).data;

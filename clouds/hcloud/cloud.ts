@@ -61,8 +61,8 @@ export function createHcloudCloud(
   const requirements = parseLabelSelector(labelSelector ?? "") ?? [];
   let ownership: Ownership = { network: undefined, labelSelector, requirements };
   const sources = createSources<Server>({
-    lists: [(turn) => listServers(api, labelSelector, turn, now)],
-    read: (id, turn) => readServer(api, id, turn),
+    lists: [(callContext) => listServers(api, labelSelector, callContext, now)],
+    read: (id, callContext) => readServer(api, id, callContext),
     notOurs: (server) => checkOwnership(ownership, server),
     maxListAgeMs,
     now,
@@ -73,24 +73,24 @@ export function createHcloudCloud(
     machine: "server",
     budget,
     parseProviderID,
-    async prepare(turn) {
-      const id = await network.readId(turn);
+    async prepare(callContext) {
+      const id = await network.readId(callContext);
       if (id.kind === "fault") return id.fault;
       ownership = { network: id.value, labelSelector, requirements };
       return undefined;
     },
     sources,
-    listFew: (turn) => listFew(api, labelSelector, turn),
+    listFew: (callContext) => listFew(api, labelSelector, callContext),
     isAlive: ({ status }) => status !== "deleting",
     // A project's servers may be in all locations; a wrong configuration differs by its token or its network.
     locate: ({ id }) => ({ id, account: ACCOUNT, network: `-/${ownership.network ?? "-"}` }),
-    listDeleted: (turn) => listDeleted(api, turn),
+    listDeleted: (callContext) => listDeleted(api, callContext),
     buildInstance: (server) => buildInstance(server, { ...config, network: ownership.network }),
     // No server may have the labels yet, but the list also shows whether the token is accepted.
-    check: (turn) =>
+    check: (callContext) =>
       config.network === undefined
-        ? listFew(api, labelSelector, turn)
-        : findNetwork(api, config.network, turn),
+        ? listFew(api, labelSelector, callContext)
+        : findNetwork(api, config.network, callContext),
     close: () => client.close(),
   });
 }

@@ -18,11 +18,11 @@ const ActionsPage = z.object({
 const PAGE_SIZE = 50;
 
 /** Lists the ids of the servers that the project's latest actions deleted. */
-export async function listDeleted(api: Api, turn: CallContext): Promise<Outcome<ReadonlySet<string>>> {
+export async function listDeleted(api: Api, callContext: CallContext): Promise<Outcome<ReadonlySet<string>>> {
   const template = "GET /servers/actions";
   const query = new URLSearchParams({ sort: "id:desc", page: "1", per_page: String(PAGE_SIZE) });
   const request = { operation: "servers_actions_list", template, path: `/servers/actions?${query}` };
-  const answer = await api.get(request, turn);
+  const answer = await api.get(request, callContext);
   if (answer.kind === "fault") return answer;
   const page = ActionsPage.safeParse(answer.value).data;
   if (page === undefined) return fault("Unavailable", `${template}: the answer is not a list of actions`);

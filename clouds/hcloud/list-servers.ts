@@ -18,11 +18,11 @@ const MAX_PAGES = 200;
 export async function listServers(
   api: Api,
   labelSelector: string | undefined,
-  turn: CallContext,
+  callContext: CallContext,
   now: () => number,
 ): Promise<Listing<Server>> {
   const startedAt = now();
-  const fetch = (page: number) => fetchPage(api, { labelSelector, page, size: PAGE_SIZE }, turn);
+  const fetch = (page: number) => fetchPage(api, { labelSelector, page, size: PAGE_SIZE }, callContext);
   const { entries, ...rest } = await readAllPages(fetch, {
     mostPages: MAX_PAGES,
     tooMany: buildTooManyFault,
@@ -35,9 +35,9 @@ export async function listServers(
 export async function listFew(
   api: Api,
   labelSelector: string | undefined,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<Outcome<readonly Server[]>> {
-  const answer = await fetchPage(api, { labelSelector, page: 1, size: FEW }, turn);
+  const answer = await fetchPage(api, { labelSelector, page: 1, size: FEW }, callContext);
   return answer.kind === "fault" ? answer : ok(answer.value.entries);
 }
 
@@ -54,7 +54,7 @@ const TEMPLATE = "GET /servers";
 async function fetchPage(
   api: Api,
   { labelSelector, page, size }: PageQuery,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<Outcome<NumberedPage<Server>>> {
   const narrowed = labelSelector === undefined ? {} : { label_selector: labelSelector };
   const query = new URLSearchParams({
@@ -64,7 +64,7 @@ async function fetchPage(
     ...narrowed,
   });
   const request = { operation: "servers_list", template: TEMPLATE, path: `/servers?${query}` };
-  const answer = await api.get(request, turn);
+  const answer = await api.get(request, callContext);
   if (answer.kind === "fault") return answer;
   const parsed = ServersPage.safeParse(answer.value);
   if (!parsed.success) return fault("Unavailable", `${TEMPLATE}: the answer is not a list of servers`);

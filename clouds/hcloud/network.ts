@@ -10,7 +10,7 @@ import { findNearest } from "#core/nearest.ts";
 /** The id of the configured network. */
 export interface Network {
   /** Looks the id up at intervals if only the name is configured; undefined if no network is configured. */
-  readId(turn: CallContext): Promise<Outcome<string | undefined>>;
+  readId(callContext: CallContext): Promise<Outcome<string | undefined>>;
 }
 
 /** A name may later belong to another network. */
@@ -20,10 +20,10 @@ const MAX_AGE_MS = 10 * 60_000;
 export function createNetwork(api: Api, idOrName: string | undefined, now: () => number): Network {
   let known: { readonly id: string; readonly at: number } | undefined;
   return {
-    async readId(turn) {
+    async readId(callContext) {
       if (idOrName === undefined || isServerId(idOrName)) return ok(idOrName);
       if (known !== undefined && now() - known.at < MAX_AGE_MS) return ok(known.id);
-      const found = await findNetwork(api, idOrName, turn);
+      const found = await findNetwork(api, idOrName, callContext);
       if (found.kind === "ok") known = { id: found.value, at: now() };
       return found;
     },
@@ -40,8 +40,12 @@ const TEMPLATE = "GET /networks";
  * Finds the id of the project's network by id or name, which are unique there. If it does not exist, the
  * fault lists the existing ones.
  */
-export async function findNetwork(api: Api, idOrName: string, turn: CallContext): Promise<Outcome<string>> {
-  const fetch = (page: number) => fetchPage(api, page, turn);
+export async function findNetwork(
+  api: Api,
+  idOrName: string,
+  callContext: CallContext,
+): Promise<Outcome<string>> {
+  const fetch = (page: number) => fetchPage(api, page, callContext);
   const { entries, incomplete } = await readAllPages(fetch, {
     mostPages: MAX_PAGES,
     tooMany: buildTooManyFault,
@@ -60,11 +64,11 @@ export async function findNetwork(api: Api, idOrName: string, turn: CallContext)
 async function fetchPage(
   api: Api,
   page: number,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<Outcome<NumberedPage<HcloudNetwork>>> {
   const query = new URLSearchParams({ page: String(page), per_page: String(PAGE_SIZE) });
   const request = { operation: "networks_list", template: TEMPLATE, path: `/networks?${query}` };
-  const answer = await api.get(request, turn);
+  const answer = await api.get(request, callContext);
   if (answer.kind === "fault") return answer;
   const parsed = NetworksPage.safeParse(answer.value);
   if (!parsed.success) return fault("Unavailable", `${TEMPLATE}: the answer is not a list of networks`);

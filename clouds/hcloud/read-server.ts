@@ -11,10 +11,10 @@ import { fault, ok } from "#clouds/outcome.ts";
 export async function readServer(
   api: Api,
   id: string,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<Outcome<Server | undefined>> {
   const template = "GET /servers/{id}";
-  const answer = await api.get({ operation: "servers_get", template, path: `/servers/${id}` }, turn);
+  const answer = await api.get({ operation: "servers_get", template, path: `/servers/${id}` }, callContext);
   if (answer.kind === "fault") {
     const { status, errorId } = answer.fault;
     return status === 404 && errorId === "not_found" ? ok(undefined) : answer;

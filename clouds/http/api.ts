@@ -72,9 +72,9 @@ export interface Api {
    * Sends a request. After a broken connection or a failure of the service it retries GET, PUT and DELETE.
    * The result of an unanswered POST is unknown, and only an observation shows it.
    */
-  send(request: ApiRequest, turn: CallContext): Promise<Outcome<ApiAnswer>>;
+  send(request: ApiRequest, callContext: CallContext): Promise<Outcome<ApiAnswer>>;
   /** Sends a GET and returns its body. */
-  get(request: Omit<ApiRequest, "method" | "body">, turn: CallContext): Promise<Outcome<unknown>>;
+  get(request: Omit<ApiRequest, "method" | "body">, callContext: CallContext): Promise<Outcome<unknown>>;
 }
 
 /** Parts of which an API is built. */
@@ -103,18 +103,18 @@ export function createApi(parts: ApiParts): Api {
 
   const attempt = async (
     { request, signed }: Attempt,
-    turn: CallContext,
+    callContext: CallContext,
     signature: Signature,
   ): Promise<Outcome<ApiAnswer>> => {
-    if (turn.signal.aborted) return { kind: "fault", fault: buildAbortedFault(request.template) };
-    const noTurn = await waitForQuota({ budget, sleep }, request.template, turn);
+    if (callContext.signal.aborted) return { kind: "fault", fault: buildAbortedFault(request.template) };
+    const noTurn = await waitForQuota({ budget, sleep }, request.template, callContext);
     if (noTurn !== undefined) return { kind: "fault", fault: noTurn };
     const { operation } = request;
-    turn.meter.called(operation);
+    callContext.meter.called(operation);
     const startedMs = performance.now();
     const ended = (outcome: Outcome<ApiAnswer>): Outcome<ApiAnswer> => {
       const code = outcome.kind === "ok" ? undefined : outcome.fault.code;
-      turn.meter.ended({ operation, durationMs: performance.now() - startedMs, code });
+      callContext.meter.ended({ operation, durationMs: performance.now() - startedMs, code });
       return outcome;
     };
     const { method, path, body } = signed;
@@ -126,13 +126,13 @@ export function createApi(parts: ApiParts): Api {
       ...signature.headers,
     };
     try {
-      const answer = await client.send({ method, path, headers, body }, turn.signal);
+      const answer = await client.send({ method, path, headers, body }, callContext.signal);
       // Before truncation: a truncated secret no longer matches.
       const outcome = classify(answer, request.template, (parsed, said) =>
         redactError(readError(parsed, said), signature),
       );
       const isThrottled = outcome.kind === "fault" && outcome.fault.code === "Throttled";
-      if (isThrottled) turn.meter.throttled();
+      if (isThrottled) callContext.meter.throttled();
       const limit = readRateLimit(answer, wallClock());
       budget.observe(limit, isThrottled);
       if (outcome.kind === "fault")
@@ -142,40 +142,41 @@ export function createApi(parts: ApiParts): Api {
       const { status, headers: said } = answer;
       return ended({ kind: "ok", value: { status, headers: said, body: outcome.value } });
     } catch (error) {
-      if (turn.signal.aborted) return ended({ kind: "fault", fault: buildAbortedFault(request.template) });
+      if (callContext.signal.aborted)
+        return ended({ kind: "fault", fault: buildAbortedFault(request.template) });
       return ended({ kind: "fault", fault: buildUnansweredFault(error, request.template) });
     }
   };
 
-  const authorized = async (request: ApiRequest, turn: CallContext): Promise<Outcome<ApiAnswer>> => {
+  const authorized = async (request: ApiRequest, callContext: CallContext): Promise<Outcome<ApiAnswer>> => {
     const { method = "GET", path, body } = request;
     const signed = { method, path, body: body === undefined ? undefined : JSON.stringify(body) };
     try {
       const signature = await sign(signed);
-      const first = await attempt({ request, signed }, turn, signature);
+      const first = await attempt({ request, signed }, callContext, signature);
       if (first.kind === "ok" || first.fault.status !== 401) return redactOutcome(first, signature);
       const next = await sign(signed, signature);
       if (next === signature) return redactOutcome(first, signature);
-      return redactOutcome(await attempt({ request, signed }, turn, next), next);
+      return redactOutcome(await attempt({ request, signed }, callContext, next), next);
     } catch (error) {
       return fault("Denied", `${request.template}: ${getErrorMessage(error)}`);
     }
   };
 
-  const send = async (request: ApiRequest, turn: CallContext): Promise<Outcome<ApiAnswer>> => {
+  const send = async (request: ApiRequest, callContext: CallContext): Promise<Outcome<ApiAnswer>> => {
     for (let retries = 0; ; retries += 1) {
-      const outcome = await authorized(request, turn);
+      const outcome = await authorized(request, callContext);
       if (outcome.kind === "ok" || outcome.fault.transient !== true) return outcome;
       if (retries === MAX_RETRIES || !REPEATABLE.has(request.method ?? "GET")) return outcome;
-      await sleep(random() * FIRST_RETRY_WITHIN_MS * 2 ** retries, turn.signal);
-      if (turn.signal.aborted) return { kind: "fault", fault: buildAbortedFault(request.template) };
+      await sleep(random() * FIRST_RETRY_WITHIN_MS * 2 ** retries, callContext.signal);
+      if (callContext.signal.aborted) return { kind: "fault", fault: buildAbortedFault(request.template) };
     }
   };
 
   return {
     send,
-    async get(request, turn) {
-      const outcome = await send(request, turn);
+    async get(request, callContext) {
+      const outcome = await send(request, callContext);
       if (outcome.kind === "fault") return outcome;
       const { status, body } = outcome.value;
       if (body !== undefined) return { kind: "ok", value: body };

@@ -29,12 +29,12 @@ export interface CapabilityCalls {
   observe(
     questions: readonly unknown[],
     call: ActionCall,
-    answer: (turn: CallContext) => Promise<readonly Observation[]>,
+    answer: (callContext: CallContext) => Promise<readonly Observation[]>,
   ): Promise<ObservationsResult>;
   act(
     action: CloudAction,
     call: ActionCall,
-    perform: (turn: CallContext) => Promise<ActionOutcome>,
+    perform: (callContext: CallContext) => Promise<ActionOutcome>,
   ): Promise<ActionResult>;
 }
 

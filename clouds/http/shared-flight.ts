@@ -8,7 +8,7 @@ export interface SharedFlight<Value> {
    * Returns the result of the current run, which may have begun before this call, or of a new one; undefined
    * if the caller aborts first.
    */
-  join(turn: CallContext): Promise<Value | undefined>;
+  join(callContext: CallContext): Promise<Value | undefined>;
   isUnderWay(): boolean;
 }
 
@@ -16,7 +16,9 @@ export interface SharedFlight<Value> {
  * Creates shared work; `start` never rejects. A run without waiting callers is aborted, and later callers do
  * not join it.
  */
-export function createSharedFlight<Value>(start: (turn: CallContext) => Promise<Value>): SharedFlight<Value> {
+export function createSharedFlight<Value>(
+  start: (callContext: CallContext) => Promise<Value>,
+): SharedFlight<Value> {
   let invocation: Flight<Value> | undefined;
 
   const takeOff = (meter: Meter): Flight<Value> => {

@@ -16,7 +16,7 @@ export interface Directory<List extends ShownList> {
   /** Returns the last listing while it is valid. */
   getRecent(): List | undefined;
   /** Returns the current read, which may have begun before this call, or a new one. */
-  list(turn: CallContext): Promise<Outcome<List>>;
+  list(callContext: CallContext): Promise<Outcome<List>>;
 }
 
 /**
@@ -24,7 +24,7 @@ export interface Directory<List extends ShownList> {
  * milliseconds.
  */
 export function createDirectory<List extends ShownList>(
-  fetch: (turn: CallContext) => Promise<List>,
+  fetch: (callContext: CallContext) => Promise<List>,
   maxAgeMs: number,
   now: () => number,
 ): Directory<List> {
@@ -36,8 +36,8 @@ export function createDirectory<List extends ShownList>(
 
   return {
     getRecent: recent,
-    async list(turn) {
-      const listing = await invocation.join(turn);
+    async list(callContext) {
+      const listing = await invocation.join(callContext);
       if (listing === undefined) return { kind: "fault", fault: ABORTED };
       // An incomplete list is better than none, but does not replace a complete one.
       const isHalf = listing.incomplete !== undefined;

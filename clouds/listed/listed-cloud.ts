@@ -31,10 +31,10 @@ export interface ListedCloudParts<M extends Machine> {
    * Prepares what every request needs, such as a token; a fault is the answer for all nodes. It never
    * rejects. Nothing else here is called before its first success.
    */
-  readonly prepare?: (turn: CallContext) => Promise<Fault | undefined>;
+  readonly prepare?: (callContext: CallContext) => Promise<Fault | undefined>;
   readonly sources: Sources<M>;
   /** Lists a few machines, with one request for each API that is needed to prove their ownership. */
-  readonly listFew: (turn: CallContext) => Promise<Outcome<readonly M[]>>;
+  readonly listFew: (callContext: CallContext) => Promise<Outcome<readonly M[]>>;
   readonly isAlive: (machine: M) => boolean;
   readonly buildInstance: (machine: M) => Outcome<Instance>;
   /**
@@ -47,9 +47,9 @@ export interface ListedCloudParts<M extends Machine> {
    * once for a batch with a missing machine. A fault proves nothing: such machines then count as missing
    * without a reason.
    */
-  readonly listDeleted?: (turn: CallContext) => Promise<Outcome<ReadonlySet<string>>>;
+  readonly listDeleted?: (callContext: CallContext) => Promise<Outcome<ReadonlySet<string>>>;
   /** Checks whether the configured resources exist; never rejects. */
-  readonly check: (turn: CallContext) => Promise<Outcome<unknown>>;
+  readonly check: (callContext: CallContext) => Promise<Outcome<unknown>>;
   close(): void;
 }
 
@@ -69,12 +69,12 @@ export function createListedCloud<M extends Machine>(parts: ListedCloudParts<M>)
       if (budget.isLow() && !nodes.some(isUninitialized)) return allAnswer(HELD_BACK);
       const leave = budget.enter(share);
       try {
-        const turn = { signal, meter };
+        const callContext = { signal, meter };
         const queries = new Map(nodes.map((node) => [node, buildQuery(node, parts.parseProviderID)]));
-        const trouble = [...queries.values()].some(needsCloud) ? await prepare?.(turn) : undefined;
+        const trouble = [...queries.values()].some(needsCloud) ? await prepare?.(callContext) : undefined;
         const resolutions =
           trouble === undefined
-            ? settleGuesses(await resolve(queries, sources, turn), buildClaim, machine)
+            ? settleGuesses(await resolve(queries, sources, callContext), buildClaim, machine)
             : resolveWithoutCloud<M, Node>(queries, trouble);
         const controls =
           isControlWanted && trouble === undefined
@@ -85,11 +85,13 @@ export function createListedCloud<M extends Machine>(parts: ListedCloudParts<M>)
                 locate,
                 // A few machines are usually enough; in an account of many clusters all of them may be
                 // foreign.
-                lists: [listFew, ...sources.directories.map(createLister)].map((list) => () => list(turn)),
+                lists: [listFew, ...sources.directories.map(createLister)].map(
+                  (list) => () => list(callContext),
+                ),
               })
             : undefined;
         const isMissed = controls !== undefined && controls.size > 0;
-        const deleted = isMissed ? await parts.listDeleted?.(turn) : undefined;
+        const deleted = isMissed ? await parts.listDeleted?.(callContext) : undefined;
         const answers = nodes.map((node): InstanceAnswer => {
           const query = queries.get(node);
           const subject = formatSubject(node, query, machine);
@@ -119,8 +121,8 @@ export function createListedCloud<M extends Machine>(parts: ListedCloudParts<M>)
 
 /** Returns what a list shows, even if it is incomplete. */
 function createLister<M extends Machine>(directory: Directory<Listing<M>>) {
-  return async (turn: CallContext): Promise<Outcome<readonly M[]>> => {
-    const listed = await directory.list(turn);
+  return async (callContext: CallContext): Promise<Outcome<readonly M[]>> => {
+    const listed = await directory.list(callContext);
     return listed.kind === "ok" ? ok([...listed.value.byId.values()]) : listed;
   };
 }

@@ -8,13 +8,16 @@ export interface Reads<M extends Machine> {
   /** Whether this many reads, with the recent ones, cost no more than a list of `pages` pages. */
   isCheaperFor(count: number, pages: number): boolean;
   /** An undefined value is the cloud's statement that the machine does not exist. */
-  readAll(ids: ReadonlySet<string>, turn: CallContext): Promise<ReadonlyMap<string, Outcome<M | undefined>>>;
+  readAll(
+    ids: ReadonlySet<string>,
+    callContext: CallContext,
+  ): Promise<ReadonlyMap<string, Outcome<M | undefined>>>;
 }
 
 /** Reads one machine by id; undefined if the cloud itself says that it does not exist. Never rejects. */
 export type MachineReader<M extends Machine> = (
   id: string,
-  turn: CallContext,
+  callContext: CallContext,
 ) => Promise<Outcome<M | undefined>>;
 
 /** Maximum single reads per batch: a wrong account must not cause a request for each of its nodes. */
@@ -38,12 +41,12 @@ export function createReads<M extends Machine>(
       forget();
       return count === 0 || count + readAt.length <= Math.max(FEW, Math.min(pages, MAX_READS));
     },
-    async readAll(ids, turn) {
+    async readAll(ids, callContext) {
       forget();
       const all = [...ids];
       const reading = all.slice(0, MAX_READS).map(async (id) => {
         readAt.push(now());
-        return [id, await read(id, turn)] as const;
+        return [id, await read(id, callContext)] as const;
       });
       const deferred = all.slice(MAX_READS).map((id) => [id, LATER] as const);
       return new Map([...(await Promise.all(reading)), ...deferred]);

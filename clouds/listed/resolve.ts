@@ -25,7 +25,7 @@ export type Resolution<M extends Machine> =
 export async function resolve<M extends Machine, Node extends Queried>(
   queries: ReadonlyMap<Node, Query>,
   { directories, reads, notOurs, now }: Sources<M>,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<ReadonlyMap<Node, Resolution<M>>> {
   const beganAt = now();
   // One view of each list for the whole call: neither its age nor another batch may replace it while other
@@ -47,7 +47,7 @@ export async function resolve<M extends Machine, Node extends Queried>(
   for (const [index, directory] of directories.entries()) {
     // A joined read may have begun before recent changes; a second one is recent enough.
     for (let round = 0; round < 2 && needsList() && !isFresh(seen[index], beganAt); round += 1) {
-      const outcome = await directory.list(turn);
+      const outcome = await directory.list(callContext);
       if (outcome.kind === "ok") seen[index] = outcome.value;
       trouble = outcome.kind === "ok" ? outcome.value.incomplete : outcome.fault;
       if (trouble !== undefined) break;
@@ -57,7 +57,7 @@ export async function resolve<M extends Machine, Node extends Queried>(
     isWorth = index > 0 || isWorthReading(trouble);
     break;
   }
-  const read = isWorth ? await reads.readAll(collectIds(left()), turn) : new Map();
+  const read = isWorth ? await reads.readAll(collectIds(left()), callContext) : new Map();
   return new Map(
     [...queries].map(([node, query]) => {
       const match = lookUp({ node, query }, seen, notOurs);

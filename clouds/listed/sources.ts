@@ -19,7 +19,7 @@ export interface Sources<M extends Machine> {
 /** How machines are searched. */
 export interface SourcesParts<M extends Machine> {
   /** Reads all pages of each list; if one fails, returns the other pages and the fault. Never rejects. */
-  readonly lists: readonly ((turn: CallContext) => Promise<Listing<M>>)[];
+  readonly lists: readonly ((callContext: CallContext) => Promise<Listing<M>>)[];
   readonly read: MachineReader<M>;
   readonly notOurs: CheckOwnership<M>;
   /** Time for which a list proves that a machine exists. */

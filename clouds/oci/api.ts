@@ -14,7 +14,10 @@ import type { Sleep } from "#clouds/sleep.ts";
 /** One host of Oracle's API. Paths begin with the version, such as `/20160918/instances`. */
 export interface OciApi extends Api {
   /** Reads all pages of a list; an incomplete list is a fault. */
-  list(request: Omit<ApiRequest, "method" | "body">, turn: CallContext): Promise<Outcome<readonly unknown[]>>;
+  list(
+    request: Omit<ApiRequest, "method" | "body">,
+    callContext: CallContext,
+  ): Promise<Outcome<readonly unknown[]>>;
 }
 
 /** The hosts that a cluster's cloud calls. Reads and writes each have one budget for all hosts. */
@@ -59,8 +62,9 @@ export function createOciApis(
     const writes = createWithBudget(budgets.write);
     return {
       get: reads.get,
-      send: (request, turn) => ((request.method ?? "GET") === "GET" ? reads : writes).send(request, turn),
-      list: (request, turn) => listAll(reads, request, turn),
+      send: (request, callContext) =>
+        ((request.method ?? "GET") === "GET" ? reads : writes).send(request, callContext),
+      list: (request, callContext) => listAll(reads, request, callContext),
     };
   }
 

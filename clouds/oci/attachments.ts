@@ -11,7 +11,7 @@ const FEW = 2;
 export async function readAttachments(
   requests: readonly MemberRequest[],
   { inventory, since, beganAt }: MemberSources,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<ReadonlyMap<string, Outcome<readonly VnicAttachment[]>>> {
   const found = new Map<string, Outcome<readonly VnicAttachment[]>>();
   const byCompartment = Map.groupBy(requests, ({ instance }) => instance.compartmentId);
@@ -19,7 +19,7 @@ export async function readAttachments(
     const recent = inventory.attachments.getRecent(compartment, since)?.value;
     if (recent === undefined && all.length <= FEW) {
       for (const { instance } of all) {
-        const read = await inventory.readAttachments(instance, turn);
+        const read = await inventory.readAttachments(instance, callContext);
         found.set(instance.id, read.kind === "ok" ? ok(read.value.entries) : read);
       }
       continue;
@@ -28,7 +28,7 @@ export async function readAttachments(
     for (const from of [since, beganAt]) {
       const open = all.filter(({ instance }) => !isComplete(found.get(instance.id), instance));
       if (open.length === 0) break;
-      const listed = await inventory.attachments.get(compartment, turn, from);
+      const listed = await inventory.attachments.get(compartment, callContext, from);
       const attachmentsByInstance =
         listed.kind === "ok"
           ? Map.groupBy(listed.value.value.entries, ({ instanceId }) => instanceId)

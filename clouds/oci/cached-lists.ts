@@ -18,7 +18,7 @@ export interface CachedLists<Value> {
   /** Returns the last list if it began at `since` or later. */
   getRecent(key: string, since: number): ListReading<Value> | undefined;
   /** Returns a list that began at `since` or later: the last one, the current read, or a new one. */
-  get(key: string, turn: CallContext, since: number): Promise<Outcome<ListReading<Value>>>;
+  get(key: string, callContext: CallContext, since: number): Promise<Outcome<ListReading<Value>>>;
 }
 
 /** Maximum cached lists, however many keys a configuration leads to. */
@@ -26,7 +26,7 @@ const MAX_CACHED = 200;
 
 /** `fetch` sends the requests and never rejects. */
 export function createCachedLists<Value>(
-  fetch: (key: string, turn: CallContext) => Promise<Outcome<Value>>,
+  fetch: (key: string, callContext: CallContext) => Promise<Outcome<Value>>,
   now: () => number,
 ): CachedLists<Value> {
   const cache = new Map<string, ListReading<Value>>();

@@ -14,11 +14,14 @@ import { findNearest } from "#core/nearest.ts";
 export async function checkConfiguration(
   { auth, compartment, vcn, endpoints }: OciCloudConfig,
   iaas: Pick<OciApi, "get">,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<ConfigurationCheck> {
   const query = new URLSearchParams({ compartmentId: compartment, limit: "1" });
   const path = `/20160918/instances?${query}`;
-  const listed = await iaas.get({ operation: "list instances", template: "GET /instances", path }, turn);
+  const listed = await iaas.get(
+    { operation: "list instances", template: "GET /instances", path },
+    callContext,
+  );
   if (listed.kind === "fault") {
     const regionError = endpoints?.iaas === undefined ? checkRegion(auth.region, listed.fault) : undefined;
     if (regionError !== undefined) return { faults: [{ key: "auth.region", message: regionError }] };
@@ -28,7 +31,7 @@ export async function checkConfiguration(
   }
   if (vcn === undefined) return { faults: [] };
   const request = { operation: "get vcns", template: "GET /vcns/{id}", path: `/20160918/vcns/${vcn}` };
-  const read = await iaas.get(request, turn);
+  const read = await iaas.get(request, callContext);
   if (read.kind === "ok") return { faults: [] };
   const hint = isNotFound(read.fault)
     ? `; ${vcn} is not in ${auth.region}, or no policy lets the user read virtual-network-family`

@@ -14,12 +14,12 @@ const MAX_CANDIDATES = 10;
 export async function chooseInVcn(
   candidates: readonly OciInstance[],
   { inventory, config: { vcn }, since }: VnicSources,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<OciInstance | undefined> {
   if (vcn === undefined || candidates.length > MAX_CANDIDATES) return undefined;
   const matches: OciInstance[] = [];
   for (const instance of candidates) {
-    const listed = await inventory.attachments.get(instance.compartmentId, turn, since);
+    const listed = await inventory.attachments.get(instance.compartmentId, callContext, since);
     if (listed.kind === "fault") return undefined;
     const attached = listed.value.value.entries.filter(
       (each) => each.instanceId === instance.id && isAttached(each),
@@ -27,7 +27,7 @@ export async function chooseInVcn(
     // One without a VNIC yet may belong to any cluster.
     if (attached.length === 0) return undefined;
     for (const { subnetId } of attached) {
-      const found = subnetId === undefined ? undefined : await inventory.readVcn(subnetId, turn);
+      const found = subnetId === undefined ? undefined : await inventory.readVcn(subnetId, callContext);
       if (found?.kind !== "ok") return undefined;
       if (found.value !== vcn) continue;
       matches.push(instance);

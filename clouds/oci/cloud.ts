@@ -107,12 +107,12 @@ async function buildAnswers(
   nodes: readonly Node[],
   call: CloudCall,
   sources: Sources & { readonly primaries: KnownPrimaries },
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<InstanceAnswer[]> {
   const { config, now, maxListAgeMs } = sources;
   const beganAt = now();
   const queries = new Map(nodes.map((node) => [node, buildQuery(node, config)]));
-  const resolved = await resolve(new Set(queries.values()), sources, turn);
+  const resolved = await resolve(new Set(queries.values()), sources, callContext);
   const resolutions = settleGuesses(
     new Map(nodes.map((node) => [node, getResolution(queries.get(node), resolved)])),
     buildClaim,
@@ -121,12 +121,12 @@ async function buildAnswers(
   const members = await gatherMembers(
     collectRequests(resolutions, config),
     { ...sources, since: beganAt - maxListAgeMs, beganAt },
-    turn,
+    callContext,
   );
   const results = nodes.map((node) => buildNodeResult(node, resolutions.get(node), members, config));
   const probes =
     call.control === true
-      ? await findVisibilityProbes(nodes, { results, resolutions }, sources, beganAt, turn)
+      ? await findVisibilityProbes(nodes, { results, resolutions }, sources, beganAt, callContext)
       : undefined;
   return nodes.map((node, index) => {
     const query = queries.get(node);
@@ -181,7 +181,7 @@ async function findVisibilityProbes(
   { results, resolutions }: NodeResults,
   sources: Sources,
   since: number,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<ReadonlyMap<Node, PositiveControl>> {
   const { config } = sources;
   const missing = nodes.filter((_, index) => {
@@ -198,7 +198,7 @@ async function findVisibilityProbes(
   );
   const listed = missing.every((node) => findProbeAtLocation(node) !== undefined)
     ? undefined
-    : await findVisibilityProbe(batchIds, sources, since, turn);
+    : await findVisibilityProbe(batchIds, sources, since, callContext);
   return new Map(
     missing.flatMap((node) => {
       const control = findProbeAtLocation(node) ?? listed ?? members[0];

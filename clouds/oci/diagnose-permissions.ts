@@ -35,7 +35,7 @@ export async function diagnosePermissions(
   const needsGroups = mode !== "None";
   if (loadBalancer.disabled === true)
     return reportSkipped("load balancers are disabled by loadBalancer.disabled");
-  const turn = { signal, meter: createMeter() };
+  const callContext = { signal, meter: createMeter() };
   const denials: string[] = [];
   const statements = new Set<string>();
 
@@ -46,7 +46,7 @@ export async function diagnosePermissions(
     statement,
   }: RequiredPermission): Promise<Outcome<unknown>> {
     const template = `GET ${path.replace(/\?.*/, "").replace(/ocid1[^/]+/, "{id}")}`;
-    const outcome = await apis[service].get({ operation: "doctor", template, path }, turn);
+    const outcome = await apis[service].get({ operation: "doctor", template, path }, callContext);
     if (outcome.kind === "ok") return outcome;
     const { status, message } = outcome.fault;
     if (!isNotFound(outcome.fault) && status !== 403) return outcome;

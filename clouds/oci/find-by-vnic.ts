@@ -25,7 +25,7 @@ export async function findByVnic(
   names: ReadonlySet<string>,
   lists: ReadonlyMap<string, InstanceList>,
   { inventory, config, since }: VnicSources,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<ReadonlyMap<string, Resolution>> {
   const buildForAll = (resolution: Resolution): ReadonlyMap<string, Resolution> =>
     new Map([...names].map((name) => [name, resolution]));
@@ -34,7 +34,11 @@ export async function findByVnic(
   for (const { value } of lists.values())
     for (const instance of value.entries) if (!hasEnded(instance)) instances.set(instance.id, instance);
 
-  const labels = await indexVnicLabels([...names], { inventory, config, since, vcn: config.vcn }, turn);
+  const labels = await indexVnicLabels(
+    [...names],
+    { inventory, config, since, vcn: config.vcn },
+    callContext,
+  );
   if (labels.kind === "fault") return buildForAll(toFailedResolution(labels.fault));
   const found = new Map<string, Resolution>();
   for (const name of names) {
@@ -59,16 +63,16 @@ const NO_VCN: Resolution = toFailedResolution({
 async function indexVnicLabels(
   names: readonly string[],
   { inventory, config, since, vcn }: VnicSources & { readonly vcn: string },
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<Outcome<ReadonlyMap<string, readonly string[]>>> {
   const collectAll = <Entry>(lists: CachedLists<Entries<Entry>>, keys: Iterable<string>) =>
-    collect(lists, keys, turn, since);
+    collect(lists, keys, callContext, since);
   const attached = await collectAll(inventory.attachments, listCompartments(config));
   if (attached.kind === "fault") return attached;
   const alive = attached.value.filter(({ lifecycleState }) => lifecycleState === "ATTACHED");
   const subnets = new Set<string>();
   for (const subnet of new Set(alive.flatMap(({ subnetId }) => subnetId ?? []))) {
-    const subnetVcn = await inventory.readVcn(subnet, turn);
+    const subnetVcn = await inventory.readVcn(subnet, callContext);
     if (subnetVcn.kind === "fault") return subnetVcn;
     if (subnetVcn.value === vcn) subnets.add(subnet);
   }
@@ -125,12 +129,12 @@ function parseAddress(name: string): string | undefined {
 async function collect<Entry>(
   lists: CachedLists<Entries<Entry>>,
   keys: Iterable<string>,
-  turn: CallContext,
+  callContext: CallContext,
   since: number,
 ): Promise<Outcome<Entry[]>> {
   const entries: Entry[] = [];
   for (const key of keys) {
-    const listed = await lists.get(key, turn, since);
+    const listed = await lists.get(key, callContext, since);
     if (listed.kind === "fault") return listed;
     if (listed.value.value.unreadable > 0)
       return fault(

@@ -28,11 +28,11 @@ export interface Inventory {
   /** By subnet. */
   readonly ipv6s: CachedLists<Entries<Ipv6>>;
   /** Undefined if Oracle says that it does not exist or is not visible. */
-  readInstance(id: string, turn: CallContext): Promise<Outcome<OciInstance | undefined>>;
-  readAttachments(instance: OciInstance, turn: CallContext): Promise<Outcome<Entries<VnicAttachment>>>;
-  readVnic(id: string, turn: CallContext): Promise<Outcome<Vnic>>;
+  readInstance(id: string, callContext: CallContext): Promise<Outcome<OciInstance | undefined>>;
+  readAttachments(instance: OciInstance, callContext: CallContext): Promise<Outcome<Entries<VnicAttachment>>>;
+  readVnic(id: string, callContext: CallContext): Promise<Outcome<Vnic>>;
   /** Returns the OCID of a subnet's VCN. */
-  readVcn(subnetId: string, turn: CallContext): Promise<Outcome<string>>;
+  readVcn(subnetId: string, callContext: CallContext): Promise<Outcome<string>>;
 }
 
 const MAX_SUBNETS = 2_000;
@@ -42,8 +42,8 @@ export function createInventory(api: OciApi, now: () => number): Inventory {
 
   const createLists = <Schema extends z.ZodType>(schema: Schema, name: string, keyName: string) =>
     createCachedLists(
-      (key, turn) =>
-        list(api, schema, name, keyName === "" ? key : `${keyName}=${encodeURIComponent(key)}`, turn),
+      (key, callContext) =>
+        list(api, schema, name, keyName === "" ? key : `${keyName}=${encodeURIComponent(key)}`, callContext),
       now,
     );
 
@@ -51,11 +51,11 @@ export function createInventory(api: OciApi, now: () => number): Inventory {
     schema: Schema,
     name: string,
     id: string,
-    turn: CallContext,
+    callContext: CallContext,
   ): Promise<Outcome<z.output<Schema>>> {
     const template = `GET /${name}/{id}`;
     const path = `/20160918/${name}/${id}`;
-    const answer = await api.get({ operation: `get ${name}`, template, path }, turn);
+    const answer = await api.get({ operation: `get ${name}`, template, path }, callContext);
     if (answer.kind === "fault") return answer;
     const parsed = schema.safeParse(answer.value);
     if (!parsed.success) return fault("Unavailable", `${template}: the answer is not valid for ${name}`);
@@ -70,20 +70,20 @@ export function createInventory(api: OciApi, now: () => number): Inventory {
     privateIps: createLists(PrivateIp, "privateIps", "subnetId"),
     publicIps: createLists(PublicIp, "publicIps", ""),
     ipv6s: createLists(Ipv6, "ipv6", "subnetId"),
-    async readInstance(id, turn) {
-      const answer = await read(OciInstance, "instances", id, turn);
+    async readInstance(id, callContext) {
+      const answer = await read(OciInstance, "instances", id, callContext);
       if (answer.kind === "ok") return answer;
       return isNotFound(answer.fault) ? ok(undefined) : answer;
     },
-    readAttachments({ id, compartmentId }, turn) {
+    readAttachments({ id, compartmentId }, callContext) {
       const query = new URLSearchParams({ compartmentId, instanceId: id });
-      return list(api, VnicAttachment, "vnicAttachments", query.toString(), turn);
+      return list(api, VnicAttachment, "vnicAttachments", query.toString(), callContext);
     },
-    readVnic: (id, turn) => read(Vnic, "vnics", id, turn),
-    async readVcn(subnetId, turn) {
+    readVnic: (id, callContext) => read(Vnic, "vnics", id, callContext),
+    async readVcn(subnetId, callContext) {
       const vcn = vcns.get(subnetId);
       if (vcn !== undefined) return ok(vcn);
-      const subnet = await read(Subnet, "subnets", subnetId, turn);
+      const subnet = await read(Subnet, "subnets", subnetId, callContext);
       if (subnet.kind === "fault") return subnet;
       if (vcns.size >= MAX_SUBNETS) vcns.clear();
       vcns.set(subnetId, subnet.value.vcnId);
@@ -114,10 +114,10 @@ async function list<Schema extends z.ZodType>(
   schema: Schema,
   name: string,
   query: string,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<Outcome<Entries<z.output<Schema>>>> {
   const request = { operation: `list ${name}`, template: `GET /${name}`, path: `/20160918/${name}?${query}` };
-  const listed = await api.list(request, turn);
+  const listed = await api.list(request, callContext);
   if (listed.kind === "fault") return listed;
   const entries = listed.value.flatMap((each) => {
     const { success, data } = schema.safeParse(each);

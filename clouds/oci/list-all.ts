@@ -25,7 +25,7 @@ const Page = z.union([
 export async function listAll(
   api: Api,
   request: Omit<ApiRequest, "method" | "body">,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<Outcome<readonly unknown[]>> {
   const { template, path } = request;
   const items: unknown[] = [];
@@ -34,7 +34,7 @@ export async function listAll(
     const paging = new URLSearchParams({ limit: String(PAGE_SIZE), ...(page === undefined ? {} : { page }) });
     const answer = await api.send(
       { ...request, path: `${path}${path.includes("?") ? "&" : "?"}${paging}` },
-      turn,
+      callContext,
     );
     if (answer.kind === "fault") {
       const { message } = answer.fault;

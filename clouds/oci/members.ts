@@ -30,10 +30,10 @@ const MAX_PRIMARIES = 10_000;
 export async function gatherMembers(
   requests: readonly MemberRequest[],
   sources: MemberSources,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<ReadonlyMap<string, Outcome<Member>>> {
   const members = new Map<string, Outcome<Member>>();
-  const attachments = await readAttachments(requests, sources, turn);
+  const attachments = await readAttachments(requests, sources, callContext);
   const loneVnics: LoneVnic[] = [];
   const multiVnicMembers: {
     readonly request: MemberRequest;
@@ -45,11 +45,11 @@ export async function gatherMembers(
     const found = attachments.get(instance.id) ?? ok([]);
     if (found.kind === "fault") members.set(instance.id, found);
     else if (hasEnded(instance))
-      members.set(instance.id, await readEndedMember(instance, found.value, sources, turn));
+      members.set(instance.id, await readEndedMember(instance, found.value, sources, callContext));
     else {
       const attached = found.value.filter(isAttached).toSorted(compareAge);
       const [first, ...others] = attached;
-      const outside = await readForeignVcn(attached, sources, turn);
+      const outside = await readForeignVcn(attached, sources, callContext);
       if (outside !== undefined) {
         members.set(
           instance.id,
@@ -70,10 +70,16 @@ export async function gatherMembers(
   for (const { request, attached } of multiVnicMembers)
     members.set(
       request.instance.id,
-      await readMember(request.instance, await selectVnics(request, attached, sources, turn), sources, turn),
+      await readMember(
+        request.instance,
+        await selectVnics(request, attached, sources, callContext),
+        sources,
+        callContext,
+      ),
     );
 
-  const listed = loneVnics.length > MAX_SINGLE ? await readVnics(loneVnics, sources, turn) : NOT_LISTED;
+  const listed =
+    loneVnics.length > MAX_SINGLE ? await readVnics(loneVnics, sources, callContext) : NOT_LISTED;
   const incomplete = loneVnics.filter(({ request, vnicId }) =>
     isLackingAddress(listed.get(vnicId), request.knownFields),
   );
@@ -83,9 +89,9 @@ export async function gatherMembers(
     const fromList = singleReads.has(vnicId) ? undefined : listed.get(vnicId);
     const vnic = deferredReads.has(vnicId)
       ? DEFERRED_READ
-      : (fromList ?? (await sources.inventory.readVnic(vnicId, turn)));
+      : (fromList ?? (await sources.inventory.readVnic(vnicId, callContext)));
     const vnics = vnic.kind === "ok" ? ok([vnic.value]) : vnic;
-    members.set(request.instance.id, await readMember(request.instance, vnics, sources, turn));
+    members.set(request.instance.id, await readMember(request.instance, vnics, sources, callContext));
   }
   return members;
 }
@@ -105,12 +111,12 @@ async function readMember(
   instance: OciInstance,
   vnics: Outcome<readonly Vnic[]>,
   { inventory }: MemberSources,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<Outcome<Member>> {
   if (vnics.kind === "fault") return vnics;
   const [primary] = vnics.value;
   if (primary === undefined) return fault("Unavailable", `instance ${instance.id} has no primary VNIC`);
-  const vcn = await inventory.readVcn(primary.subnetId, turn);
+  const vcn = await inventory.readVcn(primary.subnetId, callContext);
   return vcn.kind === "fault" ? vcn : ok({ instance, vcn: vcn.value, vnics: vnics.value });
 }
 
@@ -135,12 +141,12 @@ function getKnownPrimary(
 async function readForeignVcn(
   attached: readonly VnicAttachment[],
   { inventory, config }: MemberSources,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<Outcome<string> | undefined> {
   let outside: Outcome<string> | undefined;
   for (const { subnetId } of attached) {
     if (config.vcn === undefined || subnetId === undefined) return undefined;
-    const vcn = await inventory.readVcn(subnetId, turn);
+    const vcn = await inventory.readVcn(subnetId, callContext);
     if (vcn.kind === "ok" && vcn.value === config.vcn) return undefined;
     outside ??= vcn;
   }
@@ -152,11 +158,11 @@ async function readEndedMember(
   instance: OciInstance,
   attachments: readonly VnicAttachment[],
   { inventory }: MemberSources,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<Outcome<Member>> {
   const [first] = attachments.toSorted(compareAge);
   if (first?.subnetId === undefined) return ok({ instance, vcn: undefined, vnics: [] });
-  const vcn = await inventory.readVcn(first.subnetId, turn);
+  const vcn = await inventory.readVcn(first.subnetId, callContext);
   return vcn.kind === "fault" ? vcn : ok({ instance, vcn: vcn.value, vnics: [] });
 }
 
@@ -168,7 +174,7 @@ async function selectVnics(
   { instance }: MemberRequest,
   attached: readonly VnicAttachment[],
   { inventory, primaries }: MemberSources,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<Outcome<readonly Vnic[]>> {
   const namespace = getOpenShiftNamespace(instance);
   const primaryId = primaries.get(instance.id);
@@ -176,7 +182,7 @@ async function selectVnics(
   const order = ids.toSorted((a, b) => Number(b === primaryId) - Number(a === primaryId));
   const read: Vnic[] = [];
   for (const id of order) {
-    const vnic = await inventory.readVnic(id, turn);
+    const vnic = await inventory.readVnic(id, callContext);
     if (vnic.kind === "fault") return vnic;
     read.push(vnic.value);
     if (vnic.value.isPrimary && namespace === undefined) break;

@@ -33,7 +33,7 @@ export const MAX_READS = 10;
 export async function resolve(
   queries: ReadonlySet<Query>,
   sources: Sources,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<ReadonlyMap<Query, Resolution>> {
   const { inventory, config, maxListAgeMs, now } = sources;
   const beganAt = now();
@@ -55,7 +55,7 @@ export async function resolve(
   async function listAgain(since: number): Promise<void> {
     for (const each of compartments) {
       if (failure !== undefined) return;
-      const listed = await inventory.instances.get(each, turn, since);
+      const listed = await inventory.instances.get(each, callContext, since);
       if (listed.kind === "fault") failure = listed.fault;
       else lists.set(each, listed.value);
     }
@@ -65,7 +65,8 @@ export async function resolve(
   }
 
   // A service that answers a list with an error gets no single reads either.
-  const read: ReadResults = failure === undefined ? await readAll(listOpenIds(), inventory, turn) : new Map();
+  const read: ReadResults =
+    failure === undefined ? await readAll(listOpenIds(), inventory, callContext) : new Map();
   const needsProof = [...read.values()].some(
     (each) => each.kind === "ok" && !isOfCluster(each.value, config),
   );
@@ -75,7 +76,11 @@ export async function resolve(
   for (const { name } of failure === undefined ? listNameQueries(queries) : []) {
     const candidates = findByName(lists, name);
     if (candidates.length < 2) continue;
-    const match = await chooseInVcn(candidates, { inventory, config, since: beganAt - maxListAgeMs }, turn);
+    const match = await chooseInVcn(
+      candidates,
+      { inventory, config, since: beganAt - maxListAgeMs },
+      callContext,
+    );
     if (match !== undefined) chosen.set(name, match);
   }
   const unnamed = new Set<string>();
@@ -86,7 +91,7 @@ export async function resolve(
     else if (query.kind === "name") unnamed.add(query.name);
   }
   if (unnamed.size === 0) return resolutions;
-  const byVnic = await findByVnic(unnamed, lists, { inventory, config, since: beganAt }, turn);
+  const byVnic = await findByVnic(unnamed, lists, { inventory, config, since: beganAt }, callContext);
   for (const query of queries) {
     if (resolutions.has(query) || query.kind !== "name") continue;
     resolutions.set(query, byVnic.get(query.name) ?? ABSENT);
@@ -183,12 +188,12 @@ const UNREADABLE: Fault = {
 async function readAll(
   ids: ReadonlySet<string>,
   inventory: Inventory,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<ReadResults> {
   const all = [...ids];
   const read = all
     .slice(0, MAX_READS)
-    .map(async (id) => [id, await inventory.readInstance(id, turn)] as const);
+    .map(async (id) => [id, await inventory.readInstance(id, callContext)] as const);
   return new Map([
     ...(await Promise.all(read)),
     ...all.slice(MAX_READS).map((id) => [id, DEFERRED_READ] as const),

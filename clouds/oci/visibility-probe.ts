@@ -22,7 +22,7 @@ export async function findVisibilityProbe(
   batchIds: ReadonlySet<string>,
   { inventory, config }: Sources,
   since: number,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<PositiveControl | undefined> {
   const { vcn } = config;
   for (const compartment of listCompartments(config)) {
@@ -34,7 +34,7 @@ export async function findVisibilityProbe(
     if (first === undefined) continue;
     // Without a configured VCN, finding its VCN would need further requests.
     if (vcn === undefined) return buildVisibilityProbe(first, undefined, config);
-    const attachments = await inventory.attachments.get(compartment, turn, since);
+    const attachments = await inventory.attachments.get(compartment, callContext, since);
     if (attachments.kind === "fault") return undefined;
     const subnets = new Set<string>();
     for (const { instanceId, subnetId, lifecycleState } of attachments.value.value.entries) {
@@ -44,7 +44,7 @@ export async function findVisibilityProbe(
       // Each subnet is read once, and only a few are read.
       if (subnets.has(subnetId) || subnets.size === MAX_SUBNETS) continue;
       subnets.add(subnetId);
-      const found = await inventory.readVcn(subnetId, turn);
+      const found = await inventory.readVcn(subnetId, callContext);
       if (found.kind === "ok" && found.value === vcn) return buildVisibilityProbe(instance, vcn, config);
     }
   }

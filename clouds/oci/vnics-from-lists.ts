@@ -18,7 +18,7 @@ export interface LoneVnic {
 export async function readVnics(
   loneVnics: readonly LoneVnic[],
   sources: MemberSources,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<ReadonlyMap<string, Outcome<Vnic>>> {
   const { inventory, config, since, beganAt } = sources;
   const publicIps = await collect(
@@ -27,7 +27,7 @@ export async function readVnics(
       listCompartments(config),
       loneVnics.map(({ request }) => request.instance),
     ),
-    turn,
+    callContext,
     since,
   );
   if (publicIps.kind === "fault") return new Map(loneVnics.map(({ vnicId }) => [vnicId, publicIps]));
@@ -41,13 +41,13 @@ export async function readVnics(
   const vnics = new Map<string, Outcome<Vnic>>();
   for (const [subnetId, all] of Map.groupBy(loneVnics, (each) => each.subnetId)) {
     const ipv6s = all.some(({ request }) => request.ipv6)
-      ? await collect(inventory.ipv6s, [subnetId], turn, since)
+      ? await collect(inventory.ipv6s, [subnetId], callContext, since)
       : ok<Ipv6[]>([]);
     const ipv6sByVnic = ipv6s.kind === "ok" ? Map.groupBy(ipv6s.value, ({ vnicId }) => vnicId) : new Map();
-    let privateIps = await readPrimaries(inventory.privateIps, subnetId, turn, since);
+    let privateIps = await readPrimaries(inventory.privateIps, subnetId, callContext, since);
     // An older list may lack the address of a new VNIC.
     if (privateIps.kind === "ok" && all.some(({ vnicId }) => !hasVnic(privateIps, vnicId)))
-      privateIps = await readPrimaries(inventory.privateIps, subnetId, turn, beganAt);
+      privateIps = await readPrimaries(inventory.privateIps, subnetId, callContext, beganAt);
     for (const { vnicId } of all) {
       const failure = privateIps.kind === "fault" ? privateIps : ipv6s.kind === "fault" ? ipv6s : undefined;
       if (failure !== undefined || privateIps.kind === "fault") {
@@ -82,10 +82,10 @@ function hasVnic(privateIps: Outcome<PrimariesByVnic>, vnicId: string): boolean 
 async function readPrimaries(
   lists: CachedLists<Entries<PrivateIp>>,
   subnetId: string,
-  turn: CallContext,
+  callContext: CallContext,
   since: number,
 ): Promise<Outcome<PrimariesByVnic>> {
-  const listed = await collect(lists, [subnetId], turn, since);
+  const listed = await collect(lists, [subnetId], callContext, since);
   if (listed.kind === "fault") return listed;
   return ok(new Map(listed.value.filter(({ isPrimary }) => isPrimary).map((each) => [each.vnicId, each])));
 }
@@ -94,12 +94,12 @@ async function readPrimaries(
 async function collect<Entry>(
   lists: CachedLists<Entries<Entry>>,
   keys: readonly string[],
-  turn: CallContext,
+  callContext: CallContext,
   since: number,
 ): Promise<Outcome<Entry[]>> {
   const entries: Entry[] = [];
   for (const key of keys) {
-    const listed = await lists.get(key, turn, since);
+    const listed = await lists.get(key, callContext, since);
     if (listed.kind === "fault") return listed;
     entries.push(...listed.value.value.entries);
   }

@@ -12,12 +12,12 @@ import type { Sleep } from "#clouds/sleep.ts";
 /** Nova and Neutron of one project, with sign-in as needed. */
 export interface Apis {
   /** Returns the session, signing in if necessary; never rejects. */
-  getSession(turn: CallContext): Promise<Outcome<Session>>;
+  getSession(callContext: CallContext): Promise<Outcome<Session>>;
   /** Returns the body of a GET; a rejected token is replaced once. */
   get(
     service: Service,
     request: Omit<ApiRequest, "method" | "body">,
-    turn: CallContext,
+    callContext: CallContext,
   ): Promise<Outcome<unknown>>;
   close(): void;
 }
@@ -82,15 +82,15 @@ export function createApis(parts: ApisParts): Apis {
   }
 
   return {
-    getSession: (turn) => sessions.get(turn),
-    async get(service, request, turn) {
-      const session = await sessions.get(turn);
+    getSession: (callContext) => sessions.get(callContext),
+    async get(service, request, callContext) {
+      const session = await sessions.get(callContext);
       if (session.kind === "fault") return session;
-      const answer = await apiOf(service, session.value).get(request, turn);
+      const answer = await apiOf(service, session.value).get(request, callContext);
       if (answer.kind === "ok" || answer.fault.status !== 401) return answer;
-      const next = await sessions.get(turn, session.value);
+      const next = await sessions.get(callContext, session.value);
       if (next.kind === "fault") return next;
-      return next.value === session.value ? answer : apiOf(service, next.value).get(request, turn);
+      return next.value === session.value ? answer : apiOf(service, next.value).get(request, callContext);
     },
     close() {
       keystone.close();

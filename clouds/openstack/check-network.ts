@@ -12,19 +12,19 @@ import { findNearest } from "#core/nearest.ts";
 export async function checkNetwork(
   apis: Apis,
   { id, project }: { readonly id: string; readonly project: string },
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<Outcome<unknown>> {
   const ports = await ask(
     apis,
     PORTS,
     { project_id: project, network_id: id, fields: "id", limit: "1" },
-    turn,
+    callContext,
   );
   if (ports.kind === "fault") return ports;
   const inIt = Ports.safeParse(ports.value).data?.ports;
   if (inIt === undefined) return fault("Unavailable", `GET ${PORTS}: the answer is not a list of ports`);
   if (inIt.length > 0) return ok(undefined);
-  const listed = await ask(apis, NETWORKS, { limit: String(PAGE_SIZE) }, turn);
+  const listed = await ask(apis, NETWORKS, { limit: String(PAGE_SIZE) }, callContext);
   if (listed.kind === "fault") return listed;
   const page = Networks.safeParse(listed.value).data;
   if (page === undefined)
@@ -53,11 +53,11 @@ function ask(
   apis: Apis,
   path: string,
   query: Record<string, string>,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<Outcome<unknown>> {
   const operation = path === PORTS ? "ports_list" : "networks_list";
   const request = { operation, template: `GET ${path}`, path: `${path}?${new URLSearchParams(query)}` };
-  return apis.get("network", request, turn);
+  return apis.get("network", request, callContext);
 }
 
 function describeAbsent(id: string, networks: readonly z.output<typeof Network>[]): string {

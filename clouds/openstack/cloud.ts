@@ -61,8 +61,8 @@ export function createOpenStackCloud(
     byPorts: config["network-id"] !== undefined,
   });
   const sources = createSources<Server>({
-    lists: [(turn) => listServers(apis, filter(), turn, now)],
-    read: (id, turn) => readServer(apis, { id, project: ownership.project }, turn),
+    lists: [(callContext) => listServers(apis, filter(), callContext, now)],
+    read: (id, callContext) => readServer(apis, { id, project: ownership.project }, callContext),
     notOurs: (server, node) => checkOwnership(ownership, server, node),
     maxListAgeMs,
     now,
@@ -73,14 +73,14 @@ export function createOpenStackCloud(
     machine: "server",
     budget,
     parseProviderID: (text) => parseProviderID(text, config.region),
-    async prepare(turn) {
-      const session = await apis.getSession(turn);
+    async prepare(callContext) {
+      const session = await apis.getSession(callContext);
       if (session.kind === "fault") return session.fault;
       ownership = { ...config, project: session.value.project };
       return undefined;
     },
     sources,
-    listFew: (turn) => listFew(apis, filter(), turn),
+    listFew: (callContext) => listFew(apis, filter(), callContext),
     isAlive: (server) => !hasEnded(server),
     buildInstance: (server) => buildInstance(server, config, ownership),
     locate: ({ id }) => ({
@@ -89,11 +89,11 @@ export function createOpenStackCloud(
       network: formatNetwork(ownership),
       region: config.region,
     }),
-    async check(turn) {
-      const session = await apis.getSession(turn);
+    async check(callContext) {
+      const session = await apis.getSession(callContext);
       const id = config["network-id"];
       if (session.kind === "fault" || id === undefined) return session;
-      return checkNetwork(apis, { id, project: session.value.project }, turn);
+      return checkNetwork(apis, { id, project: session.value.project }, callContext);
     },
     close: () => apis.close(),
   });

@@ -51,12 +51,12 @@ export async function diagnoseOpenStack(
       return reportFailure(message, code === "Denied" ? SIGN_IN : RETRY);
     },
     async network(signal) {
-      const turn = turnOf(signal);
-      const session = await apis.getSession(turn);
+      const callContext = turnOf(signal);
+      const session = await apis.getSession(callContext);
       if (session.kind === "fault") return reportFailure(session.fault.message, SIGN_IN);
       const { project } = session.value;
       const filter = { project, tag, byPorts: network !== undefined };
-      const listing = await listServers(apis, filter, turn, now);
+      const listing = await listServers(apis, filter, callContext, now);
       if (listing.incomplete !== undefined) return reportFailure(listing.incomplete.message, RETRY);
       const faults = [...listing.byId.values()].map((server) =>
         checkOwnership({ ...config, project }, server, undefined),

@@ -24,12 +24,12 @@ const TEMPLATE = "GET /v2.0/ports";
 export async function listPorts(
   apis: Apis,
   filter: PortFilter,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<Outcome<{ readonly pages: number; readonly byServer: ReadonlyMap<string, readonly Port[]> }>> {
   const ports = new Map<string, Port>();
   let marker: string | undefined;
   for (let page = 1; page <= MAX_PAGES; page += 1) {
-    const answer = await fetchPage(apis, filter, marker, turn);
+    const answer = await fetchPage(apis, filter, marker, callContext);
     if (answer.kind === "fault") return answer;
     const { ports: found, ports_links: links = [] } = answer.value;
     const isNew = found.some(({ id }) => !ports.has(id));
@@ -46,7 +46,7 @@ async function fetchPage(
   apis: Apis,
   { project, servers = [] }: PortFilter,
   marker: string | undefined,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<Outcome<PortsPage>> {
   const query = new URLSearchParams([
     // An administrator would see the ports of all projects.
@@ -60,7 +60,7 @@ async function fetchPage(
     ...(marker === undefined ? [] : [["marker", marker]]),
   ] as [string, string][]);
   const request = { operation: "ports_list", template: TEMPLATE, path: `/v2.0/ports?${query}` };
-  const answer = await apis.get("network", request, turn);
+  const answer = await apis.get("network", request, callContext);
   if (answer.kind === "fault") return answer;
   const parsed = PortsPage.safeParse(answer.value);
   if (parsed.success) return ok(parsed.data);

@@ -27,11 +27,14 @@ const TEMPLATE = "GET /servers/detail";
 export async function listServers(
   apis: Apis,
   { project, tag }: ServerFilter,
-  turn: CallContext,
+  callContext: CallContext,
   now: () => number,
 ): Promise<Listing<Server>> {
   const startedAt = now();
-  const [servers, ports] = await Promise.all([listAll(apis, tag, turn), listPorts(apis, { project }, turn)]);
+  const [servers, ports] = await Promise.all([
+    listAll(apis, tag, callContext),
+    listPorts(apis, { project }, callContext),
+  ]);
   const { pages } = servers;
   if (ports.kind === "fault")
     return createListing({ startedAt, pages, machines: [], incomplete: ports.fault });
@@ -48,13 +51,13 @@ export async function listServers(
 export async function listFew(
   apis: Apis,
   { project, tag, byPorts }: ServerFilter,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<Outcome<readonly Server[]>> {
-  const page = await fetchPage(apis, { tag, size: FEW, marker: undefined }, turn);
+  const page = await fetchPage(apis, { tag, size: FEW, marker: undefined }, callContext);
   if (page.kind === "fault") return page;
   const { servers } = page.value;
   if (!byPorts || servers.length === 0) return ok(servers.map((server) => ({ ...server, ports: [] })));
-  const ports = await listPorts(apis, { project, servers: servers.map(({ id }) => id) }, turn);
+  const ports = await listPorts(apis, { project, servers: servers.map(({ id }) => id) }, callContext);
   return ports.kind === "fault"
     ? ports
     : ok(servers.map((server) => withPorts(server, ports.value.byServer)));
@@ -78,7 +81,7 @@ interface ServerList {
   readonly incomplete: Fault | undefined;
 }
 
-async function listAll(apis: Apis, tag: string | undefined, turn: CallContext): Promise<ServerList> {
+async function listAll(apis: Apis, tag: string | undefined, callContext: CallContext): Promise<ServerList> {
   const found = new Map<string, ServerWithoutPorts>();
   let unreadable = 0;
   let marker: string | undefined;
@@ -88,7 +91,7 @@ async function listAll(apis: Apis, tag: string | undefined, turn: CallContext): 
     incomplete: incomplete ?? (unreadable > 0 ? buildNamelessFault(unreadable) : undefined),
   });
   for (let pages = 0; pages < MAX_PAGES; pages += 1) {
-    const page = await fetchPage(apis, { tag, size: PAGE_SIZE, marker }, turn);
+    const page = await fetchPage(apis, { tag, size: PAGE_SIZE, marker }, callContext);
     if (page.kind === "fault") return ended(pages, page.fault);
     const { servers, hasNext, last } = page.value;
     unreadable += page.value.unreadable;
@@ -117,7 +120,7 @@ interface Page {
 async function fetchPage(
   apis: Apis,
   { tag, size, marker }: PageQuery,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<Outcome<Page>> {
   const query = new URLSearchParams({
     limit: String(size),
@@ -125,7 +128,7 @@ async function fetchPage(
     ...(marker === undefined ? {} : { marker }),
   });
   const request = { operation: "servers_detail", template: TEMPLATE, path: `/servers/detail?${query}` };
-  const answer = await apis.get("compute", request, turn);
+  const answer = await apis.get("compute", request, callContext);
   if (answer.kind === "fault") return answer;
   const parsed = ServersPage.safeParse(answer.value);
   if (!parsed.success) return fault("Unavailable", `${TEMPLATE}: the answer is not a list of servers`);

@@ -13,12 +13,12 @@ import { fault, ok } from "#clouds/outcome.ts";
 export async function readServer(
   apis: Apis,
   { id, project }: { readonly id: string; readonly project: string },
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<Outcome<Server | undefined>> {
   const template = "GET /servers/{id}";
   const [answer, ports] = await Promise.all([
-    apis.get("compute", { operation: "servers_get", template, path: `/servers/${id}` }, turn),
-    listPorts(apis, { project, servers: [id] }, turn),
+    apis.get("compute", { operation: "servers_get", template, path: `/servers/${id}` }, callContext),
+    listPorts(apis, { project, servers: [id] }, callContext),
   ]);
   if (answer.kind === "fault") {
     const { status, errorId } = answer.fault;

@@ -24,7 +24,7 @@ export interface Sessions {
    * Returns the valid session, signing in if necessary. `refused` is one whose token was rejected. Never
    * rejects.
    */
-  get(turn: CallContext, refused?: Session): Promise<Outcome<Session>>;
+  get(callContext: CallContext, refused?: Session): Promise<Outcome<Session>>;
 }
 
 /** Inputs of a sign-in. */
@@ -57,8 +57,8 @@ export function createSessions({ api, config, auth, now }: SessionParts): Sessio
 
   const invocation = createSharedFlight(signIn);
 
-  async function signIn(turn: CallContext): Promise<Outcome<Session>> {
-    const given = await requestToken(api, auth, turn).catch(
+  async function signIn(callContext: CallContext): Promise<Outcome<Session>> {
+    const given = await requestToken(api, auth, callContext).catch(
       (cause): Outcome<never> => fault("Denied", `${TEMPLATE}: ${getErrorMessage(cause)}`),
     );
     // No caller waits for it any more, and it says nothing about the next sign-in.
@@ -77,25 +77,25 @@ export function createSessions({ api, config, auth, now }: SessionParts): Sessio
     return session;
   }
 
-  async function renewed(turn: CallContext): Promise<Outcome<Session>> {
+  async function renewed(callContext: CallContext): Promise<Outcome<Session>> {
     if (failure !== undefined && now() < failure.until) return { kind: "fault", fault: failure.fault };
-    const session = await invocation.join(turn);
+    const session = await invocation.join(callContext);
     return session ?? fault("Aborted", `${TEMPLATE}: aborted before it was answered`);
   }
 
   return {
-    async get(turn, refused) {
+    async get(callContext, refused) {
       if (refused !== undefined && refused === held?.session) {
         // Several requests are rejected at a time, for the same reason.
-        if (invocation.isUnderWay()) return renewed(turn);
+        if (invocation.isUnderWay()) return renewed(callContext);
         if (now() - renewedAt < DENIED_PAUSE_MS) return ok(refused);
         renewedAt = now();
-        return renewed(turn);
+        return renewed(callContext);
       }
-      if (held === undefined || now() >= held.endsAt) return renewed(turn);
+      if (held === undefined || now() >= held.endsAt) return renewed(callContext);
       if (now() < held.dueAt) return ok(held.session);
       // The last session serves until its end if Keystone is unavailable.
-      const next = await renewed(turn);
+      const next = await renewed(callContext);
       return next.kind === "ok" || next.fault.code === "Aborted" ? next : ok(held.session);
     },
   };
@@ -113,10 +113,13 @@ interface IssuedToken {
 async function requestToken(
   api: Api,
   auth: () => Promise<unknown>,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<Outcome<IssuedToken>> {
   const request = { method: "POST", operation: "tokens_create", template: TEMPLATE } as const;
-  const answer = await api.send({ ...request, path: "/v3/auth/tokens", body: { auth: await auth() } }, turn);
+  const answer = await api.send(
+    { ...request, path: "/v3/auth/tokens", body: { auth: await auth() } },
+    callContext,
+  );
   if (answer.kind === "fault") return answer;
   const token = answer.value.headers["x-subject-token"];
   const parsed = Token.safeParse(answer.value.body);

@@ -12,9 +12,9 @@ export type MachineScope = Pick<ManagementServer, "cluster" | "namespace">;
 /** The Machines of a cluster. */
 export interface Machines {
   /** Lists all of them, or returns a fault; an empty list is a fault too. */
-  list(turn: CallContext): Promise<Outcome<readonly Machine[]>>;
+  list(callContext: CallContext): Promise<Outcome<readonly Machine[]>>;
   /** Checks whether there is any; if not, the fault names the clusters with Machines in the namespace. */
-  check(turn: CallContext): Promise<Outcome<unknown>>;
+  check(callContext: CallContext): Promise<Outcome<unknown>>;
 }
 
 const PAGE_SIZE = 500;
@@ -31,10 +31,10 @@ const GROUP = "/k8s/clusters/local/apis/cluster.x-k8s.io";
 export function createMachines(api: Api, { cluster, namespace }: MachineScope): Machines {
   let served: string | undefined;
 
-  const versionOf = async (turn: CallContext): Promise<Outcome<string>> => {
+  const versionOf = async (callContext: CallContext): Promise<Outcome<string>> => {
     if (served !== undefined) return ok(served);
     const template = "GET /apis/cluster.x-k8s.io";
-    const answer = await api.get({ operation: "GetApiGroup", template, path: GROUP }, turn);
+    const answer = await api.get({ operation: "GetApiGroup", template, path: GROUP }, callContext);
     if (answer.kind === "fault") return explainNotFound(answer.fault);
     const group = ApiGroup.safeParse(answer.value).data;
     if (group === undefined) return fault("Unavailable", `${template}: the answer is no API group`);
@@ -45,34 +45,34 @@ export function createMachines(api: Api, { cluster, namespace }: MachineScope): 
   const ask = async (
     version: string,
     query: Record<string, string>,
-    turn: CallContext,
+    callContext: CallContext,
   ): Promise<Outcome<unknown>> => {
     const parameters = new URLSearchParams({ ...query, limit: String(PAGE_SIZE) });
     const path = `${GROUP}/${version}/namespaces/${namespace}/machines?${parameters}`;
-    const answer = await api.get({ operation: "ListMachines", template: LIST, path }, turn);
+    const answer = await api.get({ operation: "ListMachines", template: LIST, path }, callContext);
     if (answer.kind === "ok") return answer;
     // The version may be missing: it is read again next time.
     if (answer.fault.status === 404) served = undefined;
     return explainNotFound(answer.fault);
   };
 
-  const pageOf = async (version: string, token: string, turn: CallContext): Promise<Outcome<Page>> => {
+  const pageOf = async (version: string, token: string, callContext: CallContext): Promise<Outcome<Page>> => {
     const query = {
       labelSelector: `${CLUSTER_LABEL}=${cluster}`,
       ...(token === "" ? {} : { continue: token }),
     };
-    const answer = await ask(version, query, turn);
+    const answer = await ask(version, query, callContext);
     return answer.kind === "ok" ? readPage(answer.value, cluster) : answer;
   };
 
-  const list = async (turn: CallContext): Promise<Outcome<readonly Machine[]>> => {
-    const version = await versionOf(turn);
+  const list = async (callContext: CallContext): Promise<Outcome<readonly Machine[]>> => {
+    const version = await versionOf(callContext);
     if (version.kind === "fault") return version;
     const machines = new Map<string, Machine>();
     const tokens = new Set<string>();
     let token = "";
     for (let pages = 0; pages < MAX_PAGES; pages += 1) {
-      const page = await pageOf(version.value, token, turn);
+      const page = await pageOf(version.value, token, callContext);
       if (page.kind === "fault") return page;
       for (const machine of page.value.machines) machines.set(machine.metadata.uid, machine);
       token = page.value.next;
@@ -86,13 +86,13 @@ export function createMachines(api: Api, { cluster, namespace }: MachineScope): 
 
   return {
     list,
-    async check(turn) {
-      const version = await versionOf(turn);
+    async check(callContext) {
+      const version = await versionOf(callContext);
       if (version.kind === "fault") return version;
-      const first = await pageOf(version.value, "", turn);
+      const first = await pageOf(version.value, "", callContext);
       if (first.kind === "fault" || first.value.machines.length > 0) return first;
       // Rancher may be about to create the first one, so this is not a proven fault of the configuration.
-      const others = await ask(version.value, {}, turn);
+      const others = await ask(version.value, {}, callContext);
       return buildNoneFault({ cluster, namespace }, others.kind === "ok" ? listClusters(others.value) : []);
     },
   };

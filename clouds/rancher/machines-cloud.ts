@@ -49,11 +49,11 @@ export function createMachinesCloud(parts: MachinesCloudParts): Cloud {
     return nodes.every((node) => findMachine(node, index, server).kind === "machine") ? index : undefined;
   };
 
-  const answersTo = async (nodes: readonly Node[], turn: CallContext, isControlWanted: boolean) => {
+  const answersTo = async (nodes: readonly Node[], callContext: CallContext, isControlWanted: boolean) => {
     let index = known(nodes);
     if (index === undefined) {
       const at = now();
-      const listed = await machines.list(turn);
+      const listed = await machines.list(callContext);
       if (listed.kind === "fault")
         return nodes.map((node) => toErrorAnswer(listed.fault, formatSubject(node)));
       index = indexMachines(listed.value);

@@ -34,21 +34,26 @@ export function createFirewall({ config, api, budget }: FirewallDependencies): C
   const calls = createCalls(budget);
   return {
     observe: (questions, call) =>
-      calls.observe(questions, call, (turn) =>
-        answerInOrder(questions, (question) => observe(question, config, api, turn)),
+      calls.observe(questions, call, (callContext) =>
+        answerInOrder(questions, (question) => observe(question, config, api, callContext)),
       ),
     act: (action, call) =>
-      calls.act(action, call, async (turn) => ({ answer: await perform(action, api, turn) })),
+      calls.act(action, call, async (callContext) => ({ answer: await perform(action, api, callContext) })),
     close() {},
   };
 }
 
-async function observe(question: unknown, owner: Owner, api: Api, turn: CallContext): Promise<Observation> {
+async function observe(
+  question: unknown,
+  owner: Owner,
+  api: Api,
+  callContext: CallContext,
+): Promise<Observation> {
   const { success, data } = FirewallQuestion.safeParse(question);
   if (!success) return buildInvalid("the question is not about firewalls");
-  const firewalls = await listFirewalls(data.name, api, turn);
+  const firewalls = await listFirewalls(data.name, api, callContext);
   if (firewalls.kind === "fault") return toFailure(firewalls.fault);
-  const known = await selectOwnLoadBalancerIds(data.loadBalancers, owner, api, turn);
+  const known = await selectOwnLoadBalancerIds(data.loadBalancers, owner, api, callContext);
   if (known.kind === "fault") return toFailure(known.fault);
   const state: FirewallState = { firewalls: [...firewalls.value], loadBalancers: [...known.value] };
   return { kind: "observed", state };
@@ -59,10 +64,10 @@ async function selectOwnLoadBalancerIds(
   ids: readonly string[],
   owner: Owner,
   api: Api,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<Outcome<readonly string[]>> {
   if (ids.length === 0) return ok([]);
-  const list = await listLoadBalancers(api, turn);
+  const list = await listLoadBalancers(api, callContext);
   if (list.kind === "fault") return list;
   const known = list.value.filter(
     (balancer) => isInPlace(balancer, owner) && (owner.clusterID === undefined || isTagged(balancer, owner)),
@@ -74,7 +79,7 @@ async function selectOwnLoadBalancerIds(
 async function perform(
   { action, target, parameters }: CloudAction,
   api: Api,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<ActionAnswer> {
   const { success, data } = DesiredFirewall.safeParse(parameters);
   if (!success) return buildInvalid(`${action}: the parameters are no firewall`);
@@ -85,7 +90,7 @@ async function perform(
   };
   if (action === CREATE) {
     const request = { operation: "firewalls_create", template: "POST /v2/firewalls", path: "/v2/firewalls" };
-    return toActionAnswer(await send({ method: "POST", ...request, body }, api, turn));
+    return toActionAnswer(await send({ method: "POST", ...request, body }, api, callContext));
   }
   // An id becomes part of a path.
   if (action !== UPDATE || !/^[\w-]+$/.test(target))
@@ -93,11 +98,11 @@ async function perform(
   const request = {
     ...{ operation: "firewalls_update", template: "PUT /v2/firewalls/{id}", path: `/v2/firewalls/${target}` },
   };
-  return toActionAnswer(await send({ method: "PUT", ...request, body }, api, turn));
+  return toActionAnswer(await send({ method: "PUT", ...request, body }, api, callContext));
 }
 
-async function send(request: ApiRequest, api: Api, turn: CallContext): Promise<Outcome<Firewall>> {
-  const answer = await api.send(request, turn);
+async function send(request: ApiRequest, api: Api, callContext: CallContext): Promise<Outcome<Firewall>> {
+  const answer = await api.send(request, callContext);
   if (answer.kind === "fault") return answer;
   const { success, data } = FirewallAnswer.safeParse(answer.value.body);
   return success

@@ -15,9 +15,9 @@ const LIST = { operation: "firewalls_list", path: "/v2/firewalls", key: "firewal
 export async function listFirewalls(
   name: string,
   api: Api,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<Outcome<readonly Firewall[]>> {
-  const listed = await readList(LIST, MAX_PAGES, api, turn);
+  const listed = await readList(LIST, MAX_PAGES, api, callContext);
   if (listed.kind === "fault") return listed;
   const found: Firewall[] = [];
   // Firewalls of others are not parsed, so that an unreadable one does not matter.

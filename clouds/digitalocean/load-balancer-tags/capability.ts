@@ -31,19 +31,26 @@ export function createLoadBalancerTags({ config, api, budget }: TagsDependencies
   const calls = createCalls(budget);
   return {
     observe: (questions, call) =>
-      calls.observe(questions, call, (turn) =>
-        answerInOrder(questions, (question) => observe(question, config, api, turn)),
+      calls.observe(questions, call, (callContext) =>
+        answerInOrder(questions, (question) => observe(question, config, api, callContext)),
       ),
     act: (action, call) =>
-      calls.act(action, call, async (turn) => ({ answer: await perform(action, config, api, turn) })),
+      calls.act(action, call, async (callContext) => ({
+        answer: await perform(action, config, api, callContext),
+      })),
     close() {},
   };
 }
 
-async function observe(question: unknown, owner: Owner, api: Api, turn: CallContext): Promise<Observation> {
+async function observe(
+  question: unknown,
+  owner: Owner,
+  api: Api,
+  callContext: CallContext,
+): Promise<Observation> {
   const { success, data } = TagsQuestion.safeParse(question);
   if (!success) return buildInvalid("the question is not about the tags of load balancers");
-  const list = await listLoadBalancers(api, turn);
+  const list = await listLoadBalancers(api, callContext);
   if (list.kind === "fault") return toFailure(list.fault);
   // A load balancer of another cluster is never tagged, whatever names it.
   const untagged = list.value.filter(
@@ -78,11 +85,11 @@ async function perform(
   { action, target, parameters }: CloudAction,
   { clusterID }: Owner,
   api: Api,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<ActionAnswer> {
   const { success, data } = TagParameters.safeParse(parameters);
   // A tag becomes part of a path, and only the cluster's own tag is accepted.
   if (!success || action !== TAG || clusterID === undefined || target !== `k8s:${clusterID}`)
     return buildInvalid(`loadBalancerTags has no action ${action} ${target}`);
-  return toActionAnswer(await tagLoadBalancers(target, data.ids, api, turn));
+  return toActionAnswer(await tagLoadBalancers(target, data.ids, api, callContext));
 }

@@ -45,42 +45,43 @@ export function createLoadBalancers({
   const calls = createCalls(budget, PART_OF_RESERVE);
   return {
     observe: (questions, call) =>
-      calls.observe(questions, call, async (turn) => {
+      calls.observe(questions, call, async (callContext) => {
         const holdings = questions.flatMap((each) => HoldingsQuestion.safeParse(each).data ?? []);
         // This question is about the whole cluster and comes alone.
         if (holdings.length === questions.length) {
-          return Promise.all(holdings.map((question) => observeHoldings(question, config, api, turn)));
+          return Promise.all(holdings.map((question) => observeHoldings(question, config, api, callContext)));
         }
         const parsed = questions.map((each) => Question.safeParse(each).data);
         const understood = parsed.filter((each) => each !== undefined);
-        const observed = await observeAll(understood, { config, api, sources, turn });
+        const observed = await observeAll(understood, { config, api, sources, callContext });
         const answers = new Map(understood.map((question, index) => [question, observed[index]]));
         return parsed.map((each) => (each && answers.get(each)) ?? NOT_UNDERSTOOD);
       }),
     act: (action, call) =>
-      calls.act(action, call, async (turn) => ({ answer: await perform(action, api, turn) })),
+      calls.act(action, call, async (callContext) => ({ answer: await perform(action, api, callContext) })),
     // It uses the connections of its cloud.
     close: () => {},
   };
 }
 
-async function perform(cloudAction: CloudAction, api: Api, turn: CallContext): Promise<ActionAnswer> {
+async function perform(cloudAction: CloudAction, api: Api, callContext: CallContext): Promise<ActionAnswer> {
   const { action, target, parameters } = cloudAction;
   const body = RequestBody.safeParse(parameters["body"]).data;
   if (action === "CreateLoadBalancer" && body !== undefined)
-    return toActionAnswer(await createLoadBalancer(api, body, turn));
-  const tagged = await performTagging(cloudAction, api, turn);
+    return toActionAnswer(await createLoadBalancer(api, body, callContext));
+  const tagged = await performTagging(cloudAction, api, callContext);
   if (tagged !== undefined) return tagged;
   // An id becomes part of a path.
   if (!UUID.test(target)) return buildInvalid(`"${target}" is not the id of a load balancer`);
   if (action === "ReplaceLoadBalancer" && body !== undefined)
-    return toActionAnswer(await replaceLoadBalancer(api, target, body, turn));
+    return toActionAnswer(await replaceLoadBalancer(api, target, body, callContext));
   const droplets = DropletIds.safeParse(parameters["dropletIds"]).data;
   if (action === "AddDroplets" && droplets !== undefined)
-    return toActionAnswer(await changeDroplets(api, "POST", { id: target, droplets }, turn));
+    return toActionAnswer(await changeDroplets(api, "POST", { id: target, droplets }, callContext));
   if (action === "RemoveDroplets" && droplets !== undefined)
-    return toActionAnswer(await changeDroplets(api, "DELETE", { id: target, droplets }, turn));
-  if (action === "DeleteLoadBalancer") return toActionAnswer(await deleteLoadBalancer(api, target, turn));
+    return toActionAnswer(await changeDroplets(api, "DELETE", { id: target, droplets }, callContext));
+  if (action === "DeleteLoadBalancer")
+    return toActionAnswer(await deleteLoadBalancer(api, target, callContext));
   return buildInvalid(`loadBalancers has no action ${action} with these parameters`);
 }
 

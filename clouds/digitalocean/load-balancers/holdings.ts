@@ -22,10 +22,10 @@ export async function observeHoldings(
   { auditAt }: HoldingsQuestion,
   owner: Owner,
   api: Api,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<Observation> {
   if (owner.clusterID === undefined) return UNKNOWN;
-  const list = await listLoadBalancers(api, turn);
+  const list = await listLoadBalancers(api, callContext);
   if (list.kind === "fault") return toFailure(list.fault);
   const own = list.value.filter((balancer) => isOfClusterAlone(balancer, owner));
   const holdings = own.map((balancer) => buildHolding(balancer, auditAt !== undefined));

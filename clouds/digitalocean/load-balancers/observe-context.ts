@@ -9,5 +9,5 @@ export interface ObserveContext {
   readonly config: DigitalOceanCloudConfig;
   readonly api: Api;
   readonly sources: Sources<Droplet>;
-  readonly turn: CallContext;
+  readonly callContext: CallContext;
 }

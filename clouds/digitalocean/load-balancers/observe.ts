@@ -67,13 +67,14 @@ interface FoundBalancers {
 
 async function findBalancers(
   asked: readonly LoadBalancerQuestion[],
-  { api, turn }: ObserveContext,
+  { api, callContext }: ObserveContext,
 ): Promise<FoundBalancers> {
   const ids = new Set(asked.flatMap(({ service }) => getAnnotatedId(service) ?? []));
   const needsNames = asked.some(({ service, wanted }) => !wanted || getAnnotatedId(service) === undefined);
   const read = async (some: readonly string[]) => {
     const answers = some.map(
-      async (id, index) => [id, index < MAX_READS ? await readLoadBalancer(api, id, turn) : LATER] as const,
+      async (id, index) =>
+        [id, index < MAX_READS ? await readLoadBalancer(api, id, callContext) : LATER] as const,
     );
     return new Map(await Promise.all(answers));
   };
@@ -81,9 +82,9 @@ async function findBalancers(
     const byId = await read([...ids]);
     const isMissing = [...byId.values()].some((each) => each.kind === "ok" && each.value === undefined);
     // A missing one may have been created again without its id being recorded.
-    return { byId, list: isMissing ? await listLoadBalancers(api, turn) : undefined };
+    return { byId, list: isMissing ? await listLoadBalancers(api, callContext) : undefined };
   }
-  const list = await listLoadBalancers(api, turn);
+  const list = await listLoadBalancers(api, callContext);
   if (list.kind === "fault") return { list, byId: new Map() };
   const listed = new Map(list.value.map((balancer) => [balancer.id, ok(balancer)] as const));
   const missing = [...ids].filter((id) => !listed.has(id));
@@ -109,7 +110,7 @@ type Certificates = ReadonlyMap<string, Outcome<readonly Certificate[]>>;
 async function readCertificates(
   asked: readonly LoadBalancerQuestion[],
   balancers: ReadonlyMap<LoadBalancerQuestion, Outcome<readonly LoadBalancer[]>>,
-  { api, turn }: ObserveContext,
+  { api, callContext }: ObserveContext,
 ): Promise<Certificates> {
   const keys = new Set(
     asked.flatMap((question) => {
@@ -120,8 +121,8 @@ async function readCertificates(
     }),
   );
   const answers = [...keys].map(async (key): Promise<readonly [string, Outcome<readonly Certificate[]>]> => {
-    if (key.startsWith(NAME)) return [key, await findCertificates(api, key.slice(NAME.length), turn)];
-    const one = await readCertificate(api, key, turn);
+    if (key.startsWith(NAME)) return [key, await findCertificates(api, key.slice(NAME.length), callContext)];
+    const one = await readCertificate(api, key, callContext);
     return [key, one.kind === "fault" ? one : ok(one.value === undefined ? [] : [one.value])];
   });
   return new Map(await Promise.all(answers));

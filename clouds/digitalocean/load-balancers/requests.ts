@@ -19,11 +19,11 @@ const MAX_PAGES = 50;
 /** Lists all load balancers of the account. */
 export async function listLoadBalancers(
   api: Api,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<Outcome<readonly LoadBalancer[]>> {
   const path = "/v2/load_balancers";
   const list = { operation: "loadBalancers_list", path, key: "load_balancers" };
-  const listed = await readList(list, MAX_PAGES, api, turn);
+  const listed = await readList(list, MAX_PAGES, api, callContext);
   if (listed.kind === "fault") return listed;
   const { success, data } = z.array(LoadBalancer).safeParse(listed.value);
   return success ? ok(data) : fault("Unavailable", `GET ${path}: the answer is not a list of load balancers`);
@@ -33,11 +33,11 @@ export async function listLoadBalancers(
 export async function readLoadBalancer(
   api: Api,
   id: string,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<Outcome<LoadBalancer | undefined>> {
   const template = "GET /v2/load_balancers/{id}";
   const path = `/v2/load_balancers/${id}`;
-  const answer = await readOne(api, { operation: "loadBalancers_get", template, path }, turn);
+  const answer = await readOne(api, { operation: "loadBalancers_get", template, path }, callContext);
   if (answer.kind === "fault" || answer.value === undefined) return answer as Outcome<undefined>;
   const balancer = LoadBalancerAnswer.safeParse(answer.value).data?.load_balancer;
   return balancer?.id === id
@@ -49,11 +49,11 @@ export async function readLoadBalancer(
 export async function readCertificate(
   api: Api,
   id: string,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<Outcome<Certificate | undefined>> {
   const template = "GET /v2/certificates/{id}";
   const path = `/v2/certificates/${id}`;
-  const answer = await readOne(api, { operation: "certificates_get", template, path }, turn);
+  const answer = await readOne(api, { operation: "certificates_get", template, path }, callContext);
   if (answer.kind === "fault" || answer.value === undefined) return answer as Outcome<undefined>;
   const certificate = CertificateAnswer.safeParse(answer.value).data?.certificate;
   return certificate?.id === id
@@ -65,12 +65,12 @@ export async function readCertificate(
 export async function findCertificates(
   api: Api,
   name: string,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<Outcome<readonly Certificate[]>> {
   const template = "GET /v2/certificates";
   const query = new URLSearchParams({ name, page: "1", per_page: "20" });
   const path = `/v2/certificates?${query}`;
-  const answer = await api.get({ operation: "certificates_list", template, path }, turn);
+  const answer = await api.get({ operation: "certificates_list", template, path }, callContext);
   if (answer.kind === "fault") return answer;
   const page = CertificatesPage.safeParse(answer.value).data;
   if (page === undefined)
@@ -79,7 +79,11 @@ export async function findCertificates(
 }
 
 /** Creates a load balancer. The result of an unanswered request is unknown: only a list shows it. */
-export function createLoadBalancer(api: Api, body: Body, turn: CallContext): Promise<Outcome<LoadBalancer>> {
+export function createLoadBalancer(
+  api: Api,
+  body: Body,
+  callContext: CallContext,
+): Promise<Outcome<LoadBalancer>> {
   return sendChange(
     api,
     {
@@ -89,7 +93,7 @@ export function createLoadBalancer(api: Api, body: Body, turn: CallContext): Pro
       path: "/v2/load_balancers",
       body: toRequestBody(body),
     },
-    turn,
+    callContext,
   );
 }
 
@@ -98,7 +102,7 @@ export function replaceLoadBalancer(
   api: Api,
   id: string,
   body: Body,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<Outcome<LoadBalancer>> {
   return sendChange(
     api,
@@ -109,7 +113,7 @@ export function replaceLoadBalancer(
       path: `/v2/load_balancers/${id}`,
       body: toRequestBody(body),
     },
-    turn,
+    callContext,
   );
 }
 
@@ -117,12 +121,12 @@ export function replaceLoadBalancer(
 export async function deleteLoadBalancer(
   api: Api,
   id: string,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<Outcome<undefined>> {
   const template = "DELETE /v2/load_balancers/{id}";
   const path = `/v2/load_balancers/${id}`;
   const request = { method: "DELETE", operation: "loadBalancers_delete", template, path } as const;
-  const answer = await api.send(request, turn);
+  const answer = await api.send(request, callContext);
   if (answer.kind === "ok" || isGone(answer.fault)) return ok(undefined);
   return answer;
 }
@@ -132,18 +136,22 @@ export async function changeDroplets(
   api: Api,
   method: "POST" | "DELETE",
   { id, droplets }: { readonly id: string; readonly droplets: readonly string[] },
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<Outcome<undefined>> {
   const operation = method === "POST" ? "loadBalancers_add_droplets" : "loadBalancers_remove_droplets";
   const template = `${method} /v2/load_balancers/{id}/droplets`;
   const path = `/v2/load_balancers/${id}/droplets`;
   const body = toRequestBody({ droplet_ids: droplets });
-  const answer = await api.send({ method, operation, template, path, body }, turn);
+  const answer = await api.send({ method, operation, template, path, body }, callContext);
   return answer.kind === "ok" ? ok(undefined) : answer;
 }
 
-async function sendChange(api: Api, request: ApiRequest, turn: CallContext): Promise<Outcome<LoadBalancer>> {
-  const answer = await api.send(request, turn);
+async function sendChange(
+  api: Api,
+  request: ApiRequest,
+  callContext: CallContext,
+): Promise<Outcome<LoadBalancer>> {
+  const answer = await api.send(request, callContext);
   if (answer.kind === "fault") return answer;
   const balancer = LoadBalancerAnswer.safeParse(answer.value.body).data?.load_balancer;
   return balancer === undefined
@@ -155,8 +163,8 @@ async function sendChange(api: Api, request: ApiRequest, turn: CallContext): Pro
  * Undefined only if DigitalOcean itself says that the resource does not exist; a 404 from any other source is
  * a fault.
  */
-async function readOne(api: Api, request: ApiRequest, turn: CallContext): Promise<Outcome<unknown>> {
-  const answer = await api.get(request, turn);
+async function readOne(api: Api, request: ApiRequest, callContext: CallContext): Promise<Outcome<unknown>> {
+  const answer = await api.get(request, callContext);
   return answer.kind === "fault" && isGone(answer.fault) ? ok(undefined) : answer;
 }
 

@@ -18,14 +18,14 @@ export type Targets = (nodes: readonly TargetNode[]) => Outcome<readonly TargetD
  */
 export async function observeTargets(
   questions: readonly LoadBalancerQuestion[],
-  { sources, turn }: ObserveContext,
+  { sources, callContext }: ObserveContext,
 ): Promise<Targets> {
   const nodes = new Map<string, Queried>();
   for (const { nodes: some, wanted } of questions)
     if (wanted) for (const node of some) nodes.set(formatTargetKey(node), toQueried(node));
   if (nodes.size === 0) return () => ok([]);
   const queries = new Map([...nodes.values()].map((node) => [node, buildQuery(node, parseProviderID)]));
-  const resolutions = await resolve(queries, sources, turn);
+  const resolutions = await resolve(queries, sources, callContext);
   const told = new Map<string, TargetDroplet>();
   let trouble: Fault | undefined;
   for (const [key, node] of nodes) {

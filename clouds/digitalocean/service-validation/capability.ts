@@ -25,8 +25,8 @@ export function createServiceValidation({ config, api, budget }: ValidationDepen
   const calls = createCalls(budget, TIMES_RESERVE);
   return {
     observe: (questions, call) =>
-      calls.observe(questions, call, (turn) =>
-        answerInOrder(questions, (question) => observe(question, config, api, turn)),
+      calls.observe(questions, call, (callContext) =>
+        answerInOrder(questions, (question) => observe(question, config, api, callContext)),
       ),
     act: (action, call) =>
       calls.act(action, call, async () => ({
@@ -46,9 +46,9 @@ async function observe(
   question: unknown,
   config: DigitalOceanCloudConfig,
   api: Api,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<Observation> {
   const { success, data } = ValidationQuestion.safeParse(question);
   if (!success) return buildInvalid("the question is not about a Service");
-  return toObservation(await validate(data, { config, api, turn }));
+  return toObservation(await validate(data, { config, api, callContext }));
 }

@@ -24,7 +24,7 @@ import { DEFAULT_SETTINGS } from "#core/settings.ts";
 export interface ValidationContext {
   readonly config: DigitalOceanCloudConfig;
   readonly api: Api;
-  readonly turn: CallContext;
+  readonly callContext: CallContext;
 }
 
 /**
@@ -70,11 +70,11 @@ const FIRST_NODE_PORT = 30_000;
 
 async function readOwnBalancer(
   { service }: ServiceReading,
-  { config, api, turn }: ValidationContext,
+  { config, api, callContext }: ValidationContext,
 ): Promise<Outcome<ReturnType<typeof findLoadBalancer>>> {
   const id = getAnnotatedId(service);
   if (id === undefined) return ok({ kind: "none" });
-  const found = await readLoadBalancer(api, id, turn);
+  const found = await readLoadBalancer(api, id, callContext);
   if (found.kind === "fault") return found;
   return ok(findLoadBalancer(service, found.value === undefined ? [] : [found.value], config));
 }
@@ -82,14 +82,14 @@ async function readOwnBalancer(
 async function readCertificates(
   { annotations }: ServiceReading,
   there: LoadBalancer | undefined,
-  { api, turn }: ValidationContext,
+  { api, callContext }: ValidationContext,
 ): Promise<Outcome<readonly Certificate[]>> {
   const { "certificate-id": id, "certificate-name": name } = annotations;
-  if (id === undefined && name !== undefined) return findCertificates(api, name, turn);
+  if (id === undefined && name !== undefined) return findCertificates(api, name, callContext);
   if (id === undefined) return ok([]);
   const found: Certificate[] = [];
   for (const each of new Set([id, getCertificateId(there) ?? id])) {
-    const read = await readCertificate(api, each, turn);
+    const read = await readCertificate(api, each, callContext);
     if (read.kind === "fault") return read;
     if (read.value !== undefined) found.push(read.value);
   }
@@ -99,7 +99,7 @@ async function readCertificates(
 async function send(
   body: Body,
   id: string | undefined,
-  { api, turn }: ValidationContext,
+  { api, callContext }: ValidationContext,
 ): Promise<Outcome<ValidationResult>> {
   const request =
     id === undefined
@@ -114,7 +114,7 @@ async function send(
           template: "PUT /v2/load_balancers/{id}",
         } as const);
   const path = id === undefined ? "/v2/load_balancers" : `/v2/load_balancers/${id}`;
-  const answer = await api.send({ ...request, path, body }, turn);
+  const answer = await api.send({ ...request, path, body }, callContext);
   if (answer.kind === "ok") return allow("the API has nothing against it");
   const { status = 0, message } = answer.fault;
   if (status < 400 || status >= 500 || OF_OTHERS.has(status)) return toValidationResult(answer.fault);

@@ -14,15 +14,15 @@ import type { CloudAction } from "#core/decision.ts";
 export async function actOnOci(
   action: CloudAction,
   apis: OciApis,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<ActionOutcome> {
   const addressedRequest = buildRequest(action);
   if (addressedRequest === undefined)
     return { answer: buildInvalid(`OCI has no action ${action.action} with such parameters`) };
   const { service, request } = addressedRequest;
   const outcome = MARK_ACTIONS.test(action.action)
-    ? await writeMark(apis[service], request, getMark(action), turn)
-    : await sendWithRetryToken(apis[service], request, turn);
+    ? await writeMark(apis[service], request, getMark(action), callContext)
+    : await sendWithRetryToken(apis[service], request, callContext);
   if (outcome.kind === "ok") {
     const { body = null, headers } = outcome.value;
     const requestId = headers["opc-request-id"];
@@ -42,7 +42,7 @@ export async function actOnOci(
   async function isUnreadable(): Promise<boolean> {
     const operation = request.operation.replace("Delete", "Get");
     const template = request.template.replace("DELETE", "GET");
-    const read = await apis[service].get({ operation, template, path: request.path }, turn);
+    const read = await apis[service].get({ operation, template, path: request.path }, callContext);
     return read.kind === "fault" && isNotFound(read.fault);
   }
 }
@@ -70,13 +70,16 @@ const MAX_RECREATIONS = 10;
 async function sendWithRetryToken(
   api: Api,
   request: ApiRequest,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<Outcome<ApiAnswer>> {
   const token = request.headers?.[RETRY_TOKEN];
   for (let attempt = 1; ; attempt += 1) {
     const headers =
       attempt === 1 ? request.headers : { ...request.headers, [RETRY_TOKEN]: `${token}-${attempt}` };
-    const outcome = await api.send({ ...request, ...(headers === undefined ? {} : { headers }) }, turn);
+    const outcome = await api.send(
+      { ...request, ...(headers === undefined ? {} : { headers }) },
+      callContext,
+    );
     const isSpent = outcome.kind === "fault" && outcome.fault.errorId === "InvalidatedRetryToken";
     if (!isSpent || token === undefined || attempt === MAX_RECREATIONS) return outcome;
   }

@@ -44,11 +44,11 @@ export function createLoadBalancers({
   return {
     async observe(questions, call) {
       let targetUsage = NO_CLOUD_USAGE;
-      const { answers, usage } = await calls.observe(questions, call, async (turn) => {
+      const { answers, usage } = await calls.observe(questions, call, async (callContext) => {
         const context: ObserveContext = {
           ...{ cluster, wallClock, compartments: listCompartments(config), vcn: config.vcn },
           managesGroups: config.loadBalancer?.securityListManagementMode !== "None",
-          reads: createReads(apis, turn),
+          reads: createReads(apis, callContext),
         };
         // This question is about the whole cluster and comes alone.
         const [ofAll] = questions.flatMap((each) => HoldingsQuestion.safeParse(each).data ?? []);
@@ -68,7 +68,7 @@ export function createLoadBalancers({
       });
       return { answers, usage: addUsage(targetUsage, usage) };
     },
-    act: (action, call) => calls.act(action, call, (turn) => actOnOci(action, apis, turn)),
+    act: (action, call) => calls.act(action, call, (callContext) => actOnOci(action, apis, callContext)),
     // It uses the connections of its cloud.
     close() {},
   };

@@ -8,10 +8,10 @@ import { Project } from "#clouds/rancher/cattle/resources.ts";
  * environments of the keys. Rancher 1.x does not document its answer for a missing project, so the fault
  * names no key.
  */
-export async function checkEnvironment(cattle: Cattle, turn: CallContext): Promise<Outcome<unknown>> {
-  const hosts = await cattle.readCollectionLink("host", turn);
+export async function checkEnvironment(cattle: Cattle, callContext: CallContext): Promise<Outcome<unknown>> {
+  const hosts = await cattle.readCollectionLink("host", callContext);
   if (hosts.kind === "ok" || !UNSEEN.has(hosts.fault.status ?? 0)) return hosts;
-  const projects = await cattle.list("/v2-beta/projects", {}, Project, turn);
+  const projects = await cattle.list("/v2-beta/projects", {}, Project, callContext);
   if (projects.kind === "fault" || projects.value.length === 0) return hosts;
   const known = projects.value.slice(0, 5).map(({ id, name }) => `${id} (${name ?? "without a name"})`);
   const message = `${hosts.fault.message}; see cattle.url: the keys are for ${known.join(", ")}`;

@@ -11,16 +11,20 @@ import { Collection, Schema } from "#clouds/rancher/cattle/resources.ts";
  */
 export interface Cattle {
   /** Returns the link at which resources of a type are listed and created. */
-  readCollectionLink(type: string, turn: CallContext): Promise<Outcome<string>>;
+  readCollectionLink(type: string, callContext: CallContext): Promise<Outcome<string>>;
   /** Lists all resources of a collection: every page, or a fault. */
   list<Item extends z.ZodType>(
     link: string,
     query: Readonly<Record<string, string>>,
     item: Item,
-    turn: CallContext,
+    callContext: CallContext,
   ): Promise<Outcome<readonly z.output<Item>[]>>;
   /** Sends a request to a link. */
-  send(link: string, request: Omit<ApiRequest, "path">, turn: CallContext): Promise<Outcome<ApiAnswer>>;
+  send(
+    link: string,
+    request: Omit<ApiRequest, "path">,
+    callContext: CallContext,
+  ): Promise<Outcome<ApiAnswer>>;
 }
 
 const PAGE_SIZE = 1_000;
@@ -46,16 +50,16 @@ export function createCattle(api: Api, server: string): Cattle {
     return fault("Denied", message);
   };
 
-  const send = async (link: string, request: Omit<ApiRequest, "path">, turn: CallContext) => {
+  const send = async (link: string, request: Omit<ApiRequest, "path">, callContext: CallContext) => {
     const path = pathOf(link);
-    return path.kind === "fault" ? path : api.send({ ...request, path: path.value }, turn);
+    return path.kind === "fault" ? path : api.send({ ...request, path: path.value }, callContext);
   };
 
   const list = async <Item extends z.ZodType>(
     link: string,
     query: Readonly<Record<string, string>>,
     item: Item,
-    turn: CallContext,
+    callContext: CallContext,
   ): Promise<Outcome<readonly z.output<Item>[]>> => {
     const first = pathOf(link);
     if (first.kind === "fault") return first;
@@ -70,7 +74,7 @@ export function createCattle(api: Api, server: string): Cattle {
     for (let pages = 0; pages < MAX_PAGES; pages += 1) {
       const answer = await api.get(
         { operation: `List ${resource.split("/").at(-1)}`, template, path: next },
-        turn,
+        callContext,
       );
       if (answer.kind === "fault") return answer;
       const page = Collection.safeParse(answer.value).data;
@@ -90,14 +94,14 @@ export function createCattle(api: Api, server: string): Cattle {
     return fault("Unavailable", `${template}: more than ${MAX_PAGES} pages`);
   };
 
-  const readSchemas = async (turn: CallContext): Promise<Outcome<ReadonlyMap<string, string>>> => {
+  const readSchemas = async (callContext: CallContext): Promise<Outcome<ReadonlyMap<string, string>>> => {
     const template = `GET ${root}`;
-    const answer = await api.send({ operation: "Root", template, path: root }, turn);
+    const answer = await api.send({ operation: "Root", template, path: root }, callContext);
     if (answer.kind === "fault") return answer;
     const where = answer.value.headers["x-api-schemas"];
     if (where === undefined)
       return fault("Unavailable", `${template}: no header X-API-Schemas; is it Rancher 1.x?`);
-    const listed = await list(where, {}, Schema, turn);
+    const listed = await list(where, {}, Schema, callContext);
     if (listed.kind === "fault") return listed;
     return ok(
       new Map(
@@ -109,9 +113,9 @@ export function createCattle(api: Api, server: string): Cattle {
   return {
     list,
     send,
-    async readCollectionLink(type, turn) {
+    async readCollectionLink(type, callContext) {
       if (schemas === undefined) {
-        const read = await readSchemas(turn);
+        const read = await readSchemas(callContext);
         if (read.kind === "fault") return read;
         schemas = read.value;
       }

@@ -104,16 +104,16 @@ interface AnswerContext {
 async function buildAnswers(
   nodes: readonly Node[],
   asked: AnswerContext,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<InstanceAnswer[]> {
   const { cattle, network, isControlWanted } = asked;
   const isAsked = nodes.some((node) => typeof parseUuid(node) !== "object");
   const listed: Outcome<readonly Host[]> = isAsked
-    ? await listHosts(cattle, turn)
+    ? await listHosts(cattle, callContext)
     : { kind: "ok", value: [] };
   const addresses = new Map<Host, ReturnType<typeof readIpAddresses>>();
   const read = (host: Host) => {
-    const reading = addresses.get(host) ?? readIpAddresses(cattle, host, turn);
+    const reading = addresses.get(host) ?? readIpAddresses(cattle, host, callContext);
     addresses.set(host, reading);
     return reading;
   };
@@ -138,7 +138,7 @@ async function buildAnswers(
   );
 }
 
-async function listHosts(cattle: Cattle, turn: CallContext): Promise<Outcome<readonly Host[]>> {
-  const link = await cattle.readCollectionLink("host", turn);
-  return link.kind === "fault" ? link : cattle.list(link.value, { removed_null: "1" }, Host, turn);
+async function listHosts(cattle: Cattle, callContext: CallContext): Promise<Outcome<readonly Host[]>> {
+  const link = await cattle.readCollectionLink("host", callContext);
+  return link.kind === "fault" ? link : cattle.list(link.value, { removed_null: "1" }, Host, callContext);
 }

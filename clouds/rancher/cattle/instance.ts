@@ -17,9 +17,9 @@ const STOPPED: ReadonlySet<string> = new Set(["inactive", "deactivating", "stopp
 export async function readIpAddresses(
   cattle: Cattle,
   host: Host,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<Outcome<readonly string[]>> {
-  const texts = await readAddresses(cattle, host, turn);
+  const texts = await readAddresses(cattle, host, callContext);
   return texts.kind === "ok" ? parseIps(texts.value, host) : texts;
 }
 
@@ -27,11 +27,11 @@ export async function readIpAddresses(
 export async function readAddresses(
   cattle: Cattle,
   host: Host,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<Outcome<readonly string[]>> {
   const link = host.links["ipAddresses"];
   if (link === undefined) return ok([]);
-  const listed = await cattle.list(link, {}, IpAddress, turn);
+  const listed = await cattle.list(link, {}, IpAddress, callContext);
   if (listed.kind === "fault") return listed;
   return ok(listed.value.flatMap(({ address }) => (address ? [address] : [])));
 }

@@ -20,15 +20,15 @@ const ReleaseParameters = z.strictObject({
 export async function performTagging(
   { action, target, parameters }: CloudAction,
   api: Api,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<ActionAnswer | undefined> {
   if ((action === "DeleteTag" || action === "UnmarkLoadBalancer") && isOrphanTag(target))
-    return toActionAnswer(await deleteTag(target, api, turn));
+    return toActionAnswer(await deleteTag(target, api, callContext));
   if (!UUID.test(target)) return undefined;
   const marking = action === "TagLoadBalancer" ? MarkParameters.safeParse(parameters).data : undefined;
-  if (marking !== undefined) return mark(target, marking, api, turn);
+  if (marking !== undefined) return mark(target, marking, api, callContext);
   const lettingGo = action === "UntagLoadBalancer" ? ReleaseParameters.safeParse(parameters).data : undefined;
-  return lettingGo && release(target, lettingGo, api, turn);
+  return lettingGo && release(target, lettingGo, api, callContext);
 }
 
 /**
@@ -38,11 +38,11 @@ async function mark(
   id: string,
   { tag, instead }: z.output<typeof MarkParameters>,
   api: Api,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<ActionAnswer> {
-  const before = await deleteTag(instead ?? tag, api, turn);
+  const before = await deleteTag(instead ?? tag, api, callContext);
   if (before.kind === "fault") return toActionAnswer(before);
-  return toActionAnswer(await tagLoadBalancers(tag, [id], api, turn));
+  return toActionAnswer(await tagLoadBalancers(tag, [id], api, callContext));
 }
 
 /**
@@ -54,9 +54,9 @@ async function release(
   id: string,
   { tag, optional }: z.output<typeof ReleaseParameters>,
   api: Api,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<ActionAnswer> {
-  const untagged = await untagLoadBalancer(tag, id, api, turn);
+  const untagged = await untagLoadBalancer(tag, id, api, callContext);
   if (untagged.kind === "ok") return { kind: "done", result: null };
   const { code, status } = untagged.fault;
   const isLetGo = status === 404 || status === 403 || (optional === true && code !== "Aborted");

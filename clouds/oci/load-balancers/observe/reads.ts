@@ -49,7 +49,7 @@ export interface Reads {
   readPublicIp(address: string): Promise<Outcome<PublicIp | undefined>>;
 }
 
-export function createReads(apis: OciApis, turn: CallContext): Reads {
+export function createReads(apis: OciApis, callContext: CallContext): Reads {
   const requests = new Map<string, Promise<Outcome<unknown>>>();
   const readOnce = <Value>(key: string, read: () => Promise<Outcome<Value>>): Promise<Outcome<Value>> => {
     const request = requests.get(key) ?? read();
@@ -60,7 +60,7 @@ export function createReads(apis: OciApis, turn: CallContext): Reads {
   const listEntries = <Value>(service: OciService, operation: string, path: string, item: z.ZodType<Value>) =>
     readOnce(path, async (): Promise<Outcome<readonly Value[]>> => {
       const template = `GET ${path.replace(/\?.*/, "").replace(/ocid1[^/]+/, "{id}")}`;
-      const listed = await apis[service].list({ operation, template, path }, turn);
+      const listed = await apis[service].list({ operation, template, path }, callContext);
       if (listed.kind === "fault") return listed;
       const parsed = z.array(item).safeParse(listed.value);
       return parsed.success ? ok(parsed.data) : buildMalformedFault(template);
@@ -68,7 +68,7 @@ export function createReads(apis: OciApis, turn: CallContext): Reads {
   const readOne = <Value>(service: OciService, operation: string, path: string, shape: z.ZodType<Value>) =>
     readOnce(path, async (): Promise<Outcome<Value | undefined>> => {
       const template = `GET ${path.replace(/[^/]+$/, "{id}")}`;
-      const read = await apis[service].get({ operation, template, path }, turn);
+      const read = await apis[service].get({ operation, template, path }, callContext);
       if (read.kind === "fault") return isNotFound(read.fault) ? ok(undefined) : read;
       const parsed = shape.safeParse(read.value);
       return parsed.success ? ok(parsed.data) : buildMalformedFault(template);
@@ -92,7 +92,7 @@ export function createReads(apis: OciApis, turn: CallContext): Reads {
           template,
           path: `${path}/${encodeURIComponent(id)}`,
         };
-        const read = await apis[service].send(request, turn);
+        const read = await apis[service].send(request, callContext);
         if (read.kind === "fault") return read;
         const parsed = Balancer.safeParse(read.value.body);
         if (!parsed.success) return buildMalformedFault(template);
@@ -137,7 +137,7 @@ export function createReads(apis: OciApis, turn: CallContext): Reads {
         const template = "POST /20160918/publicIps/actions/getPublicIpByIpAddress";
         const path = template.slice("POST ".length);
         const request = { method: "POST", operation: "vcn:GetPublicIpByIpAddress", template, path } as const;
-        const read = await apis.iaas.send({ ...request, body: { ipAddress: address } }, turn);
+        const read = await apis.iaas.send({ ...request, body: { ipAddress: address } }, callContext);
         if (read.kind === "fault")
           return isNotFound(read.fault) || read.fault.status === 400 ? ok(undefined) : read;
         const parsed = PublicIp.safeParse(read.value.body);

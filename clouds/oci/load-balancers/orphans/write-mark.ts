@@ -15,16 +15,16 @@ export async function writeMark(
   api: Api,
   request: ApiRequest,
   text: string | undefined,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<Outcome<ApiAnswer>> {
   const operation = request.operation.replace("Mark", "Get");
   const template = request.template.replace("PUT", "GET");
-  const read = await api.send({ operation, template, path: request.path }, turn);
+  const read = await api.send({ operation, template, path: request.path }, callContext);
   if (read.kind === "fault") return read;
   const tagged = TaggedResource.safeParse(read.value.body);
   const { etag } = read.value.headers;
   if (!tagged.success || etag === undefined) return fault("Unavailable", `${template}: no tags, or no etag`);
   const { [ORPHANED_TAG]: _, ...others } = tagged.data.freeformTags ?? {};
   const freeformTags = { ...others, ...(text === undefined ? {} : { [ORPHANED_TAG]: text }) };
-  return api.send({ ...request, headers: { "if-match": etag }, body: { freeformTags } }, turn);
+  return api.send({ ...request, headers: { "if-match": etag }, body: { freeformTags } }, callContext);
 }

@@ -14,10 +14,14 @@ import type { ActionAnswer } from "#core/capability.ts";
 import type { CloudAction } from "#core/decision.ts";
 
 /** Performs one action: one request to a link from Rancher. */
-export async function perform(action: CloudAction, cattle: Cattle, turn: CallContext): Promise<ActionAnswer> {
+export async function perform(
+  action: CloudAction,
+  cattle: Cattle,
+  callContext: CallContext,
+): Promise<ActionAnswer> {
   const order = Order.safeParse({ ...action.parameters, action: action.action }).data;
   if (order === undefined) return buildInvalid(`loadBalancers has no ${action.action} with these parameters`);
-  return toActionAnswer(order, await carryOut(order, cattle, turn));
+  return toActionAnswer(order, await carryOut(order, cattle, callContext));
 }
 
 const url = z.string().min(1);
@@ -43,18 +47,18 @@ const Order = z.discriminatedUnion("action", [
 ]);
 type Order = z.output<typeof Order>;
 
-async function carryOut(order: Order, cattle: Cattle, turn: CallContext): Promise<Outcome<unknown>> {
+async function carryOut(order: Order, cattle: Cattle, callContext: CallContext): Promise<Outcome<unknown>> {
   const { action } = order;
   const send = async (link: string, method: "POST" | "PUT" | "DELETE", body?: unknown) => {
     const template = `${method} ${action}`;
     return cattle.send(
       link,
       { operation: action, template, method, ...(body === undefined ? {} : { body }) },
-      turn,
+      callContext,
     );
   };
   const create = async (type: string, body: unknown) => {
-    const link = await cattle.readCollectionLink(type, turn);
+    const link = await cattle.readCollectionLink(type, callContext);
     return link.kind === "fault" ? link : send(link.value, "POST", body);
   };
   switch (action) {

@@ -23,9 +23,12 @@ import { Service } from "#core/service/service.ts";
 export function createLoadBalancers(cattle: Cattle, budget: Budget): ClosableCapability {
   const calls = createCapabilityCalls({ title: "Rancher", enter: createInvocationShares(budget) });
   return {
-    observe: (questions, call) => calls.observe(questions, call, (turn) => observe(questions, cattle, turn)),
+    observe: (questions, call) =>
+      calls.observe(questions, call, (callContext) => observe(questions, cattle, callContext)),
     act: (action, call) =>
-      calls.act(action, call, async (turn) => ({ answer: await perform(action, cattle, turn) })),
+      calls.act(action, call, async (callContext) => ({
+        answer: await perform(action, cattle, callContext),
+      })),
     // It uses the connections of its cloud.
     close: () => {},
   };
@@ -35,17 +38,17 @@ export function createLoadBalancers(cattle: Cattle, budget: Budget): ClosableCap
 async function observe(
   questions: readonly unknown[],
   cattle: Cattle,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<readonly Observation[]> {
   const parsed = questions.map((each) => Question.safeParse(each).data);
   if (parsed.every((each) => each === undefined)) return parsed.map(() => NOT_UNDERSTOOD);
-  const environment = await readEnvironment(cattle, turn);
+  const environment = await readEnvironment(cattle, callContext);
   if (environment.kind === "fault") return parsed.map(() => toFailure(environment.fault));
   return Promise.all(
     parsed.map(async (question): Promise<Observation> => {
       if (question === undefined) return NOT_UNDERSTOOD;
       if ("holdings" in question) return { kind: "observed", state: listHoldings(environment.value) };
-      return toObservation(await readState(question, environment.value, cattle, turn));
+      return toObservation(await readState(question, environment.value, cattle, callContext));
     }),
   );
 }

@@ -37,13 +37,16 @@ export interface Environment {
 }
 
 /** Lists the stack and its content: three requests for any number of Services, plus further pages. */
-export async function readEnvironment(cattle: Cattle, turn: CallContext): Promise<Outcome<Environment>> {
+export async function readEnvironment(
+  cattle: Cattle,
+  callContext: CallContext,
+): Promise<Outcome<Environment>> {
   const stacks = await listCollection(
     cattle,
     "stack",
     { externalId: STACK.externalId, removed_null: "1" },
     Stack,
-    turn,
+    callContext,
   );
   if (stacks.kind === "fault") return stacks;
   if (stacks.value.length > 1)
@@ -53,23 +56,25 @@ export async function readEnvironment(cattle: Cattle, turn: CallContext): Promis
   const balancers =
     stackId === null
       ? ok([])
-      : await listCollection(cattle, "loadBalancerService", query, LoadBalancerService, turn);
+      : await listCollection(cattle, "loadBalancerService", query, LoadBalancerService, callContext);
   if (balancers.kind === "fault") return balancers;
   const externals =
-    stackId === null ? ok([]) : await listCollection(cattle, "externalService", query, ExternalService, turn);
+    stackId === null
+      ? ok([])
+      : await listCollection(cattle, "externalService", query, ExternalService, callContext);
   if (externals.kind === "fault") return externals;
   return ok({
     stackId,
     balancers: balancers.value.filter((each) => each.stackId === stackId),
     externals: externals.value.filter((each) => each.stackId === stackId && !GOING.has(each.external.state)),
-    readImage: memoize(() => readImage(cattle, turn)),
-    readHosts: memoize(() => listCollection(cattle, "host", { removed_null: "1" }, Host, turn)),
+    readImage: memoize(() => readImage(cattle, callContext)),
+    readHosts: memoize(() => listCollection(cattle, "host", { removed_null: "1" }, Host, callContext)),
     readConsumers: memoizeByKey(async ({ consumedBy }: ExternalService) => {
-      const listed = await cattle.list(consumedBy, {}, Consumer, turn);
+      const listed = await cattle.list(consumedBy, {}, Consumer, callContext);
       return listed.kind === "fault" ? listed : ok(listed.value.map(({ id }) => id));
     }),
     readAddress: memoizeByKey(async (host: Host) => {
-      const texts = await readAddresses(cattle, host, turn);
+      const texts = await readAddresses(cattle, host, callContext);
       if (texts.kind === "fault") return texts;
       const ips = parseIps(texts.value, host);
       return ok(ips.kind === "ok" ? ips.value[0] : undefined);
@@ -84,12 +89,12 @@ export async function readState(
   { service, wanted, nodes }: Pick<LoadBalancerQuestion, "service" | "wanted" | "nodes">,
   environment: Environment,
   cattle: Cattle,
-  turn: CallContext,
+  callContext: CallContext,
 ): Promise<Outcome<CattleState>> {
   const name = formatBalancerName(service);
   const found = environment.balancers.filter(({ balancer }) => balancer.name === name);
   const [own] = found;
-  const consumed = own === undefined ? ok([]) : await cattle.list(own.consumed, {}, Consumer, turn);
+  const consumed = own === undefined ? ok([]) : await cattle.list(own.consumed, {}, Consumer, callContext);
   if (consumed.kind === "fault") return consumed;
   const ids = new Set(consumed.value.map(({ id }) => id));
   const names = new Set(nodes.map((node) => formatExternalName(node.name)));
@@ -152,11 +157,11 @@ async function readHostAddresses(
 
 const SCHEME = "rancher://";
 
-async function readImage(cattle: Cattle, turn: CallContext): Promise<Outcome<string>> {
-  const link = await cattle.readCollectionLink("setting", turn);
+async function readImage(cattle: Cattle, callContext: CallContext): Promise<Outcome<string>> {
+  const link = await cattle.readCollectionLink("setting", callContext);
   if (link.kind === "fault") return link;
   const request = { operation: "GetSetting", template: `GET …/settings/${IMAGE_SETTING}` };
-  const answer = await cattle.send(`${link.value}/${IMAGE_SETTING}`, request, turn);
+  const answer = await cattle.send(`${link.value}/${IMAGE_SETTING}`, request, callContext);
   if (answer.kind === "fault") return answer;
   const setting = Setting.safeParse(answer.value.body).data;
   return setting === undefined
@@ -169,10 +174,10 @@ async function listCollection<Item extends Parameters<Cattle["list"]>[2]>(
   type: string,
   query: Readonly<Record<string, string>>,
   item: Item,
-  turn: CallContext,
+  callContext: CallContext,
 ) {
-  const link = await cattle.readCollectionLink(type, turn);
-  return link.kind === "fault" ? link : cattle.list(link.value, query, item, turn);
+  const link = await cattle.readCollectionLink(type, callContext);
+  return link.kind === "fault" ? link : cattle.list(link.value, query, item, callContext);
 }
 
 function memoize<Value>(read: () => Promise<Value>): () => Promise<Value> {
