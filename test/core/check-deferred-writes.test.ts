@@ -84,7 +84,7 @@ function read(name: string, resource = "configmaps", counted?: string): Deferred
   return Schema.parse({ moment: MOMENT, next: { kind: "read", state, ...count } });
 }
 
-describe("accepts deferred writes of this build", () => {
+describe("checkDeferredWrites accepts", () => {
   const csr = {
     apiVersion: "certificates.k8s.io/v1",
     kind: "CertificateSigningRequest",
@@ -102,16 +102,20 @@ describe("accepts deferred writes of this build", () => {
   };
   test.each<[string, DeferredWrites, SentContext]>([
     ["a patch of a node", one(change([patch()])), NODE_SENT],
-    ["a patch of its status", one(change([patch({ subresource: "status", patch: [ADDRESSES] })])), NODE_SENT],
-    ["a deletion that was announced", one(change([deletion])), ANNOUNCED_SENT],
-    ["an approval", one({ ...change([approval]), object: csr }), CSR_SENT],
+    [
+      "a patch of a node's status",
+      one(change([patch({ subresource: "status", patch: [ADDRESSES] })])),
+      NODE_SENT,
+    ],
+    ["the deletion of a node that was announced", one(change([deletion])), ANNOUNCED_SENT],
+    ["the approval of a CSR", one({ ...change([approval]), object: csr }), CSR_SENT],
     ["an Event about the node itself", one(change([patch()], { events: [event(NODE_UID)] })), NODE_SENT],
     ["an Event about a related object", one(change([patch()], { events: [event("r-1")] })), NODE_SENT],
-    ["nothing to do", one({ kind: "unchanged", object: REFERENCE, because: BECAUSE }), NODE_SENT],
-    ["a swap of the state", shared(), LIFECYCLE_SENT],
-    ["a read of the state", read("serverless-ccm"), LIFECYCLE_SENT],
+    ["a decision without writes", one({ kind: "unchanged", object: REFERENCE, because: BECAUSE }), NODE_SENT],
+    ["an update of the deletion state", shared(), LIFECYCLE_SENT],
+    ["a request to read the deletion state", read("serverless-ccm"), LIFECYCLE_SENT],
     [
-      "a read of the state and of the number of nodes",
+      "a request to read the deletion state and to count nodes",
       read("serverless-ccm", "configmaps", "nodes"),
       LIFECYCLE_SENT,
     ],
@@ -120,12 +124,12 @@ describe("accepts deferred writes of this build", () => {
   });
 });
 
-describe("rejects deferred writes", () => {
+describe("checkDeferredWrites rejects", () => {
   const other = { ...REFERENCE, name: "node-2" };
   const large = patch({ patch: [{ op: "add", path: "/metadata/labels/a", value: "b".repeat(70_000) }] });
   test.each<[string, DeferredWrites, SentContext, string]>([
     [
-      "an object that was not sent",
+      "a decision on an object that was not sent",
       one(change([patch()]), 7),
       NODE_SENT,
       "decision 7 is on no object that was sent",
@@ -136,9 +140,14 @@ describe("rejects deferred writes", () => {
       NODE_SENT,
       "stands there twice",
     ],
-    ["another object", one(change([patch()], { object: other })), NODE_SENT, "about another object"],
     [
-      "another life of it",
+      "a decision about another object",
+      one(change([patch()], { object: other })),
+      NODE_SENT,
+      "about another object",
+    ],
+    [
+      "a decision about an object with the same name and another UID",
       one(change([patch()], { object: { ...REFERENCE, uid: "x" } })),
       NODE_SENT,
       "another object",
@@ -156,67 +165,67 @@ describe("rejects deferred writes", () => {
       "another object was sent",
     ],
     [
-      "one in a namespace",
+      "a write to a namespace, for a cluster-scoped object",
       one(change([patch({ namespace: "default" })])),
       NODE_SENT,
       "patch of nodes default/node-1, and another object was sent",
     ],
     [
-      "a verb of another function",
+      "a verb that only another function may use",
       one(change([deletion])),
       NODE_SENT,
       "delete of nodes node-1, which node may not do",
     ],
     [
-      "a subresource of another",
+      "a subresource that only another function may write",
       one(change([patch({ subresource: "proxy" })])),
       NODE_SENT,
       "which node may not do",
     ],
     [
-      "a creation",
+      "the creation of an object",
       one(change([{ ...bare, verb: "create", body: {}, precondition: { absent: true } }])),
       NODE_SENT,
       "which is no decision on it",
     ],
     [
-      "no test of the uid",
+      "a patch that does not test the UID",
       one(change([patch({ precondition: [{ ...UID_TEST, path: "/kind" }] })])),
       NODE_SENT,
       "life",
     ],
     [
-      "a test of another uid",
+      "a patch that tests another UID",
       one(change([patch({ precondition: [{ ...UID_TEST, value: "x" }] })])),
       NODE_SENT,
       "life",
     ],
     [
-      "a deletion of another uid",
+      "a deletion with another UID as precondition",
       one(change([{ ...deletion, precondition: { uid: "x" } }])),
       LIFECYCLE_SENT,
       "life",
     ],
     [
-      "a deletion that nothing has announced",
+      "a deletion that was not announced",
       one(change([deletion])),
       LIFECYCLE_SENT,
       "delete of nodes node-1, which nothing has announced in data.state of configmaps kube-system/serverless-ccm",
     ],
     [
-      "a field that is another's",
+      "a patch of a field that belongs to another controller",
       one(change([patch({ patch: [{ op: "add", path: "/spec/unschedulable", value: true }] })])),
       NODE_SENT,
       "decision 0 is a patch of nodes node-1 that writes /spec/unschedulable, which node does not write so",
     ],
     [
-      "a finalizer by who writes taints",
+      "a patch of finalizers by node-lifecycle, which may write only taints",
       one(change([patch({ patch: [{ op: "add", path: "/metadata/finalizers", value: ["a/b"] }] })])),
       LIFECYCLE_SENT,
       "patch of nodes node-1 that writes /metadata/finalizers, which node-lifecycle does not write so",
     ],
     [
-      "a deletion announced of a node that was not sent",
+      "a state that announces the deletion of a node that was not sent",
       shared({
         body: {
           ...STATE_OBJECT,
@@ -227,52 +236,52 @@ describe("rejects deferred writes", () => {
       "that announces the deletion of node n-2, which was not sent",
     ],
     [
-      "another key beside the state",
+      "a state ConfigMap with another data key",
       shared({ body: { ...STATE_OBJECT, data: { state: JSON.stringify(createEmptyState()), other: "a" } } }),
       LIFECYCLE_SENT,
       "changes more than its data.state",
     ],
-    ["the cloud", one(change([action])), NODE_SENT, "has the cloud changed"],
+    ["an action on the cloud", one(change([action])), NODE_SENT, "has the cloud changed"],
     [
-      "more writes than any",
+      "more writes than the maximum of a decision",
       one(change(Array.from({ length: 9 }, () => patch()))),
       NODE_SENT,
       "has 9 writes",
     ],
-    ["a decision of any size", one(change([large])), NODE_SENT, "larger than any decision"],
+    ["a decision above the maximum size", one(change([large])), NODE_SENT, "larger than any decision"],
     [
-      "more Events than any",
+      "more Events than the maximum of a decision",
       one(change([patch()], { events: Array.from({ length: 17 }, () => event(NODE_UID)) })),
       NODE_SENT,
       "has 17 Events",
     ],
     [
-      "an Event about a stranger",
+      "an Event about an object that was not sent",
       one(change([patch()], { events: [event("x")] })),
       NODE_SENT,
       "was not sent",
     ],
     [
-      "a state, by who has none",
+      "a deletion state by a controller that has no state",
       shared(),
       NODE_SENT,
       "the shared write is a update of configmaps kube-system/serverless-ccm, which node may not do",
     ],
-    ["another ConfigMap", shared({ name: "coredns" }), LIFECYCLE_SENT, "may not do"],
+    ["a write to another ConfigMap", shared({ name: "coredns" }), LIFECYCLE_SENT, "may not do"],
     [
-      "a deletion of the state",
+      "the deletion of the state ConfigMap",
       sharedWrite({ ...STATE_WRITE, verb: "delete" }),
       LIFECYCLE_SENT,
       "may not do",
     ],
     [
-      "a state that was not read",
+      "a deletion state that was not read before",
       shared(),
       { ...LIFECYCLE_SENT, state: undefined },
       "nothing was read of it",
     ],
     [
-      "a state in the place of another",
+      "a deletion state of which another ConfigMap was read",
       shared(),
       {
         ...LIFECYCLE_SENT,
@@ -288,45 +297,50 @@ describe("rejects deferred writes", () => {
       "another object was read",
     ],
     [
-      "a swap of another version",
+      "an update of a state with another resourceVersion than was read",
       shared({ precondition: { uid: "s-1", resourceVersion: "8" } }),
       LIFECYCLE_SENT,
       "not decided on",
     ],
     [
-      "a swap of another life",
+      "an update of a state with another UID than was read",
       shared({ precondition: { uid: "s-2", resourceVersion: "7" } }),
       LIFECYCLE_SENT,
       "not decided on",
     ],
     [
-      "labels of the state",
+      "labels on the state ConfigMap",
       shared({ body: { ...STATE_OBJECT, metadata: { ...STATE_OBJECT.metadata, labels: { a: "b" } } } }),
       LIFECYCLE_SENT,
       "changes more than its data",
     ],
     [
-      "another key of it",
+      "another field of the state ConfigMap",
       shared({ body: { ...STATE_OBJECT, immutable: true } }),
       LIFECYCLE_SENT,
       "more than its data",
     ],
     [
-      "a state of any size",
+      "a deletion state above the maximum size",
       shared({ body: { ...STATE_OBJECT, data: { state: "x".repeat(1_600_000) } } }),
       LIFECYCLE_SENT,
       "characters",
     ],
     [
-      "a read of another ConfigMap",
+      "a request to read another ConfigMap",
       read("coredns"),
       LIFECYCLE_SENT,
       "asks for configmaps kube-system/coredns",
     ],
-    ["a read of a Secret", read("serverless-ccm", "secrets"), LIFECYCLE_SENT, "asks for secrets"],
-    ["a read of one that it could read among all", read("node-1", "nodes"), LIFECYCLE_SENT, "asks for nodes"],
+    ["a request to read a Secret", read("serverless-ccm", "secrets"), LIFECYCLE_SENT, "asks for secrets"],
     [
-      "a count of Secrets",
+      "a request to read a node, which the function could read in a list",
+      read("node-1", "nodes"),
+      LIFECYCLE_SENT,
+      "asks for nodes",
+    ],
+    [
+      "a request to count Secrets",
       read("serverless-ccm", "configmaps", "secrets"),
       LIFECYCLE_SENT,
       "asks for the number of secrets",

@@ -117,10 +117,10 @@ const OF_NODE: readonly Refused[] = [
     subresource: "status",
   })),
   { what: "invalid addresses", patch: [add("/status/addresses")], subresource: "status" },
-  { what: "one address", patch: [add("/status/addresses/0", {})], subresource: "status" },
-  { what: "no addresses any more", patch: [remove("/status/addresses")], subresource: "status" },
+  { what: "a single address", patch: [add("/status/addresses/0", {})], subresource: "status" },
+  { what: "the removal of all addresses", patch: [remove("/status/addresses")], subresource: "status" },
   {
-    what: "addresses without end",
+    what: "more addresses than the maximum",
     patch: [
       add(
         "/status/addresses",
@@ -130,115 +130,149 @@ const OF_NODE: readonly Refused[] = [
     subresource: "status",
   },
   {
-    what: "a condition behind its addresses",
+    what: "conditions, in a patch that begins with addresses",
     patch: [add("/status/addresses", []), add("/status/conditions", [])],
     subresource: "status",
     field: "/status/conditions",
   },
   {
-    what: "a label by the status",
+    what: "a label through the status subresource",
     patch: [add(`/metadata/labels/${at(LABELS[0] ?? "")}`)],
     subresource: "status",
   },
-  { what: "the addresses, not by the status", patch: [add("/status/addresses", [])] },
-  { what: "a cordon", patch: [add("/spec/unschedulable", true)] },
-  { what: "a pod CIDR", patch: [add("/spec/podCIDR", "10.0.0.0/24")] },
+  { what: "addresses without the status subresource", patch: [add("/status/addresses", [])] },
+  { what: "spec.unschedulable", patch: [add("/spec/unschedulable", true)] },
+  { what: "spec.podCIDR", patch: [add("/spec/podCIDR", "10.0.0.0/24")] },
   { what: "a finalizer", patch: [add("/metadata/finalizers", ["example.com/hold"])] },
-  { what: "an owner", patch: [add("/metadata/ownerReferences", [])] },
-  { what: "a taint", patch: [add("/spec/taints/-", OTHER)] },
-  { what: "all taints", patch: [add("/spec/taints", [])] },
-  { what: "no taints any more", patch: [remove("/spec/taints")] },
-  { what: "another's taint away", patch: [remove("/spec/taints/0")], tests: [UNINITIALIZED], object: TWO },
-  { what: "a taint away that is not tested", patch: [remove("/spec/taints/1")], object: TWO },
+  { what: "an owner reference", patch: [add("/metadata/ownerReferences", [])] },
+  { what: "a foreign taint", patch: [add("/spec/taints/-", OTHER)] },
+  { what: "an empty list of taints", patch: [add("/spec/taints", [])] },
+  { what: "the removal of all taints", patch: [remove("/spec/taints")] },
   {
-    what: "another's taint away, which the first leaves in the place that was tested",
+    what: "the removal of a foreign taint",
+    patch: [remove("/spec/taints/0")],
+    tests: [UNINITIALIZED],
+    object: TWO,
+  },
+  {
+    what: "the removal of a taint without a test of its key",
+    patch: [remove("/spec/taints/1")],
+    object: TWO,
+  },
+  {
+    what: "the removal of a foreign taint that moved to the tested index",
     patch: [remove("/spec/taints/0"), remove("/spec/taints/1")],
     tests: [guard("/spec/taints/0/key", UNINITIALIZED_TAINT), UNINITIALIZED],
     object: TWO,
     field: "/spec/taints/1",
   },
   {
-    what: "a taint away twice",
+    what: "the removal of two taints at one index",
     patch: [remove("/spec/taints/1"), remove("/spec/taints/1")],
     field: "/spec/taints/1",
     tests: [UNINITIALIZED],
     object: TWO,
   },
-  { what: "the key of a taint", patch: [add("/spec/taints/1/key")], tests: [UNINITIALIZED], object: TWO },
-  { what: "a provider ID anew", patch: [add("/spec/providerID")], object: buildInitializedNode() },
-  { what: "an invalid provider ID", patch: [add("/spec/providerID", {})] },
-  { what: "another label", patch: [add("/metadata/labels/a")] },
+  { what: "a taint's key", patch: [add("/spec/taints/1/key")], tests: [UNINITIALIZED], object: TWO },
   {
-    what: "a label of Kubernetes' own",
+    what: "another provider ID on a node that has one",
+    patch: [add("/spec/providerID")],
+    object: buildInitializedNode(),
+  },
+  { what: "an invalid provider ID", patch: [add("/spec/providerID", {})] },
+  { what: "a label that the cloud does not set", patch: [add("/metadata/labels/a")] },
+  {
+    what: "a label reserved for Kubernetes",
     patch: [add("/metadata/labels/node-role.kubernetes.io~1control-plane")],
   },
-  { what: "a label away", patch: [remove("/metadata/labels/kubernetes.io~1os")] },
-  { what: "a label that is no text", patch: [add(`/metadata/labels/${at(LABELS[0] ?? "")}`, 1)] },
-  { what: "a label in a label", patch: [add(`/metadata/labels/${at(LABELS[0] ?? "")}/a`)] },
-  { what: "a label without a name", patch: [add("/metadata/labels/")] },
-  { what: "all labels, where some are", patch: [add("/metadata/labels", { [LABELS[0] ?? ""]: "x" })] },
+  { what: "the removal of a label", patch: [remove("/metadata/labels/kubernetes.io~1os")] },
+  { what: "a label value that is not a string", patch: [add(`/metadata/labels/${at(LABELS[0] ?? "")}`, 1)] },
+  { what: "a path below a label", patch: [add(`/metadata/labels/${at(LABELS[0] ?? "")}/a`)] },
+  { what: "a label with an empty name", patch: [add("/metadata/labels/")] },
   {
-    what: "all labels, another among them",
+    what: "all labels, without a test that the node has none",
+    patch: [add("/metadata/labels", { [LABELS[0] ?? ""]: "x" })],
+  },
+  {
+    what: "all labels, with one that the cloud does not set",
     patch: [add("/metadata/labels", { [LABELS[0] ?? ""]: "x", a: "b" })],
     tests: [guard("/metadata/labels", null)],
   },
   {
-    what: "invalid labels",
+    what: "labels that are not an object",
     patch: [add("/metadata/labels")],
     tests: [guard("/metadata/labels", null)],
   },
-  { what: "another annotation", patch: [add("/metadata/annotations/a")] },
+  { what: "an annotation that the cloud does not set", patch: [add("/metadata/annotations/a")] },
   {
-    what: "an annotation of the cloud's over another",
+    what: "a cloud annotation in place of another client's value",
     patch: [add("/metadata/annotations/example.com~1compartment")],
     object: buildNode({ metadata: { annotations: { "example.com/compartment": "theirs" } } }),
   },
   {
-    what: "an annotation of the cloud's on a node that has none",
+    what: "annotations that the cloud does not set, on a node without annotations",
     patch: [add("/metadata/annotations", { a: "b" })],
     tests: [guard("/metadata/annotations", null)],
     object: buildNode({ metadata: { annotations: undefined } }),
   },
   {
-    what: "anything of what is no node",
+    what: "any field of an object that is not a node",
     patch: [add("/spec/providerID")],
     object: { metadata: { name: "a" } },
   },
 ];
 
 const OF_LIFECYCLE: readonly Refused[] = [
-  { what: "its taint by the status", patch: [add("/spec/taints/-", SHUTDOWN_TAINT)], subresource: "status" },
-  { what: "another taint", patch: [add("/spec/taints/-", OTHER)] },
-  { what: "its taint, to evict", patch: [add("/spec/taints/-", { ...SHUTDOWN_TAINT, effect: "NoExecute" })] },
-  { what: "all taints, where some are", patch: [add("/spec/taints", [SHUTDOWN_TAINT])], object: TWO },
   {
-    what: "all taints of a node that may have some by now",
+    what: "the shutdown taint through the status subresource",
+    patch: [add("/spec/taints/-", SHUTDOWN_TAINT)],
+    subresource: "status",
+  },
+  { what: "a foreign taint", patch: [add("/spec/taints/-", OTHER)] },
+  {
+    what: "the shutdown taint with the effect NoExecute",
+    patch: [add("/spec/taints/-", { ...SHUTDOWN_TAINT, effect: "NoExecute" })],
+  },
+  {
+    what: "all taints of a node that has taints",
+    patch: [add("/spec/taints", [SHUTDOWN_TAINT])],
+    object: TWO,
+  },
+  {
+    what: "all taints, without a test that the node has none",
     patch: [add("/spec/taints", [SHUTDOWN_TAINT])],
     object: buildNode({ spec: {} }),
   },
   {
-    what: "other taints, where none are",
+    what: "foreign taints on a node without taints",
     patch: [add("/spec/taints", [OTHER])],
     object: buildNode({ spec: {} }),
   },
   {
-    what: "the uninitialized taint away",
+    what: "the removal of the uninitialized taint",
     patch: [remove("/spec/taints/1")],
     tests: [UNINITIALIZED],
     object: TWO,
   },
   {
-    what: "a taint of its key away, whatever its effect",
+    what: "the removal of the shutdown taint without a test of its effect",
     patch: [remove("/spec/taints/2")],
     tests: SHUTDOWN.slice(0, 1),
     object: TWO,
   },
-  { what: "no taints any more", patch: [remove("/spec/taints")], object: TWO },
-  { what: "a cordon", patch: [add("/spec/unschedulable", true)] },
+  { what: "the removal of all taints", patch: [remove("/spec/taints")], object: TWO },
+  { what: "spec.unschedulable", patch: [add("/spec/unschedulable", true)] },
   { what: "a label", patch: [add(`/metadata/labels/${at(LABELS[0] ?? "")}`)] },
-  { what: "which instance it is", patch: [add(`/metadata/annotations/${at(INSTANCE_ANNOTATION)}`)] },
+  {
+    what: "the annotation of the observed instance",
+    patch: [add(`/metadata/annotations/${at(INSTANCE_ANNOTATION)}`)],
+  },
   { what: "a finalizer", patch: [add("/metadata/finalizers", [])] },
-  { what: "anything of what is no node", patch: [add("/spec/taints/-", SHUTDOWN_TAINT)], object: {} },
+  {
+    what: "any field of an object that is not a node",
+    patch: [add("/spec/taints/-", SHUTDOWN_TAINT)],
+    object: {},
+  },
 ];
 
 const DECIDED = {
@@ -250,53 +284,59 @@ const UNDECIDED = [guard(CONDITIONS, null)];
 
 const OF_CSR: readonly Refused[] = [
   ...[
-    { what: "for another signer", spec: { signerName: "kubernetes.io/kube-apiserver-client" } },
-    { what: "for a user", spec: { username: "admin" } },
-    { what: "for a user of a node's name", spec: { groups: ["system:authenticated"] } },
-    { what: "for a user of the nodes' group", spec: { username: "admin", groups: ["system:nodes"] } },
+    { what: "of another signer", spec: { signerName: "kubernetes.io/kube-apiserver-client" } },
+    { what: "requested by a user", spec: { username: "admin" } },
+    {
+      what: "requested under a node's name by a user outside system:nodes",
+      spec: { groups: ["system:authenticated"] },
+    },
+    {
+      what: "requested by another user in system:nodes",
+      spec: { username: "admin", groups: ["system:nodes"] },
+    },
   ].map(({ what, spec }) => ({
-    what: `an approval ${what}`,
+    what: `the approval of a CSR ${what}`,
     patch: [add(CONDITIONS, [DECIDED])],
     tests: UNDECIDED,
     object: buildCsr({ spec }),
   })),
   {
-    what: "an approval of what is decided on",
+    what: "the approval of a CSR that is already denied",
     patch: [add(CONDITIONS, [DECIDED])],
     tests: UNDECIDED,
     object: buildCsr({ status: { conditions: [{ type: "Denied" }] } }),
   },
-  { what: "an approval over an existing decision", patch: [add(CONDITIONS, [DECIDED])] },
+  { what: "an approval without a test that there are no conditions", patch: [add(CONDITIONS, [DECIDED])] },
   {
-    what: "two conditions",
+    what: "a second condition",
     patch: [add(CONDITIONS, [DECIDED, { ...DECIDED, type: "Failed" }])],
     tests: UNDECIDED,
   },
   {
-    what: "a condition of its own",
+    what: "a condition of an unknown type",
     patch: [add(CONDITIONS, [{ ...DECIDED, type: "Mine" }])],
     tests: UNDECIDED,
   },
   {
-    what: "a condition of an unknown field",
+    what: "a condition with an unknown field",
     patch: [add(CONDITIONS, [{ ...DECIDED, a: 1 }])],
     tests: UNDECIDED,
   },
   {
-    what: "a message without end",
+    what: "a condition message above the maximum length",
     patch: [add(CONDITIONS, [{ ...DECIDED, message: "x".repeat(8_193) }])],
     tests: UNDECIDED,
   },
-  { what: "no conditions any more", patch: [remove(CONDITIONS)], tests: UNDECIDED },
-  { what: "the certificate", patch: [add("/status/certificate")], tests: UNDECIDED },
+  { what: "the removal of conditions", patch: [remove(CONDITIONS)], tests: UNDECIDED },
+  { what: "a certificate", patch: [add("/status/certificate")], tests: UNDECIDED },
   {
-    what: "the certificate behind an approval",
+    what: "a certificate, in a patch that begins with an approval",
     patch: [add(CONDITIONS, [DECIDED]), add("/status/certificate")],
     tests: UNDECIDED,
   },
   { what: "a label", patch: [add("/metadata/labels", {})], tests: UNDECIDED },
   {
-    what: "anything of what is no request",
+    what: "any field of an object that is not a CSR",
     patch: [add(CONDITIONS, [DECIDED])],
     tests: UNDECIDED,
     object: {},
@@ -307,7 +347,7 @@ describe.each<[FunctionIdentity, readonly Refused[], () => unknown]>([
   ["node", OF_NODE, buildNode],
   ["node-lifecycle", OF_LIFECYCLE, () => TWO],
   ["csr", OF_CSR, buildCsr],
-])("%s never writes", (identity, rows, usual) => {
+])("the %s function must not write", (identity, rows, usual) => {
   test.each(rows)("$what", ({ patch, tests = [], subresource, object = usual(), field }) => {
     const [target, schema] =
       identity === "csr"
@@ -331,22 +371,25 @@ describe.each<[FunctionIdentity, readonly Refused[], () => unknown]>([
   });
 });
 
-test.each(["route", "service", "tagging"] as const)("%s writes nothing through a relay", (identity) => {
-  const write = PatchWrite.parse({
-    ...{
-      on: "cluster",
-      apiVersion: "v1",
-      resource: "nodes",
-      name: "a",
-      verb: "patch",
-      subresource: "status",
-    },
-    ...{ precondition: [guard("/metadata/uid", "u")], patch: [add("/status/conditions", [])] },
-  });
-  expect(findForeignField(identity, { write, object: buildNode(), keys: KEYS })).toBe("/status/conditions");
-});
+test.each(["route", "service", "tagging"] as const)(
+  "the %s function must not write anything through a relay",
+  (identity) => {
+    const write = PatchWrite.parse({
+      ...{
+        on: "cluster",
+        apiVersion: "v1",
+        resource: "nodes",
+        name: "a",
+        verb: "patch",
+        subresource: "status",
+      },
+      ...{ precondition: [guard("/metadata/uid", "u")], patch: [add("/status/conditions", [])] },
+    });
+    expect(findForeignField(identity, { write, object: buildNode(), keys: KEYS })).toBe("/status/conditions");
+  },
+);
 
-test("rejects a patch of a request and an approval of a node", () => {
+test("rejects a patch of a CSR and an approval of a node", () => {
   const write = { on: "cluster", name: "a", precondition: [guard("/metadata/uid", "u"), ...UNDECIDED] };
   const patch = [add(CONDITIONS, [DECIDED])];
   const target = { apiVersion: "certificates.k8s.io/v1", resource: "certificatesigningrequests" };

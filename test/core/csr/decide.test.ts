@@ -50,8 +50,8 @@ function decide(
   return DecisionSchema.parse(plan.decisions[0]);
 }
 
-describe("approved", () => {
-  test("are the names of the node and of its instance in the cloud, in one guarded patch", () => {
+describe("approves a CSR", () => {
+  test("whose names are those of the node and its instance, in one guarded patch", () => {
     expect(decide(buildCsr())).toEqual({
       kind: "change",
       object: {
@@ -99,17 +99,20 @@ describe("approved", () => {
       "with an RSA key",
       buildCsr({ spec: { usages: ["server auth", "key encipherment", "digital signature"] } }),
     ],
-    ["for addresses alone", buildCsr({ asks: { dnsNames: [] } })],
-    ["for names alone", buildCsr({ asks: { ipAddresses: [] } })],
-    ["for all that the cloud gives", buildCsr({ asks: { ipAddresses: ["203.0.113.5", "10.0.1.17"] } })],
-    ["for a name in another spelling", buildCsr({ asks: { dnsNames: ["IP-10-0-1-17.Example.Internal"] } })],
-    ["with conditions that are an empty list", buildCsr({ status: { conditions: [] } })],
-    ["that is almost too old", buildCsr({ metadata: { creationTimestamp: getCreationTime(3_600) } })],
+    ["for IP addresses only", buildCsr({ asks: { dnsNames: [] } })],
+    ["for DNS names only", buildCsr({ asks: { ipAddresses: [] } })],
+    [
+      "for several addresses of the instance",
+      buildCsr({ asks: { ipAddresses: ["203.0.113.5", "10.0.1.17"] } }),
+    ],
+    ["for a DNS name in another case", buildCsr({ asks: { dnsNames: ["IP-10-0-1-17.Example.Internal"] } })],
+    ["with an empty list of conditions", buildCsr({ status: { conditions: [] } })],
+    ["just below the maximum age", buildCsr({ metadata: { creationTimestamp: getCreationTime(3_600) } })],
   ])("%s", (_, object) => {
     expect(typeOfCondition(decide(object))).toBe("Approved");
   });
 
-  test("is an IPv6 address in any spelling", () => {
+  test("for an IPv6 address in any spelling", () => {
     const object = buildCsr({ asks: { ipAddresses: ["fd00:0:0:0:0:0:0:1"] } });
     expect(
       typeOfCondition(decide(object, buildFoundAnswer({ addresses: [buildInternalAddress("fd00::1")] }))),
@@ -117,7 +120,7 @@ describe("approved", () => {
   });
 });
 
-describe("denied because it is always invalid:", () => {
+describe("denies a CSR at once that has", () => {
   test.each([
     [
       "another node's common name",
@@ -127,7 +130,7 @@ describe("denied because it is always invalid:", () => {
     ["no common name", buildCsr({ asks: { commonNames: [] } }), "CommonNameNotRequestor"],
     ["two common names", buildCsr({ asks: { commonNames: [USERNAME, USERNAME] } }), "CommonNameNotRequestor"],
     [
-      "an extra organization",
+      "an additional organization",
       buildCsr({ asks: { organizations: ["system:nodes", "system:masters"] } }),
       "OrganizationForbidden",
     ],
@@ -139,20 +142,24 @@ describe("denied because it is always invalid:", () => {
     ["no organization", buildCsr({ asks: { organizations: [] } }), "OrganizationForbidden"],
     ["an e-mail address", buildCsr({ asks: { emailAddresses: ["a@example.com"] } }), "EmailAddressForbidden"],
     ["a URI", buildCsr({ asks: { uris: ["spiffe://a"] } }), "URIForbidden"],
-    ["a wildcard", buildCsr({ asks: { dnsNames: [NODE_NAME, "*.example.com"] } }), "WildcardForbidden"],
-    ["no name", buildCsr({ asks: { dnsNames: [], ipAddresses: [] } }), "NoNames"],
+    [
+      "a DNS name with a wildcard",
+      buildCsr({ asks: { dnsNames: [NODE_NAME, "*.example.com"] } }),
+      "WildcardForbidden",
+    ],
+    ["no DNS name and no IP address", buildCsr({ asks: { dnsNames: [], ipAddresses: [] } }), "NoNames"],
     ["no usages", buildCsr({ spec: { usages: [] } }), "UsagesForbidden"],
     [
-      "a client's usage",
+      'the usage "client auth" in place of "server auth"',
       buildCsr({ spec: { usages: ["digital signature", "client auth"] } }),
       "UsagesForbidden",
     ],
     [
-      "a usage more",
+      "an additional usage",
       buildCsr({ spec: { usages: ["digital signature", "server auth", "client auth"] } }),
       "UsagesForbidden",
     ],
-    ["a usage less", buildCsr({ spec: { usages: ["server auth"] } }), "UsagesForbidden"],
+    ['only the usage "server auth"', buildCsr({ spec: { usages: ["server auth"] } }), "UsagesForbidden"],
   ])("%s", (_, object, code) => {
     const decision = decide(object, "unasked", buildRelated(buildRelatedNode()));
     expect(decision.because.code).toBe(code);
@@ -168,7 +175,7 @@ describe("denied because it is always invalid:", () => {
     ]);
   });
 
-  test("without a node the denial is reported on the request only", () => {
+  test("the denial is reported on the CSR only if the node is missing", () => {
     const decision = decide(buildCsr({ asks: { uris: ["spiffe://a"] } }), "unasked", {});
     expect(typeOfCondition(decision)).toBe("Denied");
     expect(eventsOf(decision)).toEqual([
@@ -177,7 +184,7 @@ describe("denied because it is always invalid:", () => {
   });
 });
 
-describe("pending, with a retry:", () => {
+describe("retries a CSR", () => {
   const error = (code: Extract<InstanceAnswer, { kind: "error" }>["code"]): InstanceAnswer => ({
     kind: "error",
     code,
@@ -186,11 +193,11 @@ describe("pending, with a retry:", () => {
   const lasting = buildCsr({ metadata: { creationTimestamp: getCreationTime(60) } });
 
   test.each([
-    ["without its node", buildCsr(), FOUND, buildRelated(), "NodeUnknown", 5, false],
-    ["without any related object", buildCsr(), FOUND, {}, "NodeUnknown", 5, false],
-    ["with an invalid node", buildCsr(), FOUND, buildRelated({ metadata: {} }), "NodeUnknown", 5, false],
+    ["if its node is missing", buildCsr(), FOUND, buildRelated(), "NodeUnknown", 5, false],
+    ["if the event has no related objects", buildCsr(), FOUND, {}, "NodeUnknown", 5, false],
+    ["if its node is invalid", buildCsr(), FOUND, buildRelated({ metadata: {} }), "NodeUnknown", 5, false],
     [
-      "with another node alone",
+      "if only another node exists",
       buildCsr(),
       FOUND,
       buildRelated(buildRelatedNode({ metadata: { name: "b" } })),
@@ -199,7 +206,7 @@ describe("pending, with a retry:", () => {
       false,
     ],
     [
-      "with a node on its way out",
+      "if its node is being deleted",
       buildCsr(),
       FOUND,
       buildRelated(buildRelatedNode({ metadata: { deletionTimestamp: "now" } })),
@@ -207,9 +214,9 @@ describe("pending, with a retry:", () => {
       30,
       false,
     ],
-    ["before the cloud was asked", buildCsr(), "unasked", undefined, "NoAnswer", 5, false],
+    ["if the cloud was not asked", buildCsr(), "unasked", undefined, "NoAnswer", 5, false],
     [
-      "before the cloud shows the instance",
+      "if the cloud does not show the instance yet",
       buildCsr(),
       { kind: "not-found", message: "none" },
       undefined,
@@ -218,7 +225,7 @@ describe("pending, with a retry:", () => {
       false,
     ],
     [
-      "while the cloud shows no instance",
+      "with a Warning if the cloud still does not show the instance after a minute",
       lasting,
       { kind: "not-found", message: "none" },
       undefined,
@@ -227,7 +234,7 @@ describe("pending, with a retry:", () => {
       true,
     ],
     [
-      "while the instance starts",
+      "if the instance is starting",
       buildCsr(),
       buildFoundAnswer({ state: "pending" }),
       undefined,
@@ -236,7 +243,7 @@ describe("pending, with a retry:", () => {
       false,
     ],
     [
-      "while the instance is stopped",
+      "with a Warning if the instance is stopped",
       lasting,
       buildFoundAnswer({ state: "stopped" }),
       undefined,
@@ -245,7 +252,7 @@ describe("pending, with a retry:", () => {
       true,
     ],
     [
-      "once the instance is terminated",
+      "with a Warning if the instance is terminated",
       lasting,
       buildFoundAnswer({ state: "terminated" }),
       undefined,
@@ -253,10 +260,18 @@ describe("pending, with a retry:", () => {
       60,
       true,
     ],
-    ["of another cluster's instance", buildCsr(), error("Foreign"), undefined, "Foreign", 5, false],
-    ["of one of several instances", buildCsr(), error("Ambiguous"), undefined, "Ambiguous", 30, true],
     [
-      "of another cloud's node",
+      "if the instance belongs to another cluster",
+      buildCsr(),
+      error("Foreign"),
+      undefined,
+      "Foreign",
+      5,
+      false,
+    ],
+    ["if several instances match the node", buildCsr(), error("Ambiguous"), undefined, "Ambiguous", 30, true],
+    [
+      "if the node belongs to another cloud",
       buildCsr(),
       error("ForeignProviderID"),
       undefined,
@@ -265,7 +280,7 @@ describe("pending, with a retry:", () => {
       true,
     ],
     [
-      "of a node that names no instance",
+      "if the provider ID is invalid",
       buildCsr(),
       error("InvalidProviderID"),
       undefined,
@@ -273,12 +288,12 @@ describe("pending, with a retry:", () => {
       30,
       true,
     ],
-    ["while the cloud refuses us", buildCsr(), error("Denied"), undefined, "Denied", 5, false],
-    ["while the cloud throttles", buildCsr(), error("Throttled"), undefined, "Throttled", 5, false],
-    ["while the cloud is down", buildCsr(), error("Unavailable"), undefined, "Unavailable", 5, false],
-    ["when time was up", buildCsr(), error("Aborted"), undefined, "Aborted", 5, false],
+    ["if the cloud denies access", buildCsr(), error("Denied"), undefined, "Denied", 5, false],
+    ["if the cloud throttles", buildCsr(), error("Throttled"), undefined, "Throttled", 5, false],
+    ["if the cloud is unavailable", buildCsr(), error("Unavailable"), undefined, "Unavailable", 5, false],
+    ["if the call to the cloud was aborted", buildCsr(), error("Aborted"), undefined, "Aborted", 5, false],
     [
-      "with another node's address",
+      "for another node's address",
       buildCsr({ asks: { ipAddresses: ["10.0.1.18"] } }),
       FOUND,
       undefined,
@@ -287,7 +302,7 @@ describe("pending, with a retry:", () => {
       true,
     ],
     [
-      "with another node's name",
+      "for another node's name",
       buildCsr({ asks: { dnsNames: ["node-b"] } }),
       FOUND,
       undefined,
@@ -296,7 +311,7 @@ describe("pending, with a retry:", () => {
       true,
     ],
     [
-      "with an address as a name",
+      "for an address as a DNS name",
       buildCsr({ asks: { dnsNames: ["10.0.1.17"] } }),
       FOUND,
       undefined,
@@ -305,7 +320,7 @@ describe("pending, with a retry:", () => {
       true,
     ],
     [
-      "with what is no address",
+      "for an invalid IP address",
       buildCsr({ asks: { ipAddresses: ["10.0.1.0/255.255.255.0"] } }),
       FOUND,
       undefined,
@@ -314,7 +329,7 @@ describe("pending, with a retry:", () => {
       true,
     ],
     [
-      "with other parts",
+      "with unusual attributes",
       buildCsr({ asks: { others: ["attribute 1.2.3"] } }),
       undefined,
       undefined,
@@ -323,7 +338,7 @@ describe("pending, with a retry:", () => {
       true,
     ],
     [
-      "with what cannot be read",
+      "that cannot be parsed",
       buildCsr({ spec: { request: "rubbish" } }),
       undefined,
       undefined,
@@ -332,7 +347,7 @@ describe("pending, with a retry:", () => {
       true,
     ],
     [
-      "with a request too long to be kept",
+      "that is above the maximum size",
       buildCsr({ spec: { request: undefined } }),
       undefined,
       undefined,
@@ -349,7 +364,7 @@ describe("pending, with a retry:", () => {
     expect(events.map(({ about }) => about?.uid)).toEqual(warns ? ["node-uid", undefined] : []);
   });
 
-  test("reports a foreign, an invisible and a nonexistent instance alike", () => {
+  test("reports a foreign, a hidden and a missing instance with the same Event", () => {
     const absent = decide(lasting, { kind: "not-found", message: "none" });
     expect(eventsOf(absent)).toMatchObject([{ code: "InstanceNotFound" }, { code: "InstanceNotFound" }]);
     expect(absent).toMatchObject({ kind: "retry", afterSeconds: 60 });
@@ -358,13 +373,13 @@ describe("pending, with a retry:", () => {
     }
   });
 
-  test("the Event names only what the cloud does not confirm", () => {
+  test("names in the Event only what the cloud does not confirm", () => {
     const asks = { dnsNames: [NODE_NAME, "node-b"], ipAddresses: ["10.0.1.17", "10.0.1.18"] };
     const [event] = eventsOf(decide(buildCsr({ asks })));
     expect(event && renderEvent(event).message).toMatch(/: node-b, 10\.0\.1\.18$/);
   });
 
-  test("an Event fits Kubernetes' limit, whatever a node requests", () => {
+  test("keeps the Event within Kubernetes' limit, whatever a node requests", () => {
     const metadata = { name: "c".repeat(253) };
     const [event] = eventsOf(decide(buildCsr({ metadata, asks: { dnsNames: ["x".repeat(5_000)] } })));
     expect(event && renderEvent(event).message.length).toBeLessThanOrEqual(1_024);
@@ -378,13 +393,13 @@ describe("pending, with a retry:", () => {
     [301, 300],
     [-20, 2],
     [Number.NaN, 2],
-  ])("at an age of %d seconds it waits %d", (age, wait) => {
+  ])("at an age of %d seconds retries after %d seconds", (age, wait) => {
     const creationTimestamp = Number.isNaN(age) ? "once" : getCreationTime(age);
     const object = buildCsr({ metadata: { creationTimestamp } });
     expect(decide(object, FOUND, {})).toMatchObject({ kind: "retry", afterSeconds: wait });
   });
 
-  test("it is checked 21 times in its hour, and then never again", () => {
+  test("checks a CSR 21 times in an hour, and then never again", () => {
     let age = 0;
     let looks = 0;
     for (;;) {
@@ -401,26 +416,32 @@ describe("pending, with a retry:", () => {
   });
 });
 
-describe("ignored", () => {
+describe("ignores a CSR that is", () => {
   test.each([
     ["approved", buildCsr({ status: { conditions: [{ type: "Approved" }] } })],
     ["denied", buildCsr({ status: { conditions: [{ type: "Denied" }] } })],
     ["failed", buildCsr({ status: { conditions: [{ type: "Failed" }] } })],
     ["issued", buildCsr({ status: { certificate: "LS0t" } })],
     ["being deleted", buildCsr({ metadata: { deletionTimestamp: "2026-03-01T11:59:00Z" } })],
-    ["of another signer", buildCsr({ spec: { signerName: "kubernetes.io/kube-apiserver-client-kubelet" } })],
-    ["asked for by an administrator", buildCsr({ spec: { username: "kubernetes-admin" } })],
-    ["asked for by a node outside of the group", buildCsr({ spec: { groups: ["system:authenticated"] } })],
-    ["asked for by what can be no node", buildCsr({ spec: { username: "system:node:A/b" } })],
-    ["asked for by a node without a name", buildCsr({ spec: { username: "system:node:" } })],
-    ["asked for under too long a name", buildCsr({ spec: { username: `system:node:${"a".repeat(254)}` } })],
+    ["for another signer", buildCsr({ spec: { signerName: "kubernetes.io/kube-apiserver-client-kubelet" } })],
+    ["requested by an administrator", buildCsr({ spec: { username: "kubernetes-admin" } })],
+    [
+      "requested by a node outside of the group system:nodes",
+      buildCsr({ spec: { groups: ["system:authenticated"] } }),
+    ],
+    ["requested under an invalid node name", buildCsr({ spec: { username: "system:node:A/b" } })],
+    ["requested under an empty node name", buildCsr({ spec: { username: "system:node:" } })],
+    [
+      "requested under a node name that is too long",
+      buildCsr({ spec: { username: `system:node:${"a".repeat(254)}` } }),
+    ],
   ])("%s", (_, object) => {
     expect(csrController.needsWork(object, { labelPrefixes: [], settings: DEFAULT_SETTINGS })).toBe(false);
     expect(decide(object)).toMatchObject({ kind: "unchanged" });
     expect(question(object)).toBeUndefined();
   });
 
-  test("a second decision on the result of any change is unchanged", () => {
+  test("a second decision on the result of any change writes nothing", () => {
     const names = fc.subarray([NODE_NAME, "10.0.1.17", "203.0.113.5", "10.0.1.18", "*.a"]);
     const usages = fc.subarray(["digital signature", "server auth", "key encipherment", "client auth"]);
     checkProperty([names, usages, fc.boolean()], (list, spec, withNode) => {
@@ -437,7 +458,7 @@ describe("ignored", () => {
     });
   });
 
-  test("approves no name that the cloud does not confirm", () => {
+  test("never approves a name that the cloud does not confirm", () => {
     const ours = ["10.0.1.17", "203.0.113.5"];
     const addresses = fc.array(fc.oneof(fc.constantFrom(...ours), fc.ipV4(), fc.ipV6(), fc.string()));
     checkProperty([addresses], (ipAddresses) => {
@@ -447,8 +468,8 @@ describe("ignored", () => {
   });
 });
 
-describe("the cloud", () => {
-  test("is asked about the requesting node by the fields that identify its instance", () => {
+describe("the question to the cloud", () => {
+  test("contains the fields of the requesting node that identify its instance", () => {
     expect(question(buildCsr())).toEqual({
       capability: "instances",
       node: {
@@ -459,7 +480,7 @@ describe("the cloud", () => {
     });
   });
 
-  test("gets one question for all requests of a node", () => {
+  test("is the same for all CSRs of a node", () => {
     const nodes = buildRelated(buildRelatedNode());
     const [a, b] = [buildCsr(), buildCsr({ metadata: { name: "csr-b", uid: "b" } })].map((each) =>
       question(each, nodes),
@@ -473,16 +494,16 @@ describe("the cloud", () => {
     ["too old", buildCsr({ metadata: { creationTimestamp: getCreationTime(3_601) } }), undefined],
     ["without a node", buildCsr(), buildRelated()],
     [
-      "of a node on its way out",
+      "of a node that is being deleted",
       buildCsr(),
       buildRelated(buildRelatedNode({ metadata: { deletionTimestamp: "now" } })),
     ],
-  ])("is not asked about a request that is %s", (_, object, nodes) => {
+  ])("is not asked for a CSR that is %s", (_, object, nodes) => {
     expect(question(object, nodes)).toBeUndefined();
   });
 });
 
-test("question and decision parse a request once, and one that is too long never", () => {
+test("question and decision parse a CSR once, and never one above the maximum size", () => {
   const read: string[] = [];
   const controller = createCsrController((text) => {
     read.push(text);

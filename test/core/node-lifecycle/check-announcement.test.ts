@@ -56,23 +56,35 @@ const announced = (deletions: DeletionState["deletions"], brake?: Brake): Partia
   ...(brake && { brake }),
 });
 
-describe("accepts a state", () => {
+describe("checkAnnouncement accepts a deletion state that", () => {
   test.each<[string, Partial<DeletionState>, AnnouncementFacts]>([
-    ["that announces a deletion", announced({ "uid-1": COUNTED }), facts()],
-    ["that announces as many as the brake lets", announced({ "uid-1": COUNTED, "uid-2": COUNTED }), facts()],
-    ["that announces all whose instances have ended", announced(all(UNCOUNTED)), facts()],
-    ["that announces nothing", {}, facts()],
-    ["that pulls the brake", announced({ "uid-1": COUNTED, "uid-2": COUNTED }, PULLED), facts()],
-    ["beside a brake that stays", announced({ "uid-1": UNCOUNTED }, PULLED), facts({}, { brake: PULLED })],
+    ["announces a deletion", announced({ "uid-1": COUNTED }), facts()],
     [
-      "that announces once more what was announced before",
+      "announces as many deletions as the brake allows",
+      announced({ "uid-1": COUNTED, "uid-2": COUNTED }),
+      facts(),
+    ],
+    ["announces the deletion of all nodes with terminated instances", announced(all(UNCOUNTED)), facts()],
+    ["announces nothing", {}, facts()],
+    ["engages the brake", announced({ "uid-1": COUNTED, "uid-2": COUNTED }, PULLED), facts()],
+    [
+      "announces an uncounted deletion while the brake stays engaged",
+      announced({ "uid-1": UNCOUNTED }, PULLED),
+      facts({}, { brake: PULLED }),
+    ],
+    [
+      "announces again what an earlier state announced",
       announced({ "uid-1": COUNTED }),
       facts({}, announced({ "uid-1": age(90) })),
     ],
-    ["that forgets what counts no more", {}, facts({}, announced({ "uid-9": age(86_530) }))],
-    ["that forgets it by a clock that is a minute ahead", {}, facts({}, announced({ "uid-9": age(86_470) }))],
+    ["removes a deletion that no longer counts", {}, facts({}, announced({ "uid-9": age(86_530) }))],
     [
-      "that announces the deletion of a node without an observed instance, if configured",
+      "removes a deletion that no longer counts by a clock one minute ahead",
+      {},
+      facts({}, announced({ "uid-9": age(86_470) })),
+    ],
+    [
+      "announces the deletion of a node without an observed instance, with deletion.unseen",
       announced({ "uid-1": COUNTED }),
       facts({
         nodes: [buildLifecycleNode(1, { annotations: {} })],
@@ -84,94 +96,114 @@ describe("accepts a state", () => {
   });
 });
 
-describe("rejects a state", () => {
+describe("checkAnnouncement rejects a deletion state that", () => {
   const one = announced({ "uid-1": COUNTED });
   test.each<[string, unknown, AnnouncementFacts, string]>([
-    ["that was unreadable", { metadata: {}, data: {} }, facts(), "could not be read any more"],
     [
-      "in the place of one that cannot be read",
+      "replaces an object that could not be parsed",
+      { metadata: {}, data: {} },
+      facts(),
+      "could not be read any more",
+    ],
+    [
+      "replaces a malformed state",
       configMap(),
       facts({ state: { kind: "object", object: { ...configMap(), data: buildConfigMapData("rubbish") } } }),
       "cannot be read as it is",
     ],
-    ["in the place of none", configMap(), facts({ state: undefined }), "cannot be read as it is"],
-    ["that lets the brake go", configMap(), facts({}, { brake: PULLED }), "changes the brake"],
     [
-      "that announces the deletion of a node that was not sent",
+      "replaces a state that was not read",
+      configMap(),
+      facts({ state: undefined }),
+      "cannot be read as it is",
+    ],
+    ["releases the brake", configMap(), facts({}, { brake: PULLED }), "changes the brake"],
+    [
+      "announces the deletion of a node that was not sent",
       configMap(announced({ "uid-9": COUNTED })),
       facts(),
       "announces the deletion of node uid-9, which was not sent",
     ],
     [
-      "that announces the deletion of a node that is Ready",
+      "announces the deletion of a Ready node",
       configMap(one),
       facts({ nodes: [buildLifecycleNode(1, { ready: "True" })] }),
       "announces the deletion of node node-1, whose status.conditions say that it is Ready",
     ],
     [
-      "that announces the deletion of a node that was never seen with an instance",
+      "announces the deletion of a node without an observed instance",
       configMap(one),
       facts({ nodes: [buildLifecycleNode(1, { annotations: {} })] }),
       "which was never seen with the instance",
     ],
     [
-      "that announces the deletion of a node that names another instance by now",
+      "announces the deletion of a node whose provider ID names another instance",
       configMap(one),
       facts({ nodes: [buildLifecycleNode(1, { providerID: "aws:///eu-central-1a/i-9" })] }),
       "which was never seen with the instance",
     ],
     [
-      "that announces a deletion where nodes are not deleted",
+      "announces a deletion while node deletion is disabled",
       configMap(one),
       facts({ settings: DeletionSettings.parse({ enabled: false }) }),
       "says that nodes are not deleted",
     ],
-    ["that announces for later", configMap(announced({ "uid-1": age(-121) })), facts(), "which is not now"],
-    ["that announces for long ago", configMap(announced({ "uid-1": age(121) })), facts(), "which is not now"],
     [
-      "that announces at several moments, so that the brake sees one of them",
+      "announces a deletion in the future",
+      configMap(announced({ "uid-1": age(-121) })),
+      facts(),
+      "which is not now",
+    ],
+    [
+      "announces a deletion in the past",
+      configMap(announced({ "uid-1": age(121) })),
+      facts(),
+      "which is not now",
+    ],
+    [
+      "announces deletions with different times, of which the brake would count one",
       configMap(announced({ "uid-1": COUNTED, "uid-2": age(1) })),
       facts(),
       "deletions of several moments",
     ],
     [
-      "that says that there are more nodes",
+      "claims more nodes than were counted",
       configMap(announced({ "uid-1": { ...COUNTED, nodes: 1_000 } })),
       facts(),
       "of another size than its 10 nodes",
     ],
     [
-      "where how many nodes there are is not known",
+      "announces a deletion while the number of nodes is unknown",
       configMap(one),
       facts({ count: { kind: "unknown", message: "" } }),
       "how many nodes there are is not known",
     ],
     [
-      "that announces more than the brake lets",
+      "announces more deletions than the brake allows",
       configMap(announced({ "uid-1": COUNTED, "uid-2": COUNTED, "uid-3": COUNTED })),
       facts(),
       "announces 3 deletions that count, which is beyond the brake's limit TenMinutes",
     ],
     [
-      "that announces all nodes that there are",
+      "announces the deletion of all nodes",
       configMap(announced({ "uid-1": { ...COUNTED, nodes: 1 } })),
       facts({ count: { kind: "count", count: 1 } }),
       "beyond the brake's limit AllNodes",
     ],
     [
-      "that announces what counts under a brake",
+      "announces a counted deletion while the brake is engaged",
       configMap(announced({ "uid-1": COUNTED }, PULLED)),
       facts({}, { brake: PULLED }),
       "announces 1 deletions that count, and the brake is pulled",
     ],
     [
-      "that forgets a deletion, so that another one is within the brake",
+      "removes a counted deletion to get another one within the brake's limit",
       configMap(announced({ "uid-1": COUNTED })),
       facts({}, announced({ "uid-8": age(300), "uid-9": age(300) })),
       "forgets the deletion of node uid-8, which counts",
     ],
     [
-      "that says of a deletion of others that it does not count",
+      "marks another actor's deletion as not counted",
       configMap(announced({ "uid-9": { ...age(300), counted: false } })),
       facts({}, announced({ "uid-9": age(300) })),
       "announces the deletion of node uid-9, which was not sent",
@@ -181,50 +213,54 @@ describe("rejects a state", () => {
   });
 });
 
-describe("deletes a node", () => {
+describe("checkDeferredDeletion", () => {
   const known = facts({}, announced({ "uid-1": COUNTED, constructor: COUNTED }));
-  test("whose deletion was announced at that moment", () => {
+  test("accepts the deletion of a node that was announced with the same time and process", () => {
     expect(checkDeferredDeletion("uid-1", "1", MOMENT, known)).toBeUndefined();
     const fewer = { ...known, count: { kind: "count", count: 3 } } as const;
     expect(checkDeferredDeletion("uid-1", "1", MOMENT, fewer)).toBeUndefined();
   });
 
   test.each<[string, Parameters<typeof checkDeferredDeletion>, string]>([
-    ["that nothing announces", ["uid-2", "1", MOMENT, known], "which nothing has announced in data.state"],
+    ["that is not announced", ["uid-2", "1", MOMENT, known], "which nothing has announced in data.state"],
     [
-      "that an object's own members announce",
+      "that is only a member of Object.prototype",
       ["toString", "1", MOMENT, known],
       "which nothing has announced",
     ],
     [
-      "that another moment announced",
+      "that was announced with another time",
       ["uid-1", "1", { ...MOMENT, now: getTime(1).toISOString() }, known],
       "nothing has",
     ],
     [
-      "that another process announced",
+      "that was announced by another process",
       ["uid-1", "1", { ...MOMENT, clock: "def" }, known],
       "which nothing has announced",
     ],
     [
-      "of a cluster without a state",
+      "in a cluster without a deletion state",
       ["uid-1", "1", MOMENT, facts({ state: { kind: "absent" } })],
       "nothing has announced",
     ],
-    ["at another version of it", ["uid-1", "2", MOMENT, known], "not at the metadata.resourceVersion"],
-    ["at any version of it", ["uid-1", undefined, MOMENT, known], "not at the metadata.resourceVersion"],
     [
-      "that is Ready by now",
+      "at another resourceVersion than the node's",
+      ["uid-1", "2", MOMENT, known],
+      "not at the metadata.resourceVersion",
+    ],
+    ["without a resourceVersion", ["uid-1", undefined, MOMENT, known], "not at the metadata.resourceVersion"],
+    [
+      "that is Ready now",
       ["uid-1", "1", MOMENT, { ...known, nodes: [buildLifecycleNode(1, { ready: "True" })] }],
       "whose status.conditions say that it is Ready",
     ],
     [
-      "that was announced long ago",
+      "that was announced too long ago",
       ["uid-1", "1", MOMENT, { ...known, now: getTime(121) }],
       "which is not now",
     ],
     ["that was not sent", ["constructor", undefined, MOMENT, known], "which was not sent"],
-  ])("but never one %s", (_, deletion, fault) => {
+  ])("rejects the deletion of a node %s", (_, deletion, fault) => {
     expect(checkDeferredDeletion(...deletion)).toContain(fault);
   });
 });

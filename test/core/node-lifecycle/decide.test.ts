@@ -51,7 +51,7 @@ interface Life {
 
 const lives: readonly Life[] = [
   {
-    given: "three nodes and a wrong role: the account is not the cluster's, and shows none of its instances",
+    given: "wrong role: the account shows none of the cluster's instances",
     nodes: 3,
     answer: () => buildNotFoundAnswer(),
     forSeconds: 3_600,
@@ -59,7 +59,7 @@ const lives: readonly Life[] = [
     codes: ["DeletionUnproven"],
   },
   {
-    given: "three nodes and a wrong role, of an account that shows instances in a network of the same name",
+    given: "wrong role: the account shows other instances in a network of the same name",
     nodes: 3,
     // Nodes of another account in the same batch: they prove nothing about the missing nodes' account.
     answer: (number) => (number === 0 ? otherAccount(number) : buildNotFoundAnswer()),
@@ -70,17 +70,14 @@ const lives: readonly Life[] = [
   ...(
     [
       ["another account", { account: "999999999999", network: "vpc-1" }],
-      ["an unknown account, as earlier versions recorded it", {}],
+      ["an unknown account, as recorded by earlier versions", {}],
       ["another network", { account: ACCOUNT, network: "vpc-2" }],
       ["another region", { account: ACCOUNT, region: "eu-west-1" }],
-      [
-        "another region, of a network that is unknown",
-        { account: ACCOUNT, network: "-", region: "eu-west-1" },
-      ],
+      ["another region and an unknown network", { account: ACCOUNT, network: "-", region: "eu-west-1" }],
     ] as const
   ).map(
     ([elsewhere, place]): Life => ({
-      given: `living nodes, and a control in ${elsewhere}`,
+      given: `existing nodes are not found, visibility probe in ${elsewhere}`,
       nodes: 20,
       node: () => ({ labels: { [REGION_LABELS.stable]: "eu-central-1" } }),
       answer: () => buildNotFoundAnswer("i-control", place),
@@ -90,7 +87,7 @@ const lives: readonly Life[] = [
     }),
   ),
   {
-    given: "nodes that were never seen, and a control in another region than their label says",
+    given: "unseen nodes, visibility probe in another region than their label",
     nodes: 20,
     node: (number) => ({
       annotations: {},
@@ -104,7 +101,7 @@ const lives: readonly Life[] = [
     codes: ["DeletionUnproven"],
   },
   {
-    given: "batch mates in another network than the missed node was seen in",
+    given: "instance not found, other instances of the batch in another network than the node's",
     nodes: 10,
     answer: (number) => (number === 0 ? buildNotFoundAnswer() : buildFoundAnswer(number)),
     node: (number) =>
@@ -114,8 +111,7 @@ const lives: readonly Life[] = [
     codes: ["DeletionUnproven", "NotReady"],
   },
   {
-    given:
-      "an instance that is gone, and a control of the same account, whose network and region are unknown",
+    given: "instance not found, visibility probe of the same account without network and region",
     nodes: 10,
     node: (number) =>
       number === 0 ? { labels: { [REGION_LABELS.stable]: "eu-central-1" } } : { ready: "True" },
@@ -124,7 +120,7 @@ const lives: readonly Life[] = [
     deleted: 1,
   },
   {
-    given: "nodes that are missed, and whose own instances are all that is shown",
+    given: "instances not found, and each visibility probe is the missing instance itself",
     nodes: 10,
     answer: (number) => buildNotFoundAnswer(`i-${number}`),
     forSeconds: 3_600,
@@ -132,7 +128,7 @@ const lives: readonly Life[] = [
     codes: ["DeletionUnproven"],
   },
   {
-    given: "a wrong region, and one node that flaps every ten minutes",
+    given: "wrong region, and one node becomes Ready every ten minutes",
     nodes: 4,
     everySeconds: 5,
     answer: () => buildNotFoundAnswer(),
@@ -146,7 +142,7 @@ const lives: readonly Life[] = [
     codes: ["DeletionUnproven"],
   },
   {
-    given: "a node that flaps every ten minutes, and is missed with a control only between",
+    given: "one node becomes Ready every ten minutes, and its instance is sometimes not found",
     nodes: 10,
     everySeconds: 5,
     answer: (number, seconds) => (number === 0 && seconds % 600 < 20 ? CONTROL : buildFoundAnswer(number)),
@@ -155,7 +151,7 @@ const lives: readonly Life[] = [
     codes: ["NotReady"],
   },
   {
-    given: "a scale-in from 500 to 50 whose instances are terminated",
+    given: "scale-in from 500 to 50 nodes with terminated instances",
     nodes: 500,
     node: (number) => (number < 450 ? {} : { ready: "True" }),
     answer: TERMINATED,
@@ -163,14 +159,14 @@ const lives: readonly Life[] = [
     deleted: 450,
   },
   {
-    given: "all nodes of a cluster, terminated",
+    given: "all instances terminated",
     nodes: 3,
     answer: TERMINATED,
     forSeconds: 0,
     deleted: 3,
   },
   {
-    given: "Ready nodes whose instances are terminated",
+    given: "all instances terminated, all nodes Ready",
     nodes: 3,
     node: () => ({ ready: "True" }),
     answer: TERMINATED,
@@ -179,7 +175,7 @@ const lives: readonly Life[] = [
     codes: ["UpToDate"],
   },
   {
-    given: "EC2 failing for an hour",
+    given: "EC2 fails for an hour",
     nodes: 10,
     answer: () => FAILED,
     forSeconds: 3_600,
@@ -187,7 +183,7 @@ const lives: readonly Life[] = [
     codes: ["Unavailable"],
   },
   {
-    given: "EC2 answering empty for an hour, of the control, too",
+    given: "EC2 returns no instances for an hour, and no visibility probe",
     nodes: 10,
     answer: () => buildNotFoundAnswer(),
     forSeconds: 3_600,
@@ -195,7 +191,7 @@ const lives: readonly Life[] = [
     codes: ["DeletionUnproven"],
   },
   {
-    given: "a newborn that EC2 does not show for two minutes",
+    given: "EC2 does not show a new instance for two minutes",
     nodes: 3,
     node: (number) => (number === 0 ? { annotations: {} } : { ready: "True" }),
     answer: (number, seconds) => (seconds < 120 ? CONTROL : buildFoundAnswer(number)),
@@ -204,7 +200,7 @@ const lives: readonly Life[] = [
     codes: ["NotReady", "UpToDate"],
   },
   {
-    given: "an instance that is missed for 20 seconds",
+    given: "instance not found for 20 seconds",
     nodes: 10,
     node: (number) => (number === 0 ? {} : { ready: "True" }),
     answer: (number, seconds) => (seconds < 20 ? CONTROL : buildFoundAnswer(number)),
@@ -214,7 +210,7 @@ const lives: readonly Life[] = [
     codes: ["NotReady", "UpToDate"],
   },
   {
-    given: "one instance of ten that is gone",
+    given: "one of ten instances not found",
     nodes: 10,
     node: (number) => (number === 0 ? {} : { ready: "True" }),
     answer: () => CONTROL,
@@ -223,7 +219,7 @@ const lives: readonly Life[] = [
     codes: ["UpToDate"],
   },
   {
-    given: "one instance of ten that is gone, one of the others being the proof",
+    given: "one of ten instances not found, another of the batch as visibility probe",
     nodes: 10,
     answer: (number) => (number === 0 ? buildNotFoundAnswer() : buildFoundAnswer(number)),
     forSeconds: 40,
@@ -231,7 +227,7 @@ const lives: readonly Life[] = [
     codes: ["NotReady"],
   },
   {
-    given: "an instance that is gone, within the grace",
+    given: "instance not found, within the grace period",
     nodes: 10,
     node: (number) => (number === 0 ? {} : { ready: "True" }),
     answer: () => CONTROL,
@@ -241,7 +237,7 @@ const lives: readonly Life[] = [
     codes: ["InstanceMissed", "UpToDate"],
   },
   {
-    given: "errors between the two times that it is missed",
+    given: "instance not found twice, with errors in between",
     nodes: 10,
     node: (number) => (number === 0 ? {} : { ready: "True" }),
     answer: (_, seconds) => (seconds % 40 === 0 ? CONTROL : FAILED),
@@ -250,7 +246,7 @@ const lives: readonly Life[] = [
     deleted: 1,
   },
   {
-    given: "half of ten instances gone: a fifth goes, and then the brake is pulled",
+    given: "half of ten instances not found: the brake engages after a fifth in ten minutes",
     nodes: 10,
     answer: (number) => (number < 5 ? buildNotFoundAnswer() : buildFoundAnswer(number)),
     forSeconds: 7_200,
@@ -259,7 +255,7 @@ const lives: readonly Life[] = [
     codes: ["BrakePulled", "NotReady"],
   },
   {
-    given: "one of nine after another, a quarter of an hour apart: a third goes within a day",
+    given: "one more of nine instances not found every 15 minutes: the brake engages after a third in a day",
     nodes: 9,
     answer: (number, seconds) => (seconds >= number * 900 ? CONTROL : buildFoundAnswer(number)),
     forSeconds: 9_000,
@@ -268,7 +264,7 @@ const lives: readonly Life[] = [
     codes: ["BrakePulled"],
   },
   {
-    given: "the only node of a cluster, gone",
+    given: "the cluster's only instance not found",
     nodes: 1,
     answer: () => CONTROL,
     forSeconds: 600,
@@ -277,7 +273,7 @@ const lives: readonly Life[] = [
     codes: ["BrakePulled"],
   },
   {
-    given: "one of two nodes gone, which is more than a third",
+    given: "one of two instances not found, more than a third of the nodes",
     nodes: 2,
     node: (number) => (number === 0 ? {} : { ready: "True" }),
     answer: () => CONTROL,
@@ -286,7 +282,7 @@ const lives: readonly Life[] = [
     brake: "Day",
   },
   {
-    given: "one of two nodes gone, where half of them may go in a day",
+    given: "one of two instances not found, with maxPercentIn24Hours 50",
     nodes: 2,
     node: (number) => (number === 0 ? {} : { ready: "True" }),
     settings: buildSettings({ deletion: { maxPercentIn24Hours: 50 } }),
@@ -295,7 +291,7 @@ const lives: readonly Life[] = [
     deleted: 1,
   },
   {
-    given: "one of three nodes gone",
+    given: "one of three instances not found",
     nodes: 3,
     node: (number) => (number === 0 ? {} : { ready: "True" }),
     answer: () => CONTROL,
@@ -303,7 +299,7 @@ const lives: readonly Life[] = [
     deleted: 1,
   },
   {
-    given: "all of three nodes gone, all of which may go but for the last",
+    given: "all of three instances not found, with maxPercent 100: the last node stays",
     nodes: 3,
     settings: buildSettings({ deletion: { maxPercentIn10Minutes: 100, maxPercentIn24Hours: 100 } }),
     answer: () => CONTROL,
@@ -312,7 +308,7 @@ const lives: readonly Life[] = [
     brake: "AllNodes",
   },
   {
-    given: "two of three terminated, and the last one missed",
+    given: "two of three instances terminated, the third not found",
     nodes: 3,
     settings: buildSettings({ deletion: { maxPercentIn10Minutes: 100, maxPercentIn24Hours: 100 } }),
     answer: (number, seconds) =>
@@ -323,7 +319,7 @@ const lives: readonly Life[] = [
     brake: "AllNodes",
   },
   {
-    given: "limits of nothing",
+    given: "maxPercentIn10Minutes 0",
     nodes: 10,
     settings: buildSettings({ deletion: { maxPercentIn10Minutes: 0 } }),
     answer: () => CONTROL,
@@ -332,7 +328,7 @@ const lives: readonly Life[] = [
     brake: "TenMinutes",
   },
   {
-    given: "a scale-in that the autoscaler has announced, of a cloud that does not show what is terminated",
+    given: "scale-in announced by the autoscaler's taint, instances not found",
     nodes: 10,
     node: (number) => (number < 8 ? { taints: [SCALE_IN] } : { ready: "True" }),
     answer: () => CONTROL,
@@ -340,7 +336,7 @@ const lives: readonly Life[] = [
     deleted: 8,
   },
   {
-    given: "a scale-in that the cloud's record of actions shows",
+    given: "scale-in shown by the cloud's record of actions, instances not found",
     nodes: 20,
     node: (number) => (number < 8 ? {} : { ready: "True" }),
     answer: () => ({ ...CONTROL, deleted: true }),
@@ -348,7 +344,7 @@ const lives: readonly Life[] = [
     deleted: 8,
   },
   {
-    given: "deletion switched off",
+    given: "node deletion disabled",
     nodes: 4,
     settings: buildSettings({ deletion: { enabled: false } }),
     answer: (number) => (number < 2 ? TERMINATED(number) : CONTROL),
@@ -357,7 +353,7 @@ const lives: readonly Life[] = [
     codes: ["DeletionDisabled"],
   },
   {
-    given: "nodes of which no instance was ever seen",
+    given: "nodes without an observed instance",
     nodes: 10,
     node: () => ({ annotations: {} }),
     answer: (number) => (number < 5 ? TERMINATED(number) : CONTROL),
@@ -366,7 +362,7 @@ const lives: readonly Life[] = [
     codes: ["InstanceUnseen"],
   },
   {
-    given: "such nodes, where the stock controller's rule is asked for",
+    given: "nodes without an observed instance, with deletion.unseen",
     nodes: 10,
     node: (number) => (number < 2 ? { annotations: {}, taints: [UNINITIALIZED] } : { ready: "True" }),
     settings: buildSettings({ deletion: { unseen: true } }),
@@ -375,7 +371,7 @@ const lives: readonly Life[] = [
     deleted: 2,
   },
   {
-    given: "such nodes under that rule, within the grace, without a control or with an error",
+    given: "nodes without an observed instance, with deletion.unseen, but without sufficient proof",
     nodes: 9,
     node: () => ({ annotations: {}, providerID: undefined }),
     settings: buildSettings({ deletion: { unseen: true } }),
@@ -385,7 +381,7 @@ const lives: readonly Life[] = [
     deleted: 0,
   },
   {
-    given: "provider IDs that name another instance than the one seen, or none",
+    given: "provider IDs that are missing or name another instance than the observed one",
     nodes: 8,
     node: (number) => ({
       providerID: [`aws:///eu-central-1a/i-9${number}`, "gce://other", "", undefined][number % 4],
@@ -396,7 +392,7 @@ const lives: readonly Life[] = [
     codes: ["InstanceUnseen"],
   },
   {
-    given: "an annotation that names nothing",
+    given: "invalid annotations of the observed instance",
     nodes: 4,
     node: (number) => ({
       annotations: {
@@ -409,7 +405,7 @@ const lives: readonly Life[] = [
     codes: ["InstanceUnseen"],
   },
   {
-    given: "a terminated instance of another account than the one seen",
+    given: "terminated instance of another account than the observed one",
     nodes: 1,
     answer: (number) => otherAccount(number, "terminated"),
     forSeconds: 600,
@@ -417,8 +413,7 @@ const lives: readonly Life[] = [
     codes: ["InstanceUnseen"],
   },
   {
-    given:
-      "instances that are gone, whose names other machines have by now: a kubelet that reports is one of theirs",
+    given: "instances whose names other instances have now, and some kubelets still report",
     nodes: 4,
     node: (number) => ({ ready: number % 2 === 0 ? "False" : "Unknown" }),
     answer: (number) =>
@@ -431,7 +426,7 @@ const lives: readonly Life[] = [
     codes: ["InstanceReplaced", "NotReady"],
   },
   {
-    given: "such instances that are not found",
+    given: "instances not found whose names other instances have now, and one kubelet still reports",
     nodes: 10,
     node: (number) => (number === 0 ? { ready: "False" } : number === 1 ? {} : { ready: "True" }),
     answer: () => ({ ...CONTROL, takenOverBy: "i-new" }) as InstanceAnswer,
@@ -440,7 +435,7 @@ const lives: readonly Life[] = [
     codes: ["InstanceReplaced", "UpToDate"],
   },
   {
-    given: "instances that are shutting down",
+    given: "instances shutting down",
     nodes: 3,
     answer: (number) => buildFoundAnswer(number, "shutting-down"),
     forSeconds: 600,
@@ -448,7 +443,7 @@ const lives: readonly Life[] = [
     codes: ["NotReady"],
   },
   {
-    given: "nodes that are being deleted, and have been for an hour",
+    given: "nodes in deletion for an hour",
     nodes: 3,
     node: () => ({ deletionTimestamp: getTime(-3_600).toISOString() }),
     answer: TERMINATED,
@@ -457,7 +452,7 @@ const lives: readonly Life[] = [
     codes: ["BeingDeleted"],
   },
   {
-    given: "a cluster whose nodes cannot be counted",
+    given: "unknown number of nodes",
     nodes: 10,
     answer: (number) => (number < 5 ? TERMINATED(number) : CONTROL),
     before(world) {
@@ -468,7 +463,7 @@ const lives: readonly Life[] = [
     codes: ["NodeCountUnknown"],
   },
   {
-    given: "a cluster that is said to have no nodes",
+    given: "reported number of nodes is 0",
     nodes: 10,
     answer: TERMINATED,
     before(world) {
@@ -481,13 +476,13 @@ const lives: readonly Life[] = [
   ...(
     [
       ["missing", undefined, "StateMissing"],
-      ["rubbish", buildConfigMapData("rubbish"), "StateMalformed"],
+      ["malformed", buildConfigMapData("rubbish"), "StateMalformed"],
       ["of another version", buildConfigMapData({ version: 2 }), "StateOfOtherVersion"],
-      ["huge", buildConfigMapData("x".repeat(1_000_000)), "StateMalformed"],
+      ["too large", buildConfigMapData("x".repeat(1_000_000)), "StateMalformed"],
     ] as const
   ).map(
     ([what, data, code]): Life => ({
-      given: `a state that is ${what}`,
+      given: `deletion state ${what}`,
       nodes: 10,
       answer: (number) => (number < 3 ? TERMINATED(number) : number < 6 ? CONTROL : buildFoundAnswer(number)),
       before: (world) => world.edit(data),
@@ -497,7 +492,7 @@ const lives: readonly Life[] = [
     }),
   ),
   {
-    given: "a state that remembers as many deletions as it can",
+    given: "deletion state with the maximum number of deletions",
     nodes: 10,
     answer: TERMINATED,
     before(world) {
@@ -512,7 +507,7 @@ const lives: readonly Life[] = [
     codes: ["DeletionStateFull"],
   },
   {
-    given: "deletions of others under way, which may leave no other node",
+    given: "deletions of other actors in progress that may leave no other node",
     nodes: 3,
     settings: buildSettings({ deletion: { maxPercentIn10Minutes: 100, maxPercentIn24Hours: 100 } }),
     answer: (number) => (number === 0 ? CONTROL : buildFoundAnswer(number)),
@@ -534,7 +529,7 @@ const lives: readonly Life[] = [
     codes: ["DeletionsUnderWay", "NotReady"],
   },
   {
-    given: "an instance that is gone, of a node that does not say since when it is not Ready",
+    given: "instance not found, node without the time of its Ready condition",
     nodes: 10,
     node: (number) => ({ ready: number === 0 ? undefined : "True" }),
     answer: () => CONTROL,
@@ -542,7 +537,7 @@ const lives: readonly Life[] = [
     deleted: 1,
   },
   {
-    given: "a node that was Ready between the two times that its instance is missed",
+    given: "node Ready between two times that its instance is not found",
     nodes: 10,
     node: (number) => (number === 0 ? {} : { ready: "True" }),
     everySeconds: 10,
@@ -555,7 +550,7 @@ const lives: readonly Life[] = [
     codes: ["InstanceMissed", "UpToDate"],
   },
   {
-    given: "two absences, of which the state has room for one",
+    given: "two instances not found, deletion state with room for one absence",
     nodes: 20,
     answer: (number) => (number < 2 ? CONTROL : buildFoundAnswer(number)),
     before(world, seconds) {
@@ -571,7 +566,7 @@ const lives: readonly Life[] = [
     codes: ["InstanceMissed", "NotReady"],
   },
   {
-    given: "absences that the state has no more room for",
+    given: "instance not found, deletion state without room for absences",
     nodes: 10,
     answer: (number) => (number === 0 ? CONTROL : buildFoundAnswer(number)),
     before(world, seconds) {
@@ -591,8 +586,8 @@ const lives: readonly Life[] = [
   },
 ];
 
-describe("the lifecycle of a cluster's nodes", () => {
-  test.each(lives)("$given", (life) => {
+describe("the deletion of nodes", () => {
+  test.each(lives)("$given: $deleted of $nodes nodes deleted", (life) => {
     const { world, codes } = lived(life);
     expect(world.deleted).toHaveLength(life.deleted);
     if (life.codes !== undefined) expect(codes).toEqual(new Set(life.codes));
@@ -658,7 +653,7 @@ describe("the shutdown taint", () => {
   });
 
   test.each(["stopped", "running", "stopping", "pending"] as const)(
-    "stays while the node is not Ready: %s",
+    "stays on a node that is not Ready: %s",
     (state) => {
       const taints = [{ ...SHUTDOWN, value: "since-noon" }, OTHER];
       const { world, outcomes } = passed([buildLifecycleNode(1, { taints })], () =>
@@ -690,11 +685,11 @@ describe("the shutdown taint", () => {
 
 describe("a node that is not Ready", () => {
   test.each([
-    ["has just ceased to be", 0, 5],
+    ["has just become so", 0, 5],
     ["has been so for half a minute", 30, 8],
     ["has been so for two minutes", 120, 30],
     ["has been so for a day", 86_400, 60],
-  ])("and %s is checked again after a growing interval", (_, seconds, afterSeconds) => {
+  ])("that %s is checked again after a growing interval", (_, seconds, afterSeconds) => {
     const nodes = [buildLifecycleNode(1, { since: getTime(-seconds).toISOString() })];
     for (const answer of [buildFoundAnswer(1), FAILED, buildNotFoundAnswer()]) {
       expect(passed(nodes, () => answer).outcomes[0]).toMatchObject({ kind: "retry", afterSeconds });
@@ -702,28 +697,28 @@ describe("a node that is not Ready", () => {
   });
 
   test.each([
-    ["says nothing of it: by its age", { ready: undefined }, 60],
-    ["says a time that is yet to come: by its age", { since: getTime(60).toISOString() }, 60],
-    ["has an invalid time: by its age", { since: "noon" }, 60],
-  ])("and %s", (_, difference, afterSeconds) => {
+    ["without a time in its condition is checked by its age", { ready: undefined }, 60],
+    ["with a time in the future is checked by its age", { since: getTime(60).toISOString() }, 60],
+    ["with an invalid time is checked by its age", { since: "noon" }, 60],
+  ])("%s", (_, difference, afterSeconds) => {
     expect(passed([buildLifecycleNode(1, difference)], () => FAILED).outcomes[0]).toMatchObject({
       afterSeconds,
     });
   });
 
-  test("and whose age is unreadable is checked often", () => {
+  test("with an invalid creation time is checked often", () => {
     const node = buildLifecycleNode(1, { ready: undefined });
     const odd = { ...node, metadata: { ...node.metadata, creationTimestamp: "noon" } };
     expect(passed([odd], () => FAILED).outcomes[0]).toMatchObject({ afterSeconds: 5 });
   });
 
-  test("and about which the cloud was not asked is due again at once", () => {
+  test("about which the cloud was not asked is checked again at once", () => {
     const world = createWorld([buildLifecycleNode(1)]);
     const answers = new Map<string, InstanceAnswer>([["uid-1", undefined as unknown as InstanceAnswer]]);
     expect(world.run({ now: START, clock: "one" }, answers).get("uid-1")).toMatchObject({ code: "NoAnswer" });
   });
 
-  test("and has just registered is left to the node controller", () => {
+  test("that has just registered is left to the node controller", () => {
     const node = buildLifecycleNode(1, { taints: [UNINITIALIZED], annotations: {} });
     expect(passed([node], () => FAILED).outcomes[0]).toMatchObject({ kind: "unchanged" });
   });
@@ -757,7 +752,7 @@ describe("the Events for users of the cluster", () => {
     ]);
   });
 
-  test("do not reveal the place of a visibility probe, which only the operator sees", () => {
+  test("do not reveal the location of a visibility probe, which only the operator sees", () => {
     const answer = () => buildNotFoundAnswer("i-control", { account: "999999999999" });
     const { outcomes } = passed([buildLifecycleNode(0)], answer);
     expect(outcomes[0]?.message).toBe(
@@ -776,7 +771,7 @@ describe("the Events for users of the cluster", () => {
     ]);
   });
 
-  test("report the brake", () => {
+  test("report an engaged brake", () => {
     const said = told({
       ...base,
       answer: (number) => (number < 5 ? buildNotFoundAnswer() : buildFoundAnswer(number)),

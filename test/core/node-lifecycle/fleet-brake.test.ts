@@ -51,19 +51,47 @@ const claimOf = (count: number, cluster = "tenant-a") => ({
 
 describe("the fleet brake", () => {
   test.each<[string, FleetDeletion[], number, number | undefined, number, string | undefined]>([
-    ["the twentieth deletion", deletions(["b", 19, 10]), 1, undefined, 1, undefined],
-    ["the twenty-first", deletions(["b", 20, 10]), 1, undefined, 0, "Deletions"],
-    ["more at a time than there is room for", deletions(["b", 18, 10]), 5, undefined, 2, "Deletions"],
-    ["two clusters", deletions(["b", 11, 10]), 10, undefined, 9, "Deletions"],
-    ["as many as one cluster's share", deletions(["tenant-a", 10, 10]), 1, undefined, 1, undefined],
-    ["what a cluster claims beyond its share", deletions(["tenant-a", 11, 10]), 1, undefined, 0, undefined],
-    ["the same beside another's share", deletions(["tenant-a", 11, 1], ["b", 9, 1]), 9, 2, 0, undefined],
-    ["the third cluster", deletions(["b", 1, 0], ["c", 1, 599]), 1, undefined, 1, undefined],
-    ["the fourth cluster", deletions(["b", 1, 0], ["c", 1, 5], ["d", 1, 9]), 1, undefined, 0, "Clusters"],
-    ["the fourth of 199", deletions(["b", 1, 0], ["c", 1, 5], ["d", 1, 9]), 1, 199, 0, "Clusters"],
-    ["the fourth of 200", deletions(["b", 1, 0], ["c", 1, 5], ["d", 1, 9]), 1, 200, 1, undefined],
+    ["the twentieth deletion in the fleet", deletions(["b", 19, 10]), 1, undefined, 1, undefined],
+    ["the twenty-first deletion in the fleet", deletions(["b", 20, 10]), 1, undefined, 0, "Deletions"],
+    ["five deletions at a time with room for two", deletions(["b", 18, 10]), 5, undefined, 2, "Deletions"],
+    ["deletions of two clusters together", deletions(["b", 11, 10]), 10, undefined, 9, "Deletions"],
+    ["deletions up to one cluster's share", deletions(["tenant-a", 10, 10]), 1, undefined, 1, undefined],
+    ["a deletion beyond one cluster's share", deletions(["tenant-a", 11, 10]), 1, undefined, 0, undefined],
     [
-      "a second one in a cluster of three",
+      "deletions beyond one cluster's share, next to another cluster's",
+      deletions(["tenant-a", 11, 1], ["b", 9, 1]),
+      9,
+      2,
+      0,
+      undefined,
+    ],
+    ["a deletion in a third cluster", deletions(["b", 1, 0], ["c", 1, 599]), 1, undefined, 1, undefined],
+    [
+      "a deletion in a fourth cluster",
+      deletions(["b", 1, 0], ["c", 1, 5], ["d", 1, 9]),
+      1,
+      undefined,
+      0,
+      "Clusters",
+    ],
+    [
+      "a deletion in a fourth of 199 clusters",
+      deletions(["b", 1, 0], ["c", 1, 5], ["d", 1, 9]),
+      1,
+      199,
+      0,
+      "Clusters",
+    ],
+    [
+      "a deletion in a fourth of 200 clusters",
+      deletions(["b", 1, 0], ["c", 1, 5], ["d", 1, 9]),
+      1,
+      200,
+      1,
+      undefined,
+    ],
+    [
+      "a second deletion in one of three clusters",
       deletions(["tenant-a", 1, 0], ["c", 1, 5], ["d", 1, 9]),
       2,
       3,
@@ -71,10 +99,31 @@ describe("the fleet brake", () => {
       undefined,
     ],
     // A deletion may be carried out a minute later, and its writer's clock may be a minute ahead.
-    ["those of nearly twelve minutes ago", deletions(["b", 20, 719]), 1, undefined, 0, "Deletions"],
-    ["those of twelve minutes ago", deletions(["b", 20, 720]), 1, undefined, 1, undefined],
-    ["those of a clock that is ahead", deletions(["b", 20, -500]), 1, undefined, 0, "Deletions"],
-  ])("%s", (_, before, claimed, clusters, granted, limit) => {
+    [
+      "a deletion after twenty that are nearly twelve minutes old",
+      deletions(["b", 20, 719]),
+      1,
+      undefined,
+      0,
+      "Deletions",
+    ],
+    [
+      "a deletion after twenty that are twelve minutes old",
+      deletions(["b", 20, 720]),
+      1,
+      undefined,
+      1,
+      undefined,
+    ],
+    [
+      "a deletion after twenty of a clock that is ahead",
+      deletions(["b", 20, -500]),
+      1,
+      undefined,
+      0,
+      "Deletions",
+    ],
+  ])("$0: allows $4, exceeded limit: $5", (_, before, claimed, clusters, granted, limit) => {
     const record = recordOf(before, clusters === undefined ? {} : { clusters });
     const admission = admit(record, claimOf(claimed));
     expect([admission.granted.length, admission.brake?.limit]).toEqual([granted, limit]);
@@ -192,19 +241,24 @@ describe("the fleet brake", () => {
   );
 });
 
-describe("a record", () => {
-  test("that was never written is empty", () => {
+describe("the fleet record", () => {
+  test("is empty if it was never written", () => {
     expect(readFleetRecord("")).toEqual({ kind: "record", record: createFleetRecord() });
   });
 
   test.each([
-    ["no JSON", "{{", "is no JSON object", false],
-    ["another JSON", "[1]", "is no JSON object", false],
-    ["another version", '{"version":2}', "is not of version 1", true],
-    ["too many entries", JSON.stringify(recordOf(deletions(["a", 21, 1]))), "is not what was written", false],
-    ["another key", '{"version":1,"more":1}', "is not what was written", false],
-    ["too much", " ".repeat(MAX_FLEET_CHARACTERS + 1), "characters", false],
-  ])("%s is unusable", (_, text, message, isForeign) => {
+    ["text that is not JSON", "{{", "is no JSON object", false],
+    ["JSON that is not an object", "[1]", "is no JSON object", false],
+    ["a record of another version", '{"version":2}', "is not of version 1", true],
+    [
+      "a record with too many entries",
+      JSON.stringify(recordOf(deletions(["a", 21, 1]))),
+      "is not what was written",
+      false,
+    ],
+    ["a record with an unknown key", '{"version":1,"more":1}', "is not what was written", false],
+    ["a record with too many characters", " ".repeat(MAX_FLEET_CHARACTERS + 1), "characters", false],
+  ])("rejects %s as unusable", (_, text, message, isForeign) => {
     const read = readFleetRecord(text);
     expect(read).toMatchObject({ kind: "unusable", isForeign });
     expect(read).toHaveProperty("message", expect.stringContaining(message));
@@ -224,7 +278,7 @@ function twoMissed(store: ReturnType<typeof createFleetStore>, answer = buildNot
   return { world, run: (seconds: number) => world.run({ now: getTime(seconds), clock: "later" }, answers) };
 }
 
-describe("a node with a missing instance", () => {
+describe("a node whose instance is not found", () => {
   test("is deleted and counted if the fleet brake allows it", () => {
     const store = createFleetStore();
     const { world, run } = twoMissed(store);

@@ -5,17 +5,17 @@ import { buildNode } from "#test/core/node/builders.ts";
 const ID = "ocid1.instance.oc1.phx.a";
 
 test.each<[string, string | undefined, string | undefined, boolean]>([
-  ["behind a scheme", `acct/net/${ID}`, `oci://${ID}`, true],
-  ["behind a place", `acct/net/${ID}`, `aws:///eu-central-1a/${ID}`, true],
-  ["bare, as some kubelets write it", `acct/net/${ID}`, ID, true],
-  ["in a network with slashes", `acct/a/b/${ID}`, `oci://${ID}`, true],
-  ["as the end of another one", `acct/net/${ID}`, `oci://x${ID}`, false],
-  ["bare, as the end of another one", `acct/net/${ID}`, `x${ID}`, false],
-  ["by no provider ID", `acct/net/${ID}`, undefined, false],
-  ["by no annotation", undefined, `oci://${ID}`, false],
-  ["by an annotation without network", `acct/${ID}`, ID, false],
-  ["by nothing at all", "acct/net/", "", false],
-])("an instance that is named %s", (_, annotation, providerID, isSeen) => {
+  ["a provider ID with a scheme", `acct/net/${ID}`, `oci://${ID}`, true],
+  ["a provider ID with a scheme and a zone", `acct/net/${ID}`, `aws:///eu-central-1a/${ID}`, true],
+  ["a provider ID that is the instance ID", `acct/net/${ID}`, ID, true],
+  ["a network with slashes", `acct/a/b/${ID}`, `oci://${ID}`, true],
+  ["a provider ID that only ends with the instance ID", `acct/net/${ID}`, `oci://x${ID}`, false],
+  ["a bare provider ID that only ends with the instance ID", `acct/net/${ID}`, `x${ID}`, false],
+  ["no provider ID", `acct/net/${ID}`, undefined, false],
+  ["no annotation", undefined, `oci://${ID}`, false],
+  ["an annotation without a network", `acct/${ID}`, ID, false],
+  ["an annotation without an instance ID, and no provider ID", "acct/net/", "", false],
+])("the observed instance of a node with %s", (_, annotation, providerID, isSeen) => {
   const annotations = annotation === undefined ? {} : { "serverless-ccm.io/instance": annotation };
   const subject = buildNode({
     metadata: { annotations },

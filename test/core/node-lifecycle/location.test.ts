@@ -4,23 +4,28 @@ import { InstanceAnswer } from "#core/instance.ts";
 import { findDifference, type InstanceLocation, readLocation } from "#core/node-lifecycle/location.ts";
 import { buildLifecycleNode } from "#test/core/node-lifecycle/builders.ts";
 
-describe("the places of a node and of a visibility probe", () => {
+describe("the locations of a node and of a visibility probe", () => {
   test.each<[string, InstanceLocation, InstanceLocation, string | undefined]>([
     ["agree", { account: "1", network: "vpc-1" }, { account: "1", network: "vpc-1" }, undefined],
     ["differ in account", { account: "1", network: "vpc-1" }, { account: "2", network: "vpc-1" }, "account"],
-    ["differ where the control's account is unknown", { account: "1" }, {}, "account"],
-    ["differ where the control's account is empty", { account: "1" }, { account: "" }, "account"],
-    ["agree where the node's account is unknown", {}, { account: "1", network: "vpc-1" }, undefined],
+    ["differ if the probe's account is unknown", { account: "1" }, {}, "account"],
+    ["differ if the probe's account is empty", { account: "1" }, { account: "" }, "account"],
+    ["agree if the node's account is unknown", {}, { account: "1", network: "vpc-1" }, undefined],
     ["differ in network", { account: "1", network: "vpc-1" }, { account: "1", network: "vpc-2" }, "network"],
-    ["agree where the node's network is unknown", { network: "-" }, { network: "vpc-2" }, undefined],
-    ["agree where the control's network is unknown", { network: "vpc-1" }, {}, undefined],
-    ["agree across locations of one network", { network: "fsn1/4711" }, { network: "-/4711" }, undefined],
-    ["differ across networks of one location", { network: "fsn1/4711" }, { network: "-/42" }, "network"],
-    ["agree where no network was configured", { network: "fsn1/-" }, { network: "-/42" }, undefined],
-    ["agree but for the Machine", { network: "ns/blue/uid" }, { network: "ns/blue/-" }, undefined],
-    ["differ in form", { network: "vpc-1" }, { network: "-/vpc-1" }, "network"],
+    ["agree if the node's network is unknown", { network: "-" }, { network: "vpc-2" }, undefined],
+    ["agree if the probe's network is unknown", { network: "vpc-1" }, {}, undefined],
+    ["agree for one network in two locations", { network: "fsn1/4711" }, { network: "-/4711" }, undefined],
+    ["differ for two networks in one location", { network: "fsn1/4711" }, { network: "-/42" }, "network"],
+    ["agree if no network was configured", { network: "fsn1/-" }, { network: "-/42" }, undefined],
+    [
+      "agree for two Machines of one cluster",
+      { network: "ns/blue/uid" },
+      { network: "ns/blue/-" },
+      undefined,
+    ],
+    ["differ if the networks have different forms", { network: "vpc-1" }, { network: "-/vpc-1" }, "network"],
     ["differ in region", { region: "eu-central-1" }, { region: "eu-west-1" }, "region"],
-    ["agree where a region is unknown", { region: "eu-central-1" }, { region: "" }, undefined],
+    ["agree if a region is unknown", { region: "eu-central-1" }, { region: "" }, undefined],
   ])("%s", (_, node, control, part) => {
     expect(findDifference(node, control)?.part).toBe(part);
   });
@@ -31,7 +36,7 @@ describe("the places of a node and of a visibility probe", () => {
     ["no label", {}, undefined],
     ["an empty label", { [REGION_LABELS.stable]: "" }, undefined],
     ["no labels", undefined, undefined],
-  ])("have the region of %s", (_, labels, region) => {
+  ])("take the node's region from %s", (_, labels, region) => {
     const node = buildLifecycleNode(1, {
       ...(labels === undefined ? {} : { labels }),
       annotations: { [INSTANCE_ANNOTATION]: "acct/fsn1/4711/i-1" },

@@ -8,27 +8,27 @@ const NEWBORN: LifecycleNode = { taints: [UNINITIALIZED], annotations: {} };
 
 const context = (nodes = {}) => ({ labelPrefixes: [], settings: buildSettings(nodes) });
 
-describe("a node's lifecycle", () => {
+describe("the lifecycle watch of a node that", () => {
   test.each<[string, LifecycleNode, boolean]>([
     ["is Ready", { ready: "True" }, false],
-    ["is Ready, and marked as shut down", { ready: "True", taints: [SHUTDOWN] }, true],
+    ["is Ready and has the shutdown taint", { ready: "True", taints: [SHUTDOWN] }, true],
     [
-      "is Ready, and marked so with another effect",
+      "is Ready and has the shutdown taint with another effect",
       { ready: "True", taints: [{ ...SHUTDOWN, effect: "NoExecute" }] },
       false,
     ],
     ["is not Ready", { ready: "False" }, true],
-    ["has a kubelet that is silent", { ready: "Unknown" }, true],
-    ["says nothing of being Ready", { ready: undefined }, true],
-    ["was taken over, and is not Ready", { annotations: {} }, true],
+    ["has a silent kubelet", { ready: "Unknown" }, true],
+    ["has no Ready condition", { ready: undefined }, true],
+    ["is not Ready and has no observed instance", { annotations: {} }, true],
     ["has just registered", NEWBORN, false],
-    ["is tainted as new again, of an instance that was seen", { taints: [UNINITIALIZED] }, true],
+    ["has the uninitialized taint again after its instance was observed", { taints: [UNINITIALIZED] }, true],
     ["is being deleted", { deletionTimestamp: "2026-03-01T11:59:59Z" }, false],
-  ])("needs work, or not, if it %s", (_, difference, needed) => {
+  ])("%s: needs work or not", (_, difference, needed) => {
     expect(nodeLifecycleWatch.needsWork(buildLifecycleNode(1, difference), context())).toBe(needed);
   });
 
-  test("of a node that has just registered needs work under the stock controller's rule", () => {
+  test("has just registered: needs work with deletion.unseen", () => {
     expect(
       nodeLifecycleWatch.needsWork(buildLifecycleNode(1, NEWBORN), context({ deletion: { unseen: true } })),
     ).toBe(true);
@@ -38,11 +38,11 @@ describe("a node's lifecycle", () => {
   const afterSeconds = (difference: LifecycleNode) =>
     monitors?.afterSeconds(buildLifecycleNode(1, difference), context({ monitorSeconds: 7 }));
 
-  test("is checked after a delay if the node is not Ready, and at once if it is Ready again", () => {
+  test("is not Ready: checks it after a delay, and at once if it is Ready again", () => {
     expect([afterSeconds({}), afterSeconds({ ready: "True", taints: [SHUTDOWN] })]).toEqual([7, 0]);
   });
 
-  test("is checked sooner after a change of the node's state, but not after a heartbeat", () => {
+  test("changes its Ready condition: checks it sooner, but not after a heartbeat", () => {
     const of = (difference: LifecycleNode) => monitors?.fingerprint(buildLifecycleNode(1, difference));
     expect(of({ resourceVersion: "2" })).toBe(of({}));
     expect(
@@ -58,14 +58,14 @@ describe("a node's lifecycle", () => {
   test.each<[string, LifecycleNode, boolean]>([
     ["is Ready", { ready: "True" }, false],
     ["is not Ready", { ready: "False" }, true],
-    ["was taken over, and is not Ready", { annotations: {} }, true],
+    ["is not Ready and has no observed instance", { annotations: {} }, true],
     ["has just registered", NEWBORN, false],
-    ["is tainted as new again, of an instance that was seen", { taints: [UNINITIALIZED] }, true],
-  ])("counts as waiting, or not, if the node %s", (_, difference, waits) => {
+    ["has the uninitialized taint again after its instance was observed", { taints: [UNINITIALIZED] }, true],
+  ])("%s: counts it as waiting or not", (_, difference, waits) => {
     expect(nodeLifecycleWatch.waiting?.isWaiting(buildLifecycleNode(1, difference))).toBe(waits);
   });
 
-  test("waits since the time of the node's condition, or else since its creation", () => {
+  test("is not Ready: it waits since the time of its Ready condition, or else since its creation", () => {
     const since = (difference: LifecycleNode) => {
       const node = nodeLifecycleWatch.snapshot(buildLifecycleNode(1, difference), context());
       return nodeLifecycleWatch.waiting?.since?.(node);
@@ -76,7 +76,7 @@ describe("a node's lifecycle", () => {
     ]);
   });
 
-  test("has no heartbeat fields in its snapshot", () => {
+  test("has a heartbeat: the snapshot is unchanged", () => {
     const beat = (time: string) => {
       const node = buildLifecycleNode(1);
       const condition = {
