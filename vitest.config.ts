@@ -16,6 +16,8 @@ export default defineConfig(({ mode }) => ({
     maxWorkers: 3,
     reporters: ["default", "./test/setup/summary-reporter.ts"],
     expect: { poll: { timeout: 60_000 } },
+    // A title is a sentence: `$given` and `$title` must not end after 40 characters.
+    taskTitleValueFormatTruncate: 200,
     globalSetup: ["./test/setup/global.ts"],
     coverage: {
       provider: "v8",

@@ -19,18 +19,18 @@ const ANSWER = buildFoundAnswer({ annotations: { [KEY]: "c1" } });
 
 const ways = [
   ["initialization", buildNode, "watch"],
-  ["a look at an initialized node", buildInitializedNode, "refresh"],
+  ["the refresh of an initialized node", buildInitializedNode, "refresh"],
 ] as const;
 
-describe.each(ways)("annotations of the cloud at %s", (_, build, reason) => {
+describe.each(ways)("cloud annotations at %s", (_, build, reason) => {
   const decide = (subject: Node, answer = ANSWER) => decideNode(subject, answer, { reason, now: NOW });
   const having = (annotations: Record<string, string>) => build({ metadata: { annotations } });
 
   test.each<[string, Record<string, string>, Record<string, string>]>([
     ["are written if they are missing", {}, { [KEY]: "c1", [OWN]: IDENTITY }],
-    ["are written where one is empty", { [KEY]: "" }, { [KEY]: "c1", [OWN]: IDENTITY }],
-    ["never override one that says something", { [KEY]: "mine" }, { [KEY]: "mine", [OWN]: IDENTITY }],
-    ["leave those of others alone", { a: "b" }, { a: "b", [KEY]: "c1", [OWN]: IDENTITY }],
+    ["are written if one is empty", { [KEY]: "" }, { [KEY]: "c1", [OWN]: IDENTITY }],
+    ["never override a value", { [KEY]: "mine" }, { [KEY]: "mine", [OWN]: IDENTITY }],
+    ["leave other annotations unchanged", { a: "b" }, { a: "b", [KEY]: "c1", [OWN]: IDENTITY }],
   ])("%s", (__, before, after) => {
     const subject = having(before);
     expect(carryOut(subject, decide(subject)).metadata.annotations).toEqual(after);

@@ -231,43 +231,61 @@ describe("labels", () => {
     [string, Record<string, string>, Partial<Instance>, Record<string, string | undefined>, string[]]
   >([
     [
-      "of the pairs override the node's",
+      "of the cloud in both spellings override the node's",
       { [BETA_ZONE]: "a", [ZONE]: "b" },
       { zone: "c" },
       { [BETA_ZONE]: "c", [ZONE]: "c" },
       [],
     ],
     [
-      "with an empty value are left alone",
+      "with an empty value are not written",
       { [ZONE]: "b" },
       { zone: "" },
       { [BETA_ZONE]: undefined, [ZONE]: "b" },
       [],
     ],
     [
-      "with an empty value leave beta the truth",
+      "with an empty value let the stable label follow the beta one",
       { [BETA_ZONE]: "a", [ZONE]: "b" },
       { zone: "" },
       { [ZONE]: "a" },
       [],
     ],
     [
-      "with a bad value are left alone",
+      "with an invalid zone are not written",
       { [ZONE]: "b" },
       { zone: "c d" },
       { [BETA_ZONE]: undefined, [ZONE]: "b" },
       ["InvalidLabel"],
     ],
     [
-      "beyond are added",
+      "in addition to the stock ones are added",
       {},
       { labels: { "topology.k8s.aws/zone-id": "x" } },
       { "topology.k8s.aws/zone-id": "x" },
       [],
     ],
-    ["beyond never override", { rack: "a" }, { labels: { rack: "b" } }, { rack: "a" }, ["LabelTaken"]],
-    ["beyond that the node has already", { rack: "a" }, { labels: { rack: "a" } }, { rack: "a" }, []],
-    ["beyond under a name of every object", {}, { labels: { constructor: "a" } }, { constructor: "a" }, []],
+    [
+      "in addition to the stock ones never override the node's",
+      { rack: "a" },
+      { labels: { rack: "b" } },
+      { rack: "a" },
+      ["LabelTaken"],
+    ],
+    [
+      "in addition to the stock ones are unchanged if they are equal",
+      { rack: "a" },
+      { labels: { rack: "a" } },
+      { rack: "a" },
+      [],
+    ],
+    [
+      "with a member of Object.prototype as key are added",
+      {},
+      { labels: { constructor: "a" } },
+      { constructor: "a" },
+      [],
+    ],
     [
       "under kubernetes.io are left out",
       {},
@@ -289,8 +307,20 @@ describe("labels", () => {
       { "mykubernetes.io/b": "x" },
       [],
     ],
-    ["with a bad key are left out", {}, { labels: { "a b": "x" } }, { "a b": undefined }, ["InvalidLabel"]],
-    ["with a bad value are left out", {}, { labels: { ab: "x y" } }, { ab: undefined }, ["InvalidLabel"]],
+    [
+      "with an invalid key are left out",
+      {},
+      { labels: { "a b": "x" } },
+      { "a b": undefined },
+      ["InvalidLabel"],
+    ],
+    [
+      "with an invalid value are left out",
+      {},
+      { labels: { ab: "x y" } },
+      { ab: undefined },
+      ["InvalidLabel"],
+    ],
   ])("%s", (_, labels, difference, expected, codes) => {
     const subject = buildNode({ metadata: { labels } });
     const written = initialize(subject, buildFoundAnswer(difference)).metadata.labels ?? {};
@@ -447,44 +477,44 @@ describe("the checked instance", () => {
   });
 });
 
-describe("the taint stays", () => {
+describe("the uninitialized taint stays", () => {
   const provided = (text: string) => buildNode({ metadata: { annotations: { [PROVIDED]: text } } });
   const error = (code: Extract<InstanceAnswer, { kind: "error" }>["code"]) =>
     ({ kind: "error", code, message: "as the cloud says" }) as const;
   test.each<[string, Node, InstanceAnswer | undefined, string, number, string | undefined]>([
-    ["while the cloud was not asked", buildNode(), undefined, "NoAnswer", 1, undefined],
+    ["if the cloud was not asked", buildNode(), undefined, "NoAnswer", 1, undefined],
     [
-      "while the instance is not found",
+      "if the instance is not found",
       buildNode(),
       { kind: "not-found", message: "none" },
       "InstanceNotFound",
       1.3,
       undefined,
     ],
-    ["while the cloud throttles", buildNode(), error("Throttled"), "Throttled", 3, undefined],
-    ["while the cloud is not available", buildNode(), error("Unavailable"), "Unavailable", 2, undefined],
-    ["where time was up", buildNode(), error("Aborted"), "Aborted", 0.5, undefined],
-    ["where the instance is another cluster's", buildNode(), error("Foreign"), "Foreign", 1.3, undefined],
+    ["if the cloud throttles", buildNode(), error("Throttled"), "Throttled", 3, undefined],
+    ["if the cloud is unavailable", buildNode(), error("Unavailable"), "Unavailable", 2, undefined],
+    ["if the request was aborted", buildNode(), error("Aborted"), "Aborted", 0.5, undefined],
+    ["if the instance belongs to another cluster", buildNode(), error("Foreign"), "Foreign", 1.3, undefined],
     [
-      "where the provider ID is another cloud's",
+      "if the provider ID belongs to another cloud",
       buildNode(),
       error("ForeignProviderID"),
       "ForeignProviderID",
       30,
       "ForeignProviderID",
     ],
-    ["where instances are ambiguous", buildNode(), error("Ambiguous"), "Ambiguous", 30, "Ambiguous"],
+    ["if several instances match", buildNode(), error("Ambiguous"), "Ambiguous", 30, "Ambiguous"],
     [
-      "where the provider ID is invalid",
+      "if the provider ID is invalid",
       buildNode(),
       error("InvalidProviderID"),
       "InvalidProviderID",
       30,
       "InvalidProviderID",
     ],
-    ["where the cloud denies", buildNode(), error("Denied"), "Denied", 1.3, undefined],
+    ["if the cloud denies access", buildNode(), error("Denied"), "Denied", 1.3, undefined],
     [
-      "where the instance shuts down",
+      "if the instance is shutting down",
       buildNode(),
       buildFoundAnswer({ state: "shutting-down" }),
       "InstanceTerminated",
@@ -492,7 +522,7 @@ describe("the taint stays", () => {
       "InstanceTerminated",
     ],
     [
-      "where the instance is terminated",
+      "if the instance is terminated",
       buildNode(),
       buildFoundAnswer({ state: "terminated" }),
       "InstanceTerminated",
@@ -500,7 +530,7 @@ describe("the taint stays", () => {
       "InstanceTerminated",
     ],
     [
-      "without any address",
+      "if the instance has no address",
       buildNode(),
       buildFoundAnswer({ addresses: [] }),
       "NoNodeAddress",
@@ -508,7 +538,7 @@ describe("the taint stays", () => {
       undefined,
     ],
     [
-      "without an IP",
+      "if the instance has no IP address",
       buildNode({ status: { addresses: [buildInternalAddress("10.0.0.9")] } }),
       buildFoundAnswer({ addresses: [buildHostname("a")] }),
       "NoNodeAddress",
@@ -516,7 +546,7 @@ describe("the taint stays", () => {
       undefined,
     ],
     [
-      "where the node IP is empty",
+      "if the provided node IP is empty",
       provided(""),
       buildFoundAnswer(),
       "ProvidedNodeIPInvalid",
@@ -524,7 +554,7 @@ describe("the taint stays", () => {
       "ProvidedNodeIPInvalid",
     ],
     [
-      "where the node IP is garbage",
+      "if the provided node IP is invalid",
       provided("eth0"),
       buildFoundAnswer(),
       "ProvidedNodeIPInvalid",
@@ -532,7 +562,7 @@ describe("the taint stays", () => {
       "ProvidedNodeIPInvalid",
     ],
     [
-      "where the node IP is very long",
+      "if the provided node IP is very long",
       provided("eth0".repeat(1_000)),
       buildFoundAnswer(),
       "ProvidedNodeIPInvalid",
@@ -540,7 +570,7 @@ describe("the taint stays", () => {
       "ProvidedNodeIPInvalid",
     ],
     [
-      "where there is space around the node IP",
+      "if a provided node IP has spaces around it",
       provided("10.0.1.17, 2001:db8::17"),
       buildFoundAnswer({ addresses: DUAL_STACK }),
       "ProvidedNodeIPInvalid",
@@ -548,7 +578,7 @@ describe("the taint stays", () => {
       "ProvidedNodeIPInvalid",
     ],
     [
-      "with two node IPs of a family",
+      "if two node IPs of one family are provided",
       provided("10.0.1.17,10.0.1.18"),
       buildFoundAnswer(),
       "ProvidedNodeIPInvalid",
@@ -556,7 +586,7 @@ describe("the taint stays", () => {
       "ProvidedNodeIPInvalid",
     ],
     [
-      "with a node IP and itself mapped",
+      "if a node IP is also provided in its IPv4-mapped form",
       provided("10.0.1.17,::ffff:10.0.1.17"),
       buildFoundAnswer(),
       "ProvidedNodeIPInvalid",
@@ -564,7 +594,7 @@ describe("the taint stays", () => {
       "ProvidedNodeIPInvalid",
     ],
     [
-      "with three node IPs",
+      "if three node IPs are provided",
       provided("10.0.1.17,2001:db8::17,::1"),
       buildFoundAnswer({ addresses: DUAL_STACK }),
       "ProvidedNodeIPInvalid",
@@ -572,7 +602,7 @@ describe("the taint stays", () => {
       "ProvidedNodeIPInvalid",
     ],
     [
-      "with an unspecified address in a pair",
+      "if one of two provided node IPs is unspecified",
       provided("10.0.1.17,::"),
       buildFoundAnswer({ addresses: [...DUAL_STACK, buildInternalAddress("::")] }),
       "ProvidedNodeIPInvalid",
@@ -582,7 +612,7 @@ describe("the taint stays", () => {
     // No kubelet writes these: with --node-ip=:: or 0.0.0.0 it writes no annotation.
     ...["::", "0.0.0.0", "::ffff:0.0.0.0"].map(
       (text): [string, Node, InstanceAnswer, string, number, string] => [
-        `with the unspecified address ${text}`,
+        `if the provided node IP is the unspecified address ${text}`,
         provided(text),
         buildFoundAnswer({ addresses: DUAL_STACK }),
         "ProvidedNodeIPUnmatched",
@@ -591,7 +621,7 @@ describe("the taint stays", () => {
       ],
     ),
     [
-      "where the node IP is not the instance's",
+      "if the provided node IP is not an address of the instance",
       provided("10.0.1.18"),
       buildFoundAnswer(),
       "ProvidedNodeIPUnmatched",
@@ -599,7 +629,7 @@ describe("the taint stays", () => {
       "ProvidedNodeIPUnmatched",
     ],
     [
-      "where one of a pair is not the instance's",
+      "if one of two provided node IPs is not an address of the instance",
       provided("10.0.1.17,2001:db8::18"),
       buildFoundAnswer({ addresses: DUAL_STACK }),
       "ProvidedNodeIPUnmatched",
@@ -607,7 +637,7 @@ describe("the taint stays", () => {
       "ProvidedNodeIPUnmatched",
     ],
     [
-      "where the instance has no address to match",
+      "if a node IP is provided and the instance has no address",
       provided("10.0.1.17"),
       buildFoundAnswer({ addresses: [] }),
       "ProvidedNodeIPUnmatched",
@@ -671,19 +701,22 @@ describe("a Warning in the cluster", () => {
     ["ProvidedNodeIPUnmatched", old({ [PROVIDED]: "10.9.9.9" }), buildFoundAnswer({ id: DETAIL })],
   ];
 
-  test.each(issues)("contains no details, which are in the report: %s", (code, subject, answer) => {
-    const { because, events } = retried(subject, answer);
-    expect(because).toMatchObject({ code, message: expect.stringContaining(DETAIL) });
-    const shown = JSON.stringify([events, events.map(renderEvent)]);
-    for (const detail of [DETAIL, "10.0.1.17", "10.9.9.9"]) expect(shown).not.toContain(detail);
-    expect(events).toHaveLength(1);
-    for (const { message } of events.map(renderEvent)) {
-      expect(message).toMatch(/^[A-Z].{40,}\.$/);
-      expect(message.length).toBeLessThanOrEqual(MAX_EVENT_MESSAGE);
-    }
-  });
+  test.each(issues)(
+    "contains no details of the cloud, which only the report has: %s",
+    (code, subject, answer) => {
+      const { because, events } = retried(subject, answer);
+      expect(because).toMatchObject({ code, message: expect.stringContaining(DETAIL) });
+      const shown = JSON.stringify([events, events.map(renderEvent)]);
+      for (const detail of [DETAIL, "10.0.1.17", "10.9.9.9"]) expect(shown).not.toContain(detail);
+      expect(events).toHaveLength(1);
+      for (const { message } of events.map(renderEvent)) {
+        expect(message).toMatch(/^[A-Z].{40,}\.$/);
+        expect(message.length).toBeLessThanOrEqual(MAX_EVENT_MESSAGE);
+      }
+    },
+  );
 
-  test.each(["Foreign", "Denied"] as const)("is equal for %s and for a missing instance", (code) => {
+  test.each(["Foreign", "Denied"] as const)("is the same for %s as for a missing instance", (code) => {
     for (const ageSeconds of [0, 30, 60, 600, 7_200]) {
       const subject = buildNode({ metadata: { creationTimestamp: getCreationTime(ageSeconds) } });
       const other = retried(subject, { kind: "error", code, message: DETAIL });

@@ -6,24 +6,28 @@ import { buildInitializedNode, buildNode, TAINT } from "#test/core/node/builders
 const DELETED = { deletionTimestamp: "2026-03-01T11:59:59Z" };
 const UNEVEN = { labels: { "failure-domain.beta.kubernetes.io/zone": "z" } };
 
-describe("a node needs work", () => {
+describe("whether a node needs work", () => {
   test.each([
-    ["with the taint", buildNode(), true],
+    ["with the uninitialized taint", buildNode(), true],
     [
-      "with the taint of any value and effect",
+      "with the uninitialized taint of another value and effect",
       buildNode({ spec: { taints: [{ key: TAINT.key, effect: "NoExecute" }] } }),
       true,
     ],
-    ["with labels that differ", buildInitializedNode({ metadata: UNEVEN }), true],
+    [
+      "with a stable label that differs from its beta label",
+      buildInitializedNode({ metadata: UNEVEN }),
+      true,
+    ],
     ["initialized", buildInitializedNode(), false],
     [
-      "with taints of others",
+      "with foreign taints only",
       buildInitializedNode({ spec: { taints: [{ key: "a", effect: "NoSchedule" }] } }),
       false,
     ],
-    ["with the taint but going", buildNode({ metadata: DELETED }), false],
+    ["with the uninitialized taint, being deleted", buildNode({ metadata: DELETED }), false],
     [
-      "with labels that differ but going",
+      "with differing labels, being deleted",
       buildInitializedNode({ metadata: { ...UNEVEN, ...DELETED } }),
       false,
     ],
@@ -32,11 +36,15 @@ describe("a node needs work", () => {
   });
 });
 
-describe("the cloud is asked about the node", () => {
+describe("the event reasons for which the cloud is asked", () => {
   test.each([
-    ["about a tainted node", buildNode(), EventReason.options],
-    ["about an initialized node", buildInitializedNode(), ["refresh", "sweep", "replay"]],
-    ["about a node that is going", buildNode({ metadata: DELETED }), []],
+    ["about a tainted node: all", buildNode(), EventReason.options],
+    [
+      "about an initialized node: refresh, sweep and replay",
+      buildInitializedNode(),
+      ["refresh", "sweep", "replay"],
+    ],
+    ["about a node that is being deleted: none", buildNode({ metadata: DELETED }), []],
   ])("%s", (_, subject, reasons) => {
     expect(EventReason.options.filter((reason) => needsInstance(subject, reason))).toEqual(reasons);
   });

@@ -23,13 +23,25 @@ const ZONE = "topology.kubernetes.io/zone";
 
 describe("labels of an initialized node, without the cloud", () => {
   test.each<[string, Record<string, string> | undefined, Record<string, string> | undefined]>([
-    ["no labels", undefined, undefined],
-    ["neither", { a: "b" }, { a: "b" }],
-    ["stable alone", { [ZONE]: "a" }, { [ZONE]: "a" }],
-    ["both the same", { [BETA_ZONE]: "a", [ZONE]: "a" }, { [BETA_ZONE]: "a", [ZONE]: "a" }],
-    ["beta alone", { [BETA_ZONE]: "a" }, { [BETA_ZONE]: "a", [ZONE]: "a" }],
-    ["stable differs", { [BETA_ZONE]: "a", [ZONE]: "b" }, { [BETA_ZONE]: "a", [ZONE]: "a" }],
-    ["beta empty", { [BETA_ZONE]: "", [ZONE]: "b" }, { [BETA_ZONE]: "", [ZONE]: "" }],
+    ["without any label, stay unchanged", undefined, undefined],
+    ["without both labels, stay unchanged", { a: "b" }, { a: "b" }],
+    ["with the stable label only, stay unchanged", { [ZONE]: "a" }, { [ZONE]: "a" }],
+    [
+      "with equal stable and beta labels, stay unchanged",
+      { [BETA_ZONE]: "a", [ZONE]: "a" },
+      { [BETA_ZONE]: "a", [ZONE]: "a" },
+    ],
+    ["with the beta label only, get the stable one", { [BETA_ZONE]: "a" }, { [BETA_ZONE]: "a", [ZONE]: "a" }],
+    [
+      "with a different stable label, get it from the beta one",
+      { [BETA_ZONE]: "a", [ZONE]: "b" },
+      { [BETA_ZONE]: "a", [ZONE]: "a" },
+    ],
+    [
+      "with an empty beta label, get an empty stable one",
+      { [BETA_ZONE]: "", [ZONE]: "b" },
+      { [BETA_ZONE]: "", [ZONE]: "" },
+    ],
   ])("%s", (_, labels, expected) => {
     const { labels: __, ...metadata } = buildInitializedNode().metadata;
     const subject = { ...buildInitializedNode(), metadata: { ...metadata, ...(labels && { labels }) } };
@@ -74,7 +86,7 @@ describe("labels of an initialized node, without the cloud", () => {
   });
 });
 
-describe.each(["refresh", "sweep", "replay"] as const)("%s of an initialized node", (reason) => {
+describe.each(["refresh", "sweep", "replay"] as const)("the %s of an initialized node", (reason) => {
   test("changes nothing if the node equals its instance", () => {
     expect(decide(buildInitializedNode(), buildFoundAnswer(), reason)).toMatchObject({
       kind: "unchanged",
@@ -124,13 +136,13 @@ describe("a refresh", () => {
       [buildInternalAddress("10.0.1.17"), buildHostname("a")],
     ],
     [
-      "an unreadable node IP",
+      "an invalid node IP",
       {},
       { annotations: { [PROVIDED]: "", "serverless-ccm.io/instance": IDENTITY } },
       [buildInternalAddress("10.0.1.17"), buildHostname("a")],
     ],
     [
-      "an unmatched node IP",
+      "a node IP that is not the instance's",
       {},
       { annotations: { [PROVIDED]: "10.1.1.1", "serverless-ccm.io/instance": IDENTITY } },
       [buildInternalAddress("10.0.1.17"), buildHostname("a")],
@@ -238,7 +250,7 @@ describe("a refresh", () => {
   });
 });
 
-describe("an instance whose name another one has now", () => {
+describe("an instance that no longer exists, whose name another instance has", () => {
   const takenOverBy = "i-0ffffffffffffffff";
   const stale = buildInitializedNode({
     status: { addresses: [buildInternalAddress("10.0.1.17"), buildHostname("a")] },
@@ -296,54 +308,59 @@ describe("labels of an initialized node, with the cloud's facts", () => {
   type Labels = Record<string, string>;
 
   test.each<[string, LabelSettings, Labels, Labels]>([
-    ["a pair that is missing is added", missing, {}, { [BETA_TYPE]: "t", [TYPE]: "t", [EXTRA]: "x" }],
+    ["missing labels are added", missing, {}, { [BETA_TYPE]: "t", [TYPE]: "t", [EXTRA]: "x" }],
     [
-      "the stable one follows the beta one, whatever the cloud says",
+      "the stable label follows the beta one, not the cloud",
       missing,
       { [BETA_TYPE]: "old", [EXTRA]: "y" },
       { [BETA_TYPE]: "old", [TYPE]: "old", [EXTRA]: "y" },
     ],
     [
-      "a beta one is added beside a stable one that says the same",
+      "a missing beta label is added if the stable one is correct",
       missing,
       { [TYPE]: "t", [EXTRA]: "x" },
       { [BETA_TYPE]: "t", [TYPE]: "t", [EXTRA]: "x" },
     ],
     [
-      "no beta one is added beside a stable one that says something else",
+      "no beta label is added if the stable one differs from the cloud",
       missing,
       { [TYPE]: "own", [EXTRA]: "x" },
       { [TYPE]: "own", [EXTRA]: "x" },
     ],
     [
-      "a stable one that differs from a beta one that is right is set",
+      "a stable label that differs from a correct beta label is corrected",
       missing,
       { [BETA_TYPE]: "t", [TYPE]: "own", [EXTRA]: "x" },
       { [BETA_TYPE]: "t", [TYPE]: "t", [EXTRA]: "x" },
     ],
     [
-      "what differs is corrected",
+      "with both settings, differing labels are corrected",
       both,
       { [BETA_TYPE]: "old", [TYPE]: "older", [EXTRA]: "y" },
       { [BETA_TYPE]: "t", [TYPE]: "t", [EXTRA]: "x" },
     ],
     [
-      "what differs is corrected, and what is missing added",
+      "with both settings, differing labels are corrected and missing ones added",
       both,
       { [TYPE]: "own" },
       { [BETA_TYPE]: "t", [TYPE]: "t", [EXTRA]: "x" },
     ],
-    ["what is missing stays so where that alone is corrected", differing, {}, {}],
-    ["a stable one alone is corrected", differing, { [TYPE]: "own" }, { [TYPE]: "t" }],
+    ["with correctDiffering, missing labels are not added", differing, {}, {}],
     [
-      "a beta one alone is corrected, and followed",
+      "with correctDiffering, a stable label without a beta one is corrected",
+      differing,
+      { [TYPE]: "own" },
+      { [TYPE]: "t" },
+    ],
+    [
+      "with correctDiffering, a beta label is corrected, and the stable one follows",
       differing,
       { [BETA_TYPE]: "old" },
       { [BETA_TYPE]: "t", [TYPE]: "t" },
     ],
-    ["nothing is done where neither is set", neither, { [EXTRA]: "y" }, { [EXTRA]: "y" }],
+    ["with neither setting, extra labels stay unchanged", neither, { [EXTRA]: "y" }, { [EXTRA]: "y" }],
     [
-      "but the stable one follows the beta one even then",
+      "with neither setting, the stable label still follows the beta one",
       neither,
       { [BETA_TYPE]: "old" },
       { [BETA_TYPE]: "old", [TYPE]: "old" },

@@ -102,27 +102,27 @@ describe("a snapshot", () => {
     );
   });
 
-  test("of a bare node has no empty lists", () => {
+  test("of a node with metadata only has no empty lists", () => {
     const bare = { metadata: { name: "a", uid: "u", resourceVersion: "1", creationTimestamp: "t" } };
     expect(projectNode(parsed(bare), LABEL_PREFIXES)).toEqual({ ...bare, spec: {}, status: {} });
   });
 });
 
-describe("an object that is not a node", () => {
+describe("an invalid node is malformed:", () => {
   test.each([
-    ["nothing", null, {}, [""]],
+    ["null", null, {}, [""]],
     ["a list", [], {}, [""]],
     ["no metadata", {}, {}, ["metadata"]],
     ["no name", { metadata: { ...WHOLE.metadata, name: undefined } }, { uid: "uid-a" }, ["metadata.name"]],
-    ["no uid", { metadata: { ...WHOLE.metadata, uid: 7 } }, { name: "node-a" }, ["metadata.uid"]],
+    ["an invalid UID", { metadata: { ...WHOLE.metadata, uid: 7 } }, { name: "node-a" }, ["metadata.uid"]],
     [
-      "bad taints",
+      "an invalid taint",
       { ...WHOLE, spec: { taints: [TAINT, { effect: "NoSchedule" }] } },
       { name: "node-a", uid: "uid-a" },
       ["spec.taints[1].key"],
     ],
     [
-      "a name too long",
+      "a name that is too long",
       { metadata: { ...WHOLE.metadata, name: "n".repeat(254) } },
       { uid: "uid-a" },
       ["metadata.name"],

@@ -93,7 +93,7 @@ describe("a reservation request", () => {
 
   test.each<[string, Script, Readonly<Record<string, number>>]>([
     [
-      "a new load balancer, its kind and its listeners",
+      "a load balancer, its kind and its listeners",
       NEW,
       { [LOAD_BALANCER_COUNT]: 1, [NETWORK]: 1, [LISTENER_COUNT]: 2 },
     ],
@@ -102,19 +102,26 @@ describe("a reservation request", () => {
       { ...NEW, size: { ...SIZE, missingListeners: 0 } },
       { [LOAD_BALANCER_COUNT]: 1, [NETWORK]: 1 },
     ],
-    ["only the load balancer on a cloud that measures none", { shows: false }, { [LOAD_BALANCER_COUNT]: 1 }],
+    [
+      "only the load balancer on a cloud that reports no sizes",
+      { shows: false },
+      { [LOAD_BALANCER_COUNT]: 1 },
+    ],
     [
       "only the missing listeners of a visible load balancer",
       { ...NEW, shows: true },
       { [LISTENER_COUNT]: 2 },
     ],
-  ])("takes %s", async (_, script, takes) => {
+  ])("requests %s", async (_, script, takes) => {
     const { uid, creationTimestamp: created } = buildService().metadata;
     expect(await request(script)).toEqual([{ uid, created, takes }]);
   });
 
   test.each<[string, () => ReturnType<typeof request>]>([
-    ["the cloud shows everything", () => request({ shows: true, size: { ...SIZE, missingListeners: 0 } })],
+    [
+      "the load balancer is visible with all its listeners",
+      () => request({ shows: true, size: { ...SIZE, missingListeners: 0 } }),
+    ],
     ["the cloud reports neither visibility nor size", () => request({})],
     [
       "the cloud did not answer",
@@ -125,7 +132,7 @@ describe("a reservation request", () => {
       () => request(NEW, undefined, buildContext({ settings: { ...SETTINGS, cloud: { provider: "none" } } })),
     ],
     [
-      "the Service leaves",
+      "the Service no longer needs a load balancer",
       () => request(NEW, buildService({ metadata: { finalizers: FINALIZERS }, spec: { type: "ClusterIP" } })),
     ],
     [
@@ -137,9 +144,9 @@ describe("a reservation request", () => {
   });
 
   test.each<[string, boolean, readonly object[]]>([
-    ["is not made for a load balancer that would be new", false, []],
-    ["is made for the listeners of a visible one", true, [{ takes: { [LISTENER_COUNT]: 2 } }]],
-  ])("%s, for a stock Service in a cluster without room", async (_, shows, expected) => {
+    ["is not made for a new load balancer", false, []],
+    ["is made for the listeners of a visible load balancer", true, [{ takes: { [LISTENER_COUNT]: 2 } }]],
+  ])("%s, for a stock controller's Service in a cluster at its maximum", async (_, shows, expected) => {
     const stock = buildService({ status: { loadBalancer: { ingress: [{ hostname: HOSTNAME }] } } });
     const settings = { ...SETTINGS, loadBalancers: { ...SETTINGS.loadBalancers, max: 0 } };
     expect(await request({ ...NEW, shows }, stock, buildContext({ settings }))).toMatchObject(expected);
@@ -159,7 +166,7 @@ describe("a completed action", () => {
   test.each<[string, DoneWrite["write"]]>([
     ["a deletion", { ...write, verb: "delete", precondition: { uid: "uid-web" } }],
     [
-      "an action that was not asked about",
+      "an action of which the result is missing",
       {
         on: "cloud",
         capability: "loadBalancers",
@@ -178,9 +185,9 @@ describe("a completed action", () => {
   });
 
   test.each<[string, Script, string]>([
-    ["what all have together", { isShared: true }, "Fill"],
-    ["nothing but what all have together", { isShared: false }, "LoadBalancerEnsured"],
-    ["nothing where a cloud has nothing of that kind", {}, "LoadBalancerEnsured"],
+    ["the shared resources", { isShared: true }, "Fill"],
+    ["nothing but shared resources", { isShared: false }, "LoadBalancerEnsured"],
+    ["nothing on a cloud without shared resources", {}, "LoadBalancerEnsured"],
   ])("changes %s for other Services", async (_, script, code) => {
     const controller = await createController(script);
     const ports = JSON.stringify(subject.object.spec.ports);

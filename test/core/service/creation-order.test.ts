@@ -95,15 +95,15 @@ describe("at the maximum number of load balancers", () => {
 
 describe("the creation order", () => {
   test.each<[string, readonly ReturnType<typeof buildService>[], number, boolean]>([
-    ["one where there is room", [], 1, true],
-    ["one of none", [], 0, false],
-    ["an older one is first", [aged("uid-old", 60)], 1, false],
-    ["a younger one comes after", [aged("uid-young", 1)], 1, true],
-    ["of the same second the smaller uid is first", [aged("uid-a", 5)], 1, false],
-    ["of the same second the greater uid comes after", [aged("uid-z", 5)], 1, true],
-    ["a holder is first", [SERVED], 1, false],
-    ["with room for both", [SERVED], 2, true],
-    ["it does not count itself", [buildService()], 1, true],
+    ["allows the only Service below the maximum", [], 1, true],
+    ["allows no Service if the maximum is 0", [], 0, false],
+    ["prefers an older Service", [aged("uid-old", 60)], 1, false],
+    ["does not prefer a younger Service", [aged("uid-young", 1)], 1, true],
+    ["prefers the smaller UID among Services of the same second", [aged("uid-a", 5)], 1, false],
+    ["does not prefer the greater UID among Services of the same second", [aged("uid-z", 5)], 1, true],
+    ["prefers a Service that has a load balancer", [SERVED], 1, false],
+    ["allows a second Service below the maximum", [SERVED], 2, true],
+    ["does not count the Service itself", [buildService()], 1, true],
   ])("%s", (_, others, max, turn) => {
     expect(isNextForCreation(buildService(), buildRelated([], others), max)).toBe(turn);
   });

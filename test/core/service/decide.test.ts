@@ -73,7 +73,7 @@ describe("a Service that needs a load balancer", () => {
     ]);
   });
 
-  test("is guarded by its content as read", async () => {
+  test("gets a patch that applies only if its content is as read", async () => {
     const decision = await decide(buildService({ metadata: { generation: 3 } }), observed(null));
     expect(decision).toMatchObject({
       kind: "change",
@@ -137,7 +137,7 @@ describe("a Service that needs a load balancer", () => {
     });
   });
 
-  test("records work in progress, so that a partial rollback is detected", async () => {
+  test("records work in progress, so that an interrupted change is detected", async () => {
     const lists = buildRelated(
       [
         { name: "a", providerID: "i-a" },
@@ -173,7 +173,7 @@ describe("a Service that needs a load balancer", () => {
     expect(shelf).toEqual(SHELF);
   });
 
-  test("records all of it as in progress if more than targets changes", async () => {
+  test("records all of it as in progress if more than its targets changes", async () => {
     const lists = buildRelated([{ name: "b", providerID: "i-b" }], [], "501");
     const asked = buildContext({ related: lists, reason: "refresh" });
     const decision = await decide(SERVED, observed(SHELF), asked);
@@ -192,17 +192,17 @@ describe("a Service that needs a load balancer", () => {
   });
 
   test.each<[string, LoadBalancerStep, string]>([
-    ["waits as long as the cloud is at it", wait(7), "taken on"],
-    ["is settled without an address: the status stays", settled([]), "retry 5"],
-    ["is refused", { kind: "refused", issue: PROBLEM }, "retry 30"],
-    ["is another controller's", { kind: "elsewhere" }, "skip"],
+    ["is retried while the cloud works on its load balancer", wait(7), "taken on"],
+    ["keeps its status while its load balancer has no address", settled([]), "retry 5"],
+    ["is retried after a refusal", { kind: "refused", issue: PROBLEM }, "retry 30"],
+    ["is skipped if another controller serves it", { kind: "elsewhere" }, "skip"],
   ])("%s", async (_, next, outcome) => {
     const decision = await decide(buildService(), observed(null), buildContext(), { next });
     const said = decision.kind === "change" ? "taken on" : decision.kind;
     expect([said, ...("afterSeconds" in decision ? [decision.afterSeconds] : [])].join(" ")).toBe(outcome);
   });
 
-  test("that waits is due again when the cloud says", async () => {
+  test("is checked again after the delay that the cloud gives", async () => {
     const { decisions } = await converge(buildService(), null, buildContext(), { next: wait(7) });
     expect(decisions.at(-1)).toMatchObject({
       kind: "retry",
@@ -236,7 +236,7 @@ describe("a Service that needs a load balancer", () => {
   });
 });
 
-describe("a Service without a decision", () => {
+describe("the question about a Service", () => {
   const mark = JSON.parse(getAnnotation(SERVED) ?? "") as Record<string, unknown>;
   const withNodes = (nodes: string, at: string): Service =>
     setAnnotation(SERVED, JSON.stringify({ ...mark, nodes, at }));
@@ -250,27 +250,32 @@ describe("a Service without a decision", () => {
   });
 
   test.each<[string, Service, ReturnType<typeof buildContext>, string]>([
-    ["without the nodes", buildService(), buildContext({ related: {} }), "NodesUnknown"],
-    ["by older nodes than were applied", withNodes("501", getPastTime(59)), refresh, "NodesStale"],
+    ["is not asked without a list of nodes", buildService(), buildContext({ related: {} }), "NodesUnknown"],
     [
-      "by older nodes, though its clock is a little ahead",
+      "is not asked if the list of nodes is older than the applied one",
+      withNodes("501", getPastTime(59)),
+      refresh,
+      "NodesStale",
+    ],
+    [
+      "is not asked with an older list of nodes if the recorded time is 30 s ahead",
       withNodes("501", getPastTime(-30)),
       refresh,
       "NodesStale",
     ],
     [
-      "without the other Services",
+      "is not asked without a list of Services",
       buildService(),
       buildContext({ related: { nodes: buildRelated()["nodes"] } }),
       "LoadBalancerLimit",
     ],
     [
-      "while others come first",
+      "is not asked at the limit of load balancers",
       buildService(),
       buildContext({ settings: { ...SETTINGS, loadBalancers: { max: 0, deleteOrphaned: false } } }),
       "LoadBalancerLimit",
     ],
-    ["while the cloud was not asked", buildService(), buildContext(), "Unavailable"],
+    ["has no answer: the Service is retried", buildService(), buildContext(), "Unavailable"],
   ])("%s", async (_, object, asked, code) => {
     const controller = await createController();
     if (code !== "Unavailable") expect(controller.buildQuestion(object, asked)).toBeUndefined();
@@ -278,24 +283,39 @@ describe("a Service without a decision", () => {
   });
 
   test.each<[string, Service]>([
-    ["as new as those", withNodes("500", getPastTime(1))],
-    ["older by far longer than anybody lags behind", withNodes("501", getPastTime(61))],
-    ["older than a time that is not yet", withNodes("501", getPastTime(-61))],
-    ["older than what is no version", withNodes("x", getPastTime(1))],
-  ])("is decided again by nodes that are %s", async (_, object) => {
+    ["as new as the applied list", withNodes("500", getPastTime(1))],
+    ["older than the applied list, which was applied over a minute ago", withNodes("501", getPastTime(61))],
+    ["older than the applied list, whose time is in the future", withNodes("501", getPastTime(-61))],
+    ["compared with an invalid version", withNodes("x", getPastTime(1))],
+  ])("is asked if the list of nodes is %s", async (_, object) => {
     expect((await createController()).buildQuestion(object, refresh)).toMatchObject({
       capability: "loadBalancers",
     });
   });
 
   test.each<[string, Service, ReturnType<typeof buildContext>, true | undefined]>([
-    ["of one whose nodes alone are others by now", SERVED, others, true],
-    ["of one that asks for something else, too", withPort(SERVED, 8_080), others, undefined],
-    ["of one that was not applied to its end", withMark({ state: "applying" }), others, undefined],
-    ["of one whose status another client has written", withMark({ ingress: "x" }), others, undefined],
-    ["at the audit", SERVED, buildContext({ ...others, reason: "refresh" }), undefined],
-    ["of one that is new", buildService(), others, undefined],
-  ])("%s, the cloud is asked about targets only: %s", async (_, object, asked, onlyTargets) => {
+    ["if only the nodes have changed", SERVED, others, true],
+    ["if the nodes and the ports have changed", withPort(SERVED, 8_080), others, undefined],
+    [
+      "if the nodes have changed and a change is in progress",
+      withMark({ state: "applying" }),
+      others,
+      undefined,
+    ],
+    [
+      "if the nodes have changed and another client has written the status",
+      withMark({ ingress: "x" }),
+      others,
+      undefined,
+    ],
+    [
+      "if the nodes have changed, in an audit",
+      SERVED,
+      buildContext({ ...others, reason: "refresh" }),
+      undefined,
+    ],
+    ["if the Service is new", buildService(), others, undefined],
+  ])("%s, is limited to targets: %s", async (_, object, asked, onlyTargets) => {
     const question = (await createController()).buildQuestion(object, asked) as {
       readonly ask: LoadBalancerQuestion;
     };
@@ -303,7 +323,7 @@ describe("a Service without a decision", () => {
     expect(question.ask.onlyTargets).toBe(onlyTargets);
   });
 
-  test("is audited by a sweep in one of ten minutes, because no relay does it", async () => {
+  test("is asked by a sweep in one of ten minutes, because no relay audits", async () => {
     const controller = await createController();
     const asked = Array.from({ length: 20 }, (_, minute) =>
       controller.buildQuestion(
@@ -314,7 +334,7 @@ describe("a Service without a decision", () => {
     expect(asked.filter((question) => question !== undefined)).toHaveLength(2);
   });
 
-  test("is reported without asking the cloud if its own content suffices", async () => {
+  test("is not asked if the Service's content alone leads to a refusal", async () => {
     const refused = { before: { kind: "refused", issue: PROBLEM } } as const;
     expect((await createController(refused)).buildQuestion(buildService(), buildContext())).toBeUndefined();
     expect(await decide(SERVED, undefined, buildContext(), refused)).toMatchObject({
@@ -330,13 +350,13 @@ describe("a Service without a decision", () => {
     });
   });
 
-  test("costs no request while its desired state is applied", async () => {
+  test("is not asked while the desired state is applied", async () => {
     const controller = await createController();
     expect(controller.buildQuestion(SERVED, buildContext())).toBeUndefined();
     expect(decideOn(controller, { object: SERVED })).toMatchObject({ kind: "unchanged" });
   });
 
-  test("on a cloud without load balancers stays unchanged", async () => {
+  test("is not asked on a cloud without load balancers, and the Service is skipped", async () => {
     const settings = { ...SETTINGS, cloud: { provider: "toString" } };
     const controller = await createController();
     await controller.load?.("toString");
@@ -367,7 +387,11 @@ describe("a Service whose load balancer counts against a quota", () => {
   test.each<[string, Reservations | undefined, object]>([
     ["is created with a reservation", grant("uid-web"), CREATED],
     ["is created on a cloud that cannot list load balancers", { kind: "uncounted" }, CREATED],
-    ["is decided as created if nothing is reserved, because nothing is carried out", undefined, CREATED],
+    [
+      "is decided as created without reservations, because such a decision is not carried out",
+      undefined,
+      CREATED,
+    ],
     [
       "is retried soon without a reservation of its own",
       grant("uid-other"),
@@ -428,8 +452,11 @@ describe("a Service whose load balancer counts against a quota", () => {
   });
 
   test.each<[string, Script]>([
-    ["everything is visible", { shows: true, size: { kind: NETWORK, missingListeners: 0 } }],
-    ["the cloud measures nothing", {}],
+    [
+      "its load balancer is visible with all its listeners",
+      { shows: true, size: { kind: NETWORK, missingListeners: 0 } },
+    ],
+    ["the cloud reports no sizes", {}],
   ])("is changed without a reservation if %s", async (_, script) => {
     const asked = buildContext({ reservations: grant() });
     expect(await decide(buildService(), observed(null), asked, script)).toMatchObject(CREATED);
@@ -438,12 +465,12 @@ describe("a Service whose load balancer counts against a quota", () => {
 
 describe("a Service that no longer needs a load balancer", () => {
   test.each<[string, Service]>([
-    ["as it is being deleted", DELETED],
+    ["because it is being deleted", DELETED],
     [
-      "as its type is another one",
+      "because its type has changed",
       { ...SERVED, spec: { ...SERVED.spec, type: "ClusterIP" }, status: undefined },
     ],
-    ["as its class is another one", { ...SERVED, spec: { ...SERVED.spec, loadBalancerClass: "a/b" } }],
+    ["because its class has changed", { ...SERVED, spec: { ...SERVED.spec, loadBalancerClass: "a/b" } }],
   ])("is released when nothing is left, %s", async (_, object) => {
     const { shelf, object: after, decisions } = await converge(object, SHELF);
     expect(shelf).toBeNull();
@@ -466,30 +493,70 @@ describe("a Service that no longer needs a load balancer", () => {
   };
 
   test.each<[string, Service, Script["shows"], string]>([
-    ["what was applied is believed to be gone where it was seen", leaving("applied", 1), true, "let go"],
+    ["is released if its load balancer had been visible", leaving("applied", 1), true, "released"],
     [
-      "what was applied just now and is not seen is looked for",
+      "is retried if its load balancer, applied 59 s ago, was never visible",
       leaving("applied", 59),
       false,
       "retry in 10 s",
     ],
-    ["what was applied a minute ago is not", leaving("applied", 60), false, "let go"],
-    ["nor is it by a clock that is far ahead", leaving("applied", -61), false, "let go"],
-    ["what is a little ahead is looked for", leaving("applied", -5), false, "retry in 10 s"],
-    ["what was under way is looked for from now on", leaving("applying", 3_600), false, "leaving"],
     [
-      "what was under way and is seen, too, as there may be more",
+      "is released if its load balancer, applied a minute ago, was never visible",
+      leaving("applied", 60),
+      false,
+      "released",
+    ],
+    [
+      "is released if the time of its load balancer is over a minute ahead",
+      leaving("applied", -61),
+      false,
+      "released",
+    ],
+    [
+      "is retried if the time of its load balancer is 5 s ahead",
+      leaving("applied", -5),
+      false,
+      "retry in 10 s",
+    ],
+    ["starts its wait if a change was in progress", leaving("applying", 3_600), false, "leaving"],
+    [
+      "starts its wait if a change was in progress, even if its load balancer had been visible",
       leaving("applying", 3_600),
       true,
       "leaving",
     ],
-    ["what is looked for is not yet given up", leaving("leaving", 29), false, "retry in 10 s"],
-    ["what was looked for is given up", leaving("leaving", 30), false, "let go"],
-    ["a load balancer of unknown visibility counts as visible", leaving("applied", 1), undefined, "let go"],
-    ["but may be more where it was under way", leaving("applying", 3_600), undefined, "leaving"],
-    ["a cloud that shows at once what it made is believed", leaving("applied", 1), "at once", "let go"],
-    ["but not where another actor was at it", leaving("applying", 1), "at once", "leaving"],
-    ["nor where that is looked for since a moment ago", leaving("leaving", 1), "at once", "retry in 10 s"],
+    ["is retried during its wait", leaving("leaving", 29), false, "retry in 10 s"],
+    ["is released after a wait of 30 s", leaving("leaving", 30), false, "released"],
+    [
+      "is released if the visibility of its load balancer is unknown",
+      leaving("applied", 1),
+      undefined,
+      "released",
+    ],
+    [
+      "starts its wait if a change was in progress and the visibility is unknown",
+      leaving("applying", 3_600),
+      undefined,
+      "leaving",
+    ],
+    [
+      "is released at once on a cloud that is strongly consistent",
+      leaving("applied", 1),
+      "at once",
+      "released",
+    ],
+    [
+      "starts its wait if another actor's change was in progress, on a strongly consistent cloud",
+      leaving("applying", 1),
+      "at once",
+      "leaving",
+    ],
+    [
+      "is retried during its wait, on a strongly consistent cloud",
+      leaving("leaving", 1),
+      "at once",
+      "retry in 10 s",
+    ],
   ])("%s", async (_, object, shows, expected) => {
     const controller = await createController({ shows });
     const decision = decideOn(controller, { object, answer: observed(null) });
@@ -501,7 +568,7 @@ describe("a Service that no longer needs a load balancer", () => {
     if (decision.kind === "retry") return `retry in ${decision.afterSeconds} s`;
     if (decision.kind !== "change") return decision.kind;
     const patches = decision.writes.flatMap((write) => ("patch" in write ? write.patch : []));
-    if (patches.some(({ path }) => path.startsWith("/metadata/finalizers/"))) return "let go";
+    if (patches.some(({ path }) => path.startsWith("/metadata/finalizers/"))) return "released";
     const value = patches.flatMap((each) => ("value" in each ? [String(each.value)] : []))[0] ?? "null";
     expect(JSON.parse(value)).toMatchObject({ at: NOW.toISOString(), desired: expect.any(String) });
     return JSON.parse(value).state;
@@ -539,7 +606,7 @@ describe("a Service that no longer needs a load balancer", () => {
     expect((await converge(object, null)).object.status).toEqual(status);
   });
 
-  test("from the stock controller, or without our annotation, is released half a minute later", async () => {
+  test("is released after half a minute if it has only the stock controller's finalizer", async () => {
     const metadata = { finalizers: FINALIZERS, deletionTimestamp: getPastTime(1) };
     const { shelf, object } = await converge(buildService({ metadata }), SHELF);
     expect([shelf, object.metadata.finalizers, parseStateAnnotation(object)?.state]).toEqual([
@@ -552,24 +619,36 @@ describe("a Service that no longer needs a load balancer", () => {
   });
 
   test.each<[string, LoadBalancerStep, object]>([
-    ["waits", wait(7), { kind: "retry", afterSeconds: 7, because: { code: "LoadBalancerInProgress" } }],
-    ["waits for what is left", settled([{ hostname: HOSTNAME }]), { kind: "retry", afterSeconds: 10 }],
     [
-      "is told why not",
+      "is retried while the cloud deletes its load balancer",
+      wait(7),
+      { kind: "retry", afterSeconds: 7, because: { code: "LoadBalancerInProgress" } },
+    ],
+    [
+      "is retried while something of its load balancer is left",
+      settled([{ hostname: HOSTNAME }]),
+      { kind: "retry", afterSeconds: 10 },
+    ],
+    [
+      "gets an Event if the cloud refuses the deletion",
       { kind: "refused", issue: PROBLEM },
       { kind: "retry", events: [{ reason: "DeleteLoadBalancerFailed", code: "LoadBalancerRefused" }] },
     ],
     [
-      "is told that it is protected",
+      "gets an Event if its load balancer has deletion protection",
       { kind: "refused", issue: { code: "DeletionProtected" } },
       { kind: "retry", events: [{ reason: "DeleteLoadBalancerFailed", code: "DeletionProtected" }] },
     ],
-    ["is let go where it is another's by now", { kind: "elsewhere" }, { kind: "change", events: [] }],
+    [
+      "is released if its load balancer belongs to another controller now",
+      { kind: "elsewhere" },
+      { kind: "change", events: [] },
+    ],
   ])("%s", async (_, next, decision) => {
     expect(await decide(DELETED, observed(null), buildContext(), { next })).toMatchObject(decision);
   });
 
-  test("is released if it was never ours, is being deleted and has nothing in the cloud", async () => {
+  test("is released if we never served it, it is being deleted, and the cloud has nothing of it", async () => {
     const metadata = { finalizers: FINALIZERS, deletionTimestamp: getPastTime(1) };
     const stock = buildService({ metadata });
     const script = { next: { kind: "elsewhere" } } as const;
@@ -582,7 +661,7 @@ describe("a Service that no longer needs a load balancer", () => {
     expect(await decide(stock, undefined, buildContext(), before)).toMatchObject({ kind: "retry" });
   });
 
-  test("keeps what it has while the cloud does not answer", async () => {
+  test("is retried while the cloud does not answer", async () => {
     const answer = { kind: "error", code: "Unavailable", message: "502" } as const;
     expect(await decide(DELETED, answer)).toMatchObject({
       kind: "retry",

@@ -26,7 +26,7 @@ function writtenBy(object: Service, edit: ServiceEdit) {
 describe("an edit of a Service", () => {
   test.each<[string, Partial<Service["metadata"]>, ServiceEdit, Partial<Service["metadata"]>]>([
     [
-      "makes the map of annotations",
+      "creates the map of annotations",
       {},
       { annotations: { "example.com/id": "1" } },
       { annotations: { "example.com/id": "1" } },

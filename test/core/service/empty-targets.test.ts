@@ -34,7 +34,7 @@ async function look(object: Service, asked: DecisionContext) {
 describe("a load balancer that seems to lose its last target", () => {
   test.each<[string, DecisionContext, string]>([
     [
-      "no nodes were listed",
+      "no list of nodes was requested",
       buildContext(WITHOUT_NODES),
       "the nodes cannot be listed: no list was requested",
     ],
@@ -44,7 +44,7 @@ describe("a load balancer that seems to lose its last target", () => {
       "the nodes cannot be listed: 403",
     ],
     [
-      "no nodes were counted",
+      "no count of nodes was requested",
       buildListing([], 0, { count: undefined }),
       "the nodes cannot be counted: no count",
     ],
@@ -54,27 +54,27 @@ describe("a load balancer that seems to lose its last target", () => {
       "the nodes cannot be counted: 403",
     ],
     [
-      "there are more nodes than are listed",
+      "the API server counts more nodes than it lists",
       buildListing([], 0, { count: { kind: "count", count: 3 } }),
       "the API server lists 0 nodes, and counts 3",
     ],
     [
-      "the API server lists one",
+      "the API server lists an eligible node",
       buildListing([NODE], 0, WITHOUT_NODES),
       "the API server lists nodes to send to",
     ],
     [
-      "the API server lists one that is not initialized",
+      "the API server lists a node that is not initialized",
       buildListing([{ name: "b" }], 0),
       "the API server lists nodes to send to",
     ],
-  ])("keeps it while %s", async (_, asked, message) => {
+  ])("keeps the target while %s", async (_, asked, message) => {
     const { object, targets, last } = await look(SERVED, asked);
     expect([object, targets]).toEqual([SERVED, ["i-a"]]);
     expect(last).toMatchObject({ kind: "retry", because: { message: expect.stringContaining(message) } });
   });
 
-  test("keeps it until no node has been listed for 30 s, and reports that", async () => {
+  test("keeps the target until no node has been listed for 30 s, and reports that", async () => {
     const first = await look(SERVED, buildListing([]));
     expect(first).toMatchObject({ targets: ["i-a"], last: { kind: "retry", afterSeconds: 30 } });
     expect(needsWork(first.object, SETTINGS)).toBe(true);
@@ -92,7 +92,7 @@ describe("a load balancer that seems to lose its last target", () => {
     expect(needsWork(last.object, SETTINGS)).toBe(false);
   });
 
-  test("keeps it if nodes were excluded, until that has been listed for 30 s", async () => {
+  test("keeps the target if nodes were excluded, until they have been listed as such for 30 s", async () => {
     const excluded = {
       listed: { kind: "list", items: [{ target: undefined }] },
       count: { kind: "count", count: 1 },
@@ -111,7 +111,7 @@ describe("a load balancer that seems to lose its last target", () => {
   test.each([
     ["more than five minutes ago", -301_000],
     ["in the future", 1_000],
-  ])("does not count an empty list of %s", async (_, offsetMs) => {
+  ])("ignores an empty list from %s", async (_, offsetMs) => {
     const { object } = await look(SERVED, buildListing([]));
     const mark = JSON.parse(getAnnotation(object) ?? "") as { readonly targets: string };
     const since = new Date(NOW.getTime() + offsetMs);
@@ -126,19 +126,22 @@ describe("a load balancer that seems to lose its last target", () => {
   });
 
   test.each<[string, Service]>([
-    ["its annotation is lost", { ...SERVED, metadata: { ...SERVED.metadata, annotations: {} } }],
-    ["another controller made it", buildService({ metadata: { finalizers: [] }, status: SERVED.status })],
+    ["the Service has lost its annotation", { ...SERVED, metadata: { ...SERVED.metadata, annotations: {} } }],
     [
-      "another controller is making it",
+      "another controller created the load balancer",
+      buildService({ metadata: { finalizers: [] }, status: SERVED.status }),
+    ],
+    [
+      "another controller is creating the load balancer",
       { ...SERVED, metadata: { ...SERVED.metadata, annotations: {} }, status: {} },
     ],
-  ])("keeps it if %s", async (_, object) => {
+  ])("keeps the target if %s", async (_, object) => {
     const first = await look(object, buildListing([]));
     expect(first).toMatchObject({ targets: ["i-a"], last: { kind: "retry", afterSeconds: 30 } });
     expect((await look(first.object, buildListing([], 30))).targets).toEqual([]);
   });
 
-  test("lists nodes only if it needs the proof", async () => {
+  test("needs a list of nodes only for that proof", async () => {
     const controller = await createController();
     const asks = (object: Service, nodes: readonly TargetNode[]) =>
       controller.getStateReference?.(

@@ -55,7 +55,7 @@ async function asked(object: Service, at = TWO, script: Script = { before: REFUS
 describe("a refused Service with a load balancer", () => {
   const cases: readonly (readonly [string, Script])[] = [
     ["before the cloud is asked", { before: REFUSED, follows: true }],
-    ["by what the cloud shows", { next: REFUSED, follows: true }],
+    ["because of the observed state", { next: REFUSED, follows: true }],
   ];
   test.each(cases)("follows the nodes: refused %s", async (_, script) => {
     for (const [at, targets] of [
@@ -96,7 +96,7 @@ describe("a refused Service with a load balancer", () => {
     expect(decisions).toMatchObject([{ kind: "retry" }]);
   });
 
-  test("is as applied once it is fixed, and only its targets are checked", async () => {
+  test("counts as applied once it is fixed, and only its targets are checked", async () => {
     const { object } = await converge(edited(SERVED), SHELF, TWO, { before: REFUSED, follows: true });
     const mended = { ...object, spec: SERVED.spec };
     expect(await asked(mended, TWO, {})).toBeUndefined();
@@ -124,7 +124,7 @@ describe("a refused Service with a load balancer", () => {
     expect(mended.decisions).toMatchObject([{ kind: "change" }, { kind: "retry", afterSeconds: 45 }]);
   });
 
-  test("waits for a change in the cloud, and reports what is refused", async () => {
+  test("waits for a change in the cloud, and reports the refusal", async () => {
     const wait = {
       kind: "wait",
       because: { code: "WorkRequest", message: "busy" },
@@ -138,7 +138,7 @@ describe("a refused Service with a load balancer", () => {
     expect(shelf).toEqual(SHELF);
   });
 
-  test("retries soon without the cloud's answer, and reports what is refused", async () => {
+  test("retries soon without the cloud's answer, and reports the refusal", async () => {
     const controller = await createController({ before: REFUSED, follows: true });
     const answer = { kind: "error", code: "Throttled", message: "slow down" };
     expect(decideOn(controller, { object: edited(SERVED), answer }, TWO)).toMatchObject({

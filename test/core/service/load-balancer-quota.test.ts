@@ -37,32 +37,32 @@ const listed = (count: number): ReservationState => listReservations(balancers(c
 
 describe("reservations for load balancers", () => {
   test.each<[string, Holding[], number]>([
-    ["load balancers of either kind", [...balancers(2), ...balancers(1, "classic load balancer")], 3],
-    ["two of one Service's name as two", balancers(2), 2],
+    ["load balancers of each kind", [...balancers(2), ...balancers(1, "classic load balancer")], 3],
+    ["two load balancers with one name as two", balancers(2), 2],
     [
       "no target group and no security group",
       [...balancers(1, "target group"), ...balancers(1, "security group")],
       0,
     ],
     [
-      "no group that all load balancers share",
+      "no security group that all load balancers share",
       balancers(1, "security group of all network load balancers"),
       0,
     ],
-    ["no part of one", [{ kind: "network load balancer", id: "a", name: "", isPart: true }], 0],
+    ["no part of a load balancer", [{ kind: "network load balancer", id: "a", name: "", isPart: true }], 0],
   ])("count %s", (_, holdings, held) => {
     expect(heldIn(listReservations(holdings, undefined, NOW))).toBe(held);
   });
 
   test.each<[string, number, number, number, number, boolean]>([
-    ["all of a few on a new listing", 0, 100, 0, 40, false],
-    ["half of what is free", 0, 100, 0, 50, false],
-    ["the last one", 99, 100, 0, 1, false],
-    ["none where all are taken", 100, 100, 0, 0, true],
-    ["none beyond a maximum that was lowered", 100, 5, 0, 0, true],
+    ["all of 40 requests with a new listing", 0, 100, 0, 40, false],
+    ["half of the free load balancers", 0, 100, 0, 50, false],
+    ["the last free load balancer", 99, 100, 0, 1, false],
+    ["none if all are taken", 100, 100, 0, 0, true],
+    ["none beyond a lowered maximum", 100, 5, 0, 0, true],
     ["none if the maximum is 0", 0, 0, 0, 0, true],
-    ["a sixteenth on a listing of before", 0, 100, 5_000, 6, false],
-    ["none of a few on a listing of before", 90, 100, 5_000, 0, false],
+    ["a sixteenth with a listing of five seconds ago", 0, 100, 5_000, 6, false],
+    ["none of 10 free load balancers with a listing of five seconds ago", 90, 100, 5_000, 0, false],
   ])("grant %s", (_, held, max, ageMs, granted, isFull) => {
     const asked = requests(granted === 40 ? 40 : 100);
     const { places } = grantReservations(asked, listed(held), { bounds: atMost(max), nowMs: NOW + ageMs });
@@ -157,17 +157,23 @@ describe("the limits of a cluster", () => {
   });
 
   test.each<[string, LoadBalancerLimits, Amounts | undefined, number | undefined, Amounts]>([
-    ["nothing written, quotas unknown", {}, undefined, undefined, bounds(100, 1_000)],
+    ["the defaults without configuration and quotas", {}, undefined, undefined, bounds(100, 1_000)],
     ["the account's quotas", {}, QUOTAS, undefined, bounds(100, 1_000, { [NETWORK]: 50, [CLASSIC]: 20 })],
-    ["a fourth of them", {}, QUOTAS, 4, bounds(100, 750, { [NETWORK]: 12, [CLASSIC]: 5 })],
-    ["one of each at least", {}, QUOTAS, 5_000, bounds(100, 1, { [NETWORK]: 1, [CLASSIC]: 1 })],
     [
-      "none of a kind that the account has none of",
+      "a quarter of the quotas in a fleet of four clusters",
       {},
-      { [CLASSIC]: 0 },
-      3,
-      bounds(100, 1_000, { [CLASSIC]: 0 }),
+      QUOTAS,
+      4,
+      bounds(100, 750, { [NETWORK]: 12, [CLASSIC]: 5 }),
     ],
+    [
+      "at least one load balancer of each kind",
+      {},
+      QUOTAS,
+      5_000,
+      bounds(100, 1, { [NETWORK]: 1, [CLASSIC]: 1 }),
+    ],
+    ["0 for a kind whose quota is 0", {}, { [CLASSIC]: 0 }, 3, bounds(100, 1_000, { [CLASSIC]: 0 })],
     [
       "no more than 100 under a large quota",
       {},
@@ -175,9 +181,15 @@ describe("the limits of a cluster", () => {
       1,
       bounds(100, 1_000, { [NETWORK]: 900 }),
     ],
-    ["max as written, whatever the quotas", { max: 200 }, QUOTAS, 4, bounds(200, 2_000)],
-    ["ports for one network load balancer at least", { max: 2 }, undefined, undefined, bounds(2, 50)],
-    ["maxPorts as written", { maxPorts: 7 }, QUOTAS, 400, bounds(100, 7, { [NETWORK]: 1, [CLASSIC]: 1 })],
+    ["loadBalancers.max as configured, whatever the quotas", { max: 200 }, QUOTAS, 4, bounds(200, 2_000)],
+    ["at least the ports of one network load balancer", { max: 2 }, undefined, undefined, bounds(2, 50)],
+    [
+      "loadBalancers.maxPorts as configured",
+      { maxPorts: 7 },
+      QUOTAS,
+      400,
+      bounds(100, 7, { [NETWORK]: 1, [CLASSIC]: 1 }),
+    ],
   ])("are %s", (_, settings, quotas, clusters, expected) => {
     expect(getBounds(settings, quotas, clusters)).toEqual(expected);
   });
@@ -206,13 +218,13 @@ describe("ports of all load balancers", () => {
     listReservations([{ kind: "load balancer", id: "a", name: "", listeners }], undefined, NOW);
 
   test.each<[string, number, number, number, string]>([
-    ["what fits", 10, 4, 0, "granted"],
-    ["more than half of what is free to the first", 0, 20, 0, "granted"],
-    ["nothing beyond the bound", 10, 11, 0, "full"],
-    ["nothing where all are taken", 25, 1, 0, "full"],
-    ["nothing large on a listing of before", 0, 2, 5_000, "open"],
-    ["a sixteenth on a listing of before", 4, 1, 5_000, "granted"],
-  ])("are granted: %s", (_, held, asked, ageMs, expected) => {
+    ["ports that fit", 10, 4, 0, "granted"],
+    ["more than half of the free ports to the first Service", 0, 20, 0, "granted"],
+    ["ports beyond the maximum", 10, 11, 0, "full"],
+    ["a port if all are taken", 25, 1, 0, "full"],
+    ["many ports with a listing of five seconds ago", 0, 2, 5_000, "open"],
+    ["a sixteenth with a listing of five seconds ago", 4, 1, 5_000, "granted"],
+  ])("$0: $4", (_, held, asked, ageMs, expected) => {
     const { places } = grantReservations([asking("b", asked)], state(held), { bounds, nowMs: NOW + ageMs });
     const outcome = places.granted.has("b") ? "granted" : places.full.has("b") ? "full" : "open";
     expect(outcome).toBe(expected);

@@ -31,18 +31,24 @@ function listing(...nodes: readonly TargetNode[]): DecisionContext {
   return buildListing(nodes, 0, AUDIT);
 }
 
-describe("a load balancer with a target that is no node of the event", () => {
+describe("a load balancer with a target that is not a node of the event", () => {
   test.each<[string, Script, DecisionContext, string, number]>([
-    ["no nodes were listed", NAMED, buildContext(AUDIT), "the nodes cannot be listed", 10],
-    ["its node is still listed", NAMED, listing(A, B), "the API server lists 1 nodes with targets", 2],
+    ["no list of nodes was requested", NAMED, buildContext(AUDIT), "the nodes cannot be listed", 10],
     [
-      "its node is unknown, and another node that the event lacks is listed",
+      "the API server still lists its node",
+      NAMED,
+      listing(A, B),
+      "the API server lists 1 nodes with targets",
+      2,
+    ],
+    [
+      "its node is unknown, and the API server lists another node that the event lacks",
       UNNAMED,
       listing(A, C),
       "the API server lists 1 nodes with targets",
       2,
     ],
-  ])("keeps it while %s", async (_, script, asked, message, afterSeconds) => {
+  ])("keeps the target while %s", async (_, script, asked, message, afterSeconds) => {
     const { object, shelf, decisions } = await converge(SERVED, BOTH, asked, script);
     expect([object, shelf]).toEqual([SERVED, BOTH]);
     expect(decisions).toMatchObject([
@@ -55,18 +61,22 @@ describe("a load balancer with a target that is no node of the event", () => {
   });
 
   test.each<[string, Script, DecisionContext]>([
-    ["its node is not listed", NAMED, listing(A)],
-    ["only nodes are listed that never were its targets", NAMED, listing(A, C)],
-    ["its node is unknown, and all listed nodes are the event's", UNNAMED, listing(A)],
-    ["its node is unknown, and a listed node cannot be a target yet", UNNAMED, listing(A, { name: "c" })],
+    ["the API server does not list its node", NAMED, listing(A)],
+    ["all other listed nodes never were its targets", NAMED, listing(A, C)],
+    ["its node is unknown, and the API server lists no node that the event lacks", UNNAMED, listing(A)],
+    [
+      "its node is unknown, and the other listed node cannot be a target yet",
+      UNNAMED,
+      listing(A, { name: "c" }),
+    ],
     ["the cloud reports no lost targets", {}, buildContext(AUDIT)],
-  ])("loses it if %s", async (_, script, asked) => {
+  ])("loses the target if %s", async (_, script, asked) => {
     const { shelf, decisions } = await converge(SERVED, BOTH, asked, script);
     expect(shelf).toEqual({ wish: WISH, targets: ["i-a"] });
     expect(decisions.at(-1)?.kind).toBe("unchanged");
   });
 
-  test("keeps it while its Service is refused and no nodes were listed, and reports the refusal", async () => {
+  test("keeps the target while its Service is refused and no list was requested, and reports the refusal", async () => {
     const { object, shelf, decisions } = await converge(SERVED, BOTH, buildContext(AUDIT), REFUSED);
     expect([object, shelf]).toEqual([SERVED, BOTH]);
     expect(decisions).toMatchObject([
@@ -74,7 +84,7 @@ describe("a load balancer with a target that is no node of the event", () => {
     ]);
   });
 
-  test("loses it while its Service is refused if its node is not listed", async () => {
+  test("loses the target while its Service is refused and its node is not listed", async () => {
     const { shelf } = await converge(SERVED, BOTH, listing(A), REFUSED);
     expect(shelf).toEqual({ wish: WISH, targets: ["i-a"] });
   });

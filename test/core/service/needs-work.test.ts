@@ -25,12 +25,12 @@ const metadata = (difference: Partial<Service["metadata"]>): Service =>
 const annotated = (annotations: Record<string, string>): Service =>
   metadata({ annotations: { ...SERVED.metadata.annotations, ...annotations } });
 
-describe("needs a load balancer", () => {
+describe("whether a Service needs a load balancer", () => {
   test.each<[string, Service, boolean]>([
     ["of type LoadBalancer", buildService(), true],
     ["of our class", buildService({ spec: { loadBalancerClass: LOAD_BALANCER_CLASS } }), true],
     ["of another class", buildService({ spec: { loadBalancerClass: "example.com/lb" } }), false],
-    ["of a class that is empty", buildService({ spec: { loadBalancerClass: "" } }), false],
+    ["of an empty class", buildService({ spec: { loadBalancerClass: "" } }), false],
     ["of type NodePort", buildService({ spec: { type: "NodePort" } }), false],
     ["without a type", buildService({ spec: { type: undefined } }), false],
     ["that is being deleted", buildService({ metadata: DELETED }), false],
@@ -39,36 +39,40 @@ describe("needs a load balancer", () => {
   });
 });
 
-describe("needs cleanup", () => {
+describe("whether a Service needs cleanup", () => {
   test.each<[string, Service, boolean]>([
-    ["one that wants one", SERVED, false],
-    ["one that is being deleted", metadata(DELETED), true],
-    ["one of another type by now", spec({ type: "ClusterIP" }), true],
-    ["one of another class by now, which our annotation tells", spec({ loadBalancerClass: "a/b" }), true],
-    ["one without our finalizer", metadata({ ...DELETED, finalizers: ["example.com/a"] }), false],
-    ["one without any finalizer", metadata({ ...DELETED, finalizers: undefined }), false],
+    ["that needs a load balancer", SERVED, false],
+    ["that is being deleted", metadata(DELETED), true],
+    ["whose type has changed", spec({ type: "ClusterIP" }), true],
+    ["whose class has changed, with our annotation", spec({ loadBalancerClass: "a/b" }), true],
     [
-      "the stock controller's, by its type and finalizer",
+      "that is being deleted, without our finalizer",
+      metadata({ ...DELETED, finalizers: ["example.com/a"] }),
+      false,
+    ],
+    ["that is being deleted, without any finalizer", metadata({ ...DELETED, finalizers: undefined }), false],
+    [
+      "that is being deleted, with the stock controller's finalizer and no annotation",
       buildService({ metadata: { ...DELETED, finalizers: FINALIZERS } }),
       true,
     ],
     [
-      "one of another class that is being deleted with the finalizer",
+      "of another class that is being deleted, with the finalizer",
       buildService({ metadata: { ...DELETED, finalizers: FINALIZERS }, spec: { loadBalancerClass: "a/b" } }),
       true,
     ],
     [
-      "one of another type by now that has lost our annotation",
+      "of another type, with the finalizer and without our annotation",
       buildService({ metadata: { finalizers: FINALIZERS }, spec: { type: "ClusterIP" } }),
       true,
     ],
     [
-      "a living one of another class with that controller's finalizer",
+      "of another class, with that controller's finalizer",
       buildService({ metadata: { finalizers: FINALIZERS }, spec: { loadBalancerClass: "a/b" } }),
       false,
     ],
     [
-      "a copy of ours under another uid",
+      "that is a copy with another UID",
       metadata({ uid: "uid-copy", ...DELETED, finalizers: undefined }),
       false,
     ],
@@ -77,51 +81,51 @@ describe("needs cleanup", () => {
   });
 });
 
-describe("needs work", () => {
+describe("whether a Service needs work", () => {
   const mark = JSON.parse(getAnnotation(SERVED) ?? "") as Record<string, unknown>;
   test.each<[string, Service, boolean]>([
-    ["a new one", buildService(), true],
-    ["one that is served", SERVED, false],
-    ["one that wants none", buildService({ spec: { type: "ClusterIP" } }), false],
-    ["one of another class", buildService({ spec: { loadBalancerClass: "a/b" } }), false],
-    ["one that is being deleted", metadata(DELETED), true],
-    ["one that is served and lost its finalizer", metadata({ finalizers: ["example.com/a"] }), true],
-    ["one that came back under another uid", metadata({ uid: "uid-other" }), true],
-    ["one without our annotation", metadata({ annotations: {} }), true],
-    ["one whose annotation is rubbish", setAnnotation(SERVED, "{"), true],
+    ["that is new", buildService(), true],
+    ["that is served", SERVED, false],
+    ["of another type", buildService({ spec: { type: "ClusterIP" } }), false],
+    ["of another class", buildService({ spec: { loadBalancerClass: "a/b" } }), false],
+    ["that is being deleted", metadata(DELETED), true],
+    ["that is served and has lost its finalizer", metadata({ finalizers: ["example.com/a"] }), true],
+    ["that was recreated with another UID", metadata({ uid: "uid-other" }), true],
+    ["without our annotation", metadata({ annotations: {} }), true],
+    ["with an invalid annotation", setAnnotation(SERVED, "{"), true],
     [
-      "one whose annotation is of another version",
+      "with an annotation of another version",
       setAnnotation(SERVED, JSON.stringify({ ...mark, version: 2 })),
       true,
     ],
     [
-      "one with something under way",
+      "with a change in progress",
       setAnnotation(SERVED, JSON.stringify({ ...mark, state: "applying" })),
       true,
     ],
-    ["one whose status was cleared", changed(() => ({ status: { loadBalancer: {} } })), true],
-    ["one whose status is not there", changed(() => ({ status: undefined })), true],
-    ["other ports", spec({ ports: [{ protocol: "UDP", port: 80 }] }), true],
+    ["with an empty status", changed(() => ({ status: { loadBalancer: {} } })), true],
+    ["without a status", changed(() => ({ status: undefined })), true],
+    ["with other ports", spec({ ports: [{ protocol: "UDP", port: 80 }] }), true],
     [
-      "another name of a port",
+      "with another port name",
       spec({ ports: [{ protocol: "TCP", port: 80, nodePort: 30_080, name: "a" }] }),
       true,
     ],
-    ["other source ranges", spec({ loadBalancerSourceRanges: ["10.0.0.0/8"] }), true],
-    ["session affinity", spec({ sessionAffinity: "ClientIP" }), true],
-    ["a loadBalancerIP", spec({ loadBalancerIP: "192.0.2.1" }), true],
-    ["another traffic policy", spec({ externalTrafficPolicy: "Local" }), true],
-    ["another port for health checks", spec({ healthCheckNodePort: 31_000 }), true],
-    ["more families", spec({ ipFamilies: ["IPv4", "IPv6"] }), true],
-    ["another policy of families", spec({ ipFamilyPolicy: "PreferDualStack" }), true],
-    ["any other annotation", annotated({ "example.com/a": "b" }), true],
+    ["with other source ranges", spec({ loadBalancerSourceRanges: ["10.0.0.0/8"] }), true],
+    ["with session affinity", spec({ sessionAffinity: "ClientIP" }), true],
+    ["with a loadBalancerIP", spec({ loadBalancerIP: "192.0.2.1" }), true],
+    ["with another traffic policy", spec({ externalTrafficPolicy: "Local" }), true],
+    ["with another health check port", spec({ healthCheckNodePort: 31_000 }), true],
+    ["with another IP family", spec({ ipFamilies: ["IPv4", "IPv6"] }), true],
+    ["with another IP family policy", spec({ ipFamilyPolicy: "PreferDualStack" }), true],
+    ["with another annotation", annotated({ "example.com/a": "b" }), true],
     [
-      "an annotation that no cloud reads",
+      "with another annotation that no cloud reads",
       annotated({ "kubectl.kubernetes.io/last-applied-configuration": "{}" }),
       false,
     ],
-    ["another resourceVersion", metadata({ resourceVersion: "9" }), false],
-    ["another owner's finalizer", metadata({ finalizers: [...FINALIZERS, "example.com/a"] }), false],
+    ["with another resourceVersion", metadata({ resourceVersion: "9" }), false],
+    ["with another finalizer", metadata({ finalizers: [...FINALIZERS, "example.com/a"] }), false],
   ])("%s: %s", (_, object, needs) => {
     expect(needsWork(object, SETTINGS)).toBe(needs);
   });
@@ -144,7 +148,7 @@ describe("in a cluster that serves one load balancer class", () => {
     ["of that class", "kube-vip.io/kube-vip-class", true],
     ["of our own class", LOAD_BALANCER_CLASS, false],
     ["of another class", "example.com/lb", false],
-    ["of none", undefined, false],
+    ["without a class", undefined, false],
   ])("a Service %s", (_, loadBalancerClass, wants) => {
     const object = ofClass(loadBalancerClass);
     expect(needsLoadBalancer(object, settings)).toBe(wants);

@@ -106,7 +106,7 @@ describe("a refusal by the cloud for a Service that never had a load balancer", 
   test.each([
     ["after an hour", (object: Service) => object, later(3_600)],
     [
-      "once the Service is another one",
+      "once the Service has changed",
       (object: Service): Service => ({ ...object, spec: { ...object.spec, ports: [] } }),
       buildContext(),
     ],
@@ -144,10 +144,10 @@ describe("a refusal by the cloud for a Service that never had a load balancer", 
   });
 
   test.each<[string, () => Promise<Service> | Service, Shelf | null, Script]>([
-    ["the model keeps it", () => OF, null, { ...UNDONE, isUndone: false }],
-    ["there was something before", () => OF, { wish: "other", targets: [] }, UNDONE],
+    ["the model does not allow a rollback", () => OF, null, { ...UNDONE, isUndone: false }],
+    ["the load balancer existed before", () => OF, { wish: "other", targets: [] }, UNDONE],
     [
-      "it had one once",
+      "the Service once had a load balancer",
       async () => ({
         ...(await buildServedService()),
         spec: { ...OF.spec, ports: [{ protocol: "TCP" as const, port: 81, nodePort: 30_081 }] },
@@ -156,7 +156,7 @@ describe("a refusal by the cloud for a Service that never had a load balancer", 
       UNDONE,
     ],
     [
-      "its status names one, after a backup",
+      "its status names a load balancer, as after a restore",
       () => buildService({ status: { loadBalancer: { ingress: [{ hostname: "old.example.com" }] } } }),
       null,
       UNDONE,
@@ -168,10 +168,10 @@ describe("a refusal by the cloud for a Service that never had a load balancer", 
   });
 });
 
-describe("during the rollback", () => {
+describe("a rollback", () => {
   const undoing = async () => (await live(OF, null, UNDONE, buildContext(), 4)).object;
 
-  test("the cloud is asked about the resources to remove", async () => {
+  test("asks the cloud about the resources to remove", async () => {
     const object = await undoing();
     expect(stateOf(object)).toBe("undoing");
     expect(await asksOf(object)).toMatchObject({ ask: { wanted: false, nodes: [] } });
@@ -181,31 +181,31 @@ describe("during the rollback", () => {
 
   test.each<[string, unknown, Script, object]>([
     [
-      "the cloud does not answer",
+      "is retried if the cloud does not answer",
       { kind: "error", code: "Throttled", message: "slow" },
       UNDONE,
       { kind: "retry", afterSeconds: 3 },
     ],
     [
-      "something is left",
+      "is retried while something is left",
       { kind: "observed", state: null },
       { ...UNDONE, next: { kind: "settled", ingress: [{ hostname: "a" }], warnings: [] } },
       { kind: "retry", afterSeconds: 10 },
     ],
     [
-      "it is protected",
+      "is reported if the load balancer has deletion protection",
       { kind: "observed", state: null },
       { ...UNDONE, next: { kind: "refused", issue: { code: "DeletionProtected" } } },
       { kind: "retry", events: [{ reason: "SyncLoadBalancerFailed", code: "DeletionProtected" }] },
     ],
     [
-      "nothing is left",
+      "ends if nothing is left",
       { kind: "observed", state: null },
       UNDONE,
       { kind: "change", because: { code: "LoadBalancerUndone" } },
     ],
     [
-      "nothing of ours was there",
+      "ends if another controller has taken over the load balancer",
       { kind: "observed", state: null },
       { ...UNDONE, next: { kind: "handed-over", warnings: [] } },
       { kind: "change", because: { code: "LoadBalancerUndone" } },
@@ -216,16 +216,20 @@ describe("during the rollback", () => {
   });
 
   test.each<[string, { code: string; field?: string } | undefined, string]>([
-    ["says no more than that is told in general", undefined, "LoadBalancerRefused"],
+    ["without a code is reported with the general code", undefined, "LoadBalancerRefused"],
     // A tenant owns the annotations, and codes are counted over all clusters.
-    ["has an unknown code is reported with the general code", { code: "MadeUp" }, "LoadBalancerRefused"],
-    ["has a code of every object is told in general", { code: "toString" }, "LoadBalancerRefused"],
+    ["with an unknown code is reported with the general code", { code: "MadeUp" }, "LoadBalancerRefused"],
     [
-      "names what every object has is told without a value",
+      "with a member of Object.prototype as code is reported with the general code",
+      { code: "toString" },
+      "LoadBalancerRefused",
+    ],
+    [
+      "with a member of Object.prototype as field is reported without a value",
       { code: "InvalidAnnotation", field: "constructor" },
       "InvalidAnnotation",
     ],
-  ])("a record that %s", async (_, refused, code) => {
+  ])("a recorded refusal %s", async (_, refused, code) => {
     const { object } = await live(OF, null);
     const mark = { ...JSON.parse(getAnnotation(object) ?? ""), refused };
     const [name = ""] = Object.keys(object.metadata.annotations ?? {}).filter((each) =>
@@ -268,7 +272,7 @@ describe("a limit that the Service shares with others", () => {
     expect(await asksOf(again.object, later(2))).toBeUndefined();
   });
 
-  test("another Service's end causes no retry of an issue that only the Service itself can fix", async () => {
+  test("the end of another Service causes no retry of an issue that only the Service itself can fix", async () => {
     const { object } = await live(OF, null, UNDONE, withOther());
     expect(await asksOf(object, later(1))).toBeUndefined();
   });

@@ -157,17 +157,17 @@ describe("a load balancer whose Service is gone", () => {
       "retry ServicesIncomplete",
     ],
     [
-      "the API server counts more",
+      "the API server counts more Services than it lists",
       () => ({ count: { kind: "count", count: 7 } }),
       "retry ServicesIncomplete",
     ],
     [
-      "it cannot be said how many there are",
+      "the number of Services is unknown",
       () => ({ count: { kind: "unknown", message: "?" } }),
       "retry ServicesIncomplete",
     ],
     [
-      "no load balancer of a Service that lives is there",
+      "the cloud shows no load balancer of an existing Service",
       (world) => {
         world.held.delete("lb-lives");
         return {};
@@ -175,7 +175,7 @@ describe("a load balancer whose Service is gone", () => {
       "skip DeletionUnproven",
     ],
     [
-      "the load balancer of one that lives was made for another uid",
+      "the load balancer of an existing Service was made for another UID",
       (world) => {
         world.services.set("default/lives", "another");
         return {};
@@ -260,7 +260,7 @@ describe("a load balancer whose Service is gone", () => {
     expect(done(world)).toEqual(["Mark lb-gone", "Mark lb-new", "Delete lb-gone", "DeletePart lb-gone"]);
   });
 
-  test("waits without a mark if others have all turns", async () => {
+  test("waits without a mark if all turns are taken", async () => {
     const world = orphaned();
     for (let index = 0; index < MAX_TURNS + 5; index += 1) {
       serve(world, `n-${index}`);

@@ -65,11 +65,11 @@ const keys = (decision: Decision): readonly string[] => actions(decision).map(fo
 
 describe("an entry without a Service", () => {
   test.each<[string, Holding, readonly string[]]>([
-    ["is marked where it is found first", line("a"), ["Mark uid-a"]],
-    ["is left alone before a minute is over", line("a", markOf(59)), []],
-    ["is dropped a minute later", line("a", markOf(60)), ["Drop uid-a"]],
+    ["is marked when it is found first", line("a"), ["Mark uid-a"]],
+    ["is left alone within a minute", line("a", markOf(59)), []],
+    ["is dropped after a minute", line("a", markOf(60)), ["Drop uid-a"]],
     ["is dropped at any later audit", line("a", markOf(100_000)), ["Drop uid-a"]],
-    ["is marked anew where the mark is from the future", line("a", markOf(-1)), ["Mark uid-a"]],
+    ["is marked again if the mark is from the future", line("a", markOf(-1)), ["Mark uid-a"]],
     ["is marked again if the mark is invalid", line("a", "then"), ["Mark uid-a"]],
   ])("%s", (_, holding, expected) => {
     expect(keys(decide(audit({ gone: [holding] })))).toEqual(expected);
@@ -113,7 +113,7 @@ describe("an entry without a Service", () => {
     expect(keys(decide(known))).toEqual(["Mark uid-a", "Drop uid-b"]);
   });
 
-  test("is one of at most a hundred in an audit; the next one continues", () => {
+  test("is one of at most a hundred in an audit; the next audit continues", () => {
     const gone = Array.from({ length: 101 }, (_, index) => line(`s${index}`));
     const first = keys(decide(audit({ gone })));
     expect(first).toHaveLength(100);
@@ -132,17 +132,17 @@ test("the mark of an entry whose Service exists is removed, whatever is known ab
 test.each<[string, KnownAudit, object]>([
   ["nothing is left", audit({ held: [line("a")] }), { kind: "unchanged" }],
   [
-    "all are dropped",
+    "all entries without a Service are dropped",
     audit({ gone: [line("a", markOf(60))] }, { tried: ["Drop uid-a"] }),
     { kind: "unchanged" },
   ],
   [
-    "some are marked",
+    "entries are marked",
     audit({ gone: [line("a", markOf(60)), line("b")] }, { tried: ["Drop uid-a", "Mark uid-b"] }),
     { kind: "retry", because: { code: "OrphansMarked" }, afterSeconds: 65 },
   ],
   [
-    "something failed",
+    "an action failed",
     audit({ gone: [line("a")] }, { tried: ["Mark uid-a"], failure: { code: "Denied", message: "no" } }),
     { kind: "skip", because: { code: "Denied" } },
   ],

@@ -46,12 +46,12 @@ describe("the audit of orphaned load balancers", () => {
   });
 
   test.each<[string, unknown, string | undefined]>([
-    ["names one", { [ANNOTATIONS.loadBalancerID]: " lb-lost " }, "lb-lost"],
-    ["names none", { other: "a" }, undefined],
-    ["names nothing", { [ANNOTATIONS.loadBalancerID]: " " }, undefined],
-    ["writes a novel", { [ANNOTATIONS.loadBalancerID]: "a".repeat(65) }, undefined],
+    ["names a load balancer", { [ANNOTATIONS.loadBalancerID]: " lb-lost " }, "lb-lost"],
+    ["has other annotations", { other: "a" }, undefined],
+    ["names an empty ID", { [ANNOTATIONS.loadBalancerID]: " " }, undefined],
+    ["names an ID that is too long", { [ANNOTATIONS.loadBalancerID]: "a".repeat(65) }, undefined],
     ["has invalid annotations", 7, undefined],
-  ])("knows which load balancer a Service names: one that %s", (_given, annotations, named) => {
+  ])("knows the load balancer of a Service that %s", (_given, annotations, named) => {
     const object = { metadata: { namespace: "default", name: "heir", uid: "2-2", annotations } };
     const living = selectLivingServices({
       services: { resourceVersion: "1", items: [livingServices.project(object)] },
@@ -64,7 +64,7 @@ describe("the audit of orphaned load balancers", () => {
     expect([gone, held]).toEqual(named === undefined ? [[lost], []] : [[], [lost]]);
   });
 
-  test("knows Services of another type as such", () => {
+  test("marks Services of another type as such", () => {
     const metadata = { namespace: "default", name: "web", uid: "u-1" };
     const projected = livingServices.project({ metadata, spec: { type: "ClusterIP" } });
     expect(projected).toEqual({ key: "default/web", uid: "u1", isPlain: true, isBare: true });
@@ -78,7 +78,7 @@ describe("the audit of orphaned load balancers", () => {
     ["our annotation", { annotations: { [LOAD_BALANCER_ANNOTATION]: "{}" } }, true],
     ["invalid finalizers", { finalizers: 7 }, true],
     ["neither", { finalizers: ["example.com/a"], annotations: { a: "b" } }, false],
-  ])("decides by its content whether a Service of another type is a holder: %s", (_given, more, holds) => {
+  ])("decides whether a Service of another type holds a load balancer by %s", (_given, more, holds) => {
     const metadata = { namespace: "default", name: "web", uid: "u-1", ...more };
     const [living] = selectLivingServices({
       services: {
