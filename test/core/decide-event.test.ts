@@ -151,36 +151,40 @@ describe("an event", () => {
 
 describe("a document is rejected", () => {
   test.each([
-    ["that is nothing", null, [""]],
+    ["that is null", null, [""]],
     ["that is a list", [], [""]],
     ["of another version", { ...EVENT, version: 3 }, ["version"]],
     ["without objects", { ...EVENT, objects: [] }, ["objects"]],
     ["with too many objects", { ...EVENT, objects: Array(101).fill(buildNode()) }, ["objects"]],
-    ["that would loosen a policy", { ...EVENT, dryRun: false }, ["dryRun"]],
-    ["for a controller that there is not", { ...EVENT, controller: "route-controller" }, ["controller"]],
-    ["for a controller with an impossible name", { ...EVENT, controller: "Route" }, ["controller"]],
-    ["with an event alone in it", { event: EVENT }, ["instances"]],
+    ["with dryRun false", { ...EVENT, dryRun: false }, ["dryRun"]],
+    ["for an unknown controller", { ...EVENT, controller: "route-controller" }, ["controller"]],
+    ["for an invalid controller name", { ...EVENT, controller: "Route" }, ["controller"]],
+    ["with only an event", { event: EVENT }, ["instances"]],
     [
-      "with a bad event in it",
+      "with an invalid event",
       { event: { ...EVENT, cluster: "A" }, instances: [buildFoundAnswer()] },
       ["event.cluster"],
     ],
-    ["with an answer too few", { event: EVENT, instances: [] }, ["instances"]],
+    ["with too few answers", { event: EVENT, instances: [] }, ["instances"]],
     [
-      "with an answer too many",
+      "with too many answers",
       { event: EVENT, instances: [buildFoundAnswer(), buildFoundAnswer()] },
       ["instances"],
     ],
     [
-      "with answers and instances",
+      "with both answers and instances",
       { event: EVENT, instances: [buildFoundAnswer()], answers: [OBSERVED] },
       ["answers"],
     ],
-    ["with an observation too many", { event: EVENT, answers: [OBSERVED, OBSERVED] }, ["answers"]],
-    ["with a bad observation", { event: EVENT, answers: [buildFoundAnswer()] }, ["answers[0].kind"]],
-    ["with settings of no cloud", { event: EVENT, settings: { cloud: {} } }, ["settings.cloud.provider"]],
+    ["with too many observations", { event: EVENT, answers: [OBSERVED, OBSERVED] }, ["answers"]],
+    ["with an invalid observation", { event: EVENT, answers: [buildFoundAnswer()] }, ["answers[0].kind"]],
+    [
+      "with settings without a cloud provider",
+      { event: EVENT, settings: { cloud: {} } },
+      ["settings.cloud.provider"],
+    ],
     ["with unknown settings", { event: EVENT, settings: { nods: {} } }, ["settings"]],
-    ["with a bad answer", { event: EVENT, instances: [{ kind: "gone" }] }, ["instances[0].kind"]],
+    ["with an invalid answer", { event: EVENT, instances: [{ kind: "gone" }] }, ["instances[0].kind"]],
   ])("%s", (_, document, paths) => {
     const decided = decideEvent(document, NOW, findNodeController);
     expect(decided.kind === "rejected" && decided.faults.map(({ path }) => path)).toEqual(paths);

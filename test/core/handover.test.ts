@@ -36,7 +36,7 @@ function judged(seen: readonly (readonly [second: number, state: NodeState])[], 
 describe("gaps", () => {
   test.each<[string, [number, NodeState][], number, string[]]>([
     [
-      "none: a node that comes up",
+      "a node that starts in time: none",
       [
         [1, state()],
         [3, state({ ...UP, ...by(OURS) })],
@@ -44,10 +44,10 @@ describe("gaps", () => {
       60,
       [],
     ],
-    ["none: one that has only just joined", [[40, state()]], 60, []],
-    ["one that waits for half a minute", [[1, state()]], 31, ["TaintedTooLong a 30"]],
+    ["a node that has just joined: none", [[40, state()]], 60, []],
+    ["a node that waits for half a minute: TaintedTooLong", [[1, state()]], 31, ["TaintedTooLong a 30"]],
     [
-      "one that waited as long, and came up then",
+      "a node that waited for 40 s and then started: TaintedTooLong",
       [
         [1, state()],
         [41, state(UP)],
@@ -56,21 +56,26 @@ describe("gaps", () => {
       ["TaintedTooLong a 40"],
     ],
     [
-      "one that was there when it began, and young",
+      "a young node that existed at the beginning: TaintedTooLong",
       [[0, state({ ageMs: 5_000 })]],
       40,
       ["TaintedTooLong a 40"],
     ],
-    ["none: one that waited for a minute before it began", [[0, state({ ageMs: 60_000 })]], 60, []],
+    ["a node that had waited for a minute at the beginning: none", [[0, state({ ageMs: 60_000 })]], 60, []],
     [
-      "one that registers with an age of its own",
+      "a node that registers with an older creation time: TaintedTooLong",
       [[1, state({ ageMs: 90_000 })]],
       60,
       ["TaintedTooLong a 59"],
     ],
-    ["one without an address", [[0, state({ isTainted: false })]], 10, ["WithoutAddress a 10"]],
     [
-      "none: one without an address for a moment",
+      "a node without an address: WithoutAddress",
+      [[0, state({ isTainted: false })]],
+      10,
+      ["WithoutAddress a 10"],
+    ],
+    [
+      "a node without an address for two seconds: none",
       [
         [0, state({ isTainted: false })],
         [2, state(UP)],
@@ -79,7 +84,7 @@ describe("gaps", () => {
       [],
     ],
     [
-      "one that lost its addresses, and got them back late",
+      "a node that lost its addresses for 12 s: WithoutAddress",
       [
         [0, state(UP)],
         [5, state({ isTainted: false })],
@@ -89,7 +94,7 @@ describe("gaps", () => {
       ["WithoutAddress a 12"],
     ],
     [
-      "none: heartbeats of one that is up",
+      "heartbeats of a running node: none",
       [
         [0, state(UP)],
         [30, state(UP)],
@@ -119,7 +124,7 @@ describe("gaps", () => {
 });
 
 describe("waiting nodes", () => {
-  test("that waited long before are named, and counted separately from new ones", () => {
+  test("that had waited long before the beginning are named, and counted separately", () => {
     const seen = [
       [0, state({ name: "old", uid: "uid-old", ageMs: 100_000 })],
       [50, state()],

@@ -11,27 +11,31 @@ const ago = (ms: number) => renewed(new Date(NOW.getTime() - ms).toISOString());
 
 describe("the state of a Lease", () => {
   test.each([
-    ["renewed just now", ago(0), { kind: "fresh", ageMs: 0 }],
-    ["renewed 119 s ago", ago(119_000), { kind: "fresh", ageMs: 119_000 }],
-    ["renewed by a clock that is ahead", ago(-30_000), { kind: "fresh", ageMs: 0 }],
-    ["renewed in microseconds", renewed("2026-01-01T00:09:30.000000Z"), { kind: "fresh", ageMs: 30_000 }],
-    ["renewed 120 s ago", ago(STALE_AFTER_MS), { kind: "stale", ageMs: STALE_AFTER_MS }],
-    ["never renewed", { spec: { holderIdentity: HOLDER } }, { kind: "stale" }],
-    ["renewed at null", renewed(null), { kind: "stale" }],
+    ["renewed just now is fresh", ago(0), { kind: "fresh", ageMs: 0 }],
+    ["renewed 119 s ago is fresh", ago(119_000), { kind: "fresh", ageMs: 119_000 }],
+    ["renewed by a clock that is ahead is fresh", ago(-30_000), { kind: "fresh", ageMs: 0 }],
+    [
+      "renewed with microseconds is fresh",
+      renewed("2026-01-01T00:09:30.000000Z"),
+      { kind: "fresh", ageMs: 30_000 },
+    ],
+    ["renewed 120 s ago is stale", ago(STALE_AFTER_MS), { kind: "stale", ageMs: STALE_AFTER_MS }],
+    ["never renewed is stale", { spec: { holderIdentity: HOLDER } }, { kind: "stale" }],
+    ["with renewTime null is stale", renewed(null), { kind: "stale" }],
   ])("%s", (_, lease, state) => {
     expect(parseLeaseState(lease, NOW)).toEqual(state);
   });
 
   test.each([
     ["renewed in the year 2999", renewed("2999-01-01T00:00:00Z")],
-    ["renewed at no time", renewed("soon")],
+    ["renewed at an invalid time", renewed("soon")],
     ["renewed at a number", renewed(1)],
-    ["renewed at a text of a megabyte", renewed("2".repeat(1_000_000))],
+    ["renewed at a text of 1 MB", renewed("2".repeat(1_000_000))],
     ["of another holder", renewed("2026-01-01T00:10:00Z", "another")],
     ["without a spec", {}],
     ["that is null", null],
-    ["that is a text", "Lease"],
-  ])("one %s is unreadable", (_, lease) => {
+    ["that is a string", "Lease"],
+  ])("a Lease %s is malformed", (_, lease) => {
     expect(parseLeaseState(lease, NOW)).toMatchObject({ kind: "unreadable", message: expect.any(String) });
   });
 });

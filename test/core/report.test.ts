@@ -23,12 +23,8 @@ test("a report is parsed as written", () => {
 test.each([
   ["of another version", { version: 2 }, ["version"]],
   ["without objects", { objects: undefined }, ["objects"]],
-  [
-    "with an outcome that there is not",
-    { objects: [{ ...OBJECT, outcome: "deleted" }] },
-    ["objects[0].outcome"],
-  ],
-  ["with an object at no place", { objects: [{ ...OBJECT, index: -1 }] }, ["objects[0].index"]],
+  ["with an unknown outcome", { objects: [{ ...OBJECT, outcome: "deleted" }] }, ["objects[0].outcome"]],
+  ["with a negative object index", { objects: [{ ...OBJECT, index: -1 }] }, ["objects[0].index"]],
   [
     "with a cause without a code",
     { objects: [{ ...OBJECT, because: { message: "" } }] },

@@ -8,51 +8,51 @@ const isWrite = ({ verb }: Right): boolean => !READS.includes(verb);
 const whoMay = (matches: (right: Right) => boolean): readonly string[] =>
   IDENTITIES.filter((identity) => RIGHTS[identity].some(matches));
 
-describe("the user that deletes is not the one that initializes:", () => {
+describe("only the expected identities", () => {
   test.each<{ what: string; matches: (right: Right) => boolean; who: readonly string[] }>([
-    { what: "deletes", matches: ({ verb }) => verb === "delete", who: ["node-lifecycle"] },
+    { what: "delete", matches: ({ verb }) => verb === "delete", who: ["node-lifecycle"] },
     {
-      what: "writes a node",
+      what: "write nodes",
       matches: (right) => isWrite(right) && right.resource === "nodes",
       who: ["node", "node-lifecycle", "route", "tagging"],
     },
     {
-      what: "writes a node's status: addresses, and one condition",
+      what: "write a node's status",
       matches: ({ resource, subresource }) => resource === "nodes" && subresource === "status",
       who: ["node", "route"],
     },
     {
-      what: "writes a Service",
+      what: "write Services",
       matches: (right) => isWrite(right) && right.resource === "services",
       who: ["service"],
     },
     {
-      what: "touches what deletion remembers",
+      what: "access the deletion state",
       matches: ({ resource, cloud }) => resource === "configmaps" && cloud === undefined,
       who: ["node-lifecycle"],
     },
     {
-      what: "touches what a cloud keeps in the cluster",
+      what: "access a cloud's ConfigMap",
       matches: ({ resource, cloud }) => resource === "configmaps" && cloud !== undefined,
       who: ["service"],
     },
     {
-      what: "vouches for the relay",
+      what: "renew the relay's Lease",
       matches: (right) => isWrite(right) && right.resource === "leases",
       who: ["relay"],
     },
-    { what: "decides on certificates", matches: ({ verb }) => verb === "approve", who: ["csr"] },
-    { what: "watches", matches: ({ verb }) => verb === "watch", who: ["relay"] },
-  ])("the user that $what", ({ matches, who }) => {
+    { what: "approve CSRs", matches: ({ verb }) => verb === "approve", who: ["csr"] },
+    { what: "watch", matches: ({ verb }) => verb === "watch", who: ["relay"] },
+  ])("$what", ({ matches, who }) => {
     expect(whoMay(matches)).toEqual(who);
   });
 
-  test("the sweep and the cloud's events write nothing", () => {
+  test("the identities of the sweep and of EC2 events write nothing", () => {
     expect([...RIGHTS.sweep, ...RIGHTS["ec2-events"]].filter(isWrite)).toEqual([]);
   });
 });
 
-test("identities may read no ConfigMaps and Leases except four, by name", () => {
+test("identities may access four ConfigMaps and Leases by name, and no others", () => {
   const seen = Object.values(RIGHTS).flat();
   const named = seen.filter(({ resource }) => ["configmaps", "leases"].includes(resource));
   expect(new Set(named.map(({ namespace, name }) => `${namespace}/${name}`))).toEqual(

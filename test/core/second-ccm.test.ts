@@ -43,11 +43,11 @@ const lease = (difference: Record<string, unknown> = {}): unknown => ({
   ...difference,
 });
 
-describe("the writers of a node", () => {
+describe("the controllers that wrote a node, by the fields of", () => {
   test.each([
     ["addresses", node([wrote(STOCK, ADDRESSES)]), ["cloud-node-controller"]],
     ["a provider ID", node([wrote(STOCK, PROVIDER_ID)]), ["cloud-node-controller"]],
-    ["labels of the cloud", node([wrote(STOCK, LABELS)]), ["cloud-node-controller"]],
+    ["labels that the cloud sets", node([wrote(STOCK, LABELS)]), ["cloud-node-controller"]],
     [
       "the shutdown taint",
       node([wrote(STOCK, TAINTS)], [SHUTDOWN_TAINT]),
@@ -59,21 +59,25 @@ describe("the writers of a node", () => {
       node([wrote(STOCK, TAINTS)], [{ key: SHUTDOWN_TAINT.key, effect: "NoExecute" }]),
       [],
     ],
-    ["taints of a node that has none now", node([wrote(STOCK, TAINTS)]), []],
-    ["the condition of routes", node([wrote(STOCK, ROUTES)]), ["node-route-controller"]],
-    ["the mark of tags", node([wrote(STOCK, TAG_MARK)]), ["tagging"]],
+    ["taints, on a node that has none now", node([wrote(STOCK, TAINTS)]), []],
+    ["the condition NetworkUnavailable", node([wrote(STOCK, ROUTES)]), ["node-route-controller"]],
+    ["the label of the tagging controller", node([wrote(STOCK, TAG_MARK)]), ["tagging"]],
     [
-      "addresses and the condition of routes",
+      "addresses and the condition NetworkUnavailable",
       node([wrote(STOCK, { "f:status": { ...ADDRESSES["f:status"], ...ROUTES["f:status"] } })]),
       ["cloud-node-controller", "node-route-controller"],
     ],
-    ["a label of its own", node([wrote("x", { "f:metadata": { "f:labels": { "f:mine": {} } } })]), []],
-    ["no time", node([{ manager: STOCK, fieldsV1: ADDRESSES }]), []],
-    ["an invalid time", node([{ manager: STOCK, time: "then", fieldsV1: ADDRESSES }]), []],
-    ["no manager", node([{ time: ago(1), fieldsV1: ADDRESSES }]), []],
-    ["no fields", node([{ manager: STOCK, time: ago(1) }]), []],
+    [
+      "a label that the cloud does not set",
+      node([wrote("x", { "f:metadata": { "f:labels": { "f:mine": {} } } })]),
+      [],
+    ],
+    ["an entry without a time", node([{ manager: STOCK, fieldsV1: ADDRESSES }]), []],
+    ["an entry with an invalid time", node([{ manager: STOCK, time: "then", fieldsV1: ADDRESSES }]), []],
+    ["an entry without a manager", node([{ time: ago(1), fieldsV1: ADDRESSES }]), []],
+    ["an entry without fields", node([{ manager: STOCK, time: ago(1) }]), []],
     ["a node without managedFields", { metadata: {}, spec: {} }, []],
-    ["no node", null, []],
+    ["null", null, []],
   ])("%s", (_, given, expected) => {
     expect(listNodeWriters(given).map(({ controller }) => controller)).toEqual(expected);
   });
@@ -101,18 +105,26 @@ const NOTHING: ClusterTraces = { nodes: [], events: [] };
 
 describe("a second cloud-controller-manager", () => {
   const rows: readonly (readonly [string, Partial<ClusterTraces>, readonly string[]])[] = [
-    ["is not where nothing is", {}, []],
-    ["wrote nodes", { nodes: [node([wrote(STOCK, ADDRESSES)])] }, [`${STOCK} live: cloud-node-controller`]],
+    ["is not found without traces", {}, []],
     [
-      "wrote nodes long ago",
+      "is live if it wrote nodes",
+      { nodes: [node([wrote(STOCK, ADDRESSES)])] },
+      [`${STOCK} live: cloud-node-controller`],
+    ],
+    [
+      "is quiet if it wrote nodes long ago",
       { nodes: [node([wrote(STOCK, ADDRESSES, 3_600)])] },
       [`${STOCK} quiet: (cloud-node-controller)`],
     ],
-    ["is not ours", { nodes: [node([wrote("serverless-ccm", ADDRESSES)])] }, []],
-    ["is no kubelet", { nodes: [node([wrote("kubelet", ADDRESSES)])] }, []],
-    ["sent an Event", { events: [event("cloud-node-controller")] }, [`${STOCK} live: cloud-node-controller`]],
+    ["is not serverless-ccm itself", { nodes: [node([wrote("serverless-ccm", ADDRESSES)])] }, []],
+    ["is not a kubelet", { nodes: [node([wrote("kubelet", ADDRESSES)])] }, []],
     [
-      "sent Events of all its controllers",
+      "is live if it sent an Event",
+      { events: [event("cloud-node-controller")] },
+      [`${STOCK} live: cloud-node-controller`],
+    ],
+    [
+      "runs the controllers whose Events it sent",
       {
         events: [
           event("service-controller"),
@@ -123,15 +135,19 @@ describe("a second cloud-controller-manager", () => {
       },
       [`${STOCK} live: cloud-node-lifecycle-controller node-route-controller service-lb-controller`],
     ],
-    ["elected its leader", { events: [event("cloud-controller-manager")] }, [`${STOCK} live: `]],
     [
-      "sent an Event long ago",
+      "is live if it sent an Event about leader election",
+      { events: [event("cloud-controller-manager")] },
+      [`${STOCK} live: `],
+    ],
+    [
+      "is quiet if it sent an Event long ago",
       { events: [event("cloud-node-controller", { lastTimestamp: ago(WINDOW_MS / 1_000 + 1) })] },
       [`${STOCK} quiet: (cloud-node-controller)`],
     ],
-    ["sent an Event of something else", { events: [event("kubelet")] }, []],
+    ["is not the sender of another component's Event", { events: [event("kubelet")] }, []],
     [
-      "sent an Event in the new form",
+      "is live if it sent an Event with eventTime",
       {
         events: [
           event("", {
@@ -145,12 +161,12 @@ describe("a second cloud-controller-manager", () => {
       [`${STOCK} live: service-lb-controller`],
     ],
     [
-      "sent an Event without a time",
+      "is not found by an Event without a time",
       { events: [event("cloud-node-controller", { lastTimestamp: null })] },
       [],
     ],
     [
-      "sent an Event that does not say who",
+      "is unknown if its Event has no field manager",
       { events: [event("cloud-node-controller", { metadata: {} })] },
       ["unknown live: cloud-node-controller"],
     ],
@@ -171,7 +187,7 @@ describe("a second cloud-controller-manager", () => {
       [],
     ],
     [
-      "is known by its Events where its name says nothing",
+      "is known by its Events if its field manager's name is not known",
       {
         nodes: [node([wrote("k3s", PROVIDER_ID), wrote("kubelet", ADDRESSES)])],
         events: [
@@ -181,34 +197,42 @@ describe("a second cloud-controller-manager", () => {
       ["k3s live: cloud-node-controller cloud-node-lifecycle-controller"],
     ],
     [
-      "is not every manager without a name where an Event does not say who",
+      "is unknown if neither its Event nor its field manager has a name",
       {
         nodes: [node([wrote("unknown", ADDRESSES)])],
         events: [event("service-controller", { metadata: {} })],
       },
       ["unknown live: service-lb-controller"],
     ],
-    ["holds the Lease", { leases: [lease()] }, [`${STOCK} live: `]],
-    ["let the Lease go", { leases: [lease({ spec: { holderIdentity: "", renewTime: ago(2) } })] }, []],
-    ["holds another Lease", { leases: [lease({ metadata: { name: "other" } })] }, []],
-    ["holds a Lease without a time", { leases: [lease({ spec: { holderIdentity: "host_1" } })] }, []],
+    ["is live if it holds the Lease", { leases: [lease()] }, [`${STOCK} live: `]],
     [
-      "holds the Lease under another name",
+      "is not found if it has released the Lease",
+      { leases: [lease({ spec: { holderIdentity: "", renewTime: ago(2) } })] },
+      [],
+    ],
+    ["is not the holder of another Lease", { leases: [lease({ metadata: { name: "other" } })] }, []],
+    [
+      "is not found by a Lease without a time",
+      { leases: [lease({ spec: { holderIdentity: "host_1" } })] },
+      [],
+    ],
+    [
+      "is unknown if the Lease has no field manager",
       { leases: [lease({ metadata: { name: "cloud-controller-manager" } })] },
       ["unknown live: "],
     ],
     [
-      "is live by its Lease, where all that it wrote is old",
+      "is live by its Lease, even if all its writes are old",
       { nodes: [node([wrote(STOCK, ADDRESSES, 3_600)])], leases: [lease()] },
       [`${STOCK} live: (cloud-node-controller)`],
     ],
     [
-      "is one of two, the last seen first",
+      "is one of two, the most recent one first",
       { nodes: [node([wrote(STOCK, ADDRESSES, 300), wrote("cloud-controller-manager", LABELS, 10)])] },
       ["cloud-controller-manager live: cloud-node-controller", `${STOCK} live: cloud-node-controller`],
     ],
     [
-      "has a name that moves no cursor",
+      "has a name without terminal control characters",
       { nodes: [node([wrote("\u001b[2J-cloud-controller-manager", ADDRESSES)])] },
       ["\\u{001B}[2J-cloud-controller-manager live: cloud-node-controller"],
     ],

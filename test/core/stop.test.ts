@@ -62,7 +62,7 @@ function changeOf(writes: readonly [Write, ...Write[]], more: Partial<Decision> 
   return { ...change, ...more } as Decision;
 }
 
-describe("a deleting write", () => {
+describe("a write", () => {
   test.each([
     "elbv2:DeleteLoadBalancer",
     "elbv2:DeleteTargetGroup",
@@ -79,7 +79,7 @@ describe("a deleting write", () => {
     "delete",
     "DeleteLoadBalancer",
     "ReleaseAddress",
-  ])("%s is one", (name) => expect(isDeleting(action(name))).toBe(true));
+  ])("of the action %s counts as deleting", (name) => expect(isDeleting(action(name))).toBe(true));
 
   test.each([
     "ec2:DeleteTags",
@@ -90,9 +90,9 @@ describe("a deleting write", () => {
     "ec2:ReplaceRoute",
     "create",
     "MarkLoadBalancer",
-  ])("%s is not one", (name) => expect(isDeleting(action(name))).toBe(false));
+  ])("of the action %s does not count as deleting", (name) => expect(isDeleting(action(name))).toBe(false));
 
-  test("in the cluster is only a DELETE", () => {
+  test("to the cluster counts as deleting only if it is a DELETE", () => {
     expect([DELETE, PATCH].map(isDeleting)).toEqual([true, false]);
   });
 });
@@ -123,42 +123,49 @@ test.each<[readonly (Stop | undefined)[], Stop | undefined]>([
   [[undefined, "unproven"], "unproven"],
   [["unproven", "deletes"], "deletes"],
   [["deletes", "writes", "unproven"], "writes"],
-])("of %j the tightest is %s", (stops, expected) => expect(selectTightestStop(...stops)).toBe(expected));
+])("of the stops %j the strictest is %s", (stops, expected) =>
+  expect(selectTightestStop(...stops)).toBe(expected),
+);
 
 describe("a decision", () => {
   const create = action("elbv2:CreateListener");
   const remove = action("elbv2:DeleteListener");
 
   test.each<[string, Decision, Stop | undefined, unknown]>([
-    ["that writes, without a stop", changeOf([remove]), undefined, changeOf([remove])],
-    ["that takes nothing away", changeOf([create, PATCH]), "deletes", changeOf([create, PATCH])],
+    ["that deletes is unchanged without a stop", changeOf([remove]), undefined, changeOf([remove])],
+    ["that deletes nothing is unchanged", changeOf([create, PATCH]), "deletes", changeOf([create, PATCH])],
     [
-      "in order ends before what takes something away",
+      "with ordered writes ends before the first deletion",
       changeOf([create, remove, PATCH]),
       "deletes",
       { kind: "change", writes: [create], events: [] },
     ],
     [
-      "each for itself loses what takes something away",
+      "with independent writes loses the deletions",
       changeOf([remove, create, PATCH], { independent: true }),
       "deletes",
       { kind: "change", writes: [create, PATCH], independent: true },
     ],
     [
-      "of which nothing is left",
+      "that begins with a deletion becomes a skip",
       changeOf([remove, PATCH]),
       "deletes",
       { kind: "skip", because: { code: "Stopped" } },
     ],
     [
-      "of an orphan, unproven",
+      "to delete an orphan becomes a skip under a stop of unproven deletions",
       changeOf([ORPHANED]),
       "unproven",
       { kind: "skip", because: { code: "Stopped" } },
     ],
-    ["of a node, that its controller decided under it", changeOf([DELETE]), "unproven", changeOf([DELETE])],
     [
-      "that writes anything, with all writes stopped",
+      "to delete a node is unchanged if its controller decided under the stop",
+      changeOf([DELETE]),
+      "unproven",
+      changeOf([DELETE]),
+    ],
+    [
+      "that writes becomes a skip under a stop of all writes",
       changeOf([PATCH]),
       "writes",
       {
@@ -166,9 +173,9 @@ describe("a decision", () => {
         because: { code: "Stopped", message: /^an operator has stopped writes: would patch services a\/web/ },
       },
     ],
-    ["to skip stays", skip(OBJECT, ABOUT), "writes", skip(OBJECT, ABOUT)],
-    ["that nothing is left stays", leaveUnchanged(OBJECT), "deletes", leaveUnchanged(OBJECT)],
-    ["to wait stays", retry(OBJECT, ABOUT, 5), "writes", retry(OBJECT, ABOUT, 5)],
+    ["to skip is unchanged", skip(OBJECT, ABOUT), "writes", skip(OBJECT, ABOUT)],
+    ["to leave the object unchanged is unchanged", leaveUnchanged(OBJECT), "deletes", leaveUnchanged(OBJECT)],
+    ["to retry is unchanged", retry(OBJECT, ABOUT, 5), "writes", retry(OBJECT, ABOUT, 5)],
   ])("%s", (_, decision, stop, expected) => {
     expect(applyStop(decision, stop)).toMatchObject(
       expected === undefined ? decision : matching(expected as Record<string, unknown>),

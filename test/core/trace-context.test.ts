@@ -10,23 +10,23 @@ describe("a traceparent", () => {
   test.each([
     ["sampled", PARENT, { traceId: TRACE, spanId: SPAN, sampled: true }],
     ["not sampled", `00-${TRACE}-${SPAN}-00`, { traceId: TRACE, spanId: SPAN, sampled: false }],
-    ["with flags of a later time", `00-${TRACE}-${SPAN}-03`, { traceId: TRACE, spanId: SPAN, sampled: true }],
+    ["with unknown flags", `00-${TRACE}-${SPAN}-03`, { traceId: TRACE, spanId: SPAN, sampled: true }],
     ["of a later version", `cc-${TRACE}-${SPAN}-01-more`, { traceId: TRACE, spanId: SPAN, sampled: true }],
   ] as const)("%s is parsed", (_, text, context) => {
     expect(parseTraceParent(text)).toEqual(context);
   });
 
   test.each([
-    ["nothing", ""],
+    ["an empty string", ""],
     ["a word", "trace"],
     ["capital letters", PARENT.toUpperCase()],
     ["version ff", `ff-${TRACE}-${SPAN}-01`],
-    ["more than version 00 has", `${PARENT}-more`],
+    ["a field more than version 00 has", `${PARENT}-more`],
     ["a trace of zeros", `00-${"0".repeat(32)}-${SPAN}-01`],
     ["a span of zeros", `00-${TRACE}-${"0".repeat(16)}-01`],
     ["a trace that is too short", `00-${TRACE.slice(1)}-${SPAN}-01`],
-    ["something before it", ` ${PARENT}`],
-    ["no flags", `00-${TRACE}-${SPAN}`],
+    ["a leading blank", ` ${PARENT}`],
+    ["missing flags", `00-${TRACE}-${SPAN}`],
     ["a line break", `${PARENT}\n`],
   ] as const)("%s is invalid", (_, text) => {
     expect(parseTraceParent(text)).toBeUndefined();

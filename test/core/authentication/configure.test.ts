@@ -87,27 +87,22 @@ describe("merging", () => {
   });
 
   const rows: readonly [what: string, before: Trust, given: Trust, after: Trust][] = [
-    ["the same", TRUST, TRUST, TRUST],
+    ["equal trust", TRUST, TRUST, TRUST],
     ["an audience", TRUST, { ...TRUST, audiences: ["b"] }, { ...TRUST, audiences: ["a", "b"] }],
     [
-      "an audience of several",
+      "an audience that exists among several",
       { ...TRUST, audiences: ["a", "b"] },
       TRUST,
       { ...TRUST, audiences: ["a", "b"] },
     ],
-    ["a role", TRUST, { ...TRUST, roles: [RELAY] }, { ...TRUST, roles: [NODE, RELAY] }],
+    ["another role", TRUST, { ...TRUST, roles: [RELAY] }, { ...TRUST, roles: [NODE, RELAY] }],
     [
-      "a role of a user that has one",
+      "another role of a user that has one",
       TRUST,
       { ...TRUST, roles: [{ ...RELAY, user: NODE.user }] },
       { ...TRUST, roles: [NODE, { ...RELAY, user: NODE.user }] },
     ],
-    [
-      "nothing of the lifetime",
-      { ...TRUST, maxLifetimeSeconds: 300 },
-      TRUST,
-      { ...TRUST, maxLifetimeSeconds: 300 },
-    ],
+    ["no lifetime", { ...TRUST, maxLifetimeSeconds: 300 }, TRUST, { ...TRUST, maxLifetimeSeconds: 300 }],
     [
       "another lifetime",
       { ...TRUST, maxLifetimeSeconds: 300 },
@@ -115,23 +110,26 @@ describe("merging", () => {
       { ...TRUST, maxLifetimeSeconds: 600 },
     ],
     [
-      "where to ask",
+      "a discovery URL",
       TRUST,
       { ...TRUST, issuer: { url: URL, discoveryURL: "https://d" } },
       { ...TRUST, issuer: { url: URL, discoveryURL: "https://d" } },
     ],
     [
-      "nothing of where to ask",
+      "no certificate authority",
       { ...TRUST, issuer: { url: URL, certificateAuthority: "PEM" } },
       { ...TRUST, issuer: { url: URL, certificateAuthority: undefined } },
       { ...TRUST, issuer: { url: URL, certificateAuthority: "PEM" } },
     ],
   ];
-  test.each(rows)("into our entry adds %s, and repeating it changes nothing", (_, before, given, after) => {
-    const once = configured(fileOf(OTHER, buildAuthenticator(before)), { trusts: [given] });
-    expect(once.jwt).toEqual([OTHER, buildAuthenticator(after)]);
-    expect(configured(AuthenticationConfiguration.parse(once), { trusts: [given] })).toEqual(once);
-  });
+  test.each(rows)(
+    "into our entry is idempotent, and keeps existing settings: %s",
+    (_, before, given, after) => {
+      const once = configured(fileOf(OTHER, buildAuthenticator(before)), { trusts: [given] });
+      expect(once.jwt).toEqual([OTHER, buildAuthenticator(after)]);
+      expect(configured(AuthenticationConfiguration.parse(once), { trusts: [given] })).toEqual(once);
+    },
+  );
 
   test("keeps others' additions to our entry, and updates our rules", () => {
     const ours = buildAuthenticator(TRUST);
@@ -174,11 +172,11 @@ describe("merging", () => {
       { ...buildAuthenticator(TRUST), claimMappings: { username: { expression: "'aws:' + claims.sub" } } },
     ],
     [
-      "a map by another claim",
+      "a map that is indexed by another claim",
       { ...buildAuthenticator(TRUST), claimMappings: { username: { expression: "{'a': 'b'}[claims.jti]" } } },
     ],
     [
-      "a map that is computed",
+      "a map with a computed value",
       {
         ...buildAuthenticator(TRUST),
         claimMappings: { username: { expression: "{'a': claims.x}[claims.sub]" } },

@@ -18,10 +18,10 @@ describe("the user name", () => {
     ["email", { usernameClaim: "email" }, "email", ""],
     ["email and an empty prefix", { usernameClaim: "email", usernamePrefix: "" }, "email", ""],
     ["email and a prefix", { usernameClaim: "email", usernamePrefix: "oidc:" }, "email", "oidc:"],
-    ["a dash", { usernamePrefix: "-" }, "sub", ""],
-    ["email and a dash", { usernameClaim: "email", usernamePrefix: "-" }, "email", ""],
+    ['the prefix "-"', { usernamePrefix: "-" }, "sub", ""],
+    ['email and the prefix "-"', { usernameClaim: "email", usernamePrefix: "-" }, "email", ""],
     ["a prefix", { usernamePrefix: "oidc:" }, "sub", "oidc:"],
-    ["two dashes", { usernamePrefix: "--" }, "sub", "--"],
+    ['the prefix "--"', { usernamePrefix: "--" }, "sub", "--"],
   ];
   test.each(rows)("follows from %s", (_, flags, claim, prefix) => {
     expect(entryOf(flags).claimMappings).toEqual({ username: { claim, prefix } });
@@ -56,16 +56,16 @@ test("issuer, audience and authority come from the flags", () => {
   expect(entryOf({ certificateAuthority: "" }).issuer).not.toHaveProperty("certificateAuthority");
 });
 
-describe("what a person must check", () => {
+describe("notes for the operator", () => {
   const ALL = "RS256,RS384,RS512,ES256,ES384,ES512,PS256,PS384,PS512";
   test.each<[string, OidcFlags, readonly RegExp[]]>([
-    ["algorithms that are not all", {}, [/RS256 has no equivalent/]],
-    ["algorithms by default", { signingAlgs: undefined }, [/RS256 has no equivalent/]],
-    ["all algorithms", { signingAlgs: [ALL] }, []],
-    ["users without a prefix", { signingAlgs: [ALL], usernamePrefix: "-" }, [/system:masters/]],
-    ["groups without a prefix", { signingAlgs: [ALL], groupsClaim: "g" }, [/system:masters/]],
-    ["groups with one", { signingAlgs: [ALL], groupsClaim: "g", groupsPrefix: "p:" }, []],
-  ])("are %s", (_, flags, notes) => {
+    ["about fewer algorithms than all", {}, [/RS256 has no equivalent/]],
+    ["about default algorithms", { signingAlgs: undefined }, [/RS256 has no equivalent/]],
+    ["none with all algorithms", { signingAlgs: [ALL] }, []],
+    ["about users without a prefix", { signingAlgs: [ALL], usernamePrefix: "-" }, [/system:masters/]],
+    ["about groups without a prefix", { signingAlgs: [ALL], groupsClaim: "g" }, [/system:masters/]],
+    ["none for groups with a prefix", { signingAlgs: [ALL], groupsClaim: "g", groupsPrefix: "p:" }, []],
+  ])("%s", (_, flags, notes) => {
     const translated = translateOidcFlags({ ...GIVEN, ...flags });
     expect("notes" in translated && translated.notes).toEqual(
       notes.map((note) => expect.stringMatching(note)),
@@ -82,7 +82,7 @@ test.each<[string, OidcFlags, readonly string[]]>([
   ["an empty claim of the user", { usernameClaim: "" }, ["--oidc-username-claim"]],
   ["an issuer over http", { issuerUrl: "http://idp.example.com" }, ["--oidc-issuer-url"]],
   [
-    "claims that are no pairs",
+    "required claims that are not pairs",
     { requiredClaim: ["hd", "=a", "x=y"] },
     ["--oidc-required-claim", "--oidc-required-claim"],
   ],

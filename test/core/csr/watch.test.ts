@@ -35,7 +35,7 @@ describe("a snapshot", () => {
     ["approved", buildCsr({ status: { conditions: [{ type: "Approved" }] } })],
     ["of another signer", buildCsr({ spec: { signerName: "example.com/serving" } })],
     ["malformed", buildCsr({ spec: { request: "rubbish" } })],
-  ])("of a request that is %s gives an equal decision, and is its own snapshot", (_, object) => {
+  ])("of a CSR that is %s leads to an equal decision, and is its own snapshot", (_, object) => {
     const snapshot = csrWatch.snapshot(object, CONTEXT);
     expect(csrWatch.snapshot(snapshot, CONTEXT)).toEqual(snapshot);
     expect(csrWatch.parse(JSON.parse(JSON.stringify(snapshot)))).toEqual({
@@ -60,7 +60,7 @@ describe("a snapshot", () => {
   test.each([
     [0, true],
     [1, false],
-  ])("keeps a request that exceeds the maximum by %d: %s", (more, kept) => {
+  ])("with a request of %d characters above the maximum keeps the request: %s", (more, kept) => {
     const request = "x".repeat(MAX_REQUEST_LENGTH + more);
     const parsed = csrWatch.parse({ ...WHOLE, spec: { ...WHOLE.spec, request } });
     expect(parsed.kind === "object" && parsed.object.spec.request !== undefined).toBe(kept);
@@ -71,11 +71,11 @@ describe("a snapshot", () => {
   });
 });
 
-describe("an invalid request", () => {
+describe("an invalid CSR", () => {
   test.each([
-    ["nothing", null, {}],
+    ["null", null, {}],
     ["a pod", { metadata: { name: "pod-a", uid: "u" } }, { name: "pod-a", uid: "u" }],
-    ["one with odd metadata", { metadata: { name: 5, uid: "" } }, {}],
+    ["one with invalid metadata", { metadata: { name: 5, uid: "" } }, {}],
     ["one without a signer", { ...WHOLE, spec: {} }, { name: "csr-abcde" }],
   ])("such as %s is malformed, and keeps the valid parts of its identity", (_, value, identity) => {
     expect(csrWatch.parse(value)).toMatchObject({ kind: "malformed", ...identity });

@@ -57,7 +57,7 @@ describe("the firewall of a cluster", () => {
     ["lacks a rule", buildFirewall()],
     ["has one too many", buildFirewall({ inbound: [open(30080), open(22)] })],
     ["has another source", buildFirewall({ inbound: [{ ...open(30080), addresses: ["10.0.0.0/8"] }] })],
-    ["lets less out", buildFirewall({ inbound: [open(30080)], outbound: OUTBOUND.slice(1) })],
+    ["lacks an outbound rule", buildFirewall({ inbound: [open(30080)], outbound: OUTBOUND.slice(1) })],
     ["lacks its tag", buildFirewall({ inbound: [open(30080)], tags: [] })],
   ])("that %s is replaced as a whole", (_given, there) => {
     const { actions, decision } = carryOut(buildObserved({ firewalls: [there] }), buildContext([WEB]));
@@ -84,7 +84,7 @@ describe("the firewall of a cluster", () => {
 
   test.each([
     ["the list lacks a Service", { kind: "count", count: 2 } as const],
-    ["their number is not to be had", { kind: "unknown", message: "403" } as const],
+    ["their number is unknown", { kind: "unknown", message: "403" } as const],
   ])("closes nothing while %s, and opens new ports", (_given, count) => {
     const there = buildFirewall({ inbound: [open(31000)] });
     const { actions } = carryOut(buildObserved({ firewalls: [there] }), buildContext([WEB], { count }));

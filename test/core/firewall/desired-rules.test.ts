@@ -26,25 +26,45 @@ const managed = (text: string) => ({ annotations: { [ANNOTATIONS.managed]: text 
 const idOf = (id: string) => ({ annotations: { [ANNOTATIONS.loadBalancerID]: id } });
 const typed = (text: string) => ({ annotations: { [ANNOTATIONS.type]: text } });
 
-describe("the traffic that Services admit", () => {
+describe("the rules for Services", () => {
   test.each<[string, readonly unknown[], readonly unknown[], Record<string, unknown>?]>([
-    ["without any", [], []],
-    ["a cluster address alone", [buildRawService("web", { type: "ClusterIP", ports: [{ port: 80 }] })], []],
-    ["node ports", [buildNodePortService("web", [30080, "udp/30053"])], [open(30080), open(30053, "udp")]],
-    ["a protocol of its own", [buildNodePortService("web", ["sctp/30080"])], []],
-    ["a port that is not given yet", [buildNodePortService("web", [0])], []],
-    ["no ports", [buildRawService("web", { type: "NodePort" })], []],
-    ["managed by another owner", [buildNodePortService("web", [30080], managed("False"))], []],
-    ["managed in so many words", [buildNodePortService("web", [30080], managed(" t "))], [open(30080)]],
-    ["nothing said", [buildNodePortService("web", [30080], managed(" "))], [open(30080)]],
-    ["a load balancer that is not there yet", [buildBalancedService("web", [443])], [open(10256), open(443)]],
+    ["without Services are empty", [], []],
     [
-      "one that is",
+      "of type ClusterIP are empty",
+      [buildRawService("web", { type: "ClusterIP", ports: [{ port: 80 }] })],
+      [],
+    ],
+    [
+      "open TCP and UDP node ports",
+      [buildNodePortService("web", [30080, "udp/30053"])],
+      [open(30080), open(30053, "udp")],
+    ],
+    ["ignore SCTP", [buildNodePortService("web", ["sctp/30080"])], []],
+    ["ignore a node port that is not allocated yet", [buildNodePortService("web", [0])], []],
+    ["are empty without ports", [buildRawService("web", { type: "NodePort" })], []],
+    ["are empty if the annotation says false", [buildNodePortService("web", [30080], managed("False"))], []],
+    [
+      "open node ports if the annotation says true",
+      [buildNodePortService("web", [30080], managed(" t "))],
+      [open(30080)],
+    ],
+    [
+      "open node ports if the annotation is empty",
+      [buildNodePortService("web", [30080], managed(" "))],
+      [open(30080)],
+    ],
+    [
+      "open the ports of a load balancer that does not exist yet to all",
+      [buildBalancedService("web", [443])],
+      [open(10256), open(443)],
+    ],
+    [
+      "admit health checks only from an existing load balancer",
       [buildBalancedService("web", [443], idOf(BALANCER))],
       [buildRule(10256, BALANCER), open(443)],
     ],
     [
-      "a health port of its own",
+      "use the healthCheckNodePort with externalTrafficPolicy Local",
       [
         buildBalancedService("web", [443], {
           ...idOf(BALANCER),
@@ -54,41 +74,41 @@ describe("the traffic that Services admit", () => {
       [buildRule(31111, BALANCER), open(443)],
     ],
     [
-      "a health port that is not given yet",
+      "use the default health check port until one is allocated",
       [buildBalancedService("web", [443], { ...idOf(BALANCER), externalTrafficPolicy: "Local" })],
       [buildRule(10256, BALANCER), open(443)],
     ],
-    ["of the kind that is within", [buildBalancedService("web", [443], typed("REGIONAL"))], []],
+    ["are empty for a REGIONAL load balancer", [buildBalancedService("web", [443], typed("REGIONAL"))], []],
     [
-      "an internal one",
+      "are empty for an internal load balancer",
       [buildBalancedService("web", [443], { annotations: { [ANNOTATIONS.network]: "INTERNAL" } })],
       [],
     ],
     [
-      "of another class",
+      "are empty for another load balancer class",
       [buildBalancedService("web", [443], { loadBalancerClass: "example.com/other" })],
       [],
     ],
     [
-      "of the kind by default",
+      "are empty if the default type is REGIONAL",
       [buildBalancedService("web", [443])],
       [],
       { defaultLoadBalancerType: "REGIONAL" },
     ],
     [
-      "one that says otherwise than by default",
+      "open the ports if the annotation overrides the default type",
       [buildBalancedService("web", [443], { annotations: { ...typed("REGIONAL_NETWORK").annotations } })],
       [open(10256), open(443)],
       { defaultLoadBalancerType: "REGIONAL" },
     ],
     [
-      "two that open the same port",
+      "are sorted and without duplicates",
       [buildNodePortService("a", [30080]), buildNodePortService("b", [30080, 3001])],
       // Sorted as text, not by number.
       [open(30080), open(3001)].sort((a, b) => (a.ports < b.ports ? -1 : 1)),
     ],
     [
-      "what is open to everybody needs no load balancer",
+      "omit a load balancer as a source if the port is open to all",
       [buildBalancedService("a", [443], idOf(BALANCER)), buildBalancedService("b", [80])],
       [open(10256), open(443), open(80)],
     ],

@@ -109,7 +109,7 @@ describe("the node controller", () => {
     });
   });
 
-  test("decides on each node, and reports on it the manager that reverts our work", () => {
+  test("decides on each node, and reports the manager that reverts our changes", () => {
     const plan = nodeController.decide(
       [
         { object: buildNode(), answer: buildFoundAnswer(), hint: { undoneBy: "other" } },

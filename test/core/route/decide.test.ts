@@ -99,14 +99,14 @@ describe("a set of routes", () => {
       buildRoute("100.64.1.0/24", "x"),
       "replace rtb-1 100.64.1.0/24",
     ],
-    ["leads nowhere", buildRoute("100.64.1.0/24", { kind: "gone" }), "replace rtb-1 100.64.1.0/24"],
+    ["has no target", buildRoute("100.64.1.0/24", { kind: "gone" }), "replace rtb-1 100.64.1.0/24"],
     [
-      "leads to the machine, and yet nowhere",
+      "is a blackhole to the running machine",
       buildRoute("100.64.1.0/24", "b", { blackhole: true }),
       "replace rtb-1 100.64.1.0/24",
     ],
-    ["is spelled otherwise", buildRoute("100.64.1.7/24", "b", { text: "100.64.1.7/24" }), undefined],
-  ])("with one that %s", (_, existing, action) => {
+    ["has another spelling", buildRoute("100.64.1.7/24", "b", { text: "100.64.1.7/24" }), undefined],
+  ])("replaces a route only if needed: one that %s", (_, existing, action) => {
     const nodes = [A, buildRoutedNode("b", "100.64.1.0/24")];
     const { keys, decision } = carryOut(buildState([buildTable([ROUTE_TO_A, existing])], nodes), nodes);
     expect(keys).toEqual(action === undefined ? [] : [action]);
@@ -138,7 +138,7 @@ describe("a set of routes", () => {
     expect(decideOn(said, nodes).kind).toBe("unchanged");
   });
 
-  test("is written in parts if it is large, and deletions alternate with nodes' needs", () => {
+  test("is written in batches if it is large, in which deletions and creations alternate", () => {
     const stale = Array.from({ length: 60 }, (_, index) => buildRoute(`100.65.${index}.0/24`, "old"));
     const nodes = [
       A,
@@ -163,10 +163,10 @@ describe("a route without a node", () => {
   test.each<[string, Route, boolean]>([
     ["a machine of the cluster", buildRoute("100.64.9.0/24", "old"), true],
     ["nothing", buildRoute("100.64.9.0/24", { kind: "gone" }), true],
-    ["a gateway, or another's machine", buildRoute("100.64.9.0/24", { kind: "foreign" }), false],
-    ["nothing, beyond the cluster's networks", buildRoute("10.9.0.0/24", { kind: "gone" }), false],
+    ["a foreign target", buildRoute("100.64.9.0/24", { kind: "foreign" }), false],
+    ["nothing, outside of the cluster's networks", buildRoute("10.9.0.0/24", { kind: "gone" }), false],
     ["nothing, in a network larger than the cluster's", buildRoute("100.0.0.0/8", { kind: "gone" }), false],
-    ["nothing, in no network at all", buildRoute("rubbish", { kind: "gone" }), false],
+    ["nothing, with an invalid network", buildRoute("rubbish", { kind: "gone" }), false],
   ])("that leads to %s", (_, stale, isDeleted) => {
     const { keys, decision } = carryOut(buildState([buildTable([ROUTE_TO_A, stale])], nodes), nodes);
     expect(keys).toEqual(isDeleted ? [`delete rtb-1 ${stale.cidr}`] : []);
@@ -178,7 +178,7 @@ describe("a route without a node", () => {
     );
   });
 
-  test("stays without proof that we look in the right place", () => {
+  test("stays without proof that the tables are the cluster's", () => {
     const said = buildState(
       [buildTable([buildRoute("100.64.9.0/24", "old"), buildRoute("100.64.8.0/24", "older")])],
       [],
@@ -230,19 +230,25 @@ describe("a node", () => {
   const routes = [ROUTE_TO_A];
 
   test.each<[string, RawNode, Parameters<typeof buildState>[2], readonly Route[], string]>([
-    ["whose network is not the cluster's", buildRawNode("b", "10.9.0.0/24"), {}, [], "OutsideClusterCIDR"],
-    ["whose network is invalid", buildRawNode("b", "rubbish"), {}, [], "OutsideClusterCIDR"],
-    ["whose network is all of the internet", buildRawNode("b", "0.0.0.0/0"), {}, [], "OutsideClusterCIDR"],
-    ["whose network is another's", buildRawNode("b", "100.64.0.0/24"), {}, [], "CIDRTaken"],
     [
-      "whose network is a gateway's already",
+      "whose network is outside of the cluster's networks",
+      buildRawNode("b", "10.9.0.0/24"),
+      {},
+      [],
+      "OutsideClusterCIDR",
+    ],
+    ["whose network is invalid", buildRawNode("b", "rubbish"), {}, [], "OutsideClusterCIDR"],
+    ["whose network is 0.0.0.0/0", buildRawNode("b", "0.0.0.0/0"), {}, [], "OutsideClusterCIDR"],
+    ["whose network is another node's", buildRawNode("b", "100.64.0.0/24"), {}, [], "CIDRTaken"],
+    [
+      "whose network already has a route to a gateway",
       buildRawNode("b", "100.64.1.0/24"),
       {},
       [buildRoute("100.64.1.0/24", { kind: "foreign" })],
       "RouteOccupied",
     ],
     [
-      "whose machine is not the cluster's",
+      "whose machine does not belong to the cluster",
       buildRawNode("b", "100.64.1.0/24"),
       { b: { kind: "missing", message: "not ours" } },
       [],
@@ -255,7 +261,7 @@ describe("a node", () => {
       [buildRoute("100.64.1.0/24", "x")],
       "InstanceNotFound",
     ],
-  ])("%s gets no route and a Warning; others get theirs", (_, node, machines, more, code) => {
+  ])("%s gets no route and a Warning; other nodes get their routes", (_, node, machines, more, code) => {
     const joining = buildRawNode("c", "100.64.2.0/24");
     const nodes = [A, node, joining];
     const {
@@ -274,7 +280,7 @@ describe("a node", () => {
     });
   });
 
-  test("whose network overlaps the machines' own gets a Warning; others get none", () => {
+  test("whose network overlaps the machines' network gets a Warning; other nodes get none", () => {
     const settings = { ...SETTINGS, routes: { ...SETTINGS.routes, clusterCIDRs: ["10.0.0.0/8"] } };
     const nodes = [buildRawNode("b", "10.0.4.0/24"), buildRoutedNode("c", "10.9.0.0/24")];
     const said = buildState([buildTable([buildRoute("10.9.0.0/24", "c")])], nodes);
@@ -296,7 +302,7 @@ describe("a node", () => {
     ]);
   });
 
-  test("with a network that is half within the cluster's keeps the route of that half", () => {
+  test("with one of two networks outside of the cluster's keeps the route of the other one", () => {
     const node = buildRawNode("b", undefined, { spec: { podCIDRs: ["100.64.1.0/24", "fd99::/64"] } });
     const nodes = [A, node];
     const { keys, decision } = carryOut(buildState([buildTable(routes)], nodes), nodes);
@@ -311,15 +317,15 @@ describe("a node", () => {
   });
 
   test.each<[string, RawNode, Parameters<typeof buildState>[2], readonly string[]]>([
-    ["without a network and without routes", buildRawNode("b"), {}, []],
+    ["without a network and without routes stays unchanged", buildRawNode("b"), {}, []],
     [
-      "without a network to which a route leads",
+      "without a network loses its route",
       buildRawNode("b"),
       {},
       ["delete rtb-1 100.64.9.0/24", "condition b"],
     ],
     [
-      "that names no machine yet",
+      "that names no machine yet gets only its condition",
       buildRawNode("b", "100.64.1.0/24"),
       { b: { kind: "unnamed" } },
       ["condition b"],
@@ -335,7 +341,7 @@ describe("a node", () => {
     expect(eventsOf(decision)).toEqual([]);
   });
 
-  test("that is being deleted keeps its routes, gets no others, and is not written", () => {
+  test("that is being deleted keeps its routes, gets no new ones, and is not written", () => {
     const metadata = { name: "b", uid: "uid-b", deletionTimestamp: "2026-03-01T11:00:00Z" };
     const kept = buildRawNode("b", "100.64.1.0/24", { metadata });
     const nodes = [A, kept];
@@ -491,7 +497,7 @@ describe("a failure", () => {
     },
   );
 
-  test("to enable a machine's forwarding delays only its own routes", () => {
+  test("to disable a machine's source check delays only its own routes", () => {
     const machines = { b: buildReadyMachine("b", { forwards: false }) };
     const { keys } = carryOut(buildState([buildTable([ROUTE_TO_A])], nodes, machines), nodes, (write) =>
       write.on === "cloud" && write.action === "forward" ? { code: "Denied", message: "no" } : undefined,
@@ -549,7 +555,7 @@ describe("a failure", () => {
     expect(decision).toMatchObject({ kind: "retry", because: { code: "Conflict" }, afterSeconds: 1 });
   });
 
-  test("of several kinds is summed up by the one that a person must fix", () => {
+  test("of several kinds is summarized by the one that a person must fix", () => {
     const odd = [...nodes, buildRawNode("d", "10.9.0.0/24")];
     const { decision } = carryOut(
       buildState([buildTable([ROUTE_TO_A])], odd),
@@ -568,14 +574,20 @@ describe("a failure", () => {
   });
 });
 
-describe("nothing is done", () => {
+describe("routes stay unchanged", () => {
   const nodes = [A, buildRawNode("b", "100.64.1.0/24")];
 
   test.each<[string, unknown, Decision["kind"], string, number | undefined]>([
-    ["where the cloud says nothing", undefined, "retry", "Unavailable", 2],
-    ["where it throttles", { kind: "error", code: "Throttled", message: "slow" }, "retry", "Throttled", 3],
-    ["where it denies", { kind: "error", code: "Denied", message: "no" }, "retry", "Denied", 60],
-    ["where what it says cannot be read", { kind: "observed", state: { kind: "x" } }, "retry", "Invalid", 60],
+    ["without the cloud's answer", undefined, "retry", "Unavailable", 2],
+    [
+      "if the cloud throttles",
+      { kind: "error", code: "Throttled", message: "slow" },
+      "retry",
+      "Throttled",
+      3,
+    ],
+    ["if the cloud denies access", { kind: "error", code: "Denied", message: "no" }, "retry", "Denied", 60],
+    ["if the cloud's answer is invalid", { kind: "observed", state: { kind: "x" } }, "retry", "Invalid", 60],
   ])("%s", (_, answer, kind, code, afterSeconds) => {
     expect(decide(buildSubject(answer), buildContext(nodes))).toMatchObject({
       kind,
@@ -584,7 +596,7 @@ describe("nothing is done", () => {
     });
   });
 
-  test("without tables, and waiting nodes get a Warning", () => {
+  test("without route tables, and waiting nodes get a Warning", () => {
     const decision = decide(
       buildSubject({ kind: "observed", state: { kind: "no-tables", message: "no table is tagged" } }),
       buildContext([...nodes, buildRawNode("c")]),

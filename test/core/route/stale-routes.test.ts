@@ -100,8 +100,8 @@ describe("a stale route", () => {
   });
 
   test.each([
-    ["what is no node", [{}, "node", null]],
-    ["one node again and again", Array.from({ length: 3 }, () => buildRoutedNode("a", "100.64.0.0/24"))],
+    ["malformed items", [{}, "node", null]],
+    ["one node several times", Array.from({ length: 3 }, () => buildRoutedNode("a", "100.64.0.0/24"))],
   ])("stays if an event pads its list with %s", (_, more) => {
     const items = [...(context.related["nodes"]?.items ?? []), ...more];
     const forged: DecisionContext = {
@@ -136,9 +136,9 @@ describe("a stale route", () => {
   );
 
   test.each<[string, string | Target, object | undefined]>([
-    ["a live instance has nodes counted and listed", "old", { counted: { name: "nodes" }, listed: {} }],
-    ["an ended one has nodes counted", GONE, { counted: { name: "nodes" }, listed: undefined }],
-  ])("needs a list of %s before its deletion, and not earlier", (_, target, expected) => {
+    ["for a live instance, nodes are counted and listed", "old", { counted: { name: "nodes" }, listed: {} }],
+    ["for a terminated instance, nodes are counted", GONE, { counted: { name: "nodes" }, listed: undefined }],
+  ])("requests %s before its deletion, and not earlier", (_, target, expected) => {
     expect(stateOf(buildSubject(answer(withStale(target))), context)).toBeUndefined();
     expect(stateOf(buildConfirmedSubject(withStale(target), context), context)).toMatchObject({
       name: "namespaces",

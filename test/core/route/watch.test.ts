@@ -149,7 +149,7 @@ describe("the facts after a write", () => {
     expect(gone.state).toMatchObject({ tables: [{ size: 2, routes: [] }] });
   });
 
-  test("are empty without an answer", () => {
+  test("are absent without an answer", () => {
     const subject = buildSubject(undefined);
     expect(routeController.applyResult?.(subject, action("delete", {}))).toBe(subject);
   });

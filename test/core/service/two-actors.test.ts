@@ -99,9 +99,9 @@ describe("a Service with another actor's claim", () => {
 
 describe("a load balancer that is no longer visible", () => {
   test.each([
-    ["is looked for where another actor may have made it", { isShown: true, showsAtOnce: false }, B],
+    ["is looked for if another actor may have created it", { isShown: true, showsAtOnce: false }, B],
     [
-      "is looked for where another actor may make it, seen at once or not",
+      "is looked for if another actor may be creating it, even on a strongly consistent cloud",
       { isShown: true, showsAtOnce: true },
       B,
     ],
@@ -144,9 +144,9 @@ describe("an actor that finds the Service changed during its work", () => {
   const conflict = { hasWritten: true };
 
   test.each([
-    ["wants a load balancer", {}],
+    ["needs a load balancer", {}],
     ["is of another type", { type: "ClusterIP" }],
-  ])("leaves it to the other actor that has claimed it: it %s", async (_, spec) => {
+  ])("leaves it to the other actor that has claimed it if the Service %s", async (_, spec) => {
     const { object } = await atRest();
     const held = claimedBy(B, { ...object, spec: { ...object.spec, ...spec } });
     const decision = decideOn(

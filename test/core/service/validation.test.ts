@@ -6,21 +6,25 @@ const SERVICE = {
   spec: {},
 };
 
-describe("questions and answers about a Service before it is written", () => {
+describe("the schema of Service validation: whether it accepts", () => {
   test.each([
-    ["a new one", { service: SERVICE }, true],
-    ["one that changes", { service: SERVICE, before: SERVICE }, true],
-    ["none", {}, false],
-    ["one without a name", { service: { ...SERVICE, metadata: {} } }, false],
+    ["a new Service", { service: SERVICE }, true],
+    ["a changed Service", { service: SERVICE, before: SERVICE }, true],
+    ["no Service", {}, false],
+    ["a Service without a name", { service: { ...SERVICE, metadata: {} } }, false],
   ])("a question about %s", (_given, question, isOne) => {
     expect(ValidationQuestion.safeParse(question).success).toBe(isOne);
   });
 
   test.each([
-    ["for it", { kind: "allowed", because: "so" }, true],
-    ["against it", { kind: "denied", issue: { code: "NoPorts", field: "spec.ports" } }, true],
-    ["against it without a reason", { kind: "denied" }, false],
-    ["neither", { kind: "perhaps" }, false],
+    ["that allows the Service", { kind: "allowed", because: "so" }, true],
+    [
+      "that denies the Service with an issue",
+      { kind: "denied", issue: { code: "NoPorts", field: "spec.ports" } },
+      true,
+    ],
+    ["that denies the Service without an issue", { kind: "denied" }, false],
+    ["of an unknown kind", { kind: "perhaps" }, false],
   ])("a result %s", (_given, verdict, isOne) => {
     expect(ValidationResult.safeParse(verdict).success).toBe(isOne);
   });

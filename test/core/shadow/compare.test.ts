@@ -30,29 +30,24 @@ const withoutLabel = (key: string): Node => {
   return buildInitializedNode({ metadata: { labels } });
 };
 
-describe("compared with our decision on the node before", () => {
+describe("the comparison of a node that another controller initialized", () => {
   test.each<[string, Node, InstanceAnswer, string[]]>([
-    ["the same is no difference", buildInitializedNode(), buildFoundAnswer(), []],
+    ["reports no difference for an equal node", buildInitializedNode(), buildFoundAnswer(), []],
+    ["reports no difference for foreign labels", withLabels({ mine: "x" }), buildFoundAnswer(), []],
     [
-      "labels and annotations of others are no differences",
-      withLabels({ mine: "x" }),
-      buildFoundAnswer(),
-      [],
-    ],
-    [
-      "another address is one",
+      "reports another address",
       buildInitializedNode({ status: { addresses: [buildInternalAddress("10.9.9.9")] } }),
       buildFoundAnswer(),
       ['Addresses - ["InternalIP=10.0.1.17"] ["InternalIP=10.9.9.9"]'],
     ],
     [
-      "no addresses are one",
+      "reports missing addresses",
       buildInitializedNode({ status: {} }),
       buildFoundAnswer(),
       ['Addresses - ["InternalIP=10.0.1.17"] []'],
     ],
     [
-      "an order of addresses of one type is one",
+      "reports another order of addresses of one type",
       buildInitializedNode({
         status: { addresses: [buildInternalAddress("fd00::1"), buildInternalAddress("10.0.1.17")] },
       }),
@@ -62,7 +57,7 @@ describe("compared with our decision on the node before", () => {
       ],
     ],
     [
-      "an order of types is no difference",
+      "reports no difference for another order of address types",
       buildInitializedNode({
         status: { addresses: [buildExternalAddress("203.0.113.7"), buildInternalAddress("10.0.1.17")] },
       }),
@@ -72,37 +67,37 @@ describe("compared with our decision on the node before", () => {
       [],
     ],
     [
-      "another provider ID is one",
+      "reports another provider ID",
       buildInitializedNode({ spec: { providerID: "aws:///z/i-1" } }),
       buildFoundAnswer(),
       ['ProviderID - "aws:///eu-central-1a/i-0a1b2c3d4e5f60718" "aws:///z/i-1"'],
     ],
     [
-      "no provider ID is one",
+      "reports a missing provider ID",
       buildInitializedNode({ spec: {} }),
       buildFoundAnswer(),
       ['ProviderID - "aws:///eu-central-1a/i-0a1b2c3d4e5f60718" ""'],
     ],
     [
-      "another value of a label is one",
+      "reports another value of a label",
       withLabels({ "topology.kubernetes.io/zone": "z" }),
       buildFoundAnswer(),
       ['LabelDiffers topology.kubernetes.io/zone "eu-central-1a" "z"'],
     ],
     [
-      "a label that is not there is one",
+      "reports a missing label",
       withoutLabel("topology.kubernetes.io/region"),
       buildFoundAnswer(),
       ['LabelMissing topology.kubernetes.io/region "eu-central-1" undefined'],
     ],
     [
-      "a label of the cloud that we would not write is one",
+      "reports a cloud label that we would not write",
       withLabels({ [ZONE_ID]: "euc1-az2" }),
       buildFoundAnswer(),
       [`LabelExtra ${ZONE_ID} undefined "euc1-az2"`],
     ],
     [
-      "a node that we would leave for now is one",
+      "reports a node that we would not initialize yet",
       buildInitializedNode(),
       { kind: "not-found", message: "no such instance" },
       [
@@ -110,7 +105,7 @@ describe("compared with our decision on the node before", () => {
       ],
     ],
     [
-      "a node without a provider ID that we would leave is one",
+      "reports a node without a provider ID that we would not initialize",
       buildInitializedNode({ spec: {} }),
       { kind: "error", code: "Foreign", message: "another cluster's" },
       ['InitializedByThemAlone - "Foreign: another cluster\'s" ""'],
@@ -162,10 +157,14 @@ describe("a node from the API server", () => {
 
   test.each([
     ["another controller", whole(written("kubelet", PROVIDER_ID), written(CCM, LABELS)), "other"],
-    ["both", whole(written("serverless-ccm", PROVIDER_ID), written(CCM, LABELS)), "other"],
-    ["this one", whole(written("serverless-ccm", LABELS)), "ours"],
+    [
+      "serverless-ccm and another controller",
+      whole(written("serverless-ccm", PROVIDER_ID), written(CCM, LABELS)),
+      "other",
+    ],
+    ["serverless-ccm", whole(written("serverless-ccm", LABELS)), "ours"],
     ["no known manager", whole(written("kubelet", LABELS)), undefined],
-    ["no manager", buildInitializedNode(), undefined],
+    ["no manager at all", buildInitializedNode(), undefined],
   ])("was initialized by %s", (_, object, expected) => {
     expect(parseObservedNode(object, LABEL_PREFIXES)?.initializedBy).toBe(expected);
   });
@@ -232,7 +231,7 @@ test.each([
   expect(isCloudLabel(key, LABEL_PREFIXES)).toBe(expected);
 });
 
-describe("known differences", () => {
+describe("the known differences", () => {
   const difference = { code: "LabelExtra", node: "a", about: ZONE_ID, ours: undefined, theirs: "x" } as const;
   test.each([
     ["LabelExtra", true],

@@ -44,24 +44,24 @@ const DELETE: Write = {
 const plain = buildInitializedNode();
 const marked = buildInitializedNode({ spec: { taints: [SHUTDOWN_TAINT] } });
 
-describe("compared with another lifecycle controller", () => {
+describe("the comparison with another lifecycle controller", () => {
   test.each<[string, Node, Decision, string[]]>([
-    ["a decision that writes nothing is no difference", plain, retry, []],
-    ["a deletion of a node that is there is one", plain, change(DELETE), ["DeletedByUsAlone"]],
+    ["reports no difference for a decision that writes nothing", plain, retry, []],
+    ["reports a deletion of a node that still exists", plain, change(DELETE), ["DeletedByUsAlone"]],
     [
-      "a taint that we would put there is one",
+      "reports a shutdown taint that we would add",
       plain,
       change(patch(plain, addShutdownTaint(plain))),
       ["ShutdownTaintMissing"],
     ],
     [
-      "a taint that we would take is one",
+      "reports a shutdown taint that we would remove",
       marked,
       change(patch(marked, removeShutdownTaint(marked))),
       ["ShutdownTaintExtra"],
     ],
     [
-      "a change of another field is no difference",
+      "reports no difference for a change of another field",
       plain,
       change({
         ...(patch(plain, addShutdownTaint(plain)) as Extract<Write, { verb: "patch" }>),
@@ -73,7 +73,7 @@ describe("compared with another lifecycle controller", () => {
     expect(compareLifecycle(of, decision).map(({ code }) => code)).toEqual(expected);
   });
 
-  test("the difference for a node that only the other deleted quotes our decision", () => {
+  test("quotes our decision for a node that only the other controller deleted", () => {
     expect(compareDeletion(plain, retry)).toEqual({
       code: "DeletedByThemAlone",
       node: "node-a",
@@ -101,7 +101,7 @@ describe("the instance of a node", () => {
     expect(getWrittenIdentity(buildNode(), retry)).toBeUndefined();
   });
 
-  test("is written on a copy, and not at all if unknown", () => {
+  test("is written to a copy of the node, and not at all if unknown", () => {
     const bare = buildNode();
     expect(withIdentity(bare, IDENTITY).metadata.annotations?.[INSTANCE_ANNOTATION]).toBe(IDENTITY);
     expect(bare.metadata.annotations).toEqual({});

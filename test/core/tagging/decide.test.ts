@@ -60,7 +60,7 @@ describe("new nodes", () => {
     expect(isLabelled(world, "node-1")).toBe(true);
   });
 
-  test("without a taggable resource, or about to leave, stay unchanged", () => {
+  test("without a taggable resource, or being deleted, stay unchanged", () => {
     const world = createWorld();
     const fargate = join(world, 1);
     world.nodes.set("node-1", { ...fargate, spec: { providerID: "cloud://fargate-1" } });
@@ -74,7 +74,7 @@ describe("new nodes", () => {
     expect(world.done).toEqual([]);
   });
 
-  test("that claim one resource are all labelled, and it is tagged once", () => {
+  test("that name one resource are all labelled, and it is tagged once", () => {
     const world = createWorld();
     const node = join(world, 1);
     world.nodes.set("other", { ...node, metadata: { ...node.metadata, name: "other", uid: "uid-other" } });
@@ -85,7 +85,7 @@ describe("new nodes", () => {
   test.each([
     { ageMs: 60_000, kind: "retry" },
     { ageMs: 600_000, kind: "unchanged" },
-  ])("whose resource is not visible: after $ageMs ms it is $kind", ({ ageMs, kind }) => {
+  ])("whose resource is not visible after $ageMs ms: $kind", ({ ageMs, kind }) => {
     const world = createWorld();
     join(world, 1, ageMs);
     world.resources.delete("r-1");
@@ -94,7 +94,7 @@ describe("new nodes", () => {
   });
 });
 
-describe("if all labels record the tags,", () => {
+describe("if all nodes' labels record the tags,", () => {
   test("nothing is written, and a change costs one question about resources without a node", () => {
     const world = tagged(3);
     expect(runPass(world)).toMatchObject({ kind: "unchanged" });
@@ -187,11 +187,11 @@ describe("a node that is gone", () => {
   });
 
   test.each<{ what: string; options: Pass }>([
-    { what: "the API server lists it", options: {} },
+    { what: "the API server lists the node", options: {} },
     { what: "the nodes cannot be listed", options: { listed: { kind: "unknown", message: "no" } } },
     { what: "nodes are neither listed nor counted", options: { listed: "not listed" } },
     {
-      what: "there are more nodes than are known",
+      what: "the API server counts more nodes than are known",
       options: { listed: "not listed", count: { kind: "count", count: 3 } },
     },
     {
@@ -244,7 +244,7 @@ describe("the tags of resources without a node", () => {
 
   test.each<{ what: string; tags: Tags; gone: Tags | undefined }>([
     {
-      what: "are those that are there and those that its mark names, which another actor may be about to set",
+      what: "are the existing ones and those that the mark names, which another actor may be about to set",
       tags: { [MARK]: "team role", team: "a" },
       gone: { [MARK]: "team role", team: "a", role: "node" },
     },
@@ -289,21 +289,21 @@ describe("a failure", () => {
   test.each([
     { code: "Conflict", kind: "retry" },
     { code: "Gone", kind: "unchanged" },
-  ])("of a label, with $code: then it is $kind", ({ code, kind }) => {
+  ])("of a label with $code: $kind", ({ code, kind }) => {
     const world = createWorld();
     join(world, 1);
     world.failingNodes.set("node-1", { code, message: "no" });
     expect(runPass(world)).toMatchObject({ kind });
   });
 
-  test("to remove tags from resources without a node", () => {
+  test("to remove tags from resources without a node is retried late", () => {
     const world = tagged(2);
     world.nodes.delete("node-1");
     world.failing = { code: "Denied", message: "no" };
     expect(runPass(world)).toMatchObject({ kind: "retry", because: { code: "Denied" }, afterSeconds: 300 });
   });
 
-  test("of the observation itself: nothing is decided", () => {
+  test("of the observation is retried, and nothing is written", () => {
     const world = createWorld();
     join(world, 1);
     const answer = { kind: "error", code: "Throttled", message: "slower" } as const;
@@ -314,13 +314,13 @@ describe("a failure", () => {
 
 describe("nothing is done, and the cloud is not asked, if", () => {
   test.each([
-    { what: "there are no tags", settings: buildSettings({ tags: {} }), code: "NoTags" },
+    { what: "no tags are configured", settings: buildSettings({ tags: {} }), code: "NoTags" },
     {
-      what: "nothing is to be tagged",
+      what: "no resource types are configured",
       settings: buildSettings({ tags: { team: "a" } }, { resources: [] }),
       code: "NoTags",
     },
-    { what: "the cloud has none", settings: DEFAULT_SETTINGS, code: "NotSupported" },
+    { what: "the cloud does not support tags", settings: DEFAULT_SETTINGS, code: "NotSupported" },
   ])("$what", ({ settings, code }) => {
     const world = tagged(1);
     expect(runPass(world, { settings })).toMatchObject({ kind: "skip", because: { code } });
@@ -336,7 +336,7 @@ describe("nothing is done, and the cloud is not asked, if", () => {
   });
 });
 
-test("without an answer it is due again, and earlier writes are ignored", () => {
+test("without an answer the pass is retried, and earlier writes are ignored", () => {
   const context = { ...CONTEXT, related: { nodes: { resourceVersion: "1", items: [] } } };
   expect(controller.decide([UNANSWERED], context)).toMatchObject({
     decisions: [{ kind: "retry", because: { code: "NoAnswer" } }],

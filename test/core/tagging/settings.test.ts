@@ -5,14 +5,18 @@ const many = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`key-${index}`, ""]));
 
 test.each<{ what: string; tags: Record<string, string>; faults: number }>([
-  { what: "tags of one's own", tags: { team: "a", "example.com/cost": "", Name: "x" }, faults: 0 },
-  { what: "as many as there may be", tags: many(40), faults: 0 },
-  { what: "more", tags: many(41), faults: 1 },
+  { what: "custom tags", tags: { team: "a", "example.com/cost": "", Name: "x" }, faults: 0 },
+  { what: "the maximum number of tags", tags: many(40), faults: 0 },
+  { what: "one tag above the maximum", tags: many(41), faults: 1 },
   { what: "a cluster's tag", tags: { "kubernetes.io/cluster/demo": "owned" }, faults: 1 },
-  { what: "a cluster's tag of old", tags: { kubernetesCluster: "demo" }, faults: 1 },
-  { what: "AWS's own, and the mark", tags: { "AWS:name": "", "serverless-ccm.io/tags/demo": "" }, faults: 2 },
-  { what: "a key without a letter", tags: { "": "x" }, faults: 1 },
-  { what: "too long a value", tags: { team: "x".repeat(257) }, faults: 1 },
+  { what: "the legacy cluster tag", tags: { kubernetesCluster: "demo" }, faults: 1 },
+  {
+    what: "a tag reserved for AWS, and our own mark",
+    tags: { "AWS:name": "", "serverless-ccm.io/tags/demo": "" },
+    faults: 2,
+  },
+  { what: "an empty key", tags: { "": "x" }, faults: 1 },
+  { what: "a value that is too long", tags: { team: "x".repeat(257) }, faults: 1 },
 ])("$what: $faults errors", ({ tags, faults }) => {
   expect(TaggingSettings.safeParse({ tags }).error?.issues.length ?? 0).toBe(faults);
 });

@@ -77,11 +77,16 @@ describe("the tags of load balancers", () => {
   });
 
   test.each<[string, Answer, string, string]>([
-    ["all have it", observed([]), "unchanged", "UpToDate"],
-    ["nothing was asked", undefined, "unchanged", "UpToDate"],
-    ["an annotation alone names one", observed([], ["default/web: lb-9"]), "skip", "TagMissing"],
+    ["all load balancers have the tag", observed([]), "unchanged", "UpToDate"],
+    ["the cloud was not asked", undefined, "unchanged", "UpToDate"],
+    [
+      "a load balancer is named only by an annotation",
+      observed([], ["default/web: lb-9"]),
+      "skip",
+      "TagMissing",
+    ],
     ["the cloud fails", { kind: "error", code: "Unavailable", message: "503" }, "retry", "Unavailable"],
-    ["the cloud talks rubbish", { kind: "observed", state: 7 }, "retry", "Invalid"],
+    ["the cloud's answer is invalid", { kind: "observed", state: 7 }, "retry", "Invalid"],
   ])("stay unchanged if %s", (_given, answer, kind, code) => {
     expect(decide(subjectOf(answer))).toMatchObject({ kind, because: { code } });
   });
