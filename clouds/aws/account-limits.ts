@@ -39,8 +39,8 @@ export async function readAccountLimits(session: Session<Api>): Promise<Outcome<
     });
     if (listing.kind === "fault") return listing;
     for (const { Name: name, Max: max } of listing.value) {
-      const most = Number(max);
-      if (name !== undefined && max !== undefined && Number.isFinite(most)) limits[name] = most;
+      const limit = Number(max);
+      if (name !== undefined && max !== undefined && Number.isFinite(limit)) limits[name] = limit;
     }
   }
   return ok(limits);

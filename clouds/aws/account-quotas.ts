@@ -26,22 +26,22 @@ const NAMES = {
  * request.
  */
 export function createAccountQuotas(now: () => number): AccountQuotas {
-  let known: Amounts = {};
-  let dueMs = Number.NEGATIVE_INFINITY;
+  let quotas: Amounts = {};
+  let readAgainAtMs = Number.NEGATIVE_INFINITY;
   return {
     async read(session) {
-      if (now() < dueMs) return known;
+      if (now() < readAgainAtMs) return quotas;
       const limits = await readAccountLimits(session);
-      dueMs = now() + (limits.kind === "ok" ? KNOWN_MS : UNKNOWN_MS);
+      readAgainAtMs = now() + (limits.kind === "ok" ? KNOWN_MS : UNKNOWN_MS);
       if (limits.kind === "ok") {
-        const told = Object.entries(NAMES).map(([name, limit]) => [name, limits.value[limit]] as const);
-        known = Object.fromEntries(told.flatMap(([name, most]) => (isCount(most) ? [[name, most]] : [])));
+        const entries = Object.entries(NAMES).map(([name, limit]) => [name, limits.value[limit]] as const);
+        quotas = Object.fromEntries(entries.flatMap(([name, most]) => (isCount(most) ? [[name, most]] : [])));
       }
-      return known;
+      return quotas;
     },
   };
 }
 
-function isCount(most: number | undefined): most is number {
-  return most !== undefined && Number.isInteger(most) && most >= 0;
+function isCount(max: number | undefined): max is number {
+  return max !== undefined && Number.isInteger(max) && max >= 0;
 }

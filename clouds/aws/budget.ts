@@ -45,19 +45,19 @@ export interface Reservation {
 export function createBudget(now: () => number, quotas = AWS_QUOTAS): Budget {
   const buckets = new Map<QuotaName, Bucket>();
   const shares = createShares(() => {
-    for (const name of buckets.keys()) settled(name);
+    for (const name of buckets.keys()) getBucket(name);
   });
-  const settled = (name: QuotaName): Bucket => {
+  const getBucket = (name: QuotaName): Bucket => {
     const share = shares.getCurrent();
     const bucket = buckets.get(name) ?? createFullBucket(quotas[name], share, now());
     buckets.set(name, bucket);
     refillBucket(bucket, quotas[name], share, now());
     return bucket;
   };
-  /** `before` requests are ahead in the queue; their tokens are reserved although they still wait. */
-  const take = (name: QuotaName, before: number): number | undefined => {
-    const bucket = settled(name);
-    const missing = before + 1 - bucket.tokens;
+  /** `queuedCount` requests are ahead in the queue; their tokens are reserved although they still wait. */
+  const take = (name: QuotaName, queuedCount: number): number | undefined => {
+    const bucket = getBucket(name);
+    const missing = queuedCount + 1 - bucket.tokens;
     if (missing > 0)
       return Math.ceil((missing * 1000) / (quotas[name].refillPerSecond * shares.getCurrent() * bucket.rate));
     bucket.tokens -= 1;
@@ -67,25 +67,25 @@ export function createBudget(now: () => number, quotas = AWS_QUOTAS): Budget {
     enter: shares.enter,
     take(operation) {
       const name = getQuotaName(operation);
-      return take(name, settled(name).queue.size);
+      return take(name, getBucket(name).queue.size);
     },
     reserve(operation) {
       const name = getQuotaName(operation);
-      const { queue } = settled(name);
-      const turn: Reservation = {
+      const { queue } = getBucket(name);
+      const reservation: Reservation = {
         take() {
-          const wait = take(name, Math.max(0, [...queue].indexOf(turn)));
-          if (wait === undefined) queue.delete(turn);
+          const wait = take(name, Math.max(0, [...queue].indexOf(reservation)));
+          if (wait === undefined) queue.delete(reservation);
           return wait;
         },
-        leave: () => void queue.delete(turn),
+        leave: () => void queue.delete(reservation),
       };
-      queue.add(turn);
-      return turn;
+      queue.add(reservation);
+      return reservation;
     },
     getWaitMs(operation, withinMs) {
       const name = getQuotaName(operation);
-      const bucket = settled(name);
+      const bucket = getBucket(name);
       const { wholeBurst = 1, refillPerSecond } = quotas[name];
       const missing =
         Math.min(wholeBurst, computeBucketSize(quotas[name], shares.getCurrent())) - bucket.tokens;
@@ -93,7 +93,7 @@ export function createBudget(now: () => number, quotas = AWS_QUOTAS): Budget {
       return waitMs > withinMs ? waitMs : undefined;
     },
     recordThrottle(operation) {
-      const bucket = settled(getQuotaName(operation));
+      const bucket = getBucket(getQuotaName(operation));
       bucket.tokens = 0;
       // Requests in flight together are throttled together; they count as one throttle.
       if (now() - bucket.halvedAt < 1000) return;
@@ -125,7 +125,7 @@ interface Bucket {
   /** The rate from which recovery is slow. */
   knee: number;
   readonly queue: Set<Reservation>;
-  settledAt: number;
+  refilledAt: number;
   halvedAt: number;
 }
 
@@ -135,7 +135,7 @@ function createFullBucket(quota: Quota, share: number, at: number): Bucket {
     rate: 1,
     knee: 1,
     queue: new Set(),
-    settledAt: at,
+    refilledAt: at,
     halvedAt: Number.NEGATIVE_INFINITY,
   };
 }
@@ -146,11 +146,11 @@ function computeBucketSize(quota: Quota, share: number): number {
 }
 
 function refillBucket(bucket: Bucket, quota: Quota, share: number, at: number): void {
-  const seconds = Math.max(0, at - bucket.settledAt) / 1000;
+  const seconds = Math.max(0, at - bucket.refilledAt) / 1000;
   const tokens = bucket.tokens + seconds * quota.refillPerSecond * share * bucket.rate;
   bucket.tokens = Math.min(computeBucketSize(quota, share), tokens);
   bucket.rate = computeRecoveredRate(bucket, seconds);
-  bucket.settledAt = at;
+  bucket.refilledAt = at;
 }
 
 function computeRecoveredRate({ rate, knee }: Bucket, seconds: number): number {

@@ -9,7 +9,7 @@ import {
 import type { Fault } from "#clouds/aws/errors.ts";
 import type { NodeMatcher } from "#clouds/aws/node-matchers.ts";
 import type { AwsCluster } from "#clouds/aws/ownership.ts";
-import { isOurs } from "#clouds/aws/resolution.ts";
+import { isClusterInstance } from "#clouds/aws/resolution.ts";
 import type { Session } from "#clouds/aws/session.ts";
 
 /** The instances found for each key, and the faults of the keys that could not be looked up. */
@@ -21,7 +21,7 @@ export interface Candidates {
 /** Finds the instances that match keys, with as many keys per request as EC2 takes. */
 export async function findCandidates(
   keys: readonly string[],
-  means: NodeMatcher,
+  matcher: NodeMatcher,
   session: Session,
   cluster: AwsCluster,
 ): Promise<Candidates> {
@@ -29,8 +29,8 @@ export async function findCandidates(
   const faults = new Map<string, Fault>();
   const otherFilters = buildOwnershipFilters(cluster.vpc);
 
-  const find = async (chunk: readonly string[], partings: number): Promise<void> => {
-    const filter = { Name: means.filter, Values: chunk.map(means.pattern ?? ((key) => key)) };
+  const findChunk = async (chunk: readonly string[], splitsLeft: number): Promise<void> => {
+    const filter = { Name: matcher.filter, Values: chunk.map(matcher.pattern ?? ((key) => key)) };
     const listing = await describeInstances(session, [filter, ...otherFilters]);
     const failAll = (fault: Fault): void => {
       for (const key of chunk) faults.set(key, fault);
@@ -38,7 +38,7 @@ export async function findCandidates(
     if (listing.kind === "fault") return failAll(listing.fault);
     const byKey = Map.groupBy(
       listing.value.found.flatMap((each) =>
-        means.keysOfInstance(each.instance).map((key) => ({ key, each })),
+        matcher.listInstanceKeys(each.instance).map((key) => ({ key, each })),
       ),
       ({ key }) => key,
     );
@@ -53,25 +53,27 @@ export async function findCandidates(
     }
     // The key with the most matches gets a request of its own, so that it cannot crowd out the others.
     const [broadest] = chunk.toSorted((a, b) => (byKey.get(b)?.length ?? 0) - (byKey.get(a)?.length ?? 0));
-    if (broadest === undefined || (byKey.get(broadest)?.length ?? 0) < 2 || partings === 0) {
+    if (broadest === undefined || (byKey.get(broadest)?.length ?? 0) < 2 || splitsLeft === 0) {
       return failAll(UNFINISHED);
     }
     if (chunk.length === 1) {
-      const ours = (byKey.get(broadest) ?? []).filter(({ each }) => isOurs(each, cluster));
-      return failAll(ours.length < 2 ? UNFINISHED : TOO_MANY);
+      const ownedInstances = (byKey.get(broadest) ?? []).filter(({ each }) =>
+        isClusterInstance(each, cluster),
+      );
+      return failAll(ownedInstances.length < 2 ? UNFINISHED : TOO_MANY);
     }
-    const others = chunk.filter((key) => key !== broadest);
-    await Promise.all([find([broadest], partings), find(others, partings - 1)]);
+    const otherKeys = chunk.filter((key) => key !== broadest);
+    await Promise.all([findChunk([broadest], splitsLeft), findChunk(otherKeys, splitsLeft - 1)]);
   };
 
   await Promise.all(
-    splitIntoChunks(keys, countFreeFilterValues(otherFilters)).map((chunk) => find(chunk, MAX_PARTINGS)),
+    splitIntoChunks(keys, countFreeFilterValues(otherFilters)).map((chunk) => findChunk(chunk, MAX_SPLITS)),
   );
   return { found, faults };
 }
 
 /** Maximum number of keys per unfinished request that get a request of their own. */
-const MAX_PARTINGS = 3;
+const MAX_SPLITS = 3;
 
 /** Excludes terminated instances: their names and addresses are free for reuse. */
 function buildOwnershipFilters(vpc: string | undefined): Filter[] {
@@ -91,7 +93,7 @@ const UNNAMED: Fault = {
 
 const UNFINISHED: Fault = {
   code: "Unavailable",
-  message: `DescribeInstances: more than ${MAX_PAGES} pages, not looked at further; a kubelet with --provider-id needs no search`,
+  message: `DescribeInstances: more than ${MAX_PAGES} pages, the rest is not read; start the kubelet with --provider-id, which needs no search`,
 };
 
 const TOO_MANY: Fault = {

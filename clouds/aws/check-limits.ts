@@ -12,51 +12,57 @@ import type { Service } from "#core/service/service.ts";
  */
 export function checkLimits(limits: AccountLimits, use: AccountUse, needs: LoadBalancerNeeds): CheckResult {
   const lines = buildLimitLines(use, needs).flatMap((line) => {
-    const most = limits[line.limit];
-    return most === undefined ? [] : [{ ...line, most }];
+    const max = limits[line.limit];
+    return max === undefined ? [] : [{ ...line, max }];
   });
   if (lines.length === 0) return reportWarning("AWS returned no load balancer limits", REMEDY);
-  const words = lines.map(formatLine).join("; ");
-  const beyond = lines.filter(({ has, more, most }) => has + more > most);
-  const refused = beyond.filter(({ isCut }) => !isCut);
-  if (refused.length > 0) return reportFailure(words, `${formatLineNames(refused)}: ${REMEDY}`);
-  const near = lines.filter(({ has, more, most }) => has + more >= NEARLY * most);
-  if (near.length > 0) return reportWarning(words, `${formatLineNames(near)}: ${REMEDY}`);
-  const accountMost = getMaxBalancers(limits);
-  return needs.max !== undefined && accountMost !== undefined && needs.max > accountMost
-    ? reportWarning(`${words}; loadBalancers.max is ${needs.max}`, SHARE)
-    : reportOk(words);
+  const summary = lines.map(formatLine).join("; ");
+  const exceeded = lines.filter(({ current, additional, max }) => current + additional > max);
+  const rejected = exceeded.filter(({ isCut }) => !isCut);
+  if (rejected.length > 0) return reportFailure(summary, `${formatLineNames(rejected)}: ${REMEDY}`);
+  const nearlyExceeded = lines.filter(
+    ({ current, additional, max }) => current + additional >= NEARLY_EXCEEDED * max,
+  );
+  if (nearlyExceeded.length > 0)
+    return reportWarning(summary, `${formatLineNames(nearlyExceeded)}: ${REMEDY}`);
+  const accountMax = getMaxBalancers(limits);
+  return needs.max !== undefined && accountMax !== undefined && needs.max > accountMax
+    ? reportWarning(`${summary}; loadBalancers.max is ${needs.max}`, SHARE)
+    : reportOk(summary);
 }
 
-/** The limit of the load balancer type for which the account may have more. */
+/** Returns the higher of the account's limits for network and classic load balancers. */
 function getMaxBalancers(limits: AccountLimits): number | undefined {
-  const known = BALANCER_LIMITS.flatMap((name) => limits[name] ?? []);
-  return known.length === 0 ? undefined : Math.max(...known);
+  const maxima = BALANCER_LIMITS.flatMap((name) => limits[name] ?? []);
+  return maxima.length === 0 ? undefined : Math.max(...maxima);
 }
 
 const BALANCER_LIMITS = ["network-load-balancers", "classic-load-balancers"];
 const SHARE =
-  "set loadBalancers.max to the cluster's share of what the account may have: one cluster could take the places of all";
+  "set loadBalancers.max to the cluster's share of what the account may have: otherwise one cluster can use up the account's limit";
 
-const NEARLY = 0.9;
+const NEARLY_EXCEEDED = 0.9;
 const REMEDY =
-  "have the account's quota raised (aws service-quotas list-service-quotas --service-code elasticloadbalancing names them), or do with fewer Services, ports or nodes";
+  "request a higher quota (list them with aws service-quotas list-service-quotas --service-code elasticloadbalancing), or use fewer Services, ports or nodes";
 
 /** What counts against one limit. */
 interface Line {
   /** AWS's name of the limit. */
   readonly limit: string;
   readonly name: string;
-  readonly has: number;
+  readonly current: number;
   /** Additional need of Services. */
-  readonly more: number;
+  readonly additional: number;
   /** Beyond this limit AWS takes a part of the request; beyond all others it rejects the request. */
   readonly isCut?: boolean;
 }
 
 function buildLimitLines(use: AccountUse, { services, nodes }: LoadBalancerNeeds): readonly Line[] {
   const [network, classic] = [selectServices(services, "network"), selectServices(services, "classic")];
-  const [noNetwork, noClassic] = [selectMissing(network, use.network), selectMissing(classic, use.classic)];
+  const [missingNetwork, missingClassic] = [
+    selectMissing(network, use.network),
+    selectMissing(classic, use.classic),
+  ];
   const zones = countInstancesByZone(nodes);
   const [targets, perZone] = [sum(zones), Math.max(0, ...zones)];
   const [networkPorts, classicPorts] = [getMaxPorts(network), getMaxPorts(classic)];
@@ -64,49 +70,59 @@ function buildLimitLines(use: AccountUse, { services, nodes }: LoadBalancerNeeds
     {
       limit: "network-load-balancers",
       name: "network load balancers",
-      has: use.network.size,
-      more: noNetwork.length,
+      current: use.network.size,
+      additional: missingNetwork.length,
     },
     {
       limit: "target-groups",
       name: "target groups",
-      has: use.targetGroups,
-      more: sum(noNetwork.map(countPorts)),
+      current: use.targetGroups,
+      additional: sum(missingNetwork.map(countPorts)),
     },
     {
       limit: "classic-load-balancers",
       name: "classic load balancers",
-      has: use.classic.size,
-      more: noClassic.length,
+      current: use.classic.size,
+      additional: missingClassic.length,
     },
   ];
   if (network.length > 0)
     lines.push(
       {
         limit: "listeners-per-network-load-balancer",
-        name: "listeners of a network one",
-        has: networkPorts,
-        more: 0,
+        name: "listeners per network load balancer",
+        current: networkPorts,
+        additional: 0,
       },
       {
         limit: "targets-per-network-load-balancer",
-        name: "targets of a network one",
-        has: targets * networkPorts,
-        more: 0,
+        name: "targets per network load balancer",
+        current: targets * networkPorts,
+        additional: 0,
         isCut: true,
       },
       {
         limit: "targets-per-availability-zone-per-network-load-balancer",
-        name: "targets of a network one in a zone",
-        has: perZone * networkPorts,
-        more: 0,
+        name: "targets per network load balancer and zone",
+        current: perZone * networkPorts,
+        additional: 0,
         isCut: true,
       },
     );
   if (classic.length > 0)
     lines.push(
-      { limit: "classic-listeners", name: "listeners of a classic one", has: classicPorts, more: 0 },
-      { limit: "classic-registered-instances", name: "instances of a classic one", has: targets, more: 0 },
+      {
+        limit: "classic-listeners",
+        name: "listeners per classic load balancer",
+        current: classicPorts,
+        additional: 0,
+      },
+      {
+        limit: "classic-registered-instances",
+        name: "instances per classic load balancer",
+        current: targets,
+        additional: 0,
+      },
     );
   return lines;
 }
@@ -116,8 +132,8 @@ function selectServices(services: readonly Service[], kind: "network" | "classic
 }
 
 /** Selects the Services that have no load balancer yet. */
-function selectMissing(services: readonly Service[], there: ReadonlySet<string>): readonly Service[] {
-  return services.filter(({ metadata }) => !there.has(formatLoadBalancerName(metadata.uid) ?? ""));
+function selectMissing(services: readonly Service[], existingNames: ReadonlySet<string>): readonly Service[] {
+  return services.filter(({ metadata }) => !existingNames.has(formatLoadBalancerName(metadata.uid) ?? ""));
 }
 
 /** Counts ports: TCP and UDP with one number share one listener and one target group. */
@@ -140,8 +156,8 @@ function countInstancesByZone(nodes: LoadBalancerNeeds["nodes"]): readonly numbe
   return [...counts.values()];
 }
 
-function formatLine({ name, has, more, most }: Line & { readonly most: number }): string {
-  return `${name} ${has}${more === 0 ? "" : ` and ${more} asked for,`} of ${most}`;
+function formatLine({ name, current, additional, max }: Line & { readonly max: number }): string {
+  return `${name} ${current}${additional === 0 ? "" : ` and ${additional} requested,`} of ${max}`;
 }
 
 function formatLineNames(lines: readonly Line[]): string {

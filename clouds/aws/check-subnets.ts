@@ -17,31 +17,31 @@ export interface SubnetCheckOptions {
  * Reports the subnets that internet-facing and internal load balancers would use, by the same selection as
  * the functions.
  */
-export function checkSubnets(subnets: readonly SubnetState[], judged: SubnetCheckOptions): CheckResult {
-  const { vpc, clusterTag, isVpcConfigured } = judged;
+export function checkSubnets(subnets: readonly SubnetState[], options: SubnetCheckOptions): CheckResult {
+  const { vpc, clusterTag, isVpcConfigured } = options;
   const state: VpcState = { id: vpc, subnets, groups: [], instances: {} };
-  const chosen = (internal: boolean): readonly string[] => {
-    const piece = chooseSubnets(
-      { ...judged, named: undefined, internal, dualStack: false, attachedIds: [] },
+  const listChosen = (internal: boolean): readonly string[] => {
+    const choice = chooseSubnets(
+      { ...options, named: undefined, internal, dualStack: false, attachedIds: [] },
       state,
     );
-    return piece.kind === "ready"
-      ? piece.value.map(({ subnet }) => `${subnet.SubnetId} (${subnet.AvailabilityZone})`)
+    return choice.kind === "ready"
+      ? choice.value.map(({ subnet }) => `${subnet.SubnetId} (${subnet.AvailabilityZone})`)
       : [];
   };
-  const [facing, internal] = [chosen(false), chosen(true)];
-  const words = `internet-facing in ${formatList(facing)}; internal in ${formatList(internal)}`;
+  const [internetFacing, internal] = [listChosen(false), listChosen(true)];
+  const summary = `internet-facing in ${formatList(internetFacing)}; internal in ${formatList(internal)}`;
   const tag = `tag them kubernetes.io/cluster/${clusterTag}${isVpcConfigured ? ", or for no cluster at all" : ", or list them in cloud.allow.subnets"}`;
-  if (internal.length === 0) return reportFailure(words, `no subnet of ${vpc} may be used: ${tag}`);
-  if (facing.length === 0)
+  if (internal.length === 0) return reportFailure(summary, `no subnet of ${vpc} may be used: ${tag}`);
+  if (internetFacing.length === 0)
     return reportWarning(
-      words,
+      summary,
       `for internet-facing ones a subnet needs a route to an internet gateway; ${tag}`,
     );
-  const twice = listAmbiguousZones(subnets);
-  if (twice.length === 0) return reportOk(words);
+  const ambiguousZones = listAmbiguousZones(subnets);
+  if (ambiguousZones.length === 0) return reportOk(summary);
   return reportWarning(
-    `${words}; several subnets of ${twice.join(", ")} have the same role's tag, and the lowest id is taken`,
+    `${summary}; several subnets of ${ambiguousZones.join(", ")} have the same role's tag, and the lowest id is taken`,
     "tag one subnet of each zone kubernetes.io/role/elb, and one kubernetes.io/role/internal-elb",
   );
 }
@@ -51,9 +51,10 @@ const ROLES = ["kubernetes.io/role/elb", "kubernetes.io/role/internal-elb"];
 /** Zones in which the role tag, or its absence, leaves more than one subnet to choose from. */
 function listAmbiguousZones(subnets: readonly SubnetState[]): readonly string[] {
   const zones = Map.groupBy(subnets, ({ subnet }) => subnet.AvailabilityZone ?? "");
-  return [...zones].flatMap(([zone, of]) => {
-    const counts = ROLES.map((role) => of.filter(({ tags }) => tags[role] !== undefined).length);
-    return counts.some((count) => count > 1) || (of.length > 1 && counts.every((count) => count === 0))
+  return [...zones].flatMap(([zone, subnetsOfZone]) => {
+    const counts = ROLES.map((role) => subnetsOfZone.filter(({ tags }) => tags[role] !== undefined).length);
+    return counts.some((count) => count > 1) ||
+      (subnetsOfZone.length > 1 && counts.every((count) => count === 0))
       ? [zone]
       : [];
   });
@@ -69,22 +70,22 @@ export function checkNodeGroups(
   isTagConfigured: boolean,
 ): CheckResult {
   const instanceIds = Object.keys(vpc.instances);
-  const wanted = {
+  const desiredRules = {
     ...identity,
     disabled: false,
     instanceIds,
     openings: [],
     ownRules: { descriptions: [], groupIds: [] },
   };
-  const plan = planNodeRules(wanted, vpc);
+  const plan = planNodeRules(desiredRules, vpc);
   const issues = plan.kind === "ready" ? plan.value : [];
   if (instanceIds.length === 0)
-    return reportWarning("no instance of the cluster to look at", "run doctor again with a node");
-  const words = `one of each of ${instanceIds.length} ${instanceIds.length === 1 ? "instance" : "instances"}`;
-  if (issues.length === 0 && isTagConfigured) return reportOk(words);
+    return reportWarning("the cluster has no instance to check", "run doctor again with a node");
+  const summary = `one security group of each of ${instanceIds.length} ${instanceIds.length === 1 ? "instance" : "instances"}`;
+  if (issues.length === 0 && isTagConfigured) return reportOk(summary);
   if (issues.length === 0)
     return reportWarning(
-      `${words}; without clusterTag every instance of the VPC that carries no cluster's tag counts as the cluster's`,
+      `${summary}; without clusterTag every instance of the VPC that carries no cluster's tag counts as the cluster's`,
       `tag the cluster's instances kubernetes.io/cluster/${identity.clusterTag}, and set cloud.clusterTag: ${identity.clusterTag}`,
     );
   return reportFailure(

@@ -10,7 +10,7 @@ import type { AwsCloudConfig } from "#clouds/aws/config.ts";
 import { createEc2, type Ec2 } from "#clouds/aws/ec2.ts";
 import { toErrorAnswer } from "#clouds/aws/errors.ts";
 import { buildInstanceFacts, buildInterfaceFacts, type InstanceFacts } from "#clouds/aws/instance.ts";
-import { askAhead, type LabelSources, withLabels } from "#clouds/aws/labels.ts";
+import { addLabels, type LabelSources, prefetchZoneIds } from "#clouds/aws/labels.ts";
 import type { AwsCluster } from "#clouds/aws/ownership.ts";
 import { buildQuotas } from "#clouds/aws/quota-settings.ts";
 import { createRenewableEc2 } from "#clouds/aws/renewable-ec2.ts";
@@ -52,8 +52,8 @@ export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions 
   const cluster: AwsCluster = { ...config, clusterName };
   const sessionName = clusterName ?? config.clusterTag ?? config.vpc ?? config.region;
   const sessions = new Map<SessionPurpose, ReturnType<typeof shareCredentials>>();
-  const credentialsFor = (own: SessionPurpose): AwsDependencies["credentials"] => {
-    const purpose = selectPurpose(options.functionName, own);
+  const credentialsFor = (defaultPurpose: SessionPurpose): AwsDependencies["credentials"] => {
+    const purpose = selectPurpose(options.functionName, defaultPurpose);
     const shared =
       sessions.get(purpose) ??
       shareCredentials(() =>
@@ -63,29 +63,29 @@ export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions 
     return shared();
   };
   const credentials = credentialsFor("node");
-  const make = (): Ec2 => createEc2(config.region, credentials());
-  const ec2 = options.ec2 ?? createRenewableEc2(make, wallClock);
+  const createClient = (): Ec2 => createEc2(config.region, credentials());
+  const ec2 = options.ec2 ?? createRenewableEc2(createClient, wallClock);
   const budget = createBudget(now, buildQuotas(config.quotas));
   const sources: LabelSources = {
     zones: createZones(now),
     topology: createTopology(config.topologyInstanceTypePattern, now),
     wallClock,
   };
-  const worldOf = (own: SessionPurpose): AwsDependencies => {
-    return { cluster, budget, sleep, now, wallClock, credentials: credentialsFor(own) };
+  const dependenciesFor = (purpose: SessionPurpose): AwsDependencies => {
+    return { cluster, budget, sleep, now, wallClock, credentials: credentialsFor(purpose) };
   };
   // Excluded from bundles of functions that do not need them (build/build.ts).
   const loadBalancers = createLazyCapability(async () => {
     const { createLoadBalancers } = await import("#clouds/aws/load-balancers/capability.ts");
-    return createLoadBalancers(worldOf("service"));
+    return createLoadBalancers(dependenciesFor("service"));
   });
   const tags = createLazyCapability(async () => {
     const { createTags } = await import("#clouds/aws/tags/capability.ts");
-    return createTags({ ...worldOf("tagging"), ec2 });
+    return createTags({ ...dependenciesFor("tagging"), ec2 });
   });
   const routes = createLazyCapability(async () => {
     const { createRoutes } = await import("#clouds/aws/routes/capability.ts");
-    return createRoutes(worldOf("route"), ec2);
+    return createRoutes(dependenciesFor("route"), ec2);
   });
   return {
     provider: "aws",
@@ -93,12 +93,12 @@ export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions 
     async instances(nodes, call) {
       const { signal, share, onRequest } = call;
       // Requests sent ahead of need end with the batch: a function may be frozen after its answer.
-      const done = new AbortController();
-      const untilDone = AbortSignal.any([signal, done.signal]);
-      const session = createSession({ ec2, budget, sleep, signal: untilDone, onRequest });
+      const batchEnd = new AbortController();
+      const untilBatchEnd = AbortSignal.any([signal, batchEnd.signal]);
+      const session = createSession({ ec2, budget, sleep, signal: untilBatchEnd, onRequest });
       const leave = budget.enter(share);
       try {
-        const answers = await answerNodes(nodes, session, cluster, sources, call);
+        const answers = await resolveAnswers(nodes, session, cluster, sources, call);
         return { answers, usage: session.getUsage() };
       } catch (error) {
         // No known error reaches this line, but by contract a batch never rejects.
@@ -106,7 +106,7 @@ export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions 
         return { answers: nodes.map(() => unavailable), usage: session.getUsage() };
       } finally {
         leave();
-        done.abort();
+        batchEnd.abort();
       }
     },
     async close() {
@@ -118,14 +118,14 @@ export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions 
   };
 }
 
-async function answerNodes(
+async function resolveAnswers(
   nodes: readonly Node[],
   session: Session,
   cluster: AwsCluster,
   sources: LabelSources,
-  { control: isControlWanted, labels: wanted }: Pick<CloudCall, "control" | "labels">,
+  { control: isControlWanted, labels: selection }: Pick<CloudCall, "control" | "labels">,
 ): Promise<InstanceAnswer[]> {
-  askAhead(nodes, session, sources, wanted);
+  prefetchZoneIds(nodes, session, sources, selection);
   const answers = new Map<Node, InstanceAnswer>();
   const facts = new Map<Node, InstanceFacts>();
   const resolutions = await resolve(nodes, session, cluster);
@@ -141,37 +141,37 @@ async function answerNodes(
     if (described.kind === "ok") facts.set(node, described.value);
     else answers.set(node, toErrorAnswer(described.fault));
   }
-  const [labelled, replacements, controls] = await Promise.all([
-    withLabels(facts, session, sources, wanted),
+  const [labelled, replacements, probes] = await Promise.all([
+    addLabels(facts, session, sources, selection),
     findReplacementInstances(resolutions, session, cluster),
     isControlWanted ? findVisibilityProbes(resolutions, session, cluster) : undefined,
   ]);
-  for (const [node, found] of labelled) answers.set(node, found);
+  for (const [node, labelledAnswer] of labelled) answers.set(node, labelledAnswer);
   // A missing instance is half of an answer: a node that lives on in another machine must not count as
   // deleted.
   for (const [node, fault] of replacements.faults) answers.set(node, toErrorAnswer(fault));
   return nodes.map((node) =>
-    withEvidence(answers.get(node) ?? UNANSWERED, {
-      control: controls?.get(node),
+    addEvidence(answers.get(node) ?? UNANSWERED, {
+      control: probes?.get(node),
       takenOverBy: replacements.found.get(node),
     }),
   );
 }
 
 /** Adds the visibility probe and replacement instances to a "not found" answer. */
-function withEvidence(
+function addEvidence(
   answer: InstanceAnswer,
   {
     control,
     takenOverBy,
   }: { readonly control: PositiveControl | undefined; readonly takenOverBy: string | undefined },
 ): InstanceAnswer {
-  const isTakenOver = takenOverBy === undefined ? {} : { takenOverBy };
+  const takeover = takenOverBy === undefined ? {} : { takenOverBy };
   switch (answer.kind) {
     case "not-found":
-      return { ...answer, ...(control === undefined ? {} : { control }), ...isTakenOver };
+      return { ...answer, ...(control === undefined ? {} : { control }), ...takeover };
     case "found":
-      return { ...answer, ...isTakenOver };
+      return { ...answer, ...takeover };
     case "error":
       return answer;
   }

@@ -34,11 +34,11 @@ export function createClusterCredentials(
   }: SessionOptions & { readonly name: string; readonly purpose: SessionPurpose },
   wallClock: () => number,
 ): CredentialSource | undefined {
-  const { region, externalId, sourceArn, credentials, ...own } = cluster;
+  const { region, externalId, sourceArn, credentials, roleArn: clusterRoleArn } = cluster;
   const policy = buildSessionPolicy(cluster, purpose);
   // Without a policy, a session of that role could do no more than the process itself.
   const isNarrowed = credentials === undefined && policy !== undefined;
-  const roleArn = own.roleArn ?? (isNarrowed ? sessionRoleArn : undefined);
+  const roleArn = clusterRoleArn ?? (isNarrowed ? sessionRoleArn : undefined);
   const source = credentials && createAccessKeys(credentials, { clusterName: name, region }, wallClock);
   if (roleArn === undefined) return source;
   if (policy !== undefined && policy.length > MAX_POLICY_LENGTH) {
@@ -46,15 +46,25 @@ export function createClusterCredentials(
     return () => Promise.reject(new Error(message));
   }
   // Both belong to the trust policy of the cluster's own role.
-  const trusted = own.roleArn === undefined ? {} : { externalId, sourceArn };
-  // `doctor` checks as the function that it is told to check.
-  const named = roleArn.replaceAll("{function}", purpose === "doctor" ? (functionName ?? "node") : purpose);
-  return createRoleCredentials({ region, source, ...trusted, roleArn: named, policy }, name, wallClock);
+  const trustParameters = clusterRoleArn === undefined ? {} : { externalId, sourceArn };
+  // `doctor` assumes the role of the function that it checks.
+  const assumedArn = roleArn.replaceAll(
+    "{function}",
+    purpose === "doctor" ? (functionName ?? "node") : purpose,
+  );
+  return createRoleCredentials(
+    { region, source, ...trustParameters, roleArn: assumedArn, policy },
+    name,
+    wallClock,
+  );
 }
 
 /** Returns the purpose of a capability: that of its function, or its own if several work in one process. */
-export function selectPurpose(functionName: string | undefined, own: SessionPurpose): SessionPurpose {
-  return SESSION_PURPOSES.find((each) => each === functionName) ?? own;
+export function selectPurpose(
+  functionName: string | undefined,
+  defaultPurpose: SessionPurpose,
+): SessionPurpose {
+  return SESSION_PURPOSES.find((each) => each === functionName) ?? defaultPurpose;
 }
 
 /**
@@ -63,14 +73,14 @@ export function selectPurpose(functionName: string | undefined, own: SessionPurp
  * others then share.
  */
 export function shareCredentials(
-  make: () => CredentialSource | undefined,
+  createSource: () => CredentialSource | undefined,
 ): () => () => CredentialSource | undefined {
   let current: CredentialSource | undefined;
   return () => {
-    let mine: CredentialSource | undefined;
+    let returned: CredentialSource | undefined;
     return () => {
-      if (current === undefined || current === mine) current = make();
-      mine = current;
+      if (current === undefined || current === returned) current = createSource();
+      returned = current;
       return current;
     };
   };

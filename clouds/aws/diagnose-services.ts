@@ -55,10 +55,10 @@ export function diagnoseNetworkOnAws(
     wallClock: Date.now,
   });
   const budget = createBudget(now, buildQuotas(config.quotas));
-  const sessionOf = (signal: AbortSignal) => createSession({ ec2: api, budget, sleep: sleepFor, signal });
+  const openSession = (signal: AbortSignal) => createSession({ ec2: api, budget, sleep: sleepFor, signal });
   return {
     async subnets(signal) {
-      const read = createReader(sessionOf(signal));
+      const read = createReader(openSession(signal));
       const known = await findNetwork(cluster, read);
       if (known.kind === "fault") return buildUnansweredResult(known.fault);
       const { vpc } = known.value;
@@ -74,7 +74,7 @@ export function diagnoseNetworkOnAws(
     async securityGroups(signal) {
       if (config.disableSecurityGroupIngress === true)
         return reportOk("disableSecurityGroupIngress: rules on the nodes' groups are the operator's");
-      const read = createReader(sessionOf(signal));
+      const read = createReader(openSession(signal));
       const known = await findNetwork(cluster, read);
       if (known.kind === "fault") return buildUnansweredResult(known.fault);
       const { vpc, ids } = known.value;
@@ -98,7 +98,7 @@ export function diagnoseNetworkOnAws(
       return checkNodeGroups(state, identity, config.clusterTag !== undefined);
     },
     async routeTables(signal) {
-      const found = await findTables(sessionOf(signal), cluster, []);
+      const found = await findTables(openSession(signal), cluster, []);
       if (found.kind === "fault") return buildUnansweredResult(found.fault);
       if (found.value.kind === "no-tables")
         return reportFailure(
@@ -109,7 +109,7 @@ export function diagnoseNetworkOnAws(
       return reportOk(tables.join(", "));
     },
     async accountLimits(needs, signal) {
-      const session = sessionOf(signal);
+      const session = openSession(signal);
       const limits = await readAccountLimits(session);
       if (limits.kind === "fault")
         return limits.fault.code === "Denied" ? NOT_ALLOWED : buildUnansweredResult(limits.fault);
@@ -123,7 +123,7 @@ export function diagnoseNetworkOnAws(
 }
 
 const NO_VPC = reportWarning(
-  "no VPC is configured, and there is no instance to tell it by",
+  "no VPC is configured, and no instance shows it",
   "configure cloud.vpc, or start a node",
 );
 

@@ -6,7 +6,7 @@ import { diagnoseNetworkOnAws } from "#clouds/aws/diagnose-services.ts";
 import { classify, type Fault } from "#clouds/aws/errors.ts";
 import { buildLiveFilters } from "#clouds/aws/live-filters.ts";
 import type { AwsCluster } from "#clouds/aws/ownership.ts";
-import { isOurs } from "#clouds/aws/resolution.ts";
+import { isClusterInstance } from "#clouds/aws/resolution.ts";
 import type { Diagnosis } from "#clouds/diagnosis.ts";
 import type { LoadCloudOptions } from "#clouds/provider.ts";
 import { getAwsCredentialsAdvice } from "#core/aws-credentials.ts";
@@ -48,15 +48,16 @@ export function diagnoseAws(config: AwsCloudConfig, loading: LoadCloudOptions): 
     },
     { step: "deserialize", name: "readDate" },
   );
-  const whoami = (abortSignal: AbortSignal) => sts.send(new GetCallerIdentityCommand({}), { abortSignal });
+  const getCallerIdentity = (abortSignal: AbortSignal) =>
+    sts.send(new GetCallerIdentityCommand({}), { abortSignal });
   return {
     async credentials(abortSignal) {
       try {
-        const { Account: account, Arn: arn } = await whoami(abortSignal);
+        const { Account: account, Arn: arn } = await getCallerIdentity(abortSignal);
         await ec2.send(new DescribeInstancesCommand({ MaxResults: 5 }), { abortSignal });
         return reportOk(`${arn} of account ${account}, in ${region}${describeSession(config)}`);
       } catch (error) {
-        const { code, message } = classify(error, "asking AWS who this is, and EC2 for a few instances");
+        const { code, message } = classify(error, "GetCallerIdentity and DescribeInstances");
         const advice = error instanceof Error ? getAwsCredentialsAdvice(error.name) : undefined;
         return reportFailure(message, advice ?? REMEDIES[code] ?? RETRY);
       }
@@ -66,7 +67,7 @@ export function diagnoseAws(config: AwsCloudConfig, loading: LoadCloudOptions): 
       return missing ?? checkInstances({ ...config, clusterName }, ec2, signal);
     },
     async clockAheadMs(signal) {
-      if (aheadMs === undefined) await whoami(signal);
+      if (aheadMs === undefined) await getCallerIdentity(signal);
       return aheadMs;
     },
     forControllers,
@@ -78,7 +79,7 @@ export function diagnoseAws(config: AwsCloudConfig, loading: LoadCloudOptions): 
   };
 }
 
-const RETRY = "run doctor again; see the network, and AWS's own health";
+const RETRY = "run doctor again; check the network and the AWS Health Dashboard";
 const REMEDIES: Partial<Record<Fault["code"], string>> = {
   Denied:
     "see roleArn, its trust policy and externalId, that the region is enabled for the account, and that ec2:DescribeInstances is allowed",
@@ -126,17 +127,17 @@ async function checkInstances(
   abortSignal: AbortSignal,
 ): Promise<CheckResult> {
   const { vpc, clusterTag, region, clusterName } = cluster;
-  const where = [
+  const place = [
     ...(vpc === undefined ? [] : [`VPC ${vpc}`]),
     ...(clusterTag === undefined ? [] : [`tag kubernetes.io/cluster/${clusterTag}`]),
   ].join(", ");
   try {
     const { count, isWhole } = await countInstances(cluster, ec2, abortSignal);
-    const least = isWhole ? `${count}` : `at least ${count}`;
+    const countText = isWhole ? `${count}` : `at least ${count}`;
     if (count > 0)
-      return reportOk(`${where} in ${region}: ${least} ${count === 1 ? "instance" : "instances"}`);
+      return reportOk(`${place} in ${region}: ${countText} ${count === 1 ? "instance" : "instances"}`);
     return reportWarning(
-      `${where} in ${region}: no instance${isWhole ? "" : ` of this cluster in the first ${MAX_PAGES} pages`}`,
+      `${place} in ${region}: no instance${isWhole ? "" : ` of this cluster in the first ${MAX_PAGES} pages`}`,
       `if cluster ${clusterName ?? ""} has nodes, see vpc, clusterTag, region and roleArn of its cloud`,
     );
   } catch (error) {
@@ -160,7 +161,7 @@ async function countInstances(
     });
     const { Reservations: reservations = [], NextToken: next } = await ec2.send(request, { abortSignal });
     const instances = reservations.flatMap(({ Instances: each = [] }) => each);
-    const count = instances.filter((instance) => isOurs({ instance }, cluster)).length;
+    const count = instances.filter((instance) => isClusterInstance({ instance }, cluster)).length;
     if (count > 0 || !next) return { count, isWhole: !next };
     token = next;
   }

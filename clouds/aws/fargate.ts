@@ -70,25 +70,25 @@ function buildResolution(
   listing: Outcome<readonly NetworkInterface[]> | undefined,
   cluster: AwsCluster,
 ): Resolution {
-  const sought = `node ${node.metadata.name}, looked for by the network interface with address ${address}`;
-  if (listing === undefined) return buildErrorResolution("Unavailable", `${sought}: not asked`);
+  const search = `node ${node.metadata.name}, looked for by the network interface with address ${address}`;
+  if (listing === undefined) return buildErrorResolution("Unavailable", `${search}: not asked`);
   if (listing.kind === "fault") return { kind: "answer", answer: toErrorAnswer(listing.fault) };
   const attached = listing.value.filter(
     (eni) => eni.Attachment?.Status === "attached" && hasAddress(eni, address),
   );
-  const ours = attached.filter((eni) => checkInterfaceOwnership(eni, cluster) === undefined);
-  const [eni, second] = ours;
+  const ownedInterfaces = attached.filter((eni) => checkInterfaceOwnership(eni, cluster) === undefined);
+  const [eni, second] = ownedInterfaces;
   if (second !== undefined) {
-    const ids = ours.map((each) => each.NetworkInterfaceId ?? "one without an id");
-    return buildErrorResolution("Ambiguous", `${sought}: ${ids.slice(0, 5).join(", ")}`);
+    const ids = ownedInterfaces.map((each) => each.NetworkInterfaceId ?? "one without an id");
+    return buildErrorResolution("Ambiguous", `${search}: ${ids.slice(0, 5).join(", ")}`);
   }
   if (eni !== undefined) return { kind: "interface", eni };
   const [foreign] = attached;
-  if (foreign === undefined) return buildNotFound(`${sought}: EC2 has none that is attached`);
-  const because = checkInterfaceOwnership(foreign, cluster);
+  if (foreign === undefined) return buildNotFound(`${search}: EC2 has none that is attached`);
+  const reason = checkInterfaceOwnership(foreign, cluster);
   return buildErrorResolution(
     "Foreign",
-    `${sought}: ${foreign.NetworkInterfaceId} is not the cluster's: ${because}`,
+    `${search}: ${foreign.NetworkInterfaceId} is not the cluster's: ${reason}`,
   );
 }
 
@@ -101,5 +101,5 @@ function hasAddress(eni: NetworkInterface, address: string): boolean {
 
 /** Checks the ownership of an interface. EKS does not put the cluster's tag on Fargate's interfaces. */
 function checkInterfaceOwnership(eni: NetworkInterface, cluster: AwsCluster): string | undefined {
-  return checkResourceOwnership(cluster, { vpc: eni.VpcId, tags: eni.TagSet, seldomTagged: true });
+  return checkResourceOwnership(cluster, { vpc: eni.VpcId, tags: eni.TagSet, isSeldomTagged: true });
 }

@@ -84,6 +84,6 @@ export function buildInterfaceFacts(
   }
 }
 
-function buildMissingFault(id: string, what: string): Outcome<never> {
-  return fault("Unavailable", `EC2's description of ${id} lacks a valid ${what}`);
+function buildMissingFault(id: string, field: string): Outcome<never> {
+  return fault("Unavailable", `EC2's description of ${id} lacks a valid ${field}`);
 }

@@ -31,11 +31,11 @@ export type LabelsFromTags = z.output<typeof LabelsFromTags>;
  */
 export function buildTagLabels(
   tags: readonly Tag[] = [],
-  wanted: LabelsFromTags = [],
+  selection: LabelsFromTags = [],
 ): Record<string, string> {
   const values = new Map(tags.map(({ Key: key, Value: value = "" }) => [key, value]));
   return Object.fromEntries(
-    wanted.flatMap(({ tag, label }): [string, string][] => {
+    selection.flatMap(({ tag, label }): [string, string][] => {
       const value = values.get(tag);
       return value === undefined ? [] : [[label, value]];
     }),
@@ -51,7 +51,7 @@ function checkTagLabel(tag: string, label: string): string | undefined {
   if (isReservedLabel(label))
     return `${named} is refused: labels under kubernetes.io and k8s.io are Kubernetes' own`;
   if (label.startsWith(OWN_LABEL_PREFIX))
-    return `${named} is refused: labels under ${OWN_LABEL_PREFIX} say what EC2 says`;
+    return `${named} is refused: labels under ${OWN_LABEL_PREFIX} are set from EC2's data`;
   const fault = checkLabelKey(label);
   if (fault === undefined) return undefined;
   const remedy = tag === label ? "; give the tag a label of its own: { tag: …, label: … }" : "";

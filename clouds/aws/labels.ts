@@ -34,64 +34,70 @@ export const LABELS_PATIENCE_SECONDS = 300;
 export const LABELS_LIMIT_MS = 2_000;
 
 /** Starts the requests that nodes like these will need, in parallel with those for instances. */
-export function askAhead(
+export function prefetchZoneIds(
   nodes: readonly Node[],
   session: Session,
   { zones }: LabelSources,
-  wanted: LabelSelection,
+  selection: LabelSelection,
 ): void {
-  if (nodes.some((node) => needsLabel(node, ZONE_ID_LABEL, wanted) && IS_ASKED[buildQuery(node).kind]))
-    zones.askAhead(session);
+  if (
+    nodes.some((node) => needsLabel(node, ZONE_ID_LABEL, selection) && NEEDS_ZONE_ID[buildQuery(node).kind])
+  )
+    zones.prefetch(session);
 }
 
 /**
  * Completes instances to answers. It asks only for labels that will be written, and only for live instances.
  */
-export async function withLabels(
+export async function addLabels(
   facts: ReadonlyMap<Node, InstanceFacts>,
   session: Session,
   sources: LabelSources,
-  wanted: LabelSelection,
+  selection: LabelSelection,
 ): Promise<ReadonlyMap<Node, InstanceAnswer>> {
   const { zones, topology, wallClock } = sources;
-  const alive = [...facts].filter(([, { instance }]) => ALIVE.has(instance.state));
-  for (const [, { instance, zoneId }] of alive)
+  const liveFacts = [...facts].filter(([, { instance }]) => ALIVE.has(instance.state));
+  for (const [, { instance, zoneId }] of liveFacts)
     if (zoneId !== undefined) zones.remember(instance.zone, zoneId);
-  const zoneless = alive.filter(
-    ([node, { zoneId }]) => zoneId === undefined && needsLabel(node, ZONE_ID_LABEL, wanted),
+  const withoutZoneId = liveFacts.filter(
+    ([node, { zoneId }]) => zoneId === undefined && needsLabel(node, ZONE_ID_LABEL, selection),
   );
-  const placeless = alive.filter(
+  const withoutPosition = liveFacts.filter(
     ([node, { instance }]) =>
-      topology.isCovered(instance.type) && needsLabel(node, `${NETWORK_NODE_LABEL_PREFIX}1`, wanted),
+      topology.isCovered(instance.type) && needsLabel(node, `${NETWORK_NODE_LABEL_PREFIX}1`, selection),
   );
-  const isAsking = zoneless.length > 0 || placeless.length > 0;
-  const limited = isAsking ? session.withSignal(limitSignal(session.signal)) : session;
-  const [zoneIds, places] = await Promise.all([
+  const needsRequest = withoutZoneId.length > 0 || withoutPosition.length > 0;
+  const limitedSession = needsRequest ? session.withSignal(addTimeout(session.signal)) : session;
+  const [zoneIds, positions] = await Promise.all([
     zones.readIds(
-      zoneless.map(([, { instance }]) => instance.zone),
-      limited,
+      withoutZoneId.map(([, { instance }]) => instance.zone),
+      limitedSession,
     ),
     topology.readLabels(
-      placeless.map(([, { instance }]) => instance.id),
-      limited,
+      withoutPosition.map(([, { instance }]) => instance.id),
+      limitedSession,
     ),
   ]);
-  const told = new Map(zoneless.map(([node, { instance }]) => [node, zoneIds.get(instance.zone)]));
-  const placed = new Map(placeless.map(([node, { instance }]) => [node, places.get(instance.id)]));
+  const zoneIdOutcomes = new Map(
+    withoutZoneId.map(([node, { instance }]) => [node, zoneIds.get(instance.zone)]),
+  );
+  const positionOutcomes = new Map(
+    withoutPosition.map(([node, { instance }]) => [node, positions.get(instance.id)]),
+  );
   const answers = [...facts].map(([node, { instance, zoneId }]): [Node, InstanceAnswer] => {
-    const zone = told.get(node);
-    const place = placed.get(node);
-    const missing = [zone, place].find((each) => each?.kind === "fault");
-    if (missing?.kind === "fault" && isPatient(node, wallClock())) {
-      return [node, toErrorAnswer(toNodeFault(missing.fault, session))];
+    const zoneIdOutcome = zoneIdOutcomes.get(node);
+    const positionOutcome = positionOutcomes.get(node);
+    const failed = [zoneIdOutcome, positionOutcome].find((each) => each?.kind === "fault");
+    if (failed?.kind === "fault" && canWaitForLabels(node, wallClock())) {
+      return [node, toErrorAnswer(toNodeFault(failed.fault, session))];
     }
     const id = ALIVE.has(instance.state)
-      ? (zoneId ?? (zone?.kind === "ok" ? zone.value : undefined))
+      ? (zoneId ?? (zoneIdOutcome?.kind === "ok" ? zoneIdOutcome.value : undefined))
       : undefined;
     const labels = {
       ...instance.labels,
       ...(id === undefined ? {} : { [ZONE_ID_LABEL]: id }),
-      ...(place?.kind === "ok" ? place.value : {}),
+      ...(positionOutcome?.kind === "ok" ? positionOutcome.value : {}),
     };
     return [node, { kind: "found", instance: { ...instance, labels } }];
   });
@@ -100,16 +106,22 @@ export async function withLabels(
 
 const ALIVE: ReadonlySet<string> = new Set(["pending", "running"]);
 
-const IS_ASKED = { "instance-id": true, fargate: true, name: true, foreign: false, invalid: false } as const;
+const NEEDS_ZONE_ID = {
+  "instance-id": true,
+  fargate: true,
+  name: true,
+  foreign: false,
+  invalid: false,
+} as const;
 
 /** Whether a label may be written: the node lacks it, or it must match EC2's value. */
-function needsLabel(node: Node, label: string, wanted: LabelSelection): boolean {
+function needsLabel(node: Node, label: string, selection: LabelSelection): boolean {
   const isMissing = node.metadata.labels?.[label] === undefined;
   if (isUninitialized(node)) return isMissing;
-  return wanted === "all" || (wanted === "missing" && isMissing);
+  return selection === "all" || (selection === "missing" && isMissing);
 }
 
-function limitSignal(signal: AbortSignal): AbortSignal {
+function addTimeout(signal: AbortSignal): AbortSignal {
   return AbortSignal.any([signal, AbortSignal.timeout(LABELS_LIMIT_MS)]);
 }
 
@@ -117,7 +129,7 @@ function limitSignal(signal: AbortSignal): AbortSignal {
  * Whether a node waits for labels. An initialized node does not: it gets missing labels at a resync, and its
  * addresses now.
  */
-function isPatient(node: Node, wallClock: number): boolean {
+function canWaitForLabels(node: Node, wallClock: number): boolean {
   if (!isUninitialized(node)) return false;
   const age = (wallClock - Date.parse(node.metadata.creationTimestamp)) / 1000;
   return age < LABELS_PATIENCE_SECONDS;
@@ -126,5 +138,8 @@ function isPatient(node: Node, wallClock: number): boolean {
 /** EC2 has just described the instance, so a missing label is not a problem of the whole account. */
 function toNodeFault({ code, message }: Fault, { signal }: Session): Fault {
   if (code === "Throttled" || (code === "Aborted" && signal.aborted)) return { code, message };
-  return { code: "Unavailable", message: `${message} (labels are waited for ${LABELS_LIMIT_MS / 1000} s)` };
+  return {
+    code: "Unavailable",
+    message: `${message} (a batch waits ${LABELS_LIMIT_MS / 1000} s for labels)`,
+  };
 }

@@ -4,7 +4,7 @@ import { describePage } from "#clouds/aws/describe-instances.ts";
 import { createEc2, type Ec2 } from "#clouds/aws/ec2.ts";
 import type { AwsCluster } from "#clouds/aws/ownership.ts";
 import { parseProviderID } from "#clouds/aws/provider-id.ts";
-import { isForgotten, isOurs } from "#clouds/aws/resolution.ts";
+import { isClusterInstance, isForgotten } from "#clouds/aws/resolution.ts";
 import { createSession } from "#clouds/aws/session.ts";
 import type { CloudError } from "#clouds/outcome.ts";
 import { sleepFor } from "#clouds/sleep.ts";
@@ -41,22 +41,22 @@ export function createLocator(): Locator {
   const budget = createBudget(() => performance.now());
   const clients = new Map<string, Ec2>();
 
-  function clientOf(cluster: AwsCluster): Ec2 {
+  function getClient(cluster: AwsCluster): Ec2 {
     const key = formatCredentialsKey(cluster);
-    const known = clients.get(key);
-    if (known !== undefined) return known;
+    const cached = clients.get(key);
+    if (cached !== undefined) return cached;
     for (const [oldest, client] of clients) {
       if (clients.size < MAX_CLIENTS) break;
       clients.delete(oldest);
       client.close();
     }
     const name = cluster.clusterName ?? cluster.region;
-    const made = createEc2(
+    const client = createEc2(
       cluster.region,
       createClusterCredentials(cluster, { name, purpose: "ec2-events" }, Date.now),
     );
-    clients.set(key, made);
-    return made;
+    clients.set(key, client);
+    return client;
   }
 
   return {
@@ -64,11 +64,11 @@ export function createLocator(): Locator {
       const leave = budget.enter(SHARE);
       let last: InstanceLocation = { kind: "absent" };
       try {
-        const first = new Map(
+        const byCredentials = new Map(
           clusters.toReversed().map((cluster) => [formatCredentialsKey(cluster), cluster]),
         );
-        for (const cluster of [...first.values()].toReversed().slice(0, MAX_CREDENTIALS)) {
-          const session = createSession({ ec2: clientOf(cluster), budget, sleep: sleepFor, signal });
+        for (const cluster of [...byCredentials.values()].toReversed().slice(0, MAX_CREDENTIALS)) {
+          const session = createSession({ ec2: getClient(cluster), budget, sleep: sleepFor, signal });
           const page = await describePage(session, [{ Name: "instance-id", Values: [id] }], PAGE_SIZE);
           if (page.kind === "fault") {
             last = { kind: "fault", fault: page.fault };
@@ -78,7 +78,7 @@ export function createLocator(): Locator {
           const found = page.value.found.find((each) => each.id === id);
           if (found === undefined) return { kind: "absent" };
           if (isForgotten(found)) return { kind: "forgotten" };
-          return { kind: "known", owners: clusters.filter((each) => isOurs(found, each)) };
+          return { kind: "known", owners: clusters.filter((each) => isClusterInstance(found, each)) };
         }
         return last;
       } finally {

@@ -10,12 +10,12 @@ export interface NodeMatcher {
   /** The key's name in messages. */
   readonly name: string;
   /** Whether a match is weaker than identity. */
-  readonly guess: boolean;
+  readonly isGuess: boolean;
   /** The filter of DescribeInstances; its value is the key, or a pattern built from it. */
   readonly filter: string;
   readonly pattern?: (key: string) => string;
-  readonly keysOfNode: (node: Node, region: string) => readonly string[];
-  readonly keysOfInstance: (instance: Ec2Instance) => readonly string[];
+  readonly listNodeKeys: (node: Node, region: string) => readonly string[];
+  readonly listInstanceKeys: (instance: Ec2Instance) => readonly string[];
 }
 
 /**
@@ -30,18 +30,18 @@ export function selectMatchers({ matchByNodeIP }: AwsCloudConfig): readonly Node
 /** Matches EC2's name of an instance against the unchanged name of the node. */
 export const PRIVATE_DNS_NAME: NodeMatcher = {
   name: "private DNS name",
-  guess: false,
+  isGuess: false,
   filter: "private-dns-name",
-  keysOfNode: ({ metadata: { name } }) => (DNS_NAME.test(name) ? [name] : []),
-  keysOfInstance: ({ PrivateDnsName: name }) => (name ? [name] : []),
+  listNodeKeys: ({ metadata: { name } }) => (DNS_NAME.test(name) ? [name] : []),
+  listInstanceKeys: ({ PrivateDnsName: name }) => (name ? [name] : []),
 };
 
 /** Matches host names that are short, or under a domain unknown to EC2. */
 const EC2_DOMAIN: NodeMatcher = {
   ...PRIVATE_DNS_NAME,
   name: "private DNS name under EC2's own domain",
-  guess: true,
-  keysOfNode({ metadata: { name } }, region) {
+  isGuess: true,
+  listNodeKeys({ metadata: { name } }, region) {
     const key = `${getFirstLabel(name)}.${region === "us-east-1" ? "ec2.internal" : `${region}.compute.internal`}`;
     return DNS_NAME.test(name) && key !== name ? [key] : [];
   },
@@ -51,26 +51,26 @@ const EC2_DOMAIN: NodeMatcher = {
 const FIRST_LABEL: NodeMatcher = {
   ...PRIVATE_DNS_NAME,
   name: "first label of the private DNS name",
-  guess: true,
+  isGuess: true,
   pattern: (key) => `${key}.*`,
-  keysOfNode: ({ metadata: { name } }) => (DNS_NAME.test(name) ? [getFirstLabel(name)] : []),
-  keysOfInstance: ({ PrivateDnsName: name }) => (name ? [getFirstLabel(name)] : []),
+  listNodeKeys: ({ metadata: { name } }) => (DNS_NAME.test(name) ? [getFirstLabel(name)] : []),
+  listInstanceKeys: ({ PrivateDnsName: name }) => (name ? [getFirstLabel(name)] : []),
 };
 
 const PRIMARY_IPV4: NodeMatcher = {
   name: "the InternalIP that the node reports (IPv4)",
-  guess: true,
+  isGuess: true,
   filter: "private-ip-address",
-  keysOfNode: (node) => listInternalIps(node).filter(isIPv4),
-  keysOfInstance: ({ PrivateIpAddress: address }) => (address ? [address] : []),
+  listNodeKeys: (node) => listInternalIps(node).filter(isIPv4),
+  listInstanceKeys: ({ PrivateIpAddress: address }) => (address ? [address] : []),
 };
 
 const IPV6: NodeMatcher = {
   name: "the InternalIP that the node reports (IPv6)",
-  guess: true,
+  isGuess: true,
   filter: "network-interface.ipv6-addresses.ipv6-address",
-  keysOfNode: (node) => listInternalIps(node).filter(isIPv6),
-  keysOfInstance: ({ NetworkInterfaces: interfaces = [] }) =>
+  listNodeKeys: (node) => listInternalIps(node).filter(isIPv6),
+  listInstanceKeys: ({ NetworkInterfaces: interfaces = [] }) =>
     interfaces.flatMap((eni) => (eni.Ipv6Addresses ?? []).flatMap(({ Ipv6Address: ip }) => ip ?? [])),
 };
 

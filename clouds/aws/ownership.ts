@@ -20,17 +20,17 @@ export interface OwnershipFacts {
   readonly vpc: string | undefined;
   readonly tags: readonly Tag[] | undefined;
   /** EC2 removes the VPC of a terminated instance; that alone does not make it foreign. */
-  readonly terminated?: boolean;
+  readonly isTerminated?: boolean;
   /** Resources of this kind are seldom tagged: the configured VPC suffices for one without cluster tags. */
-  readonly seldomTagged?: boolean;
+  readonly isSeldomTagged?: boolean;
 }
 
 /**
  * Returns the expected and the found value that prove a resource foreign; undefined if it belongs to the
  * cluster.
  */
-export function checkResourceOwnership(ownership: Ownership, belongings: OwnershipFacts): string | undefined {
-  const faults = [checkVpc(ownership, belongings), checkTag(ownership, belongings)];
+export function checkResourceOwnership(ownership: Ownership, facts: OwnershipFacts): string | undefined {
+  const faults = [checkVpc(ownership, facts), checkTag(ownership, facts)];
   return faults.filter((each) => each !== undefined).join("; ") || undefined;
 }
 
@@ -40,11 +40,11 @@ export function checkResourceOwnership(ownership: Ownership, belongings: Ownersh
  */
 export function hasLostOwner(
   { clusterTag, clusterName }: Ownership,
-  { vpc, tags = [], terminated }: OwnershipFacts,
+  { vpc, tags = [], isTerminated }: OwnershipFacts,
 ): boolean {
   const name = clusterTag ?? clusterName;
   const isTagged = name !== undefined && tags.some((tag) => matchesClusterTag(name, tag));
-  return terminated === true && vpc === undefined && !isTagged;
+  return isTerminated === true && vpc === undefined && !isTagged;
 }
 
 /** Returns the tag keys that can mark a resource as the cluster's. */
@@ -61,10 +61,10 @@ function isClusterTag({ Key: key }: Tag): boolean {
   return key?.startsWith(TAG_PREFIX) || key === LEGACY_TAG;
 }
 
-function checkVpc({ vpc }: Ownership, belongings: OwnershipFacts): string | undefined {
-  if (vpc === undefined || belongings.vpc === vpc) return undefined;
-  if (belongings.vpc === undefined && belongings.terminated) return undefined;
-  return `expected VPC ${vpc}, found ${belongings.vpc ?? "none"}`;
+function checkVpc({ vpc }: Ownership, facts: OwnershipFacts): string | undefined {
+  if (vpc === undefined || facts.vpc === vpc) return undefined;
+  if (facts.vpc === undefined && facts.isTerminated) return undefined;
+  return `expected VPC ${vpc}, found ${facts.vpc ?? "none"}`;
 }
 
 /**
@@ -73,19 +73,19 @@ function checkVpc({ vpc }: Ownership, belongings: OwnershipFacts): string | unde
  */
 function checkTag(
   { vpc, clusterTag, clusterName }: Ownership,
-  { tags = [], seldomTagged = false }: OwnershipFacts,
+  { tags = [], isSeldomTagged = false }: OwnershipFacts,
 ): string | undefined {
   const name = clusterTag ?? clusterName;
   const found = tags.filter(isClusterTag);
   if (name !== undefined && found.some((tag) => matchesClusterTag(name, tag))) return undefined;
-  const isNeeded = clusterTag !== undefined && !(seldomTagged && vpc !== undefined);
+  const isNeeded = clusterTag !== undefined && !(isSeldomTagged && vpc !== undefined);
   if (found.length === 0 && !isNeeded) return undefined;
   const expected = name === undefined ? "no cluster's tag" : `tag ${TAG_PREFIX}${name}`;
-  const shown = found.slice(0, MAX_SHOWN).map(({ Key: key, Value: value }) => {
+  const foundTags = found.slice(0, MAX_LISTED).map(({ Key: key, Value: value }) => {
     return key === LEGACY_TAG ? `${key}=${value}` : key;
   });
   const remedy = clusterTag === undefined ? ": if that is this cluster, set clusterTag" : "";
-  return `expected ${expected}, found ${shown.join(", ") || "no cluster's tag"}${remedy}`;
+  return `expected ${expected}, found ${foundTags.join(", ") || "no cluster's tag"}${remedy}`;
 }
 
 /**
@@ -98,4 +98,4 @@ function matchesClusterTag(name: string, { Key: key, Value: value }: Tag): boole
 
 const TAG_PREFIX = "kubernetes.io/cluster/";
 const LEGACY_TAG = "KubernetesCluster";
-const MAX_SHOWN = 5;
+const MAX_LISTED = 5;

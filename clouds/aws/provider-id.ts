@@ -56,10 +56,10 @@ function parseFargate(text: string, endpoint: string): ProviderID {
   return isIPv4(address) ? { kind: "fargate", address } : buildInvalid(text, "it names no IPv4 address");
 }
 
-function buildInvalid(text: string, because: string): ProviderID {
-  return { kind: "invalid", message: formatForeign(text, because) };
+function buildInvalid(text: string, reason: string): ProviderID {
+  return { kind: "invalid", message: formatForeign(text, reason) };
 }
 
-function formatForeign(text: string, because: string): string {
-  return `"${text}" is not a provider ID of this cloud: ${because}`;
+function formatForeign(text: string, reason: string): string {
+  return `"${text}" is not a provider ID of this cloud: ${reason}`;
 }

@@ -22,8 +22,8 @@ export type Quotas = z.output<typeof Quotas>;
 const SPENT_PART = 9 / 10;
 
 /** Returns the quotas of an account, with the operator's changes. */
-export function buildQuotas(given: Quotas = {}): Readonly<Record<QuotaName, Quota>> {
-  const entries = Object.entries(given) as [QuotaName, z.output<typeof QuotaSetting>][];
+export function buildQuotas(settings: Quotas = {}): Readonly<Record<QuotaName, Quota>> {
+  const entries = Object.entries(settings) as [QuotaName, z.output<typeof QuotaSetting>][];
   return {
     ...AWS_QUOTAS,
     ...Object.fromEntries(entries.map(([name, quota]) => [name, toSpendableQuota(name, quota)])),
@@ -31,12 +31,12 @@ export function buildQuotas(given: Quotas = {}): Readonly<Record<QuotaName, Quot
 }
 
 function toSpendableQuota(name: QuotaName, { burst, refillPerSecond }: z.output<typeof QuotaSetting>): Quota {
-  const spent = name.startsWith("elb") ? Math.max(1, Math.floor(burst * SPENT_PART)) : burst;
+  const spendableBurst = name.startsWith("elb") ? Math.max(1, Math.floor(burst * SPENT_PART)) : burst;
   const { wholeBurst } = AWS_QUOTAS[name];
   // A group of requests that makes sense only as a whole must fit; if not, it is sent request by request.
   return {
-    burst: spent,
+    burst: spendableBurst,
     refillPerSecond,
-    ...(wholeBurst === undefined ? {} : { wholeBurst: Math.min(wholeBurst, spent) }),
+    ...(wholeBurst === undefined ? {} : { wholeBurst: Math.min(wholeBurst, spendableBurst) }),
   };
 }

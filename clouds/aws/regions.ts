@@ -63,6 +63,6 @@ export function isRegionName(name: string): boolean {
 
 /** Describes an unknown region: names the region that was most likely meant. */
 export function describeUnknownRegion(name: string): string {
-  const meant = findNearest(name, KNOWN_REGIONS);
-  return meant === undefined ? "" : `; did you mean ${meant}?`;
+  const nearest = findNearest(name, KNOWN_REGIONS);
+  return nearest === undefined ? "" : `; did you mean ${nearest}?`;
 }

@@ -1,5 +1,5 @@
 /** The codes with which AWS rejects a request's credentials; new ones may be accepted. */
-const SIGNED_IN_VAIN: ReadonlySet<string> = new Set([
+const REJECTED_CREDENTIALS: ReadonlySet<string> = new Set([
   "AuthFailure",
   "ExpiredToken",
   "ExpiredTokenException",
@@ -24,7 +24,7 @@ export interface RenewableClient<Client extends Closable> extends Closable {
 interface HeldClient<Client> {
   readonly client: Client;
   calls: number;
-  isLeft: boolean;
+  isRetired: boolean;
 }
 
 /**
@@ -33,49 +33,49 @@ interface HeldClient<Client> {
  * because it had no effect. `wallClock` is milliseconds since the epoch.
  */
 export function createRenewableClient<Client extends Closable>(
-  make: () => Client,
+  createClient: () => Client,
   wallClock: () => number,
 ): RenewableClient<Client> {
-  let current: HeldClient<Client> = { client: make(), calls: 0, isLeft: false };
+  let current: HeldClient<Client> = { client: createClient(), calls: 0, isRetired: false };
   let renewedMs = Number.NEGATIVE_INFINITY;
 
-  function leave(kept: HeldClient<Client>): void {
-    kept.isLeft = true;
-    if (kept.calls === 0) kept.client.close();
+  function retire(held: HeldClient<Client>): void {
+    held.isRetired = true;
+    if (held.calls === 0) held.client.close();
   }
 
   /** Whether the current client differs from the rejected one. */
-  function renew(refused: HeldClient<Client>): boolean {
-    if (refused !== current) return true;
+  function renew(rejected: HeldClient<Client>): boolean {
+    if (rejected !== current) return true;
     const nowMs = wallClock();
     if (nowMs - renewedMs < RENEWAL_INTERVAL_MS) return false;
     renewedMs = nowMs;
-    current = { client: make(), calls: 0, isLeft: false };
-    leave(refused);
+    current = { client: createClient(), calls: 0, isRetired: false };
+    retire(rejected);
     return true;
   }
 
-  async function through<Answer>(
-    kept: HeldClient<Client>,
+  async function callThrough<Answer>(
+    held: HeldClient<Client>,
     call: (client: Client) => Promise<Answer>,
   ): Promise<Answer> {
-    kept.calls += 1;
+    held.calls += 1;
     try {
-      return await call(kept.client);
+      return await call(held.client);
     } finally {
-      kept.calls -= 1;
-      if (kept.isLeft) leave(kept);
+      held.calls -= 1;
+      if (held.isRetired) retire(held);
     }
   }
 
   return {
     async send(call) {
-      const kept = current;
+      const held = current;
       try {
-        return await through(kept, call);
+        return await callThrough(held, call);
       } catch (error) {
-        if (!(error instanceof Error) || !SIGNED_IN_VAIN.has(error.name) || !renew(kept)) throw error;
-        return through(current, call);
+        if (!(error instanceof Error) || !REJECTED_CREDENTIALS.has(error.name) || !renew(held)) throw error;
+        return callThrough(current, call);
       }
     },
     close: () => current.client.close(),

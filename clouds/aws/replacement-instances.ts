@@ -3,7 +3,12 @@ import type { Fault } from "#clouds/aws/errors.ts";
 import { PRIVATE_DNS_NAME } from "#clouds/aws/node-matchers.ts";
 import type { AwsCluster } from "#clouds/aws/ownership.ts";
 import { isInstanceId } from "#clouds/aws/provider-id.ts";
-import { isOurs, isUnseen, type Resolution, type Resolutions } from "#clouds/aws/resolution.ts";
+import {
+  isClusterInstance,
+  isMissingOrForeign,
+  type Resolution,
+  type Resolutions,
+} from "#clouds/aws/resolution.ts";
 import type { Session } from "#clouds/aws/session.ts";
 import type { Node } from "#core/node/node.ts";
 
@@ -38,10 +43,10 @@ export async function findReplacementInstances(
     const fault = candidates.faults.get(name);
     if (fault !== undefined) faults.set(node, fault);
     const running = (candidates.found.get(name) ?? []).filter(
-      (each) => each.instance.State?.Name === "running" && isOurs(each, cluster),
+      (each) => each.instance.State?.Name === "running" && isClusterInstance(each, cluster),
     );
-    const [successor, second] = running;
-    if (successor !== undefined && second === undefined) found.set(node, successor.id);
+    const [replacement, second] = running;
+    if (replacement !== undefined && second === undefined) found.set(node, replacement.id);
   }
   return { found, faults };
 }
@@ -49,7 +54,7 @@ export async function findReplacementInstances(
 /** A foreign instance is looked up too, so that the duration does not tell it from a missing one. */
 function isGone(resolution: Resolution): boolean {
   return (
-    isUnseen(resolution) ||
+    isMissingOrForeign(resolution) ||
     (resolution.kind === "instance" && resolution.found.instance.State?.Name === "terminated")
   );
 }
@@ -60,5 +65,5 @@ function isGone(resolution: Resolution): boolean {
 function listPrivateDnsNames(node: Node, { region }: AwsCluster): readonly string[] {
   const { name } = node.metadata;
   const [label = "", domain] = name.split(".", 2);
-  return domain === undefined || isInstanceId(label) ? [] : PRIVATE_DNS_NAME.keysOfNode(node, region);
+  return domain === undefined || isInstanceId(label) ? [] : PRIVATE_DNS_NAME.listNodeKeys(node, region);
 }

@@ -33,33 +33,33 @@ export function buildNotFound(message: string): Resolution {
  * candidate is undefined. A terminated instance without proof of ownership counts as not found. `sought`
  * describes the search in messages.
  */
-export function choose(
+export function chooseInstance(
   found: readonly FoundInstance[],
   ownership: Ownership,
-  sought: string,
+  search: string,
 ): Resolution | undefined {
   const candidates = found.filter(({ instance }) => !hasLostOwner(ownership, getOwnershipFacts(instance)));
-  const ours = candidates.filter((candidate) => isOurs(candidate, ownership));
-  const [own, second] = ours;
+  const ownedCandidates = candidates.filter((candidate) => isClusterInstance(candidate, ownership));
+  const [owned, second] = ownedCandidates;
   if (second !== undefined) {
-    const ids = ours.map(({ id }) => id).toSorted();
+    const ids = ownedCandidates.map(({ id }) => id).toSorted();
     return buildErrorResolution(
       "Ambiguous",
-      `${sought}: ${ids.length} instances, ${ids.slice(0, 5).join(", ")}`,
+      `${search}: ${ids.length} instances, ${ids.slice(0, 5).join(", ")}`,
     );
   }
-  if (own !== undefined) return { kind: "instance", found: own };
+  if (owned !== undefined) return { kind: "instance", found: owned };
   const [foreign] = candidates;
   if (foreign === undefined) return undefined;
-  const because = checkResourceOwnership(ownership, getOwnershipFacts(foreign.instance));
-  return buildErrorResolution(
-    "Foreign",
-    `${sought}: instance ${foreign.id} is not the cluster's: ${because}`,
-  );
+  const reason = checkResourceOwnership(ownership, getOwnershipFacts(foreign.instance));
+  return buildErrorResolution("Foreign", `${search}: instance ${foreign.id} is not the cluster's: ${reason}`);
 }
 
 /** Whether an instance belongs to the cluster. */
-export function isOurs({ instance }: Pick<FoundInstance, "instance">, ownership: Ownership): boolean {
+export function isClusterInstance(
+  { instance }: Pick<FoundInstance, "instance">,
+  ownership: Ownership,
+): boolean {
   return checkResourceOwnership(ownership, getOwnershipFacts(instance)) === undefined;
 }
 
@@ -72,14 +72,14 @@ export function wasOwned(
   { id, account, instance }: FoundInstance,
   ownership: Ownership,
 ): boolean {
-  const belongings = getOwnershipFacts(instance);
+  const facts = getOwnershipFacts(instance);
   if (ownership.vpc === undefined || account === "") return false;
-  if (!hasLostOwner(ownership, belongings) || hasClusterTags(belongings)) return false;
+  if (!hasLostOwner(ownership, facts) || hasClusterTags(facts)) return false;
   return node.metadata.annotations?.[INSTANCE_ANNOTATION] === `${account}/${ownership.vpc}/${id}`;
 }
 
 /** Whether the cluster has no such instance: it does not exist or is foreign. */
-export function isUnseen(resolution: Resolution): boolean {
+export function isMissingOrForeign(resolution: Resolution): boolean {
   if (resolution.kind !== "answer") return false;
   const { answer } = resolution;
   return answer.kind === "not-found" || (answer.kind === "error" && answer.code === "Foreign");
@@ -87,8 +87,8 @@ export function isUnseen(resolution: Resolution): boolean {
 
 /** Whether a terminated instance has neither its VPC nor a tag of any cluster. */
 export function isForgotten({ instance }: FoundInstance): boolean {
-  const { vpc, terminated, ...rest } = getOwnershipFacts(instance);
-  return terminated === true && vpc === undefined && !hasClusterTags({ vpc, ...rest });
+  const { vpc, isTerminated, ...rest } = getOwnershipFacts(instance);
+  return isTerminated === true && vpc === undefined && !hasClusterTags({ vpc, ...rest });
 }
 
 function getOwnershipFacts({
@@ -96,5 +96,5 @@ function getOwnershipFacts({
   Tags: tags,
   State: state,
 }: FoundInstance["instance"]): OwnershipFacts {
-  return { vpc, tags, terminated: state?.Name === "terminated" };
+  return { vpc, tags, isTerminated: state?.Name === "terminated" };
 }

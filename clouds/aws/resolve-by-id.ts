@@ -10,7 +10,7 @@ import type { Ownership } from "#clouds/aws/ownership.ts";
 import {
   buildErrorResolution,
   buildNotFound,
-  choose,
+  chooseInstance,
   type Resolution,
   type Resolutions,
   wasOwned,
@@ -38,9 +38,9 @@ export async function resolveById(
       const { found, unnamed, isWhole } = listing.value;
       for (const each of found) byId.set(each.id, each);
       if (unnamed === 0 && isWhole) return;
-      const because = isWhole ? "instances without an id" : `more pages than ${MAX_PAGES}`;
-      const doubt = buildErrorResolution("Unavailable", `DescribeInstances: the answer holds ${because}`);
-      for (const id of chunk) if (!byId.has(id)) byId.set(id, doubt);
+      const reason = isWhole ? "instances without an id" : `more pages than ${MAX_PAGES}`;
+      const incomplete = buildErrorResolution("Unavailable", `DescribeInstances: the answer holds ${reason}`);
+      for (const id of chunk) if (!byId.has(id)) byId.set(id, incomplete);
     }),
   );
   return new Map([...ids].map(([node, id]) => [node, buildResolution(node, id, byId.get(id), ownership)]));
@@ -49,15 +49,15 @@ export async function resolveById(
 function buildResolution(
   node: Node,
   id: string,
-  known: FoundInstance | Resolution | undefined,
+  result: FoundInstance | Resolution | undefined,
   ownership: Ownership,
 ): Resolution {
-  const sought = `node ${node.metadata.name}, looked for by instance id ${id}`;
-  if (known === undefined) return buildNotFound(`${sought}: EC2 has no such instance`);
-  if ("kind" in known) return known;
-  if (wasOwned(node, known, ownership)) return { kind: "instance", found: known };
+  const search = `node ${node.metadata.name}, looked for by instance id ${id}`;
+  if (result === undefined) return buildNotFound(`${search}: EC2 has no such instance`);
+  if ("kind" in result) return result;
+  if (wasOwned(node, result, ownership)) return { kind: "instance", found: result };
   return (
-    choose([known], ownership, sought) ??
-    buildNotFound(`${sought}: it is terminated, and its owner is unknown`)
+    chooseInstance([result], ownership, search) ??
+    buildNotFound(`${search}: it is terminated, and its owner is unknown`)
   );
 }

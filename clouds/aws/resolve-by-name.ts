@@ -2,7 +2,7 @@ import { findCandidates } from "#clouds/aws/candidates.ts";
 import { toErrorAnswer } from "#clouds/aws/errors.ts";
 import { type NodeMatcher, selectMatchers } from "#clouds/aws/node-matchers.ts";
 import type { AwsCluster } from "#clouds/aws/ownership.ts";
-import { buildNotFound, choose, type Resolution, type Resolutions } from "#clouds/aws/resolution.ts";
+import { buildNotFound, chooseInstance, type Resolution, type Resolutions } from "#clouds/aws/resolution.ts";
 import type { Session } from "#clouds/aws/session.ts";
 import type { Node } from "#core/node/node.ts";
 
@@ -20,8 +20,8 @@ export async function resolveByName(
   const guesses = new Set<Node>();
   const foreign = new Map<Node, Resolution>();
   let pending = nodes;
-  for (const means of selectMatchers(cluster)) {
-    const found = await lookUp(pending, means, session, cluster);
+  for (const matcher of selectMatchers(cluster)) {
+    const found = await findByMatcher(pending, matcher, session, cluster);
     for (const [node, resolution] of found) {
       // A foreign instance found by one matcher says nothing about the others. The search must not end early:
       // its duration would tell a node that names the instance that it exists.
@@ -30,37 +30,39 @@ export async function resolveByName(
         continue;
       }
       resolved.set(node, resolution);
-      if (means.guess) guesses.add(node);
+      if (matcher.isGuess) guesses.add(node);
     }
     pending = pending.filter((node) => !resolved.has(node));
     if (pending.length === 0) break;
   }
-  const tried = selectMatchers(cluster).map((means) => means.name);
+  const matcherNames = selectMatchers(cluster).map((matcher) => matcher.name);
   for (const node of pending) {
-    const absent = buildNotFound(`node ${node.metadata.name}: EC2 has no instance by ${tried.join(" or ")}`);
-    resolved.set(node, foreign.get(node) ?? absent);
+    const notFound = buildNotFound(
+      `node ${node.metadata.name}: EC2 has no instance by ${matcherNames.join(" or ")}`,
+    );
+    resolved.set(node, foreign.get(node) ?? notFound);
   }
   return { resolved, guesses };
 }
 
 /** Returns resolutions of the nodes for which this matcher found anything. */
-async function lookUp(
+async function findByMatcher(
   nodes: readonly Node[],
-  means: NodeMatcher,
+  matcher: NodeMatcher,
   session: Session,
   cluster: AwsCluster,
 ): Promise<Resolutions> {
-  const keys = new Map(nodes.map((node) => [node, means.keysOfNode(node, cluster.region)]));
-  const { found, faults } = await findCandidates([...keys.values()].flat(), means, session, cluster);
+  const keys = new Map(nodes.map((node) => [node, matcher.listNodeKeys(node, cluster.region)]));
+  const { found, faults } = await findCandidates([...keys.values()].flat(), matcher, session, cluster);
   const resolutions = [...keys].flatMap(([node, nodeKeys]): [Node, Resolution][] => {
-    const sought = `node ${node.metadata.name}, looked for by ${means.name} ${nodeKeys.join(", ")}`;
+    const search = `node ${node.metadata.name}, looked for by ${matcher.name} ${nodeKeys.join(", ")}`;
     const fault = nodeKeys.map((key) => faults.get(key)).find((each) => each !== undefined);
     if (fault !== undefined) {
-      const answer = toErrorAnswer({ ...fault, message: `${sought}: ${fault.message}` });
+      const answer = toErrorAnswer({ ...fault, message: `${search}: ${fault.message}` });
       return [[node, { kind: "answer", answer }]];
     }
     const all = new Map(nodeKeys.flatMap((key) => found.get(key) ?? []).map((each) => [each.id, each]));
-    const resolution = choose([...all.values()], cluster, sought);
+    const resolution = chooseInstance([...all.values()], cluster, search);
     return resolution === undefined ? [] : [[node, resolution]];
   });
   return new Map(resolutions);

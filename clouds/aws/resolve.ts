@@ -13,10 +13,10 @@ export async function resolve(
   session: Session,
   cluster: AwsCluster,
 ): Promise<Resolutions> {
-  const unusable = new Map<Node, Resolution>();
+  const invalidProviderIds = new Map<Node, Resolution>();
   const ids = new Map<Node, string>();
   const addresses = new Map<Node, string>();
-  const named: Node[] = [];
+  const namedNodes: Node[] = [];
   for (const node of nodes) {
     const query = buildQuery(node);
     switch (query.kind) {
@@ -27,12 +27,15 @@ export async function resolve(
         addresses.set(node, query.address);
         break;
       case "name":
-        named.push(node);
+        namedNodes.push(node);
         break;
       case "foreign":
       case "invalid": {
         const code = query.kind === "foreign" ? "ForeignProviderID" : "InvalidProviderID";
-        unusable.set(node, buildErrorResolution(code, `node ${node.metadata.name}: ${query.message}`));
+        invalidProviderIds.set(
+          node,
+          buildErrorResolution(code, `node ${node.metadata.name}: ${query.message}`),
+        );
         break;
       }
     }
@@ -40,9 +43,9 @@ export async function resolve(
   const [byId, byAddress, byName] = await Promise.all([
     resolveById(ids, session, cluster),
     resolveFargate(addresses, session, cluster),
-    resolveByName(named, session, cluster),
+    resolveByName(namedNodes, session, cluster),
   ]);
-  const all = new Map([...unusable, ...byId, ...byAddress, ...byName.resolved]);
+  const all = new Map([...invalidProviderIds, ...byId, ...byAddress, ...byName.resolved]);
   return resolveDisputes(all, byName.guesses);
 }
 
@@ -56,14 +59,14 @@ function resolveDisputes(resolutions: Resolutions, guesses: ReadonlySet<Node>): 
     if (resolution.kind !== "instance") continue;
     claims.set(resolution.found.id, [...(claims.get(resolution.found.id) ?? []), node]);
   }
-  const settled = new Map(resolutions);
+  const corrected = new Map(resolutions);
   for (const [id, claimants] of claims) {
     if (claimants.length < 2) continue;
     const names = claimants.map((node) => node.metadata.name).toSorted();
     for (const node of claimants.filter((each) => guesses.has(each))) {
       const message = `node ${node.metadata.name}: instance ${id} is claimed by ${names.join(" and ")}`;
-      settled.set(node, buildErrorResolution("Ambiguous", message));
+      corrected.set(node, buildErrorResolution("Ambiguous", message));
     }
   }
-  return settled;
+  return corrected;
 }

@@ -249,13 +249,13 @@ function allowAnyTagged(
   resources: string | readonly string[],
   condition: Condition = {},
 ): readonly Statement[] {
-  const today = allowTagged(cluster, actions, resources, condition);
+  const current = allowTagged(cluster, actions, resources, condition);
   const name = getClusterTag(cluster);
-  const isNever = cluster.sessionPolicy === "strict" && cluster.legacyClusterTag !== true;
+  const isLegacyTagExcluded = cluster.sessionPolicy === "strict" && cluster.legacyClusterTag !== true;
   // A value with a variable would differ between requests.
-  if (name === undefined || isNever || name.includes("${")) return today;
+  if (name === undefined || isLegacyTagExcluded || name.includes("${")) return current;
   const StringEquals = { "aws:ResourceTag/KubernetesCluster": name };
-  return [...today, buildStatements(actions, resources, { ...condition, StringEquals })];
+  return [...current, buildStatements(actions, resources, { ...condition, StringEquals })];
 }
 
 /** Allows actions on resources with the cluster's tag, whatever its value. */

@@ -54,21 +54,21 @@ export function createSession<Api = Ec2>({
   let throttled = 0;
   let waitedMs = 0;
 
-  const token = async (operation: Operation, signal: AbortSignal): Promise<Fault | undefined> => {
-    const turn = budget.reserve(operation);
+  const takeToken = async (operation: Operation, signal: AbortSignal): Promise<Fault | undefined> => {
+    const reservation = budget.reserve(operation);
     try {
-      let waited = 0;
-      for (let wait = turn.take(); wait !== undefined; wait = turn.take()) {
-        if (waited + wait > maxTokenWaitMs)
+      let waitedForTokenMs = 0;
+      for (let wait = reservation.take(); wait !== undefined; wait = reservation.take()) {
+        if (waitedForTokenMs + wait > maxTokenWaitMs)
           return { code: "Throttled", message: formatBudgetSpent(operation, wait) };
         await sleep(wait, signal);
-        waited += wait;
+        waitedForTokenMs += wait;
         waitedMs += wait;
         if (signal.aborted) return { code: "Throttled", message: formatBudgetSpent(operation, wait) };
       }
       return undefined;
     } finally {
-      turn.leave();
+      reservation.leave();
     }
   };
 
@@ -78,30 +78,30 @@ export function createSession<Api = Ec2>({
     signal: AbortSignal,
   ): Promise<Outcome<Result>> => {
     if (signal.aborted) return { kind: "fault", fault: buildAbortedFault(operation) };
-    const missing = await token(operation, signal);
-    if (missing !== undefined) return { kind: "fault", fault: missing };
+    const throttle = await takeToken(operation, signal);
+    if (throttle !== undefined) return { kind: "fault", fault: throttle };
     calls[operation] = (calls[operation] ?? 0) + 1;
     const startedMs = performance.now();
-    const ended = (code: string | undefined): void =>
+    const reportEnd = (code: string | undefined): void =>
       onRequest?.({ operation, durationMs: performance.now() - startedMs, code });
     try {
       const limit = AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]);
       const result = await raceAbort(request(ec2, limit), limit);
-      ended(undefined);
+      reportEnd(undefined);
       return ok(result);
     } catch (error) {
-      const found = signal.aborted ? buildAbortedFault(operation) : classify(error, operation);
-      ended(found.code);
-      if (signal.aborted) return { kind: "fault", fault: found };
-      if (found.code === "Throttled") {
+      const failure = signal.aborted ? buildAbortedFault(operation) : classify(error, operation);
+      reportEnd(failure.code);
+      if (signal.aborted) return { kind: "fault", fault: failure };
+      if (failure.code === "Throttled") {
         throttled += 1;
         budget.recordThrottle(operation);
       }
-      return { kind: "fault", fault: { ...found, thrown: error } };
+      return { kind: "fault", fault: { ...failure, thrown: error } };
     }
   };
 
-  const under = (signal: AbortSignal): Session<Api> => ({
+  const createWithSignal = (signal: AbortSignal): Session<Api> => ({
     signal,
     sendOnce: (operation, request) => attempt(operation, request, signal),
     async send(operation, request) {
@@ -110,10 +110,10 @@ export function createSession<Api = Ec2>({
       await sleep(SECOND_ATTEMPT_DELAY_MS, signal);
       return attempt(operation, request, signal);
     },
-    withSignal: under,
+    withSignal: createWithSignal,
     getUsage: () => ({ calls: { ...calls }, throttled, waitedMs }),
   });
-  return under(signal);
+  return createWithSignal(signal);
 }
 
 /**

@@ -9,42 +9,42 @@ export interface SingleFlight<Value> {
 
 /** Creates it with no request running. Answers are never cached: the next caller starts a new request. */
 export function createSingleFlight<Value>(): SingleFlight<Value> {
-  let current: Flight<Value> | undefined;
+  let current: SharedRequest<Value> | undefined;
 
-  const begin = (start: (signal: AbortSignal) => Promise<Value>): Flight<Value> => {
+  const begin = (start: (signal: AbortSignal) => Promise<Value>): SharedRequest<Value> => {
     const controller = new AbortController();
-    const invocation: Flight<Value> = { answer: start(controller.signal), controller, waiting: 0 };
-    current = invocation;
-    return invocation;
+    const request: SharedRequest<Value> = { answer: start(controller.signal), controller, waiting: 0 };
+    current = request;
+    return request;
   };
 
   return {
     async join(start, signal) {
       if (signal.aborted) return undefined;
-      const invocation = current ?? begin(start);
-      invocation.waiting += 1;
-      const left = Promise.withResolvers<undefined>();
-      const leave = (): void => left.resolve(undefined);
+      const request = current ?? begin(start);
+      request.waiting += 1;
+      const departure = Promise.withResolvers<undefined>();
+      const leave = (): void => departure.resolve(undefined);
       signal.addEventListener("abort", leave, { once: true });
       try {
-        return await Promise.race([invocation.answer.finally(() => end(invocation)), left.promise]);
+        return await Promise.race([request.answer.finally(() => end(request)), departure.promise]);
       } finally {
         signal.removeEventListener("abort", leave);
-        invocation.waiting -= 1;
-        if (invocation.waiting === 0) {
-          invocation.controller.abort();
-          end(invocation);
+        request.waiting -= 1;
+        if (request.waiting === 0) {
+          request.controller.abort();
+          end(request);
         }
       }
     },
   };
 
-  function end(invocation: Flight<Value>): void {
-    if (current === invocation) current = undefined;
+  function end(request: SharedRequest<Value>): void {
+    if (current === request) current = undefined;
   }
 }
 
-interface Flight<Value> {
+interface SharedRequest<Value> {
   readonly answer: Promise<Value>;
   readonly controller: AbortController;
   waiting: number;

@@ -21,12 +21,15 @@ export interface Topology {
 
 /** `now` is a monotonic clock in milliseconds. */
 export function createTopology(pattern: string, now: () => number): Topology {
-  const expected = new RegExp(pattern);
+  const typePattern = new RegExp(pattern);
   let refusedUntil = Number.NEGATIVE_INFINITY;
-  const empty = createMemory(now, NEGATIVE_MS);
-  const unknown = createMemory(now, UNKNOWN_MS);
+  const unpositionedIds = createMemory(now, NEGATIVE_MS);
+  const unknownIds = createMemory(now, UNKNOWN_MS);
 
-  const ask = async (ids: string[], session: Session): Promise<Outcome<ReadonlyMap<string, Labels>>> => {
+  const requestLabels = async (
+    ids: string[],
+    session: Session,
+  ): Promise<Outcome<ReadonlyMap<string, Labels>>> => {
     const answer = await session.send("DescribeInstanceTopology", (ec2, signal) =>
       ec2.describeInstanceTopology({ InstanceIds: ids }, signal),
     );
@@ -46,33 +49,33 @@ export function createTopology(pattern: string, now: () => number): Topology {
   };
 
   return {
-    isCovered: (type) => expected.test(type),
+    isCovered: (type) => typePattern.test(type),
     async readLabels(ids, session) {
       const results = new Map<string, Outcome<Labels>>();
-      for (const id of ids) if (unknown.has(id)) results.set(id, UNKNOWN);
-      const open = splitIntoChunks(
-        ids.filter((id) => !empty.has(id) && !unknown.has(id)),
+      for (const id of ids) if (unknownIds.has(id)) results.set(id, UNKNOWN);
+      const chunks = splitIntoChunks(
+        ids.filter((id) => !unpositionedIds.has(id) && !unknownIds.has(id)),
         MAX_IDS,
       );
-      let partings = 0;
-      for (let chunk = open.shift(); chunk !== undefined; chunk = open.shift()) {
+      let splits = 0;
+      for (let chunk = chunks.shift(); chunk !== undefined; chunk = chunks.shift()) {
         if (now() < refusedUntil) break;
-        const answer = await ask(chunk, session);
+        const answer = await requestLabels(chunk, session);
         if (answer.kind === "ok") {
           for (const id of chunk) {
             const labels = answer.value.get(id) ?? {};
             results.set(id, ok(labels));
-            if (Object.keys(labels).length === 0 && now() >= refusedUntil) empty.add(id);
+            if (Object.keys(labels).length === 0 && now() >= refusedUntil) unpositionedIds.add(id);
           }
           continue;
         }
-        const parted = answer.fault.unknownIds
+        const split = answer.fault.unknownIds
           ? splitUnknown(chunk, answer.fault)
           : { unknown: [], others: [] };
-        for (const id of parted.unknown) unknown.add(id);
+        for (const id of split.unknown) unknownIds.add(id);
         for (const id of chunk) results.set(id, answer);
-        partings += 1;
-        if (partings <= MAX_PARTINGS) open.unshift(...parted.others);
+        splits += 1;
+        if (splits <= MAX_SPLITS) chunks.unshift(...split.others);
       }
       return results;
     },
@@ -89,7 +92,7 @@ const NEGATIVE_MS = 24 * 60 * 60_000;
 const UNKNOWN_MS = 10_000;
 
 /** Maximum splits of a batch because of bad ids: halving 100 reaches one within these. */
-const MAX_PARTINGS = 7;
+const MAX_SPLITS = 7;
 
 const UNKNOWN = fault("Unavailable", "DescribeInstanceTopology: EC2 did not know the instance a moment ago");
 
@@ -114,15 +117,15 @@ interface Memory {
 /** New ids push out the oldest beyond this number. */
 const MAX_REMEMBERED = 10_000;
 
-function createMemory(now: () => number, lastsMs: number): Memory {
-  const until = new Map<string, number>();
+function createMemory(now: () => number, ttlMs: number): Memory {
+  const expiries = new Map<string, number>();
   return {
-    has: (id) => (until.get(id) ?? Number.NEGATIVE_INFINITY) > now(),
+    has: (id) => (expiries.get(id) ?? Number.NEGATIVE_INFINITY) > now(),
     add(id) {
-      until.delete(id);
-      until.set(id, now() + lastsMs);
-      const [oldest] = until.keys();
-      if (until.size > MAX_REMEMBERED && oldest !== undefined) until.delete(oldest);
+      expiries.delete(id);
+      expiries.set(id, now() + ttlMs);
+      const [oldest] = expiries.keys();
+      if (expiries.size > MAX_REMEMBERED && oldest !== undefined) expiries.delete(oldest);
     },
   };
 }

@@ -2,7 +2,7 @@ import type { NetworkInterface } from "@aws-sdk/client-ec2";
 import { describePage, type FoundInstance } from "#clouds/aws/describe-instances.ts";
 import { buildLiveFilters, isLive } from "#clouds/aws/live-filters.ts";
 import type { AwsCluster } from "#clouds/aws/ownership.ts";
-import { isOurs, isUnseen, type Resolutions } from "#clouds/aws/resolution.ts";
+import { isClusterInstance, isMissingOrForeign, type Resolutions } from "#clouds/aws/resolution.ts";
 import type { Session } from "#clouds/aws/session.ts";
 import type { PositiveControl } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
@@ -19,22 +19,24 @@ export async function findVisibilityProbes(
   cluster: AwsCluster,
 ): Promise<ReadonlyMap<Node, PositiveControl>> {
   // A foreign instance is treated like a missing one, so that the duration does not tell them apart.
-  const missed = [...resolutions].flatMap(([node, resolution]) => (isUnseen(resolution) ? [node] : []));
-  const found = [...resolutions.values()].flatMap((resolution): PositiveControl[] => {
+  const missingNodes = [...resolutions].flatMap(([node, resolution]) =>
+    isMissingOrForeign(resolution) ? [node] : [],
+  );
+  const probes = [...resolutions.values()].flatMap((resolution): PositiveControl[] => {
     if (resolution.kind === "instance")
       return isLive(resolution.found) ? [buildInstanceProbe(resolution.found, cluster)] : [];
     return resolution.kind === "interface" ? buildInterfaceProbes(resolution.eni, cluster) : [];
   });
-  if (missed.some((node) => !isProved(node, found)))
-    found.push(...(await listVisibilityProbes(session, cluster)));
+  if (missingNodes.some((node) => !isProved(node, probes)))
+    probes.push(...(await listVisibilityProbes(session, cluster)));
   if (cluster.vpc === undefined)
-    for (const vpc of listOtherVpcs(missed, found))
-      found.push(...(await listVisibilityProbes(session, { ...cluster, vpc })));
+    for (const vpc of listOtherVpcs(missingNodes, probes))
+      probes.push(...(await listVisibilityProbes(session, { ...cluster, vpc })));
   return new Map(
-    missed.flatMap((node) => {
+    missingNodes.flatMap((node) => {
       // An instance in another place proves nothing; it is reported so that the operator sees the searched
       // place.
-      const control = found.find((each) => isInPlace(node, each)) ?? found[0];
+      const control = probes.find((each) => isInPlace(node, each)) ?? probes[0];
       return control === undefined ? [] : [[node, control]];
     }),
   );
@@ -48,7 +50,7 @@ async function listVisibilityProbes(
   const page = await describePage(session, buildLiveFilters(cluster), PAGE_SIZE);
   if (page.kind === "fault") return [];
   return page.value.found
-    .filter((found) => isLive(found) && isOurs(found, cluster))
+    .filter((found) => isLive(found) && isClusterInstance(found, cluster))
     .map((found) => buildInstanceProbe(found, cluster));
 }
 

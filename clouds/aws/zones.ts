@@ -13,7 +13,7 @@ export interface Zones {
   /**
    * Requests unknown zones ahead of need. The request ends with the session unless others wait for it too.
    */
-  askAhead(session: Session): void;
+  prefetch(session: Session): void;
   /**
    * Returns the id of each zone. Undefined, cached for a minute, if EC2 does not know the zone or refuses the
    * operation; a fault if the request failed. Concurrent batches share one request.
@@ -26,12 +26,12 @@ export interface Zones {
 
 /** `now` is a monotonic clock in milliseconds. */
 export function createZones(now: () => number): Zones {
-  const known = new Map<string, string>();
-  let believedUntil = Number.NEGATIVE_INFINITY;
-  const invocation = createSingleFlight<Outcome<void>>();
+  const idsByName = new Map<string, string>();
+  let freshUntilMs = Number.NEGATIVE_INFINITY;
+  const singleFlight = createSingleFlight<Outcome<void>>();
 
-  const learn = (name: string, id: string): void => {
-    if (known.size < MAX_ZONES) known.set(name, id);
+  const remember = (name: string, id: string): void => {
+    if (idsByName.size < MAX_ZONES) idsByName.set(name, id);
   };
 
   const request = async (session: Session): Promise<Outcome<void>> => {
@@ -44,36 +44,36 @@ export function createZones(now: () => number): Zones {
       if (zones === undefined) {
         return fault("Unavailable", "DescribeAvailabilityZones: the answer is not a list of zones");
       }
-      for (const { ZoneName: name, ZoneId: id } of zones) if (name && id) learn(name, id);
+      for (const { ZoneName: name, ZoneId: id } of zones) if (name && id) remember(name, id);
     }
-    believedUntil = now() + BELIEVED_MS;
+    freshUntilMs = now() + FRESH_MS;
     return ok(undefined);
   };
 
-  const ask = async (session: Session): Promise<Fault | undefined> => {
-    const answer = await invocation.join((signal) => request(session.withSignal(signal)), session.signal);
+  const requestShared = async (session: Session): Promise<Fault | undefined> => {
+    const answer = await singleFlight.join((signal) => request(session.withSignal(signal)), session.signal);
     if (answer === undefined) return buildAbortedFault("DescribeAvailabilityZones");
     return answer.kind === "fault" ? answer.fault : undefined;
   };
 
   return {
-    remember: learn,
-    askAhead(session) {
-      if (known.size === 0 && now() >= believedUntil) void ask(session);
+    remember: remember,
+    prefetch(session) {
+      if (idsByName.size === 0 && now() >= freshUntilMs) void requestShared(session);
     },
     async readIds(names, session) {
-      const wanted = [...new Set(names)];
-      const isAsked = wanted.some((name) => !known.has(name)) && now() >= believedUntil;
-      const failed = isAsked ? await ask(session) : undefined;
+      const zoneNames = [...new Set(names)];
+      const needsRequest = zoneNames.some((name) => !idsByName.has(name)) && now() >= freshUntilMs;
+      const failure = needsRequest ? await requestShared(session) : undefined;
       return new Map(
-        wanted.map((name) => {
-          const id = known.get(name);
-          return [name, id === undefined && failed ? { kind: "fault", fault: failed } : ok(id)];
+        zoneNames.map((name) => {
+          const id = idsByName.get(name);
+          return [name, id === undefined && failure ? { kind: "fault", fault: failure } : ok(id)];
         }),
       );
     },
   };
 }
 
-const BELIEVED_MS = 60_000;
+const FRESH_MS = 60_000;
 const MAX_ZONES = 1_000;

@@ -10,27 +10,28 @@ export function toActionAnswer(
   parameters: Readonly<Record<string, unknown>>,
   thrown: unknown,
 ): ActionAnswer {
-  const { code, message: words, status } = parseAwsError(thrown);
-  const message = `${action}: ${code === "" || code === "Error" ? "" : `${code}: `}${words}`;
+  const { code, message: text, status } = parseAwsError(thrown);
+  const message = `${action}: ${code === "" || code === "Error" ? "" : `${code}: `}${text}`;
   const reason = code === "" ? undefined : code;
-  const failed = (code: Extract<ActionAnswer, { kind: "error" }>["code"]): ActionAnswer => ({
+  const buildError = (code: Extract<ActionAnswer, { kind: "error" }>["code"]): ActionAnswer => ({
     kind: "error",
     code,
     message,
     reason,
   });
   const conflict: ActionAnswer = { kind: "conflict", message, reason };
-  if (isCodeIn(THROTTLED, code) || status === 429) return failed("Throttled");
-  if (code === UNAUTHORIZED || DENIED.has(code)) return failed("Denied");
-  if (isCodeIn(QUOTA, code)) return failed("Invalid");
-  if (IN_USE.test(code)) return failed("Unavailable");
-  if (DUPLICATE.test(code)) return isLetIn(action, parameters) ? { kind: "done", result: {} } : conflict;
+  if (isCodeIn(THROTTLED, code) || status === 429) return buildError("Throttled");
+  if (code === UNAUTHORIZED || DENIED.has(code)) return buildError("Denied");
+  if (isCodeIn(QUOTA, code)) return buildError("Invalid");
+  if (IN_USE.test(code)) return buildError("Unavailable");
+  if (DUPLICATE.test(code))
+    return isAlreadyAllowed(action, parameters) ? { kind: "done", result: {} } : conflict;
   if (NOT_FOUND.test(code)) {
-    return isGone(action, code, parameters) ? { kind: "done", result: {} } : conflict;
+    return isAlreadyRemoved(action, code, parameters) ? { kind: "done", result: {} } : conflict;
   }
-  if (status === 401 || status === 403) return failed("Denied");
-  if (status === undefined || status >= 500) return failed("Unavailable");
-  return failed("Invalid");
+  if (status === 401 || status === 403) return buildError("Denied");
+  if (status === undefined || status >= 500) return buildError("Unavailable");
+  return buildError("Invalid");
 }
 
 /** Another resource still holds it, or a change is in progress: the error is temporary. */
@@ -49,9 +50,13 @@ const NOT_FOUND = /NotFound$|^InvalidInstance$|^InvalidEndPoint$|^InvalidTarget$
  * Whether an error says that everything to be removed is missing already. If only one of several members is
  * missing, AWS removes none of the others, so this is false.
  */
-function isGone(action: string, code: string, parameters: Readonly<Record<string, unknown>>): boolean {
-  const taking = /:(Delete|Deregister|Revoke|Detach|Remove)/.test(action);
-  if (!taking) return false;
+function isAlreadyRemoved(
+  action: string,
+  code: string,
+  parameters: Readonly<Record<string, unknown>>,
+): boolean {
+  const isRemoval = /:(Delete|Deregister|Revoke|Detach|Remove)/.test(action);
+  if (!isRemoval) return false;
   const member = MEMBERS[action];
   if (member === undefined || !member.code.test(code)) return true;
   const list = parameters[member.list];
@@ -62,7 +67,7 @@ function isGone(action: string, code: string, parameters: Readonly<Record<string
  * Whether the rule to be added exists already. True for a single rule only: of several, AWS does not say
  * which one exists and adds none.
  */
-function isLetIn(action: string, { IpPermissions }: Readonly<Record<string, unknown>>): boolean {
+function isAlreadyAllowed(action: string, { IpPermissions }: Readonly<Record<string, unknown>>): boolean {
   if (action !== "ec2:AuthorizeSecurityGroupIngress" || !Array.isArray(IpPermissions)) return false;
   return IpPermissions.length === 1 && countRanges(IpPermissions[0]) === 1;
 }
@@ -81,6 +86,6 @@ const MEMBERS: Readonly<Record<string, { readonly list: string; readonly code: R
 /** The number of rules in a permission; 1 for a permission without any list. */
 function countRanges(permission: unknown): number {
   const lists = ["IpRanges", "Ipv6Ranges", "UserIdGroupPairs", "PrefixListIds"] as const;
-  const { ...of } = permission as Partial<Record<(typeof lists)[number], readonly unknown[]>>;
-  return lists.reduce((sum, list) => sum + (of[list]?.length ?? 0), 0);
+  const { ...ranges } = permission as Partial<Record<(typeof lists)[number], readonly unknown[]>>;
+  return lists.reduce((sum, list) => sum + (ranges[list]?.length ?? 0), 0);
 }

@@ -60,16 +60,16 @@ export function createApi({ region, services, commands, credentials, wallClock }
       requestHandler: HTTP_TIMEOUTS,
       ...(source === undefined ? {} : { credentials: source }),
     };
-    const made = new Map<Service, SdkClient>();
+    const clients = new Map<Service, SdkClient>();
     return {
       get(service) {
-        const client = made.get(service) ?? services[service]?.(options);
+        const client = clients.get(service) ?? services[service]?.(options);
         if (client === undefined) throw new Error(`no client for the service ${service}`);
-        made.set(service, client);
+        clients.set(service, client);
         return client;
       },
       close() {
-        for (const client of made.values()) client.destroy();
+        for (const client of clients.values()) client.destroy();
       },
     };
   }, wallClock);

@@ -38,12 +38,15 @@ export function splitBadMembers(
   const { code, message } = parseAwsError(thrown);
   if (members === undefined || !members.code.test(code)) return [];
   const list = parameters[members.list] as readonly Readonly<Record<string, unknown>>[];
-  const named = new Set(message.match(/\bi-[0-9A-Za-z]+/g));
-  const isBad = (member: Readonly<Record<string, unknown>>): boolean => named.has(String(member[members.id]));
+  const namedIds = new Set(message.match(/\bi-[0-9A-Za-z]+/g));
+  const isBad = (member: Readonly<Record<string, unknown>>): boolean =>
+    namedIds.has(String(member[members.id]));
   const bad = list.filter(isBad).map((member) => String(member[members.id]));
   if (bad.length > 0) {
-    const rest = list.filter((member) => !isBad(member));
-    return rest.length === 0 ? [] : [{ parameters: { ...parameters, [members.list]: rest }, refused: bad }];
+    const goodMembers = list.filter((member) => !isBad(member));
+    return goodMembers.length === 0
+      ? []
+      : [{ parameters: { ...parameters, [members.list]: goodMembers }, refused: bad }];
   }
   if (list.length < 2) return [];
   const half = Math.ceil(list.length / 2);

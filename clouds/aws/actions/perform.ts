@@ -60,27 +60,29 @@ async function sendParts(
   session: Session<Api>,
 ): Promise<Result> {
   const refused: string[] = [];
-  const waiting = [...splitBadMembers(action, parameters, thrown)];
-  if (waiting.length === 0) return result;
-  let done: Result = result;
+  const queue = [...splitBadMembers(action, parameters, thrown)];
+  if (queue.length === 0) return result;
+  let lastSuccess: Result = result;
   let sent = 0;
-  for (let part = waiting.shift(); part !== undefined; part = waiting.shift()) {
+  for (let part = queue.shift(); part !== undefined; part = queue.shift()) {
     refused.push(...part.refused);
     if (sent === MAX_PARTS) return result;
     sent += 1;
-    const answered = await send(action, part.parameters, session);
-    if (answered.result.answer.kind === "done") {
-      done = answered.result;
+    const partResult = await send(action, part.parameters, session);
+    if (partResult.result.answer.kind === "done") {
+      lastSuccess = partResult.result;
       continue;
     }
-    const parts = splitBadMembers(action, part.parameters, answered.thrown);
+    const parts = splitBadMembers(action, part.parameters, partResult.thrown);
     const ids = listMemberIds(action, part.parameters);
-    if (parts.length > 0) waiting.push(...parts);
-    else if (answered.result.answer.kind === "conflict") refused.push(...ids);
-    else return answered.result;
+    if (parts.length > 0) queue.push(...parts);
+    else if (partResult.result.answer.kind === "conflict") refused.push(...ids);
+    else return partResult.result;
   }
-  const isAll = listMemberIds(action, parameters).every((id) => refused.includes(id));
-  return isAll ? result : { ...done, answer: { kind: "done", result: { refused: refused.toSorted() } } };
+  const isAllRefused = listMemberIds(action, parameters).every((id) => refused.includes(id));
+  return isAllRefused
+    ? result
+    : { ...lastSuccess, answer: { kind: "done", result: { refused: refused.toSorted() } } };
 }
 
 async function send(

@@ -20,17 +20,17 @@ import { addUsage } from "#core/usage.ts";
  * it uses AWS.
  */
 export function createRoutes(
-  world: AwsDependencies,
+  dependencies: AwsDependencies,
   ec2: Ec2,
-  api: Api = createRouteApi(world),
+  api: Api = createRouteApi(dependencies),
 ): ClosableCapability {
-  const { cluster, budget, sleep, now } = world;
+  const { cluster, budget, sleep, now } = dependencies;
   const currentRoutes = createCurrentRoutes(cluster, now);
   const enter = createInvocationShares(budget);
-  const sessionOf = ({ signal, onRequest }: ActionCall): Session<Api> =>
+  const openSession = ({ signal, onRequest }: ActionCall): Session<Api> =>
     createSession({ ec2: api, budget, sleep, signal, onRequest, maxTokenWaitMs: MAX_WAIT_MS });
 
-  async function answer(question: unknown, sessions: RouteSessions): Promise<Observation> {
+  async function observeOne(question: unknown, sessions: RouteSessions): Promise<Observation> {
     const parsed = Question.safeParse(question);
     if (!parsed.success) return UNREADABLE;
     try {
@@ -45,20 +45,20 @@ export function createRoutes(
     async observe(questions, call) {
       const { signal, onRequest } = call;
       const sessions = {
-        routes: sessionOf(call),
+        routes: openSession(call),
         instances: createSession({ ec2, budget, sleep, signal, onRequest }),
       };
       const leave = enter(call);
       try {
         const answers: Observation[] = [];
-        for (const question of questions) answers.push(await answer(question, sessions));
+        for (const question of questions) answers.push(await observeOne(question, sessions));
         return { answers, usage: addUsage(sessions.routes.getUsage(), sessions.instances.getUsage()) };
       } finally {
         leave();
       }
     },
     async act({ capability, action, parameters }, call) {
-      const session = sessionOf(call);
+      const session = openSession(call);
       const request = buildRequest(action, parameters);
       if (request === undefined) {
         const message = `routes have no action ${action} with these parameters`;

@@ -8,7 +8,7 @@ import {
 import type { Fault } from "#clouds/aws/errors.ts";
 import { isLive } from "#clouds/aws/live-filters.ts";
 import type { AwsCluster } from "#clouds/aws/ownership.ts";
-import { isForgotten, isOurs } from "#clouds/aws/resolution.ts";
+import { isClusterInstance, isForgotten } from "#clouds/aws/resolution.ts";
 import type { AwsTarget } from "#clouds/aws/routes/requests.ts";
 import type { Session } from "#clouds/aws/session.ts";
 import type { Machine } from "#core/route/state.ts";
@@ -29,20 +29,22 @@ export async function findMachines(
 ): Promise<Machines> {
   const found = new Map<string, FoundInstance>();
   const faults = new Map<string, Fault>();
-  const ask = async (filter: string, ids: readonly string[]): Promise<void> => {
+  const describeBy = async (filter: string, ids: readonly string[]): Promise<void> => {
     const listing = await describeInstances(session, [{ Name: filter, Values: [...ids] }]);
     if (listing.kind === "fault") for (const id of ids) faults.set(id, listing.fault);
-    else for (const each of listing.value.found) remember(each);
+    else for (const each of listing.value.found) addInstance(each);
   };
-  const remember = (each: FoundInstance): void => {
+  const addInstance = (each: FoundInstance): void => {
     found.set(each.id, each);
     for (const { NetworkInterfaceId: id } of each.instance.NetworkInterfaces ?? [])
       if (id !== undefined) found.set(id, each);
   };
-  const room = countFreeFilterValues([]);
+  const chunkSize = countFreeFilterValues([]);
   await Promise.all([
-    ...splitIntoChunks(instances, room).map((ids) => ask("instance-id", ids)),
-    ...splitIntoChunks(interfaces, room).map((ids) => ask("network-interface.network-interface-id", ids)),
+    ...splitIntoChunks(instances, chunkSize).map((ids) => describeBy("instance-id", ids)),
+    ...splitIntoChunks(interfaces, chunkSize).map((ids) =>
+      describeBy("network-interface.network-interface-id", ids),
+    ),
   ]);
   return { get: (id) => found.get(id), getFault: (id) => (found.has(id) ? undefined : faults.get(id)) };
 }
@@ -51,8 +53,8 @@ export async function findMachines(
  * Classifies the owner of an instance behind a route; a terminated one without proof of ownership has none.
  */
 export function classifyOwner(found: FoundInstance, cluster: AwsCluster): "ours" | "ended" | "foreign" {
-  if (!isLive(found)) return isForgotten(found) || isOurs(found, cluster) ? "ended" : "foreign";
-  return isOurs(found, cluster) ? "ours" : "foreign";
+  if (!isLive(found)) return isForgotten(found) || isClusterInstance(found, cluster) ? "ended" : "foreign";
+  return isClusterInstance(found, cluster) ? "ours" : "foreign";
 }
 
 /** Returns the machine of a node for which there is work. */
@@ -63,7 +65,7 @@ export function getMachine(id: string, machines: Machines, cluster: AwsCluster):
   const found = machines.get(id);
   if (found === undefined) return { kind: "missing", message: `there is no instance ${id}` };
   const owner = classifyOwner(found, cluster);
-  if (owner === "ended") return { kind: "missing", message: `instance ${id} has ended` };
+  if (owner === "ended") return { kind: "missing", message: `instance ${id} is shutting down or terminated` };
   if (owner === "foreign") return { kind: "missing", message: `instance ${id} is not the cluster's` };
   const { target, checks } = selectRouteTarget(found.instance, id);
   return {

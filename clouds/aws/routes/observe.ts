@@ -41,30 +41,30 @@ export async function observeRoutes(
     const id = providerID === undefined ? undefined : parseInstanceId(providerID);
     return { name, providerID, id, cidrs };
   });
-  const sought = buildInstanceQuery(nodes, tables);
-  const machines = await findMachines(instances, sought.instances, sought.interfaces);
+  const query = buildInstanceQuery(nodes, tables);
+  const machines = await findMachines(instances, query.instances, query.interfaces);
   return ok({
     kind: "tables",
     tables: tables.map((table) => ({
       ...table,
       networks: [...table.networks],
-      routes: table.routes.map(({ cidr, text, blackhole, to }) => ({
+      routes: table.routes.map(({ cidr, text, blackhole, target }) => ({
         cidr,
         ...(text === cidr ? {} : { text }),
-        ...buildLeadsTo({ to }),
+        ...buildLeadsTo({ target }),
         blackhole,
-        target: sought.isSettled(cidr, to)
-          ? { kind: "machine", id: to.id }
-          : classifyTarget(to, blackhole, machines, cluster),
+        target: query.isSettled(cidr, target)
+          ? { kind: "machine", id: target.id }
+          : classifyTarget(target, blackhole, machines, cluster),
       })),
     })),
     machines: Object.fromEntries(
-      nodes.map((node) => [node.name, getNodeMachine(node, sought.nodes, machines, cluster)]),
+      nodes.map((node) => [node.name, getNodeMachine(node, query.nodes, machines, cluster)]),
     ),
   });
 }
 
-function buildLeadsTo(route: Pick<FoundRoute, "to">): { readonly leadsTo?: string } {
+function buildLeadsTo(route: Pick<FoundRoute, "target">): { readonly leadsTo?: string } {
   const id = getRouteTargetId(route);
   return id === undefined ? {} : { leadsTo: id };
 }
@@ -84,60 +84,62 @@ interface InstanceQuery {
   /** Whether a route leads to the instance of its node. */
   isSettled(
     cidr: string,
-    to: FoundRoute["to"],
-  ): to is Extract<FoundRoute["to"], { readonly kind: "instance" | "interface" }>;
+    target: FoundRoute["target"],
+  ): target is Extract<FoundRoute["target"], { readonly kind: "instance" | "interface" }>;
 }
 
 /** Selects the instances of which more than the id is needed. */
 function buildInstanceQuery(nodes: readonly NodeQuery[], tables: readonly FoundTable[]): InstanceQuery {
-  const wanted = new Set(nodes.flatMap(({ id, cidrs }) => cidrs.map((cidr) => `${cidr} ${id}`)));
-  const isSettled: InstanceQuery["isSettled"] = (cidr, to): to is never =>
-    to.kind === "instance" && wanted.has(`${cidr} ${to.id}`);
-  const there = tables.map(
+  const desiredTargets = new Set(nodes.flatMap(({ id, cidrs }) => cidrs.map((cidr) => `${cidr} ${id}`)));
+  const isSettled: InstanceQuery["isSettled"] = (cidr, target): target is never =>
+    target.kind === "instance" && desiredTargets.has(`${cidr} ${target.id}`);
+  const correctRoutes = tables.map(
     ({ routes }) =>
       new Set(
-        routes.flatMap(({ cidr, to, blackhole }) =>
-          isSettled(cidr, to) && !blackhole ? `${cidr} ${to.id}` : [],
+        routes.flatMap(({ cidr, target, blackhole }) =>
+          isSettled(cidr, target) && !blackhole ? `${cidr} ${target.id}` : [],
         ),
       ),
   );
-  const open = nodes.filter(({ id, cidrs }) =>
-    cidrs.some((cidr) => there.some((routes) => !routes.has(`${cidr} ${id}`))),
+  const incompleteNodes = nodes.filter(({ id, cidrs }) =>
+    cidrs.some((cidr) => correctRoutes.some((routes) => !routes.has(`${cidr} ${id}`))),
   );
-  const others = tables.flatMap(({ routes }) => routes.filter(({ cidr, to }) => !isSettled(cidr, to)));
-  const idsOf = (kind: "instance" | "interface"): string[] =>
-    others.flatMap(({ to }) => (to.kind === kind && "id" in to ? to.id : []));
+  const unsettledRoutes = tables.flatMap(({ routes }) =>
+    routes.filter(({ cidr, target }) => !isSettled(cidr, target)),
+  );
+  const listTargetIds = (kind: "instance" | "interface"): string[] =>
+    unsettledRoutes.flatMap(({ target }) => (target.kind === kind && "id" in target ? target.id : []));
   return {
-    instances: new Set([...open.flatMap(({ id }) => id ?? []), ...idsOf("instance")]),
-    interfaces: new Set(idsOf("interface")),
-    nodes: new Set(open.map(({ name }) => name)),
+    instances: new Set([...incompleteNodes.flatMap(({ id }) => id ?? []), ...listTargetIds("instance")]),
+    interfaces: new Set(listTargetIds("interface")),
+    nodes: new Set(incompleteNodes.map(({ name }) => name)),
     isSettled,
   };
 }
 
 function getNodeMachine(
   { name, providerID, id }: NodeQuery,
-  open: ReadonlySet<string>,
+  incompleteNodes: ReadonlySet<string>,
   machines: Machines,
   cluster: AwsCluster,
 ): Machine {
   if (providerID === undefined) return { kind: "unnamed" };
   if (id === undefined) return { kind: "missing", message: `"${providerID}" names no instance of EC2` };
-  return open.has(name) ? getMachine(id, machines, cluster) : { kind: "named", id };
+  return incompleteNodes.has(name) ? getMachine(id, machines, cluster) : { kind: "named", id };
 }
 
 /** Classifies the owner of a route by its target. */
 function classifyTarget(
-  to: FoundRoute["to"],
+  target: FoundRoute["target"],
   blackhole: boolean,
   machines: Machines,
   cluster: AwsCluster,
 ): Target {
-  if (to.kind === "nothing") return { kind: "gone" };
-  if (!("id" in to)) return { kind: "foreign" };
-  const fault = machines.getFault(to.id);
+  if (target.kind === "nothing") return { kind: "gone" };
+  if (!("id" in target)) return { kind: "foreign" };
+  const fault = machines.getFault(target.id);
   if (fault !== undefined) return { kind: "unknown", because: { code: fault.code, message: fault.message } };
-  const found = machines.get(to.id);
+  const found = machines.get(target.id);
   // An interface may belong to another service, and an instance to another account: if traffic reaches it,
   // the route is foreign.
   if (found === undefined) return { kind: blackhole ? "gone" : "foreign" };

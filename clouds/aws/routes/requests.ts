@@ -45,7 +45,7 @@ export function buildRequest(
   }
 }
 
-/** Result of an action without parameters. */
+/** Values of the parameters that an action does not have. */
 const NOTHING: {
   readonly table: string;
   readonly cidr: string;

@@ -27,15 +27,15 @@ export interface FoundRoute {
   readonly cidr: string;
   readonly text: string;
   readonly blackhole: boolean;
-  readonly to:
+  readonly target:
     | { readonly kind: "instance" | "interface"; readonly id: string }
     | { readonly kind: "nothing" | "other" };
 }
 
 /** Returns the target's id, or `nothing`; undefined if the cluster must not touch the route. */
-export function getRouteTargetId({ to }: Pick<FoundRoute, "to">): string | undefined {
-  if ("id" in to) return to.id;
-  return to.kind === "nothing" ? to.kind : undefined;
+export function getRouteTargetId({ target }: Pick<FoundRoute, "target">): string | undefined {
+  if ("id" in target) return target.id;
+  return target.kind === "nothing" ? target.kind : undefined;
 }
 
 /** EC2's largest page of route tables. */
@@ -47,17 +47,17 @@ export async function findTables(
   cluster: AwsCluster,
   clusterNetworks: readonly Cidr[],
 ): Promise<Outcome<FoundTables>> {
-  const sought = buildTableQuery(cluster);
-  if (sought === undefined) return ok(buildNoTables("neither routeTableIDs nor clusterTag is configured"));
-  const described = await describeTables(session, sought.filters);
+  const query = buildTableQuery(cluster);
+  if (query === undefined) return ok(buildNoTables("neither routeTableIDs nor clusterTag is configured"));
+  const described = await describeTables(session, query.filters);
   if (described.kind === "fault") return described;
-  const tables = described.value.filter((table) => sought.isOurs(table));
-  const missing = sought.ids.filter((id) => !tables.some(({ RouteTableId }) => RouteTableId === id));
+  const tables = described.value.filter((table) => query.isOurs(table));
+  const missing = query.ids.filter((id) => !tables.some(({ RouteTableId }) => RouteTableId === id));
   if (missing.length > 0) {
-    const where = cluster.vpc === undefined ? "" : ` in ${cluster.vpc}`;
-    return ok(buildNoTables(`there is no route table ${missing.join(", ")}${where}: correct routeTableIDs`));
+    const place = cluster.vpc === undefined ? "" : ` in ${cluster.vpc}`;
+    return ok(buildNoTables(`there is no route table ${missing.join(", ")}${place}: correct routeTableIDs`));
   }
-  if (tables.length === 0) return ok(buildNoTables(sought.remedy));
+  if (tables.length === 0) return ok(buildNoTables(query.remedy));
   const vpcs = [...new Set(tables.map(({ VpcId }) => VpcId))];
   if (vpcs.length > 1)
     return ok(
@@ -149,7 +149,7 @@ function parseTable(
         cidr,
         text,
         blackhole: route.State === "blackhole",
-        to: parseRouteTarget(route),
+        target: parseRouteTarget(route),
       })),
   };
 }
@@ -158,7 +158,7 @@ function parseTable(
  * Fields of a route to an instance or network interface. A route with any other field leads elsewhere, which
  * covers future fields of EC2.
  */
-const OF_INSTANCES: ReadonlySet<string> = new Set([
+const INSTANCE_ROUTE_FIELDS: ReadonlySet<string> = new Set([
   "DestinationCidrBlock",
   "DestinationIpv6CidrBlock",
   "InstanceId",
@@ -168,9 +168,9 @@ const OF_INSTANCES: ReadonlySet<string> = new Set([
   "State",
 ]);
 
-function parseRouteTarget(route: Ec2Route): FoundRoute["to"] {
-  const said = Object.entries(route).filter(([, value]) => value !== undefined && value !== "");
-  if (said.some(([key]) => !OF_INSTANCES.has(key)) || route.Origin === "EnableVgwRoutePropagation")
+function parseRouteTarget(route: Ec2Route): FoundRoute["target"] {
+  const fields = Object.entries(route).filter(([, value]) => value !== undefined && value !== "");
+  if (fields.some(([key]) => !INSTANCE_ROUTE_FIELDS.has(key)) || route.Origin === "EnableVgwRoutePropagation")
     return { kind: "other" };
   if (route.InstanceId) return { kind: "instance", id: route.InstanceId };
   if (route.NetworkInterfaceId) return { kind: "interface", id: route.NetworkInterfaceId };

@@ -26,9 +26,9 @@ export async function actOnTags(
   const { ids, tags } = parameters as unknown as TagParameters;
   const pairs = Object.entries(tags).map(([Key, Value]) => ({ Key, Value }));
   const refused: Record<string, string> = {};
-  const waiting: (readonly string[])[] = [ids];
+  const queue: (readonly string[])[] = [ids];
   let last: ActionResult | undefined;
-  for (let chunk = waiting.pop(); chunk !== undefined; chunk = waiting.pop()) {
+  for (let chunk = queue.pop(); chunk !== undefined; chunk = queue.pop()) {
     const request: CreateTagsRequest & DeleteTagsRequest = { Resources: [...chunk], Tags: pairs };
     last = await perform(
       { capability, action: operation, parameters: { ...request } },
@@ -40,7 +40,7 @@ export async function actOnTags(
     if (answer.kind === "error" && answer.code !== "Invalid") return last;
     const [only, second] = chunk;
     if (only !== undefined && second === undefined) refused[only] = answer.message;
-    else waiting.push(...splitIds(chunk, answer.message));
+    else queue.push(...splitIds(chunk, answer.message));
     if (countSent(session) >= MAX_REQUESTS) return last;
   }
   const result: TagsResult = { refused };

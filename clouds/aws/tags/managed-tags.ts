@@ -7,14 +7,14 @@ const MAX_KEY = 128;
 /** Maximum characters of a tag's value. */
 const MAX_VALUE = 256;
 
-/** Characters per tag in a mark: 36 bits of a hash, so that all tags of a resource fit into one value. */
+/** Characters per digest in the value: 36 bits of a hash, so that all tags of a resource fit into one value. */
 const DIGEST = 6;
 
-/** Prefix of a mark that covers values too; it cannot be a digest. */
+/** Prefix of a value whose digests cover the tags' values too; it cannot be a digest. */
 const WITH_VALUES = "=value";
 
 /**
- * Returns the key of the tag that says which tags of an instance are ours. It names the cluster, because
+ * Returns the key of the tag that records which tags of an instance we manage. It names the cluster, because
  * instances of several clusters share a VPC.
  */
 export function formatManagedTagsKey(cluster: string): string {
@@ -24,25 +24,25 @@ export function formatManagedTagsKey(cluster: string): string {
 }
 
 /**
- * Formats the mark of tags, in any order. It holds digests of the keys, which earlier versions read, and
+ * Formats the value of that tag, for tags in any order. It holds digests of the keys, which earlier versions read, and
  * digests of keys with values. If there are too many tags, it holds only the latter.
  */
 export function formatManagedTags(tags: Tags): string {
   const pairs = Object.entries(tags).map(([key, value]) => hashText(formatPair(key, value)));
-  const both = [...Object.keys(tags).map(hashText), ...pairs];
-  const fitting = (both.length + 1) * DIGEST <= MAX_VALUE ? both : pairs;
-  return [WITH_VALUES, ...fitting.toSorted()].join("");
+  const digests = [...Object.keys(tags).map(hashText), ...pairs];
+  const fittingDigests = (digests.length + 1) * DIGEST <= MAX_VALUE ? digests : pairs;
+  return [WITH_VALUES, ...fittingDigests.toSorted()].join("");
 }
 
-/** Returns the keys of the resource's tags that its mark names. */
-export function parseManagedTags(mark: string, tags: Tags, configured: Tags): readonly string[] {
-  const digests = new Set(mark.match(new RegExp(`.{${DIGEST}}`, "gs")) ?? []);
+/** Returns the keys of the resource's tags that the value records. */
+export function parseManagedTags(tagValue: string, tags: Tags, configured: Tags): readonly string[] {
+  const recordedDigests = new Set(tagValue.match(new RegExp(`.{${DIGEST}}`, "gs")) ?? []);
   return Object.entries(tags).flatMap(([key, value]) => {
-    // An earlier version wrote this mark without values; compare with the configured value to detect changes
+    // An earlier version recorded keys only; compare with the configured value to detect changes
     // by others.
-    const isNamed = digests.has(WITH_VALUES)
-      ? digests.has(hashText(formatPair(key, value)))
-      : digests.has(hashText(key)) && (!Object.hasOwn(configured, key) || configured[key] === value);
+    const isNamed = recordedDigests.has(WITH_VALUES)
+      ? recordedDigests.has(hashText(formatPair(key, value)))
+      : recordedDigests.has(hashText(key)) && (!Object.hasOwn(configured, key) || configured[key] === value);
     return isNamed ? [key] : [];
   });
 }

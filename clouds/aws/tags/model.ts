@@ -21,8 +21,8 @@ export const awsTags: TaggingModel = {
   }),
   owned(tags, settings) {
     const key = formatManagedTagsKey(getClusterTag(settings));
-    const mark = Object.hasOwn(tags, key) ? tags[key] : undefined;
-    return mark === undefined ? [] : [...parseManagedTags(mark, tags, settings.tagging.tags), key];
+    const value = Object.hasOwn(tags, key) ? tags[key] : undefined;
+    return value === undefined ? [] : [...parseManagedTags(value, tags, settings.tagging.tags), key];
   },
 };
 
@@ -36,7 +36,7 @@ function formatPair([key, value]: readonly [string, string]): string {
   return `${key}=${value}`;
 }
 
-/** Sorts strings as Go does. */
+/** Compares strings by their UTF-8 bytes, as Go does. */
 function compareBytes(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }

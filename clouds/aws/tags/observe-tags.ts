@@ -9,7 +9,7 @@ import {
 import type { Outcome } from "#clouds/aws/errors.ts";
 import { buildLiveFilters, isLive } from "#clouds/aws/live-filters.ts";
 import type { AwsCluster } from "#clouds/aws/ownership.ts";
-import { isOurs } from "#clouds/aws/resolution.ts";
+import { isClusterInstance } from "#clouds/aws/resolution.ts";
 import type { Session } from "#clouds/aws/session.ts";
 import { toFailure } from "#clouds/observation.ts";
 import { fault, ok } from "#clouds/outcome.ts";
@@ -17,7 +17,7 @@ import type { Observation } from "#core/capability.ts";
 import type { Tags, TagsQuestion, TagsState } from "#core/tagging/model.ts";
 
 /**
- * Reads the tags of the cluster's live instances. Instances with the mark come in pages of a thousand; others
+ * Reads the tags of the cluster's live instances. Instances with the tag `mark` come in pages of a thousand; others
  * are looked up 200 at a time. A partial answer is an error, because a missed instance would count as
  * missing.
  */
@@ -26,21 +26,23 @@ export async function observeTags(
   session: Session,
   cluster: AwsCluster,
 ): Promise<Observation> {
-  const marked = await listInstances(
+  const markedInstances = await listInstances(
     [...buildLiveFilters(cluster), { Name: "tag-key", Values: [mark] }],
     session,
   );
-  if (marked.kind === "fault") return toFailure(marked.fault);
-  const known = new Set(marked.value.map(({ id }) => id));
-  const others = ids.filter((id) => !known.has(id));
-  const found = [...marked.value];
-  for (const chunk of splitIntoChunks(others, countFreeFilterValues([]))) {
+  if (markedInstances.kind === "fault") return toFailure(markedInstances.fault);
+  const markedIds = new Set(markedInstances.value.map(({ id }) => id));
+  const otherIds = ids.filter((id) => !markedIds.has(id));
+  const found = [...markedInstances.value];
+  for (const chunk of splitIntoChunks(otherIds, countFreeFilterValues([]))) {
     const listed = await listInstances([{ Name: "instance-id", Values: chunk }], session);
     if (listed.kind === "fault") return toFailure(listed.fault);
     found.push(...listed.value);
   }
-  const ours = found.filter((each) => isLive(each) && isOurs(each, cluster));
-  const state: TagsState = { resources: Object.fromEntries(ours.map((each) => [each.id, readTags(each)])) };
+  const ownedInstances = found.filter((each) => isLive(each) && isClusterInstance(each, cluster));
+  const state: TagsState = {
+    resources: Object.fromEntries(ownedInstances.map((each) => [each.id, readTags(each)])),
+  };
   return { kind: "observed", state };
 }
 
@@ -52,8 +54,8 @@ async function listInstances(
   if (listing.kind === "fault") return listing;
   const { found, unnamed, isWhole } = listing.value;
   if (isWhole && unnamed === 0) return ok(found);
-  const because = isWhole ? "instances without an id" : `more pages than ${MAX_PAGES}`;
-  return fault("Unavailable", `DescribeInstances: the answer holds ${because}`);
+  const reason = isWhole ? "instances without an id" : `more pages than ${MAX_PAGES}`;
+  return fault("Unavailable", `DescribeInstances: the answer holds ${reason}`);
 }
 
 function readTags({ instance: { Tags: tags = [] } }: FoundInstance): Tags {

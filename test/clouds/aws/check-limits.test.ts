@@ -57,7 +57,7 @@ test.each<
     some(3, "nlb"),
     [],
     "ok",
-    "network load balancers 5 and 3 asked for, of 10",
+    "network load balancers 5 and 3 requested, of 10",
   ],
   [
     "almost all network load balancers",
@@ -65,8 +65,8 @@ test.each<
     some(3, "nlb"),
     [],
     "warning",
-    "6 and 3 asked for, of 10",
-    "network load balancers: have",
+    "6 and 3 requested, of 10",
+    "network load balancers: request",
   ],
   [
     "all of them",
@@ -75,7 +75,7 @@ test.each<
     [],
     "warning",
     "network load balancers 10 of 10",
-    "network load balancers: have",
+    "network load balancers: request",
   ],
   [
     "more than there may be",
@@ -83,8 +83,8 @@ test.each<
     some(2, "nlb"),
     [],
     "failed",
-    "9 and 2 asked for, of 10",
-    "network load balancers: have",
+    "9 and 2 requested, of 10",
+    "network load balancers: request",
   ],
   [
     "classic ones beyond theirs alone",
@@ -92,8 +92,8 @@ test.each<
     some(1, "clb"),
     [],
     "failed",
-    "classic load balancers 10 and 1 asked for, of 10",
-    "classic load balancers: have",
+    "classic load balancers 10 and 1 requested, of 10",
+    "classic load balancers: request",
   ],
   [
     "target groups of many ports",
@@ -101,8 +101,8 @@ test.each<
     some(2, "nlb", 3),
     [],
     "failed",
-    "target groups 15 and 6 asked for, of 20",
-    "target groups: have",
+    "target groups 15 and 6 requested, of 20",
+    "target groups: request",
   ],
   [
     "TCP and UDP of one port",
@@ -110,7 +110,7 @@ test.each<
     some(1, "nlb", 1, { ports: both }),
     [],
     "ok",
-    "target groups 0 and 1 asked for, of 20",
+    "target groups 0 and 1 requested, of 20",
   ],
   [
     "ports beyond the listeners of one",
@@ -118,17 +118,17 @@ test.each<
     some(1, "nlb", 5),
     [],
     "failed",
-    "listeners of a network one 5 of 4",
-    "listeners of a network one: have",
+    "listeners per network load balancer 5 of 4",
+    "listeners per network load balancer: request",
   ],
   [
-    "ports beyond the listeners of a classic one",
+    "ports beyond the listeners per classic load balancer",
     use({}),
     some(1, "clb", 5),
     [],
     "failed",
-    "listeners of a classic one 5 of 4",
-    "listeners of a classic one: have",
+    "listeners per classic load balancer 5 of 4",
+    "listeners per classic load balancer: request",
   ],
   [
     "more targets than a zone may have",
@@ -136,8 +136,8 @@ test.each<
     some(1, "nlb"),
     nodes(13),
     "warning",
-    "in a zone 13 of 12",
-    "targets of a network one in a zone: have",
+    "and zone 13 of 12",
+    "targets per network load balancer and zone: request",
   ],
   [
     "as many in two zones",
@@ -145,7 +145,7 @@ test.each<
     some(1, "nlb", 1),
     [...nodes(8), ...nodes(8, "b")],
     "ok",
-    "targets of a network one 16 of 20; targets of a network one in a zone 8 of 12",
+    "targets per network load balancer 16 of 20; targets per network load balancer and zone 8 of 12",
   ],
   [
     "targets of each port",
@@ -153,8 +153,8 @@ test.each<
     some(1, "nlb", 2),
     [...nodes(6), ...nodes(6, "b")],
     "warning",
-    "targets of a network one 24 of 20",
-    "targets of a network one, ",
+    "targets per network load balancer 24 of 20",
+    "targets per network load balancer, ",
   ],
   [
     "nodes that are no instances",
@@ -162,7 +162,7 @@ test.each<
     some(1, "clb"),
     [{ providerID: "other://x/i-1" }, { providerID: "" }],
     "ok",
-    "instances of a classic one 0 of 20",
+    "instances per classic load balancer 0 of 20",
   ],
   [
     "more instances than a classic load balancer allows",
@@ -170,8 +170,8 @@ test.each<
     some(1, "clb"),
     nodes(21),
     "failed",
-    "instances of a classic one 21 of 20",
-    "instances of a classic one: have",
+    "instances per classic load balancer 21 of 20",
+    "instances per classic load balancer: request",
   ],
   [
     "another controller's kind",
@@ -180,7 +180,7 @@ test.each<
     [],
     "warning",
     "network load balancers 10 of 10; target groups 0 of 20",
-    "network load balancers: have",
+    "network load balancers: request",
   ],
 ])("limits: %s", (_, used, services, of, outcome, message, remedy) => {
   const finding = checkLimits(LIMITS, used, { services, nodes: of });
@@ -199,7 +199,7 @@ test("an existing load balancer needs no quota, even if another controller made 
 test("limits that AWS does not return are not checked", () => {
   const needs = { services: some(3, "nlb"), nodes: [] };
   expect(checkLimits({ "target-groups": 9 }, use({}), needs).message).toBe(
-    "target groups 0 and 3 asked for, of 9",
+    "target groups 0 and 3 requested, of 9",
   );
   expect(checkLimits({}, use({}), needs).outcome).toBe("warning");
 });

@@ -79,7 +79,7 @@ test.each<[string, readonly SubnetState[], CheckResult["outcome"], string]>([
 });
 
 test.each<[string, readonly string[], readonly string[], CheckResult["outcome"], string]>([
-  ["its only group", ["g-1"], ["g-1"], "ok", "one of each of 1 instance"],
+  ["its only group", ["g-1"], ["g-1"], "ok", "one security group of each of 1 instance"],
   [
     "its only group without a tag",
     ["g-1"],
@@ -143,7 +143,7 @@ describeWithPart("moto", "a cluster's network on moto", (program) => {
     try {
       expect(await diagnosis.securityGroups(signal)).toMatchObject({
         outcome: "ok",
-        message: "one of each of 2 instances",
+        message: "one security group of each of 2 instances",
       });
       expect(await diagnosis.routeTables(signal)).toMatchObject({
         outcome: "ok",
@@ -190,14 +190,14 @@ describeWithPart("moto", "a cluster's network on moto", (program) => {
       expect(await diagnosis.accountLimits({ services, nodes }, signal)).toEqual({
         outcome: "ok",
         message: [
-          "network load balancers 1 and 1 asked for, of 50",
-          "target groups 1 and 1 asked for, of 3000",
-          "classic load balancers 1 and 1 asked for, of 20",
-          "listeners of a network one 1 of 50",
-          "targets of a network one 2 of 3000",
-          "targets of a network one in a zone 2 of 500",
-          "listeners of a classic one 1 of 100",
-          "instances of a classic one 2 of 1000",
+          "network load balancers 1 and 1 requested, of 50",
+          "target groups 1 and 1 requested, of 3000",
+          "classic load balancers 1 and 1 requested, of 20",
+          "listeners per network load balancer 1 of 50",
+          "targets per network load balancer 2 of 3000",
+          "targets per network load balancer and zone 2 of 500",
+          "listeners per classic load balancer 1 of 100",
+          "instances per classic load balancer 2 of 1000",
         ].join("; "),
       });
       expect(moto.counts()["elbv2:DescribeAccountLimits"]).toBe(3);

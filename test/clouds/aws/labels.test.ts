@@ -411,7 +411,7 @@ describe("labels from tags", () => {
     ["a label of Kubernetes'", ["node.kubernetes.io/role"], /Kubernetes' own/],
     ["a label under k8s.io", [{ tag: "a", label: "k8s.io/a" }], /Kubernetes' own/],
     ["a label under a domain of k8s.io", [{ tag: "a", label: "x.k8s.io/a" }], /Kubernetes' own/],
-    ["a label that EC2's facts have", ["topology.k8s.aws/zone-id"], /say what EC2 says/],
+    ["a label that EC2's facts have", ["topology.k8s.aws/zone-id"], /are set from EC2's data/],
     ["a tag that is no label", ["aws:autoscaling:groupName"], /label of its own/],
     ["an invalid label", [{ tag: "a", label: "-" }], /is refused: its name/],
     ["a duplicate label", ["a", { tag: "b", label: "a" }], /twice/],

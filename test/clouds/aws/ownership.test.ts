@@ -28,9 +28,9 @@ test.each<[string, Ownership, OwnershipFacts]>([
   ],
   ["in the VPC, shared with another cluster", byVpc, { vpc: VPC, tags: [OTHER, TAG] }],
   ["shared with another cluster, the tag required", both, { vpc: VPC, tags: [OTHER, TAG] }],
-  ["terminated, VPC and tags forgotten", byVpc, { vpc: undefined, tags: [], terminated: true }],
+  ["terminated, VPC and tags forgotten", byVpc, { vpc: undefined, tags: [], isTerminated: true }],
   ["tagged, and no VPC required", { clusterTag: "demo" }, { vpc: "vpc-2", tags: [TAG] }],
-  ["terminated, its VPC forgotten", both, { vpc: undefined, tags: [TAG], terminated: true }],
+  ["terminated, its VPC forgotten", both, { vpc: undefined, tags: [TAG], isTerminated: true }],
 ])("%s: belongs to the cluster", (_, ownership, belongings) => {
   expect(checkResourceOwnership(ownership, belongings)).toBeUndefined();
 });
@@ -38,7 +38,7 @@ test.each<[string, Ownership, OwnershipFacts]>([
 test.each<[string, Ownership, OwnershipFacts, string]>([
   ["another VPC", { vpc: VPC }, { vpc: "vpc-2", tags: [] }, "expected VPC vpc-1, found vpc-2"],
   ["no VPC", { vpc: VPC }, { vpc: undefined, tags: [] }, "expected VPC vpc-1, found none"],
-  ["terminated in another VPC", { vpc: VPC }, { vpc: "vpc-2", tags: [], terminated: true }, "found vpc-2"],
+  ["terminated in another VPC", { vpc: VPC }, { vpc: "vpc-2", tags: [], isTerminated: true }, "found vpc-2"],
   [
     "no tags",
     both,
@@ -84,7 +84,7 @@ test.each<[string, Ownership, OwnershipFacts, string]>([
   [
     "terminated, another cluster's tag",
     byVpc,
-    { vpc: undefined, tags: [OTHER], terminated: true },
+    { vpc: undefined, tags: [OTHER], isTerminated: true },
     "found kubernetes.io/cluster/other",
   ],
   ["nothing right", both, { vpc: "vpc-2", tags: [] }, "expected VPC vpc-1, found vpc-2; expected tag"],
@@ -93,16 +93,16 @@ test.each<[string, Ownership, OwnershipFacts, string]>([
 });
 
 test.each<[string, Ownership, OwnershipFacts, boolean]>([
-  ["nothing left", { vpc: VPC }, { vpc: undefined, tags: [], terminated: true }, true],
-  ["another cluster's tag", { vpc: VPC }, { vpc: undefined, tags: [OTHER], terminated: true }, true],
-  ["its tag", { vpc: VPC, clusterTag: "demo" }, { vpc: undefined, tags: [TAG], terminated: true }, false],
+  ["nothing left", { vpc: VPC }, { vpc: undefined, tags: [], isTerminated: true }, true],
+  ["another cluster's tag", { vpc: VPC }, { vpc: undefined, tags: [OTHER], isTerminated: true }, true],
+  ["its tag", { vpc: VPC, clusterTag: "demo" }, { vpc: undefined, tags: [TAG], isTerminated: true }, false],
   [
     "the tag of its name",
     { vpc: VPC, clusterName: "demo" },
-    { vpc: undefined, tags: [TAG], terminated: true },
+    { vpc: undefined, tags: [TAG], isTerminated: true },
     false,
   ],
-  ["its VPC", { vpc: VPC }, { vpc: VPC, tags: [], terminated: true }, false],
+  ["its VPC", { vpc: VPC }, { vpc: VPC, tags: [], isTerminated: true }, false],
   ["no VPC, but life", { vpc: VPC }, { vpc: undefined, tags: undefined }, false],
 ])("the ownership of a terminated instance with %s may be unknown", (_, ownership, belongings, nobodys) => {
   expect(hasLostOwner(ownership, belongings)).toBe(nobodys);

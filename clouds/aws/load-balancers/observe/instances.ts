@@ -28,8 +28,8 @@ export async function readTargetInstances(
   if (found.kind === "fault") return found;
   const ours = found.value
     .filter(({ VpcId: vpc, Tags: tags, State: state }) => {
-      const belongings = { vpc, tags, terminated: state?.Name === "terminated" };
-      return checkResourceOwnership(cluster, belongings) === undefined && !hasLostOwner(cluster, belongings);
+      const facts = { vpc, tags, isTerminated: state?.Name === "terminated" };
+      return checkResourceOwnership(cluster, facts) === undefined && !hasLostOwner(cluster, facts);
     })
     .toSorted((a, b) => ((a.InstanceId ?? "") < (b.InstanceId ?? "") ? -1 : 1));
   return ok({

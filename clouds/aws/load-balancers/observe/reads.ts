@@ -85,7 +85,7 @@ export async function readAllPages<Value>(
     next = answer.value.next || undefined;
     if (next === undefined) return ok(found);
   }
-  return fault("Unavailable", `${what}: more than ${MAX_PAGES} pages, not looked at further`);
+  return fault("Unavailable", `${what}: more than ${MAX_PAGES} pages, the rest is not read`);
 }
 
 /** EC2's operations count under their own names, without the service. */

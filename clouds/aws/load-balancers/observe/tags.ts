@@ -55,7 +55,10 @@ async function readTags(ids: readonly string[], describe: Describe): Promise<Tag
     if (answer.kind === "ok") {
       for (const id of chunk) {
         const tags = answer.value.get(id);
-        found.set(id, tags === undefined ? fault("Unavailable", `DescribeTags: no word of ${id}`) : ok(tags));
+        found.set(
+          id,
+          tags === undefined ? fault("Unavailable", `DescribeTags: the answer lacks ${id}`) : ok(tags),
+        );
       }
     } else if (!isNotFound(answer.fault)) {
       for (const id of chunk) found.set(id, answer);

@@ -349,7 +349,7 @@ describe("an observation of routes", () => {
       machines: {
         unnamed: { kind: "unnamed" },
         elsewhere: { kind: "missing" },
-        ended: { kind: "missing", message: expect.stringContaining("has ended") },
+        ended: { kind: "missing", message: expect.stringContaining("is shutting down or terminated") },
       },
     });
   });
