@@ -83,8 +83,8 @@ export function readList(
   return (written) => {
     const items = splitItems(written);
     if (items.length === 0) return accept(undefined);
-    const isGood = items.length <= atMost && items.every((item) => shape.test(item));
-    return isGood && new Set(items).size === items.length ? accept(items) : reject(allowed);
+    const isValid = items.length <= atMost && items.every((item) => shape.test(item));
+    return isValid && new Set(items).size === items.length ? accept(items) : reject(allowed);
   };
 }
 

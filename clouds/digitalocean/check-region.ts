@@ -17,8 +17,8 @@ const RegionsPage = z.object({ regions: z.array(z.object({ slug: z.string() })).
 export function checkRegionSlug(region: string, body: unknown): string | undefined {
   const slugs = RegionsPage.safeParse(body).data?.regions.map(({ slug }) => slug) ?? [region];
   if (slugs.includes(region)) return undefined;
-  const near = findNearest(region, slugs);
-  return `DigitalOcean has no region ${region}${near === undefined ? "" : `; perhaps ${near}`}`;
+  const nearest = findNearest(region, slugs);
+  return `DigitalOcean has no region ${region}${nearest === undefined ? "" : `; perhaps ${nearest}`}`;
 }
 
 /** Checks whether DigitalOcean has the region; a fault of the configuration names its key. */

@@ -80,7 +80,7 @@ export function createDigitalOceanCloud(
     maxListAgeMs,
     now,
   });
-  const world = { config, api, budget, sources };
+  const dependencies = { config, api, budget, sources };
   const nodes = createListedCloud({
     provider: "digitalocean",
     title: "DigitalOcean",
@@ -108,23 +108,23 @@ export function createDigitalOceanCloud(
       // Excluded from bundles of functions that do not need it (build/build.ts).
       loadBalancers: createLazyCapability(async () => {
         const { createLoadBalancers } = await import("#clouds/digitalocean/load-balancers/capability.ts");
-        return createLoadBalancers(world);
+        return createLoadBalancers(dependencies);
       }),
       loadBalancerTags: createLazyCapability(async () => {
         const { createLoadBalancerTags } = await import(
           "#clouds/digitalocean/load-balancer-tags/capability.ts"
         );
-        return createLoadBalancerTags(world);
+        return createLoadBalancerTags(dependencies);
       }),
       serviceValidation: createLazyCapability(async () => {
         const { createServiceValidation } = await import(
           "#clouds/digitalocean/service-validation/capability.ts"
         );
-        return createServiceValidation(world);
+        return createServiceValidation(dependencies);
       }),
       firewall: createLazyCapability(async () => {
         const { createFirewall } = await import("#clouds/digitalocean/firewall/capability.ts");
-        return createFirewall(world);
+        return createFirewall(dependencies);
       }),
     },
   };

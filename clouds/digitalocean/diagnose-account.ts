@@ -14,7 +14,7 @@ const Account = z.object({
 });
 
 /** Maximum length of text from others that is repeated. */
-const MAX_WORDS = 100;
+const MAX_TEXT_LENGTH = 100;
 
 /**
  * Reports the account of a token that may list droplets, and whether the account is active; `droplets` is the
@@ -22,24 +22,24 @@ const MAX_WORDS = 100;
  */
 export function checkAccount(body: unknown, droplets: number | undefined): CheckResult {
   const account = Account.safeParse(body).data?.account;
-  if (account === undefined) return reportOk(`${MAY_LIST}; of its account nothing is shown (account:read)`);
-  const { status, status_message: words = "", droplet_limit: limit, team } = account;
+  if (account === undefined) return reportOk(`${MAY_LIST}; it may not read the account (account:read)`);
+  const { status, status_message: statusMessage = "", droplet_limit: limit, team } = account;
   const context = team === undefined ? "its account" : `team ${truncate(team.name)}`;
-  const said = `${context} is ${truncate(status)}${words === "" ? "" : `: ${truncate(words)}`}`;
-  if (status === "locked") return reportFailure(`${said}; nothing can be created or changed`, SUPPORT);
-  if (status !== "active") return reportWarning(`${MAY_LIST}; ${said}`, SUPPORT);
-  if (limit === undefined) return reportOk(`${MAY_LIST}; ${said}`);
+  const summary = `${context} is ${truncate(status)}${statusMessage === "" ? "" : `: ${truncate(statusMessage)}`}`;
+  if (status === "locked") return reportFailure(`${summary}; nothing can be created or changed`, SUPPORT);
+  if (status !== "active") return reportWarning(`${MAY_LIST}; ${summary}`, SUPPORT);
+  if (limit === undefined) return reportOk(`${MAY_LIST}; ${summary}`);
   if (droplets !== undefined && droplets >= limit)
     return reportWarning(
       `${context} has ${droplets} droplets of ${limit} allowed: no further node can be created`,
       "ask DigitalOcean for a higher droplet limit, or delete unused droplets",
     );
-  return reportOk(`${MAY_LIST}; ${said}, and may have ${limit} droplets`);
+  return reportOk(`${MAY_LIST}; ${summary}, and may have ${limit} droplets`);
 }
 
-function truncate(words: string): string {
-  return words.slice(0, MAX_WORDS).toWellFormed();
+function truncate(text: string): string {
+  return text.slice(0, MAX_TEXT_LENGTH).toWellFormed();
 }
 
 const MAY_LIST = "the token may list droplets";
-const SUPPORT = "see what DigitalOcean has written to the account's owner, and its support";
+const SUPPORT = "read DigitalOcean's messages to the account's owner, or ask its support";

@@ -6,7 +6,7 @@ import { type CheckResult, reportFailure, reportOk } from "#core/check-result.ts
 interface ScopedRead {
   readonly scope: string;
   readonly path: string;
-  readonly unseen: readonly string[];
+  readonly unproven: readonly string[];
 }
 
 /** Reads a path; the fault of a missing answer is transient. */
@@ -18,26 +18,26 @@ export type ReadPath = (path: string, signal: AbortSignal) => Promise<Outcome<un
  */
 export async function diagnoseScopes(
   config: DigitalOceanCloudConfig,
-  look: ReadPath,
+  readPath: ReadPath,
   signal: AbortSignal,
 ): Promise<CheckResult> {
   const reads = listScopedReads(config);
   const missing: string[] = [];
   for (const { scope, path } of reads) {
-    const outcome = await look(`${path}?per_page=1`, signal);
+    const outcome = await readPath(`${path}?per_page=1`, signal);
     if (outcome.kind === "ok") continue;
     const { status, message } = outcome.fault;
     if (status !== 403) return reportFailure(message, RETRY);
     missing.push(scope);
   }
-  const unseen = reads.flatMap((read) => read.unseen).join(", ");
+  const unproven = reads.flatMap((read) => read.unproven).join(", ");
   if (missing.length > 0)
     return reportFailure(
       `the token lacks ${missing.join(", ")}`,
-      `give the token these scopes, and see that it has ${unseen}, too, which only a change would show`,
+      `give the token these scopes, and check that it has ${unproven} too, which reads cannot prove`,
     );
-  const seen = reads.map(({ scope }) => scope).join(", ");
-  return reportOk(`the token has ${seen}; whether it has ${unseen} only a change would show`);
+  const proven = reads.map(({ scope }) => scope).join(", ");
+  return reportOk(`the token has ${proven}; reads cannot prove ${unproven}`);
 }
 
 function listScopedReads({
@@ -51,17 +51,19 @@ function listScopedReads({
     {
       scope: "load_balancer:read",
       path: "/v2/load_balancers",
-      unseen: ["load_balancer:create", "load_balancer:update", "load_balancer:delete"],
+      unproven: ["load_balancer:create", "load_balancer:update", "load_balancer:delete"],
     },
     ...(isTagged || dropletTag !== undefined
-      ? [{ scope: "tag:read", path: "/v2/tags", unseen: isTagged ? ["tag:create", "tag:delete"] : [] }]
+      ? [{ scope: "tag:read", path: "/v2/tags", unproven: isTagged ? ["tag:create", "tag:delete"] : [] }]
       : []),
     ...(allow.certificates.length > 0
-      ? [{ scope: "certificate:read", path: "/v2/certificates", unseen: [] }]
+      ? [{ scope: "certificate:read", path: "/v2/certificates", unproven: [] }]
       : []),
     ...(publicAccessFirewall === undefined
       ? []
-      : [{ scope: "firewall:read", path: "/v2/firewalls", unseen: ["firewall:create", "firewall:update"] }]),
+      : [
+          { scope: "firewall:read", path: "/v2/firewalls", unproven: ["firewall:create", "firewall:update"] },
+        ]),
   ];
 }
 

@@ -36,7 +36,7 @@ export async function diagnoseDigitalOcean(
   const client = createHttpClient(config.apiURL ?? DEFAULT_API_URL);
   const tag = dropletTag === undefined ? "" : `&tag_name=${encodeURIComponent(dropletTag)}`;
   const dropletsPath = `/v2/droplets?per_page=${PAGE_SIZE}${tag}`;
-  const asked = new Map<string, Promise<{ readonly answer: HttpAnswer; readonly at: number }>>();
+  const requests = new Map<string, Promise<{ readonly answer: HttpAnswer; readonly at: number }>>();
 
   async function send(path: string, signal: AbortSignal) {
     const headers = { accept: "application/json", authorization: await authorize() };
@@ -45,64 +45,66 @@ export async function diagnoseDigitalOcean(
   }
 
   /** Reads each path only once. */
-  function once(path: string, signal: AbortSignal) {
-    const answered = asked.get(path) ?? send(path, signal);
-    asked.set(path, answered);
-    return answered;
+  function readOnce(path: string, signal: AbortSignal) {
+    const request = requests.get(path) ?? send(path, signal);
+    requests.set(path, request);
+    return request;
   }
 
-  async function look(path: string, signal: AbortSignal): Promise<Outcome<unknown>> {
-    const what = `GET ${path.replace(/\?.*$/, "")}`;
+  async function readPath(path: string, signal: AbortSignal): Promise<Outcome<unknown>> {
+    const template = `GET ${path.replace(/\?.*$/, "")}`;
     try {
-      return classify((await once(path, signal)).answer, what, readError);
+      return classify((await readOnce(path, signal)).answer, template, readError);
     } catch (cause) {
-      return { kind: "fault", fault: buildUnansweredFault(cause, what) };
+      return { kind: "fault", fault: buildUnansweredFault(cause, template) };
     }
   }
 
   /** Returns what is wrong with the region itself; undefined if nothing is, or if it cannot be checked. */
-  async function wrongRegion(signal: AbortSignal): Promise<string | undefined> {
-    const outcome = await look(REGIONS_PATH, signal);
+  async function findRegionError(signal: AbortSignal): Promise<string | undefined> {
+    const outcome = await readPath(REGIONS_PATH, signal);
     return outcome.kind === "ok" ? checkRegionSlug(region, outcome.value) : undefined;
   }
 
   return {
     async credentials(signal) {
-      const outcome = await look(dropletsPath, signal);
+      const outcome = await readPath(dropletsPath, signal);
       if (outcome.kind === "fault")
         return reportFailure(outcome.fault.message, outcome.fault.code === "Denied" ? TOKEN : RETRY);
       const { success, data } = DropletsPage.safeParse(outcome.value);
       if (!success) return reportFailure(NO_LIST, RETRY);
-      const account = await look(ACCOUNT_PATH, signal);
+      const account = await readPath(ACCOUNT_PATH, signal);
       return checkAccount(account.kind === "ok" ? account.value : undefined, data.meta?.total);
     },
     async network(signal) {
-      const outcome = await look(dropletsPath, signal);
+      const outcome = await readPath(dropletsPath, signal);
       const listed = outcome.kind === "ok" ? DropletsPage.safeParse(outcome.value).data : undefined;
       if (listed === undefined) return reportFailure(NO_LIST, RETRY);
       const droplets = listed.droplets.flatMap((each) => Droplet.safeParse(each).data ?? []);
-      const own = droplets.filter((droplet) => checkOwnership(config, droplet) === undefined).length;
+      const ownDroplets = droplets.filter((droplet) => checkOwnership(config, droplet) === undefined).length;
       const where = [vpc && `VPC ${vpc}`, dropletTag && `tag ${dropletTag}`].filter(Boolean).join(", ");
-      const isWhole = listed.links.pages?.next === undefined;
-      const least = isWhole ? `${own}` : `at least ${own}`;
-      if (own > 0) return reportOk(`${where} in ${region}: ${least} ${own === 1 ? "droplet" : "droplets"}`);
-      const wrong = await wrongRegion(signal);
-      if (wrong !== undefined) return reportFailure(wrong, "set region to the slug of the cluster's region");
-      const because = droplets.flatMap((droplet) => checkOwnership(config, droplet)?.message ?? [])[0];
-      const example = because === undefined ? "" : `; for example, ${because}`;
+      const isComplete = listed.links.pages?.next === undefined;
+      const count = isComplete ? `${ownDroplets}` : `at least ${ownDroplets}`;
+      if (ownDroplets > 0)
+        return reportOk(`${where} in ${region}: ${count} ${ownDroplets === 1 ? "droplet" : "droplets"}`);
+      const regionError = await findRegionError(signal);
+      if (regionError !== undefined)
+        return reportFailure(regionError, "set region to the slug of the cluster's region");
+      const reason = droplets.flatMap((droplet) => checkOwnership(config, droplet)?.message ?? [])[0];
+      const example = reason === undefined ? "" : `; for example, ${reason}`;
       return reportWarning(
-        `${where} in ${region}: no droplet${isWhole ? "" : ` among the first ${PAGE_SIZE}`}${example}`,
+        `${where} in ${region}: no droplet${isComplete ? "" : ` among the first ${PAGE_SIZE}`}${example}`,
         "see vpc, dropletTag, region and the token's team",
       );
     },
     async clockAheadMs(signal) {
-      const { answer, at } = await once(dropletsPath, signal);
+      const { answer, at } = await readOnce(dropletsPath, signal);
       const date = Date.parse(answer.headers["date"] ?? "");
       if (Number.isNaN(date)) return undefined;
       const ahead = date - at;
       return ahead < 0 && ahead > -1_000 ? 0 : ahead;
     },
-    permissions: (signal) => diagnoseScopes(config, look, signal),
+    permissions: (signal) => diagnoseScopes(config, readPath, signal),
     close: () => client.close(),
   };
 }

@@ -49,8 +49,8 @@ function buildAddresses({ id, name, networks }: Droplet): Outcome<NodeAddress[]>
   const external = [findFirst(networks.v4, "public"), findFirst(networks.v6, "public")].filter(
     (each) => each !== undefined,
   );
-  const broken = [internal, ...external].find((each) => canonicalizeIp(each) === undefined);
-  if (broken !== undefined) return buildMissingFault(id, `address ("${broken.slice(0, 64)}" is invalid)`);
+  const invalid = [internal, ...external].find((each) => canonicalizeIp(each) === undefined);
+  if (invalid !== undefined) return buildMissingFault(id, `address ("${invalid.slice(0, 64)}" is invalid)`);
   return ok([
     { type: "Hostname", address: name },
     { type: "InternalIP", address: canonicalizeIp(internal) ?? internal },

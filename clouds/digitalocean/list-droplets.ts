@@ -59,10 +59,10 @@ async function fetchPage(
   callContext: CallContext,
   size = PAGE_SIZE,
 ): Promise<Outcome<NumberedPage<Droplet>>> {
-  const narrowed =
+  const filterParameters =
     "type" in filter ? { type: filter.type } : filter.tag === undefined ? {} : { tag_name: filter.tag };
   // The links in an answer name a host and are not followed: we set the page numbers.
-  const query = new URLSearchParams({ page: String(page), per_page: String(size), ...narrowed });
+  const query = new URLSearchParams({ page: String(page), per_page: String(size), ...filterParameters });
   const request = { operation: "droplets_list", template: TEMPLATE, path: `/v2/droplets?${query}` };
   const answer = await api.get(request, callContext);
   if (answer.kind === "fault") return answer;
@@ -76,7 +76,7 @@ async function fetchPage(
 }
 
 function buildTooManyFault(): Fault {
-  const message = `${TEMPLATE}: more than ${MAX_PAGES} pages, not looked at further; a dropletTag makes the list shorter`;
+  const message = `${TEMPLATE}: more than ${MAX_PAGES} pages, the rest is not read; a dropletTag makes the list shorter`;
   return { code: "Unavailable", message };
 }
 

@@ -10,9 +10,9 @@ export type Ownership = Pick<DigitalOceanCloudConfig, "region" | "vpc" | "drople
  * or `Denied` if the token may not read the criterion. Undefined if it belongs to the cluster.
  */
 export function checkOwnership({ region, vpc, dropletTag }: Ownership, droplet: Droplet): Fault | undefined {
-  const { vpc_uuid: vpcFound, tags, region: regionFound } = droplet;
-  const unseen = [
-    ...(vpc !== undefined && vpcFound === undefined
+  const { vpc_uuid: foundVpc, tags, region: foundRegion } = droplet;
+  const unreadable = [
+    ...(vpc !== undefined && foundVpc === undefined
       ? ["its VPC is not shown: the token needs the scope vpc:read"]
       : []),
     ...(dropletTag !== undefined && tags === undefined
@@ -20,12 +20,12 @@ export function checkOwnership({ region, vpc, dropletTag }: Ownership, droplet: 
       : []),
   ];
   const faults = [
-    ...(regionFound === undefined || regionFound.slug === region
+    ...(foundRegion === undefined || foundRegion.slug === region
       ? []
-      : [`expected region ${region}, found ${regionFound.slug}`]),
-    ...(vpc === undefined || vpcFound === undefined || vpcFound === vpc
+      : [`expected region ${region}, found ${foundRegion.slug}`]),
+    ...(vpc === undefined || foundVpc === undefined || foundVpc === vpc
       ? []
-      : [`expected VPC ${vpc}, found ${vpcFound || "none"}`]),
+      : [`expected VPC ${vpc}, found ${foundVpc || "none"}`]),
     ...(dropletTag === undefined || tags === undefined || tags?.includes(dropletTag)
       ? []
       : [`expected tag ${dropletTag}, found ${tags?.slice(0, 5).join(", ") || "none"}`]),
@@ -33,6 +33,6 @@ export function checkOwnership({ region, vpc, dropletTag }: Ownership, droplet: 
   if (faults.length > 0) {
     return { code: "Foreign", message: `droplet ${droplet.id} is not the cluster's: ${faults.join("; ")}` };
   }
-  if (unseen.length === 0) return undefined;
-  return { code: "Denied", message: `droplet ${droplet.id}: ${unseen.join("; ")}` };
+  if (unreadable.length === 0) return undefined;
+  return { code: "Denied", message: `droplet ${droplet.id}: ${unreadable.join("; ")}` };
 }

@@ -24,6 +24,6 @@ export function isDropletId(text: string): boolean {
   return /^[1-9]\d{0,18}$/.test(text);
 }
 
-function rejectProviderID(kind: "foreign" | "invalid", text: string, because: string): ProviderID {
-  return { kind, message: `"${text.slice(0, 300)}" is not a provider ID of this cloud: ${because}` };
+function rejectProviderID(kind: "foreign" | "invalid", text: string, reason: string): ProviderID {
+  return { kind, message: `"${text.slice(0, 300)}" is not a provider ID of this cloud: ${reason}` };
 }

@@ -34,14 +34,14 @@ const PAGE_SIZE = 200;
  */
 export async function readList(
   { operation, path, key }: ListName,
-  mostPages: number,
+  maxPages: number,
   api: Api,
   callContext: CallContext,
 ): Promise<Outcome<readonly Entry[]>> {
   const template = `GET ${path}`;
   const found = new Map<string, Entry>();
   const totals = new Set<number>();
-  for (let page = 1; page <= mostPages; page += 1) {
+  for (let page = 1; page <= maxPages; page += 1) {
     // The links in an answer name a host and are not followed: we set the page numbers.
     const query = `page=${page}&per_page=${PAGE_SIZE}`;
     const answer = await api.get({ operation, template, path: `${path}?${query}` }, callContext);
@@ -50,13 +50,14 @@ export async function readList(
     const entries = z.array(Entry).safeParse(data?.[key]).data;
     if (data === undefined || entries === undefined)
       return fault("Unavailable", `${template}: the answer is not a list of ${key}`);
-    const before = found.size;
+    const previousSize = found.size;
     for (const entry of entries) found.set(entry.id, entry);
     if (data.meta !== undefined) totals.add(data.meta.total);
     if (data.links.pages?.next === undefined) return checkComplete(found, totals, template);
-    if (found.size === before) return fault("Unavailable", `${template}: page ${page} holds nothing new`);
+    if (found.size === previousSize)
+      return fault("Unavailable", `${template}: page ${page} holds nothing new`);
   }
-  return fault("Unavailable", `${template}: more than ${mostPages} pages, not looked at further`);
+  return fault("Unavailable", `${template}: more than ${maxPages} pages, the rest is not read`);
 }
 
 /** A deletion during the read moves entries to earlier pages, which are not read again. */
@@ -65,11 +66,11 @@ function checkComplete(
   totals: ReadonlySet<number>,
   template: string,
 ): Outcome<readonly Entry[]> {
-  const isWhole = totals.size <= 1 && [...totals].every((total) => total <= found.size);
-  if (isWhole) return ok([...found.values()]);
-  const said = [...totals].join(", then ");
+  const isComplete = totals.size <= 1 && [...totals].every((total) => total <= found.size);
+  if (isComplete) return ok([...found.values()]);
+  const reportedTotals = [...totals].join(", then ");
   return fault(
     "Unavailable",
-    `${template}: the pages hold ${found.size}, and say that there are ${said}; it is read again`,
+    `${template}: the pages hold ${found.size}, and say that there are ${reportedTotals}; it is read again`,
   );
 }

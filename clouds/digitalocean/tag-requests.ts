@@ -12,11 +12,11 @@ export async function tagLoadBalancers(
   api: Api,
   callContext: CallContext,
 ): Promise<Outcome<null>> {
-  const first = await assign("POST", name, ids, api, callContext);
+  const first = await changeResources("POST", name, ids, api, callContext);
   if (first.kind === "ok" || first.fault.status !== 404) return first;
   const request = { operation: "tags_create", template: "POST /v2/tags", path: "/v2/tags" };
-  const made = removeBody(await api.send({ method: "POST", ...request, body: { name } }, callContext));
-  return made.kind === "fault" ? made : assign("POST", name, ids, api, callContext);
+  const created = removeBody(await api.send({ method: "POST", ...request, body: { name } }, callContext));
+  return created.kind === "fault" ? created : changeResources("POST", name, ids, api, callContext);
 }
 
 /** Removes a tag from a load balancer. */
@@ -26,7 +26,7 @@ export function untagLoadBalancer(
   api: Api,
   callContext: CallContext,
 ): Promise<Outcome<null>> {
-  return assign("DELETE", name, [id], api, callContext);
+  return changeResources("DELETE", name, [id], api, callContext);
 }
 
 /** Deletes a tag of the account, and removes it from all resources; a missing tag counts as deleted. */
@@ -39,7 +39,7 @@ export async function deleteTag(name: string, api: Api, callContext: CallContext
   return isGone ? { kind: "ok", value: null } : removeBody(answer);
 }
 
-async function assign(
+async function changeResources(
   method: "POST" | "DELETE",
   name: string,
   ids: readonly string[],

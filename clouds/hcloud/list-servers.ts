@@ -78,7 +78,7 @@ async function fetchPage(
 }
 
 function buildTooManyFault(): Fault {
-  const message = `${TEMPLATE}: more than ${MAX_PAGES} pages, not looked at further; a labelSelector makes the list shorter`;
+  const message = `${TEMPLATE}: more than ${MAX_PAGES} pages, the rest is not read; a labelSelector makes the list shorter`;
   return { code: "Unavailable", message };
 }
 

@@ -94,7 +94,7 @@ function describeAbsent(idOrName: string, networks: readonly HcloudNetwork[]): s
 const MAX_SHOWN = 5;
 
 function buildTooManyFault(): Fault {
-  return { code: "Unavailable", message: `${TEMPLATE}: more than ${MAX_PAGES} pages, not looked at further` };
+  return { code: "Unavailable", message: `${TEMPLATE}: more than ${MAX_PAGES} pages, the rest is not read` };
 }
 
 function buildNamelessFault(count: number): Fault {

@@ -31,7 +31,7 @@ export async function checkNetwork(
     return fault("Unavailable", `GET ${NETWORKS}: the answer is not a list of networks`);
   if (page.networks.some((network) => network.id === id)) return ok(undefined);
   if (page.networks_links.some(({ rel }) => rel === "next"))
-    return fault("Unavailable", `GET ${NETWORKS}: more than ${PAGE_SIZE} networks, not looked at further`);
+    return fault("Unavailable", `GET ${NETWORKS}: more than ${PAGE_SIZE} networks, the rest is not read`);
   return {
     kind: "fault",
     fault: { code: "Denied", key: "network-id", message: describeAbsent(id, page.networks) },

@@ -39,7 +39,7 @@ export async function listPorts(
     if (!isNew) return fault("Unavailable", `${TEMPLATE}: the same page came twice`);
     marker = found.at(-1)?.id;
   }
-  return fault("Unavailable", `${TEMPLATE}: more than ${MAX_PAGES} pages, not looked at further`);
+  return fault("Unavailable", `${TEMPLATE}: more than ${MAX_PAGES} pages, the rest is not read`);
 }
 
 async function fetchPage(

@@ -143,7 +143,7 @@ async function fetchPage(
 }
 
 function buildTooManyFault(): Fault {
-  const message = `${TEMPLATE}: more than ${MAX_PAGES} pages, not looked at further; a server-tag makes the list shorter`;
+  const message = `${TEMPLATE}: more than ${MAX_PAGES} pages, the rest is not read; a server-tag makes the list shorter`;
   return { code: "Unavailable", message };
 }
 

@@ -53,9 +53,9 @@ async function observe(
   if (!success) return buildInvalid("the question is not about firewalls");
   const firewalls = await listFirewalls(data.name, api, callContext);
   if (firewalls.kind === "fault") return toFailure(firewalls.fault);
-  const known = await selectOwnLoadBalancerIds(data.loadBalancers, owner, api, callContext);
-  if (known.kind === "fault") return toFailure(known.fault);
-  const state: FirewallState = { firewalls: [...firewalls.value], loadBalancers: [...known.value] };
+  const loadBalancers = await selectOwnLoadBalancerIds(data.loadBalancers, owner, api, callContext);
+  if (loadBalancers.kind === "fault") return toFailure(loadBalancers.fault);
+  const state: FirewallState = { firewalls: [...firewalls.value], loadBalancers: [...loadBalancers.value] };
   return { kind: "observed", state };
 }
 
@@ -69,11 +69,11 @@ async function selectOwnLoadBalancerIds(
   if (ids.length === 0) return ok([]);
   const list = await listLoadBalancers(api, callContext);
   if (list.kind === "fault") return list;
-  const known = list.value.filter(
+  const ownBalancers = list.value.filter(
     (balancer) => isInPlace(balancer, owner) && (owner.clusterID === undefined || isTagged(balancer, owner)),
   );
-  const own = new Set(known.map(({ id }) => id));
-  return ok(ids.filter((id) => own.has(id)));
+  const ownIds = new Set(ownBalancers.map(({ id }) => id));
+  return ok(ids.filter((id) => ownIds.has(id)));
 }
 
 async function perform(

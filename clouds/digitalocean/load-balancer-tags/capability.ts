@@ -54,7 +54,7 @@ async function observe(
   if (list.kind === "fault") return toFailure(list.fault);
   // A load balancer of another cluster is never tagged, whatever names it.
   const untagged = list.value.filter(
-    (balancer) => isInPlace(balancer, owner) && !isTagged(balancer, owner) && !isOfOthers(balancer),
+    (balancer) => isInPlace(balancer, owner) && !isTagged(balancer, owner) && !hasForeignTag(balancer),
   );
   const state: TagsState = { lacking: [], unproven: [] };
   for (const balancer of untagged) {
@@ -62,13 +62,14 @@ async function observe(
       state.lacking.push(balancer.id);
       continue;
     }
-    const naming = data.services.find(({ loadBalancerID }) => loadBalancerID === balancer.id);
-    if (naming !== undefined) state.unproven.push(`${naming.namespace}/${naming.name}: ${balancer.id}`);
+    const namingService = data.services.find(({ loadBalancerID }) => loadBalancerID === balancer.id);
+    if (namingService !== undefined)
+      state.unproven.push(`${namingService.namespace}/${namingService.name}: ${balancer.id}`);
   }
   return { kind: "observed", state };
 }
 
-function isOfOthers({ tags }: LoadBalancer): boolean {
+function hasForeignTag({ tags }: LoadBalancer): boolean {
   return tags.some((tag) => tag.startsWith("k8s:"));
 }
 

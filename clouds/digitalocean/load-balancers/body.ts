@@ -17,20 +17,24 @@ export interface FixedSettings {
 }
 
 /** Builds the body that creates a load balancer. */
-export function buildCreateBody(foundation: FixedSettings, target: DesiredTarget): Body {
-  return omitUndefined({ ...foundation, ...target });
+export function buildCreateBody(fixedSettings: FixedSettings, target: DesiredTarget): Body {
+  return omitUndefined({ ...fixedSettings, ...target });
 }
 
 /**
  * Builds the body that replaces a load balancer. A missing field would be reset to its default, so all
  * current fields without a desired value are sent as they were read.
  */
-export function buildReplaceBody(there: LoadBalancer, target: DesiredTarget, tags: readonly string[]): Body {
-  const { size: _size, size_unit: _units, http_idle_timeout_seconds: _idle, ...rest } = there;
-  const kept = Object.entries(rest).filter(
+export function buildReplaceBody(
+  current: LoadBalancer,
+  target: DesiredTarget,
+  tags: readonly string[],
+): Body {
+  const { size: _size, size_unit: _units, http_idle_timeout_seconds: _idle, ...rest } = current;
+  const keptFields = Object.entries(rest).filter(
     ([key, value]) => !READ_ONLY.has(key) && value !== null && value !== "",
   );
-  return omitUndefined({ ...Object.fromEntries(kept), ...target, tags });
+  return omitUndefined({ ...Object.fromEntries(keptFields), ...target, tags });
 }
 
 /** Fields that the API adds itself, or accepts at creation only. */

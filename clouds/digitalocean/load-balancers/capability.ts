@@ -42,7 +42,7 @@ export function createLoadBalancers({
   budget,
   sources,
 }: DigitalOceanDependencies): ClosableCapability {
-  const calls = createCalls(budget, PART_OF_RESERVE);
+  const calls = createCalls(budget, RESERVE_SHARE);
   return {
     observe: (questions, call) =>
       calls.observe(questions, call, async (callContext) => {
@@ -52,10 +52,10 @@ export function createLoadBalancers({
           return Promise.all(holdings.map((question) => observeHoldings(question, config, api, callContext)));
         }
         const parsed = questions.map((each) => Question.safeParse(each).data);
-        const understood = parsed.filter((each) => each !== undefined);
-        const observed = await observeAll(understood, { config, api, sources, callContext });
-        const answers = new Map(understood.map((question, index) => [question, observed[index]]));
-        return parsed.map((each) => (each && answers.get(each)) ?? NOT_UNDERSTOOD);
+        const validQuestions = parsed.filter((each) => each !== undefined);
+        const observed = await observeAll(validQuestions, { config, api, sources, callContext });
+        const answers = new Map(validQuestions.map((question, index) => [question, observed[index]]));
+        return parsed.map((each) => (each && answers.get(each)) ?? INVALID_QUESTION);
       }),
     act: (action, call) =>
       calls.act(action, call, async (callContext) => ({ answer: await perform(action, api, callContext) })),
@@ -69,8 +69,8 @@ async function perform(cloudAction: CloudAction, api: Api, callContext: CallCont
   const body = RequestBody.safeParse(parameters["body"]).data;
   if (action === "CreateLoadBalancer" && body !== undefined)
     return toActionAnswer(await createLoadBalancer(api, body, callContext));
-  const tagged = await performTagging(cloudAction, api, callContext);
-  if (tagged !== undefined) return tagged;
+  const tagAnswer = await performTagging(cloudAction, api, callContext);
+  if (tagAnswer !== undefined) return tagAnswer;
   // An id becomes part of a path.
   if (!UUID.test(target)) return buildInvalid(`"${target}" is not the id of a load balancer`);
   if (action === "ReplaceLoadBalancer" && body !== undefined)
@@ -101,6 +101,6 @@ const RequestBody = z.looseObject({
 });
 
 /** The part of the hour's reserve that is kept for nodes to be initialized. */
-const PART_OF_RESERVE = 0.5;
+const RESERVE_SHARE = 0.5;
 
-const NOT_UNDERSTOOD = buildInvalid("loadBalancers got a question that it does not understand");
+const INVALID_QUESTION = buildInvalid("loadBalancers: the question is invalid");

@@ -20,10 +20,10 @@ export interface UsedCertificate {
 export function selectCertificate(
   { service, annotations }: ServiceReading,
   certificates: readonly Certificate[],
-  there: LoadBalancer | undefined,
+  current: LoadBalancer | undefined,
   allowed: readonly string[],
 ): Built<UsedCertificate> {
-  const unusable = (suffix: AnnotationSuffix, detail: string): Built<never> => {
+  const rejectCertificate = (suffix: AnnotationSuffix, detail: string): Built<never> => {
     const field = formatAnnotationName(suffix);
     const value = service.metadata.annotations?.[field];
     return reject({ code: "CertificateNotUsable", field, value, detail });
@@ -35,26 +35,33 @@ export function selectCertificate(
   ): Built<UsedCertificate> =>
     isAllowed(allowed, id, name)
       ? { kind: "built", value: { id, isRenewed } }
-      : unusable(suffix, `${id} (${name}) is not among cloud.allow.certificates`);
-  const shownId = getCertificateId(there);
+      : rejectCertificate(suffix, `${id} (${name}) is not among cloud.allow.certificates`);
+  const currentId = getCertificateId(current);
   const id = annotations["certificate-id"];
   if (id !== undefined) {
-    const named = certificates.find((each) => each.id === id);
-    const shown = shownId === id ? undefined : certificates.find((each) => each.id === shownId);
-    const isRenewed = shown?.type === "lets_encrypt" && (named === undefined || named.name === shown.name);
-    if (shown !== undefined && isRenewed) return use("certificate-id", shown, true);
-    return named === undefined
-      ? unusable("certificate-id", "no certificate of the account has it")
-      : use("certificate-id", named);
+    const annotated = certificates.find((each) => each.id === id);
+    const currentCertificate =
+      currentId === id ? undefined : certificates.find((each) => each.id === currentId);
+    const isRenewed =
+      currentCertificate?.type === "lets_encrypt" &&
+      (annotated === undefined || annotated.name === currentCertificate.name);
+    if (currentCertificate !== undefined && isRenewed) return use("certificate-id", currentCertificate, true);
+    return annotated === undefined
+      ? rejectCertificate("certificate-id", "no certificate of the account has it")
+      : use("certificate-id", annotated);
   }
   const name = annotations["certificate-name"];
   if (name === undefined) return { kind: "built", value: { id: undefined, isRenewed: false } };
-  const named = certificates.filter((each) => each.name === name);
-  const [first, second] = named;
-  if (first === undefined) return unusable("certificate-name", "no certificate of the account has it");
-  const chosen = second === undefined ? first : named.find((each) => each.id === shownId);
+  const candidates = certificates.filter((each) => each.name === name);
+  const [first, second] = candidates;
+  if (first === undefined)
+    return rejectCertificate("certificate-name", "no certificate of the account has it");
+  const chosen = second === undefined ? first : candidates.find((each) => each.id === currentId);
   return chosen === undefined
-    ? unusable("certificate-name", `there is more than one: ${named.map((each) => each.id).join(", ")}`)
+    ? rejectCertificate(
+        "certificate-name",
+        `there is more than one: ${candidates.map((each) => each.id).join(", ")}`,
+      )
     : use("certificate-name", chosen);
 }
 

@@ -31,70 +31,70 @@ import type { Ingress } from "#core/service/service.ts";
 
 /** Brings an existing load balancer to its desired state with one request, and reports its address. */
 export function planChange(
-  { reading, kind, wanted, state, configuration }: PlanContext,
-  there: LoadBalancer,
+  { reading, kind, desired, state, configuration }: PlanContext,
+  current: LoadBalancer,
 ): LoadBalancerStep {
-  if (there.status === "new") return PROVISIONING;
-  const targets = chooseTargets(state.targets, kind, there);
+  if (current.status === "new") return PROVISIONING;
+  const targets = chooseTargets(state.targets, kind, current);
   if (targets.length === 0 && state.targets.length > 0)
     return rejectUnreachable(state.targets, kind) ?? NODES_UNKNOWN;
-  const name = selectName(reading, there, configuration);
-  const target = { ...wanted, name: name.name, droplet_ids: targets };
-  const differing = listDifferences(there, target);
-  const tags = [...new Set([...there.tags, ...listOwnTags(configuration)])];
-  const body = buildReplaceBody(there, target, tags);
+  const name = selectName(reading, current, configuration);
+  const target = { ...desired, name: name.name, droplet_ids: targets };
+  const differences = listDifferences(current, target);
+  const tags = [...new Set([...current.tags, ...listOwnTags(configuration)])];
+  const body = buildReplaceBody(current, target, tags);
   // A field that the API accepts but shows differently is not sent again in the same round.
-  if (differing.length > 0 && formatCanonicalJson(body) !== state.sent)
-    return act("ReplaceLoadBalancer", there.id, body, `differs in ${differing.join(", ")}`);
-  const unmarking = planUnmark(there);
-  if (unmarking !== undefined) return unmarking;
-  if (there.status !== "active")
+  if (differences.length > 0 && formatCanonicalJson(body) !== state.sent)
+    return act("ReplaceLoadBalancer", current.id, body, `differs in ${differences.join(", ")}`);
+  const unmarkStep = planUnmark(current);
+  if (unmarkStep !== undefined) return unmarkStep;
+  if (current.status !== "active")
     return {
       kind: "refused",
-      issue: { code: "LoadBalancerFailed", detail: `${there.id} is ${there.status}` },
+      issue: { code: "LoadBalancerFailed", detail: `${current.id} is ${current.status}` },
     };
   const { hostname } = reading.annotations;
   const ingress: Ingress[] =
     hostname === undefined
-      ? [there.ip, there.ipv6].filter((ip) => ip !== "").map((ip) => ({ ip }))
+      ? [current.ip, current.ipv6].filter((ip) => ip !== "").map((ip) => ({ ip }))
       : [{ hostname: hostname.toLowerCase() }];
   const warnings = [
     ...reading.warnings,
-    ...listImmutableChanges(reading, there),
+    ...listImmutableChanges(reading, current),
     ...name.issues,
     ...reportExcludedNodes(state.targets),
   ];
-  return there.ip === "" ? PROVISIONING : { kind: "settled", ingress, warnings };
+  return current.ip === "" ? PROVISIONING : { kind: "settled", ingress, warnings };
 }
 
 /** Selects the target droplets. An unknown droplet stays if it is a target, and is not added. */
 export function chooseTargets(
   targets: readonly TargetDroplet[],
   kind: Kind,
-  there: LoadBalancer,
+  current: LoadBalancer,
 ): readonly string[] {
-  const present = new Set(there.droplet_ids);
-  const kept = targets.flatMap((target) =>
-    target.kind === "unknown" && target.id !== undefined && present.has(target.id) ? [target.id] : [],
+  const currentIds = new Set(current.droplet_ids);
+  const keptUnknown = targets.flatMap((target) =>
+    target.kind === "unknown" && target.id !== undefined && currentIds.has(target.id) ? [target.id] : [],
   );
-  return sortIds([...selectEligible(targets, kind).map(({ id }) => id), ...kept]);
+  return sortIds([...selectEligible(targets, kind).map(({ id }) => id), ...keptUnknown]);
 }
 
 /** A load balancer whose owner is known only by its name keeps that name. */
 function selectName(
   { service, annotations }: ServiceReading,
-  there: LoadBalancer,
+  current: LoadBalancer,
   configuration: LoadBalancerConfiguration,
 ): { readonly name: string; readonly issues: readonly Issue[] } {
-  const own = formatDefaultName(service);
-  const name = annotations.name ?? own;
-  const isKnownElse =
-    isTagged(there, configuration) ||
-    classifyOwnership({ ...there, name: "" }, service, configuration) === "service";
-  if (name === own || name === there.name || isKnownElse) return { name, issues: [] };
+  const defaultName = formatDefaultName(service);
+  const name = annotations.name ?? defaultName;
+  const hasOtherProof =
+    isTagged(current, configuration) ||
+    classifyOwnership({ ...current, name: "" }, service, configuration) === "service";
+  if (name === defaultName || name === current.name || hasOtherProof) return { name, issues: [] };
   const detail =
     "clusterID is not configured, or the load balancer does not carry its tag: by its name alone it is the Service's";
   const field = formatAnnotationName("name");
   const value = service.metadata.annotations?.[field];
-  return { name: there.name, issues: [{ code: "LoadBalancerImmutable", field, value, detail }] };
+  return { name: current.name, issues: [{ code: "LoadBalancerImmutable", field, value, detail }] };
 }

@@ -12,11 +12,15 @@ export interface DesiredTarget extends DesiredState {
  * Lists differences between a load balancer and its desired state, by the API's names. Both are compared as
  * the API shows them: lists as sets, and missing fields as defaults.
  */
-export function listDifferences(there: LoadBalancer, wanted: DesiredTarget): readonly string[] {
+export function listDifferences(current: LoadBalancer, desired: DesiredTarget): readonly string[] {
   // Health check fields without a desired value stay unchanged.
-  const { proxy_protocol: asked } = wanted.health_check;
-  const [is, toBe] = [normalize(there, asked !== undefined), normalize(wanted, asked !== undefined)];
-  return Object.keys(toBe).filter((key) => is[key] !== toBe[key]);
+  const { proxy_protocol: desiredProxyProtocol } = desired.health_check;
+  const hasProxyProtocol = desiredProxyProtocol !== undefined;
+  const [currentFields, desiredFields] = [
+    normalize(current, hasProxyProtocol),
+    normalize(desired, hasProxyProtocol),
+  ];
+  return Object.keys(desiredFields).filter((key) => currentFields[key] !== desiredFields[key]);
 }
 
 type ComparedFields = Pick<
@@ -40,14 +44,14 @@ type ComparedFields = Pick<
 function normalize(balancer: ComparedFields, withProxyProtocol: boolean): Readonly<Record<string, string>> {
   const { health_check: check, sticky_sessions: sticky, firewall } = balancer;
   const { proxy_protocol: proxied, path, ...rest } = check;
-  const isPathRead = check.protocol !== "tcp";
+  const hasPath = check.protocol !== "tcp";
   const parts = {
     name: balancer.name,
     droplet_ids: sortUnique(balancer.droplet_ids),
     forwarding_rules: sortUnique(balancer.forwarding_rules.map(formatCanonicalJson)),
     health_check: {
       ...rest,
-      ...(isPathRead ? { path } : {}),
+      ...(hasPath ? { path } : {}),
       ...(withProxyProtocol ? { proxy_protocol: proxied ?? false } : {}),
     },
     sticky_sessions: sticky.type === "cookies" ? sticky : { type: "none" },

@@ -22,7 +22,7 @@ import type { LoadBalancerStep } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
 
 /** Creates a load balancer once a node can be its target. */
-export function planCreate({ reading, kind, wanted, state, configuration }: PlanContext): LoadBalancerStep {
+export function planCreate({ reading, kind, desired, state, configuration }: PlanContext): LoadBalancerStep {
   const { service, annotations } = reading;
   const { ip, "subnet-uuid": subnet } = annotations;
   const { allow, region, vpc } = configuration;
@@ -38,7 +38,7 @@ export function planCreate({ reading, kind, wanted, state, configuration }: Plan
   const stack = selectNetworkStack(kind, eligible, annotations["network-stack"], service);
   if ("issue" in stack) return { kind: "refused", issue: stack.issue };
   const name = annotations.name ?? formatDefaultName(service);
-  const foundation = {
+  const fixedSettings = {
     ...{ region, ...kind, network_stack: stack.stack, vpc_uuid: vpc, subnet_uuid: subnet, ip },
     tags: [
       ...listOwnTags(configuration),
@@ -47,12 +47,12 @@ export function planCreate({ reading, kind, wanted, state, configuration }: Plan
       ...(isNamedByUid(name, service) ? [] : [formatServiceTag(service)]),
     ],
   };
-  const body = buildCreateBody(foundation, {
-    ...wanted,
+  const body = buildCreateBody(fixedSettings, {
+    ...desired,
     name,
     droplet_ids: sortIds(eligible.map(({ id }) => id)),
   });
-  const message = `${kind.type}, ${kind.network}, ${describeCounts(wanted, eligible.length)}`;
+  const message = `${kind.type}, ${kind.network}, ${describeCounts(desired, eligible.length)}`;
   // A second request would create a second load balancer, and a list may lag behind.
   return { ...act("CreateLoadBalancer", name, body, message), once: true };
 }

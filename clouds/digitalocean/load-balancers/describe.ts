@@ -16,14 +16,14 @@ export function describeOnDigitalOcean(
   // The observation comes from our own capability, which has parsed the API's answers.
   const { balancers } = observed as DigitalOceanState;
   const owner = getConfiguration(settings);
-  const own = findLoadBalancer(service, balancers, owner);
+  const match = findLoadBalancer(service, balancers, owner);
   if (balancers.length === 0) return { belongsTo: "none", lines: [] };
   const lines = balancers.flatMap((balancer) => [
     ...describeBalancer(balancer),
-    WHOSE[classifyOwnership(balancer, service, owner)],
+    OWNERSHIP_LINES[classifyOwnership(balancer, service, owner)],
   ]);
-  if (own.kind === "own") return { belongsTo: "service", lines };
-  return { belongsTo: own.kind === "none" ? "none" : "other", lines };
+  if (match.kind === "own") return { belongsTo: "service", lines };
+  return { belongsTo: match.kind === "none" ? "none" : "other", lines };
 }
 
 function describeBalancer(balancer: LoadBalancer): string[] {
@@ -42,8 +42,8 @@ function describeBalancer(balancer: LoadBalancer): string[] {
   ];
 }
 
-const WHOSE = {
-  service: "its name or its tag says that it is this Service's",
-  cluster: "its tag, or allow.loadBalancers, says that it is the cluster's",
-  other: "nothing that a tenant could not have written says that it is the cluster's",
+const OWNERSHIP_LINES = {
+  service: "belongs to this Service by its name or tag",
+  cluster: "belongs to the cluster by its tag or by allow.loadBalancers",
+  other: "not proven to be the cluster's by anything that a tenant cannot write",
 } as const;

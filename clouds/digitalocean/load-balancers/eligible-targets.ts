@@ -31,10 +31,12 @@ export function selectEligible(targets: readonly TargetDroplet[], kind: Kind): r
 /** Reports missing public addresses if they are the reason that no target is reachable. */
 export function checkReachable(targets: readonly TargetDroplet[], kind: Kind): Issue | undefined {
   if (kind.network !== "EXTERNAL" || kind.type !== "REGIONAL_NETWORK") return undefined;
-  const isSolved = selectDroplets(targets).some((target) =>
+  const hasReachable = selectDroplets(targets).some((target) =>
     isReachable(target, { ...kind, type: "REGIONAL" }),
   );
-  return isSolved ? { code: "NodesWithoutPublicAddress", stockReason: "LoadBalancerConfigError" } : undefined;
+  return hasReachable
+    ? { code: "NodesWithoutPublicAddress", stockReason: "LoadBalancerConfigError" }
+    : undefined;
 }
 
 /**
@@ -47,7 +49,7 @@ export function selectNetworkStack(
   explicit: NetworkStack | undefined,
   { metadata }: Service,
 ): { readonly stack: NetworkStack } | { readonly issue: Issue } {
-  const wrong = (allowed: string, detail?: string) => ({
+  const rejectStack = (allowed: string, detail?: string) => ({
     issue: {
       ...buildInvalidAnnotation("network-stack", metadata.annotations, allowed),
       ...(detail === undefined ? {} : { detail }),
@@ -55,11 +57,13 @@ export function selectNetworkStack(
     },
   });
   if (network === "INTERNAL")
-    return explicit === "DUALSTACK" ? wrong("IPV4, as the load balancer is internal") : { stack: "IPV4" };
+    return explicit === "DUALSTACK"
+      ? rejectStack("IPV4, as the load balancer is internal")
+      : { stack: "IPV4" };
   if (type === "REGIONAL") return { stack: explicit ?? "DUALSTACK" };
   const single = eligible.filter(({ hasPublicV6 }) => !hasPublicV6).map(({ node }) => node);
   if (explicit === "DUALSTACK" && single.length > 0)
-    return wrong(
+    return rejectStack(
       "IPV4, as long as a node lacks a public IPv6 address",
       `without IPv6: ${formatNames(single)}`,
     );
@@ -76,8 +80,8 @@ function selectDroplets(targets: readonly TargetDroplet[]): readonly Droplet[] {
 }
 
 function formatNames(names: readonly string[]): string {
-  const more = names.length - SHOWN;
-  return `${names.slice(0, SHOWN).join(", ")}${more > 0 ? ` [+${more} more]` : ""}`;
+  const more = names.length - MAX_NAMES;
+  return `${names.slice(0, MAX_NAMES).join(", ")}${more > 0 ? ` [+${more} more]` : ""}`;
 }
 
-const SHOWN = 3;
+const MAX_NAMES = 3;

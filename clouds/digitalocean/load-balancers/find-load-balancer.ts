@@ -35,17 +35,17 @@ export function findLoadBalancer(
     if (classifyOwnership(byId, service, owner) !== "other") return { kind: "own", balancer: byId };
     return buildForeign(ID_ANNOTATION, service, byId);
   }
-  const named = balancers.filter(({ name }) => listNames(service).includes(name));
-  const [own, ...more] = named.filter((balancer) => isMatch(balancer, service, owner));
+  const sameName = balancers.filter(({ name }) => listNames(service).includes(name));
+  const [own, ...more] = sameName.filter((balancer) => isMatch(balancer, service, owner));
   if (own !== undefined && more.length > 0) {
     const detail = [own, ...more].map((each) => each.id).join(" and ");
     return { kind: "refused", issue: { code: "AmbiguousLoadBalancer", detail } };
   }
   if (own !== undefined) return { kind: "own", balancer: own };
-  const others = named.find((balancer) => isInPlace(balancer, owner));
-  return others === undefined
+  const foreign = sameName.find((balancer) => isInPlace(balancer, owner));
+  return foreign === undefined
     ? { kind: "none" }
-    : buildForeign(formatAnnotationName("name"), service, others);
+    : buildForeign(formatAnnotationName("name"), service, foreign);
 }
 
 /** Selects all load balancers to remove for a Service that needs none. */
@@ -71,8 +71,10 @@ export function getAnnotatedId({ metadata: { annotations } }: Pick<Service, "met
 
 /** Lists the possible names of a Service's load balancer: its default name, and the one in its annotation. */
 export function listNames(service: Pick<Service, "metadata">): readonly string[] {
-  const asked = ANNOTATIONS.name(service.metadata.annotations?.[formatAnnotationName("name")]?.trim() ?? "");
-  return asked.ok ? [formatDefaultName(service), asked.value] : [formatDefaultName(service)];
+  const annotatedName = ANNOTATIONS.name(
+    service.metadata.annotations?.[formatAnnotationName("name")]?.trim() ?? "",
+  );
+  return annotatedName.ok ? [formatDefaultName(service), annotatedName.value] : [formatDefaultName(service)];
 }
 
 /**
@@ -80,8 +82,8 @@ export function listNames(service: Pick<Service, "metadata">): readonly string[]
  * one.
  */
 function isMatch(balancer: LoadBalancer, service: Service, owner: Owner): boolean {
-  const belonging = classifyOwnership(balancer, service, owner);
-  return belonging === "service" || (belonging === "cluster" && !isOfSomeService(balancer));
+  const ownership = classifyOwnership(balancer, service, owner);
+  return ownership === "service" || (ownership === "cluster" && !isOfSomeService(balancer));
 }
 
 function buildForeign(
@@ -89,7 +91,7 @@ function buildForeign(
   { metadata }: Service,
   { id, tags, region }: LoadBalancer,
 ): LoadBalancerMatch {
-  const detail = `load balancer ${id} in ${region}, tagged ${tags.slice(0, 5).join(", ") || "with nothing"}`;
+  const detail = `load balancer ${id} in ${region}, tagged ${tags.slice(0, 5).join(", ") || "with no tag"}`;
   const value = metadata.annotations?.[field];
   return { kind: "refused", issue: { code: "LoadBalancerForeign", field, value, detail } };
 }

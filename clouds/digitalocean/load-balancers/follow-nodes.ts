@@ -20,9 +20,9 @@ export const followNodesOnDigitalOcean: NonNullable<LoadBalancerModel["followNod
   // The observation comes from our own capability, which has parsed the API's answers.
   const state = observed as DigitalOceanState;
   if (readDisowned(service) !== false) return undefined;
-  const own = findLoadBalancer(service, state.balancers, getConfiguration(settings));
-  if (own.kind !== "own" || own.balancer.status === "new") return undefined;
-  const { balancer } = own;
+  const match = findLoadBalancer(service, state.balancers, getConfiguration(settings));
+  if (match.kind !== "own" || match.balancer.status === "new") return undefined;
+  const { balancer } = match;
   const targets = chooseTargets(state.targets, readKind(balancer), balancer);
   if (targets.length === 0) return undefined;
   const missing = targets.filter((id) => !balancer.droplet_ids.includes(id));

@@ -20,17 +20,17 @@ export interface ForwardingOptions {
 }
 
 /** Builds the rules by which a load balancer forwards to nodes: one per port, and one more for HTTP/3. */
-export function buildRules(forwarding: ForwardingOptions): Built<readonly ForwardingRule[]> {
-  const { spec } = forwarding.service;
+export function buildRules(options: ForwardingOptions): Built<readonly ForwardingRule[]> {
+  const { spec } = options.service;
   const rules: ForwardingRule[] = [];
   const ports = spec.ports ?? [];
   if (ports.length === 0) return reject({ code: "NoPorts", field: "spec.ports" });
   for (const [index, port] of ports.entries()) {
-    const rule = buildRule(port, `spec.ports[${index}]`, forwarding);
+    const rule = buildRule(port, `spec.ports[${index}]`, options);
     if (rule.kind === "refused") return rule;
     rules.push(rule.value);
   }
-  const http3 = buildHttp3Rule(forwarding);
+  const http3 = buildHttp3Rule(options);
   if (http3?.kind === "refused") return http3;
   return { kind: "built", value: http3 === undefined ? rules : [...rules, http3.value] };
 }
@@ -51,7 +51,7 @@ function buildRule(
     return reject({ code: "UnsupportedProtocol", field: `${field}.protocol`, value: protocol, allowed });
   }
   if (entryPort >= FIRST_RESERVED && entryPort <= LAST_RESERVED) {
-    const allowed = `any but ${FIRST_RESERVED} to ${LAST_RESERVED}, which load balancers keep for themselves`;
+    const allowed = `any except ${FIRST_RESERVED} to ${LAST_RESERVED}, which load balancers reserve`;
     return reject({ code: "InvalidField", field: `${field}.port`, value: String(entryPort), allowed });
   }
   if (type === "REGIONAL_NETWORK") return accept(buildPlainRule(protocol, entryPort, entryPort));
@@ -82,13 +82,13 @@ function selectProtocol(port: number, annotations: Annotations): string {
 
 /** With a certificate or TLS passthrough, the TLS port is 443 by default. */
 function listTlsPorts(annotations: Annotations, http2: readonly number[]): readonly number[] {
-  const named = annotations["tls-ports"];
-  if (named !== undefined) return named;
-  const isMeant =
+  const tlsPorts = annotations["tls-ports"];
+  if (tlsPorts !== undefined) return tlsPorts;
+  const hasTls =
     annotations["tls-passthrough"] === true ||
     annotations["certificate-id"] !== undefined ||
     annotations["certificate-name"] !== undefined;
-  return isMeant && !http2.includes(HTTPS) ? [HTTPS] : [];
+  return hasTls && !http2.includes(HTTPS) ? [HTTPS] : [];
 }
 
 function buildHttp3Rule({
@@ -97,15 +97,15 @@ function buildHttp3Rule({
   type,
   certificateId,
 }: ForwardingOptions): Built<ForwardingRule> | undefined {
-  const wanted = annotations["http3-port"];
-  if (wanted === undefined || type === "REGIONAL_NETWORK") return undefined;
-  const port = service.spec.ports?.find(({ port, protocol }) => port === wanted && protocol === "TCP");
+  const http3Port = annotations["http3-port"];
+  if (http3Port === undefined || type === "REGIONAL_NETWORK") return undefined;
+  const port = service.spec.ports?.find(({ port, protocol }) => port === http3Port && protocol === "TCP");
   if (port === undefined || !port.nodePort || certificateId === undefined) {
     const allowed = "a TCP port of the Service that has a node port";
     return reject(buildInvalidAnnotation("http3-port", service.metadata.annotations, allowed));
   }
   return accept({
-    ...buildPlainRule("UDP", wanted, port.nodePort),
+    ...buildPlainRule("UDP", http3Port, port.nodePort),
     entry_protocol: "http3",
     target_protocol: "http",
     certificate_id: certificateId,
@@ -113,11 +113,11 @@ function buildHttp3Rule({
 }
 
 function buildPlainRule(protocol: "TCP" | "UDP", entryPort: number, targetPort: number): ForwardingRule {
-  const word = protocol === "UDP" ? "udp" : "tcp";
+  const lowerCase = protocol === "UDP" ? "udp" : "tcp";
   return {
-    entry_protocol: word,
+    entry_protocol: lowerCase,
     entry_port: entryPort,
-    target_protocol: word,
+    target_protocol: lowerCase,
     target_port: targetPort,
     certificate_id: "",
     tls_passthrough: false,

@@ -33,9 +33,9 @@ export function buildHealthCheck(service: Service, annotations: Annotations): Bu
 
 /** Selects the node port of the named port, or else of the first TCP port. */
 function selectHealthCheckPort({ metadata, spec }: Service, annotations: Annotations): Built<number> {
-  const named = annotations["healthcheck-port"];
+  const checkedPort = annotations["healthcheck-port"];
   const port = spec.ports?.find(
-    ({ protocol, port }) => protocol === "TCP" && (named === undefined || port === named),
+    ({ protocol, port }) => protocol === "TCP" && (checkedPort === undefined || port === checkedPort),
   );
   if (port?.nodePort) return { kind: "built", value: port.nodePort };
   const allowed = "a TCP port of the Service that has a node port";

@@ -24,15 +24,15 @@ export async function observeHoldings(
   api: Api,
   callContext: CallContext,
 ): Promise<Observation> {
-  if (owner.clusterID === undefined) return UNKNOWN;
+  if (owner.clusterID === undefined) return NO_CLUSTER_ID;
   const list = await listLoadBalancers(api, callContext);
   if (list.kind === "fault") return toFailure(list.fault);
-  const own = list.value.filter((balancer) => isOfClusterAlone(balancer, owner));
-  const holdings = own.map((balancer) => buildHolding(balancer, auditAt !== undefined));
-  const next = auditAt === undefined ? undefined : selectOldestMark(holdings, Date.parse(auditAt));
-  const balancers = own.filter(({ id }) => id === next?.id);
-  const removed: DigitalOceanState = { balancers, targets: [], certificates: [] };
-  const removable = next === undefined ? {} : { removable: { id: next.id, state: removed } };
+  const clusterBalancers = list.value.filter((balancer) => isOfClusterAlone(balancer, owner));
+  const holdings = clusterBalancers.map((balancer) => buildHolding(balancer, auditAt !== undefined));
+  const oldest = auditAt === undefined ? undefined : selectOldestMark(holdings, Date.parse(auditAt));
+  const balancers = clusterBalancers.filter(({ id }) => id === oldest?.id);
+  const removableState: DigitalOceanState = { balancers, targets: [], certificates: [] };
+  const removable = oldest === undefined ? {} : { removable: { id: oldest.id, state: removableState } };
   return { kind: "observed", state: { holdings, ...removable } satisfies HoldingsState };
 }
 
@@ -49,6 +49,6 @@ function buildHolding(balancer: LoadBalancer, isAudit: boolean): Holding {
   };
 }
 
-const UNKNOWN = buildInvalid(
+const NO_CLUSTER_ID = buildInvalid(
   "without clusterID no load balancer of the account can be assigned to the cluster",
 );

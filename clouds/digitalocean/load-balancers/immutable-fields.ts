@@ -8,19 +8,19 @@ import type { Issue } from "#core/service/model.ts";
  */
 export function listImmutableChanges(
   { service, annotations }: ServiceReading,
-  there: LoadBalancer,
+  current: LoadBalancer,
 ): readonly Issue[] {
-  const asked = [
-    ["type", there.type],
-    ["network", there.network],
-    ["network-stack", there.network_stack],
-    ["ip", there.ip],
-    ["subnet-uuid", there.subnet_uuid ?? ""],
+  const fixedFields = [
+    ["type", current.type],
+    ["network", current.network],
+    ["network-stack", current.network_stack],
+    ["ip", current.ip],
+    ["subnet-uuid", current.subnet_uuid ?? ""],
   ] as const;
-  return asked.flatMap(([suffix, is]) => {
-    const wanted = annotations[suffix];
+  return fixedFields.flatMap(([suffix, value]) => {
+    const requested = annotations[suffix];
     // It has no address before it is active.
-    if (wanted === undefined || wanted === is || (suffix === "ip" && is === "")) return [];
+    if (requested === undefined || requested === value || (suffix === "ip" && value === "")) return [];
     const field = formatAnnotationName(suffix);
     return [{ code: "LoadBalancerImmutable", field, value: service.metadata.annotations?.[field] }];
   });

@@ -32,8 +32,8 @@ export const digitalOceanLoadBalancerModel: LoadBalancerModel = {
   planStep({ service, wanted }, observed, settings) {
     // The observation comes from our own capability, which has parsed the API's answers.
     const state = observed as DigitalOceanState;
-    const planning = { service, state, configuration: getConfiguration(settings) };
-    return wanted ? planEnsure(planning) : planRemoval(planning, settings.loadBalancers.deleteOrphaned);
+    const inputs = { service, state, configuration: getConfiguration(settings) };
+    return wanted ? planEnsure(inputs) : planRemoval(inputs, settings.loadBalancers.deleteOrphaned);
   },
   followNodes: followNodesOnDigitalOcean,
   isVisible({ service }, observed, settings) {
@@ -75,11 +75,11 @@ export const digitalOceanLoadBalancerModel: LoadBalancerModel = {
   listLostTargets({ nodes }, observed) {
     const { balancers, targets } = observed as DigitalOceanState;
     // A node may be known only by its name; its droplet is then in the observation.
-    const wanted = [
+    const desiredIds = [
       ...nodes.map(getTargetId),
       ...targets.map((each) => ("id" in each ? each.id : undefined)),
     ];
-    return balancers.flatMap(({ droplet_ids: ids }) => ids).filter((id) => !wanted.includes(id));
+    return balancers.flatMap(({ droplet_ids: ids }) => ids).filter((id) => !desiredIds.includes(id));
   },
   getTarget: getTargetId,
 };

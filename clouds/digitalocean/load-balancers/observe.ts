@@ -33,29 +33,35 @@ const MAX_READS = 10;
  */
 export async function observeAll(
   questions: readonly LoadBalancerQuestion[],
-  observing: ObserveContext,
+  context: ObserveContext,
 ): Promise<Observation[]> {
-  const { config } = observing;
-  const isAsked = ({ service, wanted }: LoadBalancerQuestion): boolean =>
+  const { config } = context;
+  const needsRead = ({ service, wanted }: LoadBalancerQuestion): boolean =>
     // For a disowned load balancer only its ownership tags matter.
     !isDisowned(service) || (!wanted && config.clusterID !== undefined);
-  const asked = questions.filter(isAsked);
-  if (asked.length === 0) return questions.map(() => buildObservation(NOTHING));
+  const openQuestions = questions.filter(needsRead);
+  if (openQuestions.length === 0) return questions.map(() => buildObservation(NOTHING));
   const [found, targets] = await Promise.all([
-    findBalancers(asked, observing),
-    observeTargets(asked, observing),
+    findBalancers(openQuestions, context),
+    observeTargets(openQuestions, context),
   ]);
   const balancers = new Map(questions.map((each) => [each, selectBalancers(each, found)] as const));
-  const certificates = await readCertificates(asked, balancers, observing);
+  const certificates = await readCertificates(openQuestions, balancers, context);
   return questions.map((question) => {
-    if (!isAsked(question)) return buildObservation(NOTHING);
-    const own = balancers.get(question) ?? ok([]);
-    if (own.kind === "fault") return toFailure(own.fault);
+    if (!needsRead(question)) return buildObservation(NOTHING);
+    const ownBalancers = balancers.get(question) ?? ok([]);
+    if (ownBalancers.kind === "fault") return toFailure(ownBalancers.fault);
     const nodes = question.wanted ? targets(question.nodes) : ok<readonly TargetDroplet[]>([]);
     if (nodes.kind === "fault") return toFailure(nodes.fault);
-    const used = question.wanted ? selectCertificates(question.service, own.value, certificates) : ok([]);
+    const used = question.wanted
+      ? selectCertificates(question.service, ownBalancers.value, certificates)
+      : ok([]);
     if (used.kind === "fault") return toFailure(used.fault);
-    return buildObservation({ balancers: own.value, targets: nodes.value, certificates: used.value });
+    return buildObservation({
+      balancers: ownBalancers.value,
+      targets: nodes.value,
+      certificates: used.value,
+    });
   });
 }
 
@@ -66,15 +72,17 @@ interface FoundBalancers {
 }
 
 async function findBalancers(
-  asked: readonly LoadBalancerQuestion[],
+  openQuestions: readonly LoadBalancerQuestion[],
   { api, callContext }: ObserveContext,
 ): Promise<FoundBalancers> {
-  const ids = new Set(asked.flatMap(({ service }) => getAnnotatedId(service) ?? []));
-  const needsNames = asked.some(({ service, wanted }) => !wanted || getAnnotatedId(service) === undefined);
+  const ids = new Set(openQuestions.flatMap(({ service }) => getAnnotatedId(service) ?? []));
+  const needsNames = openQuestions.some(
+    ({ service, wanted }) => !wanted || getAnnotatedId(service) === undefined,
+  );
   const read = async (some: readonly string[]) => {
     const answers = some.map(
       async (id, index) =>
-        [id, index < MAX_READS ? await readLoadBalancer(api, id, callContext) : LATER] as const,
+        [id, index < MAX_READS ? await readLoadBalancer(api, id, callContext) : DEFERRED_READ] as const,
     );
     return new Map(await Promise.all(answers));
   };
@@ -97,23 +105,23 @@ function selectBalancers(
 ): Outcome<readonly LoadBalancer[]> {
   if (list?.kind === "fault") return list;
   const id = getAnnotatedId(service);
-  const named = id === undefined ? undefined : byId.get(id);
-  if (named?.kind === "fault") return named;
+  const annotated = id === undefined ? undefined : byId.get(id);
+  if (annotated?.kind === "fault") return annotated;
   const names = listNames(service);
   const others = (list?.value ?? []).filter((each) => each.id !== id && names.includes(each.name));
-  return ok(named?.value === undefined ? others : [named.value, ...others]);
+  return ok(annotated?.value === undefined ? others : [annotated.value, ...others]);
 }
 
 type Certificates = ReadonlyMap<string, Outcome<readonly Certificate[]>>;
 
 /** By id, or by name with the prefix `name:`. */
 async function readCertificates(
-  asked: readonly LoadBalancerQuestion[],
+  openQuestions: readonly LoadBalancerQuestion[],
   balancers: ReadonlyMap<LoadBalancerQuestion, Outcome<readonly LoadBalancer[]>>,
   { api, callContext }: ObserveContext,
 ): Promise<Certificates> {
   const keys = new Set(
-    asked.flatMap((question) => {
+    openQuestions.flatMap((question) => {
       const found = balancers.get(question);
       return question.wanted && found?.kind === "ok"
         ? listCertificateKeys(question.service, found.value)
@@ -149,8 +157,8 @@ function listCertificateKeys({ metadata }: Service, [balancer]: readonly LoadBal
     metadata.annotations?.[formatAnnotationName("certificate-name")]?.trim() ?? "",
   );
   if (!UUID.test(id)) return read.ok ? [`${NAME}${read.value}`] : [];
-  const shown = getCertificateId(balancer);
-  return shown === undefined || shown === id || !UUID.test(shown) ? [id] : [id, shown];
+  const currentId = getCertificateId(balancer);
+  return currentId === undefined || currentId === id || !UUID.test(currentId) ? [id] : [id, currentId];
 }
 
 function buildObservation(state: DigitalOceanState): Observation {
@@ -160,7 +168,7 @@ function buildObservation(state: DigitalOceanState): Observation {
 const NAME = "name:";
 const NOTHING: DigitalOceanState = { balancers: [], targets: [], certificates: [] };
 
-const LATER: Outcome<never> = {
+const DEFERRED_READ: Outcome<never> = {
   kind: "fault",
   fault: {
     code: "Unavailable",

@@ -20,12 +20,12 @@ export type Owner = Pick<LoadBalancerConfiguration, "region" | "vpc" | "clusterI
 /** Returns the owner of a load balancer as seen from a Service. */
 export function classifyOwnership(balancer: LoadBalancer, service: Service, owner: Owner): OwnershipLevel {
   if (!isInPlace(balancer, owner)) return "other";
-  const ofCluster = isTagged(balancer, owner);
-  if (!ofCluster && balancer.tags.some((tag) => tag.startsWith(CLUSTER_TAG_PREFIX))) return "other";
+  const hasClusterTag = isTagged(balancer, owner);
+  if (!hasClusterTag && balancer.tags.some((tag) => tag.startsWith(CLUSTER_TAG_PREFIX))) return "other";
   if (balancer.tags.includes(formatServiceTag(service))) return "service";
   // A chosen name must not be another Service's derived name.
   if (isNamedByUid(balancer.name, service) && !isOfSomeService(balancer)) return "service";
-  return ofCluster || isListed(balancer, owner) ? "cluster" : "other";
+  return hasClusterTag || isListed(balancer, owner) ? "cluster" : "other";
 }
 
 /**

@@ -10,7 +10,7 @@ import type { LoadBalancerStep } from "#core/service/model.ts";
 export interface PlanContext {
   readonly reading: ServiceReading;
   readonly kind: Kind;
-  readonly wanted: DesiredState;
+  readonly desired: DesiredState;
   readonly state: DigitalOceanState;
   readonly configuration: LoadBalancerConfiguration;
 }

@@ -38,21 +38,21 @@ export interface PlanInput {
 export function planEnsure({ service, state, configuration }: PlanInput): LoadBalancerStep {
   const read = readService(service);
   if (read.kind === "refused") return read;
-  const own = findLoadBalancer(service, state.balancers, configuration);
-  if (own.kind === "refused") return own;
-  const there = own.kind === "own" ? own.balancer : undefined;
-  const kind = selectKind(read.value, there, configuration);
+  const match = findLoadBalancer(service, state.balancers, configuration);
+  if (match.kind === "refused") return match;
+  const current = match.kind === "own" ? match.balancer : undefined;
+  const kind = selectKind(read.value, current, configuration);
   const certificate =
     kind.type === "REGIONAL"
-      ? selectCertificate(read.value, state.certificates, there, configuration.allow.certificates)
+      ? selectCertificate(read.value, state.certificates, current, configuration.allow.certificates)
       : NO_CERTIFICATE;
   if (certificate.kind === "refused") return certificate;
-  const wanted = buildDesiredState(read.value, kind.type, certificate.value.id);
-  if (wanted.kind === "refused") return wanted;
-  const planned: PlanContext = { reading: read.value, kind, wanted: wanted.value, state, configuration };
-  if (there === undefined) return planCreate(planned);
-  const renewed = certificate.value.isRenewed ? certificate.value.id : undefined;
-  return planAnnotations(service, there, renewed) ?? planChange(planned, there);
+  const desired = buildDesiredState(read.value, kind.type, certificate.value.id);
+  if (desired.kind === "refused") return desired;
+  const context: PlanContext = { reading: read.value, kind, desired: desired.value, state, configuration };
+  if (current === undefined) return planCreate(context);
+  const renewedId = certificate.value.isRenewed ? certificate.value.id : undefined;
+  return planAnnotations(service, current, renewedId) ?? planChange(context, current);
 }
 
 /** Returns the next step for a Service that needs none. */
@@ -65,9 +65,13 @@ export function planRemoval(
   if (disowned) return planRelease({ service, state, configuration }, deletesOrphans);
   const [first, ...more] = selectLoadBalancers(service, state.balancers, configuration);
   if (first === undefined) return { kind: "settled", ingress: [], warnings: [] };
-  const deletion = ({ id }: LoadBalancer) => ({ action: "DeleteLoadBalancer", target: id, parameters: {} });
+  const buildDeletion = ({ id }: LoadBalancer) => ({
+    action: "DeleteLoadBalancer",
+    target: id,
+    parameters: {},
+  });
   const because = { code: "DeleteLoadBalancer", message: [first, ...more].map(({ id }) => id).join(", ") };
-  return { kind: "act", because, actions: [deletion(first), ...more.map(deletion)] };
+  return { kind: "act", because, actions: [buildDeletion(first), ...more.map(buildDeletion)] };
 }
 
 /**
@@ -84,11 +88,11 @@ function planRelease(
     (balancer) => isTagged(balancer, configuration) && tag !== undefined && balancer.tags.includes(tag),
   );
   const parameters = { tag, ...(deletesOrphans ? {} : { optional: true }) };
-  const untagging = ({ id }: LoadBalancer) => ({ action: "UntagLoadBalancer", target: id, parameters });
+  const buildUntagging = ({ id }: LoadBalancer) => ({ action: "UntagLoadBalancer", target: id, parameters });
   const [first, ...more] = tagged;
   if (first === undefined) return { kind: "settled", ingress: [], warnings: [] };
   const because = { code: "LetGoOfLoadBalancer", message: tagged.map(({ id }) => id).join(", ") };
-  return { kind: "act", because, actions: [untagging(first), ...more.map(untagging)] };
+  return { kind: "act", because, actions: [buildUntagging(first), ...more.map(buildUntagging)] };
 }
 
 /** If it is unclear whether the load balancer should stay, it stays. */
@@ -102,10 +106,10 @@ const NO_CERTIFICATE = { kind: "built", value: { id: undefined, isRenewed: false
 /** An existing load balancer keeps its kind. */
 function selectKind(
   { annotations }: ServiceReading,
-  there: LoadBalancer | undefined,
+  current: LoadBalancer | undefined,
   configuration: LoadBalancerConfiguration,
 ): Kind {
-  if (there !== undefined) return readKind(there);
+  if (current !== undefined) return readKind(current);
   const type: LoadBalancerType = annotations.type ?? configuration.defaultLoadBalancerType;
   return { type, network: annotations.network ?? "EXTERNAL" };
 }
@@ -116,15 +120,15 @@ function selectKind(
  */
 function planAnnotations(
   service: Service,
-  there: LoadBalancer,
-  renewed: string | undefined,
+  current: LoadBalancer,
+  renewedId: string | undefined,
 ): LoadBalancerStep | undefined {
   const { annotations = {} } = service.metadata;
   const type = formatAnnotationName("type");
   const edit = {
-    ...(annotations[ID_ANNOTATION] === there.id ? {} : { [ID_ANNOTATION]: there.id }),
-    ...((annotations[type] ?? "").trim() === "" ? { [type]: there.type } : {}),
-    ...(renewed === undefined ? {} : { [formatAnnotationName("certificate-id")]: renewed }),
+    ...(annotations[ID_ANNOTATION] === current.id ? {} : { [ID_ANNOTATION]: current.id }),
+    ...((annotations[type] ?? "").trim() === "" ? { [type]: current.type } : {}),
+    ...(renewedId === undefined ? {} : { [formatAnnotationName("certificate-id")]: renewedId }),
   };
   if (Object.keys(edit).length === 0) return undefined;
   const because = {

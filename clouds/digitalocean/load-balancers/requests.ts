@@ -40,9 +40,7 @@ export async function readLoadBalancer(
   const answer = await readOne(api, { operation: "loadBalancers_get", template, path }, callContext);
   if (answer.kind === "fault" || answer.value === undefined) return answer as Outcome<undefined>;
   const balancer = LoadBalancerAnswer.safeParse(answer.value).data?.load_balancer;
-  return balancer?.id === id
-    ? ok(balancer)
-    : fault("Unavailable", `${template}: the answer is another thing`);
+  return balancer?.id === id ? ok(balancer) : fault("Unavailable", `${template}: the answer has another id`);
 }
 
 /** Reads one certificate; undefined if DigitalOcean itself says that it does not exist. */
@@ -58,7 +56,7 @@ export async function readCertificate(
   const certificate = CertificateAnswer.safeParse(answer.value).data?.certificate;
   return certificate?.id === id
     ? ok(certificate)
-    : fault("Unavailable", `${template}: the answer is another thing`);
+    : fault("Unavailable", `${template}: the answer has another id`);
 }
 
 /** Lists the certificates of a name. */

@@ -21,24 +21,25 @@ export async function observeTargets(
   { sources, callContext }: ObserveContext,
 ): Promise<Targets> {
   const nodes = new Map<string, Queried>();
-  for (const { nodes: some, wanted } of questions)
-    if (wanted) for (const node of some) nodes.set(formatTargetKey(node), toQueried(node));
+  for (const { nodes: serviceNodes, wanted: isWanted } of questions)
+    if (isWanted) for (const node of serviceNodes) nodes.set(formatTargetKey(node), toQueried(node));
   if (nodes.size === 0) return () => ok([]);
   const queries = new Map([...nodes.values()].map((node) => [node, buildQuery(node, parseProviderID)]));
   const resolutions = await resolve(queries, sources, callContext);
-  const told = new Map<string, TargetDroplet>();
-  let trouble: Fault | undefined;
+  const targets = new Map<string, TargetDroplet>();
+  let failure: Fault | undefined;
   for (const [key, node] of nodes) {
     const resolution = resolutions.get(node);
-    if (resolution?.kind === "fault" && isTheirs(resolution.fault)) trouble ??= resolution.fault;
-    told.set(key, buildTarget(node.metadata.name, queries.get(node), resolution));
+    if (resolution?.kind === "fault" && isApiError(resolution.fault)) failure ??= resolution.fault;
+    targets.set(key, buildTarget(node.metadata.name, queries.get(node), resolution));
   }
   // If no node is known, the Service is not decided on.
-  const isLost = trouble !== undefined && [...told.values()].every(({ kind }) => kind === "unknown");
-  return (some) =>
-    isLost && trouble !== undefined && some.length > 0
-      ? { kind: "fault", fault: trouble }
-      : ok(some.flatMap((node) => told.get(formatTargetKey(node)) ?? []));
+  const isUnavailable =
+    failure !== undefined && [...targets.values()].every(({ kind }) => kind === "unknown");
+  return (serviceNodes) =>
+    isUnavailable && failure !== undefined && serviceNodes.length > 0
+      ? { kind: "fault", fault: failure }
+      : ok(serviceNodes.flatMap((node) => targets.get(formatTargetKey(node)) ?? []));
 }
 
 function toQueried({ name, providerID }: TargetNode): Queried {
@@ -62,7 +63,7 @@ function buildTarget(
     case "absent":
       return { kind: "absent", node };
     case "fault":
-      return isTheirs(resolution.fault)
+      return isApiError(resolution.fault)
         ? { kind: "unknown", node, id }
         : { kind: "not-ours", node, message: `node ${node}: ${resolution.fault.message}` };
   }
@@ -81,6 +82,6 @@ function buildDropletTarget(node: string, { id, networks }: Droplet): TargetDrop
 }
 
 /** Whether the API is the cause, not the node. */
-function isTheirs({ code }: Fault): boolean {
+function isApiError({ code }: Fault): boolean {
   return code === "Throttled" || code === "Unavailable" || code === "Aborted" || code === "Denied";
 }

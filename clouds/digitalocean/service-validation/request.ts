@@ -18,7 +18,7 @@ import { formatDefaultName } from "#clouds/digitalocean/load-balancers/ownership
 /** Inputs of the request apart from the Service. */
 export interface RequestContext {
   /** The Service's load balancer; undefined if it has none yet. */
-  readonly there: LoadBalancer | undefined;
+  readonly current: LoadBalancer | undefined;
   readonly certificates: readonly Certificate[];
   readonly configuration: LoadBalancerConfiguration;
 }
@@ -29,20 +29,23 @@ export interface RequestContext {
  */
 export function buildRequest(
   reading: ServiceReading,
-  { there, certificates, configuration }: RequestContext,
+  { current, certificates, configuration }: RequestContext,
 ): Built<Body> {
   const { service, annotations } = reading;
-  const kind = selectKind(reading, there, configuration);
+  const kind = selectKind(reading, current, configuration);
   const certificate =
     kind.type === "REGIONAL"
-      ? selectCertificate(reading, certificates, there, configuration.allow.certificates)
+      ? selectCertificate(reading, certificates, current, configuration.allow.certificates)
       : NO_CERTIFICATE;
   if (certificate.kind === "refused") return certificate;
-  const wanted = buildDesiredState(reading, kind.type, certificate.value.id);
-  if (wanted.kind === "refused") return wanted;
-  const target = { ...wanted.value, name: annotations.name ?? formatDefaultName(service), droplet_ids: [] };
-  if (there !== undefined)
-    return { kind: "built", value: { ...buildReplaceBody(there, target, there.tags), validate_only: true } };
+  const desired = buildDesiredState(reading, kind.type, certificate.value.id);
+  if (desired.kind === "refused") return desired;
+  const target = { ...desired.value, name: annotations.name ?? formatDefaultName(service), droplet_ids: [] };
+  if (current !== undefined)
+    return {
+      kind: "built",
+      value: { ...buildReplaceBody(current, target, current.tags), validate_only: true },
+    };
   const { ip, "subnet-uuid": subnet } = annotations;
   const { allow, region, vpc } = configuration;
   if (ip !== undefined && !isAllowed(allow.ips, ip)) return rejectNotAllowed("ip", reading);
@@ -51,24 +54,24 @@ export function buildRequest(
   const stack = selectNetworkStack(kind, [], annotations["network-stack"], service);
   if ("issue" in stack) return reject(stack.issue);
   // The nodes' addresses are unknown here.
-  const isOpen = kind.type === "REGIONAL_NETWORK" && annotations["network-stack"] === undefined;
-  const foundation = {
-    ...{ region, ...kind, network_stack: isOpen ? "IPV4" : stack.stack },
+  const isStackUnknown = kind.type === "REGIONAL_NETWORK" && annotations["network-stack"] === undefined;
+  const fixedSettings = {
+    ...{ region, ...kind, network_stack: isStackUnknown ? "IPV4" : stack.stack },
     ...{ vpc_uuid: vpc, subnet_uuid: subnet, ip, tags: [] },
   };
-  return { kind: "built", value: { ...buildCreateBody(foundation, target), validate_only: true } };
+  return { kind: "built", value: { ...buildCreateBody(fixedSettings, target), validate_only: true } };
 }
 
 function selectKind(
   { annotations }: ServiceReading,
-  there: LoadBalancer | undefined,
+  current: LoadBalancer | undefined,
   { defaultLoadBalancerType }: LoadBalancerConfiguration,
 ): Kind {
   const { type = defaultLoadBalancerType, network = "EXTERNAL" } = annotations;
-  if (there === undefined) return { type, network };
+  if (current === undefined) return { type, network };
   // The type is fixed at creation: a Warning reports a different request, and the rest is accepted.
-  const made: LoadBalancerType = there.type === "REGIONAL_NETWORK" ? "REGIONAL_NETWORK" : "REGIONAL";
-  return { type: made, network: there.network === "INTERNAL" ? "INTERNAL" : "EXTERNAL" };
+  const currentType: LoadBalancerType = current.type === "REGIONAL_NETWORK" ? "REGIONAL_NETWORK" : "REGIONAL";
+  return { type: currentType, network: current.network === "INTERNAL" ? "INTERNAL" : "EXTERNAL" };
 }
 
 function rejectNotAllowed(suffix: AnnotationSuffix, { service: { metadata } }: ServiceReading): Built<never> {

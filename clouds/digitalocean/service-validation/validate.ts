@@ -32,38 +32,41 @@ export interface ValidationContext {
  * its nodes. A fault means that there was no answer.
  */
 export async function validate(
-  { service, before }: ValidationQuestion,
-  validating: ValidationContext,
+  { service, before: previous }: ValidationQuestion,
+  context: ValidationContext,
 ): Promise<Outcome<ValidationResult>> {
   if (!needsLoadBalancer(service)) return allow("it wants no load balancer of ours");
   if (isDisowned(service)) return allow("its load balancer is left to another owner");
-  const settings = { ...DEFAULT_SETTINGS, cloud: validating.config };
-  const isAsBefore =
-    before !== undefined &&
-    needsLoadBalancer(before) &&
-    describeDesired(before, settings) === describeDesired(service, settings);
-  if (isAsBefore) return allow("its request is unchanged");
+  const settings = { ...DEFAULT_SETTINGS, cloud: context.config };
+  const isUnchanged =
+    previous !== undefined &&
+    needsLoadBalancer(previous) &&
+    describeDesired(previous, settings) === describeDesired(service, settings);
+  if (isUnchanged) return allow("its request is unchanged");
   const read = readService(service);
   if (read.kind === "refused") return ok({ kind: "denied", issue: read.issue });
-  const reading = withNodePorts(read.value);
-  const own = await readOwnBalancer(reading, validating);
-  if (own.kind === "fault") return toValidationResult(own.fault);
-  if (own.value.kind === "refused") return ok({ kind: "denied", issue: own.value.issue });
-  const there = own.value.kind === "own" ? own.value.balancer : undefined;
-  const certificates = await readCertificates(reading, there, validating);
+  const reading = fillNodePorts(read.value);
+  const match = await readOwnBalancer(reading, context);
+  if (match.kind === "fault") return toValidationResult(match.fault);
+  if (match.value.kind === "refused") return ok({ kind: "denied", issue: match.value.issue });
+  const current = match.value.kind === "own" ? match.value.balancer : undefined;
+  const certificates = await readCertificates(reading, current, context);
   if (certificates.kind === "fault") return toValidationResult(certificates.fault);
   const request = buildRequest(reading, {
-    ...{ there, certificates: certificates.value, configuration: validating.config },
+    ...{ current, certificates: certificates.value, configuration: context.config },
   });
   if (request.kind === "refused") return ok({ kind: "denied", issue: request.issue });
-  return send(request.value, there?.id, validating);
+  return send(request.value, current?.id, context);
 }
 
 /** Fills in node ports that the API server will assign later; any port will do. */
-function withNodePorts({ service, ...rest }: ServiceReading): ServiceReading {
+function fillNodePorts({ service, ...rest }: ServiceReading): ServiceReading {
   const { ports = [] } = service.spec;
-  const given = ports.map((port, index) => ({ ...port, nodePort: port.nodePort || FIRST_NODE_PORT + index }));
-  return { ...rest, service: { ...service, spec: { ...service.spec, ports: given } } };
+  const portsWithNodePorts = ports.map((port, index) => ({
+    ...port,
+    nodePort: port.nodePort || FIRST_NODE_PORT + index,
+  }));
+  return { ...rest, service: { ...service, spec: { ...service.spec, ports: portsWithNodePorts } } };
 }
 
 const FIRST_NODE_PORT = 30_000;
@@ -81,14 +84,14 @@ async function readOwnBalancer(
 
 async function readCertificates(
   { annotations }: ServiceReading,
-  there: LoadBalancer | undefined,
+  current: LoadBalancer | undefined,
   { api, callContext }: ValidationContext,
 ): Promise<Outcome<readonly Certificate[]>> {
   const { "certificate-id": id, "certificate-name": name } = annotations;
   if (id === undefined && name !== undefined) return findCertificates(api, name, callContext);
   if (id === undefined) return ok([]);
   const found: Certificate[] = [];
-  for (const each of new Set([id, getCertificateId(there) ?? id])) {
+  for (const each of new Set([id, getCertificateId(current) ?? id])) {
     const read = await readCertificate(api, each, callContext);
     if (read.kind === "fault") return read;
     if (read.value !== undefined) found.push(read.value);
@@ -117,12 +120,13 @@ async function send(
   const answer = await api.send({ ...request, path, body }, callContext);
   if (answer.kind === "ok") return allow("the API has nothing against it");
   const { status = 0, message } = answer.fault;
-  if (status < 400 || status >= 500 || OF_OTHERS.has(status)) return toValidationResult(answer.fault);
+  if (status < 400 || status >= 500 || UNRELATED_STATUSES.has(status))
+    return toValidationResult(answer.fault);
   return ok({ kind: "denied", issue: { code: "LoadBalancerRefused", detail: message } });
 }
 
 /** Statuses that say nothing about the Service: credentials, rights, quotas, a load balancer that is gone. */
-const OF_OTHERS: ReadonlySet<number> = new Set([401, 403, 404, 408, 409, 429]);
+const UNRELATED_STATUSES: ReadonlySet<number> = new Set([401, 403, 404, 408, 409, 429]);
 
 /**
  * An answer that the API is unable to validate does not count against the Service; without an answer the
@@ -134,6 +138,6 @@ function toValidationResult({ status = 0, code, message, ...rest }: Fault): Outc
   return { kind: "fault", fault: { ...rest, code, message } };
 }
 
-function allow(because: string): Outcome<ValidationResult> {
-  return ok({ kind: "allowed", because });
+function allow(reason: string): Outcome<ValidationResult> {
+  return ok({ kind: "allowed", because: reason });
 }

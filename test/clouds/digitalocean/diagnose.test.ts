@@ -77,7 +77,7 @@ test("one request serves all checks, and its date is the cloud's", async () => {
 
 test.each<[string, Partial<FakeDigitalOcean["account"]>, readonly string[], CheckResult["outcome"], string]>([
   ["in order", {}, [], "ok", "team Example is active, and may have 2000 droplets"],
-  ["of which nothing is shown", {}, ["account:read"], "ok", "nothing is shown (account:read)"],
+  ["that the token may not read", {}, ["account:read"], "ok", "it may not read the account (account:read)"],
   [
     "that is locked",
     { status: "locked", status_message: "unpaid" },

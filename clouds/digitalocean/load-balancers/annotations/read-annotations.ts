@@ -32,28 +32,28 @@ export type AnnotationsResult =
 
 /** Reads a Service's annotations. It reports the first invalid one by name and guesses nothing. */
 export function readAnnotations(all: Readonly<Record<string, string>> = {}): AnnotationsResult {
-  const said: Record<string, unknown> = {};
+  const values: Record<string, unknown> = {};
   const warnings: Issue[] = [];
-  let unknown = 0;
+  let unknownCount = 0;
   for (const [name, written] of sortAnnotations(all)) {
     const value = written.trim();
-    const fault = checkOther(name, value);
-    if (fault !== undefined) return buildInvalid(name, written, fault);
+    const allowed = checkOther(name, value);
+    if (allowed !== undefined) return buildInvalid(name, written, allowed);
     if (!name.startsWith(ANNOTATION_PREFIX)) continue;
     const suffix = name.slice(ANNOTATION_PREFIX.length);
     if (!isKnown(suffix)) {
-      if (unknown < MAX_UNKNOWN) warnings.push(buildUnknownAnnotationIssue(name, findSimilar(suffix)));
-      unknown += 1;
+      if (unknownCount < MAX_UNKNOWN) warnings.push(buildUnknownAnnotationIssue(name, findSimilar(suffix)));
+      unknownCount += 1;
       continue;
     }
     if (value === "" && suffix !== "override-health-check") continue;
     const reader: Reader<unknown> = ANNOTATIONS[suffix];
     const read = reader(value);
     if (!read.ok) return buildInvalid(name, written, read.allowed);
-    said[suffix] = read.value;
+    values[suffix] = read.value;
   }
   // The reader under each suffix returns the type of its value.
-  const annotations = said as Annotations;
+  const annotations = values as Annotations;
   const issue = checkAll(annotations, all);
   return issue === undefined ? { kind: "read", annotations, warnings } : { kind: "refused", issue };
 }
@@ -70,35 +70,41 @@ export function buildInvalidAnnotation(
 
 /** Checks annotations in combination. */
 function checkAll(annotations: Annotations, all: Readonly<Record<string, string>>): Issue | undefined {
-  const wrong = (suffix: AnnotationSuffix, allowed: string): Issue =>
+  const buildIssue = (suffix: AnnotationSuffix, allowed: string): Issue =>
     buildInvalidAnnotation(suffix, all, allowed);
   const lists = (["http-ports", "tls-ports", "http2-ports"] as const).map(
     (suffix) => [suffix, annotations[suffix] ?? []] as const,
   );
-  for (const [index, [suffix, here]] of lists.entries()) {
-    const before = lists.slice(0, index).find(([, there]) => there.some((each) => here.includes(each)));
-    if (before !== undefined)
-      return wrong(suffix, `ports that ${formatAnnotationName(before[0])} does not name`);
+  for (const [index, [suffix, ports]] of lists.entries()) {
+    const earlier = lists.slice(0, index).find(([, others]) => others.some((each) => ports.includes(each)));
+    if (earlier !== undefined)
+      return buildIssue(suffix, `ports that ${formatAnnotationName(earlier[0])} does not name`);
   }
   const hasCertificate =
     annotations["certificate-id"] !== undefined || annotations["certificate-name"] !== undefined;
   if (annotations["tls-passthrough"] === true) {
-    if (hasCertificate) return wrong("tls-passthrough", "false, together with a certificate");
+    if (hasCertificate) return buildIssue("tls-passthrough", "false, together with a certificate");
     if (annotations["http3-port"] !== undefined)
-      return wrong("http3-port", `none, where ${formatAnnotationName("tls-passthrough")} is true`);
+      return buildIssue("http3-port", `none, where ${formatAnnotationName("tls-passthrough")} is true`);
   } else if (annotations["http3-port"] !== undefined && !hasCertificate) {
-    return wrong(
+    return buildIssue(
       "http3-port",
       `none, without ${formatAnnotationName("certificate-id")} or ${formatAnnotationName("certificate-name")}`,
     );
   }
   if ((annotations["size-unit"] ?? 0) > 0 && annotations["size-slug"] !== undefined)
-    return wrong("size-slug", `none, together with ${formatAnnotationName("size-unit")}`);
+    return buildIssue("size-slug", `none, together with ${formatAnnotationName("size-unit")}`);
   if (annotations["sticky-sessions-type"] !== "cookies") return undefined;
   if (annotations["sticky-sessions-cookie-name"] === undefined)
-    return wrong("sticky-sessions-cookie-name", "the name of a cookie, as sessions are kept by cookies");
+    return buildIssue(
+      "sticky-sessions-cookie-name",
+      "the name of a cookie, because sessions are kept by cookies",
+    );
   if (annotations["sticky-sessions-cookie-ttl"] === undefined)
-    return wrong("sticky-sessions-cookie-ttl", "a number of seconds, as sessions are kept by cookies");
+    return buildIssue(
+      "sticky-sessions-cookie-ttl",
+      "a number of seconds, because sessions are kept by cookies",
+    );
   return undefined;
 }
 
@@ -119,6 +125,6 @@ function isKnown(suffix: string): suffix is AnnotationSuffix {
 }
 
 function findSimilar(suffix: string): string | undefined {
-  const known = findNearest(suffix, Object.keys(ANNOTATIONS));
-  return known && `${ANNOTATION_PREFIX}${known}`;
+  const nearest = findNearest(suffix, Object.keys(ANNOTATIONS));
+  return nearest && `${ANNOTATION_PREFIX}${nearest}`;
 }

@@ -4,8 +4,8 @@ import { canonicalizeCidr, canonicalizeIp } from "#core/cidr.ts";
 /** Reads comma-separated port numbers. */
 export const readPorts: Reader<readonly number[]> = (written) => {
   const items = splitItems(written);
-  const isGood = items.length <= MAX_ITEMS && items.every((item) => readPort(item).ok);
-  return isGood ? accept([...new Set(items.map(Number))]) : reject("ports between commas, such as 443,8443");
+  const isValid = items.length <= MAX_ITEMS && items.every((item) => readPort(item).ok);
+  return isValid ? accept([...new Set(items.map(Number))]) : reject("ports between commas, such as 443,8443");
 };
 
 /** Reads a port number. */
@@ -15,8 +15,8 @@ export const readPort = readInteger(1, 65_535);
 export const readFirewallRules: Reader<readonly string[]> = (written) => {
   const items = splitItems(written);
   const rules = items.slice(0, MAX_ITEMS).map(parseFirewallRule);
-  const isGood = items.length <= MAX_ITEMS && rules.every((rule) => rule !== undefined);
-  return isGood
+  const isValid = items.length <= MAX_ITEMS && rules.every((rule) => rule !== undefined);
+  return isValid
     ? accept([...new Set(rules.filter((rule) => rule !== undefined))].sort())
     : reject("addresses and networks between commas, such as ip:192.0.2.1,cidr:198.51.100.0/24");
 };

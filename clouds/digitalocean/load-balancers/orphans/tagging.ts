@@ -25,23 +25,24 @@ export async function performTagging(
   if ((action === "DeleteTag" || action === "UnmarkLoadBalancer") && isOrphanTag(target))
     return toActionAnswer(await deleteTag(target, api, callContext));
   if (!UUID.test(target)) return undefined;
-  const marking = action === "TagLoadBalancer" ? MarkParameters.safeParse(parameters).data : undefined;
-  if (marking !== undefined) return mark(target, marking, api, callContext);
-  const lettingGo = action === "UntagLoadBalancer" ? ReleaseParameters.safeParse(parameters).data : undefined;
-  return lettingGo && release(target, lettingGo, api, callContext);
+  const markParameters = action === "TagLoadBalancer" ? MarkParameters.safeParse(parameters).data : undefined;
+  if (markParameters !== undefined) return markOrphan(target, markParameters, api, callContext);
+  const releaseParameters =
+    action === "UntagLoadBalancer" ? ReleaseParameters.safeParse(parameters).data : undefined;
+  return releaseParameters && releaseLoadBalancer(target, releaseParameters, api, callContext);
 }
 
 /**
  * The old mark, or the missing new one, is removed first: a token that may not remove marks then writes none.
  */
-async function mark(
+async function markOrphan(
   id: string,
   { tag, instead }: z.output<typeof MarkParameters>,
   api: Api,
   callContext: CallContext,
 ): Promise<ActionAnswer> {
-  const before = await deleteTag(instead ?? tag, api, callContext);
-  if (before.kind === "fault") return toActionAnswer(before);
+  const removed = await deleteTag(instead ?? tag, api, callContext);
+  if (removed.kind === "fault") return toActionAnswer(removed);
   return toActionAnswer(await tagLoadBalancers(tag, [id], api, callContext));
 }
 
@@ -50,7 +51,7 @@ async function mark(
  * delete orphans either, because their mark is removed first: nothing must be removed then. If it is
  * optional, no answer of the tag API delays the Service: the call has already retried.
  */
-async function release(
+async function releaseLoadBalancer(
   id: string,
   { tag, optional }: z.output<typeof ReleaseParameters>,
   api: Api,
@@ -59,6 +60,6 @@ async function release(
   const untagged = await untagLoadBalancer(tag, id, api, callContext);
   if (untagged.kind === "ok") return { kind: "done", result: null };
   const { code, status } = untagged.fault;
-  const isLetGo = status === 404 || status === 403 || (optional === true && code !== "Aborted");
-  return isLetGo ? { kind: "done", result: null } : toActionAnswer(untagged);
+  const isReleased = status === 404 || status === 403 || (optional === true && code !== "Aborted");
+  return isReleased ? { kind: "done", result: null } : toActionAnswer(untagged);
 }

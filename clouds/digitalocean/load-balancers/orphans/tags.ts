@@ -47,8 +47,8 @@ export function listOrphanMarks({
   tags,
 }: Pick<LoadBalancer, "id" | "tags">): readonly { readonly tag: string; readonly text: string }[] {
   const marks = tags.flatMap((tag) => {
-    const [, of, since, from] = ORPHAN_TAG.exec(tag) ?? [];
-    return of === id ? [{ tag, sinceMs: Number(since), fromMs: Number(from) }] : [];
+    const [, owner, since, from] = ORPHAN_TAG.exec(tag) ?? [];
+    return owner === id ? [{ tag, sinceMs: Number(since), fromMs: Number(from) }] : [];
   });
   return marks
     .toSorted((one, other) => one.fromMs - other.fromMs)
@@ -67,6 +67,6 @@ const ORPHAN_TAG = /^k8s-orphaned:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):
 function parseServiceName(tag: string): string | undefined {
   if (!tag.startsWith(NAME_TAG_PREFIX)) return undefined;
   const [namespace = "", name = "", ...more] = tag.slice(NAME_TAG_PREFIX.length).split(":");
-  const isGood = more.length === 0 && LABEL.test(namespace) && LABEL.test(name);
-  return isGood ? `${namespace}/${name}` : undefined;
+  const isValid = more.length === 0 && LABEL.test(namespace) && LABEL.test(name);
+  return isValid ? `${namespace}/${name}` : undefined;
 }
