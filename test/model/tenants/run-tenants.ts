@@ -139,8 +139,7 @@ async function restOf(victim: World, squatted: ReadonlySet<string>): Promise<str
   const { services } = await victim.cluster.view();
   const isServing = victim.cloud.capabilities["loadBalancers"] !== undefined;
   const unserved = services.filter(({ metadata, spec, status }) => {
-    const { loadBalancer = {} } = (status ?? {}) as { loadBalancer?: { ingress?: readonly object[] } };
-    const isServed = (loadBalancer.ingress ?? []).length > 0;
+    const isServed = getIngress(status).length > 0;
     return isServing && spec?.["type"] === "LoadBalancer" && !isServed && !squatted.has(metadata.uid);
   });
   return [
@@ -149,6 +148,11 @@ async function restOf(victim: World, squatted: ReadonlySet<string>): Promise<str
     ),
     ...unserved.map(({ metadata }) => `the victim's Service ${metadata.name} has no load balancer`),
   ];
+}
+
+function getIngress(status: unknown): readonly object[] {
+  const { loadBalancer } = (status ?? {}) as { loadBalancer?: { ingress?: readonly object[] } };
+  return loadBalancer?.ingress ?? [];
 }
 
 function differences(before: readonly string[], after: readonly string[]): string[] {
@@ -190,13 +194,14 @@ interface Stage {
 interface TenantPlayer {
   play(step: TenantStep): Promise<void>;
   /**
-   * Returns the victim's uids whose names the hostile tenant forged before the victim had a resource of that
-   * name.
+   * Returns the uids of the victim's Services whose names were free while the hostile tenant had a forged
+   * Service of that name: a free name is taken by the first (SECURITY.md).
    */
   squatted(): ReadonlySet<string>;
 }
 
 function createTenantPlayer({ victim, evil, audits, api, account, note }: Stage): TenantPlayer {
+  const imitated = new Set<string>();
   const squatted = new Set<string>();
   const { clock } = victim;
   const victimsProviderIDs = account.providerIDs.slice(0, MACHINES_PER_TENANT);
@@ -236,15 +241,20 @@ function createTenantPlayer({ victim, evil, audits, api, account, note }: Stage)
     const theirs = await find(victim, nameOf(service));
     if (kind === "new" || theirs === undefined) return [nextUid(), theirs];
     const { uid } = theirs.metadata;
-    const { ingress = [] } =
-      ((theirs.status ?? {}) as { loadBalancer?: { ingress?: readonly object[] } }).loadBalancer ?? {};
-    if (ingress.length === 0) squatted.add(uid);
+    imitated.add(uid);
+    await noteFreeNames();
     const spelled = {
       "victim's": uid,
       "last digit": `${uid.slice(0, -1)}f`,
       spelling: uid.replaceAll("-", "").toUpperCase(),
     };
     return [spelled[kind], theirs];
+  }
+
+  async function noteFreeNames(): Promise<void> {
+    const { services } = await victim.cluster.view();
+    for (const { metadata, status } of services)
+      if (imitated.has(metadata.uid) && getIngress(status).length === 0) squatted.add(metadata.uid);
   }
 
   async function forgeService(step: Extract<TenantStep, { do: "forge Service" }>): Promise<void> {
@@ -287,6 +297,7 @@ function createTenantPlayer({ victim, evil, audits, api, account, note }: Stage)
   }
 
   async function attack(step: Extract<TenantStep, { do: "attack" }>): Promise<void> {
+    await noteFreeNames();
     api.deceive(step);
     const view = await evil.cluster.view(clock.now() - step.staleMs);
     const latency = step.isBesideVictim ? { latencyMs: 40 } : {};
@@ -303,6 +314,7 @@ function createTenantPlayer({ victim, evil, audits, api, account, note }: Stage)
     });
     if (step.isBesideVictim) await clock.advanceUntil(() => isDone, 120_000);
     const [report] = await done;
+    await noteFreeNames();
     for (const { name, outcome, because } of report?.objects ?? [])
       note(`evil ends: ${name} ${outcome} ${because.code}`);
   }
