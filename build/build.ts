@@ -7,6 +7,7 @@ import { type Artefact, buildBillOfMaterials } from "./bill-of-materials.ts";
 import { type Bundle, type BundleOptions, bundle, measureRawBytes, ROOT } from "./bundle.ts";
 import { listFunctionNames } from "./function-names.ts";
 import { importTimeMs } from "./import-time.ts";
+import type { IncludedParts } from "./leave-out-plugin.ts";
 import { readNotices } from "./notices.ts";
 import { formatSizeTable, type Size } from "./sizes.ts";
 import { writeZip } from "./zip.ts";
@@ -40,61 +41,23 @@ export const ONE_STS = { "@aws-sdk/nested-clients/sts": "node_modules/@aws-sdk/c
  */
 export const NO_EVENT_STREAMS = { "@smithy/core/event-streams": "platforms/aws/no-event-streams.ts" };
 
-/**
- * Leaves out the clouds of functions that read no nodes from a cloud. These are the sweep, and ec2-events,
- * which has its own EC2 client.
- */
-export const NO_CLOUDS = Object.fromEntries(
-  CLOUD_PROVIDERS.map(({ provider }) => [`#clouds/${provider}/cloud.ts`, "clouds/no-clouds.ts"]),
-);
+/** The parts of clouds in functions that decide about objects; the names are those of the plugin. */
+const PARTS: Readonly<Record<string, readonly string[]>> = {
+  admission: ["service-validation"],
+  route: ["routes"],
+  service: ["load-balancers", "load-balancer-tags", "firewall"],
+  tagging: ["tags"],
+};
 
-/** Returns what replaces the other clouds in a build for some clouds; throws for an unknown cloud. */
-export function buildCloudAliases(clouds: readonly string[] | undefined): Record<string, string> {
-  if (clouds === undefined) return {};
+/** Returns the parts of clouds that a function has; throws for an unknown cloud. */
+export function selectParts(name: string, clouds?: readonly string[]): IncludedParts {
   const all = CLOUD_PROVIDERS.map(({ provider }) => provider as string);
-  const unknown = clouds.filter((cloud) => !all.includes(cloud));
-  if (unknown.length > 0 || clouds.length === 0)
-    throw new Error(`--clouds ${clouds.join(",")}: give some of ${all.join(", ")}`);
-  const others = all.filter((provider) => !clouds.includes(provider));
-  return Object.fromEntries(
-    others.map((provider) => [`#clouds/${provider}/cloud.ts`, "clouds/no-clouds.ts"]),
-  );
+  const unknown = clouds?.filter((cloud) => !all.includes(cloud)) ?? [];
+  if (unknown.length > 0 || clouds?.length === 0)
+    throw new Error(`--clouds ${clouds?.join(",")}: give some of ${all.join(", ")}`);
+  const parts = WITHOUT_CLOUDS.has(name) ? [] : ["cloud", ...(PARTS[name] ?? [])];
+  return { ...(clouds && { clouds }), parts };
 }
-
-/** Leaves out load balancers for functions without them. */
-export const NO_LOAD_BALANCERS = {
-  "#clouds/aws/load-balancers/capability.ts": "clouds/no-capabilities.ts",
-  "#clouds/digitalocean/firewall/capability.ts": "clouds/no-capabilities.ts",
-  "#clouds/digitalocean/load-balancer-tags/capability.ts": "clouds/no-capabilities.ts",
-  "#clouds/digitalocean/load-balancers/capability.ts": "clouds/no-capabilities.ts",
-  "#clouds/keepalived/capability.ts": "clouds/no-capabilities.ts",
-  "#clouds/kubevip/capability.ts": "clouds/no-capabilities.ts",
-  "#clouds/oci/load-balancers/capability.ts": "clouds/no-capabilities.ts",
-  "#clouds/rancher/cattle/load-balancers/capability.ts": "clouds/no-capabilities.ts",
-};
-
-/** Leaves out the validation of Services for functions without it. */
-export const NO_VALIDATION = {
-  "#clouds/digitalocean/service-validation/capability.ts": "clouds/no-capabilities.ts",
-};
-
-/** Functions that validate Services. */
-export const WITH_VALIDATION: ReadonlySet<string> = new Set(["admission"]);
-
-/** Leaves out tags of instances for functions without them. */
-export const NO_TAGS = { "#clouds/aws/tags/capability.ts": "clouds/no-capabilities.ts" };
-
-/** Functions that manage tags of instances. */
-export const WITH_TAGS: ReadonlySet<string> = new Set(["tagging"]);
-
-/** Functions that manage load balancers. */
-export const WITH_LOAD_BALANCERS: ReadonlySet<string> = new Set(["service"]);
-
-/** Leaves out routes for functions without them. */
-export const NO_ROUTES = { "#clouds/aws/routes/capability.ts": "clouds/no-capabilities.ts" };
-
-/** Functions that manage routes. */
-export const WITH_ROUTES: ReadonlySet<string> = new Set(["route"]);
 
 /** Functions that read no nodes from a cloud. */
 export const WITHOUT_CLOUDS: ReadonlySet<string> = new Set(["sweep", "ec2-events"]);
@@ -105,8 +68,7 @@ export const WITHOUT_CLOUDS: ReadonlySet<string> = new Set(["sweep", "ec2-events
  */
 export async function buildFunctions(folder: string, clouds?: readonly string[]): Promise<Size[]> {
   const names = await listFunctionNames();
-  const leftOut = buildCloudAliases(clouds);
-  return Promise.all(names.map((name) => buildFunction(name, folder, leftOut)));
+  return Promise.all(names.map((name) => buildFunction(name, folder, clouds)));
 }
 
 /**
@@ -126,15 +88,11 @@ export async function buildCommandLine(folder: string): Promise<Size> {
   return { name: CLI_NAME, minified: built.bytes };
 }
 
-async function buildFunction(
-  name: string,
-  folder: string,
-  leftOut: Readonly<Record<string, string>>,
-): Promise<Size> {
+async function buildFunction(name: string, folder: string, clouds?: readonly string[]): Promise<Size> {
   const home = join(folder, name);
   // An earlier build may have left other files: their names are hashes.
   await rm(home, { recursive: true, force: true });
-  const built = await bundle(buildFunctionOptions(name, folder, leftOut));
+  const built = await bundle(buildFunctionOptions(name, folder, clouds));
   await writeFile(join(home, NOTICES), await readNotices([built]));
   await writeMetafile(built, join(folder, `${name}.meta.json`));
   // The source maps are not deployed: they decode stack traces anywhere, and would triple the size.
@@ -145,22 +103,10 @@ async function buildFunction(
   return { name, minified: built.bytes, zip };
 }
 
-function buildFunctionOptions(
-  name: string,
-  folder: string,
-  leftOut: Readonly<Record<string, string>>,
-): BundleOptions {
-  const instead = {
-    ...NO_PROFILES,
-    ...ONE_STS,
-    ...leftOut,
-    ...(WITHOUT_CLOUDS.has(name) ? NO_CLOUDS : NO_EVENT_STREAMS),
-    ...(WITH_LOAD_BALANCERS.has(name) ? {} : NO_LOAD_BALANCERS),
-    ...(WITH_VALIDATION.has(name) ? {} : NO_VALIDATION),
-    ...(WITH_TAGS.has(name) ? {} : NO_TAGS),
-    ...(WITH_ROUTES.has(name) ? {} : NO_ROUTES),
-  };
-  return { entry: `functions/${name}.ts`, folder: join(folder, name), name: "index", instead };
+function buildFunctionOptions(name: string, folder: string, clouds?: readonly string[]): BundleOptions {
+  const instead = { ...NO_PROFILES, ...ONE_STS, ...(WITHOUT_CLOUDS.has(name) ? {} : NO_EVENT_STREAMS) };
+  const included = selectParts(name, clouds);
+  return { entry: `functions/${name}.ts`, folder: join(folder, name), name: "index", instead, included };
 }
 
 function buildCommandLineOptions(folder: string): BundleOptions {
@@ -201,13 +147,13 @@ async function measureSizes(
   sizes: readonly Size[],
   folder: string,
   importTimes: boolean,
-  leftOut: Readonly<Record<string, string>>,
+  clouds?: readonly string[],
 ): Promise<Size[]> {
   const complete: Size[] = [];
   for (const size of sizes) {
     const isFunction = size.zip !== undefined;
     const raw = await measureRawBytes(
-      isFunction ? buildFunctionOptions(size.name, folder, leftOut) : buildCommandLineOptions(folder),
+      isFunction ? buildFunctionOptions(size.name, folder, clouds) : buildCommandLineOptions(folder),
     );
     const file = join(folder, size.name, "index.mjs");
     const importMs = importTimes && isFunction ? await importTimeMs(file, IMPORT_RUNS) : undefined;
@@ -234,7 +180,7 @@ if (import.meta.main) {
   const folder = join(ROOT, "dist");
   const built = [...(await buildFunctions(folder, clouds)), await buildCommandLine(folder)];
   await linkCommandLine(folder);
-  const sizes = await measureSizes(built, folder, values["import-times"], buildCloudAliases(clouds));
+  const sizes = await measureSizes(built, folder, values["import-times"], clouds);
   await writeFile(join(folder, "sizes.json"), `${JSON.stringify(sizes, undefined, 2)}\n`);
   process.stdout.write(`${formatSizeTable(sizes)}\n`);
 }

@@ -5,6 +5,7 @@ import { type BuildOptions, build, type Metafile } from "esbuild";
 import { createBuiltinsPlugin } from "./builtins-plugin.ts";
 import { createConstantKeysPlugin } from "./constant-keys-plugin.ts";
 import { createJsonSchemasPlugin } from "./json-schemas-plugin.ts";
+import { createLeaveOutPlugin, type IncludedParts } from "./leave-out-plugin.ts";
 import { createPolyfillPlugin } from "./polyfill-plugin.ts";
 
 /** The folder of the sources; paths in a metafile are relative to it. */
@@ -21,6 +22,8 @@ export interface BundleOptions {
   readonly chunkPrefix?: string;
   /** The replacements of packages: files, relative to ROOT. */
   readonly instead?: Readonly<Record<string, string>>;
+  /** The parts of clouds that it has; all by default. */
+  readonly included?: IncludedParts;
 }
 
 /** A bundle and its inputs. */
@@ -87,7 +90,7 @@ export async function measureRawBytes(options: BundleOptions): Promise<number> {
 
 // Dynamic imports become separate files. In one file esbuild could not shake them, and every process would
 // read, parse and keep them.
-function buildSettings({ entry, folder, name, chunkPrefix = "", instead = {} }: BundleOptions) {
+function buildSettings({ entry, folder, name, chunkPrefix = "", instead = {}, included }: BundleOptions) {
   return {
     absWorkingDir: ROOT,
     entryPoints: { [name]: entry },
@@ -103,6 +106,7 @@ function buildSettings({ entry, folder, name, chunkPrefix = "", instead = {} }: 
     mainFields: ["module", "main"],
     alias: { ...ES_MODULES, ...formatPaths(instead) },
     plugins: [
+      ...(included === undefined ? [] : [createLeaveOutPlugin(ROOT, included)]),
       createConstantKeysPlugin(),
       createBuiltinsPlugin(),
       createPolyfillPlugin(),

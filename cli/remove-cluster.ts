@@ -5,7 +5,7 @@ import { formatCounted } from "#cli/format-counted.ts";
 import { readAllowedSecrets } from "#cli/management-cluster.ts";
 import { readParameterEntry, removeParameterEntry } from "#cli/parameter-entries.ts";
 import type { Cloud, CloudCall } from "#clouds/cloud.ts";
-import { loadCloud } from "#clouds/providers.ts";
+import { findCloudProvider, loadCloud } from "#clouds/providers.ts";
 import { type Cluster, selectSettings } from "#config/cluster.ts";
 import { isFaulty, isFile, parseClustersFile } from "#config/clusters-file.ts";
 import { removeEntry, replaceClustersFile } from "#config/edit-clusters-file.ts";
@@ -18,7 +18,6 @@ import { HoldingsState } from "#core/service/holdings.ts";
 import { LOAD_BALANCERS } from "#core/service/model.ts";
 import { serviceWatch } from "#core/service/watch.ts";
 import { TAGS, type TagsState } from "#core/tagging/model.ts";
-import { loadTaggingModel } from "#functions/parts/tagging-controller.ts";
 
 /** The registry, and whether to remove the cluster although it leaves resources behind. */
 export interface RemoveFlags {
@@ -161,7 +160,7 @@ async function listOfServices(cloud: Cloud, call: CloudCall): Promise<string[]> 
 
 /** Lists the instances whose tags mark them as the cluster's. */
 async function listTags(cloud: Cloud, cluster: Cluster, call: CloudCall): Promise<string[]> {
-  const model = await loadTaggingModel(cloud.provider);
+  const model = await findCloudProvider(cloud.provider)?.importTaggingModel?.();
   if (model === undefined) return [];
   const mark = model.mark(selectSettings(cluster));
   const state = await observeState(cloud, TAGS, { ids: [], mark }, call);

@@ -6,16 +6,16 @@ export interface ClosableCapability extends Capability {
   close(): void;
 }
 
+type Loaded = Capability & Partial<ClosableCapability>;
+
 /**
  * Creates a capability whose code and dependencies are loaded on first use; a failed load is the error of
  * each call.
  */
-export function createLazyCapability(load: () => Promise<ClosableCapability>): ClosableCapability {
-  let loading: Promise<ClosableCapability> | undefined;
-  let loaded: ClosableCapability | undefined;
-  const get = async (): Promise<
-    ClosableCapability | { readonly kind: "failed"; readonly message: string }
-  > => {
+export function createLazyCapability(load: () => Promise<Loaded>): ClosableCapability {
+  let loading: Promise<Loaded> | undefined;
+  let loaded: Loaded | undefined;
+  const get = async (): Promise<Loaded | { readonly kind: "failed"; readonly message: string }> => {
     loading ??= load();
     try {
       loaded = await loading;
@@ -38,10 +38,10 @@ export function createLazyCapability(load: () => Promise<ClosableCapability>): C
       return { answer: { kind: "error", code: "Invalid", message: capability.message }, usage: NO_USAGE };
     },
     close() {
-      if (loaded !== undefined) return loaded.close();
+      if (loaded !== undefined) return loaded.close?.();
       // Code that is still loading is closed once it is loaded.
       loading?.then(
-        (capability) => capability.close(),
+        (capability) => capability.close?.(),
         () => undefined,
       );
     },

@@ -1,7 +1,13 @@
 import type * as z from "zod";
 import type { Cloud } from "#clouds/cloud.ts";
 import type { ClusterObjects } from "#clouds/cluster-objects.ts";
+import type { DescribedLoadBalancer } from "#clouds/described-load-balancer.ts";
+import type { Diagnosis } from "#clouds/diagnosis.ts";
 import type { OwnershipClaim } from "#clouds/ownership-claim.ts";
+import type { LoadBalancerModel } from "#core/service/model.ts";
+import type { Service } from "#core/service/service.ts";
+import type { Settings } from "#core/settings.ts";
+import type { TaggingModel } from "#core/tagging/model.ts";
 
 /** The environment of a process, like `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -25,8 +31,9 @@ export interface LoadCloudOptions {
 export type CloudSchema = z.ZodType<{ readonly provider: string }> & z.core.$ZodTypeDiscriminable;
 
 /**
- * A cloud as a value: all that other code needs to know before using it. It imports no SDK and opens nothing,
- * so every process imports every provider; `load` does what costs time or memory.
+ * A cloud as a value: all that other code asks of it. It imports no SDK and opens nothing, so every process
+ * imports every provider. Its methods import what costs time or memory, and each function's bundle has only
+ * the imports that the function needs (build/leave-out-plugin.ts).
  */
 export interface CloudProvider<Schema extends CloudSchema = CloudSchema> {
   /** As in `--cloud-provider` and a cluster's `cloud.provider`. */
@@ -100,6 +107,17 @@ export interface CloudProvider<Schema extends CloudSchema = CloudSchema> {
    * unusable.
    */
   load(config: z.output<Schema>, options: LoadCloudOptions): Promise<Cloud>;
+  /** Imports the decisions about load balancers of Services; absent if this cloud has none. */
+  importLoadBalancerModel?(): Promise<LoadBalancerModel>;
+  /** Imports the decisions about tags of machines; absent if this cloud has none. */
+  importTaggingModel?(): Promise<TaggingModel>;
+  /** Describes an observation of the capability `loadBalancers` for people; absent without load balancers. */
+  describeLoadBalancer?(service: Service, state: unknown, settings: Settings): Promise<DescribedLoadBalancer>;
+  /**
+   * Creates the checks of a configuration for `doctor`; absent if there is nothing to check. Rejects if files
+   * in the configuration are unusable.
+   */
+  diagnose?(config: z.output<Schema>, options: LoadCloudOptions): Promise<Diagnosis | undefined>;
 }
 
 /** Infers a provider's type from its schema alone. */

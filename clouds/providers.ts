@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { aws } from "#clouds/aws/provider.ts";
 import type { Cloud } from "#clouds/cloud.ts";
+import type { Diagnosis } from "#clouds/diagnosis.ts";
 import { digitalocean } from "#clouds/digitalocean/provider.ts";
 import { hcloud } from "#clouds/hcloud/provider.ts";
 import { keepalived } from "#clouds/keepalived/provider.ts";
@@ -63,6 +64,32 @@ export function getCloudProvider({ provider }: CloudConfig): AnyCloudProvider {
   const kind = findCloudProvider(provider);
   if (kind === undefined) throw new Error(`"${provider}" is no cloud`);
   return kind;
+}
+
+/** The load balancer models of all clouds that have one, by cloud name; each is imported on demand. */
+export const LOAD_BALANCER_MODELS = mapProviders(({ importLoadBalancerModel }) => importLoadBalancerModel);
+
+/** The tagging models of all clouds that have one, by cloud name; each is imported on demand. */
+export const TAGGING_MODELS = mapProviders(({ importTaggingModel }) => importTaggingModel);
+
+function mapProviders<Value>(
+  select: (provider: AnyCloudProvider) => Value | undefined,
+): Readonly<Record<string, Value>> {
+  const providers = CLOUD_PROVIDERS as readonly unknown[] as readonly AnyCloudProvider[];
+  return Object.fromEntries(
+    providers.flatMap((provider) => {
+      const value = select(provider);
+      return value === undefined ? [] : [[provider.provider, value]];
+    }),
+  );
+}
+
+/** Creates the checks of a cloud's configuration; undefined for a cloud without checks. */
+export async function diagnose(
+  config: CloudConfig,
+  options: LoadCloudOptions,
+): Promise<Diagnosis | undefined> {
+  return getCloudProvider(config).diagnose?.(config, options);
 }
 
 /** Imports and loads the cloud of a configuration. */

@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { CheckContext, LambdaReader, ListedNode, NodeList, Signer } from "#cli/doctor/check.ts";
 import { listServices } from "#cli/doctor/list-services.ts";
 import type { ReachableCluster } from "#cli/reach-cluster.ts";
-import { diagnose } from "#clouds/diagnose.ts";
+import { diagnose } from "#clouds/providers.ts";
 import { INSTANCE_ANNOTATION } from "#core/contracts.ts";
 import { FUNCTION_IDENTITIES, type Identity } from "#core/identities.ts";
 import { isUninitialized } from "#core/node/taints.ts";

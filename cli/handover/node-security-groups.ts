@@ -1,4 +1,4 @@
-import { diagnose } from "#clouds/diagnose.ts";
+import { diagnose } from "#clouds/providers.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { getErrorMessage } from "#core/error-message.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";

@@ -74,7 +74,7 @@ export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions 
   const dependenciesFor = (purpose: SessionPurpose): AwsDependencies => {
     return { cluster, budget, sleep, now, wallClock, credentials: credentialsFor(purpose) };
   };
-  // Excluded from bundles of functions that do not need them (build/build.ts).
+  // Excluded from bundles of functions that do not need them (build/leave-out-plugin.ts).
   const loadBalancers = createLazyCapability(async () => {
     const { createLoadBalancers } = await import("#clouds/aws/load-balancers/capability.ts");
     return createLoadBalancers(dependenciesFor("service"));

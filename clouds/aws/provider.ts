@@ -45,6 +45,20 @@ export const aws = defineCloudProvider({
     const { createAwsCloud } = await import("#clouds/aws/cloud.ts");
     return createAwsCloud(config, options);
   },
+  async importLoadBalancerModel() {
+    return (await import("#clouds/aws/load-balancers/model.ts")).awsLoadBalancerModel;
+  },
+  async importTaggingModel() {
+    return (await import("#clouds/aws/tags/model.ts")).awsTags;
+  },
+  async describeLoadBalancer(service, state, settings) {
+    const { describeOnAws } = await import("#clouds/aws/load-balancers/describe.ts");
+    return describeOnAws(service, state, settings);
+  },
+  async diagnose(config, options) {
+    const { diagnoseAws } = await import("#clouds/aws/diagnose.ts");
+    return diagnoseAws(config, options);
+  },
 });
 
 const NO_SESSION_POLICY =

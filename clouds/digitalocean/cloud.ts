@@ -105,7 +105,7 @@ export function createDigitalOceanCloud(
   return {
     ...nodes,
     capabilities: {
-      // Excluded from bundles of functions that do not need it (build/build.ts).
+      // Excluded from bundles of functions that do not need it (build/leave-out-plugin.ts).
       loadBalancers: createLazyCapability(async () => {
         const { createLoadBalancers } = await import("#clouds/digitalocean/load-balancers/capability.ts");
         return createLoadBalancers(dependencies);

@@ -49,4 +49,16 @@ export const digitalocean = defineCloudProvider({
     const { loadDigitalOceanCloud } = await import("#clouds/digitalocean/cloud.ts");
     return loadDigitalOceanCloud(config, options);
   },
+  async importLoadBalancerModel() {
+    const { digitalOceanLoadBalancerModel } = await import("#clouds/digitalocean/load-balancers/model.ts");
+    return digitalOceanLoadBalancerModel;
+  },
+  async describeLoadBalancer(service, state, settings) {
+    const { describeOnDigitalOcean } = await import("#clouds/digitalocean/load-balancers/describe.ts");
+    return describeOnDigitalOcean(service, state, settings);
+  },
+  async diagnose(config) {
+    const { diagnoseDigitalOcean } = await import("#clouds/digitalocean/diagnose.ts");
+    return diagnoseDigitalOcean(config);
+  },
 });

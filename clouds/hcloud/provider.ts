@@ -39,6 +39,10 @@ export const hcloud = defineCloudProvider({
     const { loadHcloudCloud } = await import("#clouds/hcloud/cloud.ts");
     return loadHcloudCloud(config, options);
   },
+  async diagnose(config, options) {
+    const { diagnoseHcloud } = await import("#clouds/hcloud/diagnose.ts");
+    return diagnoseHcloud(config, options);
+  },
 });
 
 /** Formats the endpoint and the source of the token. */

@@ -1,6 +1,6 @@
 import type { Cloud } from "#clouds/cloud.ts";
-import { createLoadBalancers } from "#clouds/keepalived/capability.ts";
 import type { KeepalivedCloudConfig } from "#clouds/keepalived/config.ts";
+import { createLazyCapability } from "#clouds/lazy-capability.ts";
 import { createNodesWithoutCloud } from "#clouds/no-cloud/nodes-without-cloud.ts";
 import type { LoadCloudOptions } from "#clouds/provider.ts";
 
@@ -10,6 +10,11 @@ import type { LoadCloudOptions } from "#clouds/provider.ts";
 export function createKeepalivedCloud(config: KeepalivedCloudConfig, { objects }: LoadCloudOptions): Cloud {
   return {
     ...createNodesWithoutCloud("keepalived", config.nodes),
-    capabilities: { loadBalancers: createLoadBalancers(config, objects) },
+    capabilities: {
+      loadBalancers: createLazyCapability(async () => {
+        const { createLoadBalancers } = await import("#clouds/keepalived/load-balancers/capability.ts");
+        return createLoadBalancers(config, objects);
+      }),
+    },
   };
 }

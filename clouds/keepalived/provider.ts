@@ -20,4 +20,11 @@ export const keepalived = defineCloudProvider({
     const { createKeepalivedCloud } = await import("#clouds/keepalived/cloud.ts");
     return createKeepalivedCloud(config, options);
   },
+  async importLoadBalancerModel() {
+    return (await import("#clouds/keepalived/load-balancers/model.ts")).keepalivedModel;
+  },
+  async describeLoadBalancer(_, state) {
+    const { describeEntry } = await import("#clouds/keepalived/load-balancers/describe.ts");
+    return describeEntry(state);
+  },
 });

@@ -1,6 +1,6 @@
 import type { Cloud } from "#clouds/cloud.ts";
-import { createLoadBalancers } from "#clouds/kubevip/capability.ts";
 import type { KubeVipCloudConfig } from "#clouds/kubevip/config.ts";
+import { createLazyCapability } from "#clouds/lazy-capability.ts";
 import { createNodesWithoutCloud } from "#clouds/no-cloud/nodes-without-cloud.ts";
 import type { LoadCloudOptions } from "#clouds/provider.ts";
 
@@ -14,6 +14,11 @@ export function createKubeVipCloud(
 ): Cloud {
   return {
     ...createNodesWithoutCloud("kubevip", config.nodes),
-    capabilities: { loadBalancers: createLoadBalancers(config, objects, now) },
+    capabilities: {
+      loadBalancers: createLazyCapability(async () => {
+        const { createLoadBalancers } = await import("#clouds/kubevip/load-balancers/capability.ts");
+        return createLoadBalancers(config, objects, now);
+      }),
+    },
   };
 }

@@ -22,4 +22,11 @@ export const kubevip = defineCloudProvider({
     const { createKubeVipCloud } = await import("#clouds/kubevip/cloud.ts");
     return createKubeVipCloud(config, options);
   },
+  async importLoadBalancerModel() {
+    return (await import("#clouds/kubevip/load-balancers/model.ts")).kubeVipModel;
+  },
+  async describeLoadBalancer(service, state) {
+    const { describeAddresses } = await import("#clouds/kubevip/load-balancers/describe.ts");
+    return describeAddresses(service, state);
+  },
 });

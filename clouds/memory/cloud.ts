@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import * as z from "zod";
 import type { Cloud, CloudCall, InstancesResult } from "#clouds/cloud.ts";
-import type { MemoryLoadBalancer } from "#clouds/memory/load-balancer-model.ts";
-import { createMemoryLoadBalancers } from "#clouds/memory/load-balancers.ts";
+import { createMemoryLoadBalancers } from "#clouds/memory/load-balancers/capability.ts";
+import type { MemoryLoadBalancer } from "#clouds/memory/load-balancers/model.ts";
 import { type Sleep, sleepFor } from "#clouds/sleep.ts";
 import { Instance, type InstanceAnswer, InstanceErrorCode, type PositiveControl } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";

@@ -13,4 +13,11 @@ export const memory = defineCloudProvider({
     const { createMemoryCloud, readMemoryInstances } = await import("#clouds/memory/cloud.ts");
     return createMemoryCloud(readMemoryInstances(instancesFile));
   },
+  async importLoadBalancerModel() {
+    return (await import("#clouds/memory/load-balancers/model.ts")).memoryLoadBalancerModel;
+  },
+  async describeLoadBalancer(_, state) {
+    const { describeInMemory } = await import("#clouds/memory/load-balancers/describe.ts");
+    return describeInMemory(state);
+  },
 });

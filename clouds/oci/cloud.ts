@@ -62,7 +62,7 @@ export function createOciCloud(
   const cloud: Cloud = {
     provider: "oci",
     capabilities: {
-      // Excluded from bundles of functions that do not need it (build/build.ts).
+      // Excluded from bundles of functions that do not need it (build/leave-out-plugin.ts).
       loadBalancers: createLazyCapability(async () => {
         const { createLoadBalancers } = await import("#clouds/oci/load-balancers/capability.ts");
         return createLoadBalancers({ config, cluster, apis, enter, instances: cloud.instances, wallClock });

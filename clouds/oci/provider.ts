@@ -50,4 +50,15 @@ export const oci = defineCloudProvider({
     const { loadOciCloud } = await import("#clouds/oci/cloud.ts");
     return loadOciCloud(config, options);
   },
+  async importLoadBalancerModel() {
+    return (await import("#clouds/oci/load-balancers/model.ts")).ociLoadBalancerModel;
+  },
+  async describeLoadBalancer(service, state, settings) {
+    const { describeOnOci } = await import("#clouds/oci/load-balancers/describe.ts");
+    return describeOnOci(service, state, settings);
+  },
+  async diagnose(config, options) {
+    const { diagnoseOci } = await import("#clouds/oci/diagnose.ts");
+    return diagnoseOci(config, options);
+  },
 });

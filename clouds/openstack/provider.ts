@@ -58,6 +58,10 @@ export const openstack = defineCloudProvider({
     const { loadOpenStackCloud } = await import("#clouds/openstack/cloud.ts");
     return loadOpenStackCloud(config, options);
   },
+  async diagnose(config, options) {
+    const { diagnoseOpenStack } = await import("#clouds/openstack/diagnose.ts");
+    return diagnoseOpenStack(config, options);
+  },
 });
 
 const WHO = [

@@ -53,6 +53,17 @@ export const rancher = defineCloudProvider({
     const { loadRancherCloud } = await import("#clouds/rancher/cloud.ts");
     return loadRancherCloud(config, options);
   },
+  async importLoadBalancerModel() {
+    return (await import("#clouds/rancher/cattle/load-balancers/model.ts")).cattleLoadBalancerModel;
+  },
+  async describeLoadBalancer(_, state) {
+    const { describeOnCattle } = await import("#clouds/rancher/cattle/load-balancers/describe.ts");
+    return describeOnCattle(state);
+  },
+  async diagnose(config) {
+    const { diagnoseRancher } = await import("#clouds/rancher/diagnose.ts");
+    return diagnoseRancher(config);
+  },
 });
 
 function getTokenSource({ tokenFile, credentials }: ManagementServer): string {

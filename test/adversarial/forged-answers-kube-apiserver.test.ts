@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
-import type { MemoryLoadBalancer } from "#clouds/memory/load-balancer-model.ts";
+import type { MemoryLoadBalancer } from "#clouds/memory/load-balancers/model.ts";
 import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
 import { OUR_MANIFESTS, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
 import type { ApiRequest, Transport } from "#kube/client/transport.ts";

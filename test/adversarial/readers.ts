@@ -4,11 +4,16 @@ import { parseProviderID as parseAws } from "#clouds/aws/provider-id.ts";
 import { ANNOTATIONS as DIGITALOCEAN_ANNOTATIONS } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
 import { parseProviderID as parseDigitalOcean } from "#clouds/digitalocean/provider-id.ts";
 import { parseProviderID as parseHcloud } from "#clouds/hcloud/provider-id.ts";
-import { METHOD_ANNOTATION } from "#clouds/keepalived/model.ts";
-import { ADDRESSES_ANNOTATION, CHOSEN_ANNOTATION, INTERFACE_ANNOTATION } from "#clouds/kubevip/keys.ts";
+import { METHOD_ANNOTATION } from "#clouds/keepalived/load-balancers/model.ts";
+import {
+  ADDRESSES_ANNOTATION,
+  CHOSEN_ANNOTATION,
+  INTERFACE_ANNOTATION,
+} from "#clouds/kubevip/load-balancers/keys.ts";
 import { ANNOTATIONS as OCI_ANNOTATIONS } from "#clouds/oci/load-balancers/annotations/table.ts";
 import { parseProviderID as parseOci } from "#clouds/oci/provider-id.ts";
 import { parseProviderID as parseOpenStack } from "#clouds/openstack/provider-id.ts";
+import { LOAD_BALANCER_MODELS } from "#clouds/providers.ts";
 import { createAddressJudge } from "#config/address-rules.ts";
 import { Cluster } from "#config/cluster.ts";
 import { parseKubeconfig } from "#config/registry/kubernetes/administrator-kubeconfig.ts";
@@ -20,7 +25,6 @@ import { Service } from "#core/service/service.ts";
 import { readSourceRanges } from "#core/service/source-ranges.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
 import { parseCertificateRequest } from "#functions/parts/parse-certificate-request.ts";
-import { LOAD_BALANCER_MODELS } from "#functions/parts/service-controller.ts";
 import { CERTIFICATE_BOMBS } from "./certificate-bombs.ts";
 import { LONG_TEXTS, SOME_LONG_TEXTS } from "./long-texts.ts";
 

@@ -9,7 +9,7 @@ import { findServiceRemedy } from "#cli/explain/service/remedies.ts";
 import { parseSubject } from "#cli/explain/subject.ts";
 import { connectCluster } from "#cli/reach-cluster.ts";
 import { createMemoryCloud } from "#clouds/memory/cloud.ts";
-import type { MemoryLoadBalancer } from "#clouds/memory/load-balancer-model.ts";
+import type { MemoryLoadBalancer } from "#clouds/memory/load-balancers/model.ts";
 import { LOAD_BALANCER_ANNOTATION, LOAD_BALANCER_FINALIZER } from "#core/contracts.ts";
 import { ISSUES } from "#core/service/issues.ts";
 import { formatStateAnnotation } from "#core/service/state-annotation.ts";

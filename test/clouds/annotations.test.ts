@@ -26,8 +26,8 @@ import {
 } from "#clouds/digitalocean/load-balancers/annotations/names.ts";
 import { readAnnotations as readOnDigitalOcean } from "#clouds/digitalocean/load-balancers/annotations/read-annotations.ts";
 import { ANNOTATIONS as DIGITALOCEAN } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
-import { METHOD_ANNOTATION } from "#clouds/keepalived/model.ts";
-import { ADDRESSES_ANNOTATION } from "#clouds/kubevip/keys.ts";
+import { METHOD_ANNOTATION } from "#clouds/keepalived/load-balancers/model.ts";
+import { ADDRESSES_ANNOTATION } from "#clouds/kubevip/load-balancers/keys.ts";
 import { readAnnotations as readOnOci } from "#clouds/oci/load-balancers/annotations/read-annotations.ts";
 import { ANNOTATIONS as OCI } from "#clouds/oci/load-balancers/annotations/table.ts";
 import { getFieldFact } from "#core/tenant-fact.ts";

@@ -1,7 +1,7 @@
 import { existsSync, globSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { LOAD_BALANCER_MODELS } from "#functions/parts/service-controller.ts";
+import { LOAD_BALANCER_MODELS } from "#clouds/providers.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 

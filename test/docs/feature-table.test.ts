@@ -1,8 +1,7 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { CLOUD_PROVIDERS, CloudConfig, findCloudProvider } from "#clouds/providers.ts";
-import { LOAD_BALANCER_MODELS } from "#functions/parts/service-controller.ts";
+import { CLOUD_PROVIDERS, CloudConfig, findCloudProvider, LOAD_BALANCER_MODELS } from "#clouds/providers.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const readme = await readFile(new URL("README.md", ROOT), "utf8");

@@ -4,7 +4,7 @@ import { readRelated, readService } from "#cli/explain/service/read-service.ts";
 import type { ReachableCluster } from "#cli/reach-cluster.ts";
 import type { StopStatus } from "#cli/stop-status.ts";
 import type { Cloud } from "#clouds/cloud.ts";
-import { describeLoadBalancer } from "#clouds/describe-load-balancer.ts";
+import { findCloudProvider } from "#clouds/providers.ts";
 import { buildWatchContext, selectSettings } from "#config/cluster.ts";
 import type { Observation } from "#core/capability.ts";
 import type { ObjectName } from "#core/resources/resource.ts";
@@ -42,7 +42,9 @@ export async function explainService(
   const nodes = selectTargetNodes(related)?.nodes ?? [];
   const observed = overheard.observed() ?? (await observe(cloud, service, { nodes, settings }, signal));
   const described =
-    observed?.kind === "observed" ? await describeLoadBalancer(service, observed.state, settings) : undefined;
+    observed?.kind === "observed"
+      ? await findCloudProvider(cloud.provider)?.describeLoadBalancer?.(service, observed.state, settings)
+      : undefined;
   const isOn = cluster.controllers.includes(serviceController.name);
   return buildServiceExplanation({
     ...{ cluster: cluster.name, stops, service, isOn, observed, described, report },

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { parseCloudConfig } from "#cli/cloud-config.ts";
 import { KeepalivedCloudConfig } from "#clouds/keepalived/config.ts";
-import { describeEntry } from "#clouds/keepalived/describe.ts";
-import type { Observed } from "#clouds/keepalived/model.ts";
+import { describeEntry } from "#clouds/keepalived/load-balancers/describe.ts";
+import type { Observed } from "#clouds/keepalived/load-balancers/model.ts";
 import { keepalived } from "#clouds/keepalived/provider.ts";
 import { KubeVipCloudConfig } from "#clouds/kubevip/config.ts";
-import { describeAddresses } from "#clouds/kubevip/describe.ts";
+import { describeAddresses } from "#clouds/kubevip/load-balancers/describe.ts";
 import { kubevip } from "#clouds/kubevip/provider.ts";
 import { loadCloud } from "#clouds/providers.ts";
 import { Cluster, selectSettings } from "#config/cluster.ts";

@@ -10,9 +10,9 @@ import { checkNodeGroups, checkSubnets } from "#clouds/aws/check-subnets.ts";
 import { createAwsCloud } from "#clouds/aws/cloud.ts";
 import { AwsCloudConfig } from "#clouds/aws/config.ts";
 import { diagnoseNetworkOnAws } from "#clouds/aws/diagnose-services.ts";
+import { describeOnAws } from "#clouds/aws/load-balancers/describe.ts";
 import { awsLoadBalancerModel } from "#clouds/aws/load-balancers/model.ts";
 import type { SubnetState } from "#clouds/aws/load-balancers/state.ts";
-import { describeLoadBalancer } from "#clouds/describe-load-balancer.ts";
 import type { CheckResult } from "#core/check-result.ts";
 import type { LoadBalancerQuestion } from "#core/service/model.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
@@ -259,7 +259,7 @@ describeWithPart("moto", "a cluster's network on moto", (program) => {
           const [answer] = answers;
           if (answer?.kind !== "observed") throw new Error(JSON.stringify(answer));
           const step = awsLoadBalancerModel.planStep(question, answer.state, settings);
-          if (step.kind === "settled") return describeLoadBalancer(object, answer.state, settings);
+          if (step.kind === "settled") return describeOnAws(object, answer.state, settings);
           if (step.kind !== "act") continue;
           for (const action of step.actions) {
             const precondition = { uid, deleting: false };

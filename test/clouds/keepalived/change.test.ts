@@ -1,6 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { type Assignment, applyChange, findLowestFreeAddress } from "#clouds/keepalived/change.ts";
-import { buildData, type Entry, type VipAssignments } from "#clouds/keepalived/vip-assignments.ts";
+import {
+  type Assignment,
+  applyChange,
+  findLowestFreeAddress,
+} from "#clouds/keepalived/load-balancers/change.ts";
+import {
+  buildData,
+  type Entry,
+  type VipAssignments,
+} from "#clouds/keepalived/load-balancers/vip-assignments.ts";
 
 const POOL = "10.0.0.8/29";
 const entry = (name: string, ip: string, forwardMethod?: string): Entry => ({

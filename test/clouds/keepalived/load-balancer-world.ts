@@ -1,12 +1,12 @@
 import { createKeepalivedCloud } from "#clouds/keepalived/cloud.ts";
 import { KeepalivedCloudConfig } from "#clouds/keepalived/config.ts";
-import { keepalivedModel } from "#clouds/keepalived/model.ts";
+import { keepalivedModel } from "#clouds/keepalived/load-balancers/model.ts";
 import {
   type Entry,
   formatEntries,
   readVipAssignments,
   STATE_ANNOTATION,
-} from "#clouds/keepalived/vip-assignments.ts";
+} from "#clouds/keepalived/load-balancers/vip-assignments.ts";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
 import { createClusterObjects } from "#functions/parts/cluster-objects.ts";
 import { connect } from "#kube/client/connect.ts";

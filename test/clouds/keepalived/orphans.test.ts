@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { createKeepalivedCloud } from "#clouds/keepalived/cloud.ts";
 import { KeepalivedCloudConfig } from "#clouds/keepalived/config.ts";
-import { readVipAssignments } from "#clouds/keepalived/vip-assignments.ts";
+import { readVipAssignments } from "#clouds/keepalived/load-balancers/vip-assignments.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { createClusterObjects } from "#functions/parts/cluster-objects.ts";
 import type { Transport } from "#kube/client/transport.ts";

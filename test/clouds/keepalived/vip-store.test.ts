@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { buildData, readVipAssignments } from "#clouds/keepalived/vip-assignments.ts";
-import { createVipStore } from "#clouds/keepalived/vip-store.ts";
+import { buildData, readVipAssignments } from "#clouds/keepalived/load-balancers/vip-assignments.ts";
+import { createVipStore } from "#clouds/keepalived/load-balancers/vip-store.ts";
 import { canonicalizeIp } from "#core/cidr.ts";
 import { createFakeObjects, type FakeObjects } from "#test/clouds/fake-objects.ts";
 import { SEED } from "#test/seed.ts";

@@ -1,6 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ADDRESSES_ANNOTATION as ADDRESSES, CHOSEN_ANNOTATION as CHOSEN } from "#clouds/kubevip/keys.ts";
+import {
+  ADDRESSES_ANNOTATION as ADDRESSES,
+  CHOSEN_ANNOTATION as CHOSEN,
+} from "#clouds/kubevip/load-balancers/keys.ts";
 import { createPlay, type Difference } from "#test/clouds/kubevip/play.ts";
 import { SEED } from "#test/seed.ts";
 

@@ -1,7 +1,7 @@
 import type { Capability, Cloud } from "#clouds/cloud.ts";
 import { createKubeVipCloud } from "#clouds/kubevip/cloud.ts";
 import { KubeVipCloudConfig } from "#clouds/kubevip/config.ts";
-import { kubeVipModel } from "#clouds/kubevip/model.ts";
+import { kubeVipModel } from "#clouds/kubevip/load-balancers/model.ts";
 import type { CloudAction } from "#core/decision.ts";
 import type { LoadBalancerStep, ServiceEdit } from "#core/service/model.ts";
 import { Service } from "#core/service/service.ts";

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { type AddressRequest, type Choice, choose, isOfPool } from "#clouds/kubevip/choose.ts";
+import { type AddressRequest, type Choice, choose, isOfPool } from "#clouds/kubevip/load-balancers/choose.ts";
 import {
   createSharingCheck,
   findConflict,
   type Holder,
   isYounger,
   parseAddresses,
-} from "#clouds/kubevip/holders.ts";
-import type { PoolData } from "#clouds/kubevip/pool.ts";
+} from "#clouds/kubevip/load-balancers/holders.ts";
+import type { PoolData } from "#clouds/kubevip/load-balancers/pool.ts";
 
 const WANTED: AddressRequest = { uid: "uid-web", namespace: "blue", ports: [80], ipFamilies: [] };
 const holder = (name: string, address: string, difference: Partial<Holder> = {}): Holder => ({

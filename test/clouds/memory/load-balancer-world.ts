@@ -1,6 +1,6 @@
 import type { ActionResult, Capability, Cloud, ObservationsResult } from "#clouds/cloud.ts";
 import { createMemoryCloud, type MemoryInstances } from "#clouds/memory/cloud.ts";
-import { type MemoryLoadBalancer, memoryLoadBalancerModel } from "#clouds/memory/load-balancer-model.ts";
+import { type MemoryLoadBalancer, memoryLoadBalancerModel } from "#clouds/memory/load-balancers/model.ts";
 import type { CapabilityErrorCode } from "#core/capability.ts";
 import type { Gate, LoadBalancerWorld } from "#test/clouds/load-balancer-world.ts";
 import { buildRunningInstance, getAddress } from "#test/clouds/memory/running-instance.ts";

@@ -3,7 +3,7 @@ import { createMemoryCloud, type MemoryInstances } from "#clouds/memory/cloud.ts
 import {
   type MemoryLoadBalancer,
   memoryLoadBalancerModel as model,
-} from "#clouds/memory/load-balancer-model.ts";
+} from "#clouds/memory/load-balancers/model.ts";
 import type { CloudAction } from "#core/decision.ts";
 import type { LoadBalancerAction, LoadBalancerQuestion, TargetNode } from "#core/service/model.ts";
 import { Service } from "#core/service/service.ts";

@@ -1,4 +1,8 @@
-import { type Entry, formatEntries, STATE_ANNOTATION } from "#clouds/keepalived/vip-assignments.ts";
+import {
+  type Entry,
+  formatEntries,
+  STATE_ANNOTATION,
+} from "#clouds/keepalived/load-balancers/vip-assignments.ts";
 import { askForJson } from "#test/ask.ts";
 import { createPlainMachines } from "#test/e2e/clouds/plain-machines.ts";
 import type { StagedCloud } from "#test/e2e/clouds/staged-cloud.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createMemoryCloud } from "#clouds/memory/cloud.ts";
-import type { MemoryLoadBalancer } from "#clouds/memory/load-balancer-model.ts";
+import type { MemoryLoadBalancer } from "#clouds/memory/load-balancers/model.ts";
 import { RIGHTS } from "#core/rights.ts";
 import { CONTROL_PLANE_USERS, type ControlPlane } from "#emulators/harness/control-plane.ts";
 import { createDelayedStop } from "#test/functions/delayed-stop.ts";

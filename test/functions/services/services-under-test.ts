@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { expect, vi } from "vitest";
 import type { Capability, Cloud } from "#clouds/cloud.ts";
 import { createMemoryCloud, type MemoryInstances } from "#clouds/memory/cloud.ts";
-import type { MemoryLoadBalancer } from "#clouds/memory/load-balancer-model.ts";
+import type { MemoryLoadBalancer } from "#clouds/memory/load-balancers/model.ts";
 import { Cluster } from "#config/cluster.ts";
 import type { Controller, RelatedObjects } from "#core/controller.ts";
 import type { EventReason } from "#core/event.ts";

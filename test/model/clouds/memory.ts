@@ -1,5 +1,5 @@
-import type { MemoryLoadBalancer } from "#clouds/memory/load-balancer-model.ts";
-import { createMemoryLoadBalancers } from "#clouds/memory/load-balancers.ts";
+import { createMemoryLoadBalancers } from "#clouds/memory/load-balancers/capability.ts";
+import type { MemoryLoadBalancer } from "#clouds/memory/load-balancers/model.ts";
 import { formatCanonicalJson } from "#core/hash.ts";
 import type { ModelCloud } from "../cloud.ts";
 

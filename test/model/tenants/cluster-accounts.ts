@@ -1,6 +1,6 @@
 import { parseProviderID } from "#clouds/aws/provider-id.ts";
-import type { MemoryLoadBalancer } from "#clouds/memory/load-balancer-model.ts";
-import { createMemoryLoadBalancers } from "#clouds/memory/load-balancers.ts";
+import { createMemoryLoadBalancers } from "#clouds/memory/load-balancers/capability.ts";
+import type { MemoryLoadBalancer } from "#clouds/memory/load-balancers/model.ts";
 import type { ActionAnswer } from "#core/capability.ts";
 import { canonicalizeCidr } from "#core/cidr.ts";
 import type { CloudAction } from "#core/decision.ts";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Capability } from "#clouds/cloud.ts";
-import { describeLoadBalancer } from "#clouds/describe-load-balancer.ts";
+import { describeOnDigitalOcean } from "#clouds/digitalocean/load-balancers/describe.ts";
 import type { FakeAnswer } from "#emulators/digitalocean/answer.ts";
 import { buildErrorAnswer } from "#emulators/digitalocean/answer.ts";
 import { TOKEN } from "#emulators/digitalocean/names.ts";
@@ -238,7 +238,7 @@ describe("an observation", () => {
       const { answers } = await capabilityOf().observe([question(annotations)], buildCall());
       const [answer] = answers;
       if (answer?.kind !== "observed") throw new Error(JSON.stringify(answer));
-      return describeLoadBalancer(
+      return describeOnDigitalOcean(
         buildService(annotations === undefined ? {} : { annotations }),
         answer.state,
         settings,

@@ -1,6 +1,6 @@
-import type { AddressRequest } from "#clouds/kubevip/choose.ts";
-import type { Holder } from "#clouds/kubevip/holders.ts";
-import type { PoolData } from "#clouds/kubevip/pool.ts";
+import type { AddressRequest } from "#clouds/kubevip/load-balancers/choose.ts";
+import type { Holder } from "#clouds/kubevip/load-balancers/holders.ts";
+import type { PoolData } from "#clouds/kubevip/load-balancers/pool.ts";
 import type { Service } from "#core/service/service.ts";
 
 /** The name of the only action: it gives each waiting Service a different address. */

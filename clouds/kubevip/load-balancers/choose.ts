@@ -1,7 +1,13 @@
 import { buildAddressSet, findFreeAddress, isIn } from "#clouds/addresses/ranges.ts";
-import { createSharingCheck, type Holder, type Sharer } from "#clouds/kubevip/holders.ts";
-import { DHCP_ADDRESS } from "#clouds/kubevip/keys.ts";
-import { canShare, isGiven, type Pool, type PoolData, selectPool } from "#clouds/kubevip/pool.ts";
+import { createSharingCheck, type Holder, type Sharer } from "#clouds/kubevip/load-balancers/holders.ts";
+import { DHCP_ADDRESS } from "#clouds/kubevip/load-balancers/keys.ts";
+import {
+  canShare,
+  isGiven,
+  type Pool,
+  type PoolData,
+  selectPool,
+} from "#clouds/kubevip/load-balancers/pool.ts";
 import { formatIp } from "#core/cidr.ts";
 import { type Ip, parseIp } from "#core/ip.ts";
 

@@ -6,7 +6,7 @@ import {
   findHolder,
   isAnnounceable,
   type VipAssignments,
-} from "#clouds/keepalived/vip-assignments.ts";
+} from "#clouds/keepalived/load-balancers/vip-assignments.ts";
 import { canonicalizeIp, formatIp, parseCidr } from "#core/cidr.ts";
 
 /** Assigns an address to a Service: the requested one, else one of the pool. */

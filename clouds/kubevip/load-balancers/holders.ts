@@ -1,6 +1,10 @@
 import * as z from "zod";
-import { ADDRESSES_ANNOTATION, CHOSEN_ANNOTATION, DHCP_ADDRESS } from "#clouds/kubevip/keys.ts";
-import { canShare, type PoolData } from "#clouds/kubevip/pool.ts";
+import {
+  ADDRESSES_ANNOTATION,
+  CHOSEN_ANNOTATION,
+  DHCP_ADDRESS,
+} from "#clouds/kubevip/load-balancers/keys.ts";
+import { canShare, type PoolData } from "#clouds/kubevip/load-balancers/pool.ts";
 import { canonicalizeIp } from "#core/cidr.ts";
 
 /** A Service that may share an address with others. */

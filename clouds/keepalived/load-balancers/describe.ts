@@ -1,5 +1,5 @@
 import type { DescribedLoadBalancer } from "#clouds/described-load-balancer.ts";
-import { Observed } from "#clouds/keepalived/model.ts";
+import { Observed } from "#clouds/keepalived/load-balancers/model.ts";
 
 /** Describes a Service's entry in the ConfigMap for people. */
 export function describeEntry(state: unknown): DescribedLoadBalancer {

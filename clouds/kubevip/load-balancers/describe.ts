@@ -1,8 +1,8 @@
 import type { DescribedLoadBalancer } from "#clouds/described-load-balancer.ts";
-import { isChosen, parseAddresses } from "#clouds/kubevip/holders.ts";
-import { ADDRESSES_ANNOTATION, INTERFACE_ANNOTATION } from "#clouds/kubevip/keys.ts";
-import { selectPool } from "#clouds/kubevip/pool.ts";
-import type { PoolState } from "#clouds/kubevip/pool-state.ts";
+import { isChosen, parseAddresses } from "#clouds/kubevip/load-balancers/holders.ts";
+import { ADDRESSES_ANNOTATION, INTERFACE_ANNOTATION } from "#clouds/kubevip/load-balancers/keys.ts";
+import { selectPool } from "#clouds/kubevip/load-balancers/pool.ts";
+import type { PoolState } from "#clouds/kubevip/load-balancers/pool-state.ts";
 import type { Service } from "#core/service/service.ts";
 
 /** Describes for people what kube-vip gets for a Service, and the pool of its addresses. */

@@ -2,11 +2,19 @@ import * as z from "zod";
 import type { ActionResult, Capability, ObservationsResult } from "#clouds/cloud.ts";
 import { type ClusterObjects, NO_CLUSTER_OBJECTS } from "#clouds/cluster-objects.ts";
 import { createMeter } from "#clouds/http/meter.ts";
-import { Assignment, type Change, findLowestFreeAddress } from "#clouds/keepalived/change.ts";
 import type { KeepalivedCloudConfig } from "#clouds/keepalived/config.ts";
-import { getRequestedAddress, type Observed } from "#clouds/keepalived/model.ts";
-import { findHolder, formatValue, type StoredVipAssignments } from "#clouds/keepalived/vip-assignments.ts";
-import { createVipStore, type OnRequest, type StoreResult } from "#clouds/keepalived/vip-store.ts";
+import { Assignment, type Change, findLowestFreeAddress } from "#clouds/keepalived/load-balancers/change.ts";
+import { getRequestedAddress, type Observed } from "#clouds/keepalived/load-balancers/model.ts";
+import {
+  findHolder,
+  formatValue,
+  type StoredVipAssignments,
+} from "#clouds/keepalived/load-balancers/vip-assignments.ts";
+import {
+  createVipStore,
+  type OnRequest,
+  type StoreResult,
+} from "#clouds/keepalived/load-balancers/vip-store.ts";
 import type { ActionAnswer, Observation } from "#core/capability.ts";
 import type { CloudAction } from "#core/decision.ts";
 import { HoldingsQuestion, type HoldingsState } from "#core/service/holdings.ts";

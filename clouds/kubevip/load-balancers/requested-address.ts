@@ -1,4 +1,4 @@
-import { ADDRESSES_ANNOTATION } from "#clouds/kubevip/keys.ts";
+import { ADDRESSES_ANNOTATION } from "#clouds/kubevip/load-balancers/keys.ts";
 import { canonicalizeIp } from "#core/cidr.ts";
 import type { Service } from "#core/service/service.ts";
 

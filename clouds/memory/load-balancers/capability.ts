@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { ActionResult, Capability, ObservationsResult } from "#clouds/cloud.ts";
-import { MEMORY_KIND, MemoryLoadBalancer } from "#clouds/memory/load-balancer-model.ts";
+import { MEMORY_KIND, MemoryLoadBalancer } from "#clouds/memory/load-balancers/model.ts";
 import type { ActionAnswer, CapabilityErrorCode, Observation } from "#core/capability.ts";
 import type { CloudAction } from "#core/decision.ts";
 import type { InstanceErrorCode } from "#core/instance.ts";

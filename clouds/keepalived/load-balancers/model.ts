@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { buildRange, isIn } from "#clouds/addresses/ranges.ts";
 import type { ForwardMethod, KeepalivedCloudConfig } from "#clouds/keepalived/config.ts";
-import { Entry, isAnnounceable } from "#clouds/keepalived/vip-assignments.ts";
+import { Entry, isAnnounceable } from "#clouds/keepalived/load-balancers/vip-assignments.ts";
 import { canonicalizeIp, parseCidr } from "#core/cidr.ts";
 import { parseIp } from "#core/ip.ts";
 import type {

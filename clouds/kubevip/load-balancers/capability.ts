@@ -2,17 +2,17 @@ import * as z from "zod";
 import type { ActionResult, Capability, ObservationsResult } from "#clouds/cloud.ts";
 import { type ClusterObjects, NO_CLUSTER_OBJECTS, type ObjectFault } from "#clouds/cluster-objects.ts";
 import { createMeter, type Meter } from "#clouds/http/meter.ts";
-import { choose } from "#clouds/kubevip/choose.ts";
 import type { KubeVipCloudConfig } from "#clouds/kubevip/config.ts";
-import { type Holder, parseHolder } from "#clouds/kubevip/holders.ts";
-import { IMPLEMENTATION_LABEL, KUBE_VIP } from "#clouds/kubevip/keys.ts";
+import { choose } from "#clouds/kubevip/load-balancers/choose.ts";
+import { type Holder, parseHolder } from "#clouds/kubevip/load-balancers/holders.ts";
+import { IMPLEMENTATION_LABEL, KUBE_VIP } from "#clouds/kubevip/load-balancers/keys.ts";
 import {
   CHOOSE,
   type ChosenAddresses,
   NOTHING_OBSERVED,
   type PoolState,
-} from "#clouds/kubevip/pool-state.ts";
-import { createReservations } from "#clouds/kubevip/reservations.ts";
+} from "#clouds/kubevip/load-balancers/pool-state.ts";
+import { createReservations } from "#clouds/kubevip/load-balancers/reservations.ts";
 import type { ActionAnswer, Observation } from "#core/capability.ts";
 import type { CloudAction } from "#core/decision.ts";
 import { CONFIG_MAPS, SERVICES } from "#core/resources/resource.ts";

@@ -5,7 +5,7 @@ import {
   STATE_ANNOTATION,
   type StoredVipAssignments,
   type VipAssignments,
-} from "#clouds/keepalived/vip-assignments.ts";
+} from "#clouds/keepalived/load-balancers/vip-assignments.ts";
 import { formatCanonicalJson } from "#core/hash.ts";
 import { add, formatPointer, remove, setEntries, test } from "#core/json-patch.ts";
 

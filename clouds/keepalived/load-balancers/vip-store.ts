@@ -1,11 +1,11 @@
 import type { ClusterObjects, ObjectFault } from "#clouds/cluster-objects.ts";
-import { applyChange, type Change, type ChangeResult } from "#clouds/keepalived/change.ts";
-import { buildVipAssignmentsPatch } from "#clouds/keepalived/patch-vip-assignments.ts";
+import { applyChange, type Change, type ChangeResult } from "#clouds/keepalived/load-balancers/change.ts";
+import { buildVipAssignmentsPatch } from "#clouds/keepalived/load-balancers/patch-vip-assignments.ts";
 import {
   readVipAssignments,
   type StoredVipAssignments,
   type VipAssignments,
-} from "#clouds/keepalived/vip-assignments.ts";
+} from "#clouds/keepalived/load-balancers/vip-assignments.ts";
 import { CONFIG_MAPS, formatObjectKey, type ObjectName } from "#core/resources/resource.ts";
 
 /** The assignments as read, or why they are missing. */

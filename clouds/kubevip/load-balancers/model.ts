@@ -5,8 +5,8 @@ import {
   checkField,
   checkPool,
   FIELD,
-} from "#clouds/kubevip/check-service.ts";
-import { choose } from "#clouds/kubevip/choose.ts";
+} from "#clouds/kubevip/load-balancers/check-service.ts";
+import { choose } from "#clouds/kubevip/load-balancers/choose.ts";
 import {
   arePortsApart,
   createSharingCheck,
@@ -14,7 +14,7 @@ import {
   isChosen,
   isYounger,
   parseAddresses,
-} from "#clouds/kubevip/holders.ts";
+} from "#clouds/kubevip/load-balancers/holders.ts";
 import {
   ADDRESSES_ANNOTATION,
   CHOSEN_ANNOTATION,
@@ -22,14 +22,14 @@ import {
   INTERFACE_ANNOTATION,
   KUBE_VIP,
   LEGACY_LABEL,
-} from "#clouds/kubevip/keys.ts";
+} from "#clouds/kubevip/load-balancers/keys.ts";
 import {
   buildAddressRequest,
   CHOOSE,
   type ChosenAddresses,
   type PoolState,
-} from "#clouds/kubevip/pool-state.ts";
-import { getAddressesText, getRequestedAddress } from "#clouds/kubevip/requested-address.ts";
+} from "#clouds/kubevip/load-balancers/pool-state.ts";
+import { getAddressesText, getRequestedAddress } from "#clouds/kubevip/load-balancers/requested-address.ts";
 import type { LoadBalancerModel, LoadBalancerStep, ServiceEdit } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
 import type { Settings } from "#core/settings.ts";

@@ -1,9 +1,9 @@
-import { isOfPool } from "#clouds/kubevip/choose.ts";
 import type { KubeVipCloudConfig } from "#clouds/kubevip/config.ts";
-import { type Holder, MAX_ADDRESSES, parseAddresses } from "#clouds/kubevip/holders.ts";
-import { ADDRESSES_ANNOTATION } from "#clouds/kubevip/keys.ts";
-import type { PoolState } from "#clouds/kubevip/pool-state.ts";
-import { getAddressesText } from "#clouds/kubevip/requested-address.ts";
+import { isOfPool } from "#clouds/kubevip/load-balancers/choose.ts";
+import { type Holder, MAX_ADDRESSES, parseAddresses } from "#clouds/kubevip/load-balancers/holders.ts";
+import { ADDRESSES_ANNOTATION } from "#clouds/kubevip/load-balancers/keys.ts";
+import type { PoolState } from "#clouds/kubevip/load-balancers/pool-state.ts";
+import { getAddressesText } from "#clouds/kubevip/load-balancers/requested-address.ts";
 import { canonicalizeIp } from "#core/cidr.ts";
 import type { Issue } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";

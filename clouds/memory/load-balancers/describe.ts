@@ -1,5 +1,5 @@
 import type { DescribedLoadBalancer } from "#clouds/described-load-balancer.ts";
-import { MemoryLoadBalancer } from "#clouds/memory/load-balancer-model.ts";
+import { MemoryLoadBalancer } from "#clouds/memory/load-balancers/model.ts";
 
 /** Describes a Service's load balancer in the memory cloud. */
 export function describeInMemory(state: unknown): DescribedLoadBalancer {

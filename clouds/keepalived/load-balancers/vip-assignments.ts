@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { formatGoJson } from "#clouds/keepalived/go-json.ts";
+import { formatGoJson } from "#clouds/keepalived/load-balancers/go-json.ts";
 import { canonicalizeIp } from "#core/cidr.ts";
 import { parseIp } from "#core/ip.ts";
 
