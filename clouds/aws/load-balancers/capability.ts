@@ -31,39 +31,39 @@ import { HoldingsQuestion, type HoldingsState } from "#core/service/holdings.ts"
  * AWS.
  */
 export function createLoadBalancers(
-  world: AwsDependencies,
-  api: Api = createLoadBalancerApi(world),
+  dependencies: AwsDependencies,
+  api: Api = createLoadBalancerApi(dependencies),
 ): ClosableCapability {
-  const { cluster, budget, sleep } = world;
-  const zoneTypes = createZoneTypes(world.now);
-  const nodeGroups = createNodeGroupProofs(world.now);
-  const lists = createBalancerLists(world.now);
-  const quotas = createAccountQuotas(world.now);
+  const { cluster, budget, sleep } = dependencies;
+  const zoneTypes = createZoneTypes(dependencies.now);
+  const nodeGroups = createNodeGroupProofs(dependencies.now);
+  const lists = createBalancerLists(dependencies.now);
+  const quotas = createAccountQuotas(dependencies.now);
   const enter = createInvocationShares(budget);
-  const gathered = createGatheredRevokes(sleep);
-  const sessionOf = ({ signal, onRequest }: ActionCall, maxTokenWaitMs: number): Session<Api> =>
+  const sendGathered = createGatheredRevokes(sleep);
+  const openSession = ({ signal, onRequest }: ActionCall, maxTokenWaitMs: number): Session<Api> =>
     createSession({ ec2: api, budget, sleep, signal, onRequest, maxTokenWaitMs });
   return {
     async observe(questions, call) {
-      const session = sessionOf(call, MAX_WAIT_MS);
+      const session = openSession(call, MAX_WAIT_MS);
       if (questions.length === 0) return { answers: [], usage: session.getUsage() };
       const leave = enter(call);
       try {
         const waitMs = questions.every(isCount) ? undefined : getWaitMs(budget);
         if (waitMs !== undefined)
-          return { answers: questions.map(() => buildLater(waitMs)), usage: session.getUsage() };
-        const observing = {
-          ...{ cluster, read: createReader(session), now: world.now },
+          return { answers: questions.map(() => buildThrottledAnswer(waitMs)), usage: session.getUsage() };
+        const context = {
+          ...{ cluster, read: createReader(session), now: dependencies.now },
           ...{ zoneTypes, nodeGroups, lists },
         };
         // This question is about the whole cluster and comes alone.
         const answers = questions.every((each) => HoldingsQuestion.safeParse(each).success)
           ? await Promise.all(
               questions.map((each) =>
-                answerHoldings(HoldingsQuestion.parse(each), observing, () => quotas.read(session)),
+                answerHoldings(HoldingsQuestion.parse(each), context, () => quotas.read(session)),
               ),
             )
-          : await observeLoadBalancers(questions, observing);
+          : await observeLoadBalancers(questions, context);
         return { answers, usage: session.getUsage() };
       } catch (error) {
         // No known error reaches this line, but by contract a batch never rejects.
@@ -82,8 +82,8 @@ export function createLoadBalancers(
       // of the scarcest quota.
       const leave = enter(call);
       try {
-        return await gathered(action, call.signal, (each) =>
-          perform(each, ALLOWED, sessionOf(call, MAX_TOKEN_WAIT_MS)),
+        return await sendGathered(action, call.signal, (each) =>
+          perform(each, ALLOWED, openSession(call, MAX_TOKEN_WAIT_MS)),
         );
       } finally {
         leave();
@@ -116,7 +116,7 @@ function getWaitMs(budget: Budget): number | undefined {
   return waits.length === 0 ? undefined : Math.max(...waits);
 }
 
-function buildLater(waitMs: number): Observation {
+function buildThrottledAnswer(waitMs: number): Observation {
   const message = `this batch's share of the account's quotas allows reads of load balancers in ${(waitMs / 1000).toFixed(1)} s`;
   return { kind: "error", code: "Throttled", message };
 }

@@ -97,8 +97,8 @@ function describeClassic(
 }
 
 function describeTargetGroup({ group, targets }: TargetGroupState): string {
-  const many = `${targets.length} ${targets.length === 1 ? "target" : "targets"}`;
-  return `${group.TargetGroupName} (${group.Protocol}:${group.Port}, ${group.TargetType}), ${many}`;
+  const count = `${targets.length} ${targets.length === 1 ? "target" : "targets"}`;
+  return `${group.TargetGroupName} (${group.Protocol}:${group.Port}, ${group.TargetType}), ${count}`;
 }
 
 function listListenerTargetGroups({ DefaultActions = [] }: Listener): string[] {
@@ -112,12 +112,12 @@ function listListenerTargetGroups({ DefaultActions = [] }: Listener): string[] {
 function formatGroupNames(ids: readonly string[] = [], { groups }: VpcState, owner: Owner): string {
   return formatList(
     ids.map((id) => {
-      const known = groups.find(({ group }) => group.GroupId === id);
-      const context =
-        known !== undefined && checkOwnership(known.tags, owner) === "service"
+      const found = groups.find(({ group }) => group.GroupId === id);
+      const origin =
+        found !== undefined && checkOwnership(found.tags, owner) === "service"
           ? "made for it"
           : "not made for it";
-      return known === undefined ? id : `${id} ${known.group.GroupName} (${context})`;
+      return found === undefined ? id : `${id} ${found.group.GroupName} (${origin})`;
     }),
   );
 }
@@ -142,7 +142,7 @@ function classifyOwnership(
   all: readonly (Pairs | undefined)[],
   owner: Owner,
 ): DescribedLoadBalancer["belongsTo"] {
-  const there = all.flatMap((tags) => (tags === undefined ? [] : [checkOwnership(tags, owner)]));
-  if (there.length === 0) return "none";
-  return there.includes("another") ? "other" : "service";
+  const ownerships = all.flatMap((tags) => (tags === undefined ? [] : [checkOwnership(tags, owner)]));
+  if (ownerships.length === 0) return "none";
+  return ownerships.includes("another") ? "other" : "service";
 }

@@ -5,7 +5,7 @@ import {
 } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
 import { buildClassicContext, type ClassicContext } from "#clouds/aws/load-balancers/classic/context.ts";
 import { chooseInstances, planInstances } from "#clouds/aws/load-balancers/classic/instances.ts";
-import { isOurs } from "#clouds/aws/load-balancers/classic/remove.ts";
+import { isOwnClassicBalancer } from "#clouds/aws/load-balancers/classic/remove.ts";
 import { contextFor, type LoadBalancerContext } from "#clouds/aws/load-balancers/context.ts";
 import { isOwnBalancer } from "#clouds/aws/load-balancers/network/name-taken.ts";
 import { spreadRules } from "#clouds/aws/load-balancers/network/node-rules.ts";
@@ -38,52 +38,57 @@ export const followNodesOnAws: NonNullable<LoadBalancerModel["followNodes"]> = (
 ) => {
   // The observation comes from our own capability, which has parsed AWS's answers.
   const state = observed as AwsLoadBalancerState;
-  const whose = contextFor(question.service, state, settings);
-  const context = buildClassicContext(question, state, settings);
+  const networkContext = contextFor(question.service, state, settings);
+  const classicContext = buildClassicContext(question, state, settings);
   const parts = [
-    ...(whose !== undefined && isOwnBalancer(whose) ? [followOfNetwork(question, whose)] : []),
-    ...(isOurs(context) ? [followOfClassic(question, context)] : []),
+    ...(networkContext !== undefined && isOwnBalancer(networkContext)
+      ? [planNetworkTargets(question, networkContext)]
+      : []),
+    ...(isOwnClassicBalancer(classicContext) ? [planClassicTargets(question, classicContext)] : []),
   ];
-  const known = parts.filter((part) => part !== undefined);
-  return known.length === 0 ? undefined : known.flat();
+  const plans = parts.filter((part) => part !== undefined);
+  return plans.length === 0 ? undefined : plans.flat();
 };
 
-type Follow = readonly LoadBalancerAction[] | undefined;
+type FollowPlan = readonly LoadBalancerAction[] | undefined;
 
-function followOfNetwork({ service, nodes }: LoadBalancerQuestion, context: LoadBalancerContext): Follow {
-  const said = readValidAnnotations("network", service.metadata.annotations);
+function planNetworkTargets(
+  { service, nodes }: LoadBalancerQuestion,
+  context: LoadBalancerContext,
+): FollowPlan {
+  const readable = readValidAnnotations("network", service.metadata.annotations);
   const groups = listUsedTargetGroups(context);
   const registered = groups.flatMap(({ targets }) => targets.flatMap(({ Id }) => Id ?? []));
-  const chosen = selectChoosable(nodes, said, registered);
+  const chosen = selectChoosable(nodes, readable, registered);
   if (chosen === undefined || groups.length === 0) return undefined;
   const { ids } = chooseTargets(
     chosen,
     {
-      labels: said.annotations["target-node-labels"],
+      labels: readable.annotations["target-node-labels"],
       family: groups.every(({ group }: TargetGroupState) => group.IpAddressType === "ipv6") ? "ipv6" : "ipv4",
       groupCount: groups.length,
-      isAcrossZones: said.annotations["cross-zone-load-balancing-enabled"] === true,
+      isAcrossZones: readable.annotations["cross-zone-load-balancing-enabled"] === true,
     },
     context,
   );
   // If no instance is shown, registered ones stay.
-  const gone = ids.length === 0 ? [] : deregisterTargets(groups, ids);
-  return [...registerTargets(groups, ids), ...gone, ...spreadRules(ids, context)];
+  const deregistrations = ids.length === 0 ? [] : deregisterTargets(groups, ids);
+  return [...registerTargets(groups, ids), ...deregistrations, ...spreadRules(ids, context)];
 }
 
-function followOfClassic({ service, nodes }: LoadBalancerQuestion, context: ClassicContext): Follow {
+function planClassicTargets({ service, nodes }: LoadBalancerQuestion, context: ClassicContext): FollowPlan {
   const { state, configuration, owner, allow } = context;
   if (state.classic === undefined) return undefined;
-  const { Instances: registered = [], SecurityGroups: fronts = [] } = state.classic.loadBalancer;
-  const said = readValidAnnotations("classic", service.metadata.annotations);
+  const { Instances: registered = [], SecurityGroups: frontGroupIds = [] } = state.classic.loadBalancer;
+  const readable = readValidAnnotations("classic", service.metadata.annotations);
   const chosen = selectChoosable(
     nodes,
-    said,
+    readable,
     registered.flatMap(({ InstanceId: id }) => id ?? []),
   );
   if (chosen === undefined) return undefined;
-  const of: ClassicContext = { ...context, question: { ...context.question, nodes: chosen } };
-  const instances = chooseInstances(of, said.annotations);
+  const narrowedContext: ClassicContext = { ...context, question: { ...context.question, nodes: chosen } };
+  const instances = chooseInstances(narrowedContext, readable.annotations);
   if ("code" in instances || instances.ids.length === 0) return undefined;
   const rules = spreadNodeRules(
     {
@@ -91,7 +96,8 @@ function followOfClassic({ service, nodes }: LoadBalancerQuestion, context: Clas
       clusterTag: owner.clusterTag,
       allow,
       instanceIds: instances.ids,
-      isNeeded: ({ from, protocol, peer }) => from === "group" && protocol === "-1" && fronts.includes(peer),
+      isNeeded: ({ from, protocol, peer }) =>
+        from === "group" && protocol === "-1" && frontGroupIds.includes(peer),
     },
     state.vpc,
   );
@@ -109,6 +115,6 @@ function selectChoosable(
 ): readonly TargetNode[] | undefined {
   if (invalid.has(formatAnnotationName("target-node-labels")))
     return nodes.filter((node) => registered.includes(getTargetInstanceId(node) ?? ""));
-  const isUntold = annotations["target-node-labels"] !== undefined;
-  return isUntold && nodes.every(({ labels }) => labels === undefined) ? undefined : nodes;
+  const hasLabelSelector = annotations["target-node-labels"] !== undefined;
+  return hasLabelSelector && nodes.every(({ labels }) => labels === undefined) ? undefined : nodes;
 }

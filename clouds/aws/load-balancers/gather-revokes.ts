@@ -23,23 +23,24 @@ const REVOKE = "ec2:RevokeSecurityGroupIngress";
  * it, each action is sent alone and gets its own error. If the answer is lost, each Service observes again.
  */
 export function createGatheredRevokes(sleep: Sleep): SendGathered {
-  const gatherings = new Map<AbortSignal, Map<unknown, RevokeBatch>>();
+  const batchesBySignal = new Map<AbortSignal, Map<unknown, RevokeBatch>>();
   return async (action, signal, send) => {
     if (action.action !== REVOKE) return send(action);
-    const ofInvocation = gatherings.get(signal) ?? new Map<unknown, RevokeBatch>();
-    gatherings.set(signal, ofInvocation);
+    const batchesByGroup = batchesBySignal.get(signal) ?? new Map<unknown, RevokeBatch>();
+    batchesBySignal.set(signal, batchesByGroup);
     const group = action.parameters["GroupId"];
-    const known = ofInvocation.get(group);
-    if (known !== undefined && known.actions.length < MAX_GATHERED) return joinBatch(known, action);
+    const openBatch = batchesByGroup.get(group);
+    if (openBatch !== undefined && openBatch.actions.length < MAX_GATHERED)
+      return joinBatch(openBatch, action);
     const actions: SentAction[] = [];
-    const gathering: RevokeBatch = { actions, results: gather() };
-    ofInvocation.set(group, gathering);
-    return joinBatch(gathering, action);
+    const newBatch: RevokeBatch = { actions, results: sendAfterDelay() };
+    batchesByGroup.set(group, newBatch);
+    return joinBatch(newBatch, action);
 
-    async function gather(): Promise<readonly ActionResult[]> {
+    async function sendAfterDelay(): Promise<readonly ActionResult[]> {
       await sleep(GATHER_MS, signal);
-      if (ofInvocation.get(group) === gathering) ofInvocation.delete(group);
-      if (ofInvocation.size === 0) gatherings.delete(signal);
+      if (batchesByGroup.get(group) === newBatch) batchesByGroup.delete(group);
+      if (batchesByGroup.size === 0) batchesBySignal.delete(signal);
       return sendTogether(actions, send);
     }
   };
@@ -61,14 +62,16 @@ async function sendTogether(actions: readonly SentAction[], send: Send): Promise
   const IpPermissions = actions.flatMap(
     ({ parameters }) => parameters["IpPermissions"] as readonly unknown[],
   );
-  const whole = await send({ ...first, parameters: { ...first.parameters, IpPermissions } });
+  const combined = await send({ ...first, parameters: { ...first.parameters, IpPermissions } });
   // Only the first result reports the call.
-  if (!isRefused(whole))
-    return actions.map((_, index) => (index === 0 ? whole : { ...whole, usage: NO_USAGE }));
+  if (!isRefused(combined))
+    return actions.map((_, index) => (index === 0 ? combined : { ...combined, usage: NO_USAGE }));
   const results: ActionResult[] = [];
   for (const action of actions) {
     const result = await send(action);
-    results.push(results.length === 0 ? { ...result, usage: addUsage(whole.usage, result.usage) } : result);
+    results.push(
+      results.length === 0 ? { ...result, usage: addUsage(combined.usage, result.usage) } : result,
+    );
   }
   return results;
 }

@@ -18,10 +18,10 @@ export function measureBalancer(
   { targetGroups, classic }: AwsLoadBalancerState,
 ): LoadBalancerSize {
   const isNetwork = getLoadBalancerKind(service) === "network";
-  const there = isNetwork ? targetGroups.length : countClassicListeners(classic?.loadBalancer ?? {});
+  const existingCount = isNetwork ? targetGroups.length : countClassicListeners(classic?.loadBalancer ?? {});
   return {
     kind: isNetwork ? NETWORK_KIND : CLASSIC_KIND,
-    missingListeners: Math.max(0, countPorts(service) - there),
+    missingListeners: Math.max(0, countPorts(service) - existingCount),
   };
 }
 

@@ -2,7 +2,7 @@ import type { LoadBalancerKind } from "#clouds/aws/load-balancers/annotations/ta
 import { applyClassicResult } from "#clouds/aws/load-balancers/classic/apply-result.ts";
 import { buildClassicContext } from "#clouds/aws/load-balancers/classic/context.ts";
 import { planClassic } from "#clouds/aws/load-balancers/classic/plan.ts";
-import { isOurs } from "#clouds/aws/load-balancers/classic/remove.ts";
+import { isOwnClassicBalancer } from "#clouds/aws/load-balancers/classic/remove.ts";
 import { getConfiguration } from "#clouds/aws/load-balancers/configuration.ts";
 import { contextFor } from "#clouds/aws/load-balancers/context.ts";
 import { describeDesired } from "#clouds/aws/load-balancers/desired-hash.ts";
@@ -29,17 +29,17 @@ export const awsLoadBalancerModel: LoadBalancerModel = {
   precheck,
   planStep(question, observed, settings) {
     // The observation comes from our own capability, which has parsed AWS's answers.
-    const asked = { question, state: observed as AwsLoadBalancerState, settings };
-    if (!question.wanted) return remove(asked);
+    const request = { question, state: observed as AwsLoadBalancerState, settings };
+    if (!question.wanted) return remove(request);
     const kind = getLoadBalancerKind(question.service);
-    return kind === "elsewhere" ? { kind } : ensure(kind, asked);
+    return kind === "elsewhere" ? { kind } : ensure(kind, request);
   },
   followNodes: followNodesOnAws,
   listLostTargets: (question, observed) => listLostTargets(question, observed as AwsLoadBalancerState),
   isVisible(question, observed, settings) {
     const kind = getLoadBalancerKind(question.service);
-    const asked = { question, state: observed as AwsLoadBalancerState, settings };
-    return kind === "elsewhere" || isOwn(kind, asked);
+    const request = { question, state: observed as AwsLoadBalancerState, settings };
+    return kind === "elsewhere" || hasOwnBalancer(kind, request);
   },
   measure: ({ service }, observed) => measureBalancer(service, observed as AwsLoadBalancerState),
   applyResult(observed, action, result) {
@@ -78,23 +78,23 @@ const OTHER = { network: "classic", classic: "network" } as const satisfies Reco
  * if the operator allows it. The new one must exist and the status must name it first, so that clients have
  * time to find it. Leftovers of an interrupted removal are removed too.
  */
-function ensure(kind: LoadBalancerKind, asked: PlanRequest): LoadBalancerStep {
+function ensure(kind: LoadBalancerKind, request: PlanRequest): LoadBalancerStep {
   const other = OTHER[kind];
-  const isThere = isOwn(other, asked);
-  const { replaceOnTypeChange } = getConfiguration(asked.settings);
-  if (isThere && replaceOnTypeChange !== true && !isPublished(kind, asked))
-    return { kind: "refused", issue: rejectTypeChange(kind, asked) };
-  const step = plan(kind, asked);
-  if (step.kind !== "settled" || (isThere && !isPublished(kind, asked))) return step;
-  const rest = plan(other, { ...asked, question: { ...asked.question, wanted: false } });
-  return rest.kind === "settled" ? step : rest;
+  const isOtherPresent = hasOwnBalancer(other, request);
+  const { replaceOnTypeChange } = getConfiguration(request.settings);
+  if (isOtherPresent && replaceOnTypeChange !== true && !isPublished(kind, request))
+    return { kind: "refused", issue: rejectTypeChange(kind, request) };
+  const step = plan(kind, request);
+  if (step.kind !== "settled" || (isOtherPresent && !isPublished(kind, request))) return step;
+  const removal = plan(other, { ...request, question: { ...request.question, wanted: false } });
+  return removal.kind === "settled" ? step : removal;
 }
 
 /** Removes everything of both types. */
-function remove(asked: PlanRequest): LoadBalancerStep {
-  const network = plan("network", asked);
+function remove(request: PlanRequest): LoadBalancerStep {
+  const network = plan("network", request);
   if (network.kind === "act") return network;
-  const classic = plan("classic", asked);
+  const classic = plan("classic", request);
   return classic.kind === "act" || network.kind === "settled" ? classic : network;
 }
 
@@ -107,8 +107,8 @@ function plan(kind: LoadBalancerKind, { question, state, settings }: PlanRequest
 
 const NOTHING_LEFT: LoadBalancerStep = { kind: "settled", ingress: [], warnings: [] };
 
-function isOwn(kind: LoadBalancerKind, { question, state, settings }: PlanRequest): boolean {
-  if (kind === "classic") return isOurs(buildClassicContext(question, state, settings));
+function hasOwnBalancer(kind: LoadBalancerKind, { question, state, settings }: PlanRequest): boolean {
+  if (kind === "classic") return isOwnClassicBalancer(buildClassicContext(question, state, settings));
   const context = contextFor(question.service, state, settings);
   return context !== undefined && isOwnBalancer(context);
 }

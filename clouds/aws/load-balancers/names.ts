@@ -16,32 +16,32 @@ export interface TargetGroupNaming {
 }
 
 /** Formats the name of a target group by the stock controller's recipe. */
-export function formatTargetGroupName(of: TargetGroupNaming): string {
+export function formatTargetGroupName(parts: TargetGroupNaming): string {
   const recipe = [
-    of.clusterTag,
-    of.namespace,
-    of.name,
-    of.servicePort,
-    of.nodePort,
-    of.protocol,
-    of.targetType,
-    of.healthCheckProtocol,
-    of.healthCheckIntervalSeconds,
-    of.salt ?? "",
+    parts.clusterTag,
+    parts.namespace,
+    parts.name,
+    parts.servicePort,
+    parts.nodePort,
+    parts.protocol,
+    parts.targetType,
+    parts.healthCheckProtocol,
+    parts.healthCheckIntervalSeconds,
+    parts.salt ?? "",
   ].join("");
-  return formatName(of.namespace, of.name, createHash("sha1").update(recipe).digest("hex"));
+  return formatName(parts.namespace, parts.name, createHash("sha1").update(recipe).digest("hex"));
 }
 
 /** Formats the name of a network load balancer's security group by the stock controller's recipe. */
-export function formatManagedGroupName(of: {
+export function formatManagedGroupName(parts: {
   /** The stock controller's `--cluster-name`. */
   readonly clusterName: string;
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
 }): string {
-  const recipe = `${of.clusterName}${of.name}${of.namespace}${of.uid}`;
-  return formatName(of.namespace, of.name, createHash("sha256").update(recipe).digest("hex"));
+  const recipe = `${parts.clusterName}${parts.name}${parts.namespace}${parts.uid}`;
+  return formatName(parts.namespace, parts.name, createHash("sha256").update(recipe).digest("hex"));
 }
 
 /** Formats the prefix of a Service's target group names, for all of its ports. */

@@ -36,19 +36,19 @@ export function precheck(
 function checkNodePorts({ spec }: Service, configuration: LoadBalancerConfiguration): Issue | undefined {
   if (configuration.clusterTag !== undefined) return undefined;
   const [first, last] = getNodePortRange(configuration);
-  const named = [
+  const nodePorts = [
     ...(spec.ports ?? []).map(({ nodePort }, index) => ({
       field: `spec.ports[${index}].nodePort`,
       nodePort,
     })),
     { field: "spec.healthCheckNodePort", nodePort: spec.healthCheckNodePort },
   ];
-  const bad = named.find(({ nodePort }) => nodePort && (nodePort < first || nodePort > last));
-  if (bad === undefined) return undefined;
+  const outOfRange = nodePorts.find(({ nodePort }) => nodePort && (nodePort < first || nodePort > last));
+  if (outOfRange === undefined) return undefined;
   return {
     code: "InvalidField",
-    field: bad.field,
-    value: String(bad.nodePort),
+    field: outOfRange.field,
+    value: String(outOfRange.nodePort),
     allowed: `${first} to ${last}, which the operator has configured as the cluster's node ports`,
     detail: "without cloud.clusterTag load balancers send to the ports of cloud.serviceNodePortRange alone",
   };

@@ -35,12 +35,12 @@ export function listLostTargets(
   { service, nodes }: LoadBalancerQuestion,
   { targetGroups, classic }: AwsLoadBalancerState,
 ): readonly string[] {
-  const wanted = new Set(nodes.map((node) => selectTarget(node, service)));
+  const desiredIds = new Set(nodes.map((node) => selectTarget(node, service)));
   const registered = [
     ...targetGroups.flatMap(({ targets }) => targets.flatMap(({ Id }) => Id ?? [])),
     ...(classic?.loadBalancer.Instances ?? []).flatMap(({ InstanceId }) => InstanceId ?? []),
   ];
-  return [...new Set(registered)].filter((id) => !wanted.has(id));
+  return [...new Set(registered)].filter((id) => !desiredIds.has(id));
 }
 
 const MAX_NAMED = 5;

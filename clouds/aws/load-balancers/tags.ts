@@ -13,8 +13,8 @@ export const ADDED_TAGS = "serverless-ccm.io/additional-tags";
 
 /** Builds the tags of all resources created for a Service. */
 export function buildServiceTags(owner: Owner): Pairs {
-  const marks = Object.keys(owner.additionalTags).map(hashTagKey).sort().join("");
-  return { ...buildOwnerTags(owner), ...(marks === "" ? {} : { [ADDED_TAGS]: marks }) };
+  const digests = Object.keys(owner.additionalTags).map(hashTagKey).sort().join("");
+  return { ...buildOwnerTags(owner), ...(digests === "" ? {} : { [ADDED_TAGS]: digests }) };
 }
 
 /**
@@ -23,14 +23,16 @@ export function buildServiceTags(owner: Owner): Pairs {
  */
 export function planTagChanges(
   actual: Pairs,
-  wanted: Pairs,
+  desired: Pairs,
 ): { readonly add: Pairs; readonly remove: readonly string[] } {
-  const add = Object.entries(wanted).filter(([key, value]) => actual[key] !== value);
-  const added = new Set((actual[ADDED_TAGS] ?? "").match(/.{6}/g) ?? []);
+  const add = Object.entries(desired).filter(([key, value]) => actual[key] !== value);
+  const recordedDigests = new Set((actual[ADDED_TAGS] ?? "").match(/.{6}/g) ?? []);
   const remove = Object.keys(actual).filter(
     (key) =>
-      !Object.hasOwn(wanted, key) &&
-      (key === ADDED_TAGS || key === ORPHANED_TAG || (!isReserved(key) && added.has(hashTagKey(key)))),
+      !Object.hasOwn(desired, key) &&
+      (key === ADDED_TAGS ||
+        key === ORPHANED_TAG ||
+        (!isReserved(key) && recordedDigests.has(hashTagKey(key)))),
   );
   return { add: Object.fromEntries(add), remove };
 }

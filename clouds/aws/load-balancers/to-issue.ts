@@ -10,9 +10,9 @@ import { isCodeIn, QUOTA } from "#platforms/aws/error-codes.ts";
 interface ErrorMeaning {
   readonly code: IssueCode;
   /** The annotation that names what AWS rejects. */
-  readonly says?: AnnotationSuffix;
+  readonly annotation?: AnnotationSuffix;
   /** Only for these actions; for others the code means something else, or is temporary. */
-  readonly of?: RegExp;
+  readonly actions?: RegExp;
 }
 
 /**
@@ -20,44 +20,44 @@ interface ErrorMeaning {
  * lead to a new observation, or to the report that the load balancer cannot be created.
  */
 const MEANINGS: Readonly<Record<string, ErrorMeaning>> = {
-  CertificateNotFound: { code: "CertificateNotUsable", says: "ssl-cert" },
-  UnsupportedCertificate: { code: "CertificateNotUsable", says: "ssl-cert" },
-  SSLPolicyNotFound: { code: "NotAllowed", says: "ssl-negotiation-policy" },
-  PolicyTypeNotFound: { code: "NotAllowed", says: "ssl-negotiation-policy" },
-  SubnetNotFound: { code: "SubnetNotFound", says: "subnets" },
-  InvalidSubnet: { code: "SubnetNotFound", says: "subnets" },
+  CertificateNotFound: { code: "CertificateNotUsable", annotation: "ssl-cert" },
+  UnsupportedCertificate: { code: "CertificateNotUsable", annotation: "ssl-cert" },
+  SSLPolicyNotFound: { code: "NotAllowed", annotation: "ssl-negotiation-policy" },
+  PolicyTypeNotFound: { code: "NotAllowed", annotation: "ssl-negotiation-policy" },
+  SubnetNotFound: { code: "SubnetNotFound", annotation: "subnets" },
+  InvalidSubnet: { code: "SubnetNotFound", annotation: "subnets" },
   AvailabilityZoneNotSupported: { code: "NoEligibleSubnet" },
-  AllocationIdNotFound: { code: "ElasticIPsNotUsable", says: "eip-allocations" },
-  "InvalidAllocationID.NotFound": { code: "ElasticIPsNotUsable", says: "eip-allocations" },
+  AllocationIdNotFound: { code: "ElasticIPsNotUsable", annotation: "eip-allocations" },
+  "InvalidAllocationID.NotFound": { code: "ElasticIPsNotUsable", annotation: "eip-allocations" },
   // AWS also returns this for a new group until all of AWS knows it: temporary, unless an annotation names
   // the group.
-  InvalidSecurityGroup: { code: "SecurityGroupNotAllowed", says: "security-groups" },
+  InvalidSecurityGroup: { code: "SecurityGroupNotAllowed", annotation: "security-groups" },
   // Buckets are the only outside resources in attributes.
   InvalidConfigurationRequest: {
     code: "BucketNotUsable",
-    says: "access-log-s3-bucket-name",
-    of: /ModifyLoadBalancerAttributes$/,
+    annotation: "access-log-s3-bucket-name",
+    actions: /ModifyLoadBalancerAttributes$/,
   },
   RulesPerSecurityGroupLimitExceeded: { code: "TooManyRules" },
   TooManyTargets: { code: "TooManyTargets" },
-  OperationNotPermitted: { code: "DeletionProtected", of: /^elbv2:DeleteLoadBalancer$/ },
+  OperationNotPermitted: { code: "DeletionProtected", actions: /^elbv2:DeleteLoadBalancer$/ },
   TooManyListeners: { code: "TooManyPorts" },
 };
 
 /** Returns what a rejection of an action means for a user; undefined if no user can fix it. */
 export function toIssue(
   { action, parameters }: LoadBalancerAction,
-  { reason: given = "" }: { readonly reason: string | undefined },
+  { reason: awsCode = "" }: { readonly reason: string | undefined },
   { metadata: { annotations } }: Service,
 ): Issue | undefined {
-  const reason = given.replace(/Exception$/, "");
+  const reason = awsCode.replace(/Exception$/, "");
   const meaning = Object.hasOwn(MEANINGS, reason) ? MEANINGS[reason] : undefined;
   if (meaning === undefined) return isCodeIn(QUOTA, reason) ? { code: "QuotaExceeded" } : undefined;
-  const { code, says, of } = meaning;
-  if (of?.test(action) === false) return undefined;
+  const { code, annotation, actions } = meaning;
+  if (actions?.test(action) === false) return undefined;
   if (code === "TooManyRules" && areNodeRules(parameters)) return { code: "TooManyNodeRules" };
-  if (says === undefined) return { code };
-  const field = formatAnnotationName(says);
+  if (annotation === undefined) return { code };
+  const field = formatAnnotationName(annotation);
   const value = annotations?.[field];
   // No annotation names one: it is our own group, and will be visible soon.
   return value === undefined ? undefined : { code, field, value };

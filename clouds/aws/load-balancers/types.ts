@@ -39,7 +39,7 @@ export interface DesiredSubnets extends SubnetIdentity {
   readonly dualStack: boolean;
 }
 /** Returns subnets in the order of the annotation, else by zone. */
-export type ChooseSubnets = (wanted: DesiredSubnets, vpc: VpcState) => PlanResult<readonly SubnetState[]>;
+export type ChooseSubnets = (desired: DesiredSubnets, vpc: VpcState) => PlanResult<readonly SubnetState[]>;
 
 /** Allowed traffic: a protocol and ports from networks. */
 export interface Opening {
@@ -65,7 +65,7 @@ export interface DesiredFrontGroup {
   readonly openings: readonly Opening[];
 }
 /** Returns the group's id. */
-export type PlanFrontGroup = (wanted: DesiredFrontGroup, vpc: VpcState) => PlanResult<string>;
+export type PlanFrontGroup = (desired: DesiredFrontGroup, vpc: VpcState) => PlanResult<string>;
 
 /**
  * The desired rules on the nodes' own security groups (`vpc/node-rules.ts`). The groups are not ours; only
@@ -92,14 +92,14 @@ export interface DesiredNodeRules extends ClusterIdentity {
  * Returns warnings about instances whose group is ambiguous, or not proven to be the cluster's; these are
  * skipped.
  */
-export type PlanNodeRules = (wanted: DesiredNodeRules, vpc: VpcState) => PlanResult<readonly Issue[]>;
+export type PlanNodeRules = (desired: DesiredNodeRules, vpc: VpcState) => PlanResult<readonly Issue[]>;
 
 /**
  * Removes groups that are ours by tag and unused (`vpc/remove-groups.ts`). One still in use is retried later;
  * one that an unchangeable group names stays.
  */
 export type PlanRemovedGroups = (
-  wanted: {
+  removal: {
     readonly owner: Owner;
     readonly identity: ClusterIdentity;
     readonly groupIds: readonly string[];

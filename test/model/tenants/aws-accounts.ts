@@ -122,7 +122,7 @@ function auditNetwork(aws: FakeElbv2, tenant: Tenant, auditAt: string): Holdings
     ...{ clusterTag: tenant, groups: aws.vpc.groups, classics: [], ownClassics: new Set() },
     networks: balancers.map(({ loadBalancer }) => loadBalancer),
     targetGroups: targetGroups.map(({ group }) => group),
-    ofOthers: new Set(
+    foreignIds: new Set(
       [...balancers, ...targetGroups].flatMap(({ id, tags }) =>
         isOfAnotherCluster(tags, tenant) ? [id] : [],
       ),

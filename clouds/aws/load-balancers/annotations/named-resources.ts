@@ -10,14 +10,14 @@ import type { Issue } from "#core/service/model.ts";
  */
 export function checkNamedResources(
   annotations: Annotations,
-  who: { readonly clusterTag: string; readonly allow: AllowedResources },
+  identity: { readonly clusterTag: string; readonly allow: AllowedResources },
 ): Issue | undefined {
   const certificate = annotations["ssl-cert"];
-  if (certificate !== undefined && !isAllowed("certificates", { id: certificate }, who))
+  if (certificate !== undefined && !isAllowed("certificates", { id: certificate }, identity))
     return buildNotAllowedIssue("CertificateNotUsable", "ssl-cert", "certificates", certificate);
   const bucket = annotations["access-log-s3-bucket-name"];
   const isLogged = annotations["access-log-enabled"] === true;
-  if (isLogged && bucket !== undefined && !isAllowed("buckets", { id: bucket }, who))
+  if (isLogged && bucket !== undefined && !isAllowed("buckets", { id: bucket }, identity))
     return buildNotAllowedIssue("BucketNotUsable", "access-log-s3-bucket-name", "buckets", bucket);
   return undefined;
 }

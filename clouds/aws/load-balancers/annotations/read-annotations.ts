@@ -64,7 +64,7 @@ interface EachResult {
 }
 
 function readEach(kind: LoadBalancerKind, all: Readonly<Record<string, string>> | undefined): EachResult {
-  const said: Record<string, unknown> = {};
+  const values: Record<string, unknown> = {};
   const warnings: Issue[] = [];
   const issues: (Issue & { readonly field: string })[] = [];
   let unknown = 0;
@@ -84,13 +84,13 @@ function readEach(kind: LoadBalancerKind, all: Readonly<Record<string, string>> 
       if (annotation.refusedElsewhere) issues.push(issue);
       else warnings.push(issue);
     } else if (read.ok) {
-      if (read.value !== undefined) said[suffix] = read.value;
+      if (read.value !== undefined) values[suffix] = read.value;
     } else {
       issues.push({ code: read.code, field: name, value: written, allowed: read.allowed });
     }
   }
   // The reader under each suffix returns the type of its value.
-  return { annotations: said as Annotations, warnings, issues };
+  return { annotations: values as Annotations, warnings, issues };
 }
 
 /** Builds the issue of an annotation with an invalid value. */
@@ -107,8 +107,8 @@ function isKnown(suffix: string): suffix is AnnotationSuffix {
 }
 
 function findSimilar(suffix: string): string | undefined {
-  const known = findNearest(suffix, Object.keys(ANNOTATIONS));
-  return known && `${ANNOTATION_PREFIX}${known}`;
+  const nearest = findNearest(suffix, Object.keys(ANNOTATIONS));
+  return nearest && `${ANNOTATION_PREFIX}${nearest}`;
 }
 
 function buildOtherKindWarning(kind: LoadBalancerKind, field: string, value: string) {

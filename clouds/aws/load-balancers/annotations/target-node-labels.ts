@@ -22,8 +22,8 @@ export const readTargetNodeLabels: Reader<TargetNodeLabels | undefined> = (writt
  * Whether a node has all of the labels; `marks` are its label hashes as `core/service/label-hashes.ts` writes
  * them.
  */
-export function hasLabels(marks: string | undefined, wanted: TargetNodeLabels | undefined): boolean {
-  return Object.entries(wanted ?? {}).every(
-    ([key, value]) => marks !== undefined && hasLabel(marks, key, value),
+export function hasLabels(hashes: string | undefined, required: TargetNodeLabels | undefined): boolean {
+  return Object.entries(required ?? {}).every(
+    ([key, value]) => hashes !== undefined && hasLabel(hashes, key, value),
   );
 }

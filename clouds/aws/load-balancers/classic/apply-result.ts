@@ -17,9 +17,9 @@ export function applyClassicResult(
 ): ClassicLoadBalancerState | undefined {
   if (action === "elb:CreateLoadBalancer") return applyCreate(parameters as unknown as CreateRequest, result);
   if (action === "elb:DeleteLoadBalancer" || classic === undefined) return undefined;
-  const fold = Object.hasOwn(FOLDS, action) ? FOLDS[action as ActionName] : undefined;
+  const apply = Object.hasOwn(APPLIERS, action) ? APPLIERS[action as ActionName] : undefined;
   // Each function is stored under the operation whose request it takes.
-  return fold === undefined ? classic : (fold as ApplyAction<never>)(classic, parameters as never);
+  return apply === undefined ? classic : (apply as ApplyAction<never>)(classic, parameters as never);
 }
 
 type CreateRequest = AwsRequests["elb:CreateLoadBalancer"];
@@ -31,43 +31,43 @@ type ActionName = Exclude<
 >;
 type ApplyAction<Request> = (state: ClassicLoadBalancerState, request: Request) => ClassicLoadBalancerState;
 
-const FOLDS: { readonly [Name in ActionName]: ApplyAction<AwsRequests[Name]> } = {
+const APPLIERS: { readonly [Name in ActionName]: ApplyAction<AwsRequests[Name]> } = {
   "elb:AddTags": (state, { Tags: tags = [] }) => ({
     ...state,
     tags: { ...state.tags, ...Object.fromEntries(tags.map(({ Key, Value = "" }) => [Key, Value])) },
   }),
   "elb:RemoveTags": (state, { Tags: tags = [] }) => {
-    const gone = new Set(tags.map(({ Key }) => Key));
-    const left = Object.entries(state.tags).filter(([key]) => !gone.has(key));
-    return { ...state, tags: Object.fromEntries(left) };
+    const removedKeys = new Set(tags.map(({ Key }) => Key));
+    const remaining = Object.entries(state.tags).filter(([key]) => !removedKeys.has(key));
+    return { ...state, tags: Object.fromEntries(remaining) };
   },
   "elb:RegisterInstancesWithLoadBalancer": (state, { Instances: added = [] }) => {
-    const { Instances: before = [] } = state.loadBalancer;
-    return updateDescription(state, { Instances: [...removeInstances(before, added), ...added] });
+    const { Instances: current = [] } = state.loadBalancer;
+    return updateDescription(state, { Instances: [...removeInstances(current, added), ...added] });
   },
-  "elb:DeregisterInstancesFromLoadBalancer": (state, { Instances: gone = [] }) =>
-    updateDescription(state, { Instances: removeInstances(state.loadBalancer.Instances ?? [], gone) }),
+  "elb:DeregisterInstancesFromLoadBalancer": (state, { Instances: removed = [] }) =>
+    updateDescription(state, { Instances: removeInstances(state.loadBalancer.Instances ?? [], removed) }),
   "elb:CreateLoadBalancerPolicy": (state, { PolicyName, PolicyTypeName }) => ({
     ...state,
     policies: [...state.policies, { PolicyName, PolicyTypeName }],
   }),
   "elb:SetLoadBalancerPoliciesForBackendServer": (state, { InstancePort, PolicyNames: names = [] }) => {
-    const { BackendServerDescriptions: before = [] } = state.loadBalancer;
-    const others = before.filter((each) => each.InstancePort !== InstancePort);
-    const own = names.length === 0 ? [] : [{ InstancePort, PolicyNames: [...names] }];
-    return updateDescription(state, { BackendServerDescriptions: [...others, ...own] });
+    const { BackendServerDescriptions: current = [] } = state.loadBalancer;
+    const others = current.filter((each) => each.InstancePort !== InstancePort);
+    const changed = names.length === 0 ? [] : [{ InstancePort, PolicyNames: [...names] }];
+    return updateDescription(state, { BackendServerDescriptions: [...others, ...changed] });
   },
   "elb:SetLoadBalancerPoliciesOfListener": (state, { LoadBalancerPort, PolicyNames: names = [] }) =>
-    withListener(state, LoadBalancerPort, (each) => ({ ...each, PolicyNames: [...names] })),
+    updateListener(state, LoadBalancerPort, (each) => ({ ...each, PolicyNames: [...names] })),
   "elb:SetLoadBalancerListenerSSLCertificate": (state, { LoadBalancerPort, SSLCertificateId }) =>
-    withListener(state, LoadBalancerPort, (each) =>
+    updateListener(state, LoadBalancerPort, (each) =>
       each.Listener === undefined ? each : { ...each, Listener: { ...each.Listener, SSLCertificateId } },
     ),
   "elb:AttachLoadBalancerToSubnets": (state, { Subnets: added = [] }) =>
     updateDescription(state, { Subnets: [...new Set([...(state.loadBalancer.Subnets ?? []), ...added])] }),
-  "elb:DetachLoadBalancerFromSubnets": (state, { Subnets: gone = [] }) =>
+  "elb:DetachLoadBalancerFromSubnets": (state, { Subnets: removed = [] }) =>
     updateDescription(state, {
-      Subnets: (state.loadBalancer.Subnets ?? []).filter((id) => !gone.includes(id)),
+      Subnets: (state.loadBalancer.Subnets ?? []).filter((id) => !removed.includes(id)),
     }),
   "elb:CreateLoadBalancerListeners": (state, { Listeners: added = [] }) =>
     updateDescription(state, {
@@ -76,10 +76,10 @@ const FOLDS: { readonly [Name in ActionName]: ApplyAction<AwsRequests[Name]> } =
         ...added.map(toListenerDescription),
       ],
     }),
-  "elb:DeleteLoadBalancerListeners": (state, { LoadBalancerPorts: gone = [] }) =>
+  "elb:DeleteLoadBalancerListeners": (state, { LoadBalancerPorts: removedPorts = [] }) =>
     updateDescription(state, {
       ListenerDescriptions: (state.loadBalancer.ListenerDescriptions ?? []).filter(
-        ({ Listener: listener }) => !gone.includes(listener?.LoadBalancerPort ?? 0),
+        ({ Listener: listener }) => !removedPorts.includes(listener?.LoadBalancerPort ?? 0),
       ),
     }),
   "elb:ApplySecurityGroupsToLoadBalancer": (state, { SecurityGroups: groups = [] }) =>
@@ -124,7 +124,7 @@ function updateDescription(
   return { ...state, loadBalancer: { ...state.loadBalancer, ...change } };
 }
 
-function withListener(
+function updateListener(
   state: ClassicLoadBalancerState,
   port: number | undefined,
   change: (description: ListenerDescription) => ListenerDescription,
@@ -138,7 +138,7 @@ function withListener(
 
 function removeInstances<Item extends { readonly InstanceId?: string | undefined }>(
   items: readonly Item[],
-  gone: readonly Item[],
+  removed: readonly Item[],
 ): Item[] {
-  return items.filter(({ InstanceId: id }) => !gone.some((each) => each.InstanceId === id));
+  return items.filter(({ InstanceId: id }) => !removed.some((each) => each.InstanceId === id));
 }

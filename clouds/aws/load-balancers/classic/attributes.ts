@@ -35,10 +35,10 @@ export const DEFAULT_ATTRIBUTES: LoadBalancerAttributes = buildAttributes({});
  */
 export function planAttributes(
   { loadBalancer, attributes: actual }: ClassicLoadBalancerState,
-  wanted: LoadBalancerAttributes,
+  desired: LoadBalancerAttributes,
 ): readonly LoadBalancerAction[] {
   if (actual === undefined) return [];
-  const { AccessLog, ConnectionDraining, ConnectionSettings, CrossZoneLoadBalancing } = wanted;
+  const { AccessLog, ConnectionDraining, ConnectionSettings, CrossZoneLoadBalancing } = desired;
   const changed: LoadBalancerAttributes = {
     ...(isSameLog(actual.AccessLog, AccessLog) ? {} : { AccessLog }),
     ...(isSameDraining(actual.ConnectionDraining, ConnectionDraining) ? {} : { ConnectionDraining }),
@@ -58,17 +58,17 @@ export function planAttributes(
 type AccessLog = LoadBalancerAttributes["AccessLog"];
 type ConnectionDraining = LoadBalancerAttributes["ConnectionDraining"];
 
-function isSameLog(actual: AccessLog, wanted: AccessLog): boolean {
-  if (actual?.Enabled !== wanted?.Enabled) return false;
-  if (wanted?.Enabled !== true) return true;
+function isSameLog(actual: AccessLog, desired: AccessLog): boolean {
+  if (actual?.Enabled !== desired?.Enabled) return false;
+  if (desired?.Enabled !== true) return true;
   return (
-    actual?.S3BucketName === wanted.S3BucketName &&
-    (actual?.S3BucketPrefix ?? "") === (wanted.S3BucketPrefix ?? "") &&
-    actual?.EmitInterval === wanted.EmitInterval
+    actual?.S3BucketName === desired.S3BucketName &&
+    (actual?.S3BucketPrefix ?? "") === (desired.S3BucketPrefix ?? "") &&
+    actual?.EmitInterval === desired.EmitInterval
   );
 }
 
-function isSameDraining(actual: ConnectionDraining, wanted: ConnectionDraining): boolean {
-  if (actual?.Enabled !== wanted?.Enabled) return false;
-  return wanted?.Enabled !== true || actual?.Timeout === wanted.Timeout;
+function isSameDraining(actual: ConnectionDraining, desired: ConnectionDraining): boolean {
+  if (actual?.Enabled !== desired?.Enabled) return false;
+  return desired?.Enabled !== true || actual?.Timeout === desired.Timeout;
 }

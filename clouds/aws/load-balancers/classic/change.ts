@@ -26,7 +26,7 @@ import type { Issue, LoadBalancerAction, LoadBalancerStep } from "#core/service/
 /** Desired state of an existing load balancer. */
 export interface ClassicChange {
   readonly context: ClassicContext;
-  readonly wanted: ClassicDesiredState;
+  readonly desired: ClassicDesiredState;
   /** Security groups of the load balancer; the nodes allow the first one. */
   readonly groupIds: readonly string[];
   readonly subnets: PlanResult<readonly SubnetState[]>;
@@ -38,26 +38,26 @@ export interface ClassicChange {
  * reported at the end.
  */
 export function changeClassic(change: ClassicChange, classic: ClassicLoadBalancerState): LoadBalancerStep {
-  const { context, wanted, groupIds, subnets } = change;
+  const { context, desired, groupIds, subnets } = change;
   const { state, owner, name, allow } = context;
-  const instances = chooseInstances(context, wanted.annotations);
+  const instances = chooseInstances(context, desired.annotations);
   if ("code" in instances) return { kind: "refused", issue: instances };
   const rules = planRules(change, classic, instances.ids);
   if (rules.kind === "refused") return rules;
-  const made = listParts(change, instances.ids).reduce(appendPart, {
+  const pending = listParts(change, instances.ids).reduce(appendPart, {
     state: classic,
     actions: rules.kind === "act" ? [...rules.actions] : [],
   });
-  const [first, ...more] = made.actions;
+  const [first, ...more] = pending.actions;
   if (first !== undefined)
     return {
       kind: "act",
       because: { code: "Changing", message: `${name} is changed` },
       actions: [first, ...more],
     };
-  const left = listOwnGroupIds(context).filter((id) => !groupIds.includes(id));
+  const obsoleteIds = listOwnGroupIds(context).filter((id) => !groupIds.includes(id));
   const groups = planRemovedGroups(
-    { owner, identity: { clusterTag: owner.clusterTag, allow }, groupIds: left },
+    { owner, identity: { clusterTag: owner.clusterTag, allow }, groupIds: obsoleteIds },
     state.vpc,
   );
   if (groups.kind === "refused") return groups;
@@ -67,7 +67,7 @@ export function changeClassic(change: ClassicChange, classic: ClassicLoadBalance
       because: { code: "DeletingSecurityGroups", message: `${name} has other security groups` },
       actions: groups.actions,
     };
-  const issue = checkScheme(change, classic) ?? checkSubnets(subnets, change, made.state);
+  const issue = checkScheme(change, classic) ?? checkSubnets(subnets, change, pending.state);
   if (issue !== undefined) return { kind: "refused", issue };
   const { DNSName: hostname } = classic.loadBalancer;
   if (hostname === undefined)
@@ -76,7 +76,7 @@ export function changeClassic(change: ClassicChange, classic: ClassicLoadBalance
       because: { code: "NoName", message: `${name} has no DNS name yet` },
       afterSeconds: 5,
     };
-  const warnings = [...wanted.warnings, ...instances.warnings, ...(rules.value ?? [])];
+  const warnings = [...desired.warnings, ...instances.warnings, ...(rules.value ?? [])];
   return { kind: "settled", ingress: [{ hostname }], ...buildTargetWait(instances.awaited), warnings };
 }
 
@@ -88,34 +88,34 @@ interface PendingChange {
 
 type ChangePart = (state: ClassicLoadBalancerState) => readonly LoadBalancerAction[];
 
-function appendPart(made: PendingChange, part: ChangePart): PendingChange {
-  const actions = part(made.state);
+function appendPart(pending: PendingChange, part: ChangePart): PendingChange {
+  const actions = part(pending.state);
   const state = actions.reduce<ClassicLoadBalancerState>(
-    (before, action) => applyClassicResult(before, action, {}) ?? before,
-    made.state,
+    (current, action) => applyClassicResult(current, action, {}) ?? current,
+    pending.state,
   );
-  return { state, actions: [...made.actions, ...actions] };
+  return { state, actions: [...pending.actions, ...actions] };
 }
 
 /** Returns the parts of a load balancer in order; each one sees the results of the earlier ones. */
 function listParts(
-  { context, wanted, groupIds, subnets }: ClassicChange,
+  { context, desired, groupIds, subnets }: ClassicChange,
   instanceIds: readonly string[],
 ): readonly ChangePart[] {
-  const { annotations, listeners } = wanted;
+  const { annotations, listeners } = desired;
   const additionalTags = annotations["additional-resource-tags"] ?? {};
-  const move: ChangePart = (state) =>
+  const planMove: ChangePart = (state) =>
     subnets.kind === "ready" ? planSubnets(state, subnets.value, context.state.vpc).actions : [];
   return [
     (state) => planInstances(state, instanceIds),
     (state) => planListeners(state, listeners),
     (state) => planProxyProtocol(state, listeners, annotations["proxy-protocol"] !== undefined),
     (state) => planTlsPolicy(state, annotations["ssl-negotiation-policy"]),
-    (state) => planHealthCheck(state, wanted.healthCheck),
+    (state) => planHealthCheck(state, desired.healthCheck),
     (state) => applyGroups(state, groupIds),
     // At most: add what fits, remove, add again, and replace what was kept meanwhile.
-    ...Array<ChangePart>(5).fill(move),
-    (state) => planAttributes(state, wanted.attributes),
+    ...Array<ChangePart>(5).fill(planMove),
+    (state) => planAttributes(state, desired.attributes),
     (state) => planTags(state, buildServiceTags({ ...context.owner, additionalTags })),
     // Last, because no client depends on it.
     (state) => planUnservedPorts(state, listeners),
@@ -131,8 +131,10 @@ function planRules(
   { loadBalancer }: ClassicLoadBalancerState,
   instanceIds: readonly string[],
 ): ReturnType<typeof planNodeRules> {
-  const own = listOwnGroupIds(context);
-  const leaving = own.filter((id) => !groupIds.includes(id) && loadBalancer.SecurityGroups?.includes(id));
+  const ownGroupIds = listOwnGroupIds(context);
+  const leaving = ownGroupIds.filter(
+    (id) => !groupIds.includes(id) && loadBalancer.SecurityGroups?.includes(id),
+  );
   return planNodeRules(
     {
       disabled: context.configuration.disableSecurityGroupIngress === true,
@@ -143,9 +145,9 @@ function planRules(
         protocol: "-1",
         groupIds: [id],
         // Other load balancers may have this group too.
-        ...(own.includes(id) ? {} : { description: SHARED_CLASSIC_RULE }),
+        ...(ownGroupIds.includes(id) ? {} : { description: SHARED_CLASSIC_RULE }),
       })),
-      ownRules: { descriptions: [], groupIds: own },
+      ownRules: { descriptions: [], groupIds: ownGroupIds },
     },
     context.state.vpc,
   );
@@ -163,11 +165,11 @@ function applyGroups(
 }
 
 function checkScheme(
-  { context, wanted }: ClassicChange,
+  { context, desired }: ClassicChange,
   { loadBalancer }: ClassicLoadBalancerState,
 ): Issue | undefined {
   const actual = loadBalancer.Scheme ?? "internet-facing";
-  if (actual === wanted.scheme) return undefined;
+  if (actual === desired.scheme) return undefined;
   const field = formatAnnotationName("internal");
   return {
     code: "InvalidAnnotation",

@@ -39,38 +39,38 @@ export interface ClassicDesiredState {
 
 /** The desired state, or why it cannot be served. */
 export type ClassicDesiredStateResult =
-  | { readonly kind: "read"; readonly wanted: ClassicDesiredState }
+  | { readonly kind: "read"; readonly desired: ClassicDesiredState }
   | { readonly kind: "refused"; readonly issue: Issue };
 
 /** Reads the desired state of a classic load balancer from a Service. */
 export function readClassic(service: Service, settings: Settings): ClassicDesiredStateResult {
   const configuration = getConfiguration(settings);
-  const said = readAnnotations("classic", service.metadata.annotations);
-  if (said.kind === "refused") return said;
-  const fault = checkSpec(service);
-  if (fault !== undefined) return { kind: "refused", issue: fault };
+  const read = readAnnotations("classic", service.metadata.annotations);
+  if (read.kind === "refused") return read;
+  const specIssue = checkSpec(service);
+  if (specIssue !== undefined) return { kind: "refused", issue: specIssue };
   const ranges = readSourceRanges(service);
   if (ranges.kind === "refused") return ranges;
   const sourceRanges = ranges.ranges ?? ["0.0.0.0/0"];
   if (sourceRanges.some(isIPv6Network)) return { kind: "refused", issue: buildNoIPv6Issue(service) };
-  const { annotations, warnings } = removeRejectedTags(said.annotations, getAllowedResources(configuration));
+  const { annotations, warnings } = removeRejectedTags(read.annotations, getAllowedResources(configuration));
   const ports = readListeners(service, annotations);
   if ("issue" in ports) return { kind: "refused", issue: ports.issue };
-  const who = { clusterTag: getClusterTag(settings), allow: getAllowedResources(configuration) };
-  const foreign = checkNamedResources(annotations, who);
-  if (foreign !== undefined) return { kind: "refused", issue: foreign };
+  const identity = { clusterTag: getClusterTag(settings), allow: getAllowedResources(configuration) };
+  const namedIssue = checkNamedResources(annotations, identity);
+  if (namedIssue !== undefined) return { kind: "refused", issue: namedIssue };
   const healthCheck = readHealthCheck(service, annotations, ports.listeners, configuration);
   if ("code" in healthCheck) return { kind: "refused", issue: healthCheck };
-  const wanted: ClassicDesiredState = {
+  const desired: ClassicDesiredState = {
     annotations,
     scheme: annotations.internal === true ? "internal" : "internet-facing",
     listeners: ports.listeners,
     sourceRanges,
     healthCheck,
     attributes: buildAttributes(annotations),
-    warnings: [...said.warnings, ...warnings, ...ports.warnings],
+    warnings: [...read.warnings, ...warnings, ...ports.warnings],
   };
-  return { kind: "read", wanted };
+  return { kind: "read", desired };
 }
 
 function checkSpec({ spec }: Service): Issue | undefined {
@@ -88,10 +88,10 @@ function checkSpec({ spec }: Service): Issue | undefined {
 }
 
 function buildNoIPv6Issue({ spec }: Service): Issue {
-  const ofSpec = (spec.loadBalancerSourceRanges ?? []).length > 0;
+  const isInSpec = (spec.loadBalancerSourceRanges ?? []).length > 0;
   return {
     code: "InvalidSourceRanges",
-    field: ofSpec ? "spec.loadBalancerSourceRanges" : SOURCE_RANGES_ANNOTATION,
+    field: isInSpec ? "spec.loadBalancerSourceRanges" : SOURCE_RANGES_ANNOTATION,
     allowed: `networks of IPv4, unless ${formatAnnotationName("type")} is nlb: classic load balancers have no IPv6`,
   };
 }

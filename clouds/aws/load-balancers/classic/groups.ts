@@ -12,17 +12,17 @@ import type { Issue } from "#core/service/model.ts";
  */
 export function planGroups(
   context: ClassicContext,
-  wanted: ClassicDesiredState,
+  desired: ClassicDesiredState,
 ): PlanResult<readonly string[]> {
-  const { annotations } = wanted;
+  const { annotations } = desired;
   const issue =
     checkNamedGroups(context, "security-groups", annotations["security-groups"]) ??
     checkNamedGroups(context, "extra-security-groups", annotations["extra-security-groups"]);
   if (issue !== undefined) return { kind: "refused", issue };
   const extra = annotations["extra-security-groups"] ?? [];
-  const instead = annotations["security-groups"] ?? listConfiguredGroups(context);
-  const [first, ...others] = instead;
-  const count = new Set([...instead, ...extra]).size + (first === undefined ? 1 : 0);
+  const explicitIds = annotations["security-groups"] ?? listConfiguredGroups(context);
+  const [first, ...others] = explicitIds;
+  const count = new Set([...explicitIds, ...extra]).size + (first === undefined ? 1 : 0);
   if (count > MAX_GROUPS) return { kind: "refused", issue: buildTooManyIssue(extra) };
   if (first !== undefined) return buildReady(first, [...others, ...extra]);
   const front = planFrontGroup(
@@ -30,7 +30,7 @@ export function planGroups(
       owner: { ...context.owner, additionalTags: annotations["additional-resource-tags"] ?? {} },
       name: context.groupName,
       description: `Security group for Kubernetes ELB ${context.name} (${context.owner.namespace}/${context.owner.name})`,
-      openings: buildOpenings(wanted),
+      openings: buildOpenings(desired),
     },
     context.state.vpc,
   );

@@ -19,8 +19,8 @@ export function readHealthCheck(
 ): HealthCheck | Issue {
   const base = getDefaultHealthCheck(spec, annotations, first?.InstancePort ?? 0, configuration);
   const protocol = annotations["healthcheck-protocol"] ?? base.protocol;
-  const wantedPort = annotations["healthcheck-port"];
-  const port = wantedPort === undefined || wantedPort === "traffic-port" ? base.port : wantedPort;
+  const annotatedPort = annotations["healthcheck-port"];
+  const port = annotatedPort === undefined || annotatedPort === "traffic-port" ? base.port : annotatedPort;
   const path = annotations["healthcheck-path"] ?? base.path;
   const interval = annotations["healthcheck-interval"] ?? 10;
   const timeout = annotations["healthcheck-timeout"] ?? Math.min(5, interval - 1);
@@ -45,19 +45,19 @@ export function readHealthCheck(
 /** Plans a change if the health check differs from the desired one. */
 export function planHealthCheck(
   { loadBalancer }: ClassicLoadBalancerState,
-  wanted: HealthCheck,
+  desired: HealthCheck,
 ): readonly LoadBalancerAction[] {
   const actual = loadBalancer.HealthCheck;
   const isSame =
-    canonicalTarget(actual?.Target) === canonicalTarget(wanted.Target) &&
-    actual?.Interval === wanted.Interval &&
-    actual?.Timeout === wanted.Timeout &&
-    actual?.HealthyThreshold === wanted.HealthyThreshold &&
-    actual?.UnhealthyThreshold === wanted.UnhealthyThreshold;
+    canonicalizeTarget(actual?.Target) === canonicalizeTarget(desired.Target) &&
+    actual?.Interval === desired.Interval &&
+    actual?.Timeout === desired.Timeout &&
+    actual?.HealthyThreshold === desired.HealthyThreshold &&
+    actual?.UnhealthyThreshold === desired.UnhealthyThreshold;
   if (isSame) return [];
   const name = loadBalancer.LoadBalancerName ?? "";
   return [
-    buildAction("elb:ConfigureHealthCheck", name, { LoadBalancerName: name, HealthCheck: { ...wanted } }),
+    buildAction("elb:ConfigureHealthCheck", name, { LoadBalancerName: name, HealthCheck: { ...desired } }),
   ];
 }
 
@@ -95,7 +95,7 @@ function getDefaultHealthCheck(
 }
 
 /** Normalizes the protocol: the stock controller passes it on as written. */
-function canonicalTarget(target = ""): string {
+function canonicalizeTarget(target = ""): string {
   const colon = target.indexOf(":");
   return target.slice(0, colon).toUpperCase() + target.slice(colon);
 }

@@ -27,7 +27,7 @@ export function chooseInstances(
   if (
     labels !== undefined &&
     question.nodes.length > 0 &&
-    question.nodes.every(({ labels: known }) => known === undefined)
+    question.nodes.every(({ labels: nodeLabels }) => nodeLabels === undefined)
   )
     return buildLabelsUnknownIssue();
   const ids = new Set<string>();
@@ -37,7 +37,7 @@ export function chooseInstances(
     if (id === undefined || !hasLabels(node.labels, labels)) continue;
     const instance = Object.hasOwn(state.vpc.instances, id) ? state.vpc.instances[id] : undefined;
     if (instance === undefined) awaited.push(node.name);
-    else if (!GONE.has(instance.state)) ids.add(id);
+    else if (!ENDED_STATES.has(instance.state)) ids.add(id);
   }
   if (ids.size <= MAX_INSTANCES) return { ids: [...ids].sort(), awaited, warnings: [] };
   const registered = listRegisteredInstances(state.classic);
@@ -56,14 +56,14 @@ export function chooseInstances(
 /** Registers missing instances, then deregisters those that are no longer targets. */
 export function planInstances(
   state: ClassicLoadBalancerState,
-  wanted: readonly string[],
+  desiredIds: readonly string[],
 ): readonly LoadBalancerAction[] {
   const name = state.loadBalancer.LoadBalancerName ?? "";
   const registered = listRegisteredInstances(state);
-  const lacking = wanted.filter((id) => !registered.has(id));
-  const surplus = [...registered].filter((id) => !wanted.includes(id)).sort();
+  const missing = desiredIds.filter((id) => !registered.has(id));
+  const surplus = [...registered].filter((id) => !desiredIds.includes(id)).sort();
   return [
-    ...splitIntoChunks(lacking).map((ids) =>
+    ...splitIntoChunks(missing).map((ids) =>
       buildAction("elb:RegisterInstancesWithLoadBalancer", name, {
         LoadBalancerName: name,
         Instances: toInstanceList(ids),
@@ -88,7 +88,7 @@ const MAX_INSTANCES = 1_000;
 const CHUNK = 100;
 
 /** States from which an instance never runs again. */
-const GONE: ReadonlySet<string> = new Set(["shutting-down", "terminated"]);
+const ENDED_STATES: ReadonlySet<string> = new Set(["shutting-down", "terminated"]);
 
 function listRegisteredInstances(state: ClassicLoadBalancerState | undefined): ReadonlySet<string> {
   return new Set((state?.loadBalancer.Instances ?? []).flatMap(({ InstanceId: id }) => id ?? []));

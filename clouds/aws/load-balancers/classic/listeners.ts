@@ -16,8 +16,8 @@ export function readListeners({ spec }: Service, annotations: Annotations): List
   const ports = spec.ports ?? [];
   if (ports.length === 0)
     return { issue: { code: "NoPorts", field: "spec.ports", allowed: "one port at least" } };
-  const foreign = ports.findIndex(({ protocol }) => protocol !== "TCP");
-  if (foreign !== -1) return { issue: buildUnsupportedIssue(foreign, ports[foreign]?.protocol) };
+  const unsupported = ports.findIndex(({ protocol }) => protocol !== "TCP");
+  if (unsupported !== -1) return { issue: buildUnsupportedIssue(unsupported, ports[unsupported]?.protocol) };
   const served = ports.filter(({ nodePort }) => nodePort);
   if (served.length === 0)
     return {
@@ -70,13 +70,13 @@ export function isTls({ Protocol: protocol }: Listener): boolean {
  */
 export function planListeners(
   { loadBalancer }: ClassicLoadBalancerState,
-  wanted: readonly Listener[],
+  desired: readonly Listener[],
 ): readonly LoadBalancerAction[] {
   const name = loadBalancer.LoadBalancerName ?? "";
   const actual = listListeners(loadBalancer.ListenerDescriptions);
-  const removed = actual.filter((each) => !wanted.some((one) => isAlike(each, one)));
-  const added = wanted.filter((each) => !actual.some((one) => isAlike(each, one)));
-  const reissued = wanted.filter((each) =>
+  const removed = actual.filter((each) => !desired.some((one) => isAlike(each, one)));
+  const added = desired.filter((each) => !actual.some((one) => isAlike(each, one)));
+  const reissued = desired.filter((each) =>
     actual.some((one) => isAlike(each, one) && !isSame(each.SSLCertificateId, one.SSLCertificateId)),
   );
   return [

@@ -3,7 +3,7 @@ import { changeClassic } from "#clouds/aws/load-balancers/classic/change.ts";
 import { buildClassicContext, type ClassicContext } from "#clouds/aws/load-balancers/classic/context.ts";
 import { type ClassicDesiredState, readClassic } from "#clouds/aws/load-balancers/classic/desired-state.ts";
 import { planGroups } from "#clouds/aws/load-balancers/classic/groups.ts";
-import { isOurs, removeClassic } from "#clouds/aws/load-balancers/classic/remove.ts";
+import { isOwnClassicBalancer, removeClassic } from "#clouds/aws/load-balancers/classic/remove.ts";
 import { getSubnetId } from "#clouds/aws/load-balancers/classic/subnets.ts";
 import { isNameForeign } from "#clouds/aws/load-balancers/ownership.ts";
 import type { AwsLoadBalancerState, SubnetState } from "#clouds/aws/load-balancers/state.ts";
@@ -44,15 +44,15 @@ export function planClassic(
 function ensureClassic(context: ClassicContext, settings: Settings): LoadBalancerStep {
   const read = readClassic(context.question.service, settings);
   if (read.kind === "refused") return reject(read.issue);
-  const { wanted } = read;
+  const { desired } = read;
   const { classic } = context.state;
-  if (classic !== undefined && !isOurs(context)) return reject(buildNameTakenIssue(context));
+  if (classic !== undefined && !isOwnClassicBalancer(context)) return reject(buildNameTakenIssue(context));
   if (isNameForeign(context.state, context.owner, context.configuration))
     return reject(buildNameTakenIssue(context));
-  const subnets = planSubnets(context, wanted);
+  const subnets = planSubnets(context, desired);
   // Without subnets no load balancer can be created, so its security group is not created either.
   if (classic === undefined && subnets.kind === "refused") return reject(subnets.issue);
-  const groups = planGroups(context, wanted);
+  const groups = planGroups(context, desired);
   if (groups.kind === "refused") return reject(groups.issue);
   if (groups.kind === "act")
     return {
@@ -61,12 +61,12 @@ function ensureClassic(context: ClassicContext, settings: Settings): LoadBalance
       actions: groups.actions,
     };
   const groupIds = groups.value;
-  if (classic !== undefined) return changeClassic({ context, wanted, groupIds, subnets }, classic);
+  if (classic !== undefined) return changeClassic({ context, desired, groupIds, subnets }, classic);
   if (subnets.kind !== "ready") throw new Error("subnets are chosen without changing any");
   return {
     kind: "act",
     because: { code: "Creating", message: `${context.name} is made` },
-    actions: [buildCreate(context, wanted, groupIds, subnets.value)],
+    actions: [buildCreate(context, desired, groupIds, subnets.value)],
   };
 }
 
@@ -91,7 +91,7 @@ function planSubnets(
   { state, owner, allow, configuration }: ClassicContext,
   { annotations, scheme }: ClassicDesiredState,
 ): PlanResult<readonly SubnetState[]> {
-  const wanted = {
+  const desiredSubnets = {
     named: annotations.subnets,
     internal: scheme === "internal",
     clusterTag: owner.clusterTag,
@@ -101,7 +101,7 @@ function planSubnets(
     isVpcConfigured: configuration.vpc !== undefined,
     attachedIds: state.classic?.loadBalancer.Subnets ?? [],
   };
-  return chooseSubnets(wanted, state.vpc);
+  return chooseSubnets(desiredSubnets, state.vpc);
 }
 
 function reject(issue: Issue): LoadBalancerStep {

@@ -92,16 +92,16 @@ function listInstancePorts(listeners: readonly Listener[]): ReadonlySet<number> 
  */
 export function planTlsPolicy(
   state: ClassicLoadBalancerState,
-  wanted: string | undefined,
+  desired: string | undefined,
 ): readonly LoadBalancerAction[] {
   const name = state.loadBalancer.LoadBalancerName ?? "";
-  const policy = `${TLS_POLICY_PREFIX}${wanted ?? DEFAULT_TLS_POLICY}`;
+  const policy = `${TLS_POLICY_PREFIX}${desired ?? DEFAULT_TLS_POLICY}`;
   const changed = (state.loadBalancer.ListenerDescriptions ?? []).filter(
     ({ Listener: listener, PolicyNames: names = [] }) =>
       listener !== undefined &&
       isTls(listener) &&
       !names.includes(policy) &&
-      (wanted !== undefined || names.some((each) => each.startsWith(TLS_POLICY_PREFIX))),
+      (desired !== undefined || names.some((each) => each.startsWith(TLS_POLICY_PREFIX))),
   );
   if (changed.length === 0) return [];
   return [
@@ -113,7 +113,7 @@ export function planTlsPolicy(
             PolicyName: policy,
             PolicyTypeName: TLS_POLICY_TYPE,
             PolicyAttributes: [
-              { AttributeName: "Reference-Security-Policy", AttributeValue: wanted ?? DEFAULT_TLS_POLICY },
+              { AttributeName: "Reference-Security-Policy", AttributeValue: desired ?? DEFAULT_TLS_POLICY },
             ],
           }),
         ]),

@@ -27,8 +27,10 @@ export function removeClassic(context: ClassicContext): LoadBalancerStep {
     state.vpc,
   );
   if (rules.kind === "refused") return rules;
-  const shut = rules.kind === "act" ? rules.actions : [];
-  const [first, ...more] = isOurs(context) ? [...shut, buildDelete(name)] : shut;
+  const ruleRemovals = rules.kind === "act" ? rules.actions : [];
+  const [first, ...more] = isOwnClassicBalancer(context)
+    ? [...ruleRemovals, buildDelete(name)]
+    : ruleRemovals;
   if (first !== undefined)
     return { kind: "act", because: { code: "Deleting", message: `${name} goes` }, actions: [first, ...more] };
   const identity = { clusterTag: owner.clusterTag, allow };
@@ -46,7 +48,7 @@ export function removeClassic(context: ClassicContext): LoadBalancerStep {
 const NOTHING_LEFT: LoadBalancerStep = { kind: "settled", ingress: [], warnings: [] };
 
 /** Whether the load balancer of the Service's derived name exists and may be changed for the Service. */
-export function isOurs({ state: { classic }, owner, configuration }: ClassicContext): boolean {
+export function isOwnClassicBalancer({ state: { classic }, owner, configuration }: ClassicContext): boolean {
   if (classic === undefined) return false;
   return isOwnLoadBalancer({ tags: classic.tags, vpc: classic.loadBalancer.VPCId }, owner, configuration);
 }

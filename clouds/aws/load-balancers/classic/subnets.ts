@@ -15,16 +15,16 @@ export interface SubnetChange {
  */
 export function planSubnets(
   { loadBalancer }: ClassicLoadBalancerState,
-  wanted: readonly SubnetState[],
+  desired: readonly SubnetState[],
   vpc: VpcState,
 ): SubnetChange {
   const name = loadBalancer.LoadBalancerName ?? "";
   const attached = new Set(loadBalancer.Subnets ?? []);
-  const ids = new Set(wanted.map(getSubnetId));
-  const kept = [...attached].filter((id) => ids.has(id));
+  const ids = new Set(desired.map(getSubnetId));
+  const keptIds = [...attached].filter((id) => ids.has(id));
   const surplus = [...attached].filter((id) => !ids.has(id)).sort();
   const zones = new Set(vpc.subnets.filter((each) => attached.has(getSubnetId(each))).map(getSubnetZone));
-  const missing = wanted.filter((each) => !attached.has(getSubnetId(each)));
+  const missing = desired.filter((each) => !attached.has(getSubnetId(each)));
   const fitting = missing.filter((each) => !zones.has(getSubnetZone(each))).map(getSubnetId);
   if (fitting.length > 0) {
     const attach = buildAction("elb:AttachLoadBalancerToSubnets", name, {
@@ -34,12 +34,12 @@ export function planSubnets(
     return { actions: [attach] };
   }
   if (surplus.length === 0) return { actions: [] };
-  const stays = kept.length > 0 ? undefined : selectLastSubnet(surplus, missing, vpc);
-  const leaving = surplus.filter((id) => id !== stays);
-  if (leaving.length === 0) return { actions: [], issue: buildSubnetsIssue(surplus, missing) };
+  const lastId = keptIds.length > 0 ? undefined : selectLastSubnet(surplus, missing, vpc);
+  const detached = surplus.filter((id) => id !== lastId);
+  if (detached.length === 0) return { actions: [], issue: buildSubnetsIssue(surplus, missing) };
   const detach = buildAction("elb:DetachLoadBalancerFromSubnets", name, {
     LoadBalancerName: name,
-    Subnets: leaving,
+    Subnets: detached,
   });
   return { actions: [detach] };
 }
@@ -60,12 +60,12 @@ function selectLastSubnet(
   return free ?? surplus[0];
 }
 
-function buildSubnetsIssue(from: readonly string[], to: readonly SubnetState[]): Issue {
+function buildSubnetsIssue(attachedIds: readonly string[], desired: readonly SubnetState[]): Issue {
   return {
     code: "SubnetsChanged",
     field: formatAnnotationName("subnets"),
     allowed: "a subnet of another zone besides",
-    detail: `${from.join(", ")} is its only subnet, and ${to.map(getSubnetId).join(", ")} is in the same zone`,
+    detail: `${attachedIds.join(", ")} is its only subnet, and ${desired.map(getSubnetId).join(", ")} is in the same zone`,
   };
 }
 

@@ -6,10 +6,10 @@ import type { LoadBalancerAction } from "#core/service/model.ts";
 /** Adds the desired tags to a load balancer and removes obsolete ones of ours; other tags stay. */
 export function planTags(
   { loadBalancer, tags }: ClassicLoadBalancerState,
-  wanted: Pairs,
+  desired: Pairs,
 ): readonly LoadBalancerAction[] {
   const name = loadBalancer.LoadBalancerName ?? "";
-  const { add, remove } = planTagChanges(tags, wanted);
+  const { add, remove } = planTagChanges(tags, desired);
   return [
     ...(remove.length === 0
       ? []

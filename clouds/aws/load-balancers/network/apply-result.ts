@@ -30,10 +30,10 @@ export function applyNetworkResult(
 ): AwsLoadBalancerState {
   switch (action.action) {
     case "elbv2:CreateLoadBalancer": {
-      const [made] = toPartial<CreateLoadBalancerOutput>(result).LoadBalancers ?? [];
+      const [loadBalancer] = toPartial<CreateLoadBalancerOutput>(result).LoadBalancers ?? [];
       const { Tags } = getRequest(action, "elbv2:CreateLoadBalancer");
-      if (made === undefined) return state;
-      const network = { loadBalancer: made, tags: toPairs(Tags), attributes: {}, listeners: [] };
+      if (loadBalancer === undefined) return state;
+      const network = { loadBalancer, tags: toPairs(Tags), attributes: {}, listeners: [] };
       return { ...state, network };
     }
     case "elbv2:DeleteLoadBalancer": {
@@ -44,12 +44,12 @@ export function applyNetworkResult(
     case "elbv2:SetSecurityGroups": {
       const { SecurityGroups } = getRequest(action, "elbv2:SetSecurityGroups");
       const { SecurityGroupIds = SecurityGroups ?? [] } = toPartial<SetSecurityGroupsOutput>(result);
-      return withBalancer(state, { SecurityGroups: SecurityGroupIds });
+      return updateBalancer(state, { SecurityGroups: SecurityGroupIds });
     }
     case "elbv2:SetSubnets": {
       const { IpAddressType, EnablePrefixForIpv6SourceNat } = getRequest(action, "elbv2:SetSubnets");
       const answer = toPartial<SetSubnetsOutput>(result);
-      return withBalancer(state, {
+      return updateBalancer(state, {
         ...omitUndefined({ IpAddressType, EnablePrefixForIpv6SourceNat }),
         ...omitUndefined({
           AvailabilityZones: answer.AvailabilityZones,
@@ -59,7 +59,7 @@ export function applyNetworkResult(
     }
     case "elbv2:SetIpAddressType": {
       const { IpAddressType } = getRequest(action, "elbv2:SetIpAddressType");
-      return withBalancer(
+      return updateBalancer(
         state,
         omitUndefined({
           IpAddressType: toPartial<SetIpAddressTypeOutput>(result).IpAddressType ?? IpAddressType,
@@ -68,29 +68,29 @@ export function applyNetworkResult(
     }
     case "elbv2:ModifyLoadBalancerAttributes": {
       const { Attributes } = getRequest(action, "elbv2:ModifyLoadBalancerAttributes");
-      return withNetwork(state, (network) => ({
+      return updateNetwork(state, (network) => ({
         ...network,
         attributes: { ...network.attributes, ...toPairs(Attributes) },
       }));
     }
     case "elbv2:AddTags": {
       const { ResourceArns = [], Tags } = getRequest(action, "elbv2:AddTags");
-      return withTags(state, ResourceArns, (tags) => ({ ...tags, ...toPairs(Tags) }));
+      return updateTags(state, ResourceArns, (tags) => ({ ...tags, ...toPairs(Tags) }));
     }
     case "elbv2:RemoveTags": {
       const { ResourceArns = [], TagKeys = [] } = getRequest(action, "elbv2:RemoveTags");
-      return withTags(state, ResourceArns, (tags) =>
+      return updateTags(state, ResourceArns, (tags) =>
         Object.fromEntries(Object.entries(tags).filter(([key]) => !TagKeys.includes(key))),
       );
     }
     case "elbv2:CreateListener": {
-      const [made] = toPartial<CreateListenerOutput>(result).Listeners ?? [];
+      const [listener] = toPartial<CreateListenerOutput>(result).Listeners ?? [];
       const { Tags } = getRequest(action, "elbv2:CreateListener");
-      if (made === undefined) return state;
+      if (listener === undefined) return state;
       return updateAttachments(
-        withNetwork(state, (network) => ({
+        updateNetwork(state, (network) => ({
           ...network,
-          listeners: [...network.listeners, { listener: made, tags: toPairs(Tags) }],
+          listeners: [...network.listeners, { listener, tags: toPairs(Tags) }],
         })),
       );
     }
@@ -98,7 +98,7 @@ export function applyNetworkResult(
       const { ListenerArn, ...changed } = getRequest(action, "elbv2:ModifyListener");
       const [answer] = toPartial<ModifyListenerOutput>(result).Listeners ?? [];
       return updateAttachments(
-        withNetwork(state, (network) => ({
+        updateNetwork(state, (network) => ({
           ...network,
           listeners: network.listeners.map((each) =>
             each.listener.ListenerArn === ListenerArn
@@ -111,7 +111,7 @@ export function applyNetworkResult(
     case "elbv2:DeleteListener": {
       const { ListenerArn } = getRequest(action, "elbv2:DeleteListener");
       return updateAttachments(
-        withNetwork(state, (network) => ({
+        updateNetwork(state, (network) => ({
           ...network,
           listeners: network.listeners.filter(({ listener }) => listener.ListenerArn !== ListenerArn),
         })),
@@ -121,44 +121,48 @@ export function applyNetworkResult(
       const [group] = toPartial<CreateTargetGroupOutput>(result).TargetGroups ?? [];
       const { Tags } = getRequest(action, "elbv2:CreateTargetGroup");
       if (group === undefined) return state;
-      const made = { group, tags: toPairs(Tags), attributes: {}, targets: [] };
-      return { ...state, targetGroups: [...state.targetGroups, made] };
+      const created = { group, tags: toPairs(Tags), attributes: {}, targets: [] };
+      return { ...state, targetGroups: [...state.targetGroups, created] };
     }
     case "elbv2:ModifyTargetGroup": {
       const { TargetGroupArn, ...changed } = getRequest(action, "elbv2:ModifyTargetGroup");
       const [answer] = toPartial<ModifyTargetGroupOutput>(result).TargetGroups ?? [];
-      return withGroup(state, TargetGroupArn, (of) => ({
-        ...of,
-        group: { ...of.group, ...omitUndefined(changed), ...answer },
+      return updateTargetGroup(state, TargetGroupArn, (targetGroup) => ({
+        ...targetGroup,
+        group: { ...targetGroup.group, ...omitUndefined(changed), ...answer },
       }));
     }
     case "elbv2:ModifyTargetGroupAttributes": {
       const { TargetGroupArn, Attributes } = getRequest(action, "elbv2:ModifyTargetGroupAttributes");
-      return withGroup(state, TargetGroupArn, (of) => ({
-        ...of,
-        attributes: { ...of.attributes, ...toPairs(Attributes) },
+      return updateTargetGroup(state, TargetGroupArn, (targetGroup) => ({
+        ...targetGroup,
+        attributes: { ...targetGroup.attributes, ...toPairs(Attributes) },
       }));
     }
     case "elbv2:DeleteTargetGroup": {
       const { TargetGroupArn } = getRequest(action, "elbv2:DeleteTargetGroup");
-      const left = state.targetGroups.filter(({ group }) => group.TargetGroupArn !== TargetGroupArn);
-      return { ...state, targetGroups: left };
+      const targetGroups = state.targetGroups.filter(({ group }) => group.TargetGroupArn !== TargetGroupArn);
+      return { ...state, targetGroups };
     }
     case "elbv2:RegisterTargets": {
       const { TargetGroupArn, Targets = [] } = getRequest(action, "elbv2:RegisterTargets");
-      return withGroup(state, TargetGroupArn, (of) => ({
-        ...of,
+      return updateTargetGroup(state, TargetGroupArn, (targetGroup) => ({
+        ...targetGroup,
         targets: [
-          ...of.targets.filter((each) => !Targets.some((target) => isSame(target, each, of))),
+          ...targetGroup.targets.filter(
+            (each) => !Targets.some((target) => isSame(target, each, targetGroup)),
+          ),
           ...Targets,
         ],
       }));
     }
     case "elbv2:DeregisterTargets": {
       const { TargetGroupArn, Targets = [] } = getRequest(action, "elbv2:DeregisterTargets");
-      return withGroup(state, TargetGroupArn, (of) => ({
-        ...of,
-        targets: of.targets.filter((each) => !Targets.some((target) => isSame(target, each, of))),
+      return updateTargetGroup(state, TargetGroupArn, (targetGroup) => ({
+        ...targetGroup,
+        targets: targetGroup.targets.filter(
+          (each) => !Targets.some((target) => isSame(target, each, targetGroup)),
+        ),
       }));
     }
     default:
@@ -176,24 +180,24 @@ function toPartial<Answer>(result: unknown): Partial<Answer> {
   return typeof result === "object" && result !== null ? result : {};
 }
 
-function withNetwork(
+function updateNetwork(
   state: AwsLoadBalancerState,
   change: (network: NetworkLoadBalancerState) => NetworkLoadBalancerState,
 ): AwsLoadBalancerState {
   return state.network === undefined ? state : { ...state, network: change(state.network) };
 }
 
-function withBalancer(
+function updateBalancer(
   state: AwsLoadBalancerState,
   changed: NetworkLoadBalancerState["loadBalancer"],
 ): AwsLoadBalancerState {
-  return withNetwork(state, (network) => ({
+  return updateNetwork(state, (network) => ({
     ...network,
     loadBalancer: { ...network.loadBalancer, ...changed },
   }));
 }
 
-function withGroup(
+function updateTargetGroup(
   state: AwsLoadBalancerState,
   arn: string | undefined,
   change: (group: TargetGroupState) => TargetGroupState,
@@ -204,17 +208,17 @@ function withGroup(
   return { ...state, targetGroups };
 }
 
-function withTags(
+function updateTags(
   state: AwsLoadBalancerState,
   arns: readonly string[],
   change: (tags: Pairs) => Pairs,
 ): AwsLoadBalancerState {
-  const tagged = <Of extends { readonly tags: Pairs }>(of: Of, arn: string | undefined): Of =>
-    arn !== undefined && arns.includes(arn) ? { ...of, tags: change(of.tags) } : of;
-  const targetGroups = state.targetGroups.map((each) => tagged(each, each.group.TargetGroupArn));
-  return withNetwork({ ...state, targetGroups }, (network) => ({
-    ...tagged(network, network.loadBalancer.LoadBalancerArn),
-    listeners: network.listeners.map((each) => tagged(each, each.listener.ListenerArn)),
+  const tagResource = <Of extends { readonly tags: Pairs }>(resource: Of, arn: string | undefined): Of =>
+    arn !== undefined && arns.includes(arn) ? { ...resource, tags: change(resource.tags) } : resource;
+  const targetGroups = state.targetGroups.map((each) => tagResource(each, each.group.TargetGroupArn));
+  return updateNetwork({ ...state, targetGroups }, (network) => ({
+    ...tagResource(network, network.loadBalancer.LoadBalancerArn),
+    listeners: network.listeners.map((each) => tagResource(each, each.listener.ListenerArn)),
   }));
 }
 
@@ -254,6 +258,6 @@ function toPairs(list: readonly Partial<Tag>[] = []): Pairs {
   return Object.fromEntries(list.flatMap(({ Key, Value = "" }) => (Key ? [[Key, Value]] : [])));
 }
 
-function omitUndefined<Of extends object>(of: Of): Of {
-  return Object.fromEntries(Object.entries(of).filter(([, value]) => value !== undefined)) as Of;
+function omitUndefined<Of extends object>(fields: Of): Of {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Of;
 }

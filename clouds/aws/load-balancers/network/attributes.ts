@@ -17,10 +17,10 @@ import type { LoadBalancerAction } from "#core/service/model.ts";
  */
 export function changeAttributes(
   { loadBalancer, attributes }: NetworkLoadBalancerState,
-  { wanted, name }: NetworkContext,
+  { desired, name }: NetworkContext,
 ): readonly LoadBalancerAction[] {
   if (attributes === undefined) return [];
-  const changed = Object.entries(wanted.attributes).filter(
+  const changed = Object.entries(desired.attributes).filter(
     ([key, value]) => (attributes[key] ?? BALANCER_DEFAULTS[key]) !== value,
   );
   if (changed.length === 0) return [];
@@ -40,23 +40,23 @@ export function changeAttributes(
  */
 export function changeTargetGroups(
   matched: readonly MatchedPort[],
-  { wanted, owner }: NetworkContext,
+  { desired, owner }: NetworkContext,
 ): readonly LoadBalancerAction[] {
   return matched.flatMap(({ group: state }) => {
     if (state?.attributes === undefined) return [];
     const { group, tags, attributes } = state;
     const arn = getTargetGroupArn(group);
-    const mark = buildAttributeTag(wanted.targetGroupAttributes);
-    const reset = parseAttributeTag(tags).filter((key) => !Object.hasOwn(wanted.targetGroupAttributes, key));
-    const to = {
+    const recordingTag = buildAttributeTag(desired.targetGroupAttributes);
+    const reset = parseAttributeTag(tags).filter((key) => !Object.hasOwn(desired.targetGroupAttributes, key));
+    const desiredAttributes = {
       ...Object.fromEntries(reset.map((key) => [key, ATTRIBUTE_DEFAULTS[key] ?? ""])),
-      ...wanted.targetGroupAttributes,
+      ...desired.targetGroupAttributes,
     };
-    const changed = Object.entries(to).filter(
+    const changed = Object.entries(desiredAttributes).filter(
       ([key, value]) => (attributes[key] ?? ATTRIBUTE_DEFAULTS[key]) !== value,
     );
-    const { add, remove } = planTagChanges(tags, { ...buildServiceTags(owner), ...mark });
-    const unmarked = mark[SET_ATTRIBUTES] === undefined && tags[SET_ATTRIBUTES] !== undefined;
+    const { add, remove } = planTagChanges(tags, { ...buildServiceTags(owner), ...recordingTag });
+    const isTagObsolete = recordingTag[SET_ATTRIBUTES] === undefined && tags[SET_ATTRIBUTES] !== undefined;
     return [
       ...removeTags(arn, remove),
       ...addTags(arn, add),
@@ -68,7 +68,7 @@ export function changeTargetGroups(
               Attributes: toAttributeList(changed),
             }),
           ]),
-      ...removeTags(arn, unmarked ? [SET_ATTRIBUTES] : []),
+      ...removeTags(arn, isTagObsolete ? [SET_ATTRIBUTES] : []),
     ];
   });
 }
@@ -83,7 +83,10 @@ export function changeTags(
   { owner }: NetworkContext,
 ): readonly LoadBalancerAction[] {
   const tagged = [
-    ...listeners.map(({ listener, tags: own }) => ({ arn: listener.ListenerArn ?? "", own })),
+    ...listeners.map(({ listener, tags: listenerTags }) => ({
+      arn: listener.ListenerArn ?? "",
+      own: listenerTags,
+    })),
     { arn: loadBalancer.LoadBalancerArn ?? "", own: tags },
   ];
   return tagged.flatMap(({ arn, own }) => {

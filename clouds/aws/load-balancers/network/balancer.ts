@@ -19,13 +19,13 @@ type PlacedPlacement = Extract<Placement, { readonly kind: "placed" }>;
 export function createBalancer(
   { mappings, families }: PlacedPlacement,
   groupIds: readonly string[],
-  { name, owner, wanted }: NetworkContext,
+  { name, owner, desired }: NetworkContext,
 ): LoadBalancerAction {
-  const isPrefixed = families.loadBalancer === "dualstack" && hasUdp({ wanted });
+  const isPrefixed = families.loadBalancer === "dualstack" && hasUdp({ desired });
   return buildAction("elbv2:CreateLoadBalancer", name, {
     Name: name,
     Type: "network",
-    Scheme: wanted.internal ? "internal" : "internet-facing",
+    Scheme: desired.internal ? "internal" : "internet-facing",
     IpAddressType: families.loadBalancer,
     SubnetMappings: mappings.map((mapping) => (isPrefixed ? { ...mapping, ...PREFIX } : { ...mapping })),
     ...(isPrefixed ? { EnablePrefixForIpv6SourceNat: "on" as const } : {}),
@@ -41,51 +41,52 @@ export function createBalancer(
 export function changeBalancer(
   { loadBalancer, listeners }: NetworkLoadBalancerState,
   placement: PlacedPlacement,
-  { name, wanted, state }: NetworkContext,
+  { name, desired, state }: NetworkContext,
 ): BalancerChange {
   const warnings: Issue[] = [];
-  if (loadBalancer.Scheme !== undefined && (loadBalancer.Scheme === "internal") !== wanted.internal)
+  if (loadBalancer.Scheme !== undefined && (loadBalancer.Scheme === "internal") !== desired.internal)
     warnings.push({
       code: "InvalidAnnotation",
       field: formatAnnotationName("internal"),
-      value: String(wanted.internal),
+      value: String(desired.internal),
       allowed: `what it was when the load balancer was made, which is ${loadBalancer.Scheme}`,
     });
   const zones = loadBalancer.AvailabilityZones ?? [];
-  const there = new Set(zones.map(({ SubnetId }) => SubnetId));
-  const zonesThere = new Set(zones.map(({ ZoneName }) => ZoneName));
+  const currentSubnetIds = new Set(zones.map(({ SubnetId }) => SubnetId));
+  const currentZones = new Set(zones.map(({ ZoneName }) => ZoneName));
   const added = placement.subnets.flatMap(({ subnet }, index) =>
-    there.has(subnet.SubnetId) || zonesThere.has(subnet.AvailabilityZone) ? [] : [index],
+    currentSubnetIds.has(subnet.SubnetId) || currentZones.has(subnet.AvailabilityZone) ? [] : [index],
   );
   const chosen = new Set(placement.subnets.map(({ subnet }) => subnet.SubnetId));
   const isKept = zones.every(({ SubnetId }) => chosen.has(SubnetId));
-  const isIn = placement.subnets.every(
-    ({ subnet }, index) => there.has(subnet.SubnetId) || added.includes(index),
+  const isComplete = placement.subnets.every(
+    ({ subnet }, index) => currentSubnetIds.has(subnet.SubnetId) || added.includes(index),
   );
-  if (wanted.annotations.subnets !== undefined && !(isKept && isIn))
+  if (desired.annotations.subnets !== undefined && !(isKept && isComplete))
     warnings.push({
       code: "SubnetsChanged",
       field: formatAnnotationName("subnets"),
-      value: wanted.annotations.subnets,
+      value: desired.annotations.subnets,
       allowed: "the subnets that the load balancer is in, and one in each further zone",
-      detail: `it is in ${[...there].join(", ")}`,
+      detail: `it is in ${[...currentSubnetIds].join(", ")}`,
     });
-  warnings.push(...checkAddresses(loadBalancer, placement, { wanted }));
+  warnings.push(...checkAddresses(loadBalancer, placement, { desired }));
 
   const { loadBalancer: IpAddressType } = placement.families;
   const isDual = IpAddressType === "dualstack";
-  const isOn = loadBalancer.EnablePrefixForIpv6SourceNat === "on";
+  const hasPrefix = loadBalancer.EnablePrefixForIpv6SourceNat === "on";
   // A UDP listener needs the prefix until it is deleted.
-  const needsPrefix = hasUdp({ wanted }) || listeners.some(({ listener }) => isUdp(listener.Protocol));
-  const isPrefixMissing = isDual && needsPrefix && !isOn;
+  const needsPrefix = hasUdp({ desired }) || listeners.some(({ listener }) => isUdp(listener.Protocol));
+  const isPrefixMissing = isDual && needsPrefix && !hasPrefix;
   const isOtherType = (loadBalancer.IpAddressType ?? "ipv4") !== IpAddressType;
   const isNarrowed = isOtherType && !isDual;
-  const isSurplus = isNarrowed && isOn;
-  const ofIPv6 = new Set(
+  const isSurplus = isNarrowed && hasPrefix;
+  const ipv6TargetGroups = new Set(
     state.targetGroups.flatMap(({ group }) => (group.IpAddressType === "ipv6" ? group.TargetGroupArn : [])),
   );
   const isAfterListeners =
-    isNarrowed && listeners.some(({ listener }) => ofIPv6.has(listener.DefaultActions?.[0]?.TargetGroupArn));
+    isNarrowed &&
+    listeners.some(({ listener }) => ipv6TargetGroups.has(listener.DefaultActions?.[0]?.TargetGroupArn));
   const { LoadBalancerArn } = loadBalancer;
   const type = isOtherType ? { IpAddressType } : {};
   if (added.length === 0 && !isPrefixMissing && !isSurplus) {
@@ -94,7 +95,7 @@ export function changeBalancer(
       : [];
     return { actions, isAfterListeners, warnings };
   }
-  const isPrefixed = isDual && (needsPrefix || isOn);
+  const isPrefixed = isDual && (needsPrefix || hasPrefix);
   const mappings = [
     ...zones.map(buildSubnetMapping),
     ...added.flatMap((index) => placement.mappings[index] ?? []),
@@ -112,8 +113,8 @@ export function changeBalancer(
 /** UDP from IPv6 clients is forwarded from addresses of a prefix, which AWS chooses. */
 const PREFIX: SubnetMapping = { SourceNatIpv6Prefix: "auto_assigned" };
 
-function hasUdp({ wanted }: Pick<NetworkContext, "wanted">): boolean {
-  return wanted.ports.some(({ protocol }) => isUdp(protocol));
+function hasUdp({ desired }: Pick<NetworkContext, "desired">): boolean {
+  return desired.ports.some(({ protocol }) => isUdp(protocol));
 }
 
 function isUdp(protocol: string | undefined): boolean {
@@ -140,9 +141,9 @@ function buildSubnetMapping({ SubnetId, LoadBalancerAddresses }: Zone): SubnetMa
 function checkAddresses(
   { AvailabilityZones }: NetworkLoadBalancerState["loadBalancer"],
   { mappings }: PlacedPlacement,
-  { wanted }: Pick<NetworkContext, "wanted">,
+  { desired }: Pick<NetworkContext, "desired">,
 ): readonly Issue[] {
-  const isOther = (key: "AllocationId" | "PrivateIPv4Address") =>
+  const isChanged = (key: "AllocationId" | "PrivateIPv4Address") =>
     mappings.some((mapping) => {
       const zone = AvailabilityZones?.find(({ SubnetId }) => SubnetId === mapping.SubnetId);
       const addresses = zone?.LoadBalancerAddresses?.map((address) => address[key]).filter(Boolean) ?? [];
@@ -154,11 +155,11 @@ function checkAddresses(
       ["private-ipv4-addresses", "PrivateIPv4Address"],
     ] as const
   ).flatMap(([suffix, key]) =>
-    isOther(key)
+    isChanged(key)
       ? {
           code: "InvalidAnnotation",
           field: formatAnnotationName(suffix),
-          value: wanted.annotations[suffix]?.join(","),
+          value: desired.annotations[suffix]?.join(","),
           allowed: "the addresses that the load balancer was made with",
         }
       : [],

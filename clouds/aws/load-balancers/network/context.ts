@@ -4,7 +4,7 @@ import type { Issue, LoadBalancerAction } from "#core/service/model.ts";
 
 /** All inputs of the plan of a network load balancer. */
 export interface NetworkContext extends LoadBalancerContext {
-  readonly wanted: NetworkDesiredState;
+  readonly desired: NetworkDesiredState;
 }
 
 /** A part of a plan: its actions, and what to report once all of them are done. */

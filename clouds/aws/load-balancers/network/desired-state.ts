@@ -45,15 +45,18 @@ export interface NetworkDesiredState {
 
 /** The desired state, or why it cannot be served. */
 export type NetworkDesiredStateResult =
-  | { readonly kind: "read"; readonly wanted: NetworkDesiredState }
+  | { readonly kind: "read"; readonly desired: NetworkDesiredState }
   | { readonly kind: "refused"; readonly issue: Issue };
 
 /** Reads the desired state of a network load balancer from a Service. */
 export function readNetwork(service: Service, settings: Settings): NetworkDesiredStateResult {
   const configuration = getConfiguration(settings);
-  const said = readAnnotations("network", service.metadata.annotations);
-  if (said.kind === "refused") return said;
-  const { annotations, warnings } = removeRejectedTags(said.annotations, getAllowedResources(configuration));
+  const annotationsRead = readAnnotations("network", service.metadata.annotations);
+  if (annotationsRead.kind === "refused") return annotationsRead;
+  const { annotations, warnings } = removeRejectedTags(
+    annotationsRead.annotations,
+    getAllowedResources(configuration),
+  );
   const ranges = readSourceRanges(service);
   if (ranges.kind === "refused") return ranges;
   const read = readPorts(service, annotations);
@@ -61,10 +64,10 @@ export function readNetwork(service: Service, settings: Settings): NetworkDesire
   const healthCheck = readHealthCheck(service, annotations, configuration);
   if ("code" in healthCheck) return { kind: "refused", issue: healthCheck };
   const { ports } = read;
-  const who = { clusterTag: getClusterTag(settings), allow: getAllowedResources(configuration) };
-  const issue = checkAnnotations(annotations, ports) ?? checkNamedResources(annotations, who);
+  const identity = { clusterTag: getClusterTag(settings), allow: getAllowedResources(configuration) };
+  const issue = checkAnnotations(annotations, ports) ?? checkNamedResources(annotations, identity);
   if (issue !== undefined) return { kind: "refused", issue };
-  const wanted = {
+  const desired = {
     annotations,
     internal: annotations.internal ?? false,
     families: selectFamilies(service),
@@ -79,9 +82,9 @@ export function readNetwork(service: Service, settings: Settings): NetworkDesire
         String(value),
       ]),
     ),
-    warnings: [...said.warnings, ...warnings, ...read.warnings],
+    warnings: [...annotationsRead.warnings, ...warnings, ...read.warnings],
   };
-  return { kind: "read", wanted };
+  return { kind: "read", desired };
 }
 
 /** Returns the node ports that only this Service has, also after it lost the type LoadBalancer. */
@@ -95,14 +98,17 @@ export function listOwnPorts({ spec }: Service): readonly number[] {
 function checkAnnotations(annotations: Annotations, ports: readonly DesiredPort[]): Issue | undefined {
   const isUdp = ports.some(({ targetProtocol }) => targetProtocol === "UDP" || targetProtocol === "TCP_UDP");
   if (isUdp && annotations["target-group-attributes"]?.["preserve_client_ip.enabled"] === false)
-    return invalid("target-group-attributes", "preserve_client_ip.enabled=true, because there are UDP ports");
+    return buildIssue(
+      "target-group-attributes",
+      "preserve_client_ip.enabled=true, because there are UDP ports",
+    );
   if (annotations["eip-allocations"] !== undefined && annotations.internal === true)
-    return invalid("eip-allocations", "nothing, because the load balancer is internal");
+    return buildIssue("eip-allocations", "nothing, because the load balancer is internal");
   if (annotations["private-ipv4-addresses"] !== undefined && annotations.internal !== true)
-    return invalid("private-ipv4-addresses", "nothing, unless the load balancer is internal");
+    return buildIssue("private-ipv4-addresses", "nothing, unless the load balancer is internal");
   return undefined;
 
-  function invalid(suffix: keyof Annotations, allowed: string): Issue {
+  function buildIssue(suffix: keyof Annotations, allowed: string): Issue {
     return { code: "InvalidAnnotation", field: formatAnnotationName(suffix), allowed };
   }
 }

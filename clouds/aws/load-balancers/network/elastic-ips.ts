@@ -9,25 +9,25 @@ import type { Issue } from "#core/service/model.ts";
  * far as that is known before creation. Or it is neither tagged as the cluster's nor allowed. Addresses that
  * the load balancer already has stay.
  */
-export function checkElasticIps({ wanted, owner, state, configuration }: NetworkContext): Issue | undefined {
-  const ids = wanted.annotations["eip-allocations"] ?? [];
+export function checkElasticIps({ desired, owner, state, configuration }: NetworkContext): Issue | undefined {
+  const ids = desired.annotations["eip-allocations"] ?? [];
   const { network, addresses = {} } = state;
-  const own = new Set(
+  const attachedIds = new Set(
     network?.loadBalancer.AvailabilityZones?.flatMap(({ LoadBalancerAddresses: each = [] }) =>
       each.map(({ AllocationId }) => AllocationId),
     ),
   );
-  const who = { clusterTag: owner.clusterTag, allow: getAllowedResources(configuration) };
+  const identity = { clusterTag: owner.clusterTag, allow: getAllowedResources(configuration) };
   const faults = ids.flatMap((id) => {
-    if (own.has(id)) return [];
-    const there = Object.hasOwn(addresses, id) ? addresses[id] : undefined;
-    if (!isAllowed("elasticIPs", { id, tags: there?.tags }, who))
+    if (attachedIds.has(id)) return [];
+    const address = Object.hasOwn(addresses, id) ? addresses[id] : undefined;
+    if (!isAllowed("elasticIPs", { id, tags: address?.tags }, identity))
       return [
         `${id} is neither tagged kubernetes.io/cluster/${owner.clusterTag} nor in cloud.allow.elasticIPs`,
       ];
     if (network !== undefined) return [];
-    if (there === undefined) return [`${id} is not in this region and account`];
-    return there.isInUse ? [`${id} is in use`] : [];
+    if (address === undefined) return [`${id} is not in this region and account`];
+    return address.isInUse ? [`${id} is in use`] : [];
   });
   if (faults.length === 0) return undefined;
   return {

@@ -32,17 +32,17 @@ export type FrontGroups =
  * AWS never attaches groups to one that was created without any.
  */
 export function planFrontGroups(context: NetworkContext, families: Families): FrontGroups {
-  const { wanted, configuration, state } = context;
+  const { desired, configuration, state } = context;
   const existing = state.network?.loadBalancer.SecurityGroups ?? [];
-  const own = listOwnGroups(context);
-  const named = wanted.annotations["security-groups"];
+  const ownIds = listOwnGroups(context);
+  const named = desired.annotations["security-groups"];
   if (!hasFrontGroups(context) || !isManaged(context)) {
     const canHave = state.network === undefined || existing.length > 0;
     return {
       kind: "planned",
       actions: [],
       ids: excludeSharedGroup(existing, context),
-      obsolete: own.filter((id) => !existing.includes(id)),
+      obsolete: ownIds.filter((id) => !existing.includes(id)),
       warnings: named === undefined ? [] : [buildIgnoredIssue(named, canHave)],
     };
   }
@@ -59,10 +59,10 @@ export function planFrontGroups(context: NetworkContext, families: Families): Fr
   const isKnown = all.length === (named?.length ?? 1) + (shared === undefined ? 0 : 1);
   return {
     kind: "planned",
-    actions: [front, shared].flatMap((piece) => (piece?.kind === "act" ? piece.actions : [])),
+    actions: [front, shared].flatMap((part) => (part?.kind === "act" ? part.actions : [])),
     ids: isKnown ? all : undefined,
     sharedId: shared?.value,
-    obsolete: own.filter((id) => !all.includes(id) && isKnown),
+    obsolete: ownIds.filter((id) => !all.includes(id) && isKnown),
     warnings: [],
   };
 }
@@ -140,12 +140,12 @@ function formatGroupName({ owner, configuration }: LoadBalancerContext): string 
 }
 
 /** Builds the openings for listeners and for path MTU messages. */
-function buildOpenings({ wanted }: NetworkContext, families: Families): readonly Opening[] {
-  const ranges = (wanted.sourceRanges ?? listAllClients(families)).filter(
+function buildOpenings({ desired }: NetworkContext, families: Families): readonly Opening[] {
+  const ranges = (desired.sourceRanges ?? listAllClients(families)).filter(
     (range) => families.loadBalancer === "dualstack" || !isIPv6Network(range),
   );
   return [
-    ...wanted.ports.flatMap(({ port, protocol }) =>
+    ...desired.ports.flatMap(({ port, protocol }) =>
       listTransports(protocol).map(
         (each): Opening => ({ protocol: each, ports: [port, port], cidrs: ranges }),
       ),
@@ -176,17 +176,17 @@ function checkNamedGroups(
   named: readonly string[],
   { state, owner, configuration }: NetworkContext,
 ): Issue | undefined {
-  const bad = named.filter((id) => {
+  const unusable = named.filter((id) => {
     const found = state.vpc.groups.find(({ group }) => group.GroupId === id);
-    const who = { clusterTag: owner.clusterTag, allow: getAllowedResources(configuration) };
-    return found === undefined || !isAllowed("securityGroups", { id, tags: found.tags }, who);
+    const identity = { clusterTag: owner.clusterTag, allow: getAllowedResources(configuration) };
+    return found === undefined || !isAllowed("securityGroups", { id, tags: found.tags }, identity);
   });
-  if (bad.length === 0) return undefined;
+  if (unusable.length === 0) return undefined;
   return {
     code: "SecurityGroupNotAllowed",
     field: FIELD,
     value: named.join(","),
-    detail: `not in ${state.vpc.id}, or neither the cluster's nor in cloud.allow.securityGroups: ${bad.join(", ")}`,
+    detail: `not in ${state.vpc.id}, or neither the cluster's nor in cloud.allow.securityGroups: ${unusable.join(", ")}`,
   };
 }
 

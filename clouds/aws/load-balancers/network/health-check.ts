@@ -70,10 +70,15 @@ function selectHealthCheckEndpoint(
       path: configuration.clusterServiceSharedLoadBalancerHealthProbePath ?? KUBE_PROXY.path,
     };
   }
-  const said = annotations["healthcheck-protocol"];
+  const annotatedProtocol = annotations["healthcheck-protocol"];
   return {
     // SSL is a value for classic load balancers, rejected earlier.
-    protocol: said === undefined || said === "SSL" ? (isLocal ? "HTTP" : "TCP") : said,
+    protocol:
+      annotatedProtocol === undefined || annotatedProtocol === "SSL"
+        ? isLocal
+          ? "HTTP"
+          : "TCP"
+        : annotatedProtocol,
     port: String(annotations["healthcheck-port"] ?? (isLocal ? spec.healthCheckNodePort : "traffic-port")),
     path: annotations["healthcheck-path"] ?? (isLocal ? "/healthz" : "/"),
   };

@@ -32,21 +32,21 @@ export function planListeners(
   const used = new Set<string>();
   const replaced = new Set<string | undefined>();
   for (const { port, group } of matched) {
-    const there = balancer.listeners.find(({ listener }) => listener.Port === port.port)?.listener;
+    const existing = balancer.listeners.find(({ listener }) => listener.Port === port.port)?.listener;
     const target = group === undefined ? undefined : getTargetGroupArn(group.group);
     if (target === undefined) {
-      for (const each of listTargetGroups(there)) used.add(each);
+      for (const each of listTargetGroups(existing)) used.add(each);
     } else {
       used.add(target);
-      if (there === undefined) create.push(buildCreateListener(port, target, balancer, context));
-      else if (needsReplacement(there, port, balancer)) {
+      if (existing === undefined) create.push(buildCreateListener(port, target, balancer, context));
+      else if (needsReplacement(existing, port, balancer)) {
         create.push(
-          buildDeleteListener(there, context),
+          buildDeleteListener(existing, context),
           buildCreateListener(port, target, balancer, context),
         );
-        replaced.add(there.ListenerArn);
-      } else if (isDifferent(there, port, target))
-        modify.push(buildModifyListener(there, port, target, context));
+        replaced.add(existing.ListenerArn);
+      } else if (isDifferent(existing, port, target))
+        modify.push(buildModifyListener(existing, port, target, context));
     }
   }
   const ports: ReadonlySet<number | undefined> = new Set(matched.map(({ port }) => port.port));
@@ -101,23 +101,23 @@ function buildListenerSettings({ protocol, certificate, policy }: DesiredPort, t
   };
 }
 
-function isDifferent(there: Listener, port: DesiredPort, target: string): boolean {
-  const [sole, ...more] = listTargetGroups(there);
-  if (there.Protocol !== port.protocol || sole !== target || more.length > 0) return true;
+function isDifferent(listener: Listener, port: DesiredPort, target: string): boolean {
+  const [sole, ...more] = listTargetGroups(listener);
+  if (listener.Protocol !== port.protocol || sole !== target || more.length > 0) return true;
   if (port.protocol !== "TLS") return false;
   // Without an annotation AWS chooses the policy, and its choice changes over time.
-  const isPolicy = port.policy === undefined || there.SslPolicy === port.policy;
-  return there.Certificates?.[0]?.CertificateArn !== port.certificate || !isPolicy;
+  const isPolicyCurrent = port.policy === undefined || listener.SslPolicy === port.policy;
+  return listener.Certificates?.[0]?.CertificateArn !== port.certificate || !isPolicyCurrent;
 }
 
 /** Whether a listener must be replaced. AWS cannot change one to UDP if clients also use IPv6. */
 function needsReplacement(
-  there: Listener,
+  listener: Listener,
   port: DesiredPort,
   { loadBalancer }: NetworkLoadBalancerState,
 ): boolean {
   const isUdp = port.protocol === "UDP" || port.protocol === "TCP_UDP";
-  return isUdp && there.Protocol !== port.protocol && loadBalancer.IpAddressType === "dualstack";
+  return isUdp && listener.Protocol !== port.protocol && loadBalancer.IpAddressType === "dualstack";
 }
 
 function listTargetGroups(listener: Listener | undefined): readonly string[] {

@@ -47,7 +47,7 @@ export function planRules(
     sharedSecurityGroupId === undefined
       ? buildOpenings(source, context)
       : buildSharedOpenings(sharedSecurityGroupId, context);
-  return plan(instanceIds, openings, context, context.wanted.ownPorts);
+  return plan(instanceIds, openings, context, context.desired.ownPorts);
 }
 
 /** Copies a load balancer's existing rules to those security groups of its nodes that lack them. */
@@ -115,20 +115,20 @@ function plan(
  */
 function buildOpenings(
   { subnets, families }: TrafficSource,
-  { wanted, name }: NetworkContext,
+  { desired, name }: NetworkContext,
 ): readonly Opening[] {
-  const preservesClientIp = wanted.targetGroupAttributes["preserve_client_ip.enabled"] !== "false";
+  const preservesClientIp = desired.targetGroupAttributes["preserve_client_ip.enabled"] !== "false";
   const isDualstack = families.loadBalancer === "dualstack";
   const subnetCidrs = subnets.flatMap((each) => listSubnetCidrs(each, families.targets));
-  const ranges = (wanted.sourceRanges ?? listAllClients(families)).filter(
+  const ranges = (desired.sourceRanges ?? listAllClients(families)).filter(
     (range) => isDualstack || !isIPv6Network(range),
   );
   const allClients = families.targets === "ipv6" ? "::/0" : "0.0.0.0/0";
   const needsSubnets = (!preservesClientIp || isDualstack) && !ranges.includes(allClients);
   const cidrs = [...ranges, ...(needsSubnets ? subnetCidrs.filter((each) => !ranges.includes(each)) : [])];
   const description = `${CLIENT_RULE}=${name}`;
-  const ports = listTargetPorts(wanted);
-  const healthCheckPorts = listHealthCheckPorts(wanted);
+  const ports = listTargetPorts(desired);
+  const healthCheckPorts = listHealthCheckPorts(desired);
   const tcpPorts = new Set(ports.filter(({ protocol }) => protocol === "tcp").map(({ port }) => port));
   // As in the stock controller: where all clients may reach the port, health checks need no rule.
   const isCovered = cidrs.includes(allClients) && [...healthCheckPorts].every((port) => tcpPorts.has(port));
@@ -141,7 +141,7 @@ function buildOpenings(
             protocol: "tcp",
             ports: [port, port],
             cidrs: subnetCidrs,
-            description: describeHealthRule(port, wanted, name),
+            description: describeHealthRule(port, desired, name),
           }),
         )),
     ...buildPathMtuOpenings(cidrs).map((opening): Opening => ({ ...opening, description: MTU_RULE })),
@@ -154,7 +154,7 @@ function buildOpenings(
  */
 function buildSharedOpenings(
   groupId: string,
-  { wanted, name, configuration }: NetworkContext,
+  { desired, name, configuration }: NetworkContext,
 ): readonly Opening[] {
   const hasSharedProbe = configuration.clusterServiceLoadBalancerHealthProbeMode === "Shared";
   const probePort = configuration.clusterServiceSharedLoadBalancerHealthProbePort ?? KUBE_PROXY.port;
@@ -164,12 +164,12 @@ function buildSharedOpenings(
       : [{ protocol, ports: [port, port], groupIds: [groupId], description }];
   return [
     ...buildSharedGroupOpenings(groupId, hasSharedProbe ? probePort : undefined, configuration),
-    ...listTargetPorts(wanted).flatMap(({ protocol, port }) =>
+    ...listTargetPorts(desired).flatMap(({ protocol, port }) =>
       openOutsideRange(protocol, port, `${CLIENT_RULE}=${name}`),
     ),
-    ...[...listHealthCheckPorts(wanted)]
+    ...[...listHealthCheckPorts(desired)]
       .filter((port) => !(hasSharedProbe && port === probePort))
-      .flatMap((port) => openOutsideRange("tcp", port, describeHealthRule(port, wanted, name))),
+      .flatMap((port) => openOutsideRange("tcp", port, describeHealthRule(port, desired, name))),
   ];
 }
 

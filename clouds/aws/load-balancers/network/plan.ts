@@ -57,7 +57,7 @@ export function planNetwork(
   if (!question.wanted) return planRemoval(balancerContext, question.service);
   const read = readNetwork(question.service, balancerContext.settings);
   if (read.kind === "refused") return read;
-  const context: NetworkContext = { ...balancerContext, wanted: read.wanted };
+  const context: NetworkContext = { ...balancerContext, desired: read.desired };
   const labelIssue = checkLabels(question.nodes, context);
   if (labelIssue !== undefined) return { kind: "refused", issue: labelIssue };
   const balancer = balancerContext.state.network;
@@ -70,13 +70,13 @@ export function planNetwork(
 
 /** Plans a new load balancer with its parts. Creates nothing if one part is refused. */
 function planCreation(question: LoadBalancerQuestion, context: NetworkContext): LoadBalancerStep {
-  const placement = placeBalancer(context, context.wanted.internal);
+  const placement = placeBalancer(context, context.desired.internal);
   if (placement.kind === "refused") return placement;
   const groups = planFrontGroups(context, placement.families);
   if (groups.kind === "refused") return groups;
   const resolved: NetworkContext = {
     ...context,
-    wanted: { ...context.wanted, families: placement.families },
+    desired: { ...context.desired, families: placement.families },
   };
   const targets = chooseTargets(question.nodes, getTargetRules(resolved), resolved);
   const trafficSource = {
@@ -107,7 +107,7 @@ function planChange(
   const isInternal = loadBalancer.Scheme === "internal";
   const placement = placeBalancer(context, isInternal);
   const families = placement.kind === "placed" ? placement.families : getCurrentFamilies(balancer, context);
-  const resolved: NetworkContext = { ...context, wanted: { ...context.wanted, families } };
+  const resolved: NetworkContext = { ...context, desired: { ...context.desired, families } };
   const change: BalancerChange =
     placement.kind === "placed"
       ? changeBalancer(balancer, placement, resolved)
@@ -172,7 +172,7 @@ function planChange(
     return step.kind === "act" && !isFullyObserved ? { ...step, onlyTargets: true } : step;
   }
   for (const part of [placement, groups, rules]) if (part.kind === "refused") return part;
-  if (serving.length < resolved.wanted.ports.length)
+  if (serving.length < resolved.desired.ports.length)
     return wait("TargetGroupMissing", "a port has no visible target group: everything is read again");
   if (loadBalancer.DNSName === undefined || loadBalancer.DNSName === "")
     return wait("Nameless", "AWS has not returned the load balancer's name yet");
@@ -181,7 +181,7 @@ function planChange(
     ingress: [{ hostname: loadBalancer.DNSName }],
     ...buildTargetWait(targets.awaited),
     warnings: [
-      ...resolved.wanted.warnings,
+      ...resolved.desired.warnings,
       ...(placement.kind === "placed" ? placement.warnings : []),
       ...(change.warnings ?? []),
       ...planned.warnings,
@@ -197,7 +197,7 @@ function planChange(
  * balancer with security groups.
  */
 function checkSourceRanges(context: NetworkContext): readonly Issue[] {
-  const { sourceRanges, targetGroupAttributes } = context.wanted;
+  const { sourceRanges, targetGroupAttributes } = context.desired;
   const hidesClientIp = targetGroupAttributes["preserve_client_ip.enabled"] === "false";
   const allowsAllClients = sourceRanges === undefined || sourceRanges.includes("0.0.0.0/0");
   if (!hidesClientIp || allowsAllClients || hasFrontGroups(context)) return [];
@@ -267,9 +267,9 @@ function selectSubnets(
   );
 }
 
-function getCurrentFamilies({ loadBalancer }: NetworkLoadBalancerState, { wanted }: NetworkContext) {
+function getCurrentFamilies({ loadBalancer }: NetworkLoadBalancerState, { desired }: NetworkContext) {
   const isDualstack = loadBalancer.IpAddressType === "dualstack";
-  return isDualstack ? { ...wanted.families, loadBalancer: "dualstack" as const } : IPV4;
+  return isDualstack ? { ...desired.families, loadBalancer: "dualstack" as const } : IPV4;
 }
 
 function buildFailedIssue({ loadBalancer }: NetworkLoadBalancerState): Issue {

@@ -39,8 +39,8 @@ export function readPorts({ spec }: Service, annotations: Annotations): PortsRes
   if (byNumber.size > MAX_LISTENERS)
     return reject("TooManyPorts", String(byNumber.size), `at most ${MAX_LISTENERS} ports`);
   const ports: DesiredPort[] = [];
-  for (const same of byNumber.values()) {
-    const read = buildDesiredPort(same, annotations);
+  for (const portsOfNumber of byNumber.values()) {
+    const read = buildDesiredPort(portsOfNumber, annotations);
     if ("code" in read) return { kind: "refused", issue: read };
     ports.push(read);
   }

@@ -21,9 +21,9 @@ export function planRemoval(context: LoadBalancerContext, service: Service): Loa
   if (isNameForeign(state, owner, configuration)) return NOTHING_LEFT;
   const balancer = isOwnBalancer(context) ? state.network?.loadBalancer : undefined;
   if (state.network?.attributes?.["deletion_protection.enabled"] === "true" && balancer !== undefined)
-    return { kind: "refused", issue: isProtected(balancer.LoadBalancerArn) };
+    return { kind: "refused", issue: buildProtectedIssue(balancer.LoadBalancerArn) };
   const rules = removeRules(context, listOwnPorts(service));
-  const first: LoadBalancerAction[] = [
+  const actions: LoadBalancerAction[] = [
     ...(balancer === undefined
       ? []
       : [buildAction("elbv2:DeleteLoadBalancer", name, { LoadBalancerArn: balancer.LoadBalancerArn })]),
@@ -38,10 +38,10 @@ export function planRemoval(context: LoadBalancerContext, service: Service): Loa
     { owner, identity: getIdentity(context.settings), groupIds: listOwnGroups(context) },
     state.vpc,
   );
-  const [one, ...more] = [...first, ...(groups.kind === "act" ? groups.actions : [])];
-  if (one !== undefined) {
+  const [firstAction, ...more] = [...actions, ...(groups.kind === "act" ? groups.actions : [])];
+  if (firstAction !== undefined) {
     const because = { code: "Removing", message: "the network load balancer and what belongs to it go" };
-    return { kind: "act", because, actions: [one, ...more] };
+    return { kind: "act", because, actions: [firstAction, ...more] };
   }
   if (rules.kind === "refused") return rules;
   if (groups.kind === "refused") return groups;
@@ -50,7 +50,7 @@ export function planRemoval(context: LoadBalancerContext, service: Service): Loa
 
 const NOTHING_LEFT: LoadBalancerStep = { kind: "settled", ingress: [], warnings: [] };
 
-function isProtected(arn: string | undefined): Issue {
+function buildProtectedIssue(arn: string | undefined): Issue {
   return {
     code: "DeletionProtected",
     detail: `${arn} has deletion protection (attribute deletion_protection.enabled): turn it off, or delete the load balancer by hand`,

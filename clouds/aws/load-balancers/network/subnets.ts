@@ -23,8 +23,8 @@ export type Placement =
 
 /** Chooses subnets, with both families if possible; a Service that only prefers dual stack accepts IPv4. */
 export function placeBalancer(context: NetworkContext, internal: boolean): Placement {
-  const { wanted, owner, state, configuration } = context;
-  const { annotations, families } = wanted;
+  const { desired, owner, state, configuration } = context;
+  const { annotations, families } = desired;
   const choose = (dualStack: boolean) =>
     chooseSubnets(
       {
@@ -57,7 +57,7 @@ export function placeBalancer(context: NetworkContext, internal: boolean): Place
  * health checks need open. Only security groups of the load balancer itself can then restrict clients.
  */
 function checkSourceRanges(context: NetworkContext): Issue | undefined {
-  const { families, sourceRanges } = context.wanted;
+  const { families, sourceRanges } = context.desired;
   const isTranslated = families.loadBalancer === "dualstack" && families.targets === "ipv4";
   const isOpen = sourceRanges === undefined || sourceRanges.includes("::/0");
   if (!isTranslated || isOpen || hasFrontGroups(context)) return undefined;
@@ -76,17 +76,17 @@ function buildPlacement(
   context: NetworkContext,
   warnings: readonly Issue[] = [],
 ): Placement {
-  const { wanted } = context;
-  const eips = wanted.annotations["eip-allocations"];
-  const addresses = wanted.annotations["private-ipv4-addresses"];
-  const counted = otherCount("eip-allocations", eips) ?? otherCount("private-ipv4-addresses", addresses);
-  const issue = counted ?? checkElasticIps(context);
+  const { desired } = context;
+  const eips = desired.annotations["eip-allocations"];
+  const addresses = desired.annotations["private-ipv4-addresses"];
+  const countIssue = checkCount("eip-allocations", eips) ?? checkCount("private-ipv4-addresses", addresses);
+  const issue = countIssue ?? checkElasticIps(context);
   if (issue !== undefined) return { kind: "refused", issue };
   const mappings: SubnetMapping[] = [];
   for (const [index, { subnet }] of subnets.entries()) {
     const address = addresses?.find((each) => isInNetwork(each, subnet.CidrBlock ?? ""));
     if (addresses !== undefined && address === undefined)
-      return { kind: "refused", issue: notIn(subnet.CidrBlock) };
+      return { kind: "refused", issue: buildNotInSubnetIssue(subnet.CidrBlock) };
     mappings.push({
       SubnetId: subnet.SubnetId,
       ...(eips === undefined ? {} : { AllocationId: eips[index] }),
@@ -95,7 +95,7 @@ function buildPlacement(
   }
   return { kind: "placed", subnets, mappings, families, warnings };
 
-  function otherCount(
+  function checkCount(
     suffix: "eip-allocations" | "private-ipv4-addresses",
     list: readonly string[] | undefined,
   ): Issue | undefined {
@@ -108,7 +108,7 @@ function buildPlacement(
     };
   }
 
-  function notIn(network: string | undefined): Issue {
+  function buildNotInSubnetIssue(network: string | undefined): Issue {
     return {
       code: "InvalidAnnotation",
       field: formatAnnotationName("private-ipv4-addresses"),

@@ -44,8 +44,8 @@ export function listUsedTargetGroups(context: LoadBalancerContext): readonly Tar
  * other. No group serves two ports, as in the stock controller.
  */
 export function matchPorts(context: NetworkContext): readonly MatchedPort[] {
-  const { wanted, state } = context;
-  const free = new Set(listOwnTargetGroups(context));
+  const { desired, state } = context;
+  const unmatched = new Set(listOwnTargetGroups(context));
   const found = new Map<DesiredPort, TargetGroupState>();
   const preferences: readonly ((port: DesiredPort, group: TargetGroupState) => boolean)[] = [
     ({ port }, { group }) =>
@@ -55,19 +55,19 @@ export function matchPorts(context: NetworkContext): readonly MatchedPort[] {
     () => true,
   ];
   for (const isPreferred of preferences) {
-    for (const port of wanted.ports) {
+    for (const port of desired.ports) {
       if (found.has(port)) continue;
-      const match = [...free]
+      const match = [...unmatched]
         .filter((each) => canServe(each.group, port, context) && isPreferred(port, each))
         .toSorted((one, other) =>
           getTargetGroupArn(one.group) < getTargetGroupArn(other.group) ? -1 : 1,
         )[0];
       if (match === undefined) continue;
-      free.delete(match);
+      unmatched.delete(match);
       found.set(port, match);
     }
   }
-  return wanted.ports.map((port) => ({ port, group: found.get(port) }));
+  return desired.ports.map((port) => ({ port, group: found.get(port) }));
 }
 
 /** Creates the missing target groups of ports. */
@@ -75,20 +75,20 @@ export function createTargetGroups(
   matched: readonly MatchedPort[],
   context: NetworkContext,
 ): readonly LoadBalancerAction[] {
-  const taken = new Set(context.state.targetGroups.map(({ group }) => group.TargetGroupName));
-  const { wanted, state, owner } = context;
-  const { healthCheck } = wanted;
+  const usedNames = new Set(context.state.targetGroups.map(({ group }) => group.TargetGroupName));
+  const { desired, state, owner } = context;
+  const { healthCheck } = desired;
   return matched.flatMap(({ port, group }) => {
     if (group !== undefined) return [];
-    const name = freeName(port, context, taken);
-    taken.add(name);
+    const name = findFreeName(port, context, usedNames);
+    usedNames.add(name);
     return buildAction("elbv2:CreateTargetGroup", name, {
       Name: name,
       VpcId: getVpcId(context),
       Port: port.nodePort,
       Protocol: port.targetProtocol,
       TargetType: "instance",
-      ...(wanted.families.targets === "ipv6" ? { IpAddressType: "ipv6" } : {}),
+      ...(desired.families.targets === "ipv6" ? { IpAddressType: "ipv6" } : {}),
       HealthCheckProtocol: healthCheck.protocol,
       HealthCheckPort: healthCheck.port,
       ...(healthCheck.path === undefined ? {} : { HealthCheckPath: healthCheck.path }),
@@ -96,15 +96,23 @@ export function createTargetGroups(
       HealthCheckTimeoutSeconds: healthCheck.timeoutSeconds,
       HealthyThresholdCount: healthCheck.healthyThreshold,
       UnhealthyThresholdCount: healthCheck.unhealthyThreshold,
-      Tags: toTagList({ ...buildServiceTags(owner), ...buildAttributeTag(wanted.targetGroupAttributes) }),
+      Tags: toTagList({ ...buildServiceTags(owner), ...buildAttributeTag(desired.targetGroupAttributes) }),
     });
   });
 
-  function freeName(port: DesiredPort, of: NetworkContext, names: ReadonlySet<string | undefined>): string {
-    for (let turn = 0; ; turn += 1) {
-      const name = buildTargetGroupName(port, of, turn === 0 ? undefined : `${of.owner.uid}${turn}`);
+  function findFreeName(
+    port: DesiredPort,
+    targetContext: NetworkContext,
+    names: ReadonlySet<string | undefined>,
+  ): string {
+    for (let attempt = 0; ; attempt += 1) {
+      const name = buildTargetGroupName(
+        port,
+        targetContext,
+        attempt === 0 ? undefined : `${targetContext.owner.uid}${attempt}`,
+      );
       // At most a few hundred names exist, and each attempt tries another one.
-      if (!names.has(name) || turn > state.targetGroups.length + wanted.ports.length) return name;
+      if (!names.has(name) || attempt > state.targetGroups.length + desired.ports.length) return name;
     }
   }
 }
@@ -114,9 +122,9 @@ export function createTargetGroups(
  */
 export function modifyTargetGroups(
   matched: readonly MatchedPort[],
-  { wanted }: NetworkContext,
+  { desired }: NetworkContext,
 ): readonly LoadBalancerAction[] {
-  const { healthCheck } = wanted;
+  const { healthCheck } = desired;
   return matched.flatMap(({ group: state }) => {
     if (state === undefined) return [];
     const { group } = state;
@@ -161,8 +169,8 @@ function canServe(group: TargetGroup, port: DesiredPort, context: NetworkContext
     group.Protocol === port.targetProtocol &&
     group.Port === port.nodePort &&
     group.TargetType === "instance" &&
-    (group.IpAddressType ?? "ipv4") === context.wanted.families.targets &&
-    group.HealthCheckProtocol === context.wanted.healthCheck.protocol &&
+    (group.IpAddressType ?? "ipv4") === context.desired.families.targets &&
+    group.HealthCheckProtocol === context.desired.healthCheck.protocol &&
     group.VpcId === getVpcId(context)
   );
 }
@@ -171,15 +179,15 @@ function getVpcId({ state }: NetworkContext): string {
   return state.network?.loadBalancer.VpcId ?? state.vpc.id;
 }
 
-function buildTargetGroupName(port: DesiredPort, { owner, wanted }: NetworkContext, salt?: string): string {
+function buildTargetGroupName(port: DesiredPort, { owner, desired }: NetworkContext, salt?: string): string {
   return formatTargetGroupName({
     ...owner,
     servicePort: port.port,
     nodePort: port.nodePort,
     protocol: port.targetProtocol,
-    targetType: wanted.families.targets === "ipv6" ? "instanceipv6" : "instance",
-    healthCheckProtocol: wanted.healthCheck.protocol,
-    healthCheckIntervalSeconds: wanted.healthCheck.intervalSeconds,
+    targetType: desired.families.targets === "ipv6" ? "instanceipv6" : "instance",
+    healthCheckProtocol: desired.healthCheck.protocol,
+    healthCheckIntervalSeconds: desired.healthCheck.intervalSeconds,
     salt,
   });
 }
@@ -187,7 +195,7 @@ function buildTargetGroupName(port: DesiredPort, { owner, wanted }: NetworkConte
 function getChange<Key extends string, Value>(
   key: Key,
   actual: Value | undefined,
-  wanted: Value | undefined,
+  desired: Value | undefined,
 ): { readonly [_ in Key]?: Value } {
-  return wanted === undefined || actual === wanted ? {} : ({ [key]: wanted } as { [_ in Key]: Value });
+  return desired === undefined || actual === desired ? {} : ({ [key]: desired } as { [_ in Key]: Value });
 }

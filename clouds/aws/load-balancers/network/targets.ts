@@ -39,12 +39,12 @@ export interface TargetRules {
 }
 
 /** Returns the target criteria of a Service whose annotations are valid. */
-export function getTargetRules({ wanted }: NetworkContext): TargetRules {
+export function getTargetRules({ desired }: NetworkContext): TargetRules {
   return {
-    labels: wanted.annotations["target-node-labels"],
-    family: wanted.families.targets,
-    groupCount: wanted.ports.length,
-    isAcrossZones: wanted.attributes["load_balancing.cross_zone.enabled"] === "true",
+    labels: desired.annotations["target-node-labels"],
+    family: desired.families.targets,
+    groupCount: desired.ports.length,
+    isAcrossZones: desired.attributes["load_balancing.cross_zone.enabled"] === "true",
   };
 }
 
@@ -89,14 +89,14 @@ function isAwaited(instance: TargetInstance | undefined, isRegistered: boolean):
 }
 
 /** Reports unknown labels: if they counted as missing, all targets would be removed. */
-export function checkLabels(nodes: readonly TargetNode[], { wanted }: NetworkContext): Issue | undefined {
-  const said = wanted.annotations["target-node-labels"];
-  if (said === undefined || nodes.length === 0 || nodes.some(({ labels }) => labels !== undefined))
+export function checkLabels(nodes: readonly TargetNode[], { desired }: NetworkContext): Issue | undefined {
+  const required = desired.annotations["target-node-labels"];
+  if (required === undefined || nodes.length === 0 || nodes.some(({ labels }) => labels !== undefined))
     return undefined;
   return {
     code: "UnsupportedAnnotation",
     field: formatAnnotationName("target-node-labels"),
-    value: Object.entries(said)
+    value: Object.entries(required)
       .map((pair) => pair.join("="))
       .join(","),
     allowed: "nothing, while labels of nodes are unknown",
@@ -109,8 +109,8 @@ export function registerTargets(
   ids: readonly string[],
 ): readonly LoadBalancerAction[] {
   return groups.flatMap((group) => {
-    const there = new Set(group.targets.filter((each) => isAt(each, group)).map(({ Id }) => Id));
-    const missing = ids.filter((id) => !there.has(id)).map((Id) => ({ Id, Port: group.group.Port }));
+    const registered = new Set(group.targets.filter((each) => isAt(each, group)).map(({ Id }) => Id));
+    const missing = ids.filter((id) => !registered.has(id)).map((Id) => ({ Id, Port: group.group.Port }));
     const TargetGroupArn = getTargetGroupArn(group.group);
     return splitIntoChunks(missing).map((Targets) =>
       buildAction("elbv2:RegisterTargets", TargetGroupArn, { TargetGroupArn, Targets }),
@@ -123,9 +123,9 @@ export function deregisterTargets(
   groups: readonly TargetGroupState[],
   ids: readonly string[],
 ): readonly LoadBalancerAction[] {
-  const wanted: ReadonlySet<string | undefined> = new Set(ids);
+  const desiredIds: ReadonlySet<string | undefined> = new Set(ids);
   return groups.flatMap((group) => {
-    const extra = group.targets.filter((each) => !wanted.has(each.Id) || !isAt(each, group));
+    const extra = group.targets.filter((each) => !desiredIds.has(each.Id) || !isAt(each, group));
     const TargetGroupArn = getTargetGroupArn(group.group);
     return splitIntoChunks(extra).map((targets) =>
       buildAction("elbv2:DeregisterTargets", TargetGroupArn, {
@@ -167,13 +167,13 @@ function limitTargets(
   { groupCount: count, isAcrossZones }: TargetRules,
   name: string,
 ): readonly string[] {
-  const ofZone = Math.floor(MAX_IN_ZONE / count);
-  const ofAll = isAcrossZones ? ofZone : Math.min(MAX_IN_GROUP, Math.floor(MAX_IN_ALL / count));
+  const maxInZone = Math.floor(MAX_IN_ZONE / count);
+  const maxInAll = isAcrossZones ? maxInZone : Math.min(MAX_IN_GROUP, Math.floor(MAX_IN_ALL / count));
   const zones = [...Map.groupBy(candidates, ([, { zone = "" }]) => zone).values()];
   const limit = computeEvenLimit(
     zones.map(({ length }) => length),
-    ofZone,
-    ofAll,
+    maxInZone,
+    maxInAll,
   );
   const rank = (id: string): string =>
     `${registered.has(id) ? 0 : 1}${createHash("sha1").update(`${name}${id}`).digest("hex")}`;
@@ -181,29 +181,29 @@ function limitTargets(
     .flatMap((zone) => {
       if (zone.length <= limit) return zone.map(([id]) => id);
       const ranked = zone.map(([id]) => ({ id, rank: rank(id) }));
-      const taken = ranked.toSorted((one, other) => (one.rank < other.rank ? -1 : 1)).slice(0, limit);
-      return taken.map(({ id }) => id);
+      const chosen = ranked.toSorted((one, other) => (one.rank < other.rank ? -1 : 1)).slice(0, limit);
+      return chosen.map(({ id }) => id);
     })
     .sort();
 }
 
 /** Computes the limit per zone that serves all zones: others use what a small zone does not need. */
-function computeEvenLimit(counts: readonly number[], ofZone: number, ofAll: number): number {
-  let left = ofAll;
-  for (const [place, count] of counts.toSorted((one, other) => one - other).entries()) {
-    const share = Math.floor(left / (counts.length - place));
-    if (count > share) return Math.min(ofZone, share);
-    left -= Math.min(count, ofZone);
+function computeEvenLimit(counts: readonly number[], maxInZone: number, maxInAll: number): number {
+  let remaining = maxInAll;
+  for (const [index, count] of counts.toSorted((one, other) => one - other).entries()) {
+    const share = Math.floor(remaining / (counts.length - index));
+    if (count > share) return Math.min(maxInZone, share);
+    remaining -= Math.min(count, maxInZone);
   }
-  return ofZone;
+  return maxInZone;
 }
 
-function buildTooManyIssue(taken: number, all: number): Issue {
+function buildTooManyIssue(chosen: number, total: number): Issue {
   return {
     code: "TooManyTargets",
-    value: String(all),
+    value: String(total),
     allowed: "fewer nodes or fewer ports",
-    detail: `${taken} of ${all} instances are targets`,
+    detail: `${chosen} of ${total} instances are targets`,
   };
 }
 

@@ -61,11 +61,11 @@ export function createBalancerLists(now: () => number): BalancerLists {
   };
 }
 
-function createCachedList<Value>(all: (read: Reader) => Promise<Outcome<Value>>, now: () => number) {
+function createCachedList<Value>(readList: (read: Reader) => Promise<Outcome<Value>>, now: () => number) {
   let last: { readonly value: Outcome<Value>; readonly atMs: number } | undefined;
   const list = async (read: Reader): Promise<Outcome<Value>> => {
     const atMs = now();
-    const value = await all(read);
+    const value = await readList(read);
     if (value.kind === "ok") last = { value, atMs };
     return value;
   };

@@ -20,16 +20,16 @@ export async function readClassicState(
 ): Promise<Outcome<ClassicLoadBalancerState | undefined>> {
   if (depth === "names") return ok({ loadBalancer: toJson(loadBalancer), tags, policies: [] });
   const name = loadBalancer.LoadBalancerName;
-  const known = combineOutcomes<[LoadBalancerAttributes | undefined, readonly PolicyDescription[]]>(
+  const details = combineOutcomes<[LoadBalancerAttributes | undefined, readonly PolicyDescription[]]>(
     await Promise.all([
       depth === "targets" ? ok(undefined) : readAttributes(name, read),
       readPolicies(name, read),
     ]),
   );
-  if (known.kind === "fault") return isNotFound(known.fault) ? ok(undefined) : known;
-  const [attributes, policies] = known.value;
-  const looked = attributes === undefined ? {} : { attributes };
-  return ok({ loadBalancer: toJson(loadBalancer), tags, ...looked, policies });
+  if (details.kind === "fault") return isNotFound(details.fault) ? ok(undefined) : details;
+  const [attributes, policies] = details.value;
+  const knownAttributes = attributes === undefined ? {} : { attributes };
+  return ok({ loadBalancer: toJson(loadBalancer), tags, ...knownAttributes, policies });
 }
 
 async function readAttributes(

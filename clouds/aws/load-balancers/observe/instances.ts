@@ -26,7 +26,7 @@ export async function readTargetInstances(
 ): Promise<Outcome<TargetInstances>> {
   const found = await describeByIds(ids, read);
   if (found.kind === "fault") return found;
-  const ours = found.value
+  const ownedInstances = found.value
     .filter(({ VpcId: vpc, Tags: tags, State: state }) => {
       const facts = { vpc, tags, isTerminated: state?.Name === "terminated" };
       return checkResourceOwnership(cluster, facts) === undefined && !hasLostOwner(cluster, facts);
@@ -34,11 +34,11 @@ export async function readTargetInstances(
     .toSorted((a, b) => ((a.InstanceId ?? "") < (b.InstanceId ?? "") ? -1 : 1));
   return ok({
     instances: Object.fromEntries(
-      ours.flatMap((instance) =>
+      ownedInstances.flatMap((instance) =>
         instance.InstanceId === undefined ? [] : [[instance.InstanceId, toTargetInstance(instance)]],
       ),
     ),
-    vpc: ours.find(({ VpcId: vpc }) => vpc !== undefined)?.VpcId,
+    vpc: ownedInstances.find(({ VpcId: vpc }) => vpc !== undefined)?.VpcId,
   });
 }
 
@@ -78,7 +78,9 @@ function toTargetInstance(instance: Instance): TargetInstance {
   );
   // Values missing in the instance's own list are in its first interface.
   const groups = instance.SecurityGroups?.length ? instance.SecurityGroups : (primary?.Groups ?? []);
-  const primaryIpv6 = primary?.Ipv6Addresses?.find(({ IsPrimaryIpv6: is }) => is === true)?.Ipv6Address;
+  const primaryIpv6 = primary?.Ipv6Addresses?.find(
+    ({ IsPrimaryIpv6: isPrimary }) => isPrimary === true,
+  )?.Ipv6Address;
   return {
     state: instance.State?.Name ?? "unknown",
     subnetId: instance.SubnetId,

@@ -27,7 +27,7 @@ export async function readNetworkState(
 ): Promise<Outcome<NetworkLoadBalancerState | undefined>> {
   if (depth !== "all") return ok({ loadBalancer: toJson(loadBalancer), tags, listeners: [] });
   const arn = loadBalancer.LoadBalancerArn;
-  const both = await Promise.all([
+  const outcomes = await Promise.all([
     readAttributes("elbv2:DescribeLoadBalancerAttributes", async () => {
       const answer = await read("elbv2:DescribeLoadBalancerAttributes", { LoadBalancerArn: arn });
       return answer.kind === "fault" ? answer : ok(answer.value.Attributes);
@@ -41,19 +41,20 @@ export async function readNetworkState(
       return ok({ values: answer.value.Listeners, next: answer.value.NextMarker });
     }),
   ]);
-  const known = combineOutcomes<[Pairs, readonly Listener[]]>(both);
-  if (known.kind === "fault") return isNotFound(known.fault) ? ok(undefined) : known;
-  const [attributes, found] = known.value;
+  const details = combineOutcomes<[Pairs, readonly Listener[]]>(outcomes);
+  if (details.kind === "fault") return isNotFound(details.fault) ? ok(undefined) : details;
+  const [attributes, found] = details.value;
   const tagged = await readNetworkTags(
     found.flatMap(({ ListenerArn: listener }) => listener ?? []),
     read,
   );
   const listeners: NetworkLoadBalancerState["listeners"][number][] = [];
   for (const listener of found) {
-    const of = tagged.get(listener.ListenerArn ?? "");
-    if (of?.kind === "fault") return of;
+    const tagOutcome = tagged.get(listener.ListenerArn ?? "");
+    if (tagOutcome?.kind === "fault") return tagOutcome;
     // A listener that was deleted meanwhile is skipped.
-    if (of?.value !== undefined) listeners.push({ listener: toJson(listener), tags: of.value });
+    if (tagOutcome?.value !== undefined)
+      listeners.push({ listener: toJson(listener), tags: tagOutcome.value });
   }
   return ok({ loadBalancer: toJson(loadBalancer), tags, attributes, listeners });
 }
@@ -66,18 +67,18 @@ export async function readTargetGroupState(
 ): Promise<Outcome<TargetGroupState | undefined>> {
   if (depth === "names") return ok({ group: toJson(group), tags, targets: [] });
   const arn = group.TargetGroupArn;
-  const attributesIfAsked: Promise<Outcome<Pairs | undefined>> =
+  const attributesIfNeeded: Promise<Outcome<Pairs | undefined>> =
     depth === "targets"
       ? Promise.resolve(ok(undefined))
       : readAttributes("elbv2:DescribeTargetGroupAttributes", async () => {
           const answer = await read("elbv2:DescribeTargetGroupAttributes", { TargetGroupArn: arn });
           return answer.kind === "fault" ? answer : ok(answer.value.Attributes);
         });
-  const known = combineOutcomes<[Pairs | undefined, readonly TargetDescription[]]>(
-    await Promise.all([attributesIfAsked, readTargets(arn, read)]),
+  const details = combineOutcomes<[Pairs | undefined, readonly TargetDescription[]]>(
+    await Promise.all([attributesIfNeeded, readTargets(arn, read)]),
   );
-  if (known.kind === "fault") return isNotFound(known.fault) ? ok(undefined) : known;
-  const [attributes, targets] = known.value;
+  if (details.kind === "fault") return isNotFound(details.fault) ? ok(undefined) : details;
+  const [attributes, targets] = details.value;
   return ok({ group: toJson(group), tags, ...toKnownAttributes(attributes), targets });
 }
 
@@ -111,14 +112,14 @@ async function readTargets(
 }
 
 async function readAttributes(
-  what: string,
-  ask: () => Promise<
+  operation: string,
+  readList: () => Promise<
     Outcome<readonly { readonly Key?: string | undefined; readonly Value?: string | undefined }[] | undefined>
   >,
 ): Promise<Outcome<Pairs>> {
-  const answer = await ask();
+  const answer = await readList();
   if (answer.kind === "fault") return answer;
-  if (answer.value === undefined) return fault("Unavailable", `${what}: the answer is not a list`);
+  if (answer.value === undefined) return fault("Unavailable", `${operation}: the answer is not a list`);
   return ok(
     Object.fromEntries(
       answer.value.flatMap(({ Key: key, Value: value = "" }) => (key === undefined ? [] : [[key, value]])),

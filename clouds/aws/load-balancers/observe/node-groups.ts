@@ -31,29 +31,31 @@ export interface NodeGroupProofs {
    */
   prove(
     groups: readonly SecurityGroupState[],
-    asked: GroupsRequest,
+    request: GroupsRequest,
     read: Reader,
   ): Promise<readonly SecurityGroupState[]>;
 }
 
 /** Creates an empty cache. `now` is a monotonic clock in milliseconds. */
 export function createNodeGroupProofs(now: () => number): NodeGroupProofs {
-  const known = new Map<string, { readonly isProven: boolean; readonly untilMs: number }>();
-  const isFresh = (id: string): boolean => (known.get(id)?.untilMs ?? Number.NEGATIVE_INFINITY) > now();
+  const cache = new Map<string, { readonly isProven: boolean; readonly untilMs: number }>();
+  const isFresh = (id: string): boolean => (cache.get(id)?.untilMs ?? Number.NEGATIVE_INFINITY) > now();
   return {
-    async prove(groups, asked, read) {
-      const ids = selectCandidates(groups, asked).slice(0, MAX_GROUPS);
+    async prove(groups, request, read) {
+      const ids = selectCandidates(groups, request).slice(0, MAX_GROUPS);
       const unknown = ids.filter((id) => !isFresh(id));
       const answer =
-        unknown.length === 0 ? ok(new Set<string>()) : await readProvenGroups(unknown, asked.identity, read);
+        unknown.length === 0
+          ? ok(new Set<string>())
+          : await readProvenGroups(unknown, request.identity, read);
       if (answer.kind === "ok") {
-        if (known.size + unknown.length > MAX_KNOWN) known.clear();
+        if (cache.size + unknown.length > MAX_KNOWN) cache.clear();
         for (const id of unknown) {
           const isProven = answer.value.has(id);
-          known.set(id, { isProven, untilMs: now() + (isProven ? PROVEN_MS : UNPROVEN_MS) });
+          cache.set(id, { isProven, untilMs: now() + (isProven ? PROVEN_MS : UNPROVEN_MS) });
         }
       }
-      const proven = new Set(ids.filter((id) => isFresh(id) && known.get(id)?.isProven === true));
+      const proven = new Set(ids.filter((id) => isFresh(id) && cache.get(id)?.isProven === true));
       return groups.map((each) =>
         proven.has(each.group.GroupId ?? "") ? { ...each, isOnNodesAlone: true } : each,
       );
@@ -75,15 +77,16 @@ function selectCandidates(
   groups: readonly SecurityGroupState[],
   { identity, groupIds, isOurs }: GroupsRequest,
 ): readonly string[] {
-  const made = new Set(
+  const ownedIds = new Set(
     groups.flatMap(({ group, tags }) => (isOwned(tags, identity.clusterTag) ? (group.GroupId ?? []) : [])),
   );
-  const matters = (rule: Rule): boolean => (rule.from === "group" && made.has(rule.peer)) || isOurs(rule);
-  const open = groups.flatMap(({ group: { GroupId: id = "" }, tags, ingress }) => {
+  const isRelevant = (rule: Rule): boolean =>
+    (rule.from === "group" && ownedIds.has(rule.peer)) || isOurs(rule);
+  const unprovenIds = groups.flatMap(({ group: { GroupId: id = "" }, tags, ingress }) => {
     if (hasClusterTag(tags) || isNodeSecurityGroup({ id, tags }, identity)) return [];
-    return groupIds.has(id) || parsePermissions(ingress).some(matters) ? [id] : [];
+    return groupIds.has(id) || parsePermissions(ingress).some(isRelevant) ? [id] : [];
   });
-  return open.toSorted((one, other) => Number(groupIds.has(other)) - Number(groupIds.has(one)));
+  return unprovenIds.toSorted((one, other) => Number(groupIds.has(other)) - Number(groupIds.has(one)));
 }
 
 /**
@@ -110,12 +113,17 @@ async function readProvenGroups(
     return fault("Unavailable", `security groups: more than ${MAX_INSTANCES} instances, not looked at`);
   const instances = await describeByIds(instanceIds, read);
   if (instances.kind === "fault") return instances;
-  const ours = new Set(
+  const clusterInstanceIds = new Set(
     instances.value.flatMap((each) => (isTagged(each, clusterTag) ? each.InstanceId : [])),
   );
   const isProven = (id: string): boolean => {
-    const having = interfaces.value.filter(({ Groups = [] }) => Groups.some(({ GroupId }) => GroupId === id));
-    return having.length > 0 && having.every((each) => ours.has(getAttachedInstance(each)));
+    const interfacesOfGroup = interfaces.value.filter(({ Groups = [] }) =>
+      Groups.some(({ GroupId }) => GroupId === id),
+    );
+    return (
+      interfacesOfGroup.length > 0 &&
+      interfacesOfGroup.every((each) => clusterInstanceIds.has(getAttachedInstance(each)))
+    );
   };
   return ok(new Set(ids.filter(isProven)));
 }

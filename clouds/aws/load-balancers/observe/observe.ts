@@ -43,45 +43,45 @@ const MAX_OBSERVING_MS = 5_000;
  */
 export async function observeLoadBalancers(
   questions: readonly unknown[],
-  observing: ObserveContext,
+  context: ObserveContext,
 ): Promise<Observation[]> {
-  const startedMs = observing.now();
-  const asked = questions.map(parseServiceQuery);
-  const sought = asked.filter((each) => each !== undefined);
-  const shared = await observeShared(sought, observing);
+  const startedMs = context.now();
+  const queries = questions.map(parseServiceQuery);
+  const validQueries = queries.filter((each) => each !== undefined);
+  const shared = await observeShared(validQueries, context);
   const answers = new Map<ServiceQuery, Observation>();
-  const waiting = [...sought];
-  const work = async (): Promise<void> => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      const isLate = observing.now() - startedMs > MAX_OBSERVING_MS;
-      answers.set(next, isLate ? LATE : toObservation(await readState(next, shared, observing)));
+  const queue = [...validQueries];
+  const observeNext = async (): Promise<void> => {
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+      const isLate = context.now() - startedMs > MAX_OBSERVING_MS;
+      answers.set(next, isLate ? LATE : toObservation(await readState(next, shared, context)));
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
-  return asked.map((each) => (each === undefined ? NAMELESS : (answers.get(each) ?? UNANSWERED)));
+  await Promise.all(Array.from({ length: AT_ONCE }, observeNext));
+  return queries.map((each) => (each === undefined ? NAMELESS : (answers.get(each) ?? UNANSWERED)));
 }
 
 async function readState(
-  sought: ServiceQuery,
+  query: ServiceQuery,
   shared: SharedState,
   { cluster, read }: ObserveContext,
 ): Promise<Outcome<AwsLoadBalancerState>> {
   const found = combineOutcomes<
     [LoadBalancer | undefined, LoadBalancerDescription | undefined, readonly TargetGroup[], VpcState]
   >([
-    shared.networks.get(sought.name) ?? ok(undefined),
-    shared.classics.get(sought.name) ?? ok(undefined),
+    shared.networks.get(query.name) ?? ok(undefined),
+    shared.classics.get(query.name) ?? ok(undefined),
     shared.targetGroups,
-    sought.wanted ? shared.vpc : shared.vpcOfLeaving,
+    query.wanted ? shared.vpc : shared.vpcForRemoval,
   ]);
   if (found.kind === "fault") return found;
   const [network, classic, , vpc] = found.value;
-  const { allocationIds } = sought;
+  const { allocationIds } = query;
   // Services that name no address do not depend on this read.
   const addresses: SharedState["addresses"] = allocationIds.length === 0 ? ok({}) : shared.addresses;
   if (addresses.kind === "fault") return addresses;
   const named = Object.entries(addresses.value).filter(([id]) => allocationIds.includes(id));
-  const look = { read, depth: sought.depth };
+  const options = { read, depth: query.depth };
   const parts = combineOutcomes<
     [
       NetworkLoadBalancerState | undefined,
@@ -90,13 +90,13 @@ async function readState(
     ]
   >(
     await Promise.all([
-      withTags(network, shared.networkTags.get(network?.LoadBalancerArn ?? ""), (each, tags) =>
-        readNetworkState(each, tags, look),
+      readTagged(network, shared.networkTags.get(network?.LoadBalancerArn ?? ""), (each, tags) =>
+        readNetworkState(each, tags, options),
       ),
-      withTags(classic, shared.classicTags.get(sought.name), (each, tags) =>
-        readClassicState(each, tags, look),
+      readTagged(classic, shared.classicTags.get(query.name), (each, tags) =>
+        readClassicState(each, tags, options),
       ),
-      readTargetGroups(sought, shared, cluster, read),
+      readTargetGroups(query, shared, cluster, read),
     ]),
   );
   if (parts.kind === "fault") return parts;
@@ -111,29 +111,30 @@ async function readState(
 }
 
 /** Reads the details of a found resource if its tags show that it still exists. */
-async function withTags<Value, State>(
+async function readTagged<Value, State>(
   value: Value | undefined,
   tags: Outcome<Readonly<Record<string, string>> | undefined> | undefined,
-  look: (value: Value, tags: Readonly<Record<string, string>>) => Promise<Outcome<State | undefined>>,
+  readDetails: (value: Value, tags: Readonly<Record<string, string>>) => Promise<Outcome<State | undefined>>,
 ): Promise<Outcome<State | undefined>> {
   if (value === undefined || tags === undefined) return ok(undefined);
   if (tags.kind === "fault") return tags;
-  return tags.value === undefined ? ok(undefined) : look(value, tags.value);
+  return tags.value === undefined ? ok(undefined) : readDetails(value, tags.value);
 }
 
 /** Returns a Service's target groups: those that its load balancer uses, and those with its tags. */
 async function readTargetGroups(
-  sought: ServiceQuery,
+  query: ServiceQuery,
   shared: SharedState,
   cluster: AwsCluster,
   read: Reader,
 ): Promise<Outcome<readonly (TargetGroupState | undefined)[]>> {
-  const states = selectCandidates([sought], shared.networks, shared.targetGroups).map((group) =>
-    withTags(group, shared.networkTags.get(getTargetGroupArn(group)), async (each, tags) => {
-      const isIts =
-        isAttached(each, listLoadBalancerArns(shared.networks, sought.name)) ||
-        isTagged(tags, sought, cluster);
-      return isIts ? readTargetGroupState(each, tags, { read, depth: sought.depth }) : ok(undefined);
+  const states = selectCandidates([query], shared.networks, shared.targetGroups).map((group) =>
+    readTagged(group, shared.networkTags.get(getTargetGroupArn(group)), async (each, tags) => {
+      const belongsToService =
+        isAttached(each, listLoadBalancerArns(shared.networks, query.name)) || isTagged(tags, query, cluster);
+      return belongsToService
+        ? readTargetGroupState(each, tags, { read, depth: query.depth })
+        : ok(undefined);
     }),
   );
   return combineOutcomes<readonly (TargetGroupState | undefined)[]>(await Promise.all(states));

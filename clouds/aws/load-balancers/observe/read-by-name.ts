@@ -10,7 +10,7 @@ import { fault, ok } from "#clouds/outcome.ts";
  * One unknown name fails a request with several names. One name is read by itself; for more, all are listed,
  * which takes no more requests unless the account has hundreds.
  */
-const MOST_ASKED_SINGLY = 1;
+const MAX_SINGLE_READS = 1;
 
 /** Options of a look-up by name. */
 interface LookupOptions {
@@ -68,11 +68,11 @@ async function readByName<Value>(
   isNew: boolean,
   { readOne, readAll, getName }: Lookups<Value>,
 ): Promise<ByName<Value>> {
-  if (isNew || names.length > MOST_ASKED_SINGLY) {
+  if (isNew || names.length > MAX_SINGLE_READS) {
     const listing = await readAll();
     if (listing.kind === "fault") return new Map(names.map((name) => [name, listing]));
-    const known = new Map(listing.value.map((value) => [getName(value), value]));
-    return new Map(names.map((name) => [name, ok(known.get(name))]));
+    const valuesByName = new Map(listing.value.map((value) => [getName(value), value]));
+    return new Map(names.map((name) => [name, ok(valuesByName.get(name))]));
   }
   const entries = names.map(async (name): Promise<[string, Outcome<Value | undefined>]> => {
     const answer = await readOne(name);
@@ -86,6 +86,6 @@ async function readByName<Value>(
  * Rejects an answer without a list: it does not prove absence, because a proxy's error page parses the same
  * way.
  */
-function toList<Value>(what: string, values: readonly Value[] | undefined): Outcome<readonly Value[]> {
-  return values === undefined ? fault("Unavailable", `${what}: the answer is not a list`) : ok(values);
+function toList<Value>(operation: string, values: readonly Value[] | undefined): Outcome<readonly Value[]> {
+  return values === undefined ? fault("Unavailable", `${operation}: the answer is not a list`) : ok(values);
 }

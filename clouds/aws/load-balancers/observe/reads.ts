@@ -69,7 +69,7 @@ const MAX_PAGES = 40;
 
 /** Reads all pages of a listing; `next` is the token of the next page. */
 export async function readAllPages<Value>(
-  what: string,
+  operation: string,
   page: (
     next: string | undefined,
   ) => Promise<Outcome<{ readonly values: readonly Value[] | undefined; readonly next: string | undefined }>>,
@@ -80,12 +80,13 @@ export async function readAllPages<Value>(
     const answer = await page(next);
     if (answer.kind === "fault") return answer;
     // The SDK parses any well-formed document, even a proxy's error page, as an object without lists.
-    if (answer.value.values === undefined) return fault("Unavailable", `${what}: the answer is not a list`);
+    if (answer.value.values === undefined)
+      return fault("Unavailable", `${operation}: the answer is not a list`);
     found.push(...answer.value.values);
     next = answer.value.next || undefined;
     if (next === undefined) return ok(found);
   }
-  return fault("Unavailable", `${what}: more than ${MAX_PAGES} pages, the rest is not read`);
+  return fault("Unavailable", `${operation}: more than ${MAX_PAGES} pages, the rest is not read`);
 }
 
 /** EC2's operations count under their own names, without the service. */

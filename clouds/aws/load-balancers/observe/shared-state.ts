@@ -51,28 +51,28 @@ export interface SharedState {
   readonly addresses: Outcome<Readonly<Record<string, AddressState>>>;
   readonly vpc: Outcome<VpcState>;
   /** The VPC's state without the parts for targets and new load balancers. */
-  readonly vpcOfLeaving: Outcome<VpcState>;
+  readonly vpcForRemoval: Outcome<VpcState>;
 }
 
 /** Reads the shared facts. */
 export async function observeShared(
-  sought: readonly ServiceQuery[],
-  observing: ObserveContext,
+  queries: readonly ServiceQuery[],
+  context: ObserveContext,
 ): Promise<SharedState> {
-  const { cluster, read } = observing;
+  const { cluster, read } = context;
   const instances = readTargetInstances(
-    sought.flatMap(({ instanceIds }) => instanceIds),
+    queries.flatMap(({ instanceIds }) => instanceIds),
     cluster,
     read,
   );
-  const asked = observeNamed(sought, observing);
+  const namedState = observeNamed(queries, context);
   const [named, addresses, vpcs] = await Promise.all([
-    asked,
+    namedState,
     readAddresses(
-      sought.flatMap(({ allocationIds }) => allocationIds),
+      queries.flatMap(({ allocationIds }) => allocationIds),
       read,
     ),
-    observeVpc(sought, instances, asked, observing),
+    observeVpc(queries, instances, namedState, context),
   ]);
   return { ...named, addresses, ...vpcs };
 }
@@ -81,21 +81,21 @@ export async function observeShared(
 type NamedState = Pick<SharedState, "networks" | "classics" | "targetGroups" | "networkTags" | "classicTags">;
 
 async function observeNamed(
-  sought: readonly ServiceQuery[],
+  queries: readonly ServiceQuery[],
   { read, lists }: ObserveContext,
 ): Promise<NamedState> {
-  const names = [...new Set(sought.map(({ name }) => name))];
-  const looking = { read, lists, isNew: sought.some(({ isNew }) => isNew) };
+  const names = [...new Set(queries.map(({ name }) => name))];
+  const lookup = { read, lists, isNew: queries.some(({ isNew }) => isNew) };
   const [networks, classics, targetGroups] = await Promise.all([
-    readNetworkByName(names, looking),
-    readClassicByName(names, looking),
+    readNetworkByName(names, lookup),
+    readClassicByName(names, lookup),
     lists.listTargetGroups(read),
   ]);
-  const [ofNetworks, ofClassics] = await Promise.all([
+  const [tagsOfNetworks, tagsOfClassics] = await Promise.all([
     readNetworkTags(
       [
         ...listLoadBalancerArns(networks),
-        ...selectCandidates(sought, networks, targetGroups).map(getTargetGroupArn),
+        ...selectCandidates(queries, networks, targetGroups).map(getTargetGroupArn),
       ].filter((arn) => arn !== ""),
       read,
     ),
@@ -106,7 +106,7 @@ async function observeNamed(
       read,
     ),
   ]);
-  return { networks, classics, targetGroups, networkTags: ofNetworks, classicTags: ofClassics };
+  return { networks, classics, targetGroups, networkTags: tagsOfNetworks, classicTags: tagsOfClassics };
 }
 
 /**
@@ -114,21 +114,22 @@ async function observeNamed(
  * its security groups.
  */
 async function observeVpc(
-  sought: readonly ServiceQuery[],
-  asked: Promise<Outcome<TargetInstances>>,
+  queries: readonly ServiceQuery[],
+  instancesRead: Promise<Outcome<TargetInstances>>,
   named: Promise<NamedState>,
   { cluster, read, zoneTypes, nodeGroups }: ObserveContext,
-): Promise<Pick<SharedState, "vpc" | "vpcOfLeaving">> {
+): Promise<Pick<SharedState, "vpc" | "vpcForRemoval">> {
   const identity = getClusterIdentity(cluster);
-  const id = cluster.vpc ?? (await findVpc(asked, named, identity));
-  const isWanted = sought.some(({ wanted }) => wanted);
+  const id = cluster.vpc ?? (await findVpc(instancesRead, named, identity));
+  const needsSubnets = queries.some(({ wanted }) => wanted);
   const none: Outcome<readonly SubnetState[]> = ok([]);
   const [instances, listed, subnets] = await Promise.all([
-    asked,
+    instancesRead,
     readSecurityGroups(id, identity.clusterTag, read),
-    isWanted && id !== undefined ? readSubnets(id, read, zoneTypes) : none,
+    needsSubnets && id !== undefined ? readSubnets(id, read, zoneTypes) : none,
   ]);
-  const groups = listed.kind === "fault" ? listed : ok(await nodeGroups.prove(listed.value, ask(), read));
+  const groups =
+    listed.kind === "fault" ? listed : ok(await nodeGroups.prove(listed.value, buildGroupsRequest(), read));
   const all = combineOutcomes<[readonly SecurityGroupState[], readonly SubnetState[], TargetInstances]>([
     groups,
     subnets,
@@ -136,14 +137,14 @@ async function observeVpc(
   ]);
   const vpc = { id: id ?? "", subnets: [], instances: {} };
   return {
-    vpcOfLeaving: groups.kind === "fault" ? groups : ok({ ...vpc, groups: groups.value }),
+    vpcForRemoval: groups.kind === "fault" ? groups : ok({ ...vpc, groups: groups.value }),
     vpc: all.kind === "fault" ? all : ok({ ...vpc, ...buildVpcParts(...all.value) }),
   };
 
-  function ask(): GroupsRequest {
+  function buildGroupsRequest(): GroupsRequest {
     const targets = instances.kind === "ok" ? Object.values(instances.value.instances) : [];
     const descriptions = new Set(
-      sought.flatMap(({ name }) => [`${CLIENT_RULE}=${name}`, `${HEALTH_RULE}=${name}`]),
+      queries.flatMap(({ name }) => [`${CLIENT_RULE}=${name}`, `${HEALTH_RULE}=${name}`]),
     );
     return {
       identity,
@@ -163,11 +164,11 @@ export function getClusterIdentity(cluster: AwsCluster): ClusterIdentity {
  * tag. A tenant can forge the uid that names a load balancer, so only proven resources of the cluster count.
  */
 async function findVpc(
-  asked: Promise<Outcome<TargetInstances>>,
+  instancesRead: Promise<Outcome<TargetInstances>>,
   named: Promise<NamedState>,
   { clusterTag }: ClusterIdentity,
 ): Promise<string | undefined> {
-  const instances = await asked;
+  const instances = await instancesRead;
   if (instances.kind === "ok" && instances.value.vpc !== undefined) return instances.value.vpc;
   const { networks, classics, networkTags: ofNetworks, classicTags: ofClassics } = await named;
   const isOurs = (tags: Outcome<Pairs | undefined> | undefined): boolean =>
@@ -197,13 +198,13 @@ function buildVpcParts(
  * Selects target groups that may belong to these Services; their tags decide later, because names prove less.
  */
 export function selectCandidates(
-  sought: readonly ServiceQuery[],
+  queries: readonly ServiceQuery[],
   networks: ByName<LoadBalancer>,
   targetGroups: Outcome<readonly TargetGroup[]>,
 ): readonly TargetGroup[] {
   if (targetGroups.kind === "fault") return [];
-  const arns = sought.flatMap(({ name }) => listLoadBalancerArns(networks, name));
-  const prefixes = [...new Set(sought.map(({ targetGroupPrefix }) => targetGroupPrefix))];
+  const arns = queries.flatMap(({ name }) => listLoadBalancerArns(networks, name));
+  const prefixes = [...new Set(queries.map(({ targetGroupPrefix }) => targetGroupPrefix))];
   return targetGroups.value.filter(
     (group) =>
       isAttached(group, arns) ||
@@ -212,8 +213,11 @@ export function selectCandidates(
 }
 
 /** Whether one of these load balancers uses a target group. */
-export function isAttached({ LoadBalancerArns: arns = [] }: TargetGroup, of: readonly string[]): boolean {
-  return arns.some((arn) => of.includes(arn));
+export function isAttached(
+  { LoadBalancerArns: arns = [] }: TargetGroup,
+  balancerArns: readonly string[],
+): boolean {
+  return arns.some((arn) => balancerArns.includes(arn));
 }
 
 /** Returns the ARN; empty if AWS does not provide it. */

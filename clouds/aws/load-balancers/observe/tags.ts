@@ -50,7 +50,7 @@ type Describe = (chunk: readonly string[]) => Promise<Outcome<ReadonlyMap<string
 async function readTags(ids: readonly string[], describe: Describe): Promise<TagsById> {
   const found = new Map<string, Outcome<Pairs | undefined>>();
   // A resource deleted between two requests fails the whole request: reading the halves finds it.
-  const ask = async (chunk: readonly string[]): Promise<void> => {
+  const readChunk = async (chunk: readonly string[]): Promise<void> => {
     const answer = await describe(chunk);
     if (answer.kind === "ok") {
       for (const id of chunk) {
@@ -66,10 +66,10 @@ async function readTags(ids: readonly string[], describe: Describe): Promise<Tag
       for (const id of chunk) found.set(id, ok(undefined));
     } else {
       const half = Math.ceil(chunk.length / 2);
-      await Promise.all([ask(chunk.slice(0, half)), ask(chunk.slice(half))]);
+      await Promise.all([readChunk(chunk.slice(0, half)), readChunk(chunk.slice(half))]);
     }
   };
-  await Promise.all(splitIntoChunks(ids, MAX_RESOURCES).map(ask));
+  await Promise.all(splitIntoChunks(ids, MAX_RESOURCES).map(readChunk));
   return found;
 }
 

@@ -16,7 +16,7 @@ export async function readSubnets(
   zoneTypes: ZoneTypes,
 ): Promise<Outcome<readonly SubnetState[]>> {
   const inVpc: Filter[] = [{ Name: "vpc-id", Values: [vpc] }];
-  const both = await Promise.all([
+  const outcomes = await Promise.all([
     readAllPages("DescribeSubnets", async (next) => {
       const answer = await read("ec2:DescribeSubnets", {
         Filters: inVpc,
@@ -38,9 +38,9 @@ export async function readSubnets(
         : ok({ values: answer.value.RouteTables, next: answer.value.NextToken });
     }),
   ]);
-  const known = combineOutcomes<[readonly Subnet[], readonly RouteTable[]]>(both);
-  if (known.kind === "fault") return known;
-  const [subnets, tables] = known.value;
+  const details = combineOutcomes<[readonly Subnet[], readonly RouteTable[]]>(outcomes);
+  if (details.kind === "fault") return details;
+  const [subnets, tables] = details.value;
   const types = await zoneTypes.read(
     subnets.flatMap(({ AvailabilityZone: zone }) => zone ?? []),
     read,
@@ -107,8 +107,8 @@ function toSubnetState(
 
 /** Whether the subnet's route table, by default the main one, leads to an internet gateway. */
 function isPublic(id: string | undefined, tables: readonly RouteTable[]): boolean | undefined {
-  const own = tables.find(({ Associations: all = [] }) => all.some(({ SubnetId }) => SubnetId === id));
+  const ownTable = tables.find(({ Associations: all = [] }) => all.some(({ SubnetId }) => SubnetId === id));
   const table =
-    own ?? tables.find(({ Associations: all = [] }) => all.some(({ Main: isMain }) => isMain === true));
+    ownTable ?? tables.find(({ Associations: all = [] }) => all.some(({ Main: isMain }) => isMain === true));
   return table?.Routes?.some(({ GatewayId: gateway }) => gateway?.startsWith("igw") === true) ?? undefined;
 }

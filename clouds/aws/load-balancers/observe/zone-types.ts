@@ -13,25 +13,25 @@ export interface ZoneTypes {
 
 /** Creates an empty cache. `now` is a monotonic clock in milliseconds. */
 export function createZoneTypes(now: () => number): ZoneTypes {
-  const known = new Map<string, string>();
-  let believedUntil = Number.NEGATIVE_INFINITY;
+  const typesByZone = new Map<string, string>();
+  let freshUntilMs = Number.NEGATIVE_INFINITY;
   return {
     async read(names, read) {
-      if (names.some((name) => !known.has(name)) && now() >= believedUntil) {
+      if (names.some((name) => !typesByZone.has(name)) && now() >= freshUntilMs) {
         const answer = await read("ec2:DescribeAvailabilityZones", {});
         if (answer.kind === "fault" && answer.fault.refused !== true) return answer;
         const zones = answer.kind === "fault" ? [] : answer.value.AvailabilityZones;
         if (zones === undefined)
           return fault("Unavailable", "DescribeAvailabilityZones: the answer is not a list");
-        believedUntil = now() + BELIEVED_MS;
+        freshUntilMs = now() + FRESH_MS;
         for (const { ZoneName: name, ZoneType: type } of zones) {
-          if (name && type && known.size < MAX_ZONES) known.set(name, type);
+          if (name && type && typesByZone.size < MAX_ZONES) typesByZone.set(name, type);
         }
       }
-      return ok(known);
+      return ok(typesByZone);
     },
   };
 }
 
-const BELIEVED_MS = 60_000;
+const FRESH_MS = 60_000;
 const MAX_ZONES = 1_000;

@@ -27,13 +27,13 @@ export function arrangeRemoval(
   );
   if (!others.some(({ action }) => action.endsWith(":DeleteLoadBalancer"))) return [...revoking, ...others];
   const tags = { [SERVICE_TAG]: service, ...(mark === undefined ? {} : { [ORPHANED_TAG]: mark }) };
-  const lacks = (actual: Pairs): boolean =>
+  const needsTags = (actual: Pairs): boolean =>
     Object.entries(tags).some(([key, value]) => actual[key] !== value);
   const groups = state.vpc.groups.flatMap(({ group: { GroupId: id = "" }, tags: actual }) =>
-    groupIds.includes(id) && lacks(actual) ? [id] : [],
+    groupIds.includes(id) && needsTags(actual) ? [id] : [],
   );
   const targetGroups = state.targetGroups.flatMap(({ group, tags: actual }) =>
-    lacks(actual) ? (group.TargetGroupArn ?? []) : [],
+    needsTags(actual) ? (group.TargetGroupArn ?? []) : [],
   );
   const Tags = toTagList(tags);
   return [

@@ -5,7 +5,7 @@ import { arrangeRemoval } from "#clouds/aws/load-balancers/orphans/arrange-remov
 import {
   buildOrphanedService,
   listGroupNames,
-  withLastDigit,
+  restoreLastDigit,
 } from "#clouds/aws/load-balancers/orphans/orphaned-service.ts";
 import { ORPHANED_TAG } from "#clouds/aws/load-balancers/orphans/tag.ts";
 import { planUnusedRules } from "#clouds/aws/load-balancers/orphans/unused-rules.ts";
@@ -52,7 +52,7 @@ export function createOrphanModel(removal: Removal): OrphanModel {
       const state = selectTagged(observed as AwsLoadBalancerState, holding, settings);
       const { clusterName = "kubernetes" } = getConfiguration(settings);
       const groupNames = new Set(state.vpc.groups.flatMap(({ group }) => group.GroupName ?? []));
-      const service = withLastDigit(buildOrphanedService(holding), clusterName, groupNames);
+      const service = restoreLastDigit(buildOrphanedService(holding), clusterName, groupNames);
       const question = { service, wanted: false, nodes: [] };
       const step = removal(question, state, settings);
       if (step.kind === "act") {
@@ -76,14 +76,14 @@ function selectTagged(
   { service }: Holding,
   settings: Settings,
 ): AwsLoadBalancerState {
-  const isIts = ({ tags }: { readonly tags: Pairs }): boolean =>
+  const belongsToService = ({ tags }: { readonly tags: Pairs }): boolean =>
     isOwned(tags, getClusterTag(settings)) && tags[SERVICE_TAG] === service;
   const { network, classic, ...rest } = state;
   return {
     ...rest,
-    ...(network !== undefined && isIts(network) ? { network } : {}),
-    ...(classic !== undefined && isIts(classic) ? { classic } : {}),
-    targetGroups: state.targetGroups.filter(isIts),
+    ...(network !== undefined && belongsToService(network) ? { network } : {}),
+    ...(classic !== undefined && belongsToService(classic) ? { classic } : {}),
+    targetGroups: state.targetGroups.filter(belongsToService),
   };
 }
 

@@ -80,10 +80,10 @@ export async function countBalancers(
       ? [{ kind: CLASSIC_KIND, id: name, name, listeners: countClassicListeners(each) }]
       : [];
   });
-  const idsOf = (named: readonly NamedResource[]): readonly string[] => named.map(({ id }) => id);
+  const listIds = (named: readonly NamedResource[]): readonly string[] => named.map(({ id }) => id);
   const [networkTagged, classicTagged] = await Promise.all([
-    readNetworkTags(idsOf(networks), read),
-    readClassicTags(idsOf(classics), read),
+    readNetworkTags(listIds(networks), read),
+    readClassicTags(listIds(classics), read),
   ]);
   const found = combineOutcomes([
     selectOwned(networks, networkTagged, tag),
@@ -94,8 +94,8 @@ export async function countBalancers(
     const uid = parseUidPrefix(each.name);
     return uid === undefined ? each : { ...each, uid };
   });
-  const told = quotas === undefined ? {} : { quotas };
-  return { kind: "observed", state: { holdings, ...told } satisfies HoldingsState };
+  const quotaPart = quotas === undefined ? {} : { quotas };
+  return { kind: "observed", state: { holdings, ...quotaPart } satisfies HoldingsState };
 }
 
 interface NamedResource {
@@ -172,12 +172,12 @@ async function listGroupHoldings(
 /** Selects resources of the cluster's Services; one deleted between two requests is skipped. */
 function selectOwned(
   named: readonly NamedResource[],
-  tagsOf: TagsById,
+  tagsById: TagsById,
   tag: string,
 ): Outcome<readonly Holding[]> {
   const found: Holding[] = [];
   for (const each of named) {
-    const tags = tagsOf.get(each.id);
+    const tags = tagsById.get(each.id);
     if (tags?.kind === "fault") return tags;
     const service = getOwnedService(tags?.value, tag);
     if (service !== undefined) found.push({ ...each, service });

@@ -34,16 +34,16 @@ import { selectOldestMark } from "#core/service/orphans/mark.ts";
  * balancer. Tags of others are not read, because an account may hold the load balancers of hundreds of
  * clusters.
  */
-export async function observeOrphans(observing: ObserveContext, at: string): Promise<Observation> {
-  const listed = await listAll(observing);
+export async function observeOrphans(context: ObserveContext, auditTime: string): Promise<Observation> {
+  const listed = await listAll(context);
   if (listed.kind === "fault") return toFailure(listed.fault);
   const { holdings, shared } = listed.value;
-  const candidate = selectOldestMark(holdings, Date.parse(at));
+  const candidate = selectOldestMark(holdings, Date.parse(auditTime));
   if (candidate === undefined)
     return { kind: "observed", state: { holdings: [...holdings], shared } satisfies HoldingsState };
   const question = { service: buildOrphanedService(candidate), wanted: false, nodes: [], orphaned: true };
-  const [answer] = await observeLoadBalancers([question], observing);
-  if (answer?.kind !== "observed") return answer ?? NOTHING_SAID;
+  const [answer] = await observeLoadBalancers([question], context);
+  if (answer?.kind !== "observed") return answer ?? UNANSWERED;
   const removable = { id: candidate.id, state: answer.state };
   return { kind: "observed", state: { holdings: [...holdings], shared, removable } satisfies HoldingsState };
 }
@@ -57,7 +57,7 @@ async function listAll({ cluster, read, nodeGroups }: ObserveContext): Promise<O
   const { vpc } = cluster;
   const identity = getClusterIdentity(cluster);
   const tag = identity.clusterTag;
-  const isThere = (id: string | undefined): boolean => vpc === undefined || id === vpc;
+  const isInVpc = (id: string | undefined): boolean => vpc === undefined || id === vpc;
   const [network, classic, targetGroups, securityGroups] = await Promise.all([
     listNetwork(read),
     listClassic(read),
@@ -66,38 +66,38 @@ async function listAll({ cluster, read, nodeGroups }: ObserveContext): Promise<O
   ]);
   for (const each of [network, classic, targetGroups, securityGroups]) if (each.kind === "fault") return each;
   const listenersByArn = countNetworkListeners(getValues(network), getValues(targetGroups));
-  const inNetwork = getValues(network).flatMap((each): FoundHolding[] => {
+  const networkBalancers = getValues(network).flatMap((each): FoundHolding[] => {
     const { LoadBalancerArn: id = "", LoadBalancerName: name = "", VpcId } = each;
     const uid = parseUidPrefix(name);
     const listeners = listenersByArn.get(id) ?? 0;
-    return uid === undefined || !isThere(VpcId) ? [] : [{ kind: NETWORK_KIND, id, name, uid, listeners }];
+    return uid === undefined || !isInVpc(VpcId) ? [] : [{ kind: NETWORK_KIND, id, name, uid, listeners }];
   });
-  const inClassic = getValues(classic).flatMap((each): FoundHolding[] => {
+  const classicBalancers = getValues(classic).flatMap((each): FoundHolding[] => {
     const { LoadBalancerName: name = "", VPCId } = each;
     const uid = parseUidPrefix(name);
-    return uid === undefined || !isThere(VPCId)
+    return uid === undefined || !isInVpc(VPCId)
       ? []
       : [{ kind: CLASSIC_KIND, id: name, name, uid, listeners: countClassicListeners(each) }];
   });
   const unused = getValues(targetGroups).flatMap((each): FoundHolding[] => {
     const { TargetGroupArn: id = "", TargetGroupName: name = "", LoadBalancerArns: users = [], VpcId } = each;
-    const isUnused = users.length === 0 && name.startsWith(NAME_PREFIX) && isThere(VpcId);
+    const isUnused = users.length === 0 && name.startsWith(NAME_PREFIX) && isInVpc(VpcId);
     return isUnused ? [{ kind: "target group", id, name, isPart: true }] : [];
   });
-  const [ofNetwork, ofClassic] = await Promise.all([
+  const [networkTags, classicTags] = await Promise.all([
     readNetworkTags(
-      [...inNetwork, ...unused].map(({ id }) => id),
+      [...networkBalancers, ...unused].map(({ id }) => id),
       read,
     ),
     readClassicTags(
-      inClassic.map(({ id }) => id),
+      classicBalancers.map(({ id }) => id),
       read,
     ),
   ]);
   const groups = getValues(securityGroups).filter(({ group }) => group.GroupName?.startsWith(NAME_PREFIX));
   const all = combineOutcomes<readonly (readonly Holding[])[]>([
-    selectOwned([...inNetwork, ...unused], ofNetwork, tag),
-    selectOwned(inClassic, ofClassic, tag),
+    selectOwned([...networkBalancers, ...unused], networkTags, tag),
+    selectOwned(classicBalancers, classicTags, tag),
     selectOwned(groups.map(toHolding), getGroupTags(groups), tag),
   ]);
   if (all.kind === "fault") return all;
@@ -106,14 +106,14 @@ async function listAll({ cluster, read, nodeGroups }: ObserveContext): Promise<O
     groups: await nodeGroups.prove(getValues(securityGroups), { identity, ...ANY_RULE }, read),
     networks: getValues(network),
     classics: getValues(classic),
-    targetGroups: getValues(targetGroups).filter(({ VpcId }) => isThere(VpcId)),
+    targetGroups: getValues(targetGroups).filter(({ VpcId }) => isInVpc(VpcId)),
     ownClassics: new Set(all.value[1]?.map(({ id }) => id)),
-    ofOthers: new Set([...ofNetwork].flatMap(([id, tags]) => (isAnothers(tags, tag) ? [id] : []))),
+    foreignIds: new Set([...networkTags].flatMap(([id, tags]) => (hasForeignTags(tags, tag) ? [id] : []))),
   });
   return ok({ holdings: removePartsInUse(all.value.flat()), shared });
 }
 
-function isAnothers(read: Outcome<Pairs | undefined>, clusterTag: string): boolean {
+function hasForeignTags(read: Outcome<Pairs | undefined>, clusterTag: string): boolean {
   return read.kind === "ok" && isOfAnotherCluster(read.value ?? {}, clusterTag);
 }
 
@@ -148,12 +148,12 @@ function getGroupTags(groups: readonly SecurityGroupState[]): TagsById {
  */
 function selectOwned(
   found: readonly FoundHolding[],
-  tagsOf: TagsById,
+  tagsById: TagsById,
   clusterTag: string,
 ): Outcome<readonly Holding[]> {
   const holdings: Holding[] = [];
   for (const each of found) {
-    const tags = tagsOf.get(each.id);
+    const tags = tagsById.get(each.id);
     if (tags?.kind === "fault") return tags;
     const { [SERVICE_TAG]: service, [ORPHANED_TAG]: mark } = tags?.value ?? {};
     if (service === undefined || !isOwned(tags?.value ?? {}, clusterTag)) continue;
@@ -168,4 +168,4 @@ function removePartsInUse(holdings: readonly Holding[]): readonly Holding[] {
   return holdings.filter(({ isPart, service }) => !isPart || !whole.has(service));
 }
 
-const NOTHING_SAID: Observation = { kind: "error", code: "Unavailable", message: "AWS: no answer" };
+const UNANSWERED: Observation = { kind: "error", code: "Unavailable", message: "AWS: no answer" };

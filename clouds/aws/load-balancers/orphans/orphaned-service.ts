@@ -30,7 +30,7 @@ export function buildOrphanedService({ service = "", uid = "" }: Pick<Holding, "
     metadata: {
       namespace,
       name,
-      uid: withDashes(uid.padEnd(UID_DIGITS, "0")),
+      uid: formatUid(uid.padEnd(UID_DIGITS, "0")),
       resourceVersion: "0",
       creationTimestamp: new Date(0).toISOString(),
     },
@@ -42,7 +42,7 @@ export function buildOrphanedService({ service = "", uid = "" }: Pick<Holding, "
  * Completes the uid with its last digit, which a load balancer's name has no room for but its security
  * group's name uses. It picks the digit for which such a group exists, if any.
  */
-export function withLastDigit(
+export function restoreLastDigit(
   service: Service,
   clusterName: string,
   groupNames: ReadonlySet<string>,
@@ -66,7 +66,7 @@ export function listGroupNames({ metadata }: Service, clusterName: string): read
 const UID_DIGITS = 32;
 const HEXADECIMAL = "0123456789abcdef";
 
-function withDashes(digits: string): string {
+function formatUid(digits: string): string {
   const parts = [digits.slice(0, 8), digits.slice(8, 12), digits.slice(12, 16), digits.slice(16, 20)];
   return [...parts, digits.slice(20)].join("-");
 }

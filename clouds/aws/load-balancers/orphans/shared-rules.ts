@@ -30,7 +30,7 @@ export interface ListedForRules {
   /** Names of the classic load balancers of the cluster's Services. */
   readonly ownClassics: ReadonlySet<string>;
   /** ARNs of load balancers and target groups with another cluster's tag. Its nodes have other security groups, at the same node ports. */
-  readonly ofOthers: ReadonlySet<string>;
+  readonly foreignIds: ReadonlySet<string>;
 }
 
 /**
@@ -38,26 +38,26 @@ export interface ListedForRules {
  * cluster's.
  */
 export function readSharedRules(listed: ListedForRules): SharedRulesState {
-  const { clusterTag, groups, networks, classics, targetGroups, ownClassics, ofOthers } = listed;
+  const { clusterTag, groups, networks, classics, targetGroups, ownClassics, foreignIds } = listed;
   const users = new Map<number, Set<string>>();
   for (const { HealthCheckPort, Port, TargetGroupArn = "", LoadBalancerArns = [] } of targetGroups) {
     const port = HealthCheckPort === "traffic-port" ? Port : Number(HealthCheckPort);
     if (port === undefined || !Number.isInteger(port)) continue;
     const all = LoadBalancerArns.length === 0 ? [TargetGroupArn] : LoadBalancerArns;
-    const own = all.filter((user) => !ofOthers.has(user));
-    if (own.length === 0) continue;
-    const of = users.get(port) ?? new Set();
-    users.set(port, of);
-    for (const user of own) of.add(user);
+    const relevantUsers = all.filter((user) => !foreignIds.has(user));
+    if (relevantUsers.length === 0) continue;
+    const usersOfPort = users.get(port) ?? new Set();
+    users.set(port, usersOfPort);
+    for (const user of relevantUsers) usersOfPort.add(user);
   }
-  const groupsOn = (all: readonly LoadBalancerDescription[]): string[] => [
+  const listGroups = (all: readonly LoadBalancerDescription[]): string[] => [
     ...new Set(all.flatMap(({ SecurityGroups = [] }) => SecurityGroups)),
   ];
   return {
     groups: groups.filter(({ tags }) => !isOfAnotherCluster(tags, clusterTag)),
     checkedPorts: [...users].map(([port, of]) => ({ port, users: [...of] })),
     networkGroups: [...new Set(networks.flatMap(({ SecurityGroups = [] }) => SecurityGroups))],
-    classicGroups: groupsOn(classics),
-    ownClassicGroups: groupsOn(classics.filter(({ LoadBalancerName: name = "" }) => ownClassics.has(name))),
+    classicGroups: listGroups(classics),
+    ownClassicGroups: listGroups(classics.filter(({ LoadBalancerName: name = "" }) => ownClassics.has(name))),
   };
 }

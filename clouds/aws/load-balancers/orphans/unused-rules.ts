@@ -44,11 +44,11 @@ export function planUnusedRules(
   if (configuration.disableSecurityGroupIngress === true) return [];
   // The observation comes from our own capability.
   const state = shared as SharedRulesState;
-  const ofRules = selectNodeGroups(state, getIdentity(settings)).flatMap((group) =>
+  const ruleActions = selectNodeGroups(state, getIdentity(settings)).flatMap((group) =>
     parsePermissions(group.ingress).flatMap((rule) => planRuleChange(rule, group, state, now)),
   );
-  const ofGroup = planGroupChange(state, getClusterTag(settings), now);
-  return [...ofRules, ...ofGroup].slice(0, MAX_CHANGES);
+  const groupActions = planGroupChange(state, getClusterTag(settings), now);
+  return [...ruleActions, ...groupActions].slice(0, MAX_CHANGES);
 }
 
 /** Maximum per audit; the next one continues. */

@@ -21,12 +21,12 @@ export const applyVpcResult: ApplyVpcResult = (vpc, { action, parameters }, resu
     case "ec2:AuthorizeSecurityGroupIngress": {
       const { GroupId: id, IpPermissions: added = [] } =
         parameters as unknown as AwsRequests["ec2:AuthorizeSecurityGroupIngress"];
-      return withGroup(vpc, id, (state) => ({ ...state, ingress: [...state.ingress, ...added] }));
+      return updateGroup(vpc, id, (state) => ({ ...state, ingress: [...state.ingress, ...added] }));
     }
     case "ec2:RevokeSecurityGroupIngress": {
       const { GroupId: id, IpPermissions: removed = [] } =
         parameters as unknown as AwsRequests["ec2:RevokeSecurityGroupIngress"];
-      return withGroup(vpc, id, (state) => ({
+      return updateGroup(vpc, id, (state) => ({
         ...state,
         ingress: buildPermissions(subtractRules(parsePermissions(state.ingress), parsePermissions(removed))),
       }));
@@ -35,17 +35,17 @@ export const applyVpcResult: ApplyVpcResult = (vpc, { action, parameters }, resu
       const { Resources: ids = [], Tags: tags = [] } = parameters as unknown as AwsRequests["ec2:CreateTags"];
       return ids.reduce(
         (folded, id) =>
-          withGroup(folded, id, (state) => ({ ...state, tags: { ...state.tags, ...toPairs(tags) } })),
+          updateGroup(folded, id, (state) => ({ ...state, tags: { ...state.tags, ...toPairs(tags) } })),
         vpc,
       );
     }
     case "ec2:DeleteTags": {
       const { Resources: ids = [], Tags: tags = [] } = parameters as unknown as AwsRequests["ec2:DeleteTags"];
       const keys = new Set(tags.map(({ Key: key }) => key));
-      const kept = (pairs: Pairs): Pairs =>
+      const removeKeys = (pairs: Pairs): Pairs =>
         Object.fromEntries(Object.entries(pairs).filter(([key]) => !keys.has(key)));
       return ids.reduce(
-        (folded, id) => withGroup(folded, id, (state) => ({ ...state, tags: kept(state.tags) })),
+        (folded, id) => updateGroup(folded, id, (state) => ({ ...state, tags: removeKeys(state.tags) })),
         vpc,
       );
     }
@@ -54,7 +54,7 @@ export const applyVpcResult: ApplyVpcResult = (vpc, { action, parameters }, resu
   }
 };
 
-function withGroup(
+function updateGroup(
   vpc: VpcState,
   id: string | undefined,
   change: (state: SecurityGroupState) => SecurityGroupState,

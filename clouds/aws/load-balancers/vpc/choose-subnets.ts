@@ -11,19 +11,19 @@ import type { ChooseSubnets, DesiredSubnets, PlanResult } from "#clouds/aws/load
 const FIELD = "service.beta.kubernetes.io/aws-load-balancer-subnets";
 
 /** Chooses the subnets that an annotation names, or those found by tags: one per zone. */
-export const chooseSubnets: ChooseSubnets = (wanted, vpc) => {
+export const chooseSubnets: ChooseSubnets = (desired, vpc) => {
   const chosen =
-    wanted.named === undefined ? findSubnets(wanted, vpc) : chooseNamed(wanted.named, wanted, vpc);
-  if (chosen.kind !== "ready" || !wanted.dualStack) return chosen;
-  const without = chosen.value.filter(({ subnet }) => !hasIpv6(subnet));
-  if (without.length === 0) return chosen;
-  const detail = `no IPv6 network: ${formatSubnetIds(without)}`;
-  return reject("IPFamilies", wanted, "subnets that have an IPv6 network, each of them", detail);
+    desired.named === undefined ? findSubnets(desired, vpc) : chooseNamed(desired.named, desired, vpc);
+  if (chosen.kind !== "ready" || !desired.dualStack) return chosen;
+  const withoutIpv6 = chosen.value.filter(({ subnet }) => !hasIpv6(subnet));
+  if (withoutIpv6.length === 0) return chosen;
+  const detail = `no IPv6 network: ${formatSubnetIds(withoutIpv6)}`;
+  return reject("IPFamilies", desired, "subnets that have an IPv6 network, each of them", detail);
 };
 
 function chooseNamed(
   text: string,
-  wanted: DesiredSubnets,
+  desired: DesiredSubnets,
   vpc: VpcState,
 ): PlanResult<readonly SubnetState[]> {
   const names = text
@@ -31,60 +31,62 @@ function chooseNamed(
     .map((each) => each.trim())
     .filter((each) => each !== "");
   if (names.length === 0)
-    return reject("InvalidAnnotation", wanted, "ids or names of subnets, with commas between");
+    return reject("InvalidAnnotation", desired, "ids or names of subnets, with commas between");
   const candidates = names.map((name) =>
     vpc.subnets.filter(({ subnet, tags }) =>
       name.startsWith("subnet-") ? subnet.SubnetId === name : tags["Name"] === name,
     ),
   );
-  const unknown = names.filter((_, place) => candidates[place]?.length !== 1);
+  const unknown = names.filter((_, index) => candidates[index]?.length !== 1);
   if (unknown.length > 0) {
     const detail = `not found in ${vpc.id}, or there twice: ${unknown.join(", ")}`;
     return reject(
       "SubnetNotFound",
-      wanted,
+      desired,
       "subnets of the cluster's VPC, by id or by a name that one alone has",
       detail,
     );
   }
   const subnets = candidates.flat();
-  const foreign = subnets.filter((each) => !isNameableSubnet(toNamedResource(each), wanted));
+  const foreign = subnets.filter((each) => !isNameableSubnet(toNamedResource(each), desired));
   if (foreign.length > 0) {
-    const detail = `neither tagged kubernetes.io/cluster/${wanted.clusterTag} nor in cloud.allow.subnets: ${formatSubnetIds(foreign)}`;
-    return reject("SubnetNotFound", wanted, "subnets of this cluster", detail);
+    const detail = `neither tagged kubernetes.io/cluster/${desired.clusterTag} nor in cloud.allow.subnets: ${formatSubnetIds(foreign)}`;
+    return reject("SubnetNotFound", desired, "subnets of this cluster", detail);
   }
   if (new Set(subnets.map(({ subnet }) => subnet.AvailabilityZone)).size < subnets.length)
-    return reject("SubnetsOfOneZone", wanted, "one subnet for each availability zone");
+    return reject("SubnetsOfOneZone", desired, "one subnet for each availability zone");
   return { kind: "ready", value: subnets };
 }
 
-function findSubnets(wanted: DesiredSubnets, vpc: VpcState): PlanResult<readonly SubnetState[]> {
-  const { clusterTag, internal, fallbackId } = wanted;
-  const ours = vpc.subnets.filter((each) => isEligibleSubnet(toNamedResource(each), wanted));
-  const eligible =
-    ours.length > 0 ? ours : vpc.subnets.filter(({ subnet }) => subnet.SubnetId === fallbackId);
-  const usable = eligible.filter(
+function findSubnets(desired: DesiredSubnets, vpc: VpcState): PlanResult<readonly SubnetState[]> {
+  const { clusterTag, internal, fallbackId } = desired;
+  const eligibleSubnets = vpc.subnets.filter((each) => isEligibleSubnet(toNamedResource(each), desired));
+  const candidates =
+    eligibleSubnets.length > 0
+      ? eligibleSubnets
+      : vpc.subnets.filter(({ subnet }) => subnet.SubnetId === fallbackId);
+  const usable = candidates.filter(
     ({ isPublic, zoneType }) =>
       (internal || isPublic === true) && (zoneType === undefined || zoneType === "availability-zone"),
   );
   const role = `kubernetes.io/role/${internal ? "internal-elb" : "elb"}`;
   const byZone = Map.groupBy(usable, ({ subnet }) => subnet.AvailabilityZone ?? "");
-  const best = [...byZone.values()].flatMap((of) =>
-    of.toSorted(buildComparator(role, clusterTag)).slice(0, 1),
+  const chosen = [...byZone.values()].flatMap((subnetsOfZone) =>
+    subnetsOfZone.toSorted(buildComparator(role, clusterTag)).slice(0, 1),
   );
-  if (best.length === 0) {
-    const detail = `${vpc.subnets.length} subnets in ${vpc.id}, ${eligible.length} of this cluster, ${usable.length} that fit`;
+  if (chosen.length === 0) {
+    const detail = `${vpc.subnets.length} subnets in ${vpc.id}, ${candidates.length} of this cluster, ${usable.length} that fit`;
     const kind = internal ? "a subnet" : "a subnet with a route to an internet gateway";
     return {
       kind: "refused",
       issue: {
         code: "NoEligibleSubnet",
-        allowed: `${kind}, tagged kubernetes.io/cluster/${clusterTag}${wanted.isVpcConfigured ? " or for no cluster" : ""}, or listed in cloud.allow.subnets`,
+        allowed: `${kind}, tagged kubernetes.io/cluster/${clusterTag}${desired.isVpcConfigured ? " or for no cluster" : ""}, or listed in cloud.allow.subnets`,
         detail,
       },
     };
   }
-  return { kind: "ready", value: best.toSorted((a, b) => compare(getSubnetZone(a), getSubnetZone(b))) };
+  return { kind: "ready", value: chosen.toSorted((a, b) => compare(getSubnetZone(a), getSubnetZone(b))) };
 }
 
 /** Sorts by the role's tag, then the cluster's tag, then the lowest id. */

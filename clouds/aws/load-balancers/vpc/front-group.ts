@@ -38,9 +38,9 @@ export const planFrontGroup: PlanFrontGroup = ({ owner, name, description, openi
   }
   const id = found.group.GroupId ?? "";
   const actual = parsePermissions(found.ingress);
-  const wanted = buildRules(openings);
-  const missing = subtractRules(wanted, actual);
-  const surplus = subtractRules(actual, wanted);
+  const desired = buildRules(openings);
+  const missing = subtractRules(desired, actual);
+  const surplus = subtractRules(actual, desired);
   const add =
     missing.length === 0
       ? []
@@ -70,8 +70,8 @@ export const planFrontGroup: PlanFrontGroup = ({ owner, name, description, openi
     : { kind: "act", actions: [first, ...more], value: id };
 };
 
-function buildTagActions(id: string, actual: Pairs, wanted: Pairs): LoadBalancerAction[] {
-  const { add, remove } = planTagChanges(actual, wanted);
+function buildTagActions(id: string, actual: Pairs, desired: Pairs): LoadBalancerAction[] {
+  const { add, remove } = planTagChanges(actual, desired);
   const isEmpty = Object.keys(add).length === 0;
   const Tags = remove.map((Key) => ({ Key }));
   return [

@@ -36,12 +36,12 @@ export const SHARED_CLASSIC_RULE = "serverless-ccm.io/rule/elb/backend";
  * Allows a load balancer's traffic on the groups of its targets, and removes its obsolete rules from all
  * groups. Rules of groups that are not proven to be the nodes' stay unchanged.
  */
-export const planNodeRules: PlanNodeRules = (wanted, vpc) => {
-  if (wanted.disabled) return { kind: "ready", value: [] };
-  const { groupIds, warnings } = selectTargetGroups(wanted, vpc);
-  const rules = buildRules(wanted.openings);
-  const changes = selectNodeGroups(vpc, wanted).map((state) =>
-    planRuleChange(state, groupIds, rules, wanted.ownRules),
+export const planNodeRules: PlanNodeRules = (desired, vpc) => {
+  if (desired.disabled) return { kind: "ready", value: [] };
+  const { groupIds, warnings } = selectTargetGroups(desired, vpc);
+  const rules = buildRules(desired.openings);
+  const changes = selectNodeGroups(vpc, desired).map((state) =>
+    planRuleChange(state, groupIds, rules, desired.ownRules),
   );
   // All groups get new rules first: traffic that moves from one rule to another is never blocked.
   const [first, ...more] = [...changes.flatMap(({ add }) => add), ...changes.flatMap(({ remove }) => remove)];
@@ -112,13 +112,13 @@ function planRuleChange(
   { group, ingress }: SecurityGroupState,
   groupIds: ReadonlySet<string>,
   rules: readonly Rule[],
-  mine: DesiredNodeRules["ownRules"],
+  ownRules: DesiredNodeRules["ownRules"],
 ): Change {
   const id = group.GroupId ?? "";
   const actual = parsePermissions(ingress);
-  const wanted = groupIds.has(id) ? alignRules(rules, actual) : [];
-  const missing = subtractRules(wanted, actual);
-  const surplus = subtractRules(actual, wanted).filter((rule) => isOwnRule(rule, mine, actual));
+  const desired = groupIds.has(id) ? alignRules(rules, actual) : [];
+  const missing = subtractRules(desired, actual);
+  const surplus = subtractRules(actual, desired).filter((rule) => isOwnRule(rule, ownRules, actual));
   return {
     add: splitRequests(missing, (rules) => buildAuthorize(id, rules)),
     remove: surplus.length === 0 ? [] : [buildRevoke(id, surplus)],
@@ -134,9 +134,11 @@ function splitRequests(
   request: (rules: readonly Rule[]) => LoadBalancerAction,
 ): readonly LoadBalancerAction[] {
   const isShared = ({ description = "" }: Rule): boolean => SHARED_RULES.has(description);
-  const own = rules.filter((rule) => !isShared(rule));
+  const unsharedRules = rules.filter((rule) => !isShared(rule));
   const shared = rules.filter(isShared);
-  return [...(own.length === 0 ? [] : [own]), ...shared.map((rule) => [rule])].map(request);
+  return [...(unsharedRules.length === 0 ? [] : [unsharedRules]), ...shared.map((rule) => [rule])].map(
+    request,
+  );
 }
 
 /** Consecutive ports need one rule; separate rules of the stock controller are accepted too. */
@@ -166,11 +168,11 @@ const SHARED_RULES: ReadonlySet<string> = new Set([
 ]);
 
 /** Whether we, or the stock controller, created a rule for this load balancer only. */
-function isOwnRule(rule: Rule, mine: DesiredNodeRules["ownRules"], actual: readonly Rule[]): boolean {
-  const { descriptions, groupIds } = mine;
+function isOwnRule(rule: Rule, ownRules: DesiredNodeRules["ownRules"], actual: readonly Rule[]): boolean {
+  const { descriptions, groupIds } = ownRules;
   if (rule.description === undefined || !descriptions.includes(rule.description))
     return rule.from === "group" && rule.protocol === "-1" && groupIds.includes(rule.peer);
-  return !rule.description.startsWith(`${HEALTH_RULE}=`) || isAtOwnPorts(rule, mine, actual);
+  return !rule.description.startsWith(`${HEALTH_RULE}=`) || isAtOwnPorts(rule, ownRules, actual);
 }
 
 /**
@@ -183,14 +185,14 @@ function isAtOwnPorts(
   actual: readonly Rule[],
 ): boolean {
   if (ports === undefined) return false;
-  const clients = actual.flatMap(({ description = "", ports: of }) =>
-    of !== undefined && description.startsWith(`${CLIENT_RULE}=`) && descriptions.includes(description)
-      ? [of]
+  const clients = actual.flatMap(({ description = "", ports: portRange }) =>
+    portRange !== undefined && description.startsWith(`${CLIENT_RULE}=`) && descriptions.includes(description)
+      ? [portRange]
       : [],
   );
-  const isOwn = (port: number): boolean =>
+  const isOwnPort = (port: number): boolean =>
     ownPorts.includes(port) || clients.some(([from, to]) => from <= port && port <= to);
-  return Array.from({ length: ports[1] - ports[0] + 1 }, (_, at) => ports[0] + at).every(isOwn);
+  return Array.from({ length: ports[1] - ports[0] + 1 }, (_, offset) => ports[0] + offset).every(isOwnPort);
 }
 
 /**
@@ -201,25 +203,25 @@ function selectTargetGroups(
   { clusterTag, allow, instanceIds }: Pick<DesiredNodeRules, "clusterTag" | "allow" | "instanceIds">,
   vpc: VpcState,
 ): { readonly groupIds: ReadonlySet<string>; readonly warnings: readonly Issue[] } {
-  const idsOf = (states: readonly SecurityGroupState[]): ReadonlySet<string> =>
+  const toIds = (states: readonly SecurityGroupState[]): ReadonlySet<string> =>
     new Set(states.map(({ group }) => group.GroupId ?? ""));
-  const tagged = idsOf(vpc.groups.filter(({ tags }) => isOfCluster(tags, clusterTag)));
-  const known = selectNodeGroups(vpc, { clusterTag, allow });
-  const proven = idsOf(known);
-  const listed = idsOf(known.filter(({ isOnNodesAlone }) => isOnNodesAlone !== true));
+  const tagged = toIds(vpc.groups.filter(({ tags }) => isOfCluster(tags, clusterTag)));
+  const nodeGroups = selectNodeGroups(vpc, { clusterTag, allow });
+  const proven = toIds(nodeGroups);
+  const listed = toIds(nodeGroups.filter(({ isOnNodesAlone }) => isOnNodesAlone !== true));
   const groupIds = new Set<string>();
-  const none: string[] = [];
-  const several: string[] = [];
+  const withoutGroup: string[] = [];
+  const withSeveralGroups: string[] = [];
   const unproven = new Set<string>();
   for (const id of instanceIds) {
     const all = vpc.instances[id]?.groupIds;
     if (all === undefined) continue;
-    const told = [tagged, listed].map((of) => all.filter((each) => of.has(each)));
-    const ours = told.find(({ length }) => length > 0);
-    const [only, second] = ours ?? all;
+    const matches = [tagged, listed].map((ids) => all.filter((each) => ids.has(each)));
+    const preferred = matches.find(({ length }) => length > 0);
+    const [only, second] = preferred ?? all;
     if (only !== undefined && second === undefined) (proven.has(only) ? groupIds : unproven).add(only);
-    else if (only === undefined || ours === undefined) none.push(id);
-    else several.push(id);
+    else if (only === undefined || preferred === undefined) withoutGroup.push(id);
+    else withSeveralGroups.push(id);
   }
   const tag = `${CLUSTER_TAG_PREFIX}${clusterTag}`;
   return {
@@ -228,12 +230,12 @@ function selectTargetGroups(
       ...buildWarnings(
         "NoNodeSecurityGroup",
         `one security group of each node's instance with the tag ${tag}`,
-        none,
+        withoutGroup,
       ),
       ...buildWarnings(
         "AmbiguousNodeSecurityGroup",
         `the tag ${tag} on one alone of the security groups of each node's instance`,
-        several,
+        withSeveralGroups,
       ),
       ...buildNotProvenIssues([...unproven], tag),
     ],

@@ -12,15 +12,15 @@ const NAME_PREFIX = "k8s-";
  * foreign group's rule names could never be deleted; the audit of orphans reports it.
  */
 export const planRemovedGroups: PlanRemovedGroups = ({ owner, identity, groupIds }, vpc) => {
-  const held = listHeldGroups(vpc, identity);
-  const ours = vpc.groups.filter(
+  const heldIds = listHeldGroups(vpc, identity);
+  const removable = vpc.groups.filter(
     ({ group, tags }) =>
-      !held.has(group.GroupId ?? "") &&
+      !heldIds.has(group.GroupId ?? "") &&
       groupIds.includes(group.GroupId ?? "") &&
       group.GroupName?.startsWith(NAME_PREFIX) === true &&
       isOwned(tags, owner.clusterTag),
   );
-  const [first, ...more] = ours.map(({ group }) =>
+  const [first, ...more] = removable.map(({ group }) =>
     buildAction("ec2:DeleteSecurityGroup", group.GroupId ?? "", { GroupId: group.GroupId }),
   );
   return first === undefined

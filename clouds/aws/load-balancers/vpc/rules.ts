@@ -51,26 +51,34 @@ export function buildRules(openings: readonly Opening[]): Rule[] {
 /** Builds the permissions of a request, grouped by protocol and port range. */
 export function buildPermissions(rules: readonly Rule[]): IpPermission[] {
   const byPorts = Map.groupBy(rules, ({ protocol, ports }) => `${protocol} ${ports?.join("-")}`);
-  return [...byPorts.values()].flatMap((of) => {
-    const [first] = of;
+  return [...byPorts.values()].flatMap((rulesOfPorts) => {
+    const [first] = rulesOfPorts;
     if (first === undefined) return [];
-    const peers = (from: Rule["from"]): readonly Rule[] => of.filter((rule) => rule.from === from);
-    const told = ({ description }: Rule): { Description?: string } =>
+    const selectRules = (from: Rule["from"]): readonly Rule[] =>
+      rulesOfPorts.filter((rule) => rule.from === from);
+    const buildDescription = ({ description }: Rule): { Description?: string } =>
       description === undefined ? {} : { Description: description };
-    const [ipv4, ipv6, groups, lists] = [peers("ipv4"), peers("ipv6"), peers("group"), peers("prefix-list")];
+    const [ipv4, ipv6, groups, lists] = [
+      selectRules("ipv4"),
+      selectRules("ipv6"),
+      selectRules("group"),
+      selectRules("prefix-list"),
+    ];
     return {
       IpProtocol: first.protocol,
       ...(first.ports === undefined ? {} : { FromPort: first.ports[0], ToPort: first.ports[1] }),
-      ...(ipv4.length === 0 ? {} : { IpRanges: ipv4.map((rule) => ({ CidrIp: rule.peer, ...told(rule) })) }),
+      ...(ipv4.length === 0
+        ? {}
+        : { IpRanges: ipv4.map((rule) => ({ CidrIp: rule.peer, ...buildDescription(rule) })) }),
       ...(ipv6.length === 0
         ? {}
-        : { Ipv6Ranges: ipv6.map((rule) => ({ CidrIpv6: rule.peer, ...told(rule) })) }),
+        : { Ipv6Ranges: ipv6.map((rule) => ({ CidrIpv6: rule.peer, ...buildDescription(rule) })) }),
       ...(groups.length === 0
         ? {}
-        : { UserIdGroupPairs: groups.map((rule) => ({ GroupId: rule.peer, ...told(rule) })) }),
+        : { UserIdGroupPairs: groups.map((rule) => ({ GroupId: rule.peer, ...buildDescription(rule) })) }),
       ...(lists.length === 0
         ? {}
-        : { PrefixListIds: lists.map((rule) => ({ PrefixListId: rule.peer, ...told(rule) })) }),
+        : { PrefixListIds: lists.map((rule) => ({ PrefixListId: rule.peer, ...buildDescription(rule) })) }),
     };
   });
 }
@@ -82,29 +90,31 @@ export function formatRuleKey({ protocol, ports, from, peer }: Rule): string {
 
 /** Returns the rules that are not among the others, each once. */
 export function subtractRules(rules: readonly Rule[], others: readonly Rule[]): Rule[] {
-  const known = new Set(others.map(formatRuleKey));
+  const otherKeys = new Set(others.map(formatRuleKey));
   return [...new Map(rules.map((rule) => [formatRuleKey(rule), rule])).values()].filter(
-    (rule) => !known.has(formatRuleKey(rule)),
+    (rule) => !otherKeys.has(formatRuleKey(rule)),
   );
 }
 
 /** Merges consecutive or overlapping port ranges of rules that differ in nothing else. */
 export function mergeRules(rules: readonly Rule[]): Rule[] {
-  const alike = Map.groupBy(rules, ({ ports, ...rest }) => JSON.stringify([rest, ports === undefined]));
-  return [...alike.values()].flatMap((of) => {
+  const rulesByKey = Map.groupBy(rules, ({ ports, ...rest }) => JSON.stringify([rest, ports === undefined]));
+  return [...rulesByKey.values()].flatMap((rulesOfKey) => {
     // For ICMP these are type and code, not a range.
-    if (!of.every(({ protocol }) => protocol === "tcp" || protocol === "udp")) return of;
-    return of.toSorted((a, b) => (a.ports?.[0] ?? 0) - (b.ports?.[0] ?? 0)).reduce<Rule[]>(joinRule, []);
+    if (!rulesOfKey.every(({ protocol }) => protocol === "tcp" || protocol === "udp")) return rulesOfKey;
+    return rulesOfKey
+      .toSorted((a, b) => (a.ports?.[0] ?? 0) - (b.ports?.[0] ?? 0))
+      .reduce<Rule[]>(joinRule, []);
   });
 }
 
-function joinRule(before: Rule[], rule: Rule): Rule[] {
-  const last = before.at(-1);
+function joinRule(merged: Rule[], rule: Rule): Rule[] {
+  const last = merged.at(-1);
   if (last?.ports === undefined || rule.ports === undefined || rule.ports[0] > last.ports[1] + 1) {
-    return [...before, rule];
+    return [...merged, rule];
   }
   const ports = [last.ports[0], Math.max(last.ports[1], rule.ports[1])] as const;
-  return [...before.slice(0, -1), { ...last, ports }];
+  return [...merged.slice(0, -1), { ...last, ports }];
 }
 
 /** EC2 shows these protocol numbers as names. */

@@ -206,7 +206,7 @@ test("a group that others may have is allowed by a marked rule, which the audit 
     const groups = [...elb.security.groups.values()];
     const classics = on.map((id) => ({ LoadBalancerName: NAME, SecurityGroups: [id] }));
     const shared = { clusterTag: "prod", groups, networks: [], classics, targetGroups: [] };
-    const state = readSharedRules({ ...shared, ownClassics: new Set([NAME]), ofOthers: new Set() });
+    const state = readSharedRules({ ...shared, ownClassics: new Set([NAME]), foreignIds: new Set() });
     const actions = planUnusedRules(state, new Date(at), buildSettings());
     for (const action of actions) if (action.action.includes("Revoke")) elb.act(action);
     return actions.map(({ action, parameters }) => {

@@ -23,7 +23,7 @@ export function planAudit(
       LoadBalancerArns: aws.usersOf(group),
     })),
     ownClassics: new Set(),
-    ofOthers: new Set(
+    foreignIds: new Set(
       [...aws.balancers.values()].flatMap(({ loadBalancer: { LoadBalancerArn: arn = "" }, tags }) =>
         isOfAnotherCluster(tags, "prod") ? [arn] : [],
       ),
