@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { BaseURL } from "#clouds/base-url.ts";
-import { isPositive, parseLabelSelector } from "#clouds/hcloud/label-selector.ts";
+import { parseLabelSelector, requiresLabel } from "#clouds/hcloud/label-selector.ts";
 import { Switch } from "#clouds/switch.ts";
 import { SecretReference } from "#platforms/secrets/reference.ts";
 
@@ -32,7 +32,7 @@ export const HcloudCloudConfig = z
         abort: true,
       })
       .refine(
-        (text) => isPositive(parseLabelSelector(text) ?? []),
+        (text) => requiresLabel(parseLabelSelector(text) ?? []),
         "a label selector that requires a label and does not only exclude some",
       )
       .optional(),

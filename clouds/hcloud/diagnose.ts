@@ -10,7 +10,7 @@ import { createAuthorizer } from "#clouds/http/create-authorizer.ts";
 import { createDoctorApi } from "#clouds/http/doctor-api.ts";
 import { createMeter } from "#clouds/http/meter.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
-import { ok as good } from "#clouds/outcome.ts";
+import { ok } from "#clouds/outcome.ts";
 import type { Environment, LoadCloudOptions } from "#clouds/provider.ts";
 import { reportFailure, reportOk, reportWarning } from "#core/check-result.ts";
 
@@ -33,32 +33,32 @@ export async function diagnoseHcloud(
   await authorize();
   const url = config.endpoint ?? DEFAULT_ENDPOINT;
   const hetzner = createDoctorApi({ url, sign: createSigner(authorize), readError });
-  let listed: Promise<Outcome<unknown>> | undefined;
+  let serversRequest: Promise<Outcome<unknown>> | undefined;
 
-  function servers(signal: AbortSignal): Promise<Outcome<unknown>> {
-    const narrowed = labelSelector === undefined ? {} : { label_selector: labelSelector };
-    const query = new URLSearchParams({ per_page: String(PAGE_SIZE), sort: "id:asc", ...narrowed });
-    listed ??= hetzner.get(`/servers?${query}`, SERVERS, signal);
-    return listed;
+  function listServers(signal: AbortSignal): Promise<Outcome<unknown>> {
+    const filterParameters = labelSelector === undefined ? {} : { label_selector: labelSelector };
+    const query = new URLSearchParams({ per_page: String(PAGE_SIZE), sort: "id:asc", ...filterParameters });
+    serversRequest ??= hetzner.get(`/servers?${query}`, SERVERS, signal);
+    return serversRequest;
   }
 
   /** Returns the id of the configured network; undefined if none is configured. */
-  async function network(signal: AbortSignal): Promise<Outcome<string | undefined>> {
-    if (config.network === undefined) return good(undefined);
+  async function findConfiguredNetwork(signal: AbortSignal): Promise<Outcome<string | undefined>> {
+    if (config.network === undefined) return ok(undefined);
     return findNetwork(hetzner.api, config.network, { signal, meter: createMeter() });
   }
 
   return {
     async credentials(signal) {
-      const outcome = await servers(signal);
+      const outcome = await listServers(signal);
       if (outcome.kind === "ok") return reportOk("the token may list servers");
       const { code, message } = outcome.fault;
       return reportFailure(message, code === "Denied" ? TOKEN : RETRY);
     },
     async network(signal) {
-      const id = await network(signal);
+      const id = await findConfiguredNetwork(signal);
       if (id.kind === "fault") return reportFailure(id.fault.message, "see network, and the token's project");
-      const outcome = await servers(signal);
+      const outcome = await listServers(signal);
       if (outcome.kind === "fault") return reportFailure(outcome.fault.message, RETRY);
       const page = ServersPage.safeParse(outcome.value).data;
       if (page === undefined) return reportFailure(`${SERVERS}: no list of servers`, RETRY);
@@ -68,21 +68,21 @@ export async function diagnoseHcloud(
         requirements: parseLabelSelector(labelSelector ?? "") ?? [],
       };
       const all = page.servers.flatMap((each) => Server.safeParse(each).data ?? []);
-      const own = all.filter((server) => checkOwnership(ownership, server) === undefined).length;
+      const ownServers = all.filter((server) => checkOwnership(ownership, server) === undefined).length;
       const where = [id.value && `network ${id.value}`, labelSelector && `labels ${labelSelector}`]
         .filter(Boolean)
         .join(", ");
-      const least = page.meta.pagination.next_page === null ? `${own}` : `at least ${own}`;
-      if (own > 0) return reportOk(`${where}: ${least} ${own === 1 ? "server" : "servers"}`);
-      const because = all.flatMap((server) => checkOwnership(ownership, server)?.message ?? [])[0];
-      const example = because === undefined ? "" : `; for example, ${because}`;
+      const count = page.meta.pagination.next_page === null ? `${ownServers}` : `at least ${ownServers}`;
+      if (ownServers > 0) return reportOk(`${where}: ${count} ${ownServers === 1 ? "server" : "servers"}`);
+      const reason = all.flatMap((server) => checkOwnership(ownership, server)?.message ?? [])[0];
+      const example = reason === undefined ? "" : `; for example, ${reason}`;
       return reportWarning(
         `${where}: no server${example}`,
         "see network, labelSelector and the token's project",
       );
     },
     async clockAheadMs(signal) {
-      await servers(signal);
+      await listServers(signal);
       return hetzner.clockAheadMs();
     },
     close: hetzner.close,

@@ -21,21 +21,21 @@ export type InstanceConfig = Pick<HcloudCloudConfig, "addressFamily" | "zoneLabe
  * Converts a server to the type of all clouds. A server without a field that every usable one has is
  * `Unavailable`.
  */
-export function buildInstance(server: Server, telling: InstanceConfig): Outcome<Instance> {
+export function buildInstance(server: Server, config: InstanceConfig): Outcome<Instance> {
   const { id, status, server_type: type, location } = server;
   if (!status) return buildMissingFault(id, "status");
   if (type === undefined) return buildMissingFault(id, "server type");
   if (location === undefined) return buildMissingFault(id, "location");
-  const addresses = buildAddresses(server, telling);
+  const addresses = buildAddresses(server, config);
   if (addresses.kind === "fault") return addresses;
   return ok({
     id,
     account: ACCOUNT,
-    network: `${location.name}/${telling.network ?? "-"}`,
+    network: `${location.name}/${config.network ?? "-"}`,
     state: STATES.get(status) ?? "running",
     providerID: formatProviderID(id),
     type: type.name,
-    zone: telling.zoneLabel ? (ZONES.get(location.name) ?? location.name) : "",
+    zone: config.zoneLabel ? (ZONES.get(location.name) ?? location.name) : "",
     region: location.name,
     addresses: addresses.value,
     labels: { "instance.hetzner.cloud/provided-by": "cloud" },
@@ -67,18 +67,18 @@ function buildAddresses(
   const { ipv4, ipv6 } = net;
   const addresses: NodeAddress[] = [{ type: "Hostname", address: name }];
   if (addressFamily !== "ipv6" && ipv4) {
-    if (!isIPv4(ipv4.ip)) return buildBrokenFault(id, ipv4.ip);
+    if (!isIPv4(ipv4.ip)) return buildInvalidAddressFault(id, ipv4.ip);
     addresses.push({ type: "ExternalIP", address: ipv4.ip });
   }
   if (addressFamily !== "ipv4" && ipv6) {
     const address = getFirstHost(ipv6.ip);
-    if (address === undefined) return buildBrokenFault(id, ipv6.ip);
+    if (address === undefined) return buildInvalidAddressFault(id, ipv6.ip);
     addresses.push({ type: "ExternalIP", address });
   }
-  for (const { network: of, ip } of attached) {
-    if (of !== network) continue;
+  for (const { network: attachedNetwork, ip } of attached) {
+    if (attachedNetwork !== network) continue;
     const address = canonicalizeIp(ip);
-    if (address === undefined) return buildBrokenFault(id, ip);
+    if (address === undefined) return buildInvalidAddressFault(id, ip);
     addresses.push({ type: "InternalIP", address });
   }
   return ok(addresses);
@@ -91,7 +91,7 @@ function getFirstHost(network: string): string | undefined {
   return formatCidr({ family: 6, first: cidr.first | 1n, length: 128 }).slice(0, -"/128".length);
 }
 
-function buildBrokenFault(id: string, address: string): Outcome<never> {
+function buildInvalidAddressFault(id: string, address: string): Outcome<never> {
   return buildMissingFault(id, `address ("${address.slice(0, 64)}" is invalid)`);
 }
 

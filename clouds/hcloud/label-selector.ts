@@ -23,8 +23,8 @@ function formatRequirement(requirement: Requirement): string {
   const { key } = requirement;
   if (!("values" in requirement)) return requirement.kind === "exists" ? key : `!${key}`;
   const values = [...new Set(requirement.values)].sort();
-  const [sign, word] = requirement.kind === "in" ? ["=", "in"] : ["!=", "notin"];
-  return values.length === 1 ? `${key}${sign}${values[0]}` : `${key} ${word} (${values.join(",")})`;
+  const [sign, operator] = requirement.kind === "in" ? ["=", "in"] : ["!=", "notin"];
+  return values.length === 1 ? `${key}${sign}${values[0]}` : `${key} ${operator} (${values.join(",")})`;
 }
 
 /** Whether labels match all requirements. */
@@ -32,17 +32,17 @@ export function isSelected(
   requirements: readonly Requirement[],
   labels: Readonly<Record<string, string>>,
 ): boolean {
-  return requirements.every((requirement) => isMet(requirement, labels));
+  return requirements.every((requirement) => matchesRequirement(requirement, labels));
 }
 
 /**
  * Whether a selector requires any label; one that only excludes labels matches other clusters' servers too.
  */
-export function isPositive(requirements: readonly Requirement[]): boolean {
+export function requiresLabel(requirements: readonly Requirement[]): boolean {
   return requirements.some(({ kind }) => kind === "in" || kind === "exists");
 }
 
-function isMet(requirement: Requirement, labels: Readonly<Record<string, string>>): boolean {
+function matchesRequirement(requirement: Requirement, labels: Readonly<Record<string, string>>): boolean {
   const value = Object.hasOwn(labels, requirement.key) ? labels[requirement.key] : undefined;
   switch (requirement.kind) {
     case "in":
@@ -68,9 +68,9 @@ function parseRequirement(text: string): Requirement | undefined {
   }
   const set = SET.exec(text);
   if (set !== null) {
-    const [, key = "", word, list = ""] = set;
+    const [, key = "", operator, list = ""] = set;
     const values = list.split(",").map((value) => value.trim());
-    return checkRequirement({ kind: word === "in" ? "in" : "not-in", key, values });
+    return checkRequirement({ kind: operator === "in" ? "in" : "not-in", key, values });
   }
   const presence = PRESENCE.exec(text);
   if (presence === null) return undefined;
@@ -80,10 +80,10 @@ function parseRequirement(text: string): Requirement | undefined {
 
 function checkRequirement(requirement: Requirement): Requirement | undefined {
   const values = "values" in requirement ? requirement.values : [];
-  const isWrong =
+  const isInvalid =
     checkLabelKey(requirement.key) !== undefined ||
     values.some((value) => checkLabelValue(value) !== undefined);
-  return isWrong ? undefined : requirement;
+  return isInvalid ? undefined : requirement;
 }
 
 /** Splits at commas outside of parentheses. */

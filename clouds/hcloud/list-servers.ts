@@ -56,12 +56,12 @@ async function fetchPage(
   { labelSelector, page, size }: PageQuery,
   callContext: CallContext,
 ): Promise<Outcome<NumberedPage<Server>>> {
-  const narrowed = labelSelector === undefined ? {} : { label_selector: labelSelector };
+  const filterParameters = labelSelector === undefined ? {} : { label_selector: labelSelector };
   const query = new URLSearchParams({
     page: String(page),
     per_page: String(size),
     sort: "id:asc",
-    ...narrowed,
+    ...filterParameters,
   });
   const request = { operation: "servers_list", template: TEMPLATE, path: `/servers?${query}` };
   const answer = await api.get(request, callContext);

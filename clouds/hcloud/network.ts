@@ -9,7 +9,7 @@ import { findNearest } from "#core/nearest.ts";
 
 /** The id of the configured network. */
 export interface Network {
-  /** Looks the id up at intervals if only the name is configured; undefined if no network is configured. */
+  /** Reads the id at intervals if only the name is configured; undefined if no network is configured. */
   readId(callContext: CallContext): Promise<Outcome<string | undefined>>;
 }
 
@@ -18,13 +18,13 @@ const MAX_AGE_MS = 10 * 60_000;
 
 /** `now` is a monotonic clock in milliseconds. */
 export function createNetwork(api: Api, idOrName: string | undefined, now: () => number): Network {
-  let known: { readonly id: string; readonly at: number } | undefined;
+  let cached: { readonly id: string; readonly at: number } | undefined;
   return {
     async readId(callContext) {
       if (idOrName === undefined || isServerId(idOrName)) return ok(idOrName);
-      if (known !== undefined && now() - known.at < MAX_AGE_MS) return ok(known.id);
+      if (cached !== undefined && now() - cached.at < MAX_AGE_MS) return ok(cached.id);
       const found = await findNetwork(api, idOrName, callContext);
-      if (found.kind === "ok") known = { id: found.value, at: now() };
+      if (found.kind === "ok") cached = { id: found.value, at: now() };
       return found;
     },
   };
@@ -51,13 +51,13 @@ export async function findNetwork(
     tooMany: buildTooManyFault,
     nameless: buildNamelessFault,
   });
-  const by = isServerId(idOrName) ? "id" : "name";
-  const network = entries.find((each) => each[by] === idOrName);
+  const key = isServerId(idOrName) ? "id" : "name";
+  const network = entries.find((each) => each[key] === idOrName);
   if (network !== undefined) return ok(network.id);
   if (incomplete !== undefined) return { kind: "fault", fault: incomplete };
   return {
     kind: "fault",
-    fault: { code: "Denied", key: "network", message: describeAbsent(idOrName, entries) },
+    fault: { code: "Denied", key: "network", message: describeMissingNetwork(idOrName, entries) },
   };
 }
 
@@ -81,14 +81,14 @@ async function fetchPage(
   return ok({ entries, unreadable, hasNext: nextPage !== null, lastPage: lastPage ?? 0 });
 }
 
-function describeAbsent(idOrName: string, networks: readonly HcloudNetwork[]): string {
-  const near = findNearest(
+function describeMissingNetwork(idOrName: string, networks: readonly HcloudNetwork[]): string {
+  const nearest = findNearest(
     idOrName,
     networks.flatMap(({ id, name }) => [id, name]),
   );
-  const perhaps = near === undefined ? "" : `, perhaps ${near}`;
-  const known = networks.slice(0, MAX_SHOWN).map(({ id, name }) => `${name} (${id})`);
-  return `the project has no network ${idOrName}${perhaps}; it has ${known.join(", ") || "none"}: see network and the token's project`;
+  const suggestion = nearest === undefined ? "" : `, perhaps ${nearest}`;
+  const examples = networks.slice(0, MAX_SHOWN).map(({ id, name }) => `${name} (${id})`);
+  return `the project has no network ${idOrName}${suggestion}; it has ${examples.join(", ") || "none"}: check network and the token's project`;
 }
 
 const MAX_SHOWN = 5;

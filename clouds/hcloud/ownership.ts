@@ -19,9 +19,9 @@ export function checkOwnership(
   { network, labelSelector, requirements }: Ownership,
   { id, private_net: attached, labels }: Server,
 ): Fault | undefined {
-  const isTold =
+  const hasFacts =
     (network === undefined || attached !== undefined) && (requirements.length === 0 || labels !== undefined);
-  if (!isTold) {
+  if (!hasFacts) {
     const message = `the description of server ${id} lacks networks or labels, which show its owner`;
     return { code: "Unavailable", message };
   }

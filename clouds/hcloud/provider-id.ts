@@ -13,7 +13,7 @@ export function parseProviderID(text: string): ProviderID {
     return rejectProviderID(
       "foreign",
       text,
-      "it names a dedicated server, and those of Robot are not served",
+      "it names a dedicated server, and Robot servers are not supported",
     );
   if (!text.startsWith(SCHEME)) return rejectProviderID("foreign", text, "its scheme is not hcloud");
   const id = text.slice(SCHEME.length);
@@ -35,6 +35,6 @@ export function isServerId(text: string): boolean {
   return /^[1-9]\d{0,18}$/.test(text);
 }
 
-function rejectProviderID(kind: "foreign" | "invalid", text: string, because: string): ProviderID {
-  return { kind, message: `"${text.slice(0, 300)}" is not a provider ID of this cloud: ${because}` };
+function rejectProviderID(kind: "foreign" | "invalid", text: string, reason: string): ProviderID {
+  return { kind, message: `"${text.slice(0, 300)}" is not a provider ID of this cloud: ${reason}` };
 }

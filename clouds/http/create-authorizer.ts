@@ -30,5 +30,5 @@ export function createAuthorizer(
   if (file !== undefined) return createTokenFile(file);
   const token = environment[variable];
   if (token !== undefined && token !== "") return createFixedToken(token, variable);
-  throw new Error(`${key} is required where ${variable} is not set: the file that holds the API token`);
+  throw new Error(`${key} is required if ${variable} is not set: a file with the API token`);
 }

@@ -19,7 +19,7 @@ export type Outcome<Value> = BaseOutcome<Value, Fault>;
 
 /** Builds the answer for a call aborted before its first request; `title` is the cloud's name in messages. */
 export function createAbortedAnswer(title: string) {
-  return { kind: "error", code: "Aborted", message: `aborted before ${title} was asked` } as const;
+  return { kind: "error", code: "Aborted", message: `aborted before a request to ${title}` } as const;
 }
 
 /** Converts a fault to a node's answer; `subject` names the node and the query. */

@@ -36,35 +36,35 @@ export function buildAddresses(server: Server, networking: Networking): Outcome<
       else list.remove(addr);
     }
   }
-  const broken = list.broken();
-  if (broken !== undefined) {
-    const message = `the description of server ${server.id} lacks a valid address ("${broken.slice(0, 64)}" is invalid)`;
+  const invalid = list.getInvalid();
+  if (invalid !== undefined) {
+    const message = `the description of server ${server.id} lacks a valid address ("${invalid.slice(0, 64)}" is invalid)`;
     return fault("Unavailable", message);
   }
-  const all = list.all();
-  const inOrder = order === undefined ? all : sortAddresses(all, order);
+  const all = list.getAll();
+  const sorted = order === undefined ? all : sortAddresses(all, order);
   const hostname = server.metadata?.["hostname"];
-  return ok(hostname ? [...inOrder, { type: "Hostname", address: hostname }] : inOrder);
+  return ok(hostname ? [...sorted, { type: "Hostname", address: hostname }] : sorted);
 }
 
 const IP_TYPES = ["InternalIP", "ExternalIP"] as const;
 type IpType = (typeof IP_TYPES)[number];
 
 /** Creates a list of normalized addresses, distinct by type. */
-function createList(isWithoutIPv6: boolean) {
+function createList(excludesIPv6: boolean) {
   const all = new Map<string, NodeAddress>();
-  let broken: string | undefined;
+  let invalid: string | undefined;
   return {
     add(type: IpType, text: string): void {
       const address = canonicalizeIp(text);
-      if (address === undefined) broken ??= text;
-      else if (!isWithoutIPv6 || !address.includes(":")) all.set(`${type} ${address}`, { type, address });
+      if (address === undefined) invalid ??= text;
+      else if (!excludesIPv6 || !address.includes(":")) all.set(`${type} ${address}`, { type, address });
     },
     /** Removes an address of any type. */
     remove(text: string): void {
       for (const type of IP_TYPES) all.delete(`${type} ${canonicalizeIp(text)}`);
     },
-    all: (): readonly NodeAddress[] => [...all.values()],
-    broken: () => broken,
+    getAll: (): readonly NodeAddress[] => [...all.values()],
+    getInvalid: () => invalid,
   };
 }

@@ -60,23 +60,23 @@ export function createApis(parts: ApisParts): Apis {
   });
   const services = new Map<Service, { readonly url: string; readonly client: HttpClient }>();
 
-  /** The catalogue may later name another place. */
-  function clientOf(service: Service, { endpoints }: Session): HttpClient {
+  /** The catalogue may later name another URL; the old connection is then closed. */
+  function getClient(service: Service, { endpoints }: Session): HttpClient {
     const url = endpoints[service];
-    const known = services.get(service);
-    if (known?.url === url) return known.client;
-    known?.client.close();
+    const current = services.get(service);
+    if (current?.url === url) return current.client;
+    current?.client.close();
     const client = createHttpClient(url, { authority: ca });
     services.set(service, { url, client });
     return client;
   }
 
-  function apiOf(service: Service, session: Session): Api {
+  function createServiceApi(service: Service, session: Session): Api {
     const version = service === "compute" ? { "x-openstack-nova-api-version": NOVA_MICROVERSION } : {};
     const signature = { headers: { "x-auth-token": session.token, ...version }, secrets: [session.token] };
     return createApi({
       ...common,
-      client: clientOf(service, session),
+      client: getClient(service, session),
       sign: async (_request, refused) => refused ?? signature,
     });
   }
@@ -86,11 +86,13 @@ export function createApis(parts: ApisParts): Apis {
     async get(service, request, callContext) {
       const session = await sessions.get(callContext);
       if (session.kind === "fault") return session;
-      const answer = await apiOf(service, session.value).get(request, callContext);
+      const answer = await createServiceApi(service, session.value).get(request, callContext);
       if (answer.kind === "ok" || answer.fault.status !== 401) return answer;
       const next = await sessions.get(callContext, session.value);
       if (next.kind === "fault") return next;
-      return next.value === session.value ? answer : apiOf(service, next.value).get(request, callContext);
+      return next.value === session.value
+        ? answer
+        : createServiceApi(service, next.value).get(request, callContext);
     },
     close() {
       keystone.close();

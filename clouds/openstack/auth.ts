@@ -52,7 +52,7 @@ function createSecretReader(
   const secret = environment[variable];
   if (secret !== undefined && secret !== "") return async () => secret;
   throw new Error(
-    `secret-file is required where ${variable} is not set: the file that holds the secret to sign in with`,
+    `secret-file is required if ${variable} is not set: a file with the secret to sign in with`,
   );
 }
 

@@ -14,17 +14,18 @@ export async function checkNetwork(
   { id, project }: { readonly id: string; readonly project: string },
   callContext: CallContext,
 ): Promise<Outcome<unknown>> {
-  const ports = await ask(
+  const ports = await sendGet(
     apis,
     PORTS,
     { project_id: project, network_id: id, fields: "id", limit: "1" },
     callContext,
   );
   if (ports.kind === "fault") return ports;
-  const inIt = Ports.safeParse(ports.value).data?.ports;
-  if (inIt === undefined) return fault("Unavailable", `GET ${PORTS}: the answer is not a list of ports`);
-  if (inIt.length > 0) return ok(undefined);
-  const listed = await ask(apis, NETWORKS, { limit: String(PAGE_SIZE) }, callContext);
+  const portsInNetwork = Ports.safeParse(ports.value).data?.ports;
+  if (portsInNetwork === undefined)
+    return fault("Unavailable", `GET ${PORTS}: the answer is not a list of ports`);
+  if (portsInNetwork.length > 0) return ok(undefined);
+  const listed = await sendGet(apis, NETWORKS, { limit: String(PAGE_SIZE) }, callContext);
   if (listed.kind === "fault") return listed;
   const page = Networks.safeParse(listed.value).data;
   if (page === undefined)
@@ -34,7 +35,7 @@ export async function checkNetwork(
     return fault("Unavailable", `GET ${NETWORKS}: more than ${PAGE_SIZE} networks, the rest is not read`);
   return {
     kind: "fault",
-    fault: { code: "Denied", key: "network-id", message: describeAbsent(id, page.networks) },
+    fault: { code: "Denied", key: "network-id", message: describeMissingNetwork(id, page.networks) },
   };
 }
 
@@ -49,7 +50,7 @@ const Networks = z.object({
   networks_links: z.array(z.object({ rel: z.string() })).default([]),
 });
 
-function ask(
+function sendGet(
   apis: Apis,
   path: string,
   query: Record<string, string>,
@@ -60,14 +61,14 @@ function ask(
   return apis.get("network", request, callContext);
 }
 
-function describeAbsent(id: string, networks: readonly z.output<typeof Network>[]): string {
-  const near = findNearest(
+function describeMissingNetwork(id: string, networks: readonly z.output<typeof Network>[]): string {
+  const nearest = findNearest(
     id,
     networks.map((network) => network.id),
   );
-  const perhaps = near === undefined ? "" : `, perhaps ${near}`;
-  const known = networks.slice(0, MAX_SHOWN).map((network) => `${network.id} (${network.name})`);
-  return `the project sees no network ${id}${perhaps}; it has ${known.join(", ") || "none"}: see network-id, region and who signs in`;
+  const suggestion = nearest === undefined ? "" : `, perhaps ${nearest}`;
+  const examples = networks.slice(0, MAX_SHOWN).map((network) => `${network.id} (${network.name})`);
+  return `the project sees no network ${id}${suggestion}; it has ${examples.join(", ") || "none"}: check network-id, region and the user who signs in`;
 }
 
 const MAX_SHOWN = 5;

@@ -58,7 +58,7 @@ export function createOpenStackCloud(
   const filter = () => ({
     project: ownership.project,
     tag: config["server-tag"],
-    byPorts: config["network-id"] !== undefined,
+    needsPorts: config["network-id"] !== undefined,
   });
   const sources = createSources<Server>({
     lists: [(callContext) => listServers(apis, filter(), callContext, now)],

@@ -78,10 +78,10 @@ export const OpenStackCloudConfig = z
     "requests-per-second": z.number().gt(0).max(1_000).default(10),
   })
   .superRefine((cloud, context) => {
-    const fault = (key: string, message: string): void => {
+    const addIssue = (key: string, message: string): void => {
       context.addIssue({ code: "custom", path: [key], message });
     };
-    for (const [key, message] of listFaults(cloud)) fault(key, message);
+    for (const [key, message] of listFaults(cloud)) addIssue(key, message);
   });
 export type OpenStackCloudConfig = z.output<typeof OpenStackCloudConfig>;
 
@@ -106,25 +106,25 @@ type Parsed = z.output<typeof OpenStackCloudConfig>;
 /** Lists missing and duplicate settings. */
 function listFaults(cloud: Parsed): [string, string][] {
   const faults: [string, string][] = [];
-  const has = (...keys: (keyof Parsed)[]): boolean => keys.some((key) => cloud[key] !== undefined);
-  if (!has("network-id", "server-tag", "server-metadata"))
+  const hasAny = (...keys: (keyof Parsed)[]): boolean => keys.some((key) => cloud[key] !== undefined);
+  if (!hasAny("network-id", "server-tag", "server-metadata"))
     faults.push([
       "network-id",
       "network-id, server-tag or server-metadata is required: without any, a server cannot be proven to belong to the cluster",
     ]);
-  if (has("secret-file") && has("credentials"))
+  if (hasAny("secret-file") && hasAny("credentials"))
     faults.push(["credentials", "names the secret in addition to secret-file; remove one of the two"]);
-  if (has("application-credential-id")) return faults;
-  if (!has("username", "user-id")) {
+  if (hasAny("application-credential-id")) return faults;
+  if (!hasAny("username", "user-id")) {
     faults.push(["application-credential-id", "application-credential-id, username or user-id is required"]);
     return faults;
   }
-  if (!has("user-id", "user-domain-name", "user-domain-id", "domain-name", "domain-id"))
+  if (!hasAny("user-id", "user-domain-name", "user-domain-id", "domain-name", "domain-id"))
     faults.push(["user-domain-name", "is required with a username, because user names belong to a domain"]);
-  if (has("application-credential-name")) return faults;
-  if (!has("tenant-id", "tenant-name"))
+  if (hasAny("application-credential-name")) return faults;
+  if (!hasAny("tenant-id", "tenant-name"))
     faults.push(["tenant-id", "tenant-id or tenant-name is required with a user"]);
-  else if (!has("tenant-id", "tenant-domain-name", "tenant-domain-id", "domain-name", "domain-id"))
+  else if (!hasAny("tenant-id", "tenant-domain-name", "tenant-domain-id", "domain-name", "domain-id"))
     faults.push([
       "tenant-domain-name",
       "is required with a tenant-name, because tenant names belong to a domain",

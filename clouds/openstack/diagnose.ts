@@ -34,7 +34,7 @@ export async function diagnoseOpenStack(
     random: Math.random,
   });
   const keystone = createHttpClient(config["auth-url"], { authority: ca });
-  const turnOf = (signal: AbortSignal) => ({ signal, meter: createMeter() });
+  const createCallContext = (signal: AbortSignal) => ({ signal, meter: createMeter() });
   const where = [
     network && `network ${network}`,
     tag && `tag ${tag}`,
@@ -44,30 +44,31 @@ export async function diagnoseOpenStack(
     .join(", ");
   return {
     async credentials(signal) {
-      const session = await apis.getSession(turnOf(signal));
+      const session = await apis.getSession(createCallContext(signal));
       if (session.kind === "ok")
         return reportOk(`Keystone gives a token for project ${session.value.project}`);
       const { code, message } = session.fault;
       return reportFailure(message, code === "Denied" ? SIGN_IN : RETRY);
     },
     async network(signal) {
-      const callContext = turnOf(signal);
+      const callContext = createCallContext(signal);
       const session = await apis.getSession(callContext);
       if (session.kind === "fault") return reportFailure(session.fault.message, SIGN_IN);
       const { project } = session.value;
-      const filter = { project, tag, byPorts: network !== undefined };
+      const filter = { project, tag, needsPorts: network !== undefined };
       const listing = await listServers(apis, filter, callContext, now);
       if (listing.incomplete !== undefined) return reportFailure(listing.incomplete.message, RETRY);
       const faults = [...listing.byId.values()].map((server) =>
         checkOwnership({ ...config, project }, server, undefined),
       );
-      const own = faults.filter((fault) => fault === undefined).length;
-      if (own > 0) return reportOk(`${where} in ${region}: ${own} ${own === 1 ? "server" : "servers"}`);
-      const because = faults.find((fault) => fault !== undefined)?.message;
-      const example = because === undefined ? "" : `; for example, ${because}`;
+      const ownServers = faults.filter((fault) => fault === undefined).length;
+      if (ownServers > 0)
+        return reportOk(`${where} in ${region}: ${ownServers} ${ownServers === 1 ? "server" : "servers"}`);
+      const reason = faults.find((fault) => fault !== undefined)?.message;
+      const example = reason === undefined ? "" : `; for example, ${reason}`;
       return reportWarning(
         `${where} in ${region}: no server${example}`,
-        "see network-id, server-tag, server-metadata, region and the project that is signed in to",
+        "see network-id, server-tag, server-metadata, region and the project of the token",
       );
     },
     async clockAheadMs(signal) {
@@ -84,4 +85,4 @@ export async function diagnoseOpenStack(
 }
 
 const RETRY = "run doctor again; see auth-url, ca-file, the network, and the health of the cloud";
-const SIGN_IN = "see who signs in and to which project, its secret, region and os-endpoint-type";
+const SIGN_IN = "check the user, its secret and its project, region and os-endpoint-type";

@@ -44,9 +44,9 @@ export function buildInstance(
  * not written, if the name has no character that a label allows; undefined if the server shows no flavor.
  */
 function chooseType(flavor: Server["flavor"]): string | undefined {
-  const shown = [flavor?.original_name, flavor?.name, flavor?.id].flatMap((text) => text || []);
-  const [first] = shown;
-  const valid = shown.find((text) => checkLabelValue(text) === undefined);
+  const candidates = [flavor?.original_name, flavor?.name, flavor?.id].flatMap((text) => text || []);
+  const [first] = candidates;
+  const valid = candidates.find((text) => checkLabelValue(text) === undefined);
   return valid ?? (first === undefined ? undefined : formatLabelValue(first));
 }
 

@@ -32,11 +32,11 @@ export async function listPorts(
     const answer = await fetchPage(apis, filter, marker, callContext);
     if (answer.kind === "fault") return answer;
     const { ports: found, ports_links: links = [] } = answer.value;
-    const isNew = found.some(({ id }) => !ports.has(id));
+    const hasNewPorts = found.some(({ id }) => !ports.has(id));
     for (const port of found) ports.set(port.id, port);
     if (!links.some(({ rel }) => rel === "next") || found.length === 0)
       return ok({ pages: page, byServer: groupByServer(ports) });
-    if (!isNew) return fault("Unavailable", `${TEMPLATE}: the same page came twice`);
+    if (!hasNewPorts) return fault("Unavailable", `${TEMPLATE}: the same page was returned twice`);
     marker = found.at(-1)?.id;
   }
   return fault("Unavailable", `${TEMPLATE}: more than ${MAX_PAGES} pages, the rest is not read`);
@@ -71,7 +71,7 @@ const FIELDS = ["id", "device_id", "device_owner", "network_id", "status", "fixe
 
 /** Ports that Nova has plugged in; load balancers and routers have their own ports. */
 function groupByServer(ports: ReadonlyMap<string, Port>): ReadonlyMap<string, readonly Port[]> {
-  const plugged = [...ports.values()].filter(({ device_owner: owner }) => owner.startsWith("compute:"));
-  const inOrder = plugged.toSorted((a, b) => Number(a.id > b.id) - Number(a.id < b.id));
-  return Map.groupBy(inOrder, ({ device_id: id }) => id);
+  const serverPorts = [...ports.values()].filter(({ device_owner: owner }) => owner.startsWith("compute:"));
+  const sorted = serverPorts.toSorted((a, b) => Number(a.id > b.id) - Number(a.id < b.id));
+  return Map.groupBy(sorted, ({ device_id: id }) => id);
 }

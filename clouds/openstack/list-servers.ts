@@ -10,7 +10,7 @@ import { fault, ok } from "#clouds/outcome.ts";
 export interface ServerFilter extends Pick<PortFilter, "project"> {
   readonly tag: string | undefined;
   /** Whether ports are needed to prove a server's ownership. */
-  readonly byPorts: boolean;
+  readonly needsPorts: boolean;
 }
 
 /** The largest page, if the service allows it. */
@@ -38,7 +38,7 @@ export async function listServers(
   const { pages } = servers;
   if (ports.kind === "fault")
     return createListing({ startedAt, pages, machines: [], incomplete: ports.fault });
-  const machines = servers.all.map((server) => withPorts(server, ports.value.byServer));
+  const machines = servers.all.map((server) => addPorts(server, ports.value.byServer));
   return createListing({
     startedAt,
     pages: pages + ports.value.pages,
@@ -50,21 +50,19 @@ export async function listServers(
 /** Lists a few servers for a visibility probe; with ports only if these prove ownership. */
 export async function listFew(
   apis: Apis,
-  { project, tag, byPorts }: ServerFilter,
+  { project, tag, needsPorts }: ServerFilter,
   callContext: CallContext,
 ): Promise<Outcome<readonly Server[]>> {
   const page = await fetchPage(apis, { tag, size: FEW, marker: undefined }, callContext);
   if (page.kind === "fault") return page;
   const { servers } = page.value;
-  if (!byPorts || servers.length === 0) return ok(servers.map((server) => ({ ...server, ports: [] })));
+  if (!needsPorts || servers.length === 0) return ok(servers.map((server) => ({ ...server, ports: [] })));
   const ports = await listPorts(apis, { project, servers: servers.map(({ id }) => id) }, callContext);
-  return ports.kind === "fault"
-    ? ports
-    : ok(servers.map((server) => withPorts(server, ports.value.byServer)));
+  return ports.kind === "fault" ? ports : ok(servers.map((server) => addPorts(server, ports.value.byServer)));
 }
 
 /** Joins servers and their ports. */
-export function withPorts(
+export function addPorts(
   server: Omit<Server, "ports">,
   byServer: ReadonlyMap<string, readonly Port[]>,
 ): Server {
@@ -85,22 +83,22 @@ async function listAll(apis: Apis, tag: string | undefined, callContext: CallCon
   const found = new Map<string, ServerWithoutPorts>();
   let unreadable = 0;
   let marker: string | undefined;
-  const ended = (pages: number, incomplete: Fault | undefined): ServerList => ({
+  const buildList = (pages: number, incomplete: Fault | undefined): ServerList => ({
     all: [...found.values()],
     pages,
-    incomplete: incomplete ?? (unreadable > 0 ? buildNamelessFault(unreadable) : undefined),
+    incomplete: incomplete ?? (unreadable > 0 ? buildUnreadableFault(unreadable) : undefined),
   });
   for (let pages = 0; pages < MAX_PAGES; pages += 1) {
     const page = await fetchPage(apis, { tag, size: PAGE_SIZE, marker }, callContext);
-    if (page.kind === "fault") return ended(pages, page.fault);
+    if (page.kind === "fault") return buildList(pages, page.fault);
     const { servers, hasNext, last } = page.value;
     unreadable += page.value.unreadable;
     for (const server of servers) found.set(server.id, server);
-    if (!hasNext || last === undefined) return ended(pages + 1, undefined);
-    if (last === marker) return ended(pages + 1, buildDuplicateFault());
+    if (!hasNext || last === undefined) return buildList(pages + 1, undefined);
+    if (last === marker) return buildList(pages + 1, buildDuplicateFault());
     marker = last;
   }
-  return ended(MAX_PAGES, buildTooManyFault());
+  return buildList(MAX_PAGES, buildTooManyFault());
 }
 
 interface PageQuery {
@@ -148,10 +146,10 @@ function buildTooManyFault(): Fault {
 }
 
 function buildDuplicateFault(): Fault {
-  return { code: "Unavailable", message: `${TEMPLATE}: the same page came twice` };
+  return { code: "Unavailable", message: `${TEMPLATE}: the same page was returned twice` };
 }
 
-function buildNamelessFault(count: number): Fault {
+function buildUnreadableFault(count: number): Fault {
   const message = `${TEMPLATE}: the answer holds ${count} servers whose id or name cannot be read`;
   return { code: "Unavailable", message };
 }

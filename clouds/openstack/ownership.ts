@@ -25,9 +25,9 @@ export function checkOwnership(
   node: Queried | undefined,
 ): Fault | undefined {
   const { id, tags } = server;
-  const lacking = findMissingFact(ownership, server);
-  if (lacking !== undefined)
-    return { code: "Unavailable", message: `the description of server ${id} lacks its ${lacking}` };
+  const missingField = findMissingFact(ownership, server);
+  if (missingField !== undefined)
+    return { code: "Unavailable", message: `the description of server ${id} lacks its ${missingField}` };
   const faults = [
     ...checkProject(ownership, server),
     ...checkNetwork(ownership, server, node),
@@ -39,7 +39,7 @@ export function checkOwnership(
   if (ownership["server-tag"] === undefined || tags !== undefined) return undefined;
   return {
     code: "Denied",
-    message: `server ${id}: its tags are not shown, which takes Nova's microversion 2.26`,
+    message: `server ${id}: Nova does not show its tags, which needs microversion 2.26`,
   };
 }
 

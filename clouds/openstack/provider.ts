@@ -44,10 +44,10 @@ export const openstack = defineCloudProvider({
   describeCredentialSource(config) {
     const { credentials, "secret-file": file } = config;
     const isCredential = isByApplicationCredential(config);
-    const what = isCredential ? "the secret of the application credential" : "the password";
-    if (credentials !== undefined) return `${what} in ${formatReference(credentials)}`;
-    if (file !== undefined) return `${what} in the file ${file}`;
-    return `${what} in ${isCredential ? SECRET_VARIABLES.applicationCredential : SECRET_VARIABLES.password}`;
+    const secretName = isCredential ? "the secret of the application credential" : "the password";
+    if (credentials !== undefined) return `${secretName} in ${formatReference(credentials)}`;
+    if (file !== undefined) return `${secretName} in the file ${file}`;
+    return `${secretName} in ${isCredential ? SECRET_VARIABLES.applicationCredential : SECRET_VARIABLES.password}`;
   },
   // Quotas belong to a project, which the sign-in identity stands for.
   getQuotaKey: (cloud) => `openstack ${formatPlace(cloud)}`,
@@ -64,7 +64,7 @@ export const openstack = defineCloudProvider({
   },
 });
 
-const WHO = [
+const IDENTITY_KEYS = [
   "application-credential-id",
   "application-credential-name",
   "user-id",
@@ -74,5 +74,5 @@ const WHO = [
 ] as const;
 
 function formatPlace(cloud: OpenStackCloudConfig): string {
-  return [cloud["auth-url"], cloud.region, ...WHO.map((key) => cloud[key] ?? "-")].join(" ");
+  return [cloud["auth-url"], cloud.region, ...IDENTITY_KEYS.map((key) => cloud[key] ?? "-")].join(" ");
 }

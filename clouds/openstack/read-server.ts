@@ -2,7 +2,7 @@ import type { CallContext } from "#clouds/http/call-context.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import type { Apis } from "#clouds/openstack/apis.ts";
 import { listPorts } from "#clouds/openstack/list-ports.ts";
-import { withPorts } from "#clouds/openstack/list-servers.ts";
+import { addPorts } from "#clouds/openstack/list-servers.ts";
 import { type Server, ServerAnswer } from "#clouds/openstack/server.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
@@ -29,5 +29,5 @@ export async function readServer(
   const { server } = parsed.data;
   if (server.id !== id)
     return fault("Unavailable", `${template}: asked for ${id}, the answer is server ${server.id}`);
-  return ports.kind === "fault" ? ports : ok(withPorts(server, ports.value.byServer));
+  return ports.kind === "fault" ? ports : ok(addPorts(server, ports.value.byServer));
 }

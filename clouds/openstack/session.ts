@@ -40,7 +40,7 @@ export interface SessionParts {
 
 /** A token is renewed this long before its end. */
 const MARGIN_MS = 5 * 60_000;
-/** A token with a life up to this is renewed after half of it. */
+/** A token with a lifetime up to this is renewed after half of it. */
 const SHORT_LIFE_MS = 2 * MARGIN_MS;
 /** A token without a known lifetime is renewed after this time. */
 const LIFE_MS = 60 * 60_000;
@@ -51,59 +51,59 @@ const PAUSE_MS = 5_000;
 
 /** One sign-in serves all waiting callers; a failed one is cached for a while. */
 export function createSessions({ api, config, auth, now }: SessionParts): Sessions {
-  let held: { readonly session: Session; readonly dueAt: number; readonly endsAt: number } | undefined;
+  let current: { readonly session: Session; readonly dueAt: number; readonly endsAt: number } | undefined;
   let failure: { readonly fault: Fault; readonly until: number } | undefined;
   let renewedAt = Number.NEGATIVE_INFINITY;
 
-  const invocation = createSharedFlight(signIn);
+  const signInCall = createSharedFlight(signIn);
 
   async function signIn(callContext: CallContext): Promise<Outcome<Session>> {
-    const given = await requestToken(api, auth, callContext).catch(
+    const issued = await requestToken(api, auth, callContext).catch(
       (cause): Outcome<never> => fault("Denied", `${TEMPLATE}: ${getErrorMessage(cause)}`),
     );
     // No caller waits for it any more, and it says nothing about the next sign-in.
-    if (given.kind === "fault" && given.fault.code === "Aborted") return given;
-    const session = given.kind === "fault" ? given : buildSession(given.value, config);
-    if (session.kind === "fault" || given.kind === "fault") {
-      const trouble = session.kind === "fault" ? session.fault : FAILED;
-      const pauseMs = trouble.code === "Denied" ? DENIED_PAUSE_MS : PAUSE_MS;
-      failure = { fault: trouble, until: now() + pauseMs };
-      return { kind: "fault", fault: trouble };
+    if (issued.kind === "fault" && issued.fault.code === "Aborted") return issued;
+    const session = issued.kind === "fault" ? issued : buildSession(issued.value, config);
+    if (session.kind === "fault" || issued.kind === "fault") {
+      const error = session.kind === "fault" ? session.fault : SIGN_IN_FAILED;
+      const pauseMs = error.code === "Denied" ? DENIED_PAUSE_MS : PAUSE_MS;
+      failure = { fault: error, until: now() + pauseMs };
+      return { kind: "fault", fault: error };
     }
-    const life = getTokenLifetime(given.value);
-    const margin = life < SHORT_LIFE_MS ? life / 2 : MARGIN_MS;
-    held = { session: session.value, dueAt: now() + life - margin, endsAt: now() + life };
+    const lifetimeMs = getTokenLifetime(issued.value);
+    const marginMs = lifetimeMs < SHORT_LIFE_MS ? lifetimeMs / 2 : MARGIN_MS;
+    current = { session: session.value, dueAt: now() + lifetimeMs - marginMs, endsAt: now() + lifetimeMs };
     failure = undefined;
     return session;
   }
 
-  async function renewed(callContext: CallContext): Promise<Outcome<Session>> {
+  async function renewSession(callContext: CallContext): Promise<Outcome<Session>> {
     if (failure !== undefined && now() < failure.until) return { kind: "fault", fault: failure.fault };
-    const session = await invocation.join(callContext);
+    const session = await signInCall.join(callContext);
     return session ?? fault("Aborted", `${TEMPLATE}: aborted before it was answered`);
   }
 
   return {
     async get(callContext, refused) {
-      if (refused !== undefined && refused === held?.session) {
+      if (refused !== undefined && refused === current?.session) {
         // Several requests are rejected at a time, for the same reason.
-        if (invocation.isUnderWay()) return renewed(callContext);
+        if (signInCall.isUnderWay()) return renewSession(callContext);
         if (now() - renewedAt < DENIED_PAUSE_MS) return ok(refused);
         renewedAt = now();
-        return renewed(callContext);
+        return renewSession(callContext);
       }
-      if (held === undefined || now() >= held.endsAt) return renewed(callContext);
-      if (now() < held.dueAt) return ok(held.session);
+      if (current === undefined || now() >= current.endsAt) return renewSession(callContext);
+      if (now() < current.dueAt) return ok(current.session);
       // The last session serves until its end if Keystone is unavailable.
-      const next = await renewed(callContext);
-      return next.kind === "ok" || next.fault.code === "Aborted" ? next : ok(held.session);
+      const renewed = await renewSession(callContext);
+      return renewed.kind === "ok" || renewed.fault.code === "Aborted" ? renewed : ok(current.session);
     },
   };
 }
 
 const TEMPLATE = "POST /v3/auth/tokens";
 
-const FAILED: Fault = { code: "Unavailable", message: `${TEMPLATE}: it failed` };
+const SIGN_IN_FAILED: Fault = { code: "Unavailable", message: `${TEMPLATE}: the sign-in failed` };
 
 interface IssuedToken {
   readonly token: string;
@@ -149,8 +149,8 @@ type Token = z.output<typeof Token>;
 
 /** Uses only Keystone's clock, which may differ from this machine's. */
 function getTokenLifetime({ body: { token } }: IssuedToken): number {
-  const life = Date.parse(token.expires_at ?? "") - Date.parse(token.issued_at ?? "");
-  return Number.isFinite(life) && life > 0 ? life : LIFE_MS;
+  const lifetimeMs = Date.parse(token.expires_at ?? "") - Date.parse(token.issued_at ?? "");
+  return Number.isFinite(lifetimeMs) && lifetimeMs > 0 ? lifetimeMs : LIFE_MS;
 }
 
 function buildSession({ token, body }: IssuedToken, config: OpenStackCloudConfig): Outcome<Session> {
@@ -172,9 +172,9 @@ function findEndpoint(
   const all = catalog.filter((service) => service.type === type).flatMap(({ endpoints }) => endpoints);
   const found = all.find((endpoint) => endpoint.interface === kind && endpoint.region === region);
   if (found === undefined) {
-    const there = [...new Set(all.map((each) => `${each.interface} in ${each.region ?? "no region"}`))];
-    const shown = there.slice(0, 5).join(", ").slice(0, 300) || "none";
-    const message = `the catalogue has no ${type} endpoint that is ${kind} in ${region}; it has ${shown}: see region and os-endpoint-type`;
+    const endpoints = [...new Set(all.map((each) => `${each.interface} in ${each.region ?? "no region"}`))];
+    const examples = endpoints.slice(0, 5).join(", ").slice(0, 300) || "none";
+    const message = `the catalogue has no ${type} endpoint that is ${kind} in ${region}; it has ${examples}: see region and os-endpoint-type`;
     return { kind: "fault", fault: { code: "Denied", key: "region", message } };
   }
   const url = BaseURL.safeParse(found.url);

@@ -14,8 +14,8 @@ export function isSortOrder(text: string): boolean {
 export function sortAddresses(addresses: readonly NodeAddress[], order: string): readonly NodeAddress[] {
   const networks = order.split(",").flatMap((part) => parseNetwork(part.trim()) ?? []);
   const rank = ({ address }: NodeAddress): number => {
-    const own = parseNetwork(address);
-    const index = own === undefined ? -1 : networks.findIndex((network) => isWithin(own, network));
+    const host = parseNetwork(address);
+    const index = host === undefined ? -1 : networks.findIndex((network) => isWithin(host, network));
     return index === -1 ? networks.length : index;
   };
   return addresses.toSorted((a, b) => rank(a) - rank(b));

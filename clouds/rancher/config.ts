@@ -61,20 +61,22 @@ export const RancherCloudConfig = z
     cattle: CattleServer.optional(),
   })
   .superRefine((cloud, context) => {
-    const say = (key: string, message: string): void =>
+    const addIssue = (key: string, message: string): void =>
       context.addIssue({ code: "custom", path: [key], message });
     const isCattle = cloud.mode === "cattle";
-    if (isCattle && cloud.cattle === undefined) say("cattle", "is required with mode: cattle");
-    if (!isCattle && cloud.cattle !== undefined) say("cattle", "means nothing without mode: cattle");
+    if (isCattle && cloud.cattle === undefined) addIssue("cattle", "is required with mode: cattle");
+    if (!isCattle && cloud.cattle !== undefined) addIssue("cattle", "has no effect without mode: cattle");
     if (isCattle) {
       for (const key of ["distribution", "existence", "rancher"] as const)
-        if (cloud[key] !== undefined) say(key, "means nothing with mode: cattle; leave it out");
+        if (cloud[key] !== undefined) addIssue(key, "has no effect with mode: cattle; remove it");
       return;
     }
-    if (cloud.distribution === undefined) say("distribution", "is required: k3s or rke2");
-    const isAsked = cloud.existence === "rancher";
-    if (isAsked && cloud.rancher === undefined) say("rancher", "is required with existence: rancher");
-    if (!isAsked && cloud.rancher !== undefined) say("rancher", "means nothing without existence: rancher");
+    if (cloud.distribution === undefined) addIssue("distribution", "is required: k3s or rke2");
+    const usesManagement = cloud.existence === "rancher";
+    if (usesManagement && cloud.rancher === undefined)
+      addIssue("rancher", "is required with existence: rancher");
+    if (!usesManagement && cloud.rancher !== undefined)
+      addIssue("rancher", "has no effect without existence: rancher");
   });
 export type RancherCloudConfig = z.output<typeof RancherCloudConfig>;
 

@@ -34,14 +34,14 @@ export async function diagnoseRancher(
     readError,
     authority: await readAuthority(server.caFile),
   });
-  let answered: Promise<Outcome<unknown>> | undefined;
+  let groupRequest: Promise<Outcome<unknown>> | undefined;
 
-  function group(signal: AbortSignal): Promise<Outcome<unknown>> {
-    answered ??= management.get(GROUP, `GET ${GROUP}`, signal);
-    return answered;
+  function readGroup(signal: AbortSignal): Promise<Outcome<unknown>> {
+    groupRequest ??= management.get(GROUP, `GET ${GROUP}`, signal);
+    return groupRequest;
   }
 
-  function machines(version: string, signal: AbortSignal): Promise<Outcome<unknown>> {
+  function listMachines(version: string, signal: AbortSignal): Promise<Outcome<unknown>> {
     const query = new URLSearchParams({ labelSelector: `${CLUSTER_LABEL}=${cluster}`, limit: "500" });
     const path = `${GROUP}/${version}/namespaces/${namespace}/machines?${query}`;
     return management.get(path, "GET …/machines", signal);
@@ -49,17 +49,17 @@ export async function diagnoseRancher(
 
   return {
     async credentials(signal) {
-      const outcome = await group(signal);
+      const outcome = await readGroup(signal);
       if (outcome.kind === "fault") return reportFailure(outcome.fault.message, getRemedy(outcome.fault));
       if (ApiGroup.safeParse(outcome.value).success) return reportOk(`${url} accepts the token`);
       return reportFailure(`GET ${GROUP}: the answer is no API group`, SERVER);
     },
     async network(signal) {
-      const outcome = await group(signal);
+      const outcome = await readGroup(signal);
       const version =
         outcome.kind === "ok" ? ApiGroup.safeParse(outcome.value).data?.preferredVersion.version : undefined;
-      if (version === undefined) return reportFailure("the version of Cluster API is not known", SERVER);
-      const listed = await machines(version, signal);
+      if (version === undefined) return reportFailure("the version of Cluster API is unknown", SERVER);
+      const listed = await listMachines(version, signal);
       if (listed.kind === "fault") return reportFailure(listed.fault.message, getRemedy(listed.fault));
       const page = MachinesPage.safeParse(listed.value).data;
       if (page === undefined)
@@ -67,11 +67,11 @@ export async function diagnoseRancher(
       const count = (page.items ?? []).filter((item) => Machine.safeParse(item).success).length;
       const where = `namespace ${namespace} of ${url}`;
       if (count === 0) return reportWarning(`${where}: no Machine of cluster ${cluster}`, NO_MACHINES);
-      const least = page.metadata.continue ? `at least ${count}` : `${count}`;
-      return reportOk(`${where}: ${least} ${count === 1 ? "Machine" : "Machines"} of cluster ${cluster}`);
+      const total = page.metadata.continue ? `at least ${count}` : `${count}`;
+      return reportOk(`${where}: ${total} ${count === 1 ? "Machine" : "Machines"} of cluster ${cluster}`);
     },
     async clockAheadMs(signal) {
-      await group(signal);
+      await readGroup(signal);
       return management.clockAheadMs();
     },
     close: management.close,
@@ -79,12 +79,12 @@ export async function diagnoseRancher(
 }
 
 const GROUP = "/k8s/clusters/local/apis/cluster.x-k8s.io";
-const SERVER = "see rancher.url: it has to be that of a Rancher with Cluster API";
+const SERVER = "see rancher.url: it must be the URL of a Rancher with Cluster API";
 const RETRY = "run doctor again; see rancher.url, rancher.caFile and the network";
 const TOKEN =
   "see that the token has not expired, and that its user may list machines.cluster.x-k8s.io in that namespace of the local cluster";
 const NO_MACHINES =
-  "see rancher.cluster and rancher.namespace; set existence: none for a cluster that was imported, as it has no Machines";
+  "see rancher.cluster and rancher.namespace; set existence: none for a cluster that was imported, because it has no Machines";
 
 function getRemedy({ code, status }: Fault): string {
   if (status === 404) return SERVER;

@@ -49,20 +49,20 @@ type Scope = Pick<ManagementServer, "namespace" | "cluster">;
  */
 export function findMachine(node: Node, { byUid, byNodeName }: MachineIndex, scope: Scope): MachineMatch {
   const { name, uid } = node.metadata;
-  const named = byNodeName.get(name) ?? [];
-  const own = named.find((machine) => machine.status?.nodeRef?.uid === uid);
-  if (own !== undefined) return { kind: "machine", machine: own };
+  const sameName = byNodeName.get(name) ?? [];
+  const match = sameName.find((machine) => machine.status?.nodeRef?.uid === uid);
+  if (match !== undefined) return { kind: "machine", machine: match };
   const uids = [getMachineLabel(node), getEarlierUid(node, scope)].filter((each) => each !== undefined);
   const claimed = uids.map((each) => byUid.get(each)).find((each) => each !== undefined);
   if (claimed !== undefined) return checkNodeReference(node, claimed);
-  const [first, second] = named;
-  const [gone] = uids;
+  const [first, second] = sameName;
+  const [goneUid] = uids;
   if (second === undefined) {
-    if (gone !== undefined) return { kind: "gone", uid: gone, successor: first };
+    if (goneUid !== undefined) return { kind: "gone", uid: goneUid, successor: first };
     return first === undefined ? { kind: "none" } : { kind: "machine", machine: first };
   }
-  const names = named.map(({ metadata }) => metadata.name).toSorted();
-  const message = `Machines ${names.slice(0, 5).join(" and ")} both say that it is theirs`;
+  const names = sameName.map(({ metadata }) => metadata.name).toSorted();
+  const message = `Machines ${names.slice(0, 5).join(" and ")} both name it as their node`;
   return { kind: "fault", fault: { code: "Ambiguous", message } };
 }
 
@@ -70,7 +70,7 @@ export function findMachine(node: Node, { byUid, byNodeName }: MachineIndex, sco
 function checkNodeReference({ metadata: { name } }: Node, machine: Machine): MachineMatch {
   const other = machine.status?.nodeRef?.name;
   if (other === undefined || other === name) return { kind: "machine", machine };
-  const message = `its label names Machine ${machine.metadata.name}, which says that it is node ${other}`;
+  const message = `its label names Machine ${machine.metadata.name}, which names node ${other}`;
   return { kind: "fault", fault: { code: "Ambiguous", message } };
 }
 
@@ -81,6 +81,9 @@ function getMachineLabel({ metadata: { labels = {} } }: Node): string | undefine
 /** Returns the uid of the Machine that a node was seen with, if the place is still the configured one. */
 function getEarlierUid({ metadata }: Node, scope: Scope): string | undefined {
   const prefix = `${MACHINE_ACCOUNT}/${formatNetwork(scope, "")}`;
-  const seen = metadata.annotations?.[INSTANCE_ANNOTATION] ?? "";
-  return (seen.startsWith(prefix) ? seen.slice(prefix.length).split("/")[0] : undefined) || undefined;
+  const observedInstance = metadata.annotations?.[INSTANCE_ANNOTATION] ?? "";
+  return (
+    (observedInstance.startsWith(prefix) ? observedInstance.slice(prefix.length).split("/")[0] : undefined) ||
+    undefined
+  );
 }

@@ -29,20 +29,20 @@ const GROUP = "/k8s/clusters/local/apis/cluster.x-k8s.io";
  * the list returns 404.
  */
 export function createMachines(api: Api, { cluster, namespace }: MachineScope): Machines {
-  let served: string | undefined;
+  let servedVersion: string | undefined;
 
-  const versionOf = async (callContext: CallContext): Promise<Outcome<string>> => {
-    if (served !== undefined) return ok(served);
+  const readVersion = async (callContext: CallContext): Promise<Outcome<string>> => {
+    if (servedVersion !== undefined) return ok(servedVersion);
     const template = "GET /apis/cluster.x-k8s.io";
     const answer = await api.get({ operation: "GetApiGroup", template, path: GROUP }, callContext);
     if (answer.kind === "fault") return explainNotFound(answer.fault);
     const group = ApiGroup.safeParse(answer.value).data;
     if (group === undefined) return fault("Unavailable", `${template}: the answer is no API group`);
-    served = group.preferredVersion.version;
-    return ok(served);
+    servedVersion = group.preferredVersion.version;
+    return ok(servedVersion);
   };
 
-  const ask = async (
+  const sendList = async (
     version: string,
     query: Record<string, string>,
     callContext: CallContext,
@@ -52,27 +52,31 @@ export function createMachines(api: Api, { cluster, namespace }: MachineScope): 
     const answer = await api.get({ operation: "ListMachines", template: LIST, path }, callContext);
     if (answer.kind === "ok") return answer;
     // The version may be missing: it is read again next time.
-    if (answer.fault.status === 404) served = undefined;
+    if (answer.fault.status === 404) servedVersion = undefined;
     return explainNotFound(answer.fault);
   };
 
-  const pageOf = async (version: string, token: string, callContext: CallContext): Promise<Outcome<Page>> => {
+  const fetchPage = async (
+    version: string,
+    token: string,
+    callContext: CallContext,
+  ): Promise<Outcome<Page>> => {
     const query = {
       labelSelector: `${CLUSTER_LABEL}=${cluster}`,
       ...(token === "" ? {} : { continue: token }),
     };
-    const answer = await ask(version, query, callContext);
+    const answer = await sendList(version, query, callContext);
     return answer.kind === "ok" ? readPage(answer.value, cluster) : answer;
   };
 
-  const list = async (callContext: CallContext): Promise<Outcome<readonly Machine[]>> => {
-    const version = await versionOf(callContext);
+  const listAll = async (callContext: CallContext): Promise<Outcome<readonly Machine[]>> => {
+    const version = await readVersion(callContext);
     if (version.kind === "fault") return version;
     const machines = new Map<string, Machine>();
     const tokens = new Set<string>();
     let token = "";
     for (let pages = 0; pages < MAX_PAGES; pages += 1) {
-      const page = await pageOf(version.value, token, callContext);
+      const page = await fetchPage(version.value, token, callContext);
       if (page.kind === "fault") return page;
       for (const machine of page.value.machines) machines.set(machine.metadata.uid, machine);
       token = page.value.next;
@@ -85,14 +89,14 @@ export function createMachines(api: Api, { cluster, namespace }: MachineScope): 
   };
 
   return {
-    list,
+    list: listAll,
     async check(callContext) {
-      const version = await versionOf(callContext);
+      const version = await readVersion(callContext);
       if (version.kind === "fault") return version;
-      const first = await pageOf(version.value, "", callContext);
+      const first = await fetchPage(version.value, "", callContext);
       if (first.kind === "fault" || first.value.machines.length > 0) return first;
       // Rancher may be about to create the first one, so this is not a proven fault of the configuration.
-      const others = await ask(version.value, {}, callContext);
+      const others = await sendList(version.value, {}, callContext);
       return buildNoneFault({ cluster, namespace }, others.kind === "ok" ? listClusters(others.value) : []);
     },
   };
@@ -138,18 +142,18 @@ function buildNoneFault(
   { cluster, namespace }: MachineScope,
   others: readonly string[] = [],
 ): Outcome<never> {
-  const near = findNearest(cluster, others);
-  const perhaps = near === undefined ? "" : `, perhaps ${near}`;
-  const known = others.length === 0 ? "" : `; it has those of ${others.slice(0, 5).join(", ")}`;
+  const nearest = findNearest(cluster, others);
+  const suggestion = nearest === undefined ? "" : `, perhaps ${nearest}`;
+  const otherClusters = others.length === 0 ? "" : `; it has those of ${others.slice(0, 5).join(", ")}`;
   return fault(
     "Unavailable",
-    `${LIST}: namespace ${namespace} has no Machine of cluster ${cluster}${perhaps}${known}: see rancher.cluster and rancher.namespace, and set existence: none for a cluster that was imported`,
+    `${LIST}: namespace ${namespace} has no Machine of cluster ${cluster}${suggestion}${otherClusters}: see rancher.cluster and rancher.namespace, and set existence: none for a cluster that was imported`,
   );
 }
 
 /** Rancher itself says little about a 404. */
-function explainNotFound(found: Fault): Outcome<never> {
-  if (found.status !== 404) return { kind: "fault", fault: found };
-  const message = `${found.message}; rancher.url has to be that of a Rancher with Cluster API`;
-  return { kind: "fault", fault: { ...found, message } };
+function explainNotFound(error: Fault): Outcome<never> {
+  if (error.status !== 404) return { kind: "fault", fault: error };
+  const message = `${error.message}; rancher.url must be the URL of a Rancher with Cluster API`;
+  return { kind: "fault", fault: { ...error, message } };
 }

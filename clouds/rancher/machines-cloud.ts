@@ -43,14 +43,14 @@ export function createMachinesCloud(parts: MachinesCloudParts): Cloud {
   const machines = createMachines(api, server);
   let recent: { readonly at: number; readonly index: MachineIndex } | undefined;
 
-  const known = (nodes: readonly Node[]): MachineIndex | undefined => {
+  const findRecentIndex = (nodes: readonly Node[]): MachineIndex | undefined => {
     if (recent === undefined || now() - recent.at >= maxListAgeMs) return undefined;
     const { index } = recent;
     return nodes.every((node) => findMachine(node, index, server).kind === "machine") ? index : undefined;
   };
 
-  const answersTo = async (nodes: readonly Node[], callContext: CallContext, isControlWanted: boolean) => {
-    let index = known(nodes);
+  const buildAnswers = async (nodes: readonly Node[], callContext: CallContext, needsProbe: boolean) => {
+    let index = findRecentIndex(nodes);
     if (index === undefined) {
       const at = now();
       const listed = await machines.list(callContext);
@@ -59,8 +59,8 @@ export function createMachinesCloud(parts: MachinesCloudParts): Cloud {
       index = indexMachines(listed.value);
       recent = { at, index };
     }
-    const seen = index;
-    return nodes.map((node) => buildAnswer(node, seen, parts, isControlWanted));
+    const currentIndex = index;
+    return nodes.map((node) => buildAnswer(node, currentIndex, parts, needsProbe));
   };
 
   return {
@@ -71,7 +71,7 @@ export function createMachinesCloud(parts: MachinesCloudParts): Cloud {
         return { answers: nodes.map(() => ABORTED), usage: meter.usage() };
       const leave = budget.enter(share);
       try {
-        return { answers: await answersTo(nodes, { signal, meter }, control), usage: meter.usage() };
+        return { answers: await buildAnswers(nodes, { signal, meter }, control), usage: meter.usage() };
       } catch (error) {
         // No known error reaches this line, but by contract a batch never rejects.
         const message = `Rancher: ${getErrorMessage(error)}`;
@@ -92,7 +92,7 @@ function buildAnswer(
   node: Node,
   index: MachineIndex,
   { distribution, server }: MachinesCloudParts,
-  isControlWanted: boolean,
+  needsProbe: boolean,
 ): InstanceAnswer {
   const match = findMachine(node, index, server);
   const subject = formatSubject(node);
@@ -102,12 +102,12 @@ function buildAnswer(
     case "none":
       return buildNodeAnswer(node, distribution);
     case "machine":
-      return withMachine(
+      return addMachine(
         buildNodeAnswer(node, distribution),
         formatNetwork(server, match.machine.metadata.uid),
       );
     case "gone": {
-      const control = isControlWanted ? findVisibilityProbe(node, index, distribution, server) : undefined;
+      const control = needsProbe ? findVisibilityProbe(node, index, distribution, server) : undefined;
       const message = `${subject}: cluster ${server.cluster} has no Machine ${match.uid} any more`;
       const successor = match.successor?.metadata.name;
       return {
@@ -120,7 +120,7 @@ function buildAnswer(
   }
 }
 
-function withMachine(answer: InstanceAnswer, network: string): InstanceAnswer {
+function addMachine(answer: InstanceAnswer, network: string): InstanceAnswer {
   if (answer.kind !== "found") return answer;
   return { kind: "found", instance: { ...answer.instance, account: MACHINE_ACCOUNT, network } };
 }
@@ -135,8 +135,12 @@ function findVisibilityProbe(
   const id = all.find(({ metadata }) => !metadata.deletionTimestamp)?.metadata.name;
   if (id === undefined) return undefined;
   // A node that was seen before `existence: rancher` was set names only the distribution.
-  const isSeenWithout = parseObservedInstance(node)?.account === distribution;
-  return { id, account: isSeenWithout ? distribution : MACHINE_ACCOUNT, network: formatNetwork(server, "-") };
+  const wasObservedWithoutRancher = parseObservedInstance(node)?.account === distribution;
+  return {
+    id,
+    account: wasObservedWithoutRancher ? distribution : MACHINE_ACCOUNT,
+    network: formatNetwork(server, "-"),
+  };
 }
 
 function formatSubject({ metadata }: Node): string {
@@ -150,5 +154,5 @@ function buildUnavailable(message: string): InstanceAnswer {
 const ABORTED: InstanceAnswer = {
   kind: "error",
   code: "Aborted",
-  message: "aborted before Rancher was asked",
+  message: "aborted before a request to Rancher",
 };

@@ -20,9 +20,13 @@ export function buildNodeAnswer(node: Node, distribution: Distribution): Instanc
   const internal = parseIps(node, distribution, "internal-ip");
   if (internal.kind === "none") return answer;
   const external = parseIps(node, distribution, "external-ip");
-  const wrong = [internal, external].find((each) => each.kind === "invalid");
-  if (wrong?.kind === "invalid") {
-    return { kind: "error", code: "InvalidAddress", message: `node ${node.metadata.name}: ${wrong.message}` };
+  const invalid = [internal, external].find((each) => each.kind === "invalid");
+  if (invalid?.kind === "invalid") {
+    return {
+      kind: "error",
+      code: "InvalidAddress",
+      message: `node ${node.metadata.name}: ${invalid.message}`,
+    };
   }
   const addresses = [
     ...toAddresses(internal, "InternalIP"),
@@ -58,8 +62,8 @@ function parseIps(node: Node, distribution: Distribution, name: NodeKey): Ips {
     // Kubernetes rejects a node with duplicate addresses.
     return { kind: "ips", ips: [...new Set(read.map(formatIp))] };
   }
-  const shown = JSON.stringify(text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text);
-  return { kind: "invalid", message: `${key}: ${shown} is no list of at most ${MAX_ITEMS} IP addresses` };
+  const quoted = JSON.stringify(text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text);
+  return { kind: "invalid", message: `${key}: ${quoted} is no list of at most ${MAX_ITEMS} IP addresses` };
 }
 
 function toAddresses(ips: Ips, type: string): NodeAddress[] {

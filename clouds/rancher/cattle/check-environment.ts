@@ -10,12 +10,14 @@ import { Project } from "#clouds/rancher/cattle/resources.ts";
  */
 export async function checkEnvironment(cattle: Cattle, callContext: CallContext): Promise<Outcome<unknown>> {
   const hosts = await cattle.readCollectionLink("host", callContext);
-  if (hosts.kind === "ok" || !UNSEEN.has(hosts.fault.status ?? 0)) return hosts;
+  if (hosts.kind === "ok" || !NOT_VISIBLE.has(hosts.fault.status ?? 0)) return hosts;
   const projects = await cattle.list("/v2-beta/projects", {}, Project, callContext);
   if (projects.kind === "fault" || projects.value.length === 0) return hosts;
-  const known = projects.value.slice(0, 5).map(({ id, name }) => `${id} (${name ?? "without a name"})`);
-  const message = `${hosts.fault.message}; see cattle.url: the keys are for ${known.join(", ")}`;
+  const environments = projects.value
+    .slice(0, 5)
+    .map(({ id, name }) => `${id} (${name ?? "without a name"})`);
+  const message = `${hosts.fault.message}; see cattle.url: the keys are for ${environments.join(", ")}`;
   return { kind: "fault", fault: { ...hosts.fault, message } };
 }
 
-const UNSEEN: ReadonlySet<number> = new Set([403, 404]);
+const NOT_VISIBLE: ReadonlySet<number> = new Set([403, 404]);

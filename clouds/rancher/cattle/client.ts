@@ -41,7 +41,7 @@ export function createCattle(api: Api, server: string): Cattle {
   const root = getApiRoot(server);
   let schemas: ReadonlyMap<string, string> | undefined;
 
-  const pathOf = (link: string): Outcome<string> => {
+  const getPath = (link: string): Outcome<string> => {
     const url =
       link.length <= MAX_LINK && URL.canParse(link, `${origin}/`) ? new URL(link, `${origin}/`) : undefined;
     if (url !== undefined && url.origin === origin) return ok(`${url.pathname}${url.search}`);
@@ -51,7 +51,7 @@ export function createCattle(api: Api, server: string): Cattle {
   };
 
   const send = async (link: string, request: Omit<ApiRequest, "path">, callContext: CallContext) => {
-    const path = pathOf(link);
+    const path = getPath(link);
     return path.kind === "fault" ? path : api.send({ ...request, path: path.value }, callContext);
   };
 
@@ -61,15 +61,15 @@ export function createCattle(api: Api, server: string): Cattle {
     item: Item,
     callContext: CallContext,
   ): Promise<Outcome<readonly z.output<Item>[]>> => {
-    const first = pathOf(link);
+    const first = getPath(link);
     if (first.kind === "fault") return first;
-    const [resource = "", own = ""] = first.value.split("?");
+    const [resource = "", linkQuery = ""] = first.value.split("?");
     const template = `GET …/${resource.split("/").at(-1)}`;
-    const parameters = new URLSearchParams(own);
+    const parameters = new URLSearchParams(linkQuery);
     for (const [key, value] of Object.entries({ ...query, limit: String(PAGE_SIZE) }))
       parameters.set(key, value);
     let next = `${resource}?${parameters}`;
-    const seen = new Set([next]);
+    const readPaths = new Set([next]);
     const items: z.output<Item>[] = [];
     for (let pages = 0; pages < MAX_PAGES; pages += 1) {
       const answer = await api.get(
@@ -81,14 +81,15 @@ export function createCattle(api: Api, server: string): Cattle {
       if (page === undefined) return fault("Unavailable", `${template}: the answer is no collection`);
       for (const each of page.data) {
         const parsed = item.safeParse(each);
-        if (!parsed.success) return fault("Unavailable", `${template}: an item lacks what it must have`);
+        if (!parsed.success) return fault("Unavailable", `${template}: an item lacks a required field`);
         items.push(parsed.data);
       }
       if (!page.pagination?.next) return ok(items);
-      const path = pathOf(page.pagination.next);
+      const path = getPath(page.pagination.next);
       if (path.kind === "fault") return path;
-      if (seen.has(path.value)) return fault("Unavailable", `${template}: the link to the next page repeats`);
-      seen.add(path.value);
+      if (readPaths.has(path.value))
+        return fault("Unavailable", `${template}: the link to the next page repeats`);
+      readPaths.add(path.value);
       next = path.value;
     }
     return fault("Unavailable", `${template}: more than ${MAX_PAGES} pages`);

@@ -67,7 +67,7 @@ export function createCattleCloud(
       try {
         const answers = await buildAnswers(
           nodes,
-          { cattle, network, isControlWanted: control },
+          { cattle, network, needsProbe: control },
           { signal, meter },
         );
         return { answers, usage: meter.usage() };
@@ -97,37 +97,37 @@ export function createCattleCloud(
 interface AnswerContext {
   readonly cattle: Cattle;
   readonly network: string;
-  readonly isControlWanted: boolean;
+  readonly needsProbe: boolean;
 }
 
 /** Reads one list of hosts, and the addresses of each host that is a node's. */
 async function buildAnswers(
   nodes: readonly Node[],
-  asked: AnswerContext,
+  context: AnswerContext,
   callContext: CallContext,
 ): Promise<InstanceAnswer[]> {
-  const { cattle, network, isControlWanted } = asked;
-  const isAsked = nodes.some((node) => typeof parseUuid(node) !== "object");
-  const listed: Outcome<readonly Host[]> = isAsked
+  const { cattle, network, needsProbe } = context;
+  const needsList = nodes.some((node) => typeof parseUuid(node) !== "object");
+  const listed: Outcome<readonly Host[]> = needsList
     ? await listHosts(cattle, callContext)
     : { kind: "ok", value: [] };
   const addresses = new Map<Host, ReturnType<typeof readIpAddresses>>();
   const read = (host: Host) => {
-    const reading = addresses.get(host) ?? readIpAddresses(cattle, host, callContext);
-    addresses.set(host, reading);
-    return reading;
+    const request = addresses.get(host) ?? readIpAddresses(cattle, host, callContext);
+    addresses.set(host, request);
+    return request;
   };
   return Promise.all(
     nodes.map(async (node): Promise<InstanceAnswer> => {
       const subject = `node ${node.metadata.name}`;
-      const invalid = parseUuid(node);
-      if (typeof invalid === "object") return toErrorAnswer(invalid, subject);
+      const uuid = parseUuid(node);
+      if (typeof uuid === "object") return toErrorAnswer(uuid, subject);
       if (listed.kind === "fault") return toErrorAnswer(listed.fault, subject);
       const match = findHost(node, listed.value);
       if (match.kind === "fault") return toErrorAnswer(match.fault, subject);
       if (match.kind === "absent") {
-        const message = `${subject}: Rancher lists no host ${match.what}`;
-        const [other] = isControlWanted ? listed.value : [];
+        const message = `${subject}: Rancher lists no host ${match.criterion}`;
+        const [other] = needsProbe ? listed.value : [];
         const control = other && { id: other.uuid, account: ACCOUNT, network };
         return { kind: "not-found", message, ...(control === undefined ? {} : { control }) };
       }

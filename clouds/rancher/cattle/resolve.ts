@@ -5,7 +5,7 @@ import type { Node } from "#core/node/node.ts";
 /** The result for a node among the hosts of an environment. */
 export type HostMatch =
   | { readonly kind: "host"; readonly host: Host }
-  | { readonly kind: "absent"; readonly what: string }
+  | { readonly kind: "absent"; readonly criterion: string }
   | { readonly kind: "fault"; readonly fault: Fault };
 
 const SCHEME = "rancher://";
@@ -15,12 +15,12 @@ const SCHEME = "rancher://";
  */
 export function parseUuid({ spec: { providerID = "" } }: Node): string | Fault | undefined {
   if (providerID === "") return undefined;
-  const shown = JSON.stringify(providerID.slice(0, 100));
+  const quoted = JSON.stringify(providerID.slice(0, 100));
   if (!providerID.startsWith(SCHEME))
-    return { code: "ForeignProviderID", message: `${shown} is not a provider ID of this cloud` };
+    return { code: "ForeignProviderID", message: `${quoted} is not a provider ID of this cloud` };
   const uuid = providerID.slice(SCHEME.length);
   if (/^[0-9A-Za-z-]{1,128}$/.test(uuid)) return uuid;
-  return { code: "InvalidProviderID", message: `${shown} names no host; expected ${SCHEME}<uuid>` };
+  return { code: "InvalidProviderID", message: `${quoted} names no host; expected ${SCHEME}<uuid>` };
 }
 
 /** Finds the host of a node: by the uuid of its provider ID, else by name. */
@@ -47,11 +47,11 @@ function isSameName(one: string, other: string): boolean {
   return a.split(".")[0] === b.split(".")[0];
 }
 
-function selectOnly(candidates: readonly Host[], what: string): HostMatch {
+function selectOnly(candidates: readonly Host[], criterion: string): HostMatch {
   const [host, second] = candidates;
-  if (host === undefined) return { kind: "absent", what };
+  if (host === undefined) return { kind: "absent", criterion };
   if (second === undefined) return { kind: "host", host };
   const ids = candidates.map(({ uuid }) => uuid).toSorted();
-  const message = `${ids.length} hosts are ${what}, ${ids.slice(0, 5).join(", ")}`;
+  const message = `${ids.length} hosts are ${criterion}, ${ids.slice(0, 5).join(", ")}`;
   return { kind: "fault", fault: { code: "Ambiguous", message } };
 }

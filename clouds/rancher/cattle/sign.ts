@@ -15,10 +15,10 @@ export function createCattleSigner(
   const access = accessKey ?? environment[CATTLE_VARIABLES.accessKey] ?? "";
   const secret = environment[CATTLE_VARIABLES.secretKey] ?? "";
   if (access === "")
-    throw new Error(`cattle.accessKey is required where ${CATTLE_VARIABLES.accessKey} is not set`);
+    throw new Error(`cattle.accessKey is required if ${CATTLE_VARIABLES.accessKey} is not set`);
   if (secretKeyFile === undefined && secret === "") {
     throw new Error(
-      `cattle.secretKeyFile is required where ${CATTLE_VARIABLES.secretKey} is not set: the file that holds the secret key`,
+      `cattle.secretKeyFile is required if ${CATTLE_VARIABLES.secretKey} is not set: a file with the secret key`,
     );
   }
   return async (_request, refused) => {

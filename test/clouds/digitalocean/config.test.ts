@@ -123,7 +123,7 @@ test.each<[string, Record<string, unknown>, Record<string, unknown>, boolean]>([
 });
 
 test.each<[string, Record<string, unknown>, Record<string, string>, string]>([
-  ["no token at all", {}, {}, "tokenFile is required where DO_ACCESS_TOKEN is not set"],
+  ["no token at all", {}, {}, "tokenFile is required if DO_ACCESS_TOKEN is not set"],
   ["an empty variable", {}, { DO_ACCESS_TOKEN: "" }, "tokenFile is required"],
   ["a variable with lines", {}, { DO_ACCESS_TOKEN: "a\nb" }, "DO_ACCESS_TOKEN is not one API token"],
   [

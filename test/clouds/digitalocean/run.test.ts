@@ -25,7 +25,7 @@ testRefusedRuns(on, TOKEN, [
     SIGNED_IN,
     ["vpc or dropletTag is required", "(or set DO_CLUSTER_VPC_ID)"],
   ],
-  ["no token", { region: REGION, vpc: VPC }, {}, ["tokenFile is required where DO_ACCESS_TOKEN is not set"]],
+  ["no token", { region: REGION, vpc: VPC }, {}, ["tokenFile is required if DO_ACCESS_TOKEN is not set"]],
   [
     "a missing token file",
     { region: REGION, vpc: VPC, tokenFile: "/nowhere/token" },

@@ -94,7 +94,7 @@ test.each<[string, Record<string, unknown>, Record<string, unknown>, boolean]>([
 });
 
 test.each<[string, Record<string, unknown>, Record<string, string>, string]>([
-  ["no token at all", {}, {}, "tokenFile is required where HCLOUD_TOKEN is not set"],
+  ["no token at all", {}, {}, "tokenFile is required if HCLOUD_TOKEN is not set"],
   ["an empty variable", {}, { HCLOUD_TOKEN: "" }, "tokenFile is required"],
   ["a variable with lines", {}, { HCLOUD_TOKEN: "a\nb" }, "HCLOUD_TOKEN is not one API token"],
   [

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isPositive, isSelected, parseLabelSelector } from "#clouds/hcloud/label-selector.ts";
+import { isSelected, parseLabelSelector, requiresLabel } from "#clouds/hcloud/label-selector.ts";
 
 const LABELS = { cluster: "blue", role: "worker", "example.com/pool": "a", empty: "" };
 
@@ -58,6 +58,6 @@ describe("a label selector", () => {
     ["!other", false],
     ["cluster!=green,role notin (master)", false],
   ])("%s matches a server's labels: %s", (selector, expected) => {
-    expect(isPositive(parseLabelSelector(selector) ?? [])).toBe(expected);
+    expect(requiresLabel(parseLabelSelector(selector) ?? [])).toBe(expected);
   });
 });

@@ -33,7 +33,7 @@ testRefusedRuns(on, TOKEN, [
     SIGNED_IN,
     ["--cloud-config addressFamily: "],
   ],
-  ["no token", { network: NETWORK }, {}, ["tokenFile is required where HCLOUD_TOKEN is not set"]],
+  ["no token", { network: NETWORK }, {}, ["tokenFile is required if HCLOUD_TOKEN is not set"]],
   [
     "a missing token file",
     { labelSelector: SELECTOR, tokenFile: "/nowhere/token" },

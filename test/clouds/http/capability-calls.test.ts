@@ -11,7 +11,7 @@ const ACTION: CloudAction = {
   precondition: { uid: "u", deleting: false },
 };
 const OBSERVED: Observation = { kind: "observed", state: 1 };
-const ABORTED = { kind: "error", code: "Aborted", message: "aborted before Somecloud was asked" };
+const ABORTED = { kind: "error", code: "Aborted", message: "aborted before a request to Somecloud" };
 const HELD_BACK = expect.objectContaining({ kind: "error", code: "Throttled" });
 
 /** Creates calls with a budget that shows the open shares. */

@@ -131,14 +131,14 @@ test.each<[string, Record<string, unknown>, Record<string, unknown>, boolean]>([
 });
 
 test.each<[string, Record<string, unknown>, Record<string, string>, string]>([
-  ["no secret at all", {}, {}, "secret-file is required where OS_APPLICATION_CREDENTIAL_SECRET is not set"],
+  ["no secret at all", {}, {}, "secret-file is required if OS_APPLICATION_CREDENTIAL_SECRET is not set"],
   [
     "a password in place of a secret",
     {},
     { OS_PASSWORD: SECRET },
     "OS_APPLICATION_CREDENTIAL_SECRET is not set",
   ],
-  ["no password", { ...USER, "tenant-id": "t" }, {}, "secret-file is required where OS_PASSWORD is not set"],
+  ["no password", { ...USER, "tenant-id": "t" }, {}, "secret-file is required if OS_PASSWORD is not set"],
   ["a missing file", { "secret-file": "/nowhere/secret" }, {}, "/nowhere/secret cannot be read (ENOENT)"],
   ["missing certificates", { "ca-file": "/nowhere/ca.pem" }, SIGNED_IN, "/nowhere/ca.pem cannot be read"],
 ])("%s is an error as soon as the cloud is loaded", async (_, traits, environment, message) => {

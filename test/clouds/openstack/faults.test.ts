@@ -118,7 +118,7 @@ describe("Nova's answer to a list", () => {
     world.fake.fault = ({ path }) => (path.endsWith("/servers/detail") ? page : undefined);
     const { answers } = await world.cloud().instances([buildNode({ name: "one" })], buildCall());
     expect(answers).toMatchObject([
-      { code: "Unavailable", message: expect.stringContaining("same page came twice") },
+      { code: "Unavailable", message: expect.stringContaining("same page was returned twice") },
     ]);
     expect(countRequests(world.fake)).toMatchObject({ list: 2 });
   });

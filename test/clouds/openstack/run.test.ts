@@ -55,12 +55,12 @@ const ROWS: readonly RefusedRun[] = [
     SIGNED_IN,
     ["tenant-id or tenant-name is required with a user"],
   ],
-  ["no secret", {}, {}, ["secret-file is required where OS_APPLICATION_CREDENTIAL_SECRET is not set"]],
+  ["no secret", {}, {}, ["secret-file is required if OS_APPLICATION_CREDENTIAL_SECRET is not set"]],
   [
     "no password",
     { "application-credential-id": undefined, "user-id": "u-1", "tenant-id": "p-1" },
     {},
-    ["secret-file is required where OS_PASSWORD is not set"],
+    ["secret-file is required if OS_PASSWORD is not set"],
   ],
   [
     "a missing secret file",

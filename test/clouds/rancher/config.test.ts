@@ -39,7 +39,7 @@ describe("the configuration", () => {
     ["no distribution", { provider: "rancher" }, "distribution"],
     ["another distribution", { ...K3S, distribution: "k0s" }, "distribution"],
     ["Machines of no server", { ...K3S, existence: "rancher" }, "is required with existence: rancher"],
-    ["an unused server", { ...K3S, rancher: SERVER }, "means nothing without existence: rancher"],
+    ["an unused server", { ...K3S, rancher: SERVER }, "has no effect without existence: rancher"],
     ["a server without its cluster", { ...MACHINES, rancher: { url: SERVER.url } }, "cluster"],
     [
       "a cluster that is a selector",
@@ -70,12 +70,12 @@ describe("the configuration", () => {
     [
       "an environment with a distribution",
       { ...CATTLE, distribution: "k3s" },
-      "means nothing with mode: cattle",
+      "has no effect with mode: cattle",
     ],
     [
       "an environment without the mode",
       { ...K3S, cattle: CATTLE.cattle },
-      "means nothing without mode: cattle",
+      "has no effect without mode: cattle",
     ],
     [
       "a password in the URL",
@@ -129,13 +129,13 @@ describe("with flags", () => {
 });
 
 test.each<[string, Record<string, unknown>, string]>([
-  ["no token at all", MACHINES, "rancher.tokenFile is required where RANCHER_TOKEN is not set"],
+  ["no token at all", MACHINES, "rancher.tokenFile is required if RANCHER_TOKEN is not set"],
   [
     "a missing token file",
     { ...MACHINES, rancher: { ...SERVER, tokenFile: "/nowhere/t" } },
     "/nowhere/t cannot be read",
   ],
-  ["no access key", CATTLE, "cattle.accessKey is required where CATTLE_ACCESS_KEY is not set"],
+  ["no access key", CATTLE, "cattle.accessKey is required if CATTLE_ACCESS_KEY is not set"],
   [
     "no secret key",
     { ...CATTLE, cattle: { ...CATTLE.cattle, accessKey: "A" } },

@@ -24,7 +24,7 @@ const OF_MACHINES: readonly RefusedRun[] = [
     "no token",
     { ...MACHINES, rancher: SERVER },
     {},
-    ["rancher.tokenFile is required where RANCHER_TOKEN is not set"],
+    ["rancher.tokenFile is required if RANCHER_TOKEN is not set"],
   ],
   [
     "the token in two places",
@@ -60,7 +60,7 @@ const OF_CATTLE: readonly RefusedRun[] = [
     "no secret key",
     { mode: "cattle", cattle: CATTLE },
     { CATTLE_ACCESS_KEY: ACCESS_KEY },
-    ["cattle.secretKeyFile is required where CATTLE_SECRET_KEY is not set"],
+    ["cattle.secretKeyFile is required if CATTLE_SECRET_KEY is not set"],
   ],
 ];
 testRefusedRuns(on, SECRET_KEY, OF_CATTLE);

@@ -14,21 +14,22 @@ import type { ActionAnswer } from "#core/capability.ts";
 import type { CloudAction } from "#core/decision.ts";
 
 /** Performs one action: one request to a link from Rancher. */
-export async function perform(
+export async function performAction(
   action: CloudAction,
   cattle: Cattle,
   callContext: CallContext,
 ): Promise<ActionAnswer> {
-  const order = Order.safeParse({ ...action.parameters, action: action.action }).data;
-  if (order === undefined) return buildInvalid(`loadBalancers has no ${action.action} with these parameters`);
-  return toActionAnswer(order, await carryOut(order, cattle, callContext));
+  const request = ActionRequest.safeParse({ ...action.parameters, action: action.action }).data;
+  if (request === undefined)
+    return buildInvalid(`loadBalancers has no ${action.action} with these parameters`);
+  return toActionAnswer(request, await sendAction(request, cattle, callContext));
 }
 
 const url = z.string().min(1);
 const name = z.string().min(1);
 const stackId = z.string().min(1);
 
-const Order = z.discriminatedUnion("action", [
+const ActionRequest = z.discriminatedUnion("action", [
   z.object({ action: z.literal("CreateStack"), name, externalId: z.string() }),
   z.object({
     action: z.literal("CreateLoadBalancer"),
@@ -45,10 +46,14 @@ const Order = z.discriminatedUnion("action", [
   z.object({ action: z.literal("DeleteExternalService"), url }),
   z.object({ action: z.literal("DeleteLoadBalancer"), url }),
 ]);
-type Order = z.output<typeof Order>;
+type ActionRequest = z.output<typeof ActionRequest>;
 
-async function carryOut(order: Order, cattle: Cattle, callContext: CallContext): Promise<Outcome<unknown>> {
-  const { action } = order;
+async function sendAction(
+  request: ActionRequest,
+  cattle: Cattle,
+  callContext: CallContext,
+): Promise<Outcome<unknown>> {
+  const { action } = request;
   const send = async (link: string, method: "POST" | "PUT" | "DELETE", body?: unknown) => {
     const template = `${method} ${action}`;
     return cattle.send(
@@ -63,53 +68,64 @@ async function carryOut(order: Order, cattle: Cattle, callContext: CallContext):
   };
   switch (action) {
     case "CreateStack":
-      return parseAnswer(await create("stack", { name: order.name, externalId: order.externalId }), Stack);
+      return parseAnswer(
+        await create("stack", { name: request.name, externalId: request.externalId }),
+        Stack,
+      );
     case "CreateLoadBalancer": {
-      const launchConfig = { imageUuid: `docker:${order.image}`, ports: order.ports };
-      const body = { name: order.name, stackId: order.stackId, launchConfig, lbConfig: { portRules: [] } };
+      const launchConfig = { imageUuid: `docker:${request.image}`, ports: request.ports };
+      const body = {
+        name: request.name,
+        stackId: request.stackId,
+        launchConfig,
+        lbConfig: { portRules: [] },
+      };
       return parseBalancer(await create("loadBalancerService", body));
     }
     case "CreateExternalService": {
-      const body = { name: order.name, stackId: order.stackId, externalIpAddresses: [order.address] };
+      const body = { name: request.name, stackId: request.stackId, externalIpAddresses: [request.address] };
       return parseExternal(await create("externalService", body));
     }
     case "ActivateExternalService":
-      return parseExternal(await send(order.url, "POST", {}));
+      return parseExternal(await send(request.url, "POST", {}));
     case "ActivateLoadBalancer":
-      return parseBalancer(await send(order.url, "POST", {}));
+      return parseBalancer(await send(request.url, "POST", {}));
     case "SetServiceLinks": {
-      const serviceLinks = order.serviceIds.map((serviceId) => ({ serviceId }));
-      return parseBalancer(await send(order.url, "POST", { serviceLinks }));
+      const serviceLinks = request.serviceIds.map((serviceId) => ({ serviceId }));
+      return parseBalancer(await send(request.url, "POST", { serviceLinks }));
     }
     case "UpdateLoadBalancer":
-      return parseBalancer(await send(order.url, "PUT", { lbConfig: { portRules: order.portRules } }));
+      return parseBalancer(await send(request.url, "PUT", { lbConfig: { portRules: request.portRules } }));
     case "DeleteExternalService":
     case "DeleteLoadBalancer":
-      return send(order.url, "DELETE");
+      return send(request.url, "DELETE");
   }
 }
 
 type SendResult = Awaited<ReturnType<Cattle["send"]>>;
 
-function parseAnswer<Schema extends z.ZodType>(sent: SendResult, schema: Schema): Outcome<z.output<Schema>> {
-  if (sent.kind === "fault") return sent;
-  const parsed = schema.safeParse(sent.value.body);
+function parseAnswer<Schema extends z.ZodType>(
+  result: SendResult,
+  schema: Schema,
+): Outcome<z.output<Schema>> {
+  if (result.kind === "fault") return result;
+  const parsed = schema.safeParse(result.value.body);
   return parsed.success
     ? ok(parsed.data)
-    : fault("Unavailable", "Rancher answered something else than what was changed");
+    : fault("Unavailable", "Rancher's answer is not the changed resource");
 }
 
-function parseBalancer(sent: SendResult): Outcome<unknown> {
-  const parsed = parseAnswer(sent, LoadBalancerService);
+function parseBalancer(result: SendResult): Outcome<unknown> {
+  const parsed = parseAnswer(result, LoadBalancerService);
   return parsed.kind === "ok" ? ok(parsed.value.balancer) : parsed;
 }
 
-function parseExternal(sent: SendResult): Outcome<unknown> {
-  const parsed = parseAnswer(sent, ExternalService);
+function parseExternal(result: SendResult): Outcome<unknown> {
+  const parsed = parseAnswer(result, ExternalService);
   return parsed.kind === "ok" ? ok(parsed.value.external) : parsed;
 }
 
-function toActionAnswer({ action }: Order, outcome: Outcome<unknown>): ActionAnswer {
+function toActionAnswer({ action }: ActionRequest, outcome: Outcome<unknown>): ActionAnswer {
   if (outcome.kind === "ok")
     return { kind: "done", result: action.startsWith("Delete") ? null : outcome.value };
   const { status, meaning, errorId = "", message } = outcome.fault;

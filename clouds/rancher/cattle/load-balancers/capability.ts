@@ -6,7 +6,7 @@ import { createInvocationShares } from "#clouds/invocation-shares.ts";
 import type { ClosableCapability } from "#clouds/lazy-capability.ts";
 import { buildInvalid, toFailure, toObservation } from "#clouds/observation.ts";
 import type { Cattle } from "#clouds/rancher/cattle/client.ts";
-import { perform } from "#clouds/rancher/cattle/load-balancers/act.ts";
+import { performAction } from "#clouds/rancher/cattle/load-balancers/act.ts";
 import {
   type Environment,
   readEnvironment,
@@ -27,7 +27,7 @@ export function createLoadBalancers(cattle: Cattle, budget: Budget): ClosableCap
       calls.observe(questions, call, (callContext) => observe(questions, cattle, callContext)),
     act: (action, call) =>
       calls.act(action, call, async (callContext) => ({
-        answer: await perform(action, cattle, callContext),
+        answer: await performAction(action, cattle, callContext),
       })),
     // It uses the connections of its cloud.
     close: () => {},
@@ -41,12 +41,12 @@ async function observe(
   callContext: CallContext,
 ): Promise<readonly Observation[]> {
   const parsed = questions.map((each) => Question.safeParse(each).data);
-  if (parsed.every((each) => each === undefined)) return parsed.map(() => NOT_UNDERSTOOD);
+  if (parsed.every((each) => each === undefined)) return parsed.map(() => INVALID_QUESTION);
   const environment = await readEnvironment(cattle, callContext);
   if (environment.kind === "fault") return parsed.map(() => toFailure(environment.fault));
   return Promise.all(
     parsed.map(async (question): Promise<Observation> => {
-      if (question === undefined) return NOT_UNDERSTOOD;
+      if (question === undefined) return INVALID_QUESTION;
       if ("holdings" in question) return { kind: "observed", state: listHoldings(environment.value) };
       return toObservation(await readState(question, environment.value, cattle, callContext));
     }),
@@ -75,4 +75,4 @@ function listHoldings({ balancers }: Environment): { readonly holdings: readonly
   };
 }
 
-const NOT_UNDERSTOOD = buildInvalid("loadBalancers got a question that it does not understand");
+const INVALID_QUESTION = buildInvalid("loadBalancers: the question is invalid");

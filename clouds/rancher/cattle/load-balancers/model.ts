@@ -19,9 +19,9 @@ import type {
 } from "#core/service/model.ts";
 
 /** Rancher shows that an action is done by offering the next one; each round does one step. */
-const AGAIN_SECONDS = 5;
+const RETRY_SECONDS = 5;
 
-const GOING: ReadonlySet<string> = new Set(["removing", "purging", "removed", "purged"]);
+const REMOVED_STATES: ReadonlySet<string> = new Set(["removing", "purging", "removed", "purged"]);
 
 /**
  * The load balancer model of a Rancher 1.x environment: one with a rule for each port and node, and a service
@@ -38,7 +38,8 @@ export const cattleLoadBalancerModel: LoadBalancerModel = {
     const state = CattleState.parse(observed);
     const [balancer, second] = state.balancers;
     if (second !== undefined) return { kind: "refused", issue: { code: "AmbiguousLoadBalancer" } };
-    if (balancer !== undefined && GOING.has(balancer.state)) return waitFor("the load balancer to be gone");
+    if (balancer !== undefined && REMOVED_STATES.has(balancer.state))
+      return waitFor("the load balancer to be gone");
     if (!question.wanted) return remove(balancer, state);
     if (balancer === undefined) return buildCreate(question, state);
     const ports = balancer.ports?.toSorted() ?? formatPorts(question.service);
@@ -53,8 +54,8 @@ export const cattleLoadBalancerModel: LoadBalancerModel = {
         return { ...state, stackId: target === STACK.name ? (result as { id: string }).id : state.stackId };
       case "CreateExternalService":
       case "ActivateExternalService": {
-        const made = External.parse(result);
-        return { ...state, externals: [...state.externals.filter(({ id }) => id !== made.id), made] };
+        const changed = External.parse(result);
+        return { ...state, externals: [...state.externals.filter(({ id }) => id !== changed.id), changed] };
       }
       case "DeleteExternalService":
         return {
@@ -104,7 +105,7 @@ function buildCreate({ service }: LoadBalancerQuestion, { stackId, image }: Catt
 function ensure(question: LoadBalancerQuestion, balancer: Balancer, state: CattleState): LoadBalancerStep {
   const { externals, hosts, stackId } = state;
   const names = new Set(question.nodes.filter(isTarget).map(({ name }) => formatExternalName(name)));
-  const wanted = externals
+  const desiredExternals = externals
     .filter(({ name }) => names.has(name))
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const missing = [...names].filter((name) => !externals.some((each) => each.name === name)).toSorted();
@@ -113,41 +114,42 @@ function ensure(question: LoadBalancerQuestion, balancer: Balancer, state: Cattl
     if (address === undefined) return [];
     return [{ action: "CreateExternalService", target: name, parameters: { name, stackId, address } }];
   });
-  if (isSome(creations)) return act("CreateExternalService", `${creations.length} nodes`, creations);
-  const activations = wanted.flatMap(({ id, actions }): LoadBalancerAction[] =>
+  if (hasItems(creations)) return act("CreateExternalService", `${creations.length} nodes`, creations);
+  const activations = desiredExternals.flatMap(({ id, actions }): LoadBalancerAction[] =>
     actions["activate"] === undefined
       ? []
       : [{ action: "ActivateExternalService", target: id, parameters: { url: actions["activate"] } }],
   );
-  if (isSome(activations)) return act("ActivateExternalService", `${activations.length} nodes`, activations);
+  if (hasItems(activations))
+    return act("ActivateExternalService", `${activations.length} nodes`, activations);
   const links = balancer.actions["setservicelinks"];
   if (links === undefined) return waitFor(`the load balancer, which is ${balancer.state}`);
   const deletions = externals
     .filter(({ name }) => !names.has(name))
     .filter((external) => isUsedOnlyBy(external, balancer))
     .map(buildDeletion);
-  if (isSome(deletions)) return act("DeleteExternalService", `${deletions.length} nodes`, deletions);
-  const serviceIds = wanted.map(({ id }) => id);
+  if (hasItems(deletions)) return act("DeleteExternalService", `${deletions.length} nodes`, deletions);
+  const serviceIds = desiredExternals.map(({ id }) => id);
   if (formatCanonicalJson(serviceIds.toSorted()) !== formatCanonicalJson(state.consumed.toSorted())) {
     const parameters = { url: links, serviceIds };
     return act("SetServiceLinks", `${serviceIds.length} nodes`, [
       { action: "SetServiceLinks", target: balancer.id, parameters },
     ]);
   }
-  const rules = wanted.flatMap(({ id }) => buildRules(question.service, id));
+  const rules = desiredExternals.flatMap(({ id }) => buildRules(question.service, id));
   if (!isSameRules(rules, balancer.portRules)) {
     const parameters = { url: balancer.self, portRules: rules };
     return act("UpdateLoadBalancer", `${rules.length} rules`, [
       { action: "UpdateLoadBalancer", target: balancer.id, parameters },
     ]);
   }
-  return activate(balancer, wanted);
+  return activate(balancer, desiredExternals);
 }
 
 /** An active service is one that can be deactivated. */
 function activate(
   { id, state, actions, addresses }: Balancer,
-  wanted: readonly External[],
+  externals: readonly External[],
 ): LoadBalancerStep {
   if (actions["deactivate"] === undefined) {
     const url = actions["activate"];
@@ -156,8 +158,8 @@ function activate(
       { action: "ActivateLoadBalancer", target: id, parameters: { url } },
     ]);
   }
-  const late = wanted.find((external) => external.actions["deactivate"] === undefined);
-  if (late !== undefined) return waitFor(`${late.name}, which is ${late.state}`);
+  const inactive = externals.find((external) => external.actions["deactivate"] === undefined);
+  if (inactive !== undefined) return waitFor(`${inactive.name}, which is ${inactive.state}`);
   if (addresses.length === 0) return waitFor("the load balancer to have an address");
   return { kind: "settled", ingress: addresses.map((ip) => ({ ip })), warnings: [] };
 }
@@ -169,7 +171,7 @@ function activate(
 function remove(balancer: Balancer | undefined, { externals }: CattleState): LoadBalancerStep {
   if (balancer !== undefined) return act("DeleteLoadBalancer", balancer.name, [buildDelete(balancer)]);
   const deletions = externals.filter(({ consumers }) => consumers?.length === 0).map(buildDeletion);
-  return isSome(deletions)
+  return hasItems(deletions)
     ? act("DeleteExternalService", `${deletions.length} nodes`, deletions)
     : NOTHING_LEFT;
 }
@@ -190,7 +192,7 @@ function buildDeletion({ id, self }: External): LoadBalancerAction {
   return { action: "DeleteExternalService", target: id, parameters: { url: self } };
 }
 
-function isSome<Item>(items: readonly Item[]): items is readonly [Item, ...Item[]] {
+function hasItems<Item>(items: readonly Item[]): items is readonly [Item, ...Item[]] {
   return items.length > 0;
 }
 
@@ -202,11 +204,11 @@ function act(
   return { kind: "act", because: { code, message }, actions };
 }
 
-function waitFor(what: string): LoadBalancerStep {
+function waitFor(subject: string): LoadBalancerStep {
   return {
     kind: "wait",
-    because: { code: "RancherAtIt", message: `waiting for ${what}` },
-    afterSeconds: AGAIN_SECONDS,
+    because: { code: "RancherAtIt", message: `waiting for ${subject}` },
+    afterSeconds: RETRY_SECONDS,
   };
 }
 

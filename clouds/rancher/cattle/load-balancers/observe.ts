@@ -66,7 +66,9 @@ export async function readEnvironment(
   return ok({
     stackId,
     balancers: balancers.value.filter((each) => each.stackId === stackId),
-    externals: externals.value.filter((each) => each.stackId === stackId && !GOING.has(each.external.state)),
+    externals: externals.value.filter(
+      (each) => each.stackId === stackId && !REMOVED_STATES.has(each.external.state),
+    ),
     readImage: memoize(() => readImage(cattle, callContext)),
     readHosts: memoize(() => listCollection(cattle, "host", { removed_null: "1" }, Host, callContext)),
     readConsumers: memoizeByKey(async ({ consumedBy }: ExternalService) => {
@@ -82,7 +84,7 @@ export async function readEnvironment(
   });
 }
 
-const GOING: ReadonlySet<string> = new Set(["removing", "purging", "removed", "purged"]);
+const REMOVED_STATES: ReadonlySet<string> = new Set(["removing", "purging", "removed", "purged"]);
 
 /** Reads the environment's resources of one Service. */
 export async function readState(
@@ -93,8 +95,9 @@ export async function readState(
 ): Promise<Outcome<CattleState>> {
   const name = formatBalancerName(service);
   const found = environment.balancers.filter(({ balancer }) => balancer.name === name);
-  const [own] = found;
-  const consumed = own === undefined ? ok([]) : await cattle.list(own.consumed, {}, Consumer, callContext);
+  const [balancer] = found;
+  const consumed =
+    balancer === undefined ? ok([]) : await cattle.list(balancer.consumed, {}, Consumer, callContext);
   if (consumed.kind === "fault") return consumed;
   const ids = new Set(consumed.value.map(({ id }) => id));
   const names = new Set(nodes.map((node) => formatExternalName(node.name)));
@@ -103,8 +106,8 @@ export async function readState(
   for (const each of environment.externals) {
     const { external } = each;
     // Other users matter only for services that may be removed.
-    const isDoubted = wanted ? !names.has(external.name) : own === undefined;
-    if (!isDoubted) {
+    const needsConsumers = wanted ? !names.has(external.name) : balancer === undefined;
+    if (!needsConsumers) {
       externals.push(external);
       continue;
     }
@@ -112,7 +115,7 @@ export async function readState(
     if (consumers.kind === "fault") return consumers;
     externals.push({ ...external, consumers: [...consumers.value] });
   }
-  const image = wanted && own === undefined ? await environment.readImage() : ok(null);
+  const image = wanted && balancer === undefined ? await environment.readImage() : ok(null);
   if (image.kind === "fault") return image;
   const missing = nodes.filter(
     (node) => !externals.some((each) => each.name === formatExternalName(node.name)),
@@ -137,13 +140,13 @@ async function readHostAddresses(
   missing: LoadBalancerQuestion["nodes"],
   environment: Environment,
 ): Promise<Outcome<Record<string, string>>> {
-  const named = missing.flatMap(({ name, providerID = "" }) =>
+  const hostNodes = missing.flatMap(({ name, providerID = "" }) =>
     providerID.startsWith(SCHEME) ? [{ name, uuid: providerID.slice(SCHEME.length) }] : [],
   );
-  if (named.length === 0) return ok({});
+  if (hostNodes.length === 0) return ok({});
   const hosts = await environment.readHosts();
   if (hosts.kind === "fault") return hosts;
-  const read = named.map(async ({ name, uuid }) => {
+  const read = hostNodes.map(async ({ name, uuid }) => {
     const host = hosts.value.find((each) => each.uuid === uuid);
     return { name, address: host === undefined ? ok(undefined) : await environment.readAddress(host) };
   });
