@@ -62,7 +62,7 @@ const takenOverBy = z.string().min(1).optional();
  * The visibility probe: another instance in the same answer, and its place. It proves that an absent instance
  * was looked up in the right place.
  */
-export const PositiveControl = z.strictObject({
+export const VisibilityProbe = z.strictObject({
   id: z.string().min(1),
   /**
    * In the format of node annotations. An absent or empty value is unknown, as is a segment `-` of the
@@ -73,7 +73,7 @@ export const PositiveControl = z.strictObject({
   /** Absent if the clusters of a cloud span regions. */
   region: z.string().optional(),
 });
-export type PositiveControl = z.output<typeof PositiveControl>;
+export type VisibilityProbe = z.output<typeof VisibilityProbe>;
 
 /**
  * The cloud's answer about one node. "not-found" is the cloud's positive statement that the instance does not
@@ -92,11 +92,11 @@ export const InstanceAnswer = z.discriminatedUnion("kind", [
      */
     control: z
       .union([
-        PositiveControl,
+        VisibilityProbe,
         z
           .string()
           .min(1)
-          .transform((id): PositiveControl => ({ id })),
+          .transform((id): VisibilityProbe => ({ id })),
       ])
       .optional(),
     /**

@@ -3,7 +3,7 @@ import type { DryDecision } from "#cli/explain/decide-dry.ts";
 import { type Explanation, hasHeldWrite } from "#cli/explain/explanation.ts";
 import { formatList } from "#cli/format-list.ts";
 import { stopStatusLines } from "#cli/stop-status.ts";
-import type { InstanceAnswer, PositiveControl } from "#core/instance.ts";
+import type { InstanceAnswer, VisibilityProbe } from "#core/instance.ts";
 import type { Node, NodeAddress } from "#core/node/node.ts";
 import { findReadyCondition } from "#core/node-lifecycle/needs-work.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
@@ -108,7 +108,7 @@ function formatCloudAnswer(answer: InstanceAnswer): string[] {
 }
 
 /** Formats where the cloud was asked. The decision says whether the node was seen there. */
-function formatPlace({ account, network, region }: PositiveControl): string {
+function formatPlace({ account, network, region }: VisibilityProbe): string {
   const place = [account, network, region].filter((part) => part !== undefined && part !== "");
   return place.length === 0
     ? "in an unknown place"

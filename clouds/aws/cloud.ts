@@ -24,7 +24,7 @@ import { createZones } from "#clouds/aws/zones.ts";
 import type { Cloud, CloudCall } from "#clouds/cloud.ts";
 import { createLazyCapability } from "#clouds/lazy-capability.ts";
 import { type Sleep, sleepFor } from "#clouds/sleep.ts";
-import type { InstanceAnswer, PositiveControl } from "#core/instance.ts";
+import type { InstanceAnswer, VisibilityProbe } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
 
 /** Dependencies of an AWS cloud that tests replace. */
@@ -164,7 +164,7 @@ function addEvidence(
   {
     control,
     takenOverBy,
-  }: { readonly control: PositiveControl | undefined; readonly takenOverBy: string | undefined },
+  }: { readonly control: VisibilityProbe | undefined; readonly takenOverBy: string | undefined },
 ): InstanceAnswer {
   const takeover = takenOverBy === undefined ? {} : { takenOverBy };
   switch (answer.kind) {

@@ -4,7 +4,7 @@ import { buildLiveFilters, isLive } from "#clouds/aws/live-filters.ts";
 import type { AwsCluster } from "#clouds/aws/ownership.ts";
 import { isClusterInstance, isMissingOrForeign, type Resolutions } from "#clouds/aws/resolution.ts";
 import type { Session } from "#clouds/aws/session.ts";
-import type { PositiveControl } from "#core/instance.ts";
+import type { VisibilityProbe } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
 import { findDifference, readLocation } from "#core/node-lifecycle/location.ts";
 
@@ -17,12 +17,12 @@ export async function findVisibilityProbes(
   resolutions: Resolutions,
   session: Session,
   cluster: AwsCluster,
-): Promise<ReadonlyMap<Node, PositiveControl>> {
+): Promise<ReadonlyMap<Node, VisibilityProbe>> {
   // A foreign instance is treated like a missing one, so that the duration does not tell them apart.
   const missingNodes = [...resolutions].flatMap(([node, resolution]) =>
     isMissingOrForeign(resolution) ? [node] : [],
   );
-  const probes = [...resolutions.values()].flatMap((resolution): PositiveControl[] => {
+  const probes = [...resolutions.values()].flatMap((resolution): VisibilityProbe[] => {
     if (resolution.kind === "instance")
       return isLive(resolution.found) ? [buildInstanceProbe(resolution.found, cluster)] : [];
     return resolution.kind === "interface" ? buildInterfaceProbes(resolution.eni, cluster) : [];
@@ -46,7 +46,7 @@ export async function findVisibilityProbes(
 async function listVisibilityProbes(
   session: Session,
   cluster: AwsCluster,
-): Promise<readonly PositiveControl[]> {
+): Promise<readonly VisibilityProbe[]> {
   const page = await describePage(session, buildLiveFilters(cluster), PAGE_SIZE);
   if (page.kind === "fault") return [];
   return page.value.found
@@ -62,7 +62,7 @@ const PAGE_SIZE = 20;
  * its tag may span several VPCs, and a page of its instances may miss some. A tenant may name any VPC, so
  * only a few are read.
  */
-function listOtherVpcs(missed: readonly Node[], controls: readonly PositiveControl[]): readonly string[] {
+function listOtherVpcs(missed: readonly Node[], controls: readonly VisibilityProbe[]): readonly string[] {
   const vpcs = missed.flatMap((node) => {
     if (isProved(node, controls)) return [];
     const differences = controls.map((control) => findDifference(readLocation(node), control));
@@ -74,22 +74,22 @@ function listOtherVpcs(missed: readonly Node[], controls: readonly PositiveContr
 
 const MAX_VPCS = 3;
 
-function isProved(node: Node, controls: readonly PositiveControl[]): boolean {
+function isProved(node: Node, controls: readonly VisibilityProbe[]): boolean {
   return controls.some((control) => isInPlace(node, control));
 }
 
-function isInPlace(node: Node, control: PositiveControl): boolean {
+function isInPlace(node: Node, control: VisibilityProbe): boolean {
   return findDifference(readLocation(node), control) === undefined;
 }
 
 function buildInstanceProbe(
   { id, account, instance }: FoundInstance,
   { region }: AwsCluster,
-): PositiveControl {
+): VisibilityProbe {
   return { id, account, network: instance.VpcId ?? "", region };
 }
 
-function buildInterfaceProbes(eni: NetworkInterface, { region }: AwsCluster): PositiveControl[] {
+function buildInterfaceProbes(eni: NetworkInterface, { region }: AwsCluster): VisibilityProbe[] {
   const { NetworkInterfaceId: id, OwnerId: account = "", VpcId: network = "" } = eni;
   return id ? [{ id, account, network, region }] : [];
 }

@@ -14,7 +14,7 @@ import type { Sources } from "#clouds/listed/sources.ts";
 import { findVisibilityProbes } from "#clouds/listed/visibility-probe.ts";
 import { ok } from "#clouds/outcome.ts";
 import { getErrorMessage } from "#core/error-message.ts";
-import type { Instance, InstanceAnswer, PositiveControl } from "#core/instance.ts";
+import type { Instance, InstanceAnswer, VisibilityProbe } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
 import { isUninitialized } from "#core/node/taints.ts";
 
@@ -41,7 +41,7 @@ export interface ListedCloudParts<M extends Machine> {
    * Converts a machine to a visibility probe: proof that others of the cluster were searched in the right
    * place.
    */
-  readonly locate: (machine: M) => PositiveControl;
+  readonly locate: (machine: M) => VisibilityProbe;
   /**
    * Lists the ids of machines that the cloud's own record shows as recently deleted, with one request. Called
    * once for a batch with a missing machine. A fault proves nothing: such machines then count as missing
@@ -134,7 +134,7 @@ function buildClaim<M extends Machine>(resolution: Resolution<M>): Claim | undef
 function buildAnswer<M extends Machine>(
   subject: string,
   resolution: Resolution<M> | undefined,
-  control: PositiveControl | undefined,
+  control: VisibilityProbe | undefined,
   { title, machine, buildInstance }: ListedCloudParts<M>,
 ): InstanceAnswer {
   if (resolution === undefined)

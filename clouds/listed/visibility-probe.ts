@@ -3,7 +3,7 @@ import type { CheckOwnership } from "#clouds/listed/look-up.ts";
 import type { Machine } from "#clouds/listed/machine.ts";
 import { needsCloud, type Query } from "#clouds/listed/query.ts";
 import type { Resolution } from "#clouds/listed/resolve.ts";
-import type { PositiveControl } from "#core/instance.ts";
+import type { VisibilityProbe } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
 import { findDifference, readLocation } from "#core/node-lifecycle/location.ts";
 
@@ -14,7 +14,7 @@ export interface ControlSources<M extends Machine> {
   /** Whether a machine is not terminated; a terminated one proves nothing. */
   readonly isAlive: (machine: M) => boolean;
   /** Converts a machine to a probe: its id and its place. */
-  readonly locate: (machine: M) => PositiveControl;
+  readonly locate: (machine: M) => VisibilityProbe;
   /**
    * Machines of the account that may serve as probes; a later list is read only if no earlier one has a
    * probe.
@@ -30,7 +30,7 @@ export interface ControlSources<M extends Machine> {
 export async function findVisibilityProbes<M extends Machine>(
   resolutions: ReadonlyMap<Node, Resolution<M>>,
   { queries, notOurs, isAlive, locate, lists }: ControlSources<M>,
-): Promise<ReadonlyMap<Node, PositiveControl>> {
+): Promise<ReadonlyMap<Node, VisibilityProbe>> {
   const sought = [...resolutions].filter(([node]) => needsCloud(queries.get(node)));
   const missed = sought.flatMap(([node, resolution]) => (isUnseen(resolution) ? [node] : []));
   const controls = sought.flatMap(([, each]) =>
@@ -60,13 +60,13 @@ export async function findVisibilityProbes<M extends Machine>(
  * Whether a further list may prove that a node's machine is gone; none can in an account other than the
  * node's.
  */
-function needsMore(node: Node, controls: readonly PositiveControl[]): boolean {
+function needsMore(node: Node, controls: readonly VisibilityProbe[]): boolean {
   const differences = controls.map((control) => compare(node, control));
   if (differences.includes(undefined)) return false;
   return controls.length === 0 || differences.some((difference) => difference?.part === "network");
 }
 
-function compare(node: Node, control: PositiveControl) {
+function compare(node: Node, control: VisibilityProbe) {
   return findDifference(readLocation(node), control);
 }
 

@@ -4,7 +4,7 @@ import type { Cloud, CloudCall, InstancesResult } from "#clouds/cloud.ts";
 import { createMemoryLoadBalancers } from "#clouds/memory/load-balancers/capability.ts";
 import type { MemoryLoadBalancer } from "#clouds/memory/load-balancers/model.ts";
 import { type Sleep, sleepFor } from "#clouds/sleep.ts";
-import { Instance, type InstanceAnswer, InstanceErrorCode, type PositiveControl } from "#core/instance.ts";
+import { Instance, type InstanceAnswer, InstanceErrorCode, type VisibilityProbe } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
 import { findDifference, readLocation } from "#core/node-lifecycle/location.ts";
 
@@ -114,7 +114,7 @@ function isLive({ foreign, hidden, error, state }: MemoryInstance): boolean {
 }
 
 /** Finds a live instance of the cluster, if possible where a node was seen. */
-function findVisibilityProbe(node: Node, { instances }: MemoryInstances): PositiveControl | undefined {
+function findVisibilityProbe(node: Node, { instances }: MemoryInstances): VisibilityProbe | undefined {
   const controls = [...instances.values()]
     .filter(isLive)
     .map(({ id, account, network, region }) => ({ id, account, network, region }));

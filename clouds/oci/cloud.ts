@@ -26,7 +26,7 @@ import type { Resolution } from "#clouds/oci/resolution.ts";
 import { resolve, type Sources } from "#clouds/oci/resolve.ts";
 import { buildVisibilityProbe, findVisibilityProbe } from "#clouds/oci/visibility-probe.ts";
 import { getErrorMessage } from "#core/error-message.ts";
-import type { InstanceAnswer, PositiveControl } from "#core/instance.ts";
+import type { InstanceAnswer, VisibilityProbe } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
 import { findDifference, readLocation } from "#core/node-lifecycle/location.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
@@ -141,7 +141,7 @@ function buildClaim(resolution: Resolution): Claim | undefined {
 
 interface AnswerContext {
   readonly subject: string;
-  readonly control: PositiveControl | undefined;
+  readonly control: VisibilityProbe | undefined;
   readonly config: OciCloudConfig;
 }
 
@@ -182,7 +182,7 @@ async function findVisibilityProbes(
   sources: Sources,
   since: number,
   callContext: CallContext,
-): Promise<ReadonlyMap<Node, PositiveControl>> {
+): Promise<ReadonlyMap<Node, VisibilityProbe>> {
   const { config } = sources;
   const missing = nodes.filter((_, index) => {
     const result = results[index];
@@ -191,7 +191,7 @@ async function findVisibilityProbes(
   const members = results.flatMap((result) =>
     result.kind === "member" ? [buildVisibilityProbe(result.member.instance, result.member.vcn, config)] : [],
   );
-  const findProbeAtLocation = (node: Node): PositiveControl | undefined =>
+  const findProbeAtLocation = (node: Node): VisibilityProbe | undefined =>
     members.find((control) => findDifference(readLocation(node), control) === undefined);
   const batchIds = new Set(
     [...resolutions.values()].flatMap((each) => (each.kind === "instance" ? [each.instance.id] : [])),

@@ -2,14 +2,14 @@ import type { CallContext } from "#clouds/http/call-context.ts";
 import { listCompartments, type OciCloudConfig } from "#clouds/oci/config.ts";
 import { hasEnded, type OciInstance } from "#clouds/oci/objects.ts";
 import type { Sources } from "#clouds/oci/resolve.ts";
-import type { PositiveControl } from "#core/instance.ts";
+import type { VisibilityProbe } from "#core/instance.ts";
 
 /** Converts an instance to a visibility probe: its OCID and its place. */
 export function buildVisibilityProbe(
   { id, region }: OciInstance,
   vcn: string | undefined,
   { auth }: OciCloudConfig,
-): PositiveControl {
+): VisibilityProbe {
   return { id, account: auth.tenancy, network: vcn, region };
 }
 
@@ -23,7 +23,7 @@ export async function findVisibilityProbe(
   { inventory, config }: Sources,
   since: number,
   callContext: CallContext,
-): Promise<PositiveControl | undefined> {
+): Promise<VisibilityProbe | undefined> {
   const { vcn } = config;
   for (const compartment of listCompartments(config)) {
     const listed = inventory.instances.getRecent(compartment, since)?.value.entries ?? [];

@@ -17,7 +17,7 @@ import { createMachines } from "#clouds/rancher/list-machines.ts";
 import { buildNodeAnswer } from "#clouds/rancher/node-answer.ts";
 import type { Distribution } from "#clouds/rancher/node-keys.ts";
 import { getErrorMessage } from "#core/error-message.ts";
-import type { InstanceAnswer, PositiveControl } from "#core/instance.ts";
+import type { InstanceAnswer, VisibilityProbe } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
 import { parseObservedInstance } from "#core/node-lifecycle/identity.ts";
 
@@ -131,7 +131,7 @@ function findVisibilityProbe(
   { all }: MachineIndex,
   distribution: Distribution,
   server: MachinesCloudParts["server"],
-): PositiveControl | undefined {
+): VisibilityProbe | undefined {
   const id = all.find(({ metadata }) => !metadata.deletionTimestamp)?.metadata.name;
   if (id === undefined) return undefined;
   // A node that was seen before `existence: rancher` was set names only the distribution.

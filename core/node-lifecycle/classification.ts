@@ -1,6 +1,6 @@
 import { TO_BE_DELETED_TAINT } from "#core/contracts.ts";
 import type { Subject } from "#core/controller.ts";
-import type { InstanceAnswer, PositiveControl } from "#core/instance.ts";
+import type { InstanceAnswer, VisibilityProbe } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
 import { parseObservedInstance } from "#core/node-lifecycle/identity.ts";
 import { findDifference, type LocationDifference, readLocation } from "#core/node-lifecycle/location.ts";
@@ -98,7 +98,7 @@ function isThat(node: Node, { instance }: FoundAnswer): boolean {
 function* listVisibilityProbes(
   { control }: NotFoundAnswer,
   batch: readonly NodeSubject[],
-): Generator<PositiveControl> {
+): Generator<VisibilityProbe> {
   if (control !== undefined) yield control;
   for (const { answer } of batch) if (answer?.kind === "found") yield answer.instance;
 }

@@ -36,11 +36,11 @@ export interface Claimant {
 }
 
 /** Returns whether requests of another actor may still arrive. */
-export function isHeldByAnother(mark: ClaimFields | undefined, actor: string): boolean {
-  if (mark === undefined) return false;
-  const claim = readClaim(mark.making);
+export function isHeldByAnother(annotation: ClaimFields | undefined, actor: string): boolean {
+  if (annotation === undefined) return false;
+  const claim = readClaim(annotation.making);
   // A version without actors records only that work is in progress.
-  if (claim?.actor === undefined) return mark.state === "applying";
+  if (claim?.actor === undefined) return annotation.state === "applying";
   return claim.actor !== NO_ACTOR && claim.actor !== actor;
 }
 
@@ -48,23 +48,26 @@ export function isHeldByAnother(mark: ClaimFields | undefined, actor: string): b
  * Returns whether another actor claimed the Service recently and is therefore most likely still working on
  * it.
  */
-export function isLatelyHeldByAnother(mark: ClaimFields | undefined, { actor, now }: Claimant): boolean {
-  const claim = readClaim(mark?.making);
+export function isLatelyHeldByAnother(
+  annotation: ClaimFields | undefined,
+  { actor, now }: Claimant,
+): boolean {
+  const claim = readClaim(annotation?.making);
   if (claim?.actor === undefined || claim.actor === NO_ACTOR || claim.actor === actor) return false;
   return Math.abs(now.getTime() - claim.atMs) < 2 * ARRIVED_SECONDS * 1_000;
 }
 
 /** Returns when the claim in an annotation was made, in milliseconds; undefined without a claim. */
-export function getClaimTime(mark: ClaimFields): number | undefined {
-  return readClaim(mark.making)?.atMs;
+export function getClaimTime(annotation: ClaimFields): number | undefined {
+  return readClaim(annotation.making)?.atMs;
 }
 
 /**
  * Returns when a claim was made under which something was created, in milliseconds; undefined without such a
  * claim.
  */
-export function getCreationClaimTime(mark: ClaimFields | undefined): number | undefined {
-  const claim = readClaim(mark?.making);
+export function getCreationClaimTime(annotation: ClaimFields | undefined): number | undefined {
+  const claim = readClaim(annotation?.making);
   return claim?.isCreating === true ? claim.atMs : undefined;
 }
 
@@ -72,8 +75,8 @@ export function getCreationClaimTime(mark: ClaimFields | undefined): number | un
  * Returns the seconds until the cloud is observed once more after a take-over. 0 when that is due; undefined
  * without a take-over.
  */
-export function getSecondsUntilRecheck(mark: ClaimFields | undefined, now: Date): number | undefined {
-  const claim = readClaim(mark?.making);
+export function getSecondsUntilRecheck(annotation: ClaimFields | undefined, now: Date): number | undefined {
+  const claim = readClaim(annotation?.making);
   if (claim?.isTakenOver !== true) return undefined;
   const seconds = (now.getTime() - claim.atMs) / 1_000;
   // A time far in the future comes from a wrong clock.
@@ -82,19 +85,19 @@ export function getSecondsUntilRecheck(mark: ClaimFields | undefined, now: Date)
 
 /** Returns this actor's claim, which replaces the one in the annotation. */
 export function takeClaim(
-  mark: ClaimFields | undefined,
+  annotation: ClaimFields | undefined,
   { actor, now }: Claimant,
   isCreating: boolean,
 ): NonNullable<StateAnnotation["making"]> {
-  const before = readClaim(mark?.making);
-  const isOwn = before?.actor === actor;
-  const isTaken = !isOwn && isHeldByAnother(mark, actor);
-  const isStillTaken = isOwn ? before.isTakenOver : (getSecondsUntilRecheck(mark, now) ?? 0) > 0;
-  const isKept = before !== undefined && !isCreating && !isTaken && (isOwn || isStillTaken);
+  const previous = readClaim(annotation?.making);
+  const isOwn = previous?.actor === actor;
+  const isTaken = !isOwn && isHeldByAnother(annotation, actor);
+  const isStillTaken = isOwn ? previous.isTakenOver : (getSecondsUntilRecheck(annotation, now) ?? 0) > 0;
+  const isKept = previous !== undefined && !isCreating && !isTaken && (isOwn || isStillTaken);
   return writeClaim({
-    atMs: isKept ? before.atMs : now.getTime(),
+    atMs: isKept ? previous.atMs : now.getTime(),
     actor,
-    isCreating: isCreating || before?.isCreating === true,
+    isCreating: isCreating || previous?.isCreating === true,
     isTakenOver: isTaken || isStillTaken,
   });
 }
@@ -104,11 +107,15 @@ export function takeClaim(
  * unchanged.
  */
 export function markClaimIdle(
-  mark: ClaimFields | undefined,
+  annotation: ClaimFields | undefined,
   { actor, now }: Claimant,
 ): StateAnnotation["making"] {
-  if (mark !== undefined && isHeldByAnother(mark, actor)) return mark.making;
-  const { atMs = now.getTime(), isCreating = false, isTakenOver = false } = readClaim(mark?.making) ?? {};
+  if (annotation !== undefined && isHeldByAnother(annotation, actor)) return annotation.making;
+  const {
+    atMs = now.getTime(),
+    isCreating = false,
+    isTakenOver = false,
+  } = readClaim(annotation?.making) ?? {};
   return writeClaim({ atMs, actor: NO_ACTOR, isCreating, isTakenOver });
 }
 
@@ -116,10 +123,13 @@ export function markClaimIdle(
  * Returns the rest of a claim after all is applied. After a take-over, it requests one more observation of
  * the cloud.
  */
-export function endClaim(mark: ClaimFields | undefined, { actor, now }: Claimant): StateAnnotation["making"] {
-  const claim = readClaim(mark?.making);
-  const isTaken = isHeldByAnother(mark, actor);
-  if (!isTaken && (getSecondsUntilRecheck(mark, now) ?? 0) === 0) return undefined;
+export function endClaim(
+  annotation: ClaimFields | undefined,
+  { actor, now }: Claimant,
+): StateAnnotation["making"] {
+  const claim = readClaim(annotation?.making);
+  const isTaken = isHeldByAnother(annotation, actor);
+  if (!isTaken && (getSecondsUntilRecheck(annotation, now) ?? 0) === 0) return undefined;
   const atMs = isTaken || claim === undefined ? now.getTime() : claim.atMs;
   return writeClaim({ atMs, actor: NO_ACTOR, isCreating: false, isTakenOver: true });
 }
@@ -131,12 +141,17 @@ function readClaim(making: StateAnnotation["making"]): Claim | undefined {
   if (making === undefined) return undefined;
   // Some engines misread fractions of more than three digits.
   const atMs = Date.parse(making.replace(FRACTION, ".$1Z"));
-  const [, , actor, said] = FRACTION.exec(making) ?? [];
+  const [, , actor, flags] = FRACTION.exec(making) ?? [];
   if (actor === undefined) return { atMs, actor: undefined, isCreating: true, isTakenOver: false };
-  return { atMs, actor, isCreating: said === "1" || said === "3", isTakenOver: said === "2" || said === "3" };
+  return {
+    atMs,
+    actor,
+    isCreating: flags === "1" || flags === "3",
+    isTakenOver: flags === "2" || flags === "3",
+  };
 }
 
 function writeClaim({ atMs, actor, isCreating, isTakenOver }: Claim & { readonly actor: string }): string {
-  const said = (isCreating ? 1 : 0) + (isTakenOver ? 2 : 0);
-  return `${new Date(atMs).toISOString().slice(0, -1)}${actor}${said}Z`;
+  const flags = (isCreating ? 1 : 0) + (isTakenOver ? 2 : 0);
+  return `${new Date(atMs).toISOString().slice(0, -1)}${actor}${flags}Z`;
 }

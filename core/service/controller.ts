@@ -118,7 +118,7 @@ function buildReservationRequest(
   const { question } = phase.desired;
   const takes = measureReservation(question, answer.state, { model, settings });
   const isNew = takes?.[LOAD_BALANCER_COUNT] !== undefined;
-  if (takes === undefined || (isNew && phase.needsPlace === true)) return undefined;
+  if (takes === undefined || (isNew && phase.needsQuota === true)) return undefined;
   if (model.planStep(question, answer.state, settings).kind !== "act") return undefined;
   const { uid, creationTimestamp: created } = object.metadata;
   return { uid, created, takes };
@@ -130,8 +130,13 @@ function decideSubject(
   context: DecisionContext,
 ): Decision {
   if (model !== undefined) {
-    const seen = answer?.kind === "observed" ? answer.state : undefined;
-    return decideService(object, { model, answer: getObservation(answer, model), seen, context });
+    const observed = answer?.kind === "observed" ? answer.state : undefined;
+    return decideService(object, {
+      model,
+      answer: getObservation(answer, model),
+      observed: observed,
+      context,
+    });
   }
   const message = `load balancers of the cloud "${context.settings.cloud.provider}" are not part of this version`;
   return skip(toReference(SERVICES, object), { code: "NotSupported", message });
@@ -142,7 +147,7 @@ function decideSubject(
  * becomes a Warning and a rare retry.
  */
 function decideRejected(
-  { object: service, answer: known }: Subject<Service, Answer>,
+  { object: service, answer: observation }: Subject<Service, Answer>,
   { action, answer }: RejectedAction,
   model: LoadBalancerModel | undefined,
   context: AskContext,
@@ -156,11 +161,11 @@ function decideRejected(
     if (answer.kind === "conflict") return undefined;
     if (answer.code !== "Invalid") return retryUnanswered(service, answer, context.now);
   }
-  const told = { detail: message, ...(issue ?? { code: "LoadBalancerRefused" }) };
-  const before = known?.kind === "observed" ? known.state : undefined;
-  const isUndone = before !== undefined && model?.needsRollback?.(action, before) === true;
-  const undone = isUndone ? startRollback(service, told, model, context) : undefined;
-  return undone ?? rejectWithIssue(service, told, context.now);
+  const rejection = { detail: message, ...(issue ?? { code: "LoadBalancerRefused" }) };
+  const observed = observation?.kind === "observed" ? observation.state : undefined;
+  const needsRollback = observed !== undefined && model?.needsRollback?.(action, observed) === true;
+  const rollback = needsRollback ? startRollback(service, rejection, model, context) : undefined;
+  return rollback ?? rejectWithIssue(service, rejection, context.now);
 }
 
 /** Returns the observation, updated with the results of our own actions. */

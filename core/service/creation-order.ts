@@ -45,8 +45,8 @@ export const relatedServices: Related<Service> = {
 };
 
 function isRefused(service: Service): boolean {
-  const mark = parseStateAnnotation(service);
-  return mark !== undefined && isGivenUp(mark);
+  const annotation = parseStateAnnotation(service);
+  return annotation !== undefined && isGivenUp(annotation);
 }
 
 /** Returns how many other Services have a load balancer; undefined when the event came without them. */
@@ -70,12 +70,12 @@ export function isNextForCreation(
   const list = related[SERVICES.name];
   if (list === undefined) return undefined;
   const { uid, creationTimestamp } = service.metadata;
-  const own = { uid, created: creationTimestamp, holds: false };
+  const candidate = { uid, created: creationTimestamp, holds: false };
   const isOurs = (claim: Claim): boolean => claim.holds || isOurClass(claim.class, settings);
-  const before = parseClaims(list.items).filter(
-    (claim) => claim.uid !== uid && isOurs(claim) && isBefore(claim, own),
+  const earlierClaims = parseClaims(list.items).filter(
+    (claim) => claim.uid !== uid && isOurs(claim) && isBefore(claim, candidate),
   );
-  return before.length < max;
+  return earlierClaims.length < max;
 }
 
 /** A load balancer may already exist for it. */
@@ -83,17 +83,17 @@ function hasReservation(service: Service): boolean {
   return hasFinalizer(service) && isMarked(service);
 }
 
-function isBefore(claim: Claim, own: Claim): boolean {
+function isBefore(claim: Claim, candidate: Claim): boolean {
   if (claim.holds) return true;
-  return claim.created === own.created ? claim.uid < own.uid : claim.created < own.created;
+  return claim.created === candidate.created ? claim.uid < candidate.uid : claim.created < candidate.created;
 }
 
 const claimsByList = new WeakMap<readonly unknown[], readonly Claim[]>();
 
 /** Cached by list, because all Services of an event share one. */
 function parseClaims(items: readonly unknown[]): readonly Claim[] {
-  const before = claimsByList.get(items);
-  if (before !== undefined) return before;
+  const cached = claimsByList.get(items);
+  if (cached !== undefined) return cached;
   const claims = items.flatMap((item) => Claim.safeParse(item).data ?? []);
   claimsByList.set(items, claims);
   return claims;

@@ -71,7 +71,7 @@ export interface ServiceFacts {
   /** The cloud's answer with later actions applied; undefined when the cloud was not asked. */
   readonly answer: LoadBalancerAnswer | undefined;
   /** The state as the cloud itself answered it. */
-  readonly seen: unknown;
+  readonly observed: unknown;
   readonly context: DecisionContext;
 }
 
@@ -80,7 +80,10 @@ export interface ServiceFacts {
  * the Service leaves, the order is reversed. Each decision on the result of the previous one comes closer to
  * `unchanged`.
  */
-export function decideService(service: Service, { model, answer, seen, context }: ServiceFacts): Decision {
+export function decideService(
+  service: Service,
+  { model, answer, observed, context }: ServiceFacts,
+): Decision {
   const { settings, now } = context;
   const claimant = getClaimant(context);
   const reference = toReference(SERVICES, service);
@@ -101,44 +104,44 @@ export function decideService(service: Service, { model, answer, seen, context }
     case "rechecking":
       return retry(reference, TO_BE_RECHECKED, phase.afterSeconds);
     case "refused":
-      return refuse(service, phase, { model, answer, seen, context });
+      return rejectService(service, phase, { model, answer, observed, context });
     case "applied":
       return finishService(service, phase.desired, { ingress: getIngress(service), warnings: [] }, claimant);
     case "asking": {
       const { desired } = phase;
-      if (phase.needsPlace === true) {
+      if (phase.needsQuota === true) {
         if (answer?.kind !== "observed") return retryUnanswered(service, answer, now, desired);
         // A load balancer that the cloud shows as the cluster's counts against the quota, whatever its creator.
-        if (model.isVisible?.(desired.question, seen, settings) !== true)
+        if (model.isVisible?.(desired.question, observed, settings) !== true)
           return retry(reference, createLimitReason(limitLoadBalancers(settings.loadBalancers)), 60, [LIMIT]);
       }
-      const kept = isLosingLastTarget(service, desired, model)
+      const lastTargetDecision = isLosingLastTarget(service, desired, model)
         ? keepLastTarget(service, model, context)
         : undefined;
-      if (kept !== undefined) return kept;
+      if (lastTargetDecision !== undefined) return lastTargetDecision;
       if (answer?.kind !== "observed") return retryUnanswered(service, answer, now, desired);
       const step = model.planStep(desired.question, answer.state, settings);
       if (step.kind === "act") {
         const lost = { question: desired.question, observed: answer.state, model };
-        const waits =
+        const waitDecision =
           keepListedTargets(lost, context) ??
-          waitForReservation(service, desired, { model, answer, seen, context });
-        if (waits !== undefined) return waits;
+          waitForReservation(service, desired, { model, answer, observed, context });
+        if (waitDecision !== undefined) return waitDecision;
       }
-      if (step.kind !== "refused") return ensure(service, desired, step, claimant);
-      return refuse(service, { desired, issue: step.issue }, { model, answer, seen, context });
+      if (step.kind !== "refused") return ensureLoadBalancer(service, desired, step, claimant);
+      return rejectService(service, { desired, issue: step.issue }, { model, answer, observed, context });
     }
     case "leaving": {
       if (answer?.kind !== "observed") return retryUnanswered(service, answer, now);
       const { question } = phase;
-      const isShown = model.isVisible?.(question, seen, settings) ?? true;
-      const uncertainty = checkDeletionVisibility(
+      const isVisible = model.isVisible?.(question, observed, settings) ?? true;
+      const visibility = checkDeletionVisibility(
         service,
-        { isShown, showsAtOnce: model.isImmediatelyVisible === true },
+        { isVisible, isImmediatelyVisible: model.isImmediatelyVisible === true },
         claimant,
       );
-      return clear(service, model.planStep(question, answer.state, settings), {
-        doubt: uncertainty,
+      return removeLoadBalancer(service, model.planStep(question, answer.state, settings), {
+        visibility,
         claimant,
       });
     }
@@ -163,26 +166,26 @@ function waitForReservation(
   desired: DesiredLoadBalancer,
   facts: ServiceFacts,
 ): Decision | undefined {
-  const { model, seen, context } = facts;
-  const { reservations: places, settings, now } = context;
-  if (places === undefined || places.kind === "uncounted") return undefined;
-  if (measureReservation(desired.question, seen, { model, settings }) === undefined) return undefined;
-  if (places.kind === "unknown") return retryUnanswered(service, places, now, desired);
+  const { model, observed, context } = facts;
+  const { reservations, settings, now } = context;
+  if (reservations === undefined || reservations.kind === "uncounted") return undefined;
+  if (measureReservation(desired.question, observed, { model, settings }) === undefined) return undefined;
+  if (reservations.kind === "unknown") return retryUnanswered(service, reservations, now, desired);
   const { uid } = service.metadata;
-  if (places.granted.has(uid)) return undefined;
-  const reached = places.full.get(uid);
+  if (reservations.granted.has(uid)) return undefined;
+  const reached = reservations.rejected.get(uid);
   const reference = toReference(SERVICES, service);
   if (reached === undefined) return retry(reference, QUOTA_PENDING, QUOTA_RETRY_SECONDS);
   // A load balancer that serves stays, and follows the nodes.
   if (reached.name === LISTENER_COUNT)
-    return refuse(service, { desired, issue: createPortLimitIssue(reached) }, facts);
+    return rejectService(service, { desired, issue: createPortLimitIssue(reached) }, facts);
   const because =
     reached.name === LOAD_BALANCER_COUNT ? createLimitReason(reached.bound) : createShareReason(reached);
   return retry(reference, because, 60, [LIMIT]);
 }
 
 /** Reports why the Service is refused. An existing load balancer still follows the nodes. */
-function refuse(
+function rejectService(
   service: Service,
   { issue, desired, dueInSeconds }: Omit<Extract<Phase, { readonly kind: "refused" }>, "kind">,
   { model, answer, context }: ServiceFacts,
@@ -191,23 +194,24 @@ function refuse(
   const claimant = getClaimant(context);
   const refused = rejectWithIssue(service, issue, now);
   const afterSeconds = Math.min(refused.afterSeconds, dueInSeconds ?? refused.afterSeconds);
-  const told = { ...refused, afterSeconds };
-  if (desired === undefined || !canFollowNodes(desired.question, model)) return told;
-  if (answer?.kind !== "observed") return selectEarlierRetry(told, retryUnanswered(service, answer, now));
+  const rejection = { ...refused, afterSeconds };
+  if (desired === undefined || !canFollowNodes(desired.question, model)) return rejection;
+  if (answer?.kind !== "observed")
+    return selectEarlierRetry(rejection, retryUnanswered(service, answer, now));
   const question = { ...desired.question, onlyTargets: true } as const;
   const actions = model.followNodes?.(question, answer.state, settings);
-  if (actions === undefined) return told;
-  if ("kind" in actions) return { ...told, afterSeconds: Math.min(afterSeconds, actions.afterSeconds) };
+  if (actions === undefined) return rejection;
+  if ("kind" in actions) return { ...rejection, afterSeconds: Math.min(afterSeconds, actions.afterSeconds) };
   const facts = buildAnnotationFacts(desired, getIngress(service), now);
   const isDone = actions.length === 0;
   const lost = { question, observed: answer.state, model };
-  const kept = isDone ? undefined : keepListedTargets(lost, context);
-  if (kept !== undefined) return selectEarlierRetry(told, kept);
+  const targetRetry = isDone ? undefined : keepListedTargets(lost, context);
+  if (targetRetry !== undefined) return selectEarlierRetry(rejection, targetRetry);
   const claimed = isDone
     ? recordTargets(service, facts, claimant)
     : claimTargetsOnly(service, facts, claimant);
   const writes = [claimed, ...buildActions(service, claimed, actions)];
-  return changeOr(service, writes, { because: FOLLOWING, warnings: [toReason(issue)] }, told);
+  return changeOr(service, writes, { because: FOLLOWING, warnings: [toReason(issue)] }, rejection);
 }
 
 /** Returns the first retry, due at the earlier of both times. */
@@ -215,7 +219,7 @@ function selectEarlierRetry(one: Retry, other: Retry): Decision {
   return { ...one, afterSeconds: Math.min(one.afterSeconds, other.afterSeconds) };
 }
 
-function ensure(
+function ensureLoadBalancer(
   service: Service,
   desired: DesiredLoadBalancer,
   step: PossibleStep,
@@ -281,19 +285,19 @@ function finishService(
   claimant: Claimant,
 ): Decision {
   const making = endClaim(getPreviousClaim(service), claimant);
-  const whole = buildAnnotationFacts(desired, ingress, claimant.now);
-  const targets = awaits === undefined ? whole.targets : formatAwaitedTargets(whole.targets);
-  const facts = { ...whole, targets, ...(making === undefined ? {} : { making }) };
+  const complete = buildAnnotationFacts(desired, ingress, claimant.now);
+  const targets = awaits === undefined ? complete.targets : formatAwaitedTargets(complete.targets);
+  const facts = { ...complete, targets, ...(making === undefined ? {} : { making }) };
   const events = [
     ...buildEvents(service, desired, facts),
     ...warnings.map((issue) => buildWarning(service, issue)),
   ];
   const because = { code: "LoadBalancerEnsured", message: describeIngress(ingress) };
-  const about = { because, events, warnings: warnings.map(toReason) };
+  const details = { because, events, warnings: warnings.map(toReason) };
   return changeOr(
     service,
     [writeApplied(service, ingress, facts)],
-    about,
+    details,
     awaits === undefined
       ? leaveUnchanged(toReference(SERVICES, service))
       : retryForTargets(service, awaits, claimant.now),
@@ -303,19 +307,28 @@ function finishService(
 const CERTAIN: DeletionVisibility = { kind: "none" };
 
 interface CleanupContext {
-  readonly doubt: DeletionVisibility;
+  readonly visibility: DeletionVisibility;
   readonly claimant: Claimant;
 }
 
-function clear(service: Service, step: LoadBalancerStep, { doubt, claimant }: CleanupContext): Decision {
+function removeLoadBalancer(
+  service: Service,
+  step: LoadBalancerStep,
+  { visibility, claimant }: CleanupContext,
+): Decision {
   const { now } = claimant;
   const reference = toReference(SERVICES, service);
   const otherwise = leaveUnchanged(reference);
   switch (step.kind) {
     case "act": {
-      const about = { because: step.because, events: [DELETING] };
+      const details = { because: step.because, events: [DELETING] };
       const claimed = claimLeaving(service, claimant);
-      return changeOr(service, [claimed, ...buildActions(service, claimed, step.actions)], about, otherwise);
+      return changeOr(
+        service,
+        [claimed, ...buildActions(service, claimed, step.actions)],
+        details,
+        otherwise,
+      );
     }
     case "write": {
       const writes = [planServiceEdit(service, step.edit)];
@@ -332,14 +345,15 @@ function clear(service: Service, step: LoadBalancerStep, { doubt, claimant }: Cl
     case "settled":
       if (step.kind === "settled" && step.ingress.length > 0)
         return retry(reference, SOMETHING_LEFT, SOMETHING_LEFT_SECONDS);
-      if (doubt.kind === "unknown-since")
+      if (visibility.kind === "unknown-since")
         return changeOr(
           service,
-          [writeLeaving(service, doubt.mark, now)],
+          [writeLeaving(service, visibility.annotation, now)],
           { because: CHECKING_VISIBILITY },
           otherwise,
         );
-      if (doubt.kind === "look-again") return retry(reference, CHECKING_VISIBILITY, doubt.afterSeconds);
+      if (visibility.kind === "look-again")
+        return retry(reference, CHECKING_VISIBILITY, visibility.afterSeconds);
       return changeOr(
         service,
         [step.kind === "handed-over" ? releaseWithoutStatus(service) : release(service)],
@@ -352,15 +366,24 @@ function clear(service: Service, step: LoadBalancerStep, { doubt, claimant }: Cl
 /** Removes what was created for a Service that cannot have a load balancer. */
 function rollBackCreation(
   service: Service,
-  mark: StateAnnotation,
+  annotation: StateAnnotation,
   step: LoadBalancerStep,
   claimant: Claimant,
 ): Decision {
   const isGone = step.kind === "handed-over" || (step.kind === "settled" && step.ingress.length === 0);
-  if (!isGone) return clear(service, step, { doubt: CERTAIN, claimant });
-  const { version: _, uid: __, ...facts } = mark;
-  const given = writeRollback(service, { ...facts, state: "refused", at: claimant.now.toISOString() });
-  return changeOr(service, [given], { because: ROLLED_BACK }, leaveUnchanged(toReference(SERVICES, service)));
+  if (!isGone) return removeLoadBalancer(service, step, { visibility: CERTAIN, claimant });
+  const { version: _, uid: __, ...facts } = annotation;
+  const rollbackWrite = writeRollback(service, {
+    ...facts,
+    state: "refused",
+    at: claimant.now.toISOString(),
+  });
+  return changeOr(
+    service,
+    [rollbackWrite],
+    { because: ROLLED_BACK },
+    leaveUnchanged(toReference(SERVICES, service)),
+  );
 }
 
 /** Returns the Events that tell the Service's users what changed. */
@@ -369,21 +392,21 @@ function buildEvents(
   { nodes }: DesiredLoadBalancer,
   facts: AnnotationFacts,
 ): ClusterEvent[] {
-  const before = parseStateAnnotation(service);
-  const isSame = before?.desired === facts.desired && before.ingress === facts.ingress;
-  const hasNewTargets = before?.targets !== facts.targets;
-  if (isSame && !hasNewTargets) return [];
+  const previous = parseStateAnnotation(service);
+  const isSameState = previous?.desired === facts.desired && previous.ingress === facts.ingress;
+  const hasNewTargets = previous?.targets !== facts.targets;
+  if (isSameState && !hasNewTargets) return [];
   if (nodes.nodes.length === 0) return [UNAVAILABLE];
-  return [isSame ? UPDATED : ENSURED];
+  return [isSameState ? UPDATED : ENSURED];
 }
 
 function changeOr(
   service: Service,
   writes: readonly (Write | undefined)[],
-  about: ChangeDetails,
+  details: ChangeDetails,
   otherwise: Decision,
 ): Decision {
-  return change(toReference(SERVICES, service), writes, about) ?? otherwise;
+  return change(toReference(SERVICES, service), writes, details) ?? otherwise;
 }
 
 function waitForCloud(

@@ -17,13 +17,13 @@ export type DeletionVisibility =
   /** A recently created resource may not be visible yet: check again later. */
   | { readonly kind: "look-again"; readonly afterSeconds: number }
   /** A recently created resource may exist, and the start of the wait is unknown: record the start first. */
-  | { readonly kind: "unknown-since"; readonly mark: StateAnnotation };
+  | { readonly kind: "unknown-since"; readonly annotation: StateAnnotation };
 
 /** What the cloud showed, and whether it shows new resources immediately. */
 interface ObservedLoadBalancer {
   /** The load balancer was visible in the cloud's answer. */
-  readonly isShown: boolean;
-  readonly showsAtOnce: boolean;
+  readonly isVisible: boolean;
+  readonly isImmediatelyVisible: boolean;
 }
 
 /**
@@ -33,25 +33,25 @@ interface ObservedLoadBalancer {
  */
 export function checkDeletionVisibility(
   service: Service,
-  { isShown, showsAtOnce }: ObservedLoadBalancer,
+  { isVisible, isImmediatelyVisible }: ObservedLoadBalancer,
   { actor, now }: Claimant,
 ): DeletionVisibility {
-  const mark = parseStateAnnotation(service);
+  const annotation = parseStateAnnotation(service);
   // A removed annotation no longer tells which actor was at work; its requests may still arrive.
-  if (mark === undefined) return { kind: "unknown-since", mark: createStateAnnotation(service) };
-  if (mark.state === "leaving") return getVisibilityAfter(mark, CHECK_WINDOW_SECONDS, now);
+  if (annotation === undefined) return { kind: "unknown-since", annotation: createStateAnnotation(service) };
+  if (annotation.state === "leaving") return getVisibilityAfter(annotation, CHECK_WINDOW_SECONDS, now);
   // Requests of another actor may still arrive, also after a take-over.
-  if (isHeldByAnother(mark, actor) || (getSecondsUntilRecheck(mark, now) ?? 0) > 0)
-    return { kind: "unknown-since", mark };
-  if (showsAtOnce) return NONE;
-  switch (mark.state) {
+  if (isHeldByAnother(annotation, actor) || (getSecondsUntilRecheck(annotation, now) ?? 0) > 0)
+    return { kind: "unknown-since", annotation: annotation };
+  if (isImmediatelyVisible) return NONE;
+  switch (annotation.state) {
     // An interrupted actor may have created more than is visible.
     case "applying":
     case "undoing":
-      return { kind: "unknown-since", mark };
+      return { kind: "unknown-since", annotation: annotation };
     case "applied":
     case "refused":
-      return isShown ? NONE : getVisibilityAfter(mark, VISIBILITY_SECONDS, now);
+      return isVisible ? NONE : getVisibilityAfter(annotation, VISIBILITY_SECONDS, now);
   }
 }
 
@@ -75,10 +75,14 @@ const RECHECK_SECONDS = 10;
 
 const NONE: DeletionVisibility = { kind: "none" };
 
-function getVisibilityAfter(mark: StateAnnotation, untilSeconds: number, now: Date): DeletionVisibility {
-  const ms = getCreationClaimTime(mark);
+function getVisibilityAfter(
+  annotation: StateAnnotation,
+  untilSeconds: number,
+  now: Date,
+): DeletionVisibility {
+  const ms = getCreationClaimTime(annotation);
   const isYoung =
-    isWithin(Date.parse(mark.at), untilSeconds, now) ||
+    isWithin(Date.parse(annotation.at), untilSeconds, now) ||
     (ms !== undefined && isWithin(ms, VISIBILITY_SECONDS, now));
   return isYoung ? { kind: "look-again", afterSeconds: RECHECK_SECONDS } : NONE;
 }

@@ -41,10 +41,12 @@ export function isLosingLastTarget(
   model: LoadBalancerModel,
 ): boolean {
   if (desired.hashes.targets !== NO_TARGETS || model.hasNoTargets === true) return false;
-  const mark = parseStateAnnotation(service);
-  if (mark === undefined) return hasFinalizer(service) || getIngress(service).length > 0;
-  if (isGivenUp(mark) || mark.targets === NO_TARGETS) return false;
-  return mark.desired !== "" || readNoNodeSince(mark) !== undefined || getIngress(service).length > 0;
+  const annotation = parseStateAnnotation(service);
+  if (annotation === undefined) return hasFinalizer(service) || getIngress(service).length > 0;
+  if (isGivenUp(annotation) || annotation.targets === NO_TARGETS) return false;
+  return (
+    annotation.desired !== "" || readNoNodeSince(annotation) !== undefined || getIngress(service).length > 0
+  );
 }
 
 /**
@@ -58,12 +60,12 @@ export function keepLastTarget(
 ): Decision | undefined {
   const { now } = context;
   const reference = toReference(SERVICES, service);
-  const shown = readProof(service, model, context);
-  if (shown.kind === "unproven")
-    return retry(reference, createReason(shown.message), NOT_LISTED_SECONDS, [KEPT]);
+  const proof = readProof(service, model, context);
+  if (proof.kind === "unproven")
+    return retry(reference, createReason(proof.message), NOT_LISTED_SECONDS, [KEPT]);
   const sinceSeconds = getSecondsSinceFirst(parseStateAnnotation(service), now);
   const facts = selectAnnotationFacts(service, now);
-  if (shown.kind === "nodes") {
+  if (proof.kind === "nodes") {
     const otherwise = retry(reference, createReason("the API server lists nodes to send to"), LISTED_SECONDS);
     // An earlier empty list no longer counts when this list has nodes.
     const forgotten = sinceSeconds === undefined ? undefined : recordNoNode(service, UNKNOWN_TARGETS, facts);
@@ -118,12 +120,12 @@ function selectAnnotationFacts(
   service: Service,
   now: Date,
 ): Omit<StateAnnotation, "version" | "uid" | "targets"> {
-  const mark = parseStateAnnotation(service);
-  if (mark === undefined) {
+  const annotation = parseStateAnnotation(service);
+  if (annotation === undefined) {
     const ingress = hashOfIngress(getIngress(service));
     return { state: "applying", seen: "", desired: "", ingress, nodes: "", at: now.toISOString() };
   }
-  const { version: _, uid: __, targets: ___, ...facts } = mark;
+  const { version: _, uid: __, targets: ___, ...facts } = annotation;
   return facts;
 }
 

@@ -52,10 +52,11 @@ function listWarnings(service: Service, issue: Issue): readonly ClusterEvent[] {
 
 /** Returns an issue as a sentence for the operator. */
 export function describeIssue({ code, field, value, allowed, detail }: Issue): string {
-  const said = field === undefined ? undefined : `${field}${value === undefined ? "" : ` is "${value}"`}`;
-  const parts = [said, allowed === undefined ? undefined : `allowed: ${allowed}`, detail];
-  const known = parts.filter((part) => part !== undefined);
-  return known.length === 0 ? code : known.join("; ");
+  const fieldText =
+    field === undefined ? undefined : `${field}${value === undefined ? "" : ` is "${value}"`}`;
+  const parts = [fieldText, allowed === undefined ? undefined : `allowed: ${allowed}`, detail];
+  const presentParts = parts.filter((part) => part !== undefined);
+  return presentParts.length === 0 ? code : presentParts.join("; ");
 }
 
 /**
@@ -137,11 +138,12 @@ function growRetryDelay(fromSeconds: number, service: Service, now: Date): numbe
 
 /** Whether something of a Service, other than an audit, waits for the cloud. */
 function isWaiting(service: Service, desired: DesiredLoadBalancer | undefined): boolean {
-  const mark = parseStateAnnotation(service);
-  if (service.metadata.deletionTimestamp !== undefined || mark?.state !== "applied") return true;
-  if (mark.targets === UNKNOWN_TARGETS) return true;
+  const stateAnnotation = parseStateAnnotation(service);
+  if (service.metadata.deletionTimestamp !== undefined || stateAnnotation?.state !== "applied") return true;
+  if (stateAnnotation.targets === UNKNOWN_TARGETS) return true;
   return (
-    desired !== undefined && (mark.seen !== desired.hashes.seen || mark.targets !== desired.hashes.targets)
+    desired !== undefined &&
+    (stateAnnotation.seen !== desired.hashes.seen || stateAnnotation.targets !== desired.hashes.targets)
   );
 }
 
@@ -151,9 +153,9 @@ function isWaiting(service: Service, desired: DesiredLoadBalancer | undefined): 
  */
 function countSecondsPending(service: Service, now: Date, unknown = 0): number {
   const { creationTimestamp, deletionTimestamp } = service.metadata;
-  const mark = parseStateAnnotation(service);
-  const since = deletionTimestamp ?? (mark === undefined ? creationTimestamp : mark.at);
-  const isKnown = deletionTimestamp !== undefined || mark?.state !== "applied";
+  const stateAnnotation = parseStateAnnotation(service);
+  const since = deletionTimestamp ?? (stateAnnotation === undefined ? creationTimestamp : stateAnnotation.at);
+  const isKnown = deletionTimestamp !== undefined || stateAnnotation?.state !== "applied";
   const seconds = (now.getTime() - Date.parse(since)) / 1_000;
   return isKnown && Number.isFinite(seconds) ? Math.max(0, seconds) : unknown;
 }

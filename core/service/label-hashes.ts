@@ -14,9 +14,9 @@ export function hashLabels(labels: Readonly<Record<string, string>>): string {
 
 /** Returns whether the hashes contain a label; an empty value matches any. */
 export function hasLabel(marks: string, key: string, value: string): boolean {
-  const wanted = value === "" ? hashLabel(key) : `${hashLabel(key)}${hashLabel(value)}`;
+  const entryHash = value === "" ? hashLabel(key) : `${hashLabel(key)}${hashLabel(value)}`;
   for (let start = 0; start < marks.length; start += 2 * LENGTH)
-    if (marks.startsWith(wanted, start)) return true;
+    if (marks.startsWith(entryHash, start)) return true;
   return false;
 }
 

@@ -16,7 +16,7 @@ export interface ReservationState {
   /** When the listing began, in milliseconds of the state owner's clock. */
   readonly atMs: number;
   /** The amounts that the listing showed, and earlier grants that it may not show yet. */
-  readonly held: Amounts;
+  readonly inUse: Amounts;
   /** The grants and their times, by Service uid. */
   readonly grants: ReadonlyMap<string, Grant>;
   /**
@@ -57,7 +57,7 @@ export type Reservations =
       /**
        * Requests without room, and the limit that they reach; other requests get more on the next listing.
        */
-      readonly full: ReadonlyMap<string, ReachedBound>;
+      readonly rejected: ReadonlyMap<string, ReachedBound>;
     }
   /** The cloud did not answer the listing. */
   | {
@@ -86,12 +86,12 @@ const VISIBILITY_MS = 60_000;
 /** Counts what a listing shows. Earlier grants that it may not show yet stay reserved. */
 export function listReservations(
   holdings: readonly Holding[],
-  before: ReservationState | undefined,
+  previous: ReservationState | undefined,
   atMs: number,
 ): ReservationState {
   const balancers = holdings.filter(isLoadBalancer);
   const grants = new Map<string, Grant>();
-  for (const [uid, { atMs: grantedMs, takes }] of before?.grants ?? []) {
+  for (const [uid, { atMs: grantedMs, takes }] of previous?.grants ?? []) {
     if (!isWithin(atMs - grantedMs, VISIBILITY_MS)) continue;
     const hidden = countHidden(
       takes,
@@ -99,11 +99,11 @@ export function listReservations(
     );
     if (Object.keys(hidden).length > 0) grants.set(uid, { atMs: grantedMs, takes: hidden });
   }
-  const held = sumAmounts([
+  const inUse = sumAmounts([
     ...balancers.map(countAmounts),
     ...[...grants.values()].map(({ takes }) => takes),
   ]);
-  return { atMs, held, grants, quotas: before?.quotas };
+  return { atMs, inUse, grants, quotas: previous?.quotas };
 }
 
 function countAmounts({ kind, listeners = 0 }: Holding): Amounts {
@@ -111,10 +111,10 @@ function countAmounts({ kind, listeners = 0 }: Holding): Amounts {
 }
 
 /** What was granted and is not shown yet: listeners may appear later than their load balancer. */
-function countHidden(takes: Amounts, shown: Holding | undefined): Amounts {
-  if (shown === undefined) return takes;
+function countHidden(takes: Amounts, visibleHolding: Holding | undefined): Amounts {
+  if (visibleHolding === undefined) return takes;
   const isNew = takes[LOAD_BALANCER_COUNT] !== undefined;
-  const listeners = (takes[LISTENER_COUNT] ?? 0) - (isNew ? (shown.listeners ?? 0) : 0);
+  const listeners = (takes[LISTENER_COUNT] ?? 0) - (isNew ? (visibleHolding.listeners ?? 0) : 0);
   return listeners > 0 ? { [LISTENER_COUNT]: listeners } : {};
 }
 
@@ -146,42 +146,43 @@ export function grantReservations(
   state: ReservationState,
   { bounds, nowMs }: { readonly bounds: Amounts; readonly nowMs: number },
 ): {
-  readonly places: Extract<Reservations, { readonly kind: "counted" }>;
+  readonly reservations: Extract<Reservations, { readonly kind: "counted" }>;
   readonly state: ReservationState;
 } {
   const grants = new Map(state.grants);
-  const since = sumAmounts(
+  const grantedSince = sumAmounts(
     [...grants.values()].filter(({ atMs }) => atMs >= state.atMs).map(({ takes }) => takes),
   );
   const isFresh = isWithin(nowMs - state.atMs, FRESH_MS);
-  const left = (name: string, used: Amounts): number => {
-    const free = Math.max(0, (bounds[name] ?? Number.POSITIVE_INFINITY) - (state.held[name] ?? 0));
+  const getRemaining = (name: string, used: Amounts): number => {
+    const free = Math.max(0, (bounds[name] ?? Number.POSITIVE_INFINITY) - (state.inUse[name] ?? 0));
     const spent = used[name] ?? 0;
     if (!isFresh) return Math.floor(free / 16) - spent;
     return spent === 0 && name === LISTENER_COUNT ? free : Math.ceil(free / 2) - spent;
   };
-  let used = since;
+  let used = grantedSince;
   const granted = new Set<string>();
-  const full = new Map<string, ReachedBound>();
+  const rejected = new Map<string, ReachedBound>();
   for (const { uid, takes } of requests.toSorted(compareAge)) {
-    const before = grants.get(uid)?.takes ?? {};
-    const more = subtractAmounts(takes, before);
-    const amounts = Object.entries(more);
+    const earlierGrant = grants.get(uid)?.takes ?? {};
+    const additional = subtractAmounts(takes, earlierGrant);
+    const amounts = Object.entries(additional);
     const reached = findReachedBound(amounts);
-    if (reached !== undefined) full.set(uid, reached);
-    if (reached !== undefined || amounts.some(([name, amount]) => amount > left(name, used))) continue;
+    if (reached !== undefined) rejected.set(uid, reached);
+    if (reached !== undefined || amounts.some(([name, amount]) => amount > getRemaining(name, used)))
+      continue;
     granted.add(uid);
     if (amounts.length === 0) continue;
-    used = sumAmounts([used, more]);
-    grants.set(uid, { atMs: nowMs, takes: sumAmounts([before, more]) });
+    used = sumAmounts([used, additional]);
+    grants.set(uid, { atMs: nowMs, takes: sumAmounts([earlierGrant, additional]) });
   }
-  return { places: { kind: "counted", granted, full }, state: { ...state, grants } };
+  return { reservations: { kind: "counted", granted, rejected }, state: { ...state, grants } };
 
   function findReachedBound(amounts: readonly (readonly [string, number])[]): ReachedBound | undefined {
     for (const [name, amount] of amounts) {
       const bound = bounds[name];
       if (bound === undefined) continue;
-      if (amount > bound - (state.held[name] ?? 0) - (since[name] ?? 0)) return { name, bound };
+      if (amount > bound - (state.inUse[name] ?? 0) - (grantedSince[name] ?? 0)) return { name, bound };
     }
     return undefined;
   }

@@ -42,14 +42,14 @@ export function hasLostType({ metadata, spec }: Service): boolean {
  */
 export function needsWork(service: Service, settings: Settings): boolean {
   if (!needsLoadBalancer(service, settings)) return needsCleanup(service, settings);
-  const mark = parseStateAnnotation(service);
+  const annotation = parseStateAnnotation(service);
   return (
     !hasFinalizer(service) ||
-    mark?.state !== "applied" ||
-    mark.making !== undefined ||
-    !hasAppliedTargets(mark) ||
-    mark.ingress !== hashOfIngress(getIngress(service)) ||
-    mark.seen !== hashObservedService(service, settings)
+    annotation?.state !== "applied" ||
+    annotation.making !== undefined ||
+    !hasAppliedTargets(annotation) ||
+    annotation.ingress !== hashOfIngress(getIngress(service)) ||
+    annotation.seen !== hashObservedService(service, settings)
   );
 }
 

@@ -69,9 +69,9 @@ export type Phase =
   /** The desired state was applied; the cloud is not asked. */
   | { readonly kind: "applied"; readonly desired: DesiredLoadBalancer }
   /**
-   * `needsPlace` is true when the cluster has used its quota: a visible load balancer stays, a new one is not created.
+   * `needsQuota` is true when the cluster has used its quota: a visible load balancer stays, a new one is not created.
    */
-  | { readonly kind: "asking"; readonly desired: DesiredLoadBalancer; readonly needsPlace?: boolean }
+  | { readonly kind: "asking"; readonly desired: DesiredLoadBalancer; readonly needsQuota?: boolean }
   /** The Service needs no load balancer any more: its resources in the cloud are removed. */
   | { readonly kind: "leaving"; readonly question: LoadBalancerQuestion };
 
@@ -114,9 +114,9 @@ function decideDesiredPhase(service: Service, model: LoadBalancerModel, context:
   if (precheck?.kind === "refused")
     return decideRejectedPhase(question, precheck.issue, { model, annotation, nodes, context });
   if (precheck !== undefined) return precheck;
-  const hasPlace =
+  const isWithinQuota =
     isNextForCreation(service, related, limitLoadBalancers(settings.loadBalancers), settings) === true;
-  if (!hasPlace && !isPossibleTakeover(service, model)) return { kind: "no-turn" };
+  if (!isWithinQuota && !isPossibleTakeover(service, model)) return { kind: "no-turn" };
   const hashes = buildHashes(service, model, nodes, settings);
   if (annotation?.desired === hashes.desired && isGivenUp(annotation)) {
     if (annotation.state === "undoing")
@@ -133,7 +133,7 @@ function decideDesiredPhase(service: Service, model: LoadBalancerModel, context:
     annotation.ingress === hashOfIngress(getIngress(service));
   const needsFullCheck = isFullCheckDue(service, reason, now);
   const recheckSeconds = getSecondsUntilRecheck(annotation, now);
-  const asking: Phase = { kind: "asking", desired: { question, hashes, nodes }, needsPlace: !hasPlace };
+  const asking: Phase = { kind: "asking", desired: { question, hashes, nodes }, needsQuota: !isWithinQuota };
   // The state that another actor recorded as applied may be older than this actor's later changes.
   if (!isApplied || needsFullCheck || context.conflict?.hasWritten === true || recheckSeconds === 0)
     return asking;

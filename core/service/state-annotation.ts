@@ -97,16 +97,16 @@ export function parseStateAnnotation({
 }: Pick<Service, "metadata">): StateAnnotation | undefined {
   const text = annotations?.[LOAD_BALANCER_ANNOTATION];
   if (text === undefined) return undefined;
-  const mark = StateAnnotation.safeParse(parseJson(text)).data;
-  return mark?.uid === uid ? mark : undefined;
+  const annotation = StateAnnotation.safeParse(parseJson(text)).data;
+  return annotation?.uid === uid ? annotation : undefined;
 }
 
 /** Returns an annotation for a Service that has lost its own or never had one: it records only the owner. */
 export function createStateAnnotation({
   metadata: { uid, creationTimestamp },
 }: Pick<Service, "metadata">): StateAnnotation {
-  const none = { seen: "", desired: "", targets: "", ingress: "", nodes: "" };
-  return { version: 1, uid, state: "applied", ...none, at: creationTimestamp };
+  const emptyHashes = { seen: "", desired: "", targets: "", ingress: "", nodes: "" };
+  return { version: 1, uid, state: "applied", ...emptyHashes, at: creationTimestamp };
 }
 
 /** Returns whether the cloud refused the desired state behind the hashes. */

@@ -57,8 +57,8 @@ export interface TargetNodes {
 export function selectTargetNodes(related: RelatedObjects): TargetNodes | undefined {
   const list = related[NODES.name];
   if (list === undefined) return undefined;
-  const before = targetNodesByList.get(list.items);
-  if (before !== undefined) return before;
+  const cached = targetNodesByList.get(list.items);
+  if (cached !== undefined) return cached;
   const nodes = list.items.flatMap((item) => Projection.safeParse(item).data ?? []);
   const sorted = nodes.toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const targets = { resourceVersion: list.resourceVersion, nodes: sorted };

@@ -47,8 +47,8 @@ export function claim(
   isCreating = false,
 ): PatchWrite | undefined {
   const making = takeClaim(getPreviousClaim(service), claimant, isCreating);
-  const mark = setStateAnnotation(service, getApplyingFacts(service, { ...facts, making }));
-  return patch(service, [testStillWanted(service), addFinalizer(service), mark]);
+  const annotationEdit = setStateAnnotation(service, getApplyingFacts(service, { ...facts, making }));
+  return patch(service, [testStillDesired(service), addFinalizer(service), annotationEdit]);
 }
 
 /** Records that work is in progress and that this actor waits for it, without requests in flight. */
@@ -57,13 +57,13 @@ export function writeIdleClaim(
   facts: AnnotationFacts,
   claimant: Claimant,
 ): PatchWrite | undefined {
-  const before = parseStateAnnotation(service);
-  const making = markClaimIdle(before, claimant);
-  const isResting = before?.state === "applying" && before.making === making;
-  const mark = isResting
+  const annotation = parseStateAnnotation(service);
+  const making = markClaimIdle(annotation, claimant);
+  const isAlreadyIdle = annotation?.state === "applying" && annotation.making === making;
+  const annotationEdit = isAlreadyIdle
     ? NO_EDIT
     : setStateAnnotation(service, getApplyingFacts(service, { ...facts, making }));
-  return patch(service, [testStillWanted(service), addFinalizer(service), mark]);
+  return patch(service, [testStillDesired(service), addFinalizer(service), annotationEdit]);
 }
 
 /**
@@ -72,12 +72,12 @@ export function writeIdleClaim(
  */
 export function claimLeaving(service: Service, claimant: Claimant): PatchWrite | undefined {
   if (!hasLostType(service)) return undefined;
-  const before: StateAnnotation = parseStateAnnotation(service) ?? {
+  const annotation: StateAnnotation = parseStateAnnotation(service) ?? {
     ...createStateAnnotation(service),
     state: "applying",
   };
-  const { version: _, uid: __, ...facts } = before;
-  const making = takeClaim(before, claimant, false);
+  const { version: _, uid: __, ...facts } = annotation;
+  const making = takeClaim(annotation, claimant, false);
   return patch(service, [
     testUnchanged(service),
     testFinalizer(service),
@@ -94,8 +94,8 @@ export function claimTargets(
   const { seen, desired } = getLastApplied(service);
   const making = takeClaim(getPreviousClaim(service), claimant, false);
   const targets = getClaimedTargets(service, facts);
-  const mark = setStateAnnotation(service, { ...facts, seen, desired, targets, making });
-  return patch(service, [testStillWanted(service), addFinalizer(service), mark]);
+  const annotationEdit = setStateAnnotation(service, { ...facts, seen, desired, targets, making });
+  return patch(service, [testStillDesired(service), addFinalizer(service), annotationEdit]);
 }
 
 /**
@@ -107,11 +107,11 @@ export function recordTargets(
   facts: AnnotationFacts,
   claimant: Claimant,
 ): PatchWrite | undefined {
-  const before = parseStateAnnotation(service);
-  const isUnderWay = before?.state === "applying";
-  const making = isUnderWay ? markClaimIdle(before, claimant) : endClaim(before, claimant);
+  const annotation = parseStateAnnotation(service);
+  const isApplying = annotation?.state === "applying";
+  const making = isApplying ? markClaimIdle(annotation, claimant) : endClaim(annotation, claimant);
   return patch(service, [
-    testStillWanted(service),
+    testStillDesired(service),
     addFinalizer(service),
     setTargets(service, facts, making),
   ]);
@@ -124,8 +124,8 @@ export function claimTargetsOnly(
   claimant: Claimant,
 ): PatchWrite | undefined {
   const making = takeClaim(getPreviousClaim(service), claimant, false);
-  const mark = setTargets(service, { ...facts, targets: UNKNOWN_TARGETS }, making);
-  return patch(service, [testStillWanted(service), addFinalizer(service), mark]);
+  const annotationEdit = setTargets(service, { ...facts, targets: UNKNOWN_TARGETS }, making);
+  return patch(service, [testStillDesired(service), addFinalizer(service), annotationEdit]);
 }
 
 /**
@@ -137,7 +137,7 @@ export function recordNoNode(
   targets: string,
   facts: Omit<AnnotationFacts, "targets">,
 ): PatchWrite | undefined {
-  return patch(service, [testStillWanted(service), setStateAnnotation(service, { ...facts, targets })]);
+  return patch(service, [testStillDesired(service), setStateAnnotation(service, { ...facts, targets })]);
 }
 
 /**
@@ -160,7 +160,7 @@ export function planServiceEdit(
 
 /** Records that the resources of a Service that never had a load balancer are being removed, or are gone. */
 export function writeRollback(service: Service, facts: AnnotationFacts): PatchWrite | undefined {
-  return patch(service, [testStillWanted(service), setStateAnnotation(service, facts)]);
+  return patch(service, [testStillDesired(service), setStateAnnotation(service, facts)]);
 }
 
 /** Records an applied state: addresses in the status, and all their hashes in the annotation. */
@@ -170,7 +170,7 @@ export function writeApplied(
   facts: AnnotationFacts,
 ): PatchWrite | undefined {
   return patch(service, [
-    testStillWanted(service),
+    testStillDesired(service),
     addFinalizer(service),
     setStatus(service, ingress),
     setStateAnnotation(service, facts),
@@ -219,7 +219,7 @@ function patch(service: Service, edits: readonly Edit[]): PatchWrite | undefined
 }
 
 /** Tests that the Service still needs a load balancer. */
-function testStillWanted({ spec }: Service): Edit {
+function testStillDesired({ spec }: Service): Edit {
   return {
     tests: [test("/spec/type", spec.type), test("/metadata/deletionTimestamp", null)],
     operations: [],
@@ -268,22 +268,23 @@ function testStateAnnotation({ metadata: { annotations } }: Service): Edit {
 /** The work of a retry counts as in progress since the first try. */
 function getApplyingFacts(service: Service, facts: AnnotationFacts): AnnotationFacts {
   const { seen, desired, targets } = getLastApplied(service);
-  const before = parseStateAnnotation(service);
-  const at = before?.state === "applying" ? before.at : facts.at;
+  const annotation = parseStateAnnotation(service);
+  const at = annotation?.state === "applying" ? annotation.at : facts.at;
   return { ...facts, seen, desired, targets, state: "applying", at };
 }
 
 /** They are unknown, except since when no node was listed, which the removal of the last target needs. */
 function getClaimedTargets(service: Service, { targets }: AnnotationFacts): string {
-  const before = parseStateAnnotation(service);
-  const isGoing = targets === NO_TARGETS && before !== undefined && readNoNodeSince(before) !== undefined;
-  return isGoing ? before.targets : UNKNOWN_TARGETS;
+  const annotation = parseStateAnnotation(service);
+  const isLosingTargets =
+    targets === NO_TARGETS && annotation !== undefined && readNoNodeSince(annotation) !== undefined;
+  return isLosingTargets ? annotation.targets : UNKNOWN_TARGETS;
 }
 
 /** What was applied last, for later comparison; a refused state was never applied. */
 function getLastApplied(service: Service): Pick<StateAnnotation, "seen" | "desired" | "targets"> {
-  const before = parseStateAnnotation(service);
-  return before === undefined || isGivenUp(before) ? NOTHING : before;
+  const annotation = parseStateAnnotation(service);
+  return annotation === undefined || isGivenUp(annotation) ? NOTHING : annotation;
 }
 
 function setTargets(service: Service, facts: AnnotationFacts, making: StateAnnotation["making"]): Edit {
@@ -292,10 +293,10 @@ function setTargets(service: Service, facts: AnnotationFacts, making: StateAnnot
     version: _,
     uid: __,
     making: ___,
-    ...before
+    ...recorded
   } = parseStateAnnotation(service) ?? { ...facts, ...NOTHING, version: 1, uid: "" };
   return setStateAnnotation(service, {
-    ...before,
+    ...recorded,
     targets,
     nodes,
     at,
@@ -305,10 +306,10 @@ function setTargets(service: Service, facts: AnnotationFacts, making: StateAnnot
 
 function setStateAnnotation(service: Service, facts: AnnotationFacts): Edit {
   const { uid, annotations } = service.metadata;
-  const mark = { uid, ...facts };
-  if (isSameStateAnnotation(parseStateAnnotation(service), mark)) return NO_EDIT;
+  const desired = { uid, ...facts };
+  if (isSameStateAnnotation(parseStateAnnotation(service), desired)) return NO_EDIT;
   const tests = [test(ANNOTATION, annotations?.[LOAD_BALANCER_ANNOTATION] ?? null)];
-  const entry = { key: LOAD_BALANCER_ANNOTATION, value: formatStateAnnotation(mark), tests };
+  const entry = { key: LOAD_BALANCER_ANNOTATION, value: formatStateAnnotation(desired), tests };
   return setEntries(ANNOTATIONS, annotations !== undefined, [entry]);
 }
 
@@ -316,26 +317,26 @@ function setStateAnnotation(service: Service, facts: AnnotationFacts): Edit {
 function setMap(
   path: string,
   map: Readonly<Record<string, string>> | undefined,
-  wanted: ServiceEdit["annotations"] = {},
+  desired: ServiceEdit["annotations"] = {},
 ): Edit {
-  const different = Object.entries(wanted).filter(([key, value]) => (map?.[key] ?? null) !== value);
-  const testOf = (key: string) => test(`${path}${formatPointer(key)}`, map?.[key] ?? null);
-  const set = different.flatMap(([key, value]) =>
-    value === null ? [] : [{ key, value, tests: [testOf(key)] }],
+  const different = Object.entries(desired).filter(([key, value]) => (map?.[key] ?? null) !== value);
+  const testValue = (key: string) => test(`${path}${formatPointer(key)}`, map?.[key] ?? null);
+  const entries = different.flatMap(([key, value]) =>
+    value === null ? [] : [{ key, value, tests: [testValue(key)] }],
   );
-  const gone = different.flatMap(([key, value]) => (value === null ? [key] : []));
-  const { tests, operations } = setEntries(path, map !== undefined, set);
+  const removedKeys = different.flatMap(([key, value]) => (value === null ? [key] : []));
+  const { tests, operations } = setEntries(path, map !== undefined, entries);
   return {
-    tests: [...tests, ...gone.map(testOf)],
-    operations: [...operations, ...gone.map((key) => remove(`${path}${formatPointer(key)}`))],
+    tests: [...tests, ...removedKeys.map(testValue)],
+    operations: [...operations, ...removedKeys.map((key) => remove(`${path}${formatPointer(key)}`))],
   };
 }
 
-function setLoadBalancerIP({ spec }: Service, wanted: string | null): Edit {
-  const before = spec.loadBalancerIP ?? null;
-  if (before === wanted) return NO_EDIT;
-  const operation = wanted === null ? remove(LOAD_BALANCER_IP) : add(LOAD_BALANCER_IP, wanted);
-  return { tests: [test(LOAD_BALANCER_IP, before)], operations: [operation] };
+function setLoadBalancerIP({ spec }: Service, desired: string | null): Edit {
+  const current = spec.loadBalancerIP ?? null;
+  if (current === desired) return NO_EDIT;
+  const operation = desired === null ? remove(LOAD_BALANCER_IP) : add(LOAD_BALANCER_IP, desired);
+  return { tests: [test(LOAD_BALANCER_IP, current)], operations: [operation] };
 }
 
 function removeStateAnnotation({ metadata: { annotations } }: Service): Edit {
@@ -345,20 +346,20 @@ function removeStateAnnotation({ metadata: { annotations } }: Service): Edit {
 }
 
 function setStatus(service: Service, ingress: readonly Ingress[]): Edit {
-  const before = getIngress(service);
-  if (hashOfIngress(before) === hashOfIngress(ingress)) return NO_EDIT;
+  const current = getIngress(service);
+  if (hashOfIngress(current) === hashOfIngress(ingress)) return NO_EDIT;
   return {
-    tests: [test(`${STATUS}/ingress`, before.length === 0 ? null : before)],
+    tests: [test(`${STATUS}/ingress`, current.length === 0 ? null : current)],
     operations: [add(STATUS, { ingress })],
   };
 }
 
 function clearStatus(service: Service): Edit {
-  const before = getIngress(service);
+  const current = getIngress(service);
   // The addresses of a Service of another class may belong to that class's controller.
-  const isOurs = isOfOurClass(service) || parseStateAnnotation(service)?.ingress === hashOfIngress(before);
-  if (before.length === 0 || !isOurs) return NO_EDIT;
-  return { tests: [test(`${STATUS}/ingress`, before)], operations: [add(STATUS, {})] };
+  const isOurs = isOfOurClass(service) || parseStateAnnotation(service)?.ingress === hashOfIngress(current);
+  if (current.length === 0 || !isOurs) return NO_EDIT;
+  return { tests: [test(`${STATUS}/ingress`, current)], operations: [add(STATUS, {})] };
 }
 
 /**

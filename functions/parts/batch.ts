@@ -70,7 +70,7 @@ export function createBatch(
   let usage = answers.usage;
   // The last state that a decision read besides its objects.
   let lastRead: BatchState | undefined;
-  let places: Reservations = { kind: "counted", granted: new Set(), full: new Map() };
+  let places: Reservations = { kind: "counted", granted: new Set(), rejected: new Map() };
 
   function subjectOf(object: ApiObject, { byObject }: Answers): Subject {
     return { object, answer: byObject.get(object), hint: event.hints?.[object.metadata.uid] };

@@ -57,9 +57,9 @@ export function createReservationLedger(nowMs: () => number): ReservationLedger 
     const at = nowMs();
     if (!isUsable(known, at) || (isQuotaBound(settings) && known.quotas === undefined)) return undefined;
     const bounds = getBounds(settings, known.quotas, accountClusters(claim));
-    const { places, state } = grantReservations(requests, known, { bounds, nowMs: at });
+    const { reservations, state } = grantReservations(requests, known, { bounds, nowMs: at });
     keep(cluster, state);
-    return places;
+    return reservations;
   }
 
   /** A sender without this number, such as a sweep, does not enlarge the cluster's part. */
@@ -71,25 +71,25 @@ export function createReservationLedger(nowMs: () => number): ReservationLedger 
 
   async function claimNow(claim: ReservationClaim): Promise<Reservations> {
     const { cluster, requests, settings } = claim;
-    const places = grant(claim);
+    const reservations = grant(claim);
     const atMs = nowMs();
-    const open = requests.filter(({ uid }) => places?.granted.has(uid) !== true);
-    const isFull = places !== undefined && open.every(({ uid }) => places.full.has(uid));
+    const open = requests.filter(({ uid }) => reservations?.granted.has(uid) !== true);
+    const isFull = reservations !== undefined && open.every(({ uid }) => reservations.rejected.has(uid));
     if (open.length === 0 || !needsListing(states.get(cluster), { isFull, nowMs: atMs }))
-      return places ?? NOTHING;
+      return reservations ?? NOTHING;
     const asked = isQuotaBound(settings);
     const answer = await claim.list({ quotas: asked });
     if (answer.kind === "error") {
       if (answer.code === "Invalid") return { kind: "uncounted" };
-      return places ?? { kind: "unknown", code: answer.code, message: answer.message };
+      return reservations ?? { kind: "unknown", code: answer.code, message: answer.message };
     }
     const listed = HoldingsState.safeParse(answer.state);
-    if (!listed.success) return places ?? UNREADABLE;
+    if (!listed.success) return reservations ?? UNREADABLE;
     const { holdings, quotas } = listed.data;
     const before = states.get(cluster);
     const known = quotas ?? before?.quotas ?? (asked ? {} : undefined);
     keep(cluster, { ...listReservations(holdings, before, atMs), quotas: known });
-    return grant(claim) ?? places ?? NOTHING;
+    return grant(claim) ?? reservations ?? NOTHING;
   }
 
   return {
@@ -119,7 +119,7 @@ function remember<Value>(values: Map<string, Value>, cluster: string, value: Val
   if (values.size > MAX_CLUSTERS && oldest !== undefined) values.delete(oldest);
 }
 
-const NOTHING: Reservations = { kind: "counted", granted: new Set(), full: new Map() };
+const NOTHING: Reservations = { kind: "counted", granted: new Set(), rejected: new Map() };
 const UNREADABLE: Reservations = {
   kind: "unknown",
   code: "Unavailable",

@@ -85,7 +85,7 @@ describe("a ledger of places", () => {
     for (let second = 0; second < 30; second += 1) {
       expect(await claim("a")).toMatchObject({
         granted: new Set(),
-        full: new Map([["a", { name: LOAD_BALANCER_COUNT, bound: 4 }]]),
+        rejected: new Map([["a", { name: LOAD_BALANCER_COUNT, bound: 4 }]]),
       });
       pass(1_000);
     }
@@ -164,7 +164,9 @@ describe("a ledger of places", () => {
     test("an event that does not tell how many clusters there are widens nothing", async () => {
       const { state, claimOf, pass } = world(2);
       state.quotas = { [KIND]: 20 };
-      expect(await claimOf({}, 10, "a")).toMatchObject({ full: new Map([["a", { name: KIND, bound: 2 }]]) });
+      expect(await claimOf({}, 10, "a")).toMatchObject({
+        rejected: new Map([["a", { name: KIND, bound: 2 }]]),
+      });
       pass(60_000);
       expect(await claimOf({}, undefined, "a")).toMatchObject({ granted: new Set() });
       expect(await claimOf({}, 5, "a")).toMatchObject(granted("a"));

@@ -17,7 +17,7 @@ export type Audit =
 
 export interface KnownAudit {
   readonly kind: "known";
-  readonly found: FoundOrphans;
+  readonly orphans: FoundOrphans;
   /** What several load balancers share, in the form that the cloud's model reads. */
   readonly shared?: unknown;
   /** The orphan whose turn it is, and its current state. */
@@ -52,13 +52,13 @@ export function buildAudit(
   // A Service of another type holds a load balancer only while it carries our marks; an entry of the records
   // is never held by it.
   const holders = isDropping(model) ? living.filter(({ isPlain }) => !isPlain) : living.filter(isHolder);
-  const found = findOrphans(holdings, holders);
-  const holding = found.gone.find(({ id }) => id === removable?.id);
+  const orphans = findOrphans(holdings, holders);
+  const holding = orphans.gone.find(({ id }) => id === removable?.id);
   const done = (answer.done ?? []).flatMap(selectCloudActions);
   const failed = done.find(({ failed: because }) => because !== undefined);
   return {
     kind: "known",
-    found,
+    orphans,
     shared,
     removable:
       holding === undefined

@@ -70,7 +70,7 @@ function hasGone(
 ): boolean {
   const audit = buildAudit(answer, model, context);
   if (audit.kind === "unknown") return false;
-  const { gone, replaced } = audit.found;
+  const { gone, replaced } = audit.orphans;
   return gone.length > 0 || (isDropping(model) && replaced.length > 0);
 }
 
@@ -82,7 +82,7 @@ function listOrphans(
   if (model?.orphans === undefined) return undefined;
   const audit = buildAudit(answer, model, context);
   if (audit.kind === "unknown") return undefined;
-  const { gone, replaced } = audit.found;
+  const { gone, replaced } = audit.orphans;
   const orphans = [
     ...gone.map((holding) => buildOrphan(holding, "ServiceGone")),
     ...replaced.map((holding) => buildOrphan(holding, "ServiceReplaced")),
@@ -96,8 +96,8 @@ function listOrphans(
 
 function buildOrphan({ kind, id, name, service = "", mark: text }: Holding, code: Orphan["code"]): Orphan {
   const mark = code === "ServiceGone" ? parseOrphanMark(text) : undefined;
-  const told = { kind, id, name, service, code };
-  if (mark === undefined) return told;
+  const orphanFacts = { kind, id, name, service, code };
+  if (mark === undefined) return orphanFacts;
   const [since, deletedFrom] = [mark.sinceMs, mark.fromMs].map((ms) => new Date(ms).toISOString());
-  return { ...told, since, deletedFrom };
+  return { ...orphanFacts, since, deletedFrom };
 }

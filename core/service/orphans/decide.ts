@@ -47,8 +47,8 @@ export function decideOrphans(
   if (tidying !== undefined) return tidying;
   if (!context.settings.loadBalancers.deleteOrphaned)
     return audit.failure === undefined ? leaveUnchanged(reference) : skip(reference, audit.failure);
-  const uncertainty = audit.found.gone.length === 0 ? undefined : checkProof(audit, context);
-  const marks = planMarks(audit.found, model.orphans, {
+  const uncertainty = audit.orphans.gone.length === 0 ? undefined : checkProof(audit, context);
+  const marks = planMarks(audit.orphans, model.orphans, {
     now: context.now,
     isProven: uncertainty === undefined,
   });
@@ -115,9 +115,9 @@ function tidyShared(
 export const LEFT_SECONDS = 60;
 
 /** Why the orphans found are not proven; undefined when they are. */
-function checkProof({ found }: KnownAudit, context: DecisionContext): Reason | undefined {
+function checkProof({ orphans }: KnownAudit, context: DecisionContext): Reason | undefined {
   if (!isServiceListComplete(context)) return INCOMPLETE;
-  return found.control === undefined ? UNPROVEN : undefined;
+  return orphans.control === undefined ? UNPROVEN : undefined;
 }
 
 /** An action on a holding runs only while no Service of its name has or may have a load balancer. */

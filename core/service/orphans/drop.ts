@@ -22,15 +22,15 @@ import { formatOrphanMark, parseOrphanMark } from "#core/service/orphans/mark.ts
  */
 export function decideDrops(
   object: ClusterObject,
-  { found, tried, failure }: KnownAudit,
+  { orphans, tried, failure }: KnownAudit,
   model: DroppedOrphans,
   context: DecisionContext,
 ): Decision {
   const reference = toReference(NAMESPACES, object);
-  const staleEntries = [...found.gone, ...found.replaced];
+  const staleEntries = [...orphans.gone, ...orphans.replaced];
   const isListComplete = isServiceListComplete(context);
   const actions = [
-    ...found.held
+    ...orphans.retained
       .filter(({ mark }) => mark !== undefined)
       .map((entry) => buildAction(object, model.unmark(entry))),
     ...(isListComplete

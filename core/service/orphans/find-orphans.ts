@@ -4,7 +4,7 @@ import type { LivingService } from "#core/service/orphans/living-services.ts";
 /** The cloud's holdings for a cluster, sorted by the state of their Services. */
 export interface FoundOrphans {
   /** Holdings of existing Services: created for them, or named by them. */
-  readonly held: readonly Holding[];
+  readonly retained: readonly Holding[];
   /** Holdings without a Service: neither their name nor their uid exists. */
   readonly gone: readonly Holding[];
   /** Load balancers whose Service is gone while another Service has its name. They are only reported. */
@@ -24,11 +24,11 @@ export function findOrphans(holdings: readonly Holding[], living: readonly Livin
   const uids = new Map<number, Set<string>>();
   const isUidOf = (beginning: string): boolean => {
     const { length } = beginning;
-    const known = uids.get(length) ?? new Set(living.map(({ uid }) => uid.slice(0, length)));
-    uids.set(length, known);
-    return known.has(beginning);
+    const prefixes = uids.get(length) ?? new Set(living.map(({ uid }) => uid.slice(0, length)));
+    uids.set(length, prefixes);
+    return prefixes.has(beginning);
   };
-  const held: Holding[] = [];
+  const retained: Holding[] = [];
   const gone: Holding[] = [];
   const replaced: Holding[] = [];
   let control: Holding | undefined;
@@ -36,10 +36,10 @@ export function findOrphans(holdings: readonly Holding[], living: readonly Livin
     const { service, uid, isPart } = holding;
     const isOfLiving = uid !== undefined && isUidOf(uid);
     if (isOfLiving && isPart === undefined) control ??= holding;
-    if (service === undefined || isOfLiving || named.has(holding.id)) held.push(holding);
+    if (service === undefined || isOfLiving || named.has(holding.id)) retained.push(holding);
     else if (!keys.has(service)) gone.push(holding);
     else if (uid !== undefined && isPart === undefined) replaced.push(holding);
-    else held.push(holding);
+    else retained.push(holding);
   }
-  return { held, gone, replaced, control };
+  return { retained, gone, replaced, control };
 }

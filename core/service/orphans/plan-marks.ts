@@ -21,12 +21,12 @@ const MAX_UNMARKED = 50;
  * orphans are marked only with proof. An orphan that missed its turn gets another one behind all others.
  */
 export function planMarks(
-  { held, replaced, gone }: FoundOrphans,
+  { retained, replaced, gone }: FoundOrphans,
   model: OrphanModel,
   { now, isProven }: { readonly now: Date; readonly isProven: boolean },
 ): readonly LoadBalancerAction[] {
   const nowMs = now.getTime();
-  const unmark = [...held, ...replaced]
+  const unmark = [...retained, ...replaced]
     .filter(({ mark }) => mark !== undefined)
     .slice(0, MAX_UNMARKED)
     .map((holding) => model.unmark(holding));

@@ -374,12 +374,12 @@ describe("a Service whose load balancer counts against a quota", () => {
   const grant = (...uids: readonly string[]): Reservations => ({
     kind: "counted",
     granted: new Set(uids),
-    full: new Map(),
+    rejected: new Map(),
   });
   const reach = (bound: ReachedBound): Reservations => ({
     kind: "counted",
     granted: new Set(),
-    full: new Map([["uid-web", bound]]),
+    rejected: new Map([["uid-web", bound]]),
   });
   const CREATED = { kind: "change", because: { code: "PutUp" } };
   const LIMITED = { kind: "retry", afterSeconds: 60, events: [{ code: "LoadBalancerLimit" }] };

@@ -19,7 +19,7 @@ import { checkProperty } from "#test/core/check-property.ts";
 const NOW = 1_000_000_000;
 const ONE: Amounts = { [LOAD_BALANCER_COUNT]: 1 };
 const atMost = (max: number): Amounts => ({ [LOAD_BALANCER_COUNT]: max });
-const heldIn = ({ held }: ReservationState): number => held[LOAD_BALANCER_COUNT] ?? 0;
+const heldIn = ({ inUse: held }: ReservationState): number => held[LOAD_BALANCER_COUNT] ?? 0;
 const balancers = (count: number, kind = "network load balancer"): Holding[] =>
   Array.from({ length: count }, (_, number) => ({
     kind,
@@ -65,8 +65,11 @@ describe("reservations for load balancers", () => {
     ["none of 10 free load balancers with a listing of five seconds ago", 90, 100, 5_000, 0, false],
   ])("grant %s", (_, held, max, ageMs, granted, isFull) => {
     const asked = requests(granted === 40 ? 40 : 100);
-    const { places } = grantReservations(asked, listed(held), { bounds: atMost(max), nowMs: NOW + ageMs });
-    expect([places.granted.size, places.full.size]).toEqual([granted, isFull ? asked.length : 0]);
+    const { reservations: places } = grantReservations(asked, listed(held), {
+      bounds: atMost(max),
+      nowMs: NOW + ageMs,
+    });
+    expect([places.granted.size, places.rejected.size]).toEqual([granted, isFull ? asked.length : 0]);
   });
 
   test("are granted to older Services first, and again to one that had a grant", () => {
@@ -76,9 +79,9 @@ describe("reservations for load balancers", () => {
       { uid: old, created: "2026-01-01T00:00:00Z", takes: ONE },
     ];
     const first = grantReservations(asked, listed(9), { bounds: atMost(10), nowMs: NOW });
-    expect([...first.places.granted]).toEqual(["old"]);
+    expect([...first.reservations.granted]).toEqual(["old"]);
     const again = grantReservations(asked, first.state, { bounds: atMost(10), nowMs: NOW + 1_000 });
-    expect([...again.places.granted]).toEqual(["old"]);
+    expect([...again.reservations.granted]).toEqual(["old"]);
   });
 
   test("hold a grant until a listing can show it, and no longer", () => {
@@ -137,7 +140,10 @@ describe("reservations for load balancers", () => {
         const known = states[process];
         const isOld = !isUsable(known, nowMs) || needsListing(known, { isFull: heldIn(known) >= max, nowMs });
         const state = isOld ? listReservations(balancers(made.size), known, nowMs) : known;
-        const { places, state: next } = grantReservations(wanted, state, { bounds: atMost(max), nowMs });
+        const { reservations: places, state: next } = grantReservations(wanted, state, {
+          bounds: atMost(max),
+          nowMs,
+        });
         states[process] = next;
         for (const uid of places.granted) made.add(uid);
         expect(made.size).toBeLessThanOrEqual(max);
@@ -201,9 +207,12 @@ describe("the limits of a cluster", () => {
       created: "2026-01-01T00:00:00Z",
       takes: { ...ONE, [kind]: 1 },
     }));
-    const { places } = grantReservations(asked, state, { bounds: getBounds({}, QUOTAS, 4), nowMs: NOW });
+    const { reservations: places } = grantReservations(asked, state, {
+      bounds: getBounds({}, QUOTAS, 4),
+      nowMs: NOW,
+    });
     expect([...places.granted]).toEqual([NETWORK]);
-    expect([...places.full]).toEqual([[CLASSIC, { name: CLASSIC, bound: 5 }]]);
+    expect([...places.rejected]).toEqual([[CLASSIC, { name: CLASSIC, bound: 5 }]]);
   });
 });
 
@@ -225,18 +234,21 @@ describe("ports of all load balancers", () => {
     ["many ports with a listing of five seconds ago", 0, 2, 5_000, "open"],
     ["a sixteenth with a listing of five seconds ago", 4, 1, 5_000, "granted"],
   ])("$0: $4", (_, held, asked, ageMs, expected) => {
-    const { places } = grantReservations([asking("b", asked)], state(held), { bounds, nowMs: NOW + ageMs });
-    const outcome = places.granted.has("b") ? "granted" : places.full.has("b") ? "full" : "open";
+    const { reservations: places } = grantReservations([asking("b", asked)], state(held), {
+      bounds,
+      nowMs: NOW + ageMs,
+    });
+    const outcome = places.granted.has("b") ? "granted" : places.rejected.has("b") ? "full" : "open";
     expect(outcome).toBe(expected);
   });
 
   test("a second Service waits after a first one's grant, and nothing is granted twice to one", () => {
     const both = [asking("b", 12), asking("c", 5)];
     const first = grantReservations(both, state(0), { bounds, nowMs: NOW });
-    expect([...first.places.granted]).toEqual(["b"]);
+    expect([...first.reservations.granted]).toEqual(["b"]);
     const again = grantReservations([asking("b", 12), asking("c", 9)], first.state, { bounds, nowMs: NOW });
-    expect([...again.places.granted]).toEqual(["b"]);
-    expect([...again.places.full.keys()]).toEqual(["c"]);
+    expect([...again.reservations.granted]).toEqual(["b"]);
+    expect([...again.reservations.rejected.keys()]).toEqual(["c"]);
   });
 
   test("are reserved until a listing shows them, with their load balancer or later", () => {
@@ -246,7 +258,7 @@ describe("ports of all load balancers", () => {
     });
     const heldWith = (listeners: number, ms = 1_000): number | undefined => {
       const shown = { kind: "load balancer", id: "a0000000", name: "", listeners };
-      return listReservations([shown], granted, NOW + ms).held[LISTENER_COUNT];
+      return listReservations([shown], granted, NOW + ms).inUse[LISTENER_COUNT];
     };
     expect([heldWith(0), heldWith(2), heldWith(6), heldWith(0, 60_000)]).toEqual([6, 6, 6, 0]);
   });
@@ -254,7 +266,7 @@ describe("ports of all load balancers", () => {
   test("of an existing load balancer are all reserved for a minute, besides those that a listing shows", () => {
     const { state: granted } = grantReservations([asking("a0000000", 6)], state(0), { bounds, nowMs: NOW });
     const shown = { kind: "load balancer", id: "a0000000", name: "", listeners: 4 };
-    const heldAfter = (ms: number) => listReservations([shown], granted, NOW + ms).held[LISTENER_COUNT];
+    const heldAfter = (ms: number) => listReservations([shown], granted, NOW + ms).inUse[LISTENER_COUNT];
     expect([heldAfter(1_000), heldAfter(60_000)]).toEqual([10, 4]);
   });
 });

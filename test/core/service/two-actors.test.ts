@@ -99,10 +99,14 @@ describe("a Service with another actor's claim", () => {
 
 describe("a load balancer that is no longer visible", () => {
   test.each([
-    ["is looked for if another actor may have created it", { isShown: true, showsAtOnce: false }, B],
+    [
+      "is looked for if another actor may have created it",
+      { isVisible: true, isImmediatelyVisible: false },
+      B,
+    ],
     [
       "is looked for if another actor may be creating it, even on a strongly consistent cloud",
-      { isShown: true, showsAtOnce: true },
+      { isVisible: true, isImmediatelyVisible: true },
       B,
     ],
   ])("%s", async (_, seen, actor) => {
@@ -123,7 +127,7 @@ describe("a load balancer that is no longer visible", () => {
   test("is awaited if this actor was working on it when the Service stopped needing one", async () => {
     const { object } = await atRest();
     const own = claimedBy(A, object, { state: "applying" });
-    const seen = { isShown: true, showsAtOnce: false };
+    const seen = { isVisible: true, isImmediatelyVisible: false };
     expect(checkDeletionVisibility(own, seen, { actor: A, now: NOW })).toMatchObject({
       kind: "unknown-since",
     });
@@ -132,11 +136,15 @@ describe("a load balancer that is no longer visible", () => {
   test("is gone if only this actor worked on it", async () => {
     const { object } = await atRest();
     for (const showsAtOnce of [true, false])
-      expect(checkDeletionVisibility(object, { isShown: true, showsAtOnce }, { actor: A, now: NOW })).toEqual(
-        {
-          kind: "none",
-        },
-      );
+      expect(
+        checkDeletionVisibility(
+          object,
+          { isVisible: true, isImmediatelyVisible: showsAtOnce },
+          { actor: A, now: NOW },
+        ),
+      ).toEqual({
+        kind: "none",
+      });
   });
 });
 

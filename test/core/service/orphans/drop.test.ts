@@ -32,16 +32,16 @@ const line = (name: string, mark?: string): Holding => ({
 });
 
 function audit(
-  found: Partial<KnownAudit["found"]>,
+  found: Partial<KnownAudit["orphans"]>,
   {
     tried = [],
     failure,
   }: { readonly tried?: readonly string[]; readonly failure?: KnownAudit["failure"] } = {},
 ): KnownAudit {
-  const nothing = { held: [], gone: [], replaced: [], control: undefined };
+  const nothing = { retained: [], gone: [], replaced: [], control: undefined };
   return {
     kind: "known",
-    found: { ...nothing, ...found },
+    orphans: { ...nothing, ...found },
     removable: undefined,
     tried: new Set(tried),
     failure,
@@ -123,14 +123,14 @@ describe("an entry without a Service", () => {
 
 test("the mark of an entry whose Service exists is removed, whatever is known about others", () => {
   const held = [line("a", markOf(60)), line("b")];
-  expect(keys(decide(audit({ held })))).toEqual(["Unmark uid-a"]);
-  expect(keys(decide(audit({ held, gone: [line("c")] }), { kind: "unknown", message: "?" }))).toEqual([
-    "Unmark uid-a",
-  ]);
+  expect(keys(decide(audit({ retained: held })))).toEqual(["Unmark uid-a"]);
+  expect(
+    keys(decide(audit({ retained: held, gone: [line("c")] }), { kind: "unknown", message: "?" })),
+  ).toEqual(["Unmark uid-a"]);
 });
 
 test.each<[string, KnownAudit, object]>([
-  ["nothing is left", audit({ held: [line("a")] }), { kind: "unchanged" }],
+  ["nothing is left", audit({ retained: [line("a")] }), { kind: "unchanged" }],
   [
     "all entries without a Service are dropped",
     audit({ gone: [line("a", markOf(60))] }, { tried: ["Drop uid-a"] }),

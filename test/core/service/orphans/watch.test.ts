@@ -60,7 +60,7 @@ describe("the audit of orphaned load balancers", () => {
       { key: "default/heir", uid: "22", ...(named === undefined ? {} : { loadBalancerID: named }) },
     ]);
     const lost = { kind: "load balancer", id: "lb-lost", name: "a11", uid: "11", service: "default/lost" };
-    const { gone, held } = findOrphans([lost], living ?? []);
+    const { gone, retained: held } = findOrphans([lost], living ?? []);
     expect([gone, held]).toEqual(named === undefined ? [[lost], []] : [[], [lost]]);
   });
 
