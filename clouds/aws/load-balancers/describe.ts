@@ -59,7 +59,7 @@ function describeNetwork(
   const zones = AvailabilityZones.map(({ ZoneName, SubnetId }) => `${ZoneName} (${SubnetId})`);
   const reason = State?.Reason ? ` (${State.Reason})` : "";
   return [
-    `network load balancer ${LoadBalancerName}: ${State?.Code ?? "of unknown state"}${reason}, ${Scheme}, ${IpAddressType}`,
+    `network load balancer ${LoadBalancerName}: ${State?.Code ?? "state unknown"}${reason}, ${Scheme}, ${IpAddressType}`,
     `at ${DNSName}`,
     `in ${formatList(zones)}`,
     formatOwnership(tags, owner),
@@ -115,8 +115,8 @@ function formatGroupNames(ids: readonly string[] = [], { groups }: VpcState, own
       const found = groups.find(({ group }) => group.GroupId === id);
       const origin =
         found !== undefined && checkOwnership(found.tags, owner) === "service"
-          ? "made for it"
-          : "not made for it";
+          ? "created for it"
+          : "not created for it";
       return found === undefined ? id : `${id} ${found.group.GroupName} (${origin})`;
     }),
   );
@@ -127,11 +127,11 @@ function formatList(texts: readonly string[]): string {
 }
 
 const BELONGS = {
-  service: "its tags say that it is this Service's",
-  cluster: "its tags say that it is the cluster's, and another Service's",
+  service: "its tags name this Service",
+  cluster: "its tags name the cluster and another Service",
   unclaimed:
-    "its tags name no cluster: it is this one's only where cloud.vpc is configured without cloud.clusterTag",
-  another: "its tags say that it is another cluster's",
+    "its tags name no cluster: it is this cluster's only if cloud.vpc is configured without cloud.clusterTag",
+  another: "its tags name another cluster",
 } as const;
 
 function formatOwnership(tags: Pairs, owner: Owner): string {

@@ -127,7 +127,7 @@ function rejectTypeChange(kind: LoadBalancerKind, { question }: PlanRequest) {
     code: "TypeChanged",
     field: isClass ? "spec.loadBalancerClass" : TYPE,
     value: isClass ? spec.loadBalancerClass : metadata.annotations?.[TYPE],
-    allowed: `what it was when the load balancer was made, which is a ${OTHER[kind]} one`,
-    detail: "cloud.replaceOnTypeChange lets it be replaced",
+    allowed: `the type of the existing load balancer, which is ${OTHER[kind]}`,
+    detail: "set cloud.replaceOnTypeChange to have it replaced",
   };
 }

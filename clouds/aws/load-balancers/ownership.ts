@@ -33,7 +33,7 @@ export type NamedKind = Exclude<keyof AllowedResources, "nodeSecurityGroups" | "
  */
 export type AllowedResource = string | { readonly tag: string; readonly value?: string | undefined };
 
-/** A resource, with its tags if AWS is asked for them; tags of certificates and buckets are not read. */
+/** A resource, with its tags if they are read; tags of certificates and buckets are not. */
 export interface NamedResource {
   readonly id: string;
   readonly tags?: Pairs | undefined;

@@ -50,7 +50,7 @@ function checkNodePorts({ spec }: Service, configuration: LoadBalancerConfigurat
     field: outOfRange.field,
     value: String(outOfRange.nodePort),
     allowed: `${first} to ${last}, which the operator has configured as the cluster's node ports`,
-    detail: "without cloud.clusterTag load balancers send to the ports of cloud.serviceNodePortRange alone",
+    detail: "without cloud.clusterTag, load balancers send only to ports of cloud.serviceNodePortRange",
   };
 }
 

@@ -52,7 +52,7 @@ export function changeClassic(change: ClassicChange, classic: ClassicLoadBalance
   if (first !== undefined)
     return {
       kind: "act",
-      because: { code: "Changing", message: `${name} is changed` },
+      because: { code: "Changing", message: `the load balancer ${name} is changed` },
       actions: [first, ...more],
     };
   const obsoleteIds = listOwnGroupIds(context).filter((id) => !groupIds.includes(id));
@@ -64,7 +64,10 @@ export function changeClassic(change: ClassicChange, classic: ClassicLoadBalance
   if (groups.kind === "act")
     return {
       kind: "act",
-      because: { code: "DeletingSecurityGroups", message: `${name} has other security groups` },
+      because: {
+        code: "DeletingSecurityGroups",
+        message: `security groups that ${name} no longer has are deleted`,
+      },
       actions: groups.actions,
     };
   const issue = checkScheme(change, classic) ?? checkSubnets(subnets, change, pending.state);
@@ -175,7 +178,7 @@ function checkScheme(
     code: "InvalidAnnotation",
     field,
     value: context.question.service.metadata.annotations?.[field],
-    allowed: `${actual === "internal"}, because the load balancer is ${actual}, and AWS cannot change that: make another Service`,
+    allowed: `${actual === "internal"}, because the load balancer is ${actual}, and AWS cannot change that: create another Service`,
   };
 }
 

@@ -98,6 +98,6 @@ function buildTooManyIssue(extra: readonly string[]): Issue {
     code: "InvalidAnnotation",
     field: formatAnnotationName("extra-security-groups"),
     value: extra.join(),
-    allowed: `security groups of which the load balancer has ${MAX_GROUPS} in all, its own or those of ${formatAnnotationName("security-groups")} among them`,
+    allowed: `at most ${MAX_GROUPS} security groups in total, with its own or those of ${formatAnnotationName("security-groups")}`,
   };
 }

@@ -15,13 +15,13 @@ export type ListenersResult =
 export function readListeners({ spec }: Service, annotations: Annotations): ListenersResult {
   const ports = spec.ports ?? [];
   if (ports.length === 0)
-    return { issue: { code: "NoPorts", field: "spec.ports", allowed: "one port at least" } };
+    return { issue: { code: "NoPorts", field: "spec.ports", allowed: "at least one port" } };
   const unsupported = ports.findIndex(({ protocol }) => protocol !== "TCP");
   if (unsupported !== -1) return { issue: buildUnsupportedIssue(unsupported, ports[unsupported]?.protocol) };
   const served = ports.filter(({ nodePort }) => nodePort);
   if (served.length === 0)
     return {
-      issue: { code: "NoNodePort", field: "spec.ports", allowed: "one port with a nodePort at least" },
+      issue: { code: "NoNodePort", field: "spec.ports", allowed: "at least one port with a nodePort" },
     };
   if (served.length > MAX_LISTENERS)
     return {
@@ -134,7 +134,7 @@ function buildUnsupportedIssue(index: number, protocol: string | undefined): Iss
     code: "UnsupportedProtocol",
     field: `spec.ports[${index}].protocol`,
     value: protocol,
-    allowed: "TCP, as for all that a classic load balancer serves",
+    allowed: "TCP, the only protocol of a classic load balancer",
   };
 }
 
@@ -142,6 +142,6 @@ function buildSkippedPortsIssue(ports: readonly ServicePort[]): Issue {
   return {
     code: "NoNodePort",
     field: `spec.ports[${ports.findIndex(({ nodePort }) => !nodePort)}].nodePort`,
-    allowed: "a port of nodes; without one the port is left out",
+    allowed: "a node port; a port without one is skipped",
   };
 }

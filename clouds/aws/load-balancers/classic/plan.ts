@@ -57,7 +57,10 @@ function ensureClassic(context: ClassicContext, settings: Settings): LoadBalance
   if (groups.kind === "act")
     return {
       kind: "act",
-      because: { code: "SecurityGroup", message: `the security group of ${context.name} is made or changed` },
+      because: {
+        code: "SecurityGroup",
+        message: `the security group of ${context.name} is created or changed`,
+      },
       actions: groups.actions,
     };
   const groupIds = groups.value;
@@ -65,7 +68,7 @@ function ensureClassic(context: ClassicContext, settings: Settings): LoadBalance
   if (subnets.kind !== "ready") throw new Error("subnets are chosen without changing any");
   return {
     kind: "act",
-    because: { code: "Creating", message: `${context.name} is made` },
+    because: { code: "Creating", message: `the load balancer ${context.name} is created` },
     actions: [buildCreate(context, desired, groupIds, subnets.value)],
   };
 }

@@ -32,14 +32,18 @@ export function removeClassic(context: ClassicContext): LoadBalancerStep {
     ? [...ruleRemovals, buildDelete(name)]
     : ruleRemovals;
   if (first !== undefined)
-    return { kind: "act", because: { code: "Deleting", message: `${name} goes` }, actions: [first, ...more] };
+    return {
+      kind: "act",
+      because: { code: "Deleting", message: `the load balancer ${name} is deleted` },
+      actions: [first, ...more],
+    };
   const identity = { clusterTag: owner.clusterTag, allow };
   const groups = planRemovedGroups({ owner, identity, groupIds }, state.vpc);
   if (groups.kind === "refused") return groups;
   if (groups.kind === "act")
     return {
       kind: "act",
-      because: { code: "DeletingSecurityGroups", message: `security groups of ${name} go` },
+      because: { code: "DeletingSecurityGroups", message: `the security groups of ${name} are deleted` },
       actions: groups.actions,
     };
   return NOTHING_LEFT;

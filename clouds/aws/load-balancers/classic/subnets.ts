@@ -64,7 +64,7 @@ function buildSubnetsIssue(attachedIds: readonly string[], desired: readonly Sub
   return {
     code: "SubnetsChanged",
     field: formatAnnotationName("subnets"),
-    allowed: "a subnet of another zone besides",
+    allowed: "an additional subnet in another zone",
     detail: `${attachedIds.join(", ")} is its only subnet, and ${desired.map(getSubnetId).join(", ")} is in the same zone`,
   };
 }

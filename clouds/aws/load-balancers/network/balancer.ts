@@ -49,7 +49,7 @@ export function changeBalancer(
       code: "InvalidAnnotation",
       field: formatAnnotationName("internal"),
       value: String(desired.internal),
-      allowed: `what it was when the load balancer was made, which is ${loadBalancer.Scheme}`,
+      allowed: `the scheme of the existing load balancer, which is ${loadBalancer.Scheme}`,
     });
   const zones = loadBalancer.AvailabilityZones ?? [];
   const currentSubnetIds = new Set(zones.map(({ SubnetId }) => SubnetId));
@@ -160,7 +160,7 @@ function checkAddresses(
           code: "InvalidAnnotation",
           field: formatAnnotationName(suffix),
           value: desired.annotations[suffix]?.join(","),
-          allowed: "the addresses that the load balancer was made with",
+          allowed: "the addresses with which the load balancer was created",
         }
       : [],
   );

@@ -197,6 +197,6 @@ function buildIgnoredIssue(named: readonly string[], canHave: boolean): Issue {
     value: named.join(","),
     allowed: canHave
       ? "nothing, unless the operator has set nlbSecurityGroupMode: Managed"
-      : "nothing, because the load balancer was made without security groups, and AWS attaches none later",
+      : "nothing, because the load balancer was created without security groups, and AWS attaches none later",
   };
 }

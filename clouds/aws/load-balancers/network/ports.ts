@@ -90,7 +90,7 @@ function buildNoNodePortIssue({ port }: ServicePort): Issue {
     code: "NoNodePort",
     field: "spec.ports",
     value: String(port),
-    allowed: "a port with a nodePort; this one is left out",
+    allowed: "a port with a nodePort; this one is skipped",
   };
 }
 

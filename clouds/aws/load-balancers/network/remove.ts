@@ -40,7 +40,7 @@ export function planRemoval(context: LoadBalancerContext, service: Service): Loa
   );
   const [firstAction, ...more] = [...actions, ...(groups.kind === "act" ? groups.actions : [])];
   if (firstAction !== undefined) {
-    const because = { code: "Removing", message: "the network load balancer and what belongs to it go" };
+    const because = { code: "Removing", message: "the network load balancer and its parts are deleted" };
     return { kind: "act", because, actions: [firstAction, ...more] };
   }
   if (rules.kind === "refused") return rules;
@@ -53,6 +53,6 @@ const NOTHING_LEFT: LoadBalancerStep = { kind: "settled", ingress: [], warnings:
 function buildProtectedIssue(arn: string | undefined): Issue {
   return {
     code: "DeletionProtected",
-    detail: `${arn} has deletion protection (attribute deletion_protection.enabled): turn it off, or delete the load balancer by hand`,
+    detail: `${arn} has deletion protection (attribute deletion_protection.enabled): disable it, or delete the load balancer manually`,
   };
 }

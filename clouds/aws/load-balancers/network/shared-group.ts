@@ -79,6 +79,6 @@ export function formatSharedGroupName(clusterTag: string): string {
 function buildForeignIssue({ group }: SecurityGroupState): Issue {
   return {
     code: "NameTaken",
-    detail: `security group ${group.GroupId} is called ${group.GroupName} and is not the cluster's by its tags`,
+    detail: `security group ${group.GroupId} has the name ${group.GroupName}, and its tags do not name the cluster`,
   };
 }

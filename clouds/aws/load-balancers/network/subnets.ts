@@ -42,7 +42,7 @@ export function placeBalancer(context: NetworkContext, internal: boolean): Place
     );
   const isDual = families.loadBalancer === "dualstack";
   const first = choose(isDual);
-  if (first.kind === "act") throw new Error("subnets are chosen, never made");
+  if (first.kind === "act") throw new Error("subnets are chosen, never created");
   const issue = first.kind === "refused" ? first.issue : checkSourceRanges(context);
   if (issue === undefined && first.kind === "ready") return buildPlacement(first.value, families, context);
   if (issue === undefined) throw new Error("subnets are chosen or refused");

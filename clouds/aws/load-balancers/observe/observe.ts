@@ -151,7 +151,7 @@ function isTagged(
 const NAMELESS: Observation = {
   kind: "error",
   code: "Invalid",
-  message: "the Service's uid holds something that no load balancer's name may hold",
+  message: "the Service's uid has characters that no load balancer's name may have",
 };
 
 const LATE: Observation = {

@@ -110,6 +110,9 @@ function removeGroups(
     context &&
     planRemovedGroups({ owner: context.owner, identity: getIdentity(settings), groupIds }, state.vpc);
   if (removed?.kind !== "act") return { kind: "settled", ingress: [], warnings: [] };
-  const because = { code: "DeletingSecurityGroups", message: "security groups that are left of it go" };
+  const because = {
+    code: "DeletingSecurityGroups",
+    message: "the remaining security groups of a deleted load balancer are deleted",
+  };
   return { kind: "act", because, actions: removed.actions };
 }

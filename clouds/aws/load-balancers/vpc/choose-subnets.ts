@@ -39,11 +39,11 @@ function chooseNamed(
   );
   const unknown = names.filter((_, index) => candidates[index]?.length !== 1);
   if (unknown.length > 0) {
-    const detail = `not found in ${vpc.id}, or there twice: ${unknown.join(", ")}`;
+    const detail = `not found in ${vpc.id}, or ambiguous: ${unknown.join(", ")}`;
     return reject(
       "SubnetNotFound",
       desired,
-      "subnets of the cluster's VPC, by id or by a name that one alone has",
+      "subnets of the cluster's VPC, by id or by a unique name",
       detail,
     );
   }

@@ -234,7 +234,7 @@ function selectTargetGroups(
       ),
       ...buildWarnings(
         "AmbiguousNodeSecurityGroup",
-        `the tag ${tag} on one alone of the security groups of each node's instance`,
+        `the tag ${tag} on exactly one security group of each node's instance`,
         withSeveralGroups,
       ),
       ...buildNotProvenIssues([...unproven], tag),
@@ -247,9 +247,7 @@ const MAX_SHOWN = 5;
 function buildWarnings(code: string, allowed: string, instanceIds: readonly string[]): Issue[] {
   if (instanceIds.length === 0) return [];
   const shown = instanceIds.toSorted().slice(0, MAX_SHOWN).join(", ");
-  return [
-    { code, allowed, detail: `${instanceIds.length} instances are let in by no rule of ours, ${shown}` },
-  ];
+  return [{ code, allowed, detail: `${instanceIds.length} instances get no rule: ${shown}` }];
 }
 
 function buildNotProvenIssues(groupIds: readonly string[], tag: string): Issue[] {
@@ -259,7 +257,7 @@ function buildNotProvenIssues(groupIds: readonly string[], tag: string): Issue[]
     {
       code: "NodeSecurityGroupNotProven",
       allowed: `the tag ${tag} on each security group of nodes, or its id in cloud.allow.nodeSecurityGroups`,
-      detail: `${groupIds.length} security groups are not proven to be of this cluster's nodes alone, and their rules stay as they are: ${shown}`,
+      detail: `${groupIds.length} security groups are not proven to be of this cluster's nodes alone, and their rules stay unchanged: ${shown}`,
     },
   ];
 }
