@@ -1,9 +1,9 @@
 /** The scenarios of a count: each with its number of nodes, and with or without a provider ID. */
 export const SCENARIOS = {
-  there: { title: "300 there at the list", nodes: 300, providerIds: true },
+  there: { title: "300 that exist when the relay lists", nodes: 300, providerIds: true },
   atOnce: { title: "300 registered at once", nodes: 300, providerIds: true },
-  oneByOne: { title: "30, each after the one before is up", nodes: 30, providerIds: true },
-  withoutIds: { title: "100 there, without provider ID", nodes: 100, providerIds: false },
+  oneByOne: { title: "30, each after the previous one is up", nodes: 30, providerIds: true },
+  withoutIds: { title: "100 that exist, without provider ID", nodes: 100, providerIds: false },
 } as const;
 export type Scenario = keyof typeof SCENARIOS;
 
