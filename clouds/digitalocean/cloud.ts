@@ -76,7 +76,7 @@ export function createDigitalOceanCloud(
       (callContext) => listDroplets(api, { type: "gpus" }, callContext, now),
     ],
     read: (id, callContext) => readDroplet(api, id, callContext),
-    notOurs: (droplet) => checkOwnership(config, droplet),
+    checkOwnership: (droplet) => checkOwnership(config, droplet),
     maxListAgeMs,
     now,
   });

@@ -26,9 +26,9 @@ export async function listDroplets(
   const startedAt = now();
   const fetch = (page: number) => fetchPage(api, filter, page, callContext);
   const { entries, ...rest } = await readAllPages(fetch, {
-    mostPages: MAX_PAGES,
-    tooMany: buildTooManyFault,
-    nameless: buildNamelessFault,
+    maxPages: MAX_PAGES,
+    buildTooManyFault,
+    buildUnreadableFault,
   });
   return createListing({ startedAt, machines: entries, listAddresses: listAddresses, ...rest });
 }
@@ -80,7 +80,7 @@ function buildTooManyFault(): Fault {
   return { code: "Unavailable", message };
 }
 
-function buildNamelessFault(count: number): Fault {
+function buildUnreadableFault(count: number): Fault {
   return {
     code: "Unavailable",
     message: `${TEMPLATE}: the answer holds ${count} droplets without id or name`,

@@ -63,7 +63,7 @@ export function createHcloudCloud(
   const sources = createSources<Server>({
     lists: [(callContext) => listServers(api, labelSelector, callContext, now)],
     read: (id, callContext) => readServer(api, id, callContext),
-    notOurs: (server) => checkOwnership(ownership, server),
+    checkOwnership: (server) => checkOwnership(ownership, server),
     maxListAgeMs,
     now,
   });

@@ -24,9 +24,9 @@ export async function listServers(
   const startedAt = now();
   const fetch = (page: number) => fetchPage(api, { labelSelector, page, size: PAGE_SIZE }, callContext);
   const { entries, ...rest } = await readAllPages(fetch, {
-    mostPages: MAX_PAGES,
-    tooMany: buildTooManyFault,
-    nameless: buildNamelessFault,
+    maxPages: MAX_PAGES,
+    buildTooManyFault,
+    buildUnreadableFault,
   });
   return createListing({ startedAt, machines: entries, ...rest });
 }
@@ -82,7 +82,7 @@ function buildTooManyFault(): Fault {
   return { code: "Unavailable", message };
 }
 
-function buildNamelessFault(count: number): Fault {
+function buildUnreadableFault(count: number): Fault {
   return {
     code: "Unavailable",
     message: `${TEMPLATE}: the answer holds ${count} servers without id or name`,

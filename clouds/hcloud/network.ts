@@ -47,9 +47,9 @@ export async function findNetwork(
 ): Promise<Outcome<string>> {
   const fetch = (page: number) => fetchPage(api, page, callContext);
   const { entries, incomplete } = await readAllPages(fetch, {
-    mostPages: MAX_PAGES,
-    tooMany: buildTooManyFault,
-    nameless: buildNamelessFault,
+    maxPages: MAX_PAGES,
+    buildTooManyFault,
+    buildUnreadableFault,
   });
   const key = isServerId(idOrName) ? "id" : "name";
   const network = entries.find((each) => each[key] === idOrName);
@@ -97,7 +97,7 @@ function buildTooManyFault(): Fault {
   return { code: "Unavailable", message: `${TEMPLATE}: more than ${MAX_PAGES} pages, the rest is not read` };
 }
 
-function buildNamelessFault(count: number): Fault {
+function buildUnreadableFault(count: number): Fault {
   const message = `${TEMPLATE}: the answer holds ${count} networks without id or name`;
   return { code: "Unavailable", message };
 }

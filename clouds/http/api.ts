@@ -56,9 +56,9 @@ export type Sign = (request: SignedRequest, refused?: Signature) => Promise<Sign
 /** Creates a signer that sets only the `authorization` header. */
 export function createSigner(authorize: Authorize): Sign {
   return async (_request, refused) => {
-    const before = refused?.headers["authorization"];
-    const authorization = await authorize(before);
-    if (refused !== undefined && authorization === before) return refused;
+    const previous = refused?.headers["authorization"];
+    const authorization = await authorize(previous);
+    if (refused !== undefined && authorization === previous) return refused;
     return { headers: { authorization }, secrets: [authorization.slice(authorization.indexOf(" ") + 1)] };
   };
 }
@@ -101,18 +101,18 @@ const FIRST_RETRY_WITHIN_MS = 250;
 export function createApi(parts: ApiParts): Api {
   const { client, sign, budget, readError, userAgent, sleep, wallClock, random } = parts;
 
-  const attempt = async (
+  const sendOnce = async (
     { request, signed }: Attempt,
     callContext: CallContext,
     signature: Signature,
   ): Promise<Outcome<ApiAnswer>> => {
     if (callContext.signal.aborted) return { kind: "fault", fault: buildAbortedFault(request.template) };
-    const noTurn = await waitForQuota({ budget, sleep }, request.template, callContext);
-    if (noTurn !== undefined) return { kind: "fault", fault: noTurn };
+    const quotaError = await waitForQuota({ budget, sleep }, request.template, callContext);
+    if (quotaError !== undefined) return { kind: "fault", fault: quotaError };
     const { operation } = request;
     callContext.meter.called(operation);
     const startedMs = performance.now();
-    const ended = (outcome: Outcome<ApiAnswer>): Outcome<ApiAnswer> => {
+    const recordEnd = (outcome: Outcome<ApiAnswer>): Outcome<ApiAnswer> => {
       const code = outcome.kind === "ok" ? undefined : outcome.fault.code;
       callContext.meter.ended({ operation, durationMs: performance.now() - startedMs, code });
       return outcome;
@@ -128,36 +128,36 @@ export function createApi(parts: ApiParts): Api {
     try {
       const answer = await client.send({ method, path, headers, body }, callContext.signal);
       // Before truncation: a truncated secret no longer matches.
-      const outcome = classify(answer, request.template, (parsed, said) =>
-        redactError(readError(parsed, said), signature),
+      const outcome = classify(answer, request.template, (parsed, httpAnswer) =>
+        redactError(readError(parsed, httpAnswer), signature),
       );
       const isThrottled = outcome.kind === "fault" && outcome.fault.code === "Throttled";
       if (isThrottled) callContext.meter.throttled();
       const limit = readRateLimit(answer, wallClock());
       budget.observe(limit, isThrottled);
       if (outcome.kind === "fault")
-        return ended(
+        return recordEnd(
           limit.retryAfterMs ? { kind: "fault", fault: toRetryLaterFault(outcome.fault) } : outcome,
         );
-      const { status, headers: said } = answer;
-      return ended({ kind: "ok", value: { status, headers: said, body: outcome.value } });
+      const { status, headers: responseHeaders } = answer;
+      return recordEnd({ kind: "ok", value: { status, headers: responseHeaders, body: outcome.value } });
     } catch (error) {
       if (callContext.signal.aborted)
-        return ended({ kind: "fault", fault: buildAbortedFault(request.template) });
-      return ended({ kind: "fault", fault: buildUnansweredFault(error, request.template) });
+        return recordEnd({ kind: "fault", fault: buildAbortedFault(request.template) });
+      return recordEnd({ kind: "fault", fault: buildUnansweredFault(error, request.template) });
     }
   };
 
-  const authorized = async (request: ApiRequest, callContext: CallContext): Promise<Outcome<ApiAnswer>> => {
+  const sendSigned = async (request: ApiRequest, callContext: CallContext): Promise<Outcome<ApiAnswer>> => {
     const { method = "GET", path, body } = request;
     const signed = { method, path, body: body === undefined ? undefined : JSON.stringify(body) };
     try {
       const signature = await sign(signed);
-      const first = await attempt({ request, signed }, callContext, signature);
+      const first = await sendOnce({ request, signed }, callContext, signature);
       if (first.kind === "ok" || first.fault.status !== 401) return redactOutcome(first, signature);
-      const next = await sign(signed, signature);
-      if (next === signature) return redactOutcome(first, signature);
-      return redactOutcome(await attempt({ request, signed }, callContext, next), next);
+      const renewed = await sign(signed, signature);
+      if (renewed === signature) return redactOutcome(first, signature);
+      return redactOutcome(await sendOnce({ request, signed }, callContext, renewed), renewed);
     } catch (error) {
       return fault("Denied", `${request.template}: ${getErrorMessage(error)}`);
     }
@@ -165,7 +165,7 @@ export function createApi(parts: ApiParts): Api {
 
   const send = async (request: ApiRequest, callContext: CallContext): Promise<Outcome<ApiAnswer>> => {
     for (let retries = 0; ; retries += 1) {
-      const outcome = await authorized(request, callContext);
+      const outcome = await sendSigned(request, callContext);
       if (outcome.kind === "ok" || outcome.fault.transient !== true) return outcome;
       if (retries === MAX_RETRIES || !REPEATABLE.has(request.method ?? "GET")) return outcome;
       await sleep(random() * FIRST_RETRY_WITHIN_MS * 2 ** retries, callContext.signal);

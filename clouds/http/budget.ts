@@ -22,7 +22,7 @@ export interface Budget {
   /**
    * Records what the server's answer says about the quota; `throttled` if the answer was that it is used up.
    */
-  observe(said: RateLimit, throttled: boolean): void;
+  observe(rateLimit: RateLimit, throttled: boolean): void;
   /**
    * Whether the server says that less than `times` the reserve is left (default 1), so that less urgent
    * requests should wait.
@@ -42,8 +42,8 @@ export function createBudget(quota: Quota, reserve: number, now: () => number): 
    * The rest of the quota in multiples of the reserve, by the server's last answer, and how long that is
    * valid.
    */
-  let timesLeft = 1;
-  let saidUntil = Number.NEGATIVE_INFINITY;
+  let remainingTimes = 1;
+  let validUntil = Number.NEGATIVE_INFINITY;
 
   const settle = (): void => {
     const at = now();
@@ -75,13 +75,13 @@ export function createBudget(quota: Quota, reserve: number, now: () => number): 
       }
       if (remaining === undefined) return;
       tokens = Math.min(tokens, remaining);
-      const little = Math.min(reserve, (limit ?? Number.POSITIVE_INFINITY) / 10);
+      const lowMark = Math.min(reserve, (limit ?? Number.POSITIVE_INFINITY) / 10);
       // Without requests nothing new is known, so the value is valid until the quota grows again.
-      timesLeft = remaining / little;
-      saidUntil = at + resetInMs;
+      remainingTimes = remaining / lowMark;
+      validUntil = at + resetInMs;
       if (remaining === 0 && !throttled) pausedUntil = Math.max(pausedUntil, at + resetInMs);
     },
-    isLow: (times = 1) => now() < saidUntil && timesLeft < times,
+    isLow: (times = 1) => now() < validUntil && remainingTimes < times,
   };
 }
 
@@ -89,7 +89,7 @@ export function createBudget(quota: Quota, reserve: number, now: () => number): 
 export const HELD_BACK = {
   kind: "error",
   code: "Throttled",
-  message: "little of the account's hourly quota is left, and it is kept for nodes to be initialized",
+  message: "the account's hourly quota is nearly used up; the rest is reserved for nodes to be initialized",
 } as const;
 
 /** Maximum pause, whatever the server requests; after it one request is sent. */

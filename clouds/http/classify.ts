@@ -33,7 +33,7 @@ export function classify(answer: HttpAnswer, request: string, readError: ApiErro
     };
   }
   const error = body === undefined ? undefined : readError(body, answer);
-  const what = error === undefined ? describeBody(answer) : describeApiError(error);
+  const description = error === undefined ? describeBody(answer) : describeApiError(error);
   const hint = status >= 300 && status < 400 ? "; redirects are not followed" : "";
   // 429 is a throttle whatever code comes with it.
   const meaning = (status === 429 ? undefined : error?.meaning) ?? findMeaningOfStatus(status);
@@ -45,7 +45,7 @@ export function classify(answer: HttpAnswer, request: string, readError: ApiErro
       code,
       meaning,
       status,
-      message: `${request}: ${status}, ${what}${hint}`,
+      message: `${request}: ${status}, ${description}${hint}`,
       ...(error?.id === undefined ? {} : { errorId: truncate(error.id) }),
       ...(isTransient ? { transient: true } : {}),
     },
@@ -61,11 +61,11 @@ export function buildUnansweredFault(cause: unknown, request: string): Fault {
 }
 
 /** Maximum length of a server's message that is repeated. */
-const MAX_WORDS = 300;
+const MAX_TEXT_LENGTH = 300;
 
 function describeApiError({ id, message, requestId }: ApiError): string {
-  const words = [id, message].filter((each) => each !== undefined && each !== "").join(": ");
-  return truncate(words) + (requestId === undefined ? "" : ` (request ${truncate(requestId)})`);
+  const text = [id, message].filter((each) => each !== undefined && each !== "").join(": ");
+  return truncate(text) + (requestId === undefined ? "" : ` (request ${truncate(requestId)})`);
 }
 
 function describeBody({ headers, body }: HttpAnswer): string {
@@ -74,8 +74,8 @@ function describeBody({ headers, body }: HttpAnswer): string {
     : `a body that is not the API's JSON (${truncate(headers["content-type"] ?? "of no type")})`;
 }
 
-function truncate(words: string): string {
-  return words.slice(0, MAX_WORDS).toWellFormed();
+function truncate(text: string): string {
+  return text.slice(0, MAX_TEXT_LENGTH).toWellFormed();
 }
 
 /** Whether an empty body is valid: for a completed change, but not for a read that returned 200. */

@@ -31,7 +31,7 @@ const QUOTA = { burst: 50, refillPerSecond: 10 };
 export function createDoctorApi({ url, sign, readError, authority }: DoctorApiParts): DoctorApi {
   let aheadMs: number | undefined;
   const client = createHttpClient(url, { authority });
-  const watched: HttpClient = {
+  const clockReadingClient: HttpClient = {
     async send(request, signal) {
       const answer = await client.send(request, signal);
       aheadMs = computeClockSkew(Date.parse(answer.headers["date"] ?? "") - Date.now()) ?? aheadMs;
@@ -41,7 +41,7 @@ export function createDoctorApi({ url, sign, readError, authority }: DoctorApiPa
   };
   const now = () => performance.now();
   const api = createApi({
-    client: watched,
+    client: clockReadingClient,
     sign,
     budget: createBudget(QUOTA, 0, now),
     readError,

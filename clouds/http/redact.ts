@@ -17,8 +17,8 @@ export function redactError(error: ApiError | undefined, signature: Secrets): Ap
   return error?.message === undefined ? error : { ...error, message: redactText(error.message, signature) };
 }
 
-function redactText(words: string, { secrets }: Secrets): string {
-  return secrets.reduce((said, secret) => said.replaceAll(secret, "…"), words);
+function redactText(text: string, { secrets }: Secrets): string {
+  return secrets.reduce((redacted, secret) => redacted.replaceAll(secret, "…"), text);
 }
 
 /** Headers that identify the sender, and the texts in them that must never be repeated; no text is empty. */

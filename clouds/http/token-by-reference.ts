@@ -19,12 +19,12 @@ export function createReferencedToken(
   const read = async () => ({
     value: `Bearer ${parseToken(await readSecret(reference, reader), reference)}`,
   });
-  const kept = keepFresh(read, { maxAgeMs: getMaxAge(reference), now });
+  const freshHeader = keepFresh(read, { maxAgeMs: getMaxAge(reference), now });
   let renewedAt = Number.NEGATIVE_INFINITY;
   return async (refused) => {
-    const header = await kept.get();
+    const header = await freshHeader.get();
     if (refused !== header || now() - renewedAt < RENEWAL_INTERVAL_MS) return header;
     renewedAt = now();
-    return kept.get({ fresh: true });
+    return freshHeader.get({ fresh: true });
   };
 }

@@ -12,15 +12,15 @@ export function createFixedToken(token: string, source: string): Authorize {
  * the token.
  */
 export function createTokenFile(file: string): Authorize {
-  let known: FileReading | undefined;
+  let last: FileReading | undefined;
   return async (refused) => {
     try {
-      known = await readFileOnce(file, refused === undefined ? known : undefined);
+      last = await readFileOnce(file, refused === undefined ? last : undefined);
     } catch (error) {
       // During a rotation the last token is still valid; the server decides when it is not.
-      if (known === undefined || refused !== undefined) throw error;
+      if (last === undefined || refused !== undefined) throw error;
     }
-    return known.header;
+    return last.header;
   };
 }
 
@@ -32,16 +32,16 @@ interface FileReading {
 
 const MAX_BYTES = 64 * 1024;
 
-async function readFileOnce(file: string, known: FileReading | undefined): Promise<FileReading> {
+async function readFileOnce(file: string, last: FileReading | undefined): Promise<FileReading> {
   const handle = await open(file).catch((cause: NodeJS.ErrnoException) => {
     const detail = cause.code ?? "unknown error";
-    const todo = "see that it is there and that this process may read it";
-    throw new Error(`the token file ${file} cannot be read (${detail}); ${todo}`, { cause });
+    const remedy = "check that it exists and that this process may read it";
+    throw new Error(`the token file ${file} cannot be read (${detail}); ${remedy}`, { cause });
   });
   try {
     const { mtimeMs, ctimeMs, ino, size } = await handle.stat();
     const version = [mtimeMs, ctimeMs, ino, size].join();
-    if (known?.version === version) return known;
+    if (last?.version === version) return last;
     const { bytesRead, buffer } = await handle.read(Buffer.alloc(MAX_BYTES + 1), 0, MAX_BYTES + 1, 0);
     if (bytesRead > MAX_BYTES) throw new Error(`the token file ${file} is larger than ${MAX_BYTES} bytes`);
     return { header: formatHeader(buffer.toString("utf8", 0, bytesRead), `the token file ${file}`), version };

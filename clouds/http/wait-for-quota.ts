@@ -31,6 +31,6 @@ function buildThrottledFault(template: string, waitMs: number): Fault {
   const seconds = (waitMs / 1000).toFixed(1);
   return {
     code: "Throttled",
-    message: `${template}: this batch's share of the account's quota is spent, the next request may go in ${seconds} s`,
+    message: `${template}: this batch's share of the account's quota is spent, the next request may start in ${seconds} s`,
   };
 }

@@ -13,11 +13,11 @@ export interface NumberedPage<Entry> {
 /** How a list is read. */
 export interface AllPagesOptions {
   /** Maximum pages read. */
-  readonly mostPages: number;
+  readonly maxPages: number;
   /** The fault of a list with more pages. */
-  readonly tooMany: () => Fault;
+  readonly buildTooManyFault: () => Fault;
   /** The fault of entries without id or name. */
-  readonly nameless: (count: number) => Fault;
+  readonly buildUnreadableFault: (count: number) => Fault;
 }
 
 /** All entries; if a page failed, those of the other pages and the fault. */
@@ -33,7 +33,7 @@ const PAGES_AT_ONCE = 4;
 /** Reads a list from its first page to its last. `fetch` never rejects. */
 export async function readAllPages<Entry>(
   fetch: (page: number) => Promise<Outcome<NumberedPage<Entry>>>,
-  { mostPages, tooMany, nameless }: AllPagesOptions,
+  { maxPages, buildTooManyFault, buildUnreadableFault }: AllPagesOptions,
 ): Promise<AllPages<Entry>> {
   const entries: Entry[] = [];
   const faults: Fault[] = [];
@@ -41,7 +41,7 @@ export async function readAllPages<Entry>(
   let pages = 0;
 
   /** Undefined if the page failed. */
-  const take = async (page: number): Promise<NumberedPage<Entry> | undefined> => {
+  const readPage = async (page: number): Promise<NumberedPage<Entry> | undefined> => {
     const answer = await fetch(page);
     if (answer.kind === "fault") {
       faults.push(answer.fault);
@@ -53,17 +53,17 @@ export async function readAllPages<Entry>(
     return answer.value;
   };
 
-  let last = await take(1);
+  let last = await readPage(1);
   let next = 2;
-  while (last?.hasNext === true && next <= mostPages && faults.length === 0) {
-    const until = Math.min(Math.max(last.lastPage, next), mostPages, next + PAGES_AT_ONCE - 1);
-    const taken = await Promise.all(
-      Array.from({ length: until - next + 1 }, (_, index) => take(next + index)),
+  while (last?.hasNext === true && next <= maxPages && faults.length === 0) {
+    const until = Math.min(Math.max(last.lastPage, next), maxPages, next + PAGES_AT_ONCE - 1);
+    const batch = await Promise.all(
+      Array.from({ length: until - next + 1 }, (_, index) => readPage(next + index)),
     );
-    last = taken.at(-1);
+    last = batch.at(-1);
     next = until + 1;
   }
-  if (last?.hasNext === true && faults.length === 0) faults.push(tooMany());
-  if (unreadable > 0) faults.push(nameless(unreadable));
+  if (last?.hasNext === true && faults.length === 0) faults.push(buildTooManyFault());
+  if (unreadable > 0) faults.push(buildUnreadableFault(unreadable));
   return { entries, pages, incomplete: faults[0] };
 }

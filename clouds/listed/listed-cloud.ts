@@ -56,10 +56,10 @@ export interface ListedCloudParts<M extends Machine> {
 /** Creates a cloud that finds machines in lists, and proves their absence by single reads. */
 export function createListedCloud<M extends Machine>(parts: ListedCloudParts<M>): Cloud {
   const { provider, title, machine, budget, sources, prepare, listFew, isAlive, locate } = parts;
-  const { notOurs } = sources;
+  const { checkOwnership } = sources;
   return {
     provider,
-    async instances(nodes, { signal, share, control: isControlWanted, onRequest }) {
+    async instances(nodes, { signal, share, control: needsProbe, onRequest }) {
       const meter = createMeter(onRequest);
       const allAnswer = (answer: InstanceAnswer) => ({
         answers: nodes.map(() => answer),
@@ -71,16 +71,16 @@ export function createListedCloud<M extends Machine>(parts: ListedCloudParts<M>)
       try {
         const callContext = { signal, meter };
         const queries = new Map(nodes.map((node) => [node, buildQuery(node, parts.parseProviderID)]));
-        const trouble = [...queries.values()].some(needsCloud) ? await prepare?.(callContext) : undefined;
+        const failure = [...queries.values()].some(needsCloud) ? await prepare?.(callContext) : undefined;
         const resolutions =
-          trouble === undefined
+          failure === undefined
             ? settleGuesses(await resolve(queries, sources, callContext), buildClaim, machine)
-            : resolveWithoutCloud<M, Node>(queries, trouble);
-        const controls =
-          isControlWanted && trouble === undefined
+            : resolveWithoutCloud<M, Node>(queries, failure);
+        const probes =
+          needsProbe && failure === undefined
             ? await findVisibilityProbes(resolutions, {
                 queries,
-                notOurs,
+                checkOwnership,
                 isAlive,
                 locate,
                 // A few machines are usually enough; in an account of many clusters all of them may be
@@ -90,12 +90,12 @@ export function createListedCloud<M extends Machine>(parts: ListedCloudParts<M>)
                 ),
               })
             : undefined;
-        const isMissed = controls !== undefined && controls.size > 0;
-        const deleted = isMissed ? await parts.listDeleted?.(callContext) : undefined;
+        const hasMissing = probes !== undefined && probes.size > 0;
+        const deleted = hasMissing ? await parts.listDeleted?.(callContext) : undefined;
         const answers = nodes.map((node): InstanceAnswer => {
           const query = queries.get(node);
           const subject = formatSubject(node, query, machine);
-          const answer = buildAnswer(subject, resolutions.get(node), controls?.get(node), parts);
+          const answer = buildAnswer(subject, resolutions.get(node), probes?.get(node), parts);
           const isDeleted = query?.kind === "id" && deleted?.kind === "ok" && deleted.value.has(query.id);
           return answer.kind === "not-found" && isDeleted ? { ...answer, deleted: true } : answer;
         });

@@ -38,9 +38,9 @@ export function createListing<M extends Machine>({
     byId,
     byName: Map.groupBy(unique, ({ name }) => name),
     byAddress: new Map(
-      [...Map.groupBy(addressed, ({ address }) => address)].map(([address, those]) => [
+      [...Map.groupBy(addressed, ({ address }) => address)].map(([address, entries]) => [
         address,
-        those.map(({ machine }) => machine),
+        entries.map(({ machine }) => machine),
       ]),
     ),
   };

@@ -22,7 +22,7 @@ export type ListingsView<M extends Machine> = readonly (Listing<M> | undefined)[
 export function lookUp<M extends Machine>(
   { node, query }: { readonly node: Queried; readonly query: Query },
   view: ListingsView<M>,
-  notOurs: CheckOwnership<M>,
+  checkOwnership: CheckOwnership<M>,
 ): Match<M> | undefined {
   switch (query.kind) {
     case "elsewhere":
@@ -33,10 +33,10 @@ export function lookUp<M extends Machine>(
       return { kind: "fault", fault: { code: "InvalidProviderID", message: query.message } };
     case "id": {
       const machine = view.map((each) => each?.byId.get(query.id)).find((each) => each !== undefined);
-      return machine && checkMatch(machine, node, notOurs);
+      return machine && checkMatch(machine, node, checkOwnership);
     }
     case "name":
-      return lookUpName(query.name, selectCompleteListings(view), notOurs);
+      return lookUpName(query.name, selectCompleteListings(view), checkOwnership);
   }
 }
 
@@ -44,9 +44,9 @@ export function lookUp<M extends Machine>(
 export function checkMatch<M extends Machine>(
   machine: M,
   node: Queried,
-  notOurs: CheckOwnership<M>,
+  checkOwnership: CheckOwnership<M>,
 ): Match<M> {
-  const fault = notOurs(machine, node);
+  const fault = checkOwnership(machine, node);
   return fault === undefined ? { kind: "machine", machine, guess: false } : { kind: "fault", fault };
 }
 
@@ -71,9 +71,9 @@ function selectCompleteListings<M extends Machine>(view: ListingsView<M>): reado
 function lookUpName<M extends Machine>(
   name: string,
   whole: readonly Listing<M>[],
-  notOurs: CheckOwnership<M>,
+  checkOwnership: CheckOwnership<M>,
 ): Match<M> | undefined {
-  const isOurs = (machine: M): boolean => notOurs(machine, undefined) === undefined;
+  const isOurs = (machine: M): boolean => checkOwnership(machine, undefined) === undefined;
   const named = removeDuplicates(whole.flatMap(({ byName }) => byName.get(name) ?? []));
   const byName = selectOnly(named.filter(isOurs), false);
   if (byName !== undefined) return byName;
@@ -81,7 +81,7 @@ function lookUpName<M extends Machine>(
   const byAddress = selectOnly(addressed.filter(isOurs), true);
   if (byAddress !== undefined) return byAddress;
   const [foreign] = named;
-  const fault = foreign && notOurs(foreign, undefined);
+  const fault = foreign && checkOwnership(foreign, undefined);
   return fault && { kind: "fault", fault };
 }
 

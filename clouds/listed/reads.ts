@@ -48,13 +48,13 @@ export function createReads<M extends Machine>(
         readAt.push(now());
         return [id, await read(id, callContext)] as const;
       });
-      const deferred = all.slice(MAX_READS).map((id) => [id, LATER] as const);
+      const deferred = all.slice(MAX_READS).map((id) => [id, DEFERRED_READ] as const);
       return new Map([...(await Promise.all(reading)), ...deferred]);
     },
   };
 }
 
-const LATER: Outcome<never> = fault(
+const DEFERRED_READ: Outcome<never> = fault(
   "Unavailable",
   `no list shows it, and this batch has read ${MAX_READS} machines singly: it is looked for again`,
 );

@@ -24,45 +24,45 @@ export type Resolution<M extends Machine> =
  */
 export async function resolve<M extends Machine, Node extends Queried>(
   queries: ReadonlyMap<Node, Query>,
-  { directories, reads, notOurs, now }: Sources<M>,
+  { directories, reads, checkOwnership, now }: Sources<M>,
   callContext: CallContext,
 ): Promise<ReadonlyMap<Node, Resolution<M>>> {
   const beganAt = now();
   // One view of each list for the whole call: neither its age nor another batch may replace it while other
   // lists are read.
-  const seen = directories.map((directory) => directory.getRecent());
-  let trouble: Fault | undefined;
-  let isWorth = true;
+  const listings = directories.map((directory) => directory.getRecent());
+  let failure: Fault | undefined;
+  let canReadSingly = true;
 
-  const left = (): Query[] =>
+  const listOpenQueries = (): Query[] =>
     [...queries].flatMap(([node, query]) =>
-      isSettled(lookUp({ node, query }, seen, notOurs), query, seen, beganAt) ? [] : [query],
+      isSettled(lookUp({ node, query }, listings, checkOwnership), query, listings, beganAt) ? [] : [query],
     );
   const needsList = (): boolean => {
-    const open = left();
-    const pages = seen.reduce((sum, each) => sum + (each?.pages ?? 0), 0);
+    const open = listOpenQueries();
+    const pages = listings.reduce((sum, each) => sum + (each?.pages ?? 0), 0);
     return open.some(({ kind }) => kind === "name") || !reads.isCheaperFor(collectIds(open).size, pages);
   };
 
   for (const [index, directory] of directories.entries()) {
     // A joined read may have begun before recent changes; a second one is recent enough.
-    for (let round = 0; round < 2 && needsList() && !isFresh(seen[index], beganAt); round += 1) {
+    for (let round = 0; round < 2 && needsList() && !isFresh(listings[index], beganAt); round += 1) {
       const outcome = await directory.list(callContext);
-      if (outcome.kind === "ok") seen[index] = outcome.value;
-      trouble = outcome.kind === "ok" ? outcome.value.incomplete : outcome.fault;
-      if (trouble !== undefined) break;
+      if (outcome.kind === "ok") listings[index] = outcome.value;
+      failure = outcome.kind === "ok" ? outcome.value.incomplete : outcome.fault;
+      if (failure !== undefined) break;
     }
-    if (trouble === undefined) continue;
+    if (failure === undefined) continue;
     // Most ids are in the first list, and if it could be read, the API is available.
-    isWorth = index > 0 || isWorthReading(trouble);
+    canReadSingly = index > 0 || isWorthReading(failure);
     break;
   }
-  const read = isWorth ? await reads.readAll(collectIds(left()), callContext) : new Map();
+  const read = canReadSingly ? await reads.readAll(collectIds(listOpenQueries()), callContext) : new Map();
   return new Map(
     [...queries].map(([node, query]) => {
-      const match = lookUp({ node, query }, seen, notOurs);
+      const match = lookUp({ node, query }, listings, checkOwnership);
       const answer = query.kind === "id" ? read.get(query.id) : undefined;
-      return [node, buildResolution({ node, query, match, answer, trouble }, notOurs)];
+      return [node, buildResolution({ node, query, match, answer, failure }, checkOwnership)];
     }),
   );
 }
@@ -106,9 +106,9 @@ function isFresh<M extends Machine>(listing: Listing<M> | undefined, beganAt: nu
  * readable but useless, they are. A server that answers a list with an error is not trusted about single
  * machines either.
  */
-function isWorthReading(trouble: Fault | undefined): boolean {
-  if (trouble === undefined) return true;
-  return trouble.code === "Unavailable" && trouble.status === undefined && trouble.transient !== true;
+function isWorthReading(failure: Fault | undefined): boolean {
+  if (failure === undefined) return true;
+  return failure.code === "Unavailable" && failure.status === undefined && failure.transient !== true;
 }
 
 function collectIds(queries: readonly Query[]): Set<string> {
@@ -120,26 +120,26 @@ interface LookupResult<M extends Machine> {
   readonly query: Query;
   readonly match: Match<M> | undefined;
   readonly answer: Outcome<M | undefined> | undefined;
-  readonly trouble: Fault | undefined;
+  readonly failure: Fault | undefined;
 }
 
 function buildResolution<M extends Machine>(
-  { node, query, match, answer, trouble }: LookupResult<M>,
-  notOurs: CheckOwnership<M>,
+  { node, query, match, answer, failure }: LookupResult<M>,
+  checkOwnership: CheckOwnership<M>,
 ): Resolution<M> {
   if (answer?.kind === "fault") return answer;
   if (answer !== undefined)
     return answer.value === undefined
       ? { kind: "absent", by: "id" }
-      : checkMatch(answer.value, node, notOurs);
+      : checkMatch(answer.value, node, checkOwnership);
   if (match !== undefined && !(isOfOthers(match) && needsCloud(query))) return match;
-  if (trouble !== undefined) return { kind: "fault", fault: trouble };
-  if (match !== undefined || query.kind !== "name") return match ?? UNTOLD;
+  if (failure !== undefined) return { kind: "fault", fault: failure };
+  if (match !== undefined || query.kind !== "name") return match ?? NO_ANSWER;
   return { kind: "absent", by: "name" };
 }
 
 /** No known path reaches this value; only the cloud's own statement proves that an id is gone. */
-const UNTOLD: Resolution<never> = {
+const NO_ANSWER: Resolution<never> = {
   kind: "fault",
   fault: { code: "Unavailable", message: "neither a list nor a read has returned it" },
 };

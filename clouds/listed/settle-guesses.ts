@@ -19,12 +19,12 @@ interface FailedResolution {
  */
 export function settleGuesses<Node extends Queried, Resolution>(
   resolutions: ReadonlyMap<Node, Resolution>,
-  claimOf: (resolution: Resolution) => Claim | undefined,
+  buildClaim: (resolution: Resolution) => Claim | undefined,
   machine: string,
 ): ReadonlyMap<Node, Resolution | FailedResolution> {
   const claims = new Map<string, string[]>();
   for (const [{ metadata }, resolution] of resolutions) {
-    const claim = claimOf(resolution);
+    const claim = buildClaim(resolution);
     if (claim === undefined) continue;
     const names = claims.get(claim.id);
     if (names === undefined) claims.set(claim.id, [metadata.name]);
@@ -32,7 +32,7 @@ export function settleGuesses<Node extends Queried, Resolution>(
   }
   return new Map(
     [...resolutions].map(([node, resolution]): [Node, Resolution | FailedResolution] => {
-      const claim = claimOf(resolution);
+      const claim = buildClaim(resolution);
       const names = claim?.guess === true ? (claims.get(claim.id) ?? []) : [];
       if (claim === undefined || names.length < 2) return [node, resolution];
       const message = `${machine} ${claim.id} is claimed by ${names.toSorted().slice(0, 5).join(" and ")}`;

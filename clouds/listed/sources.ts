@@ -12,7 +12,7 @@ export interface Sources<M extends Machine> {
    */
   readonly directories: readonly Directory<Listing<M>>[];
   readonly reads: Reads<M>;
-  readonly notOurs: CheckOwnership<M>;
+  readonly checkOwnership: CheckOwnership<M>;
   readonly now: () => number;
 }
 
@@ -21,7 +21,7 @@ export interface SourcesParts<M extends Machine> {
   /** Reads all pages of each list; if one fails, returns the other pages and the fault. Never rejects. */
   readonly lists: readonly ((callContext: CallContext) => Promise<Listing<M>>)[];
   readonly read: MachineReader<M>;
-  readonly notOurs: CheckOwnership<M>;
+  readonly checkOwnership: CheckOwnership<M>;
   /** Time for which a list proves that a machine exists. */
   readonly maxListAgeMs: number;
   /** A monotonic clock in milliseconds. */
@@ -30,11 +30,11 @@ export interface SourcesParts<M extends Machine> {
 
 /** Creates the sources. Lists live as long as the returned object. */
 export function createSources<M extends Machine>(parts: SourcesParts<M>): Sources<M> {
-  const { lists, read, notOurs, maxListAgeMs, now } = parts;
+  const { lists, read, checkOwnership, maxListAgeMs, now } = parts;
   return {
     directories: lists.map((list) => createDirectory(list, maxListAgeMs, now)),
     reads: createReads(read, maxListAgeMs, now),
-    notOurs,
+    checkOwnership,
     now,
   };
 }

@@ -10,7 +10,7 @@ import { findDifference, readLocation } from "#core/node-lifecycle/location.ts";
 /** Sources of visibility probes. */
 export interface ControlSources<M extends Machine> {
   readonly queries: ReadonlyMap<Node, Query>;
-  readonly notOurs: CheckOwnership<M>;
+  readonly checkOwnership: CheckOwnership<M>;
   /** Whether a machine is not terminated; a terminated one proves nothing. */
   readonly isAlive: (machine: M) => boolean;
   /** Converts a machine to a probe: its id and its place. */
@@ -29,28 +29,32 @@ export interface ControlSources<M extends Machine> {
  */
 export async function findVisibilityProbes<M extends Machine>(
   resolutions: ReadonlyMap<Node, Resolution<M>>,
-  { queries, notOurs, isAlive, locate, lists }: ControlSources<M>,
+  { queries, checkOwnership, isAlive, locate, lists }: ControlSources<M>,
 ): Promise<ReadonlyMap<Node, VisibilityProbe>> {
-  const sought = [...resolutions].filter(([node]) => needsCloud(queries.get(node)));
-  const missed = sought.flatMap(([node, resolution]) => (isUnseen(resolution) ? [node] : []));
-  const controls = sought.flatMap(([, each]) =>
+  const searched = [...resolutions].filter(([node]) => needsCloud(queries.get(node)));
+  const missing = searched.flatMap(([node, resolution]) => (isNotVisible(resolution) ? [node] : []));
+  const probes = searched.flatMap(([, each]) =>
     each.kind === "machine" && isAlive(each.machine) ? [locate(each.machine)] : [],
   );
   // A list may briefly show a machine that was reported as missing; that proves nothing.
-  const asked = new Set([...queries.values()].flatMap((query) => ("id" in query ? [query.id] : [])));
+  const requestedIds = new Set([...queries.values()].flatMap((query) => ("id" in query ? [query.id] : [])));
   for (const list of lists) {
-    if (!missed.some((node) => needsMore(node, controls))) break;
+    if (!missing.some((node) => needsMore(node, probes))) break;
     const listed = await list();
     if (listed.kind === "fault") break;
     for (const machine of listed.value)
-      if (!asked.has(machine.id) && isAlive(machine) && notOurs(machine, undefined) === undefined)
-        controls.push(locate(machine));
+      if (
+        !requestedIds.has(machine.id) &&
+        isAlive(machine) &&
+        checkOwnership(machine, undefined) === undefined
+      )
+        probes.push(locate(machine));
   }
   return new Map(
-    missed.flatMap((node) => {
+    missing.flatMap((node) => {
       // A machine in another place proves nothing; it is reported so that the operator sees the searched
       // place.
-      const control = controls.find((each) => compare(node, each) === undefined) ?? controls[0];
+      const control = probes.find((each) => compare(node, each) === undefined) ?? probes[0];
       return control === undefined ? [] : [[node, control]];
     }),
   );
@@ -71,7 +75,7 @@ function compare(node: Node, control: VisibilityProbe) {
 }
 
 /** The duration must not tell a foreign machine from a missing one. */
-function isUnseen<M extends Machine>(resolution: Resolution<M>): boolean {
+function isNotVisible<M extends Machine>(resolution: Resolution<M>): boolean {
   return (
     resolution.kind === "absent" ||
     (resolution.kind === "fault" &&

@@ -63,7 +63,7 @@ export function createOpenStackCloud(
   const sources = createSources<Server>({
     lists: [(callContext) => listServers(apis, filter(), callContext, now)],
     read: (id, callContext) => readServer(apis, { id, project: ownership.project }, callContext),
-    notOurs: (server, node) => checkOwnership(ownership, server, node),
+    checkOwnership: (server, node) => checkOwnership(ownership, server, node),
     maxListAgeMs,
     now,
   });

@@ -3,7 +3,7 @@ import { BaseURL } from "#clouds/base-url.ts";
 import type { Api } from "#clouds/http/api.ts";
 import type { CallContext } from "#clouds/http/call-context.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
-import { createSharedFlight } from "#clouds/http/shared-flight.ts";
+import { createSharedRun } from "#clouds/http/shared-run.ts";
 import type { OpenStackCloudConfig } from "#clouds/openstack/config.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 import { getErrorMessage } from "#core/error-message.ts";
@@ -55,7 +55,7 @@ export function createSessions({ api, config, auth, now }: SessionParts): Sessio
   let failure: { readonly fault: Fault; readonly until: number } | undefined;
   let renewedAt = Number.NEGATIVE_INFINITY;
 
-  const signInCall = createSharedFlight(signIn);
+  const signInCall = createSharedRun(signIn);
 
   async function signIn(callContext: CallContext): Promise<Outcome<Session>> {
     const issued = await requestToken(api, auth, callContext).catch(
@@ -87,7 +87,7 @@ export function createSessions({ api, config, auth, now }: SessionParts): Sessio
     async get(callContext, refused) {
       if (refused !== undefined && refused === current?.session) {
         // Several requests are rejected at a time, for the same reason.
-        if (signInCall.isUnderWay()) return renewSession(callContext);
+        if (signInCall.isRunning()) return renewSession(callContext);
         if (now() - renewedAt < DENIED_PAUSE_MS) return ok(refused);
         renewedAt = now();
         return renewSession(callContext);

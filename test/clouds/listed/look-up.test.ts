@@ -12,7 +12,7 @@ interface Box {
 
 const HALF: Fault = { code: "Unavailable", message: "a page failed" };
 const THEIRS: Fault = { code: "Foreign", message: "foreign" };
-const notOurs: CheckOwnership<Box> = ({ isTheirs }) => (isTheirs ? THEIRS : undefined);
+const checkOwnership: CheckOwnership<Box> = ({ isTheirs }) => (isTheirs ? THEIRS : undefined);
 
 const listing = (machines: readonly Box[], incomplete?: Fault): Listing<Box> =>
   createListing({
@@ -55,7 +55,7 @@ test.each<[string, ListingsView<Box>, object | undefined]>([
   ],
 ])("by a name, if %s", (_, view, match) => {
   const node = { metadata: { name: "a" }, spec: {} };
-  const said = lookUp({ node, query: { kind: "name", name: "a" } }, view, notOurs);
+  const said = lookUp({ node, query: { kind: "name", name: "a" } }, view, checkOwnership);
   if (match === undefined) expect(said).toBeUndefined();
   else expect(said).toMatchObject(match);
 });
@@ -66,7 +66,7 @@ test.each<[string, ListingsView<Box>, object | undefined]>([
   ["no list shows it", [listing([one("2", "a")])], undefined],
 ])("by an ID, if %s", (_, view, match) => {
   const node = { metadata: { name: "a" }, spec: { providerID: "box://1" } };
-  const said = lookUp({ node, query: { kind: "id", id: "1" } }, view, notOurs);
+  const said = lookUp({ node, query: { kind: "id", id: "1" } }, view, checkOwnership);
   if (match === undefined) expect(said).toBeUndefined();
   else expect(said).toMatchObject(match);
 });

@@ -38,7 +38,7 @@ test.each<[string, () => Listing<Machine> | undefined]>([
   };
   const found = await resolve(
     queries,
-    { directories: [directory], reads, notOurs: () => undefined, now: () => 100 },
+    { directories: [directory], reads, checkOwnership: () => undefined, now: () => 100 },
     turn,
   );
   expect([...found.values()]).toEqual([
@@ -57,7 +57,7 @@ test("an ID without an answer is not gone", async () => {
   const queries = new Map<typeof node, Query>([[node, { kind: "id", id: "1" }]]);
   const found = await resolve(
     queries,
-    { directories: [directory], reads, notOurs: () => undefined, now: () => 0 },
+    { directories: [directory], reads, checkOwnership: () => undefined, now: () => 0 },
     turn,
   );
   expect(found.get(node)).toMatchObject({ kind: "fault", fault: { code: "Unavailable" } });
