@@ -37,32 +37,40 @@ const ITEMS = readList(/^[a-z]+$/, { atMost: 2, allowed: "at most 2 words" });
 const wrong = (allowed: string) => reject(allowed);
 
 test.each<[string, ReadResult<unknown>, ReadResult<unknown>]>([
-  ["a text of a shape", readText(/^a+$/, "letters a")("aa"), accept("aa")],
-  ["a text of another", readText(/^a+$/, "letters a")("ab"), wrong("letters a")],
-  ["a boolean of Go", readBoolean("T"), accept(true)],
-  ["an invalid boolean", readBoolean("yes"), wrong("true or false")],
-  ["the least number", readInteger(2, 4)("2"), accept(2)],
-  ["the greatest number", readInteger(2, 4)("4"), accept(4)],
-  ["a number that is too great", readInteger(2, 4)("5"), wrong("a whole number from 2 to 4")],
-  ["a number with a sign", readInteger(2, 4)("+3"), wrong("a whole number from 2 to 4")],
+  ["a text of the expected format is accepted", readText(/^a+$/, "letters a")("aa"), accept("aa")],
+  ["a text of another format is rejected", readText(/^a+$/, "letters a")("ab"), wrong("letters a")],
+  ["a boolean in Go's syntax is accepted", readBoolean("T"), accept(true)],
+  ["an invalid boolean is rejected", readBoolean("yes"), wrong("true or false")],
+  ["the smallest number is accepted", readInteger(2, 4)("2"), accept(2)],
+  ["the greatest number is accepted", readInteger(2, 4)("4"), accept(4)],
+  ["a number that is too great is rejected", readInteger(2, 4)("5"), wrong("a whole number from 2 to 4")],
+  ["a number with a sign is rejected", readInteger(2, 4)("+3"), wrong("a whole number from 2 to 4")],
   [
-    "a number with more digits than are exact",
+    "a number with more than 15 digits is rejected",
     readInteger(0, 4)("0".repeat(16)),
     wrong("a whole number from 0 to 4"),
   ],
-  ["no number", readInteger(0, 4)(""), wrong("a whole number from 0 to 4")],
-  ["a number with a unit", readInteger(2, 4, { unit: " (s)" })("x"), wrong("a whole number from 2 to 4 (s)")],
-  ["a number that is read in another way", readInteger(2, 4, { parseNumber: () => 3 })("three"), accept(3)],
-  ["one of the words", readEnum(WORDS)("Two"), accept("Two")],
-  ["a word that is capitalized otherwise", readEnum(WORDS)("two"), wrong("one, Two or three")],
-  ["a word in any case", readEnum(WORDS, "anyCase")("tWO"), accept("Two")],
-  ["the one word", readEnum(["*"])("+"), wrong("*")],
-  ["items", ITEMS(" a, ,b,"), accept(["a", "b"])],
-  ["no items", ITEMS(" , "), accept(undefined)],
-  ["too many items", ITEMS("a,b,c"), wrong("at most 2 words")],
-  ["an item twice", ITEMS("a,a"), wrong("at most 2 words")],
-  ["an item of another shape", ITEMS("a,1"), wrong("at most 2 words")],
-  ["white space around it", readTrimmed(readBoolean)(" true\n"), accept(true)],
+  ["an empty number is rejected", readInteger(0, 4)(""), wrong("a whole number from 0 to 4")],
+  [
+    "the message about an invalid number has the unit",
+    readInteger(2, 4, { unit: " (s)" })("x"),
+    wrong("a whole number from 2 to 4 (s)"),
+  ],
+  ["a number is read by the given parser", readInteger(2, 4, { parseNumber: () => 3 })("three"), accept(3)],
+  ["a value of the list is accepted", readEnum(WORDS)("Two"), accept("Two")],
+  ["a value with other capitals is rejected", readEnum(WORDS)("two"), wrong("one, Two or three")],
+  [
+    "a value with other capitals is accepted if case does not matter",
+    readEnum(WORDS, "anyCase")("tWO"),
+    accept("Two"),
+  ],
+  ["the message about a list of one value names it", readEnum(["*"])("+"), wrong("*")],
+  ["empty items are left out", ITEMS(" a, ,b,"), accept(["a", "b"])],
+  ["a list without items is undefined", ITEMS(" , "), accept(undefined)],
+  ["a list with too many items is rejected", ITEMS("a,b,c"), wrong("at most 2 words")],
+  ["a list with a duplicate is rejected", ITEMS("a,a"), wrong("at most 2 words")],
+  ["a list with an item of another format is rejected", ITEMS("a,1"), wrong("at most 2 words")],
+  ["surrounding white space is ignored", readTrimmed(readBoolean)(" true\n"), accept(true)],
 ])("%s", (_, read, expected) => {
   expect(read).toEqual(expected);
 });
@@ -75,7 +83,7 @@ test("items are the texts between commas", () => {
   expect(splitItems(" a b ,,c ")).toEqual(["a b", "c"]);
 });
 
-test("annotations are found by name in every notation", () => {
+test("annotations are sorted by name", () => {
   expect(sortAnnotations({ "b-1": "x", b: "y", a: "z" })).toEqual([
     ["a", "z"],
     ["b", "y"],

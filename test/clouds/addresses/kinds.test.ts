@@ -16,7 +16,7 @@ import { buildService } from "#test/core/service/builders.ts";
 const KEEPALIVED = { provider: "keepalived", configMap: "vips", serviceCIDR: "10.0.0.0/24" } as const;
 
 describe("the configuration of keepalived", () => {
-  test("has defaults, and comes from the environment, too", () => {
+  test("has defaults, and is also read from the environment", () => {
     expect(KeepalivedCloudConfig.parse(KEEPALIVED)).toEqual({
       ...KEEPALIVED,
       ...{ namespace: "kube-system", defaultForwardMethod: "", outsidePool: "allow", nodes: "no-cloud" },
@@ -38,20 +38,20 @@ describe("the configuration of keepalived", () => {
 
   test.each<[string, object]>([
     ["no ConfigMap", { configMap: undefined }],
-    ["a ConfigMap of another spelling", { configMap: "My_Map" }],
+    ["an invalid name of the ConfigMap", { configMap: "My_Map" }],
     ["no network", { serviceCIDR: undefined }],
-    ["an address for a network", { serviceCIDR: "10.0.0.1" }],
-    ["a network of IPv6", { serviceCIDR: "fd00::/64" }],
-    ["an unknown method", { defaultForwardMethod: "TUN" }],
+    ["an address in place of a network", { serviceCIDR: "10.0.0.1" }],
+    ["an IPv6 network", { serviceCIDR: "fd00::/64" }],
+    ["an unknown forwarding method", { defaultForwardMethod: "TUN" }],
     ["a namespace that is a path", { namespace: "../kube-system" }],
     ["an unknown key", { pool: "10.0.0.0/24" }],
-  ])("refuses %s", (_, difference) => {
+  ])("rejects %s", (_, difference) => {
     expect(KeepalivedCloudConfig.safeParse({ ...KEEPALIVED, ...difference }).success).toBe(false);
   });
 });
 
 describe("the configuration of kube-vip", () => {
-  test("has defaults, and comes from the environment, too", () => {
+  test("has defaults, and is also read from the environment", () => {
     expect(KubeVipCloudConfig.parse({ provider: "kubevip" })).toEqual({
       ...{
         provider: "kubevip",
@@ -80,16 +80,16 @@ describe("the configuration of kube-vip", () => {
   });
 
   test.each<[string, object]>([
-    ["an invalid flag", { enableLoadBalancerClass: "sometimes" }],
+    ["an invalid boolean", { enableLoadBalancerClass: "sometimes" }],
     ["an empty class", { loadBalancerClass: "" }],
     ["an invalid class", { loadBalancerClass: "a b" }],
     ["a ConfigMap that is a path", { configMap: "a/b" }],
     ["an unknown key", { pool: "10.0.0.0/24" }],
-  ])("refuses %s", (_, difference) => {
+  ])("rejects %s", (_, difference) => {
     expect(KubeVipCloudConfig.safeParse({ provider: "kubevip", ...difference }).success).toBe(false);
   });
 
-  test("says which Services are its", () => {
+  test("selects the Services by class", () => {
     const classOf = (cloud: object) =>
       selectSettings(
         Cluster.parse({ name: "a", server: "https://a", cloud: { provider: "kubevip", ...cloud } }),
@@ -165,7 +165,7 @@ describe("the facts for explain", () => {
       ["no pool for namespace default, and no global pool", "Services with an address: 0"],
     ],
     [
-      "rubbish",
+      "an invalid pool",
       {},
       { "cidr-global": "a/b" },
       "none",
@@ -192,7 +192,7 @@ describe("the facts for explain", () => {
       ],
     ],
     [
-      "one that goes",
+      "a Service that no longer needs an address",
       {
         metadata: { annotations: { "kube-vip.io/loadbalancerIPs": "10.0.0.1" } },
         spec: { type: "ClusterIP" },

@@ -32,8 +32,8 @@ describe("the first free address", () => {
     ["after a used one", ["10.0.0.0/30"], ["10.0.0.0"], "10.0.0.1"],
     ["in a gap", ["10.0.0.0/30"], ["10.0.0.0", "10.0.0.2"], "10.0.0.1"],
     ["of the next network", ["10.0.0.0/31", "10.1.0.0/31"], ["10.0.0.0", "10.0.0.1"], "10.1.0.0"],
-    ["of none", ["10.0.0.0/31"], ["10.0.0.0", "10.0.0.1"], undefined],
-    ["of no network", [], [], undefined],
+    ["of a network without a free address", ["10.0.0.0/31"], ["10.0.0.0", "10.0.0.1"], undefined],
+    ["without networks", [], [], undefined],
     ["with invalid entries", ["10.0.0.0/31"], ["web", ""], "10.0.0.0"],
     ["of IPv6", ["fd00::/64"], ["fd00::", "FD00:0::1"], "fd00::2"],
     ["with an equal number in the other family", ["::a00:0/127"], ["10.0.0.0"], "::a00:0"],
@@ -41,13 +41,13 @@ describe("the first free address", () => {
     expect(freeOf(networks, used)).toBe(free);
   });
 
-  test("counted from the end", () => {
+  test("is searched from the end if configured", () => {
     const networks = ["10.0.0.0/31", "10.1.0.0/31"];
     expect(freeOf(networks, ["10.1.0.1"], { fromEnd: true })).toBe("10.1.0.0");
     expect(freeOf(networks, ["10.1.0.1", "10.1.0.0"], { fromEnd: true })).toBe("10.0.0.1");
   });
 
-  test("without reserved addresses", () => {
+  test("is not a reserved one", () => {
     const isGiven = ({ value }: { value: bigint }) => value % 2n === 1n;
     expect(freeOf(["10.0.0.0/30"], ["10.0.0.1"], { isGiven })).toBe("10.0.0.3");
   });
@@ -74,7 +74,7 @@ describe("the first free address", () => {
 });
 
 test.each([false, true])(
-  "ranges that overlap a thousand times are rejected (from the end: %s)",
+  "the search in a thousand overlapping ranges ends after 200,000 steps (from the end: %s)",
   (fromEnd) => {
     let looks = 0;
     const full: AddressSet = {

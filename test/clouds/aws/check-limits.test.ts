@@ -52,7 +52,7 @@ test.each<
     "network load balancers 0 of 10; target groups 0 of 20; classic load",
   ],
   [
-    "room for network ones",
+    "room for the requested network load balancers",
     use({ network: 5 }),
     some(3, "nlb"),
     [],
@@ -60,7 +60,7 @@ test.each<
     "network load balancers 5 and 3 requested, of 10",
   ],
   [
-    "almost all network load balancers",
+    "nine of ten network load balancers",
     use({ network: 6 }),
     some(3, "nlb"),
     [],
@@ -69,7 +69,7 @@ test.each<
     "network load balancers: request",
   ],
   [
-    "all of them",
+    "all network load balancers in use",
     use({ network: 10 }),
     [],
     [],
@@ -78,7 +78,7 @@ test.each<
     "network load balancers: request",
   ],
   [
-    "more than there may be",
+    "more network load balancers than the quota",
     use({ network: 9 }),
     some(2, "nlb"),
     [],
@@ -87,7 +87,7 @@ test.each<
     "network load balancers: request",
   ],
   [
-    "classic ones beyond theirs alone",
+    "more classic load balancers than their quota",
     use({ network: 1, classic: 10 }),
     some(1, "clb"),
     [],
@@ -96,7 +96,7 @@ test.each<
     "classic load balancers: request",
   ],
   [
-    "target groups of many ports",
+    "a target group for each port",
     use({ targetGroups: 15 }),
     some(2, "nlb", 3),
     [],
@@ -105,7 +105,7 @@ test.each<
     "target groups: request",
   ],
   [
-    "TCP and UDP of one port",
+    "one target group for TCP and UDP of one port",
     use({}),
     some(1, "nlb", 1, { ports: both }),
     [],
@@ -113,7 +113,7 @@ test.each<
     "target groups 0 and 1 requested, of 20",
   ],
   [
-    "ports beyond the listeners of one",
+    "more ports than listeners of a network load balancer",
     use({}),
     some(1, "nlb", 5),
     [],
@@ -131,7 +131,7 @@ test.each<
     "listeners per classic load balancer: request",
   ],
   [
-    "more targets than a zone may have",
+    "more targets than allowed in a zone",
     use({}),
     some(1, "nlb"),
     nodes(13),
@@ -140,7 +140,7 @@ test.each<
     "targets per network load balancer and zone: request",
   ],
   [
-    "as many in two zones",
+    "as many targets in two zones",
     use({}),
     some(1, "nlb", 1),
     [...nodes(8), ...nodes(8, "b")],
@@ -148,7 +148,7 @@ test.each<
     "targets per network load balancer 16 of 20; targets per network load balancer and zone 8 of 12",
   ],
   [
-    "targets of each port",
+    "targets counted for each port",
     use({}),
     some(1, "nlb", 2),
     [...nodes(6), ...nodes(6, "b")],
@@ -157,7 +157,7 @@ test.each<
     "targets per network load balancer, ",
   ],
   [
-    "nodes that are no instances",
+    "nodes that are not instances",
     use({}),
     some(1, "clb"),
     [{ providerID: "other://x/i-1" }, { providerID: "" }],
@@ -174,7 +174,7 @@ test.each<
     "instances per classic load balancer: request",
   ],
   [
-    "another controller's kind",
+    "Services of another class",
     use({ network: 10, classic: 8 }),
     some(5, "nlb", 1, { loadBalancerClass: "example.com/x" }),
     [],
@@ -205,11 +205,11 @@ test("limits that AWS does not return are not checked", () => {
 });
 
 test.each<[string, number | undefined, AccountLimits, CheckResult["outcome"]]>([
-  ["as many as the account may have of a kind", 10, LIMITS, "ok"],
-  ["more than that", 11, LIMITS, "warning"],
-  ["more than the other kind alone", 11, { ...LIMITS, "network-load-balancers": 50 }, "ok"],
-  ["no configured maximum", undefined, LIMITS, "ok"],
-  ["AWS returns neither", 5_000, { "target-groups": 20 }, "ok"],
+  ["equal to the account's quota", 10, LIMITS, "ok"],
+  ["above the account's quota", 11, LIMITS, "warning"],
+  ["above the quota of one kind only", 11, { ...LIMITS, "network-load-balancers": 50 }, "ok"],
+  ["not set", undefined, LIMITS, "ok"],
+  ["unknown quotas", 5_000, { "target-groups": 20 }, "ok"],
 ])("a configured maximum of the cluster: %s", (_, max, limits, outcome) => {
   const finding = checkLimits(limits, use({}), { services: [], nodes: [], max });
   expect(finding.outcome).toBe(outcome);

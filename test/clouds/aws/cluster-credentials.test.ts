@@ -172,7 +172,7 @@ describe("configuration", () => {
       { routeTableIDs: Array.from({ length: 40 }, (_, index) => `rtb-${100_000 + index}`) },
       "sessionPolicy: the session policy of route has ",
     ],
-  ])("refuses %s", (_, more, message) => {
+  ])("rejects %s", (_, more, message) => {
     const config = { provider: "aws", region: "eu-central-1", clusterTag: "prod", ...more };
     const { issues = [] } = AwsCloudConfig.safeParse(config).error ?? {};
     expect(issues.map(({ path, message: text }) => `${path.join(".")}: ${text}`).join()).toContain(message);

@@ -42,31 +42,31 @@ const ELB = { "kubernetes.io/role/elb": "1" };
 test.each<[string, readonly SubnetState[], CheckResult["outcome"], string]>([
   ["one of each zone", [subnet("s-1", "a"), subnet("s-2", "b")], "ok", "internet-facing in s-1 (a), s-2 (b)"],
   [
-    "private ones alone",
+    "only private ones",
     [subnet("s-1", "a", {}, false)],
     "warning",
     "internet-facing in none; internal in s-1 (a)",
   ],
   [
-    "another cluster's alone",
+    "only another cluster's",
     [subnet("s-1", "a", { "kubernetes.io/cluster/x": "shared" })],
     "failed",
     "internal in none",
   ],
   [
-    "two of a zone without a role",
+    "two in a zone without a role tag",
     [subnet("s-1", "a"), subnet("s-2", "a")],
     "warning",
     "several subnets of a",
   ],
   [
-    "two of a zone with one role",
+    "two in a zone with the same role tag",
     [subnet("s-1", "a", ELB), subnet("s-2", "a", ELB)],
     "warning",
     "several subnets of a",
   ],
   [
-    "two of a zone, one with a role",
+    "two in a zone, one with a role tag",
     [subnet("s-1", "a"), subnet("s-2", "a", ELB)],
     "ok",
     "internet-facing in s-2 (a)",
@@ -89,7 +89,7 @@ test.each<[string, readonly string[], readonly string[], CheckResult["outcome"],
   ],
   ["one tagged of two", ["g-1", "g-2"], ["g-2"], "ok", "1 instance"],
   ["none tagged of two", ["g-1", "g-2"], [], "failed", "NoNodeSecurityGroup"],
-  ["two tagged", ["g-1", "g-2"], ["g-1", "g-2"], "failed", "AmbiguousNodeSecurityGroup"],
+  ["two tagged of two", ["g-1", "g-2"], ["g-1", "g-2"], "failed", "AmbiguousNodeSecurityGroup"],
 ])("security groups of an instance: %s", (_, groupIds, tagged, outcome, message) => {
   const groups = ["g-1", "g-2"].map((id) => ({
     group: { GroupId: id },

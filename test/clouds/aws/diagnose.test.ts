@@ -50,7 +50,7 @@ test.each<[string, "credentials" | "network", object, readonly string[], CheckRe
     "assumed-role/ccm/serverless-ccm-tenant-a of account 210987654321, in eu-central-1; sessionPolicy compatible: see",
   ],
   [
-    "credentials of a role whose sessions are narrowed",
+    "credentials of a role with a strict session policy",
     "credentials",
     { roleArn: ROLE, sessionPolicy: "strict" },
     [],
@@ -84,7 +84,7 @@ test.each<[string, "credentials" | "network", object, readonly string[], CheckRe
     "tag kubernetes.io/cluster/tenant-a in eu-central-1: 1 instance",
   ],
   [
-    "the tag of older clusters",
+    "the legacy tag",
     "network",
     { vpc: undefined, clusterTag: "tenant-c" },
     [],
@@ -92,7 +92,7 @@ test.each<[string, "credentials" | "network", object, readonly string[], CheckRe
     "tag kubernetes.io/cluster/tenant-c in eu-central-1: 1 instance",
   ],
   [
-    "another cluster's tag of older clusters",
+    "another cluster's legacy tag",
     "network",
     { vpc: undefined, clusterTag: "tenant-b" },
     [],
@@ -100,7 +100,7 @@ test.each<[string, "credentials" | "network", object, readonly string[], CheckRe
     "tag kubernetes.io/cluster/tenant-b in eu-central-1: no instance",
   ],
   [
-    "a VPC with another cluster's instances alone",
+    "a VPC with only another cluster's instances",
     "network",
     { vpc: THEIR_VPC },
     ["DescribeVpcs"],
@@ -110,7 +110,7 @@ test.each<[string, "credentials" | "network", object, readonly string[], CheckRe
   ["a missing VPC", "network", { vpc: "vpc-0123" }, [], "failed", "there is no VPC vpc-0123 in eu-central-1"],
   ["an inaccessible VPC", "network", {}, ["DescribeVpcs"], "ok", "2 instances"],
   [
-    "a VPC that may be there, and no instance",
+    "a VPC that cannot be read, without instances",
     "network",
     { vpc: "vpc-0123" },
     ["DescribeVpcs"],
@@ -141,7 +141,7 @@ test.each<[string, "credentials" | "network", object, readonly string[], CheckRe
   expect(finding.remedy === undefined).toBe(outcome === "ok");
 });
 
-test("in a network with more instances of other clusters than it reads, the check claims no more than it knows", async () => {
+test("says how much it has read if the network has more instances of other clusters than it reads", async () => {
   const theirs = { vpcId: FULL_VPC, tags: { "kubernetes.io/cluster/tenant-d": "owned" } };
   ec2.addInstances(Array.from({ length: 1_001 }, () => theirs));
   const finding = await diagnosed({ vpc: FULL_VPC }, ({ network }) => network(AbortSignal.timeout(120_000)));

@@ -38,38 +38,38 @@ async function ask(): Promise<{ answer: string; requests: number; throttled: num
 test.each<[string, GateAnswer, string, number]>([
   ["an empty list", page("<reservationSet/>"), "not-found", 1],
   ["too many requests", buildErrorAnswer(503, "RequestLimitExceeded"), "Throttled", 1],
-  ["another word for it", buildErrorAnswer(400, "Throttling"), "Throttled", 1],
-  ["429 without a word", { status: 429, body: "" }, "Throttled", 1],
+  ["too many requests with another code", buildErrorAnswer(400, "Throttling"), "Throttled", 1],
+  ["429 without a body", { status: 429, body: "" }, "Throttled", 1],
   ["no permission", buildErrorAnswer(403, "UnauthorizedOperation"), "Denied", 1],
   ["wrong credentials", buildErrorAnswer(401, "AuthFailure"), "Denied", 2],
   ["expired credentials", buildErrorAnswer(400, "RequestExpired"), "Denied", 2],
   ["403 from a proxy", { status: 403, body: "<html>no</html>" }, "Denied", 1],
-  ["an id that EC2 cannot read", buildErrorAnswer(400, "InvalidInstanceID.Malformed"), "Unavailable", 1],
+  ["a malformed instance ID", buildErrorAnswer(400, "InvalidInstanceID.Malformed"), "Unavailable", 1],
   [
-    "even an id that EC2 does not find, in so many words",
+    "an instance ID that EC2 does not find",
     buildErrorAnswer(400, "InvalidInstanceID.NotFound"),
     "Unavailable",
     1,
   ],
-  ["a failure on EC2's side, retried once", buildErrorAnswer(500, "InternalError"), "Unavailable", 2],
-  ["a gateway's failure, retried once", { status: 502, body: "<html>bad gateway</html>" }, "Unavailable", 2],
+  ["an internal error, retried once", buildErrorAnswer(500, "InternalError"), "Unavailable", 2],
+  ["a gateway error, retried once", { status: 502, body: "<html>bad gateway</html>" }, "Unavailable", 2],
   ["a broken connection, retried once", "destroy", "Unavailable", 2],
   ["a web page", { status: 200, body: "<html><body>sign in</body></html>" }, "Unavailable", 1],
-  ["no XML", { status: 200, body: "rubbish" }, "Unavailable", 1],
+  ["a body that is not XML", { status: 200, body: "rubbish" }, "Unavailable", 1],
   [
-    "XML cut off",
+    "truncated XML",
     { status: 200, body: "<DescribeInstancesResponse><reservationSet><item>" },
     "Unavailable",
     1,
   ],
-  ["nothing", { status: 200, body: "" }, "Unavailable", 1],
-  ["no list in the answer", page(""), "Unavailable", 1],
-])("%s", async (_, how, expected, requests) => {
+  ["an empty body", { status: 200, body: "" }, "Unavailable", 1],
+  ["an answer without a list", page(""), "Unavailable", 1],
+])("%s is %s", async (_, how, expected, requests) => {
   gate.answer(how);
   expect(await ask()).toEqual({ answer: expected, requests, throttled: expected === "Throttled" ? 1 : 0 });
 });
 
-test("no connection", async () => {
+test("a refused connection is Unavailable", async () => {
   const closed = await openGate();
   await closed.close();
   vi.stubEnv("AWS_ENDPOINT_URL_EC2", closed.url);
@@ -77,7 +77,7 @@ test("no connection", async () => {
   vi.stubEnv("AWS_ENDPOINT_URL_EC2", gate.url);
 });
 
-test("no credentials", async () => {
+test("missing credentials are Denied, without a request", async () => {
   for (const name of ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]) vi.stubEnv(name, "");
   vi.stubEnv("HOME", "/nonexistent");
   vi.stubEnv("AWS_EC2_METADATA_DISABLED", "true");

@@ -23,28 +23,38 @@ function anInterface(traits: Partial<NetworkInterface> = {}): NetworkInterface {
 }
 
 test.each<[string, readonly NetworkInterface[], Partial<AwsCloudConfig>, string]>([
-  ["attached", [anInterface()], {}, "eni-1"],
+  ["an attached interface", [anInterface()], {}, "eni-1"],
   ["no interface", [], {}, "not-found"],
-  ["no longer attached", [anInterface({ Attachment: { Status: "detaching" } })], {}, "not-found"],
-  ["two of one address", [anInterface(), anInterface({ NetworkInterfaceId: "eni-2" })], {}, "Ambiguous"],
-  ["in another VPC", [anInterface({ VpcId: "vpc-2" })], {}, "not-found"],
-  ["untagged, with no VPC to go by", [anInterface()], { vpc: undefined }, "Foreign"],
-  ["tagged, with no VPC to go by", [anInterface(OURS)], { vpc: undefined }, "eni-1"],
-  ["tagged with another cluster", [anInterface(THEIRS)], {}, "Foreign"],
+  ["an interface that is detaching", [anInterface({ Attachment: { Status: "detaching" } })], {}, "not-found"],
   [
-    "tagged with another cluster, in a VPC alone",
+    "two interfaces with the address",
+    [anInterface(), anInterface({ NetworkInterfaceId: "eni-2" })],
+    {},
+    "Ambiguous",
+  ],
+  ["an interface in another VPC", [anInterface({ VpcId: "vpc-2" })], {}, "not-found"],
+  ["an untagged interface, without a configured VPC", [anInterface()], { vpc: undefined }, "Foreign"],
+  ["a tagged interface, without a configured VPC", [anInterface(OURS)], { vpc: undefined }, "eni-1"],
+  ["an interface with another cluster's tag", [anInterface(THEIRS)], {}, "Foreign"],
+  [
+    "an interface with another cluster's tag, with only a VPC configured",
     [anInterface(THEIRS)],
     { clusterTag: undefined },
     "Foreign",
   ],
-  ["tagged with the cluster's name, in a VPC alone", [anInterface(OURS)], { clusterTag: undefined }, "eni-1"],
   [
-    "one of another cluster with the same address",
+    "an interface with the cluster's tag, with only a VPC configured",
+    [anInterface(OURS)],
+    { clusterTag: undefined },
+    "eni-1",
+  ],
+  [
+    "another cluster's interface with the same address",
     [anInterface(THEIRS), anInterface({ NetworkInterfaceId: "eni-2" })],
     {},
     "eni-2",
   ],
-  ["without a zone", [anInterface({ AvailabilityZone: "" })], {}, "Unavailable"],
+  ["an interface without a zone", [anInterface({ AvailabilityZone: "" })], {}, "Unavailable"],
 ])("%s", async (_, interfaces, config, expected) => {
   const world = new Ec2World();
   world.interfaces.push(...interfaces);

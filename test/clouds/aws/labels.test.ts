@@ -77,7 +77,7 @@ describe("zone ids", () => {
   });
 
   test.each<[string, NodeTraits]>([
-    ["the node has one", { labels: { "topology.k8s.aws/zone-id": "x" } }],
+    ["the node has the label", { labels: { "topology.k8s.aws/zone-id": "x" } }],
     ["the node has joined", { taints: [] }],
     ["nothing can be requested for the node", { providerID: "aws:///a/vol-1" }],
   ])("are not requested if %s", async (_, traits) => {
@@ -125,7 +125,7 @@ describe("zone ids", () => {
     expect(world.count("DescribeAvailabilityZones")).toBe(1);
   });
 
-  test("that are unknown are left out, and requested again after a minute, not before", async () => {
+  test("that are unknown are left out, and requested again after a minute", async () => {
     const world = aWorld(1, "m7g.large");
     world.zones.clear();
     const cloud = world.cloud();
@@ -138,12 +138,12 @@ describe("zone ids", () => {
   });
 
   test.each<[string, Error, NodeTraits, unknown]>([
-    ["throttled for a node that waits", THROTTLE, {}, "Throttled"],
-    ["failing for a node that waits", createAwsError("InternalError", 500), {}, "Unavailable"],
-    ["with credentials that expired, for a node that waits", EXPIRED, {}, "Unavailable"],
-    ["denied for a node that waits", createAwsError("UnauthorizedOperation", 403), {}, {}],
-    ["throttled for a node that waited five minutes", THROTTLE, OLD, {}],
-    ["throttled for a node that has joined", THROTTLE, { taints: [] }, {}],
+    ["throttled delay a waiting node", THROTTLE, {}, "Throttled"],
+    ["failing delay a waiting node", createAwsError("InternalError", 500), {}, "Unavailable"],
+    ["with expired credentials delay a waiting node", EXPIRED, {}, "Unavailable"],
+    ["denied are left out for a waiting node", createAwsError("UnauthorizedOperation", 403), {}, {}],
+    ["throttled do not delay a node that has waited five minutes", THROTTLE, OLD, {}],
+    ["throttled are left out for a node that has joined", THROTTLE, { taints: [] }, {}],
   ])("%s", async (_, error, traits, expected) => {
     const world = aWorld(1, "m7g.large");
     world.errors.set("DescribeAvailabilityZones", error);
@@ -154,7 +154,7 @@ describe("zone ids", () => {
     ["a throttle", THROTTLE],
     ["a failure", createAwsError("InternalError", 500)],
     ["expired credentials", EXPIRED],
-  ])("are requested again after %s: no node of the next minute lacks them", async (_, error) => {
+  ])("are requested again after %s, so that no node of the next minute lacks them", async (_, error) => {
     const world = aWorld(20, "m7g.large");
     const cloud = world.cloud();
     world.errors.set("DescribeAvailabilityZones", error);
@@ -194,7 +194,7 @@ describe("zone ids", () => {
   });
 });
 
-describe("the place in the network", () => {
+describe("the network topology", () => {
   const PLACE = {
     "topology.k8s.aws/network-node-layer-1": "nn-1",
     "topology.k8s.aws/network-node-layer-2": "nn-2",
@@ -202,7 +202,7 @@ describe("the place in the network", () => {
     "topology.k8s.aws/zone-id": "euc1-az2",
   };
 
-  test("is one label a layer", async () => {
+  test("gives one label for each layer", async () => {
     expect(await labelsIn(aWorld().cloud())).toEqual([PLACE]);
   });
 
@@ -227,9 +227,13 @@ describe("the place in the network", () => {
   });
 
   test.each<[string, string, NodeTraits]>([
-    ["of a type that the pattern leaves out", "m7g.large", {}],
-    ["for a joined node", "p5.48xlarge", { taints: [] }],
-    ["if the node has it", "p5.48xlarge", { labels: { "topology.k8s.aws/network-node-layer-1": "x" } }],
+    ["a node of a type that the pattern leaves out", "m7g.large", {}],
+    ["a node that has joined", "p5.48xlarge", { taints: [] }],
+    [
+      "a node that has its labels",
+      "p5.48xlarge",
+      { labels: { "topology.k8s.aws/network-node-layer-1": "x" } },
+    ],
   ])("is not requested for %s", async (_, type, traits) => {
     const world = aWorld(1, type);
     await labelsIn(world.cloud(), [identified(1, traits)]);
@@ -239,7 +243,7 @@ describe("the place in the network", () => {
   test.each([
     ["denied", createAwsError("UnauthorizedOperation", 403)],
     ["not offered in the region", createAwsError("UnsupportedOperation", 400)],
-  ])("%s, it costs only the labels, and is not requested again for a day", async (_, error) => {
+  ])("%s leaves out only its labels, and is not requested again for a day", async (_, error) => {
     const world = aWorld();
     world.errors.set("DescribeInstanceTopology", error);
     const cloud = world.cloud();
@@ -250,7 +254,7 @@ describe("the place in the network", () => {
     expect(await labelsIn(cloud)).toEqual([PLACE]);
   });
 
-  test("that EC2 does not have is not requested again, while another instance's is", async () => {
+  test("that EC2 does not have is not requested again, but another instance's is", async () => {
     const world = aWorld(2);
     world.topology.delete("i-00000000000000001");
     const cloud = world.cloud();
@@ -263,11 +267,11 @@ describe("the place in the network", () => {
   });
 
   test.each<[string, Error, NodeTraits, unknown]>([
-    ["throttled for a node that waits", THROTTLE, {}, "Throttled"],
-    ["failing for a node that waits", createAwsError("InternalError", 500), {}, "Unavailable"],
-    ["with credentials that expired, for a node that waits", EXPIRED, {}, "Unavailable"],
-    ["throttled for a node that waited five minutes", THROTTLE, OLD, ZONE],
-    ["throttled for a node that has joined", THROTTLE, { taints: [] }, {}],
+    ["throttled delay a waiting node", THROTTLE, {}, "Throttled"],
+    ["failing delay a waiting node", createAwsError("InternalError", 500), {}, "Unavailable"],
+    ["with expired credentials delay a waiting node", EXPIRED, {}, "Unavailable"],
+    ["throttled do not delay a node that has waited five minutes", THROTTLE, OLD, ZONE],
+    ["throttled are left out for a node that has joined", THROTTLE, { taints: [] }, {}],
   ])("%s", async (_, error, traits, expected) => {
     const world = aWorld(2, "p5.48xlarge");
     world.errors.set("DescribeInstanceTopology", error);
@@ -285,7 +289,7 @@ describe("the place in the network", () => {
     ["expired credentials", EXPIRED],
     ["a role that could not be assumed", createAwsError("AccessDenied", 403)],
     ["a region's refusal of everything", createAwsError("OptInRequired", 401)],
-  ])("is requested again after %s, which refuse more than the operation", async (_, error) => {
+  ])("is requested again after %s, which affect more than this operation", async (_, error) => {
     const world = aWorld();
     const cloud = world.cloud();
     world.errors.set("DescribeInstanceTopology", error);
@@ -317,7 +321,7 @@ describe("the place in the network", () => {
   });
 
   test.each<[string, (world: Ec2World) => void, number, number]>([
-    ["one without a name in the error", (world) => (world.namesUnknown = false), 1, 15],
+    ["one that the error does not name", (world) => (world.namesUnknown = false), 1, 15],
     ["all of them", () => {}, 100, 10],
   ])("unknown IDs are found in few requests: %s", async (_, change, unknown, requests) => {
     const world = aWorld(100);
@@ -356,10 +360,10 @@ describe("labels of nodes that have joined", () => {
   const none = { zones: 0, topology: 0 };
 
   test.each<[string, "missing" | "all" | undefined, Record<string, string>, object, object]>([
-    ["are not requested unless they are wanted", undefined, {}, {}, none],
-    ["are requested if they are missing", "missing", {}, { ...ZONE, ...PLACE }, everyRequest],
-    ["are not requested if they exist", "missing", { ...ZONE, ...PLACE }, {}, none],
-    ["are always requested", "all", { ...ZONE, ...PLACE }, { ...ZONE, ...PLACE }, everyRequest],
+    ["are not requested by default", undefined, {}, {}, none],
+    ['are requested with "missing" if they are missing', "missing", {}, { ...ZONE, ...PLACE }, everyRequest],
+    ['are not requested with "missing" if they exist', "missing", { ...ZONE, ...PLACE }, {}, none],
+    ['are always requested with "all"', "all", { ...ZONE, ...PLACE }, { ...ZONE, ...PLACE }, everyRequest],
   ])("%s", async (_, labels, present, expected, requests) => {
     const world = aWorld();
     const { answers } = await world.cloud().instances([joined(present)], buildCall({ labels }));
@@ -408,11 +412,11 @@ describe("labels from tags", () => {
   });
 
   test.each<[string, unknown, RegExp]>([
-    ["a label of Kubernetes'", ["node.kubernetes.io/role"], /Kubernetes' own/],
+    ["a label reserved for Kubernetes", ["node.kubernetes.io/role"], /Kubernetes' own/],
     ["a label under k8s.io", [{ tag: "a", label: "k8s.io/a" }], /Kubernetes' own/],
     ["a label under a domain of k8s.io", [{ tag: "a", label: "x.k8s.io/a" }], /Kubernetes' own/],
-    ["a label that EC2's facts have", ["topology.k8s.aws/zone-id"], /are set from EC2's data/],
-    ["a tag that is no label", ["aws:autoscaling:groupName"], /label of its own/],
+    ["a label that EC2's facts already set", ["topology.k8s.aws/zone-id"], /are set from EC2's data/],
+    ["a tag whose key is not a valid label", ["aws:autoscaling:groupName"], /label of its own/],
     ["an invalid label", [{ tag: "a", label: "-" }], /is refused: its name/],
     ["a duplicate label", ["a", { tag: "b", label: "a" }], /twice/],
     ["an empty tag", [{ tag: "", label: "a" }], /1 to 128 characters/],

@@ -17,20 +17,20 @@ test.each<[string, Ownership, OwnershipFacts]>([
   ["in the VPC, tagged", both, { vpc: VPC, tags: [TAG] }],
   ["tagged shared", both, { vpc: VPC, tags: [{ ...TAG, Value: "shared" }] }],
   ["tagged with an empty value", both, { vpc: VPC, tags: [{ ...TAG, Value: "" }] }],
-  ["tagged the legacy way", both, { vpc: VPC, tags: [{ Key: "KubernetesCluster", Value: "demo" }] }],
+  ["with the legacy tag", both, { vpc: VPC, tags: [{ Key: "KubernetesCluster", Value: "demo" }] }],
   ["in the VPC, and no tag required", { vpc: VPC }, { vpc: VPC, tags: undefined }],
   ["in the VPC, without a cluster's tag", byVpc, { vpc: VPC, tags: [{ Key: "Name", Value: "other" }] }],
   ["in the VPC, tagged with the cluster's name", byVpc, { vpc: VPC, tags: [TAG] }],
   [
-    "in the VPC, tagged the legacy way with the cluster's name",
+    "in the VPC, with the legacy tag of the cluster's name",
     byVpc,
     { vpc: VPC, tags: [{ Key: "KubernetesCluster", Value: "demo" }] },
   ],
   ["in the VPC, shared with another cluster", byVpc, { vpc: VPC, tags: [OTHER, TAG] }],
   ["shared with another cluster, the tag required", both, { vpc: VPC, tags: [OTHER, TAG] }],
-  ["terminated, VPC and tags forgotten", byVpc, { vpc: undefined, tags: [], isTerminated: true }],
+  ["terminated, without VPC and tags", byVpc, { vpc: undefined, tags: [], isTerminated: true }],
   ["tagged, and no VPC required", { clusterTag: "demo" }, { vpc: "vpc-2", tags: [TAG] }],
-  ["terminated, its VPC forgotten", both, { vpc: undefined, tags: [TAG], isTerminated: true }],
+  ["terminated, tagged, without a VPC", both, { vpc: undefined, tags: [TAG], isTerminated: true }],
 ])("%s: belongs to the cluster", (_, ownership, belongings) => {
   expect(checkResourceOwnership(ownership, belongings)).toBeUndefined();
 });
@@ -87,23 +87,36 @@ test.each<[string, Ownership, OwnershipFacts, string]>([
     { vpc: undefined, tags: [OTHER], isTerminated: true },
     "found kubernetes.io/cluster/other",
   ],
-  ["nothing right", both, { vpc: "vpc-2", tags: [] }, "expected VPC vpc-1, found vpc-2; expected tag"],
+  [
+    "another VPC and no tag",
+    both,
+    { vpc: "vpc-2", tags: [] },
+    "expected VPC vpc-1, found vpc-2; expected tag",
+  ],
 ])("%s: does not belong to the cluster, with a reason", (_, ownership, belongings, because) => {
   expect(checkResourceOwnership(ownership, belongings)).toContain(because);
 });
 
 test.each<[string, Ownership, OwnershipFacts, boolean]>([
-  ["nothing left", { vpc: VPC }, { vpc: undefined, tags: [], isTerminated: true }, true],
+  ["no VPC and no tags", { vpc: VPC }, { vpc: undefined, tags: [], isTerminated: true }, true],
   ["another cluster's tag", { vpc: VPC }, { vpc: undefined, tags: [OTHER], isTerminated: true }, true],
-  ["its tag", { vpc: VPC, clusterTag: "demo" }, { vpc: undefined, tags: [TAG], isTerminated: true }, false],
   [
-    "the tag of its name",
+    "the cluster's tag",
+    { vpc: VPC, clusterTag: "demo" },
+    { vpc: undefined, tags: [TAG], isTerminated: true },
+    false,
+  ],
+  [
+    "the tag of the cluster's name",
     { vpc: VPC, clusterName: "demo" },
     { vpc: undefined, tags: [TAG], isTerminated: true },
     false,
   ],
-  ["its VPC", { vpc: VPC }, { vpc: VPC, tags: [], isTerminated: true }, false],
-  ["no VPC, but life", { vpc: VPC }, { vpc: undefined, tags: undefined }, false],
-])("the ownership of a terminated instance with %s may be unknown", (_, ownership, belongings, nobodys) => {
-  expect(hasLostOwner(ownership, belongings)).toBe(nobodys);
-});
+  ["the cluster's VPC", { vpc: VPC }, { vpc: VPC, tags: [], isTerminated: true }, false],
+  ["no VPC, but running", { vpc: VPC }, { vpc: undefined, tags: undefined }, false],
+])(
+  "whether the ownership of a terminated instance is unknown: one with %s",
+  (_, ownership, belongings, nobodys) => {
+    expect(hasLostOwner(ownership, belongings)).toBe(nobodys);
+  },
+);

@@ -31,14 +31,14 @@ const GIVEN = {
 };
 
 test.each<[string, object | undefined, Operation, readonly number[]]>([
-  ["nothing said", undefined, "elbv2:RegisterTargets", [18, 4]],
-  ["a larger one, but for a tenth", GIVEN, "elbv2:RegisterTargets", [54, 12]],
-  ["for all its operations", GIVEN, "elbv2:DeregisterTargets", [54, 12]],
-  ["a quota below one indivisible group of calls", GIVEN, "elbv2:DescribeTags", [9, 3]],
-  ["one of a single call", GIVEN, "elb:CreateLoadBalancer", [1, 1]],
-  ["EC2's, whole", GIVEN, "DescribeInstances", [200, 40]],
-  ["one of several operations", GIVEN, "CreateRoute", [10, 2]],
-  ["of what is not named, AWS's own", GIVEN, "elbv2:CreateListener", [36, 10]],
+  ["default quotas", undefined, "elbv2:RegisterTargets", [18, 4]],
+  ["a larger quota leaves a tenth free", GIVEN, "elbv2:RegisterTargets", [54, 12]],
+  ["a quota applies to all its operations", GIVEN, "elbv2:DeregisterTargets", [54, 12]],
+  ["a quota below one indivisible group of calls allows one group", GIVEN, "elbv2:DescribeTags", [9, 3]],
+  ["a quota of one call allows one call", GIVEN, "elb:CreateLoadBalancer", [1, 1]],
+  ["EC2's quota is used whole", GIVEN, "DescribeInstances", [200, 40]],
+  ["one quota of several operations", GIVEN, "CreateRoute", [10, 2]],
+  ["AWS's default for a quota that is not configured", GIVEN, "elbv2:CreateListener", [36, 10]],
 ])("%s", (_, quotas, operation, expected) => {
   expect(spend(quotas, operation)).toEqual(expected);
 });

@@ -25,19 +25,25 @@ async function answersOf(
   return { world, answers };
 }
 
-describe("one node", () => {
+describe("the instance of one node", () => {
   const ipv6 = buildInstance(1, {
     NetworkInterfaces: [{ Status: "in-use", Ipv6Addresses: [{ Ipv6Address: "2001:db8::1" }] }],
   });
   test.each<[string, NodeTraits, readonly Ec2Instance[], Partial<AwsCloudConfig>, string]>([
     ["by provider ID", { providerID: `aws:///x/${ID}` }, [buildInstance(1)], {}, ID],
-    ["by an instance id as name", { name: ID }, [buildInstance(1)], {}, ID],
-    ["by an instance id and a domain as name", { name: `${ID}.ec2.internal` }, [buildInstance(1)], {}, ID],
+    ["by an instance ID as name", { name: ID }, [buildInstance(1)], {}, ID],
+    ["by an instance ID and a domain as name", { name: `${ID}.ec2.internal` }, [buildInstance(1)], {}, ID],
     ["by private DNS name", { name: NAME }, [buildInstance(1)], {}, ID],
     ["by a short host name", { name: "ip-10-0-0-1" }, [buildInstance(1)], {}, ID],
-    ["under another domain", { name: "ip-10-0-0-1.corp.example" }, [buildInstance(1)], {}, ID],
     [
-      "under another domain on both sides",
+      "by its first label under another domain",
+      { name: "ip-10-0-0-1.corp.example" },
+      [buildInstance(1)],
+      {},
+      ID,
+    ],
+    [
+      "by its first label if node and instance have different domains",
       { name: "ip-10-0-0-1.a" },
       [buildInstance(1, { PrivateDnsName: "ip-10-0-0-1.b" })],
       {},
@@ -51,7 +57,7 @@ describe("one node", () => {
       ID,
     ],
     [
-      "under another domain, if EC2's own name is another cluster's",
+      "by its first label if the instance with EC2's own name belongs to another cluster",
       { name: "ip-10-0-0-1.corp.example" },
       [
         buildInstance(1, { VpcId: "vpc-2", ...THEIRS }),
@@ -61,14 +67,14 @@ describe("one node", () => {
       TWIN,
     ],
     [
-      "another cluster's alone, under EC2's own domain",
+      "is Foreign if only another cluster's instance has EC2's own name",
       { name: "ip-10-0-0-1.corp.example" },
       [buildInstance(1, THEIRS)],
       {},
       "Foreign",
     ],
-    ["by an empty provider ID, so by name", { name: NAME, providerID: "" }, [buildInstance(1)], {}, ID],
-    ["not by address unless configured", internalIP("10.0.0.1"), [buildInstance(1)], {}, "not-found"],
+    ["by name if the provider ID is empty", { name: NAME, providerID: "" }, [buildInstance(1)], {}, ID],
+    ["not by address by default", internalIP("10.0.0.1"), [buildInstance(1)], {}, "not-found"],
     ["by address if configured", internalIP("10.0.0.1"), [buildInstance(1)], { matchByNodeIP: true }, ID],
     [
       "by IPv6 address",
@@ -78,32 +84,44 @@ describe("one node", () => {
       ID,
     ],
     [
-      "by an address with a wildcard",
+      "not by an address with a wildcard",
       internalIP("10.0.0.*"),
       [buildInstance(1)],
       { matchByNodeIP: true },
       "not-found",
     ],
-    ["a name with a wildcard", { name: "ip-10-0-0-*" }, [buildInstance(1)], {}, "not-found"],
-    ["a name with a wildcard of one character", { name: "ip-10-0-0-?" }, [buildInstance(1)], {}, "not-found"],
-    ["a name that is a wildcard", { name: "*" }, [buildInstance(1)], {}, "not-found"],
-    ["a name with an escaped character", { name: "ip-10-0-0-\\1" }, [buildInstance(1)], {}, "not-found"],
+    ["not by a name with a wildcard", { name: "ip-10-0-0-*" }, [buildInstance(1)], {}, "not-found"],
     [
-      "a label with the same beginning",
+      "not by a name with a wildcard for one character",
+      { name: "ip-10-0-0-?" },
+      [buildInstance(1)],
+      {},
+      "not-found",
+    ],
+    ["not by a name that is a wildcard", { name: "*" }, [buildInstance(1)], {}, "not-found"],
+    [
+      "not by a name with an escaped character",
+      { name: "ip-10-0-0-\\1" },
+      [buildInstance(1)],
+      {},
+      "not-found",
+    ],
+    [
+      "not by a label with the same prefix",
       { name: "ip-10-0-0-1" },
       [buildInstance(10), buildInstance(11)],
       {},
       "not-found",
     ],
     [
-      "two of one name",
+      "is ambiguous if two have the name",
       { name: NAME },
       [buildInstance(1), buildInstance(2, { PrivateDnsName: NAME })],
       {},
       "Ambiguous",
     ],
     [
-      "two of one first label",
+      "is ambiguous if two have the first label",
       { name: "ip-10-0-0-1" },
       [
         buildInstance(1, { PrivateDnsName: "ip-10-0-0-1.a" }),
@@ -120,77 +138,95 @@ describe("one node", () => {
       ID,
     ],
     [
-      "two of one name, one of them foreign",
+      "by name if only one with the name is the cluster's",
       { name: NAME },
       [buildInstance(2, { PrivateDnsName: NAME, ...THEIRS }), buildInstance(1)],
       {},
       ID,
     ],
-    ["foreign by name", { name: NAME }, [buildInstance(1, THEIRS)], {}, "Foreign"],
-    ["foreign by ID", { providerID: ID }, [buildInstance(1, THEIRS)], {}, "Foreign"],
+    ["is Foreign by name", { name: NAME }, [buildInstance(1, THEIRS)], {}, "Foreign"],
+    ["is Foreign by ID", { providerID: ID }, [buildInstance(1, THEIRS)], {}, "Foreign"],
     [
-      "foreign by ID, with only a VPC configured",
+      "is Foreign by ID, with only a VPC configured",
       { providerID: ID },
       [buildInstance(1, THEIRS)],
       { clusterTag: undefined },
       "Foreign",
     ],
     [
-      "foreign by name, with only a VPC configured",
+      "is Foreign by name, with only a VPC configured",
       { name: NAME },
       [buildInstance(1, THEIRS)],
       { clusterTag: undefined },
       "Foreign",
     ],
     [
-      "tagged with the cluster's name, in a VPC that is all that was configured",
+      "by name, with only a VPC configured and the cluster's tag",
       { name: NAME },
       [buildInstance(1)],
       { clusterTag: undefined },
       ID,
     ],
     [
-      "without any tag, in a VPC that is all that was configured",
+      "by name, with only a VPC configured and no tag",
       { name: NAME },
       [buildInstance(1, { Tags: [] })],
       { clusterTag: undefined },
       ID,
     ],
-    ["in another VPC by id", { providerID: ID }, [buildInstance(1, { VpcId: "vpc-2" })], {}, "Foreign"],
-    ["in another VPC by name", { name: NAME }, [buildInstance(1, { VpcId: "vpc-2" })], {}, "not-found"],
     [
-      "in any VPC by name, with a tag alone",
+      "is Foreign by ID in another VPC",
+      { providerID: ID },
+      [buildInstance(1, { VpcId: "vpc-2" })],
+      {},
+      "Foreign",
+    ],
+    [
+      "is not found by name in another VPC",
+      { name: NAME },
+      [buildInstance(1, { VpcId: "vpc-2" })],
+      {},
+      "not-found",
+    ],
+    [
+      "by name in any VPC, with only a tag configured",
       { name: NAME },
       [buildInstance(1, { VpcId: "vpc-2" })],
       { vpc: undefined },
       ID,
     ],
-    ["terminated by id", { providerID: ID }, [buildInstance(1, { State: { Name: "terminated" } })], {}, ID],
     [
-      "terminated by name",
+      "by ID if it is terminated",
+      { providerID: ID },
+      [buildInstance(1, { State: { Name: "terminated" } })],
+      {},
+      ID,
+    ],
+    [
+      "not by name if it is terminated",
       { name: NAME },
       [buildInstance(1, { State: { Name: "terminated" } })],
       {},
       "not-found",
     ],
     [
-      "shutting down by name",
+      "by name if it is shutting down",
       { name: NAME },
       [buildInstance(1, { State: { Name: "shutting-down" } })],
       {},
       ID,
     ],
-    ["nothing by id", { providerID: ID }, [buildInstance(2)], {}, "not-found"],
-    ["nothing by name", { name: NAME }, [buildInstance(2)], {}, "not-found"],
+    ["is not found by ID", { providerID: ID }, [buildInstance(2)], {}, "not-found"],
+    ["is not found by name", { name: NAME }, [buildInstance(2)], {}, "not-found"],
     [
-      "another cloud's provider ID",
+      "is not searched by another cloud's provider ID",
       { name: NAME, providerID: "gce://p/z/i-1" },
       [buildInstance(1)],
       {},
       "ForeignProviderID",
     ],
     [
-      "a volume as provider ID",
+      "is not searched by a volume as provider ID",
       { name: NAME, providerID: "aws:///a/vol-0123456789abcdef0" },
       [buildInstance(1)],
       {},
@@ -202,13 +238,23 @@ describe("one node", () => {
   });
 });
 
-describe("two nodes of a batch with one instance", () => {
+describe("two nodes of a batch that match one instance", () => {
   const elsewhere = { name: "ip-10-0-0-1.corp.example" };
   test.each<[string, NodeTraits, NodeTraits, readonly string[]]>([
-    ["one by id, one by name", { name: "old", providerID: ID }, { name: NAME }, [ID, ID]],
-    ["one by name, one by a guess", { name: NAME }, elsewhere, [ID, "Ambiguous"]],
-    ["one by id, one by a guess", { name: "old", providerID: ID }, elsewhere, [ID, "Ambiguous"]],
-    ["both by a guess", { name: "ip-10-0-0-1" }, elsewhere, ["Ambiguous", "Ambiguous"]],
+    ["one by ID, one by name: both get it", { name: "old", providerID: ID }, { name: NAME }, [ID, ID]],
+    ["one by name, one by its first label: the first gets it", { name: NAME }, elsewhere, [ID, "Ambiguous"]],
+    [
+      "one by ID, one by its first label: the first gets it",
+      { name: "old", providerID: ID },
+      elsewhere,
+      [ID, "Ambiguous"],
+    ],
+    [
+      "both by their first label: neither gets it",
+      { name: "ip-10-0-0-1" },
+      elsewhere,
+      ["Ambiguous", "Ambiguous"],
+    ],
   ])("%s", async (_, first, second, expected) => {
     const { answers } = await answersOf([buildInstance(1)], [first, second]);
     expect(answers.map(formatAnswer)).toEqual(expected);
@@ -277,7 +323,7 @@ describe("a name that matches more than ten pages", () => {
     expect(world.count("DescribeInstances")).toBeLessThanOrEqual(75);
   });
 
-  test("for lack of an index, and not for its matches, is searched once", async () => {
+  test("is searched once even if EC2 returns empty pages", async () => {
     const { world, answers } = await answersIn({ scanSize: 1 }, [...web(20), elsewhere], ["a", "b", "c"]);
     expect(answers.map(formatAnswer)).toEqual(["Unavailable", "Unavailable", "Unavailable"]);
     expect(world.count("DescribeInstances")).toBeLessThanOrEqual(12);
@@ -318,7 +364,7 @@ test("the facts of an instance", async () => {
   ]);
 });
 
-test("a terminated instance whose VPC and place EC2 has forgotten is still known as terminated", async () => {
+test("a terminated instance without VPC and placement is reported as terminated", async () => {
   const {
     VpcId: _vpc,
     Placement: _placement,
@@ -333,10 +379,10 @@ test("a terminated instance whose VPC and place EC2 has forgotten is still known
 describe("names and IDs without an instance", () => {
   test.each<[string, Partial<Ec2Instance>]>([
     ["without a state", { State: {} }],
-    ["in a state that there is not", { State: { Name: "asleep" as "running" } }],
+    ["in an unknown state", { State: { Name: "asleep" as "running" } }],
     ["without a placement", { Placement: {} }],
     ["with an invalid address", { PublicIpAddress: "rubbish" }],
-  ])("%s fails alone", async (_, poison) => {
+  ])("an instance %s is an error of its node only", async (_, poison) => {
     const { answers } = await answersOf(
       [buildInstance(1, poison), buildInstance(2)],
       [{ providerID: ID }, { providerID: TWIN }],
@@ -344,7 +390,7 @@ describe("names and IDs without an instance", () => {
     expect(answers.map(formatAnswer)).toEqual(["Unavailable", TWIN]);
   });
 
-  test("without an ID never means not found", async () => {
+  test("an instance without an ID never means not found", async () => {
     const { InstanceId: _id, ...nameless } = buildInstance(1);
     const world = new Ec2World();
     world.rubbish = { Reservations: [{ Instances: [nameless, buildInstance(2)] }] };
@@ -356,7 +402,7 @@ describe("names and IDs without an instance", () => {
   test.each<[string, object]>([
     ["an answer without reservations", {}],
     ["pages without an end", { Reservations: [], NextToken: "again" }],
-  ])("%s is an error, never an absence", async (_, rubbish) => {
+  ])("%s is an error, and never means not found", async (_, rubbish) => {
     const world = new Ec2World();
     world.rubbish = rubbish;
     const { answers } = await world

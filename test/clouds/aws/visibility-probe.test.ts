@@ -33,30 +33,45 @@ const CONTROL = { call: { control: true } };
 describe("the visibility probe of a missing instance", () => {
   test.each<[string, readonly Ec2Instance[], Partial<AwsCloudConfig>, string | undefined]>([
     ["is an instance of the cluster", [buildInstance(1)], {}, idOf(1)],
-    ["is a stopped one as well", [buildInstance(1, { State: { Name: "stopped" } })], {}, idOf(1)],
-    ["is one in the VPC alone", [buildInstance(1, { Tags: [] })], { clusterTag: undefined }, idOf(1)],
-    ["is one with the tag alone", [buildInstance(1, { VpcId: "vpc-2" })], { vpc: undefined }, idOf(1)],
+    ["may be a stopped instance", [buildInstance(1, { State: { Name: "stopped" } })], {}, idOf(1)],
     [
-      "is one with the legacy tag",
+      "is an untagged instance in the VPC, with only a VPC configured",
+      [buildInstance(1, { Tags: [] })],
+      { clusterTag: undefined },
+      idOf(1),
+    ],
+    [
+      "is a tagged instance in any VPC, with only a tag configured",
+      [buildInstance(1, { VpcId: "vpc-2" })],
+      { vpc: undefined },
+      idOf(1),
+    ],
+    [
+      "is an instance with the legacy tag",
       [buildInstance(1, { Tags: [{ Key: "KubernetesCluster", Value: "demo" }] })],
       {},
       idOf(1),
     ],
-    ["is not one of another cluster", [buildInstance(1, THEIRS)], { clusterTag: undefined }, undefined],
     [
-      "is not one of another cluster with the legacy tag",
+      "is not an instance of another cluster",
+      [buildInstance(1, THEIRS)],
+      { clusterTag: undefined },
+      undefined,
+    ],
+    [
+      "is not an instance with another cluster's legacy tag",
       [buildInstance(1, { Tags: [{ Key: "KubernetesCluster", Value: "theirs" }] })],
       {},
       undefined,
     ],
-    ["is not one of another VPC", [buildInstance(1, { VpcId: "vpc-2" })], {}, undefined],
+    ["is not an instance of another VPC", [buildInstance(1, { VpcId: "vpc-2" })], {}, undefined],
     [
-      "is not one that is shutting down",
+      "is not an instance that is shutting down",
       [buildInstance(1, { State: { Name: "shutting-down" } })],
       {},
       undefined,
     ],
-    ["is not a terminated one", [buildInstance(1, { State: { Name: "terminated" } })], {}, undefined],
+    ["is not a terminated instance", [buildInstance(1, { State: { Name: "terminated" } })], {}, undefined],
     ["is missing in an empty account", [], {}, undefined],
   ])("%s", async (_, instances, config, control) => {
     const { answers, requests } = await ask(instances, [GONE], { config, ...CONTROL });
@@ -71,10 +86,10 @@ describe("the visibility probe of a missing instance", () => {
   });
 
   test.each<[string, readonly NodeTraits[], number]>([
-    ["an instance of the batch", [GONE, { name: "node", providerID: idOf(1) }], 1],
-    ["nothing if all were found", [{ name: "node", providerID: idOf(1) }], 1],
-    ["nothing if nothing is known to be missing", [{ providerID: "gce://p/z/i-1" }], 0],
-  ])("takes no additional request for %s", async (_, nodes, expected) => {
+    ["an instance of the batch is the probe", [GONE, { name: "node", providerID: idOf(1) }], 1],
+    ["all instances were found", [{ name: "node", providerID: idOf(1) }], 1],
+    ["no instance is known to be missing", [{ providerID: "gce://p/z/i-1" }], 0],
+  ])("takes no additional request: %s", async (_, nodes, expected) => {
     const { requests } = await ask([buildInstance(1)], nodes, CONTROL);
     expect(requests).toBe(expected);
   });
@@ -116,7 +131,7 @@ describe("the visibility probe of a missing instance", () => {
       });
     });
 
-    test("is one of the batch if the batch has one there, at no cost", async () => {
+    test("is an instance of the batch if the batch has one there, without another request", async () => {
       const mates = [1, 20].map((number) => ({ name: `mate-${number}`, providerID: idOf(number) }));
       for (const [vpc, id] of [
         [OTHER, idOf(1)],
@@ -184,7 +199,7 @@ describe("the visibility probe of a missing instance", () => {
   });
 });
 
-describe("a terminated instance whose VPC and tags are forgotten", () => {
+describe("a terminated instance without VPC and tags", () => {
   const { VpcId: _vpc, ...without } = buildInstance(1, { State: { Name: "terminated" }, Tags: [] });
   const annotated = (value: string) => ({
     name: "node",
@@ -192,27 +207,45 @@ describe("a terminated instance whose VPC and tags are forgotten", () => {
     annotations: { "serverless-ccm.io/instance": value },
   });
   test.each<[string, Ec2Instance, string, Partial<AwsCloudConfig>, string]>([
-    ["was the node's, as the node says", without, `${ACCOUNT}/${VPC}/${idOf(1)}`, {}, idOf(1)],
+    ["belongs to the node whose annotation names it", without, `${ACCOUNT}/${VPC}/${idOf(1)}`, {}, idOf(1)],
     [
-      "with the VPC alone configured",
+      "belongs to the node whose annotation names it, with only a VPC configured",
       without,
       `${ACCOUNT}/${VPC}/${idOf(1)}`,
       { clusterTag: undefined },
       idOf(1),
     ],
-    ["of another account", without, `210987654321/${VPC}/${idOf(1)}`, {}, "not-found"],
-    ["of another VPC", without, `${ACCOUNT}/vpc-2/${idOf(1)}`, {}, "not-found"],
-    ["another id", without, `${ACCOUNT}/${VPC}/${idOf(2)}`, {}, "not-found"],
-    ["more than an identity", without, `${ACCOUNT}/${VPC}/${idOf(1)}/`, {}, "not-found"],
     [
-      "without a VPC to compare with",
+      "is not found if the annotation names another account",
+      without,
+      `210987654321/${VPC}/${idOf(1)}`,
+      {},
+      "not-found",
+    ],
+    [
+      "is not found if the annotation names another VPC",
+      without,
+      `${ACCOUNT}/vpc-2/${idOf(1)}`,
+      {},
+      "not-found",
+    ],
+    [
+      "is not found if the annotation names another ID",
+      without,
+      `${ACCOUNT}/${VPC}/${idOf(2)}`,
+      {},
+      "not-found",
+    ],
+    ["is not found if the annotation is invalid", without, `${ACCOUNT}/${VPC}/${idOf(1)}/`, {}, "not-found"],
+    [
+      "is not found without a configured VPC",
       without,
       `${ACCOUNT}/${VPC}/${idOf(1)}`,
       { vpc: undefined },
       "not-found",
     ],
     [
-      "with another cluster's tag",
+      "is not found if it has another cluster's tag",
       { ...without, ...THEIRS },
       `${ACCOUNT}/${VPC}/${idOf(1)}`,
       {},
@@ -224,7 +257,7 @@ describe("a terminated instance whose VPC and tags are forgotten", () => {
     if (expected === idOf(1)) expect(answers).toMatchObject([{ instance: { state: "terminated" } }]);
   });
 
-  test("is not believed for an existing one", async () => {
+  test("does not prove ownership of an existing instance", async () => {
     const theirs = buildInstance(1, { VpcId: "vpc-2", ...THEIRS });
     const { answers } = await ask([theirs], [annotated(`${ACCOUNT}/${VPC}/${idOf(1)}`)]);
     expect(answers.map(formatAnswer)).toEqual(["Foreign"]);
@@ -234,23 +267,28 @@ describe("a terminated instance whose VPC and tags are forgotten", () => {
 describe("the replacement instance with the name of a missing one", () => {
   const gone = { name: nameOf(1), providerID: idOf(9) };
   test.each<[string, NodeTraits, readonly Ec2Instance[], string | undefined]>([
-    ["is named", gone, [buildInstance(1)], idOf(1)],
+    ["is reported", gone, [buildInstance(1)], idOf(1)],
     [
-      "is not named while it is only starting",
+      "is not reported while it is starting",
       gone,
       [buildInstance(1, { State: { Name: "pending" } })],
       undefined,
     ],
-    ["is not named if it belongs to another cluster", gone, [buildInstance(1, THEIRS)], undefined],
+    ["is not reported if it belongs to another cluster", gone, [buildInstance(1, THEIRS)], undefined],
     [
-      "is unknown if two have the name",
+      "is not reported if two have the name",
       gone,
       [buildInstance(1), buildInstance(2, { PrivateDnsName: nameOf(1) })],
       undefined,
     ],
-    ["is missing for a name without a domain", { ...gone, name: "node-1" }, [buildInstance(1)], undefined],
     [
-      "is missing for a node without provider ID",
+      "is not reported for a name without a domain",
+      { ...gone, name: "node-1" },
+      [buildInstance(1)],
+      undefined,
+    ],
+    [
+      "is not reported for a node without a provider ID",
       { name: "ip-10-0-0-9.corp" },
       [buildInstance(1)],
       undefined,
@@ -288,9 +326,9 @@ describe("the replacement instance with the name of a missing one", () => {
   const ended = buildInstance(9, { State: { Name: "terminated" }, PrivateDnsName: "" });
   test.each<[string, readonly Ec2Instance[]]>([
     ["does not exist", [buildInstance(1)]],
-    ["has ended", [buildInstance(1), ended]],
-    ["is another cluster's", [buildInstance(1), buildInstance(9, THEIRS)]],
-  ])("is unknown, not absent, for a node whose instance %s", async (_, instances) => {
+    ["is terminated", [buildInstance(1), ended]],
+    ["belongs to another cluster", [buildInstance(1), buildInstance(9, THEIRS)]],
+  ])("that cannot be read makes the answer an error for a node whose instance %s", async (_, instances) => {
     const world = new Ec2World();
     world.later = { after: 1, error: createAwsError("RequestLimitExceeded", 503) };
     const { answers } = await ask([...instances, buildInstance(2)], [gone, ALIVE], { world });

@@ -15,15 +15,15 @@ describe("the configuration", () => {
     ["a tag in place of a VPC", { vpc: undefined, dropletTag: "k8s:0f1e-2d3c_4b" }],
     ["a token file", { tokenFile: "/var/run/do-token" }],
     ["a proxy with a path", { apiURL: "https://proxy.example.com/do/" }],
-    ["http to this machine", { apiURL: "http://127.0.0.1:8080" }],
-    ["http to this machine by name", { apiURL: "http://localhost:8080" }],
-    ["http to this machine by IPv6", { apiURL: "http://[::1]:8080" }],
-    ["half a request a second", { requestsPerSecond: 0.5 }],
-    ["an id of the cluster", { clusterID: "7b1c2d3e-blue" }],
-    ["the other type of load balancers", { defaultLoadBalancerType: "REGIONAL" }],
-    ["certificates that tenants may name", { allow: { certificates: ["web", "shop-*"] } }],
+    ["http to the loopback address", { apiURL: "http://127.0.0.1:8080" }],
+    ["http to localhost", { apiURL: "http://localhost:8080" }],
+    ["http to the IPv6 loopback address", { apiURL: "http://[::1]:8080" }],
+    ["half a request per second", { requestsPerSecond: 0.5 }],
+    ["a cluster ID", { clusterID: "7b1c2d3e-blue" }],
+    ["another default type of load balancers", { defaultLoadBalancerType: "REGIONAL" }],
+    ["allowed certificates", { allow: { certificates: ["web", "shop-*"] } }],
     ["a firewall", { publicAccessFirewall: { name: "k8s-public", tags: [TAG, "other"] } }],
-  ])("takes %s", (_, traits) => {
+  ])("accepts %s", (_, traits) => {
     expect(DigitalOceanCloudConfig.safeParse({ ...LEAST, ...traits }).error).toBeUndefined();
   });
 
@@ -33,36 +33,40 @@ describe("the configuration", () => {
     ["an invalid region", { region: "Frankfurt 1" }, "fra1"],
     ["a VPC by name", { vpc: "my-vpc" }, "UUID"],
     ["a tag with a space", { dropletTag: "my nodes" }, "a tag"],
-    ["http to another machine", { apiURL: "http://api.example.com" }, "https is required"],
+    ["http to another host", { apiURL: "http://api.example.com" }, "https is required"],
     [
-      "http to a name with the prefix of this machine",
+      "http to a host name that begins like the loopback address",
       { apiURL: "http://127.0.0.1.example.com" },
       "https is required",
     ],
     ["a password in the URL", { apiURL: "https://u:p@api.example.com" }, "without user name"],
-    ["no URL", { apiURL: "api.example.com" }, "a URL"],
-    ["no requests at all", { requestsPerSecond: 0 }, "requestsPerSecond"],
+    ["an invalid URL", { apiURL: "api.example.com" }, "a URL"],
+    ["a rate of 0", { requestsPerSecond: 0 }, "requestsPerSecond"],
     ["an invalid rate", { requestsPerSecond: "many" }, "requests per second"],
-    ["the token itself", { token: TOKEN }, "Unrecognized key"],
-    ["an id that is no part of a tag", { clusterID: "my cluster" }, "clusterID"],
-    ["another type of load balancers", { defaultLoadBalancerType: "GLOBAL" }, "REGIONAL_NETWORK"],
-    ["something to allow that there is not", { allow: { buckets: ["a"] } }, "Unrecognized key"],
+    ["a token in the configuration", { token: TOKEN }, "Unrecognized key"],
+    ["a cluster ID that cannot be part of a tag", { clusterID: "my cluster" }, "clusterID"],
+    ["an unknown default type of load balancers", { defaultLoadBalancerType: "GLOBAL" }, "REGIONAL_NETWORK"],
+    ["an unknown kind of allowed resources", { allow: { buckets: ["a"] } }, "Unrecognized key"],
     ["a firewall without tags", { publicAccessFirewall: { name: "k8s-public" } }, "publicAccessFirewall"],
     ["a firewall without a name", { publicAccessFirewall: { tags: [TAG] } }, "publicAccessFirewall"],
-    ["a firewall for no droplet", { publicAccessFirewall: { name: "k8s-public", tags: [] } }, "tags"],
-    ["a firewall for six tags", { publicAccessFirewall: { name: "a", tags: "a,b,c,d,e,f" } }, "tags"],
     [
-      "a firewall by a tag with a space",
+      "a firewall with an empty list of tags",
+      { publicAccessFirewall: { name: "k8s-public", tags: [] } },
+      "tags",
+    ],
+    ["a firewall with six tags", { publicAccessFirewall: { name: "a", tags: "a,b,c,d,e,f" } }, "tags"],
+    [
+      "a firewall with a tag that has a space",
       { publicAccessFirewall: { name: "a", tags: ["my nodes"] } },
       "a tag",
     ],
-    ["a firewall named like a path", { publicAccessFirewall: { name: "../a", tags: [TAG] } }, "no dot"],
-  ])("refuses %s", (_, traits, message) => {
+    ["a firewall whose name is a path", { publicAccessFirewall: { name: "../a", tags: [TAG] } }, "no dot"],
+  ])("rejects %s", (_, traits, message) => {
     const { error } = DigitalOceanCloudConfig.safeParse({ ...LEAST, ...traits });
     expect(error?.message).toContain(message);
   });
 
-  test("comes from the same places as for the stock controller, except the token", () => {
+  test("is read from the stock controller's variables, except the token", () => {
     const environment = {
       DO_ACCESS_TOKEN: TOKEN,
       DO_OVERRIDE_URL: "https://proxy.example.com",
@@ -93,7 +97,7 @@ describe("the configuration", () => {
   });
 });
 
-test("takes the firewall from the stock controller's place if the file has the key", () => {
+test("reads the firewall from the stock controller's variables if the file has the key", () => {
   const environment = { PUBLIC_ACCESS_FIREWALL_NAME: "k8s-public", PUBLIC_ACCESS_FIREWALL_TAGS: "a, b" };
   const text = `region: ${REGION}\nvpc: ${VPC}\n`;
   const firewallOf = (document: string) => {
@@ -114,18 +118,18 @@ test.each<[string, Record<string, unknown>, Record<string, unknown>, boolean]>([
   ],
   ["of two clusters with the environment's token", {}, { region: "nyc3" }, true],
   ["of two token files", { tokenFile: "/a" }, { tokenFile: "/b" }, false],
-  ["of a token file and the environment's", { tokenFile: "/a" }, {}, false],
+  ["of a token file and the environment's token", { tokenFile: "/a" }, {}, false],
   ["of two APIs", { apiURL: "https://a.example.com" }, { apiURL: "https://b.example.com" }, false],
-])("the quotas %s have different keys", (_, one, other, same) => {
+])("whether the quotas %s share a key", (_, one, other, same) => {
   expect(digitalocean.getQuotaKey(buildConfig(one)) === digitalocean.getQuotaKey(buildConfig(other))).toBe(
     same,
   );
 });
 
 test.each<[string, Record<string, unknown>, Record<string, string>, string]>([
-  ["no token at all", {}, {}, "tokenFile is required if DO_ACCESS_TOKEN is not set"],
+  ["no token", {}, {}, "tokenFile is required if DO_ACCESS_TOKEN is not set"],
   ["an empty variable", {}, { DO_ACCESS_TOKEN: "" }, "tokenFile is required"],
-  ["a variable with lines", {}, { DO_ACCESS_TOKEN: "a\nb" }, "DO_ACCESS_TOKEN is not one API token"],
+  ["a variable with a line break", {}, { DO_ACCESS_TOKEN: "a\nb" }, "DO_ACCESS_TOKEN is not one API token"],
   [
     "a missing file",
     { tokenFile: "/nowhere/token" },

@@ -27,20 +27,20 @@ test.each<
 >([
   ["a token", "credentials", {}, undefined, "ok", "may list droplets"],
   [
-    "a token that is refused",
+    "a rejected token",
     "credentials",
     {},
     { status: 401, body: '{"id":"unauthorized"}' },
     "failed",
     "401",
   ],
-  ["an API that is away", "credentials", {}, "destroy", "failed", "GET /v2/droplets"],
+  ["an unreachable API", "credentials", {}, "destroy", "failed", "GET /v2/droplets"],
   ["a VPC with droplets", "network", {}, undefined, "ok", `VPC ${VPC}, tag ${TAG} in fra1: 2 droplets`],
   ["another VPC", "network", { vpc: OTHER_VPC }, undefined, "warning", `no droplet; for example, droplet`],
-  ["a region misspelt", "network", { region: "fraa1" }, undefined, "failed", "no region fraa1; perhaps fra1"],
+  ["a misspelled region", "network", { region: "fraa1" }, undefined, "failed", "no region fraa1; perhaps fra1"],
   ["another region", "network", { region: "ams3" }, undefined, "warning", "expected region ams3, found fra1"],
   ["another tag", "network", { dropletTag: "others" }, undefined, "warning", "no droplet"],
-  ["rubbish", "credentials", {}, { status: 200, body: "{}" }, "failed", "no list of droplets"],
+  ["an unparseable answer", "credentials", {}, { status: 200, body: "{}" }, "failed", "no list of droplets"],
   [
     "load balancers without scopes",
     "permissions",
@@ -50,7 +50,7 @@ test.each<
     "lacks load_balancer:read, tag:read",
   ],
   ["load balancers, an API that is away", "permissions", {}, "destroy", "failed", "GET /v2/load_balancers"],
-  ["rubbish", "network", {}, { status: 200, body: "{}" }, "failed", "no list of droplets"],
+  ["an unparseable answer", "network", {}, { status: 200, body: "{}" }, "failed", "no list of droplets"],
 ])("%s", async (_, what, more, answer, outcome, message) => {
   fake.add();
   fake.add();

@@ -33,7 +33,7 @@ testRefusedRuns(on, TOKEN, [
     ["/nowhere/token cannot be read"],
   ],
   [
-    "http to another machine, from the environment",
+    "http to another host, from the environment",
     { region: REGION, vpc: VPC },
     { ...SIGNED_IN, DO_OVERRIDE_URL: "http://api.example.com" },
     ["--cloud-config apiURL: https is required"],
@@ -58,7 +58,7 @@ describe("the region, when run starts", () => {
   test.each<[string, FakeAnswer, string]>([
     ["a token that may not see regions", buildErrorAnswer(403, "forbidden"), "GET /v2/regions: 403"],
     ["a wrong token", buildErrorAnswer(401, "unauthorized"), "GET /v2/regions: 401"],
-    ["rubbish", { status: 200, body: "<html>" }, "GET /v2/regions: 200"],
+    ["an unparseable answer", { status: 200, body: "<html>" }, "GET /v2/regions: 200"],
   ])("is not checked if the check is uncertain: %s", async (_given, answer, words) => {
     const fake = await startFakeDigitalOcean();
     fake.fault = () => answer;

@@ -95,7 +95,7 @@ describe("1,000 nodes in ten batches cost the five pages of one list", () => {
 });
 
 describe("a list", () => {
-  test("is used for ten seconds for what it shows, and then read again", async () => {
+  test("is reused for ten seconds for its entries, and then read again", async () => {
     const [first, second, third] = addMany(3) as [FakeDroplet, FakeDroplet, FakeDroplet];
     const nodes = [first, second, third].map(buildIdentifiedNode);
     const cloud = world.cloud();
@@ -108,7 +108,7 @@ describe("a list", () => {
     expect(countRequests(world.fake)).toEqual({ list: 2 });
   });
 
-  test("never shows that a droplet is gone: only a single read does", async () => {
+  test("never proves that a droplet is gone: only a single read does", async () => {
     const droplets = addMany(3);
     const cloud = world.cloud();
     world.fake.before = ({ path }) => {

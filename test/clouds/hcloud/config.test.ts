@@ -11,16 +11,16 @@ const LEAST = { provider: "hcloud", network: NETWORK };
 
 describe("the configuration", () => {
   test.each<[string, Record<string, unknown>]>([
-    ["a network by its id", {}],
+    ["a network by its ID", {}],
     ["a network by its id as a number", { network: 4711 }],
     ["a network by its name", { network: "tenant-blue" }],
     ["labels in place of a network", { network: undefined, labelSelector: "cluster in (blue),!spare" }],
     ["a token file", { tokenFile: "/var/run/hcloud-token" }],
     ["a token by reference", { credentials: { file: "/var/run/hcloud-token" } }],
     ["a proxy with a path", { endpoint: "https://proxy.example.com/hcloud/v1" }],
-    ["http to this machine", { endpoint: "http://127.0.0.1:8080/v1" }],
-    ["both families of addresses", { addressFamily: "dualstack" }],
-  ])("takes %s", (_, traits) => {
+    ["http to the loopback address", { endpoint: "http://127.0.0.1:8080/v1" }],
+    ["both address families", { addressFamily: "dualstack" }],
+  ])("accepts %s", (_, traits) => {
     expect(HcloudCloudConfig.safeParse({ ...LEAST, ...traits }).error).toBeUndefined();
   });
 
@@ -28,20 +28,20 @@ describe("the configuration", () => {
     ["neither network nor labels", { network: undefined }, "network or labelSelector is required"],
     ["an invalid network", { network: [] }, "the id or the name of a network"],
     ["invalid labels", { labelSelector: "cluster==" + "=" }, "a label selector such as"],
-    ["labels that all servers match", { labelSelector: "cluster!=green" }, "requires a label"],
-    ["http to another machine", { endpoint: "http://api.example.com/v1" }, "https is required"],
+    ["labels that only exclude servers", { labelSelector: "cluster!=green" }, "requires a label"],
+    ["http to another host", { endpoint: "http://api.example.com/v1" }, "https is required"],
     ["a password in the URL", { endpoint: "https://u:p@api.example.com" }, "without user name"],
-    ["no URL", { endpoint: "api.hetzner.cloud" }, "a URL"],
-    ["an invalid family", { addressFamily: "ipv5" }, "addressFamily"],
-    ["an invalid switch", { zoneLabel: "perhaps" }, "true or false"],
-    ["the token itself", { token: TOKEN }, "Unrecognized key"],
-    ["two tokens", { tokenFile: "/a", credentials: { file: "/b" } }, "in addition to tokenFile"],
-  ])("refuses %s", (_, traits, message) => {
+    ["an invalid URL", { endpoint: "api.hetzner.cloud" }, "a URL"],
+    ["an invalid address family", { addressFamily: "ipv5" }, "addressFamily"],
+    ["an invalid boolean", { zoneLabel: "perhaps" }, "true or false"],
+    ["a token in the configuration", { token: TOKEN }, "Unrecognized key"],
+    ["two token sources", { tokenFile: "/a", credentials: { file: "/b" } }, "in addition to tokenFile"],
+  ])("rejects %s", (_, traits, message) => {
     const { error } = HcloudCloudConfig.safeParse({ ...LEAST, ...traits });
     expect(error?.message).toContain(message);
   });
 
-  test("comes from the same places as for the stock controller, except the token", () => {
+  test("is read from the stock controller's variables, except the token", () => {
     const environment = {
       HCLOUD_TOKEN: TOKEN,
       HCLOUD_ENDPOINT: "https://proxy.example.com/v1",
@@ -87,16 +87,16 @@ test.each<[string, Record<string, unknown>, Record<string, unknown>, boolean]>([
   ["of two clusters with the environment's token", {}, { network: "815" }, true],
   ["of two token files", { tokenFile: "/a" }, { tokenFile: "/b" }, false],
   ["of two references", { credentials: { file: "/a" } }, { credentials: { file: "/b" } }, false],
-  ["of a token file and the environment's", { tokenFile: "/a" }, {}, false],
+  ["of a token file and the environment's token", { tokenFile: "/a" }, {}, false],
   ["of two APIs", { endpoint: "https://a.example.com" }, { endpoint: "https://b.example.com" }, false],
-])("the quotas %s have different keys", (_, one, other, same) => {
+])("whether the quotas %s share a key", (_, one, other, same) => {
   expect(hcloud.getQuotaKey(buildConfig(one)) === hcloud.getQuotaKey(buildConfig(other))).toBe(same);
 });
 
 test.each<[string, Record<string, unknown>, Record<string, string>, string]>([
-  ["no token at all", {}, {}, "tokenFile is required if HCLOUD_TOKEN is not set"],
+  ["no token", {}, {}, "tokenFile is required if HCLOUD_TOKEN is not set"],
   ["an empty variable", {}, { HCLOUD_TOKEN: "" }, "tokenFile is required"],
-  ["a variable with lines", {}, { HCLOUD_TOKEN: "a\nb" }, "HCLOUD_TOKEN is not one API token"],
+  ["a variable with a line break", {}, { HCLOUD_TOKEN: "a\nb" }, "HCLOUD_TOKEN is not one API token"],
   [
     "a missing file",
     { tokenFile: "/nowhere/token" },
@@ -104,7 +104,7 @@ test.each<[string, Record<string, unknown>, Record<string, string>, string]>([
     "/nowhere/token cannot be read (ENOENT)",
   ],
   [
-    "a reference to nothing",
+    "a reference to a missing file",
     { credentials: { file: "/nowhere/token" } },
     { HCLOUD_TOKEN: TOKEN },
     "/nowhere/token cannot be read (ENOENT)",

@@ -24,30 +24,30 @@ test.each<
   [string, "credentials" | "network", object, FakeAnswer | undefined, CheckResult["outcome"], string]
 >([
   ["a token", "credentials", {}, undefined, "ok", "may list servers"],
-  ["a token that is refused", "credentials", {}, buildErrorAnswer(401, "unauthorized"), "failed", "401"],
+  ["a rejected token", "credentials", {}, buildErrorAnswer(401, "unauthorized"), "failed", "401"],
   [
-    "an API that says the token back",
+    "an API that echoes the token",
     "credentials",
     {},
     { status: 401, body: JSON.stringify({ error: { code: "unauthorized", message: `who is ${TOKEN}?` } }) },
     "failed",
     "who is …?",
   ],
-  ["an API that is away", "credentials", {}, "destroy", "failed", "GET /servers"],
+  ["an unreachable API", "credentials", {}, "destroy", "failed", "GET /servers"],
   ["a network", "network", {}, undefined, "ok", `network ${NETWORK}, labels ${SELECTOR}: 2 servers`],
   ["a network by its name", "network", { network: "blue" }, undefined, "ok", `network ${NETWORK}`],
   ["a missing network", "network", { network: "815" }, undefined, "failed", "no network 815; it has"],
   [
-    "a name without a network",
+    "an unknown network name",
     "network",
     { network: "red" },
     undefined,
     "failed",
     "no network red; it has blue (4711)",
   ],
-  ["labels alone", "network", { network: undefined }, undefined, "ok", `labels ${SELECTOR}: 2 servers`],
+  ["only labels", "network", { network: undefined }, undefined, "ok", `labels ${SELECTOR}: 2 servers`],
   [
-    "labels without a server",
+    "labels that match no server",
     "network",
     { network: undefined, labelSelector: "cluster=red" },
     undefined,
@@ -55,14 +55,14 @@ test.each<
     "no server",
   ],
   [
-    "servers of others alone",
+    "only servers of others",
     "network",
     { network: undefined },
     { status: 200, body: JSON.stringify({ ...EMPTY, servers: [{ id: 7, name: "theirs", labels: {} }] }) },
     "warning",
     "no server; for example, server 7 is not the cluster's",
   ],
-  ["rubbish", "network", { network: undefined }, { status: 200, body: "{}" }, "failed", "no list of servers"],
+  ["an unparseable answer", "network", { network: undefined }, { status: 200, body: "{}" }, "failed", "no list of servers"],
 ])("%s", async (_, what, more, answer, outcome, message) => {
   fake.add();
   fake.add();

@@ -35,13 +35,13 @@ describe("an answer to the read of one server", () => {
     ["403", buildErrorAnswer(403, "forbidden"), "Denied", "403, forbidden: forbidden, says the fake", 1],
     ["404", buildErrorAnswer(404, "not_found"), "not-found", "Hetzner has no such server", 1],
     [
-      "404 of a proxy",
+      "a proxy's 404",
       { status: 404, body: "<h1>Not found</h1>", headers: HTML },
       "Unavailable",
       "text/html",
       1,
     ],
-    ["404 of another sort", buildErrorAnswer(404, "no_such_route"), "Unavailable", "no_such_route", 1],
+    ["404 with another error code", buildErrorAnswer(404, "no_such_route"), "Unavailable", "no_such_route", 1],
     ["408", buildErrorAnswer(408, "timeout"), "Unavailable", "408", 3],
     ["409", buildErrorAnswer(409, "conflict"), "Unavailable", "409, conflict", 1],
     ["422", buildErrorAnswer(422, "invalid_input"), "Denied", "422", 1],
@@ -49,7 +49,7 @@ describe("an answer to the read of one server", () => {
     ["429", buildErrorAnswer(429, "rate_limit_exceeded"), "Throttled", "429, rate_limit_exceeded", 1],
     ["500", buildErrorAnswer(500, "service_error"), "Unavailable", "500, service_error", 3],
     [
-      "503 that says when to come back",
+      "503 with retry-after",
       buildErrorAnswer(503, "unavailable", { "retry-after": "30" }),
       "Unavailable",
       "503, unavailable",
@@ -63,12 +63,12 @@ describe("an answer to the read of one server", () => {
       "not followed",
       1,
     ],
-    ["a connection that breaks", "destroy", "Unavailable", "GET /servers/{id}", 3],
+    ["a broken connection", "destroy", "Unavailable", "GET /servers/{id}", 3],
     ["200 in HTML", { status: 200, body: "<h1>Welcome</h1>", headers: HTML }, "Unavailable", "text/html", 1],
     ["200 without a body", { status: 200, body: "" }, "Unavailable", "an empty body", 1],
-    ["200 of another shape", shown({ servers: [] }), "Unavailable", "not a server", 1],
+    ["200 with another schema", shown({ servers: [] }), "Unavailable", "not a server", 1],
     [
-      "200 of half a body",
+      "200 with a truncated body",
       { status: 200, body: '{"server":{"id":52' },
       "Unavailable",
       "not the API's JSON",
@@ -95,7 +95,7 @@ describe("an answer to a list", () => {
   test.each<[string, FakeAnswer, string]>([
     ["401", buildErrorAnswer(401, "unauthorized"), "Denied"],
     ["403", buildErrorAnswer(403, "forbidden"), "Denied"],
-    ["404, which says nothing of servers", buildErrorAnswer(404, "not_found"), "Unavailable"],
+    ["404", buildErrorAnswer(404, "not_found"), "Unavailable"],
     ["429", buildErrorAnswer(429, "rate_limit_exceeded"), "Throttled"],
     ["500", buildErrorAnswer(500, "service_error"), "Unavailable"],
     ["200 in HTML", { status: 200, body: "<h1>Welcome</h1>", headers: HTML }, "Unavailable"],
@@ -135,7 +135,7 @@ describe("a network that is configured by name", () => {
   test.each<[string, FakeAnswer | undefined, string, string]>([
     ["is missing", undefined, "Denied", "no network red; it has blue (4711)"],
     ["may not be seen", buildErrorAnswer(403, "forbidden"), "Denied", "GET /networks: 403"],
-    ["is rubbish", shown({ networks: [{}] }), "Unavailable", "not a list of networks"],
+    ["cannot be parsed", shown({ networks: [{}] }), "Unavailable", "not a list of networks"],
     [
       "is one of rubbish",
       shown({ networks: [{}], meta: { pagination: { next_page: null } } }),
@@ -177,7 +177,7 @@ describe("a server whose description lacks", () => {
     ["a location", { location: undefined }, "Unavailable", "location"],
     ["networks", { public_net: undefined }, "Unavailable", "public network"],
     [
-      "an address that is one",
+      "a valid address",
       { public_net: { ipv4: { ip: "203.0" }, ipv6: null } },
       "Unavailable",
       '"203.0"',

@@ -26,7 +26,7 @@ testRefusedRuns(on, TOKEN, [
     SIGNED_IN,
     ["--cloud-config labelSelector: ", "a label selector such as cluster=blue"],
   ],
-  ["a setting misspelt", { netwrok: NETWORK }, SIGNED_IN, ["netwrok"]],
+  ["a misspelled setting", { netwrok: NETWORK }, SIGNED_IN, ["netwrok"]],
   [
     "an invalid address family",
     { network: NETWORK, addressFamily: "ipv5" },
@@ -47,9 +47,9 @@ testRefusedRuns(on, TOKEN, [
     SIGNED_IN,
     ["--cloud-config credentials: names the API token in addition to"],
   ],
-  ["the token itself among the settings", { network: NETWORK, token: TOKEN }, SIGNED_IN, ["token"]],
+  ["a token among the settings", { network: NETWORK, token: TOKEN }, SIGNED_IN, ["token"]],
   [
-    "http to another machine, from the environment",
+    "http to another host, from the environment",
     { network: NETWORK },
     { ...SIGNED_IN, HCLOUD_ENDPOINT: "http://api.example.com/v1" },
     ["--cloud-config endpoint: https is required"],

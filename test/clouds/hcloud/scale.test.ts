@@ -69,7 +69,7 @@ describe("1,000 nodes in ten batches cost the twenty pages of one list", () => {
 });
 
 describe("a list", () => {
-  test("is used for ten seconds for what it shows, and then read again", async () => {
+  test("is reused for ten seconds for its entries, and then read again", async () => {
     const nodes = addMany(3).map(buildIdentifiedNode);
     const cloud = world.cloud();
     await ask(cloud, nodes);
@@ -81,7 +81,7 @@ describe("a list", () => {
     expect(countRequests(world.fake)).toEqual({ list: 2 });
   });
 
-  test("never shows that a server is gone: only a single read does", async () => {
+  test("never proves that a server is gone: only a single read does", async () => {
     const servers = addMany(3);
     const cloud = world.cloud();
     world.fake.before = ({ path }) => {

@@ -26,7 +26,7 @@ describe("the configuration", () => {
         ],
       },
     ],
-  ])("takes %s", (_, traits) => {
+  ])("accepts %s", (_, traits) => {
     expect(parse(traits).error).toBeUndefined();
   });
 
@@ -51,7 +51,7 @@ describe("the configuration", () => {
     ["an invalid value of a label", { rules: [{ names: ["*"], labels: { a: "b c" } }] }, "a label's value"],
     ["a key that is unknown", { rules: [{ names: ["*"], type: "r650" }] }, "Unrecognized key"],
     ["too many rules", { rules: Array(201).fill({ names: ["*"] }) }, "200"],
-  ])("refuses %s", (_, traits, message) => {
+  ])("rejects %s", (_, traits, message) => {
     expect(parse(traits).error?.message).toContain(message);
   });
 });

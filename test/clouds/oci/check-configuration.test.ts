@@ -39,7 +39,7 @@ test("a VCN that is not visible is not an error", async () => {
 test.each<[string, FakeReply]>([
   ["a wrong key", buildRefusal(401, "NotAuthenticated")],
   ["a throttle", buildRefusal(429, "TooManyRequests")],
-  ["rubbish", { status: 200, body: "<html>" }],
+  ["an unparseable answer", { status: 200, body: "<html>" }],
   ["a 404 of something in between", { status: 404, body: "<html>" }],
   ["no answer", "destroy"],
 ])("without a possible check nothing is reported: %s", async (_, reply) => {

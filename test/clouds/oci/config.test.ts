@@ -25,19 +25,19 @@ describe("the configuration", () => {
     ["no VCN, without load balancers", { vcn: undefined, loadBalancer: { disabled: true } }],
     ["further compartments", { compartments: ["ocid1.compartment.oc1..c2"] }],
     ["another realm, with its hosts", { auth: { tenancy: "ocid1.tenancy.oc77..t" }, endpoints: URLS }],
-    ["http to this machine", { endpoints: { iaas: "http://127.0.0.1:8080" } }],
+    ["http to the loopback address", { endpoints: { iaas: "http://127.0.0.1:8080" } }],
     ["what is false", { useInstancePrincipals: false, useWorkloadIdentity: false }],
     [
       "subnets and a mode",
       { loadBalancer: { subnet1: "ocid1.subnet.oc1.phx.a", securityListManagementMode: "None" } },
     ],
     ["tags", { tags: { common: { freeform: { a: "b" }, defined: { ns: { key: "v" } } } } }],
-  ])("takes %s", (_, traits) => {
+  ])("accepts %s", (_, traits) => {
     expect(OciCloudConfig.safeParse(buildWrittenConfig(traits)).error).toBeUndefined();
   });
 
   test.each<[string, Record<string, unknown>, string]>([
-    ["a region misspelt", { auth: { region: "us-pheonix" } }, "us-phoenix-1"],
+    ["a misspelled region", { auth: { region: "us-pheonix" } }, "us-phoenix-1"],
     ["an unknown short key", { auth: { region: "xxx" } }, "us-phoenix-1"],
     ["a VCN for a compartment", { compartment: VCN }, "the OCID of a compartment"],
     ["a compartment by name", { compartment: "nodes" }, "the OCID of a compartment"],
@@ -45,9 +45,9 @@ describe("the configuration", () => {
     ["a user for a tenancy", { auth: { tenancy: USER } }, "the OCID of a tenancy"],
     ["an invalid fingerprint", { auth: { fingerprint: "aa:bb" } }, "16 bytes"],
     ["no key", { auth: { keyFile: undefined } }, "the API signing key is required"],
-    ["two keys", { credentials: { file: "/key" } }, "the API signing key is required, once"],
-    ["the key itself", { auth: { key: API_KEY.pem } }, "Unrecognized key"],
-    ["the passphrase itself", { auth: { passphrase: "s3cret" } }, "Unrecognized key"],
+    ["two key sources", { credentials: { file: "/key" } }, "the API signing key is required, once"],
+    ["a private key in the configuration", { auth: { key: API_KEY.pem } }, "Unrecognized key"],
+    ["a passphrase in the configuration", { auth: { passphrase: "s3cret" } }, "Unrecognized key"],
     [
       "an instance principal",
       { useInstancePrincipals: true },
@@ -59,7 +59,7 @@ describe("the configuration", () => {
       { auth: { tenancy: "ocid1.tenancy.oc77..t" } },
       "the tenancy's realm are unknown",
     ],
-    ["http to another machine", { endpoints: { iaas: "http://iaas.example.com" } }, "https is required"],
+    ["http to another host", { endpoints: { iaas: "http://iaas.example.com" } }, "https is required"],
     [
       "a path in a host's URL",
       { endpoints: { iaas: "https://proxy.example.com/oci" } },
@@ -70,10 +70,10 @@ describe("the configuration", () => {
       { loadBalancer: { securityListManagementMode: "Some" } },
       "securityListManagementMode",
     ],
-    ["no requests at all", { rateLimiter: { rateLimitQPSRead: 0 } }, "rateLimitQPSRead"],
+    ["a rate of 0", { rateLimiter: { rateLimitQPSRead: 0 } }, "rateLimitQPSRead"],
     ["a key without effect", { clusterName: "a" }, "Unrecognized key"],
-    ["an invalid family", { ipFamily: "v6" }, "IPv4, IPv6 or both"],
-  ])("refuses %s", (_, traits, message) => {
+    ["an invalid address family", { ipFamily: "v6" }, "IPv4, IPv6 or both"],
+  ])("rejects %s", (_, traits, message) => {
     const { error } = OciCloudConfig.safeParse(buildWrittenConfig(traits));
     expect(error?.message).toContain(message);
     expect(error?.message).not.toContain("s3cret");
@@ -224,7 +224,7 @@ test.each<[string, Record<string, unknown>, Record<string, unknown>, boolean]>([
   ["of a region and its short key", {}, { auth: { region: "phx" } }, true],
   ["of two users", {}, { auth: { user: "ocid1.user.oc1..u2" } }, false],
   ["of two regions", {}, { auth: { region: "iad" } }, false],
-])("the quotas %s have different keys", (_, one, other, same) => {
+])("whether the quotas %s share a key", (_, one, other, same) => {
   expect(oci.getQuotaKey(buildConfig(one)) === oci.getQuotaKey(buildConfig(other))).toBe(same);
 });
 

@@ -37,7 +37,7 @@ test.each<
   ]
 >([
   ["a key", "credentials", {}, /./, undefined, "ok", `user ${USER} may list instances of ${COMPARTMENT}`, ""],
-  ["an API that is away", "credentials", {}, /./, "destroy", "failed", "GET /instances", "endpoints"],
+  ["an unreachable API", "credentials", {}, /./, "destroy", "failed", "GET /instances", "endpoints"],
   [
     "a compartment that may not be listed",
     "credentials",
@@ -49,7 +49,7 @@ test.each<
     "instance-family",
   ],
   [
-    "rubbish",
+    "an unparseable answer",
     "credentials",
     {},
     /instances/,

@@ -39,13 +39,13 @@ describe("an answer to the read of one instance", () => {
     ],
     ["403", buildRefusal(403, "NotAllowed"), "Denied", "403, NotAllowed", 1],
     [
-      "404 of a proxy",
+      "a proxy's 404",
       { status: 404, body: "<h1>Not found</h1>", headers: HTML },
       "Unavailable",
       "text/html",
       1,
     ],
-    ["404 of another sort", buildRefusal(404, "NotFound"), "Unavailable", "404, NotFound", 1],
+    ["404 with another error code", buildRefusal(404, "NotFound"), "Unavailable", "404, NotFound", 1],
     ["409", buildRefusal(409, "IncorrectState"), "Unavailable", "409, IncorrectState", 1],
     ["429, which says no time", buildRefusal(429, "TooManyRequests"), "Throttled", "429, TooManyRequests", 1],
     ["500", buildRefusal(500, "InternalServerError"), "Unavailable", "500, InternalServerError", 3],
@@ -57,11 +57,11 @@ describe("an answer to the read of one instance", () => {
       "not followed",
       1,
     ],
-    ["a connection that breaks", "destroy", "Unavailable", "GET /instances/{id}", 3],
+    ["a broken connection", "destroy", "Unavailable", "GET /instances/{id}", 3],
     ["200 in HTML", { status: 200, body: "<h1>Welcome</h1>", headers: HTML }, "Unavailable", "text/html", 1],
     ["200 without a body", { status: 200 }, "Unavailable", "an empty body", 1],
-    ["200 of another shape", { status: 200, body: [] }, "Unavailable", "not valid for instances", 1],
-    ["200 of half a body", { status: 200, body: '{"id":"ocid1' }, "Unavailable", "not the API's JSON", 1],
+    ["200 with another schema", { status: 200, body: [] }, "Unavailable", "not valid for instances", 1],
+    ["200 with a truncated body", { status: 200, body: '{"id":"ocid1' }, "Unavailable", "not the API's JSON", 1],
     [
       "another instance",
       { status: 200, body: { id: "ocid1.instance.oc1.phx.other", compartmentId: COMPARTMENT } },
@@ -83,11 +83,11 @@ describe("an answer to the read of one instance", () => {
 describe("an answer to a list", () => {
   test.each<[string, FakeReply, string, string]>([
     ["401", buildRefusal(401, "NotAuthenticated"), "Denied", "401"],
-    ["404, which is that no policy allows it", NOT_FOUND, "Denied", "a policy lets the user read it"],
+    ["404, for lack of a policy", NOT_FOUND, "Denied", "a policy lets the user read it"],
     ["429", buildRefusal(429, "TooManyRequests"), "Throttled", "429"],
     ["500", buildRefusal(500, "InternalServerError"), "Unavailable", "500"],
     ["200 in HTML", { status: 200, body: "<h1>Hi</h1>", headers: HTML }, "Unavailable", "text/html"],
-    ["200 of another shape", { status: 200, body: { id: 1 } }, "Unavailable", "not a list"],
+    ["200 with another schema", { status: 200, body: { id: 1 } }, "Unavailable", "not a list"],
     ["200 without a body", { status: 200 }, "Unavailable", "an empty body"],
   ])("%s is an error for all", async (_, reply, expected, message) => {
     const nodes = [add(), add(), add()].map(({ id, displayName: name }) => ({

@@ -26,7 +26,7 @@ test("run calls Oracle once, and ends with 2 if the compartment does not exist",
 });
 
 test.each<[string, Record<string, unknown>, readonly string[]]>([
-  ["a region misspelt", { auth: { region: "us-pheonix" } }, ["--cloud-config auth.region", "us-phoenix-1"]],
+  ["a misspelled region", { auth: { region: "us-pheonix" } }, ["--cloud-config auth.region", "us-phoenix-1"]],
   ["a missing key file", { auth: { keyFile: "/nowhere/key" } }, ["/nowhere/key cannot be read (ENOENT)"]],
   ["the wrong key in it", inline(createApiKey().pem), ["cloud.yaml holds the key", "auth.fingerprint is"]],
   [

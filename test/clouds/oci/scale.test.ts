@@ -153,7 +153,7 @@ describe("pages", () => {
 });
 
 describe("a list", () => {
-  test("is used for ten seconds for what it shows, and then read again", async () => {
+  test("is reused for ten seconds for its entries, and then read again", async () => {
     const nodes = addMany(3).map((each) => buildIdentifiedNode(each));
     const cloud = world.cloud({ rateLimiter: { disableRateLimiter: true } });
     await ask(cloud, nodes);
@@ -165,7 +165,7 @@ describe("a list", () => {
     expect(countRequests(world.fake)["instances"]).toBe(2);
   });
 
-  test("never shows alone that an instance is gone", async () => {
+  test("never proves alone that an instance is gone", async () => {
     const instances = addMany(4);
     const [last] = instances.slice(-1) as [FakeInstance];
     world.fake.before = ({ path }) => {

@@ -22,9 +22,9 @@ const USER = { ...NO_CREDENTIAL, username: "ccm", "user-domain-name": "Default" 
 
 describe("the configuration", () => {
   test.each<[string, Record<string, unknown>]>([
-    ["an application credential by its id", {}],
+    ["an application credential by its ID", {}],
     ["an application credential by its name", { ...USER, "application-credential-name": "blue" }],
-    ["a user and a tenant by id", { ...NO_CREDENTIAL, "user-id": "u", "tenant-id": PROJECT }],
+    ["a user and a tenant by ID", { ...NO_CREDENTIAL, "user-id": "u", "tenant-id": PROJECT }],
     ["a user and a tenant by name", { ...USER, "tenant-name": "blue", "tenant-domain-name": "Default" }],
     ["one domain for both", { ...NO_CREDENTIAL, username: "c", "domain-id": "default", "tenant-name": "b" }],
     ["a network in place of a tag", { "server-tag": undefined, "network-id": NETWORK }],
@@ -33,37 +33,41 @@ describe("the configuration", () => {
     ["an order of addresses", { "address-sort-order": "10.0.0.0/8, 2001:db8::/32,192.0.2.1" }],
     ["several names of networks", { "public-network-name": ["a", "b"], "internal-network-name": "c" }],
     ["a file with the secret", { "secret-file": "/run/secret" }],
-  ])("takes %s", (_, traits) => {
+  ])("accepts %s", (_, traits) => {
     expect(OpenStackCloudConfig.safeParse({ ...LEAST, ...traits }).error).toBeUndefined();
   });
 
   test.each<[string, Record<string, unknown>, string]>([
     [
-      "no condition for its servers",
+      "no condition that selects servers",
       { "server-tag": undefined },
       "network-id, server-tag or server-metadata is required",
     ],
-    ["metadata without a pair", { "server-metadata": {} }, "at least one pair"],
+    ["metadata without a key and value", { "server-metadata": {} }, "at least one pair"],
     ["a network by its name", { "network-id": "blue" }, "a network's UUID"],
-    ["a tag with a comma, which would be two", { "server-tag": "a,b" }, "a tag of a server"],
+    ["a tag with a comma", { "server-tag": "a,b" }, "a tag of a server"],
     ["no user", NO_CREDENTIAL, "application-credential-id, username or user-id is required"],
     [
-      "a user of no domain",
+      "a user name without a domain",
       { ...USER, "user-domain-name": undefined, "tenant-id": PROJECT },
       "user names belong to a domain",
     ],
-    ["a user for no tenant", USER, "tenant-id or tenant-name is required"],
-    ["a tenant of no domain", { ...USER, "tenant-name": "blue" }, "tenant names belong to a domain"],
-    ["http to another machine", { "auth-url": "http://keystone.example.com" }, "https is required"],
-    ["no URL", { "auth-url": "keystone" }, "a URL"],
+    ["a user without a tenant", USER, "tenant-id or tenant-name is required"],
+    ["a tenant name without a domain", { ...USER, "tenant-name": "blue" }, "tenant names belong to a domain"],
+    ["http to another host", { "auth-url": "http://keystone.example.com" }, "https is required"],
+    ["an invalid URL", { "auth-url": "keystone" }, "a URL"],
     ["a region with a space", { region: "Region One" }, "a region such as"],
-    ["another sort of endpoint", { "os-endpoint-type": "publicURL" }, "os-endpoint-type"],
+    ["an unknown kind of endpoint", { "os-endpoint-type": "publicURL" }, "os-endpoint-type"],
     ["an invalid order", { "address-sort-order": "10.0.0.0/8,office" }, "networks such as"],
-    ["the secret itself", { "application-credential-secret": SECRET }, "Unrecognized key"],
-    ["the password itself", { password: SECRET }, "Unrecognized key"],
-    ["two secrets", { "secret-file": "/a", credentials: { file: "/b" } }, "in addition to secret-file"],
-    ["no requests at all", { "requests-per-second": 0 }, "requests-per-second"],
-  ])("refuses %s", (_, traits, message) => {
+    ["a secret in the configuration", { "application-credential-secret": SECRET }, "Unrecognized key"],
+    ["a password in the configuration", { password: SECRET }, "Unrecognized key"],
+    [
+      "two secret sources",
+      { "secret-file": "/a", credentials: { file: "/b" } },
+      "in addition to secret-file",
+    ],
+    ["a rate of 0", { "requests-per-second": 0 }, "requests-per-second"],
+  ])("rejects %s", (_, traits, message) => {
     const { error } = OpenStackCloudConfig.safeParse({ ...LEAST, ...traits });
     expect(error?.message).toContain(message);
     expect(error?.message).not.toContain(SECRET);
@@ -126,12 +130,12 @@ test.each<[string, Record<string, unknown>, Record<string, unknown>, boolean]>([
   ["of two application credentials", {}, { "application-credential-id": "other" }, false],
   ["of two regions", {}, { region: "RegionTwo" }, false],
   ["of two clouds", {}, { "auth-url": "https://other.example.com" }, false],
-])("the quotas %s have different keys", (_, one, other, same) => {
+])("whether the quotas %s share a key", (_, one, other, same) => {
   expect(openstack.getQuotaKey(buildConfig(one)) === openstack.getQuotaKey(buildConfig(other))).toBe(same);
 });
 
 test.each<[string, Record<string, unknown>, Record<string, string>, string]>([
-  ["no secret at all", {}, {}, "secret-file is required if OS_APPLICATION_CREDENTIAL_SECRET is not set"],
+  ["no secret", {}, {}, "secret-file is required if OS_APPLICATION_CREDENTIAL_SECRET is not set"],
   [
     "a password in place of a secret",
     {},

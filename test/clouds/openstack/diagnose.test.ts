@@ -24,16 +24,16 @@ test.each<
   [string, "credentials" | "network", object, FakeAnswer | undefined, CheckResult["outcome"], string]
 >([
   ["a secret", "credentials", {}, undefined, "ok", `a token for project ${PROJECT}`],
-  ["a secret that is wrong", "credentials", {}, errors.keystone(401, "Unauthorized"), "failed", "401"],
+  ["a wrong secret", "credentials", {}, errors.keystone(401, "Unauthorized"), "failed", "401"],
   [
-    "a region misspelt",
+    "a misspelled region",
     "credentials",
     { region: "RegionOnne" },
     undefined,
     "failed",
     "it has public in RegionOne",
   ],
-  ["a cloud that is away", "credentials", {}, "destroy", "failed", "POST /v3/auth/tokens"],
+  ["an unreachable cloud", "credentials", {}, "destroy", "failed", "POST /v3/auth/tokens"],
   [
     "a tag and metadata",
     "network",
@@ -53,7 +53,7 @@ test.each<
   ],
   ["another tag", "network", { "server-tag": "red" }, undefined, "warning", "no server"],
   [
-    "a secret that is wrong for servers",
+    "a secret that Nova rejects",
     "network",
     {},
     errors.keystone(401, "Unauthorized"),

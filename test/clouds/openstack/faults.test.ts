@@ -36,7 +36,7 @@ describe("Nova's answer to the read of one server", () => {
     ["403", errors.nova(403, "forbidden"), "Denied", "403, forbidden: forbidden, says the fake", 1],
     ["404", errors.nova(404, "itemNotFound"), "not-found", "OpenStack has no such server", 1],
     [
-      "404 of a proxy",
+      "a proxy's 404",
       { status: 404, body: "<h1>Not found</h1>", headers: HTML },
       "Unavailable",
       "text/html",
@@ -50,10 +50,10 @@ describe("Nova's answer to the read of one server", () => {
     ["500", errors.nova(500, "computeFault"), "Unavailable", "500, computeFault", 3],
     ["503 in HTML", { status: 503, body: "<h1>Sorry</h1>", headers: HTML }, "Unavailable", "503", 3],
     ["a redirect", { status: 302, body: "" }, "Unavailable", "not followed", 1],
-    ["a connection that breaks", "destroy", "Unavailable", "GET /servers/{id}", 3],
+    ["a broken connection", "destroy", "Unavailable", "GET /servers/{id}", 3],
     ["200 in HTML", { status: 200, body: "<h1>Welcome</h1>", headers: HTML }, "Unavailable", "text/html", 1],
     ["200 without a body", { status: 200, body: "" }, "Unavailable", "an empty body", 1],
-    ["200 of another shape", shown({ servers: [] }), "Unavailable", "not a server", 1],
+    ["200 with another schema", shown({ servers: [] }), "Unavailable", "not a server", 1],
     [
       "another server",
       shown({ server: { id: formatUuid(99), name: "o" } }),
@@ -78,7 +78,7 @@ describe("Neutron's answer", () => {
     ["404", errors.neutron(404, "HTTPNotFound"), "Unavailable", "404, HTTPNotFound"],
     ["429", errors.neutron(429, "OverQuota"), "Throttled", "429"],
     ["500", errors.neutron(500, "HTTPInternalServerError"), "Unavailable", "500"],
-    ["200 of another shape", shown({ ports: [{ id: "x" }] }), "Unavailable", "not a list of ports"],
+    ["200 with another schema", shown({ ports: [{ id: "x" }] }), "Unavailable", "not a list of ports"],
   ];
   test.each(ROWS)(
     "%s is an error of the server that is read, and no part of it is reported",
@@ -100,7 +100,7 @@ describe("Neutron's answer", () => {
 describe("Nova's answer to a list", () => {
   test.each<[string, FakeAnswer, string]>([
     ["403", errors.nova(403, "forbidden"), "Denied"],
-    ["404, which says nothing of servers", errors.nova(404, "itemNotFound"), "Unavailable"],
+    ["404", errors.nova(404, "itemNotFound"), "Unavailable"],
     ["429", errors.nova(429, "overLimit"), "Throttled"],
     ["500", errors.nova(500, "computeFault"), "Unavailable"],
     ["200 in HTML", { status: 200, body: "<h1>Welcome</h1>", headers: HTML }, "Unavailable"],
@@ -162,7 +162,7 @@ describe("a server whose description lacks", () => {
     ["a name and an id of its flavor", { flavor: {} }, "lacks a valid flavor"],
     ["its project", { tenant_id: undefined }, "lacks its project"],
     ["its metadata", { metadata: undefined }, "lacks its metadata"],
-    ["an address that is one", { ports: [buildPort("a", "10.0.0")] }, '"10.0.0" is invalid'],
+    ["a valid address", { ports: [buildPort("a", "10.0.0")] }, '"10.0.0" is invalid'],
   ])("%s is that node's error", async (_, traits, message) => {
     const [lacking, whole] = [world.fake.add(traits), world.fake.add()];
     const { answers } = await world

@@ -76,13 +76,13 @@ const ROWS: readonly RefusedRun[] = [
     ["--cloud-config credentials: names the secret in addition to"],
   ],
   [
-    "the secret itself among the settings",
+    "a secret among the settings",
     { "application-credential-secret": SECRET },
     SIGNED_IN,
     ["application-credential-secret"],
   ],
   [
-    "http to another machine",
+    "http to another host",
     { "auth-url": "http://keystone.example.com:5000/v3" },
     SIGNED_IN,
     ["--cloud-config auth-url: https is required"],

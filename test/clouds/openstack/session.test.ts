@@ -195,10 +195,10 @@ describe("a failing sign-in", () => {
     ["404 of a wrong URL", { status: 404, body: "<h1>Not found</h1>" }, "Unavailable", "404"],
     ["429", errors.keystone(429, "Too Many Requests"), "Throttled", "429"],
     ["500", errors.keystone(500, "Internal Server Error"), "Unavailable", "500"],
-    ["a connection that breaks", "destroy", "Unavailable", "POST /v3/auth/tokens"],
+    ["a broken connection", "destroy", "Unavailable", "POST /v3/auth/tokens"],
     ["no token in the header", token({ token: {} }, {} as never), "Unavailable", "not a token"],
     ["a token with a line", token({ token: {} }, { "x-subject-token": "a b" }), "Unavailable", "not a token"],
-    ["rubbish", token({}), "Unavailable", "not a token"],
+    ["an unparseable answer", token({}), "Unavailable", "not a token"],
     ["a token for no project", token({ token: { catalog: [] } }), "Denied", "for no project"],
     [
       "an empty catalogue",
@@ -224,7 +224,7 @@ describe("a failing sign-in", () => {
 
   test.each<[string, Record<string, unknown>, string]>([
     [
-      "a region misspelt",
+      "a misspelled region",
       { region: "RegionOnne" },
       "it has public in RegionOne, internal in RegionOne, public in RegionTwo",
     ],

@@ -19,10 +19,10 @@ const parse = (config: Record<string, unknown>) => RancherCloudConfig.safeParse(
 describe("the configuration", () => {
   test.each<[string, Record<string, unknown>]>([
     ["K3s", K3S],
-    ["RKE2 without a source of machines", { ...K3S, distribution: "rke2", existence: "none" }],
+    ["RKE2 without a Rancher server", { ...K3S, distribution: "rke2", existence: "none" }],
     ["Machines", MACHINES],
     [
-      "Machines with all of it",
+      "Machines with all settings",
       { ...MACHINES, rancher: { ...SERVER, namespace: "ns", tokenFile: "/t", caFile: "/ca" } },
     ],
     ["a token in a secret", { ...MACHINES, rancher: { ...SERVER, credentials: { file: "/t" } } }],
@@ -31,18 +31,22 @@ describe("the configuration", () => {
       "an environment with its keys",
       { ...CATTLE, cattle: { ...CATTLE.cattle, accessKey: "A", secretKeyFile: "/s" } },
     ],
-  ])("takes %s", (_, config) => {
+  ])("accepts %s", (_, config) => {
     expect(parse(config).error).toBeUndefined();
   });
 
   test.each<[string, Record<string, unknown>, string]>([
     ["no distribution", { provider: "rancher" }, "distribution"],
     ["another distribution", { ...K3S, distribution: "k0s" }, "distribution"],
-    ["Machines of no server", { ...K3S, existence: "rancher" }, "is required with existence: rancher"],
-    ["an unused server", { ...K3S, rancher: SERVER }, "has no effect without existence: rancher"],
+    ["Machines without a server", { ...K3S, existence: "rancher" }, "is required with existence: rancher"],
+    [
+      "a server without a use for it",
+      { ...K3S, rancher: SERVER },
+      "has no effect without existence: rancher",
+    ],
     ["a server without its cluster", { ...MACHINES, rancher: { url: SERVER.url } }, "cluster"],
     [
-      "a cluster that is a selector",
+      "a cluster name that is a label selector",
       { ...MACHINES, rancher: { ...SERVER, cluster: "blue,env=prod" } },
       "the name of an object",
     ],
@@ -52,13 +56,17 @@ describe("the configuration", () => {
       "the name of an object",
     ],
     [
-      "http to another machine",
+      "http to another host",
       { ...MACHINES, rancher: { ...SERVER, url: "http://rancher.example.com" } },
       "https is required",
     ],
-    ["the token itself", { ...MACHINES, rancher: { ...SERVER, token: TOKEN } }, "Unrecognized key"],
     [
-      "two tokens",
+      "a token in the configuration",
+      { ...MACHINES, rancher: { ...SERVER, token: TOKEN } },
+      "Unrecognized key",
+    ],
+    [
+      "two token sources",
       { ...MACHINES, rancher: { ...SERVER, tokenFile: "/t", credentials: { file: "/t" } } },
       "in addition to tokenFile",
     ],
@@ -82,12 +90,12 @@ describe("the configuration", () => {
       { ...CATTLE, cattle: { url: "https://a:b@rancher.example.com" } },
       "without user name",
     ],
-  ])("refuses %s", (_, config, message) => {
+  ])("rejects %s", (_, config, message) => {
     expect(parse(config).error?.message).toContain(message);
   });
 });
 
-describe("with flags", () => {
+describe("RKE2 with flags", () => {
   const written = (provider: string, text: string, environment: Record<string, string> = {}) => {
     const parsed = parseCloudConfig(provider, text, environment);
     return parsed.kind === "cloud"
@@ -95,7 +103,7 @@ describe("with flags", () => {
       : parsed.faults.map(({ name, message }) => `${name}: ${message}`);
   };
 
-  test.each(["k3s", "rke2"])("%s is a distribution, and may be given by its name", (distribution) => {
+  test.each(["k3s", "rke2"])("%s is a distribution that can be configured by its name", (distribution) => {
     expect(written(distribution, "")).toEqual({ provider: "rancher", distribution });
   });
 
@@ -129,7 +137,7 @@ describe("with flags", () => {
 });
 
 test.each<[string, Record<string, unknown>, string]>([
-  ["no token at all", MACHINES, "rancher.tokenFile is required if RANCHER_TOKEN is not set"],
+  ["no token", MACHINES, "rancher.tokenFile is required if RANCHER_TOKEN is not set"],
   [
     "a missing token file",
     { ...MACHINES, rancher: { ...SERVER, tokenFile: "/nowhere/t" } },

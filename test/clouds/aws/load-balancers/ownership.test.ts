@@ -23,21 +23,36 @@ const NOTHING: AllowedResources = {
 };
 
 test.each<[string, Record<string, string>, AllowedResources["subnets"], boolean]>([
-  ["the cluster's own", { "kubernetes.io/cluster/demo": "owned" }, [], true],
-  ["a shared one", { "kubernetes.io/cluster/demo": "shared", "kubernetes.io/cluster/b": "shared" }, [], true],
-  ["the cluster's own by the legacy tag", { KubernetesCluster: "demo" }, [], true],
-  ["another cluster's by the legacy tag", { KubernetesCluster: "theirs" }, [], false],
-  ["another cluster's", { "kubernetes.io/cluster/theirs": "owned" }, [], false],
-  ["one of a cluster with a similar name", { "kubernetes.io/cluster/demo2": "owned" }, [], false],
-  ["without an owner", {}, [], false],
-  ["one allowed by ID", {}, ["id-2", "id-1"], true],
-  ["one whose ID only begins like an allowed one", {}, ["id"], false],
-  ["one whose ID matches an allowed prefix", {}, ["id-*"], true],
-  ["one allowed by a tag", { team: "a" }, [{ tag: "team", value: "a" }], true],
-  ["one with another value of the tag", { team: "b" }, [{ tag: "team", value: "a" }], false],
-  ["one with any value of a tag", { team: "b" }, [{ tag: "team" }], true],
-  ["one without the tag", { other: "b" }, [{ tag: "team" }], false],
-])("%s", (_, tags, subnets, expected) => {
+  ["the cluster's own is allowed", { "kubernetes.io/cluster/demo": "owned" }, [], true],
+  [
+    "a shared one is allowed",
+    { "kubernetes.io/cluster/demo": "shared", "kubernetes.io/cluster/b": "shared" },
+    [],
+    true,
+  ],
+  ["the cluster's own by the legacy tag is allowed", { KubernetesCluster: "demo" }, [], true],
+  ["another cluster's by the legacy tag is not allowed", { KubernetesCluster: "theirs" }, [], false],
+  ["another cluster's is not allowed", { "kubernetes.io/cluster/theirs": "owned" }, [], false],
+  [
+    "one of a cluster with a similar name is not allowed",
+    { "kubernetes.io/cluster/demo2": "owned" },
+    [],
+    false,
+  ],
+  ["one without an owner is not allowed", {}, [], false],
+  ["one with an allowed ID is allowed", {}, ["id-2", "id-1"], true],
+  ["one whose ID only begins like an allowed one is not allowed", {}, ["id"], false],
+  ["one whose ID matches an allowed prefix is allowed", {}, ["id-*"], true],
+  ["one with an allowed tag is allowed", { team: "a" }, [{ tag: "team", value: "a" }], true],
+  [
+    "one with another value of an allowed tag is not allowed",
+    { team: "b" },
+    [{ tag: "team", value: "a" }],
+    false,
+  ],
+  ["one with any value of an allowed tag key is allowed", { team: "b" }, [{ tag: "team" }], true],
+  ["one without the allowed tag is not allowed", { other: "b" }, [{ tag: "team" }], false],
+])("a resource of others may be used: %s", (_, tags, subnets, expected) => {
   const who = { clusterTag: "demo", allow: { ...NOTHING, subnets } };
   expect(isAllowed("subnets", { id: "id-1", tags }, who)).toBe(expected);
   expect(isAllowed("buckets", { id: "id-1", tags: {} }, who)).toBe(false);

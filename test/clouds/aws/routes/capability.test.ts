@@ -190,15 +190,15 @@ describe("an observation of routes", () => {
   });
 
   test.each<[string, Partial<Route>, readonly Instance[], object]>([
-    ["an instance of the cluster that is no node", {}, [instance(9)], { kind: "machine", id: idOf(9) }],
+    ["an instance of the cluster without a node", {}, [instance(9)], { kind: "machine", id: idOf(9) }],
     [
-      "one of another cluster",
+      "an instance of another cluster",
       {},
       [instance(9, { Tags: [{ Key: "kubernetes.io/cluster/other", Value: "" }] })],
       { kind: "foreign" },
     ],
-    ["one without a cluster's tag", {}, [instance(9, { Tags: [] })], { kind: "foreign" }],
-    ["one of another VPC", {}, [instance(9, { VpcId: "vpc-2" })], { kind: "foreign" }],
+    ["an instance without a cluster's tag", {}, [instance(9, { Tags: [] })], { kind: "foreign" }],
+    ["an instance of another VPC", {}, [instance(9, { VpcId: "vpc-2" })], { kind: "foreign" }],
     [
       "a terminated instance without an owner",
       {},
@@ -206,13 +206,13 @@ describe("an observation of routes", () => {
       { kind: "gone" },
     ],
     [
-      "one of the cluster that has ended",
+      "a terminated instance of the cluster",
       { State: "blackhole" },
       [{ ...instance(9), VpcId: undefined, State: { Name: "terminated" } } as Instance],
       { kind: "gone" },
     ],
     [
-      "another cluster's that has ended",
+      "a terminated instance of another cluster",
       { State: "blackhole" },
       [
         {
@@ -223,23 +223,28 @@ describe("an observation of routes", () => {
       ],
       { kind: "foreign" },
     ],
-    ["an instance that EC2 does not have", { State: "blackhole" }, [], { kind: "gone" }],
-    ["an instance that EC2 hides, and that traffic reaches", {}, [], { kind: "foreign" }],
+    ["an instance that EC2 does not return, as a blackhole", { State: "blackhole" }, [], { kind: "gone" }],
+    ["an instance that EC2 does not return, as an active route", {}, [], { kind: "foreign" }],
     [
-      "an interface that is no instance's, and that traffic reaches",
+      "an interface without an instance, as an active route",
       { InstanceId: undefined as never },
       [],
       { kind: "foreign" },
     ],
-    ["a missing interface", { InstanceId: undefined as never, State: "blackhole" }, [], { kind: "gone" }],
     [
-      "nothing",
+      "a missing interface, as a blackhole",
+      { InstanceId: undefined as never, State: "blackhole" },
+      [],
+      { kind: "gone" },
+    ],
+    [
+      "no target, as a blackhole",
       { InstanceId: undefined as never, NetworkInterfaceId: undefined as never, State: "blackhole" },
       [],
       { kind: "gone" },
     ],
     [
-      "no target at all",
+      "no target, as an active route",
       { InstanceId: undefined as never, NetworkInterfaceId: undefined as never },
       [],
       { kind: "foreign" },
@@ -247,13 +252,13 @@ describe("an observation of routes", () => {
     ["a deleted peering", { VpcPeeringConnectionId: "pcx-1", State: "blackhole" }, [], { kind: "foreign" }],
     ["a NAT gateway's interface", { NatGatewayId: "nat-1" }, [], { kind: "foreign" }],
     [
-      "what a gateway propagates",
+      "a propagated gateway route",
       { Origin: "EnableVgwRoutePropagation" },
       [instance(9)],
       { kind: "foreign" },
     ],
     [
-      "what EC2 will have invented",
+      "an unknown kind of target",
       { QuantumTunnelId: "qt-1" } as Partial<Route>,
       [instance(9)],
       { kind: "foreign" },
@@ -285,13 +290,13 @@ describe("an observation of routes", () => {
   test.each<[string, readonly RouteTable[], object, RegExp]>([
     ["no table has the tag", [], {}, /no route table carries the tag kubernetes\.io\/cluster\/demo/],
     [
-      "all carry another cluster's",
+      "all have another cluster's tag",
       [table("rtb-1", [], { Tags: [{ Key: "KubernetesCluster", Value: "other" }] })],
       {},
       /no route table carries/,
     ],
     [
-      "they are of two VPCs",
+      "the tables are in two VPCs",
       [table("rtb-1", []), table("rtb-2", [], { VpcId: "vpc-2" })],
       { vpc: undefined },
       /vpc-1, vpc-2/,
@@ -338,7 +343,7 @@ describe("an observation of routes", () => {
     });
   });
 
-  test("names nodes without a machine", async () => {
+  test("names nodes without an instance", async () => {
     const { stateOf } = world([[table("rtb-1", [])]], [instance(1, { State: { Name: "shutting-down" } })]);
     const nodes = [
       { name: "unnamed", cidrs: [cidrOf(0)] },
@@ -428,18 +433,22 @@ describe("an action on routes", () => {
     );
 
     test.each<[string, readonly RouteTable[], object]>([
-      ["leads to a successor", [table("rtb-1", [routeTo(9, { InstanceId: idOf(7) })])], { kind: "conflict" }],
       [
-        "leads to a gateway",
+        "leads to another instance now",
+        [table("rtb-1", [routeTo(9, { InstanceId: idOf(7) })])],
+        { kind: "conflict" },
+      ],
+      [
+        "leads to a gateway now",
         [table("rtb-1", [{ DestinationCidrBlock: cidrOf(9), GatewayId: "igw-1", State: "active" }])],
         { kind: "conflict", message: expect.stringContaining("leads to something else now") },
       ],
       [
-        "is in a table that is not the cluster's any more",
+        "is in a table that no longer belongs to the cluster",
         [table("rtb-2", [routeTo(9)])],
         { kind: "conflict" },
       ],
-      ["is in no table, as the cluster has none", [], { kind: "conflict" }],
+      ["is missing because the cluster has no tables", [], { kind: "conflict" }],
     ])("is not sent if the route %s", async (_, tables, answer) => {
       for (const [action, parameters] of [
         ["delete", expected],

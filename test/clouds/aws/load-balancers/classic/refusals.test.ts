@@ -25,7 +25,7 @@ const REFUSED: readonly (readonly [
   RegExp,
 ])[] = [
   [
-    "an annotation",
+    "an invalid annotation",
     { annotations: buildAnnotations({ "healthcheck-port": "x" }) },
     "InvalidAnnotation",
     `${PREFIX}healthcheck-port`,
@@ -49,7 +49,7 @@ const REFUSED: readonly (readonly [
     /^None$/,
   ],
   [
-    "an address",
+    "loadBalancerIP",
     { spec: { loadBalancerIP: "10.0.0.1" } },
     "LoadBalancerIP",
     "spec.loadBalancerIP",
@@ -66,7 +66,7 @@ const REFUSED: readonly (readonly [
     /TCP/,
   ],
   [
-    "no node port",
+    "ports without node ports",
     { spec: { ports: [{ port: 80 }, { port: 81, nodePort: 0 }] } },
     "NoNodePort",
     "spec.ports",
@@ -86,7 +86,7 @@ const REFUSED: readonly (readonly [
     /at most 100/,
   ],
   [
-    "a wrong source range",
+    "an invalid source range",
     { spec: { loadBalancerSourceRanges: ["x"] } },
     "InvalidSourceRanges",
     "spec.loadBalancerSourceRanges",
@@ -94,7 +94,7 @@ const REFUSED: readonly (readonly [
     /10.0.0.0/,
   ],
   [
-    "IPv6",
+    "an IPv6 source range",
     { spec: { loadBalancerSourceRanges: ["fd00::/8"] } },
     "InvalidSourceRanges",
     "spec.loadBalancerSourceRanges",
@@ -102,7 +102,7 @@ const REFUSED: readonly (readonly [
     /nlb/,
   ],
   [
-    "IPv6 by annotation",
+    "an IPv6 source range in an annotation",
     { annotations: { "service.beta.kubernetes.io/load-balancer-source-ranges": "10.0.0.0/8,::/0" } },
     "InvalidSourceRanges",
     "service.beta.kubernetes.io/load-balancer-source-ranges",
@@ -110,7 +110,7 @@ const REFUSED: readonly (readonly [
     /nlb/,
   ],
   [
-    "a timeout that is no shorter than the interval",
+    "a timeout that is not shorter than the interval",
     { annotations: buildAnnotations({ "healthcheck-timeout": "10" }) },
     "InvalidAnnotation",
     `${PREFIX}healthcheck-timeout`,

@@ -18,13 +18,13 @@ type Wish = Parameters<typeof buildDesiredSubnets>[0];
 
 test.each<[string, readonly SubnetState[], Wish, readonly string[]]>([
   [
-    "one of each zone, in their order",
+    "one of each zone, sorted by zone",
     [buildSubnet("subnet-2", "b"), buildSubnet("subnet-1", "a")],
     {},
     ["subnet-1", "subnet-2"],
   ],
   [
-    "not those of another cluster",
+    "none of another cluster",
     [buildSubnet("subnet-1", "a", { tags: THEIRS }), buildSubnet("subnet-2", "a")],
     {},
     ["subnet-2"],
@@ -36,38 +36,43 @@ test.each<[string, readonly SubnetState[], Wish, readonly string[]]>([
     ["subnet-1"],
   ],
   [
-    "not private ones",
+    "no private one",
     [buildSubnet("subnet-1", "a", { isPublic: false }), buildSubnet("subnet-2", "a")],
     {},
     ["subnet-2"],
   ],
   [
-    "not those of which it is not known",
+    "none whose route is unknown",
     [buildSubnet("subnet-1", "a", { isPublic: undefined }), buildSubnet("subnet-2", "a")],
     {},
     ["subnet-2"],
   ],
   [
-    "private ones for an internal one",
+    "private ones for an internal load balancer",
     [buildSubnet("subnet-1", "a", { isPublic: false })],
     { internal: true },
     ["subnet-1"],
   ],
-  ["public ones for an internal one", [buildSubnet("subnet-1", "a")], { internal: true }, ["subnet-1"]],
   [
-    "the one with the role",
+    "public ones for an internal load balancer",
+    [buildSubnet("subnet-1", "a")],
+    { internal: true },
+    ["subnet-1"],
+  ],
+  [
+    "the one with the role tag",
     [buildSubnet("subnet-1", "a", { tags: OURS }), buildSubnet("subnet-2", "a", { tags: ROLE })],
     {},
     ["subnet-2"],
   ],
   [
-    "the one with the other role for an internal one",
+    "the one with the internal role tag for an internal load balancer",
     [buildSubnet("subnet-1", "a", { tags: ROLE }), buildSubnet("subnet-2", "a", { tags: INTERNAL_ROLE })],
     { internal: true },
     ["subnet-2"],
   ],
   [
-    "of two with the role the cluster's",
+    "the cluster's of two with the role tag",
     [
       buildSubnet("subnet-1", "a", { tags: ROLE }),
       buildSubnet("subnet-2", "a", { tags: { ...ROLE, ...OURS } }),
@@ -82,7 +87,7 @@ test.each<[string, readonly SubnetState[], Wish, readonly string[]]>([
     ["subnet-2"],
   ],
   [
-    "the lowest id",
+    "the one with the lowest ID",
     [buildSubnet("subnet-2", "a"), buildSubnet("subnet-1", "a"), buildSubnet("subnet-3", "a")],
     {},
     ["subnet-1"],
@@ -94,7 +99,7 @@ test.each<[string, readonly SubnetState[], Wish, readonly string[]]>([
     ["subnet-2"],
   ],
   [
-    "one of a zone that is not known",
+    "one in a zone of unknown type",
     [buildSubnet("subnet-1", "a", { zoneType: undefined })],
     {},
     ["subnet-1"],
@@ -106,13 +111,13 @@ test.each<[string, readonly SubnetState[], Wish, readonly string[]]>([
     ["subnet-2"],
   ],
   [
-    "not the configured one if the cluster has its own",
+    "the cluster's own rather than the configured one",
     [buildSubnet("subnet-1", "a"), buildSubnet("subnet-2", "b", { tags: THEIRS })],
     { fallbackId: "subnet-2" },
     ["subnet-1"],
   ],
   [
-    "those that are named, in the order of their names",
+    "the named ones, in the order of the annotation",
     [
       buildSubnet("subnet-1", "a", { tags: OURS }),
       buildSubnet("subnet-2", "b", { tags: { ...OURS, Name: "front" } }),
@@ -128,7 +133,7 @@ test.each<[string, readonly SubnetState[], Wish, readonly string[]]>([
     ["subnet-1"],
   ],
   [
-    "another cluster's that is named and allowed",
+    "a named one of another cluster, if it is allowed",
     [buildSubnet("subnet-1", "a", { tags: THEIRS })],
     { named: "subnet-1", allow: { ...ALLOW_NOTHING, subnets: ["subnet-1"] } },
     ["subnet-1"],
@@ -140,13 +145,13 @@ test.each<[string, readonly SubnetState[], Wish, readonly string[]]>([
     ["subnet-1"],
   ],
   [
-    "one without a tag that is named and configured",
+    "a named one without a tag, if it is configured",
     [buildSubnet("subnet-1", "a")],
     { named: "subnet-1", fallbackId: "subnet-1" },
     ["subnet-1"],
   ],
   [
-    "those of the load balancer, or listed ones, without a configured VPC",
+    "attached and allowed ones only, without a configured VPC",
     [buildSubnet("subnet-1", "a"), buildSubnet("subnet-2", "b"), buildSubnet("subnet-3", "c")],
     {
       isVpcConfigured: false,
@@ -156,12 +161,12 @@ test.each<[string, readonly SubnetState[], Wish, readonly string[]]>([
     ["subnet-1", "subnet-3"],
   ],
   [
-    "with IPv6, if requested",
+    "one with IPv6, if requested",
     [buildSubnet("subnet-1", "a", { ipv6: true })],
     { dualStack: true },
     ["subnet-1"],
   ],
-])("%s", (_, subnets, wish, expected) => {
+])("chooses %s", (_, subnets, wish, expected) => {
   const chosen = chooseSubnets(buildDesiredSubnets(wish), buildVpc({ subnets }));
   expect(chosen.kind === "ready" ? chosen.value.map(({ subnet }) => subnet.SubnetId) : chosen).toEqual(
     expected,
@@ -219,7 +224,7 @@ test.each<[string, readonly SubnetState[], Wish, string]>([
     { dualStack: true },
     "IPFamilies",
   ],
-])("rejected: %s", (_, subnets, wish, code) => {
+])("rejects the choice if %s", (_, subnets, wish, code) => {
   const chosen = chooseSubnets(buildDesiredSubnets(wish), buildVpc({ subnets }));
   expect(chosen).toMatchObject({
     kind: "refused",

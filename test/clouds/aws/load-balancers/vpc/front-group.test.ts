@@ -36,9 +36,9 @@ test("the group is made with its tags, and then its rules are", () => {
 });
 
 test.each([
-  ["rules that are missing", [buildRule("tcp", [80, 80], "10.0.0.0/8")], ["Authorize"]],
+  ["missing rules are added", [buildRule("tcp", [80, 80], "10.0.0.0/8")], ["Authorize"]],
   [
-    "rules that are not wanted any more",
+    "unwanted rules are removed",
     [
       buildRule("tcp", [80, 80], "10.0.0.0/8"),
       buildRule("tcp", [80, 80], "2001:db8::/32"),
@@ -49,12 +49,12 @@ test.each([
     ["Revoke"],
   ],
   [
-    "what is let in before what is shut out",
+    "new rules are added before old ones are removed",
     [buildRule("tcp", [443, 443], "0.0.0.0/0")],
     ["Authorize", "Revoke"],
   ],
   [
-    "what is described otherwise, in the words of the protocol's number and in other letters",
+    "equivalent rules in another notation stay",
     [
       buildRule("6", [80, 80], "10.0.0.0/8", "by hand"),
       buildRule("tcp", [80, 80], "2001:DB8::/32"),
@@ -63,7 +63,7 @@ test.each([
     [],
   ],
   [
-    "old rules go first if both do not fit",
+    "old rules are removed first if both sets do not fit",
     Array.from({ length: 60 }, (_, port) => buildRule("tcp", [port, port], "0.0.0.0/0")),
     ["Revoke", "Authorize"],
   ],
