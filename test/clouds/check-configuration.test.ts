@@ -115,18 +115,18 @@ async function cattle({ project = "1a5" }: Config, trouble: Trouble = "none"): P
   );
 }
 
-describe("no message about a correct configuration of", () => {
+describe("reports nothing about a correct configuration of", () => {
   test.each<[string, () => Promise<Checked>, number]>([
-    ["Hetzner, a network by its id", () => hetzner({}), 1],
-    ["Hetzner, a network by its name", () => hetzner({ network: "blue" }), 1],
-    ["Hetzner, labels alone", () => hetzner({ network: undefined, labelSelector: SELECTOR }), 1],
-    ["OpenStack, a network without a server", () => openstack({}), 3],
+    ["Hetzner with a network ID", () => hetzner({}), 1],
+    ["Hetzner with a network name", () => hetzner({ network: "blue" }), 1],
+    ["Hetzner with only labels", () => hetzner({ network: undefined, labelSelector: SELECTOR }), 1],
+    ["OpenStack with a network without servers", () => openstack({}), 3],
     [
-      "OpenStack, a network with one, though networks are not to be seen",
+      "OpenStack with a network that has servers, if networks cannot be listed",
       () => openstack({}, "none", false),
       2,
     ],
-    ["OpenStack, no network", () => openstack({ "network-id": undefined }), 1],
+    ["OpenStack without a network", () => openstack({ "network-id": undefined }), 1],
     ["Rancher's Machines", () => machines({}), 2],
     ["Rancher 1.x", () => cattle({}), 2],
   ])("%s", async (_, look, requests) => {
@@ -134,7 +134,7 @@ describe("no message about a correct configuration of", () => {
   });
 });
 
-describe("a misspelt name is reported with the existing names:", () => {
+describe("reports a misspelled name together with the existing names:", () => {
   test.each<[string, () => Promise<Checked>, string, readonly string[]]>([
     [
       "a network's name at Hetzner",
@@ -163,12 +163,12 @@ describe("a misspelt name is reported with the existing names:", () => {
 
   test.each<[string, () => Promise<Checked>, readonly string[]]>([
     [
-      "a cluster of Rancher's, which may be about to get its first Machine",
+      "a Rancher cluster without Machines, which may get its first one",
       () => machines({ cluster: "bleu" }),
       ["no Machine of cluster bleu, perhaps blue", "those of blue, green"],
     ],
     [
-      "a namespace of Rancher's",
+      "a namespace of Rancher",
       () => machines({ namespace: "fleet-defualt" }),
       ["namespace fleet-defualt has no"],
     ],
@@ -184,7 +184,7 @@ describe("a misspelt name is reported with the existing names:", () => {
   });
 });
 
-describe("an uncertain check is not an error:", () => {
+describe("does not report an uncertain check as an error:", () => {
   const LOOKS = { hetzner, openstack, machines, cattle };
   const ROWS: [keyof typeof LOOKS, Trouble, string][] = [
     ["hetzner", "wrong token", "GET /networks: 401, unauthorized"],
@@ -210,7 +210,7 @@ describe("an uncertain check is not an error:", () => {
     expect(JSON.stringify(check)).not.toContain(WRONG);
   });
 
-  test("labels alone reveal a wrong token, too", async () => {
+  test("reports a wrong token with only labels configured", async () => {
     const { check } = await hetzner({ network: undefined, labelSelector: SELECTOR }, "wrong token");
     expect(check).toEqual({ faults: [], unchecked: expect.stringContaining("GET /servers: 401") });
   });
@@ -227,7 +227,7 @@ describe("an uncertain check is not an error:", () => {
     expect(check).toEqual({ faults: [], unchecked: expect.stringContaining("more than 1000 networks") });
   });
 
-  test("a failed page of Hetzner's networks is no proof either, and a successful one is", async () => {
+  test("a failed page of Hetzner's networks does not prove that a network is missing, complete pages do", async () => {
     const look = async (isBroken: boolean) => {
       const fake = await startFakeHcloud();
       for (let index = 0; index < 60; index += 1) fake.networks.set(`n-${index}`, `${5_000 + index}`);
@@ -241,6 +241,6 @@ describe("an uncertain check is not an error:", () => {
   });
 });
 
-test("nodes of K3s without a server to ask need no check", () => {
+test("K3s without a Rancher server needs no check", () => {
   expect(createDistributionCloud("k3s").checkConfiguration).toBeUndefined();
 });

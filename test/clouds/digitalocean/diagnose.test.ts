@@ -26,30 +26,37 @@ test.each<
   ]
 >([
   ["a token", "credentials", {}, undefined, "ok", "may list droplets"],
-  [
-    "a rejected token",
-    "credentials",
-    {},
-    { status: 401, body: '{"id":"unauthorized"}' },
-    "failed",
-    "401",
-  ],
+  ["a rejected token", "credentials", {}, { status: 401, body: '{"id":"unauthorized"}' }, "failed", "401"],
   ["an unreachable API", "credentials", {}, "destroy", "failed", "GET /v2/droplets"],
   ["a VPC with droplets", "network", {}, undefined, "ok", `VPC ${VPC}, tag ${TAG} in fra1: 2 droplets`],
   ["another VPC", "network", { vpc: OTHER_VPC }, undefined, "warning", `no droplet; for example, droplet`],
-  ["a misspelled region", "network", { region: "fraa1" }, undefined, "failed", "no region fraa1; perhaps fra1"],
+  [
+    "a misspelled region",
+    "network",
+    { region: "fraa1" },
+    undefined,
+    "failed",
+    "no region fraa1; perhaps fra1",
+  ],
   ["another region", "network", { region: "ams3" }, undefined, "warning", "expected region ams3, found fra1"],
   ["another tag", "network", { dropletTag: "others" }, undefined, "warning", "no droplet"],
   ["an unparseable answer", "credentials", {}, { status: 200, body: "{}" }, "failed", "no list of droplets"],
   [
-    "load balancers without scopes",
+    "load balancers without the scopes of the token",
     "permissions",
     {},
     buildErrorAnswer(403, "forbidden"),
     "failed",
     "lacks load_balancer:read, tag:read",
   ],
-  ["load balancers, an API that is away", "permissions", {}, "destroy", "failed", "GET /v2/load_balancers"],
+  [
+    "load balancers with an unreachable API",
+    "permissions",
+    {},
+    "destroy",
+    "failed",
+    "GET /v2/load_balancers",
+  ],
   ["an unparseable answer", "network", {}, { status: 200, body: "{}" }, "failed", "no list of droplets"],
 ])("%s", async (_, what, more, answer, outcome, message) => {
   fake.add();
@@ -76,17 +83,17 @@ test("one request serves all checks, and its date is the cloud's", async () => {
 });
 
 test.each<[string, Partial<FakeDigitalOcean["account"]>, readonly string[], CheckResult["outcome"], string]>([
-  ["in order", {}, [], "ok", "team Example is active, and may have 2000 droplets"],
+  ["that is active is ok", {}, [], "ok", "team Example is active, and may have 2000 droplets"],
   ["that the token may not read", {}, ["account:read"], "ok", "it may not read the account (account:read)"],
   [
-    "that is locked",
+    "that is locked is a failure",
     { status: "locked", status_message: "unpaid" },
     [],
     "failed",
     "is locked: unpaid; nothing can be created",
   ],
-  ["that was warned", { status: "warning" }, [], "warning", "is warning"],
-  ["that is full", { droplet_limit: 2 }, [], "warning", "2 droplets of 2 allowed"],
+  ["with a warning is a warning", { status: "warning" }, [], "warning", "is warning"],
+  ["at its droplet limit is a warning", { droplet_limit: 2 }, [], "warning", "2 droplets of 2 allowed"],
 ])("an account %s", async (_, traits, without, outcome, message) => {
   fake.add();
   fake.add();
@@ -107,10 +114,10 @@ const ALL = {
 };
 
 test.each<[string, object, readonly string[], readonly string[]]>([
-  ["load balancers alone", { dropletTag: undefined }, ["load_balancer:read"], ["load_balancer:delete"]],
+  ["load balancers", { dropletTag: undefined }, ["load_balancer:read"], ["load_balancer:delete"]],
   ["droplets by tag", {}, ["load_balancer:read", "tag:read"], ["load_balancer:create"]],
   [
-    "all there is",
+    "all features",
     ALL,
     ["load_balancer:read", "tag:read", "certificate:read", "firewall:read"],
     ["load_balancer:update", "tag:create", "tag:delete", "firewall:create", "firewall:update"],
@@ -144,7 +151,7 @@ test.each<[string, object, readonly string[], readonly string[]]>([
   },
 );
 
-test("a token that may not list regions gets no message that its region is wrong", async () => {
+test("a token that may not list regions leads to no message about the region", async () => {
   fake.add();
   fake.scopes.delete("regions:read");
   const config = buildConfig({ apiURL: fake.url, region: "fraa1" });

@@ -42,7 +42,13 @@ describe("an answer to the read of one droplet", () => {
       "text/html",
       1,
     ],
-    ["404 with another error code", buildErrorAnswer(404, "no_such_route"), "Unavailable", "no_such_route", 1],
+    [
+      "404 with another error code",
+      buildErrorAnswer(404, "no_such_route"),
+      "Unavailable",
+      "no_such_route",
+      1,
+    ],
     ["404 without a body", { status: 404, body: "" }, "Unavailable", "an empty body", 1],
     ["408", buildErrorAnswer(408, "timeout"), "Unavailable", "408", 3],
     ["422", buildErrorAnswer(422, "unprocessable_entity"), "Denied", "422", 1],
@@ -133,7 +139,7 @@ describe("an answer to a list", () => {
   });
 });
 
-describe("a droplet whose description lacks", () => {
+describe("a droplet without", () => {
   test.each<[string, Partial<FakeDroplet>, string, string]>([
     ["networks", { networks: undefined }, "Unavailable", "list of networks"],
     ["a private address", { networks: { v4: [], v6: [] } }, "Unavailable", "private IPv4 address"],
@@ -143,17 +149,12 @@ describe("a droplet whose description lacks", () => {
       "Unavailable",
       '"10.0.0" is invalid',
     ],
-    [
-      "networks of the right shape",
-      { networks: { v4: ["10.0.0.1"], v6: [] } },
-      "Unavailable",
-      "list of networks",
-    ],
+    ["valid networks", { networks: { v4: ["10.0.0.1"], v6: [] } }, "Unavailable", "list of networks"],
     ["a size", { size_slug: "" }, "Unavailable", "size"],
     ["a status", { status: "" }, "Unavailable", "status"],
-    ["the VPC", { vpc_uuid: null }, "Foreign", `expected VPC ${VPC}, found none`],
-    ["the tag", { tags: ["theirs"] }, "Foreign", `expected tag ${TAG}, found theirs`],
-    ["the region", { region: "nyc3" }, "Foreign", "expected region fra1, found nyc3"],
+    ["the VPC of the configuration", { vpc_uuid: null }, "Foreign", `expected VPC ${VPC}, found none`],
+    ["the tag of the configuration", { tags: ["theirs"] }, "Foreign", `expected tag ${TAG}, found theirs`],
+    ["the region of the configuration", { region: "nyc3" }, "Foreign", "expected region fra1, found nyc3"],
   ])("%s is that node's error", async (_, traits, code, message) => {
     const [broken, whole] = [world.fake.add(traits), world.fake.add()];
     const { answers } = await world
@@ -175,7 +176,7 @@ describe("a droplet whose description lacks", () => {
     ]);
   });
 
-  test("a missing part that the configuration does not use is not an error", async () => {
+  test("a hidden field that the configuration does not use is not an error", async () => {
     const droplet = world.fake.add();
     world.fake.scopes.delete("vpc:read");
     const { answers } = await world
@@ -232,18 +233,18 @@ describe("a server that throttles", () => {
 
   test.each<[string, () => Readonly<Record<string, string>>, number]>([
     [
-      "its hour is over in 40 s",
+      "its quota resets in 40 s",
       () => ({ "ratelimit-remaining": "0", "ratelimit-reset": inSeconds(40) }),
       39_000,
     ],
     [
-      "its hour lasts longer",
+      "its quota resets later",
       () => ({ "ratelimit-remaining": "0", "ratelimit-reset": inSeconds(3000) }),
       60_000,
     ],
-    ["it wants half an hour", () => ({ "retry-after": "1800" }), 60_000],
+    ["it sends retry-after with half an hour", () => ({ "retry-after": "1800" }), 60_000],
   ])(
-    "is left alone, and nodes learn so at once, if %s, for a minute at most",
+    "pauses calls for at most a minute, and nodes get an answer at once, if %s",
     async (_, headers, pauseMs) => {
       const droplet = world.fake.add();
       const cloud = world.cloud();
@@ -261,7 +262,7 @@ describe("a server that throttles", () => {
     },
   );
 
-  test("makes its batches wait for their shares", async () => {
+  test("makes batches wait for their shares", async () => {
     const droplets = Array.from({ length: 5 }, () => world.fake.add());
     const cloud = world.cloud();
     const waits: number[] = [];
@@ -304,7 +305,7 @@ describe("an abort", () => {
   });
 });
 
-describe("when little of the hour's quota is left", () => {
+describe("if little of the hour's quota is left", () => {
   test("initialized nodes wait until the quota grows, and the others do not", async () => {
     const droplets = [world.fake.add(), world.fake.add(), world.fake.add()] as const;
     const cloud = world.cloud();

@@ -121,7 +121,7 @@ test.each(["DigitalOcean://1", "digitalocean:1", "1", "aws:///eu-central-1a/i-01
 describe("a node without provider ID", () => {
   test.each<[string, Partial<FakeDroplet>[], NodeTraits, string]>([
     [
-      "is the droplet of its name",
+      "is the droplet with its name",
       [
         { id: "1", name: "a" },
         { id: "2", name: "b" },
@@ -129,21 +129,26 @@ describe("a node without provider ID", () => {
       { name: "b" },
       "2",
     ],
-    ["is not one of another case", [{ id: "1", name: "Node-A" }], { name: "node-a" }, "not-found"],
     [
-      "is the droplet of that private address",
+      "is not a droplet whose name differs in case",
+      [{ id: "1", name: "Node-A" }],
+      { name: "node-a" },
+      "not-found",
+    ],
+    [
+      "is the droplet with its name as private address",
       [{ id: "1", networks: privately("10.0.0.7") }],
       { name: "10.0.0.7" },
       "1",
     ],
     [
-      "is the droplet of that public address",
+      "is the droplet with its name as public address",
       [{ id: "1", networks: publicly("203.0.113.7") }],
       { name: "203.0.113.7" },
       "1",
     ],
     [
-      "is the droplet named so before the one with that address",
+      "is the droplet with its name rather than one with that address",
       [
         { id: "1", networks: privately("10.0.0.7") },
         { id: "2", name: "10.0.0.7" },
@@ -152,7 +157,7 @@ describe("a node without provider ID", () => {
       "2",
     ],
     [
-      "is ambiguous between two of its name",
+      "is ambiguous if two droplets have its name",
       [
         { id: "1", name: "a" },
         { id: "2", name: "a" },
@@ -161,7 +166,7 @@ describe("a node without provider ID", () => {
       "Ambiguous",
     ],
     [
-      "is ambiguous between two of that address",
+      "is ambiguous if two droplets have that address",
       [
         { id: "1", networks: privately("10.0.0.7") },
         { id: "2", networks: publicly("10.0.0.7") },
@@ -170,7 +175,7 @@ describe("a node without provider ID", () => {
       "Ambiguous",
     ],
     [
-      "is the cluster's of two of its name",
+      "is the cluster's droplet if two have its name",
       [
         { id: "1", name: "a", vpc_uuid: OTHER_VPC },
         { id: "2", name: "a" },
@@ -179,26 +184,26 @@ describe("a node without provider ID", () => {
       "2",
     ],
     [
-      "is foreign if the droplet of its name is",
+      "is Foreign if only a foreign droplet has its name",
       [{ id: "1", name: "a", vpc_uuid: OTHER_VPC }],
       { name: "a" },
       "Foreign",
     ],
     [
-      "has nothing to do with that address in another VPC",
+      "is not a droplet with that address in another VPC",
       [{ id: "1", networks: privately("10.0.0.7"), vpc_uuid: OTHER_VPC }],
       { name: "10.0.0.7" },
       "not-found",
     ],
-    ["is a GPU droplet of its name", [{ id: "1", name: "a", gpu: true }], { name: "a" }, "1"],
-    ["is not found without a droplet", [{ id: "1" }], { name: "unknown" }, "not-found"],
+    ["may be a GPU droplet with its name", [{ id: "1", name: "a", gpu: true }], { name: "a" }, "1"],
+    ["is not found if no droplet has its name", [{ id: "1" }], { name: "unknown" }, "not-found"],
   ])("%s", async (_, droplets, node, expected) => {
     for (const droplet of droplets) world.fake.add(droplet);
     const { answers } = await world.cloud().instances([buildNode(node)], buildCall());
     expect(answers.map(formatAnswer)).toEqual([expected]);
   });
 
-  test("does not get by its address the droplet that another node of the batch has by name", async () => {
+  test("does not get the droplet by address if another node of the batch has it by name", async () => {
     world.fake.add({ id: "1", name: "a", networks: privately("10.0.0.7") });
     const nodes = [buildNode({ name: "10.0.0.7" }), buildNode({ name: "a" })];
     const { answers } = await world.cloud().instances(nodes, buildCall());

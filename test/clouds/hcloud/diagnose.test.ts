@@ -62,7 +62,14 @@ test.each<
     "warning",
     "no server; for example, server 7 is not the cluster's",
   ],
-  ["an unparseable answer", "network", { network: undefined }, { status: 200, body: "{}" }, "failed", "no list of servers"],
+  [
+    "an unparseable answer",
+    "network",
+    { network: undefined },
+    { status: 200, body: "{}" },
+    "failed",
+    "no list of servers",
+  ],
 ])("%s", async (_, what, more, answer, outcome, message) => {
   fake.add();
   fake.add();

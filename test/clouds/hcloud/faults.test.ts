@@ -41,7 +41,13 @@ describe("an answer to the read of one server", () => {
       "text/html",
       1,
     ],
-    ["404 with another error code", buildErrorAnswer(404, "no_such_route"), "Unavailable", "no_such_route", 1],
+    [
+      "404 with another error code",
+      buildErrorAnswer(404, "no_such_route"),
+      "Unavailable",
+      "no_such_route",
+      1,
+    ],
     ["408", buildErrorAnswer(408, "timeout"), "Unavailable", "408", 3],
     ["409", buildErrorAnswer(409, "conflict"), "Unavailable", "409, conflict", 1],
     ["422", buildErrorAnswer(422, "invalid_input"), "Denied", "422", 1],
@@ -109,7 +115,7 @@ describe("an answer to a list", () => {
     expect(answers.map(formatAnswer)).toEqual([expected, expected, expected, expected]);
   });
 
-  test("whose next page is not the next number is invalid: it would never end", async () => {
+  test("whose next page has an unexpected number is invalid, because it might never end", async () => {
     world.fake.fault = ({ path }) => (path === "/v1/servers" ? page([], 7) : undefined);
     const { answers } = await world.cloud().instances([buildNode({ name: "unknown" })], buildCall());
     expect(answers).toMatchObject([
@@ -134,16 +140,16 @@ describe("an answer to a list", () => {
 describe("a network that is configured by name", () => {
   test.each<[string, FakeAnswer | undefined, string, string]>([
     ["is missing", undefined, "Denied", "no network red; it has blue (4711)"],
-    ["may not be seen", buildErrorAnswer(403, "forbidden"), "Denied", "GET /networks: 403"],
+    ["is denied", buildErrorAnswer(403, "forbidden"), "Denied", "GET /networks: 403"],
     ["cannot be parsed", shown({ networks: [{}] }), "Unavailable", "not a list of networks"],
     [
-      "is one of rubbish",
+      "has an invalid entry",
       shown({ networks: [{}], meta: { pagination: { next_page: null } } }),
       "Unavailable",
       "1 networks without id or name",
     ],
-    ["is requested in vain", buildErrorAnswer(500, "service_error"), "Unavailable", "GET /networks: 500"],
-  ])("and %s is the answer for all nodes that need a request", async (_, answer, code, message) => {
+    ["fails", buildErrorAnswer(500, "service_error"), "Unavailable", "GET /networks: 500"],
+  ])("and whose lookup %s is an error of all nodes that need a request", async (_, answer, code, message) => {
     world.fake.fault = ({ path }) => (path === "/v1/networks" ? answer : undefined);
     const nodes = [
       buildIdentifiedNode(world.fake.add()),
@@ -170,34 +176,39 @@ describe("a network that is configured by name", () => {
   });
 });
 
-describe("a server whose description lacks", () => {
+describe("a server without", () => {
   test.each<[string, Partial<FakeHcloudServer>, string, string]>([
     ["a status", { status: "" }, "Unavailable", "status"],
     ["a type", { server_type: null }, "Unavailable", "server type"],
     ["a location", { location: undefined }, "Unavailable", "location"],
     ["networks", { public_net: undefined }, "Unavailable", "public network"],
+    ["a valid address", { public_net: { ipv4: { ip: "203.0" }, ipv6: null } }, "Unavailable", '"203.0"'],
     [
-      "a valid address",
-      { public_net: { ipv4: { ip: "203.0" }, ipv6: null } },
-      "Unavailable",
-      '"203.0"',
-    ],
-    [
-      "one of the network",
+      "a valid address in the network",
       { private_net: [{ network: NETWORK, ip: "ten" }] },
       "Unavailable",
       '"ten" is invalid',
     ],
-    ["its networks", { private_net: undefined as never }, "Unavailable", "lacks networks or labels"],
+    ["a list of networks", { private_net: undefined as never }, "Unavailable", "lacks networks or labels"],
     [
-      "networks that can be read",
+      "valid networks",
       { private_net: [{ network: "none", ip: "10.0.0.1" }] },
       "Unavailable",
       "lacks networks or labels",
     ],
-    ["its labels", { labels: undefined }, "Unavailable", "lacks networks or labels"],
-    ["the network", { private_net: [] }, "Foreign", `expected network ${NETWORK}, found none`],
-    ["the labels", { labels: { of: "theirs" } }, "Foreign", `expected labels ${SELECTOR}, found of=theirs`],
+    ["labels", { labels: undefined }, "Unavailable", "lacks networks or labels"],
+    [
+      "the network of the configuration",
+      { private_net: [] },
+      "Foreign",
+      `expected network ${NETWORK}, found none`,
+    ],
+    [
+      "the labels of the configuration",
+      { labels: { of: "theirs" } },
+      "Foreign",
+      `expected labels ${SELECTOR}, found of=theirs`,
+    ],
   ])("%s is that node's error", async (_, traits, code, message) => {
     const [broken, whole] = [world.fake.add(traits), world.fake.add()];
     const { answers } = await world
@@ -233,7 +244,7 @@ test("an API that echoes the token is not quoted", async () => {
 });
 
 describe("the quota", () => {
-  test("that is spent is waited for, a minute at most, and nodes learn so at once", async () => {
+  test("that is used up pauses calls for at most a minute, and nodes get an answer at once", async () => {
     const server = world.fake.add();
     const cloud = world.cloud();
     const ask = () => cloud.instances([buildIdentifiedNode(server)], buildCall());

@@ -40,8 +40,8 @@ test.each<[string, FakeReply]>([
   ["a wrong key", buildRefusal(401, "NotAuthenticated")],
   ["a throttle", buildRefusal(429, "TooManyRequests")],
   ["an unparseable answer", { status: 200, body: "<html>" }],
-  ["a 404 of something in between", { status: 404, body: "<html>" }],
-  ["no answer", "destroy"],
+  ["a proxy's 404", { status: 404, body: "<html>" }],
+  ["a broken connection", "destroy"],
 ])("without a possible check nothing is reported: %s", async (_, reply) => {
   world.fake.fault = () => reply;
   expect(await check()).toEqual({ faults: [], unchecked: expect.stringContaining("GET /instances") });

@@ -17,16 +17,16 @@ const URLS = {
 
 describe("the configuration", () => {
   test.each<[string, Record<string, unknown>]>([
-    ["the least there can be", {}],
+    ["the smallest configuration", {}],
     ["a region's short key", { auth: { region: "phx" } }],
     ["the root compartment", { compartment: TENANCY }],
     ["a key by reference", { auth: { keyFile: undefined }, credentials: { file: "/etc/key.json" } }],
     ["a fingerprint in capitals", { auth: { fingerprint: API_KEY.fingerprint.toUpperCase() } }],
     ["no VCN, without load balancers", { vcn: undefined, loadBalancer: { disabled: true } }],
     ["further compartments", { compartments: ["ocid1.compartment.oc1..c2"] }],
-    ["another realm, with its hosts", { auth: { tenancy: "ocid1.tenancy.oc77..t" }, endpoints: URLS }],
+    ["another realm with configured hosts", { auth: { tenancy: "ocid1.tenancy.oc77..t" }, endpoints: URLS }],
     ["http to the loopback address", { endpoints: { iaas: "http://127.0.0.1:8080" } }],
-    ["what is false", { useInstancePrincipals: false, useWorkloadIdentity: false }],
+    ["disabled settings", { useInstancePrincipals: false, useWorkloadIdentity: false }],
     [
       "subnets and a mode",
       { loadBalancer: { subnet1: "ocid1.subnet.oc1.phx.a", securityListManagementMode: "None" } },
@@ -39,10 +39,10 @@ describe("the configuration", () => {
   test.each<[string, Record<string, unknown>, string]>([
     ["a misspelled region", { auth: { region: "us-pheonix" } }, "us-phoenix-1"],
     ["an unknown short key", { auth: { region: "xxx" } }, "us-phoenix-1"],
-    ["a VCN for a compartment", { compartment: VCN }, "the OCID of a compartment"],
-    ["a compartment by name", { compartment: "nodes" }, "the OCID of a compartment"],
+    ["a VCN as compartment", { compartment: VCN }, "the OCID of a compartment"],
+    ["a compartment name", { compartment: "nodes" }, "the OCID of a compartment"],
     ["no VCN", { vcn: undefined }, "vcn is required"],
-    ["a user for a tenancy", { auth: { tenancy: USER } }, "the OCID of a tenancy"],
+    ["a user as tenancy", { auth: { tenancy: USER } }, "the OCID of a tenancy"],
     ["an invalid fingerprint", { auth: { fingerprint: "aa:bb" } }, "16 bytes"],
     ["no key", { auth: { keyFile: undefined } }, "the API signing key is required"],
     ["two key sources", { credentials: { file: "/key" } }, "the API signing key is required, once"],
@@ -66,12 +66,12 @@ describe("the configuration", () => {
       "a URL of a host alone",
     ],
     [
-      "a mode of its own",
+      "an unknown security list mode",
       { loadBalancer: { securityListManagementMode: "Some" } },
       "securityListManagementMode",
     ],
     ["a rate of 0", { rateLimiter: { rateLimitQPSRead: 0 } }, "rateLimitQPSRead"],
-    ["a key without effect", { clusterName: "a" }, "Unrecognized key"],
+    ["an unknown key", { clusterName: "a" }, "Unrecognized key"],
     ["an invalid address family", { ipFamily: "v6" }, "IPv4, IPv6 or both"],
   ])("rejects %s", (_, traits, message) => {
     const { error } = OciCloudConfig.safeParse(buildWrittenConfig(traits));
@@ -118,7 +118,7 @@ describe("the stock controller's file", () => {
     return OciCloudConfig.parse(outcome.cloud);
   };
 
-  test("is read unchanged, and names itself as the source of its key and passphrase", () => {
+  test("is read unchanged, and is the source of its key and passphrase", () => {
     expect(parsed()).toMatchObject({
       auth: { keyFile: "/etc/oci/cloud-provider.yaml", passphraseFile: "/etc/oci/cloud-provider.yaml" },
       compartment: COMPARTMENT,
@@ -140,7 +140,7 @@ describe("the stock controller's file", () => {
     );
   });
 
-  test("has keys without meaning here, which are reported once", () => {
+  test("may have ineffective keys, which are reported once", () => {
     expect(oci.listConfigWarnings?.(parsed())).toEqual([
       "metrics, regionKey, tags.blockVolume: without effect here, and can be removed",
     ]);
@@ -150,7 +150,7 @@ describe("the stock controller's file", () => {
   test.each<[string, string, string, string, string]>([
     ["a key that is unknown", "vcn:", "vnc:", "--cloud-config vnc", "did you mean vcn?"],
     [
-      "an unknown key within",
+      "an unknown nested key",
       "  subnet1:",
       "  subnet3:",
       "--cloud-config loadBalancer.subnet3",
@@ -163,9 +163,9 @@ describe("the stock controller's file", () => {
       "--cloud-config useInstancePrincipals",
       "an instance principal",
     ],
-    ["a key twice", "  regionKey: phx", "  keyFile: /key", "--cloud-config auth.key", "unknown key"],
+    ["a duplicate key", "  regionKey: phx", "  keyFile: /key", "--cloud-config auth.key", "unknown key"],
     [
-      "text for auth",
+      "a string as auth",
       STOCK.slice(STOCK.indexOf("auth:"), STOCK.indexOf("compartment:")),
       "auth: s3cret\n",
       "--cloud-config auth",
@@ -197,7 +197,7 @@ describe("the stock controller's file", () => {
 
 test.each<[string, Record<string, unknown>, string, string]>([
   [
-    "by name",
+    "by its name",
     {},
     "https://iaas.us-phoenix-1.oraclecloud.com",
     "https://network-load-balancer-api.us-phoenix-1.oci.oraclecloud.com",
@@ -209,13 +209,13 @@ test.each<[string, Record<string, unknown>, string, string]>([
     "https://network-load-balancer-api.eu-frankfurt-1.oci.oraclecloud.com",
   ],
   [
-    "of the government",
+    "of the government realm",
     { auth: { region: "us-langley-1", tenancy: "ocid1.tenancy.oc2..t" } },
     "https://iaas.us-langley-1.oraclegovcloud.com",
     "https://network-load-balancer-api.us-langley-1.oci.oraclegovcloud.com",
   ],
-  ["with hosts of its own", { endpoints: URLS }, URLS.iaas, URLS.networkLoadBalancer],
-])("the hosts of a region %s", (_, traits, iaas, networkLoadBalancer) => {
+  ["with configured hosts", { endpoints: URLS }, URLS.iaas, URLS.networkLoadBalancer],
+])("knows the hosts of a region %s", (_, traits, iaas, networkLoadBalancer) => {
   expect(buildBaseUrls(buildConfig(traits))).toMatchObject({ iaas, networkLoadBalancer });
 });
 

@@ -39,7 +39,7 @@ test.each<
   ["a key", "credentials", {}, /./, undefined, "ok", `user ${USER} may list instances of ${COMPARTMENT}`, ""],
   ["an unreachable API", "credentials", {}, /./, "destroy", "failed", "GET /instances", "endpoints"],
   [
-    "a compartment that may not be listed",
+    "a compartment without the permission to list it",
     "credentials",
     {},
     /instances/,
@@ -80,7 +80,7 @@ test.each<
     "",
   ],
   [
-    "VNICs that may not be listed",
+    "VNICs without the permission to list them",
     "network",
     {},
     /vnicAttachments/,
@@ -90,7 +90,7 @@ test.each<
     "virtual-network-family",
   ],
   [
-    "subnets that may not be read",
+    "subnets without the permission to read them",
     "network",
     {},
     /subnets/,

@@ -47,7 +47,7 @@ describe("an answer to the read of one instance", () => {
     ],
     ["404 with another error code", buildRefusal(404, "NotFound"), "Unavailable", "404, NotFound", 1],
     ["409", buildRefusal(409, "IncorrectState"), "Unavailable", "409, IncorrectState", 1],
-    ["429, which says no time", buildRefusal(429, "TooManyRequests"), "Throttled", "429, TooManyRequests", 1],
+    ["429 without a time", buildRefusal(429, "TooManyRequests"), "Throttled", "429, TooManyRequests", 1],
     ["500", buildRefusal(500, "InternalServerError"), "Unavailable", "500, InternalServerError", 3],
     ["503 in HTML", { status: 503, body: "<h1>Sorry</h1>", headers: HTML }, "Unavailable", "503", 3],
     [
@@ -61,7 +61,13 @@ describe("an answer to the read of one instance", () => {
     ["200 in HTML", { status: 200, body: "<h1>Welcome</h1>", headers: HTML }, "Unavailable", "text/html", 1],
     ["200 without a body", { status: 200 }, "Unavailable", "an empty body", 1],
     ["200 with another schema", { status: 200, body: [] }, "Unavailable", "not valid for instances", 1],
-    ["200 with a truncated body", { status: 200, body: '{"id":"ocid1' }, "Unavailable", "not the API's JSON", 1],
+    [
+      "200 with a truncated body",
+      { status: 200, body: '{"id":"ocid1' },
+      "Unavailable",
+      "not the API's JSON",
+      1,
+    ],
     [
       "another instance",
       { status: 200, body: { id: "ocid1.instance.oc1.phx.other", compartmentId: COMPARTMENT } },
@@ -116,7 +122,7 @@ describe("an answer to a list", () => {
     ["of VNIC attachments", /\/vnicAttachments$/],
     ["of private addresses", /\/privateIps$/],
     ["of public addresses", /\/publicIps$/],
-  ])("a failing %s is an error, and no field is left out for it", async (_, path) => {
+  ])("a failing %s is an error, and the answer has no missing fields", async (_, path) => {
     const nodes = Array.from({ length: 11 }, () => buildIdentifiedNode(add()));
     on(path, buildRefusal(500, "InternalServerError"));
     const { answers } = await world.cloud().instances(nodes, buildCall());
@@ -124,15 +130,43 @@ describe("an answer to a list", () => {
   });
 });
 
-describe("an instance that a 404 reports as gone", () => {
+describe("an instance whose read returns 404", () => {
   test.each<[string, FakeMachine[], FakeReply | undefined, object, string, string]>([
-    ["is, if its compartment lists another", [{}], undefined, {}, "not-found", "neither shows nor lists"],
-    ["is not, if its compartment lists none", [], undefined, {}, "Unavailable", "lists no instance at all"],
-    ["is not, if the list is refused", [{}], NOT_FOUND, {}, "Denied", "a policy"],
-    ["is not, if the list fails", [{}], buildRefusal(500, "InternalServerError"), {}, "Unavailable", "500"],
-    ["is not, if the list is throttled", [{}], buildRefusal(429, "TooManyRequests"), {}, "Throttled", "429"],
     [
-      "is not, if the list is invalid",
+      "is gone if its compartment lists another instance",
+      [{}],
+      undefined,
+      {},
+      "not-found",
+      "neither shows nor lists",
+    ],
+    [
+      "is not proven gone if its compartment lists none",
+      [],
+      undefined,
+      {},
+      "Unavailable",
+      "lists no instance at all",
+    ],
+    ["is not proven gone if the list is denied", [{}], NOT_FOUND, {}, "Denied", "a policy"],
+    [
+      "is not proven gone if the list fails",
+      [{}],
+      buildRefusal(500, "InternalServerError"),
+      {},
+      "Unavailable",
+      "500",
+    ],
+    [
+      "is not proven gone if the list is throttled",
+      [{}],
+      buildRefusal(429, "TooManyRequests"),
+      {},
+      "Throttled",
+      "429",
+    ],
+    [
+      "is not proven gone if the list is invalid",
       [{}],
       { status: 200, body: "no" },
       {},
@@ -140,7 +174,7 @@ describe("an instance that a 404 reports as gone", () => {
       "not the API's JSON",
     ],
     [
-      "is not, if its own compartment lists none, and another does",
+      "is not proven gone if its own compartment lists none, and another does",
       [{}],
       undefined,
       { annotations: { "oci.oraclecloud.com/compartment-id": SECOND } },
@@ -148,7 +182,7 @@ describe("an instance that a 404 reports as gone", () => {
       `${SECOND} lists no instance`,
     ],
     [
-      "is not, if its compartment is not configured and may be unreadable",
+      "is not proven gone if its compartment is not configured and may be unreadable",
       [{}],
       undefined,
       { annotations: { "oci.oraclecloud.com/compartment-id": "ocid1.compartment.oc1..theirs" } },
@@ -181,7 +215,7 @@ describe("an instance that a 404 reports as gone", () => {
 });
 
 describe("a foreign instance", () => {
-  test("of another compartment is Foreign, and costs as much as a missing one", async () => {
+  test("of another compartment is Foreign, and costs as many requests as a missing one", async () => {
     add();
     const theirs = add({ compartmentId: "ocid1.compartment.oc1..theirs" });
     const { answers } = await ask([{ name: "n", providerID: `oci://${theirs.id}` }]);
@@ -213,17 +247,17 @@ describe("a foreign instance", () => {
 
   test.each<[string, Record<string, string>, string]>([
     [
-      "the node says that it was its",
+      "the node's annotation names it",
       { "serverless-ccm.io/instance": "ocid1.tenancy.oc1..t1/ocid1.vcn.oc1.phx.v1/" },
       "found",
     ],
     [
-      "the node names another network",
+      "the node's annotation names another network",
       { "serverless-ccm.io/instance": "ocid1.tenancy.oc1..t1/ocid1.vcn.oc1.phx.v2/" },
       "Foreign",
     ],
-    ["the node says nothing", {}, "Foreign"],
-  ])("is terminated without any network left: %s", async (_, annotations, expected) => {
+    ["the node has no annotation", {}, "Foreign"],
+  ])("that is terminated and has no VNIC left: %s", async (_, annotations, expected) => {
     const instance = add();
     world.fake.compute.terminate(instance);
     world.fake.compute.attachments.length = 0;
@@ -259,7 +293,7 @@ describe("a wrong clock", () => {
     ]);
   });
 
-  test("by less is not named, nor after the rejection of a key", async () => {
+  test("that is less wrong is not named, nor after the rejection of a key", async () => {
     world.fake.clockAheadMs = 4 * 60_000;
     const node = buildIdentifiedNode(add());
     const { answers } = await world.cloud().instances([node], buildCall());

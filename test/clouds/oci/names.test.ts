@@ -25,52 +25,62 @@ const answerTo = async (name: string, config = {}): Promise<string> =>
 
 describe("a node without provider ID", () => {
   test.each<[string, string, FakeMachine, boolean]>([
-    ["is the instance of its display name", "web-1", { displayName: "web-1" }, true],
+    ["is the instance with its display name", "web-1", { displayName: "web-1" }, true],
     [
-      "of which the case counts",
+      "is not an instance whose display name differs in case",
       "Web-1",
       { displayName: "web-1", vnic: { hostnameLabel: undefined } },
       false,
     ],
-    ["is one by its VNIC's host name", "web-1", { displayName: "x", vnic: { hostnameLabel: "web-1" } }, true],
     [
-      "is one by the first label of its name",
+      "is the instance with its VNIC's host name",
+      "web-1",
+      { displayName: "x", vnic: { hostnameLabel: "web-1" } },
+      true,
+    ],
+    [
+      "is the instance with the first label of its name",
       "web-1.sub.vcn.oraclevcn.com",
       { displayName: "x", vnic: { hostnameLabel: "web-1" } },
       true,
     ],
     [
-      "is not one with the same prefix of its host name",
+      "is not an instance whose host name has the same prefix",
       "web",
       { displayName: "x", vnic: { hostnameLabel: "web-10" } },
       false,
     ],
     [
-      "is one by its private address",
+      "is the instance with its private address",
       "10.0.7.7",
       { displayName: "x", vnic: { privateIp: "10.0.7.7" } },
       true,
     ],
     [
-      "is one by its public address",
+      "is the instance with its public address",
       "203.0.113.7",
       { displayName: "x", vnic: { publicIp: "203.0.113.7" } },
       true,
     ],
     [
-      "is one by a reserved address",
+      "is the instance with a reserved address",
       "203.0.113.7",
       { displayName: "x", vnic: { publicIp: "203.0.113.7", reserved: true } },
       true,
     ],
     [
-      "is one by its IPv6 with dashes",
+      "is the instance with its IPv6 address with dashes",
       "2603-c020--5",
       { displayName: "x", vnic: { ipv6Addresses: ["2603:c020:0::5"] } },
       true,
     ],
-    ["is not a terminated one", "web-1", { displayName: "web-1", lifecycleState: "TERMINATED" }, false],
-    ["is not one of another compartment", "web-1", { displayName: "web-1", compartmentId: SECOND }, false],
+    ["is not a terminated instance", "web-1", { displayName: "web-1", lifecycleState: "TERMINATED" }, false],
+    [
+      "is not an instance of another compartment",
+      "web-1",
+      { displayName: "web-1", compartmentId: SECOND },
+      false,
+    ],
   ])("%s", async (_, name, machine, isFound) => {
     const { id } = add(machine);
     add();
@@ -111,7 +121,7 @@ describe("a node without provider ID", () => {
     });
 
     test.each<[string, () => FakeMachine, object]>([
-      ["both are there", () => ({}), {}],
+      ["both instances can be read", () => ({}), {}],
       [
         "no VCN is configured",
         () => ({ vnic: { subnetId: elsewhere() } }),
@@ -137,7 +147,7 @@ describe("a node without provider ID", () => {
     });
   });
 
-  test("gives way to another node that is that instance", async () => {
+  test("does not get an instance that is another node's", async () => {
     const instance = add({ vnic: { hostnameLabel: "web" } });
     const answers = await ask([buildNode({ name: "web" }), buildIdentifiedNode(instance)]);
     expect(answers.map(formatAnswer)).toEqual(["Ambiguous", instance.id]);

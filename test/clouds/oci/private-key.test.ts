@@ -38,20 +38,20 @@ describe("a signing key is read", () => {
   test.each<[string, string]>([
     ["as PKCS#8", exported("pkcs8")],
     ["as PKCS#1", exported("pkcs1")],
-    ["with lines of Windows", exported("pkcs8").replaceAll("\n", "\r\n")],
+    ["with Windows line breaks", exported("pkcs8").replaceAll("\n", "\r\n")],
     ["with a comment around it", `# mine\n${exported("pkcs8")}OCI_API_KEY\n`],
-    ["out of a stock configuration", inYaml(exported("pkcs1"))],
+    ["from a stock configuration", inYaml(exported("pkcs1"))],
     [
-      "out of one line of a stock configuration",
+      "from one line of a stock configuration",
       `auth:\n  key: "${exported("pkcs8").replaceAll("\n", "\\n")}"\n`,
     ],
-    ["out of a stock configuration as JSON", JSON.stringify({ auth: { key: exported("pkcs1") } })],
+    ["from a stock configuration in JSON", JSON.stringify({ auth: { key: exported("pkcs1") } })],
     [
-      "encrypted, out of a stock configuration as JSON",
+      "encrypted, from a stock configuration in JSON",
       JSON.stringify({ auth: { key: ENCRYPTED, key_passphrase: PHRASE } }),
     ],
-    ["out of JSON", JSON.stringify({ key: exported("pkcs8") })],
-    ["encrypted, out of JSON with its passphrase", JSON.stringify({ key: ENCRYPTED, passphrase: PHRASE })],
+    ["from JSON", JSON.stringify({ key: exported("pkcs8") })],
+    ["encrypted, from JSON with its passphrase", JSON.stringify({ key: ENCRYPTED, passphrase: PHRASE })],
   ])("%s", async (_, content) => {
     await writeFile(file, content);
     expect((await read()).equals(KEY)).toBe(true);
@@ -91,14 +91,14 @@ describe("an unusable signing key is reported without a word of it", () => {
     ],
     ["a broken key", broken, {}, "cannot be read"],
     ["JSON without a key", '{"passphrase":"s3cret"}', {}, "holds no private key"],
-    ["half of JSON", '{"key":"s3cret', {}, "holds no private key"],
+    ["truncated JSON", '{"key":"s3cret', {}, "holds no private key"],
     [
       "an elliptic curve",
       ec.export({ type: "pkcs8", format: "pem" }).toString(),
       {},
       "Oracle takes RSA alone",
     ],
-    ["a passphrase that is missing", ENCRYPTED, {}, "is encrypted; give its passphrase"],
+    ["a missing passphrase", ENCRYPTED, {}, "is encrypted; give its passphrase"],
     [
       "another key",
       other.pem,

@@ -141,7 +141,7 @@ describe("pages", () => {
     ).toEqual(idsOf(instances));
   });
 
-  test("that name themselves as the next are an error, and so are endless ones", async () => {
+  test("that name themselves as the next page are an error, and so are endless pages", async () => {
     const instances = addMany(3);
     const nodes = instances.map((each) => buildIdentifiedNode(each));
     for (const next of [() => "again", () => String(world.fake.requests.length)]) {

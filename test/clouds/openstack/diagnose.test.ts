@@ -52,14 +52,7 @@ test.each<
     `no server; for example, server`,
   ],
   ["another tag", "network", { "server-tag": "red" }, undefined, "warning", "no server"],
-  [
-    "a secret that Nova rejects",
-    "network",
-    {},
-    errors.keystone(401, "Unauthorized"),
-    "failed",
-    "401",
-  ],
+  ["a secret that Nova rejects", "network", {}, errors.keystone(401, "Unauthorized"), "failed", "401"],
 ])("%s", async (_, what, more, answer, outcome, message) => {
   fake.add();
   fake.add();
@@ -72,7 +65,7 @@ test.each<
   expect(finding.remedy === undefined).toBe(outcome === "ok");
 });
 
-test("a rejection by Nova is a finding", async () => {
+test("a rejection by Nova is reported", async () => {
   fake.fault = ({ path }) => (path.startsWith("/compute/") ? errors.nova(403, "forbidden") : undefined);
   const diagnosis = await diagnoseOpenStack(buildConfig({ "auth-url": fake.authURL }), {}, SIGNED_IN);
   const finding = await diagnosis.network(AbortSignal.timeout(120_000));

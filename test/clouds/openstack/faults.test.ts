@@ -43,9 +43,9 @@ describe("Nova's answer to the read of one server", () => {
       1,
     ],
     ["404 of Keystone", errors.keystone(404, "Not Found"), "Unavailable", "404, Not Found", 1],
-    ["406, as of a Nova that is too old", errors.nova(406, "computeFault"), "Unavailable", "406", 1],
+    ["406, as from a Nova that is too old", errors.nova(406, "computeFault"), "Unavailable", "406", 1],
     ["409", errors.nova(409, "conflictingRequest"), "Unavailable", "409", 1],
-    ["413, as a throttle of older releases", errors.nova(413, "overLimit"), "Throttled", "413, overLimit", 1],
+    ["413, the throttle of older releases", errors.nova(413, "overLimit"), "Throttled", "413, overLimit", 1],
     ["429", errors.nova(429, "overLimit"), "Throttled", "429, overLimit", 1],
     ["500", errors.nova(500, "computeFault"), "Unavailable", "500, computeFault", 3],
     ["503 in HTML", { status: 503, body: "<h1>Sorry</h1>", headers: HTML }, "Unavailable", "503", 3],
@@ -112,7 +112,7 @@ describe("Nova's answer to a list", () => {
     expect(answers.map(formatAnswer)).toEqual([expected, expected, expected, expected]);
   });
 
-  test("that repeats its page is incomplete, and ends", async () => {
+  test("that repeats a page ends as incomplete", async () => {
     const server = { id: formatUuid(1), name: "one" };
     const page = shown({ servers: [server], servers_links: [{ rel: "next", href: "x" }] });
     world.fake.fault = ({ path }) => (path.endsWith("/servers/detail") ? page : undefined);
@@ -155,11 +155,11 @@ describe("Nova's answer to a list", () => {
   });
 });
 
-describe("a server whose description lacks", () => {
+describe("a server without", () => {
   test.each<[string, Partial<FakeOpenStackServer>, string]>([
     ["a status", { status: "" }, "status"],
     ["a flavor", { flavor: null }, "lacks a valid flavor"],
-    ["a name and an id of its flavor", { flavor: {} }, "lacks a valid flavor"],
+    ["a name and an ID of its flavor", { flavor: {} }, "lacks a valid flavor"],
     ["its project", { tenant_id: undefined }, "lacks its project"],
     ["its metadata", { metadata: undefined }, "lacks its metadata"],
     ["a valid address", { ports: [buildPort("a", "10.0.0")] }, '"10.0.0" is invalid'],

@@ -105,13 +105,13 @@ describe("the addresses", () => {
       ],
     ],
     [
-      "without one of a network that is left out, though access names it, too",
+      "leave out an excluded network, even if an access address is in it",
       { "internal-network-name": "two" },
       { accessIPv4: "10.1.0.2" },
       [`${E} 2001:db8::7`, `${E} 203.0.113.7`, `${I} 10.2.0.2`],
     ],
     [
-      "in the order that is wanted",
+      "have the configured order",
       { "address-sort-order": "203.0.113.7, 10.2.0.0/16,fd00::/8" },
       {},
       [
@@ -189,7 +189,7 @@ test.each([
 test.each<[string, unknown, string]>([
   ["original_name", { original_name: "m1.large", id: "7" }, "m1.large"],
   ["the ID, if the name is not a label", { original_name: "m1 large!", id: "7" }, "7"],
-  ["the name that old Novas have", { id: "7", name: "m1.small" }, "m1.small"],
+  ["the name that old Nova versions return", { id: "7", name: "m1.small" }, "m1.small"],
   [
     "the name with - for what a label cannot hold, without an id",
     { original_name: "SCS-2V:4:10" },
@@ -256,44 +256,39 @@ describe("a server belongs to the cluster", () => {
     ["by its tag", { "server-metadata": undefined }, { metadata: {} }, "found"],
     ["by its metadata", { "server-tag": undefined }, { tags: ["other"] }, "found"],
     [
-      "and not of another network",
+      "not of another network",
       BY_NETWORK,
       { ports: [buildPort("a", "10.0.0.1", { network_id: OTHER })] },
       `expected network ${NETWORK}, found ${OTHER}`,
     ],
-    ["and not without a port", BY_NETWORK, { ports: [] }, `expected network ${NETWORK}, found none`],
+    ["not without a port", BY_NETWORK, { ports: [] }, `expected network ${NETWORK}, found none`],
     [
-      "and not by a load balancer's port",
+      "not by a load balancer's port",
       BY_NETWORK,
       { ports: [buildPort("a", "10.0.0.1", { device_owner: "Octavia" })] },
       `expected network ${NETWORK}, found none`,
     ],
-    ["and not of another tag", {}, { tags: ["other"] }, `expected tag ${TAG}, found other`],
+    ["not of another tag", {}, { tags: ["other"] }, `expected tag ${TAG}, found other`],
     [
-      "and not by half of the metadata",
+      "not by half of the metadata",
       { "server-metadata": { cluster: "blue", role: "node" } },
       {},
       "role=node, found none",
     ],
     [
-      "and not by what all objects have",
+      "not by a member of Object.prototype",
       { "server-metadata": { toString: "x" } },
       {},
       "toString=x, found none",
     ],
-    [
-      "and not if it was terminated without an owner",
-      BY_NETWORK,
-      { status: "DELETED", ports: [] },
-      `found none`,
-    ],
+    ["not if it was terminated without an owner", BY_NETWORK, { status: "DELETED", ports: [] }, `found none`],
   ])("%s", async (_, config, traits, expected) => {
     const [answer] = await ofServer(traits, config);
     if (expected === "found") expect(answer).toMatchObject({ kind: "found" });
     else expect(answer).toMatchObject({ code: "Foreign", message: expect.stringContaining(expected) });
   });
 
-  test("and not if it is in another project, which only administrators see", async () => {
+  test("not if it is in another project, which only administrators see", async () => {
     world.fake.add({ id: ID, tenant_id: "theirs" });
     const { answers } = await world.cloud().instances([buildNode({ providerID: at(ID) })], buildCall());
     expect(answers).toMatchObject([

@@ -32,13 +32,13 @@ const ROWS: readonly RefusedRun[] = [
     ["give a region such as RegionOne (or set OS_REGION_NAME)"],
   ],
   [
-    "no condition for its servers",
+    "no condition that selects servers",
     { "server-tag": undefined },
     SIGNED_IN,
     ["network-id, server-tag or server-metadata is required"],
   ],
   [
-    "a network's name for its id",
+    "a network's name as its ID",
     { "network-id": "blue" },
     SIGNED_IN,
     ["--cloud-config network-id: give a network's UUID"],

@@ -64,22 +64,22 @@ describe("the user of the sign-in", () => {
       credential({ name: "blue", user: { name: "ccm", domain: DEFAULT } }),
     ],
     [
-      "a user of a domain, for a tenant of that domain",
+      "a user and a tenant of one domain",
       { ...USER, "tenant-name": "blue" },
       password({ name: "ccm", domain: DEFAULT }, { name: "blue", domain: DEFAULT }),
     ],
     [
-      "a user of one domain, for a tenant of another",
+      "a user of one domain and a tenant of another",
       { ...USER, "user-domain-id": "u", "tenant-name": "blue", "tenant-domain-id": "t" },
       password({ name: "ccm", domain: { id: "u" } }, { name: "blue", domain: { id: "t" } }),
     ],
     [
-      "a user by id, for a tenant by id",
+      "a user by ID and a tenant by ID",
       { ...USER, username: undefined, "user-id": "u-1", "domain-name": undefined, "tenant-id": PROJECT },
       password({ id: "u-1" }, { id: PROJECT }),
     ],
     [
-      "names of domains",
+      "domains by name",
       {
         ...USER,
         "user-domain-name": "u",
@@ -164,7 +164,7 @@ describe("a token", () => {
     expect(answers.reduce((sum, { usage }) => sum + (usage.calls["tokens_create"] ?? 0), 0)).toBe(1);
   });
 
-  test("that does not arrive ends with an abort, and the others still wait for it", async () => {
+  test("that does not arrive: an abort ends one request, and the others still wait", async () => {
     const cloud = world.cloud();
     const node = aServersNode();
     const abort = new AbortController();
@@ -192,12 +192,17 @@ describe("a failing sign-in", () => {
   test.each<[string, FakeAnswer, string, string]>([
     ["401", errors.keystone(401, "Unauthorized"), "Denied", "401, Unauthorized: says the fake"],
     ["403", errors.keystone(403, "Forbidden"), "Denied", "403, Forbidden"],
-    ["404 of a wrong URL", { status: 404, body: "<h1>Not found</h1>" }, "Unavailable", "404"],
+    ["404 for a wrong URL", { status: 404, body: "<h1>Not found</h1>" }, "Unavailable", "404"],
     ["429", errors.keystone(429, "Too Many Requests"), "Throttled", "429"],
     ["500", errors.keystone(500, "Internal Server Error"), "Unavailable", "500"],
     ["a broken connection", "destroy", "Unavailable", "POST /v3/auth/tokens"],
     ["no token in the header", token({ token: {} }, {} as never), "Unavailable", "not a token"],
-    ["a token with a line", token({ token: {} }, { "x-subject-token": "a b" }), "Unavailable", "not a token"],
+    [
+      "a token with a line break",
+      token({ token: {} }, { "x-subject-token": "a b" }),
+      "Unavailable",
+      "not a token",
+    ],
     ["an unparseable answer", token({}), "Unavailable", "not a token"],
     ["a token for no project", token({ token: { catalog: [] } }), "Denied", "for no project"],
     [
@@ -206,7 +211,7 @@ describe("a failing sign-in", () => {
       "Denied",
       "no compute endpoint that is public in RegionOne; it has none",
     ],
-  ])("with %s is the answer for all, and is not repeated at once", async (_, answer, code, message) => {
+  ])("with %s is the error of all nodes, and is not repeated at once", async (_, answer, code, message) => {
     world.fake.fault = () => answer;
     const cloud = world.cloud();
     const nodes = [
@@ -229,11 +234,11 @@ describe("a failing sign-in", () => {
       "it has public in RegionOne, internal in RegionOne, public in RegionTwo",
     ],
     [
-      "another sort of endpoint",
+      "an unknown kind of endpoint",
       { "os-endpoint-type": "admin" },
       "no compute endpoint that is admin in RegionOne",
     ],
-    ["an endpoint in the clear", { "os-endpoint-type": "internal" }, "cannot be used: https is required"],
+    ["an endpoint with http", { "os-endpoint-type": "internal" }, "cannot be used: https is required"],
   ])("for %s lists the existing ones", async (_, config, message) => {
     const { answers } = await world.cloud(config).instances([aServersNode()], buildCall());
     expect(answers).toMatchObject([{ code: "Denied", message: expect.stringContaining(message) }]);

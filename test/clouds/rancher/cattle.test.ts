@@ -59,7 +59,7 @@ describe("of hosts", () => {
   test.each<[string, string, string, boolean]>([
     ["an equal name", "web-1", "web-1", true],
     ["an equal name in another case", "WEB-1.Example.com", "web-1.example.com", true],
-    ["a name with it as first label", "web-1", "web-1.example.com", true],
+    ["a name whose first label is the host's name", "web-1", "web-1.example.com", true],
     ["the first label of its name", "web-1.example.com", "web-1", true],
     ["a name of another domain", "web-1.example.com", "web-1.example.org", false],
     ["another name", "web-1", "web-2", false],
@@ -93,7 +93,7 @@ describe("of hosts", () => {
     ]);
   });
 
-  test.each(["inactive", "deactivating", "stopped"])("one that is %s is stopped", async (state) => {
+  test.each(["inactive", "deactivating", "stopped"])("a host that is %s counts as stopped", async (state) => {
     world.fake.add({ hostname: "web-1", state });
     expect(await ask({ name: "web-1" })).toMatchObject([{ instance: { state: "stopped" } }]);
   });
@@ -102,7 +102,7 @@ describe("of hosts", () => {
     ["no address", []],
     ["only empty ones", [null, ""]],
     ["an invalid one", ["192.168.1.1", "web-1"]],
-  ])("one with %s does not count as gone", async (_, addresses) => {
+  ])("a host with %s does not count as gone", async (_, addresses) => {
     world.fake.add({ hostname: "web-1", addresses });
     world.fake.add({ hostname: "web-2" });
     expect((await ask({ name: "web-1" }, { name: "web-2" })).map(({ kind }) => kind)).toEqual([
@@ -197,14 +197,9 @@ describe("of hosts", () => {
       "Unavailable",
       "not the API's JSON",
     ],
-    [
-      "keys that are refused",
-      elsewhere(() => buildCattleError(401, "Unauthorized"), "/hosts"),
-      "Denied",
-      "401",
-    ],
+    ["rejected keys", elsewhere(() => buildCattleError(401, "Unauthorized"), "/hosts"), "Denied", "401"],
     ["a missing list", elsewhere(() => buildCattleError(404, "NotFound"), "/hosts"), "Unavailable", "404"],
-  ])("%s is an error of all nodes, and nothing is gone", async (_, breakIt, code, words) => {
+  ])("%s is an error of all nodes, and no node counts as gone", async (_, breakIt, code, words) => {
     world.fake.add({ hostname: "web-1" });
     breakIt(world);
     const answers = await ask({ name: "web-1" });

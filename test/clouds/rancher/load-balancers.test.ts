@@ -272,9 +272,9 @@ describe("a Service", () => {
   });
 
   test.each<[string, (host: FakeHost) => TargetNode]>([
-    ["of no provider ID", ({ hostname }) => ({ name: `${hostname}` })],
+    ["without a provider ID", ({ hostname }) => ({ name: `${hostname}` })],
     ["of another cloud", () => ({ name: "node-1", providerID: "aws:///eu-central-1a/i-1" })],
-    ["of a host that is not the environment's", () => ({ name: "node-1", providerID: "rancher://foreign" })],
+    ["of a host outside the environment", () => ({ name: "node-1", providerID: "rancher://foreign" })],
     [
       "of a host without an address",
       (host) => {
@@ -299,7 +299,7 @@ describe("a Service", () => {
     expect((await play(question([], { wanted: false }))).done).toEqual([]);
   });
 
-  test("is described", async () => {
+  test("is described by doctor", async () => {
     const nodes = [nodeOf(world.fake.add())];
     const state = async () => {
       const [observed] = (await capability.observe([question(nodes)], buildCall())).answers;
@@ -319,7 +319,7 @@ describe("a Service", () => {
   });
 });
 
-describe("works next to K3s and RKE2", () => {
+describe("load balancers work with K3s and RKE2 nodes", () => {
   test.each([true, false])("a Service belongs to another controller (wanted: %j)", (wanted) => {
     const settings = { ...DEFAULT_SETTINGS, cloud: { provider: "rancher", distribution: "k3s" } };
     expect(model.precheck(question([], { wanted }), settings)).toEqual({ kind: "elsewhere" });

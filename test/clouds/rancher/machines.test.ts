@@ -29,12 +29,12 @@ async function ask(nodes: readonly NodeTraits[], call: Partial<CloudCall> = {}) 
   return (await world.cloud().instances(nodes.map(buildNode), buildCall({ control: true, ...call }))).answers;
 }
 
-describe("of a node", () => {
+describe("a node", () => {
   type Given = (world: RancherWorld) => NodeTraits;
   test.each<[string, Given, Record<string, unknown>]>([
-    ["whose label names a Machine, it exists", ({ fake }) => machine(fake.add()), { kind: "found" }],
+    ["whose label names a Machine exists", ({ fake }) => machine(fake.add()), { kind: "found" }],
     [
-      "whose Machine is being deleted, it exists until that is gone",
+      "whose Machine is being deleted exists until the Machine is gone",
       ({ fake }) => {
         const going = fake.add({ phase: "Deleted" });
         going.metadata.deletionTimestamp = "2026-01-01T00:00:00Z";
@@ -43,7 +43,7 @@ describe("of a node", () => {
       { kind: "found" },
     ],
     [
-      "that a Machine names, it exists",
+      "that a Machine names exists",
       ({ fake }) => {
         fake.add({ node: { name: "node-1" } });
         return {};
@@ -51,16 +51,16 @@ describe("of a node", () => {
       { kind: "found", instance: { account: "rancher" } },
     ],
     [
-      "that a Machine names by its uid, it exists with any label",
+      "that a Machine names by UID exists with any label",
       ({ fake }) => {
         fake.add({ node: { name: "node-1", uid: "uid-of-node-1" } });
         return labelled(ABSENT);
       },
       { kind: "found", instance: { account: "rancher" } },
     ],
-    ["that never had a Machine, it exists", () => ({}), { kind: "found", instance: { account: "rke2" } }],
+    ["that never had a Machine exists", () => ({}), { kind: "found", instance: { account: "rke2" } }],
     [
-      "whose label names a missing Machine, it is gone",
+      "whose label names a missing Machine is gone",
       () => labelled(ABSENT),
       {
         kind: "not-found",
@@ -68,7 +68,7 @@ describe("of a node", () => {
       },
     ],
     [
-      "that was seen with a missing Machine, it is gone",
+      "that was seen with a Machine that is missing now is gone",
       () => seenAs(`rancher/fleet-default/blue/${ABSENT}/node-1`),
       {
         kind: "not-found",
@@ -76,7 +76,7 @@ describe("of a node", () => {
       },
     ],
     [
-      "that was seen with an existing Machine, it exists with any label",
+      "that was seen with an existing Machine exists with any label",
       ({ fake }) => ({
         ...labelled(ABSENT),
         ...seenAs(`rancher/fleet-default/blue/${fake.add().metadata.uid}/node-1`),
@@ -84,13 +84,13 @@ describe("of a node", () => {
       { kind: "found" },
     ],
     [
-      "that was seen in another cluster, nothing is known",
+      "that was seen in another cluster is unknown",
       () => seenAs(`rancher/fleet-default/green/${ABSENT}/node-1`),
       { kind: "found" },
     ],
-    ["that was seen without a Machine, nothing is known", () => seenAs("rke2/-/node-1"), { kind: "found" }],
+    ["that was seen without a Machine is unknown", () => seenAs("rke2/-/node-1"), { kind: "found" }],
     [
-      "whose Machine is gone, and whose name another one has, both are reported",
+      "whose Machine is gone and whose name another Machine has is reported with both",
       ({ fake }) => {
         fake.add({ name: "blue-successor", node: { name: "node-1", uid: "of-the-next-node" } });
         return labelled(ABSENT);
@@ -98,12 +98,12 @@ describe("of a node", () => {
       { kind: "not-found", takenOverBy: "blue-successor" },
     ],
     [
-      "whose label names the Machine of another node, the answer says so",
+      "whose label names the Machine of another node is reported as such",
       ({ fake }) => machine(fake.add({ name: "blue-1", node: { name: "node-2" } })),
       { kind: "error", code: "Ambiguous", message: expect.stringMatching(/blue-1.*node-2/) },
     ],
     [
-      "that two Machines name, neither is believed",
+      "that two Machines name is ambiguous",
       ({ fake }) => {
         fake.add({ name: "blue-1", node: { name: "node-1" } });
         fake.add({ name: "blue-2", node: { name: "node-1" } });
@@ -111,13 +111,13 @@ describe("of a node", () => {
       },
       { kind: "error", code: "Ambiguous", message: expect.stringMatching(/blue-1 and blue-2/) },
     ],
-    ["whose label is empty, the label counts as missing", () => labelled(""), { kind: "found" }],
+    ["with an empty label counts as one without a label", () => labelled(""), { kind: "found" }],
   ])("%s", async (_, given, expected) => {
     world.fake.add();
     expect(await ask([given(world)])).toMatchObject([expected]);
   });
 
-  test("the place is unproven if all Machines of the cluster are being deleted", async () => {
+  test("the location is unproven if all Machines of the cluster are being deleted", async () => {
     world.fake.add().metadata.deletionTimestamp = "2026-01-01T00:00:00Z";
     const [answer] = await ask([labelled(ABSENT)]);
     expect(answer).toMatchObject({ kind: "not-found" });
@@ -156,7 +156,12 @@ describe("no Machine is reported as gone by", () => {
       "Unavailable",
       "green-1",
     ],
-    ["an item that is no Machine", fault(page({ items: [{ metadata: {} }] })), "Unavailable", "no Machine"],
+    [
+      "an item that is not a Machine",
+      fault(page({ items: [{ metadata: {} }] })),
+      "Unavailable",
+      "no Machine",
+    ],
     ["a list without items", fault(page({ items: null })), "Unavailable", "no Machine of cluster"],
     [
       "a list of something else",
@@ -171,12 +176,12 @@ describe("no Machine is reported as gone by", () => {
       "not the API's JSON",
     ],
     [
-      "a token that is not accepted",
+      "a rejected token",
       fault(buildRancherError(401, "Unauthorized", "must authenticate")),
       "Denied",
       "must authenticate",
     ],
-    ["a token that may not list", fault(buildStatusAnswer(403, "Forbidden")), "Denied", "Forbidden"],
+    ["a token without the right to list", fault(buildStatusAnswer(403, "Forbidden")), "Denied", "Forbidden"],
     ["a missing collection", fault(buildStatusAnswer(404, "NotFound")), "Unavailable", "rancher.url"],
     ["a throttle", fault(buildStatusAnswer(429, "TooManyRequests")), "Throttled", "TooManyRequests"],
     ["a server that fails", fault(buildStatusAnswer(503, "ServiceUnavailable")), "Unavailable", "503"],

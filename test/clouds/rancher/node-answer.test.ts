@@ -16,7 +16,7 @@ function told(traits: NodeTraits): readonly string[] | string {
 describe("addresses", () => {
   test.each<[string, NodeTraits, readonly string[] | string]>([
     [
-      "all that an agent writes, in K3s' order",
+      "all that an agent reports, in K3s' order",
       {
         annotations: {
           "k3s.io/hostname": "web-1",
@@ -57,7 +57,11 @@ describe("addresses", () => {
       { annotations: { "k3s.io/internal-ip": " " }, labels: { "k3s.io/internal-ip": "10.0.0.6" } },
       ["InternalIP=10.0.0.6"],
     ],
-    ["each once", { annotations: { "k3s.io/internal-ip": "10.0.0.5,10.0.0.5" } }, ["InternalIP=10.0.0.5"]],
+    [
+      "without duplicates",
+      { annotations: { "k3s.io/internal-ip": "10.0.0.5,10.0.0.5" } },
+      ["InternalIP=10.0.0.5"],
+    ],
     [
       "of the kubelet if no agent reports any",
       {
@@ -104,11 +108,7 @@ describe("addresses", () => {
 
 describe("the instance", () => {
   test.each<[string, NodeTraits, Record<string, string>]>([
-    [
-      "without anything",
-      {},
-      { id: "node-1", providerID: "rke2://node-1", type: "rke2", zone: "", region: "" },
-    ],
+    ["without facts", {}, { id: "node-1", providerID: "rke2://node-1", type: "rke2", zone: "", region: "" }],
     [
       "with a provider ID of any scheme",
       { providerID: "aws:///a/i-1" },

@@ -13,9 +13,14 @@ const CATTLE = { url: "https://rancher.example.com/v1/projects/1a5" };
 
 const OF_MACHINES: readonly RefusedRun[] = [
   ["no distribution", {}, {}, ["--cloud-config distribution: ", "k3s or rke2"]],
-  ["Machines of no server", MACHINES, {}, ["--cloud-config rancher: is required with existence: rancher"]],
   [
-    "an impossible name of a cluster",
+    "Machines without a server",
+    MACHINES,
+    {},
+    ["--cloud-config rancher: is required with existence: rancher"],
+  ],
+  [
+    "an invalid cluster name",
     { ...MACHINES, rancher: { ...SERVER, cluster: "Blue Cluster" } },
     { RANCHER_TOKEN: TOKEN },
     ["--cloud-config rancher.cluster: "],
@@ -45,7 +50,7 @@ const OF_MACHINES: readonly RefusedRun[] = [
     ["--cloud-config rancher.url: https is required"],
   ],
   [
-    "a missing authority",
+    "a missing CA file",
     { ...MACHINES, rancher: { ...SERVER, caFile: "/nowhere/ca" } },
     { RANCHER_TOKEN: TOKEN },
     ["/nowhere/ca cannot be read (ENOENT)"],

@@ -44,9 +44,9 @@ function load(caFile: string | undefined) {
 }
 
 test.each<[string, string | undefined, string]>([
-  ["the authority of its file is trusted", "own.pem", "found"],
-  ["no other one is", "others.pem", "error"],
-  ["without a file the system's are, and they do not know it", undefined, "error"],
+  ["trusts the authority of the configured file", "own.pem", "found"],
+  ["trusts no other authority", "others.pem", "error"],
+  ["trusts only the system's authorities without a file", undefined, "error"],
 ])("%s", async (_, caFile, kind) => {
   const before = fake.requests.length;
   const cloud = await load(caFile);

@@ -140,7 +140,7 @@ describe("a change that is impossible in place is rejected, and the load balance
   });
 });
 
-describe("a compartment in the configuration", () => {
+describe("a configured load balancer compartment", () => {
   test("is where its load balancer is created and looked for", async () => {
     const service = buildService({ "oci:compartment-id": OTHER_COMPARTMENT });
     await player.settle(buildQuestion(service));

@@ -19,13 +19,21 @@ const port = (more: Readonly<Record<string, unknown>> = {}) => ({
 const MODE = "oci:security-rule-management-mode";
 const GROUPS = [1, 2, 3, 4, 5].map((number) => `ocid1.networksecuritygroup.oc1.phx.g${number}`).join();
 
-describe("before a request to OCI", () => {
+describe("before any request to OCI", () => {
   test.each([
-    ["rules in security lists, as nothing says otherwise", buildService({ [MODE]: "" }), "SecurityLists"],
-    ["rules in security lists of both", buildService({ [MODE]: "SL-All" }), "SecurityLists"],
-    ["rules in security lists of the front", buildService({ [MODE]: "SL-Frontend" }), "SecurityLists"],
+    ["rules in security lists, the default", buildService({ [MODE]: "" }), "SecurityLists"],
     [
-      "the older annotation",
+      "rules in the security lists of load balancer and nodes",
+      buildService({ [MODE]: "SL-All" }),
+      "SecurityLists",
+    ],
+    [
+      "rules in the security lists of the load balancer",
+      buildService({ [MODE]: "SL-Frontend" }),
+      "SecurityLists",
+    ],
+    [
+      "rules in security lists, by the older annotation",
       buildService({ [MODE]: "", "lb:security-list-management-mode": "Frontend" }),
       "SecurityLists",
     ],
@@ -40,12 +48,12 @@ describe("before a request to OCI", () => {
     ["UDP", buildService({}, { ports: [port({ protocol: "UDP" })] }), "UnsupportedProtocol"],
     ["SCTP", buildNetworkService({}, { ports: [port({ protocol: "SCTP" })] }), "UnsupportedProtocol"],
     [
-      "two node ports of one port",
+      "two node ports for one port",
       buildNetworkService({}, { ports: [port(), port({ protocol: "UDP", nodePort: 30_081 })] }),
       "MixedProtocols",
     ],
     [
-      "both families of a load balancer",
+      "both address families for a load balancer",
       buildService({}, { ipFamilies: ["IPv4", "IPv6"], ipFamilyPolicy: "RequireDualStack" }),
       "IPFamilies",
     ],
@@ -55,7 +63,7 @@ describe("before a request to OCI", () => {
       "InvalidSourceRanges",
     ],
     [
-      "an address of an internal one",
+      "an address for an internal load balancer",
       buildService({ "lb:internal": "true" }, { loadBalancerIP: "198.51.100.1" }),
       "InvalidField",
     ],
@@ -77,12 +85,12 @@ describe("before a request to OCI", () => {
     ],
     ["workload identity", buildService({ "oci:workload-service-account": "sa" }), "NotAllowed"],
     [
-      "clients' addresses of all nodes",
+      "client addresses with externalTrafficPolicy Cluster",
       buildNetworkService({ "nlb:is-preserve-source": "true" }),
       "InvalidAnnotation",
     ],
     [
-      "rule sets of TCP",
+      "rule sets for TCP",
       buildService({ "oci:oci-load-balancer-rule-sets": '{"r":{"items":[{"action":"ALLOW"}]}}' }),
       "InvalidAnnotation",
     ],
@@ -96,7 +104,7 @@ describe("before a request to OCI", () => {
       buildService({ [MODE]: "NSG", "oci:oci-network-security-groups": GROUPS }),
       "InvalidAnnotation",
     ],
-    ["a uid with a path", buildService({}, {}, { uid: "../x" }), "InvalidField"],
+    ["a UID that contains a path", buildService({}, {}, { uid: "../x" }), "InvalidField"],
   ])("%s is rejected", (_, service, code) => {
     const step = ociLoadBalancerModel.precheck(buildQuestion(service), buildSettings());
     expect(step).toMatchObject({ kind: "refused", issue: { code } });
@@ -147,7 +155,7 @@ describe("before a request to OCI", () => {
       buildService({}, { ipFamilies: ["IPv4", "IPv6"], ipFamilyPolicy: "PreferDualStack" }),
       { subnet1: "s" },
     ],
-  ])("%s is enough", (_, service, loadBalancer) => {
+  ])("accepts subnets with %s", (_, service, loadBalancer) => {
     const cloud = buildSettings({ loadBalancer, compartments: [OTHER_COMPARTMENT] });
     expect(ociLoadBalancerModel.precheck(buildQuestion(service), cloud)).toBeUndefined();
   });
