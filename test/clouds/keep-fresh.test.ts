@@ -31,15 +31,36 @@ function aWorld(random = 0): World {
 }
 
 test.each<{ given: string; lifeMs?: number; random?: number; afterMs: number; reads: number }>([
-  { given: "no end, before its age", afterMs: 5 * MINUTE_MS - 1, reads: 1 },
-  { given: "no end, at its age", afterMs: 5 * MINUTE_MS, reads: 2 },
-  { given: "no end, a tenth earlier by chance", random: 1, afterMs: 4.5 * MINUTE_MS, reads: 2 },
-  { given: "an end, before four fifths", lifeMs: MINUTE_MS, afterMs: 48_000 - 1, reads: 1 },
-  { given: "an end, at four fifths", lifeMs: MINUTE_MS, afterMs: 48_000, reads: 2 },
-  { given: "an end, a tenth earlier by chance", lifeMs: MINUTE_MS, random: 1, afterMs: 43_200, reads: 2 },
-  { given: "an end beyond its age", lifeMs: 60 * MINUTE_MS, afterMs: 5 * MINUTE_MS - 1, reads: 1 },
-  { given: "an end that is as good as there", lifeMs: 1, afterMs: 0, reads: 1 },
-])("with $given it is read $reads times", async ({ lifeMs, random, afterMs, reads }) => {
+  { given: "a value without an end before its maximum age", afterMs: 5 * MINUTE_MS - 1, reads: 1 },
+  { given: "a value without an end at its maximum age", afterMs: 5 * MINUTE_MS, reads: 2 },
+  {
+    given: "a value without an end a tenth before its maximum age, at random",
+    random: 1,
+    afterMs: 4.5 * MINUTE_MS,
+    reads: 2,
+  },
+  {
+    given: "a value with an end before four fifths of its life",
+    lifeMs: MINUTE_MS,
+    afterMs: 48_000 - 1,
+    reads: 1,
+  },
+  { given: "a value with an end at four fifths of its life", lifeMs: MINUTE_MS, afterMs: 48_000, reads: 2 },
+  {
+    given: "a value with an end a tenth before four fifths of its life, at random",
+    lifeMs: MINUTE_MS,
+    random: 1,
+    afterMs: 43_200,
+    reads: 2,
+  },
+  {
+    given: "a value with an end beyond its maximum age",
+    lifeMs: 60 * MINUTE_MS,
+    afterMs: 5 * MINUTE_MS - 1,
+    reads: 1,
+  },
+  { given: "a value that ends in a millisecond", lifeMs: 1, afterMs: 0, reads: 1 },
+])("$given: it is read $reads times", async ({ lifeMs, random, afterMs, reads }) => {
   const world = aWorld(random);
   world.next = { value: "first", endsAt: lifeMs === undefined ? undefined : world.now + lifeMs };
   await world.kept.get();

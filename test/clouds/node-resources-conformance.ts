@@ -26,28 +26,25 @@ const withPhantom = (nodes: readonly StoredObject[]): readonly object[] =>
 
 /** Events about the victim's cluster that contradict its API server. */
 const FORGED_EVENTS: readonly (readonly [string, Forgery])[] = [
-  ["that brings no nodes", { nodes: () => [] }],
-  ["that leaves a node out", { nodes: (nodes) => nodes.slice(1) }],
-  ["that has another node in place of one", { nodes: withPhantom }],
-  ["that has a node twice in place of another", { nodes: (nodes) => nodes.map(() => nodes[1] ?? {}) }],
+  ["without nodes", { nodes: () => [] }],
+  ["that lacks a node", { nodes: (nodes) => nodes.slice(1) }],
+  ["with an unknown node in place of one", { nodes: withPhantom }],
+  ["with one node in place of another", { nodes: (nodes) => nodes.map(() => nodes[1] ?? {}) }],
   [
-    "that has all nodes without their provider IDs",
+    "with all nodes without their provider IDs",
     { nodes: (nodes) => nodes.map(({ metadata }) => ({ metadata, spec: {} })) },
   ],
+  ["with all nodes being deleted", { nodes: (nodes) => nodes.map((node) => changed(node, DELETED)) }],
   [
-    "that says of all nodes that they are being deleted",
-    { nodes: (nodes) => nodes.map((node) => changed(node, DELETED)) },
-  ],
-  [
-    "that says of all nodes that they are others of these names",
+    "with other UIDs of all nodes",
     { nodes: (nodes) => nodes.map((node) => changed(node, { uid: ANOTHER_UID })) },
   ],
   [
-    "about another cluster of this name, which has no nodes",
+    "with another UID of the cluster and no nodes",
     { nodes: () => [], namespace: (namespace) => changed(namespace, { uid: ANOTHER_UID }) },
   ],
   [
-    "about a cluster that is being deleted, without nodes",
+    "with the cluster being deleted and no nodes",
     { nodes: () => [], namespace: (namespace) => changed(namespace, DELETED) },
   ],
 ];

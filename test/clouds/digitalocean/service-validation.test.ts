@@ -61,18 +61,18 @@ function asked(): string[] {
 
 describe("a Service that is accepted without a request", () => {
   test.each<[string, Service, Service?]>([
-    ["no load balancer at all", aService({ type: "GLOBAL" }, { type: "ClusterIP" })],
-    ["one of another class", aService({ type: "GLOBAL" }, { loadBalancerClass: "example.com/other" })],
+    ["a Service of another type", aService({ type: "GLOBAL" }, { type: "ClusterIP" })],
+    ["a Service of another class", aService({ type: "GLOBAL" }, { loadBalancerClass: "example.com/other" })],
     [
-      "one that is being deleted",
+      "a Service that is being deleted",
       aService({ type: "GLOBAL" }, {}, { deletionTimestamp: "2026-01-01T00:00:00Z" }),
     ],
     [
-      "one that is disowned",
+      "a Service with a disowned load balancer",
       aService({ type: "GLOBAL", "service.kubernetes.io/do-loadbalancer-disown": "true" }),
     ],
     [
-      "an unchanged request, even a wrong one",
+      "an unchanged Service, even with an invalid annotation",
       aService({ type: "GLOBAL" }),
       aService({ type: "GLOBAL" }, { clusterIP: "10.0.0.1" }),
     ],
@@ -84,14 +84,14 @@ describe("a Service that is accepted without a request", () => {
 
 describe("an impossible setting is denied without a request", () => {
   test.each<[string, Service, string]>([
-    ["a kind that there is not", aService({ type: "GLOBAL" }), "InvalidAnnotation"],
+    ["an unknown type", aService({ type: "GLOBAL" }), "InvalidAnnotation"],
     ["no ports", aService({}, { ports: [] }), "NoPorts"],
     ["SCTP", aService({}, { ports: [{ protocol: "SCTP", port: 80 }] }), "UnsupportedProtocol"],
     ["TLS without a certificate", aService({ ...REGIONAL, "tls-ports": "443" }), "InvalidAnnotation"],
     ["a foreign address", aService({ ip: "192.0.2.1" }), "NotAllowed"],
     ["a foreign subnet", aService({ "subnet-uuid": CERTIFICATE }), "NotAllowed"],
     [
-      "both families within",
+      "both IP families on an internal load balancer",
       aService({ network: "INTERNAL", "network-stack": "DUALSTACK" }),
       "InvalidAnnotation",
     ],
@@ -189,18 +189,18 @@ describe("the API's answer", () => {
   };
 
   test.each<[string, FakeAnswer, object]>([
-    ["nothing against it", { status: 200, body: "{}" }, { kind: "allowed" }],
+    ["a success allows the Service", { status: 200, body: "{}" }, { kind: "allowed" }],
     [
-      "against the request",
+      "422 denies the Service",
       buildErrorAnswer(422, "unprocessable_entity"),
       { kind: "denied", issue: { code: "LoadBalancerRefused" } },
     ],
-    ["against it in general", buildErrorAnswer(400, "bad_request"), { kind: "denied" }],
-    ["of the token", buildErrorAnswer(401, "unauthorized"), { kind: "allowed" }],
-    ["of rights", buildErrorAnswer(403, "forbidden"), { kind: "allowed" }],
-    ["of the quota", buildErrorAnswer(429, "too_many_requests"), { kind: "allowed" }],
-    ["of itself", buildErrorAnswer(500, "server_error"), { kind: "allowed" }],
-    ["of itself, in a proxy's words", { status: 502, body: "<html>" }, { kind: "allowed" }],
+    ["400 denies the Service", buildErrorAnswer(400, "bad_request"), { kind: "denied" }],
+    ["401 allows the Service", buildErrorAnswer(401, "unauthorized"), { kind: "allowed" }],
+    ["403 allows the Service", buildErrorAnswer(403, "forbidden"), { kind: "allowed" }],
+    ["429 allows the Service", buildErrorAnswer(429, "too_many_requests"), { kind: "allowed" }],
+    ["500 allows the Service", buildErrorAnswer(500, "server_error"), { kind: "allowed" }],
+    ["a proxy's 502 allows the Service", { status: 502, body: "<html>" }, { kind: "allowed" }],
   ])("%s", async (_given, answer, verdict) => {
     at(/load_balancers/, answer);
     expect(await verdictOn(aService())).toMatchObject(verdict);

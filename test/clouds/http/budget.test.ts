@@ -32,10 +32,10 @@ test("a full bucket allows one burst, and fills again at its rate", () => {
 
 describe("shares", () => {
   test.each([
-    ["of one call", [0.2], 10],
-    ["of calls at the same time, together", [0.2, 0.3], 25],
-    ["of more than there is", [0.8, 0.8], 50],
-    ["of next to nothing, as one request always fits", [0.005], 1],
+    ["of one call limit its requests", [0.2], 10],
+    ["of simultaneous calls add up", [0.2, 0.3], 25],
+    ["of more than everything allow the whole bucket", [0.8, 0.8], 50],
+    ["of nearly nothing allow one request", [0.005], 1],
   ])("%s", (_, shares, requests) => {
     const { budget, pass, takeAll } = aBudget();
     const leave = shares.map((share) => budget.enter(share));
@@ -57,15 +57,23 @@ describe("shares", () => {
 
 describe("the server's quota headers", () => {
   test.each<[string, Parameters<Budget["observe"]>, number | undefined]>([
-    ["nothing, nothing follows", [SILENT, false], undefined],
-    ["it throttles for a while, so long", [{ ...SILENT, retryAfterMs: 7_000 }, true], 7_000],
-    ["it throttles for an hour, a minute", [{ ...SILENT, retryAfterMs: 3_600_000 }, true], 60_000],
-    ["it throttles until a reset, until then", [{ ...SILENT, resetMs: 12_000 }, true], 12_000],
-    ["it throttles, five seconds", [SILENT, true], 5_000],
-    ["it throttles for no time, until the bucket has one", [{ ...SILENT, retryAfterMs: 0 }, true], 250],
-    ["nothing remains, until it does", [{ ...SILENT, remaining: 0, resetMs: 9_000 }, false], 9_000],
-    ["one remains, one", [{ ...SILENT, remaining: 1, resetMs: 9_000 }, false], undefined],
-  ])("if %s", (_, said, wait) => {
+    ["no headers: no wait", [SILENT, false], undefined],
+    ["a throttle with retry-after: that long", [{ ...SILENT, retryAfterMs: 7_000 }, true], 7_000],
+    [
+      "a throttle with retry-after of an hour: a minute",
+      [{ ...SILENT, retryAfterMs: 3_600_000 }, true],
+      60_000,
+    ],
+    ["a throttle with a reset time: until then", [{ ...SILENT, resetMs: 12_000 }, true], 12_000],
+    ["a throttle without a time: five seconds", [SILENT, true], 5_000],
+    [
+      "a throttle with retry-after 0: until the bucket has a token",
+      [{ ...SILENT, retryAfterMs: 0 }, true],
+      250,
+    ],
+    ["no remaining requests: until the reset", [{ ...SILENT, remaining: 0, resetMs: 9_000 }, false], 9_000],
+    ["one remaining request: no wait", [{ ...SILENT, remaining: 1, resetMs: 9_000 }, false], undefined],
+  ])("with %s", (_, said, wait) => {
     const { budget } = aBudget();
     budget.observe(...said);
     expect(budget.take()).toBe(wait);
@@ -82,7 +90,7 @@ describe("the server's quota headers", () => {
     ["plenty", { ...SILENT, limit: 5000, remaining: 500, resetMs: 1000 }, false],
     ["little", { ...SILENT, limit: 5000, remaining: 499, resetMs: 1000 }, true],
     ["a tenth of a small quota", { ...SILENT, limit: 100, remaining: 10, resetMs: 1000 }, false],
-    ["less than that", { ...SILENT, limit: 100, remaining: 9, resetMs: 1000 }, true],
+    ["less than a tenth of a small quota", { ...SILENT, limit: 100, remaining: 9, resetMs: 1000 }, true],
     ["nothing", SILENT, false],
   ])("%s is low until the quota grows: %o", (_, said, isLow) => {
     const { budget, pass } = aBudget();

@@ -52,7 +52,7 @@ test("questions are answered together, within a share, and counted", async () =>
 
 test.each<[string, readonly unknown[], Parameters<typeof buildCall>[0], boolean, readonly unknown[]]>([
   ["there are no questions", [], {}, false, []],
-  ["it was aborted", [1, 2], { signal: AbortSignal.abort() }, false, [ABORTED, ABORTED]],
+  ["the call was aborted", [1, 2], { signal: AbortSignal.abort() }, false, [ABORTED, ABORTED]],
   ["little is left of the quota", [1, 2], {}, true, [HELD_BACK, HELD_BACK]],
 ])("no request is sent if %s", async (_, questions, traits, isLow, answers) => {
   const { calls } = aWorld({ isLow });

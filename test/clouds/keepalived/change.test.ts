@@ -28,58 +28,68 @@ const OTHER = entry("other", "10.0.0.9");
 
 describe("an address", () => {
   test.each<[string, VipAssignments, Assignment, readonly Entry[]]>([
-    ["is the lowest of the pool but its first", ledger(), web(), [entry("web", "10.0.0.9")]],
+    ["is the lowest of the pool after the first", ledger(), web(), [entry("web", "10.0.0.9")]],
     ["is the next free one", ledger(OTHER), web(), [OTHER, entry("web", "10.0.0.10")]],
     ["is the requested one", ledger(OTHER), web({ ip: "10.0.0.12" }), [OTHER, entry("web", "10.0.0.12")]],
-    ["may be outside of the pool", ledger(), web({ ip: "192.0.2.1" }), [entry("web", "192.0.2.1")]],
-    ["has its method immediately", ledger(), web({ forwardMethod: "DR" }), [entry("web", "10.0.0.9", "DR")]],
+    ["may be requested outside of the pool", ledger(), web({ ip: "192.0.2.1" }), [entry("web", "192.0.2.1")]],
     [
-      "moves to another requested one, in its place of the list, with its method",
+      "has its forwarding method immediately",
+      ledger(),
+      web({ forwardMethod: "DR" }),
+      [entry("web", "10.0.0.9", "DR")],
+    ],
+    [
+      "moves to another requested one in the same entry, with its method",
       ledger(entry("web", "10.0.0.10"), OTHER),
       web({ ip: "10.0.0.11", forwardMethod: "PROXY" }),
       [entry("web", "10.0.0.11", "PROXY"), OTHER],
     ],
     [
-      "stays if none is requested any more",
+      "stays if no address is requested any more",
       ledger(entry("web", "10.0.0.11")),
       web(),
       [entry("web", "10.0.0.11")],
     ],
-    ["loses its method", ledger(entry("web", "10.0.0.9", "NAT")), web(), [entry("web", "10.0.0.9")]],
     [
-      "stays as it is written, however it is spelt",
+      "loses its forwarding method",
+      ledger(entry("web", "10.0.0.9", "NAT")),
+      web(),
+      [entry("web", "10.0.0.9")],
+    ],
+    [
+      "stays as written if the requested one differs only in spelling",
       ledger(entry("web", "010.0.0.9")),
       web({ ip: "10.0.0.9" }),
       [entry("web", "010.0.0.9")],
     ],
     [
-      "is taken over from an earlier Service of the name",
+      "is taken over from an earlier Service with the name",
       ledger({ ...entry("web", "10.0.0.9"), uid: "uid-earlier" }),
       web(),
       [entry("web", "10.0.0.9")],
     ],
     ...["web", "", "fd00::1", "::ffff:10.0.0.11"].map(
       (ip): [string, VipAssignments, Assignment, readonly Entry[]] => [
-        `is another one where "${ip}" stood, of which keepalived cannot be told`,
+        `replaces the invalid entry "${ip}"`,
         ledger(OTHER, entry("web", ip)),
         web(),
         [OTHER, entry("web", "10.0.0.10")],
       ],
     ),
     [
-      "is the requested one, next to an invalid one",
+      "is the requested one even if another entry is invalid",
       ledger(entry("other", "web")),
       web({ ip: "10.0.0.9" }),
       [entry("other", "web"), entry("web", "10.0.0.9")],
     ],
     [
-      "is written once",
+      "is written once if there were two entries",
       ledger(entry("web", "10.0.0.10"), OTHER, entry("web", "10.0.0.11")),
       web(),
       [entry("web", "10.0.0.10"), OTHER],
     ],
     [
-      "is another one if two had the same by mistake",
+      "is another one if two Services had the same",
       ledger(OTHER, entry("web", "10.0.0.9")),
       web(),
       [OTHER, entry("web", "10.0.0.10")],
@@ -91,7 +101,7 @@ describe("an address", () => {
     expect(applyChange(done.ledger, assignment, POOL)).toEqual(done);
   });
 
-  test("of another Service is not given", () => {
+  test("of another Service is not assigned", () => {
     const held = { kind: "in-use", holder: OTHER };
     expect(applyChange(ledger(OTHER), web({ ip: "10.0.0.9" }), POOL)).toEqual(held);
     expect(applyChange(ledger(entry("web", "10.0.0.10"), OTHER), web({ ip: "10.0.0.9" }), POOL)).toEqual(
@@ -106,7 +116,7 @@ describe("an address", () => {
     });
   });
 
-  test("goes with its entry, its key and the mark", () => {
+  test("is removed with its entry, its key and the mark", () => {
     const before = { ...ledger(entry("web", "10.0.0.10"), OTHER), marks: { "uid-web": "then", b: "then" } };
     expect(applyChange(before, { kind: "release", uid: "uid-web" }, POOL)).toMatchObject({
       kind: "done",

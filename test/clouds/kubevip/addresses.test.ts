@@ -40,22 +40,22 @@ describe("a Service", () => {
 
   test.each<[string, Difference, object]>([
     [
-      "that names one in its spec has it, in its one spelling",
+      "that names an address in its spec gets it in canonical spelling",
       { spec: { loadBalancerIP: "FD00:0::7" }, metadata: { labels: { "ipam-address": "x" } } },
       { annotations: { [ADDRESSES]: "fd00::7" }, labels: LABEL, loadBalancerIP: "FD00:0::7" },
     ],
     [
-      "that names one by annotation gets the label",
+      "that names addresses by annotation gets the label",
       { metadata: { annotations: { [ADDRESSES]: "192.0.2.7, fd00::7" } } },
       { annotations: { [ADDRESSES]: "192.0.2.7, fd00::7" }, labels: LABEL, loadBalancerIP: undefined },
     ],
     [
-      "that names two different addresses has that of the annotation",
+      "that names two different addresses gets that of the annotation",
       { spec: { loadBalancerIP: "10.0.0.6" }, metadata: { annotations: { [ADDRESSES]: "10.0.0.5" } } },
       { annotations: { [ADDRESSES]: "10.0.0.5" }, labels: LABEL, loadBalancerIP: "10.0.0.6" },
     ],
     [
-      "that names another one than was chosen moves there",
+      "that names another address than the chosen one moves to it",
       {
         spec: { loadBalancerIP: "10.0.0.6" },
         metadata: { annotations: { [ADDRESSES]: "10.0.0.5", [CHOSEN]: "10.0.0.5" } },
@@ -75,8 +75,8 @@ describe("a Service", () => {
   test.each<[string, Difference, object | undefined, string, object?]>([
     ["no ConfigMap", {}, undefined, "NoPool"],
     ["no pool", {}, {}, "NoPool"],
-    ["an unreadable pool", {}, { "cidr-global": "web/24" }, "InvalidPool"],
-    ["a pool without the family", { spec: { ipFamilies: ["IPv6"] } }, DATA, "PoolLacksFamily"],
+    ["an invalid pool", {}, { "cidr-global": "web/24" }, "InvalidPool"],
+    ["a pool without the IP family", { spec: { ipFamilies: ["IPv6"] } }, DATA, "PoolLacksFamily"],
     ["an exhausted pool", {}, { "range-global": "10.0.0.5-10.0.0.5" }, "PoolExhausted"],
     ["an invalid address", { spec: { loadBalancerIP: "10.0.0" } }, DATA, "InvalidField"],
     [
@@ -95,16 +95,16 @@ describe("a Service", () => {
       DATA,
       "InvalidAnnotation",
     ],
-    ["an address of another one", { spec: { loadBalancerIP: "10.0.0.5" } }, DATA, "AddressInUse"],
+    ["an address of another Service", { spec: { loadBalancerIP: "10.0.0.5" } }, DATA, "AddressInUse"],
     [
-      "an address outside",
+      "an address outside the pool",
       { spec: { loadBalancerIP: "192.0.2.1" } },
       DATA,
       "AddressOutsidePool",
       { outsidePool: "refuse" },
     ],
     [
-      "an address outside, by annotation",
+      "an address outside the pool, by annotation",
       { metadata: { annotations: { [ADDRESSES]: "192.0.2.1" } } },
       DATA,
       "AddressOutsidePool",
@@ -174,41 +174,47 @@ describe("two Services with one address", () => {
 
   test.each<[string, Difference, Difference, readonly string[], readonly object[]]>([
     [
-      "both chosen: the younger gets another one",
+      "both chosen automatically: the younger gets another one",
       chosen("10.0.0.3"),
       chosen("10.0.0.3"),
       ["10.0.0.3", "10.0.0.1"],
       [fine, fine],
     ],
     [
-      "the older named it: the younger gets another one",
+      "named by the older one: the younger gets another one",
       addressed("10.0.0.3"),
       chosen("10.0.0.3"),
       ["10.0.0.3", "10.0.0.1"],
       [fine, fine],
     ],
     [
-      "the younger named it: it is warned, and has it",
+      "named by the younger one: it gets a Warning and keeps it",
       chosen("10.0.0.3"),
       addressed("10.0.0.3"),
       ["10.0.0.3", "10.0.0.3"],
       [fine, warned],
     ],
     [
-      "both named it, of different ports: that is how one shares",
+      "named by both, for different ports: both keep it",
       addressed("10.0.0.3"),
       addressed("10.0.0.3", { spec: { ports: [{ port: 443, protocol: "TCP" }] } }),
       ["10.0.0.3", "10.0.0.3"],
       [fine, fine],
     ],
     [
-      "one of two addresses: the younger gets two new ones",
+      "equal in one of two addresses: the younger gets new ones",
       chosen("10.0.0.3"),
       chosen("fd00::9,10.0.0.3"),
       ["10.0.0.3", "10.0.0.1"],
       [fine, fine],
     ],
-    ["by DHCP", chosen("0.0.0.0"), chosen("0.0.0.0"), ["0.0.0.0", "0.0.0.0"], [fine, fine]],
+    [
+      "requested by DHCP: both keep it",
+      chosen("0.0.0.0"),
+      chosen("0.0.0.0"),
+      ["0.0.0.0", "0.0.0.0"],
+      [fine, fine],
+    ],
   ])("%s", async (_, one, other, addresses, steps) => {
     const ended = await both(one, other);
     expect(ended.addresses).toEqual(addresses);

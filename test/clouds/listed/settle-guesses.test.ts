@@ -6,23 +6,23 @@ const sure: Claim = { id: "1", guess: false };
 const guess: Claim = { id: "1", guess: true };
 
 test.each<[string, Readonly<Record<string, Claim | undefined>>, Readonly<Record<string, unknown>>]>([
-  ["a guess without another claim", { a: guess }, { a: guess }],
+  ["a guess without another claim stays", { a: guess }, { a: guess }],
   [
-    "a guess that another node is known to be",
+    "a guess is ambiguous if another node has the machine by its ID",
     { a: guess, b: sure },
     { a: AMBIGUOUS("box 1 is claimed by a and b"), b: sure },
   ],
   [
-    "a guess of two",
+    "a guess of two nodes is ambiguous for both",
     { b: guess, a: guess },
     { a: AMBIGUOUS("box 1 is claimed by a and b"), b: AMBIGUOUS("box 1 is claimed by a and b") },
   ],
   [
-    "machines of which each is another",
+    "guesses of different machines stay",
     { a: guess, b: { id: "2", guess: true } },
     { a: guess, b: { id: "2", guess: true } },
   ],
-  ["what is not known", { a: undefined, b: guess }, { a: undefined, b: guess }],
+  ["a node without a match stays without one", { a: undefined, b: guess }, { a: undefined, b: guess }],
 ])("%s", (_, claims, settled) => {
   const resolutions = new Map(
     Object.entries(claims).map(([name, claim]) => [{ metadata: { name }, spec: {} }, claim] as const),

@@ -12,15 +12,15 @@ const DELETING = { deletionTimestamp: "2026-01-01T00:00:00Z", deletionGracePerio
 
 /** Events about a Service with a load balancer that contradict the API server. */
 const STALE_EVENTS: readonly (readonly [string, (service: Service) => object])[] = [
-  ["wants none", (service) => ({ ...service, spec: { ...service.spec, ...UNWANTED } })],
+  ["no longer needs one", (service) => ({ ...service, spec: { ...service.spec, ...UNWANTED } })],
   ["is being deleted", (service) => ({ ...service, metadata: { ...service.metadata, ...DELETING } })],
   [
-    "is another controller's",
+    "belongs to another controller",
     (service) => ({ ...service, spec: { ...service.spec, loadBalancerClass: "example.com/other" } }),
   ],
-  ["has another uid", (service) => ({ ...service, metadata: { ...service.metadata, uid: ANOTHER_UID } })],
+  ["has another UID", (service) => ({ ...service, metadata: { ...service.metadata, uid: ANOTHER_UID } })],
   [
-    "has another uid and is being deleted",
+    "has another UID and is being deleted",
     (service) => ({ ...service, metadata: { ...service.metadata, ...DELETING, uid: ANOTHER_UID } }),
   ],
 ];
@@ -28,12 +28,12 @@ const ANOTHER_UID = "99999999-9999-4999-8999-999999999999";
 
 /** Changes of a Service by a tenant whose API server shows it with the uid of another cluster's Service, and the events about it. */
 const FORGERIES: readonly (readonly [string, object | undefined])[] = [
-  ["wants a load balancer", undefined],
+  ["needs a load balancer", undefined],
   [
-    "wants other ports",
+    "needs other ports",
     { spec: { ports: [{ name: "http", protocol: "TCP", port: 8080, nodePort: 30_888 }] } },
   ],
-  ["wants none", { spec: UNWANTED }],
+  ["no longer needs one", { spec: UNWANTED }],
 ];
 
 /**

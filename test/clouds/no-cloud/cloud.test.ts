@@ -58,17 +58,21 @@ describe("the facts of a node", () => {
     ["its name if its network does not fit", { name: "edge-1", ...at("10.7.0.1") }, { zone: "cellar" }],
     ["its address", at("10.8.255.1"), { region: "fra", zone: "attic" }],
     ["its external address", at("10.8.255.1", "ExternalIP"), { zone: "attic" }],
-    ["its IPv6 address, in any spelling", at("FD00:8:0:0::1"), { zone: "attic" }],
-    ["an address mapped into IPv6", at("::ffff:10.8.0.1"), { zone: "attic" }],
-    ["not a host name that looks like an address", at("10.8.0.1", "Hostname"), { zone: "", region: "" }],
+    ["its IPv6 address in any spelling", at("FD00:8:0:0::1"), { zone: "attic" }],
+    ["an IPv4-mapped IPv6 address", at("::ffff:10.8.0.1"), { zone: "attic" }],
+    [
+      "addresses, but not for a host name that looks like one",
+      at("10.8.0.1", "Hostname"),
+      { zone: "", region: "" },
+    ],
     [
       "its --node-ip if the kubelet reports nothing",
       { annotations: { "alpha.kubernetes.io/provided-node-ip": "10.8.0.1" } },
       { zone: "attic" },
     ],
     ["the end of its name", { name: "a.example.com" }, { type: "r650", zone: "", region: "" }],
-    ["no rule that matches it", { name: "other" }, { type: "", zone: "", region: "", labels: {} }],
-  ])("come from %s", async (_, traits, expected) => {
+    ["other nodes only: none", { name: "other" }, { type: "", zone: "", region: "", labels: {} }],
+  ])("come from a rule for %s", async (_, traits, expected) => {
     const { answers } = await createNoCloud({ rules: RULES }).instances([buildNode(traits)], buildCall());
     expect(answers).toMatchObject([{ kind: "found", instance: expected }]);
   });

@@ -12,7 +12,7 @@ describe("the configuration", () => {
     ["names", { rules: [{ names: ["*"] }] }],
     ["networks of both families", { rules: [{ networks: ["10.0.0.0/8", "FD00::/8"] }] }],
     [
-      "all of it",
+      "a rule with all settings",
       {
         rules: [
           {
@@ -31,24 +31,24 @@ describe("the configuration", () => {
   });
 
   test.each<[string, Record<string, unknown>, string]>([
-    ["a rule about no node", { rules: [{ zone: "cellar" }] }, "names or networks is required"],
-    ["a rule with no names", { rules: [{ names: [] }] }, "names"],
+    ["a rule without names and networks", { rules: [{ zone: "cellar" }] }, "names or networks is required"],
+    ["a rule with an empty list of names", { rules: [{ names: [] }] }, "names"],
     ["a regular expression", { rules: [{ names: ["^rack-(1|2)+$"] }] }, "a name of nodes"],
     ["an address for a network", { rules: [{ networks: ["10.0.0.1"] }] }, "a network such as"],
     ["a network of the wrong length", { rules: [{ networks: ["10.0.0.0/33"] }] }, "a network such as"],
     [
-      "a zone that no label can have",
+      "a zone that cannot be a label value",
       { rules: [{ names: ["*"], zone: "the cellar" }] },
       "a zone that can be a label",
     ],
     ["an empty region", { rules: [{ names: ["*"], region: "" }] }, "a region that can be a label"],
     [
-      "a label of Kubernetes' own",
+      "a label reserved for Kubernetes",
       { rules: [{ names: ["*"], labels: { "topology.kubernetes.io/zone": "a" } }] },
       "use region, zone and instanceType",
     ],
     ["an invalid label", { rules: [{ names: ["*"], labels: { "a b": "c" } }] }, "a label's key"],
-    ["an invalid value of a label", { rules: [{ names: ["*"], labels: { a: "b c" } }] }, "a label's value"],
+    ["an invalid label value", { rules: [{ names: ["*"], labels: { a: "b c" } }] }, "a label's value"],
     ["a key that is unknown", { rules: [{ names: ["*"], type: "r650" }] }, "Unrecognized key"],
     ["too many rules", { rules: Array(201).fill({ names: ["*"] }) }, "200"],
   ])("rejects %s", (_, traits, message) => {
@@ -69,10 +69,10 @@ test("snapshots of nodes keep the labels of all rules, and of the host name", ()
 });
 
 test.each<[string, { names?: string[]; networks?: string[] }[], number]>([
-  ["no rule about all", [{ names: ["a"] }, { names: ["b"] }], 0],
-  ["one at the end", [{ names: ["a"] }, { names: ["*"] }], 0],
-  ["one about all of a network", [{ names: ["*"], networks: ["10.0.0.0/8"] }, { names: ["b"] }], 0],
-  ["one before others", [{ names: ["*"] }, { names: ["b"] }], 1],
-])("%s causes the right warnings", (_, rules, warnings) => {
+  ["no rule for all nodes", [{ names: ["a"] }, { names: ["b"] }], 0],
+  ["a rule for all nodes at the end", [{ names: ["a"] }, { names: ["*"] }], 0],
+  ["a rule for all nodes of a network", [{ names: ["*"], networks: ["10.0.0.0/8"] }, { names: ["b"] }], 0],
+  ["a rule for all nodes before others", [{ names: ["*"] }, { names: ["b"] }], 1],
+])("configuration warnings: %s", (_, rules, warnings) => {
   expect(noCloud.listConfigWarnings?.({ provider: "no-cloud", rules })).toHaveLength(warnings);
 });

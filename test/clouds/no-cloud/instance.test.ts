@@ -15,22 +15,22 @@ const lines = (addresses: readonly { type: string; address: string }[]): string[
 
 const internal = (address: string) => ({ type: "InternalIP", address });
 
-describe("the addresses are", () => {
+describe("addresses", () => {
   test.each<[string, NodeTraits, readonly string[]]>([
     [
-      "what the kubelet reports, as it is",
+      "are those that the kubelet reports",
       {
         addresses: [internal("10.0.0.5"), { type: "ExternalIP", address: "192.0.2.5" }, hostname("web-1")],
       },
       ["InternalIP=10.0.0.5", "ExternalIP=192.0.2.5", "Hostname=web-1"],
     ],
     [
-      "the reported ones, and the name if none is reported",
+      "include the node's name if the kubelet reports no host name",
       { addresses: [internal("10.0.0.5")] },
       ["InternalIP=10.0.0.5", "Hostname=node-1"],
     ],
     [
-      "what it reports, with the second of a dual-stack pair",
+      "include the second address of a dual-stack --node-ip",
       {
         addresses: [internal("10.0.0.5"), hostname("web-1")],
         annotations: { [PROVIDED]: "10.0.0.5,FD00::5" },
@@ -38,48 +38,48 @@ describe("the addresses are", () => {
       ["InternalIP=10.0.0.5", "InternalIP=fd00::5", "Hostname=web-1"],
     ],
     [
-      "the reported ones, once, in any spelling",
+      "have no duplicate of --node-ip in another spelling",
       { addresses: [internal("fd00:0::5"), hostname("web-1")], annotations: { [PROVIDED]: "fd00::5" } },
       ["InternalIP=fd00:0::5", "Hostname=web-1"],
     ],
     [
-      "those of --node-ip if it reports none",
+      "are those of --node-ip if the kubelet reports none",
       { annotations: { [PROVIDED]: "10.0.0.5,fd00::5" } },
       ["InternalIP=10.0.0.5", "InternalIP=fd00::5", "Hostname=node-1"],
     ],
     [
-      "those of --node-ip with the host name of the label",
+      "have the host name of the label with those of --node-ip",
       { annotations: { [PROVIDED]: "10.0.0.5" }, labels: { "kubernetes.io/hostname": "web-1.example.com" } },
       ["InternalIP=10.0.0.5", "Hostname=web-1.example.com"],
     ],
-    ["none if the kubelet reports only a family", { annotations: { [PROVIDED]: "0.0.0.0" } }, []],
-    ["none if there is only a host name", { addresses: [hostname("web-1")] }, []],
-    ["none without facts", {}, []],
+    ["are missing if --node-ip is only a family", { annotations: { [PROVIDED]: "0.0.0.0" } }, []],
+    ["are missing if there is only a host name", { addresses: [hostname("web-1")] }, []],
+    ["are missing without any facts", {}, []],
   ])("%s", (_, traits, expected) => {
     expect(lines(answerTo(traits).instance.addresses)).toEqual(expected);
   });
 });
 
-describe("the instance is", () => {
+describe("the instance", () => {
   test.each<[string, NodeTraits, { id: string; providerID: string }]>([
-    ["the node by its name", {}, { id: "node-1", providerID: "no-cloud://node-1" }],
+    ["has the node's name as ID", {}, { id: "node-1", providerID: "no-cloud://node-1" }],
     [
-      "the node by its name if the provider ID is empty",
+      "has the node's name as ID if the provider ID is empty",
       { providerID: "" },
       { id: "node-1", providerID: "no-cloud://node-1" },
     ],
     [
-      "what another scheme names",
+      "has the last part of another scheme's provider ID as ID",
       { providerID: "metal3://ns/host/5c7f" },
       { id: "5c7f", providerID: "metal3://ns/host/5c7f" },
     ],
     [
-      "the node if a provider ID has an empty end",
+      "has the node's name as ID if the provider ID has no last part",
       { providerID: "x://" },
       { id: "node-1", providerID: "x://" },
     ],
     [
-      "the node if a provider ID has no end",
+      "has the node's name as ID if the provider ID's last part is too long",
       { providerID: `x://${"a".repeat(300)}` },
       { id: "node-1", providerID: `x://${"a".repeat(300)}` },
     ],

@@ -30,7 +30,7 @@ import { describeWithPart } from "#test/setup/parts.ts";
 const VICTIM = buildSettings({ vpc: undefined, clusterTag: "prod" });
 const HOSTILE: readonly (readonly [string, Settings])[] = [
   ["with clusterTag", { ...buildSettings({ vpc: undefined, clusterTag: "evil" }), cluster: "evil" }],
-  ["with vpc alone", { ...buildSettings({ vpc: "vpc-1" }), cluster: "evil" }],
+  ["with only vpc", { ...buildSettings({ vpc: "vpc-1" }), cluster: "evil" }],
   ["with both", { ...buildSettings({ vpc: "vpc-1", clusterTag: "evil" }), cluster: "evil" }],
 ];
 const FORGED = buildService(
@@ -41,10 +41,10 @@ const FORGED = buildService(
 const CLASSIC = buildService({}, { type: "" }, { name: "forged" });
 
 const ATTACKS: readonly (readonly [string, LoadBalancerQuestion])[] = [
-  ["a network load balancer that is to go", buildDeletionQuestion(FORGED)],
-  ["a network load balancer that is wanted", buildQuestion(FORGED, buildNodes("i-1"))],
-  ["a classic load balancer that is to go", buildDeletionQuestion(CLASSIC)],
-  ["a classic load balancer that is wanted", buildQuestion(CLASSIC, buildNodes("i-1"))],
+  ["the deletion of a network load balancer", buildDeletionQuestion(FORGED)],
+  ["a network load balancer", buildQuestion(FORGED, buildNodes("i-1"))],
+  ["the deletion of a classic load balancer", buildDeletionQuestion(CLASSIC)],
+  ["a classic load balancer", buildQuestion(CLASSIC, buildNodes("i-1"))],
 ];
 
 /** Returns the victim's load balancer, with its rules on a group of nodes that carries these tags. */
@@ -63,7 +63,7 @@ const ROWS = HOSTILE.flatMap(([mode, hostile]) =>
 );
 
 test.each(ROWS)(
-  "$attack, requested with a forged uid $mode, changes nothing of the victim's ($tags)",
+  "$attack, requested with a forged UID $mode, changes no resource of the victim ($tags)",
   ({ hostile, asked, tags }) => {
     const aws = attacked(tags);
     const before = structuredClone([aws.vpc, aws.balancers, aws.groups, aws.listeners]);
@@ -115,7 +115,7 @@ describeWithPart("moto", "a forged uid on moto", (program) => {
     ["without a tag", "clusterTag in a VPC of its own", false],
     ["without a tag", "the same VPC and clusterTag", true],
   ] as const)(
-    "changes nothing of the victim's, whose group of nodes is %s, for a cluster configured by %s",
+    "changes no resource of a victim whose node security group is %s, for a cluster configured by %s",
     async (tag, _, isSameVpc) => {
       if (tag !== "tagged")
         await victim.ec2.send(new DeleteTagsCommand({ Resources: [victim.group], Tags: TAGS.slice(0, 1) }));

@@ -327,7 +327,7 @@ describe("a Service", () => {
   const dns = { ports: [{ protocol: "UDP", port: 53, nodePort: 30_053 }] };
   const rows: readonly (readonly [string, Traits, Record<string, unknown>, unknown])[] = [
     [
-      "that says nothing",
+      "without annotations",
       {},
       {},
       {
@@ -347,19 +347,19 @@ describe("a Service", () => {
       },
     ],
     [
-      "in a cluster with an id",
+      "in a cluster with an ID",
       {},
       { clusterID: "c1" },
       { tags: ["k8s:c1", "k8s-service-name:default:web"] },
     ],
     [
-      "with a name of its own",
+      "with a name in its annotation",
       { annotations: { name: "shop" } },
       {},
       { tags: ["k8s-service:3c9f1f4e-6f5d-4b8c-9a55-0f1e2d3c4b5a"] },
     ],
     [
-      "in a cluster with the other type as default",
+      "in a cluster with another default type",
       {},
       { defaultLoadBalancerType: "REGIONAL" },
       { type: "REGIONAL", ...rules(HTTP, HTTPS) },
@@ -373,7 +373,7 @@ describe("a Service", () => {
       rules(rule("udp", 53, "udp", 30_053)),
     ],
     [
-      "of UDP alone, with a health check of a port",
+      "of UDP only, with an overridden health check",
       { spec: dns, annotations: { "override-health-check": "" } },
       {},
       "InvalidAnnotation healthcheck-port",
@@ -429,7 +429,7 @@ describe("a Service", () => {
       "InvalidAnnotation kubernetes.digitalocean.com/load-balancer-id",
     ],
     [
-      "that is disowned, or not",
+      "with an invalid disown annotation",
       { annotations: { "service.kubernetes.io/do-loadbalancer-disown": "maybe" } },
       {},
       "InvalidAnnotation service.kubernetes.io/do-loadbalancer-disown",

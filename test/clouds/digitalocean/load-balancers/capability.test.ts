@@ -48,12 +48,17 @@ describe("the result of a changing request", () => {
     { title: "429", answer: buildErrorAnswer(429, "too_many_requests"), kind: "error", code: "Throttled" },
     { title: "500", answer: buildErrorAnswer(500, "server_error"), kind: "error", code: "Unavailable" },
     {
-      title: "a page of a proxy",
+      title: "a proxy's page",
       answer: { status: 502, body: "<html>" },
       kind: "error",
       code: "Unavailable",
     },
-    { title: "202 and rubbish", answer: { status: 202, body: "{}" }, kind: "error", code: "Unavailable" },
+    {
+      title: "202 with another schema",
+      answer: { status: 202, body: "{}" },
+      kind: "error",
+      code: "Unavailable",
+    },
     { title: "no answer", answer: "destroy", kind: "error", code: "Unavailable" },
   ];
   test.for(rows)("$title: $kind", async ({ answer, kind, code }) => {
@@ -136,10 +141,10 @@ describe("an observation", () => {
   const A_PAGE = { load_balancers: [], links: {}, meta: { total: 0 } };
   const NEXT = { pages: { next: "https://api.digitalocean.com/v2/load_balancers?page=2" } };
   test.for<[string, object]>([
-    ["has no list", { links: {}, meta: { total: 0 } }],
-    ["does not say whether there are more", { load_balancers: [] }],
-    ["says that there are more, and has nothing", { ...A_PAGE, links: NEXT }],
-    ["says that there is something, and has nothing", { ...A_PAGE, meta: { total: 7 } }],
+    ["lacks the list", { links: {}, meta: { total: 0 } }],
+    ["lacks pagination", { load_balancers: [] }],
+    ["is empty but names a next page", { ...A_PAGE, links: NEXT }],
+    ["is empty but has a total above 0", { ...A_PAGE, meta: { total: 7 } }],
     ["has an invalid entry", { ...A_PAGE, load_balancers: [{ id: 7 }], meta: { total: 1 } }],
   ])("an answer that %s does not count as an empty account", async ([, body]) => {
     world.fake.fault = () => ({ status: 200, body: JSON.stringify(body) });

@@ -27,26 +27,26 @@ const used = () =>
 describe("a certificate by annotation", () => {
   const rows = [
     {
-      title: "by id, allowed by name",
+      title: "by ID, allowed by name",
       annotations: { "certificate-id": FIRST },
       allow: ["web"],
       uses: FIRST,
     },
-    { title: "by id, allowed by id", annotations: { "certificate-id": FIRST }, allow: [FIRST], uses: FIRST },
+    { title: "by ID, allowed by ID", annotations: { "certificate-id": FIRST }, allow: [FIRST], uses: FIRST },
     {
-      title: "by name, allowed by the beginning of it",
+      title: "by name, allowed by a prefix",
       annotations: { "certificate-name": "web" },
       allow: ["we*"],
       uses: FIRST,
     },
     {
-      title: "by both: the id holds",
+      title: "by ID and name: the ID has priority",
       annotations: { "certificate-id": SECOND, "certificate-name": "web" },
       allow: ["*"],
       uses: SECOND,
     },
     {
-      title: "by id, not allowed",
+      title: "by ID, not allowed",
       annotations: { "certificate-id": FIRST },
       allow: ["shop"],
       uses: undefined,
@@ -106,32 +106,32 @@ describe("the load balancer uses another certificate than the annotation names",
     readonly allow?: readonly string[];
   }
   const rows: readonly Row[] = [
-    { title: "it is the renewed one, and the old one is gone", shown: { name: "web" }, ends: "shown" },
+    { title: "the old one is gone: the renewed one stays", shown: { name: "web" }, ends: "shown" },
     {
-      title: "it is the renewed one, and the former is still there",
+      title: "the old one still exists: the renewed one stays",
       named: { name: "web" },
       shown: { name: "web" },
       ends: "shown",
     },
     {
-      title: "the user has chosen another one in the annotation",
+      title: "the annotation was changed: its certificate is used",
       named: { name: "shop" },
       shown: { name: "web" },
       ends: "named",
     },
     {
-      title: "it is no renewed one",
+      title: "the other one is not a renewal: the annotation's certificate is used",
       named: { name: "web" },
       shown: { name: "web", type: "custom" },
       ends: "named",
     },
     {
-      title: "it is not a renewed one, and the old one is gone",
+      title: "the other one is not a renewal and the old one is gone: rejected",
       shown: { name: "web", type: "custom" },
       ends: "refused",
     },
     {
-      title: "it is the renewed one of a name that is not allowed",
+      title: "the renewed one has a name that is not allowed: rejected",
       shown: { name: "web" },
       ends: "refused",
       allow: ["shop"],

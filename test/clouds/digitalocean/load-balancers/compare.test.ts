@@ -50,7 +50,7 @@ const shown = (difference: Record<string, unknown>) => LoadBalancer.parse({ ...S
 
 describe("equal settings in another notation", () => {
   test.for<[string, Record<string, unknown>, Partial<DesiredTarget>?]>([
-    ["as it was sent", {}],
+    ["the settings as sent", {}],
     [
       "lists in another order",
       {
@@ -59,9 +59,9 @@ describe("equal settings in another notation", () => {
         firewall: { allow: ["ip:192.0.2.1", "cidr:10.0.0.0/8"] },
       },
     ],
-    ["rules without what is not used", { forwarding_rules: [PLAIN_RULE, rule(443)] }],
+    ["rules without unused fields", { forwarding_rules: [PLAIN_RULE, rule(443)] }],
     [
-      "null in place of what is not used",
+      "null in place of unused fields",
       {
         forwarding_rules: [{ ...PLAIN_RULE, certificate_id: null }, rule(443)],
         subnet_uuid: null,
@@ -69,8 +69,8 @@ describe("equal settings in another notation", () => {
       },
     ],
     ["one unit by default", { size_unit: 1 }],
-    ["a small one, in the legacy notation", { size_unit: 1, size: "lb-small" }],
-    ["three units, by an old name", { size_unit: 3, size: "lb-medium" }, { size: "lb-medium" }],
+    ["one unit, by its legacy name", { size_unit: 1, size: "lb-small" }],
+    ["three units, by their legacy name", { size_unit: 3, size: "lb-medium" }, { size: "lb-medium" }],
     ["three units, by number", { size_unit: 3 }, { size: "lb-medium" }],
     ["the default idle time", { http_idle_timeout_seconds: 60 }],
     ["the default algorithm", { algorithm: "round_robin" }],
@@ -86,7 +86,7 @@ describe("equal settings in another notation", () => {
       { health_check: { ...CHECK, protocol: "tcp", path: "" } },
       { health_check: { ...CHECK, protocol: "tcp", path: "/" } },
     ],
-    ["by a project, and ciphers", { project_id: "p", tls_cipher_policy: "STRONG" }],
+    ["additional settings of the API", { project_id: "p", tls_cipher_policy: "STRONG" }],
   ])("%s", ([, there, wanted]) => {
     expect(listDifferences(shown(there), { ...WANTED, ...wanted })).toEqual([]);
   });

@@ -40,7 +40,7 @@ const ROWS: readonly Row[] = [
     becomes: "ours",
   },
   {
-    title: "its own name, before the cluster had an id",
+    title: "its own name, untagged, in a cluster with an ID",
     clusterID: "c1",
     there: { name: DEFAULT_NAME },
     by: "nothing",
@@ -81,13 +81,13 @@ const ROWS: readonly Row[] = [
     becomes: "ours",
   },
   {
-    title: "another name, untagged, without an id of the cluster",
+    title: "another name, untagged, in a cluster without an ID",
     there: { name: "web" },
     by: "id",
     becomes: "refused",
   },
   {
-    title: "another name, untagged, without an id of the cluster",
+    title: "another name, untagged, in a cluster without an ID",
     there: { name: "web" },
     by: "name",
     becomes: "refused",
@@ -115,7 +115,7 @@ const ROWS: readonly Row[] = [
     becomes: "refused",
   },
   {
-    title: "another cluster's tag, if ours has none",
+    title: "another cluster's tag, in a cluster without an ID",
     there: { name: "web", tags: ["k8s:c2"] },
     by: "id",
     becomes: "refused",
@@ -232,7 +232,7 @@ test("two possible load balancers of the Service are left alone", async () => {
   expect([...world.fake.loadBalancers.values()]).toEqual(before);
 });
 
-describe("a name of its own", () => {
+describe("a load balancer with a name in its annotation", () => {
   test("is recognized later by the tag from its creation", async () => {
     const [cloud, settings, nodes] = [world.cloud(), buildSettings(), buildNodes([world.fake.add()])];
     const asked = buildService({ annotations: { name: "shop" } });
@@ -248,9 +248,9 @@ describe("a name of its own", () => {
   });
 
   const renames = [
-    { title: "with the cluster's tag it is renamed", clusterID: "c1", name: "shop", warnings: [] },
+    { title: "is renamed with the cluster's tag", clusterID: "c1", name: "shop", warnings: [] },
     {
-      title: "without it the name stays by which alone it is known",
+      title: "keeps its name without the cluster's tag, as the name identifies it",
       name: DEFAULT_NAME,
       warnings: [{ code: "LoadBalancerImmutable" }],
     },
@@ -270,7 +270,7 @@ describe("a name of its own", () => {
   });
 });
 
-test("cannot be the name of another Service's load balancer", async () => {
+test("rejects a name annotation with the default name of another Service's load balancer", async () => {
   const service = buildService({ annotations: { name: `a${"0".repeat(31)}` } });
   const nodes = buildNodes([world.fake.add()]);
   const { last } = await converge(world.cloud(), buildSettings(), service, { nodes });
@@ -280,7 +280,7 @@ test("cannot be the name of another Service's load balancer", async () => {
   expect([...world.fake.loadBalancers.values()]).toMatchObject([{ name: DEFAULT_NAME, tags: [] }]);
 });
 
-test("of two of its own the Service uses the one whose ID it carries, and both go with it", async () => {
+test("a Service with two load balancers uses the one with its ID, and both are deleted with it", async () => {
   const [cloud, settings, nodes] = [world.cloud(), buildSettings(), buildNodes([world.fake.add()])];
   const second = world.fake.addLoadBalancer({ name: DEFAULT_NAME });
   const first = world.fake.addLoadBalancer({ name: DEFAULT_NAME });
@@ -292,7 +292,7 @@ test("of two of its own the Service uses the one whose ID it carries, and both g
   expect(world.fake.loadBalancers.size).toBe(0);
 });
 
-describe("a uid that an API server has made up", () => {
+describe("a UID that an API server has forged", () => {
   // With `a` in front, and without its dash, it is another owner's name.
   const uid = "pi-gateway";
 
@@ -307,7 +307,7 @@ describe("a uid that an API server has made up", () => {
     expect(world.fake.loadBalancers.get(theirs.id)).toEqual(before);
   });
 
-  test("does not prevent its load balancer from being found again, and from deletion", async () => {
+  test("does not prevent its own load balancer from being found and deleted", async () => {
     const [cloud, settings] = [world.cloud(), buildSettings()];
     const nodes = buildNodes([world.fake.add()]);
     const service = buildService({ uid });
@@ -341,20 +341,20 @@ describe("allow.loadBalancers", () => {
   const OTHERS_NAME = `a${"0".repeat(31)}`;
 
   test.each<[string, Partial<typeof UNTAGGED>, (id: string) => string[], "id" | "name", string]>([
-    ["an untagged one by its id", {}, (id) => [id], "id", "settled"],
-    ["an untagged one by its name", {}, () => ["apigateway"], "id", "settled"],
-    ["an untagged one by the beginning of its name", {}, () => ["api*"], "name", "settled"],
-    ["another one", {}, () => ["other"], "id", "LoadBalancerForeign"],
-    ["another cluster's", { tags: ["k8s:c2"] }, (id) => [id, "*"], "id", "LoadBalancerForeign"],
+    ["an untagged one by its ID: allowed", {}, (id) => [id], "id", "settled"],
+    ["an untagged one by its name: allowed", {}, () => ["apigateway"], "id", "settled"],
+    ["an untagged one by a prefix of its name: allowed", {}, () => ["api*"], "name", "settled"],
+    ["another one: rejected", {}, () => ["other"], "id", "LoadBalancerForeign"],
+    ["another cluster's: rejected", { tags: ["k8s:c2"] }, (id) => [id, "*"], "id", "LoadBalancerForeign"],
     [
-      "one with the name of another Service's",
+      "one with the name of another Service's, by a pattern: rejected",
       { name: OTHERS_NAME },
       () => ["*"],
       "id",
       "LoadBalancerForeign",
     ],
     [
-      "one with the name of another Service's, by its id",
+      "one with the name of another Service's, by its ID: allowed",
       { name: OTHERS_NAME },
       (id) => [id],
       "id",

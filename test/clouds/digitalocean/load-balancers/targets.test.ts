@@ -96,7 +96,7 @@ describe("the nodes that a load balancer sends to", () => {
   });
 });
 
-describe("what nodes report", () => {
+describe("a load balancer without usable nodes", () => {
   const rows: readonly {
     title: string;
     traits?: Partial<FakeDroplet>;
@@ -136,7 +136,7 @@ describe("what nodes report", () => {
 });
 
 describe("an unknown target", () => {
-  test("stays: of 27 nodes with missing droplets ten are read, and the others wait", async () => {
+  test("stays: ten of 27 nodes with missing droplets are read, and the others wait", async () => {
     const droplets = Array.from({ length: 30 }, () => world.fake.add());
     const [cloud, settings] = [world.cloud(), buildSettings()];
     const made = await converge(cloud, settings, buildService(), { nodes: buildNodes(droplets) });

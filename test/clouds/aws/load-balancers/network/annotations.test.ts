@@ -377,13 +377,18 @@ const REFUSALS: readonly Refusal[] = [
     field: "spec.sessionAffinity",
   },
   {
-    name: "an address of its own",
+    name: "loadBalancerIP",
     spec: { loadBalancerIP: "1.2.3.4" },
     code: "LoadBalancerIP",
     field: "spec.loadBalancerIP",
   },
   { name: "no ports", spec: { ports: [] }, code: "NoPorts", field: "spec.ports" },
-  { name: "no node ports", spec: { ports: [{ port: 80 }] }, code: "NoNodePort", field: "spec.ports" },
+  {
+    name: "ports without node ports",
+    spec: { ports: [{ port: 80 }] },
+    code: "NoNodePort",
+    field: "spec.ports",
+  },
   {
     name: "SCTP",
     spec: { ports: [{ protocol: "SCTP", port: 80, nodePort: 30080 }] },
@@ -416,7 +421,7 @@ const REFUSALS: readonly Refusal[] = [
     field: "spec.loadBalancerSourceRanges",
   },
   {
-    name: "both families with limited source ranges and nothing that keeps them",
+    name: "both IP families with IPv4 source ranges only",
     spec: {
       ipFamilies: ["IPv4", "IPv6"],
       ipFamilyPolicy: "RequireDualStack",

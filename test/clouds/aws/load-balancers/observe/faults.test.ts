@@ -106,7 +106,7 @@ const throttle = (): never => {
 
 test.each<[string, Answers, readonly string[]]>([
   [
-    "one Service's listeners cannot be had",
+    "one load balancer's listeners are throttled: only its answer is an error",
     {
       "elbv2:DescribeListeners": ({ LoadBalancerArn: arn }) =>
         arn === arnOf(SECOND) ? throttle() : { Listeners: [] },
@@ -114,7 +114,7 @@ test.each<[string, Answers, readonly string[]]>([
     ["there", "Throttled", "there"],
   ],
   [
-    "one Service's attributes are not what they are to be",
+    "one load balancer's attributes are invalid: only its answer is an error",
     {
       "elbv2:DescribeLoadBalancerAttributes": ({ LoadBalancerArn: arn }) =>
         arn === arnOf(SECOND) ? {} : { Attributes: [] },
@@ -122,7 +122,7 @@ test.each<[string, Answers, readonly string[]]>([
     ["there", "Unavailable", "there"],
   ],
   [
-    "one load balancer is deleted before its tags are read",
+    "one load balancer is deleted before its tags are read: it counts as missing",
     {
       "elbv2:DescribeTags"({ ResourceArns: arns }) {
         if ((arns as string[]).includes(arnOf(SECOND)))
@@ -133,7 +133,7 @@ test.each<[string, Answers, readonly string[]]>([
     ["there", "none", "there"],
   ],
   [
-    "one load balancer is deleted after its tags were read",
+    "one load balancer is deleted after its tags were read: it counts as missing",
     {
       "elbv2:DescribeListeners"({ LoadBalancerArn: arn }) {
         if (arn === arnOf(SECOND)) throw createAwsError("LoadBalancerNotFoundException", 400);
@@ -143,7 +143,7 @@ test.each<[string, Answers, readonly string[]]>([
     ["there", "none", "there"],
   ],
   [
-    "one load balancer's tags are missing in the answer",
+    "one load balancer's tags are missing in the answer: only its answer is an error",
     {
       "elbv2:DescribeTags": ({ ResourceArns: arns }) =>
         tagsOf((arns as string[]).filter((arn) => arn !== arnOf(SECOND))),
@@ -151,7 +151,7 @@ test.each<[string, Answers, readonly string[]]>([
     ["there", "Unavailable", "there"],
   ],
   [
-    "load balancers cannot be listed",
+    "load balancers cannot be listed: all answers are errors",
     {
       "elbv2:DescribeLoadBalancers": () => {
         throw createAwsError("InternalFailure", 500);
@@ -160,22 +160,22 @@ test.each<[string, Answers, readonly string[]]>([
     ["Unavailable", "Unavailable", "Unavailable"],
   ],
   [
-    "the load balancers are not a list, but a proxy's page",
+    "the list of load balancers is invalid: all answers are errors",
     { "elbv2:DescribeLoadBalancers": () => ({}) },
     ["Unavailable", "Unavailable", "Unavailable"],
   ],
   [
-    "target groups cannot be listed",
+    "target groups cannot be listed: all answers are errors",
     { "elbv2:DescribeTargetGroups": throttle },
     ["Throttled", "Throttled", "Throttled"],
   ],
   [
-    "target groups are no list",
+    "the list of target groups is invalid: all answers are errors",
     { "elbv2:DescribeTargetGroups": () => ({}) },
     ["Unavailable", "Unavailable", "Unavailable"],
   ],
   [
-    "the other kind of load balancer is inaccessible",
+    "classic load balancers are denied: all answers are errors",
     {
       "elb:DescribeLoadBalancers": () => {
         throw createAwsError("AccessDenied", 403);
@@ -203,9 +203,9 @@ test.each<[string, Answers, string]>([
 );
 
 test.each<[string, Answers, string]>([
-  ["is found", {}, "there"],
+  ["is found if it exists", {}, "there"],
   [
-    "is missing according to AWS",
+    "counts as missing if AWS reports it as not found",
     {
       "elbv2:DescribeLoadBalancers": () => {
         throw createAwsError("LoadBalancerNotFoundException", 400);
@@ -214,7 +214,7 @@ test.each<[string, Answers, string]>([
     "none",
   ],
   [
-    "cannot be read",
+    "is an error if AWS fails",
     {
       "elbv2:DescribeLoadBalancers": () => {
         throw createAwsError("InternalFailure", 500);
@@ -222,8 +222,8 @@ test.each<[string, Answers, string]>([
     },
     "Unavailable",
   ],
-  ["is answered with no list", { "elbv2:DescribeLoadBalancers": () => ({}) }, "Unavailable"],
-])("one name alone %s", async (_, answers, expected) => {
+  ["is an error if the answer is not a list", { "elbv2:DescribeLoadBalancers": () => ({}) }, "Unavailable"],
+])("a single load balancer that is read by name %s", async (_, answers, expected) => {
   const names: unknown[] = [];
   const asked = await observed(
     {
@@ -295,7 +295,7 @@ test('pages without end do not count as "not found"', async () => {
 
 test.each<[string, Answers, string]>([
   [
-    "are not to be seen",
+    "are denied",
     {
       "ec2:DescribeNetworkInterfaces": () => ({ NetworkInterfaces: [] }),
       "ec2:DescribeAddresses": () => {
@@ -304,7 +304,7 @@ test.each<[string, Answers, string]>([
     },
     "Denied",
   ],
-  ["are no list", { "ec2:DescribeAddresses": () => ({}) }, "Unavailable"],
+  ["are not a list", { "ec2:DescribeAddresses": () => ({}) }, "Unavailable"],
 ])("Elastic IP addresses that %s do not concern a Service that names none", async (_, answers, code) => {
   const { service, ...rest } = buildQuestion(SECOND);
   const annotations = { "service.beta.kubernetes.io/aws-load-balancer-eip-allocations": "eipalloc-1" };
