@@ -59,9 +59,9 @@ export function diagnoseNetworkOnAws(
   return {
     async subnets(signal) {
       const read = createReader(openSession(signal));
-      const known = await findNetwork(cluster, read);
-      if (known.kind === "fault") return buildUnansweredResult(known.fault);
-      const { vpc } = known.value;
+      const network = await findNetwork(cluster, read);
+      if (network.kind === "fault") return buildUnansweredResult(network.fault);
+      const { vpc } = network.value;
       if (vpc === undefined) return NO_VPC;
       const subnets = await readSubnets(vpc, read, createZoneTypes(now));
       if (subnets.kind === "fault") return buildUnansweredResult(subnets.fault);
@@ -75,9 +75,9 @@ export function diagnoseNetworkOnAws(
       if (config.disableSecurityGroupIngress === true)
         return reportOk("disableSecurityGroupIngress: rules on the nodes' groups are the operator's");
       const read = createReader(openSession(signal));
-      const known = await findNetwork(cluster, read);
-      if (known.kind === "fault") return buildUnansweredResult(known.fault);
-      const { vpc, ids } = known.value;
+      const network = await findNetwork(cluster, read);
+      if (network.kind === "fault") return buildUnansweredResult(network.fault);
+      const { vpc, ids } = network.value;
       const instances = await readTargetInstances(ids, cluster, read);
       if (instances.kind === "fault") return buildUnansweredResult(instances.fault);
       const groups = await readSecurityGroups(vpc, clusterTag, read);
@@ -86,11 +86,11 @@ export function diagnoseNetworkOnAws(
       const groupIds = new Set(
         Object.values(instances.value.instances).flatMap(({ groupIds: each }) => each),
       );
-      const asked = { identity, groupIds, isOurs: () => false };
+      const request = { identity, groupIds, isOurs: () => false };
       const state = {
         id: vpc ?? "",
         subnets: [],
-        groups: await createNodeGroupProofs(now).prove(groups.value, asked, read),
+        groups: await createNodeGroupProofs(now).prove(groups.value, request, read),
         instances: Object.fromEntries(
           Object.entries(instances.value.instances).filter(([, { state: of }]) => of !== "terminated"),
         ),

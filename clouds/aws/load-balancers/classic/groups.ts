@@ -49,8 +49,8 @@ export function listOwnGroupIds({ state, groupName, owner }: ClassicContext): re
 const MAX_GROUPS = 5;
 
 function buildReady(first: string, others: readonly string[]): PlanResult<readonly string[]> {
-  const rest = [...new Set(others)].filter((id) => id !== first);
-  return { kind: "ready", value: [first, ...rest] };
+  const otherIds = [...new Set(others)].filter((id) => id !== first);
+  return { kind: "ready", value: [first, ...otherIds] };
 }
 
 function listConfiguredGroups({ configuration }: ClassicContext): readonly string[] {

@@ -2,7 +2,7 @@ import type { Pairs } from "#clouds/aws/load-balancers/state.ts";
 
 /**
  * The tag that names the attributes set by the annotation `target-group-attributes`. Only these return to
- * AWS's default when the annotation no longer names them; attributes set by hand stay.
+ * AWS's default when the annotation no longer names them; attributes that others set stay.
  */
 export const SET_ATTRIBUTES = "serverless-ccm.io/target-group-attributes";
 

@@ -85,12 +85,12 @@ export function changeTags(
   const tagged = [
     ...listeners.map(({ listener, tags: listenerTags }) => ({
       arn: listener.ListenerArn ?? "",
-      own: listenerTags,
+      actual: listenerTags,
     })),
-    { arn: loadBalancer.LoadBalancerArn ?? "", own: tags },
+    { arn: loadBalancer.LoadBalancerArn ?? "", actual: tags },
   ];
-  return tagged.flatMap(({ arn, own }) => {
-    const { add, remove } = planTagChanges(own, buildServiceTags(owner));
+  return tagged.flatMap(({ arn, actual }) => {
+    const { add, remove } = planTagChanges(actual, buildServiceTags(owner));
     return [...removeTags(arn, remove), ...addTags(arn, add)];
   });
 }

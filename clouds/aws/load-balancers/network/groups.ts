@@ -52,17 +52,17 @@ export function planFrontGroups(context: NetworkContext, families: Families): Fr
   if (front?.kind === "refused") return front;
   const shared = configuration.sharedBackendSecurityGroup === true ? planSharedGroup(context) : undefined;
   if (shared?.kind === "refused") return shared;
-  const all = [
+  const groupIds = [
     ...(named ?? (front?.value === undefined ? [] : [front.value])),
     ...(shared?.value === undefined ? [] : [shared.value]),
   ];
-  const isKnown = all.length === (named?.length ?? 1) + (shared === undefined ? 0 : 1);
+  const isKnown = groupIds.length === (named?.length ?? 1) + (shared === undefined ? 0 : 1);
   return {
     kind: "planned",
     actions: [front, shared].flatMap((part) => (part?.kind === "act" ? part.actions : [])),
-    ids: isKnown ? all : undefined,
+    ids: isKnown ? groupIds : undefined,
     sharedId: shared?.value,
-    obsolete: ownIds.filter((id) => !all.includes(id) && isKnown),
+    obsolete: ownIds.filter((id) => !groupIds.includes(id) && isKnown),
     warnings: [],
   };
 }
@@ -74,8 +74,8 @@ export function planFrontGroups(context: NetworkContext, families: Families): Fr
 function excludeSharedGroup(existing: readonly string[], { owner, state, configuration }: NetworkContext) {
   if (configuration.sharedBackendSecurityGroup === true) return existing;
   const shared = findSharedGroupId(owner.clusterTag, state.vpc.groups);
-  const rest = existing.filter((id) => id !== shared);
-  return rest.length > 0 ? rest : existing;
+  const remainingIds = existing.filter((id) => id !== shared);
+  return remainingIds.length > 0 ? remainingIds : existing;
 }
 
 /** Whether a load balancer has its own security groups, or will be created with some. */

@@ -18,7 +18,7 @@ export interface ListenersPlan {
   /** Target groups that listeners use after all actions, or while their future target group is unknown. */
   readonly used: ReadonlySet<string>;
   /** Listeners that exist before and after the change. */
-  readonly kept: NetworkLoadBalancerState["listeners"];
+  readonly keptListeners: NetworkLoadBalancerState["listeners"];
 }
 
 /** Compares existing listeners with the ports; a port whose target group does not exist yet waits. */
@@ -53,13 +53,13 @@ export function planListeners(
   const remove = balancer.listeners
     .filter(({ listener }) => !ports.has(listener.Port))
     .map(({ listener }) => buildDeleteListener(listener, context));
-  const kept = balancer.listeners.filter(
+  const keptListeners = balancer.listeners.filter(
     ({ listener }) => ports.has(listener.Port) && !replaced.has(listener.ListenerArn),
   );
   // Actions that AWS may reject come first, while little must be undone.
   const isTls = ({ parameters }: LoadBalancerAction) => parameters["Protocol"] === "TLS";
   if (balancer.listeners.length === 0) create.sort((one, other) => Number(isTls(other)) - Number(isTls(one)));
-  return { create, modify, remove, used, kept };
+  return { create, modify, remove, used, keptListeners };
 }
 
 function buildCreateListener(

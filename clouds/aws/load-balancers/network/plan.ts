@@ -157,7 +157,7 @@ function planChange(
     ...changeTargetGroups(matched, resolved),
     ...listeners.remove,
     ...planTargetGroupRemoval(matched, listeners.used, resolved),
-    ...changeTags(balancer, listeners.kept, resolved),
+    ...changeTags(balancer, listeners.keptListeners, resolved),
     // AWS may reject attributes for a while, or until the S3 bucket for access logs is repaired. So everything
     // that clients' traffic depends on comes first.
     ...changeAttributes(balancer, resolved),
@@ -232,12 +232,12 @@ function planTargetGroupRemoval(
   used: ReadonlySet<string>,
   context: NetworkContext,
 ): readonly LoadBalancerAction[] {
-  const kept = new Set(
+  const keptArns = new Set(
     matched.flatMap(({ group }) => (group === undefined ? [] : [getTargetGroupArn(group.group)])),
   );
   return listOwnTargetGroups(context)
     .map(({ group }) => getTargetGroupArn(group))
-    .filter((arn) => !kept.has(arn) && !used.has(arn))
+    .filter((arn) => !keptArns.has(arn) && !used.has(arn))
     .map((arn) => buildAction("elbv2:DeleteTargetGroup", arn, { TargetGroupArn: arn }));
 }
 

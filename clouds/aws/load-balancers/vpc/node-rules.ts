@@ -214,11 +214,11 @@ function selectTargetGroups(
   const withSeveralGroups: string[] = [];
   const unproven = new Set<string>();
   for (const id of instanceIds) {
-    const all = vpc.instances[id]?.groupIds;
-    if (all === undefined) continue;
-    const matches = [tagged, listed].map((ids) => all.filter((each) => ids.has(each)));
+    const attachedIds = vpc.instances[id]?.groupIds;
+    if (attachedIds === undefined) continue;
+    const matches = [tagged, listed].map((ids) => attachedIds.filter((each) => ids.has(each)));
     const preferred = matches.find(({ length }) => length > 0);
-    const [only, second] = preferred ?? all;
+    const [only, second] = preferred ?? attachedIds;
     if (only !== undefined && second === undefined) (proven.has(only) ? groupIds : unproven).add(only);
     else if (only === undefined || preferred === undefined) withoutGroup.push(id);
     else withSeveralGroups.push(id);
@@ -246,18 +246,18 @@ const MAX_SHOWN = 5;
 
 function buildWarnings(code: string, allowed: string, instanceIds: readonly string[]): Issue[] {
   if (instanceIds.length === 0) return [];
-  const shown = instanceIds.toSorted().slice(0, MAX_SHOWN).join(", ");
-  return [{ code, allowed, detail: `${instanceIds.length} instances get no rule: ${shown}` }];
+  const listed = instanceIds.toSorted().slice(0, MAX_SHOWN).join(", ");
+  return [{ code, allowed, detail: `${instanceIds.length} instances get no rule: ${listed}` }];
 }
 
 function buildNotProvenIssues(groupIds: readonly string[], tag: string): Issue[] {
   if (groupIds.length === 0) return [];
-  const shown = groupIds.toSorted().slice(0, MAX_SHOWN).join(", ");
+  const listed = groupIds.toSorted().slice(0, MAX_SHOWN).join(", ");
   return [
     {
       code: "NodeSecurityGroupNotProven",
       allowed: `the tag ${tag} on each security group of nodes, or its id in cloud.allow.nodeSecurityGroups`,
-      detail: `${groupIds.length} security groups are not proven to be of this cluster's nodes alone, and their rules stay unchanged: ${shown}`,
+      detail: `${groupIds.length} security groups are not proven to be of this cluster's nodes alone, and their rules stay unchanged: ${listed}`,
     },
   ];
 }
