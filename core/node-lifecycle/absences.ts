@@ -68,9 +68,10 @@ export function withMissed(absences: Absences, missed: readonly Node[], reading:
   const next = { ...absences };
   for (const node of missed) {
     const { uid } = node.metadata;
-    const known = findAbsence(absences, node, reading);
+    const absence = findAbsence(absences, node, reading);
     if (!Object.hasOwn(next, uid) && Object.keys(next).length >= MAX_ABSENCES) continue;
-    next[uid] = known === undefined ? { first: at, last: at, clock: reading.clock } : { ...known, last: at };
+    next[uid] =
+      absence === undefined ? { first: at, last: at, clock: reading.clock } : { ...absence, last: at };
   }
   return next;
 }
@@ -85,9 +86,9 @@ export function isWorthWriting(
     return false;
   const isFull = Object.keys(pruneAbsences(absences, reading.now)).length >= MAX_ABSENCES;
   return missed.some((node) => {
-    const known = findAbsence(absences, node, reading);
-    if (known === undefined) return !isFull || Object.hasOwn(absences, node.metadata.uid);
-    return getSecondsSince(known.last, reading.now) >= CONFIRMED_SECONDS;
+    const absence = findAbsence(absences, node, reading);
+    if (absence === undefined) return !isFull || Object.hasOwn(absences, node.metadata.uid);
+    return getSecondsSince(absence.last, reading.now) >= CONFIRMED_SECONDS;
   });
 }
 

@@ -34,10 +34,10 @@ const DAY_SECONDS = 86_400 + MARGIN_SECONDS;
  * Returns the deletions that still matter: counted ones for a day, the others while they may be in progress.
  */
 export function pruneDeletions(deletions: Deletions, now: Date): Deletions {
-  const kept = Object.entries(deletions).filter(
+  const relevant = Object.entries(deletions).filter(
     ([, { at, counted }]) => getSecondsSince(at, now) < (counted ? DAY_SECONDS : MARGIN_SECONDS),
   );
-  return Object.fromEntries(kept);
+  return Object.fromEntries(relevant);
 }
 
 /** Returns whether the deletion may still be in progress. */
@@ -54,16 +54,16 @@ export function checkBrake(deletions: Deletions, context: BrakeContext): Omit<Br
   const at = now.toISOString();
   const counted = Object.values(deletions).filter((deletion) => deletion.counted);
   const added = counted.filter((deletion) => deletion.at === at).length;
-  const pulled = (limit: BrakeLimit, deleted: number): Omit<Brake, "waiting"> => ({
+  const engageBrake = (limit: BrakeLimit, deleted: number): Omit<Brake, "waiting"> => ({
     since: at,
     limit,
     nodes,
     deleted,
   });
-  if (nodes - leaving - added < 1) return pulled("AllNodes", counted.length - 1);
+  if (nodes - leaving - added < 1) return engageBrake("AllNodes", counted.length - 1);
   const { tenMinutes, day } = countBrakeWindows(deletions, { now, settings, nodes });
-  if (tenMinutes.deletions > tenMinutes.most) return pulled("TenMinutes", tenMinutes.deletions - 1);
-  if (day.deletions > day.most) return pulled("Day", day.deletions - 1);
+  if (tenMinutes.deletions > tenMinutes.most) return engageBrake("TenMinutes", tenMinutes.deletions - 1);
+  if (day.deletions > day.most) return engageBrake("Day", day.deletions - 1);
   return undefined;
 }
 
@@ -103,7 +103,7 @@ function selectRecent(deletions: readonly Deletion[], seconds: number, now: Date
  */
 function countShare(deletions: readonly Deletion[], percent: number, nodes: number): number {
   const oldest = deletions.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at)).slice(0, 1);
-  const before = Math.min(nodes + deletions.length, ...oldest.map((deletion) => deletion.nodes));
+  const initialNodes = Math.min(nodes + deletions.length, ...oldest.map((deletion) => deletion.nodes));
   // The tolerance makes a third of three nodes one.
-  return Math.floor((before * percent) / 100 + 1e-9);
+  return Math.floor((initialNodes * percent) / 100 + 1e-9);
 }

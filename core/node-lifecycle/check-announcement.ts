@@ -33,11 +33,11 @@ export interface AnnouncementFacts {
  * the instances are not known here.
  */
 export function checkAnnouncement(written: unknown, facts: AnnouncementFacts): string | undefined {
-  const before = readState(facts.state);
+  const recorded = readState(facts.state);
   const after = readState({ kind: "object", object: written });
-  if (before.kind === "unusable") return `cannot be read as it is: ${before.message}`;
+  if (recorded.kind === "unusable") return `cannot be read as it is: ${recorded.message}`;
   if (after.kind === "unusable") return `could not be read any more: ${after.message}`;
-  const { brake, deletions } = before.state;
+  const { brake, deletions } = recorded.state;
   if (brake !== undefined && !isSameJson(brake, after.state.brake))
     return "changes the brake, which is pulled";
   const added = Object.entries(after.state.deletions).filter(

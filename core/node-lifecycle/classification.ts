@@ -61,14 +61,14 @@ export function classifyAnswer(
   // again.
   if (successor !== undefined && findReadyCondition(node)?.status === "False")
     return { kind: "replaced", successor };
-  const seen = parseObservedInstance(node);
+  const observedInstance = parseObservedInstance(node);
   if (answer.kind === "found")
     return unseen || isThat(node, answer) ? { kind: "terminated", answer } : { kind: "unseen", answer };
-  if (seen === undefined && !unseen) return { kind: "unseen", answer };
+  if (observedInstance === undefined && !unseen) return { kind: "unseen", answer };
   const place = readLocation(node);
   let elsewhere: ForeignInstance | undefined;
   for (const control of listVisibilityProbes(answer, batch)) {
-    if (control.id === seen?.id) continue;
+    if (control.id === observedInstance?.id) continue;
     const difference = findDifference(place, control);
     if (difference === undefined) return { kind: "missed", answer, isExpected: isExpected(node, answer) };
     elsewhere ??= { id: control.id, difference };
@@ -87,8 +87,8 @@ function isToBeDeleted({ spec }: Node): boolean {
 
 /** Whether a terminated instance is the node's. Its network is not compared, because EC2 forgets it. */
 function isThat(node: Node, { instance }: FoundAnswer): boolean {
-  const seen = parseObservedInstance(node);
-  return seen?.id === instance.id && seen.account === instance.account;
+  const observedInstance = parseObservedInstance(node);
+  return observedInstance?.id === instance.id && observedInstance.account === instance.account;
 }
 
 /**

@@ -16,9 +16,9 @@ export const nodeLifecycleController: InstanceController<Node> = {
   buildQuestion: (node, { settings }) =>
     isAsked(node, settings.nodes) ? { capability: "instances", node, control: true } : undefined,
   getStateReference(batch, { settings, stop }) {
-    const found = selectStateSubjects(batch, settings, stop);
-    if (found.length === 0) return undefined;
-    return { ...STATE, counted: hasCandidate(found) ? NODES : undefined };
+    const subjects = selectStateSubjects(batch, settings, stop);
+    if (subjects.length === 0) return undefined;
+    return { ...STATE, counted: hasCandidate(subjects) ? NODES : undefined };
   },
   decide: decideLifecycle,
 };

@@ -77,8 +77,8 @@ export function hasCandidate(found: readonly ClassifiedNode[]): boolean {
  */
 export function decideLifecycle(batch: readonly NodeSubject[], context: LifecycleContext): Plan {
   const { now, settings, stop, clock = "unknown", count = NOT_COUNTED, fleet } = context;
-  const found = selectStateSubjects(batch, settings, stop);
-  if (found.length === 0) return planEach(batch.map((subject) => decideNode(subject, batch, context)));
+  const subjects = selectStateSubjects(batch, settings, stop);
+  if (subjects.length === 0) return planEach(batch.map((subject) => decideNode(subject, batch, context)));
   const stored = readState(context.state);
   if (stored.kind === "unusable") {
     const { code, message } = stored;
@@ -87,14 +87,14 @@ export function decideLifecycle(batch: readonly NodeSubject[], context: Lifecycl
     return planEach(batch.map((subject) => decideNode(subject, batch, context, held)));
   }
   const { deletion } = settings.nodes;
-  const plan = planDeletions(found, stored.state, { now, clock, count, fleet, settings: deletion });
+  const plan = planDeletions(subjects, stored.state, { now, clock, count, fleet, settings: deletion });
   if (plan.next !== undefined) {
     const because = { code: "DeletionState", message: plan.purpose };
     const { next, unproven } = plan;
     return { kind: "shared", because, write: writeState(next, stored.configMap), unproven };
   }
   const judged = new Map(
-    found.flatMap(({ node }): [string, Decision][] => {
+    subjects.flatMap(({ node }): [string, Decision][] => {
       const verdict = plan.verdicts.get(node.metadata.uid);
       if (verdict === undefined) return [];
       const afterSeconds = getMonitorDelay(node, settings.nodes, now);

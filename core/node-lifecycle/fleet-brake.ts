@@ -63,17 +63,17 @@ export function selectCountedDeletions({ deletions }: FleetRecord, now: Date): r
  * claims engage no brake, because a tenant can claim anything.
  */
 export function admit(record: FleetRecord, { cluster, deletions, now }: FleetClaim): Admission {
-  const { brake: pulled } = record;
-  if (pulled !== undefined)
-    return { granted: [], hold: describeFleetBrakeHold(pulled), brake: pulled, next: undefined };
+  const { brake: engagedBrake } = record;
+  if (engagedBrake !== undefined)
+    return { granted: [], hold: describeFleetBrakeHold(engagedBrake), brake: engagedBrake, next: undefined };
   const at = now.toISOString();
   const uncounted = deletions.filter(({ counted }) => !counted).map(({ uid }) => uid);
   const granted: string[] = [];
   const refused: FleetLimit[] = [];
   let beyondShare = 0;
-  let known = selectCountedDeletions(record, now);
+  let countedDeletions = selectCountedDeletions(record, now);
   for (const { uid } of deletions.filter(({ counted }) => counted)) {
-    const others = known.filter((each) => each.cluster !== cluster || each.uid !== uid);
+    const others = countedDeletions.filter((each) => each.cluster !== cluster || each.uid !== uid);
     if (hasUsedShare(others, cluster)) {
       beyondShare += 1;
       continue;
@@ -84,7 +84,7 @@ export function admit(record: FleetRecord, { cluster, deletions, now }: FleetCla
       continue;
     }
     // An allowed claim whose actor died, or lost a conflict in the cluster, counts once, from now on.
-    known = [...others, { cluster, uid, at }];
+    countedDeletions = [...others, { cluster, uid, at }];
     granted.push(uid);
   }
   const [limit] = refused;
@@ -92,17 +92,22 @@ export function admit(record: FleetRecord, { cluster, deletions, now }: FleetCla
     since: at,
     limit,
     cluster,
-    deletions: known.length,
-    clusters: listDeletionClusters(known).size,
+    deletions: countedDeletions.length,
+    clusters: listDeletionClusters(countedDeletions).size,
     waiting: refused.length,
   };
-  const isNews = granted.length > 0 || brake !== undefined;
+  const needsWrite = granted.length > 0 || brake !== undefined;
   return {
     granted: [...uncounted, ...granted],
     hold: brake === undefined ? describeShareHold(beyondShare) : describeFleetBrakeHold(brake),
     brake,
-    next: isNews
-      ? { ...record, written: at, deletions: [...known], ...(brake === undefined ? {} : { brake }) }
+    next: needsWrite
+      ? {
+          ...record,
+          written: at,
+          deletions: [...countedDeletions],
+          ...(brake === undefined ? {} : { brake }),
+        }
       : undefined,
   };
 }
@@ -158,10 +163,10 @@ function describeShareHold(waiting: number): FleetHold | undefined {
 
 /** Returns, for the operator, why the fleet brake holds a node. */
 export function describeFleetBrakeHold({ since, limit, deletions, clusters }: FleetBrake): FleetHold {
-  const what = limit === "Deletions" ? "too many nodes" : "nodes of too many clusters";
+  const excess = limit === "Deletions" ? "too many nodes" : "nodes of too many clusters";
   // The text is shown for one cluster: it must not name others.
   return {
     code: "FleetBrakeEngaged",
-    message: `the brake of the fleet is pulled since ${since} (${what}: ${deletions} deleted by then, in ${clusters} clusters): see "serverless-ccm brake --fleet" and that the instances are gone, then run "serverless-ccm brake --fleet --reset"`,
+    message: `the brake of the fleet is pulled since ${since} (${excess}: ${deletions} deleted by then, in ${clusters} clusters): see "serverless-ccm brake --fleet" and that the instances are gone, then run "serverless-ccm brake --fleet --reset"`,
   };
 }

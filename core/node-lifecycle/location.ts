@@ -27,10 +27,10 @@ export interface LocationDifference {
  */
 export function readLocation(node: Node): InstanceLocation {
   const { labels = {} } = node.metadata;
-  const seen = parseObservedInstance(node);
+  const observedInstance = parseObservedInstance(node);
   return {
-    account: seen?.account,
-    network: seen?.network,
+    account: observedInstance?.account,
+    network: observedInstance?.network,
     region: labels[REGION_LABELS.stable] || labels[REGION_LABELS.beta],
   };
 }

@@ -73,32 +73,32 @@ export function planDeletions(
   context: PlanContext,
 ): DeletionPlan {
   const { now } = context;
-  const known: DeletionState = {
+  const pruned: DeletionState = {
     ...state,
     absences: removeFound(state.absences, selectNodes(found, "exists")),
     deletions: pruneDeletions(state.deletions, now),
   };
   const missed = selectNodes(found, "missed");
   const verdicts = new Map<string, DeletionDecision>();
-  const wanted: ClassifiedNode[] = [];
+  const deletable: ClassifiedNode[] = [];
   for (const each of found) {
-    const verdict = judgeNode(each, known, context);
-    if (verdict === "intend") wanted.push(each);
+    const verdict = judgeNode(each, pruned, context);
+    if (verdict === "intend") deletable.push(each);
     else if (verdict !== undefined) verdicts.set(each.node.metadata.uid, verdict);
   }
-  const intended = planIntents(wanted, known, context);
+  const intended = planIntents(deletable, pruned, context);
   for (const [uid, verdict] of intended.verdicts) verdicts.set(uid, verdict);
-  const isNews = intended.added > 0 || intended.brake !== known.brake || known.absences !== state.absences;
+  const isNews = intended.added > 0 || intended.brake !== pruned.brake || pruned.absences !== state.absences;
   const isBraked = intended.brake !== undefined;
-  if (!isNews && (isBraked || !isWorthWriting(known, missed, context)))
+  if (!isNews && (isBraked || !isWorthWriting(pruned, missed, context)))
     return { verdicts, next: undefined, purpose: "", unproven: [] };
-  const remembered = pruneAbsences(known.absences, now);
+  const remembered = pruneAbsences(pruned.absences, now);
   return {
     verdicts,
     purpose: describePurpose(intended, missed.length),
     unproven: intended.unproven,
     next: {
-      ...known,
+      ...pruned,
       written: now.toISOString(),
       // While the brake is engaged, absences have no effect.
       absences: isBraked ? remembered : withMissed(remembered, missed, context),
@@ -123,13 +123,15 @@ function judgeNode(
     if (brake !== undefined && !isMine) return { kind: "braked", brake };
     const { graceSeconds } = context.settings;
     const absence = findAbsence(absences, node, context);
-    const left = absence === undefined ? graceSeconds : getSecondsToProof(absence, graceSeconds, context);
-    if (left > 0) return { kind: "wait", code: "InstanceMissed", afterSeconds: left };
+    const remainingSeconds =
+      absence === undefined ? graceSeconds : getSecondsToProof(absence, graceSeconds, context);
+    if (remainingSeconds > 0) return { kind: "wait", code: "InstanceMissed", afterSeconds: remainingSeconds };
   }
   if (isMine) return { kind: "delete" };
-  const lives = deletion === undefined ? 0 : INTENT_SECONDS - getSecondsSince(deletion.at, context.now);
-  if (lives > 0 && lives <= 2 * INTENT_SECONDS)
-    return { kind: "wait", code: "DeletionIntended", afterSeconds: lives };
+  const intentSeconds =
+    deletion === undefined ? 0 : INTENT_SECONDS - getSecondsSince(deletion.at, context.now);
+  if (intentSeconds > 0 && intentSeconds <= 2 * INTENT_SECONDS)
+    return { kind: "wait", code: "DeletionIntended", afterSeconds: intentSeconds };
   const hold = finding.kind === "missed" ? findHold(uid, context.fleet) : undefined;
   return hold === undefined ? "intend" : { kind: "held", hold };
 }
@@ -154,30 +156,30 @@ interface IntentPlan {
 
 /** Announces as many deletions as the limits permit; the first one beyond engages the brake. */
 function planIntents(
-  wanted: readonly ClassifiedNode[],
+  deletable: readonly ClassifiedNode[],
   state: DeletionState,
   context: PlanContext,
 ): IntentPlan {
   const { count, now, clock, settings } = context;
   const verdicts = new Map<string, DeletionDecision>();
-  const nothing = { verdicts, deletions: state.deletions, added: 0, unproven: [], brake: state.brake };
+  const unchanged = { verdicts, deletions: state.deletions, added: 0, unproven: [], brake: state.brake };
   const wait = (each: ClassifiedNode, code: WaitCode, afterSeconds: number): void => {
     verdicts.set(each.node.metadata.uid, { kind: "wait", code, afterSeconds });
   };
   if (count.kind === "unknown" || !(count.count >= 1)) {
-    for (const each of wanted) wait(each, "NodeCountUnknown", UNKNOWN_AFTER_SECONDS);
-    return nothing;
+    for (const each of deletable) wait(each, "NodeCountUnknown", UNKNOWN_AFTER_SECONDS);
+    return unchanged;
   }
   // Uncounted deletions come first, so that the others see the number of remaining nodes.
-  const ordered = [...wanted.filter((each) => !isCounted(each)), ...wanted.filter(isCounted)];
-  const own = new Set(wanted.map(({ node }) => node.metadata.uid));
-  const others = Object.entries(state.deletions).filter(
-    ([uid, deletion]) => isUnderWay(deletion, now) && !own.has(uid),
+  const ordered = [...deletable.filter((each) => !isCounted(each)), ...deletable.filter(isCounted)];
+  const deletableUids = new Set(deletable.map(({ node }) => node.metadata.uid));
+  const otherDeletions = Object.entries(state.deletions).filter(
+    ([uid, deletion]) => isUnderWay(deletion, now) && !deletableUids.has(uid),
   ).length;
   const nodes = count.count;
   const unproven: UnprovenDeletion[] = [];
   let { deletions } = state;
-  let pulled: Omit<Brake, "waiting"> | undefined;
+  let engagedBrake: Omit<Brake, "waiting"> | undefined;
   let added = 0;
   let leaving = 0;
   let waiting = 0;
@@ -191,13 +193,13 @@ function planIntents(
       continue;
     }
     if (counted) {
-      pulled ??= checkBrake(tried, { now, settings, nodes, leaving });
-      if (pulled !== undefined) {
+      engagedBrake ??= checkBrake(tried, { now, settings, nodes, leaving });
+      if (engagedBrake !== undefined) {
         waiting += 1;
         continue;
       }
       // Whether earlier deletions are complete is unknown.
-      if (nodes - others - leaving - added <= 1) {
+      if (nodes - otherDeletions - leaving - added <= 1) {
         wait(each, "DeletionsUnderWay", UNKNOWN_AFTER_SECONDS);
         continue;
       }
@@ -206,7 +208,7 @@ function planIntents(
     if (each.finding.kind === "missed") unproven.push({ uid, counted });
     deletions = tried;
   }
-  const brake = pulled === undefined ? state.brake : { ...pulled, waiting };
+  const brake = engagedBrake === undefined ? state.brake : { ...engagedBrake, waiting };
   return { verdicts, deletions, added, unproven, brake };
 }
 

@@ -102,8 +102,8 @@ function isSameList(a: readonly NodeAddress[], b: readonly NodeAddress[]): boole
 }
 
 function describeUnmatched(annotation: string, { id, addresses }: Instance): string {
-  const known = addresses.map(({ address }) => address).join(", ") || "none";
-  return `annotation ${annotation} names an address that instance ${id} does not have; it has ${known}`;
+  const addressText = addresses.map(({ address }) => address).join(", ") || "none";
+  return `annotation ${annotation} names an address that instance ${id} does not have; it has ${addressText}`;
 }
 
 function describeMissingNodeIp({ id }: Instance): string {

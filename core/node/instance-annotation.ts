@@ -10,11 +10,11 @@ import type { Node } from "#core/node/node.ts";
  */
 export function setInstanceAnnotation(node: Node, instance: Instance): Edit {
   const value = formatIdentity(instance);
-  const own =
+  const instanceEntries =
     getAnnotation(node, INSTANCE_ANNOTATION) === value
       ? []
       : [{ key: INSTANCE_ANNOTATION, value, tests: [] }];
-  return annotate(node, [...own, ...listMissingAnnotations(node, instance)]);
+  return annotate(node, [...instanceEntries, ...listMissingAnnotations(node, instance)]);
 }
 
 /**
@@ -22,8 +22,8 @@ export function setInstanceAnnotation(node: Node, instance: Instance): Edit {
  * annotations.
  */
 export function addInstanceAnnotation(node: Node, instance: Instance): Edit {
-  const isSaid = getAnnotation(node, INSTANCE_ANNOTATION) !== undefined;
-  const own = isSaid
+  const isAnnotated = getAnnotation(node, INSTANCE_ANNOTATION) !== undefined;
+  const instanceEntries = isAnnotated
     ? []
     : [
         {
@@ -32,7 +32,7 @@ export function addInstanceAnnotation(node: Node, instance: Instance): Edit {
           tests: [testUnchanged(node, INSTANCE_ANNOTATION)],
         },
       ];
-  return annotate(node, [...own, ...listMissingAnnotations(node, instance)]);
+  return annotate(node, [...instanceEntries, ...listMissingAnnotations(node, instance)]);
 }
 
 /** The cloud's annotations that are absent or empty; a test keeps concurrent writes of others. */

@@ -89,11 +89,11 @@ const NONE: Labels = { entries: [], warnings: [] };
 
 function buildPair(node: Node, pair: LabelPair, value: string): Labels {
   // Without a value from the cloud, the pair is only reconciled, as on an initialized node.
-  const kept = { ...NONE, entries: copyBetaToStable(node, pair) };
-  if (value === "") return kept;
+  const reconciled = { ...NONE, entries: copyBetaToStable(node, pair) };
+  if (value === "") return reconciled;
   const fault = checkLabelValue(value);
   if (fault !== undefined)
-    return { ...kept, ...createSkippedLabel("InvalidLabel", pair.stable, value, fault) };
+    return { ...reconciled, ...createSkippedLabel("InvalidLabel", pair.stable, value, fault) };
   const keys = [pair.beta, pair.stable].filter((key) => getLabel(node, key) !== value);
   return { ...NONE, entries: keys.map((key) => ({ key, value, tests: [] })) };
 }
@@ -115,20 +115,20 @@ function correctPair(
   const beta = getLabel(node, pair.beta);
   const stable = getLabel(node, pair.stable);
   const isAdded = addMissing && (stable === undefined || stable === value || correctDiffering);
-  const betaKept = beta === undefined ? (isAdded ? value : undefined) : correctDiffering ? value : beta;
-  const stableKept = betaKept ?? (stable !== undefined && correctDiffering ? value : stable);
-  if (betaKept === beta && stableKept !== value) return byBeta;
+  const desiredBeta = beta === undefined ? (isAdded ? value : undefined) : correctDiffering ? value : beta;
+  const desiredStable = desiredBeta ?? (stable !== undefined && correctDiffering ? value : stable);
+  if (desiredBeta === beta && desiredStable !== value) return byBeta;
   const tests = [
     test(formatLabelPath(pair.beta), beta ?? null),
     test(formatLabelPath(pair.stable), stable ?? null),
   ];
-  const kept = [
-    { key: pair.beta, before: beta, value: betaKept },
-    { key: pair.stable, before: stable, value: stableKept },
+  const pairLabels = [
+    { key: pair.beta, before: beta, value: desiredBeta },
+    { key: pair.stable, before: stable, value: desiredStable },
   ];
   return {
     ...NONE,
-    entries: kept.flatMap(({ key, before, value }): MapEntry[] =>
+    entries: pairLabels.flatMap(({ key, before, value }): MapEntry[] =>
       value === undefined || value === before ? [] : [{ key, value, tests }],
     ),
   };

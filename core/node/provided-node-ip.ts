@@ -41,8 +41,8 @@ function getProvidedNodeIp(node: Node): string | undefined {
 }
 
 function quoteText(text: string): string {
-  const shown = text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text;
-  return `${PROVIDED_NODE_IP_ANNOTATION}: ${JSON.stringify(shown)}`;
+  const quoted = text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text;
+  return `${PROVIDED_NODE_IP_ANNOTATION}: ${JSON.stringify(quoted)}`;
 }
 
 function checkIpPair(ips: readonly Ip[]): string | undefined {

@@ -42,8 +42,8 @@ function buildEdit({ condition, lastCondition }: RouteNode, fields: Readonly<Rec
   }
   const whole = { type: NETWORK_UNAVAILABLE, ...fields };
   if (typeof lastCondition !== "string") {
-    const before = lastCondition === null ? [] : null;
-    return { tests: [test(CONDITIONS, before)], operations: [add(CONDITIONS, [whole])] };
+    const testedValue = lastCondition === null ? [] : null;
+    return { tests: [test(CONDITIONS, testedValue)], operations: [add(CONDITIONS, [whole])] };
   }
   return {
     tests: [test(`${CONDITIONS}/-1/type`, lastCondition)],

@@ -71,7 +71,7 @@ export function planWith(
 
 function planUnder(
   proof: NodeProof,
-  known: { readonly state: RouteTables; readonly pass: Pass },
+  observed: { readonly state: RouteTables; readonly pass: Pass },
   nodes: readonly RouteNode[],
   hint: ObjectHint | undefined,
   { settings: { routes }, reason, stop }: AskContext,
@@ -80,9 +80,9 @@ function planUnder(
   const waited = new Map(hint?.candidates?.map(({ id, seconds }) => [id, seconds]));
   const rules = { waited, isSweep: reason === "sweep", stop };
   return planRoutes(nodes, {
-    ...known,
+    ...observed,
     networks,
-    wanted: collectDesiredRoutes(nodes, networks),
+    desired: collectDesiredRoutes(nodes, networks),
     rules,
     proof,
   });
@@ -155,22 +155,29 @@ function finishDecision(
   stop: Stop | undefined,
 ): Decision {
   const { failed } = pass;
-  const troubled = nodes.flatMap((node): NodeIssue[] => {
+  const nodeIssues = nodes.flatMap((node): NodeIssue[] => {
     const phase = plan.standings.get(node.name);
     return phase?.kind === "issue" ? [{ node, issue: phase.issue }] : [];
   });
-  const unsaid = nodes.flatMap(({ name }) => failed.get(formatConditionKey(name)) ?? []).map(toIssue);
+  const conditionIssues = nodes
+    .flatMap(({ name }) => failed.get(formatConditionKey(name)) ?? [])
+    .map(toIssue);
   const deleted = hasDeleted(pass) ? [DELETED] : [];
-  const all = [...troubled.map(({ issue }) => issue), ...plan.undeleted, ...unsaid, ...deleted];
-  const [first, ...others] = all;
+  const issues = [...nodeIssues.map(({ issue }) => issue), ...plan.undeleted, ...conditionIssues, ...deleted];
+  const [first, ...others] = issues;
   if (first !== undefined) {
     const routed = nodes.filter(({ name }) => plan.standings.get(name)?.kind === "routed");
     const afterSeconds = Math.min(...[first, ...others].map((issue) => issue.afterSeconds));
-    return retry(reference, summarizeIssues([first, ...others]), afterSeconds, buildEvents(troubled, routed));
+    return retry(
+      reference,
+      summarizeIssues([first, ...others]),
+      afterSeconds,
+      buildEvents(nodeIssues, routed),
+    );
   }
-  const held = plan.stale.filter((route) => isStopped(route, stop)).length;
-  if (stop !== undefined && held > 0)
-    return skip(reference, describeStop(stop, `${held} routes lead to no node, and stay`));
+  const stoppedCount = plan.stale.filter((route) => isStopped(route, stop)).length;
+  if (stop !== undefined && stoppedCount > 0)
+    return skip(reference, describeStop(stop, `${stoppedCount} routes lead to no node, and stay`));
   if (plan.unproven === 0) return leaveUnchanged(reference);
   const message = `${plan.unproven} routes lead to no node, and stay: nothing shows that the nodes and tables that we see are the cluster's`;
   return skip(reference, { code: "DeletionUnproven", message });
@@ -184,12 +191,12 @@ interface NodeIssue {
 /** The maximum number of Events on nodes; more in one pass would be dropped anyway. */
 const MAX_EVENTS = 20;
 
-function buildEvents(troubled: readonly NodeIssue[], routed: readonly RouteNode[]): ClusterEvent[] {
-  const told = troubled.flatMap(({ node, issue: { event } }) =>
+function buildEvents(nodeIssues: readonly NodeIssue[], routed: readonly RouteNode[]): ClusterEvent[] {
+  const eventIssues = nodeIssues.flatMap(({ node, issue: { event } }) =>
     event === undefined ? [] : [{ node, event }],
   );
-  const full = told.find(({ event }) => event === QUOTA_CODE);
-  return told
+  const full = eventIssues.find(({ event }) => event === QUOTA_CODE);
+  return eventIssues
     .filter((each) => each.event !== QUOTA_CODE || each === full)
     .slice(0, MAX_EVENTS)
     .map(({ node, event }) => buildIssueEvent(node, event, routed));
@@ -199,8 +206,8 @@ function buildEvents(troubled: readonly NodeIssue[], routed: readonly RouteNode[
 function summarizeIssues(issues: readonly [Issue, ...Issue[]]): Reason {
   const { code, message } = issues.find(({ event }) => event !== undefined) ?? issues[0];
   const alike = issues.filter((issue) => issue.code === code);
-  const others = issues.length - alike.length;
-  return { code, message: `${alike.length} × ${message}${others === 0 ? "" : `; ${others} others`}` };
+  const otherCount = issues.length - alike.length;
+  return { code, message: `${alike.length} × ${message}${otherCount === 0 ? "" : `; ${otherCount} others`}` };
 }
 
 function decideWithoutTables(

@@ -55,7 +55,7 @@ export interface Plan {
 
 interface PlanInputs {
   readonly state: RouteTables;
-  readonly wanted: DesiredRoutes;
+  readonly desired: DesiredRoutes;
   readonly networks: readonly Cidr[];
   readonly pass: Pass;
   readonly rules: StaleRules;
@@ -66,24 +66,26 @@ interface PlanInputs {
 export function planRoutes(nodes: readonly RouteNode[], parts: PlanInputs): Plan {
   const tables = parts.state.tables.map(parseTable);
   const owners = selectOwners(parts, tables);
-  const each = nodes.map((node) => ({ node, found: checkNodeRoutes(node, tables, owners, parts) }));
+  const nodeChecks = nodes.map((node) => ({ node, found: checkNodeRoutes(node, tables, owners, parts) }));
   const isControlled =
-    each.some(({ found }) => found.some(({ kind }) => kind === "there")) ||
+    nodeChecks.some(({ found }) => found.some(({ kind }) => kind === "there")) ||
     Object.values(parts.state.machines).some(({ kind }) => kind === "ready");
-  const found = tables.map((table) => findStaleRoutes(table, parts, parts.rules));
-  const stale = found.flatMap((one) => one.stale);
+  const staleByTable = tables.map((table) => findStaleRoutes(table, parts, parts.rules));
+  const stale = staleByTable.flatMap((one) => one.stale);
   const { deletions, waiting } = judgeStaleRoutes(isControlled ? stale : [], parts.rules, parts.proof);
-  const steps = each.flatMap(({ found }) => found.flatMap((one) => (one.kind === "step" ? [one.step] : [])));
+  const steps = nodeChecks.flatMap(({ found }) =>
+    found.flatMap((one) => (one.kind === "step" ? [one.step] : [])),
+  );
   return {
     steps: orderSteps(deletions, steps),
-    standings: new Map(each.map(({ node, found }) => [node.name, decidePhase(node, found, parts)])),
+    standings: new Map(nodeChecks.map(({ node, found }) => [node.name, decidePhase(node, found, parts)])),
     stale: isControlled ? stale : [],
     hasTakeover: [...owners].some(([cidr, name = ""]) => {
       const machine = parts.state.machines[name];
       return machine?.kind === "ready" && tables.some(({ routes }) => isTakenOver(routes.get(cidr), machine));
     }),
     unproven: isControlled ? 0 : stale.length,
-    undeleted: [...found.flatMap(({ issues }) => issues), ...waiting],
+    undeleted: [...staleByTable.flatMap(({ issues }) => issues), ...waiting],
   };
 }
 
@@ -103,13 +105,13 @@ function parseTable({ id, size, networks, routes }: RouteTable): Table {
 
 /** If several nodes claim a network, the current target of its route owns it, or else the first by name. */
 function selectOwners(
-  { wanted, state }: PlanInputs,
+  { desired, state }: PlanInputs,
   tables: readonly Table[],
 ): ReadonlyMap<string, string | undefined> {
   const leadsTo = (cidr: string, name: string): boolean =>
     tables.some(({ routes }) => isTo(routes.get(cidr), state.machines[name]));
   return new Map(
-    [...wanted.claims].map(([cidr, names]) => [cidr, names.find((name) => leadsTo(cidr, name)) ?? names[0]]),
+    [...desired.claims].map(([cidr, names]) => [cidr, names.find((name) => leadsTo(cidr, name)) ?? names[0]]),
   );
 }
 
@@ -126,15 +128,15 @@ function checkNodeRoutes(
   owners: ReadonlyMap<string, string | undefined>,
   parts: PlanInputs,
 ): readonly RouteCheck[] {
-  const { wanted } = parts;
-  const found = (wanted.byNode.get(node.name) ?? []).flatMap((cidr) => {
+  const { desired } = parts;
+  const checks = (desired.byNode.get(node.name) ?? []).flatMap((cidr) => {
     if (owners.get(cidr) === node.name) return tables.map((table) => checkRoute(node, cidr, table, parts));
     const message = `${cidr} is ${owners.get(cidr)}'s as well`;
     return [{ kind: "issue", issue: createLastingIssue("CIDRTaken", message) } as const];
   });
-  if (!wanted.outside.has(node.name)) return found;
+  if (!desired.outside.has(node.name)) return checks;
   const message = `not all of ${JSON.stringify(node.podCIDRs)} is within the cluster's networks`;
-  return [...found, { kind: "issue", issue: createLastingIssue("OutsideClusterCIDR", message) }];
+  return [...checks, { kind: "issue", issue: createLastingIssue("OutsideClusterCIDR", message) }];
 }
 
 function checkRoute(node: RouteNode, cidr: string, table: Table, parts: PlanInputs): RouteCheck {
@@ -231,8 +233,8 @@ function withNumber(issue: Issue, { id, size }: Table, { done }: Pass): Issue {
 /** Each step once, and a limited number: first what makes room, then each node's needs, then the rest. */
 function orderSteps(deletions: readonly Step[], steps: readonly Step[]): readonly Step[] {
   const half = MAX_STEPS / 2;
-  const all = [...deletions.slice(0, half), ...steps, ...deletions.slice(half)];
-  const each = new Map(all.map((step) => [formatActionKey(step.action, step.target), step]));
+  const ordered = [...deletions.slice(0, half), ...steps, ...deletions.slice(half)];
+  const each = new Map(ordered.map((step) => [formatActionKey(step.action, step.target), step]));
   return [...each.values()].slice(0, MAX_STEPS);
 }
 

@@ -48,7 +48,7 @@ export interface StaleRoutes {
 /** Finds the cluster's own routes of a table, within the cluster's networks, that no node claims. */
 export function findStaleRoutes(
   table: { readonly id: string; readonly routes: ReadonlyMap<string, Route> },
-  parts: { readonly wanted: DesiredRoutes; readonly networks: readonly Cidr[]; readonly pass: Pass },
+  parts: { readonly desired: DesiredRoutes; readonly networks: readonly Cidr[]; readonly pass: Pass },
   rules: StaleRules,
 ): StaleRoutes {
   const stale: StaleRoute[] = [];
@@ -57,7 +57,7 @@ export function findStaleRoutes(
     const { cidr, target } = route;
     const network = parseCidr(cidr);
     const isInside = network !== undefined && parts.networks.some((each) => isWithin(network, each));
-    if (!isInside || parts.wanted.claims.has(cidr) || target.kind === "foreign") continue;
+    if (!isInside || parts.desired.claims.has(cidr) || target.kind === "foreign") continue;
     if (target.kind === "unknown") {
       issues.push(openQuestion(target.because));
       continue;

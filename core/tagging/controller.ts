@@ -17,7 +17,8 @@ export type TaggingModels = Readonly<Record<string, () => Promise<TaggingModel>>
 /** Creates the tagging controller, which tags the resources of nodes on every cloud with a model. */
 export function createTaggingController(models: TaggingModels): Controller<ClusterObject, TagsAnswer> {
   const loaded = new Map<string, TaggingModel>();
-  const modelOf = ({ settings }: AskContext): TaggingModel | undefined => loaded.get(settings.cloud.provider);
+  const getModel = ({ settings }: AskContext): TaggingModel | undefined =>
+    loaded.get(settings.cloud.provider);
   return {
     ...taggingWatch,
     eventSource: taggingWatch.name,
@@ -26,22 +27,22 @@ export function createTaggingController(models: TaggingModels): Controller<Clust
       if (load !== undefined && !loaded.has(provider)) loaded.set(provider, await load());
     },
     buildQuestion(_, context) {
-      const phase = decidePhase(modelOf(context), context);
+      const phase = decidePhase(getModel(context), context);
       if (phase.kind === "idle") return undefined;
       return { capability: TAGS, ask: phase.question };
     },
     // The event's node list may be old: the nodes are listed again before a resource without a node loses its
     // tags.
     getStateReference(batch, context) {
-      const phase = decidePhase(modelOf(context), context);
-      const isAnyLeft = batch.some((subject) => hasLeft(subject, phase, context));
+      const phase = decidePhase(getModel(context), context);
+      const hasAbandoned = batch.some((subject) => hasAbandonedResources(subject, phase, context));
       const { apiVersion, name } = NAMESPACES;
-      return isAnyLeft
+      return hasAbandoned
         ? { apiVersion, name, at: CLUSTER.only, counted: NODES, listed: relatedNodes }
         : undefined;
     },
     decide: (batch, context) =>
-      planEach(batch.map((subject) => decideTags(subject, modelOf(context), context))),
+      planEach(batch.map((subject) => decideTags(subject, getModel(context), context))),
     // The cloud is not known here: the write is recorded, and applied at the next decision.
     applyResult(subject, done) {
       const { answer } = subject;
@@ -51,12 +52,12 @@ export function createTaggingController(models: TaggingModels): Controller<Clust
   };
 }
 
-function hasLeft(
+function hasAbandonedResources(
   { object, answer }: Subject<ClusterObject, TagsAnswer>,
   phase: TaggingPhase,
   { settings }: AskContext,
 ): boolean {
   if (phase.kind === "idle" || answer?.kind !== "observed") return false;
-  const world = buildKnownTags(answer.state as TagsState, []);
-  return listAbandonedResources({ namespace: object, standing: phase, settings, world }).size > 0;
+  const known = buildKnownTags(answer.state as TagsState, []);
+  return listAbandonedResources({ namespace: object, phase, settings, known }).size > 0;
 }

@@ -31,34 +31,36 @@ export function decideTags(
   if (phase.kind === "idle") return skip(reference, phase.because);
   if (answer?.kind !== "observed") {
     const because = answer ?? NOT_ASKED;
-    return retry(reference, { code: because.code, message: because.message }, waitAfter(because.code));
+    return retry(reference, { code: because.code, message: because.message }, getRetrySeconds(because.code));
   }
   const parts: TaggingParts = {
     namespace: object,
-    standing: phase,
+    phase,
     settings: context.settings,
-    world: buildKnownTags(answer.state as TagsState, answer.done ?? []),
+    known: buildKnownTags(answer.state as TagsState, answer.done ?? []),
   };
-  const left = listAbandonedResources(parts);
+  const abandoned = listAbandonedResources(parts);
   // A node missing from the event's list is not proven to be gone.
-  const isComplete = left.size === 0 || areNodesGone(left, phase, context);
-  const plan = planTags(parts, isComplete ? left : new Map());
-  const changing = change(reference, [...plan.untag, ...plan.tag, ...plan.labels], {
+  const isComplete = abandoned.size === 0 || areNodesGone(abandoned, phase, context);
+  const plan = planTags(parts, isComplete ? abandoned : new Map());
+  const nextChange = change(reference, [...plan.untag, ...plan.tag, ...plan.labels], {
     because: { code: "Tagging", message: describePlan(plan) },
     independent: true,
   });
   return (
-    changing ?? (isComplete ? undefined : retry(reference, INCOMPLETE, WAIT_SECONDS.incomplete)) ?? rest()
+    nextChange ??
+    (isComplete ? undefined : retry(reference, INCOMPLETE, WAIT_SECONDS.incomplete)) ??
+    finishDecision()
   );
 
-  function rest(): Decision {
-    const failed = [...parts.world.failed].filter(([, { code }]) => code !== "Gone");
+  function finishDecision(): Decision {
+    const failed = [...parts.known.failed].filter(([, { code }]) => code !== "Gone");
     const [first] = failed;
     if (first !== undefined) {
-      const [what, { code, message }] = first;
-      const more = failed.length === 1 ? "" : ` (and ${failed.length - 1} more)`;
-      const wait = Math.min(...failed.map(([, because]) => waitAfter(because.code)));
-      return retry(reference, { code, message: `${what}${more}: ${message}` }, wait);
+      const [target, { code, message }] = first;
+      const moreText = failed.length === 1 ? "" : ` (and ${failed.length - 1} more)`;
+      const wait = Math.min(...failed.map(([, because]) => getRetrySeconds(because.code)));
+      return retry(reference, { code, message: `${target}${moreText}: ${message}` }, wait);
     }
     const unseen = getWaitForUnseen(parts, context.now);
     if (unseen === 0) return leaveUnchanged(reference);
@@ -73,7 +75,7 @@ export function decideTags(
  */
 function areNodesGone(
   resources: ReadonlyMap<string, unknown>,
-  phase: TaggingParts["standing"],
+  phase: TaggingParts["phase"],
   { listed, count }: DecisionContext,
 ): boolean {
   if (count?.kind !== "count" || listed?.kind === "unknown") return false;
@@ -86,13 +88,13 @@ function areNodesGone(
   });
 }
 
-function getWaitForUnseen({ standing, world }: TaggingParts, now: Date): number {
-  const unseen = [...standing.looked].filter(([id, nodes]) => {
+function getWaitForUnseen({ phase, known }: TaggingParts, now: Date): number {
+  const unseen = [...phase.checkedNodes].filter(([id, nodes]) => {
     const isYoung = nodes.some((node) => {
       const ageMs = now.getTime() - Date.parse(node.metadata.creationTimestamp);
-      return ageMs < YOUNG_MS && isStale(node, standing.checksum);
+      return ageMs < YOUNG_MS && isStale(node, phase.checksum);
     });
-    return isYoung && !world.resources.has(id);
+    return isYoung && !known.resources.has(id);
   });
   return unseen.length;
 }
@@ -110,7 +112,7 @@ function describePlan({ untag, tag, labels }: TaggingPlan): string {
 }
 
 /** Temporary failures are retried soon, those that need a person late. */
-function waitAfter(code: string): number {
+function getRetrySeconds(code: string): number {
   return ["Denied", "Invalid", "Refused", "Rejected"].includes(code)
     ? WAIT_SECONDS.refused
     : WAIT_SECONDS.passing;

@@ -17,7 +17,7 @@ export interface KnownTags {
 
 /** Returns the tags and labels after an observation and the given writes. */
 export function buildKnownTags({ resources }: TagsState, done: readonly DoneWrite[]): KnownTags {
-  const world = {
+  const knownTags = {
     resources: new Map(Object.entries(resources)),
     labelledNodes: new Set<string>(),
     failed: new Map<string, Reason>(),
@@ -26,23 +26,23 @@ export function buildKnownTags({ resources }: TagsState, done: readonly DoneWrit
     if (write.on === "cloud") {
       for (const id of getActionIds(write)) {
         const because = failed ?? findRejection(id, result);
-        if (because !== undefined) world.failed.set(id, because);
-        else world.resources.set(id, applyTagAction({ ...world.resources.get(id) }, write));
+        if (because !== undefined) knownTags.failed.set(id, because);
+        else knownTags.resources.set(id, applyTagAction({ ...knownTags.resources.get(id) }, write));
       }
-    } else if (failed !== undefined) world.failed.set(write.name, failed);
-    else world.labelledNodes.add(write.name);
+    } else if (failed !== undefined) knownTags.failed.set(write.name, failed);
+    else knownTags.labelledNodes.add(write.name);
   }
-  return world;
+  return knownTags;
 }
 
 function getActionIds({ parameters }: CloudAction): readonly string[] {
   return (parameters as unknown as TagParameters).ids;
 }
 
-function applyTagAction(before: Tags, { action, parameters }: CloudAction): Tags {
+function applyTagAction(current: Tags, { action, parameters }: CloudAction): Tags {
   const { tags } = parameters as unknown as TagParameters;
-  if (action === TAG) return { ...before, ...tags };
-  return Object.fromEntries(Object.entries(before).filter(([key]) => !Object.hasOwn(tags, key)));
+  if (action === TAG) return { ...current, ...tags };
+  return Object.fromEntries(Object.entries(current).filter(([key]) => !Object.hasOwn(tags, key)));
 }
 
 function findRejection(id: string, result: unknown): Reason | undefined {

@@ -14,13 +14,13 @@ export type TaggingPhase =
       /** The event's nodes. */
       readonly nodes: readonly TaggedNode[];
       /** The desired tags of resources, the mark included. */
-      readonly wanted: Tags;
+      readonly desired: Tags;
       /** The value of the node label that records the desired tags. */
       readonly checksum: string;
       /** The nodes whose resources are checked, by resource ID; several may name one. */
-      readonly looked: ReadonlyMap<string, readonly TaggedNode[]>;
+      readonly checkedNodes: ReadonlyMap<string, readonly TaggedNode[]>;
       /** The IDs of the resources that have a node. */
-      readonly held: ReadonlySet<string>;
+      readonly resourcesWithNode: ReadonlySet<string>;
       readonly question: TagsQuestion;
     };
 
@@ -41,20 +41,20 @@ export function decidePhase(model: TaggingModel | undefined, context: AskContext
   const nodes = selectTaggedNodes(related);
   if (nodes === undefined) return createIdlePhase("NoNodes", "nothing is known of the cluster's nodes");
   const checksum = model.checksum(tagging.tags);
-  const held = groupByResource(nodes, model);
-  const stale = [...held].filter(([, of]) => of.some((node) => isStale(node, checksum)));
+  const nodesByResource = groupByResource(nodes, model);
+  const stale = [...nodesByResource].filter(([, of]) => of.some((node) => isStale(node, checksum)));
   const isAudit = AUDITS[reason];
-  const looked = isAudit ? held : new Map(stale);
+  const checkedNodes = isAudit ? nodesByResource : new Map(stale);
   return {
     kind: "asking",
     model,
     nodes,
-    wanted: model.marked(tagging.tags, settings),
+    desired: model.marked(tagging.tags, settings),
     checksum,
-    looked,
-    held: new Set(held.keys()),
+    checkedNodes,
+    resourcesWithNode: new Set(nodesByResource.keys()),
     // Resources without a node have no label; only the mark finds them.
-    question: { ids: [...looked.keys()].toSorted(), mark: model.mark(settings) },
+    question: { ids: [...checkedNodes.keys()].toSorted(), mark: model.mark(settings) },
   };
 }
 
@@ -67,12 +67,12 @@ function groupByResource(
   nodes: readonly TaggedNode[],
   model: TaggingModel,
 ): ReadonlyMap<string, readonly TaggedNode[]> {
-  const held = new Map<string, TaggedNode[]>();
+  const nodesByResource = new Map<string, TaggedNode[]>();
   for (const node of nodes) {
     const id = model.getResource(node.spec.providerID ?? "");
-    if (id !== undefined) held.set(id, [...(held.get(id) ?? []), node]);
+    if (id !== undefined) nodesByResource.set(id, [...(nodesByResource.get(id) ?? []), node]);
   }
-  return held;
+  return nodesByResource;
 }
 
 function createIdlePhase(code: string, message: string): TaggingPhase {

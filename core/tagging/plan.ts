@@ -20,8 +20,8 @@ const MAX_LABELS = 500;
 /** The current and the desired tags and labels of a cluster. */
 export interface TaggingParts {
   readonly namespace: ClusterObject;
-  readonly standing: Extract<TaggingPhase, { readonly kind: "asking" }>;
-  readonly world: KnownTags;
+  readonly phase: Extract<TaggingPhase, { readonly kind: "asking" }>;
+  readonly known: KnownTags;
   readonly settings: Settings;
 }
 
@@ -33,28 +33,28 @@ export interface TaggingPlan {
 }
 
 /**
- * Plans the next writes. Our unwanted tags are removed first: until then the mark lists them. Desired tags
+ * Plans the next writes. Our surplus tags are removed first: until then the mark lists them. Desired tags
  * and the mark are written in one action, so no tag exists without the mark; a node's label is written last.
- * `left` are resources whose node is gone.
+ * `abandoned` are resources whose node is gone.
  */
-export function planTags(parts: TaggingParts, left: ReadonlyMap<string, Tags>): TaggingPlan {
-  const { standing, world } = parts;
+export function planTags(parts: TaggingParts, abandoned: ReadonlyMap<string, Tags>): TaggingPlan {
+  const { phase, known } = parts;
   const groups = new Map<string, { readonly tags: Tags; readonly ids: string[] }>();
   const tagged: string[] = [];
   const labels: PatchWrite[] = [];
-  for (const [id, nodes] of standing.looked) {
-    const tags = world.resources.get(id);
-    if (tags === undefined || world.failed.has(id) || nodes.every(isLeaving)) continue;
-    const stale = selectOwnedTags(tags, parts).filter(([key]) => !Object.hasOwn(standing.wanted, key));
+  for (const [id, nodes] of phase.checkedNodes) {
+    const tags = known.resources.get(id);
+    if (tags === undefined || known.failed.has(id) || nodes.every(isLeaving)) continue;
+    const stale = selectOwnedTags(tags, parts).filter(([key]) => !Object.hasOwn(phase.desired, key));
     if (stale.length > 0) addTo(groups, Object.fromEntries(stale), id);
-    else if (Object.entries(standing.wanted).some(([key, value]) => tags[key] !== value)) tagged.push(id);
+    else if (Object.entries(phase.desired).some(([key, value]) => tags[key] !== value)) tagged.push(id);
     else labels.push(...nodes.flatMap((node) => buildLabelPatch(node, parts) ?? []));
   }
-  for (const [id, tags] of left) addTo(groups, tags, id);
+  for (const [id, tags] of abandoned) addTo(groups, tags, id);
   const untag = [...groups.values()].flatMap(({ tags, ids }) => buildActions(UNTAG, ids, tags, parts));
   return {
     untag: untag.slice(0, MAX_ACTIONS),
-    tag: buildActions(TAG, tagged, standing.wanted, parts).slice(0, MAX_ACTIONS),
+    tag: buildActions(TAG, tagged, phase.desired, parts).slice(0, MAX_ACTIONS),
     labels: labels.slice(0, MAX_LABELS),
   };
 }
@@ -64,20 +64,20 @@ export function planTags(parts: TaggingParts, left: ReadonlyMap<string, Tags>): 
  * missing desired tags, which another actor may be about to write again.
  */
 export function listAbandonedResources(parts: TaggingParts): ReadonlyMap<string, Tags> {
-  const { standing, world, settings } = parts;
-  const { [standing.model.mark(settings)]: _, ...wanted } = standing.wanted;
+  const { phase, known, settings } = parts;
+  const { [phase.model.mark(settings)]: _, ...desired } = phase.desired;
   return new Map(
-    [...world.resources].flatMap(([id, tags]) => {
-      const isLeft = !standing.held.has(id) && !world.failed.has(id);
-      const owned = isLeft ? selectOwnedTags({ ...wanted, ...tags }, parts) : [];
+    [...known.resources].flatMap(([id, tags]) => {
+      const isAbandoned = !phase.resourcesWithNode.has(id) && !known.failed.has(id);
+      const owned = isAbandoned ? selectOwnedTags({ ...desired, ...tags }, parts) : [];
       return owned.length === 0 ? [] : [[id, Object.fromEntries(owned)]];
     }),
   );
 }
 
 /** Our tags of a resource, sorted by key. */
-function selectOwnedTags(tags: Tags, { standing, settings }: TaggingParts): readonly [string, string][] {
-  const keys = new Set(standing.model.owned(tags, settings));
+function selectOwnedTags(tags: Tags, { phase, settings }: TaggingParts): readonly [string, string][] {
+  const keys = new Set(phase.model.owned(tags, settings));
   return Object.entries(tags)
     .filter(([key]) => keys.has(key))
     .toSorted(([a], [b]) => (a < b ? -1 : 1));
@@ -96,11 +96,11 @@ function addTo(
 
 function buildActions(
   action: string,
-  all: readonly string[],
+  resourceIds: readonly string[],
   tags: Tags,
   { namespace: { metadata } }: TaggingParts,
 ): CloudAction[] {
-  return splitIntoChunks(all.toSorted()).map((ids) => ({
+  return splitIntoChunks(resourceIds.toSorted()).map((ids) => ({
     on: "cloud",
     capability: TAGS,
     action,
@@ -117,13 +117,13 @@ function splitIntoChunks(ids: readonly string[]): string[][] {
   );
 }
 
-function buildLabelPatch(node: TaggedNode, { standing, world }: TaggingParts): PatchWrite | undefined {
+function buildLabelPatch(node: TaggedNode, { phase, known }: TaggingParts): PatchWrite | undefined {
   const { name, labels } = node.metadata;
-  if (!isStale(node, standing.checksum) || world.labelledNodes.has(name) || world.failed.has(name))
+  if (!isStale(node, phase.checksum) || known.labelledNodes.has(name) || known.failed.has(name))
     return undefined;
   const entry = {
     key: TAGS_LABEL,
-    value: standing.checksum,
+    value: phase.checksum,
     tests: [test(`/metadata/labels${formatPointer(TAGS_LABEL)}`, getTagsLabel(node) ?? null)],
   };
   return patchObject(NODES, node, [setEntries("/metadata/labels", labels !== undefined, [entry])]);

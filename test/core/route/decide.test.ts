@@ -447,7 +447,7 @@ test("with invalid fields gets nothing for them", () => {
   const rules = { waited: new Map(), isSweep: false, stop: undefined };
   const plan = planRoutes(nodes, {
     state: { ...odd, tables: [...odd.tables] },
-    wanted,
+    desired: wanted,
     ...{ networks: [], pass: NO_PASS, rules, proof: ASSUMED_PROOF },
   });
   expect([plan.steps, plan.standings.get("a")?.kind, plan.standings.get("b")]).toMatchObject([
@@ -458,7 +458,7 @@ test("with invalid fields gets nothing for them", () => {
   expect(
     planRoutes([{ name: "x", uid: "3" }], {
       state: { ...odd, tables: [] },
-      wanted,
+      desired: wanted,
       ...{ networks: [], pass: NO_PASS, rules, proof: ASSUMED_PROOF },
     }).standings.get("x"),
   ).toEqual({ kind: "none" });

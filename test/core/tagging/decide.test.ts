@@ -232,12 +232,12 @@ describe("a node that is gone", () => {
 
 describe("the tags of resources without a node", () => {
   const left = (tags: Tags) => {
-    const wanted = model.marked({ team: "a", role: "node" }, DEFAULT_SETTINGS);
-    const phase = { model, wanted, held: new Map() };
-    const world = { resources: new Map([["r-1", tags]]), failed: new Map() };
+    const desired = model.marked({ team: "a", role: "node" }, DEFAULT_SETTINGS);
+    const phase = { model, desired, resourcesWithNode: new Map() };
+    const known = { resources: new Map([["r-1", tags]]), failed: new Map() };
     return listAbandonedResources({
-      standing: phase,
-      world,
+      phase,
+      known,
       settings: DEFAULT_SETTINGS,
     } as unknown as TaggingParts).get("r-1");
   };
