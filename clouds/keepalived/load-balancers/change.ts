@@ -72,10 +72,10 @@ function assignAddress(
   const kept = before !== undefined && !isOthers && isAnnounceable(before.ip) ? before.ip : undefined;
   // An equal address in another spelling stays as written.
   const address = ip === undefined || canonicalizeIp(kept ?? "") === ip ? (kept ?? ip) : ip;
-  const given = address ?? findLowestFreeAddress({ entries }, cidr);
-  if (given === undefined) return { kind: "exhausted" };
+  const assigned = address ?? findLowestFreeAddress({ entries }, cidr);
+  if (assigned === undefined) return { kind: "exhausted" };
   const entry: Entry = {
-    ...{ uid, ip: given, serviceNamespace: namespace, serviceName: name },
+    ...{ uid, ip: assigned, serviceNamespace: namespace, serviceName: name },
     ...(forwardMethod ? { forwardMethod } : {}),
   };
   const after =
@@ -95,16 +95,16 @@ function isServiceEntry(
 }
 
 function releaseAddress(assignments: VipAssignments, uid: string): ChangeResult {
-  const gone = assignments.entries.filter((entry) => entry.uid === uid);
-  if (gone.length === 0) return { kind: "done", ledger: assignments, entry: null };
+  const released = assignments.entries.filter((entry) => entry.uid === uid);
+  if (released.length === 0) return { kind: "done", ledger: assignments, entry: null };
   const entries = assignments.entries.filter((entry) => entry.uid !== uid);
-  const told = buildData(entries);
+  const remainingData = buildData(entries);
   // Only these keys are removed; data of others stays.
   const data = { ...assignments.data };
-  for (const { ip } of gone) {
-    const heir = Object.hasOwn(told, ip) ? told[ip] : undefined;
-    if (heir === undefined) delete data[ip];
-    else data[ip] = heir;
+  for (const { ip } of released) {
+    const nextValue = Object.hasOwn(remainingData, ip) ? remainingData[ip] : undefined;
+    if (nextValue === undefined) delete data[ip];
+    else data[ip] = nextValue;
   }
   return { kind: "done", entry: null, ledger: { ...assignments, entries, data } };
 }
