@@ -64,7 +64,7 @@ export const LOG_EVENTS = {
   LeaseNotRenewed:
     "the relay no longer reports that (`outcome`, `code`); after two minutes the sweep does its work, unless an operator has stopped writes (`Stopped`)",
   SweepFinished:
-    "a cluster was swept, in this `mode`: `overdue` nodes had not been brought in time; or so many `clusters`, whose Leases are fresh",
+    "a cluster was swept, in this `mode`: `overdue` nodes and Services had not been sent in time; or so many `clusters`, whose Leases are fresh",
   SweepNotDone:
     "these clusters (`names`) were not swept, for this reason (`code`); the next minute's sweep comes",
   Refreshed: "all objects of the `resource` were checked",
@@ -177,7 +177,7 @@ export const LogLine = z.strictObject({
   ),
   lease: describeText("of a sweep: the state of the relay's Lease"),
   listed: count("objects seen in lists"),
-  overdue: count("nodes that a relay should have brought by then: the gap"),
+  overdue: count("nodes and Services that a relay should have sent by then: the gap"),
   orphans: count("load balancers made for a Service that is no more; where they were looked for"),
   functionPrefix: describeText("of a sweep: the prefix of its deployment's function names"),
   invocations: count("of functions"),

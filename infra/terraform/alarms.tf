@@ -3,7 +3,7 @@
 locals {
   sweep_alarms = {
     sweep-finds-gap = {
-      description         = "Nodes wait that the relay should have brought. docs/runbooks/sweep-finds-gap.md"
+      description         = "Nodes or Services wait that the relay should have sent. docs/runbooks/sweep-finds-gap.md"
       namespace           = "serverless-ccm"
       metric_name         = "overdue"
       dimensions          = { functionPrefix = "${local.prefix}-" }

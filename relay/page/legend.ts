@@ -12,7 +12,10 @@ export const COLUMNS: readonly { readonly title: string; readonly legend: string
     title: "What waits, and why",
     legend: "how many, since when (UTC), the one that waits longest, and its controller",
   },
-  { title: "Missed", legend: "nodes that the last sweep found waiting, and the relay should have brought" },
+  {
+    title: "Missed",
+    legend: "nodes and Services that the last sweep found waiting, and the relay should have sent",
+  },
   {
     title: "Cloud API",
     legend: "calls that the cloud throttled, and seconds that calls were held back, since this process began",

@@ -329,7 +329,7 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
         ...defined({
           name: "serverless_ccm_sweep_overdue_nodes",
           type: "gauge",
-          help: "Nodes that the last list of the sweep found waiting although the relay should have brought them.",
+          help: "Nodes and Services that the last list of the sweep found waiting although the relay should have sent them.",
           labelNames: ["cluster"],
         }),
         registers,
