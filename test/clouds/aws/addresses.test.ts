@@ -17,7 +17,7 @@ const DNS = "ip-10-0-0-1.ec2.internal";
 
 const rows: [string, Ec2Instance, NodeIPFamily[], string[]][] = [
   [
-    "all there is, in the stock controller's order",
+    "all kinds, in the stock controller's order",
     {
       NetworkInterfaces: [eni(0, ["10.0.0.1"])],
       PublicIpAddress: "203.0.113.1",

@@ -50,7 +50,7 @@ test.each([5, 59, 60, 3600])(
   },
 );
 
-test("only the operator sees what EC2 says with a refusal", async () => {
+test("only the operator sees EC2's message about a denied request", async () => {
   const world = aWorld({});
   const message = "User: arn:aws:sts::123456789012:assumed-role/ccm/demo is not authorized";
   world.errors.set("DescribeInstances", createAwsError("UnauthorizedOperation", 403, message));
@@ -68,7 +68,7 @@ test("a joined node of another provider is left alone, and the report says so", 
   });
 });
 
-test("a waiting node of another provider gets an Event that it waits in vain", async () => {
+test("a waiting node of another provider gets an Event about its provider ID", async () => {
   expect(await decide(aWorld(), { providerID: HYBRID })).toMatchObject({
     kind: "retry",
     because: { code: "ForeignProviderID" },

@@ -33,7 +33,7 @@ test.each(["byName", "byId"] as const)("1,000 nodes %s in batches of 100 take 10
   expect(world.count("DescribeAvailabilityZones")).toBe(1);
 });
 
-test("one missing ID among 100 neither disturbs the 99 nor costs a request", async () => {
+test("one missing ID among 100 does not affect the 99, and takes no additional request", async () => {
   const { world, ids, byId } = aWorldOf(100);
   world.instances.splice(50, 1);
   const { answers } = await world.cloud().instances(byId, buildCall());

@@ -83,7 +83,7 @@ test("a token that changes while it is rejected is tried once", async () => {
 test.each<[string, () => Promise<void>]>([
   ["gone", () => rm(file)],
   ["empty", () => writeFile(file, "")],
-  ["half a mess", () => writeFile(file, "two tokens")],
+  ["written with two values", () => writeFile(file, "two tokens")],
 ])(
   "while a file is %s the last token is sent, and after a rejection the file is the error",
   async (_, spoil) => {

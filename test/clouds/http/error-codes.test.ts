@@ -223,7 +223,7 @@ describe.each(VENDORS)("$title answers", ({ read, body, rows }) => {
     expect(classify(answer, "GET /", read)).toMatchObject({ fault: { code, meaning, errorId: id } });
   });
 
-  test("an unlisted code, which means what the status means", () => {
+  test("classifies an unlisted code by its status", () => {
     for (const [status, code] of [
       [400, D],
       [403, D],

@@ -102,7 +102,7 @@ test("nothing is marked or dropped while not all Services are known", async () =
   expect(await names()).toEqual(["lives", "lost"]);
 });
 
-test("the entry of a Service that changed its type goes, and a new Service with the old name gets none of it", async () => {
+test("the entry of a Service that changed its type is dropped, and a new Service with the name does not get it", async () => {
   await under.create("lives");
   const { metadata } = await under.create("retyped");
   const replaced = await under.create("replaced");

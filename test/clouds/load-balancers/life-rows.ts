@@ -126,7 +126,7 @@ export function addLifecycleRows({ stage, base, made, merged, changed, settled, 
       expect(await settled()).toEqual(base());
     });
 
-    test("to one for the cluster's network alone creates that, and deletion removes it", async ({ skip }) => {
+    test("to an internal load balancer creates that, and deletion removes it", async ({ skip }) => {
       const { internal } = stage().world;
       if (internal === undefined) return skip("not run: the cloud has none, or only one kind");
       const outer = await made();
@@ -150,7 +150,7 @@ export function addLifecycleRows({ stage, base, made, merged, changed, settled, 
   });
 
   describe("an unwanted load balancer", () => {
-    test("is deleted with the Service, and nothing else is", async () => {
+    test("is deleted with the Service, and only it is", async () => {
       await made();
       await stage().objects.delete();
       expect(await settled()).toEqual(base());

@@ -55,7 +55,7 @@ test("several removals from one group go in one request, and each gets its reque
   expect(sent).toEqual(["RevokeSecurityGroupIngress sg-1 a+b+c"]);
 });
 
-test("a single removal goes unchanged, and a later one goes later", async () => {
+test("a single removal is sent unchanged, and a later one is sent separately", async () => {
   const { sent, act, pass } = aWorld();
   const first = act(revoke("a"));
   pass();
@@ -84,7 +84,7 @@ test("other groups, invocations and actions stay separate", async () => {
   ]);
 });
 
-test("after a rejection each removal goes alone, and only the rejected one gets the error", async () => {
+test("after a rejection each removal is sent alone, and only the rejected one gets the error", async () => {
   const { sent, act, pass } = aWorld((rules) => (rules.includes("b") ? GONE : DONE));
   const results = ["a", "b", "c"].map((rule) => act(revoke(rule)));
   pass();

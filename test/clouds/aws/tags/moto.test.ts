@@ -115,7 +115,7 @@ describeWithPart("moto", "tags of instances on moto", (program) => {
     expect(await tagsOf(second)).toEqual({ ...CLUSTER, team: "mine" });
   });
 
-  test("a missing instance is rejected alone, and named; removing its tags counts as done", async () => {
+  test("only a missing instance is rejected by name, and removing its tags counts as done", async () => {
     const ids = await add(4);
     const all = [...ids.slice(0, 2), UNKNOWN, ...ids.slice(2)];
     refuse(UNKNOWN, "InvalidInstanceID.NotFound", `The instance ID '${UNKNOWN}' does not exist`);

@@ -86,7 +86,7 @@ describe("a certificate by annotation", () => {
     expect(used()).toEqual(uses === undefined ? [] : [uses]);
   });
 
-  test("a network load balancer uses no certificate, and none is looked for", async () => {
+  test("a network load balancer uses no certificate, and sends no request for one", async () => {
     const service = buildService({ annotations: { "certificate-id": LOST } });
     const { last } = await converge(world.cloud(), buildSettings(), service, {
       nodes: buildNodes([world.fake.add()]),

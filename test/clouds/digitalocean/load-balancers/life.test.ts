@@ -129,7 +129,7 @@ describe("the life of a Service", () => {
 describe("no second one is made", () => {
   const lost = ["destroy", { status: 500, body: "{}" }, { status: 202, body: "rubbish" }] as const;
   for (const answer of lost) {
-    test(`where the answer to the first was ${JSON.stringify(answer)}`, async () => {
+    test(`if the creation was answered with ${JSON.stringify(answer)}`, async () => {
       let count = 0;
       world.fake.lost = ({ method }) => {
         count += method === "POST" ? 1 : 0;

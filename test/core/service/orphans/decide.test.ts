@@ -225,7 +225,7 @@ describe("a load balancer whose Service is gone", () => {
     }
   });
 
-  test("is one per turn among several: first found first, and parts last", async () => {
+  test("is one per turn: the first found first, parts last", async () => {
     const world = orphaned();
     for (const name of ["b", "c"]) {
       serve(world, name);

@@ -90,15 +90,15 @@ describe("rules on the nodes' groups", () => {
     expect(rules(aws)).toEqual(as);
   });
 
-  test("are left alone if the operator says so", () => {
+  test("stay unchanged with disableSecurityGroupIngress", () => {
     const aws = createNetworkWorld();
     converge(aws, buildQuestion(buildService()), buildSettings({ disableSecurityGroupIngress: true }));
     expect(rules(aws)).toEqual([]);
   });
 });
 
-describe("an own group of the load balancer", () => {
-  test("is made before it, with its ports and nothing else, and is deleted after it", () => {
+describe("a load balancer's own group", () => {
+  test("is created before it with only its ports, and is deleted after it", () => {
     const aws = createNetworkWorld();
     const of = buildService({
       ports: [
@@ -118,7 +118,7 @@ describe("an own group of the load balancer", () => {
     expect(aws.vpc.groups.map(({ group }) => group.GroupName)).toEqual(["nodes"]);
   });
 
-  test("is never added to one made without, as AWS attaches none later; a message says so if an annotation asks for it", () => {
+  test("is never added later, as AWS rejects that; an annotation that requests it gets a Warning", () => {
     const aws = createNetworkWorld();
     converge(aws, buildQuestion(buildService()));
     const asked = buildQuestion(buildService({}, { "security-groups": "sg-nodes" }));
@@ -148,7 +148,7 @@ describe("the group that all load balancers of a cluster share", () => {
     { name: "api", uid: "00000000-8d1b-4c7e-9a44-0b1c2d3e4f50" },
   );
 
-  test("is allowed in once for all Services", () => {
+  test("is allowed once for all Services", () => {
     const aws = createNetworkWorld();
     converge(aws, buildQuestion(buildService()), SHARED);
     const one = rules(aws);
@@ -162,7 +162,7 @@ describe("the group that all load balancers of a cluster share", () => {
     expect(rules(aws, name)).toEqual([]);
   });
 
-  test("is allowed in at the configured node ports, and at others by rules of the Service", () => {
+  test("is allowed at the configured node ports, and at others by rules of the Service", () => {
     const aws = createNetworkWorld();
     converge(
       aws,
@@ -264,7 +264,7 @@ describe("the group that all load balancers of a cluster share", () => {
     expect(rules(aws)).toEqual([]);
   });
 
-  test("stays, with its rules, for a new one that comes while the last one goes", () => {
+  test("stays with its rules if a load balancer is created while the last one is deleted", () => {
     const aws = createNetworkWorld();
     converge(aws, buildQuestion(buildService()), SHARED);
     // The new one sees the group and its rules before the old one goes.
@@ -281,14 +281,14 @@ describe("the group that all load balancers of a cluster share", () => {
     ]);
   });
 
-  test("stays, with its rules, if rules of nodes are not ours to change", () => {
+  test("stays with its rules with disableSecurityGroupIngress", () => {
     const aws = createNetworkWorld();
     converge(aws, buildQuestion(buildService()), SHARED);
     converge(aws, buildDeletionQuestion(buildService()), SHARED);
     expect(audit(aws, 0, buildSettings({ disableSecurityGroupIngress: true }))).toEqual([]);
   });
 
-  test("is not used if it belongs to others", () => {
+  test("is not used if it belongs to another owner", () => {
     const aws = createNetworkWorld();
     const group = { GroupId: "sg-theirs", GroupName: name, VpcId: "vpc-1" };
     aws.vpc = { ...aws.vpc, groups: [...aws.vpc.groups, { group, tags: {}, ingress: [] }] };

@@ -113,7 +113,7 @@ test("tags of others stay when the annotation's tags are removed", () => {
   expect([tags?.["team"], tags?.["cost-centre"]]).toEqual([undefined, "42"]);
 });
 
-test("one with deletion protection stays, and a message says so", () => {
+test("one with deletion protection stays, and gets a Warning", () => {
   const aws = createNetworkWorld();
   converge(aws, asked);
   for (const { attributes } of aws.balancers.values()) attributes["deletion_protection.enabled"] = "true";
@@ -124,7 +124,7 @@ test("one with deletion protection stays, and a message says so", () => {
   expect(aws.groups.size).toBe(1);
 });
 
-test("a classic one of ours is replaced only if the operator says so, and then after the new one is published", () => {
+test("our classic one is replaced only if the operator allows it, after the new one is published", () => {
   const aws = createNetworkWorld();
   const classic = {
     loadBalancer: { LoadBalancerName: NAME, DNSName: "classic.example", SecurityGroups: [] },

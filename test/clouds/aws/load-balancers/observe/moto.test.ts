@@ -163,7 +163,7 @@ describeWithPart("moto", "load balancers on moto", (program) => {
     expect(JSON.parse(JSON.stringify(state))).toEqual(state);
   });
 
-  test("a load balancer to delete takes no call of its own", async () => {
+  test("a load balancer to delete takes no additional call", async () => {
     await aNetworkLoadBalancer(await world.addInstance());
     const { answers, usage } = await world.observe(buildQuestion(UID, { wanted: false }));
     expect(answers).toMatchObject([

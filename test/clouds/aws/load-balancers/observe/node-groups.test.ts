@@ -67,7 +67,7 @@ describe("a security group without a tag", () => {
     ["that only the cluster's instances have", [on("i-1", "sg-1"), on("i-2", "sg-1", "sg-2")], true],
     ["that an instance without the tag has, too,", [on("i-1", "sg-1"), on("i-db", "sg-1")], false],
     ["that an interface of no instance has, too,", [on("i-1", "sg-1"), on(undefined, "sg-1")], false],
-    ["that nothing has", [], false],
+    ["that is not in use", [], false],
     ["that AWS does not return", new Error("not authorized"), false],
   ])("%s is proven: %s", async (_, interfaces, expected) => {
     const { read } = account(withInterfaces(interfaces));

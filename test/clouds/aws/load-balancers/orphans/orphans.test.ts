@@ -368,7 +368,7 @@ describeWithPart("moto", "load balancers whose Service is gone, on moto", (progr
     "elb:DescribeLoadBalancers",
     "elbv2:DescribeTargetGroups",
     "elbv2:DescribeTags",
-  ])("if %s is refused nothing is known, and nothing is done", async (operation) => {
+  ])("does nothing if %s is denied", async (operation) => {
     under.configure(DELETING);
     await under.create("lives", NLB);
     await under.create("lost", NLB);

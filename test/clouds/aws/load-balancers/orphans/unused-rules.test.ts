@@ -151,7 +151,7 @@ describe("the rules for a health check that Services share", () => {
 });
 
 describe("the rule for path MTU discovery", () => {
-  test("stays for a load balancer that comes while another one goes", () => {
+  test("stays if a load balancer is created while another one is deleted", () => {
     const aws = createNetworkWorld();
     converge(aws, buildQuestion(web));
     const coming = buildQuestion(api);
@@ -167,7 +167,7 @@ describe("the rule for path MTU discovery", () => {
     expect(mtu(aws)).toEqual(["icmp 3-4 192.0.2.0/24 kubernetes.io/rule/nlb/mtu"]);
   });
 
-  test("goes when no client of its network has been allowed in for ten minutes", () => {
+  test("is removed when no client of its network has been allowed for ten minutes", () => {
     const aws = createNetworkWorld();
     converge(aws, buildQuestion(web));
     converge(aws, buildDeletionQuestion(web));

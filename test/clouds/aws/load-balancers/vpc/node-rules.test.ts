@@ -114,7 +114,7 @@ test("rules of others always stay, and ours are removed when they are no longer 
   expect(formatRules(vpc, "sg-left")).toEqual([]);
 });
 
-test("what a rule of others allows is not allowed again, and is not ours to remove", () => {
+test("traffic that a foreign rule allows gets no second rule, and the foreign rule stays", () => {
   const ingress = [buildRule("tcp", [30001, 30001], "10.9.0.0/20", "by hand")];
   const groups = [buildGroup("sg-nodes", { tags: OURS, ingress })];
   const { vpc } = planned({}, buildVpc({ groups, instances: { "i-1": buildTarget("sg-nodes") } }));
@@ -127,7 +127,7 @@ test("what a rule of others allows is not allowed again, and is not ours to remo
   ]);
 });
 
-test("the rule that all load balancers share stays for the audit, whichever load balancer goes", () => {
+test("the rule that all load balancers share stays until the audit when a load balancer is deleted", () => {
   const groups = [buildGroup("sg-nodes", { tags: OURS })];
   const { vpc } = planned({}, buildVpc({ groups, instances: { "i-1": buildTarget("sg-nodes") } }));
   const gone = planned({ openings: [], instanceIds: [] }, vpc);
@@ -240,7 +240,7 @@ test.each<[string, DesiredNodeRules["allow"]["nodeSecurityGroups"]]>([
   expect(last).toEqual({ kind: "ready", value: [] });
 });
 
-test("rules are copied to new groups from groups of nodes alone", () => {
+test("rules are copied to new groups only from groups of nodes", () => {
   const planted = buildGroup("sg-planted", { ingress: [buildRule("tcp", [22, 22], "0.0.0.0/0", CLIENT)] });
   const state = buildVpc({ groups: [planted, NODES], instances: { "i-1": buildTarget("sg-nodes") } });
   const { disabled, clusterTag, allow, instanceIds } = wanted();

@@ -36,7 +36,7 @@ test("of the named groups, only those with our tag and name are deleted", () => 
   expect(last).toEqual({ kind: "ready", value: undefined });
 });
 
-test("one that a rule of a foreign group names stays, and delays no other deletion", () => {
+test("a group that a foreign group's rule names stays, and delays no other deletion", () => {
   const groups = [
     buildGroup("sg-1", { name: "k8s-elb-a1", tags: OURS }),
     buildGroup("sg-2", { name: "k8s-elb-a2", tags: OURS }),

@@ -155,7 +155,7 @@ function settingsOf({ cloud: keys }: WishOf): Settings {
   return buildSettings({ ...keys, allow: ALLOW });
 }
 
-test("any sequence of desired states and changes by others settles, and leaves nothing in the end", () => {
+test("any sequence of desired states and foreign changes reaches a fixed point, and deletion leaves nothing", () => {
   fc.assert(
     fc.property(fc.array(step, { minLength: 1, maxLength: 4 }), (steps) => {
       const aws = theWorld();

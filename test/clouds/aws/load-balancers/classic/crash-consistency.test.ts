@@ -65,7 +65,7 @@ const CHANGES: readonly (readonly [string, readonly LoadBalancerQuestion[], Load
   ["update back", [OTHER], RICH],
   ["update of tags", [TAGGED], RETAGGED],
   ["delete", [RICH], NONE],
-  ["delete with another's group", [OTHER], NONE],
+  ["delete with a security group of another owner", [OTHER], NONE],
 ];
 
 const LAGS = [
@@ -129,7 +129,7 @@ test.each(TABLE)(
 );
 
 test.each(TABLE)(
-  "%s, seen %s, folded %s: deleted halfway, it leaves nothing",
+  "%s, seen %s, folded %s: nothing is left if the Service is deleted halfway",
   (_, __, isFolded, before, asked, lag) => {
     for (const elb of cutOffs(before, asked, lag, isFolded)) {
       expect(converge(elb, NONE)).toEqual({ kind: "settled", ingress: [], warnings: [] });

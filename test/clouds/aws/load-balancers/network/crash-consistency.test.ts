@@ -73,7 +73,7 @@ const LIVES: readonly Life[] = [
     ],
   },
   {
-    name: "tagged in one way, in another one, and not any more",
+    name: "tagged, tagged otherwise, and untagged again",
     settings: buildSettings(),
     asked: [
       buildQuestion(buildService(two, { "additional-resource-tags": "team=web,stage=test" }), all),
