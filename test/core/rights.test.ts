@@ -79,7 +79,7 @@ test("every controller's function has its own user", () => {
   expect(formatUser("node-lifecycle")).toBe("serverless-ccm-node-lifecycle");
 });
 
-test("a Service is written only through its status, except where kube-vip reads an address from its spec", () => {
+test("a Service is written only through its status, except for kube-vip's address in its spec", () => {
   const patches = RIGHTS.service.filter(({ resource, verb }) => resource === "services" && verb === "patch");
   expect(patches.map(({ subresource, cloud }) => [subresource, cloud])).toEqual([
     ["status", undefined],

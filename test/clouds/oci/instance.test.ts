@@ -77,7 +77,7 @@ describe("the facts of an instance", () => {
     ["an availability domain without a prefix", { availabilityDomain: "AD-1" }, {}, {}, { zone: "AD-1" }],
     ["no fault domain", { faultDomain: undefined }, {}, {}, { labels: {} }],
     [
-      "IPv6 alone, in the storage driver's label",
+      "only IPv6, in the storage driver's label",
       {},
       { ipFamily: "IPv6" },
       {},
@@ -109,7 +109,7 @@ describe("the facts of an instance", () => {
       },
     ],
     [
-      "IPv6 alone",
+      "only IPv6",
       { vnic: { privateIp: undefined, ipv6Addresses: ["fd00::1"] } },
       {},
       IPV6,

@@ -86,7 +86,7 @@ describe("the addresses", () => {
       [`${I} 10.1.0.2`, `${E} 198.51.100.7`, `${E} 203.0.113.7`, `${I} 10.2.0.2`],
     ],
     [
-      "of internal networks alone",
+      "of internal networks only",
       { "internal-network-name": "two" },
       {},
       [`${E} 198.51.100.7`, `${E} 2001:db8::7`, `${E} 203.0.113.7`, `${I} 10.2.0.2`],
@@ -191,7 +191,7 @@ test.each<[string, unknown, string]>([
   ["the ID, if the name is not a label", { original_name: "m1 large!", id: "7" }, "7"],
   ["the name that old Nova versions return", { id: "7", name: "m1.small" }, "m1.small"],
   [
-    "the name with - for what a label cannot hold, without an id",
+    "without an ID, the name with - in place of invalid characters",
     { original_name: "SCS-2V:4:10" },
     "SCS-2V-4-10",
   ],

@@ -286,7 +286,7 @@ test("a secret with quotes is not repeated in its JSON notation either", async (
   expect(JSON.stringify(answers)).not.toContain("quoted");
 });
 
-test("a project of a wrong credential has none of the cluster's servers", async () => {
+test("a wrong credential's project contains no server of the cluster", async () => {
   world.fake.project = "another";
   expect(await asking()()).toEqual(["Foreign"]);
 });

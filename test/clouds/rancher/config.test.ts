@@ -159,9 +159,9 @@ test.each<[string, Record<string, unknown>, string]>([
 });
 
 test.each<[string, Record<string, unknown>, Record<string, string>]>([
-  ["of nodes alone", K3S, {}],
-  ["of Machines", MACHINES, { RANCHER_TOKEN: TOKEN }],
-  ["of an environment", CATTLE, { CATTLE_ACCESS_KEY: "access", CATTLE_SECRET_KEY: TOKEN }],
+  ["with nodes only", K3S, {}],
+  ["with Machines", MACHINES, { RANCHER_TOKEN: TOKEN }],
+  ["with an environment", CATTLE, { CATTLE_ACCESS_KEY: "access", CATTLE_SECRET_KEY: TOKEN }],
 ])(
   "the cloud %s is loaded by its provider, which reveals only the names of secrets",
   async (_, written, environment) => {

@@ -138,7 +138,7 @@ describe("no Machine is reported as gone by", () => {
   test.each<[string, Break, string, string]>([
     ["a list without any Machine", ({ fake }) => fake.machines.splice(0), "Unavailable", "existence: none"],
     [
-      "a list that has Machines of others alone",
+      "a list with only Machines of others",
       ({ fake }) => {
         fake.machines.splice(0);
         fake.add({ cluster: "green" });

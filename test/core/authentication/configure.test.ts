@@ -207,7 +207,7 @@ describe("merging", () => {
   });
 });
 
-describe("rejects what kube-apiserver would reject", () => {
+describe("rejects, as kube-apiserver would,", () => {
   const entries = (count: number): readonly object[] =>
     Array.from({ length: count }, (_, index) => ({
       ...OTHER,

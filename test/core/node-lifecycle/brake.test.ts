@@ -108,7 +108,7 @@ describe("several actors under one state", () => {
   });
 
   test.each([0, 45, -45])(
-    "delete no more if one is interrupted anywhere by another whose clock is %i seconds ahead",
+    "delete no more if one is interrupted anywhere by another with a clock %i seconds ahead",
     (ahead) => {
       const totals = new Set<number>();
       for (let first = 0; first <= steps; first += 1) {
@@ -137,7 +137,7 @@ describe("several actors under one state", () => {
     }
   });
 
-  test("do not touch what another has announced, until its intent has expired", () => {
+  test("do not delete nodes that another actor has announced, until its announcement expires", () => {
     const { world, pass } = halfMissed(2);
     const announcing = pass("one", 0);
     until(announcing, "swapped");

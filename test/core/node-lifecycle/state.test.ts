@@ -65,7 +65,7 @@ describe("the state", () => {
     ["of another version", document({ version: 2 }), "StateOfOtherVersion"],
     ["with an invalid time", document({ absences: { u: { ...absence, first: "soon" } } }), "StateMalformed"],
     ["with an unknown key", document({ deletedSoFar: 0 }), "StateMalformed"],
-    ["with a number where a map is", document({ deletions: 7 }), "StateMalformed"],
+    ["with a number in place of a map", document({ deletions: 7 }), "StateMalformed"],
     ["with too many absences", document({ absences: many(MAX_ABSENCES + 1, absence) }), "StateMalformed"],
     ["with too many deletions", document({ deletions: many(MAX_DELETIONS + 1, deletion) }), "StateMalformed"],
     ["huge", `${document()}${" ".repeat(MAX_STATE_CHARACTERS)}`, "StateMalformed"],
@@ -85,7 +85,7 @@ describe("the state", () => {
     expect(read(JSON.stringify(state)).kind).toBe("state");
   });
 
-  test("replaces what was read, and keeps the rest of the ConfigMap", () => {
+  test("is written over the version as read, and keeps the rest of the ConfigMap", () => {
     const object = {
       apiVersion: "v1",
       kind: "ConfigMap",

@@ -124,7 +124,7 @@ describe("a refresh", () => {
   >([
     ["an empty list", { addresses: [] }, {}, [buildInternalAddress("10.0.1.17"), buildHostname("a")]],
     [
-      "names alone",
+      "only names",
       { addresses: [buildHostname("b")] },
       {},
       [buildInternalAddress("10.0.1.17"), buildHostname("a")],

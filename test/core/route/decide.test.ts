@@ -555,7 +555,7 @@ describe("a failure", () => {
     expect(decision).toMatchObject({ kind: "retry", because: { code: "Conflict" }, afterSeconds: 1 });
   });
 
-  test("of several kinds is summarized by the one that a person must fix", () => {
+  test("of several kinds is summarized by the one that an operator must fix", () => {
     const odd = [...nodes, buildRawNode("d", "10.9.0.0/24")];
     const { decision } = carryOut(
       buildState([buildTable([ROUTE_TO_A])], odd),

@@ -48,7 +48,7 @@ describe("the watch", () => {
     );
   });
 
-  test("detects work from watched objects alone", async () => {
+  test("detects work from watched objects only", async () => {
     expect(serviceWatch.needsWork(buildService(), CONTEXT)).toBe(true);
     expect(serviceWatch.needsWork(await buildServedService(), CONTEXT)).toBe(false);
   });

@@ -393,7 +393,7 @@ describe("a Service whose load balancer counts against a quota", () => {
       CREATED,
     ],
     [
-      "is retried soon without a reservation of its own",
+      "is retried soon without a reservation",
       grant("uid-other"),
       { kind: "retry", afterSeconds: 3, because: { code: "LoadBalancerInProgress" }, events: [] },
     ],

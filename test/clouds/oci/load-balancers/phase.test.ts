@@ -74,7 +74,7 @@ describe("a load balancer with the Service's name", () => {
     expect(other.lifecycleState).toBe("ACTIVE");
   });
 
-  test("of which several exist: none is chosen, and none is deleted", async () => {
+  test("that exists several times is neither used nor deleted", async () => {
     isThere({});
     isThere({ compartmentId: OTHER_COMPARTMENT });
     for (const asked of [buildQuestion(buildService()), away()])
@@ -141,7 +141,7 @@ describe("a change that is impossible in place is rejected, and the load balance
 });
 
 describe("a configured load balancer compartment", () => {
-  test("is where its load balancer is created and looked for", async () => {
+  test("is where its load balancer is created and searched", async () => {
     const service = buildService({ "oci:compartment-id": OTHER_COMPARTMENT });
     await player.settle(buildQuestion(service));
     expect([...account.lb.balancers.values()]).toMatchObject([{ compartmentId: OTHER_COMPARTMENT }]);

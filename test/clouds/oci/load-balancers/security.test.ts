@@ -66,7 +66,7 @@ describe.each([
     expect(asked()).toEqual([]);
   });
 
-  test("reads none of the nodes' groups that the Service names without effect", async () => {
+  test("does not read the nodes' groups that the Service names without effect", async () => {
     deny();
     const annotations = {
       ...service.metadata.annotations,
@@ -134,7 +134,7 @@ describe("the managed group", () => {
     expect([...account.lb.balancers.values()]).toMatchObject([{ networkSecurityGroupIds: [group?.id] }]);
   });
 
-  test("is left alone by the next observation", async () => {
+  test("is unchanged by the next observation", async () => {
     await player.settle(buildQuestion(named()));
     expect((await player.settle(buildQuestion(named()))).actions).toEqual([]);
   });
