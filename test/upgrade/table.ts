@@ -5,13 +5,13 @@ const COLUMNS: readonly (readonly [string, (result: StepResult) => string])[] = 
   ["functions", ({ functions }) => functions],
   ["nodes that came up", ({ up }) => String(up)],
   ["naked", ({ naked }) => String(naked)],
-  ["writes on these", ({ writesOnThem }) => String(writesOnThem)],
-  ["on nodes of before", ({ writesOnOthers }) => String(writesOnOthers)],
-  ["writes refused", ({ refused }) => String(refused)],
-  ["deletion that was under way carried on", ({ carriedOn }) => carriedOn],
+  ["writes on these nodes", ({ writesOnThem }) => String(writesOnThem)],
+  ["writes on older nodes", ({ writesOnOthers }) => String(writesOnOthers)],
+  ["rejected writes", ({ refused }) => String(refused)],
+  ["pending deletion completed", ({ carriedOn }) => carriedOn],
   ["invocations", ({ invocations }) => String(invocations)],
-  ["failed", ({ failed }) => String(failed)],
-  ["refused whole", ({ refusedEvents }) => String(refusedEvents)],
+  ["failed invocations", ({ failed }) => String(failed)],
+  ["rejected events", ({ refusedEvents }) => String(refusedEvents)],
   ["errors in the log", ({ errors }) => String(errors)],
 ];
 
@@ -31,14 +31,14 @@ export function checkSteps(results: readonly StepResult[], nodes: number): strin
       [`${up} of ${nodes} nodes came up`, up === nodes],
       [`${naked} nodes were naked`, naked === 0],
       [`${writesOnThem} writes for ${nodes} nodes`, writesOnThem === 2 * nodes || result.shared === true],
-      [`${writesOnOthers} writes on nodes of before`, writesOnOthers === 0],
-      [`${refused} writes were refused`, refused === 0 || result.shared === true],
-      [`the deletion that was under way: ${carriedOn}`, carriedOn === "yes" || carriedOn === "–"],
+      [`${writesOnOthers} writes on older nodes`, writesOnOthers === 0],
+      [`${refused} writes were rejected`, refused === 0 || result.shared === true],
+      [`the pending deletion was completed: ${carriedOn}`, carriedOn === "yes" || carriedOn === "–"],
       ["nothing was invoked", invocations > 0],
       [`${failed} invocations failed`, failed === 0],
       // A cluster that leaves a stage is unknown to its functions while its relay still sends its pending
       // events.
-      [`${refusedEvents} events were refused whole`, refusedEvents === 0 || result.shared === true],
+      [`${refusedEvents} events were rejected`, refusedEvents === 0 || result.shared === true],
       [`${errors} errors in the log`, errors === 0],
     ];
     const where = `relay ${result.relay}, functions ${result.functions}`;
