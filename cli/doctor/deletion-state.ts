@@ -26,7 +26,7 @@ export const deletionState: Check = {
       said.kind === "gone" ? { kind: "absent" } : { kind: "object", object: parseJson(answer.body) },
     );
     if (stored.kind === "unusable")
-      return reportFailure(`${stored.message}; until then no node is deleted`, APPLY);
+      return reportFailure(`${stored.message}; until then no node is deleted`, APPLY_STATE);
     const { brake, absences } = stored.state;
     if (brake !== undefined)
       return reportFailure(
@@ -41,5 +41,5 @@ export const deletionState: Check = {
 };
 
 const GRANT = "kubectl apply -f infra/rbac/";
-const APPLY =
+const APPLY_STATE =
   "kubectl apply -f infra/state/config-map.yaml; where its content is broken, delete its key `state` first";

@@ -21,12 +21,12 @@ export const relayLease: Check = {
     const answer = await ask(reader, { method: "GET", path, signal });
     const said = classifyAnswer(answer);
     const what = `Lease ${SYSTEM_NAMESPACE}/${RELAY_LEASE}`;
-    if (said.kind === "gone") return reportFailure(`there is no ${what}`, APPLY);
+    if (said.kind === "gone") return reportFailure(`there is no ${what}`, APPLY_LEASE);
     if (said.kind === "rejected" && said.status === 403)
       return reportSkipped(`${what} may be read by the sweep alone: add signIn.sweep to the cluster's entry`);
-    if (said.kind !== "applied") return reportFailure(`${what} cannot be read: ${said.message}`, APPLY);
+    if (said.kind !== "applied") return reportFailure(`${what} cannot be read: ${said.message}`, APPLY_LEASE);
     const lease = Lease.safeParse(parseJson(answer.body)).data;
-    if (lease === undefined) return reportFailure(`${what} is not a valid Lease`, APPLY);
+    if (lease === undefined) return reportFailure(`${what} is not a valid Lease`, APPLY_LEASE);
     const renewed = Date.parse(lease.spec.renewTime ?? "");
     if (Number.isNaN(renewed))
       return reportWarning(`no relay has ever renewed ${what}: the sweep does everything`, START);
@@ -36,7 +36,7 @@ export const relayLease: Check = {
   },
 };
 
-const APPLY = "kubectl apply -f infra/rbac/ -f infra/state/";
+const APPLY_LEASE = "kubectl apply -f infra/rbac/ -f infra/state/";
 const START = "start `serverless-ccm relay` for the cluster; see its /readyz/clusters/NAME";
 const LOOK =
   "see whether the relay runs, what its /readyz/clusters/NAME says, and whether its functions can be invoked";

@@ -63,7 +63,7 @@ function listExcessRights(
             .filter(
               (name) => !needed.some((right) => isCovered(right, { verb, group, resource, name, namespace })),
             )
-            .map((name) => formatRight(verb, group, resource, name)),
+            .map((name) => formatReviewedRight(verb, group, resource, name)),
         ),
       ),
     );
@@ -92,7 +92,7 @@ function isCovered(right: Right, granted: GrantedRight): boolean {
 
 const MAX_CHARACTERS = 120;
 
-function formatRight(verb: string, group: string, resource: string, name: string | undefined): string {
+function formatReviewedRight(verb: string, group: string, resource: string, name: string | undefined): string {
   const what = `${verb} ${resource}${group === "" ? "" : `.${group}`}${name === undefined ? "" : ` ${name}`}`;
   return sanitizeText(what, MAX_CHARACTERS);
 }

@@ -20,7 +20,7 @@ import { listByName } from "#kube/follow/list.ts";
 const MAX_AT_ONCE = 16;
 const TIMEOUT_MS = 15_000;
 const MAX_NAMED = 10;
-const MAX_NAME = 320;
+const MAX_FULL_NAME = 320;
 const MAX_WHY = 200;
 
 /**
@@ -112,5 +112,5 @@ function formatUnknownClusters(
 
 function formatSubject({ kind, name }: ExplainSubject): string {
   const full = typeof name === "string" ? name : `${name.namespace}/${name.name}`;
-  return `${kind === "node" ? "node" : "Service"} "${sanitizeText(full, MAX_NAME)}"`;
+  return `${kind === "node" ? "node" : "Service"} "${sanitizeText(full, MAX_FULL_NAME)}"`;
 }

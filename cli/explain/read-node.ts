@@ -10,7 +10,7 @@ import { listAll, listByName } from "#kube/follow/list.ts";
 
 /** The limit of nodes whose names are compared with an unknown one. */
 const MAX_NODES = 10_000;
-const MAX_NAME = 253;
+const MAX_NODE_NAME = 253;
 
 const Named = z.object({ metadata: z.object({ name: z.string() }) });
 
@@ -22,15 +22,15 @@ export async function readNode(reached: ReachableCluster, name: string, signal: 
   const path = formatCollectionPath(NODES);
   const page = await listByName(transport, path, { name }, signal);
   if (page.kind === "expired")
-    throw new Error(`node "${sanitizeText(name, MAX_NAME)}" cannot be read: the list expired`);
+    throw new Error(`node "${sanitizeText(name, MAX_NODE_NAME)}" cannot be read: the list expired`);
   if (page.kind === "failed")
-    throw new Error(`node "${sanitizeText(name, MAX_NAME)}" cannot be read: ${page.message}`);
+    throw new Error(`node "${sanitizeText(name, MAX_NODE_NAME)}" cannot be read: ${page.message}`);
   const [found] = page.items;
   if (found !== undefined) {
     const parsed = parseNode(found);
     if (parsed.kind === "object") return parsed.object;
     const faults = parsed.faults.map(({ path: at, message }) => `${at}: ${message}`).join("; ");
-    throw new Error(`node "${sanitizeText(name, MAX_NAME)}" is not what a node is: ${sanitizeText(faults)}`);
+    throw new Error(`node "${sanitizeText(name, MAX_NODE_NAME)}" is not what a node is: ${sanitizeText(faults)}`);
   }
   const list = await listAll(
     transport,
@@ -41,6 +41,6 @@ export async function readNode(reached: ReachableCluster, name: string, signal: 
   );
   const names = list.kind === "list" ? list.items : [];
   throw new Error(
-    `cluster ${reached.cluster.name} has no node "${sanitizeText(name, MAX_NAME)}"${formatNameHint(name, names, "nodes")}`,
+    `cluster ${reached.cluster.name} has no node "${sanitizeText(name, MAX_NODE_NAME)}"${formatNameHint(name, names, "nodes")}`,
   );
 }

@@ -16,15 +16,15 @@ export function parseSubject([first = "", second, third]: readonly string[]): Ex
   if (first === "service") return { kind: "service", name: parseServiceName(second), cluster: third };
   if (first === "node") return { kind: "node", name: second, cluster: third };
   if (third === undefined) return { kind: "node", name: first, cluster: second };
-  const message = `is "${sanitizeText(first, MAX_NAME)}": node and service can be explained, or a node by its name alone`;
+  const message = `is "${sanitizeText(first, MAX_SUBJECT)}": node and service can be explained, or a node by its name alone`;
   throw new ConfigurationError([{ name: "what", message }]);
 }
 
-const MAX_NAME = 253;
+const MAX_SUBJECT = 253;
 
 function parseServiceName(text: string): Required<ObjectName> {
   const [namespace = "", name = "", ...more] = text.split("/");
   if (namespace !== "" && name !== "" && more.length === 0) return { namespace, name };
-  const message = `is "${sanitizeText(text, MAX_NAME)}": NAMESPACE/NAME is expected, such as default/web`;
+  const message = `is "${sanitizeText(text, MAX_SUBJECT)}": NAMESPACE/NAME is expected, such as default/web`;
   throw new ConfigurationError([{ name: "service", message }]);
 }

@@ -27,7 +27,7 @@ export async function diagnoseScopes(
     const outcome = await readPath(`${path}?per_page=1`, signal);
     if (outcome.kind === "ok") continue;
     const { status, message } = outcome.fault;
-    if (status !== 403) return reportFailure(message, RETRY);
+    if (status !== 403) return reportFailure(message, RETRY_LATER);
     missing.push(scope);
   }
   const unproven = reads.flatMap((read) => read.unproven).join(", ");
@@ -67,4 +67,4 @@ function listScopedReads({
   ];
 }
 
-const RETRY = "run doctor again; see apiURL, the network, and DigitalOcean's own health";
+const RETRY_LATER = "run doctor again; see apiURL, the network, and DigitalOcean's own health";

@@ -15,12 +15,12 @@ const ActionsPage = z.object({
 });
 
 /** Hetzner's largest page; older actions are not read. */
-const PAGE_SIZE = 50;
+const ACTIONS_PAGE_SIZE = 50;
 
 /** Lists the ids of the servers that the project's latest actions deleted. */
 export async function listDeleted(api: Api, callContext: CallContext): Promise<Outcome<ReadonlySet<string>>> {
   const template = "GET /servers/actions";
-  const query = new URLSearchParams({ sort: "id:desc", page: "1", per_page: String(PAGE_SIZE) });
+  const query = new URLSearchParams({ sort: "id:desc", page: "1", per_page: String(ACTIONS_PAGE_SIZE) });
   const request = { operation: "servers_actions_list", template, path: `/servers/actions?${query}` };
   const answer = await api.get(request, callContext);
   if (answer.kind === "fault") return answer;

@@ -3,9 +3,9 @@
  * uniform in [0, 1).
  */
 export function getBackOffMs(failures: number, random: () => number): number {
-  const ceiling = Math.min(LONGEST_MS, SHORTEST_MS * 2 ** Math.min(failures, 20));
-  return SHORTEST_MS + random() * (ceiling - SHORTEST_MS);
+  const ceiling = Math.min(MAX_BACK_OFF_MS, MIN_BACK_OFF_MS * 2 ** Math.min(failures, 20));
+  return MIN_BACK_OFF_MS + random() * (ceiling - MIN_BACK_OFF_MS);
 }
 
-const SHORTEST_MS = 250;
-const LONGEST_MS = 30_000;
+const MIN_BACK_OFF_MS = 250;
+const MAX_BACK_OFF_MS = 30_000;

@@ -28,7 +28,7 @@ export function formatManagedTagsKey(cluster: string): string {
  * digests of keys with values. If there are too many tags, it holds only the latter.
  */
 export function formatManagedTags(tags: Tags): string {
-  const pairs = Object.entries(tags).map(([key, value]) => hashText(formatPair(key, value)));
+  const pairs = Object.entries(tags).map(([key, value]) => hashText(formatTag(key, value)));
   const digests = [...Object.keys(tags).map(hashText), ...pairs];
   const fittingDigests = (digests.length + 1) * DIGEST <= MAX_VALUE ? digests : pairs;
   return [WITH_VALUES, ...fittingDigests.toSorted()].join("");
@@ -41,14 +41,14 @@ export function parseManagedTags(tagValue: string, tags: Tags, configured: Tags)
     // An earlier version recorded keys only; compare with the configured value to detect changes
     // by others.
     const isNamed = recordedDigests.has(WITH_VALUES)
-      ? recordedDigests.has(hashText(formatPair(key, value)))
+      ? recordedDigests.has(hashText(formatTag(key, value)))
       : recordedDigests.has(hashText(key)) && (!Object.hasOwn(configured, key) || configured[key] === value);
     return isNamed ? [key] : [];
   });
 }
 
 /** Keys contain no line break, so different tags never give the same text. */
-function formatPair(key: string, value: string): string {
+function formatTag(key: string, value: string): string {
   return `${key}\n${value}`;
 }
 
