@@ -1,5 +1,4 @@
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
-import { parseDurationSeconds } from "#cli/duration.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
 
 /** The allowed range of a duration in seconds, the range in words, and examples of the notation. */
@@ -25,4 +24,28 @@ export function readDuration(
     message: `"${sanitizeText(text)}" is no duration of ${words}; write it as ${examples}`,
   });
   return undefined;
+}
+
+const UNIT_SECONDS: Readonly<Record<string, number>> = {
+  ns: 1e-9,
+  us: 1e-6,
+  µs: 1e-6,
+  ms: 1e-3,
+  s: 1,
+  m: 60,
+  h: 3600,
+};
+
+/**
+ * Parses a duration in Go's notation (`5m0s`, `1h30m`, `250ms`, `1.5h`) to seconds; undefined if it is
+ * malformed or negative.
+ */
+export function parseDurationSeconds(text: string): number | undefined {
+  if (text === "0") return 0;
+  if (!/^(\d+(\.\d*)?(ns|us|µs|ms|s|m|h))+$/.test(text)) return undefined;
+  let seconds = 0;
+  for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d*)?)(ns|us|µs|ms|s|m|h)/g)) {
+    seconds += Number(amount) * (UNIT_SECONDS[unit ?? ""] ?? Number.NaN);
+  }
+  return Number.isFinite(seconds) ? seconds : undefined;
 }

@@ -1,11 +1,10 @@
 import { selectClusterSource } from "#cli/cluster-source.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { connectExplained } from "#cli/explain-refusal.ts";
-import { connectAsFunction, createFallbackParts } from "#cli/fallback.ts";
+import { connectAsFunction, createFallbackParts, type FallbackParts } from "#cli/fallback.ts";
 import { readFleetBrake, refuseOneThread } from "#cli/fleet-record.ts";
 import { checkOneFunction, type FunctionFlags, readFunctionNames } from "#cli/function-names.ts";
 import { FUNCTION_TIMEOUT_MS } from "#cli/function-timeout.ts";
-import { createInvokerWithFallback } from "#cli/invoker-with-fallback.ts";
 import { readLambdaRegion } from "#cli/lambda-region.ts";
 import {
   NOTHING_TO_SHARE,
@@ -16,16 +15,20 @@ import {
 import { readFallback } from "#cli/read-fallback.ts";
 import { runRelayInWorkers } from "#cli/relay-in-workers.ts";
 import { RELAY_WORKER } from "#cli/relay-worker-data.ts";
-import { log, serve } from "#cli/serve.ts";
+import { log, type ServeOptions, serve } from "#cli/serve.ts";
 import { type Flags, readClusterSettings, readServingSettings } from "#cli/settings.ts";
 import { readSharding } from "#cli/sharding.ts";
+import { startHealth } from "#cli/start-health.ts";
 import { logConfigurationWarnings, logFlagsWin, logNoReload, logStockFlags } from "#cli/start-notes.ts";
-import { startTracing } from "#cli/start-tracing.ts";
+import { type ProcessTracing, startTracing } from "#cli/start-tracing.ts";
 import { readStockFlags } from "#cli/stock-flags.ts";
 import { followSwitchOfFlags, stopOfAll } from "#cli/stop-switch.ts";
 import { readWorkers } from "#cli/workers.ts";
 import type { ClustersFile } from "#config/clusters-file.ts";
-import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
+import type { Event } from "#core/event.ts";
+import { createLambdaInvoker, type LambdaInvoker } from "#delivery/invoke-lambda.ts";
+import { systemClock } from "#kube/follow/clock.ts";
+import { createFallbackInvoker } from "#relay/delivery/fallback-invoker.ts";
 
 /** The flags of `relay` that `run` does not have. */
 export interface RelayFlags extends Flags, RegistryFlags, FunctionFlags {
@@ -129,4 +132,37 @@ function refuseOneFunction(flags: RelayFlags, clusters: ClustersFile["clusters"]
   const controllers = clusters.flatMap((cluster) => cluster.controllers);
   const faults = checkOneFunction(flags, controllers);
   if (faults.length > 0) throw new ConfigurationError(faults);
+}
+
+/**
+ * Creates an invoker of the deployed functions that uses the same functions in this process while the
+ * platform fails.
+ */
+function createInvokerWithFallback(
+  invoker: LambdaInvoker,
+  { inProcess }: Pick<FallbackParts, "inProcess">,
+  tracing: Pick<ProcessTracing, "invoker" | "tracer">,
+): Pick<ServeOptions, "invoker" | "dryRun" | "fallback" | "tracer"> {
+  let clusters = (): number => 0;
+  let onEvent = (_: Event): void => {};
+  const health = startHealth({ invoker, clusters: () => clusters(), log });
+  const either = createFallbackInvoker(invoker, inProcess, {
+    ...{ health, clock: systemClock },
+    onEvent: (event) => onEvent(event),
+  });
+  return {
+    invoker: tracing.invoker({
+      invoke: either.invoke,
+      async close() {
+        await health.close();
+        await either.close();
+      },
+    }),
+    ...{ dryRun: invoker.dryRun, tracer: tracing.tracer },
+    fallback(relay, metrics) {
+      clusters = () => relay.status().length;
+      onEvent = ({ cluster, controller }) => metrics.fellBack(cluster, controller);
+      return health.failing;
+    },
+  };
 }

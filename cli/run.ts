@@ -1,13 +1,21 @@
 import * as z from "zod";
-import { checkWithCloud } from "#cli/check-with-cloud.ts";
 import { selectClusterSource } from "#cli/cluster-source.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { connectFunction } from "#cli/connect-identity.ts";
 import { connectExplained } from "#cli/explain-refusal.ts";
-import { readFleetBrake, refuseOneThread } from "#cli/fleet-record.ts";
+import { type NamedFleetBrake, readFleetBrake, refuseOneThread } from "#cli/fleet-record.ts";
 import { type FunctionAccess, readFunctionAccess } from "#cli/function-kubeconfigs.ts";
 import { createInProcessFunctions } from "#cli/in-process-functions.ts";
-import { NOTHING_TO_SHARE, openClusters, type RegistryFlags } from "#cli/opened-clusters.ts";
-import { runClusters } from "#cli/run-clusters.ts";
+import {
+  NOTHING_TO_SHARE,
+  type OpenedClusters,
+  openClusters,
+  prepareClustersInThread,
+  type RegistryFlags,
+} from "#cli/opened-clusters.ts";
+import { runRelayInWorkers } from "#cli/relay-in-workers.ts";
+import { RUN_WORKER } from "#cli/relay-worker-data.ts";
+import { createRunParts } from "#cli/run-parts.ts";
 import { log, serve } from "#cli/serve.ts";
 import {
   type ClusterSettings,
@@ -22,7 +30,8 @@ import { startTracing } from "#cli/start-tracing.ts";
 import { readStockFlags } from "#cli/stock-flags.ts";
 import { type FollowedSwitch, followSwitchOfFlags, stopOfAll } from "#cli/stop-switch.ts";
 import { sweepEveryMinute } from "#cli/sweep-every-minute.ts";
-import { readWorkers } from "#cli/workers.ts";
+import { readWorkers, type WorkersFor } from "#cli/workers.ts";
+import type { Cloud } from "#clouds/cloud.ts";
 import { loadCloud } from "#clouds/providers.ts";
 import type { FleetBrake } from "#config/fleet-brake/fleet-brake.ts";
 import type { SignInRole } from "#config/sign-in/error.ts";
@@ -132,4 +141,64 @@ function toCloudErrors(cause: unknown): ConfigurationFault[] {
     return listFaults(cause).map(({ path, message }) => ({ name: `the cloud's file, ${path}`, message }));
   }
   return [{ name: "--cloud-config", message: getErrorMessage(cause) }];
+}
+
+/** The time limit; a cloud that does not answer proves nothing about the configuration. */
+const WITHIN_MS = 5_000;
+
+/** Asks a cloud once whether it knows what the flags name, if it can tell; throws what is certainly wrong. */
+async function checkWithCloud(cloud: Cloud, cluster: string): Promise<void> {
+  const found = await cloud.checkConfiguration?.(AbortSignal.timeout(WITHIN_MS));
+  if (found === undefined) return;
+  if (found.unchecked !== undefined)
+    log({ level: "warn", event: "ConfigurationUnchecked", cluster, message: found.unchecked });
+  if (found.faults.length === 0) return;
+  await cloud.close();
+  throw new ConfigurationError(
+    found.faults.map(({ key, message }) => ({ name: `--cloud-config ${key}`, message })),
+  );
+}
+
+interface RunClustersOptions {
+  readonly opened: OpenedClusters;
+  /** URL of the module with which a worker starts. */
+  readonly program: string;
+  readonly serving: ServingSettings;
+  /** Undefined if all clusters run in this thread. */
+  readonly workersFor: WorkersFor | undefined;
+  /** Limits unproven deletions over all clusters of a fleet. */
+  readonly fleetBrake: NamedFleetBrake | undefined;
+  /** A dry run for all clusters, whatever their entries say. */
+  readonly dryRun: boolean;
+}
+
+/**
+ * Runs the clusters of a registry with their functions and their sweep until a signal ends it. With worker
+ * threads, a cluster's functions run in the thread of its relay, so that its API server's answers affect no
+ * cluster of another thread.
+ */
+async function runClusters({ workersFor, fleetBrake, ...options }: RunClustersOptions): Promise<void> {
+  if (workersFor !== undefined)
+    return runRelayInWorkers({
+      ...options,
+      workersFor,
+      workerOf: (common) => ({ ...common, kind: RUN_WORKER, fleetBrake: fleetBrake?.reference }),
+    });
+  const { opened, serving, dryRun } = options;
+  const { stops } = opened;
+  const readStop = stopOfAll(stops);
+  const tracing = await startTracing(process.env, log, "serverless-ccm");
+  const { followed, functions, sweeping } = createRunParts({
+    connect: (cluster, role) => connectFunction(cluster, role, opened.addresses),
+    ...{ log, readStop, tracing, fleetBrake: fleetBrake?.open() },
+  });
+  await serve({
+    ...(await prepareClustersInThread(opened, dryRun, followed)),
+    ...{ invoker: functions, tracer: tracing.tracer },
+    sweep(metrics) {
+      metrics.followSweep(sweeping.overdue);
+      return sweeping;
+    },
+    serving,
+  });
 }

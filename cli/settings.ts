@@ -3,8 +3,7 @@ import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-
 import { selectControllers } from "#cli/controllers.ts";
 import { type KubeconfigAccess, readKubeconfig } from "#cli/kubeconfig.ts";
 import { KubeconfigError } from "#cli/kubeconfig-error.ts";
-import { type LoadBalancerFlags, readLoadBalancerFlags } from "#cli/load-balancer-flags.ts";
-import { type NodeFlags, readNodeFlags } from "#cli/node-flags.ts";
+import { dropUndefined, type NodeFlags, readNodeFlags, readSwitch } from "#cli/node-flags.ts";
 import { type DurationRange, readDuration } from "#cli/read-duration.ts";
 import { type RouteFlags, readRouteFlags } from "#cli/route-flags.ts";
 import { readTaggingFlags, type TaggingFlags } from "#cli/tagging-flags.ts";
@@ -12,6 +11,7 @@ import { Cluster, ClusterEntry } from "#config/cluster.ts";
 import { describeFileError, readSmallFile } from "#config/read-small-file.ts";
 import type { ControllerName } from "#core/event.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
+import { LoadBalancerSettings } from "#core/settings.ts";
 import { parseAllowedHosts } from "#relay/served-hosts.ts";
 
 /** The flags that describe one cluster, as typed. */
@@ -223,4 +223,32 @@ export async function readAccess(
     faults.push({ name, message: `${file} ${error.message}` });
     return undefined;
   }
+}
+
+/** The flags about load balancers of Services, as typed; a switch without a value is `true`. */
+interface LoadBalancerFlags {
+  readonly deleteOrphanedLoadBalancers?: string | true | undefined;
+  readonly loadBalancersMax?: string | undefined;
+}
+
+/** A cluster's `loadBalancers:` as a clusters file with the same settings has it. */
+type WrittenLoadBalancers = NonNullable<ClusterEntry["loadBalancers"]>;
+
+/** Reads the given flags, and nothing for missing ones, because a cluster's hash covers what is written. */
+function readLoadBalancerFlags(
+  { deleteOrphanedLoadBalancers, loadBalancersMax }: LoadBalancerFlags,
+  faults: ConfigurationFault[],
+): WrittenLoadBalancers | undefined {
+  const deleteOrphaned = readSwitch("--delete-orphaned-load-balancers", deleteOrphanedLoadBalancers, faults);
+  const max = readMax(loadBalancersMax, faults);
+  return dropUndefined({ max, deleteOrphaned });
+}
+
+function readMax(text: string | undefined, faults: ConfigurationFault[]): number | undefined {
+  if (text === undefined) return undefined;
+  const max = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (LoadBalancerSettings.safeParse({ max }).success) return max;
+  const message = `"${sanitizeText(text)}" cannot be used; give a number from 0 to 5000`;
+  faults.push({ name: "--load-balancers-max", message });
+  return undefined;
 }

@@ -5,7 +5,6 @@ import type { ApiObject, Controller, ParsedObject, Subject } from "#core/control
 import type { Decision, Plan } from "#core/decision.ts";
 import { Event } from "#core/event.ts";
 import { InstanceAnswer } from "#core/instance.ts";
-import { parseEvent } from "#core/parse-event.ts";
 import { applyPolicies } from "#core/policies.ts";
 import {
   DEFAULT_SETTINGS,
@@ -137,4 +136,16 @@ export function parseDocument(
 
 function getSettings({ cluster }: Event, given: Omit<Settings, "cluster"> = DEFAULT_SETTINGS): Settings {
   return { ...given, cluster };
+}
+
+/** An event, or all its errors; its objects are parsed later, one by one. */
+type ParsedEvent =
+  | { readonly kind: "event"; readonly event: Event }
+  | { readonly kind: "rejected"; readonly faults: readonly ConfigError[] };
+
+/** Parses an event of this build's version; never throws. */
+export function parseEvent(value: unknown): ParsedEvent {
+  const parsed = Event.safeParse(value);
+  if (parsed.success) return { kind: "event", event: parsed.data };
+  return { kind: "rejected", faults: listFaults(parsed.error) };
 }

@@ -1,7 +1,9 @@
 import type { Cluster } from "#config/cluster.ts";
 import type { Watch } from "#core/controller.ts";
 import { MAX_BATCH_OBJECTS } from "#core/event.ts";
-import type { Report } from "#core/report.ts";
+import type { IssueCode } from "#core/node/issues.ts";
+import type { ObjectReport, Report } from "#core/report.ts";
+import { IN_PROGRESS, ISSUES, LIMIT_REACHED } from "#core/service/issues.ts";
 import type { Stop } from "#core/stop.ts";
 import { buildBatchEvent } from "#delivery/batch-event.ts";
 import { fillBatch } from "#delivery/fill-batch.ts";
@@ -11,7 +13,6 @@ import { type RelatedSource, withRelated } from "#delivery/related-batch.ts";
 import { createAbortPatience } from "#kube/client/on-abort.ts";
 import { createSemaphore, type Semaphore } from "#kube/client/semaphore.ts";
 import { type Clock, pause } from "#kube/follow/clock.ts";
-import { isExcused } from "#sweep/gap.ts";
 import type { SweptObject } from "#sweep/select.ts";
 
 /** The options of sending one controller's objects of one cluster. */
@@ -67,6 +68,7 @@ const MAX_RESYNC_BYTES = 2_000_000;
 
 /** Retries after a temporary refusal by the platform: after one, two and four seconds, less some jitter. */
 const MAX_REFUSALS = 3;
+
 const REFUSED_WAIT_MS = 1_000;
 
 /** Creates a sender. */
@@ -174,4 +176,30 @@ export function createSender(options: SenderOptions): Sender {
       unreported: added - reported - tooLarge,
     }),
   };
+}
+
+const OF_NODES: readonly IssueCode[] = [
+  "InstanceNotFound",
+  "InstanceTerminated",
+  "Foreign",
+  "Ambiguous",
+  "ForeignProviderID",
+  "InvalidProviderID",
+  "InvalidAddress",
+  "ProvidedNodeIPInvalid",
+  "ProvidedNodeIPUnmatched",
+  "NoNodeAddress",
+];
+
+const OF_SERVICES: readonly string[] = [...Object.keys(ISSUES), IN_PROGRESS, LIMIT_REACHED];
+
+/**
+ * Reasons that are not a delivery problem: the function processed the object, and the cause is the object,
+ * its instance or its load balancer. Throttling, an unreachable cloud or a denied request are not among them.
+ */
+const OWN_REASONS: ReadonlySet<string> = new Set([...OF_NODES, ...OF_SERVICES]);
+
+/** Whether a reported overdue object would also wait after a timely delivery. */
+function isExcused({ outcome, because }: Pick<ObjectReport, "outcome" | "because">): boolean {
+  return outcome === "skipped" || (outcome === "retry" && OWN_REASONS.has(because.code));
 }

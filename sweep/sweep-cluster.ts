@@ -2,13 +2,16 @@ import { type Cluster, selectSettings } from "#config/cluster.ts";
 import type { Watch } from "#core/controller.ts";
 import { getErrorMessage } from "#core/error-message.ts";
 import type { Reason } from "#core/reason.ts";
+import { type LeaseState, parseLeaseState, RELAY_LEASE_NAME } from "#core/relay-lease.ts";
+import { LEASES } from "#core/resources/resource.ts";
 import type { Stop } from "#core/stop.ts";
 import { selectWatches, WATCHES } from "#core/watches.ts";
 import type { Invoker } from "#delivery/invoker.ts";
+import { readObject } from "#kube/apply/requests.ts";
+import { withSmallAnswers } from "#kube/client/small-answers.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import { createReadPermits, type ReadPermits } from "#kube/follow/read-permits.ts";
-import { type LeaseRead, readLease } from "#sweep/read-lease.ts";
 import type { SweepMode } from "#sweep/select.ts";
 import { type SweepOutcome, sweepEverything } from "#sweep/sweep-everything.ts";
 import { isAuditTurn } from "#sweep/turns.ts";
@@ -167,3 +170,27 @@ const NOTHING: Omit<ClusterSweep, "cluster"> = {
   because: undefined,
   ...{ leaseMs: 0, durationMs: 0 },
 };
+
+/** The state of a cluster's relay, read with one request. */
+type LeaseRead =
+  | LeaseState
+  /** No answer came: other requests would fail as well. */
+  | { readonly kind: "unreachable"; readonly code: string; readonly message: string };
+
+/** Reads the Lease of a cluster's relay. */
+export async function readLease(transport: Transport, now: Date, signal: AbortSignal): Promise<LeaseRead> {
+  const read = await readObject(
+    withSmallAnswers(transport),
+    LEASES,
+    RELAY_LEASE_NAME,
+    // A malformed Lease is part of the relay's state.
+    (value) => ({ kind: "object", object: parseLeaseState(value, now) }),
+    signal,
+  );
+  if (read.kind === "object") return read.object;
+  if (read.kind === "gone") return { kind: "missing" };
+  const { message } = read;
+  if (read.kind !== "unavailable" || read.code === undefined || read.code === "AnswerTooLarge")
+    return { kind: "unreadable", message };
+  return { kind: "unreachable", code: read.code, message };
+}

@@ -1,13 +1,7 @@
 import { getReservedUsd, HOURS_PER_MONTH, selectRelayTasks, type Tasks } from "#cli/cost/always-on.ts";
-import {
-  computeInvocationCost,
-  type FunctionCost,
-  type FunctionRates,
-  multiplyCost,
-} from "#cli/cost/functions.ts";
-import type { Measured } from "#cli/cost/measured.ts";
+import type { Measured, MeasuredInvocation, MeasuredInvocations, Timing } from "#cli/cost/measured.ts";
 import { computeObserving, type ObservabilityCost } from "#cli/cost/observability.ts";
-import type { Prices } from "#cli/cost/prices.ts";
+import type { Architecture, Prices } from "#cli/cost/prices.ts";
 import type { Workload } from "#cli/cost/workload.ts";
 import { MAX_BATCH_OBJECTS } from "#core/event.ts";
 
@@ -69,7 +63,9 @@ export interface Bill {
 export const LOOKS_PER_MONTH = (HOURS_PER_MONTH * 60) / 5;
 
 const MILLION = 1_000_000;
+
 const DAYS_PER_MONTH = HOURS_PER_MONTH / 24;
+
 const MIB_PER_GB = 1024;
 
 /**
@@ -145,4 +141,102 @@ function addCosts(a: FunctionCost, b: FunctionCost): FunctionCost {
 
 function sum({ computeUsd, logsUsd }: FunctionCost): number {
   return computeUsd + logsUsd;
+}
+
+/** The memory, in MB, for which Lambda gives the CPU time of one vCPU; less memory gets proportionally less (Lambda's developer guide). */
+export const MB_PER_VCPU = 1_769;
+
+/**
+ * Returns the milliseconds that a function platform bills for these timings in sequence, with this memory.
+ *
+ * Waiting takes the same time anywhere; CPU time grows as the platform gives less than one vCPU. The model
+ * assumes no overlap and no CPU for starting, so the result is rather too high. It is rounded up once, to a
+ * whole millisecond.
+ */
+export function getBilledMs(timings: readonly Timing[], memoryMB: number): number {
+  const vcpus = Math.min(1, memoryMB / MB_PER_VCPU);
+  const ms = timings.reduce((sum, { wallMs, cpuMs }) => sum + Math.max(0, wallMs - cpuMs) + cpuMs / vcpus, 0);
+  // Binary fractions must not add a millisecond to a whole number.
+  return Math.ceil(Number(ms.toFixed(6)));
+}
+
+/**
+ * Interpolates an invocation of a size that was not measured, linearly between its neighbours; beyond them
+ * the outermost counts.
+ */
+export function interpolateInvocation(measured: MeasuredInvocations, nodes: number): MeasuredInvocation {
+  const above = measured.find((each) => each.nodes >= nodes) ?? measured.at(-1);
+  const below = measured.findLast((each) => each.nodes <= nodes) ?? above;
+  if (above === undefined || below === undefined) throw new RangeError("nothing was measured");
+  if (above.nodes <= below.nodes) return { ...above, nodes };
+  const part = (nodes - below.nodes) / (above.nodes - below.nodes);
+  const between = (from: number, to: number): number => from + part * (to - from);
+  const timing = (from: Timing, to: Timing): Timing => ({
+    wallMs: between(from.wallMs, to.wallMs),
+    cpuMs: between(from.cpuMs, to.cpuMs),
+  });
+  return {
+    nodes,
+    warm: timing(below.warm, above.warm),
+    cold: timing(below.cold, above.cold),
+    cloudCalls: between(below.cloudCalls, above.cloudCalls),
+    logLines: between(below.logLines, above.logLines),
+    logBytes: between(below.logBytes, above.logBytes),
+  };
+}
+
+/** Dollars for invocations of functions. */
+interface FunctionCost {
+  /** GB-seconds and requests. */
+  readonly computeUsd: number;
+  /** Log ingestion. */
+  readonly logsUsd: number;
+}
+
+/** The prices of an invocation. */
+export interface FunctionRates {
+  readonly measured: Measured;
+  readonly prices: Prices;
+  readonly architecture: Architecture;
+  /** The part of the invocations that start a new environment. */
+  readonly coldShare: number;
+}
+
+/** The lines that Lambda itself logs for an invocation, as an upper estimate: START, END and REPORT. */
+const PLATFORM_LOG_LINES = 3;
+
+const PLATFORM_LOG_BYTES = 320;
+
+/**
+ * The bytes that CloudWatch Logs counts for a line in addition to its text (PutLogEvents' own arithmetic).
+ */
+const LOG_LINE_OVERHEAD_BYTES = 26;
+
+const BYTES_PER_GB = 1e9;
+
+const MB_PER_GB = 1024;
+
+/** Returns dollars for one invocation with this many nodes, of which `coldShare` is cold. */
+export function computeInvocationCost(
+  kind: "initialize" | "look",
+  nodes: number,
+  rates: FunctionRates,
+): FunctionCost {
+  const { measured, prices, architecture, coldShare } = rates;
+  const { memoryMB, start, [kind]: sizes } = measured.function;
+  const { warm, cold, logLines, logBytes } = interpolateInvocation(sizes, nodes);
+  const ms =
+    (1 - coldShare) * getBilledMs([warm], memoryMB) + coldShare * getBilledMs([start, cold], memoryMB);
+  const { gbSecond, request } = prices.lambda[architecture];
+  const lines = logLines + PLATFORM_LOG_LINES;
+  const bytes = logBytes + PLATFORM_LOG_BYTES + lines * LOG_LINE_OVERHEAD_BYTES;
+  return {
+    computeUsd: (ms / 1000) * (memoryMB / MB_PER_GB) * gbSecond.usd + request.usd,
+    logsUsd: (bytes / BYTES_PER_GB) * prices.logs.gbIngested.usd,
+  };
+}
+
+/** Returns the cost of this many invocations. */
+export function multiplyCost(count: number, { computeUsd, logsUsd }: FunctionCost): FunctionCost {
+  return { computeUsd: count * computeUsd, logsUsd: count * logsUsd };
 }

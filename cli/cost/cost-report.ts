@@ -1,5 +1,4 @@
 import type { Bill, NodesCost, StockCost } from "#cli/cost/bill.ts";
-import { formatCount, formatDollars, formatShare } from "#cli/cost/dollars.ts";
 import type { Measured } from "#cli/cost/measured.ts";
 import type { Prices } from "#cli/cost/prices.ts";
 import { formatTable } from "#cli/demo/table.ts";
@@ -123,4 +122,25 @@ function formatNotes({ stock, workload }: Bill, measured: Measured): string {
     "Not in it: work on Services, tags and deletions, comparisons of routes (docs/how-to/routes-on-aws.md), data transfer,",
     "NAT gateways, log storage, EventBridge, control planes, free tiers.",
   ].join("\n");
+}
+
+/**
+ * Formats dollars: with cents below 100, whole above, and never 0 for a positive amount. Half a cent rounds
+ * up.
+ */
+export function formatDollars(usd: number): string {
+  if (usd === 0) return "0";
+  if (usd < 0.005) return "<0.01";
+  if (usd < 99.995) return usd.toFixed(2);
+  return Math.round(usd).toLocaleString("en-US");
+}
+
+/** Formats a count with thousands separators, and a decimal only if it has one. */
+export function formatCount(count: number): string {
+  return count.toLocaleString("en-US", { maximumFractionDigits: 1 });
+}
+
+/** Formats a small share with two significant digits. */
+export function formatShare(share: number): string {
+  return share.toLocaleString("en-US", { maximumSignificantDigits: 2 });
 }

@@ -5,14 +5,20 @@ import { join } from "node:path";
 import { type ChildRelay, type LogLine, startChildRelay } from "#cli/demo/child-relay.ts";
 import type { DemoCloud } from "#cli/demo/clouds/demo-cloud.ts";
 import { type DemoCloudName, startDemoCloud } from "#cli/demo/clouds/start-demo-cloud.ts";
-import { type DemoPlatform, startEmbeddedPlatform, startPackagedPlatform } from "#cli/demo/platform.ts";
+import { buildWalk, recordAnswers, type Walk } from "#cli/demo/walk.ts";
 import { openSecretFolder } from "#cli/secret-folder.ts";
-import type { ClusterEntry } from "#config/cluster.ts";
+import type { Cloud } from "#clouds/cloud.ts";
+import type { ClusterEntry, Clusters } from "#config/cluster.ts";
 import { readClustersFile } from "#config/read-clusters-file.ts";
+import { Event } from "#core/event.ts";
+import { nodeController } from "#core/node/controller.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { buildClusterEntry, writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
+import { type FunctionEnvironment, startFunctionPlatform } from "#emulators/harness/function-platform.ts";
 import { type NodeHistory, recordNodeHistory } from "#emulators/harness/node-history.ts";
+import { startLambda } from "#emulators/lambda/server.ts";
+import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
@@ -118,4 +124,85 @@ function buildEntry(plane: ControlPlane, { config }: DemoCloud): ClusterEntry {
     // The cloud account has no other cluster.
     limits: { floorShare: 0.25 },
   });
+}
+
+/** A function platform that can be switched off and on. */
+interface DemoPlatform {
+  readonly kind: "embedded" | "packaged";
+  /** The value for AWS_ENDPOINT_URL_LAMBDA. */
+  readonly url: string;
+  readonly functionPrefix: string;
+  /** Returns the walks of the batches so far, newest last; empty if the functions run in other processes. */
+  walks(): readonly Walk[];
+  turnOff(): Promise<void>;
+  turnOn(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The dependencies of the functions of an embedded platform. */
+interface EmbeddedPlatformOptions {
+  readonly clusters: Clusters;
+  readonly cloud: Cloud;
+  readonly api: Transport;
+}
+
+/** Lambda's timeout of a function, and the concurrency of an account, as deployed. */
+const TIMEOUT_MS = 30_000;
+
+const CONCURRENCY = 1_000;
+
+/** The number of walks that are kept: the demo prints the first. */
+const MAX_WALKS = 10;
+
+/** Starts Lambda's Invoke API in this process, with the functions' sources behind it. */
+async function startEmbeddedPlatform(options: EmbeddedPlatformOptions): Promise<DemoPlatform> {
+  const walks: Walk[] = [];
+  const { cloud, take } = recordAnswers(options.cloud);
+  const node = createControllerFunction(nodeController, {
+    clusters: options.clusters,
+    cloud: async () => cloud,
+    api: async () => options.api,
+    now: () => new Date(),
+  });
+  const server = await startLambda({
+    functions: {
+      "serverless-ccm-demo-node": async (event, context) => {
+        const report = await node(event, context);
+        const answers = take();
+        if (walks.length < MAX_WALKS) walks.push(buildWalk(Event.parse(event), answers, report));
+        return report;
+      },
+    },
+    timeoutMs: TIMEOUT_MS,
+    concurrency: CONCURRENCY,
+  });
+  return {
+    kind: "embedded",
+    url: server.url,
+    functionPrefix: "serverless-ccm-demo-",
+    walks: () => walks,
+    turnOff: server.turnOff,
+    turnOn: server.turnOn,
+    close: async () => {
+      await server.close();
+      await cloud.close();
+    },
+  };
+}
+
+/** Starts the packaged functions of dist/ under serverless-offline. */
+async function startPackagedPlatform(
+  folder: string,
+  environment: FunctionEnvironment,
+): Promise<DemoPlatform> {
+  const platform = await startFunctionPlatform({ folder, environment });
+  return {
+    kind: "packaged",
+    url: platform.url,
+    functionPrefix: "serverless-ccm-dev-",
+    walks: () => [],
+    turnOff: () => platform.stop("SIGKILL"),
+    turnOn: platform.start,
+    close: platform.close,
+  };
 }

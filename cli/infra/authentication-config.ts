@@ -1,21 +1,31 @@
+import * as z from "zod";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import {
   type EntryComments,
   rewriteConfiguration,
   writeConfiguration,
 } from "#cli/infra/authentication-yaml.ts";
-import { type OidcCommandFlags, readOidcFlags, type TranslatedOidcFlags } from "#cli/infra/oidc-flags.ts";
-import { readServerVersion, type ServerVersionFlags } from "#cli/infra/server-version.ts";
+import { readAuthority } from "#cli/infra/read-authority.ts";
 import { readTrusts, type TrustFlags } from "#cli/infra/trust-flags.ts";
+import { readAccess } from "#cli/settings.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { checkWriting } from "#config/describe-errors.ts";
 import { describeFileError, readSmallFile } from "#config/read-small-file.ts";
 import { parseYaml } from "#config/yaml-text.ts";
-import { AuthenticationConfiguration, listUnknownKeys } from "#core/authentication/configuration.ts";
-import { configure } from "#core/authentication/configure.ts";
+import {
+  AuthenticationConfiguration,
+  FIRST_BETA_MINOR,
+  getApiVersion,
+  type JwtAuthenticator,
+  listUnknownKeys,
+} from "#core/authentication/configuration.ts";
+import { configure, type ServerVersion } from "#core/authentication/configure.ts";
+import { type OidcFlags, translateOidcFlags } from "#core/authentication/oidc-flags.ts";
 import type { Trust } from "#core/authentication/trust.ts";
 import { formatPath } from "#core/config-errors.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
+import { classifyAnswer, parseJson } from "#kube/client/answer.ts";
+import { connect } from "#kube/client/connect.ts";
 
 export interface AuthenticationConfigFlags extends TrustFlags, OidcCommandFlags, ServerVersionFlags {
   /** An existing file whose other entries are kept. */
@@ -138,4 +148,112 @@ function listEndpoints(issuerUrl: string): readonly string[] {
     "It asks as it starts, every 10 s until it is answered (no token is taken until then), and whenever a key is new to it. HTTPS_PROXY",
     "counts; the egress selector does not, but by egressSelectorType (Kubernetes 1.34 and later).",
   ];
+}
+
+/** kube-apiserver's own flags, by the names on the command line. */
+interface OidcCommandFlags {
+  readonly oidcIssuerUrl?: string | undefined;
+  readonly oidcClientId?: string | undefined;
+  readonly oidcUsernameClaim?: string | undefined;
+  readonly oidcUsernamePrefix?: string | undefined;
+  readonly oidcGroupsClaim?: string | undefined;
+  readonly oidcGroupsPrefix?: string | undefined;
+  readonly oidcRequiredClaim?: readonly string[] | undefined;
+  readonly oidcSigningAlgs?: readonly string[] | undefined;
+  readonly oidcCaFile?: string | undefined;
+}
+
+/** The translated flags, and those that an entry cannot express. */
+interface TranslatedOidcFlags {
+  readonly entry: JwtAuthenticator;
+  readonly notes: readonly string[];
+}
+
+/** Translates `--oidc-*` flags to an entry; undefined without such flags. */
+async function readOidcFlags(
+  flags: OidcCommandFlags,
+  faults: ConfigurationFault[],
+): Promise<TranslatedOidcFlags | undefined> {
+  const before = faults.length;
+  const given: OidcFlags = {
+    issuerUrl: flags.oidcIssuerUrl,
+    clientId: flags.oidcClientId,
+    usernameClaim: flags.oidcUsernameClaim,
+    usernamePrefix: flags.oidcUsernamePrefix,
+    groupsClaim: flags.oidcGroupsClaim,
+    groupsPrefix: flags.oidcGroupsPrefix,
+    requiredClaim: flags.oidcRequiredClaim,
+    signingAlgs: flags.oidcSigningAlgs,
+    certificateAuthority: await readAuthority("--oidc-ca-file", flags.oidcCaFile, faults),
+  };
+  const isAsked = flags.oidcCaFile !== undefined || Object.values(given).some((each) => each !== undefined);
+  if (!isAsked) return undefined;
+  const translated = translateOidcFlags(given);
+  if (translated.kind === "faults") faults.push(...translated.faults);
+  return translated.kind === "entry" && faults.length === before ? translated : undefined;
+}
+
+interface ServerVersionFlags {
+  /** A version such as `1.36` or `v1.36.3`. */
+  readonly serverVersion?: string | undefined;
+  readonly kubeconfig?: string | undefined;
+}
+
+/** Reads the version from a flag, or from the API server of a kubeconfig; problems go to `faults`. */
+async function readServerVersion(
+  { serverVersion, kubeconfig }: ServerVersionFlags,
+  faults: ConfigurationFault[],
+): Promise<ServerVersion | undefined> {
+  if (serverVersion !== undefined) return parseServerVersion(FLAG, serverVersion, faults);
+  if (kubeconfig === undefined) {
+    const message = "is missing: give it, such as 1.36, or --kubeconfig, to ask the API server";
+    faults.push({ name: FLAG, message });
+    return undefined;
+  }
+  const access = await readAccess("--kubeconfig", kubeconfig, faults);
+  // No API server is asked if the file cannot be built anyway.
+  if (access === undefined || faults.length > 0) return undefined;
+  const transport = connect(access);
+  try {
+    const answer = await transport.send({
+      method: "GET",
+      path: "/version",
+      signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
+    });
+    const version = Version.safeParse(parseJson(answer.body)).data;
+    if (answer.status === 200 && version !== undefined)
+      return parseServerVersion(`the API server ${access.server}`, version.gitVersion, faults);
+    const said = classifyAnswer(answer);
+    const words = "message" in said ? said.message : `${answer.status}: no version`;
+    throw new Error(`${access.server} does not say its version: ${words}; give ${FLAG}`);
+  } finally {
+    await transport.close();
+  }
+}
+
+const FLAG = "--server-version";
+
+const ANSWER_TIMEOUT_MS = 20_000;
+
+const Version = z.object({ gitVersion: z.string() });
+
+function parseServerVersion(
+  name: string,
+  text: string,
+  faults: ConfigurationFault[],
+): ServerVersion | undefined {
+  const digits = /^v?1\.(\d{1,3})(?:[.+-].*)?$/.exec(text)?.[1];
+  if (digits === undefined) {
+    faults.push({
+      name,
+      message: `"${sanitizeText(text, 64)}" is no version of Kubernetes; one is 1.36 or v1.36.3`,
+    });
+    return undefined;
+  }
+  const minor = Number(digits);
+  const apiVersion = getApiVersion(minor);
+  if (apiVersion !== undefined) return { minor, apiVersion };
+  const message = `1.${minor} takes no AuthenticationConfiguration: it is beta, and on, since 1.${FIRST_BETA_MINOR}`;
+  faults.push({ name, message });
+  return undefined;
 }

@@ -1,5 +1,4 @@
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
-import { type AccountValues, readAccountValues } from "#cli/infra/account-values.ts";
 import { readDeployedRoles } from "#cli/infra/deployed-roles.ts";
 import { readAuthority } from "#cli/infra/read-authority.ts";
 import { readDuration } from "#cli/read-duration.ts";
@@ -198,4 +197,45 @@ async function readAuthorities(
     if (pem !== undefined) authorities.set(file, pem);
   }
   return authorities;
+}
+
+/** A flag that is given once for all AWS accounts, or once for each as `ACCOUNT=VALUE`. */
+interface AccountValues {
+  readonly values: readonly string[];
+  of(account: string): string | undefined;
+  /** Whether one value applies to all accounts. */
+  readonly isForAll: boolean;
+  /** Reports values for accounts that are not in this list. */
+  check(accounts: readonly string[]): void;
+}
+
+/** Reads such a flag; an ambiguous value is a fault. */
+function readAccountValues(
+  name: string,
+  given: readonly string[] = [],
+  faults: ConfigurationFault[],
+): AccountValues {
+  const byAccount = new Map<string, string>();
+  let forAll: string | undefined;
+  for (const text of given) {
+    const [, account, value = text] = /^(\d{12})=(.*)$/s.exec(text) ?? [];
+    if (account === undefined && given.length > 1)
+      faults.push({
+        name,
+        message: `"${sanitizeText(text)}" is of which account? with several, write ACCOUNT=… for each`,
+      });
+    else if (account === undefined) forAll = value;
+    else if (byAccount.has(account)) faults.push({ name, message: `is given twice for account ${account}` });
+    else byAccount.set(account, value);
+  }
+  return {
+    values: forAll === undefined ? [...byAccount.values()] : [forAll],
+    of: (account) => byAccount.get(account) ?? forAll,
+    isForAll: forAll !== undefined,
+    check: (accounts) => {
+      for (const account of byAccount.keys())
+        if (!accounts.includes(account))
+          faults.push({ name, message: `is given for account ${account}, of which there is no --role` });
+    },
+  };
 }

@@ -13,7 +13,7 @@ import { buildInstanceFacts, buildInterfaceFacts, type InstanceFacts } from "#cl
 import { addLabels, type LabelSources, prefetchZoneIds } from "#clouds/aws/labels.ts";
 import type { AwsCluster } from "#clouds/aws/ownership.ts";
 import { buildQuotas } from "#clouds/aws/quota-settings.ts";
-import { createRenewableEc2 } from "#clouds/aws/renewable-ec2.ts";
+import { createRenewableClient } from "#clouds/aws/renewable-client.ts";
 import { findReplacementInstances } from "#clouds/aws/replacement-instances.ts";
 import { resolve } from "#clouds/aws/resolve.ts";
 import { createSession, type Session } from "#clouds/aws/session.ts";
@@ -178,3 +178,21 @@ function addEvidence(
 }
 
 const UNANSWERED: InstanceAnswer = { kind: "error", code: "Unavailable", message: "EC2: no answer" };
+
+/**
+ * Creates EC2 operations whose client is replaced if its credentials are rejected. `wallClock` is
+ * milliseconds since the epoch.
+ */
+function createRenewableEc2(createClient: () => Ec2, wallClock: () => number): Ec2 {
+  const { send, close } = createRenewableClient(createClient, wallClock);
+  return {
+    describeInstances: (request, signal) => send((ec2) => ec2.describeInstances(request, signal)),
+    describeNetworkInterfaces: (request, signal) =>
+      send((ec2) => ec2.describeNetworkInterfaces(request, signal)),
+    describeAvailabilityZones: (request, signal) =>
+      send((ec2) => ec2.describeAvailabilityZones(request, signal)),
+    describeInstanceTopology: (request, signal) =>
+      send((ec2) => ec2.describeInstanceTopology(request, signal)),
+    close,
+  };
+}

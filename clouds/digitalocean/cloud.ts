@@ -1,3 +1,4 @@
+import * as z from "zod";
 import type { Cloud } from "#clouds/cloud.ts";
 import { checkRegion } from "#clouds/digitalocean/check-region.ts";
 import {
@@ -5,22 +6,23 @@ import {
   type DigitalOceanCloudConfig,
   TOKEN_VARIABLE,
 } from "#clouds/digitalocean/config.ts";
-import type { Droplet } from "#clouds/digitalocean/droplet.ts";
+import { type Droplet, DropletAnswer } from "#clouds/digitalocean/droplet.ts";
 import { ACCOUNT, buildInstance, formatNetwork } from "#clouds/digitalocean/instance.ts";
-import { listDestroyed } from "#clouds/digitalocean/list-destroyed.ts";
 import { listDroplets, listFew } from "#clouds/digitalocean/list-droplets.ts";
 import { checkOwnership } from "#clouds/digitalocean/ownership.ts";
 import { parseProviderID } from "#clouds/digitalocean/provider-id.ts";
-import { readDroplet } from "#clouds/digitalocean/read-droplet.ts";
 import { readError } from "#clouds/digitalocean/read-error.ts";
-import { type Authorize, createApi, createSigner } from "#clouds/http/api.ts";
+import { type Api, type Authorize, createApi, createSigner } from "#clouds/http/api.ts";
 import { createBudget, type Quota } from "#clouds/http/budget.ts";
+import type { CallContext } from "#clouds/http/call-context.ts";
 import { createHttpClient } from "#clouds/http/client.ts";
 import { buildDependencies, formatUserAgent, type HttpCloudOptions } from "#clouds/http/cloud-options.ts";
 import { createAuthorizer } from "#clouds/http/create-authorizer.ts";
+import type { Outcome } from "#clouds/http/outcome.ts";
 import { createLazyCapability } from "#clouds/lazy-capability.ts";
 import { createListedCloud } from "#clouds/listed/listed-cloud.ts";
 import { createSources } from "#clouds/listed/sources.ts";
+import { fault, ok } from "#clouds/outcome.ts";
 import type { Environment } from "#clouds/provider.ts";
 
 /** DigitalOcean's quota: 250 requests a minute and 5,000 an hour for each token. */
@@ -133,4 +135,65 @@ export function createDigitalOceanCloud(
 function buildQuota({ requestsPerSecond = QUOTA.refillPerSecond }: DigitalOceanCloudConfig): Quota {
   const refillPerSecond = Math.min(QUOTA.refillPerSecond, requestsPerSecond);
   return { refillPerSecond, burst: (QUOTA.burst * refillPerSecond) / QUOTA.refillPerSecond };
+}
+
+/**
+ * Reads one droplet by id; undefined only if DigitalOcean itself says that it does not exist. A 404 with any
+ * other body, as from a proxy or a wrong `apiURL`, is a fault.
+ */
+async function readDroplet(
+  api: Api,
+  id: string,
+  callContext: CallContext,
+): Promise<Outcome<Droplet | undefined>> {
+  const template = "GET /v2/droplets/{id}";
+  const answer = await api.get(
+    { operation: "droplets_get", template, path: `/v2/droplets/${id}` },
+    callContext,
+  );
+  if (answer.kind === "fault") {
+    const { status, errorId } = answer.fault;
+    return status === 404 && errorId === "not_found" ? ok(undefined) : answer;
+  }
+  const parsed = DropletAnswer.safeParse(answer.value);
+  if (!parsed.success) return fault("Unavailable", `${template}: the answer is not a droplet`);
+  if (parsed.data.droplet.id === id) return ok(parsed.data.droplet);
+  return fault(
+    "Unavailable",
+    `${template}: asked for ${id}, the answer is droplet ${parsed.data.droplet.id}`,
+  );
+}
+
+const ActionsPage = z.object({
+  actions: z.array(
+    z.looseObject({
+      status: z.string(),
+      type: z.string(),
+      resource_id: z.union([z.int(), z.string()]).nullish(),
+      resource_type: z.string(),
+    }),
+  ),
+});
+
+/** The largest page; actions are sorted newest first, and older ones are not read. */
+const PAGE_SIZE = 200;
+
+/**
+ * Lists the ids of the droplets that the account's latest actions destroyed. It needs the scope
+ * `actions:read`.
+ */
+async function listDestroyed(api: Api, callContext: CallContext): Promise<Outcome<ReadonlySet<string>>> {
+  const template = "GET /v2/actions";
+  const path = `/v2/actions?page=1&per_page=${PAGE_SIZE}`;
+  const answer = await api.get({ operation: "actions_list", template, path }, callContext);
+  if (answer.kind === "fault") return answer;
+  const page = ActionsPage.safeParse(answer.value).data;
+  if (page === undefined) return fault("Unavailable", `${template}: the answer is not a list of actions`);
+  return ok(
+    new Set(
+      page.actions.flatMap(({ status, type, resource_id: id, resource_type: kind }) =>
+        kind === "droplet" && type === "destroy" && status === "completed" && id != null ? [String(id)] : [],
+      ),
+    ),
+  );
 }

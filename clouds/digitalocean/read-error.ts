@@ -1,7 +1,6 @@
 import * as z from "zod";
-import { BUSY_LOAD_BALANCER, DIGITALOCEAN_ERROR_CODES } from "#clouds/digitalocean/error-codes.ts";
 import type { ApiError } from "#clouds/http/classify.ts";
-import { findMeaning } from "#clouds/http/error-meaning.ts";
+import { type ErrorCodes, findMeaning } from "#clouds/http/error-meaning.ts";
 
 /** The format of DigitalOcean's errors. */
 const ErrorBody = z.object({
@@ -19,3 +18,22 @@ export function readError(body: unknown): ApiError | undefined {
   const meaning = isBusy ? "Unavailable" : findMeaning(DIGITALOCEAN_ERROR_CODES, id);
   return { id, message, requestId, meaning };
 }
+
+/**
+ * DigitalOcean's error ids, from its API reference. Quotas have no id: a limit is `unprocessable_entity` or
+ * `forbidden`.
+ */
+const DIGITALOCEAN_ERROR_CODES: ErrorCodes = {
+  Throttled: new Set(["too_many_requests"]),
+  Denied: new Set(["unauthorized", "forbidden"]),
+  Invalid: new Set(["bad_request", "unprocessable_entity"]),
+  NotFound: new Set(["not_found"]),
+  Conflict: new Set(["conflict"]),
+  Unavailable: new Set(["server_error", "internal_server_error", "service_unavailable"]),
+};
+
+/**
+ * Matches the message of a 403 `forbidden` about a load balancer with a change in progress. It is temporary,
+ * says nothing about permissions, and has no id of its own.
+ */
+const BUSY_LOAD_BALANCER = /processes previous actions/;

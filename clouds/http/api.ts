@@ -1,11 +1,10 @@
-import type { Budget } from "#clouds/http/budget.ts";
+import { type Budget, MAX_TURN_WAIT_MS } from "#clouds/http/budget.ts";
 import type { CallContext } from "#clouds/http/call-context.ts";
 import { type ApiErrorReader, buildUnansweredFault, classify } from "#clouds/http/classify.ts";
 import type { HttpAnswer, HttpClient, Method } from "#clouds/http/client.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
 import { readRateLimit } from "#clouds/http/rate-limit.ts";
 import { redactError, redactOutcome, type Signature } from "#clouds/http/redact.ts";
-import { buildAbortedFault, waitForQuota } from "#clouds/http/wait-for-quota.ts";
 import { fault } from "#clouds/outcome.ts";
 import type { Sleep } from "#clouds/sleep.ts";
 import { getErrorMessage } from "#core/error-message.ts";
@@ -96,6 +95,7 @@ export interface ApiParts {
  * limit.
  */
 const MAX_RETRIES = 2;
+
 const FIRST_RETRY_WITHIN_MS = 250;
 
 export function createApi(parts: ApiParts): Api {
@@ -198,4 +198,36 @@ const REPEATABLE: ReadonlySet<string> = new Set<Method>(["GET", "PUT", "DELETE"]
 /** A call does not retry before the time that the server named. */
 function toRetryLaterFault({ transient: _, ...fault }: Fault): Fault {
   return fault;
+}
+
+/**
+ * Waits for a request's turn; returns a fault if that would take too long. `template` is the request in
+ * messages.
+ */
+async function waitForQuota(
+  { budget, sleep }: { readonly budget: Budget; readonly sleep: Sleep },
+  template: string,
+  { signal, meter }: CallContext,
+): Promise<Fault | undefined> {
+  let waited = 0;
+  for (let wait = budget.take(); wait !== undefined; wait = budget.take()) {
+    if (waited + wait > MAX_TURN_WAIT_MS) return buildThrottledFault(template, wait);
+    await sleep(wait, signal);
+    waited += wait;
+    meter.waited(wait);
+    if (signal.aborted) return buildAbortedFault(template);
+  }
+  return undefined;
+}
+
+function buildAbortedFault(template: string): Fault {
+  return { code: "Aborted", message: `${template}: aborted before it was answered` };
+}
+
+function buildThrottledFault(template: string, waitMs: number): Fault {
+  const seconds = (waitMs / 1000).toFixed(1);
+  return {
+    code: "Throttled",
+    message: `${template}: this batch's share of the account's quota is spent, the next request may start in ${seconds} s`,
+  };
 }

@@ -1,9 +1,10 @@
 import type { Cloud } from "#clouds/cloud.ts";
-import type { NoCloudConfig } from "#clouds/no-cloud/config.ts";
+import type { NoCloudConfig, NodeRule } from "#clouds/no-cloud/config.ts";
 import { buildNoCloudAnswer } from "#clouds/no-cloud/instance.ts";
-import { createRules } from "#clouds/no-cloud/rules.ts";
+import { type Cidr, isWithin, parseCidr } from "#core/cidr.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
-import type { Node } from "#core/node/node.ts";
+import { parseIp } from "#core/ip.ts";
+import type { Node, NodeAddress } from "#core/node/node.ts";
 
 /**
  * Creates a cloud that answers from the node and the rules alone: it sends no request and never reports a
@@ -29,3 +30,59 @@ export function createNoCloud({ rules = [] }: Pick<NoCloudConfig, "rules">): Clo
 }
 
 const ABORTED: InstanceAnswer = { kind: "error", code: "Aborted", message: "aborted before it was answered" };
+
+/**
+ * Whether a pattern matches a whole text: `*` matches any characters, `?` one. Takes time proportional to the
+ * product of both lengths.
+ */
+export function matchesGlob(pattern: string, text: string): boolean {
+  let at = 0;
+  let star: { readonly after: number; text: number } | undefined;
+  let index = 0;
+  while (index < text.length) {
+    if (pattern[at] === "*") {
+      at += 1;
+      star = { after: at, text: index };
+    } else if (pattern[at] === "?" || pattern[at] === text[index]) {
+      at += 1;
+      index += 1;
+    } else if (star !== undefined) {
+      // Only the last star must take more: earlier ones have already taken the least possible.
+      star.text += 1;
+      index = star.text;
+      at = star.after;
+    } else return false;
+  }
+  while (pattern[at] === "*") at += 1;
+  return at === pattern.length;
+}
+
+/**
+ * Finds the first rule for a node of this name and these addresses; names and networks must both match if
+ * both are given.
+ */
+type FindRule = (name: string, addresses: readonly NodeAddress[]) => NodeRule | undefined;
+
+/** Networks are parsed once; names are matched each time. */
+function createRules(rules: readonly NodeRule[]): FindRule {
+  const prepared = rules.map((rule) => ({
+    rule,
+    networks: rule.networks?.flatMap((text) => parseCidr(text) ?? []),
+  }));
+  return (name, addresses) => {
+    const ips = addresses
+      .filter(({ type }) => type === "InternalIP" || type === "ExternalIP")
+      .flatMap(toHostNetwork);
+    return prepared.find(
+      ({ rule: { names }, networks }) =>
+        (names?.some((pattern) => matchesGlob(pattern, name)) ?? true) &&
+        (networks?.some((network) => ips.some((ip) => isWithin(ip, network))) ?? true),
+    )?.rule;
+  };
+}
+
+/** Converts an address to the network that contains only it. */
+function toHostNetwork({ address }: NodeAddress): Cidr[] {
+  const ip = parseIp(address);
+  return ip === undefined ? [] : [{ family: ip.family, first: ip.value, length: ip.family === 4 ? 32 : 128 }];
+}

@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { OciLoadBalancerConfig, Tags } from "#clouds/oci/load-balancer-config.ts";
 import { getRealm, isOcid } from "#clouds/oci/ocid.ts";
 import { findRegion, getRealmDomain } from "#clouds/oci/regions.ts";
 import { SecretReference } from "#platforms/secrets/reference.ts";
@@ -28,6 +27,7 @@ const API_KEY = "needs a machine on Oracle Cloud, and nothing here runs there; g
 const buildUnsupportedSchema = (reason: string) => z.literal(false, { error: `false: ${reason}` }).optional();
 
 const Qps = z.number().gt(0).max(1_000).optional();
+
 const Bucket = z.int().min(1).max(1_000).optional();
 
 /** Base URLs, for realms with unknown hosts and for tests. */
@@ -53,6 +53,27 @@ const OciAuth = z.strictObject({
   keyFile: z.string().min(1).optional(),
   /** A file with the key's passphrase, if it has one. */
   passphraseFile: z.string().min(1).optional(),
+});
+
+const Subnet = z.string().refine((text) => text === "" || isOcid(text, "subnet"), {
+  error: "the OCID of a subnet, which begins with ocid1.subnet.",
+});
+
+/** Freeform and defined tags, as Oracle's API takes them. */
+const Tags = z.strictObject({
+  freeform: z.record(z.string().min(1).max(100), z.string().max(256)).optional(),
+  defined: z.record(z.string().min(1).max(100), z.record(z.string().min(1).max(100), z.unknown())).optional(),
+});
+
+/** The placement of load balancers, and the manager of their inbound rules. */
+const OciLoadBalancerConfig = z.strictObject({
+  /** Disables load balancers for all Services. */
+  disabled: z.boolean().optional(),
+  subnet1: Subnet.optional(),
+  subnet2: Subnet.optional(),
+  securityListManagementMode: z.enum(["All", "Frontend", "None", "NSG"]).optional(),
+  /** The security list with managed rules, by subnet. */
+  securityLists: z.record(z.string(), z.string()).optional(),
 });
 
 /**

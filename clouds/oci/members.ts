@@ -3,7 +3,6 @@ import type { Outcome } from "#clouds/http/outcome.ts";
 import { compareAge, isAttached, readAttachments } from "#clouds/oci/attachments.ts";
 import type { IPv4Field, MemberRequest, MemberSources } from "#clouds/oci/member-sources.ts";
 import { hasEnded, type OciInstance, type Vnic, type VnicAttachment } from "#clouds/oci/objects.ts";
-import { findSecondVnic, getOpenShiftNamespace } from "#clouds/oci/openshift.ts";
 import { type LoneVnic, readVnics } from "#clouds/oci/vnics-from-lists.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
@@ -24,6 +23,7 @@ export interface Member {
  * cheaper.
  */
 const MAX_SINGLE = 10;
+
 const MAX_PRIMARIES = 10_000;
 
 /** Finds network and addresses of instances; a fault of one does not affect the others. */
@@ -194,4 +194,18 @@ async function selectVnics(
   primaries.set(instance.id, primary.id);
   const second = findSecondVnic(read, namespace);
   return ok(second === undefined ? [primary] : [primary, second]);
+}
+
+/** Returns the namespace of defined tags that marks an OpenShift instance; undefined for others. */
+function getOpenShiftNamespace({ definedTags = {} }: OciInstance): string | undefined {
+  return Object.keys(definedTags).find((namespace) => namespace.startsWith("openshift-"));
+}
+
+/** Finds the secondary VNIC of an OpenShift node's boot volume: its addresses belong to the node too. */
+function findSecondVnic(vnics: readonly Vnic[], namespace: string | undefined): Vnic | undefined {
+  if (namespace === undefined) return undefined;
+  return vnics.find(
+    ({ isPrimary, definedTags = {} }) =>
+      !isPrimary && definedTags[namespace]?.["boot-volume-type"] === "ISCSI",
+  );
 }

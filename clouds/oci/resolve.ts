@@ -1,8 +1,8 @@
 import type { CallContext } from "#clouds/http/call-context.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
-import { chooseInVcn } from "#clouds/oci/choose-in-vcn.ts";
+import { isAttached } from "#clouds/oci/attachments.ts";
 import { listCompartments, type OciCloudConfig } from "#clouds/oci/config.ts";
-import { findByVnic } from "#clouds/oci/find-by-vnic.ts";
+import { findByVnic, type VnicSources } from "#clouds/oci/find-by-vnic.ts";
 import { findByName, findInstance, type InstanceList } from "#clouds/oci/instance-lists.ts";
 import type { Inventory } from "#clouds/oci/inventory.ts";
 import type { OciInstance } from "#clouds/oci/objects.ts";
@@ -203,4 +203,38 @@ async function readAll(
 /** The duration of an answer must not tell a foreign instance from a missing one. */
 function isOfCluster(instance: OciInstance | undefined, config: OciCloudConfig): boolean {
   return instance !== undefined && listCompartments(config).includes(instance.compartmentId);
+}
+
+/** If more instances than this have one name, none is chosen. */
+const MAX_CANDIDATES = 10;
+
+/**
+ * Chooses among instances of one name the one with a VNIC in the cluster's VCN, because another cluster of
+ * the compartment may use the same names. Undefined if no or several instances match, or if one of them is
+ * unknown.
+ */
+async function chooseInVcn(
+  candidates: readonly OciInstance[],
+  { inventory, config: { vcn }, since }: VnicSources,
+  callContext: CallContext,
+): Promise<OciInstance | undefined> {
+  if (vcn === undefined || candidates.length > MAX_CANDIDATES) return undefined;
+  const matches: OciInstance[] = [];
+  for (const instance of candidates) {
+    const listed = await inventory.attachments.get(instance.compartmentId, callContext, since);
+    if (listed.kind === "fault") return undefined;
+    const attached = listed.value.value.entries.filter(
+      (each) => each.instanceId === instance.id && isAttached(each),
+    );
+    // One without a VNIC yet may belong to any cluster.
+    if (attached.length === 0) return undefined;
+    for (const { subnetId } of attached) {
+      const found = subnetId === undefined ? undefined : await inventory.readVcn(subnetId, callContext);
+      if (found?.kind !== "ok") return undefined;
+      if (found.value !== vcn) continue;
+      matches.push(instance);
+      break;
+    }
+  }
+  return matches.length === 1 ? matches[0] : undefined;
 }

@@ -1,11 +1,13 @@
+import * as z from "zod";
 import { type Api, type ApiRequest, createApi } from "#clouds/http/api.ts";
 import type { Budget } from "#clouds/http/budget.ts";
 import type { CallContext } from "#clouds/http/call-context.ts";
+import type { ApiError } from "#clouds/http/classify.ts";
 import { createHttpClient, type HttpClient } from "#clouds/http/client.ts";
+import { type ErrorCodes, findMeaning } from "#clouds/http/error-meaning.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import type { Auth } from "#clouds/openstack/auth.ts";
 import type { OpenStackCloudConfig } from "#clouds/openstack/config.ts";
-import { readError } from "#clouds/openstack/read-error.ts";
 import { createSessions, type Service, type Session, type Sessions } from "#clouds/openstack/session.ts";
 import type { Sleep } from "#clouds/sleep.ts";
 
@@ -99,4 +101,67 @@ export function createApis(parts: ApisParts): Apis {
       for (const { client } of services.values()) client.close();
     },
   };
+}
+
+/**
+ * The names of Nova's faults. `overLimit` is a throttle: 413 from older releases and proxies, 429 from newer
+ * ones.
+ */
+const NOVA_ERROR_CODES: ErrorCodes = {
+  Throttled: new Set(["overLimit"]),
+  Denied: new Set(["unauthorized", "forbidden"]),
+  Invalid: new Set(["badRequest", "badMethod", "badMediaType", "notImplemented"]),
+  NotFound: new Set(["itemNotFound"]),
+  Conflict: new Set(["conflictingRequest"]),
+  Unavailable: new Set(["computeFault", "serviceUnavailable"]),
+};
+
+/** The types of Neutron's errors for networks and ports. */
+const NEUTRON_ERROR_CODES: ErrorCodes = {
+  Quota: new Set(["OverQuota"]),
+  Denied: new Set(["NotAuthorized", "PolicyNotAuthorized"]),
+  Invalid: new Set(["InvalidInput", "HTTPBadRequest"]),
+  NotFound: new Set(["NetworkNotFound", "PortNotFound"]),
+  Unavailable: new Set(["ServiceUnavailable"]),
+};
+
+/** The titles of Keystone's errors, which are those of HTTP statuses. */
+const KEYSTONE_ERROR_CODES: ErrorCodes = {
+  Throttled: new Set(["Too Many Requests", "Request Entity Too Large"]),
+  Denied: new Set(["Unauthorized", "Forbidden"]),
+  Invalid: new Set(["Bad Request"]),
+  NotFound: new Set(["Not Found"]),
+  Conflict: new Set(["Conflict"]),
+  Unavailable: new Set(["Internal Server Error", "Service Unavailable"]),
+};
+
+/** The format of Neutron's errors. */
+const NeutronError = z.object({ NeutronError: z.object({ type: z.string(), message: z.string() }) });
+
+/** The format of Keystone's errors. */
+const KeystoneError = z.object({ error: z.object({ title: z.string(), message: z.string() }) });
+
+/** The format of Nova's errors, whose key is the error's name. */
+const NovaError = z.record(z.string().regex(/^[a-z][A-Za-z]+$/), z.object({ message: z.string() }));
+
+/** Reads OpenStack's own error from the body of an answer; undefined for any other body. */
+export function readError(body: unknown): ApiError | undefined {
+  const neutron = NeutronError.safeParse(body).data?.NeutronError;
+  if (neutron !== undefined)
+    return {
+      id: neutron.type,
+      message: neutron.message,
+      meaning: findMeaning(NEUTRON_ERROR_CODES, neutron.type),
+    };
+  const keystone = KeystoneError.safeParse(body).data?.error;
+  if (keystone !== undefined)
+    return {
+      id: keystone.title,
+      message: keystone.message,
+      meaning: findMeaning(KEYSTONE_ERROR_CODES, keystone.title),
+    };
+  const [nova, ...more] = Object.entries(NovaError.safeParse(body).data ?? {});
+  if (nova === undefined || more.length > 0) return undefined;
+  const [id, { message }] = nova;
+  return { id, message, meaning: findMeaning(NOVA_ERROR_CODES, id) };
 }

@@ -1,7 +1,6 @@
 import * as z from "zod";
 import type { ApiError } from "#clouds/http/classify.ts";
-import { findMeaning } from "#clouds/http/error-meaning.ts";
-import { KUBERNETES_ERROR_CODES, RANCHER_ERROR_CODES } from "#clouds/rancher/error-codes.ts";
+import { type ErrorCodes, findMeaning } from "#clouds/http/error-meaning.ts";
 
 /** The format of Kubernetes' errors, and with `type: error` of Rancher's own. */
 const Status = z.object({
@@ -9,6 +8,7 @@ const Status = z.object({
   reason: z.string().optional().catch(undefined),
   message: z.string().optional().catch(undefined),
 });
+
 const RancherError = z.object({
   type: z.literal("error"),
   code: z.string().optional().catch(undefined),
@@ -30,3 +30,50 @@ export function readError(body: unknown): ApiError | undefined {
   const { code, message } = error;
   return { id: code, message: message ?? undefined, meaning: findMeaning(RANCHER_ERROR_CODES, code) };
 }
+
+/** The reasons of Kubernetes' `Status`, as apimachinery lists them. */
+const KUBERNETES_ERROR_CODES: ErrorCodes = {
+  Throttled: new Set(["TooManyRequests"]),
+  Denied: new Set(["Unauthorized", "Forbidden"]),
+  Invalid: new Set([
+    "BadRequest",
+    "Invalid",
+    "MethodNotAllowed",
+    "NotAcceptable",
+    "RequestEntityTooLarge",
+    "UnsupportedMediaType",
+  ]),
+  NotFound: new Set(["NotFound"]),
+  Conflict: new Set(["AlreadyExists", "Conflict"]),
+  Unavailable: new Set([
+    "Expired",
+    "Gone",
+    "InternalError",
+    "StoreReadError",
+    "ServiceUnavailable",
+    "ServerTimeout",
+    "Timeout",
+  ]),
+};
+
+/** Codes of Rancher's own errors. `MaxLimitExceeded` means a number out of range, not a quota. */
+const RANCHER_ERROR_CODES: ErrorCodes = {
+  Denied: new Set(["Unauthorized", "PermissionDenied", "Forbidden"]),
+  Invalid: new Set([
+    "InvalidBodyContent",
+    "InvalidCharacters",
+    "InvalidFormat",
+    "InvalidOption",
+    "InvalidType",
+    "MaxLengthExceeded",
+    "MaxLimitExceeded",
+    "MinLengthExceeded",
+    "MinLimitExceeded",
+    "MissingRequired",
+    "NotNullable",
+    "MethodNotAllowed",
+  ]),
+  NotFound: new Set(["NotFound"]),
+  Conflict: new Set(["NotUnique", "ActionNotAvailable", "InvalidReference", "InvalidState"]),
+  Unavailable: new Set(["ServerError", "ClusterUnavailable"]),
+};

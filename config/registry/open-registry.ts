@@ -1,6 +1,14 @@
-import { ClustersFileError, isFile } from "#config/clusters-file.ts";
+import {
+  type ClustersFile,
+  ClustersFileError,
+  createEmptyError,
+  hasNoEntries,
+  isFile,
+} from "#config/clusters-file.ts";
+import { followClustersFile } from "#config/follow-clusters-file.ts";
+import { createOwnershipGuard } from "#config/ownership.ts";
+import { readClusters, readClustersFile } from "#config/read-clusters-file.ts";
 import type { AllowedSecrets } from "#config/registry/entry-references.ts";
-import { createFileRegistry } from "#config/registry/file.ts";
 import type { ClusterRegistry, RegistryClusters } from "#config/registry/registry.ts";
 import { createSsmRegistry, parseSsmPath } from "#config/registry/ssm/ssm-registry.ts";
 
@@ -38,5 +46,43 @@ function createUnreadableRegistry(reference: string): ClusterRegistry {
       onError(error);
     },
     byName: () => byName,
+  };
+}
+
+/** Creates a registry from a YAML file of clusters. */
+export function createFileRegistry(file: string): ClusterRegistry {
+  const { hold } = createOwnershipGuard();
+  let hadClusters = false;
+  const take = (content: ClustersFile): ClustersFile => {
+    hadClusters ||= !hasNoEntries(content);
+    return hold(content);
+  };
+  return {
+    kind: "file",
+    name: file,
+    read: async () => take(await readClusters(file)),
+    follow: (options) =>
+      followClustersFile({
+        ...{ file, ...options },
+        onContent(content) {
+          if (hasNoEntries(content) && hadClusters) options.onError(createEmptyError(file));
+          else options.onContent(take(content));
+        },
+      }),
+    byName() {
+      const clusters = readClustersFile(file);
+      const guard = createOwnershipGuard();
+      const all = async () => guard.hold(await clusters.content()).clusters;
+      // Only the relay knows which of two conflicting clusters is served; a lookup by name returns the named
+      // one.
+      return Object.assign(clusters, {
+        all,
+        async named(names: readonly string[]) {
+          const wanted = new Set(names);
+          return (await all()).filter(({ name }) => wanted.has(name));
+        },
+        ahead: all,
+      });
+    },
   };
 }

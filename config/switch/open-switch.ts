@@ -1,10 +1,14 @@
-import { dirname, join, parse } from "node:path";
+import { open, rename, rm, stat } from "node:fs/promises";
+import { basename, dirname, join, parse } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { isFile } from "#config/clusters-file.ts";
+import { describeFileError, readSmallFile } from "#config/read-small-file.ts";
 import { parseSsmPath } from "#config/registry/ssm/ssm-registry.ts";
-import { createFileSwitch } from "#config/switch/file.ts";
+import { editStops } from "#config/switch/edit-stops.ts";
 import { type ChangeParameters, createSsmSwitch } from "#config/switch/ssm.ts";
-import { StopSwitchError } from "#config/switch/stops.ts";
+import { formatStops, parseStops, type StopEntry, StopSwitchError } from "#config/switch/stops.ts";
 import type { StopSwitch } from "#config/switch/switch.ts";
+import { getSystemCode } from "#kube/client/errors.ts";
 
 /**
  * Opens the switch that `--stop-switch` or STOP_SWITCH names: `ssm:/PATH/`, read-only without `change`, or a
@@ -33,4 +37,98 @@ function createUnreadableSwitch(reference: string): StopSwitch {
     : "cannot be read here: a management cluster is read by the relay and the command line";
   const reject = (): Promise<never> => Promise.reject(new StopSwitchError("Unreadable", reference, message));
   return { name: reference, read: reject, change: reject };
+}
+
+const MAX_BYTES = 2 * 1024 * 1024;
+
+/** A writer locks the file briefly; an older lock was left behind. */
+const LOCK_MS = 5_000;
+
+const LOCK_POLL_MS = 20;
+
+/**
+ * Creates a stop switch from a JSON file. If the file is missing, nothing is stopped; if its folder is
+ * missing, the state is unknown.
+ */
+export function createFileSwitch(file: string): StopSwitch {
+  async function read(): Promise<readonly StopEntry[]> {
+    try {
+      return parseStops(file, await readSmallFile(file, MAX_BYTES));
+    } catch (error) {
+      if (error instanceof StopSwitchError) throw error;
+      if (getSystemCode(error) === "ENOENT" && (await isFolder(dirname(file)))) return [];
+      throw new StopSwitchError("Unreadable", file, describeFileError(error), { cause: error });
+    }
+  }
+
+  return {
+    name: file,
+    read,
+    async change(change, signal) {
+      const unlock = await lock(file, signal);
+      try {
+        const edited = await editStops(change, read);
+        if (edited !== undefined) await replace(file, formatStops(edited));
+      } catch (error) {
+        if (error instanceof StopSwitchError) throw error;
+        throw new StopSwitchError("NotWritten", file, `cannot be written (${getSystemCode(error)})`, {
+          cause: error,
+        });
+      } finally {
+        await unlock();
+      }
+    },
+  };
+}
+
+/** Replaces the file atomically, so that a reader sees the old or the new content. */
+async function replace(file: string, text: string): Promise<void> {
+  const temporary = join(dirname(file), `.${basename(file)}.${process.pid}.tmp`);
+  try {
+    const handle = await open(temporary, "w", 0o644);
+    try {
+      await handle.writeFile(text);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(temporary, file);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}
+
+async function lock(file: string, signal: AbortSignal): Promise<() => Promise<void>> {
+  const path = `${file}.lock`;
+  const untilMs = performance.now() + 2 * LOCK_MS;
+  for (;;) {
+    try {
+      await (await open(path, "wx", 0o600)).close();
+      return () => rm(path, { force: true });
+    } catch (error) {
+      if (getSystemCode(error) !== "EEXIST")
+        throw new StopSwitchError("NotWritten", file, `cannot be written (${getSystemCode(error)})`, {
+          cause: error,
+        });
+    }
+    if (signal.aborted || performance.now() > untilMs)
+      throw new StopSwitchError(
+        "Contended",
+        file,
+        `is being changed by another process; try again, or remove ${path}`,
+      );
+    const age = await stat(path)
+      .then(({ mtimeMs }) => Date.now() - mtimeMs)
+      .catch(() => 0);
+    if (age > LOCK_MS) await rm(path, { force: true });
+    else await delay(LOCK_POLL_MS);
+  }
+}
+
+function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
 }

@@ -1,8 +1,8 @@
-import type { Watch } from "#core/controller.ts";
-import type { CertificateSigningRequest } from "#core/csr/csr.ts";
+import type { ParsedObject, Watch } from "#core/controller.ts";
+import { CertificateSigningRequest } from "#core/csr/csr.ts";
 import { needsWork } from "#core/csr/needs-work.ts";
 import { relatedNodes } from "#core/csr/related-node.ts";
-import { parseCsr, projectCsr } from "#core/csr/snapshot.ts";
+import { parseObject } from "#core/parse-object.ts";
 import { CERTIFICATE_SIGNING_REQUESTS } from "#core/resources/resource.ts";
 
 /** The watch half of the csr-approver: kubelets that wait for their serving certificates. */
@@ -19,3 +19,15 @@ export const csrWatch: Watch<CertificateSigningRequest> = {
   needsWork,
   related: [relatedNodes],
 };
+
+/** Parses a whole CertificateSigningRequest or its snapshot; never throws. */
+function parseCsr(value: unknown): ParsedObject<CertificateSigningRequest> {
+  return parseObject(CertificateSigningRequest, value);
+}
+
+/** Returns the part of a request that decisions read; without its content if it needs no work. */
+function projectCsr(csr: CertificateSigningRequest): CertificateSigningRequest {
+  if (needsWork(csr)) return csr;
+  const { request: _request, ...spec } = csr.spec;
+  return { ...csr, spec };
+}

@@ -1,9 +1,9 @@
+import { FIELD_MANAGER, PROVIDED_NODE_IP_ANNOTATION } from "#core/contracts.ts";
 import type { Watch } from "#core/controller.ts";
-import { fingerprintNode } from "#core/node/fingerprint.ts";
+import { sortAddressesByType } from "#core/node/addresses.ts";
 import { needsWork } from "#core/node/needs-work.ts";
 import type { Node } from "#core/node/node.ts";
 import { parseNode, projectNode } from "#core/node/snapshot.ts";
-import { findTaintManager } from "#core/node/taint-manager.ts";
 import { isUninitialized } from "#core/node/taints.ts";
 import { NODES } from "#core/resources/resource.ts";
 
@@ -51,3 +51,37 @@ export const nodeWatch: Watch<Node> = {
     },
   ],
 };
+
+/**
+ * Returns a text of the fields whose change by others justifies a check of the instance: node IP, provider
+ * ID, addresses.
+ */
+export function fingerprintNode(node: Node): string {
+  const nodeIP = node.metadata.annotations?.[PROVIDED_NODE_IP_ANNOTATION] ?? "";
+  const addresses = sortAddressesByType(node.status.addresses ?? []).map(
+    ({ type, address }) => `${type}=${address}`,
+  );
+  return [nodeIP, node.spec.providerID ?? "", ...addresses].join(" ");
+}
+
+/**
+ * Returns the last writer of a node's taints by its `managedFields`, if it is not this one. `spec.taints` is
+ * one atomic field, so its last writer owns all of it.
+ */
+function findTaintManager(object: unknown): string | undefined {
+  const managed = getMember(getMember(object, "metadata"), "managedFields");
+  if (!Array.isArray(managed)) return undefined;
+  const writers = managed
+    .filter((entry) => getMember(getMember(getMember(entry, "fieldsV1"), "f:spec"), "f:taints") !== undefined)
+    .map((entry) => ({ manager: getMember(entry, "manager"), time: String(getMember(entry, "time") ?? "") }))
+    .sort((a, b) => (a.time < b.time ? 1 : -1));
+  for (const { manager } of writers) {
+    if (typeof manager === "string" && manager !== FIELD_MANAGER) return manager;
+  }
+  return undefined;
+}
+
+function getMember(value: unknown, name: string): unknown {
+  if (typeof value !== "object" || value === null) return undefined;
+  return (value as Readonly<Record<string, unknown>>)[name];
+}

@@ -10,21 +10,33 @@ import type {
   Subject,
 } from "#core/controller.ts";
 import type { Decision } from "#core/decision.ts";
-import { planEach, skip, toReference } from "#core/decisions.ts";
+import { change, planEach, skip, toReference } from "#core/decisions.ts";
 import { applyOperations } from "#core/json-patch.ts";
 import { SERVICES } from "#core/resources/resource.ts";
+import { countHolders } from "#core/service/creation-order.ts";
 import { decideService } from "#core/service/decide.ts";
 import { isLosingLastTarget } from "#core/service/empty-targets.ts";
-import { rejectWithIssue, retryUnanswered } from "#core/service/issue-decisions.ts";
+import {
+  buildWarning,
+  describeIssue,
+  rejectWithIssue,
+  retryUnanswered,
+} from "#core/service/issue-decisions.ts";
 import { NODES_FOR_PROOF } from "#core/service/listed-nodes.ts";
 import { LOAD_BALANCER_COUNT, type ReservationRequest } from "#core/service/load-balancer-quota.ts";
 import { hasLostTargets } from "#core/service/lost-targets.ts";
-import { LOAD_BALANCERS, type LoadBalancerAction, type LoadBalancerModel } from "#core/service/model.ts";
-import { hashContent } from "#core/service/needs-work.ts";
+import {
+  type Issue,
+  LOAD_BALANCERS,
+  type LoadBalancerAction,
+  type LoadBalancerModel,
+} from "#core/service/model.ts";
+import { getIngress, hashContent, hashOfIngress } from "#core/service/needs-work.ts";
 import { decidePhase, measureReservation } from "#core/service/phase.ts";
-import { startRollback } from "#core/service/rollback.ts";
 import type { Service } from "#core/service/service.ts";
+import { formatHolderCount, parseStateAnnotation } from "#core/service/state-annotation.ts";
 import { serviceWatch } from "#core/service/watch.ts";
+import { writeRollback } from "#core/service/writes.ts";
 
 /** The cloud's answer about a Service's load balancer, with the actions done since. */
 type Answer = Observation & { readonly done?: readonly DoneAction[] };
@@ -211,4 +223,41 @@ function withDone(
   if (answer?.kind !== "observed") return subject;
   const done = [...(answer.done ?? []), { action: { action, target, parameters }, result }];
   return { ...subject, answer: { ...answer, done } };
+}
+
+/**
+ * Records on a Service that its resources are being removed, because the cloud refused a later step. So no
+ * actor creates them again before all are gone, even if an actor dies in between. Returns undefined, and
+ * changes nothing, if the Service ever had a load balancer or if its phase is not `asking`.
+ */
+function startRollback(
+  service: Service,
+  issue: Issue,
+  model: LoadBalancerModel,
+  context: AskContext,
+): Decision | undefined {
+  const annotation = parseStateAnnotation(service);
+  const isFirstAttempt =
+    annotation?.state === "applying" && annotation.desired === "" && getIngress(service).length === 0;
+  const phase = isFirstAttempt ? decidePhase(service, model, context) : undefined;
+  if (phase?.kind !== "asking") return undefined;
+  const { hashes, nodes } = phase.desired;
+  const { code, field } = issue;
+  const quotaHolders = countHolders(service, context.related);
+  const write = writeRollback(service, {
+    ...hashes,
+    // A refused Service has no targets. The wire field `targets` holds how many other Services have a load
+    // balancer.
+    ...(quotaHolders === undefined ? {} : { targets: formatHolderCount(quotaHolders) }),
+    state: "undoing",
+    refused: { code, ...(field === undefined ? {} : { field }) },
+    ingress: hashOfIngress([]),
+    nodes: nodes.resourceVersion,
+    at: context.now.toISOString(),
+  });
+  const because = { code, message: describeIssue(issue) };
+  return change(toReference(SERVICES, service), [write], {
+    because,
+    events: [buildWarning(service, issue)],
+  });
 }

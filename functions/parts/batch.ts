@@ -1,3 +1,4 @@
+import type { ActionResult } from "#clouds/cloud.ts";
 import type { ActionAnswer } from "#core/capability.ts";
 import type {
   ApiObject,
@@ -18,7 +19,6 @@ import { applyStop } from "#core/stop.ts";
 import { addUsage } from "#core/usage.ts";
 import { type Answers, askCloud, isSameQuestion } from "#functions/parts/ask-cloud.ts";
 import { buildAskContext, getQuotaShare, type Invocation } from "#functions/parts/invocation.ts";
-import { logAction } from "#functions/parts/log-action.ts";
 import type { ObjectEntry } from "#functions/parts/parse-objects.ts";
 import type { ApplyItem, Decider } from "#kube/apply/context.ts";
 
@@ -220,3 +220,36 @@ export function createBatch(
 }
 
 const CHANGED = { code: "Conflict", message: "the object is not as it was read with its batch" } as const;
+
+/**
+ * Writes a log line for each action sent to the cloud, whatever its result: an unanswered one may have been
+ * carried out. A held-back action has no line.
+ */
+export function logAction(
+  { dependencies, event }: Invocation,
+  object: ApiObject | undefined,
+  { action, target, precondition: { uid } }: CloudAction,
+  { answer, usage, requestId }: ActionResult,
+): void {
+  // An action combined with others is counted at the first of them.
+  if (answer.kind !== "done" && Object.keys(usage.calls).length === 0) return;
+  const { namespace, name } = object?.metadata ?? {};
+  const failure =
+    answer.kind === "done"
+      ? {}
+      : { code: answer.kind === "conflict" ? "Conflict" : answer.code, message: answer.message };
+  dependencies.log?.({
+    level: answer.kind === "done" ? "info" : "warn",
+    event: "CloudAction",
+    cluster: event.cluster,
+    controller: event.controller,
+    eventId: event.id,
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(name === undefined ? {} : { name }),
+    uid,
+    action,
+    target,
+    ...(requestId === undefined ? {} : { cloudRequestId: requestId }),
+    ...failure,
+  });
+}

@@ -1,23 +1,33 @@
+import { randomInt, randomUUID } from "node:crypto";
+import type { MiddlewareObj } from "@middy/core";
 import middy from "@middy/core";
+import * as z from "zod";
+import type { Cluster } from "#config/cluster.ts";
+import { type ConfigError, listFaults } from "#core/config-errors.ts";
 import type { Controller } from "#core/controller.ts";
-import type { Event } from "#core/event.ts";
+import { type ControllerName, Event, MAX_EVENT_BYTES } from "#core/event.ts";
 import type { ObjectReport, Report } from "#core/report.ts";
-import { askCloud } from "#functions/parts/ask-cloud.ts";
+import { isLasting } from "#core/rounds.ts";
+import { NO_CLUSTER_USAGE } from "#core/usage.ts";
+import { type Answers, askCloud, NO_ANSWERS } from "#functions/parts/ask-cloud.ts";
 import { type Batch, createBatch } from "#functions/parts/batch.ts";
 import { carryOut } from "#functions/parts/carry-out.ts";
 import { claimReservations } from "#functions/parts/claim-quota.ts";
 import { createDeadline, type FunctionContext } from "#functions/parts/deadline.ts";
-import { createActorName, getDecisionTime } from "#functions/parts/decision-time.ts";
 import { type DeferredBatch, deferWrites } from "#functions/parts/defer-writes.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
-import { findCluster } from "#functions/parts/find-cluster.ts";
+import { findCluster, type Rejection } from "#functions/parts/find-cluster.ts";
+import { formatFaults } from "#functions/parts/format-faults.ts";
 import { logReport } from "#functions/parts/log-report.ts";
-import { parseEvent } from "#functions/parts/parse-event.ts";
-import { parseObjects, selectObjects } from "#functions/parts/parse-objects.ts";
+import {
+  type Entry,
+  type MalformedEntry,
+  parseObjects,
+  selectObjects,
+} from "#functions/parts/parse-objects.ts";
 import { createPlatformFunction, type PlatformFunction } from "#functions/parts/platform-function.ts";
 import { createReservationLedger } from "#functions/parts/quota-ledger.ts";
 import { readStop } from "#functions/parts/read-stop.ts";
-import { buildRejectionReport, buildReport } from "#functions/parts/report.ts";
 import { traceInvocations } from "#functions/parts/trace-invocations.ts";
 
 /**
@@ -85,4 +95,121 @@ function addFindings(batch: Batch, outcomes: DeferredBatch): DeferredBatch {
     };
   });
   return { ...outcomes, objects };
+}
+
+/** The time of all decisions in an invocation, and its clock. */
+interface DecisionTime {
+  readonly now: Date;
+  readonly clock: string;
+}
+
+/**
+ * Returns the time of an invocation: its own, or that of its first round, which a writing relay passes from
+ * one round to the next.
+ */
+function getDecisionTime({ round }: Event, { writes }: Cluster, now: Date): DecisionTime {
+  if (writes === "relay" && round !== undefined && isLasting(round.moment, now))
+    return { now: new Date(round.moment.now), clock: round.moment.clock };
+  return { now, clock: CLOCK };
+}
+
+/** Returns a name for one invocation, unique even for the same event: nine digits, not all 0. */
+function createActorName(): string {
+  return `${randomInt(1, 1_000_000_000)}`.padStart(9, "0");
+}
+
+/** Identifies this process: all its invocations share one clock. */
+const CLOCK = randomUUID().slice(0, 8);
+
+/**
+ * The whole event is invalid, so no part of it was processed. It is thrown, so that the platform returns a
+ * failed invocation. The message names each fault by path and quotes nothing of the event.
+ */
+class EventRejected extends Error {
+  readonly code = "EventRejected";
+  readonly faults: readonly ConfigError[];
+
+  constructor(faults: readonly ConfigError[]) {
+    super(`the event is rejected, nothing was done: ${formatFaults(faults, "event")}`);
+    this.name = "EventRejected";
+    this.faults = faults;
+  }
+}
+
+/**
+ * Middleware that validates events: it accepts this version, these controllers and a bounded size, and throws
+ * `EventRejected` otherwise.
+ */
+function parseEvent(controllers: readonly ControllerName[]): MiddlewareObj {
+  const EventOfController = Event.extend({ controller: z.literal([...controllers]) });
+  return {
+    before(request) {
+      const bytes = Buffer.byteLength(JSON.stringify(request.event) ?? "");
+      if (bytes > MAX_EVENT_BYTES) {
+        throw new EventRejected([
+          { path: "", message: `${bytes} bytes; at most ${MAX_EVENT_BYTES} are accepted` },
+        ]);
+      }
+      const parsed = EventOfController.safeParse(request.event);
+      if (!parsed.success) throw new EventRejected(listFaults(parsed.error));
+      request.event = parsed.data;
+    },
+  };
+}
+
+/**
+ * Builds the report of a batch: one entry for each object of the event, in order. `startedAt` is from
+ * `performance.now()`.
+ */
+function buildReport(
+  event: Event,
+  entries: readonly Entry[],
+  answers: Answers,
+  outcomes: DeferredBatch,
+  startedAt: number,
+): Report {
+  const malformed = entries.flatMap((entry) =>
+    entry.kind === "malformed" ? [buildMalformedReport(entry)] : [],
+  );
+  const totalMs = performance.now() - startedAt;
+  return {
+    version: 1,
+    id: event.id,
+    cluster: event.cluster,
+    controller: event.controller,
+    objects: [...malformed, ...outcomes.objects].sort((a, b) => a.index - b.index),
+    durations: { cloudMs: answers.durationMs, clusterMs: outcomes.durationMs, totalMs },
+    usage: { cloud: answers.usage, cluster: outcomes.usage },
+    ...(outcomes.handedBack === undefined ? {} : { handedBack: outcomes.handedBack }),
+  };
+}
+
+/** Builds the report of a rejected event: nothing was requested or written, and all objects are retried. */
+function buildRejectionReport(
+  event: Event,
+  entries: readonly Entry[],
+  refused: Rejection,
+  startedAt: number,
+): Report {
+  const { because, afterSeconds } = refused;
+  const objects = entries.map(
+    (entry): ObjectReport => ({ ...selectIdentity(entry), outcome: "retry", because, afterSeconds }),
+  );
+  const outcomes = { objects, usage: NO_CLUSTER_USAGE, durationMs: 0 };
+  return buildReport(event, [], NO_ANSWERS, outcomes, startedAt);
+}
+
+function buildMalformedReport(entry: MalformedEntry): ObjectReport {
+  return { ...selectIdentity(entry), outcome: "skipped", because: entry.because };
+}
+
+function selectIdentity(entry: Entry): Pick<ObjectReport, "index" | "namespace" | "name" | "uid"> {
+  const namespace = entry.kind === "object" ? entry.object.metadata.namespace : undefined;
+  const { name, uid } = entry.kind === "object" ? entry.object.metadata : entry;
+  return {
+    index: entry.index,
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(name === undefined ? {} : { name }),
+    ...(uid === undefined ? {} : { uid }),
+  };
 }

@@ -1,7 +1,7 @@
+import { createAddressJudge, parseAllowedNetworks, selectAddressRules } from "#config/address-rules.ts";
 import { parseAllowedSecrets } from "#config/registry/entry-references.ts";
 import { openRegistry } from "#config/registry/open-registry.ts";
-import type { RegistryClusters } from "#config/registry/registry.ts";
-import { judgeAddresses } from "#functions/parts/judge-addresses.ts";
+import type { RegistryClusters, RegistryKind } from "#config/registry/registry.ts";
 import type { JudgeAddress } from "#kube/client/judged-lookup.ts";
 
 /** The clusters that a deployed function knows. */
@@ -27,3 +27,17 @@ const reject = (): Promise<never> =>
   );
 
 const NO_HOME: RegistryClusters = Object.assign(reject, { all: reject, named: reject, ahead: reject });
+
+/**
+ * Returns the address rules of a deployed function from ALLOWED_NETWORKS. An invalid value allows no internal
+ * address.
+ */
+function judgeAddresses(allowedNetworks: string | undefined, registry: RegistryKind): JudgeAddress {
+  const parsed = allowedNetworks ? parseAllowedNetworks(allowedNetworks) : undefined;
+  if (parsed?.kind !== "faults") return createAddressJudge(selectAddressRules(registry, parsed?.networks));
+  const judge = createAddressJudge(selectAddressRules(registry, []));
+  return (address) => {
+    const because = judge(address);
+    return because === undefined ? undefined : `${because}; ALLOWED_NETWORKS: ${parsed.faults.join("; ")}`;
+  };
+}

@@ -1,10 +1,10 @@
 import type { MiddlewareObj } from "@middy/core";
+import type { Capability, Cloud, OnCloudRequest } from "#clouds/cloud.ts";
 import type { Event } from "#core/event.ts";
 import type { Report } from "#core/report.ts";
 import { parseTraceParent } from "#core/trace-context.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
 import type { FunctionTracer } from "#functions/parts/function-tracer.ts";
-import { traceCloud } from "#functions/parts/traced-cloud.ts";
 import { observeTransport } from "#kube/client/observed-transport.ts";
 import { buildApiServerSpan } from "#tracing/api-server-span.ts";
 import { createRequestSpans, type RequestSpans } from "#tracing/request-spans.ts";
@@ -118,5 +118,32 @@ function buildReportAttributes({ objects, durations, usage }: Report): Attribute
     "serverless_ccm.cloud_ms": durations.cloudMs,
     "serverless_ccm.cloud_waited_ms": usage.cloud.waitedMs,
     "serverless_ccm.cluster_ms": durations.clusterMs,
+  };
+}
+
+/** Wraps a cloud so that each request is reported to `onRequest`. */
+function traceCloud(cloud: Cloud, onRequest: OnCloudRequest): Cloud {
+  const { capabilities } = cloud;
+  return {
+    provider: cloud.provider,
+    instances: (nodes, call) => cloud.instances(nodes, { ...call, onRequest }),
+    ...(capabilities === undefined
+      ? {}
+      : {
+          capabilities: Object.fromEntries(
+            Object.entries(capabilities).map(([name, capability]) => [
+              name,
+              capability && traceCapability(capability, onRequest),
+            ]),
+          ),
+        }),
+    close: () => cloud.close(),
+  };
+}
+
+function traceCapability(capability: Capability, onRequest: OnCloudRequest): Capability {
+  return {
+    observe: (questions, call) => capability.observe(questions, { ...call, onRequest }),
+    act: (action, call) => capability.act(action, { ...call, onRequest }),
   };
 }

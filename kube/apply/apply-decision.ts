@@ -1,13 +1,15 @@
 import type { ApiObject, DoneWrite } from "#core/controller.ts";
-import type { Change, Decision } from "#core/decision.ts";
+import type { Change, Decision, Write } from "#core/decision.ts";
 import { getErrorMessage } from "#core/error-message.ts";
 import { isApplied } from "#core/json-patch.ts";
+import type { Reason } from "#core/reason.ts";
 import type { ChangePermit } from "#kube/apply/change-permits.ts";
 import type { ApplyContext, ApplyItem, CarryOutResult, Progress } from "#kube/apply/context.ts";
-import { sendIndependentWrites } from "#kube/apply/independent-writes.ts";
 import { type AppliedObject, reportChanged, reportSettled, reportStopped } from "#kube/apply/outcome.ts";
-import { act, guard, readNow, send } from "#kube/apply/steps.ts";
+import { act, guard, readNow, type SentWrite, send } from "#kube/apply/steps.ts";
 import { DEADLINE_REACHED, type Stop } from "#kube/apply/stop.ts";
+import { createAbortPatience } from "#kube/client/on-abort.ts";
+import { createSemaphore, type Semaphore } from "#kube/client/semaphore.ts";
 
 /**
  * Carries out a decision and those that follow: the next step after each change, and a new decision if the
@@ -38,8 +40,10 @@ export async function applyDecision(item: ApplyItem, context: ApplyContext): Pro
 
 /** Limit of consecutive changes to one object; then it is retried at once. */
 const MAX_ROUNDS = 6;
+
 /** Seconds until a retry after an independent write failed and no further decision follows. */
 const FAILED_WAIT_SECONDS = 5;
+
 /** Limit of rereads of a changed object; then other objects go first. */
 const MAX_READS = 4;
 
@@ -159,4 +163,55 @@ function isDone(change: Change, object: ApiObject): boolean {
   return change.writes.every(
     (write) => write.on === "cluster" && "patch" in write && isApplied(object, write.patch),
   );
+}
+
+/** Actions of one change in flight: the account's quota also serves others. */
+const MAX_ACTIONS = 8;
+
+/**
+ * Sends the writes of a change concurrently, each independent of the others; failures are part of the result.
+ * The object is read once before the first cloud action. If it has changed, nothing is sent.
+ */
+async function sendIndependentWrites(
+  change: Change,
+  progress: Progress,
+  context: ApplyContext,
+): Promise<CarryOutResult> {
+  const action = change.writes.find((write) => write.on === "cloud");
+  const stop = action === undefined ? undefined : await guard(action, progress, context);
+  if (stop !== undefined) return { stop, done: [] };
+  const actions = createSemaphore(() => MAX_ACTIONS, change.writes.length);
+  const done = await Promise.all(
+    change.writes.map(async (write): Promise<DoneWrite> => {
+      const sent = await sendOne(write, actions, progress, context);
+      if (sent.kind === "stop") return { write, result: undefined, failed: sent.stop.because };
+      progress.change = change;
+      return { write, result: sent.result };
+    }),
+  );
+  return { done };
+}
+
+async function sendOne(
+  write: Write,
+  actions: Semaphore,
+  progress: Progress,
+  context: ApplyContext,
+): Promise<SentWrite> {
+  if (write.on === "cluster") {
+    const held = await context.held(write);
+    return held === undefined ? send(write, progress, context) : createHeldResult(held);
+  }
+  const entered = await actions.acquire(createAbortPatience(context.deadline));
+  if (entered !== "entered") return { kind: "stop", stop: DEADLINE_REACHED };
+  try {
+    const held = await context.held(write);
+    return held === undefined ? await act(write, context) : createHeldResult(held);
+  } finally {
+    actions.release();
+  }
+}
+
+function createHeldResult(because: Reason): SentWrite {
+  return { kind: "stop", stop: { kind: "skip", because } };
 }

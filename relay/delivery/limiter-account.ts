@@ -1,5 +1,5 @@
 import { type ClusterLimiter, createClusterLimiter } from "#relay/delivery/cluster-limiter.ts";
-import { createQuota, type Quota } from "#relay/delivery/quota.ts";
+import type { CloudUsage } from "#relay/delivery/invocation-limiter.ts";
 
 /** A cloud account in the invocation limiter: its quotas, and the clusters that spend them. */
 export interface LimiterAccount {
@@ -59,4 +59,128 @@ export function createLimiterAccount(nowMs: number, part: () => number): Limiter
       return clusters.size === 0 && cameMs.size === 0;
     },
   };
+}
+
+/** Divides the API quotas of one account among its invocations in flight. */
+interface Quota {
+  inFlight(): number;
+  /** Records the start of an invocation. Returns its share. */
+  begin(floorShare: number, nowMs: number): number;
+  /** Records the end of an invocation, which returns its share. */
+  end(share: number, floorShare: number, usage: CloudUsage | undefined, nowMs: number): void;
+  /**
+   * Returns the milliseconds between batches that keep the account within its quotas; 0 until calls had to
+   * wait.
+   */
+  spacingMs(): number;
+}
+
+/** Calls that wait inside a function cost money, so batches wait instead: this far apart at first … */
+const SPACING_BASE_MS = 50;
+
+/** … further apart while calls still wait, up to this limit … */
+const SPACING_LIMIT_MS = 500;
+
+const SPACING_GROWTH = 1.25;
+
+/** … and closer again with each invocation without waiting calls. */
+const SPACING_DECAY = 0.97;
+
+/** The ceiling of a throttled account falls at most once in this time: one burst counts once … */
+const LOWER_EVERY_MS = 1_000;
+
+/**
+ * … by this many times the throttled part of an invocation's calls, and by half at most. A single throttle
+ * among many calls shows that the quota is fully spent. The function has already slowed down for it; a second
+ * reduction would leave most of the quota unused.
+ */
+const LOWER_FOR_PART = 5;
+
+const LOWER_LIMIT = 1 / 2;
+
+/** … and rises by this much for every second without a throttle. */
+const GROWTH_PER_SECOND = 0.01;
+
+/**
+ * Shares add up to this many times the quotas: most invocations call once and leave the rest, and throttling
+ * makes shares smaller.
+ */
+const PROMISED = 2;
+
+/** The half-life of the remembered peak of concurrent invocations. */
+const PEAK_HALF_LIFE_MS = 5_000;
+
+/**
+ * Creates a quota with equal shares for as many invocations as recently ran at a time, so that a few single
+ * ones may spend what is unused.
+ *
+ * Its ceiling grows by a constant and falls in proportion, and shares never fall below the floor. `part`
+ * returns the part of the account's quotas to divide, from 0 to 1; it is called at each start.
+ */
+export function createQuota(startMs: number, part: () => number = () => 1): Quota {
+  /** The part of the quotas that all invocations together may spend. */
+  let ceiling = 1;
+  let granted = 0;
+  let inFlight = 0;
+  /** The highest number of concurrent invocations, decaying over time. */
+  let peak = 0;
+  let spacingMs = 0;
+  let changedMs = startMs;
+  let loweredMs = Number.NEGATIVE_INFINITY;
+  /** The ceiling before its last reduction. */
+  let before = 1;
+
+  function grow(nowMs: number): void {
+    const seconds = Math.max(0, nowMs - changedMs) / 1000;
+    peak *= 0.5 ** ((seconds * 1000) / PEAK_HALF_LIFE_MS);
+    ceiling = Math.min(1, ceiling + seconds * GROWTH_PER_SECOND);
+    changedMs = nowMs;
+  }
+
+  /** Lowers the ceiling. If several invocations report one burst, the worst counts. */
+  function lower(by: number, floorShare: number, nowMs: number): void {
+    if (nowMs - loweredMs >= LOWER_EVERY_MS) {
+      grow(nowMs);
+      before = ceiling;
+      loweredMs = nowMs;
+    }
+    ceiling = Math.max(floorShare, Math.min(ceiling, before * (1 - by)));
+  }
+
+  return {
+    inFlight: () => inFlight,
+    begin(floorShare, nowMs) {
+      grow(nowMs);
+      inFlight += 1;
+      peak = Math.max(peak, inFlight);
+      const spent = part() * ceiling;
+      const promised = PROMISED * spent;
+      const fair = Math.min(spent, promised / Math.round(peak));
+      const share = Math.max(floorShare, Math.min(fair, promised - granted));
+      granted += share;
+      return share;
+    },
+    end(share, floorShare, usage, nowMs) {
+      inFlight -= 1;
+      granted = inFlight === 0 ? 0 : granted - share;
+      if (usage === undefined) return;
+      spacingMs = getNextSpacingMs(spacingMs, usage);
+      if (usage.throttled > 0) lower(getCeilingDrop(usage), floorShare, nowMs);
+    },
+    spacingMs: () => spacingMs,
+  };
+}
+
+/**
+ * Returns how much the ceiling falls. A report with throttles and no count of calls counts as throttled calls
+ * only.
+ */
+function getCeilingDrop({ calls, throttled }: CloudUsage): number {
+  return Math.min(LOWER_LIMIT, (LOWER_FOR_PART * throttled) / Math.max(calls, throttled));
+}
+
+function getNextSpacingMs(spacingMs: number, { throttled, waitedMs }: CloudUsage): number {
+  if (throttled > 0 || waitedMs > 0)
+    return Math.min(SPACING_LIMIT_MS, Math.max(SPACING_BASE_MS, spacingMs * SPACING_GROWTH));
+  return spacingMs < SPACING_BASE_MS ? 0 : spacingMs * SPACING_DECAY;
 }

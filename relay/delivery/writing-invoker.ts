@@ -1,15 +1,20 @@
 import type { Cluster } from "#config/cluster.ts";
 import type { Watch } from "#core/controller.ts";
+import type { Event } from "#core/event.ts";
 import { formatUser } from "#core/identities.ts";
 import { findRelayWriter, type RelayWriter } from "#core/relay-writers.ts";
 import type { Stop } from "#core/stop.ts";
+import { formatTraceParent, parseTraceParent } from "#core/trace-context.ts";
 import { WATCHES } from "#core/watches.ts";
 import type { Invocation, Invoker } from "#delivery/invoker.ts";
 import { impersonate } from "#kube/client/impersonate.ts";
+import { observeTransport } from "#kube/client/observed-transport.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { Clock } from "#kube/follow/clock.ts";
-import { traceWriting } from "#relay/delivery/trace-writing.ts";
 import { writeInRounds } from "#relay/delivery/write-in-rounds.ts";
+import { buildApiServerSpan } from "#tracing/api-server-span.ts";
+import { createRequestSpans } from "#tracing/request-spans.ts";
+import { cut } from "#tracing/span.ts";
 import type { Tracer } from "#tracing/tracer.ts";
 
 /** The dependencies of writing on behalf of the functions. */
@@ -79,6 +84,51 @@ export function createWritingInvoker(options: WritingInvokerOptions): Pick<Invok
         cancel();
         traced.end(invocation);
       }
+    },
+  };
+}
+
+/** How the writes of one event are traced. */
+interface TracedWriting {
+  /** The event, whose deliveries belong to its trace. */
+  readonly event: Event;
+  /** The transport to the cluster, which records each request. */
+  readonly transport: Transport;
+  /** Records the span; called once. */
+  end(invocation: Invocation | undefined): void;
+}
+
+/**
+ * Records one span around the deliveries of an event and the relay's writes for it. Without a tracer it
+ * changes nothing.
+ */
+function traceWriting(
+  tracer: Pick<Tracer, "start"> | undefined,
+  event: Event,
+  transport: Transport,
+): TracedWriting {
+  if (tracer === undefined) return { event, transport, end: () => {} };
+  const span = tracer.start({
+    name: "write",
+    kind: "internal",
+    parent: event.trace === undefined ? undefined : parseTraceParent(event.trace),
+    attributes: {
+      "k8s.cluster.name": cut(event.cluster),
+      "serverless_ccm.controller": event.controller,
+      "serverless_ccm.reason": event.reason,
+      "serverless_ccm.objects": event.objects.length,
+      "serverless_ccm.event_id": event.id,
+    },
+  });
+  const requests = createRequestSpans(span);
+  return {
+    event: { ...event, trace: formatTraceParent(span.context) },
+    transport: span.context.sampled
+      ? observeTransport(transport, (request) => requests.alike(buildApiServerSpan(request)))
+      : transport,
+    end(invocation) {
+      requests.end();
+      span.end({}, invocation?.kind === "report" ? undefined : (invocation?.code ?? "WriterFault"));
     },
   };
 }

@@ -1,11 +1,9 @@
 import type { ControllerStatus } from "#relay/cluster-relay.ts";
 import type { FollowedCluster } from "#relay/followed-cluster.ts";
-import type { ClusterFacts } from "#relay/page/cluster-facts.ts";
-import { renderHistogram } from "#relay/page/histogram.ts";
+import type { Bucket, ClusterFacts } from "#relay/page/cluster-facts.ts";
 import { html, type Markup } from "#relay/page/html.ts";
 import { HEALTH, type Health } from "#relay/page/legend.ts";
 import { findRunbook, RUNBOOKS } from "#relay/page/runbooks.ts";
-import { renderTimeSince } from "#relay/page/time-since.ts";
 import type { WaitingCount } from "#relay/report/waiting.ts";
 
 /** The number of different reasons shown for a cluster. */
@@ -157,4 +155,66 @@ function renderBrake(cluster: FollowedCluster, waiting: readonly WaitingReason[]
   const words = html`<b>${nodes} held back</b>`;
   const linked = renderLink(cluster, "brake", findRunbook(BRAKE, first.controller), words);
   return html`${linked} since ${renderTimeSince(first.oldest.sinceMs, nowMs)}`;
+}
+
+/** Renders a time, and how long ago that is. */
+function renderTimeSince(atMs: number, nowMs: number): Markup {
+  const at = isDate(atMs) ? new Date(atMs).toISOString() : "";
+  return html`<time datetime="${at}">${at.slice(0, 19).replace("T", " ")}</time> (${formatAge(nowMs - atMs)})`;
+}
+
+/** Returns whether a time fits into a Date; API servers can send any number. */
+function isDate(atMs: number): boolean {
+  return !Number.isNaN(new Date(atMs).getTime());
+}
+
+function formatAge(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1_000));
+  const [unit, length] = UNITS.find(([, size]) => seconds >= size) ?? ["s", 1];
+  return `${Math.floor(seconds / length)} ${unit}`;
+}
+
+const UNITS: readonly (readonly [string, number])[] = [
+  ["d", 86_400],
+  ["h", 3_600],
+  ["min", 60],
+];
+
+const BAR_WIDTH = 8;
+
+const HEIGHT = 24;
+
+/** Renders a histogram as bars and as text. Buckets are in order, and each includes those before it. */
+function renderHistogram(buckets: readonly Bucket[]): Markup {
+  const total = buckets.at(-1)?.count ?? 0;
+  if (total === 0) return html`none yet`;
+  const own = buckets.map(({ seconds, count }, index) => ({
+    within: formatBound(seconds, buckets),
+    count: count - (buckets[index - 1]?.count ?? 0),
+  }));
+  const most = Math.max(...own.map(({ count }) => count));
+  const bars = own.flatMap(({ within: label, count }, index) =>
+    count === 0 ? [] : [renderBar(index, count / most, `${label}: ${count}`)],
+  );
+  const words = `${total} joined, half ${formatQuantile(buckets, 0.5)}, 99 % ${formatQuantile(buckets, 0.99)}`;
+  const width = buckets.length * BAR_WIDTH;
+  return html`<svg role="img" width="${width}" height="${HEIGHT}" viewBox="0 0 ${width} ${HEIGHT}"><title>${words}</title>${bars}</svg><small>${words}</small>`;
+}
+
+/** Renders a bar that is visible if its bucket is not empty, however small the value. */
+function renderBar(index: number, part: number, words: string): Markup {
+  const height = Math.max(1, Math.round(part * HEIGHT));
+  const y = HEIGHT - height;
+  return html`<rect x="${index * BAR_WIDTH}" y="${y}" width="${BAR_WIDTH - 1}" height="${height}"><title>${words}</title></rect>`;
+}
+
+/** Formats a quantile as the bounds of its bucket; a histogram knows no more. */
+function formatQuantile(buckets: readonly Bucket[], part: number): string {
+  const total = buckets.at(-1)?.count ?? 0;
+  const bucket = buckets.find(({ count }) => count >= total * part);
+  return formatBound(bucket?.seconds ?? Number.POSITIVE_INFINITY, buckets);
+}
+
+function formatBound(seconds: number, buckets: readonly Bucket[]): string {
+  return Number.isFinite(seconds) ? `within ${seconds} s` : `after ${buckets.at(-2)?.seconds ?? 0} s`;
 }

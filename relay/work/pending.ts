@@ -1,12 +1,11 @@
 import type { ApiObject, Watch } from "#core/controller.ts";
+import type { ObjectHint } from "#core/event.ts";
 import { applyObserved, dropVersions, isStale } from "#relay/work/apply-observed.ts";
-import { detectConflict } from "#relay/work/conflict-detection.ts";
+import { buildConflictHint, detectConflict } from "#relay/work/conflict-detection.ts";
 import { createEntries } from "#relay/work/entries.ts";
-import { createEntry, type Entry } from "#relay/work/entry.ts";
+import { createEntry, type Entry, type EntryHistory, type InFlight, type Task } from "#relay/work/entry.ts";
 import { startTask } from "#relay/work/in-flight.ts";
-import { createInvocationTracker } from "#relay/work/invocation-tracker.ts";
 import type { ObservedObject } from "#relay/work/observed.ts";
-import { toReadyObject } from "#relay/work/ready-object.ts";
 import { markTooLarge, requestResync, requeue } from "#relay/work/requeue.ts";
 import type { WorkRules } from "#relay/work/resync.ts";
 import { applyTimeout, isHalved, settleEntry } from "#relay/work/settle.ts";
@@ -168,3 +167,90 @@ export function createPending(
 
 /** The settlement of an object that its invocation's settlements omit. */
 const UNKNOWN: Settlement = { kind: "failed", settleMs: 0 };
+
+/** Returns what is sent of an entry at a time, in milliseconds. */
+function toReadyObject(
+  { uid, namespace, name, history }: Entry,
+  task: Task,
+  sinceMs: number,
+  nowMs: number,
+): ReadyObject {
+  const again = task.queue === "work" && task.wait !== undefined;
+  const ready = {
+    uid,
+    namespace,
+    name,
+    snapshot: task.snapshot,
+    again,
+    sinceMs,
+    hint: buildHint(history, task, nowMs),
+  };
+  return task.queue === "look" ? { ...ready, resyncReason: task.reason } : ready;
+}
+
+function buildHint(past: EntryHistory, task: Task, nowMs: number): ObjectHint | undefined {
+  const hint: ObjectHint = {
+    ...(task.queue === "work" ? buildConflictHint(past, task) : {}),
+    ...(past.reportedWarnings === undefined ? {} : { said: [...past.reportedWarnings] }),
+    ...(past.candidates === undefined ? {} : { candidates: getCandidates(past.candidates, nowMs) }),
+  };
+  return Object.keys(hint).length === 0 ? undefined : hint;
+}
+
+function getCandidates(candidates: ReadonlyMap<string, number>, nowMs: number): ObjectHint["candidates"] {
+  return [...candidates].map(([id, sinceMs]) => ({ id, seconds: Math.max(0, nowMs - sinceMs) / 1_000 }));
+}
+
+/** Tracks which objects each invocation carries, and whether its result is still needed. */
+interface InvocationTracker {
+  /** Records an invocation; only the `started` objects are in flight by it. */
+  begin(invocation: number, uids: readonly string[], started: number): void;
+  /** Ends an invocation and returns all the objects that it was sent with. */
+  end(invocation: number): readonly string[];
+  /** Records that an object is gone. Returns the invocation if that was its last object. */
+  left(uid: string, phase: InFlight): number | undefined;
+  /** Records that versions in the reports of these invocations cannot be compared with later ones. */
+  restarted(): void;
+  /** Returns the invocation of an object that seemed gone and came back before that was settled. */
+  returned(uid: string): InFlight | undefined;
+}
+
+interface TrackedInvocation {
+  readonly uids: readonly string[];
+  living: number;
+}
+
+/** Creates a tracker, which remembers only what is in flight. */
+function createInvocationTracker(): InvocationTracker {
+  const invocations = new Map<number, TrackedInvocation>();
+  const gone = new Map<string, InFlight>();
+  return {
+    begin(invocation, uids, started) {
+      invocations.set(invocation, { uids, living: started });
+    },
+    end(invocation) {
+      const uids = invocations.get(invocation)?.uids ?? [];
+      invocations.delete(invocation);
+      for (const uid of uids) if (gone.get(uid)?.invocation === invocation) gone.delete(uid);
+      return uids;
+    },
+    left(uid, phase) {
+      const invocation = invocations.get(phase.invocation);
+      if (invocation === undefined) return undefined;
+      gone.set(uid, phase);
+      invocation.living -= 1;
+      return invocation.living === 0 ? phase.invocation : undefined;
+    },
+    restarted() {
+      for (const [uid, phase] of gone) gone.set(uid, { ...phase, isOutdated: true });
+    },
+    returned(uid) {
+      const phase = gone.get(uid);
+      const invocation = phase === undefined ? undefined : invocations.get(phase.invocation);
+      if (phase === undefined || invocation === undefined) return undefined;
+      gone.delete(uid);
+      invocation.living += 1;
+      return { ...phase, next: undefined };
+    },
+  };
+}

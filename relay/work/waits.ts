@@ -1,5 +1,3 @@
-import { getBackOffMs } from "#relay/work/back-off.ts";
-
 /** Why an object that was sent must wait before it is sent again. */
 export type WaitReason =
   /** The report asks for a retry. */
@@ -39,12 +37,18 @@ const LONGEST_MS = 5 * 60_000;
 
 /** The shortest wait that a report can ask for: an answer of 0 must not become a storm. */
 const ASKED_FROM_MS = 250;
+
 const ASKED_TO_MS = 10 * 60_000;
 
 /** A wait may end up to this much of it later, so that objects go together … */
 const LATER_BY = 1 / 8;
+
 /** … and up to this much more, so that clusters which fail together spread out. */
 const APART_BY = 1 / 32;
+
+const MIN_BACK_OFF_MS = 250;
+
+const MAX_BACK_OFF_MS = 30_000;
 
 const WAITS: Readonly<Record<WaitReason, Wait>> = {
   retry: { durations: createJitteredSpan, endsWithRelated: true },
@@ -104,4 +108,13 @@ function createExactSpan(lastsMs: number): Span {
 
 function getDoubledMs(baseMs: number, times: number): number {
   return Math.min(LONGEST_MS, baseMs * 2 ** Math.min(times - 1, 20));
+}
+
+/**
+ * Returns a back-off with full jitter over 250 ms … 30 s, doubled with every failure in a row; `random` is
+ * uniform in [0, 1).
+ */
+function getBackOffMs(failures: number, random: () => number): number {
+  const ceiling = Math.min(MAX_BACK_OFF_MS, MIN_BACK_OFF_MS * 2 ** Math.min(failures, 20));
+  return MIN_BACK_OFF_MS + random() * (ceiling - MIN_BACK_OFF_MS);
 }

@@ -4,8 +4,7 @@ import type { Clock } from "#kube/follow/clock.ts";
 import type { InvocationLimiter } from "#relay/delivery/invocation-limiter.ts";
 import type { ProcessPlatformHealth } from "#relay/delivery/platform-health.ts";
 import { createLimiterServer } from "#relay/workers/limiter-server.ts";
-import type { FromWorker, LogLine, Metrics } from "#relay/workers/messages.ts";
-import { askMetrics } from "#relay/workers/metrics-answers.ts";
+import type { FromWorker, LogLine, Metrics, ToWorker } from "#relay/workers/messages.ts";
 import { type Death, type Spawn, startRunningWorker } from "#relay/workers/running-worker.ts";
 
 /** The settings shared by all members of a pool. */
@@ -127,4 +126,46 @@ export function startMember(id: number, options: MemberOptions, handler: MemberH
   };
   if ((options.health?.failing().length ?? 0) > 0) member.tellHealth();
   return member;
+}
+
+/** Requests one worker's metrics across threads. */
+interface MetricsAnswers {
+  /** Resolves to the worker's current metrics; to the last known ones if it does not answer in time. */
+  ask(): Promise<Metrics>;
+  receive(id: number, metrics: Metrics): void;
+  /** Called when the worker does not answer any more. */
+  close(): void;
+}
+
+/** A scrape takes at most ten seconds by default, and a worker that reads a long list is not dead. */
+const TIMEOUT_MS = 1_500;
+
+/** Creates the requester; concurrent scrapes share one request. */
+export function askMetrics(send: (message: ToWorker) => void, timeoutMs = TIMEOUT_MS): MetricsAnswers {
+  let known: Metrics = [];
+  let asked = 0;
+  let asking: Promise<Metrics> | undefined;
+  let answered = (): void => {};
+
+  return {
+    ask() {
+      asking ??= new Promise<Metrics>((resolve) => {
+        asked += 1;
+        answered = () => {
+          clearTimeout(timer);
+          asking = undefined;
+          resolve(known);
+        };
+        const timer = setTimeout(answered, timeoutMs);
+        send({ kind: "ask-metrics", id: asked });
+      });
+      return asking;
+    },
+    receive(id, metrics) {
+      // A late answer is still newer than the known values.
+      known = metrics;
+      if (id === asked) answered();
+    },
+    close: () => answered(),
+  };
 }

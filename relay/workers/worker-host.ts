@@ -13,7 +13,6 @@ import { createLogBatches } from "#relay/workers/log-batches.ts";
 import type { FromWorker, LogLine, ToWorker, WorkerStart } from "#relay/workers/messages.ts";
 import { createRemoteHealth } from "#relay/workers/remote-health.ts";
 import { createRemoteLimiter } from "#relay/workers/remote-limiter.ts";
-import { tellStatus } from "#relay/workers/status-changes.ts";
 
 /** A worker's channel to the main thread; Node's `parentPort` implements it. */
 export interface MainPort {
@@ -214,4 +213,39 @@ export function startWorkerHost(options: WorkerHostOptions): void {
     }
   });
   post({ kind: "ready" });
+}
+
+/** Reports changes of the clusters' status. */
+interface StatusChanges {
+  /** Checks now. */
+  look(): void;
+  stop(): void;
+}
+
+/** Probes are answered from the last report. */
+const EVERY_MS = 250;
+
+/** Checks a few times a second, and reports clusters whose status has changed. */
+export function tellStatus(
+  read: () => readonly FollowedCluster[],
+  tell: (changed: readonly FollowedCluster[], gone: readonly string[]) => void,
+  everyMs = EVERY_MS,
+): StatusChanges {
+  let reported = new Map<string, string>();
+
+  function look(): void {
+    const now = new Map<string, string>();
+    const changed: FollowedCluster[] = [];
+    for (const status of read()) {
+      const text = JSON.stringify(status);
+      now.set(status.name, text);
+      if (reported.get(status.name) !== text) changed.push(status);
+    }
+    const gone = [...reported.keys()].filter((name) => !now.has(name));
+    reported = now;
+    if (changed.length > 0 || gone.length > 0) tell(changed, gone);
+  }
+
+  const timer = setInterval(look, everyMs).unref();
+  return { look, stop: () => clearInterval(timer) };
 }

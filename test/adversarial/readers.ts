@@ -24,7 +24,7 @@ import { sanitizeText } from "#core/sanitize-text.ts";
 import { Service } from "#core/service/service.ts";
 import { readSourceRanges } from "#core/service/source-ranges.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
-import { parseCertificateRequest } from "#functions/parts/parse-certificate-request.ts";
+import { parseCertificateRequest } from "#functions/parts/csr-controller.ts";
 import { CERTIFICATE_BOMBS } from "./certificate-bombs.ts";
 import { LONG_TEXTS, SOME_LONG_TEXTS } from "./long-texts.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { MAX_REQUEST_LENGTH } from "#core/csr/csr.ts";
-import { parseCertificateRequest } from "#functions/parts/parse-certificate-request.ts";
+import { parseCertificateRequest } from "#functions/parts/csr-controller.ts";
 import { CERTIFICATE_BOMBS } from "#test/adversarial/certificate-bombs.ts";
 import { listReaders } from "#test/adversarial/readers.ts";
 import { readExpressions } from "#test/adversarial/regular-expressions.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type AddFlags, addCluster } from "#cli/add-cluster.ts";
 import { ChecksFailedError, checkClusters } from "#cli/clusters.ts";
-import { createFileRegistry } from "#config/registry/file.ts";
+import { createFileRegistry } from "#config/registry/open-registry.ts";
 import { createSsmRegistry } from "#config/registry/ssm/ssm-registry.ts";
 import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
 import { buildClusterEntry, writeClustersFile } from "#emulators/harness/clusters-file.ts";

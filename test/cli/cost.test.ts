@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { formatCount, formatDollars, formatShare } from "#cli/cost/dollars.ts";
+import { formatCount, formatDollars, formatShare } from "#cli/cost/cost-report.ts";
 import { SERIES_PER_CLUSTER } from "#cli/cost/observability.ts";
 import bundledPrices from "#cli/cost/prices.json" with { type: "json" };
 import { runProgram } from "#test/cli/program.ts";

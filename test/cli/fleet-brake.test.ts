@@ -1,10 +1,9 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type FleetBrakeFlags, runFleetBrake } from "#cli/fleet-brake.ts";
+import { type FleetBrakeFlags, releaseFleetBrake, runFleetBrake } from "#cli/fleet-brake.ts";
 import { openConfigMap, readFleetRecordFlag } from "#cli/fleet-record.ts";
-import { releaseFleetBrake } from "#cli/reset-fleet-brake.ts";
-import { createMemoryRecord } from "#config/fleet-brake/memory-record.ts";
+import { createMemoryRecord } from "#config/fleet-brake/open-record.ts";
 import { createFleetRecord, FleetRecord, formatFleetRecord } from "#core/node-lifecycle/fleet-record.ts";
 import { type ClusterInReach, startClusterInReach } from "#test/cli/cluster-in-reach.ts";
 

@@ -7,7 +7,7 @@ import { followClusters } from "#cli/follow-clusters.ts";
 import { keepCluster } from "#cli/keep-cluster.ts";
 import type { ClustersFollower } from "#cli/serve.ts";
 import { Cluster, type ClusterEntry } from "#config/cluster.ts";
-import { createFileRegistry } from "#config/registry/file.ts";
+import { createFileRegistry } from "#config/registry/open-registry.ts";
 import type { Event } from "#core/event.ts";
 import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { buildClusterEntry, writeClustersFile } from "#emulators/harness/clusters-file.ts";

@@ -6,7 +6,7 @@ import { CreateTagsCommand } from "@aws-sdk/client-ec2";
 import { GetParameterCommand, PutParameterCommand, SSMClient } from "@aws-sdk/client-ssm";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { parse } from "yaml";
-import { createFileRegistry } from "#config/registry/file.ts";
+import { createFileRegistry } from "#config/registry/open-registry.ts";
 import { findFreePort } from "#emulators/harness/free-port.ts";
 import { type Ended, runProgram } from "#test/cli/program.ts";
 import { createMotoWorld, type MotoWorld } from "#test/clouds/aws/load-balancers/moto-world.ts";

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { parseCloudConfig } from "#cli/cloud-config.ts";
-import { translateStockConfig } from "#cli/stock-cloud-config.ts";
+import { parseCloudConfig, translateStockConfig } from "#cli/cloud-config.ts";
 
 const INI = `
 ; of the stock controller

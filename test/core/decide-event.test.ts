@@ -1,10 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Controller } from "#core/controller.ts";
-import { decideEvent } from "#core/decide-event.ts";
+import { decideEvent, parseEvent } from "#core/decide-event.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { nodeController } from "#core/node/controller.ts";
-import { parseEvent } from "#core/parse-event.ts";
 import { checkProperty } from "#test/core/check-property.ts";
 import { answers, nodes } from "#test/core/node/arbitraries.ts";
 import { buildFoundAnswer, buildInitializedNode, buildNode, NOW } from "#test/core/node/builders.ts";

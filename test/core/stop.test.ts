@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { CloudAction, Decision, Write } from "#core/decision.ts";
 import { leaveUnchanged, retry, skip } from "#core/decisions.ts";
 import { Event } from "#core/event.ts";
-import { decideLifecycle } from "#core/node-lifecycle/decide.ts";
+import { decideLifecycle } from "#core/node-lifecycle/controller.ts";
 import {
   applyStop,
   describeStop,

@@ -5,7 +5,7 @@ import { createInProcessInvoker, type FunctionHandler } from "#cli/invoke-in-pro
 import { createMemoryCloud, type MemoryInstance, type MemoryInstances } from "#clouds/memory/cloud.ts";
 import { Cluster } from "#config/cluster.ts";
 import { createFleetBrake, type FleetBrake } from "#config/fleet-brake/fleet-brake.ts";
-import { createMemoryRecord } from "#config/fleet-brake/memory-record.ts";
+import { createMemoryRecord } from "#config/fleet-brake/open-record.ts";
 import type { RecordStore } from "#config/fleet-brake/record-store.ts";
 import { INSTANCE_ANNOTATION, NODE_LIFECYCLE_EVENT_SOURCE } from "#core/contracts.ts";
 import { Event } from "#core/event.ts";

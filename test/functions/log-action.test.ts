@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import type { ActionResult } from "#clouds/cloud.ts";
 import type { CloudAction } from "#core/decision.ts";
 import type { LogFacts } from "#core/log-text.ts";
+import { logAction } from "#functions/parts/batch.ts";
 import type { Invocation } from "#functions/parts/invocation.ts";
-import { logAction } from "#functions/parts/log-action.ts";
 import { expectLogLines } from "#test/log-lines.ts";
 
 const ACTION: CloudAction = {

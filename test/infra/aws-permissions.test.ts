@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { ACCOUNT_LIMIT_READS } from "#clouds/aws/account-limits.ts";
 import { LOAD_BALANCER_ACTIONS, LOAD_BALANCER_READS } from "#clouds/aws/load-balancers/commands.ts";
-import { ROUTE_COMMANDS } from "#clouds/aws/routes/commands.ts";
+import { ROUTE_COMMANDS } from "#clouds/aws/routes/capability.ts";
 import { type IamRequest, isAllowed, readDeployedStatements } from "#test/clouds/aws/iam/simulate.ts";
 import {
   CHECKED_WITHOUT_A_CALL,

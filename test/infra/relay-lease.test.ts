@@ -5,7 +5,7 @@ import { type KubeApiserver, startKubeApiserver } from "#emulators/harness/kube-
 import { sendWrite } from "#kube/apply/requests.ts";
 import { withSmallAnswers } from "#kube/client/small-answers.ts";
 import type { Transport } from "#kube/client/transport.ts";
-import { readLease } from "#sweep/read-lease.ts";
+import { readLease } from "#sweep/sweep-cluster.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 

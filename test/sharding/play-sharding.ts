@@ -5,7 +5,7 @@ import { expect } from "vitest";
 import * as z from "zod";
 import type { ControlPlaneBinaries } from "#emulators/harness/kube-apiserver.ts";
 import { connect } from "#kube/client/connect.ts";
-import { selectOwner } from "#relay/sharding/select-owner.ts";
+import { selectOwner } from "#relay/sharding/shard.ts";
 import { getConnectOptions } from "#test/access.ts";
 import { getBuiltCommandLine } from "#test/build/shared-build.ts";
 import { createReplicas, waitUntilFollowed } from "#test/sharding/replicas.ts";

@@ -1,4 +1,4 @@
-import { selectOwner } from "#relay/sharding/select-owner.ts";
+import { selectOwner } from "#relay/sharding/shard.ts";
 import { type Running, startProgram } from "#test/cli/program.ts";
 import type { Tenants } from "#test/sharding/tenants.ts";
 import { waitUntilTrue } from "#test/wait-until-true.ts";

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
 import { createMemoryCloud, type MemoryInstances } from "#clouds/memory/cloud.ts";
-import { createFileRegistry } from "#config/registry/file.ts";
+import { createFileRegistry } from "#config/registry/open-registry.ts";
 import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
 import { nodeController } from "#core/node/controller.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { findSampler } from "#tracing/sampler.ts";
-import { readTracingSettings } from "#tracing/settings.ts";
+import { findSampler, readTracingSettings } from "#tracing/settings.ts";
 
 const AT = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318" };
 

@@ -1,8 +1,16 @@
-import { type Api, createApi } from "#clouds/aws/actions/api.ts";
+import {
+  CreateRouteCommand,
+  DeleteRouteCommand,
+  DescribeRouteTablesCommand,
+  EC2Client,
+  ModifyInstanceAttributeCommand,
+  ModifyNetworkInterfaceAttributeCommand,
+  ReplaceRouteCommand,
+} from "@aws-sdk/client-ec2";
+import { type Api, type ApiParts, type Commands, createApi } from "#clouds/aws/actions/api.ts";
 import { perform } from "#clouds/aws/actions/perform.ts";
 import { type AwsDependencies, MAX_WAIT_MS } from "#clouds/aws/capability.ts";
 import type { Ec2 } from "#clouds/aws/ec2.ts";
-import { ROUTE_ACTIONS, ROUTE_COMMANDS, ROUTE_SERVICES } from "#clouds/aws/routes/commands.ts";
 import { type CurrentRoute, createCurrentRoutes } from "#clouds/aws/routes/current-routes.ts";
 import { observeRoutes, Question, type RouteSessions } from "#clouds/aws/routes/observe.ts";
 import { buildRequest } from "#clouds/aws/routes/requests.ts";
@@ -86,6 +94,15 @@ function answerUnsent(current: Exclude<CurrentRoute, "same">, action: string): A
     : { kind: "conflict", message: "the route no longer exists" };
 }
 
+/** Actions that change routes. */
+const ROUTE_ACTIONS = {
+  "ec2:CreateRoute": CreateRouteCommand,
+  "ec2:ReplaceRoute": ReplaceRouteCommand,
+  "ec2:DeleteRoute": DeleteRouteCommand,
+  "ec2:ModifyInstanceAttribute": ModifyInstanceAttributeCommand,
+  "ec2:ModifyNetworkInterfaceAttribute": ModifyNetworkInterfaceAttributeCommand,
+} as const satisfies Commands;
+
 const ALLOWED: ReadonlySet<string> = new Set(Object.keys(ROUTE_ACTIONS));
 
 function createRouteApi({ cluster: { region }, credentials, wallClock }: AwsDependencies): Api {
@@ -103,3 +120,12 @@ const UNREADABLE: Observation = {
   code: "Invalid",
   message: "the question is not about routes",
 };
+
+/** Commands that read routes; instances are read as for nodes. */
+export const ROUTE_COMMANDS: Commands = {
+  ...ROUTE_ACTIONS,
+  "ec2:DescribeRouteTables": DescribeRouteTablesCommand,
+};
+
+/** The only service that routes need. */
+const ROUTE_SERVICES: ApiParts["services"] = { ec2: (options) => new EC2Client(options) };

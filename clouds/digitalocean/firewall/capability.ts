@@ -1,8 +1,8 @@
+import * as z from "zod";
 import { createCalls, toActionAnswer } from "#clouds/digitalocean/capability-call.ts";
-import { listFirewalls } from "#clouds/digitalocean/firewall/list-firewalls.ts";
-import { FirewallAnswer, formatRules } from "#clouds/digitalocean/firewall/rule.ts";
 import { isInPlace, isTagged, type Owner } from "#clouds/digitalocean/load-balancers/ownership.ts";
 import { listLoadBalancers } from "#clouds/digitalocean/load-balancers/requests.ts";
+import { readList } from "#clouds/digitalocean/read-list.ts";
 import type { Api, ApiRequest } from "#clouds/http/api.ts";
 import type { Budget } from "#clouds/http/budget.ts";
 import type { CallContext } from "#clouds/http/call-context.ts";
@@ -18,6 +18,7 @@ import {
   DesiredFirewall,
   type Firewall,
   FirewallQuestion,
+  type FirewallRule,
   type FirewallState,
   UPDATE,
 } from "#core/firewall/state.ts";
@@ -108,4 +109,97 @@ async function send(request: ApiRequest, api: Api, callContext: CallContext): Pr
   return success
     ? ok(data.firewall.firewall)
     : fault("Unavailable", `${request.template}: the answer is not a firewall`);
+}
+
+/** Maximum pages read: the API cannot filter by name. */
+const MAX_PAGES = 10;
+
+const LIST = { operation: "firewalls_list", path: "/v2/firewalls", key: "firewalls" };
+
+/** Lists the account's firewalls of one name. Absence counts as proof, so an incomplete list is a fault. */
+async function listFirewalls(
+  name: string,
+  api: Api,
+  callContext: CallContext,
+): Promise<Outcome<readonly Firewall[]>> {
+  const listed = await readList(LIST, MAX_PAGES, api, callContext);
+  if (listed.kind === "fault") return listed;
+  const found: Firewall[] = [];
+  // Firewalls of others are not parsed, so that an unreadable one does not matter.
+  for (const entry of listed.value.filter((each) => each.name === name)) {
+    const { success, data } = ListedFirewall.safeParse(entry);
+    if (!success) return fault("Unavailable", `GET ${LIST.path}: the answer holds what is no firewall`);
+    found.push(data.firewall);
+  }
+  return ok(found);
+}
+
+const stringList = () =>
+  z
+    .array(z.string())
+    .nullish()
+    .transform((list) => list ?? []);
+
+/** Sources or destinations; fields that are not read here are lost when the firewall is replaced. */
+const Peers = z.object({ addresses: stringList(), load_balancer_uids: stringList() });
+
+const rule = {
+  protocol: z.string(),
+  ports: z
+    .string()
+    .nullish()
+    .transform((ports) => (ports === null || ports === undefined || EVERY.has(ports) ? "" : ports)),
+};
+
+/** The API's forms of "all ports". */
+const EVERY: ReadonlySet<string> = new Set(["all", "0"]);
+
+const rules = <Rule extends z.ZodType>(each: Rule) =>
+  z
+    .array(each)
+    .nullish()
+    .transform((list) => list ?? []);
+
+/** A firewall in the API. */
+const ListedFirewall = z
+  .object({
+    id: z.string().regex(/^[\w-]+$/),
+    name: z.string(),
+    tags: stringList(),
+    droplet_ids: z
+      .array(z.unknown())
+      .nullish()
+      .transform((ids) => ids?.length ?? 0),
+    inbound_rules: rules(z.object({ ...rule, sources: Peers })),
+    outbound_rules: rules(z.object({ ...rule, destinations: Peers })),
+  })
+  .transform(({ id, name, tags, droplet_ids: machines, inbound_rules, outbound_rules }) => ({
+    name,
+    firewall: {
+      ...{ id, tags, machines },
+      inbound: inbound_rules.map(({ sources, ...each }) => buildRule(each, sources)),
+      outbound: outbound_rules.map(({ destinations, ...each }) => buildRule(each, destinations)),
+    } satisfies Firewall,
+  }));
+
+/** The answer to creating or replacing a firewall. */
+const FirewallAnswer = z.object({ firewall: ListedFirewall });
+
+/** Formats rules for the API, with the API's name for the other end. */
+function formatRules(rules: readonly FirewallRule[], peers: "sources" | "destinations"): unknown[] {
+  return rules.map(({ protocol, ports, addresses, loadBalancers }) => ({
+    protocol,
+    ports: ports === "" ? (protocol === "icmp" ? "0" : "all") : ports,
+    [peers]: {
+      ...(addresses.length === 0 ? {} : { addresses }),
+      ...(loadBalancers.length === 0 ? {} : { load_balancer_uids: loadBalancers }),
+    },
+  }));
+}
+
+function buildRule(
+  { protocol, ports }: Pick<FirewallRule, "protocol" | "ports">,
+  { addresses, load_balancer_uids: loadBalancers }: z.output<typeof Peers>,
+): FirewallRule {
+  return { protocol, ports, addresses, loadBalancers };
 }

@@ -3,25 +3,34 @@ import { createCalls, toActionAnswer } from "#clouds/digitalocean/capability-cal
 import type { DigitalOceanCloudConfig } from "#clouds/digitalocean/config.ts";
 import type { Droplet } from "#clouds/digitalocean/droplet.ts";
 import { UUID } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
-import { observeHoldings } from "#clouds/digitalocean/load-balancers/holdings.ts";
+import type { LoadBalancer } from "#clouds/digitalocean/load-balancers/balancer.ts";
 import { observeAll } from "#clouds/digitalocean/load-balancers/observe.ts";
 import { performTagging } from "#clouds/digitalocean/load-balancers/orphans/tagging.ts";
+import { listOrphanMarks, parseServiceTag } from "#clouds/digitalocean/load-balancers/orphans/tags.ts";
+import {
+  getServiceUid,
+  isOfClusterAlone,
+  type Owner,
+} from "#clouds/digitalocean/load-balancers/ownership.ts";
 import {
   changeDroplets,
   createLoadBalancer,
   deleteLoadBalancer,
+  listLoadBalancers,
   replaceLoadBalancer,
 } from "#clouds/digitalocean/load-balancers/requests.ts";
+import type { DigitalOceanState } from "#clouds/digitalocean/load-balancers/state.ts";
 import { isDropletId } from "#clouds/digitalocean/provider-id.ts";
 import type { Api } from "#clouds/http/api.ts";
 import type { Budget } from "#clouds/http/budget.ts";
 import type { CallContext } from "#clouds/http/call-context.ts";
 import type { ClosableCapability } from "#clouds/lazy-capability.ts";
 import type { Sources } from "#clouds/listed/sources.ts";
-import { buildInvalid } from "#clouds/observation.ts";
-import type { ActionAnswer } from "#core/capability.ts";
+import { buildInvalid, toFailure } from "#clouds/observation.ts";
+import type { ActionAnswer, Observation } from "#core/capability.ts";
 import type { CloudAction } from "#core/decision.ts";
-import { HoldingsQuestion } from "#core/service/holdings.ts";
+import { type Holding, HoldingsQuestion, type HoldingsState } from "#core/service/holdings.ts";
+import { selectOldestMark } from "#core/service/orphans/mark.ts";
 import { Service } from "#core/service/service.ts";
 
 /** Dependencies that load balancers of one cluster share with its nodes. */
@@ -104,3 +113,42 @@ const RequestBody = z.looseObject({
 const RESERVE_SHARE = 0.5;
 
 const INVALID_QUESTION = buildInvalid("loadBalancers: the question is invalid");
+
+/**
+ * Lists all load balancers with the cluster's tag, each with its Service if a tag names it; for an audit,
+ * with the fields that it reads.
+ */
+async function observeHoldings(
+  { auditAt }: HoldingsQuestion,
+  owner: Owner,
+  api: Api,
+  callContext: CallContext,
+): Promise<Observation> {
+  if (owner.clusterID === undefined) return NO_CLUSTER_ID;
+  const list = await listLoadBalancers(api, callContext);
+  if (list.kind === "fault") return toFailure(list.fault);
+  const clusterBalancers = list.value.filter((balancer) => isOfClusterAlone(balancer, owner));
+  const holdings = clusterBalancers.map((balancer) => buildHolding(balancer, auditAt !== undefined));
+  const oldest = auditAt === undefined ? undefined : selectOldestMark(holdings, Date.parse(auditAt));
+  const balancers = clusterBalancers.filter(({ id }) => id === oldest?.id);
+  const removableState: DigitalOceanState = { balancers, targets: [], certificates: [] };
+  const removable = oldest === undefined ? {} : { removable: { id: oldest.id, state: removableState } };
+  return { kind: "observed", state: { holdings, ...removable } satisfies HoldingsState };
+}
+
+function buildHolding(balancer: LoadBalancer, isAudit: boolean): Holding {
+  const { id, name } = balancer;
+  const service = parseServiceTag(balancer);
+  const uid = isAudit ? getServiceUid(balancer) : undefined;
+  const mark = isAudit ? listOrphanMarks(balancer).at(-1) : undefined;
+  return {
+    ...{ kind: "load balancer", id, name },
+    ...(service === undefined ? {} : { service }),
+    ...(uid === undefined ? {} : { uid }),
+    ...(mark === undefined ? {} : { mark: mark.text }),
+  };
+}
+
+const NO_CLUSTER_ID = buildInvalid(
+  "without clusterID no load balancer of the account can be assigned to the cluster",
+);

@@ -9,7 +9,6 @@ import {
   rejectUnreachable,
   reportExcludedNodes,
 } from "#clouds/digitalocean/load-balancers/excluded-nodes.ts";
-import { listImmutableChanges } from "#clouds/digitalocean/load-balancers/immutable-fields.ts";
 import { planUnmark } from "#clouds/digitalocean/load-balancers/orphans/model.ts";
 import {
   classifyOwnership,
@@ -97,4 +96,27 @@ function selectName(
   const field = formatAnnotationName("name");
   const value = service.metadata.annotations?.[field];
   return { name: current.name, issues: [{ code: "LoadBalancerImmutable", field, value, detail }] };
+}
+
+/**
+ * Lists requested changes of fields that are fixed at creation. A field that the Service does not set stays.
+ */
+function listImmutableChanges(
+  { service, annotations }: ServiceReading,
+  current: LoadBalancer,
+): readonly Issue[] {
+  const fixedFields = [
+    ["type", current.type],
+    ["network", current.network],
+    ["network-stack", current.network_stack],
+    ["ip", current.ip],
+    ["subnet-uuid", current.subnet_uuid ?? ""],
+  ] as const;
+  return fixedFields.flatMap(([suffix, value]) => {
+    const requested = annotations[suffix];
+    // It has no address before it is active.
+    if (requested === undefined || requested === value || (suffix === "ip" && value === "")) return [];
+    const field = formatAnnotationName(suffix);
+    return [{ code: "LoadBalancerImmutable", field, value: service.metadata.annotations?.[field] }];
+  });
 }

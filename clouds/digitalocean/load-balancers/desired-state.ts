@@ -3,12 +3,8 @@ import {
   readAnnotations,
 } from "#clouds/digitalocean/load-balancers/annotations/read-annotations.ts";
 import type { Annotations, LoadBalancerType } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
-import type { ForwardingRule } from "#clouds/digitalocean/load-balancers/balancer.ts";
+import type { ForwardingRule, HealthCheck } from "#clouds/digitalocean/load-balancers/balancer.ts";
 import { type Built, buildRules, reject } from "#clouds/digitalocean/load-balancers/forwarding.ts";
-import {
-  buildHealthCheck,
-  type DesiredHealthCheck,
-} from "#clouds/digitalocean/load-balancers/health-check.ts";
 import { formatDefaultName, isDefaultName } from "#clouds/digitalocean/load-balancers/ownership.ts";
 import type { Issue } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
@@ -101,3 +97,43 @@ function buildStickySessions(annotations: Annotations): DesiredState["sticky_ses
     ? { type: "cookies", cookie_name: name, cookie_ttl_seconds: ttl }
     : { type: "none" };
 }
+
+/** The desired health check; without `proxy_protocol` the API's value stays. */
+type DesiredHealthCheck = Omit<HealthCheck, "proxy_protocol"> & { readonly proxy_protocol?: false };
+
+/**
+ * Builds the health check of nodes: kube-proxy on each node, or for local traffic the kubelet's port of the
+ * Service; or a port of the Service if annotations name it.
+ */
+function buildHealthCheck(service: Service, annotations: Annotations): Built<DesiredHealthCheck> {
+  const numbers = {
+    check_interval_seconds: annotations["healthcheck-check-interval-seconds"] ?? 3,
+    response_timeout_seconds: annotations["healthcheck-response-timeout-seconds"] ?? 5,
+    unhealthy_threshold: annotations["healthcheck-unhealthy-threshold"] ?? 3,
+    healthy_threshold: annotations["healthcheck-healthy-threshold"] ?? 5,
+  };
+  if (annotations["override-health-check"] === undefined) {
+    const { externalTrafficPolicy, healthCheckNodePort } = service.spec;
+    const port = (externalTrafficPolicy === "Local" ? healthCheckNodePort : undefined) || KUBE_PROXY_PORT;
+    const value = { protocol: "http", port, path: "/healthz", ...numbers, proxy_protocol: false } as const;
+    return { kind: "built", value };
+  }
+  const port = selectHealthCheckPort(service, annotations);
+  if (port.kind === "refused") return port;
+  const path = annotations["healthcheck-path"];
+  const protocol = annotations["healthcheck-protocol"] ?? (path === undefined ? "tcp" : "http");
+  return { kind: "built", value: { protocol, port: port.value, path: path ?? "/", ...numbers } };
+}
+
+/** Selects the node port of the named port, or else of the first TCP port. */
+function selectHealthCheckPort({ metadata, spec }: Service, annotations: Annotations): Built<number> {
+  const checkedPort = annotations["healthcheck-port"];
+  const port = spec.ports?.find(
+    ({ protocol, port }) => protocol === "TCP" && (checkedPort === undefined || port === checkedPort),
+  );
+  if (port?.nodePort) return { kind: "built", value: port.nodePort };
+  const allowed = "a TCP port of the Service that has a node port";
+  return reject(buildInvalidAnnotation("healthcheck-port", metadata.annotations, allowed));
+}
+
+const KUBE_PROXY_PORT = 10_256;

@@ -1,5 +1,6 @@
-import { isDisowned } from "#clouds/digitalocean/load-balancers/annotations/names.ts";
+import { isDisowned, readDisowned } from "#clouds/digitalocean/load-balancers/annotations/names.ts";
 import type { LoadBalancer } from "#clouds/digitalocean/load-balancers/balancer.ts";
+import { chooseTargets } from "#clouds/digitalocean/load-balancers/change.ts";
 import { getConfiguration } from "#clouds/digitalocean/load-balancers/configuration.ts";
 import { describeDesired } from "#clouds/digitalocean/load-balancers/desired-hash.ts";
 import {
@@ -7,14 +8,44 @@ import {
   hasCertificate,
   readService,
 } from "#clouds/digitalocean/load-balancers/desired-state.ts";
-import { selectLoadBalancers } from "#clouds/digitalocean/load-balancers/find-load-balancer.ts";
-import { followNodesOnDigitalOcean } from "#clouds/digitalocean/load-balancers/follow-nodes.ts";
+import { readKind } from "#clouds/digitalocean/load-balancers/eligible-targets.ts";
+import {
+  findLoadBalancer,
+  selectLoadBalancers,
+} from "#clouds/digitalocean/load-balancers/find-load-balancer.ts";
 import { orphanModel } from "#clouds/digitalocean/load-balancers/orphans/model.ts";
 import { planEnsure, planRemoval } from "#clouds/digitalocean/load-balancers/plan.ts";
 import type { DigitalOceanState } from "#clouds/digitalocean/load-balancers/state.ts";
 import { parseProviderID } from "#clouds/digitalocean/provider-id.ts";
 import { formatCanonicalJson } from "#core/hash.ts";
-import type { LoadBalancerModel, TargetNode } from "#core/service/model.ts";
+import type { LoadBalancerAction, LoadBalancerModel, TargetNode } from "#core/service/model.ts";
+
+/**
+ * Returns the requests that keep a load balancer on the nodes while an annotation is rejected: missing
+ * droplets are added before others are removed. They name only droplets, so that no other setting is sent.
+ * Undefined if the load balancer is unproven, still being created or possibly disowned, or if no droplet of
+ * the nodes is known.
+ */
+const followNodesOnDigitalOcean: NonNullable<LoadBalancerModel["followNodes"]> = (
+  { service },
+  observed,
+  settings,
+) => {
+  // The observation comes from our own capability, which has parsed the API's answers.
+  const state = observed as DigitalOceanState;
+  if (readDisowned(service) !== false) return undefined;
+  const match = findLoadBalancer(service, state.balancers, getConfiguration(settings));
+  if (match.kind !== "own" || match.balancer.status === "new") return undefined;
+  const { balancer } = match;
+  const targets = chooseTargets(state.targets, readKind(balancer), balancer);
+  if (targets.length === 0) return undefined;
+  const missing = targets.filter((id) => !balancer.droplet_ids.includes(id));
+  const superfluous = balancer.droplet_ids.filter((id) => !targets.includes(id));
+  return [
+    ...buildChange("AddDroplets", balancer.id, missing),
+    ...buildChange("RemoveDroplets", balancer.id, superfluous),
+  ];
+};
 
 /** The load balancer model of DigitalOcean: one per Service, for HTTP and TLS or for plain connections. */
 export const digitalOceanLoadBalancerModel: LoadBalancerModel = {
@@ -97,4 +128,8 @@ function updateDroplets(balancer: LoadBalancer, action: string, ids: readonly st
 
 function removeTag(tag: string, balancer: LoadBalancer): LoadBalancer {
   return { ...balancer, tags: balancer.tags.filter((each) => each !== tag) };
+}
+
+function buildChange(action: string, target: string, dropletIds: readonly string[]): LoadBalancerAction[] {
+  return dropletIds.length === 0 ? [] : [{ action, target, parameters: { dropletIds } }];
 }

@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { formatGoJson } from "#clouds/keepalived/load-balancers/go-json.ts";
 import { canonicalizeIp } from "#core/cidr.ts";
 import { parseIp } from "#core/ip.ts";
 
@@ -53,6 +52,7 @@ const StoredConfigMap = z.object({
 
 // Go's decoder accepts null as empty.
 const State = z.object({ services: z.array(Entry).nullish() }).nullable();
+
 const Marks = z.record(z.string(), z.string());
 
 /**
@@ -136,4 +136,14 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Formats JSON as Go's encoder does, which escapes other characters in texts. */
+export function formatGoJson(value: unknown): string {
+  return JSON.stringify(value, (_, each: unknown) => (typeof each === "string" ? each.toWellFormed() : each))
+    .replaceAll("<", "\\u003c")
+    .replaceAll(">", "\\u003e")
+    .replaceAll("&", "\\u0026")
+    .replaceAll("\u2028", "\\u2028")
+    .replaceAll("\u2029", "\\u2029");
 }

@@ -1,16 +1,81 @@
+import * as z from "zod";
+import { OCI_ERROR_CODES } from "#clouds/oci/error-codes.ts";
 import { getLoadBalancerKind } from "#clouds/oci/load-balancers/annotations/read-annotations.ts";
-import { applyResult } from "#clouds/oci/load-balancers/apply-result.ts";
+import { findAnnotation, getReader, PREFIXES } from "#clouds/oci/load-balancers/annotations/table.ts";
+import { buildBackend, formatBackendKey } from "#clouds/oci/load-balancers/bodies.ts";
+import { buildAction } from "#clouds/oci/load-balancers/changes.ts";
 import { getConfiguration } from "#clouds/oci/load-balancers/configuration.ts";
-import { describeDesired } from "#clouds/oci/load-balancers/desired-hash.ts";
 import { readDesiredState } from "#clouds/oci/load-balancers/desired-state/desired-state.ts";
-import { followNodesOnOci } from "#clouds/oci/load-balancers/follow-nodes.ts";
+import { selectFamilies } from "#clouds/oci/load-balancers/desired-state/families.ts";
+import { type DesiredPort, readPorts } from "#clouds/oci/load-balancers/desired-state/ports.ts";
 import { ociOrphanModel } from "#clouds/oci/load-balancers/orphans/model.ts";
+import { isOurs, wait, waitWhileBusy } from "#clouds/oci/load-balancers/phase.ts";
 import { plan } from "#clouds/oci/load-balancers/plan.ts";
-import type { OciState } from "#clouds/oci/load-balancers/state.ts";
+import {
+  type BackendSet,
+  Group,
+  type ObservedBalancer,
+  type ObservedGroup,
+  type OciState,
+  Rule,
+} from "#clouds/oci/load-balancers/state.ts";
 import { isOfCluster } from "#clouds/oci/load-balancers/tags.ts";
 import { selectBackends, selectTarget } from "#clouds/oci/load-balancers/targets.ts";
-import { toIssue } from "#clouds/oci/load-balancers/to-issue.ts";
-import type { LoadBalancerModel } from "#core/service/model.ts";
+import { SOURCE_RANGES_ANNOTATION } from "#core/contracts.ts";
+import { formatCanonicalJson } from "#core/hash.ts";
+import type { Issue, LoadBalancerAction, LoadBalancerModel } from "#core/service/model.ts";
+import type { Service } from "#core/service/service.ts";
+import type { Settings } from "#core/settings.ts";
+
+/** Changes with what is built from an unchanged Service, so that all Services are checked again. */
+const VERSION = 1;
+
+const QUOTA_CODES: ReadonlySet<string> = OCI_ERROR_CODES.Quota;
+
+const AddedRules = z.object({ securityRules: z.array(Rule).nullish() });
+
+const RemovedRules = z.object({ securityRuleIds: z.array(z.string()) });
+
+/**
+ * Returns the change that brings the next backend set to the nodes while another part of the Service is
+ * rejected. Policy, health check and all other settings of the set stay as OCI shows them. OCI accepts one
+ * change at a time, so the controller waits between changes. Undefined if the load balancer's ownership is
+ * unproven, its label selector is invalid, or no node has an address.
+ */
+const followNodesOnOci: NonNullable<LoadBalancerModel["followNodes"]> = (question, observed, settings) => {
+  // The observation comes from our own capability, which has parsed OCI's answers.
+  const state = observed as OciState;
+  const { service } = question;
+  const context = { service, configuration: getConfiguration(settings), cluster: settings.cluster };
+  if (state.several !== undefined) return undefined;
+  if (state.isOrdered === true) return wait("Ordered", "OCI is at what was ordered");
+  const [current, ...others] = state.found.filter(({ balancer }) => isOurs(balancer, context));
+  if (current === undefined || others.length > 0 || !hasReadableSelector(current, service)) return undefined;
+  const busy = waitWhileBusy(current);
+  if (busy !== undefined) return busy;
+  if (current.failure !== undefined) return undefined;
+  const families = selectFamilies(current.kind, service);
+  const ports = families === undefined ? undefined : readPorts(current.kind, service, {}, families);
+  if (ports?.kind !== "read") return undefined;
+  const addresses = selectBackends(question, state.addresses);
+  const served = ports.ports.flatMap((port) => {
+    const set = current.balancer.backendSets?.[port.backendSet];
+    // A backend set is never emptied.
+    return set === undefined || addresses[port.family].length === 0 ? [] : [{ port, set }];
+  });
+  if (served.length === 0) return undefined;
+  for (const { port, set } of served) {
+    const backends = chooseBackends(current, set, port, addresses[port.family]);
+    if (backends !== undefined)
+      return [
+        buildAction(current, "UpdateBackendSet", {
+          name: port.backendSet,
+          body: buildBackendSetUpdate(set, backends),
+        }),
+      ];
+  }
+  return [];
+};
 
 /**
  * The load balancer model of OCI: load balancers and network load balancers, created as the stock controller
@@ -54,3 +119,132 @@ export const ociLoadBalancerModel: LoadBalancerModel = {
   orphans: ociOrphanModel,
   getTarget: selectTarget,
 };
+
+/**
+ * Returns as one text all that determines a Service's load balancer, except its targets and OCI's own values.
+ */
+function describeDesired({ metadata, spec }: Service, { cluster, cloud }: Settings): string {
+  const { namespace, name, uid } = metadata;
+  const annotations = Object.entries(metadata.annotations ?? {}).filter(
+    ([key]) => key === SOURCE_RANGES_ANNOTATION || PREFIXES.some((prefix) => key.startsWith(prefix)),
+  );
+  return formatCanonicalJson([
+    VERSION,
+    namespace,
+    name,
+    uid,
+    Object.fromEntries(annotations),
+    spec,
+    cluster,
+    cloud,
+  ]);
+}
+
+/**
+ * Returns what a rejection of an action means for a user, by OCI's own code; undefined if no user can fix it.
+ */
+export function toIssue(
+  { action }: LoadBalancerAction,
+  { reason = "" }: { readonly reason: string | undefined },
+  { metadata: { annotations } }: Service,
+): Issue | undefined {
+  if (QUOTA_CODES.has(reason)) return { code: "QuotaExceeded" };
+  if (action.endsWith(":CreateRuleSet") || action.endsWith(":UpdateRuleSet")) {
+    const field = findAnnotation(getLoadBalancerKind(annotations), "ruleSets");
+    return reason === "InvalidParameter"
+      ? {
+          code: "InvalidAnnotation",
+          field,
+          value: annotations?.[field],
+          allowed: "rule sets that the API takes",
+        }
+      : undefined;
+  }
+  return undefined;
+}
+
+/**
+ * Returns the state after one of our actions. For load balancers a change was ordered; groups and rules
+ * change at once.
+ */
+function applyResult(
+  state: OciState,
+  { action, target, parameters }: LoadBalancerAction,
+  result: unknown,
+): OciState {
+  switch (action) {
+    case "vcn:CreateNetworkSecurityGroup": {
+      const group = Group.safeParse(result).data;
+      return group === undefined
+        ? { ...state, isOrdered: true }
+        : { ...state, groups: [...state.groups, { group, rules: [] }] };
+    }
+    case "vcn:MarkNetworkSecurityGroup":
+      return state;
+    case "vcn:DeleteNetworkSecurityGroup":
+      return { ...state, groups: state.groups.filter(({ group }) => group.id !== target) };
+    case "vcn:AddSecurityRules": {
+      const added = AddedRules.safeParse(result).data?.securityRules;
+      if (added == null) return { ...state, isOrdered: true };
+      return withRules(state, target, (rules) => [...rules, ...added]);
+    }
+    case "vcn:RemoveSecurityRules": {
+      const gone = new Set(RemovedRules.parse(parameters["body"]).securityRuleIds);
+      return withRules(state, target, (rules) => rules.filter(({ id }) => id == null || !gone.has(id)));
+    }
+    default:
+      return { ...state, isOrdered: true };
+  }
+}
+
+function withRules(
+  state: OciState,
+  id: string,
+  change: (rules: readonly Rule[]) => readonly Rule[],
+): OciState {
+  const changed = (observed: ObservedGroup): ObservedGroup =>
+    observed.group.id === id ? { ...observed, rules: change(observed.rules) } : observed;
+  const named = Object.entries(state.named).map(([key, observed]) => [
+    key,
+    observed === null ? null : changed(observed),
+  ]);
+  return { ...state, groups: state.groups.map(changed), named: Object.fromEntries(named) };
+}
+
+/** An invalid selector would select every node. */
+function hasReadableSelector({ kind }: ObservedBalancer, { metadata }: Service): boolean {
+  const written = metadata.annotations?.[findAnnotation(kind, "nodeLabelSelector")]?.trim() ?? "";
+  return written === "" || getReader("nodeLabelSelector")(written).ok;
+}
+
+/**
+ * Returns the desired backends of a set, and keeps existing ones as OCI shows them; undefined if nothing
+ * changes.
+ */
+function chooseBackends(
+  { kind }: ObservedBalancer,
+  { backends }: BackendSet,
+  { nodePort }: DesiredPort,
+  addresses: readonly string[],
+): readonly unknown[] | undefined {
+  const currentBackends = new Map((backends ?? []).map((backend) => [formatBackendKey(backend), backend]));
+  const desiredBackends = addresses.map((ipAddress) => ({ ipAddress, port: nodePort }));
+  const isSame =
+    desiredBackends.length === currentBackends.size &&
+    desiredBackends.every((backend) => currentBackends.has(formatBackendKey(backend)));
+  if (isSame) return undefined;
+  return desiredBackends.map(
+    (backend) => currentBackends.get(formatBackendKey(backend)) ?? buildBackend(kind, backend),
+  );
+}
+
+/**
+ * An update replaces the whole set: the fields of a read are sent back, without the name and empty fields.
+ */
+function buildBackendSetUpdate(
+  set: BackendSet,
+  backends: readonly unknown[],
+): Readonly<Record<string, unknown>> {
+  const keptFields = Object.entries(set).filter(([key, value]) => key !== "name" && value !== null);
+  return { ...Object.fromEntries(keptFields), backends };
+}

@@ -13,7 +13,6 @@ import {
   readDesiredState,
 } from "#clouds/oci/load-balancers/desired-state/desired-state.ts";
 import { buildTags } from "#clouds/oci/load-balancers/desired-state/tags.ts";
-import { buildIngress } from "#clouds/oci/load-balancers/ingress.ts";
 import {
   decidePhase,
   isOurs,
@@ -28,7 +27,7 @@ import {
   planGroupsBefore,
   removeGroups,
 } from "#clouds/oci/load-balancers/plan-security.ts";
-import type { ObservedBalancer, OciState } from "#clouds/oci/load-balancers/state.ts";
+import type { Balancer, ObservedBalancer, OciState } from "#clouds/oci/load-balancers/state.ts";
 import { MAX_BACKENDS, selectBackends } from "#clouds/oci/load-balancers/targets.ts";
 import type {
   Issue,
@@ -36,6 +35,7 @@ import type {
   LoadBalancerQuestion,
   LoadBalancerStep,
 } from "#core/service/model.ts";
+import type { Ingress } from "#core/service/service.ts";
 import type { Settings } from "#core/settings.ts";
 
 /** Returns the next step for a Service's load balancer from the observation. */
@@ -176,3 +176,11 @@ function buildSettled(
 }
 
 const TOO_MANY: Issue = { code: "TooManyTargets", detail: `a backend set has room for ${MAX_BACKENDS}` };
+
+/** Builds the addresses of a load balancer for a Service's status. */
+function buildIngress({ ipAddresses }: Balancer, { annotationSettings }: DesiredState): readonly Ingress[] {
+  const ipMode = annotationSettings.ingressIPMode?.toLowerCase() === "proxy" ? "Proxy" : "VIP";
+  return (ipAddresses ?? [])
+    .filter(({ isPublic }) => annotationSettings.externalIPOnly !== true || isPublic === true)
+    .map(({ ipAddress }) => ({ ip: ipAddress, ipMode }));
+}

@@ -6,21 +6,19 @@ import { createHttpClient } from "#clouds/http/client.ts";
 import { buildDependencies, formatUserAgent, type HttpCloudOptions } from "#clouds/http/cloud-options.ts";
 import { toConfigurationCheck } from "#clouds/http/configuration-check.ts";
 import { createMeter } from "#clouds/http/meter.ts";
-import { createAbortedAnswer, type Outcome, toErrorAnswer } from "#clouds/http/outcome.ts";
+import { createAbortedAnswer, type Fault, type Outcome, toErrorAnswer } from "#clouds/http/outcome.ts";
 import { createLazyCapability } from "#clouds/lazy-capability.ts";
 import type { Environment } from "#clouds/provider.ts";
-import { checkEnvironment } from "#clouds/rancher/cattle/check-environment.ts";
 import { type Cattle, createCattle } from "#clouds/rancher/cattle/client.ts";
 import { ACCOUNT, buildInstance, readIpAddresses } from "#clouds/rancher/cattle/instance.ts";
-import { findHost, parseUuid } from "#clouds/rancher/cattle/resolve.ts";
-import { Host } from "#clouds/rancher/cattle/resources.ts";
-import { createCattleSigner } from "#clouds/rancher/cattle/sign.ts";
-import type { CattleServer } from "#clouds/rancher/config.ts";
+import { Host, Project } from "#clouds/rancher/cattle/resources.ts";
+import { CATTLE_VARIABLES, type CattleServer } from "#clouds/rancher/config.ts";
 import { readError } from "#clouds/rancher/read-error.ts";
 import { getErrorMessage } from "#core/error-message.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
 import { readAuthority } from "#platforms/secrets/read-authority.ts";
+import { readSecret } from "#platforms/secrets/read-secret.ts";
 
 /** The capacity of an environment's API is undocumented; it was made for interactive use. */
 const QUOTA = { burst: 200, refillPerSecond: 50 };
@@ -141,4 +139,107 @@ async function buildAnswers(
 async function listHosts(cattle: Cattle, callContext: CallContext): Promise<Outcome<readonly Host[]>> {
   const link = await cattle.readCollectionLink("host", callContext);
   return link.kind === "fault" ? link : cattle.list(link.value, { removed_null: "1" }, Host, callContext);
+}
+
+/**
+ * Checks whether the keys may list the environment's hosts. If Rancher has none there, the fault names the
+ * environments of the keys. Rancher 1.x does not document its answer for a missing project, so the fault
+ * names no key.
+ */
+async function checkEnvironment(cattle: Cattle, callContext: CallContext): Promise<Outcome<unknown>> {
+  const hosts = await cattle.readCollectionLink("host", callContext);
+  if (hosts.kind === "ok" || !NOT_VISIBLE.has(hosts.fault.status ?? 0)) return hosts;
+  const projects = await cattle.list("/v2-beta/projects", {}, Project, callContext);
+  if (projects.kind === "fault" || projects.value.length === 0) return hosts;
+  const environments = projects.value
+    .slice(0, 5)
+    .map(({ id, name }) => `${id} (${name ?? "without a name"})`);
+  const message = `${hosts.fault.message}; see cattle.url: the keys are for ${environments.join(", ")}`;
+  return { kind: "fault", fault: { ...hosts.fault, message } };
+}
+
+const NOT_VISIBLE: ReadonlySet<number> = new Set([403, 404]);
+
+/**
+ * Creates a signer with access key and secret key. A file is read for each request, so that a renewed key is
+ * used at once. Throws if one of the two is missing.
+ */
+export function createCattleSigner(
+  { accessKey, secretKeyFile }: CattleServer,
+  environment: Environment,
+  clusterName: string,
+): Sign {
+  const access = accessKey ?? environment[CATTLE_VARIABLES.accessKey] ?? "";
+  const secret = environment[CATTLE_VARIABLES.secretKey] ?? "";
+  if (access === "")
+    throw new Error(`cattle.accessKey is required if ${CATTLE_VARIABLES.accessKey} is not set`);
+  if (secretKeyFile === undefined && secret === "") {
+    throw new Error(
+      `cattle.secretKeyFile is required if ${CATTLE_VARIABLES.secretKey} is not set: a file with the secret key`,
+    );
+  }
+  return async (_request, refused) => {
+    const key =
+      secretKeyFile === undefined
+        ? secret
+        : (await readSecret({ file: secretKeyFile }, { clusterName })).trim();
+    const encoded = Buffer.from(`${access}:${key}`).toString("base64");
+    const authorization = `Basic ${encoded}`;
+    if (refused?.headers["authorization"] === authorization) return refused;
+    return { headers: { authorization }, secrets: [encoded, key] };
+  };
+}
+
+/** The result for a node among the hosts of an environment. */
+type HostMatch =
+  | { readonly kind: "host"; readonly host: Host }
+  | { readonly kind: "absent"; readonly criterion: string }
+  | { readonly kind: "fault"; readonly fault: Fault };
+
+const SCHEME = "rancher://";
+
+/**
+ * Parses a node's provider ID without a request: the uuid in it, a fault, or undefined without a provider ID.
+ */
+function parseUuid({ spec: { providerID = "" } }: Node): string | Fault | undefined {
+  if (providerID === "") return undefined;
+  const quoted = JSON.stringify(providerID.slice(0, 100));
+  if (!providerID.startsWith(SCHEME))
+    return { code: "ForeignProviderID", message: `${quoted} is not a provider ID of this cloud` };
+  const uuid = providerID.slice(SCHEME.length);
+  if (/^[0-9A-Za-z-]{1,128}$/.test(uuid)) return uuid;
+  return { code: "InvalidProviderID", message: `${quoted} names no host; expected ${SCHEME}<uuid>` };
+}
+
+/** Finds the host of a node: by the uuid of its provider ID, else by name. */
+function findHost(node: Node, hosts: readonly Host[]): HostMatch {
+  const uuid = parseUuid(node);
+  if (typeof uuid === "object") return { kind: "fault", fault: uuid };
+  if (uuid !== undefined)
+    return selectOnly(
+      hosts.filter((host) => host.uuid === uuid),
+      `of uuid ${uuid}`,
+    );
+  const { name } = node.metadata;
+  return selectOnly(
+    hosts.filter(({ hostname }) => isSameName(hostname ?? "", name)),
+    "of that name",
+  );
+}
+
+/** Compares names without case; if only one has dots, its first label is compared. */
+function isSameName(one: string, other: string): boolean {
+  const [a, b] = [one.toLowerCase(), other.toLowerCase()];
+  if (a === "" || b === "") return false;
+  if (a.includes(".") === b.includes(".")) return a === b;
+  return a.split(".")[0] === b.split(".")[0];
+}
+
+function selectOnly(candidates: readonly Host[], criterion: string): HostMatch {
+  const [host, second] = candidates;
+  if (host === undefined) return { kind: "absent", criterion };
+  if (second === undefined) return { kind: "host", host };
+  const ids = candidates.map(({ uuid }) => uuid).toSorted();
+  const message = `${ids.length} hosts are ${criterion}, ${ids.slice(0, 5).join(", ")}`;
+  return { kind: "fault", fault: { code: "Ambiguous", message } };
 }

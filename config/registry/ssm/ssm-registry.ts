@@ -1,13 +1,14 @@
-import type { ClustersFile } from "#config/clusters-file.ts";
+import { type ClustersFile, ClustersFileError } from "#config/clusters-file.ts";
 import { createOwnershipGuard } from "#config/ownership.ts";
 import { type AllowedSecrets, NO_SECRETS } from "#config/registry/entry-references.ts";
-import type { ClusterRegistry } from "#config/registry/registry.ts";
+import { keepMissing } from "#config/registry/keep-missing.ts";
+import type { ClusterRegistry, FollowRegistryOptions } from "#config/registry/registry.ts";
 import { buildEntries } from "#config/registry/ssm/build-entries.ts";
-import { followParameters } from "#config/registry/ssm/follow-parameters.ts";
 import { listParameters } from "#config/registry/ssm/list-parameters.ts";
 import { createParameterReader } from "#config/registry/ssm/parameter-reader.ts";
 import type { ParameterStore } from "#config/registry/ssm/parameter-store.ts";
 import { createNoParametersError, toParametersError } from "#config/registry/ssm/parameters-error.ts";
+import { pause, systemClock } from "#kube/follow/clock.ts";
 
 /** The dependencies of the registry. */
 export interface SsmRegistryOptions {
@@ -71,4 +72,77 @@ export function createSsmRegistry(path: string, options: SsmRegistryOptions = {}
 async function openStore(): Promise<ParameterStore> {
   const { createParameterStore } = await import("#platforms/aws/parameter-store.ts");
   return createParameterStore();
+}
+
+interface FollowParametersOptions extends FollowRegistryOptions {
+  readonly read: (signal: AbortSignal) => Promise<ClustersFile>;
+}
+
+/** All callers in an account share SSM's quota. */
+const INTERVAL_MS = 30_000;
+
+/**
+ * A page holds ten clusters and adds to the interval, so a thousand clusters are listed every 80 s instead of
+ * every 30 s.
+ */
+const INTERVAL_OF_PAGE_MS = 800;
+
+const PAGE = 10;
+
+/** Milliseconds until a missing cluster is looked up once more before it counts as missing. */
+const CONFIRM_MS = 5_000;
+
+/** Longest interval between reads while they fail. */
+const LONGEST_INTERVAL_MS = 5 * 60_000;
+
+/**
+ * Follows parameters until the signal fires. A new or changed parameter counts at once. A missing one counts
+ * only if two complete lists in a row lack it. A failed read changes nothing and lengthens the interval.
+ */
+async function followParameters(options: FollowParametersOptions): Promise<void> {
+  const { signal, clock = systemClock, random = Math.random, intervalMs = INTERVAL_MS } = options;
+  const missing = keepMissing();
+  let said = "";
+  let failures = 0;
+  let pages = 1;
+  let wake = new AbortController();
+  const end = (): void => wake.abort();
+  const unsubscribe = options.onReread?.(() => {
+    said = "";
+    wake.abort();
+  });
+  signal.addEventListener("abort", end);
+  while (!signal.aborted) {
+    wake = new AbortController();
+    const soonerMs = await look();
+    const usualMs = Math.max(intervalMs, pages * INTERVAL_OF_PAGE_MS);
+    const waitMs = soonerMs ?? usualMs * 2 ** Math.min(failures, 10);
+    // After the signal has fired, nothing would end a pause.
+    if (signal.aborted) break;
+    await pause(clock, Math.min(LONGEST_INTERVAL_MS, waitMs) * (0.75 + random() / 2), wake.signal);
+  }
+  signal.removeEventListener("abort", end);
+  unsubscribe?.();
+
+  /** Returns the milliseconds to the next read if it is sooner than usual. */
+  async function look(): Promise<number | undefined> {
+    try {
+      const read = await options.read(signal);
+      if (signal.aborted) return undefined;
+      failures = 0;
+      pages = Math.ceil((read.clusters.length + read.faulty.length) / PAGE);
+      const { content, isDoubted } = missing.take(read);
+      const text = JSON.stringify(content);
+      if (text !== said) options.onContent(content);
+      said = text;
+      return isDoubted ? Math.min(CONFIRM_MS, intervalMs) : undefined;
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      if (!(error instanceof ClustersFileError)) throw error;
+      failures += 1;
+      if (said !== error.message) options.onError(error);
+      said = error.message;
+      return undefined;
+    }
+  }
 }

@@ -1,17 +1,12 @@
 import { createHash, timingSafeEqual } from "node:crypto";
+import * as z from "zod";
 import type { Cloud } from "#clouds/cloud.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { renderEvent } from "#core/cluster-events.ts";
 import { getErrorMessage } from "#core/error-message.ts";
 import { buildWarning, describeIssue } from "#core/service/issue-decisions.ts";
+import { Service } from "#core/service/service.ts";
 import { SERVICE_VALIDATION, ValidationResult } from "#core/service/validation.ts";
-import {
-  decodeBody,
-  respond,
-  UrlRequest,
-  type UrlResponse,
-} from "#functions/parts/admission/function-url.ts";
-import { AdmissionReview, buildAdmissionResponse } from "#functions/parts/admission/review.ts";
 import type { ReadPath } from "#functions/parts/admission/signed-path.ts";
 import { createDeadline, type FunctionContext } from "#functions/parts/deadline.ts";
 import type { Log } from "#functions/parts/log-report.ts";
@@ -151,4 +146,72 @@ function parseJson(text: string): unknown {
 
 function digestText(text: string): Buffer {
   return createHash("sha256").update(text).digest();
+}
+
+/** The fields read from a Lambda function URL request; header names are in lower case. */
+const UrlRequest = z.object({
+  rawPath: z.string(),
+  headers: z.record(z.string(), z.string()).prefault({}),
+  requestContext: z.object({ http: z.object({ method: z.string() }) }),
+  body: z.string().optional(),
+  isBase64Encoded: z.boolean().prefault(false),
+});
+type UrlRequest = z.output<typeof UrlRequest>;
+
+/** The response that Lambda sends. */
+interface UrlResponse {
+  readonly statusCode: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** Decodes the body to text. */
+function decodeBody({ body = "", isBase64Encoded }: UrlRequest): string {
+  return isBase64Encoded ? Buffer.from(body, "base64").toString("utf8") : body;
+}
+
+/** Returns a JSON response. */
+function respond(statusCode: number, value: unknown): UrlResponse {
+  return { statusCode, headers: { "content-type": "application/json" }, body: JSON.stringify(value) };
+}
+
+const API_VERSION = "admission.k8s.io/v1";
+
+const Loose = z.looseObject({ metadata: z.looseObject({}) });
+
+/** A Service under review has no version, and may have no creation time. */
+const ReviewedService = z.preprocess((object) => {
+  const loose = Loose.safeParse(object).data;
+  if (loose === undefined) return object;
+  const { creationTimestamp, ...metadata } = loose.metadata;
+  return {
+    ...loose,
+    metadata: { resourceVersion: "0", ...metadata, creationTimestamp: creationTimestamp ?? "" },
+  };
+}, Service);
+
+/** An API server's admission review of a Service. */
+const AdmissionReview = z.object({
+  apiVersion: z.literal(API_VERSION),
+  kind: z.literal("AdmissionReview"),
+  request: z.object({
+    uid: z.string().min(1).max(128),
+    kind: z.object({ group: z.literal(""), version: z.literal("v1"), kind: z.literal("Service") }),
+    operation: z.enum(["CREATE", "UPDATE"]),
+    object: ReviewedService,
+    oldObject: ReviewedService.nullish(),
+  }),
+});
+type AdmissionReview = z.output<typeof AdmissionReview>;
+
+/** Builds the answer: allowed, or denied with a sentence for the Service's author. */
+function buildAdmissionResponse(
+  { request: { uid } }: AdmissionReview,
+  denial: string | undefined,
+): Readonly<Record<string, unknown>> {
+  const response =
+    denial === undefined
+      ? { uid, allowed: true }
+      : { uid, allowed: false, status: { code: 422, reason: "Invalid", message: denial } };
+  return { apiVersion: API_VERSION, kind: "AdmissionReview", response };
 }

@@ -1,17 +1,22 @@
 import type { InstanceLocation, Locator } from "#clouds/aws/locate-instance.ts";
 import { buildWatchContext, type Cluster } from "#config/cluster.ts";
+import { INSTANCE_ANNOTATION } from "#core/contracts.ts";
 import { getErrorMessage } from "#core/error-message.ts";
 import type { Node } from "#core/node/node.ts";
+import { parseNode } from "#core/node/snapshot.ts";
 import { nodeLifecycleWatch } from "#core/node-lifecycle/watch.ts";
 import type { Reason } from "#core/reason.ts";
+import { formatCollectionPath, NODES } from "#core/resources/resource.ts";
 import type { Stop } from "#core/stop.ts";
 import { buildBatchEvent } from "#delivery/batch-event.ts";
 import type { Invoker } from "#delivery/invoker.ts";
-import { findNodes } from "#functions/parts/ec2-events/find-nodes.ts";
 import { type AwsEntry, selectClusters } from "#functions/parts/ec2-events/select-clusters.ts";
 import { isEnding, type StateChange } from "#functions/parts/ec2-events/state-change.ts";
 import type { Log } from "#functions/parts/log-report.ts";
 import type { Transport } from "#kube/client/transport.ts";
+import { systemClock } from "#kube/follow/clock.ts";
+import { listAll } from "#kube/follow/list.ts";
+import type { RequestFailure } from "#kube/follow/request-failure.ts";
 
 /** The dependencies of the function. */
 export interface Ec2EventsDependencies {
@@ -38,6 +43,7 @@ export interface Ec2EventResult {
 
 /** Limit of clusters searched for an instance that no longer has an ownership tag, … */
 const MAX_CLUSTERS = 100;
+
 /** … so many at a time. */
 const AT_ONCE = 8;
 
@@ -175,4 +181,51 @@ async function tell(
   const about = { instance: detail["instance-id"], state: detail.state, objects: nodes.length };
   log({ level: "info", event: "InstanceChanged", ...common, ...about });
   return nodes.length;
+}
+
+/** The search for an instance's nodes in a cluster. */
+interface NodeQuery {
+  readonly id: string;
+  readonly account: string;
+  /**
+   * Whether the instance is known to belong to the cluster, so that a provider ID alone identifies its node.
+   */
+  readonly isOwners: boolean;
+  /** Returns the instance id in a provider ID. */
+  readonly getInstanceId: (providerID: string) => string | undefined;
+}
+
+/** An instance may have a few old Node objects besides its current one. */
+const MAX_NODES = 10;
+
+/** Finds the nodes of an instance, by provider ID or by the annotation set at initialization. */
+async function findNodes(
+  { cluster, aws }: AwsEntry,
+  sought: NodeQuery,
+  transport: Transport,
+  signal: AbortSignal,
+): Promise<{ readonly kind: "nodes"; readonly nodes: readonly Node[] } | RequestFailure> {
+  const isSought = (node: Node): boolean =>
+    isAnnotated(node, sought, aws.vpc) || (sought.isOwners && isNamed(node, sought));
+  const project = (object: unknown, kept: number): Node | undefined => {
+    if (kept >= MAX_NODES) return undefined;
+    const parsed = parseNode(object);
+    return parsed.kind === "object" && isSought(parsed.object) ? parsed.object : undefined;
+  };
+  const list = await listAll(transport, formatCollectionPath(NODES), project, signal, {
+    bounds: cluster.limits,
+    clock: systemClock,
+  });
+  return list.kind === "list" ? { kind: "nodes", nodes: list.items } : list;
+}
+
+function isNamed({ spec: { providerID } }: Node, { id, getInstanceId }: NodeQuery): boolean {
+  return providerID !== undefined && getInstanceId(providerID) === id;
+}
+
+/** Account and id as EC2 names them, and the network if one is configured. */
+function isAnnotated({ metadata: { annotations } }: Node, { id, account }: NodeQuery, vpc?: string): boolean {
+  const [ofAccount, network, ofId, ...more] = annotations?.[INSTANCE_ANNOTATION]?.split("/") ?? [];
+  if (ofAccount !== account || ofId !== id || more.length > 0) return false;
+  return vpc === undefined || network === vpc;
 }

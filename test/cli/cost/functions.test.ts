@@ -1,7 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { getBilledMs, MB_PER_VCPU } from "#cli/cost/billed-ms.ts";
-import { computeInvocationCost, type FunctionRates, multiplyCost } from "#cli/cost/functions.ts";
-import { interpolateInvocation } from "#cli/cost/interpolate.ts";
+import {
+  computeInvocationCost,
+  type FunctionRates,
+  getBilledMs,
+  interpolateInvocation,
+  MB_PER_VCPU,
+  multiplyCost,
+} from "#cli/cost/bill.ts";
 import { buildInvocation, buildMeasured, buildPrices } from "#test/cli/cost/builders.ts";
 
 describe("billed milliseconds", () => {

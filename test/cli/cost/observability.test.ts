@@ -7,7 +7,7 @@ import {
   SERIES_PER_CLUSTER,
   SERIES_PER_CLUSTER_OF_FLEET,
 } from "#cli/cost/observability.ts";
-import { withMetric } from "#functions/parts/sweep-metric.ts";
+import { withMetric } from "#functions/parts/sweep-function.ts";
 import { METRICS_BY_CLUSTER } from "#relay/report/fleet-metrics.ts";
 import { buildPrices } from "#test/cli/cost/builders.ts";
 import { answerWell, recordSeries } from "#test/infra/monitoring/record-series.ts";

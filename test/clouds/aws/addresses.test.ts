@@ -4,8 +4,8 @@ import type {
   NetworkInterface,
 } from "@aws-sdk/client-ec2";
 import { expect, test } from "vitest";
-import { buildInstanceAddresses, buildInterfaceAddresses } from "#clouds/aws/addresses.ts";
 import type { NodeIPFamily } from "#clouds/aws/config.ts";
+import { buildInstanceAddresses, buildInterfaceAddresses } from "#clouds/aws/instance.ts";
 
 const eni = (index: number | undefined, ipv4: string[], ipv6: string[] = []): InstanceNetworkInterface => ({
   Status: "in-use",

@@ -6,10 +6,9 @@ import {
   DeleteLoadBalancerCommand,
 } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { checkNodeGroups, checkSubnets } from "#clouds/aws/check-subnets.ts";
 import { createAwsCloud } from "#clouds/aws/cloud.ts";
 import { AwsCloudConfig } from "#clouds/aws/config.ts";
-import { diagnoseNetworkOnAws } from "#clouds/aws/diagnose-services.ts";
+import { checkNodeGroups, checkSubnets, diagnoseNetworkOnAws } from "#clouds/aws/diagnose-services.ts";
 import { describeOnAws } from "#clouds/aws/load-balancers/describe.ts";
 import { awsLoadBalancerModel } from "#clouds/aws/load-balancers/model.ts";
 import type { SubnetState } from "#clouds/aws/load-balancers/state.ts";

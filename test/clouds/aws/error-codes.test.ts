@@ -3,7 +3,7 @@ import * as elbv2 from "@aws-sdk/client-elastic-load-balancing-v2";
 import { expect, test } from "vitest";
 import { toActionAnswer } from "#clouds/aws/actions/answer-error.ts";
 import { classify } from "#clouds/aws/errors.ts";
-import { toIssue } from "#clouds/aws/load-balancers/to-issue.ts";
+import { toIssue } from "#clouds/aws/load-balancers/model.ts";
 import { QUOTA, THROTTLED } from "#platforms/aws/error-codes.ts";
 import { createAwsError } from "#test/clouds/aws/ec2-world.ts";
 import { buildService } from "#test/clouds/aws/load-balancers/network/world.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createSingleFlight } from "#clouds/aws/single-flight.ts";
+import { createSingleFlight } from "#clouds/aws/zones.ts";
 
 /** A request that a test answers by hand, and its result. */
 function aRequest() {

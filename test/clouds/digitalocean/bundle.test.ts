@@ -48,7 +48,7 @@ test.each(names)("%s: the function does not import the cloud at its start", (nam
   const inputs = shared.flatMap((path) => Object.keys(outputs[path]?.inputs ?? {}));
   expect(inputs.filter((input) => /^clouds\/(http|digitalocean)\//.test(input)).toSorted()).toEqual([
     "clouds/digitalocean/config.ts",
-    "clouds/digitalocean/firewall-settings.ts",
+    "clouds/digitalocean/config.ts",
     "clouds/digitalocean/load-balancer-settings.ts",
     "clouds/digitalocean/provider.ts",
   ]);

@@ -4,7 +4,7 @@ import { readError as readHetznerError } from "#clouds/hcloud/read-error.ts";
 import { type ApiErrorReader, classify } from "#clouds/http/classify.ts";
 import type { ErrorMeaning } from "#clouds/http/error-meaning.ts";
 import { readErrorAt } from "#clouds/oci/read-error.ts";
-import { readError as readOpenStackError } from "#clouds/openstack/read-error.ts";
+import { readError as readOpenStackError } from "#clouds/openstack/apis.ts";
 import { readError as readRancherError } from "#clouds/rancher/read-error.ts";
 
 type Row = readonly [status: number, id: string, meaning: ErrorMeaning, code: string];

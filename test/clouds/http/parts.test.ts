@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { classify } from "#clouds/http/classify.ts";
-import { parseJson } from "#clouds/http/json.ts";
+import { classify, parseJson } from "#clouds/http/classify.ts";
 import { toErrorAnswer } from "#clouds/http/outcome.ts";
 import { readRateLimit } from "#clouds/http/rate-limit.ts";
 

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { applyChange } from "#clouds/keepalived/load-balancers/change.ts";
-import { formatGoJson } from "#clouds/keepalived/load-balancers/go-json.ts";
-import { buildVipAssignmentsPatch } from "#clouds/keepalived/load-balancers/patch-vip-assignments.ts";
 import {
   buildData,
   type Entry,
   formatEntries,
+  formatGoJson,
   readVipAssignments,
 } from "#clouds/keepalived/load-balancers/vip-assignments.ts";
+import { buildVipAssignmentsPatch } from "#clouds/keepalived/load-balancers/vip-store.ts";
 
 const WEB: Entry = { uid: "7d0c", ip: "10.210.38.65", serviceNamespace: "default", serviceName: "web" };
 const DNS: Entry = { ...WEB, uid: "9a1f", ip: "10.210.38.66", serviceName: "dns", forwardMethod: "DR" };

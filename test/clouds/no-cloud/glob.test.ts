@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { matchesGlob } from "#clouds/no-cloud/glob.ts";
+import { matchesGlob } from "#clouds/no-cloud/cloud.ts";
 
 test.each<[string, string, boolean]>([
   ["rack-1-a", "rack-1-a", true],

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createMeter } from "#clouds/http/meter.ts";
-import { checkConfiguration } from "#clouds/oci/check-configuration.ts";
+import { checkConfiguration } from "#clouds/oci/cloud.ts";
 import { COMPARTMENT, VCN } from "#test/clouds/oci/fake/credentials.ts";
 import { buildRefusal, type FakeReply, NOT_FOUND } from "#test/clouds/oci/fake/reply.ts";
 import { buildConfig, countRequests, createNodeWorld, type OciWorld } from "#test/clouds/oci/world.ts";

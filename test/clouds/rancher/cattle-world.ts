@@ -1,5 +1,4 @@
-import { createCattleCloud } from "#clouds/rancher/cattle/cloud.ts";
-import { createCattleSigner } from "#clouds/rancher/cattle/sign.ts";
+import { createCattleCloud, createCattleSigner } from "#clouds/rancher/cattle/cloud.ts";
 import { createFakedWorld, type FakedWorld } from "#test/clouds/faked-world.ts";
 import {
   ACCESS_KEY,

@@ -1,6 +1,5 @@
-import { createCattleCloud } from "#clouds/rancher/cattle/cloud.ts";
+import { createCattleCloud, createCattleSigner } from "#clouds/rancher/cattle/cloud.ts";
 import { cattleLoadBalancerModel } from "#clouds/rancher/cattle/load-balancers/model.ts";
-import { createCattleSigner } from "#clouds/rancher/cattle/sign.ts";
 import type { LoadBalancerWorld, NamedService } from "#test/clouds/load-balancer-world.ts";
 import { formatOutline } from "#test/clouds/outline.ts";
 import { KEYS } from "#test/clouds/rancher/cattle-world.ts";

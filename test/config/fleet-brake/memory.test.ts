@@ -1,5 +1,5 @@
 import { describe } from "vitest";
-import { createMemoryRecord } from "#config/fleet-brake/memory-record.ts";
+import { createMemoryRecord } from "#config/fleet-brake/open-record.ts";
 import { describeRecord } from "#test/config/fleet-brake/record-contract.ts";
 
 describe("a record in memory", () =>

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createFleetBrake } from "#config/fleet-brake/fleet-brake.ts";
-import { createS3Record, parseS3Reference } from "#config/fleet-brake/s3-record.ts";
+import { createS3Record, parseS3Reference } from "#config/fleet-brake/open-record.ts";
 import { buildClaim } from "#test/config/fleet-brake/record-contract.ts";
 
 const { signal } = new AbortController();

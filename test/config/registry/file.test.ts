@@ -1,7 +1,7 @@
 import { mkdtemp, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createFileRegistry } from "#config/registry/file.ts";
+import { createFileRegistry } from "#config/registry/open-registry.ts";
 import { writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { describeHome, type OwnedHome } from "#test/config/registry/contract.ts";
 

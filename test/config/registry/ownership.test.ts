@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { ClustersFile } from "#config/clusters-file.ts";
-import { createFileRegistry } from "#config/registry/file.ts";
+import { createFileRegistry } from "#config/registry/open-registry.ts";
 import { createSsmRegistry } from "#config/registry/ssm/ssm-registry.ts";
 import { createManualClock, type ManualClock } from "#test/kube/follow/manual-clock.ts";
 import { waitUntilTrue } from "#test/wait-until-true.ts";

@@ -2,8 +2,7 @@ import { mkdtemp, readdir, rename, rm, utimes, writeFile } from "node:fs/promise
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { createFileSwitch } from "#config/switch/file.ts";
-import { getDefaultSwitch } from "#config/switch/open-switch.ts";
+import { createFileSwitch, getDefaultSwitch } from "#config/switch/open-switch.ts";
 import { describeRecord, describeSwitch, type OwnedSwitch } from "#test/config/switch/contract.ts";
 
 async function ownFile(): Promise<OwnedSwitch> {

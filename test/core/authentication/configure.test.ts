@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { AuthenticationConfiguration, type JwtAuthenticator } from "#core/authentication/configuration.ts";
-import { configure, type DesiredIssuers } from "#core/authentication/configure.ts";
-import { mergeTrust } from "#core/authentication/merge-trust.ts";
+import { configure, type DesiredIssuers, mergeTrust } from "#core/authentication/configure.ts";
 import { buildAuthenticator, OUR_MESSAGE, type Trust } from "#core/authentication/trust.ts";
 
 const NODE = { arn: "arn:aws:iam::111122223333:role/node", user: "serverless-ccm-node" };

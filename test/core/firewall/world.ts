@@ -1,8 +1,7 @@
 import type { ClusterObject } from "#core/cluster-object.ts";
 import type { DecisionContext, Subject } from "#core/controller.ts";
 import type { CloudAction, Decision } from "#core/decision.ts";
-import { firewallController } from "#core/firewall/controller.ts";
-import type { FirewallAnswer } from "#core/firewall/decide.ts";
+import { type FirewallAnswer, firewallController } from "#core/firewall/controller.ts";
 import { exposedServices } from "#core/firewall/exposed-service.ts";
 import { EVERYWHERE, OUTBOUND } from "#core/firewall/rules.ts";
 import type { Firewall, FirewallRule, FirewallState } from "#core/firewall/state.ts";

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { applyResult } from "#core/route/apply-result.ts";
-import { routeController } from "#core/route/controller.ts";
+import { applyResult, routeController } from "#core/route/controller.ts";
 import { routeNodes, selectRouteNodes } from "#core/route/related-node.ts";
 import { routeWatch } from "#core/route/watch.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";

@@ -6,8 +6,7 @@ import type { EventReason } from "#core/event.ts";
 import { applyOperations } from "#core/json-patch.ts";
 import type { Reason } from "#core/reason.ts";
 import { DEFAULT_SETTINGS, type Settings } from "#core/settings.ts";
-import { createTaggingController } from "#core/tagging/controller.ts";
-import type { TagsAnswer } from "#core/tagging/decide.ts";
+import { createTaggingController, type TagsAnswer } from "#core/tagging/controller.ts";
 import {
   TAG,
   type TaggingModel,

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { LOG_EVENTS } from "#core/log-line.ts";
-import { withMetric } from "#functions/parts/sweep-metric.ts";
+import { withMetric } from "#functions/parts/sweep-function.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
 const run = promisify(execFile);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseRequestTarget } from "#kube/client/request-target.ts";
+import { parseRequestTarget } from "#kube/client/observed-transport.ts";
 
 const nothing = { subresource: undefined, namespace: undefined, name: undefined };
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Budget, createBudget } from "#clouds/aws/budget.ts";
 import type { Operation, Quota } from "#clouds/aws/quotas.ts";
 import { createSession, type Session } from "#clouds/aws/session.ts";
-import { createQuota } from "#relay/delivery/quota.ts";
+import { createQuota } from "#relay/delivery/limiter-account.ts";
 import { createThrottlingService, type ThrottlingService } from "#test/clouds/aws/throttling-service.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "performance"] }));

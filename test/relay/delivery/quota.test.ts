@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { Cluster, getQuotaKey } from "#config/cluster.ts";
-import { createQuota } from "#relay/delivery/quota.ts";
+import { createQuota } from "#relay/delivery/limiter-account.ts";
 
 const ROLE = "arn:aws:iam::123456789012:role/ccm";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createReaders } from "#relay/informer/readers.ts";
+import { createReaders } from "#relay/informer/related-side.ts";
 
 test.each([
   { given: "no reader", sets: [], key: "a", readers: [] },

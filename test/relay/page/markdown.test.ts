@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { renderText } from "#relay/page/html.ts";
-import { renderMarkdown } from "#relay/page/markdown.ts";
+import { renderMarkdown } from "#relay/page/runbooks.ts";
 
 const options = {
   path: "/docs/runbooks/stopped.md",

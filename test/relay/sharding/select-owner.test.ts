@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { selectOwner } from "#relay/sharding/select-owner.ts";
+import { selectOwner } from "#relay/sharding/shard.ts";
 import { SEED } from "#test/seed.ts";
 
 const name = fc.stringMatching(/^[a-z0-9]([-a-z0-9.]{0,30}[a-z0-9])?$/);

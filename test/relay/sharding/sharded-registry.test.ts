@@ -3,8 +3,12 @@ import { Cluster } from "#config/cluster.ts";
 import type { ClustersFile } from "#config/clusters-file.ts";
 import type { ClusterRegistry, FollowRegistryOptions } from "#config/registry/registry.ts";
 import type { Membership } from "#relay/sharding/membership.ts";
-import { selectOwner } from "#relay/sharding/select-owner.ts";
-import { createShardedRegistry, OVERLAP_MS, type ShardedRegistry } from "#relay/sharding/sharded-registry.ts";
+import {
+  createShardedRegistry,
+  OVERLAP_MS,
+  type ShardedRegistry,
+  selectOwner,
+} from "#relay/sharding/shard.ts";
 import { createManualClock, type ManualClock, waitUntilQuiet } from "#test/kube/follow/manual-clock.ts";
 
 const NAMES = Array.from({ length: 12 }, (_, index) => `tenant-${index}`);

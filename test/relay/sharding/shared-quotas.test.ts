@@ -5,8 +5,7 @@ import type { ClusterRegistry } from "#config/registry/registry.ts";
 import { createInvocationLimiter } from "#relay/delivery/create-invocation-limiter.ts";
 import type { InvocationEnd, InvocationPermit } from "#relay/delivery/invocation-limiter.ts";
 import type { Membership } from "#relay/sharding/membership.ts";
-import { selectOwner } from "#relay/sharding/select-owner.ts";
-import { createShardedRegistry } from "#relay/sharding/sharded-registry.ts";
+import { createShardedRegistry, selectOwner } from "#relay/sharding/shard.ts";
 import { createStaticMembership } from "#relay/sharding/static-membership.ts";
 import { createManualClock, type ManualClock } from "#test/kube/follow/manual-clock.ts";
 

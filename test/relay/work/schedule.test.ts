@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createSchedule } from "#relay/work/schedule.ts";
+import { createSchedule } from "#relay/work/entries.ts";
 import { SEED } from "#test/seed.ts";
 
 test("due keys are returned earliest first, and once", () => {

@@ -2,12 +2,12 @@ import { accept, type Reader, readList, reject, splitItems } from "#clouds/annot
 import { readAdditionalTags } from "#clouds/aws/load-balancers/annotations/additional-tags.ts";
 import {
   parseInteger,
+  parsePairs,
   readBoolean,
   readEnum,
   readInteger,
   readText,
 } from "#clouds/aws/load-balancers/annotations/readers.ts";
-import { readTargetGroupAttributes } from "#clouds/aws/load-balancers/annotations/target-group-attributes.ts";
 import { readTargetNodeLabels } from "#clouds/aws/load-balancers/annotations/target-node-labels.ts";
 import { readTlsPorts } from "#clouds/aws/load-balancers/annotations/tls-ports.ts";
 
@@ -21,6 +21,22 @@ export interface Annotation<Value> {
   /** For the other type it is rejected instead of ignored. */
   readonly refusedElsewhere?: true;
 }
+
+/** Reads `target-group-attributes`. */
+const readTargetGroupAttributes: Reader<TargetGroupAttributes> = (written) => {
+  const pairs = parsePairs(written);
+  const isGood = pairs.every(([key, value]) => NAMES.has(key) && (value === "true" || value === "false"));
+  if (!isGood || new Set(pairs.map(([key]) => key)).size !== pairs.length) return reject(ALLOWED);
+  return accept(Object.fromEntries(pairs.map(([key, value]) => [key, value === "true"])));
+};
+
+const NAMES: ReadonlySet<string> = new Set([
+  "preserve_client_ip.enabled",
+  "proxy_protocol_v2.enabled",
+] satisfies (keyof TargetGroupAttributes)[]);
+
+const ALLOWED =
+  "preserve_client_ip.enabled and proxy_protocol_v2.enabled, once each, as key=true or key=false";
 
 /**
  * The annotations, by the part of the name after `service.beta.kubernetes.io/aws-load-balancer-`. Limits are
@@ -135,4 +151,10 @@ function readSecurityGroups() {
     atMost: 5,
     allowed: "at most 5 ids of security groups such as sg-0123456789abcdef0, between commas, none twice",
   });
+}
+
+/** Attributes of target groups that an annotation can set. */
+interface TargetGroupAttributes {
+  readonly "preserve_client_ip.enabled"?: boolean;
+  readonly "proxy_protocol_v2.enabled"?: boolean;
 }

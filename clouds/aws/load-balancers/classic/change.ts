@@ -14,10 +14,9 @@ import {
   planUnservedPorts,
 } from "#clouds/aws/load-balancers/classic/policies.ts";
 import { planSubnets } from "#clouds/aws/load-balancers/classic/subnets.ts";
-import { planTags } from "#clouds/aws/load-balancers/classic/tags.ts";
 import { buildTargetWait } from "#clouds/aws/load-balancers/select-target.ts";
-import type { ClassicLoadBalancerState, SubnetState } from "#clouds/aws/load-balancers/state.ts";
-import { buildServiceTags } from "#clouds/aws/load-balancers/tags.ts";
+import type { ClassicLoadBalancerState, Pairs, SubnetState } from "#clouds/aws/load-balancers/state.ts";
+import { buildServiceTags, planTagChanges, toTagList } from "#clouds/aws/load-balancers/tags.ts";
 import type { PlanResult } from "#clouds/aws/load-balancers/types.ts";
 import { planNodeRules, SHARED_CLASSIC_RULE } from "#clouds/aws/load-balancers/vpc/node-rules.ts";
 import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/remove-groups.ts";
@@ -189,4 +188,26 @@ function checkSubnets(
 ): Issue | undefined {
   if (subnets.kind === "refused") return subnets.issue;
   return subnets.kind === "ready" ? planSubnets(state, subnets.value, context.state.vpc).issue : undefined;
+}
+
+/** Adds the desired tags to a load balancer and removes obsolete ones of ours; other tags stay. */
+function planTags(
+  { loadBalancer, tags }: ClassicLoadBalancerState,
+  desired: Pairs,
+): readonly LoadBalancerAction[] {
+  const name = loadBalancer.LoadBalancerName ?? "";
+  const { add, remove } = planTagChanges(tags, desired);
+  return [
+    ...(remove.length === 0
+      ? []
+      : [
+          buildAction("elb:RemoveTags", name, {
+            LoadBalancerNames: [name],
+            Tags: remove.map((Key) => ({ Key })),
+          }),
+        ]),
+    ...(Object.keys(add).length === 0
+      ? []
+      : [buildAction("elb:AddTags", name, { LoadBalancerNames: [name], Tags: toTagList(add) })]),
+  ];
 }

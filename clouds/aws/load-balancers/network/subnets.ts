@@ -2,12 +2,12 @@ import type { SubnetMapping } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { formatAnnotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
 import { getAllowedResources } from "#clouds/aws/load-balancers/configuration.ts";
 import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
-import { checkElasticIps } from "#clouds/aws/load-balancers/network/elastic-ips.ts";
 import { type Families, IPV4 } from "#clouds/aws/load-balancers/network/families.ts";
 import { hasFrontGroups } from "#clouds/aws/load-balancers/network/groups.ts";
-import { isInNetwork } from "#clouds/aws/load-balancers/network/is-in-network.ts";
+import { isAllowed } from "#clouds/aws/load-balancers/ownership.ts";
 import type { SubnetState } from "#clouds/aws/load-balancers/state.ts";
 import { chooseSubnets } from "#clouds/aws/load-balancers/vpc/choose-subnets.ts";
+import { parseIp } from "#core/ip.ts";
 import type { Issue } from "#core/service/model.ts";
 
 /** The placement of a load balancer: one subnet per zone, with an address if annotations name some. */
@@ -117,4 +117,49 @@ function buildPlacement(
       detail: `none is in ${network}`,
     };
   }
+}
+
+/** Returns whether an address is in a CIDR network of the same family; false if either is invalid. */
+function isInNetwork(address: string, network: string): boolean {
+  const [start = "", prefixLength = ""] = network.split("/");
+  const [ip, base] = [parseIp(address), parseIp(start)];
+  if (ip === undefined || base === undefined || ip.family !== base.family || !/^\d+$/.test(prefixLength))
+    return false;
+  // A prefix longer than the address would give a negative number, and shift to the left.
+  const hostBits = BigInt(Math.max(0, (ip.family === 4 ? 32 : 128) - Number(prefixLength)));
+  return ip.value >> hostBits === base.value >> hostBits;
+}
+
+/**
+ * Returns why Elastic IP addresses that the annotation names cannot be used. One may be missing or in use, as
+ * far as that is known before creation. Or it is neither tagged as the cluster's nor allowed. Addresses that
+ * the load balancer already has stay.
+ */
+function checkElasticIps({ desired, owner, state, configuration }: NetworkContext): Issue | undefined {
+  const ids = desired.annotations["eip-allocations"] ?? [];
+  const { network, addresses = {} } = state;
+  const attachedIds = new Set(
+    network?.loadBalancer.AvailabilityZones?.flatMap(({ LoadBalancerAddresses: each = [] }) =>
+      each.map(({ AllocationId }) => AllocationId),
+    ),
+  );
+  const identity = { clusterTag: owner.clusterTag, allow: getAllowedResources(configuration) };
+  const faults = ids.flatMap((id) => {
+    if (attachedIds.has(id)) return [];
+    const address = Object.hasOwn(addresses, id) ? addresses[id] : undefined;
+    if (!isAllowed("elasticIPs", { id, tags: address?.tags }, identity))
+      return [
+        `${id} is neither tagged kubernetes.io/cluster/${owner.clusterTag} nor in cloud.allow.elasticIPs`,
+      ];
+    if (network !== undefined) return [];
+    if (address === undefined) return [`${id} is not in this region and account`];
+    return address.isInUse ? [`${id} is in use`] : [];
+  });
+  if (faults.length === 0) return undefined;
+  return {
+    code: "ElasticIPsNotUsable",
+    field: formatAnnotationName("eip-allocations"),
+    value: ids.join(","),
+    detail: faults.join("; "),
+  };
 }

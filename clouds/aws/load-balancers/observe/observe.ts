@@ -1,9 +1,17 @@
-import type { LoadBalancerDescription } from "@aws-sdk/client-elastic-load-balancing";
+import type {
+  LoadBalancerAttributes,
+  LoadBalancerDescription,
+  PolicyDescription,
+} from "@aws-sdk/client-elastic-load-balancing";
 import type { LoadBalancer, TargetGroup } from "@aws-sdk/client-elastic-load-balancing-v2";
+import { toJson } from "#clouds/aws/actions/to-json.ts";
 import type { Outcome } from "#clouds/aws/errors.ts";
-import { readClassicState } from "#clouds/aws/load-balancers/observe/classic.ts";
 import { combineOutcomes } from "#clouds/aws/load-balancers/observe/combine-outcomes.ts";
-import { readNetworkState, readTargetGroupState } from "#clouds/aws/load-balancers/observe/network.ts";
+import {
+  type ObserveOptions,
+  readNetworkState,
+  readTargetGroupState,
+} from "#clouds/aws/load-balancers/observe/network.ts";
 import type { Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
 import { parseServiceQuery, type ServiceQuery } from "#clouds/aws/load-balancers/observe/service-query.ts";
 import {
@@ -15,17 +23,19 @@ import {
   type SharedState,
   selectCandidates,
 } from "#clouds/aws/load-balancers/observe/shared-state.ts";
+import { isNotFound } from "#clouds/aws/load-balancers/observe/tags.ts";
 import { isOfCluster, SERVICE_TAG } from "#clouds/aws/load-balancers/ownership.ts";
 import type {
   AwsLoadBalancerState,
   ClassicLoadBalancerState,
   NetworkLoadBalancerState,
+  Pairs,
   TargetGroupState,
   VpcState,
 } from "#clouds/aws/load-balancers/state.ts";
 import type { AwsCluster } from "#clouds/aws/ownership.ts";
 import { toObservation } from "#clouds/observation.ts";
-import { ok } from "#clouds/outcome.ts";
+import { fault, ok } from "#clouds/outcome.ts";
 import type { Observation } from "#core/capability.ts";
 
 /** Services whose details are read in parallel: each is completed before the quota is spent on the next. */
@@ -161,3 +171,47 @@ const LATE: Observation = {
 };
 
 const UNANSWERED: Observation = { kind: "error", code: "Unavailable", message: "AWS: no answer" };
+
+/** Reads the details of a classic load balancer; undefined if it was deleted meanwhile. */
+async function readClassicState(
+  loadBalancer: LoadBalancerDescription,
+  tags: Pairs,
+  { read, depth }: ObserveOptions,
+): Promise<Outcome<ClassicLoadBalancerState | undefined>> {
+  if (depth === "names") return ok({ loadBalancer: toJson(loadBalancer), tags, policies: [] });
+  const name = loadBalancer.LoadBalancerName;
+  const details = combineOutcomes<[LoadBalancerAttributes | undefined, readonly PolicyDescription[]]>(
+    await Promise.all([
+      depth === "targets" ? ok(undefined) : readAttributes(name, read),
+      readPolicies(name, read),
+    ]),
+  );
+  if (details.kind === "fault") return isNotFound(details.fault) ? ok(undefined) : details;
+  const [attributes, policies] = details.value;
+  const knownAttributes = attributes === undefined ? {} : { attributes };
+  return ok({ loadBalancer: toJson(loadBalancer), tags, ...knownAttributes, policies });
+}
+
+async function readAttributes(
+  name: string | undefined,
+  read: Reader,
+): Promise<Outcome<LoadBalancerAttributes>> {
+  const answer = await read("elb:DescribeLoadBalancerAttributes", { LoadBalancerName: name });
+  if (answer.kind === "fault") return answer;
+  const { LoadBalancerAttributes: attributes } = answer.value;
+  if (attributes === undefined)
+    return fault("Unavailable", "elb:DescribeLoadBalancerAttributes: the answer has no attributes");
+  return ok(toJson(attributes));
+}
+
+async function readPolicies(
+  name: string | undefined,
+  read: Reader,
+): Promise<Outcome<readonly PolicyDescription[]>> {
+  const answer = await read("elb:DescribeLoadBalancerPolicies", { LoadBalancerName: name });
+  if (answer.kind === "fault") return answer;
+  const { PolicyDescriptions: policies } = answer.value;
+  if (policies === undefined)
+    return fault("Unavailable", "elb:DescribeLoadBalancerPolicies: the answer is not a list");
+  return ok(policies.map((policy) => toJson(policy)));
+}

@@ -1,8 +1,8 @@
 import type { LoadBalancerDescription } from "@aws-sdk/client-elastic-load-balancing";
 import type { LoadBalancer, TargetGroup } from "@aws-sdk/client-elastic-load-balancing-v2";
+import { splitIntoChunks } from "#clouds/aws/describe-instances.ts";
 import type { Outcome } from "#clouds/aws/errors.ts";
 import { getAllowedResources } from "#clouds/aws/load-balancers/configuration.ts";
-import { readAddresses } from "#clouds/aws/load-balancers/observe/addresses.ts";
 import type { BalancerLists } from "#clouds/aws/load-balancers/observe/all-load-balancers.ts";
 import { combineOutcomes } from "#clouds/aws/load-balancers/observe/combine-outcomes.ts";
 import { readTargetInstances, type TargetInstances } from "#clouds/aws/load-balancers/observe/instances.ts";
@@ -26,8 +26,9 @@ import type {
   VpcState,
 } from "#clouds/aws/load-balancers/state.ts";
 import { CLIENT_RULE, HEALTH_RULE } from "#clouds/aws/load-balancers/vpc/node-rules.ts";
+import { toPairs } from "#clouds/aws/load-balancers/vpc/tags.ts";
 import type { AwsCluster } from "#clouds/aws/ownership.ts";
-import { ok } from "#clouds/outcome.ts";
+import { fault, ok } from "#clouds/outcome.ts";
 
 /** Inputs of an observation apart from its questions. */
 export interface ObserveContext {
@@ -229,4 +230,27 @@ export function getTargetGroupArn({ TargetGroupArn: arn = "" }: TargetGroup): st
 export function listLoadBalancerArns(networks: ByName<LoadBalancer>, name?: string): string[] {
   const found = name === undefined ? [...networks.values()] : [networks.get(name)];
   return found.flatMap((each) => (each?.kind === "ok" ? (each.value?.LoadBalancerArn ?? []) : []));
+}
+
+/** EC2's maximum of values in a filter. */
+const MAX_VALUES = 200;
+
+/**
+ * Reads Elastic IP addresses by allocation id. A filter skips missing ones; the ids parameter would fail the
+ * whole request.
+ */
+async function readAddresses(
+  ids: readonly string[],
+  read: Reader,
+): Promise<Outcome<Readonly<Record<string, AddressState>>>> {
+  const found: Record<string, AddressState> = {};
+  for (const Values of splitIntoChunks([...new Set(ids)], MAX_VALUES)) {
+    const answer = await read("ec2:DescribeAddresses", { Filters: [{ Name: "allocation-id", Values }] });
+    if (answer.kind === "fault") return answer;
+    if (answer.value.Addresses === undefined)
+      return fault("Unavailable", "DescribeAddresses: the answer is not a list");
+    for (const { AllocationId: id, AssociationId: association, Tags: tags } of answer.value.Addresses)
+      if (id !== undefined) found[id] = { tags: toPairs(tags), isInUse: association !== undefined };
+  }
+  return ok(found);
 }

@@ -1,7 +1,7 @@
+import { splitIntoChunks } from "#clouds/aws/describe-instances.ts";
 import { buildAction } from "#clouds/aws/load-balancers/actions.ts";
 import { getClusterTag, getConfiguration, getIdentity } from "#clouds/aws/load-balancers/configuration.ts";
 import { contextFor } from "#clouds/aws/load-balancers/context.ts";
-import { arrangeRemoval } from "#clouds/aws/load-balancers/orphans/arrange-removal.ts";
 import {
   buildOrphanedService,
   listGroupNames,
@@ -14,7 +14,12 @@ import type { AwsLoadBalancerState, Pairs } from "#clouds/aws/load-balancers/sta
 import { toTagList } from "#clouds/aws/load-balancers/tags.ts";
 import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/remove-groups.ts";
 import type { Holding } from "#core/service/holdings.ts";
-import type { LoadBalancerQuestion, LoadBalancerStep, OrphanModel } from "#core/service/model.ts";
+import type {
+  LoadBalancerAction,
+  LoadBalancerQuestion,
+  LoadBalancerStep,
+  OrphanModel,
+} from "#core/service/model.ts";
 import type { Settings } from "#core/settings.ts";
 
 /** Removes a Service's resources, as if the Service itself requested it. */
@@ -115,4 +120,45 @@ function removeGroups(
     message: "the remaining security groups of a deleted load balancer are deleted",
   };
   return { kind: "act", because, actions: removed.actions };
+}
+
+/** AWS's maximum of resources per tagging request. */
+const MAX_TAGGED = 20;
+
+/**
+ * Orders the actions of a removal so that it can be interrupted anywhere: no Service records the resources
+ * any more. Resources that outlive the load balancer get tags that name their owner first. Rules that only
+ * the load balancer's name identifies are removed before it. `groupIds` are the security groups created for
+ * it.
+ */
+function arrangeRemoval(
+  actions: readonly LoadBalancerAction[],
+  { service = "", mark }: Holding,
+  state: AwsLoadBalancerState,
+  groupIds: readonly string[],
+): readonly LoadBalancerAction[] {
+  const { revoking = [], others = [] } = Object.groupBy(actions, ({ action }) =>
+    action === "ec2:RevokeSecurityGroupIngress" ? "revoking" : "others",
+  );
+  if (!others.some(({ action }) => action.endsWith(":DeleteLoadBalancer"))) return [...revoking, ...others];
+  const tags = { [SERVICE_TAG]: service, ...(mark === undefined ? {} : { [ORPHANED_TAG]: mark }) };
+  const needsTags = (actual: Pairs): boolean =>
+    Object.entries(tags).some(([key, value]) => actual[key] !== value);
+  const groups = state.vpc.groups.flatMap(({ group: { GroupId: id = "" }, tags: actual }) =>
+    groupIds.includes(id) && needsTags(actual) ? [id] : [],
+  );
+  const targetGroups = state.targetGroups.flatMap(({ group, tags: actual }) =>
+    needsTags(actual) ? (group.TargetGroupArn ?? []) : [],
+  );
+  const Tags = toTagList(tags);
+  return [
+    ...splitIntoChunks(groups, MAX_TAGGED).map((ids) =>
+      buildAction("ec2:CreateTags", ids.join(), { Resources: ids, Tags }),
+    ),
+    ...splitIntoChunks(targetGroups, MAX_TAGGED).map((arns) =>
+      buildAction("elbv2:AddTags", arns.join(), { ResourceArns: arns, Tags }),
+    ),
+    ...revoking,
+    ...others,
+  ];
 }

@@ -15,10 +15,6 @@ import {
 } from "#clouds/oci/load-balancers/configuration.ts";
 import { selectFamilies } from "#clouds/oci/load-balancers/desired-state/families.ts";
 import {
-  buildHealthCheck,
-  type DesiredHealthCheck,
-} from "#clouds/oci/load-balancers/desired-state/health-check.ts";
-import {
   type DesiredPort,
   type IpFamily,
   readPorts,
@@ -170,4 +166,38 @@ function checkDesired(
 
 function reject(issue: Issue): DesiredStateResult {
   return { kind: "refused", issue };
+}
+
+/** The health check of backends, in the API's terms. */
+interface DesiredHealthCheck {
+  readonly protocol: "HTTP";
+  readonly port: number;
+  readonly urlPath: string;
+  readonly retries: number;
+  readonly intervalInMillis: number;
+  readonly timeoutInMillis: number;
+  readonly returnCode: number;
+}
+
+/** The port at which kube-proxy reports whether a node takes traffic of Services. */
+const KUBE_PROXY_PORT = 10_256;
+
+/** Builds the health check of a Service: its own node port for local traffic, else kube-proxy's. */
+function buildHealthCheck(
+  kind: LoadBalancerKind,
+  { spec }: Pick<Service, "spec">,
+  annotationSettings: AnnotationSettings,
+): DesiredHealthCheck {
+  const isLocal = spec.externalTrafficPolicy === "Local";
+  const interval =
+    kind === "lb" ? annotationSettings.lbHealthCheckInterval : annotationSettings.nlbHealthCheckInterval;
+  return {
+    protocol: "HTTP",
+    port: (isLocal ? spec.healthCheckNodePort : undefined) || KUBE_PROXY_PORT,
+    urlPath: "/healthz",
+    retries: annotationSettings.healthCheckRetries ?? 3,
+    intervalInMillis: interval ?? 10_000,
+    timeoutInMillis: annotationSettings.healthCheckTimeout ?? 3_000,
+    returnCode: 200,
+  };
 }

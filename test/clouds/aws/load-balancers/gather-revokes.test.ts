@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { SentAction } from "#clouds/aws/actions/perform.ts";
-import { createGatheredRevokes } from "#clouds/aws/load-balancers/gather-revokes.ts";
+import { createGatheredRevokes } from "#clouds/aws/load-balancers/capability.ts";
 import type { ActionResult } from "#clouds/cloud.ts";
 import type { ActionAnswer } from "#core/capability.ts";
 

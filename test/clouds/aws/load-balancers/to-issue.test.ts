@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { toIssue } from "#clouds/aws/load-balancers/to-issue.ts";
+import { toIssue } from "#clouds/aws/load-balancers/model.ts";
 import { Service } from "#core/service/service.ts";
 
 const PREFIX = "service.beta.kubernetes.io/aws-load-balancer-";

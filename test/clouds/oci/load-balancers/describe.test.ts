@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { describeOnOci } from "#clouds/oci/load-balancers/describe.ts";
+import { toIssue } from "#clouds/oci/load-balancers/model.ts";
 import type { OciState } from "#clouds/oci/load-balancers/state.ts";
-import { toIssue } from "#clouds/oci/load-balancers/to-issue.ts";
 import { buildService, buildSettings, CLUSTER } from "#test/clouds/oci/load-balancers/service.ts";
 
 const NOTHING: OciState = { found: [], groups: [], named: {}, subnets: {}, addresses: {} };

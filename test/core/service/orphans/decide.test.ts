@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Write } from "#core/decision.ts";
 import type { LoadBalancerStep } from "#core/service/model.ts";
 import { createOrphanController } from "#core/service/orphans/controller.ts";
-import { MAX_TURNS } from "#core/service/orphans/plan-marks.ts";
+import { MAX_TURNS } from "#core/service/orphans/decide.ts";
 import {
   createWorld,
   formatUid,
