@@ -92,7 +92,12 @@ function isCovered(right: Right, granted: GrantedRight): boolean {
 
 const MAX_CHARACTERS = 120;
 
-function formatReviewedRight(verb: string, group: string, resource: string, name: string | undefined): string {
+function formatReviewedRight(
+  verb: string,
+  group: string,
+  resource: string,
+  name: string | undefined,
+): string {
   const what = `${verb} ${resource}${group === "" ? "" : `.${group}`}${name === undefined ? "" : ` ${name}`}`;
   return sanitizeText(what, MAX_CHARACTERS);
 }

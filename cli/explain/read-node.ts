@@ -30,7 +30,9 @@ export async function readNode(reached: ReachableCluster, name: string, signal: 
     const parsed = parseNode(found);
     if (parsed.kind === "object") return parsed.object;
     const faults = parsed.faults.map(({ path: at, message }) => `${at}: ${message}`).join("; ");
-    throw new Error(`node "${sanitizeText(name, MAX_NODE_NAME)}" is not what a node is: ${sanitizeText(faults)}`);
+    throw new Error(
+      `node "${sanitizeText(name, MAX_NODE_NAME)}" is not what a node is: ${sanitizeText(faults)}`,
+    );
   }
   const list = await listAll(
     transport,

@@ -210,9 +210,9 @@ describe("a function's bundle", () => {
       const outputs = bundles.get(name) ?? {};
       const loaded = inputsLoadedWith(outputs, `functions/${name}.ts`);
       const isOnDemand = (input: string): boolean =>
-        /^tracing\/(tracer|otlp|post|settings|sampler)\.ts$/.test(input);
+        /^tracing\/(tracer|post|settings)\.ts$/.test(input);
       expect(loaded.filter(isOnDemand)).toEqual([]);
-      expect(inputsOf(name).filter(isOnDemand)).toHaveLength(5);
+      expect(inputsOf(name).filter(isOnDemand)).toHaveLength(3);
       const bytes = bytesOf(outputs, isOnDemand);
       expect(bytes).toBeLessThanOrEqual(MAX_TRACING_BYTES);
     },
