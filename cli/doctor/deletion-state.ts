@@ -21,7 +21,7 @@ export const deletionState: Check = {
     });
     const said = classifyAnswer(answer);
     if (said.kind !== "applied" && said.kind !== "gone")
-      return reportFailure(`its state cannot be read: ${said.message}`, GRANT);
+      return reportFailure(`its state cannot be read: ${said.message}`, GRANT_STATE);
     const stored = readState(
       said.kind === "gone" ? { kind: "absent" } : { kind: "object", object: parseJson(answer.body) },
     );
@@ -40,6 +40,6 @@ export const deletionState: Check = {
   },
 };
 
-const GRANT = "kubectl apply -f infra/rbac/";
+const GRANT_STATE = "kubectl apply -f infra/rbac/";
 const APPLY_STATE =
   "kubectl apply -f infra/state/config-map.yaml; where its content is broken, delete its key `state` first";

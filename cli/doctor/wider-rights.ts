@@ -11,7 +11,7 @@ const Rule = z.object({
   resourceNames: z.array(z.string()).optional(),
 });
 
-const Review = z.object({ status: z.object({ resourceRules: z.array(Rule) }) });
+const RulesReview = z.object({ status: z.object({ resourceRules: z.array(Rule) }) });
 
 /** The API groups in which every signed-in user has rights, to read its own identity and rights. */
 const EVERYBODYS = ["authentication.k8s.io", "authorization.k8s.io"];
@@ -41,7 +41,7 @@ export async function findWiderRights(
         },
         signal,
       });
-      const rules = Review.safeParse(parseJson(body)).data?.status.resourceRules ?? [];
+      const rules = RulesReview.safeParse(parseJson(body)).data?.status.resourceRules ?? [];
       return rules.flatMap((rule) => listExcessRights(rule, needed, namespace));
     }),
   );
