@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import * as z from "zod";
 import { ContenderName } from "#bench/measurement.ts";
 import { ROWS } from "#bench/rows.ts";
-import { getErrorMessage } from "#core/error-message.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 
 /** The options of a bench run. */
 export interface BenchFlags {

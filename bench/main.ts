@@ -10,7 +10,7 @@ import { getPercentile } from "#bench/report/percentile.ts";
 import { writeReport } from "#bench/report/write.ts";
 import { CONTENDER_BY_NAME, ROWS } from "#bench/rows.ts";
 import { runOnce } from "#bench/run-once.ts";
-import { getErrorMessage } from "#core/error-message.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import { startProcess } from "#emulators/harness/managed-process.ts";
 
 // The bench: contenders in rows, round by round, and then measurements without a cluster full of new nodes.

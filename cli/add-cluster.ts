@@ -1,8 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { stringify } from "yaml";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
-import { KubeconfigError } from "#cli/kubeconfig-error.ts";
-import { OWN_KUBECONFIG } from "#cli/kubeconfig-trust.ts";
+import { KubeconfigError, OWN_KUBECONFIG } from "#cli/kubeconfig-trust.ts";
 import { loadKubeconfig } from "#cli/load-kubeconfig.ts";
 import { readAllowedSecrets } from "#cli/management-cluster.ts";
 import { createParameterEntry } from "#cli/parameter-entries.ts";
@@ -19,8 +18,8 @@ import { parseSsmPath } from "#config/registry/ssm/ssm-registry.ts";
 import type { SignInRole } from "#config/sign-in/error.ts";
 import { selectSignInKey } from "#config/sign-in.ts";
 import { parseYaml } from "#config/yaml-text.ts";
-import { getErrorMessage } from "#core/error-message.ts";
 import { FUNCTION_IDENTITIES } from "#core/identities.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import { findWatch } from "#core/watches.ts";
 import { getSystemCode } from "#kube/client/errors.ts";
 

@@ -1,7 +1,6 @@
-import { formatCounted } from "#cli/format-counted.ts";
+import { formatCounted } from "#cli/format-list.ts";
 import { type BrakeWindow, countBrakeWindows, isUnderWay } from "#core/node-lifecycle/brake.ts";
-import type { BrakeLimit, DeletionState } from "#core/node-lifecycle/state.ts";
-import { getSecondsSince } from "#core/node-lifecycle/state.ts";
+import { type BrakeLimit, type DeletionState, getSecondsSince } from "#core/node-lifecycle/state.ts";
 import type { DeletionSettings } from "#core/settings.ts";
 
 /** A summary of the deletion state at one time. */

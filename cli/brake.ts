@@ -12,7 +12,7 @@ import { connectCluster, type ReachableCluster, type ReachFlags } from "#cli/rea
 import { readUsableState, releaseBrake } from "#cli/reset-brake.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { getCloudProvider } from "#clouds/providers.ts";
-import { formatJsonLine } from "#core/json-line.ts";
+import { formatJsonLine } from "#core/log-text.ts";
 import { NODES } from "#core/resources/resource.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
 import { countObjects } from "#kube/apply/read.ts";

@@ -10,8 +10,7 @@ import {
   findPreset,
 } from "#clouds/providers.ts";
 import { checkWriting } from "#config/describe-errors.ts";
-import { isStockForm } from "#config/stock-form.ts";
-import { parseYaml } from "#config/yaml-text.ts";
+import { isStockForm, parseYaml } from "#config/yaml-text.ts";
 import { formatPath } from "#core/config-errors.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
 

@@ -6,7 +6,7 @@ import { listConnectionChecks } from "#cli/doctor/checks.ts";
 import { createCheckContext } from "#cli/doctor/context.ts";
 import { runChecks } from "#cli/doctor/run-checks.ts";
 import { findExpiredToken } from "#cli/explain-refusal.ts";
-import { formatCounted } from "#cli/format-counted.ts";
+import { formatCounted } from "#cli/format-list.ts";
 import { buildTrust } from "#cli/kubeconfig-trust.ts";
 import { loadKubeconfig } from "#cli/load-kubeconfig.ts";
 import { openAnyRegistry, type RegistrySettingFlags } from "#cli/management-cluster.ts";

@@ -1,4 +1,4 @@
-import { formatCounted } from "#cli/format-counted.ts";
+import { formatCounted } from "#cli/format-list.ts";
 
 /** A configuration fault: the flag, file or key, and what is allowed there. */
 export interface ConfigurationFault {

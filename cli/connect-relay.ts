@@ -1,5 +1,5 @@
 import { connectIdentity } from "#cli/connect-identity.ts";
-import { KubeconfigError } from "#cli/kubeconfig-error.ts";
+import { KubeconfigError } from "#cli/kubeconfig-trust.ts";
 import type { AddressRules } from "#config/address-rules.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { SignInError } from "#config/sign-in/error.ts";

@@ -6,8 +6,7 @@ import { formatCostReport } from "#cli/cost/cost-report.ts";
 import bundledMeasured from "#cli/cost/measured.json" with { type: "json" };
 import { Measured } from "#cli/cost/measured.ts";
 import bundledPrices from "#cli/cost/prices.json" with { type: "json" };
-import { Prices } from "#cli/cost/prices.ts";
-import { Workload } from "#cli/cost/workload.ts";
+import { Prices, Workload } from "#cli/cost/prices.ts";
 import { listFaults } from "#core/config-errors.ts";
 
 /** The flags of `cost`, as typed. */

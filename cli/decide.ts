@@ -2,9 +2,9 @@ import { ConfigurationError } from "#cli/configuration-error.ts";
 import { CloudConfig } from "#clouds/providers.ts";
 import { listFaults } from "#core/config-errors.ts";
 import { type DecideDocument, type DecidedEvent, decideDocument, parseDocument } from "#core/decide-event.ts";
-import { getErrorMessage } from "#core/error-message.ts";
 import { MAX_EVENT_BYTES } from "#core/event.ts";
-import { formatJsonLine } from "#core/json-line.ts";
+import { formatJsonLine } from "#core/log-text.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import { type CloudSettings, DEFAULT_SETTINGS } from "#core/settings.ts";
 import { loadControllers } from "#functions/parts/controllers.ts";
 

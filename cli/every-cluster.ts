@@ -1,7 +1,7 @@
 import { ChecksFailedError } from "#cli/clusters.ts";
 import { ConfigurationError } from "#cli/configuration-error.ts";
 import { createEndingSignal } from "#cli/ending-signal.ts";
-import { formatCounted } from "#cli/format-counted.ts";
+import { formatCounted } from "#cli/format-list.ts";
 import {
   connectCluster,
   connectClusters,
@@ -10,8 +10,7 @@ import {
 } from "#cli/reach-cluster.ts";
 import type { ClusterNeeds } from "#cli/settings.ts";
 import type { Environment } from "#clouds/provider.ts";
-import { getErrorMessage } from "#core/error-message.ts";
-import { sanitizeText } from "#core/sanitize-text.ts";
+import { getErrorMessage, sanitizeText } from "#core/sanitize-text.ts";
 import { startAtMost } from "#kube/client/semaphore.ts";
 
 /**

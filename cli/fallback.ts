@@ -1,10 +1,12 @@
+import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import { connectFunction } from "#cli/connect-identity.ts";
 import { connectRelay } from "#cli/connect-relay.ts";
-import { createFollowedClusters, type FollowedClusters } from "#cli/followed-clusters.ts";
+import { createFollowedClusters, type FollowedClusters } from "#cli/follow-clusters.ts";
 import type { InProcessFunctionsOptions } from "#cli/in-process-functions.ts";
 import type { AddressRules } from "#config/address-rules.ts";
 import type { Cluster } from "#config/cluster.ts";
 import type { SignInRole } from "#config/sign-in/error.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
 import type { Invoker } from "#delivery/invoker.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
@@ -74,4 +76,15 @@ export function createFallbackParts({
       close: async () => void (await (await loading.get("functions")?.catch(() => undefined))?.close()),
     },
   };
+}
+
+/** The only supported fallback while the function platform fails. */
+const IN_PROCESS = "in-process";
+
+/** Reads `--fallback`: whether the relay handles events itself while the platform fails. */
+export function readFallback(flag: string | undefined, faults: ConfigurationFault[]): boolean {
+  if (flag === undefined || flag === IN_PROCESS) return flag !== undefined;
+  const message = `"${sanitizeText(flag)}" is no place to handle events; give ${IN_PROCESS}, or leave it out`;
+  faults.push({ name: "--fallback", message });
+  return false;
 }

@@ -2,14 +2,12 @@ import { formatLine, formatTimeAgo } from "#cli/brake-lines.ts";
 import { findClustersFile, toReadFaults } from "#cli/clusters-file.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { readFleetRecordFlag } from "#cli/fleet-record.ts";
-import { formatCounted } from "#cli/format-counted.ts";
-import { formatList } from "#cli/format-list.ts";
+import { formatCounted, formatList } from "#cli/format-list.ts";
 import { openAnyRegistry, type RegistrySettingFlags } from "#cli/management-cluster.ts";
 import type { ResetResult } from "#cli/reset-brake.ts";
 import type { Environment } from "#clouds/provider.ts";
-import { describeMissingRecord } from "#config/fleet-brake/fleet-brake.ts";
-import type { RecordStore } from "#config/fleet-brake/record-store.ts";
-import { formatJsonLine } from "#core/json-line.ts";
+import { describeMissingRecord, type RecordStore } from "#config/fleet-brake/fleet-brake.ts";
+import { formatJsonLine } from "#core/log-text.ts";
 import {
   getMaxClusters,
   listDeletionClusters,

@@ -2,9 +2,8 @@ import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import { connectManagement } from "#cli/management-cluster.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { createConfigMapRecord } from "#config/fleet-brake/config-map-record.ts";
-import { createFleetBrake, type FleetBrake } from "#config/fleet-brake/fleet-brake.ts";
+import { createFleetBrake, type FleetBrake, type RecordStore } from "#config/fleet-brake/fleet-brake.ts";
 import { openRecord } from "#config/fleet-brake/open-record.ts";
-import type { RecordStore } from "#config/fleet-brake/record-store.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
 
 /**

@@ -2,10 +2,10 @@ import { formatWarningLine } from "#cli/cluster-warnings.ts";
 import { toDryRun } from "#cli/dry-run.ts";
 import type { RelayClusterKeeper } from "#cli/keep-cluster.ts";
 import type { ClustersFollower } from "#cli/serve.ts";
-import type { Cluster } from "#config/cluster.ts";
+import type { Cluster, Clusters } from "#config/cluster.ts";
 import { type ClustersFile, type FaultyEntry, formatFaults, hasNoEntries } from "#config/clusters-file.ts";
 import type { ClusterRegistry } from "#config/registry/registry.ts";
-import type { RelayCluster } from "#relay/relay.ts";
+import type { Relay, RelayCluster } from "#relay/relay.ts";
 
 export interface FollowClustersOptions {
   readonly registry: Pick<ClusterRegistry, "name" | "follow">;
@@ -122,5 +122,53 @@ export function followClusters(options: FollowClustersOptions): ClustersFollower
     hasNoClusters: () => isEmpty && !isUnreadable,
     stop: () => stopping.abort(),
     stopped: following.then(async () => void (await Promise.all(turns.values()))),
+  };
+}
+
+/** The methods of a relay that change which clusters it follows. */
+type FollowingRelay = Pick<Relay, "add" | "remove" | "setConfigurationFault">;
+
+/**
+ * The clusters that a relay follows, for functions in the same process: they read the same entries as its
+ * events.
+ */
+export interface FollowedClusters {
+  readonly find: Clusters;
+  /** Adds a cluster with which the relay starts. */
+  add(cluster: Cluster): void;
+  /** Wraps a relay so that this object knows its clusters. */
+  of(relay: FollowingRelay): FollowingRelay;
+}
+
+/** Is notified of new clusters, and of those that are not followed any more. */
+interface FollowedClustersListener {
+  added(cluster: Cluster): void;
+  removed(name: string): Promise<void>;
+}
+
+/** Creates an empty set of clusters. */
+export function createFollowedClusters(listener: FollowedClustersListener): FollowedClusters {
+  const clusters = new Map<string, Cluster>();
+
+  function add(cluster: Cluster): void {
+    clusters.set(cluster.name, cluster);
+    listener.added(cluster);
+  }
+
+  return {
+    find: async (name) => clusters.get(name),
+    add,
+    of: (relay) => ({
+      add(one) {
+        relay.add(one);
+        add(one.cluster);
+      },
+      async remove(name, signal) {
+        await relay.remove(name, signal);
+        clusters.delete(name);
+        await listener.removed(name);
+      },
+      setConfigurationFault: (name, fault) => relay.setConfigurationFault(name, fault),
+    }),
   };
 }

@@ -1,3 +1,4 @@
+import { LambdaClient } from "@aws-sdk/client-lambda";
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import type { Watch } from "#core/controller.ts";
 import { WATCHES } from "#core/watches.ts";
@@ -38,4 +39,32 @@ export function checkOneFunction(
   if (functionArn === undefined || functions.length <= 1) return [];
   const message = `names one function, and the clusters' controllers have ${functions.length} (${functions.join(", ")}): give --function-prefix`;
   return [{ name: "--function-arn", message }];
+}
+
+/** The functions' timeout as deployed by serverless.yml, in milliseconds. */
+export const FUNCTION_TIMEOUT_MS = 30_000;
+
+/**
+ * Reads the functions' region: the flag, or what the SDK finds, which is AWS_REGION or the profile's region.
+ */
+export async function readLambdaRegion(
+  region: string | undefined,
+  faults: ConfigurationFault[],
+): Promise<string | undefined> {
+  const client = new LambdaClient(region === undefined ? {} : { region });
+  try {
+    return await client.config.region();
+  } catch (error) {
+    faults.push({ name: "--region", message: formatRegionError(region, error) });
+    return undefined;
+  } finally {
+    client.destroy();
+  }
+}
+
+function formatRegionError(region: string | undefined, error: unknown): string {
+  if (region) return `"${region}" is no region; give one such as eu-central-1`;
+  const isMissing = error instanceof Error && error.message.startsWith("Region is missing");
+  if (isMissing) return "is missing: give it, set AWS_REGION, or give your AWS profile a region";
+  return `what AWS_REGION or the AWS profile say is no region (${error instanceof Error ? error.message : error})`;
 }

@@ -1,13 +1,14 @@
-import { FUNCTION_TIMEOUT_MS } from "#cli/function-timeout.ts";
-import { createInProcessInvoker, type FunctionHandler } from "#cli/invoke-in-process.ts";
+import { FUNCTION_TIMEOUT_MS } from "#cli/function-names.ts";
 import type { Cloud } from "#clouds/cloud.ts";
 import type { Cluster, Clusters } from "#config/cluster.ts";
 import type { FleetBrake } from "#config/fleet-brake/fleet-brake.ts";
 import type { SignInRole } from "#config/sign-in/error.ts";
 import { getSignInRole } from "#config/sign-in.ts";
 import type { ControllerName } from "#core/event.ts";
+import { Report } from "#core/report.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import type { Stop } from "#core/stop.ts";
-import type { Invoker } from "#delivery/invoker.ts";
+import type { Invocation, Invoker } from "#delivery/invoker.ts";
 import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import { loadControllers } from "#functions/parts/controllers.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
@@ -78,4 +79,60 @@ export function createInProcessFunctions(options: InProcessFunctionsOptions): In
       await Promise.all(all.map(({ name }) => functionOf(name)));
     },
   };
+}
+
+/** The part of Lambda's context that our functions use. */
+interface FunctionContext {
+  readonly awsRequestId: string;
+  getRemainingTimeInMillis(): number;
+}
+
+/**
+ * A function as the platform sees it: JSON in, JSON out. An error that it throws means a failed invocation.
+ */
+export type FunctionHandler = (event: unknown, context: FunctionContext) => Promise<unknown>;
+
+/** The functions by their controllers; a `Map` implements it. */
+interface FunctionsByController {
+  get(controller: ControllerName): FunctionHandler | undefined | Promise<FunctionHandler | undefined>;
+}
+
+/**
+ * Creates an invoker that runs the functions in this process by the platform's rules: it passes JSON, each
+ * invocation has `timeoutMs`, and a thrown error becomes a `FunctionError`. A function that exceeds the limit
+ * ends by its own deadline, and its objects stay in flight until then.
+ */
+export function createInProcessInvoker(functions: FunctionsByController, timeoutMs: number): Invoker {
+  let invocations = 0;
+  return {
+    async invoke(event): Promise<Invocation> {
+      invocations += 1;
+      const deadline = performance.now() + timeoutMs;
+      const context: FunctionContext = {
+        awsRequestId: `in-process-${invocations}`,
+        getRemainingTimeInMillis: () => Math.max(0, deadline - performance.now()),
+      };
+      try {
+        const invoked = await functions.get(event.controller);
+        if (invoked === undefined) return buildMissingInvocation(event.controller);
+        const answer = await invoked(JSON.parse(JSON.stringify(event)), context);
+        return parseInvocation(answer);
+      } catch (error) {
+        const message = getErrorMessage(error);
+        return { kind: "failed", code: "FunctionError", message, settleMs: 0 };
+      }
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+function buildMissingInvocation(controller: ControllerName): Invocation {
+  const message = `no function of this process carries out ${controller}`;
+  return { kind: "failed", code: "Denied", message, settleMs: 0 };
+}
+
+function parseInvocation(answer: unknown): Invocation {
+  const parsed = Report.safeParse(answer);
+  if (parsed.success) return { kind: "report", report: parsed.data };
+  return { kind: "failed", code: "BadReport", message: parsed.error.message.slice(0, 500), settleMs: 0 };
 }

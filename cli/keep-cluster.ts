@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { describeSignInFailure } from "#cli/connect-relay.ts";
 import type { Cluster } from "#config/cluster.ts";
-import { getErrorMessage } from "#core/error-message.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { pause, systemClock } from "#kube/follow/clock.ts";
 import type { ConfigurationFault } from "#relay/followed-cluster.ts";

@@ -1,6 +1,10 @@
 import type { RequestOptions } from "node:https";
-import { KubeconfigError } from "#cli/kubeconfig-error.ts";
-import { type KubeconfigDemands, type KubeconfigTrust, OWN_KUBECONFIG } from "#cli/kubeconfig-trust.ts";
+import {
+  type KubeconfigDemands,
+  KubeconfigError,
+  type KubeconfigTrust,
+  OWN_KUBECONFIG,
+} from "#cli/kubeconfig-trust.ts";
 import { type LoadedKubeconfig, loadKubeconfig, readKubeconfigVersion } from "#cli/load-kubeconfig.ts";
 import { describeFileError, readSmallFile } from "#config/read-small-file.ts";
 import type { ReadTls } from "#kube/client/connect.ts";

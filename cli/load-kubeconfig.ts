@@ -3,8 +3,12 @@ import { dirname, resolve } from "node:path";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { parse } from "yaml";
 import * as z from "zod";
-import { KubeconfigError } from "#cli/kubeconfig-error.ts";
-import { findRefusal, KubeconfigDemands, type KubeconfigTrust } from "#cli/kubeconfig-trust.ts";
+import {
+  findRefusal,
+  KubeconfigDemands,
+  KubeconfigError,
+  type KubeconfigTrust,
+} from "#cli/kubeconfig-trust.ts";
 import { describeFileError, readSmallFile } from "#config/read-small-file.ts";
 
 /** A kubeconfig with its context selected, whose demands are trusted. */

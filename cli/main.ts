@@ -2,7 +2,8 @@
 import { isMainThread, workerData } from "node:worker_threads";
 import { Command, CommanderError } from "commander";
 import { ConfigurationError } from "#cli/configuration-error.ts";
-import { MAX_NODES, MIN_NODES } from "#cli/demo/node-range.ts";
+import { MAX_NODES, MIN_NODES } from "#cli/demo/nodes.ts";
+import { outliveHangups } from "#cli/ending-signal.ts";
 import {
   addAllowedNetworksFlag,
   addClustersFileFlags,
@@ -13,11 +14,9 @@ import {
   addStopSwitchFlag,
   collectValues,
 } from "#cli/flags.ts";
-import { outliveHangups } from "#cli/hangup.ts";
 import { RUN_WORKER } from "#cli/relay-worker-data.ts";
 import { keepHeapSmall } from "#cli/small-heap.ts";
-import { getErrorMessage } from "#core/error-message.ts";
-import { sanitizeText } from "#core/sanitize-text.ts";
+import { getErrorMessage, sanitizeText } from "#core/sanitize-text.ts";
 import packageJson from "../package.json" with { type: "json" };
 
 /** Exit codes: success, failure, wrong usage or configuration. */

@@ -1,8 +1,7 @@
 import { ConfigurationError } from "#cli/configuration-error.ts";
-import type { Parameter } from "#config/registry/ssm/parameter-store.ts";
-import { toParametersError } from "#config/registry/ssm/parameters-error.ts";
+import { type Parameter, toParametersError } from "#config/registry/ssm/parameter-store.ts";
 import type { ParameterWriter } from "#config/switch/change-parameters.ts";
-import { getErrorMessage } from "#core/error-message.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 
 /** An entry in an SSM parameter. */
 export interface ParameterEntry {

@@ -24,11 +24,10 @@ import type { SignInRole } from "#config/sign-in/error.ts";
 import { selectSignInKey, signIn } from "#config/sign-in.ts";
 import { formatUser } from "#core/identities.ts";
 import { findNearest } from "#core/nearest.ts";
-import { findRelayWriter } from "#core/relay-writers.ts";
+import { findRelayWriter } from "#core/relay-lease.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
 import type { ConnectOptions } from "#kube/client/connect.ts";
-import { impersonate } from "#kube/client/impersonate.ts";
-import type { Transport } from "#kube/client/transport.ts";
+import { impersonate, type Transport } from "#kube/client/transport.ts";
 
 /** The flags of commands that read clusters; `given` are those on the command line, without defaults. */
 export interface ReachFlags extends Omit<ClusterFlags, "dryRun">, RegistrySettingFlags {

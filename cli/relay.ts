@@ -1,20 +1,23 @@
 import { selectClusterSource } from "#cli/cluster-source.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { connectExplained } from "#cli/explain-refusal.ts";
-import { connectAsFunction, createFallbackParts, type FallbackParts } from "#cli/fallback.ts";
+import { connectAsFunction, createFallbackParts, type FallbackParts, readFallback } from "#cli/fallback.ts";
 import { readFleetBrake, refuseOneThread } from "#cli/fleet-record.ts";
-import { checkOneFunction, type FunctionFlags, readFunctionNames } from "#cli/function-names.ts";
-import { FUNCTION_TIMEOUT_MS } from "#cli/function-timeout.ts";
-import { readLambdaRegion } from "#cli/lambda-region.ts";
+import {
+  checkOneFunction,
+  FUNCTION_TIMEOUT_MS,
+  type FunctionFlags,
+  readFunctionNames,
+  readLambdaRegion,
+} from "#cli/function-names.ts";
 import {
   NOTHING_TO_SHARE,
   openClusters,
   prepareClustersInThread,
   type RegistryFlags,
 } from "#cli/opened-clusters.ts";
-import { readFallback } from "#cli/read-fallback.ts";
 import { runRelayInWorkers } from "#cli/relay-in-workers.ts";
-import { RELAY_WORKER } from "#cli/relay-worker-data.ts";
+import { RELAY_WORKER, readWorkers } from "#cli/relay-worker-data.ts";
 import { log, type ServeOptions, serve } from "#cli/serve.ts";
 import { type Flags, readClusterSettings, readServingSettings } from "#cli/settings.ts";
 import { readSharding } from "#cli/sharding.ts";
@@ -23,7 +26,6 @@ import { logConfigurationWarnings, logFlagsWin, logNoReload, logStockFlags } fro
 import { type ProcessTracing, startTracing } from "#cli/start-tracing.ts";
 import { readStockFlags } from "#cli/stock-flags.ts";
 import { followSwitchOfFlags, stopOfAll } from "#cli/stop-switch.ts";
-import { readWorkers } from "#cli/workers.ts";
 import type { ClustersFile } from "#config/clusters-file.ts";
 import type { Event } from "#core/event.ts";
 import { createLambdaInvoker, type LambdaInvoker } from "#delivery/invoke-lambda.ts";

@@ -1,7 +1,7 @@
 import { ChecksFailedError } from "#cli/clusters.ts";
 import { requireClustersFile } from "#cli/clusters-file.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
-import { formatCounted } from "#cli/format-counted.ts";
+import { formatCounted } from "#cli/format-list.ts";
 import { readAllowedSecrets } from "#cli/management-cluster.ts";
 import { readParameterEntry, removeParameterEntry } from "#cli/parameter-entries.ts";
 import type { Cloud, CloudCall } from "#clouds/cloud.ts";
@@ -12,8 +12,8 @@ import { removeEntry, replaceClustersFile } from "#config/edit-clusters-file.ts"
 import { readClustersText } from "#config/read-clusters-file.ts";
 import { parseParameter } from "#config/registry/ssm/build-entries.ts";
 import { parseSsmPath } from "#config/registry/ssm/ssm-registry.ts";
-import { getErrorMessage } from "#core/error-message.ts";
 import { ClusterName } from "#core/event.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import { HoldingsState } from "#core/service/holdings.ts";
 import { LOAD_BALANCERS } from "#core/service/model.ts";
 import { serviceWatch } from "#core/service/watch.ts";

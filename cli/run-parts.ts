@@ -1,4 +1,4 @@
-import { createFollowedClusters, type FollowedClusters } from "#cli/followed-clusters.ts";
+import { createFollowedClusters, type FollowedClusters } from "#cli/follow-clusters.ts";
 import { keepForFunctions } from "#cli/function-resources.ts";
 import {
   createInProcessFunctions,
@@ -14,7 +14,7 @@ import {
 } from "#cli/sweep-every-minute.ts";
 import type { Cluster } from "#config/cluster.ts";
 import type { SignInRole } from "#config/sign-in/error.ts";
-import { getErrorMessage } from "#core/error-message.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import { createSweepTurns } from "#sweep/sweep-cluster.ts";

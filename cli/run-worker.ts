@@ -4,10 +4,10 @@ import { connectRelay } from "#cli/connect-relay.ts";
 import { openFleetBrake } from "#cli/fleet-record.ts";
 import { keepCluster } from "#cli/keep-cluster.ts";
 import { logToStandardError } from "#cli/log-to-standard-error.ts";
-import { createPrivateSweeps } from "#cli/private-sweeps.ts";
 import { RUN_WORKER, type RunWorkerData } from "#cli/relay-worker-data.ts";
 import { createRunParts } from "#cli/run-parts.ts";
 import { startTracing } from "#cli/start-tracing.ts";
+import { createPrivateSweeps } from "#cli/sweep-every-minute.ts";
 import { startWorkerHost } from "#relay/workers/worker-host.ts";
 
 /**

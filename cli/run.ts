@@ -14,7 +14,7 @@ import {
   type RegistryFlags,
 } from "#cli/opened-clusters.ts";
 import { runRelayInWorkers } from "#cli/relay-in-workers.ts";
-import { RUN_WORKER } from "#cli/relay-worker-data.ts";
+import { RUN_WORKER, readWorkers, type WorkersFor } from "#cli/relay-worker-data.ts";
 import { createRunParts } from "#cli/run-parts.ts";
 import { log, serve } from "#cli/serve.ts";
 import {
@@ -30,13 +30,12 @@ import { startTracing } from "#cli/start-tracing.ts";
 import { readStockFlags } from "#cli/stock-flags.ts";
 import { type FollowedSwitch, followSwitchOfFlags, stopOfAll } from "#cli/stop-switch.ts";
 import { sweepEveryMinute } from "#cli/sweep-every-minute.ts";
-import { readWorkers, type WorkersFor } from "#cli/workers.ts";
 import type { Cloud } from "#clouds/cloud.ts";
 import { loadCloud } from "#clouds/providers.ts";
 import type { FleetBrake } from "#config/fleet-brake/fleet-brake.ts";
 import type { SignInRole } from "#config/sign-in/error.ts";
 import { listFaults } from "#core/config-errors.ts";
-import { getErrorMessage } from "#core/error-message.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import { createClusterObjects } from "#functions/parts/cluster-objects.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { RelayMetrics } from "#relay/report/metrics.ts";

@@ -1,13 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { toListenError } from "#cli/listen-error.ts";
-import { createPrivateSweeps } from "#cli/private-sweeps.ts";
 import type { ServingSettings } from "#cli/settings.ts";
 import type { ProcessTracing } from "#cli/start-tracing.ts";
 import type { FollowedSwitch } from "#cli/stop-switch.ts";
-import type { Sweeping } from "#cli/sweep-every-minute.ts";
+import { createPrivateSweeps, type Sweeping } from "#cli/sweep-every-minute.ts";
 import type { ControllerName } from "#core/event.ts";
 import { logText } from "#core/log-text.ts";
 import type { Invoker } from "#delivery/invoker.ts";
+import { getSystemCode } from "#kube/client/errors.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import {
   checkPlatform,
@@ -249,3 +248,19 @@ function watchEndingSignals(): { readonly first: Promise<string>; readonly secon
 }
 
 const ENDING = ["SIGTERM", "SIGINT"] as const;
+
+/** What to do about each system error code. */
+const WHAT_TO_DO: Readonly<Record<string, string>> = {
+  EADDRINUSE: "is in use already; end what listens there, or give another --port (0 picks a free one)",
+  EADDRNOTAVAIL: "is no address of this machine; give --bind-address one that is",
+  EACCES: "may not be listened on by this user; give --port one above 1023",
+  ENOTFOUND: "cannot be resolved; give --bind-address an IP address",
+};
+
+/** Returns an error that says why the address cannot be bound and what to do; any other error unchanged. */
+export function toListenError(error: unknown, bindAddress: string, port: number): unknown {
+  const code = getSystemCode(error) ?? "";
+  const words = WHAT_TO_DO[code];
+  if (words === undefined) return error;
+  return new Error(`${bindAddress} port ${port} ${words} (${code})`, { cause: error });
+}

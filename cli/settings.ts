@@ -2,11 +2,18 @@ import { parseCloudConfig, type WrittenCloudConfig } from "#cli/cloud-config.ts"
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { selectControllers } from "#cli/controllers.ts";
 import { type KubeconfigAccess, readKubeconfig } from "#cli/kubeconfig.ts";
-import { KubeconfigError } from "#cli/kubeconfig-error.ts";
-import { dropUndefined, type NodeFlags, readNodeFlags, readSwitch } from "#cli/node-flags.ts";
+import { KubeconfigError } from "#cli/kubeconfig-trust.ts";
+import {
+  dropUndefined,
+  type NodeFlags,
+  type RouteFlags,
+  readNodeFlags,
+  readRouteFlags,
+  readSwitch,
+  readTaggingFlags,
+  type TaggingFlags,
+} from "#cli/node-flags.ts";
 import { type DurationRange, readDuration } from "#cli/read-duration.ts";
-import { type RouteFlags, readRouteFlags } from "#cli/route-flags.ts";
-import { readTaggingFlags, type TaggingFlags } from "#cli/tagging-flags.ts";
 import { Cluster, ClusterEntry } from "#config/cluster.ts";
 import { describeFileError, readSmallFile } from "#config/read-small-file.ts";
 import type { ControllerName } from "#core/event.ts";

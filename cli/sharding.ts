@@ -4,9 +4,8 @@ import { connectManagement, parseManagementReference, readPodNamespace } from "#
 import type { Environment } from "#clouds/provider.ts";
 import { pause, systemClock } from "#kube/follow/clock.ts";
 import { joinByLease } from "#relay/sharding/lease-membership.ts";
-import type { Membership, MembershipNote } from "#relay/sharding/membership.ts";
+import { createStaticMembership, type Membership, type MembershipNote } from "#relay/sharding/membership.ts";
 import { createShard, type Shard } from "#relay/sharding/shard.ts";
-import { createStaticMembership } from "#relay/sharding/static-membership.ts";
 
 /** The flags by which replicas share the clusters of a registry. */
 export interface ShardFlags {

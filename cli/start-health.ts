@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
+import { EVENT_VERSION, type Event } from "#core/event.ts";
 import type { Invoker } from "#delivery/invoker.ts";
-import { createProbeEvent } from "#delivery/probe-event.ts";
 import { type Clock, systemClock } from "#kube/follow/clock.ts";
 import {
   createPlatformHealth,
@@ -50,4 +50,21 @@ function formatPlatformNote(note: PlatformNote): Readonly<Record<string, unknown
   }
   const { controller, durationMs } = note;
   return { level: "info", event: "PlatformBack", controller, durationMs };
+}
+
+/**
+ * Creates an event that starts a function without any work. Its only object is invalid, which the function
+ * reports, and it is a dry run.
+ */
+export function createProbeEvent(
+  of: Pick<Event, "controller" | "cluster" | "clusterHash">,
+  id: string,
+): Event {
+  const { controller, cluster, clusterHash } = of;
+  return {
+    ...{ version: EVENT_VERSION, id, cluster, clusterHash, controller },
+    reason: "replay",
+    objects: [{}],
+    dryRun: true,
+  };
 }

@@ -1,5 +1,5 @@
 import { formatWarningLine } from "#cli/cluster-warnings.ts";
-import { onHangup } from "#cli/hangup.ts";
+import { onHangup } from "#cli/ending-signal.ts";
 import { log } from "#cli/serve.ts";
 import type { StockFlag } from "#cli/stock-flags.ts";
 import type { Cluster } from "#config/cluster.ts";

@@ -1,8 +1,7 @@
 import type { Invoker } from "#delivery/invoker.ts";
 import { traceInvoker } from "#delivery/traced-invoker.ts";
 import type { FunctionTracer } from "#functions/parts/function-tracer.ts";
-import { openTracer } from "#tracing/open-tracer.ts";
-import { createDroppedLine } from "#tracing/say-dropped.ts";
+import { createDroppedLine, openTracer } from "#tracing/open-tracer.ts";
 import type { Environment } from "#tracing/settings.ts";
 import type { Tracer } from "#tracing/tracer.ts";
 

@@ -4,8 +4,7 @@ import { findStopSwitch, openAnySwitch, type StopSwitchFlags } from "#cli/stop-s
 import type { Environment } from "#clouds/provider.ts";
 import { readStops } from "#config/switch/follow-stops.ts";
 import { isFor, type StopEntry, stopIn } from "#config/switch/stops.ts";
-import { getErrorMessage } from "#core/error-message.ts";
-import { sanitizeText } from "#core/sanitize-text.ts";
+import { getErrorMessage, sanitizeText } from "#core/sanitize-text.ts";
 import { isHeldBy, type Stop } from "#core/stop.ts";
 
 /** What operators have stopped of a cluster, or why that is unreadable; plain data. */

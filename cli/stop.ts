@@ -9,7 +9,7 @@ import { ClustersFileError } from "#config/clusters-file.ts";
 import type { StopName } from "#config/switch/stops.ts";
 import type { StopSwitch } from "#config/switch/switch.ts";
 import { ClusterName } from "#core/event.ts";
-import { formatJsonLine } from "#core/json-line.ts";
+import { formatJsonLine } from "#core/log-text.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
 import { StopKind } from "#core/stop.ts";
 

@@ -17,3 +17,21 @@ function isSafe(text: string): boolean {
   if (protocol === "https:") return true;
   return protocol === "http:" && /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname);
 }
+
+/** The name of a Kubernetes object in a configuration. */
+export const ObjectName = z
+  .string()
+  .max(253)
+  .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, "the name of an object of Kubernetes");
+
+/** A boolean, also as the text of an environment variable. */
+export const Switch = z.union(
+  [
+    z.boolean(),
+    z
+      .string()
+      .regex(/^(true|false)$/i)
+      .transform((text) => text.toLowerCase() === "true"),
+  ],
+  { error: "true or false" },
+);

@@ -1,5 +1,5 @@
 import type { Capability } from "#clouds/cloud.ts";
-import { getErrorMessage } from "#core/error-message.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 
 /** A capability with connections that can be closed. */
 export interface ClosableCapability extends Capability {

@@ -1,8 +1,7 @@
 import type * as z from "zod";
 import type { Cloud } from "#clouds/cloud.ts";
 import type { ClusterObjects } from "#clouds/cluster-objects.ts";
-import type { DescribedLoadBalancer } from "#clouds/described-load-balancer.ts";
-import type { Diagnosis } from "#clouds/diagnosis.ts";
+import type { DescribedLoadBalancer, Diagnosis } from "#clouds/diagnosis.ts";
 import type { OwnershipClaim } from "#clouds/ownership-claim.ts";
 import type { LoadBalancerModel } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";

@@ -1,6 +1,6 @@
 import type { CheckedInput, FieldError } from "#config/describe-errors.ts";
 import type { ControllerName } from "#core/event.ts";
-import { WRITABLE_BY_RELAY } from "#core/relay-writers.ts";
+import { WRITABLE_BY_RELAY } from "#core/relay-lease.ts";
 
 /** The fields of an entry that the check reads. */
 interface WritesEntry {

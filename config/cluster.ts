@@ -1,9 +1,9 @@
+import { createHash } from "node:crypto";
 import { isIP } from "node:net";
 import * as z from "zod";
 import { CloudConfig, getCloudProvider } from "#clouds/providers.ts";
 import { CertificateAuthorityData } from "#config/certificate-authority-data.ts";
 import { checkWrites } from "#config/check-writes.ts";
-import { hashOfEntry } from "#config/cluster-hash.ts";
 import { type CheckedInput, checkWriting } from "#config/describe-errors.ts";
 import { SignIn } from "#config/sign-in/kinds.ts";
 import { CONTROLLER_ALIASES } from "#core/contracts.ts";
@@ -248,3 +248,22 @@ export function buildWatchContext(cluster: ConfiguredCluster): WatchContext {
  * cannot be read. `fresh` bypasses any cache.
  */
 export type Clusters = (name: string, options?: { readonly fresh?: boolean }) => Promise<Cluster | undefined>;
+
+/**
+ * Returns the hash that relay and function compare before anything is written: 16 hexadecimal digits of a
+ * SHA-256 over a cluster's entry as written. Defaults are left out, so a version with one more key still
+ * works with its predecessor. Sign-in is left out because it differs between relay and functions; authorities
+ * are left out because they rotate. The hash of an entry must never change between versions.
+ */
+export function hashOfEntry(written: Readonly<Record<string, unknown>>): string {
+  const { signIn: _, certificateAuthorityFile: __, certificateAuthorityData: ___, ...agreedOn } = written;
+  return createHash("sha256").update(formatCanonicalJson(agreedOn)).digest("hex").slice(0, 16);
+}
+
+function formatCanonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(formatCanonicalJson).join(",")}]`;
+  if (value === null || typeof value !== "object") return JSON.stringify(value);
+  const entries = Object.entries(value).filter(([, member]) => member !== undefined);
+  entries.sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${entries.map(([key, member]) => `${JSON.stringify(key)}:${formatCanonicalJson(member)}`).join(",")}}`;
+}

@@ -1,8 +1,7 @@
 import * as z from "zod";
 import { Cluster } from "#config/cluster.ts";
 import { checkWriting, type FieldError } from "#config/describe-errors.ts";
-import { isStockForm } from "#config/stock-form.ts";
-import { type ParsedYaml, type Position, parseYaml } from "#config/yaml-text.ts";
+import { isStockForm, type ParsedYaml, type Position, parseYaml } from "#config/yaml-text.ts";
 import { type ConfigError, formatPath } from "#core/config-errors.ts";
 import { ClusterName } from "#core/event.ts";
 

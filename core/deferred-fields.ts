@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { INSTANCE_ANNOTATION, LABEL_PAIRS, SHUTDOWN_TAINT, UNINITIALIZED_TAINT } from "#core/contracts.ts";
+import { needsWork } from "#core/csr/conditions.ts";
 import { CertificateSigningRequest } from "#core/csr/csr.ts";
-import { needsWork } from "#core/csr/needs-work.ts";
 import type { ApproveWrite, PatchOperation, PatchWrite } from "#core/decision.ts";
 import type { FunctionIdentity } from "#core/identities.ts";
 import { formatPointer, isSameJson } from "#core/json-patch.ts";

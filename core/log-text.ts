@@ -1,4 +1,3 @@
-import { formatJsonLine } from "#core/json-line.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
 
 /** The content of a log line, without its time. */
@@ -6,7 +5,9 @@ export type LogFacts = Readonly<Record<string, unknown>>;
 
 /** The maximum characters of a line, of a message of ours in it, and of any other text. */
 export const MAX_LINE_CHARACTERS = 8_192;
+
 const MAX_MESSAGE_CHARACTERS = 1_024;
+
 const MAX_TEXT_CHARACTERS = 256;
 
 /**
@@ -14,8 +15,11 @@ const MAX_TEXT_CHARACTERS = 256;
  * too long.
  */
 const MAX_FACTS = 30;
+
 const MAX_ITEMS = 100;
+
 const MAX_DEPTH = 8;
+
 const MAX_CHARACTERS_IF_TOO_LONG = 120;
 
 /** Returns a line of JSON that is safe for logs and terminals, whatever its facts contain. */
@@ -81,4 +85,21 @@ function shortenFacts(fit: LogFacts): LogFacts {
     if (formatJsonLine(short).length <= MAX_LINE_CHARACTERS) break;
   }
   return short;
+}
+
+/** JSON does not escape these; it does escape lone surrogates and C0 controls. */
+const ACTS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/**
+ * Returns a value as one line of JSON without characters that act on a terminal. It parses to an equal value.
+ */
+export function formatJsonLine(value: unknown): string {
+  return JSON.stringify(value).replace(ACTS, escapeCharacter);
+}
+
+function escapeCharacter(character: string): string {
+  let text = "";
+  for (let index = 0; index < character.length; index += 1)
+    text += `\\u${character.charCodeAt(index).toString(16).padStart(4, "0")}`;
+  return text;
 }

@@ -24,3 +24,8 @@ function escapeCharacter(character: string): string {
   const code = Number(character.codePointAt(0)).toString(16).toUpperCase();
   return `\\u{${code.padStart(4, "0")}}`;
 }
+
+/** Returns the message of a thrown value of any type. */
+export function getErrorMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

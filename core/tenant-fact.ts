@@ -1,6 +1,5 @@
 import * as z from "zod";
-import type { CertificateRequest } from "#core/csr/certificate-request.ts";
-import type { CertificateSigningRequest } from "#core/csr/csr.ts";
+import type { CertificateRequest, CertificateSigningRequest } from "#core/csr/csr.ts";
 import type { Instance } from "#core/instance.ts";
 import type { ObjectReference } from "#core/reason.ts";
 import type { Service } from "#core/service/service.ts";

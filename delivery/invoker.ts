@@ -1,5 +1,6 @@
 import type { Event } from "#core/event.ts";
 import type { Report } from "#core/report.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 
 /** The result of an invocation. */
 export type Invocation = { readonly kind: "report"; readonly report: Report } | FailedInvocation;
@@ -35,3 +36,52 @@ export function isRefusal(invocation: Invocation): boolean {
 }
 
 const REFUSALS: ReadonlySet<string> = new Set(["Denied", "Throttled", "Unreachable"]);
+
+/**
+ * What an invocation shows about the platform: available, refusing or unreachable, silent, or undefined for
+ * no evidence.
+ */
+export type PlatformSign = "answers" | "refuses" | "silent" | undefined;
+
+/** Codes that come from the caller or the invoker and say nothing about the platform. */
+const NON_PLATFORM_CODES: ReadonlySet<string> = new Set([ABANDONED, "InvokerFault"]);
+
+/**
+ * Returns the platform sign of an invocation. A failed function or a missing permission is not a platform
+ * failure: an operator must fix it, and the fallback must not restore access that an operator removed.
+ */
+export function readPlatformSign(invocation: Invocation): PlatformSign {
+  if (invocation.kind === "report") return "answers";
+  const { code, settleMs } = invocation;
+  if (NON_PLATFORM_CODES.has(code)) return undefined;
+  if (code === "TimedOut") return "silent";
+  // The answer was lost on its way; the function may have been slow.
+  if (code === "Unreachable") return settleMs > 0 ? "silent" : "refuses";
+  return code === "Throttled" ? "refuses" : "answers";
+}
+
+/** Invokes, and stops waiting for the answer when the signal fires. Never rejects. */
+export async function invokeUntil(
+  invoker: Pick<Invoker, "invoke">,
+  event: Event,
+  signal: AbortSignal,
+): Promise<Invocation> {
+  let onAbort = (): void => {};
+  const abandoned = new Promise<Invocation>((resolve) => {
+    onAbort = () => resolve(createFailure(ABANDONED, "the caller no longer waits"));
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
+  });
+  try {
+    return await Promise.race([invoker.invoke(event, signal), abandoned]);
+  } catch (error) {
+    // An invoker that violates its contract costs one batch a retry and does not end the relay.
+    return createFailure("InvokerFault", getErrorMessage(error));
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+function createFailure(code: string, message: string): Invocation {
+  return { kind: "failed", code, message, settleMs: 0 };
+}

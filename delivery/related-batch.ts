@@ -1,4 +1,4 @@
-import type { ApiObject, Related } from "#core/controller.ts";
+import type { ApiObject, Related, Watch } from "#core/controller.ts";
 import { MAX_BATCH_BYTES, MAX_EVENT_BYTES, type RelatedList } from "#core/event.ts";
 import type { Resource } from "#core/resources/resource.ts";
 
@@ -99,4 +99,18 @@ function buildRelatedLists(
     };
   }
   return lists;
+}
+
+/**
+ * Whether an object is checked when related objects change: it reads some, and its controller follows them.
+ */
+export function isRelatedFollower<T extends ApiObject>(
+  { resyncPolicy, related }: Watch<T>,
+  object: T,
+): boolean {
+  if (resyncPolicy?.whenRelatedChange !== true) return false;
+  return related.some((each) => {
+    const reads = each.reads(object);
+    return reads === "all" || reads.length > 0;
+  });
 }

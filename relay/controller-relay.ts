@@ -3,9 +3,8 @@ import type { ApiObject, WaitingGauge, Watch, WatchContext } from "#core/control
 import type { EventReason } from "#core/event.ts";
 import type { ObjectName, Resource } from "#core/resources/resource.ts";
 import type { Stop } from "#core/stop.ts";
-import { fillBatch } from "#delivery/fill-batch.ts";
+import { fillBatch, getRefreshPeriod } from "#delivery/batch-event.ts";
 import { type Invocation, type Invoker, isRefusal } from "#delivery/invoker.ts";
-import { getRefreshPeriod } from "#delivery/refresh-period.ts";
 import { type RelatedBatch, withRelated } from "#delivery/related-batch.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import type { ObjectKey } from "#kube/follow/object-key.ts";

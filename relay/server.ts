@@ -1,7 +1,6 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { getErrorMessage } from "#core/error-message.ts";
-import { sanitizeText } from "#core/sanitize-text.ts";
+import { getErrorMessage, sanitizeText } from "#core/sanitize-text.ts";
 import { type Clock, systemClock } from "#kube/follow/clock.ts";
 import type { PlatformState } from "#relay/delivery/check-platform.ts";
 import { createPage } from "#relay/page/create-page.ts";

@@ -1,7 +1,7 @@
 import type { Cluster } from "#config/cluster.ts";
-import { getErrorMessage } from "#core/error-message.ts";
-import { createAbortPatience } from "#kube/client/on-abort.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import { createSemaphore } from "#kube/client/semaphore.ts";
+import { createAbortPatience } from "#kube/client/time-limit.ts";
 import { pause } from "#kube/follow/clock.ts";
 import { MAX_SHARD_CLUSTERS, type Shard, type SweepPayload } from "#sweep/payload.ts";
 import {

@@ -1,6 +1,6 @@
 import type { ApiObject, Watch, WatchContext } from "#core/controller.ts";
-import { isRelatedFollower } from "#delivery/follows-related.ts";
-import { getRefreshPeriod } from "#delivery/refresh-period.ts";
+import { getRefreshPeriod } from "#delivery/batch-event.ts";
+import { isRelatedFollower } from "#delivery/related-batch.ts";
 import { isRefreshTurn } from "#sweep/turns.ts";
 
 /** How a cluster is swept: only its Lease, what a relay should have delivered, or everything. */

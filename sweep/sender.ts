@@ -5,13 +5,11 @@ import type { IssueCode } from "#core/node/issues.ts";
 import type { ObjectReport, Report } from "#core/report.ts";
 import { IN_PROGRESS, ISSUES, LIMIT_REACHED } from "#core/service/issues.ts";
 import type { Stop } from "#core/stop.ts";
-import { buildBatchEvent } from "#delivery/batch-event.ts";
-import { fillBatch } from "#delivery/fill-batch.ts";
-import { invokeUntil } from "#delivery/invoke-until.ts";
-import { type Invocation, type Invoker, isRefusal } from "#delivery/invoker.ts";
+import { buildBatchEvent, fillBatch } from "#delivery/batch-event.ts";
+import { type Invocation, type Invoker, invokeUntil, isRefusal } from "#delivery/invoker.ts";
 import { type RelatedSource, withRelated } from "#delivery/related-batch.ts";
-import { createAbortPatience } from "#kube/client/on-abort.ts";
 import { createSemaphore, type Semaphore } from "#kube/client/semaphore.ts";
+import { createAbortPatience } from "#kube/client/time-limit.ts";
 import { type Clock, pause } from "#kube/follow/clock.ts";
 import type { SweptObject } from "#sweep/select.ts";
 

@@ -1,14 +1,14 @@
 import { type Cluster, selectSettings } from "#config/cluster.ts";
 import type { Watch } from "#core/controller.ts";
-import { getErrorMessage } from "#core/error-message.ts";
 import type { Reason } from "#core/reason.ts";
 import { type LeaseState, parseLeaseState, RELAY_LEASE_NAME } from "#core/relay-lease.ts";
 import { LEASES } from "#core/resources/resource.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import type { Stop } from "#core/stop.ts";
 import { selectWatches, WATCHES } from "#core/watches.ts";
 import type { Invoker } from "#delivery/invoker.ts";
 import { readObject } from "#kube/apply/requests.ts";
-import { withSmallAnswers } from "#kube/client/small-answers.ts";
+import { withSmallAnswers } from "#kube/client/small-chunks.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import { createReadPermits, type ReadPermits } from "#kube/follow/read-permits.ts";

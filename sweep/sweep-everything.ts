@@ -10,13 +10,11 @@ import type { Projection, RelatedSource } from "#delivery/related-batch.ts";
 import { createSemaphore } from "#kube/client/semaphore.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { FollowBounds } from "#kube/follow/bounds.ts";
-import type { Clock } from "#kube/follow/clock.ts";
+import { type Clock, createYieldToEventLoop } from "#kube/follow/clock.ts";
 import { listPage } from "#kube/follow/list.ts";
-import { createListBudget } from "#kube/follow/list-budget.ts";
 import { parseObjectKey } from "#kube/follow/object-key.ts";
-import { createPageSize } from "#kube/follow/page-size.ts";
+import { createListBudget, createPageSize } from "#kube/follow/page-size.ts";
 import type { RequestFailure } from "#kube/follow/request-failure.ts";
-import { createYieldToEventLoop } from "#kube/follow/yield-to-event-loop.ts";
 import { type SelectContext, select } from "#sweep/select.ts";
 import { createSender, type SendCounts, type Sender, type SenderOptions } from "#sweep/sender.ts";
 

@@ -1,5 +1,5 @@
 import type { Environment } from "#tracing/settings.ts";
-import type { Tracer } from "#tracing/tracer.ts";
+import type { SpanCounts, Tracer } from "#tracing/tracer.ts";
 
 /** Writes one log line. */
 type Log = (line: Readonly<Record<string, unknown>>) => void;
@@ -30,4 +30,27 @@ function isAsked(environment: Environment): boolean {
   if (disabled?.toLowerCase() === "true" || (exporter || "otlp") !== "otlp") return false;
   const endpoint = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
   return endpoint.some((name) => Boolean(environment[name]));
+}
+
+/** Shortest interval between log lines about dropped spans. */
+const EVERY_MS = 60_000;
+
+/**
+ * Logs how many spans were dropped since the last line, and why the last of them was; `now` must be
+ * monotonic.
+ */
+export function createDroppedLine(
+  counts: () => SpanCounts,
+  log: (line: Readonly<Record<string, unknown>>) => void,
+  now: () => number = () => performance.now(),
+): () => void {
+  let said = 0;
+  let saidMs = Number.NEGATIVE_INFINITY;
+  return () => {
+    const { dropped, code } = counts();
+    if (dropped === said || now() - saidMs < EVERY_MS) return;
+    log({ level: "warn", event: "TracesDropped", spans: dropped - said, code });
+    said = dropped;
+    saidMs = now();
+  };
 }

@@ -1,8 +1,7 @@
 import { getReservedUsd, HOURS_PER_MONTH, selectRelayTasks, type Tasks } from "#cli/cost/always-on.ts";
 import type { Measured, MeasuredInvocation, MeasuredInvocations, Timing } from "#cli/cost/measured.ts";
 import { computeObserving, type ObservabilityCost } from "#cli/cost/observability.ts";
-import type { Architecture, Prices } from "#cli/cost/prices.ts";
-import type { Workload } from "#cli/cost/workload.ts";
+import type { Architecture, Prices, Workload } from "#cli/cost/prices.ts";
 import { MAX_BATCH_OBJECTS } from "#core/event.ts";
 
 /** Dollars for a million nodes, each initialized and resynced once. */

@@ -41,3 +41,10 @@ export async function registerNode(admin: Transport, machine: Machine): Promise<
   }
   return Node.parse(JSON.parse(answer.body));
 }
+
+/**
+ * The allowed number of nodes for a burst: enough for the failures of the third act, and few enough to watch.
+ */
+export const MIN_NODES = 130;
+
+export const MAX_NODES = 2_000;

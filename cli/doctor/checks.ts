@@ -1,19 +1,19 @@
-import { apiServer } from "#cli/doctor/api-server.ts";
+import { apiServer, clock, createIdentityCheck } from "#cli/doctor/api-server.ts";
 import type { Check, CheckContext } from "#cli/doctor/check.ts";
-import { clock } from "#cli/doctor/clock.ts";
-import { cloudCredentials, cloudNetwork, cloudPermissions } from "#cli/doctor/cloud.ts";
-import { deletionState } from "#cli/doctor/deletion-state.ts";
-import { fallback } from "#cli/doctor/fallback.ts";
-import { createIdentityCheck } from "#cli/doctor/identity.ts";
-import { kubelets } from "#cli/doctor/kubelets.ts";
-import { lambdaConcurrency } from "#cli/doctor/lambda.ts";
-import { loadBalancers } from "#cli/doctor/load-balancers.ts";
-import { accountLimits, nodeSecurityGroups, routeTables, subnets } from "#cli/doctor/network.ts";
+import {
+  accountLimits,
+  cloudCredentials,
+  cloudNetwork,
+  cloudPermissions,
+  loadBalancers,
+  nodeSecurityGroups,
+  routeTables,
+  subnets,
+  tags,
+} from "#cli/doctor/cloud.ts";
+import { fallback, lambdaConcurrency } from "#cli/doctor/lambda.ts";
 import { createPermissionsCheck } from "#cli/doctor/permissions.ts";
-import { relayLease } from "#cli/doctor/relay-lease.ts";
-import { secondCcm } from "#cli/doctor/second-ccm.ts";
-import { stopSwitchCheck } from "#cli/doctor/stop-switch.ts";
-import { tags } from "#cli/doctor/tags.ts";
+import { deletionState, kubelets, relayLease, secondCcm, stopSwitchCheck } from "#cli/doctor/relay-lease.ts";
 
 /** Lists the checks of the connections to the API server only. */
 export function listConnectionChecks({ signers }: Pick<CheckContext, "signers">): readonly Check[] {

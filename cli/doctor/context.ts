@@ -1,12 +1,22 @@
 import * as z from "zod";
-import type { CheckContext, LambdaReader, ListedNode, NodeList, Signer } from "#cli/doctor/check.ts";
-import { listServices } from "#cli/doctor/list-services.ts";
+import type {
+  CheckContext,
+  LambdaReader,
+  ListedNode,
+  ListedService,
+  NodeList,
+  Signer,
+} from "#cli/doctor/check.ts";
 import type { ReachableCluster } from "#cli/reach-cluster.ts";
 import { diagnose } from "#clouds/providers.ts";
+import { selectSettings } from "#config/cluster.ts";
 import { INSTANCE_ANNOTATION } from "#core/contracts.ts";
 import { FUNCTION_IDENTITIES, type Identity } from "#core/identities.ts";
 import { isUninitialized } from "#core/node/taints.ts";
-import { formatCollectionPath, NODES } from "#core/resources/resource.ts";
+import { formatCollectionPath, NODES, SERVICES } from "#core/resources/resource.ts";
+import { hasFinalizer, isMarked, needsLoadBalancer } from "#core/service/needs-work.ts";
+import { parseService } from "#core/service/snapshot.ts";
+import type { Settings } from "#core/settings.ts";
 import { findWatch } from "#core/watches.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import { listAll } from "#kube/follow/list.ts";
@@ -61,6 +71,7 @@ export function listSigners({
 
 /** The limit of nodes that are read. */
 const MAX_NODES = 10_000;
+
 const NODES_TIMEOUT_MS = 60_000;
 
 const Listed = z.object({
@@ -115,4 +126,30 @@ function memoize<Value>(make: () => Promise<Value>): {
     },
     made: () => made,
   };
+}
+
+/**
+ * Lists the Services that have a load balancer of ours or request one, with the relay's rights; rejects if
+ * those do not suffice.
+ */
+export async function listServices(reached: ReachableCluster): Promise<readonly ListedService[]> {
+  const transport = await reached.api("relay");
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const settings = selectSettings(reached.cluster);
+  const listed = (object: unknown): ListedService | undefined => toListedService(object, settings);
+  const list = await listAll(transport, formatCollectionPath(SERVICES), listed, signal, {
+    clock: systemClock,
+  });
+  if (list.kind === "failed") throw new Error(`Services cannot be listed: ${list.message}`);
+  return list.items;
+}
+
+const TIMEOUT_MS = 60_000;
+
+function toListedService(object: unknown, settings: Settings): ListedService | undefined {
+  const parsed = parseService(object);
+  if (parsed.kind === "malformed") return undefined;
+  const service = parsed.object;
+  if (hasFinalizer(service) && isMarked(service)) return { service, standing: "holds" };
+  return needsLoadBalancer(service, settings) ? { service, standing: "waits" } : undefined;
 }

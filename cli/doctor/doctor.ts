@@ -1,20 +1,19 @@
+import { styleText } from "node:util";
 import { ChecksFailedError } from "#cli/clusters.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import type { Check, LambdaReader, NamedFinding } from "#cli/doctor/check.ts";
 import { listChecks } from "#cli/doctor/checks.ts";
 import { createCheckContext } from "#cli/doctor/context.ts";
-import { formatFindings } from "#cli/doctor/finding-lines.ts";
-import { createLambdaReader } from "#cli/doctor/lambda-reader.ts";
+import { createLambdaReader } from "#cli/doctor/lambda.ts";
 import { runChecks } from "#cli/doctor/run-checks.ts";
-import { formatCounted } from "#cli/format-counted.ts";
-import { type FunctionFlags, readFunctionNames } from "#cli/function-names.ts";
-import { readLambdaRegion } from "#cli/lambda-region.ts";
+import { readFallback } from "#cli/fallback.ts";
+import { formatCounted } from "#cli/format-list.ts";
+import { type FunctionFlags, readFunctionNames, readLambdaRegion } from "#cli/function-names.ts";
 import { connectClusters, type ReachableCluster, type ReachFlags } from "#cli/reach-cluster.ts";
-import { readFallback } from "#cli/read-fallback.ts";
 import { findStopSwitch, type StopSwitchFlags } from "#cli/stop-switch.ts";
 import type { Environment } from "#clouds/provider.ts";
-import { reportFailure } from "#core/check-result.ts";
-import { formatJsonLine } from "#core/json-line.ts";
+import { type CheckResult, reportFailure } from "#core/check-result.ts";
+import { formatJsonLine } from "#core/log-text.ts";
 import { startAtMost } from "#kube/client/semaphore.ts";
 
 /** The flags of `doctor`. */
@@ -109,3 +108,23 @@ async function readLambda(flags: DoctorFlags): Promise<(LambdaReader & { close()
   if (faults.length > 0) throw new ConfigurationError(faults);
   return createLambdaReader(names, region);
 }
+
+/**
+ * Formats a line for each finding, and below a problem its remedy. There are no colours if the output is no
+ * terminal.
+ */
+export function formatFindings(findings: readonly NamedFinding[]): readonly string[] {
+  const width = Math.max(0, ...findings.map(({ check }) => check.length));
+  return findings.flatMap(({ check, outcome, message, remedy }) => {
+    const line = `${styleText(COLOURS[outcome], outcome.padEnd(OUTCOME_WIDTH))}${check.padEnd(width)}  ${message}`;
+    return remedy === undefined ? [line] : [line, `${" ".repeat(OUTCOME_WIDTH)}→ ${remedy}`];
+  });
+}
+
+/** `skipped` and `warning` have seven letters. */
+const OUTCOME_WIDTH = 9;
+
+const COLOURS = { ok: "green", warning: "yellow", failed: "red", skipped: "gray" } as const satisfies Record<
+  CheckResult["outcome"],
+  string
+>;

@@ -1,7 +1,14 @@
-import type { Check } from "#cli/doctor/check.ts";
+import {
+  GetAccountSettingsCommand,
+  GetFunctionConcurrencyCommand,
+  LambdaClient,
+} from "@aws-sdk/client-lambda";
+import type { Check, LambdaReader } from "#cli/doctor/check.ts";
+import { findFallbackLimits } from "#cli/fallback-limits.ts";
+import type { FunctionNames } from "#cli/function-names.ts";
 import { getAwsCredentialsAdvice } from "#core/aws-credentials.ts";
 import { reportFailure, reportOk, reportSkipped, reportWarning } from "#core/check-result.ts";
-import { getErrorMessage } from "#core/error-message.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 
 /** Below this, bursts are throttled, as in new accounts, which may run ten at a time. */
 const FEW = 100;
@@ -47,3 +54,61 @@ export const lambdaConcurrency: Check = {
 
 const ASK =
   "see the region, the prefix or ARN, and that lambda:GetAccountSettings and lambda:GetFunctionConcurrency are allowed for the credentials of this command";
+
+/**
+ * Creates a reader of Lambda's limits, at `AWS_ENDPOINT_URL_LAMBDA` if that is set. Each value is read once
+ * for all clusters.
+ */
+export function createLambdaReader(
+  functionName: FunctionNames,
+  region: string | undefined,
+): LambdaReader & { close(): void } {
+  const client = new LambdaClient({ ...(region === undefined ? {} : { region }), maxAttempts: 2 });
+  let account: ReturnType<LambdaReader["account"]> | undefined;
+  const reserved = new Map<string, Promise<number | undefined>>();
+  return {
+    functionName,
+    account(abortSignal) {
+      account ??= client.send(new GetAccountSettingsCommand({}), { abortSignal }).then(({ AccountLimit }) => {
+        const total = AccountLimit?.ConcurrentExecutions;
+        if (total === undefined) throw new Error("GetAccountSettings: the answer holds no limits");
+        return { total, unreserved: AccountLimit?.UnreservedConcurrentExecutions ?? total };
+      });
+      return account;
+    },
+    reserved(name, abortSignal) {
+      const known =
+        reserved.get(name) ??
+        client
+          .send(new GetFunctionConcurrencyCommand({ FunctionName: name }), { abortSignal })
+          .then(({ ReservedConcurrentExecutions }) => ReservedConcurrentExecutions);
+      reserved.set(name, known);
+      return known;
+    },
+    close: () => client.destroy(),
+  };
+}
+
+/**
+ * Checks what a relay with these sign-ins could not do of a cluster's work while the function platform fails.
+ */
+export const fallback: Check = {
+  name: "fallback",
+  needs: ["api-server"],
+  async run({ reached }, signal) {
+    if (reached.cluster.writes === "relay")
+      return reportSkipped("with writes: relay the relay writes in any case");
+    const limits = await findFallbackLimits(
+      reached.cluster,
+      // The transports of the context are closed by their opener.
+      async (_, role) => ({
+        ...(await reached.api(role).catch(() => reached.api("relay"))),
+        close: async () => undefined,
+      }),
+      signal,
+    );
+    if (limits === undefined)
+      return reportOk("with what can be read here all of the functions' work can be done");
+    return reportWarning(limits, "let the relay's process read what these functions sign in with");
+  },
+};

@@ -1,11 +1,11 @@
 import * as z from "zod";
+import { nameOfIdentityCheck } from "#cli/doctor/api-server.ts";
 import type { Check, CheckContext, Signer } from "#cli/doctor/check.ts";
-import { nameOfIdentityCheck } from "#cli/doctor/identity.ts";
-import { findWiderRights } from "#cli/doctor/wider-rights.ts";
 import { formatList } from "#cli/format-list.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { reportFailure, reportOk, reportWarning } from "#core/check-result.ts";
 import { RIGHTS, type Right, resolveRight } from "#core/rights.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
 import { classifyAnswer, parseJson } from "#kube/client/answer.ts";
 
 /** Checks whether an identity has exactly the rights that the cluster's controllers need. */
@@ -29,6 +29,7 @@ export function createPermissionsCheck(signer: Signer): Check {
 
 const GRANT =
   "kubectl apply -f infra/rbac/ (and infra/rbac/csr-approver/, infra/rbac/service-lb-controller/, infra/rbac/node-route-controller/, infra/rbac/tagging/ with these controllers, infra/rbac/keepalived/ or infra/rbac/kubevip/ with these clouds, infra/rbac/writes-relay/ with writes: relay); see whether the bindings name this user";
+
 const NARROW = "bind nothing but the roles of infra/rbac to it, and those of controllers that are on";
 
 /** Lists the rights that the identities of one sign-in need for these controllers, each once. */
@@ -79,3 +80,101 @@ export function formatRight({ verb, group, resource, subresource, namespace, nam
 }
 
 const MAX_NAMED = 8;
+
+const Rule = z.object({
+  verbs: z.array(z.string()),
+  apiGroups: z.array(z.string()).prefault([]),
+  resources: z.array(z.string()).prefault([]),
+  resourceNames: z.array(z.string()).optional(),
+});
+
+const RulesReview = z.object({ status: z.object({ resourceRules: z.array(Rule) }) });
+
+/** The API groups in which every signed-in user has rights, to read its own identity and rights. */
+const EVERYBODYS = ["authentication.k8s.io", "authorization.k8s.io"];
+
+/** The namespaces of our rights; bindings in other namespaces are not seen. */
+const NAMESPACES = ["default", "kube-system"];
+
+/**
+ * Returns what an identity may do beyond these rights, as safe text; nothing if the API server does not
+ * report it.
+ */
+async function findWiderRights(
+  needed: readonly Right[],
+  { ask }: CheckContext,
+  { role }: Signer,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const wider = await Promise.all(
+    NAMESPACES.map(async (namespace) => {
+      const { body } = await ask(role, {
+        method: "POST",
+        path: "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews",
+        body: {
+          apiVersion: "authorization.k8s.io/v1",
+          kind: "SelfSubjectRulesReview",
+          spec: { namespace },
+        },
+        signal,
+      });
+      const rules = RulesReview.safeParse(parseJson(body)).data?.status.resourceRules ?? [];
+      return rules.flatMap((rule) => listExcessRights(rule, needed, namespace));
+    }),
+  );
+  return [...new Set(wider.flat())];
+}
+
+function listExcessRights(
+  { verbs, apiGroups, resources, resourceNames }: z.output<typeof Rule>,
+  needed: readonly Right[],
+  namespace: string,
+): string[] {
+  const names: readonly (string | undefined)[] = resourceNames ?? [undefined];
+  return apiGroups
+    .filter((group) => !EVERYBODYS.includes(group))
+    .flatMap((group) =>
+      resources.flatMap((resource) =>
+        verbs.flatMap((verb) =>
+          names
+            .filter(
+              (name) => !needed.some((right) => isCovered(right, { verb, group, resource, name, namespace })),
+            )
+            .map((name) => formatReviewedRight(verb, group, resource, name)),
+        ),
+      ),
+    );
+}
+
+interface GrantedRight {
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  readonly name: string | undefined;
+  readonly namespace: string;
+}
+
+/** A rule for all namespaces appears in both of these, and does not match a right in one of them. */
+function isCovered(right: Right, granted: GrantedRight): boolean {
+  const resource =
+    right.subresource === undefined ? right.resource : `${right.resource}/${right.subresource}`;
+  return (
+    right.verb === granted.verb &&
+    right.group === granted.group &&
+    resource === granted.resource &&
+    (right.name === undefined || right.name === granted.name) &&
+    (right.namespace === undefined || right.namespace === granted.namespace)
+  );
+}
+
+const MAX_CHARACTERS = 120;
+
+function formatReviewedRight(
+  verb: string,
+  group: string,
+  resource: string,
+  name: string | undefined,
+): string {
+  const what = `${verb} ${resource}${group === "" ? "" : `.${group}`}${name === undefined ? "" : ` ${name}`}`;
+  return sanitizeText(what, MAX_CHARACTERS);
+}

@@ -1,7 +1,6 @@
 import type { Check, CheckContext, NamedFinding } from "#cli/doctor/check.ts";
 import { type CheckResult, reportFailure, reportSkipped } from "#core/check-result.ts";
-import { getErrorMessage } from "#core/error-message.ts";
-import { sanitizeText } from "#core/sanitize-text.ts";
+import { getErrorMessage, sanitizeText } from "#core/sanitize-text.ts";
 
 /** The time limit of one check. */
 export const CHECK_TIMEOUT_MS = 20_000;

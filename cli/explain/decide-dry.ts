@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { createInProcessInvoker } from "#cli/invoke-in-process.ts";
+import { createInProcessInvoker } from "#cli/in-process-functions.ts";
 import type { ReachableCluster } from "#cli/reach-cluster.ts";
 import type { Cloud } from "#clouds/cloud.ts";
 import { buildWatchContext } from "#config/cluster.ts";

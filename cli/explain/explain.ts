@@ -1,17 +1,16 @@
 import { decideDry } from "#cli/explain/decide-dry.ts";
 import { buildExplanation } from "#cli/explain/explanation.ts";
 import { formatExplanation } from "#cli/explain/explanation-lines.ts";
-import { findCluster } from "#cli/explain/find-cluster.ts";
-import { readNode } from "#cli/explain/read-node.ts";
+import { findCluster, parseSubject } from "#cli/explain/find-cluster.ts";
+import { readNode } from "#cli/explain/name-hint.ts";
 import { explainService } from "#cli/explain/service/explain-service.ts";
 import { formatServiceExplanation } from "#cli/explain/service/lines.ts";
-import { parseSubject } from "#cli/explain/subject.ts";
 import type { ReachFlags } from "#cli/reach-cluster.ts";
 import { readStopStatus } from "#cli/stop-status.ts";
 import type { StopSwitchFlags } from "#cli/stop-switch.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { loadCloud } from "#clouds/providers.ts";
-import { formatJsonLine } from "#core/json-line.ts";
+import { formatJsonLine } from "#core/log-text.ts";
 import { createClusterObjects } from "#functions/parts/cluster-objects.ts";
 
 /** The flags of `explain`. */

@@ -1,8 +1,6 @@
 import { styleText } from "node:util";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
-import type { ExplainSubject } from "#cli/explain/subject.ts";
-import { formatCounted } from "#cli/format-counted.ts";
-import { formatList } from "#cli/format-list.ts";
+import { formatCounted, formatList } from "#cli/format-list.ts";
 import {
   connectCluster,
   connectClusters,
@@ -10,17 +8,20 @@ import {
   type ReachFlags,
 } from "#cli/reach-cluster.ts";
 import type { Environment } from "#clouds/provider.ts";
-import { getErrorMessage } from "#core/error-message.ts";
-import { formatCollectionPath, NODES, SERVICES } from "#core/resources/resource.ts";
-import { sanitizeText } from "#core/sanitize-text.ts";
+import { formatCollectionPath, NODES, type ObjectName, SERVICES } from "#core/resources/resource.ts";
+import { getErrorMessage, sanitizeText } from "#core/sanitize-text.ts";
 import { startAtMost } from "#kube/client/semaphore.ts";
 import { listByName } from "#kube/follow/list.ts";
 
 /** How many clusters are searched at a time, and the time limit of each. */
 const MAX_AT_ONCE = 16;
+
 const TIMEOUT_MS = 15_000;
+
 const MAX_NAMED = 10;
+
 const MAX_FULL_NAME = 320;
+
 const MAX_WHY = 200;
 
 /**
@@ -113,4 +114,31 @@ function formatUnknownClusters(
 function formatSubject({ kind, name }: ExplainSubject): string {
   const full = typeof name === "string" ? name : `${name.namespace}/${name.name}`;
   return `${kind === "node" ? "node" : "Service"} "${sanitizeText(full, MAX_FULL_NAME)}"`;
+}
+
+/** The object to explain, and its cluster. */
+type ExplainSubject =
+  | { readonly kind: "node"; readonly name: string; readonly cluster: string | undefined }
+  | { readonly kind: "service"; readonly name: Required<ObjectName>; readonly cluster: string | undefined };
+
+/**
+ * Parses `NODE [CLUSTER]`, `node NAME [CLUSTER]` or `service NAMESPACE/NAME [CLUSTER]`. A node named `node`
+ * or `service` in a named cluster requires the second form.
+ */
+export function parseSubject([first = "", second, third]: readonly string[]): ExplainSubject {
+  if (second === undefined) return { kind: "node", name: first, cluster: undefined };
+  if (first === "service") return { kind: "service", name: parseServiceName(second), cluster: third };
+  if (first === "node") return { kind: "node", name: second, cluster: third };
+  if (third === undefined) return { kind: "node", name: first, cluster: second };
+  const message = `is "${sanitizeText(first, MAX_SUBJECT)}": node and service can be explained, or a node by its name alone`;
+  throw new ConfigurationError([{ name: "what", message }]);
+}
+
+const MAX_SUBJECT = 253;
+
+function parseServiceName(text: string): Required<ObjectName> {
+  const [namespace = "", name = "", ...more] = text.split("/");
+  if (namespace !== "" && name !== "" && more.length === 0) return { namespace, name };
+  const message = `is "${sanitizeText(text, MAX_SUBJECT)}": NAMESPACE/NAME is expected, such as default/web`;
+  throw new ConfigurationError([{ name: "service", message }]);
 }

@@ -1,4 +1,4 @@
-import { formatCounted } from "#cli/format-counted.ts";
+import { formatCounted } from "#cli/format-list.ts";
 import { FIELD_MANAGER } from "#core/contracts.ts";
 import type { Gap, Handover } from "#core/handover.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";

@@ -4,8 +4,12 @@ import { createEndingSignal } from "#cli/ending-signal.ts";
 import { type ActOnCluster, actOnClusters } from "#cli/every-cluster.ts";
 import { findOthers } from "#cli/find-others.ts";
 import { type Direction, formatHandover, judgeHandover } from "#cli/handover/handover-result.ts";
-import { describeNodeSecurityGroups } from "#cli/handover/node-security-groups.ts";
-import { describeServicesBeyondLimit, findSharedWork, listOneAtATime } from "#cli/handover/one-at-a-time.ts";
+import {
+  describeNodeSecurityGroups,
+  describeServicesBeyondLimit,
+  findSharedWork,
+  listOneAtATime,
+} from "#cli/handover/one-at-a-time.ts";
 import { type OurSide, planOurSide } from "#cli/handover/our-side.ts";
 import { watchHandover } from "#cli/handover/watch-handover.ts";
 import type { ReachableCluster, ReachFlags } from "#cli/reach-cluster.ts";

@@ -2,11 +2,16 @@ import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import { readDeployedRoles } from "#cli/infra/deployed-roles.ts";
 import { readAuthority } from "#cli/infra/read-authority.ts";
 import { readDuration } from "#cli/read-duration.ts";
-import { checkAudience, formatAudience } from "#core/authentication/audience.ts";
 import { EGRESS_SELECTOR_TYPES, type EgressSelectorType } from "#core/authentication/configuration.ts";
-import { checkIssuerUrl } from "#core/authentication/issuer-url.ts";
-import { isSessionArn, parseRoleArn } from "#core/authentication/role-arn.ts";
-import { MAX_LIFETIME_SECONDS, type Trust } from "#core/authentication/trust.ts";
+import {
+  checkAudience,
+  checkIssuerUrl,
+  formatAudience,
+  isSessionArn,
+  MAX_LIFETIME_SECONDS,
+  parseRoleArn,
+  type Trust,
+} from "#core/authentication/trust.ts";
 import { ClusterName } from "#core/event.ts";
 import { formatUser, IDENTITIES, type Identity } from "#core/identities.ts";
 import { findNearest } from "#core/nearest.ts";

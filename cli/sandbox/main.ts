@@ -1,21 +1,26 @@
 import { mkdirSync } from "node:fs";
-import { chmod, mkdir, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { stringify } from "yaml";
+import { parse, stringify } from "yaml";
 import { createEndingSignal } from "#cli/ending-signal.ts";
-import { startTenant, type Tenant } from "#cli/sandbox/tenant.ts";
 import { openSecretFolder } from "#cli/secret-folder.ts";
 import type { ClusterEntry } from "#config/cluster.ts";
 import { getSignInRole } from "#config/sign-in.ts";
-import { getErrorMessage } from "#core/error-message.ts";
+import { CONFIG_MAPS, formatCreationPath, LEASES, type Resource } from "#core/resources/resource.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
+import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { type Ec2Server, startEc2 } from "#emulators/ec2/server.ts";
+import type { ControlPlane } from "#emulators/harness/control-plane.ts";
+import { PROJECT_FOLDER } from "#emulators/harness/project-folder.ts";
 import { type LambdaHandler, startLambda } from "#emulators/lambda/server.ts";
 import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import { loadControllers } from "#functions/parts/controllers.ts";
 import { createLambdaDependencies } from "#functions/parts/lambda-dependencies.ts";
+import { connect } from "#kube/client/connect.ts";
 import { getSystemCode } from "#kube/client/errors.ts";
+import type { Transport } from "#kube/client/transport.ts";
 
 // Starts two clusters, a cloud and a function platform to try a relay with (docs/tutorial/first-cluster.md);
 // SIGINT or SIGTERM ends it.
@@ -58,6 +63,12 @@ const SANDBOX_AWS = {
   AWS_SECRET_ACCESS_KEY: "sandbox",
   AWS_EC2_METADATA_DISABLED: "true",
 } as const;
+
+/** What an operator applies to a cluster besides rights, which the embedded API server grants itself. */
+const STATE: readonly (readonly [Resource, string])[] = [
+  [CONFIG_MAPS, "config-map.yaml"],
+  [LEASES, "relay-lease.yaml"],
+];
 
 try {
   const { values } = parseArgs({ options: { folder: { type: "string", default: "sandbox" } } });
@@ -204,4 +215,53 @@ function formatVariable(tenant: string): string {
 
 function quote(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+/** A cluster of the sandbox, with an API server and a network of its own. */
+interface Tenant {
+  readonly name: string;
+  readonly plane: ControlPlane;
+  readonly cloud: ClusterEntry["cloud"];
+  close(): Promise<void>;
+}
+
+/**
+ * Starts an API server whose files are in a folder, among them `curl` for curl and `cloud.yaml` for `clusters
+ * add`.
+ */
+async function startTenant(
+  folder: string,
+  { name, vpc, region }: { readonly name: string; readonly vpc: string; readonly region: string },
+): Promise<Tenant> {
+  const plane = await startEmbeddedControlPlane({ folder });
+  const token = (await readFile(plane.tokenFile("admin"), "utf8")).trim();
+  const admin = connect({
+    server: plane.server,
+    certificateAuthority: await readFile(plane.certificateAuthorityFile, "utf8"),
+    authorization: async () => `Bearer ${token}`,
+  });
+  await applyState(admin);
+  await admin.close();
+  await plane.kubeconfig("admin");
+  const curl = [
+    `cacert = ${JSON.stringify(plane.certificateAuthorityFile)}`,
+    `header = "Authorization: Bearer ${token}"`,
+    'header = "Content-Type: application/json"',
+  ];
+  await writeFile(join(folder, "curl"), `${curl.join("\n")}\n`, { mode: 0o600 });
+  await writeFile(join(folder, "cloud.yaml"), stringify({ region, vpc }));
+  return { name, plane, cloud: { provider: "aws", region, vpc }, close: () => plane.close() };
+}
+
+async function applyState(admin: Transport): Promise<void> {
+  for (const [resource, file] of STATE) {
+    const body: unknown = parse(await readFile(join(PROJECT_FOLDER, "infra/state", file), "utf8"));
+    const answer = await admin.send({
+      method: "POST",
+      path: formatCreationPath(resource, "kube-system"),
+      body,
+    });
+    if (answer.status !== 201)
+      throw new Error(`applying ${file} was answered ${answer.status}: ${answer.body}`);
+  }
 }

@@ -1,5 +1,5 @@
-import { formatCounted } from "#cli/format-counted.ts";
-import { formatJsonLine } from "#core/json-line.ts";
+import { formatCounted } from "#cli/format-list.ts";
+import { formatJsonLine } from "#core/log-text.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
 import {
   type Difference,

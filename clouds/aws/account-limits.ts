@@ -2,9 +2,11 @@ import { DescribeAccountLimitsCommand as ClassicLimits } from "@aws-sdk/client-e
 import { DescribeAccountLimitsCommand as NetworkLimits } from "@aws-sdk/client-elastic-load-balancing-v2";
 import type { Api, Commands } from "#clouds/aws/actions/api.ts";
 import type { Outcome } from "#clouds/aws/errors.ts";
+import { CLASSIC_KIND, NETWORK_KIND } from "#clouds/aws/load-balancers/measure.ts";
 import { createReader, readAllPages } from "#clouds/aws/load-balancers/observe/reads.ts";
 import type { Session } from "#clouds/aws/session.ts";
 import { ok } from "#clouds/outcome.ts";
+import { type Amounts, LISTENER_COUNT } from "#core/service/load-balancer-quota.ts";
 
 /** Requests to Elastic Load Balancing that `doctor` and the default of `loadBalancers.max` need. */
 export const ACCOUNT_LIMIT_READS = {
@@ -83,4 +85,47 @@ export async function readAccountUse(session: Session<Api>): Promise<Outcome<Acc
 
 function buildMarker(next: string | undefined): { Marker?: string } {
   return next === undefined ? {} : { Marker: next };
+}
+
+/** Account quotas for what Services need, cached by one process. */
+interface AccountQuotas {
+  /** Returns the known quotas, empty if AWS has not answered; never rejects. */
+  read(session: Session<Api>): Promise<Amounts>;
+}
+
+/** A raised quota takes effect after this time. A refused request is repeated after the shorter time. */
+const KNOWN_MS = 3_600_000;
+
+const UNKNOWN_MS = 600_000;
+
+/** AWS's names of these quotas. */
+const NAMES = {
+  [NETWORK_KIND]: "network-load-balancers",
+  [CLASSIC_KIND]: "classic-load-balancers",
+  [LISTENER_COUNT]: "target-groups",
+} as const;
+
+/**
+ * Creates the quotas of one account and region. `now` is a monotonic clock. Known quotas survive a failed
+ * request.
+ */
+export function createAccountQuotas(now: () => number): AccountQuotas {
+  let quotas: Amounts = {};
+  let readAgainAtMs = Number.NEGATIVE_INFINITY;
+  return {
+    async read(session) {
+      if (now() < readAgainAtMs) return quotas;
+      const limits = await readAccountLimits(session);
+      readAgainAtMs = now() + (limits.kind === "ok" ? KNOWN_MS : UNKNOWN_MS);
+      if (limits.kind === "ok") {
+        const entries = Object.entries(NAMES).map(([name, limit]) => [name, limits.value[limit]] as const);
+        quotas = Object.fromEntries(entries.flatMap(([name, most]) => (isCount(most) ? [[name, most]] : [])));
+      }
+      return quotas;
+    },
+  };
+}
+
+function isCount(max: number | undefined): max is number {
+  return max !== undefined && Number.isInteger(max) && max >= 0;
 }

@@ -1,5 +1,5 @@
 import { AWS_QUOTAS, getQuotaName, type Operation, type Quota, type QuotaName } from "#clouds/aws/quotas.ts";
-import { createShares } from "#clouds/shares.ts";
+import { createShares } from "#clouds/invocation-shares.ts";
 
 /**
  * Maximum time that a request waits for its token. If the wait would be longer, it fails at once and is

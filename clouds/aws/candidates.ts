@@ -9,8 +9,10 @@ import {
 import type { Fault } from "#clouds/aws/errors.ts";
 import type { NodeMatcher } from "#clouds/aws/node-matchers.ts";
 import type { AwsCluster } from "#clouds/aws/ownership.ts";
+import { isInstanceId, parseProviderID } from "#clouds/aws/provider-id.ts";
 import { isClusterInstance } from "#clouds/aws/resolution.ts";
 import type { Session } from "#clouds/aws/session.ts";
+import type { Node } from "#core/node/node.ts";
 
 /** The instances found for each key, and the faults of the keys that could not be looked up. */
 export interface Candidates {
@@ -100,3 +102,21 @@ const TOO_MANY: Fault = {
   code: "Ambiguous",
   message: `DescribeInstances: more than ${MAX_PAGES} pages of instances of this name; start the kubelet with --provider-id`,
 };
+
+/** How to find a node's instance. */
+type Query =
+  | { readonly kind: "instance-id"; readonly id: string }
+  | { readonly kind: "fargate"; readonly address: string }
+  | { readonly kind: "name" }
+  | { readonly kind: "foreign" | "invalid"; readonly message: string };
+
+/** Queries by provider ID if present, else by an instance id at the start of the name, else by the name. */
+export function buildQuery(node: Node): Query {
+  const { providerID } = node.spec;
+  if (providerID) {
+    const parsed = parseProviderID(providerID);
+    return parsed.kind === "instance" ? { kind: "instance-id", id: parsed.id } : parsed;
+  }
+  const [label = ""] = node.metadata.name.split(".");
+  return isInstanceId(label) ? { kind: "instance-id", id: label } : { kind: "name" };
+}

@@ -12,7 +12,7 @@ import { toErrorAnswer } from "#clouds/aws/errors.ts";
 import { buildInstanceFacts, buildInterfaceFacts, type InstanceFacts } from "#clouds/aws/instance.ts";
 import { addLabels, type LabelSources, prefetchZoneIds } from "#clouds/aws/labels.ts";
 import type { AwsCluster } from "#clouds/aws/ownership.ts";
-import { buildQuotas } from "#clouds/aws/quota-settings.ts";
+import { buildQuotas } from "#clouds/aws/quotas.ts";
 import { createRenewableClient } from "#clouds/aws/renewable-client.ts";
 import { findReplacementInstances } from "#clouds/aws/replacement-instances.ts";
 import { resolve } from "#clouds/aws/resolve.ts";

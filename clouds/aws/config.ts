@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { LabelsFromTags } from "#clouds/aws/labels-from-tags.ts";
-import { Quotas } from "#clouds/aws/quota-settings.ts";
+import { Quotas } from "#clouds/aws/quotas.ts";
 import { describeUnknownRegion, isRegionName } from "#clouds/aws/regions.ts";
 import { checkSessionPolicy, SESSION_POLICIES } from "#clouds/aws/session-policy.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";

@@ -1,5 +1,6 @@
 import type { Instance as Ec2Instance, Filter } from "@aws-sdk/client-ec2";
 import type { Outcome } from "#clouds/aws/errors.ts";
+import { type AwsCluster, listClusterTagKeys } from "#clouds/aws/ownership.ts";
 import type { Session } from "#clouds/aws/session.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
@@ -93,3 +94,22 @@ export function splitIntoChunks<Value>(values: Iterable<Value>, size: number): V
 }
 
 const PAGE_SIZE = 1000;
+
+/**
+ * Returns filters for live instances of a cluster: by VPC, tag or both; one of the two is always configured.
+ * Clusters share the legacy tag's key, so `isOurs` decides on ownership.
+ */
+export function buildLiveFilters({ vpc, clusterTag }: AwsCluster): Filter[] {
+  return [
+    ...(vpc === undefined ? [] : [{ Name: "vpc-id", Values: [vpc] }]),
+    ...(clusterTag === undefined ? [] : [{ Name: "tag-key", Values: listClusterTagKeys(clusterTag) }]),
+    { Name: "instance-state-name", Values: LIVE_STATES },
+  ];
+}
+
+/** Whether an instance is neither shutting down nor terminated. */
+export function isLive({ instance }: FoundInstance): boolean {
+  return LIVE_STATES.includes(instance.State?.Name ?? "");
+}
+
+const LIVE_STATES = ["pending", "running", "stopping", "stopped"];

@@ -2,9 +2,9 @@ import { DescribeInstancesCommand, DescribeVpcsCommand, EC2Client } from "@aws-s
 import { GetCallerIdentityCommand, STSClient } from "@aws-sdk/client-sts";
 import { createClusterCredentials } from "#clouds/aws/cluster-credentials.ts";
 import type { AwsCloudConfig } from "#clouds/aws/config.ts";
+import { buildLiveFilters } from "#clouds/aws/describe-instances.ts";
 import { diagnoseNetworkOnAws } from "#clouds/aws/diagnose-services.ts";
 import { classify, type Fault } from "#clouds/aws/errors.ts";
-import { buildLiveFilters } from "#clouds/aws/live-filters.ts";
 import type { AwsCluster } from "#clouds/aws/ownership.ts";
 import { isClusterInstance } from "#clouds/aws/resolution.ts";
 import type { Diagnosis } from "#clouds/diagnosis.ts";

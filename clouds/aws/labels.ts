@@ -1,6 +1,6 @@
+import { buildQuery } from "#clouds/aws/candidates.ts";
 import { type Fault, toErrorAnswer } from "#clouds/aws/errors.ts";
 import type { InstanceFacts } from "#clouds/aws/instance.ts";
-import { buildQuery } from "#clouds/aws/query.ts";
 import type { Session } from "#clouds/aws/session.ts";
 import { NETWORK_NODE_LABEL_PREFIX, type Topology } from "#clouds/aws/topology.ts";
 import { ZONE_ID_LABEL, type Zones } from "#clouds/aws/zones.ts";

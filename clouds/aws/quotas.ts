@@ -1,3 +1,6 @@
+import * as z from "zod";
+import { sanitizeText } from "#core/sanitize-text.ts";
+
 /** A token bucket's size and refill. */
 export interface Quota {
   readonly burst: number;
@@ -51,14 +54,17 @@ export type QuotaName =
   | `${"elb" | "elbv2"} ${"describing" | "registering" | "changing"}`;
 
 const EC2_DESCRIBING: Quota = { burst: 100, refillPerSecond: 20 };
+
 /**
  * "Request throttling for the Elastic Load Balancing API": 40 and 10, in separate buckets for the two
  * versions. A tenth of each bucket stays unused, because requests sent in sequence may arrive together. One
  * throttle costs more than that tenth gains.
  */
 const ELB_DESCRIBING: Quota = { burst: 36, refillPerSecond: 10, wholeBurst: 20 };
+
 /** AWS does not publish these; AWS's own load balancer controller uses 20 and 4, and 40 and 10. */
 const ELB_REGISTERING: Quota = { burst: 18, refillPerSecond: 4 };
+
 const ELB_CHANGING: Quota = { burst: 36, refillPerSecond: 10 };
 
 /**
@@ -111,4 +117,43 @@ function getEc2QuotaName(operation: Ec2Read | Ec2Write): QuotaName {
     default:
       return operation;
   }
+}
+
+/** A quota in AWS's terms. */
+const QuotaSetting = z.strictObject({
+  burst: z.int().min(1).max(100_000),
+  refillPerSecond: z.number().gt(0).max(100_000),
+});
+
+/** Account quotas that differ from AWS's defaults, by the name of the operation that spends them. */
+export const Quotas = z.record(z.string(), QuotaSetting).superRefine((quotas, { addIssue }) => {
+  for (const name of Object.keys(quotas)) {
+    if (Object.hasOwn(AWS_QUOTAS, name)) continue;
+    const message = `there is no quota "${sanitizeText(name, 64)}"; there are ${Object.keys(AWS_QUOTAS).join(", ")}`;
+    addIssue({ code: "custom", path: [name], message, input: quotas });
+  }
+});
+export type Quotas = z.output<typeof Quotas>;
+
+/** The part of an Elastic Load Balancing bucket that is spent, as with AWS's defaults. */
+const SPENT_PART = 9 / 10;
+
+/** Returns the quotas of an account, with the operator's changes. */
+export function buildQuotas(settings: Quotas = {}): Readonly<Record<QuotaName, Quota>> {
+  const entries = Object.entries(settings) as [QuotaName, z.output<typeof QuotaSetting>][];
+  return {
+    ...AWS_QUOTAS,
+    ...Object.fromEntries(entries.map(([name, quota]) => [name, toSpendableQuota(name, quota)])),
+  };
+}
+
+function toSpendableQuota(name: QuotaName, { burst, refillPerSecond }: z.output<typeof QuotaSetting>): Quota {
+  const spendableBurst = name.startsWith("elb") ? Math.max(1, Math.floor(burst * SPENT_PART)) : burst;
+  const { wholeBurst } = AWS_QUOTAS[name];
+  // A group of requests that makes sense only as a whole must fit; if not, it is sent request by request.
+  return {
+    burst: spendableBurst,
+    refillPerSecond,
+    ...(wholeBurst === undefined ? {} : { wholeBurst: Math.min(wholeBurst, spendableBurst) }),
+  };
 }

@@ -1,4 +1,4 @@
-import { findCandidates } from "#clouds/aws/candidates.ts";
+import { buildQuery, findCandidates } from "#clouds/aws/candidates.ts";
 import {
   countFreeFilterValues,
   describeInstances,
@@ -10,7 +10,6 @@ import { toErrorAnswer } from "#clouds/aws/errors.ts";
 import { resolveFargate } from "#clouds/aws/fargate.ts";
 import { type NodeMatcher, selectMatchers } from "#clouds/aws/node-matchers.ts";
 import type { AwsCluster, Ownership } from "#clouds/aws/ownership.ts";
-import { buildQuery } from "#clouds/aws/query.ts";
 import {
   buildErrorResolution,
   buildNotFound,

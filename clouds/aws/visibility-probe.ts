@@ -1,6 +1,10 @@
 import type { NetworkInterface } from "@aws-sdk/client-ec2";
-import { describePage, type FoundInstance } from "#clouds/aws/describe-instances.ts";
-import { buildLiveFilters, isLive } from "#clouds/aws/live-filters.ts";
+import {
+  buildLiveFilters,
+  describePage,
+  type FoundInstance,
+  isLive,
+} from "#clouds/aws/describe-instances.ts";
 import type { AwsCluster } from "#clouds/aws/ownership.ts";
 import { isClusterInstance, isMissingOrForeign, type Resolutions } from "#clouds/aws/resolution.ts";
 import type { Session } from "#clouds/aws/session.ts";

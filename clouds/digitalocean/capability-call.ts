@@ -2,7 +2,7 @@ import type { Budget } from "#clouds/http/budget.ts";
 import { type CapabilityCalls, createCapabilityCalls } from "#clouds/http/capability-calls.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { createInvocationShares } from "#clouds/invocation-shares.ts";
-import { toFailure } from "#clouds/observation.ts";
+import { toFailure } from "#clouds/outcome.ts";
 import type { ActionAnswer } from "#core/capability.ts";
 
 /**

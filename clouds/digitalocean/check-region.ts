@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Api } from "#clouds/http/api.ts";
-import type { CallContext } from "#clouds/http/call-context.ts";
+import type { CallContext } from "#clouds/http/meter.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { findNearest } from "#core/nearest.ts";
 

@@ -6,18 +6,17 @@ import {
   type DigitalOceanCloudConfig,
   TOKEN_VARIABLE,
 } from "#clouds/digitalocean/config.ts";
-import { type Droplet, DropletAnswer } from "#clouds/digitalocean/droplet.ts";
+import { type Droplet, DropletAnswer, parseProviderID } from "#clouds/digitalocean/droplet.ts";
 import { ACCOUNT, buildInstance, formatNetwork } from "#clouds/digitalocean/instance.ts";
 import { listDroplets, listFew } from "#clouds/digitalocean/list-droplets.ts";
 import { checkOwnership } from "#clouds/digitalocean/ownership.ts";
-import { parseProviderID } from "#clouds/digitalocean/provider-id.ts";
-import { readError } from "#clouds/digitalocean/read-error.ts";
+import { readError } from "#clouds/digitalocean/read-list.ts";
 import { type Api, type Authorize, createApi, createSigner } from "#clouds/http/api.ts";
 import { createBudget, type Quota } from "#clouds/http/budget.ts";
-import type { CallContext } from "#clouds/http/call-context.ts";
 import { createHttpClient } from "#clouds/http/client.ts";
 import { buildDependencies, formatUserAgent, type HttpCloudOptions } from "#clouds/http/cloud-options.ts";
 import { createAuthorizer } from "#clouds/http/create-authorizer.ts";
+import type { CallContext } from "#clouds/http/meter.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { createLazyCapability } from "#clouds/lazy-capability.ts";
 import { createListedCloud } from "#clouds/listed/listed-cloud.ts";

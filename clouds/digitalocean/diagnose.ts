@@ -8,7 +8,7 @@ import {
 } from "#clouds/digitalocean/config.ts";
 import { Droplet, DropletsPage } from "#clouds/digitalocean/droplet.ts";
 import { checkOwnership } from "#clouds/digitalocean/ownership.ts";
-import { readError } from "#clouds/digitalocean/read-error.ts";
+import { readError } from "#clouds/digitalocean/read-list.ts";
 import { buildUnansweredFault, classify } from "#clouds/http/classify.ts";
 import { createHttpClient, type HttpAnswer } from "#clouds/http/client.ts";
 import { createAuthorizer } from "#clouds/http/create-authorizer.ts";

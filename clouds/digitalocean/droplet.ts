@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { isDropletId } from "#clouds/digitalocean/provider-id.ts";
+import type { ProviderID } from "#clouds/listed/query.ts";
 
 /** An address of a droplet; the type is `private` or `public`. */
 export const DropletAddress = z.object({ ip_address: z.string(), type: z.string() });
@@ -38,3 +38,31 @@ export const DropletsPage = z.object({
     .optional()
     .catch(undefined),
 });
+
+const SCHEME = "digitalocean://";
+
+/** Parses a provider ID, which has only one form. An id has up to 64 bits and stays text. */
+export function parseProviderID(text: string): ProviderID {
+  if (!text.startsWith(SCHEME)) return rejectProviderID("foreign", text, "its scheme is not digitalocean");
+  const id = text.slice(SCHEME.length);
+  if (isDropletId(id)) return { kind: "id", id };
+  return rejectProviderID(
+    "invalid",
+    text,
+    "it does not end in a droplet's id, a whole number from 1 without leading zeros",
+  );
+}
+
+/** Formats the form that is written. */
+export function formatProviderID(id: string): string {
+  return `${SCHEME}${id}`;
+}
+
+/** Whether a text is the id of a droplet; nothing else may become part of a path. */
+export function isDropletId(text: string): boolean {
+  return /^[1-9]\d{0,18}$/.test(text);
+}
+
+function rejectProviderID(kind: "foreign" | "invalid", text: string, reason: string): ProviderID {
+  return { kind, message: `"${text.slice(0, 300)}" is not a provider ID of this cloud: ${reason}` };
+}

@@ -1,5 +1,4 @@
-import type { Droplet, DropletAddress } from "#clouds/digitalocean/droplet.ts";
-import { formatProviderID } from "#clouds/digitalocean/provider-id.ts";
+import { type Droplet, type DropletAddress, formatProviderID } from "#clouds/digitalocean/droplet.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 import { canonicalizeIp } from "#core/cidr.ts";

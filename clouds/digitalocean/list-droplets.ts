@@ -1,6 +1,6 @@
 import { Droplet, DropletsPage } from "#clouds/digitalocean/droplet.ts";
 import type { Api } from "#clouds/http/api.ts";
-import type { CallContext } from "#clouds/http/call-context.ts";
+import type { CallContext } from "#clouds/http/meter.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
 import { type NumberedPage, readAllPages } from "#clouds/listed/all-pages.ts";
 import { createListing, type Listing } from "#clouds/listed/listing.ts";

@@ -1,7 +1,6 @@
 import * as z from "zod";
-import { BaseURL } from "#clouds/base-url.ts";
+import { BaseURL, Switch } from "#clouds/base-url.ts";
 import { parseLabelSelector, requiresLabel } from "#clouds/hcloud/label-selector.ts";
-import { Switch } from "#clouds/switch.ts";
 import { SecretReference } from "#platforms/secrets/reference.ts";
 
 /**

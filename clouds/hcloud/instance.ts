@@ -1,7 +1,6 @@
 import { isIPv4 } from "node:net";
 import type { HcloudCloudConfig } from "#clouds/hcloud/config.ts";
-import { formatProviderID } from "#clouds/hcloud/provider-id.ts";
-import type { Server } from "#clouds/hcloud/server.ts";
+import { formatProviderID, type Server } from "#clouds/hcloud/server.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 import { canonicalizeIp, formatCidr, parseCidr } from "#core/cidr.ts";

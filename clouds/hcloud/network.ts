@@ -1,7 +1,6 @@
-import { isServerId } from "#clouds/hcloud/provider-id.ts";
-import { HcloudNetwork, NetworksPage } from "#clouds/hcloud/server.ts";
+import { HcloudNetwork, isServerId, NetworksPage } from "#clouds/hcloud/server.ts";
 import type { Api } from "#clouds/http/api.ts";
-import type { CallContext } from "#clouds/http/call-context.ts";
+import type { CallContext } from "#clouds/http/meter.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
 import { type NumberedPage, readAllPages } from "#clouds/listed/all-pages.ts";
 import { fault, ok } from "#clouds/outcome.ts";

@@ -1,13 +1,19 @@
 import { type Budget, MAX_TURN_WAIT_MS } from "#clouds/http/budget.ts";
-import type { CallContext } from "#clouds/http/call-context.ts";
-import { type ApiErrorReader, buildUnansweredFault, classify } from "#clouds/http/classify.ts";
+import {
+  type ApiErrorReader,
+  buildUnansweredFault,
+  classify,
+  redactError,
+  redactOutcome,
+  type Signature,
+} from "#clouds/http/classify.ts";
 import type { HttpAnswer, HttpClient, Method } from "#clouds/http/client.ts";
+import type { CallContext } from "#clouds/http/meter.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
 import { readRateLimit } from "#clouds/http/rate-limit.ts";
-import { redactError, redactOutcome, type Signature } from "#clouds/http/redact.ts";
 import { fault } from "#clouds/outcome.ts";
 import type { Sleep } from "#clouds/sleep.ts";
-import { getErrorMessage } from "#core/error-message.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 
 /** One request; a GET without `method`. */
 export interface ApiRequest {

@@ -1,5 +1,5 @@
 import type { RateLimit } from "#clouds/http/rate-limit.ts";
-import { createShares } from "#clouds/shares.ts";
+import { createShares } from "#clouds/invocation-shares.ts";
 
 /** A token bucket's size and refill. */
 export interface Quota {

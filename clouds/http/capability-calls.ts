@@ -1,11 +1,10 @@
 import type { ActionCall, ActionResult, ObservationsResult } from "#clouds/cloud.ts";
 import { HELD_BACK } from "#clouds/http/budget.ts";
-import type { CallContext } from "#clouds/http/call-context.ts";
-import { createMeter } from "#clouds/http/meter.ts";
+import { type CallContext, createMeter } from "#clouds/http/meter.ts";
 import { createAbortedAnswer } from "#clouds/http/outcome.ts";
 import type { Observation } from "#core/capability.ts";
 import type { CloudAction } from "#core/decision.ts";
-import { getErrorMessage } from "#core/error-message.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 
 /** What all calls of a capability share. */
 export interface CapabilityCallsParts {

@@ -2,7 +2,7 @@ import type { HttpAnswer } from "#clouds/http/client.ts";
 import { type ErrorMeaning, findMeaningOfStatus, INSTANCE_CODES } from "#clouds/http/error-meaning.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
 import { ok } from "#clouds/outcome.ts";
-import { getErrorMessage } from "#core/error-message.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 
 /** A cloud's own error, as far as it has one. */
 export interface ApiError {
@@ -102,4 +102,30 @@ function keepDigits(_key: string, value: unknown, context: { readonly source?: s
   if (typeof value !== "number" || Number.isSafeInteger(value)) return value;
   const source = context.source ?? "";
   return /^-?\d+$/.test(source) ? source : value;
+}
+
+type Secrets = Pick<Signature, "secrets">;
+
+/** Redacts secrets in a fault's message, in case a server repeats the request. */
+export function redactOutcome<Value>(outcome: Outcome<Value>, signature: Secrets): Outcome<Value> {
+  if (outcome.kind === "ok") return outcome;
+  return {
+    kind: "fault",
+    fault: { ...outcome.fault, message: redactText(outcome.fault.message, signature) },
+  };
+}
+
+/** Redacts secrets in an error message. Call it before truncating: a truncated secret no longer matches. */
+export function redactError(error: ApiError | undefined, signature: Secrets): ApiError | undefined {
+  return error?.message === undefined ? error : { ...error, message: redactText(error.message, signature) };
+}
+
+function redactText(text: string, { secrets }: Secrets): string {
+  return secrets.reduce((redacted, secret) => redacted.replaceAll(secret, "…"), text);
+}
+
+/** Headers that identify the sender, and the texts in them that must never be repeated; no text is empty. */
+export interface Signature {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly secrets: readonly string[];
 }

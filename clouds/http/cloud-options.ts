@@ -1,3 +1,5 @@
+import type { ConfigurationCheck } from "#clouds/cloud.ts";
+import type { Outcome } from "#clouds/http/outcome.ts";
 import type { LoadCloudOptions } from "#clouds/provider.ts";
 import { type Sleep, sleepFor } from "#clouds/sleep.ts";
 
@@ -26,4 +28,14 @@ export function buildDependencies(options: HttpCloudOptions): HttpCloudDependenc
 /** Formats the sender's name in the cloud's own logs. */
 export function formatUserAgent(name: string): string {
   return `serverless-ccm (${name.replace(/[^\w.-]/g, "-")})`;
+}
+
+/**
+ * Converts the outcome of a configuration check: a fault that names a key belongs to the configuration, and
+ * any other proves nothing about it.
+ */
+export function toConfigurationCheck(outcome: Outcome<unknown>): ConfigurationCheck {
+  if (outcome.kind === "ok") return { faults: [] };
+  const { key, message } = outcome.fault;
+  return key === undefined ? { faults: [], unchecked: message } : { faults: [{ key, message }] };
 }

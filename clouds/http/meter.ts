@@ -40,3 +40,9 @@ export function createSharedMeter(waiting: ReadonlySet<Meter>): Meter {
     ended: (request) => first()?.ended(request),
   };
 }
+
+/** The context of requests: the abort signal and the meter. */
+export interface CallContext {
+  readonly signal: AbortSignal;
+  readonly meter: Meter;
+}

@@ -1,6 +1,4 @@
-import type { CallContext } from "#clouds/http/call-context.ts";
-import { createSharedMeter, type Meter } from "#clouds/http/meter.ts";
-import { raceAbort } from "#clouds/http/race-abort.ts";
+import { type CallContext, createSharedMeter, type Meter } from "#clouds/http/meter.ts";
 
 /** Work shared by all callers that wait for it; at most one run at a time. */
 export interface SharedRun<Value> {
@@ -59,4 +57,12 @@ interface Run<Value> {
   /** The meters of the waiting callers, in order of arrival. */
   readonly waiting: Set<Meter>;
   readonly result: Promise<Value>;
+}
+
+/** Resolves with undefined as soon as the signal aborts. */
+export function raceAbort<Value>(value: Promise<Value>, signal: AbortSignal): Promise<Value | undefined> {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const abort = (): void => resolve(undefined);
+  signal.addEventListener("abort", abort, { once: true });
+  return Promise.race([value, promise]).finally(() => signal.removeEventListener("abort", abort));
 }

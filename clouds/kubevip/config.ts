@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { ObjectName } from "#clouds/object-name.ts";
+import { ObjectName } from "#clouds/base-url.ts";
 
 /** The default class of kube-vip's Services. */
 export const DEFAULT_CLASS = "kube-vip.io/kube-vip-class";

@@ -1,4 +1,4 @@
-import type { CallContext } from "#clouds/http/call-context.ts";
+import type { CallContext } from "#clouds/http/meter.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
 import { createSharedRun } from "#clouds/http/shared-run.ts";
 import { ok } from "#clouds/outcome.ts";

@@ -1,23 +1,28 @@
 import type { Cloud } from "#clouds/cloud.ts";
 import { type Budget, HELD_BACK } from "#clouds/http/budget.ts";
-import type { CallContext } from "#clouds/http/call-context.ts";
-import { toConfigurationCheck } from "#clouds/http/configuration-check.ts";
-import { createMeter } from "#clouds/http/meter.ts";
+import { toConfigurationCheck } from "#clouds/http/cloud-options.ts";
+import { type CallContext, createMeter } from "#clouds/http/meter.ts";
 import { createAbortedAnswer, type Fault, type Outcome, toErrorAnswer } from "#clouds/http/outcome.ts";
 import type { Directory } from "#clouds/listed/directory.ts";
 import type { Listing } from "#clouds/listed/listing.ts";
 import type { CheckOwnership } from "#clouds/listed/look-up.ts";
-import type { Machine } from "#clouds/listed/machine.ts";
-import { buildQuery, formatSubject, needsCloud, type ProviderID, type Query } from "#clouds/listed/query.ts";
+import {
+  buildQuery,
+  formatSubject,
+  type Machine,
+  needsCloud,
+  type ProviderID,
+  type Query,
+} from "#clouds/listed/query.ts";
 import { type Resolution, resolve, resolveWithoutCloud } from "#clouds/listed/resolve.ts";
 import { type Claim, settleGuesses } from "#clouds/listed/settle-guesses.ts";
 import type { Sources } from "#clouds/listed/sources.ts";
 import { ok } from "#clouds/outcome.ts";
-import { getErrorMessage } from "#core/error-message.ts";
 import type { Instance, InstanceAnswer, VisibilityProbe } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
 import { isUninitialized } from "#core/node/taints.ts";
 import { findDifference, readLocation } from "#core/node-lifecycle/location.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 
 /** The differences between clouds that list their machines. */
 export interface ListedCloudParts<M extends Machine> {

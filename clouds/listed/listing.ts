@@ -1,5 +1,5 @@
 import type { Fault } from "#clouds/http/outcome.ts";
-import type { Machine } from "#clouds/listed/machine.ts";
+import type { Machine } from "#clouds/listed/query.ts";
 
 /** The machines in a list. It proves that they exist, but never that others do not. */
 export interface Listing<M extends Machine> {

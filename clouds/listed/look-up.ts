@@ -1,7 +1,6 @@
 import type { Fault } from "#clouds/http/outcome.ts";
 import type { Listing } from "#clouds/listed/listing.ts";
-import type { Machine } from "#clouds/listed/machine.ts";
-import type { Queried, Query } from "#clouds/listed/query.ts";
+import type { Machine, Queried, Query } from "#clouds/listed/query.ts";
 
 /** The machine found for a node. */
 export type Match<M extends Machine> =

@@ -1,4 +1,4 @@
-import type { CallContext } from "#clouds/http/call-context.ts";
+import type { CallContext } from "#clouds/http/meter.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
 import type { Listing } from "#clouds/listed/listing.ts";
 import {
@@ -9,8 +9,7 @@ import {
   lookUp,
   type Match,
 } from "#clouds/listed/look-up.ts";
-import type { Machine } from "#clouds/listed/machine.ts";
-import { needsCloud, type Queried, type Query } from "#clouds/listed/query.ts";
+import { type Machine, needsCloud, type Queried, type Query } from "#clouds/listed/query.ts";
 import type { Sources } from "#clouds/listed/sources.ts";
 
 /** The result for each node; "absent" is the cloud's own statement. */

@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { type Api, type ApiRequest, createApi } from "#clouds/http/api.ts";
 import { type Budget, createBudget, type Quota } from "#clouds/http/budget.ts";
-import type { CallContext } from "#clouds/http/call-context.ts";
 import { createHttpClient } from "#clouds/http/client.ts";
+import type { CallContext } from "#clouds/http/meter.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import type { OciCloudConfig } from "#clouds/oci/config.ts";
 import { buildBaseUrls, type OciService } from "#clouds/oci/hosts.ts";

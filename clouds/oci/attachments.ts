@@ -1,4 +1,4 @@
-import type { CallContext } from "#clouds/http/call-context.ts";
+import type { CallContext } from "#clouds/http/meter.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import type { MemberRequest, MemberSources } from "#clouds/oci/member-sources.ts";
 import { hasEnded, type OciInstance, type VnicAttachment } from "#clouds/oci/objects.ts";

@@ -1,7 +1,6 @@
-import type { CallContext } from "#clouds/http/call-context.ts";
-import { createSharedMeter, type Meter } from "#clouds/http/meter.ts";
+import { type CallContext, createSharedMeter, type Meter } from "#clouds/http/meter.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
-import { raceAbort } from "#clouds/http/race-abort.ts";
+import { raceAbort } from "#clouds/http/shared-run.ts";
 import { ok } from "#clouds/outcome.ts";
 
 /** The content of a list, and its start in milliseconds of a monotonic clock. */

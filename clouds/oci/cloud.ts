@@ -1,7 +1,6 @@
 import type { Cloud, CloudCall, ConfigurationCheck } from "#clouds/cloud.ts";
-import type { CallContext } from "#clouds/http/call-context.ts";
 import { buildDependencies, type HttpCloudOptions } from "#clouds/http/cloud-options.ts";
-import { createMeter } from "#clouds/http/meter.ts";
+import { type CallContext, createMeter } from "#clouds/http/meter.ts";
 import { createAbortedAnswer, type Fault, toErrorAnswer } from "#clouds/http/outcome.ts";
 import { createInvocationShares } from "#clouds/invocation-shares.ts";
 import { createLazyCapability } from "#clouds/lazy-capability.ts";
@@ -20,17 +19,16 @@ import {
   UNKNOWN,
 } from "#clouds/oci/node-result.ts";
 import { createKeySource, type KeySource } from "#clouds/oci/private-key.ts";
-import { buildQuery, formatSubject } from "#clouds/oci/query.ts";
+import { buildQuery, formatSubject, type Resolution } from "#clouds/oci/query.ts";
 import { isNotFound } from "#clouds/oci/read-error.ts";
 import { findRegion, KNOWN_REGIONS } from "#clouds/oci/regions.ts";
-import type { Resolution } from "#clouds/oci/resolution.ts";
 import { resolve, type Sources } from "#clouds/oci/resolve.ts";
 import { buildVisibilityProbe, findVisibilityProbe } from "#clouds/oci/visibility-probe.ts";
-import { getErrorMessage } from "#core/error-message.ts";
 import type { InstanceAnswer, VisibilityProbe } from "#core/instance.ts";
 import { findNearest } from "#core/nearest.ts";
 import type { Node } from "#core/node/node.ts";
 import { findDifference, readLocation } from "#core/node-lifecycle/location.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
 
 /** Creates the cloud with the configured signing key; rejects without a usable one. */

@@ -1,6 +1,5 @@
 import * as z from "zod";
-import { getRealm, isOcid } from "#clouds/oci/ocid.ts";
-import { findRegion, getRealmDomain } from "#clouds/oci/regions.ts";
+import { findRegion, getRealm, getRealmDomain, isOcid } from "#clouds/oci/regions.ts";
 import { SecretReference } from "#platforms/secrets/reference.ts";
 
 const buildOcidSchema = (type: string, ...others: readonly string[]) =>

@@ -1,12 +1,16 @@
 import { isIPv4, isIPv6 } from "node:net";
-import type { CallContext } from "#clouds/http/call-context.ts";
+import type { CallContext } from "#clouds/http/meter.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import type { CachedLists } from "#clouds/oci/cached-lists.ts";
 import { listCompartments, type OciCloudConfig } from "#clouds/oci/config.ts";
-import type { InstanceList } from "#clouds/oci/instance-lists.ts";
-import { buildPublicIpQueries, type Entries, type Inventory } from "#clouds/oci/inventory.ts";
+import {
+  buildPublicIpQueries,
+  type Entries,
+  type InstanceList,
+  type Inventory,
+} from "#clouds/oci/inventory.ts";
 import { hasEnded, type OciInstance } from "#clouds/oci/objects.ts";
-import { buildAmbiguousFault, type Resolution, toFailedResolution } from "#clouds/oci/resolution.ts";
+import { buildAmbiguousFault, type Resolution, toFailedResolution } from "#clouds/oci/query.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 import { canonicalizeIp } from "#core/cidr.ts";
 

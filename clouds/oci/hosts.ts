@@ -1,6 +1,5 @@
 import type { OciCloudConfig } from "#clouds/oci/config.ts";
-import { getRealm } from "#clouds/oci/ocid.ts";
-import { findRegion, getRealmDomain } from "#clouds/oci/regions.ts";
+import { findRegion, getRealm, getRealmDomain } from "#clouds/oci/regions.ts";
 
 /** The parts of Oracle's API in use; compute and network share one. */
 export type OciService = "iaas" | "identity" | "loadBalancer" | "networkLoadBalancer";

@@ -1,9 +1,18 @@
 import type * as z from "zod";
-import type { CallContext } from "#clouds/http/call-context.ts";
+import type { CallContext } from "#clouds/http/meter.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import type { OciApi } from "#clouds/oci/api.ts";
-import { type CachedLists, createCachedLists } from "#clouds/oci/cached-lists.ts";
-import { Ipv6, OciInstance, PrivateIp, PublicIp, Subnet, Vnic, VnicAttachment } from "#clouds/oci/objects.ts";
+import { type CachedLists, createCachedLists, type ListReading } from "#clouds/oci/cached-lists.ts";
+import {
+  hasEnded,
+  Ipv6,
+  OciInstance,
+  PrivateIp,
+  PublicIp,
+  Subnet,
+  Vnic,
+  VnicAttachment,
+} from "#clouds/oci/objects.ts";
 import { isNotFound } from "#clouds/oci/read-error.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
@@ -124,4 +133,40 @@ async function list<Schema extends z.ZodType>(
     return success ? [data] : [];
   });
   return ok({ entries, unreadable: listed.value.length - entries.length });
+}
+
+/** A list of one compartment's instances. */
+export type InstanceList = ListReading<Entries<OciInstance>>;
+
+/** Finds the instance with an id. */
+export function findInstance(lists: ReadonlyMap<string, InstanceList>, id: string): OciInstance | undefined {
+  for (const { value } of lists.values()) {
+    const found = indexInstances(value).byId.get(id);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** Finds the instances with a name that are not terminated. */
+export function findByName(lists: ReadonlyMap<string, InstanceList>, name: string): readonly OciInstance[] {
+  return [...lists.values()].flatMap(({ value }) => indexInstances(value).byName.get(name) ?? []);
+}
+
+interface Index {
+  readonly byId: ReadonlyMap<string, OciInstance>;
+  readonly byName: ReadonlyMap<string, readonly OciInstance[]>;
+}
+
+const INDEXES = new WeakMap<Entries<OciInstance>, Index>();
+
+/** Built once for each list and shared by all batches. */
+function indexInstances(list: Entries<OciInstance>): Index {
+  const cached = INDEXES.get(list);
+  if (cached !== undefined) return cached;
+  // An instance that moved between pages meanwhile counts once.
+  const byId = new Map(list.entries.map((instance) => [instance.id, instance]));
+  const alive = [...byId.values()].filter((instance) => !hasEnded(instance));
+  const index = { byId, byName: Map.groupBy(alive, ({ displayName }) => displayName) };
+  INDEXES.set(list, index);
+  return index;
 }

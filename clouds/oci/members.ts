@@ -1,4 +1,4 @@
-import type { CallContext } from "#clouds/http/call-context.ts";
+import type { CallContext } from "#clouds/http/meter.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { compareAge, isAttached, readAttachments } from "#clouds/oci/attachments.ts";
 import type { IPv4Field, MemberRequest, MemberSources } from "#clouds/oci/member-sources.ts";

@@ -4,8 +4,7 @@ import { needsIpv6 } from "#clouds/oci/instance.ts";
 import type { IPv4Field, MemberRequest } from "#clouds/oci/member-sources.ts";
 import type { Member } from "#clouds/oci/members.ts";
 import { hasEnded, type OciInstance } from "#clouds/oci/objects.ts";
-import type { Query } from "#clouds/oci/query.ts";
-import type { NoInstance, Resolution } from "#clouds/oci/resolution.ts";
+import type { NoInstance, Query, Resolution } from "#clouds/oci/query.ts";
 import { INSTANCE_ANNOTATION } from "#core/contracts.ts";
 import type { Node } from "#core/node/node.ts";
 

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { isOcid } from "#clouds/oci/ocid.ts";
+import { isOcid } from "#clouds/oci/regions.ts";
 
 const optionalText = z.string().optional().catch(undefined);
 const DefinedTags = z.record(z.string(), z.record(z.string(), z.unknown())).optional().catch(undefined);

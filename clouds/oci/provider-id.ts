@@ -1,4 +1,4 @@
-import { isOcid } from "#clouds/oci/ocid.ts";
+import { isOcid } from "#clouds/oci/regions.ts";
 
 /** The meaning of a provider ID: an instance, a resource of another cloud, or nothing. */
 export type ProviderID =

@@ -1,8 +1,7 @@
 import * as z from "zod";
 import type { ApiErrorReader } from "#clouds/http/classify.ts";
-import { findMeaning } from "#clouds/http/error-meaning.ts";
+import { type ErrorCodes, findMeaning } from "#clouds/http/error-meaning.ts";
 import type { Fault } from "#clouds/http/outcome.ts";
-import { OCI_ERROR_CODES } from "#clouds/oci/error-codes.ts";
 
 /** The format of Oracle's errors. */
 const ErrorBody = z.object({ code: z.string(), message: z.string().optional().catch(undefined) });
@@ -50,3 +49,44 @@ function describeClockSkew(date: string | undefined, now: number): string | unde
   const side = behindMs > 0 ? "behind" : "ahead of";
   return `this machine's clock is ${minutes} minutes ${side} Oracle's, which takes 5 at the most: set it right`;
 }
+
+/** Oracle's error codes from its page "API Errors", and Compute's own code for a lack of hosts. */
+export const OCI_ERROR_CODES = {
+  Throttled: new Set(["TooManyRequests"]),
+  Quota: new Set(["LimitExceeded", "QuotaExceeded"]),
+  Denied: new Set([
+    "NotAuthenticated",
+    "NotAuthorized",
+    "NotAllowed",
+    "SignUpRequired",
+    "RelatedResourceNotAuthorizedOrNotFound",
+  ]),
+  Invalid: new Set([
+    "CannotParseRequest",
+    "InvalidParameter",
+    "MissingParameter",
+    "MethodNotAllowed",
+    "MethodNotImplemented",
+    "PayloadTooLarge",
+    "RequestHeaderFieldsTooLarge",
+    "UnprocessableEntity",
+  ]),
+  NotFound: new Set(["NotAuthorizedOrNotFound", "NotFound", "NamespaceNotFound"]),
+  Conflict: new Set([
+    "Conflict",
+    "IncorrectState",
+    "ExternalServerIncorrectState",
+    "InvalidatedRetryToken",
+    "NotAuthorizedOrResourceAlreadyExists",
+    "ResourceLocked",
+    "NoEtagMatch",
+  ]),
+  Unavailable: new Set([
+    "InternalServerError",
+    "OutOfHostCapacity",
+    "ServiceUnavailable",
+    "ExternalServerUnreachable",
+    "ExternalServerTimeout",
+    "ExternalServerInvalidResponse",
+  ]),
+} as const satisfies ErrorCodes;

@@ -1,6 +1,6 @@
 import { createHash, type KeyObject, sign as signBytes } from "node:crypto";
 import type { Sign, SignedRequest } from "#clouds/http/api.ts";
-import type { Signature } from "#clouds/http/redact.ts";
+import type { Signature } from "#clouds/http/classify.ts";
 import type { KeySource } from "#clouds/oci/private-key.ts";
 
 /** The signing identity, and the host. */

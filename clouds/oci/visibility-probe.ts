@@ -1,4 +1,4 @@
-import type { CallContext } from "#clouds/http/call-context.ts";
+import type { CallContext } from "#clouds/http/meter.ts";
 import { listCompartments, type OciCloudConfig } from "#clouds/oci/config.ts";
 import { hasEnded, type OciInstance } from "#clouds/oci/objects.ts";
 import type { Sources } from "#clouds/oci/resolve.ts";

@@ -1,4 +1,4 @@
-import type { CallContext } from "#clouds/http/call-context.ts";
+import type { CallContext } from "#clouds/http/meter.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import type { CachedLists } from "#clouds/oci/cached-lists.ts";
 import { listCompartments } from "#clouds/oci/config.ts";

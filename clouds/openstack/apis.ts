@@ -1,10 +1,10 @@
 import * as z from "zod";
 import { type Api, type ApiRequest, createApi } from "#clouds/http/api.ts";
 import type { Budget } from "#clouds/http/budget.ts";
-import type { CallContext } from "#clouds/http/call-context.ts";
 import type { ApiError } from "#clouds/http/classify.ts";
 import { createHttpClient, type HttpClient } from "#clouds/http/client.ts";
 import { type ErrorCodes, findMeaning } from "#clouds/http/error-meaning.ts";
+import type { CallContext } from "#clouds/http/meter.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import type { Auth } from "#clouds/openstack/auth.ts";
 import type { OpenStackCloudConfig } from "#clouds/openstack/config.ts";

@@ -1,21 +1,25 @@
 import type { Cloud } from "#clouds/cloud.ts";
 import { createBudget } from "#clouds/http/budget.ts";
-import type { CallContext } from "#clouds/http/call-context.ts";
 import { buildDependencies, formatUserAgent, type HttpCloudOptions } from "#clouds/http/cloud-options.ts";
+import type { CallContext } from "#clouds/http/meter.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { createListedCloud } from "#clouds/listed/listed-cloud.ts";
 import { createSources } from "#clouds/listed/sources.ts";
 import { type Apis, createApis } from "#clouds/openstack/apis.ts";
 import { type Auth, createAuth } from "#clouds/openstack/auth.ts";
 import { checkNetwork } from "#clouds/openstack/check-network.ts";
-import type { OpenStackCloudConfig } from "#clouds/openstack/config.ts";
+import { type OpenStackCloudConfig, sortAddresses } from "#clouds/openstack/config.ts";
 import { listPorts } from "#clouds/openstack/list-ports.ts";
 import { addPorts, listFew, listServers } from "#clouds/openstack/list-servers.ts";
 import { checkOwnership, formatNetwork, type Ownership } from "#clouds/openstack/ownership.ts";
-import { formatProviderID, parseProviderID } from "#clouds/openstack/provider-id.ts";
-import { type Server, ServerAnswer } from "#clouds/openstack/server.ts";
-import { sortAddresses } from "#clouds/openstack/sort-order.ts";
-import { hasEnded, toInstanceState } from "#clouds/openstack/state.ts";
+import {
+  formatProviderID,
+  hasEnded,
+  parseProviderID,
+  type Server,
+  ServerAnswer,
+  toInstanceState,
+} from "#clouds/openstack/server.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { canonicalizeIp } from "#core/cidr.ts";

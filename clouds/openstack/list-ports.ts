@@ -1,4 +1,4 @@
-import type { CallContext } from "#clouds/http/call-context.ts";
+import type { CallContext } from "#clouds/http/meter.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import type { Apis } from "#clouds/openstack/apis.ts";
 import { type Port, PortsPage } from "#clouds/openstack/server.ts";

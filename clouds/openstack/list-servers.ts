@@ -1,4 +1,4 @@
-import type { CallContext } from "#clouds/http/call-context.ts";
+import type { CallContext } from "#clouds/http/meter.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
 import { createListing, type Listing } from "#clouds/listed/listing.ts";
 import type { Apis } from "#clouds/openstack/apis.ts";

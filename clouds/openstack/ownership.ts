@@ -1,8 +1,7 @@
 import type { Fault } from "#clouds/http/outcome.ts";
 import type { Queried } from "#clouds/listed/query.ts";
 import type { OpenStackCloudConfig } from "#clouds/openstack/config.ts";
-import type { Server } from "#clouds/openstack/server.ts";
-import { hasEnded } from "#clouds/openstack/state.ts";
+import { hasEnded, type Server } from "#clouds/openstack/server.ts";
 import { INSTANCE_ANNOTATION } from "#core/contracts.ts";
 
 /** Criteria by which a cluster recognizes its servers. */

@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { isServerId } from "#clouds/openstack/provider-id.ts";
+import type { ProviderID } from "#clouds/listed/query.ts";
+import type { InstanceState } from "#core/instance.ts";
 
 /** An address in Nova, under the name of its network. */
 const Address = z.object({
@@ -60,3 +61,47 @@ export const ServersPage = z.object({
 /** One page of ports; an invalid entry fails the page, because its server is unknown. */
 export const PortsPage = z.object({ ports: z.array(Port), ports_links: Links });
 export type PortsPage = z.output<typeof PortsPage>;
+
+const SCHEME = "openstack://";
+
+/** Parses a provider ID: with a region, without one, or the id alone as in old clusters. */
+export function parseProviderID(text: string, clusterRegion: string): ProviderID {
+  if (isServerId(text)) return { kind: "id", id: text };
+  if (!text.startsWith(SCHEME)) return rejectProviderID("foreign", text, "its scheme is not openstack");
+  const [region = "", id = "", ...more] = text.slice(SCHEME.length).split("/");
+  if (!isServerId(id) || more.length > 0)
+    return rejectProviderID("invalid", text, "it does not end in a server's id, a UUID in lower case");
+  if (region === "" || region === clusterRegion) return { kind: "id", id };
+  const message = `server ${id} is not the cluster's: expected region ${clusterRegion}, found ${region.slice(0, 100)}`;
+  return { kind: "elsewhere", message };
+}
+
+/** Formats the form that is written; with the region if ids need it to be distinct. */
+export function formatProviderID(id: string, region: string | undefined): string {
+  return `${SCHEME}${region ?? ""}/${id}`;
+}
+
+/** Whether a text is the id of a server; nothing else may become part of a path. */
+function isServerId(text: string): boolean {
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
+}
+
+function rejectProviderID(kind: "foreign" | "invalid", text: string, reason: string): ProviderID {
+  return { kind, message: `"${text.slice(0, 300)}" is not a provider ID of this cloud: ${reason}` };
+}
+
+/** Whether a server has ended although Nova still shows it. */
+export function hasEnded({ status }: Server): boolean {
+  return toInstanceState(status ?? "") === "terminated";
+}
+
+/** An unknown status proves nothing: neither that a server is gone nor that it is stopped. */
+export function toInstanceState(status: string): InstanceState {
+  return STATES.get(status) ?? "running";
+}
+
+const STATES: ReadonlyMap<string, InstanceState> = new Map([
+  ["SHUTOFF", "stopped"],
+  ["DELETED", "terminated"],
+  ["SOFT_DELETED", "terminated"],
+]);

@@ -1,12 +1,12 @@
 import * as z from "zod";
 import { BaseURL } from "#clouds/base-url.ts";
 import type { Api } from "#clouds/http/api.ts";
-import type { CallContext } from "#clouds/http/call-context.ts";
+import type { CallContext } from "#clouds/http/meter.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
 import { createSharedRun } from "#clouds/http/shared-run.ts";
 import type { OpenStackCloudConfig } from "#clouds/openstack/config.ts";
 import { fault, ok } from "#clouds/outcome.ts";
-import { getErrorMessage } from "#core/error-message.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 
 /** Keystone's answer: a token, its project, and the endpoints of the services. */
 export interface Session {

@@ -5,10 +5,14 @@ import { createHttpClient } from "#clouds/http/client.ts";
 import { buildDependencies, formatUserAgent, type HttpCloudOptions } from "#clouds/http/cloud-options.ts";
 import { createAuthorizer } from "#clouds/http/create-authorizer.ts";
 import type { Environment } from "#clouds/provider.ts";
-import { type ManagementServer, type RancherCloudConfig, TOKEN_VARIABLE } from "#clouds/rancher/config.ts";
+import {
+  type Distribution,
+  type ManagementServer,
+  type RancherCloudConfig,
+  TOKEN_VARIABLE,
+} from "#clouds/rancher/config.ts";
 import { createMachinesCloud } from "#clouds/rancher/machines-cloud.ts";
 import { buildNodeAnswer } from "#clouds/rancher/node-answer.ts";
-import type { Distribution } from "#clouds/rancher/node-keys.ts";
 import { readError } from "#clouds/rancher/read-error.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { readAuthority } from "#platforms/secrets/read-authority.ts";

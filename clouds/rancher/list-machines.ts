@@ -1,5 +1,5 @@
 import type { Api } from "#clouds/http/api.ts";
-import type { CallContext } from "#clouds/http/call-context.ts";
+import type { CallContext } from "#clouds/http/meter.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 import type { ManagementServer } from "#clouds/rancher/config.ts";

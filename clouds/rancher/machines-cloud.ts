@@ -1,20 +1,18 @@
 import type { Cloud, CloudCall } from "#clouds/cloud.ts";
 import type { Api } from "#clouds/http/api.ts";
 import type { Budget } from "#clouds/http/budget.ts";
-import type { CallContext } from "#clouds/http/call-context.ts";
-import { toConfigurationCheck } from "#clouds/http/configuration-check.ts";
-import { createMeter } from "#clouds/http/meter.ts";
+import { toConfigurationCheck } from "#clouds/http/cloud-options.ts";
+import { type CallContext, createMeter } from "#clouds/http/meter.ts";
 import { type Fault, toErrorAnswer } from "#clouds/http/outcome.ts";
-import type { ManagementServer } from "#clouds/rancher/config.ts";
+import { type Distribution, MACHINE_LABEL, type ManagementServer } from "#clouds/rancher/config.ts";
 import { createMachines } from "#clouds/rancher/list-machines.ts";
 import type { Machine } from "#clouds/rancher/machine.ts";
 import { buildNodeAnswer } from "#clouds/rancher/node-answer.ts";
-import { type Distribution, MACHINE_LABEL } from "#clouds/rancher/node-keys.ts";
 import { INSTANCE_ANNOTATION } from "#core/contracts.ts";
-import { getErrorMessage } from "#core/error-message.ts";
 import type { InstanceAnswer, VisibilityProbe } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
-import { parseObservedInstance } from "#core/node-lifecycle/identity.ts";
+import { parseObservedInstance } from "#core/node-lifecycle/location.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 
 /** Inputs of a cloud of K3s and RKE2 nodes that asks Rancher. */
 export interface MachinesCloudParts {

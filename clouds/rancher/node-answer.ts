@@ -1,5 +1,5 @@
 import { buildNoCloudAnswer } from "#clouds/no-cloud/instance.ts";
-import { type Distribution, formatKey, type NodeKey, REPEATED_LABELS } from "#clouds/rancher/node-keys.ts";
+import { type Distribution, formatKey, type NodeKey, REPEATED_LABELS } from "#clouds/rancher/config.ts";
 import { formatIp } from "#core/cidr.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { parseIp } from "#core/ip.ts";

@@ -3,11 +3,14 @@ import { defineCloudProvider } from "#clouds/provider.ts";
 import {
   CATTLE_VARIABLES,
   type CattleServer,
+  formatKey,
+  MACHINE_LABEL,
   type ManagementServer,
+  NODE_KEYS,
   RancherCloudConfig,
+  REPEATED_LABELS,
   TOKEN_VARIABLE,
 } from "#clouds/rancher/config.ts";
-import { formatKey, MACHINE_LABEL, NODE_KEYS, REPEATED_LABELS } from "#clouds/rancher/node-keys.ts";
 import { formatReference } from "#platforms/secrets/reference.ts";
 
 export const rancher = defineCloudProvider({

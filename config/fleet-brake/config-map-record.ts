@@ -1,8 +1,8 @@
 import * as z from "zod";
-import { RecordError, type RecordStore } from "#config/fleet-brake/record-store.ts";
+import { RecordError, type RecordStore } from "#config/fleet-brake/fleet-brake.ts";
 import { FIELD_MANAGER } from "#core/contracts.ts";
-import { getErrorMessage } from "#core/error-message.ts";
 import { CONFIG_MAPS, formatCreationPath, formatObjectPath } from "#core/resources/resource.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import { type Answer, classifyAnswer, parseJson } from "#kube/client/answer.ts";
 import type { ApiRequest, ApiResponse, Transport } from "#kube/client/transport.ts";
 

@@ -1,5 +1,3 @@
-import { RecordError, type RecordStore } from "#config/fleet-brake/record-store.ts";
-import { getErrorMessage } from "#core/error-message.ts";
 import { admit, type FleetClaim } from "#core/node-lifecycle/fleet-brake.ts";
 import {
   type FleetBrake as Brake,
@@ -7,6 +5,7 @@ import {
   formatFleetRecord,
   readFleetRecord,
 } from "#core/node-lifecycle/fleet-record.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import { type Clock, pause, systemClock } from "#kube/follow/clock.ts";
 
 /** The brake that all clusters of a fleet share. */
@@ -35,6 +34,7 @@ export interface FleetBrakeOptions {
 
 /** The brake grants twenty deletions in all, so a claim with this many conflicts met as many others. */
 const MAX_ATTEMPTS = 6;
+
 /** Pause before the next attempt, multiplied by the number of attempts. */
 const PAUSE_MS = 50;
 
@@ -85,4 +85,28 @@ export function createFleetBrake(options: FleetBrakeOptions): FleetBrake {
 /** Explains what to do when the record is missing: creating it automatically would release the brake. */
 export function describeMissingRecord(name: string): string {
   return `there is no ${name}: make it by "serverless-ccm brake --fleet --reset"`;
+}
+
+/** The store of a fleet's record: one document with compare-and-swap. */
+export interface RecordStore {
+  /** As an operator writes it, for messages and logs. */
+  readonly name: string;
+  /** Reads the current document, never a stale copy. Rejects with `RecordError` if it is unreadable. */
+  read(signal: AbortSignal): Promise<StoredRecord>;
+  /**
+   * Replaces the document of this version, or creates it if `version` is undefined. Returns false if another
+   * writer was first and nothing was written. Rejects with `RecordError` if the result of the write is
+   * unknown.
+   */
+  swap(text: string, version: string | undefined, signal: AbortSignal): Promise<boolean>;
+}
+
+/** The stored document; empty if it was never written. */
+export type StoredRecord =
+  | { readonly kind: "absent" }
+  | { readonly kind: "stored"; readonly text: string; readonly version: string };
+
+/** The record cannot be read or written. The message says why and what to do. */
+export class RecordError extends Error {
+  override readonly name = "RecordError";
 }

@@ -1,6 +1,5 @@
-import { RecordError, type RecordStore } from "#config/fleet-brake/record-store.ts";
-import { getErrorMessage } from "#core/error-message.ts";
-import { sanitizeText } from "#core/sanitize-text.ts";
+import { RecordError, type RecordStore } from "#config/fleet-brake/fleet-brake.ts";
+import { getErrorMessage, sanitizeText } from "#core/sanitize-text.ts";
 
 /** Opens record stores that only some processes may have; undefined for other references. */
 export type OpenRecordExtension = (reference: string) => RecordStore | undefined;

@@ -1,5 +1,4 @@
-import { isPair, readCertificateExpiry } from "#config/sign-in/client-pair.ts";
-import { readJwtExpiry } from "#config/sign-in/jwt-expiry.ts";
+import { isPair, readCertificateExpiry, readJwtExpiry } from "#config/sign-in/client-pair.ts";
 import type { TlsCredentials } from "#kube/client/connection.ts";
 import type { Reading } from "#platforms/keep-fresh.ts";
 import { parseToken } from "#platforms/secrets/parse-token.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { editStops } from "#config/switch/edit-stops.ts";
+import { editStops } from "#config/switch/stop-lines.ts";
 import {
   assumeStop,
   formatStops,
@@ -9,8 +9,7 @@ import {
 } from "#config/switch/stops.ts";
 import type { StopSwitch } from "#config/switch/switch.ts";
 import type { ClusterWrite } from "#core/decision.ts";
-import { getErrorMessage } from "#core/error-message.ts";
-import { sanitizeText } from "#core/sanitize-text.ts";
+import { getErrorMessage, sanitizeText } from "#core/sanitize-text.ts";
 import { type ObjectRead, readObject, sendWrite } from "#kube/apply/requests.ts";
 import type { Transport } from "#kube/client/transport.ts";
 

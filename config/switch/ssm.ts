@@ -1,7 +1,10 @@
 import * as z from "zod";
-import { listParameters } from "#config/registry/ssm/list-parameters.ts";
-import type { Parameter, ParameterStore } from "#config/registry/ssm/parameter-store.ts";
-import { toParametersError } from "#config/registry/ssm/parameters-error.ts";
+import {
+  listParameters,
+  type Parameter,
+  type ParameterStore,
+  toParametersError,
+} from "#config/registry/ssm/parameter-store.ts";
 import { assumeStop, StopEntry, type StopName, StopSwitchError } from "#config/switch/stops.ts";
 import type { StopSwitch } from "#config/switch/switch.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";

@@ -1,4 +1,11 @@
-import type { StopEntry, StopsRead } from "#config/switch/stops.ts";
+import {
+  removeStop,
+  type StopEntry,
+  StopSwitchError,
+  type StopsRead,
+  withStop,
+} from "#config/switch/stops.ts";
+import type { StopChange } from "#config/switch/switch.ts";
 
 /** The code before the first read. */
 export const UNREAD = "Unread";
@@ -72,4 +79,25 @@ function subtractStops(entries: readonly StopEntry[], others: readonly StopEntry
 
 function formatStopKey({ what, cluster }: StopEntry): string {
   return `${what} ${cluster ?? ""}`;
+}
+
+/** Returns the new record for a change, given the current text; undefined if the record already says so. */
+export async function editStops(
+  change: StopChange,
+  read: () => Promise<readonly StopEntry[]>,
+): Promise<readonly StopEntry[] | undefined> {
+  const before = await read().catch((error: unknown) => {
+    // An unreadable record may stop more than the text that would replace it.
+    if (
+      change.kind === "stop" &&
+      change.anew &&
+      error instanceof StopSwitchError &&
+      error.code === "Malformed"
+    )
+      return undefined;
+    throw error;
+  });
+  if (before === undefined) return change.kind === "stop" ? [change.entry] : undefined;
+  const after = change.kind === "stop" ? withStop(before, change.entry) : removeStop(before, change.name);
+  return after === before ? undefined : after;
 }

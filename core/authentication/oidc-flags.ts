@@ -1,5 +1,5 @@
 import type { JwtAuthenticator } from "#core/authentication/configuration.ts";
-import { checkIssuerUrl } from "#core/authentication/issuer-url.ts";
+import { checkIssuerUrl } from "#core/authentication/trust.ts";
 
 /**
  * kube-apiserver's flags for one OpenID Connect issuer, which it rejects together with a file; undefined for

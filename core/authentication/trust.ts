@@ -179,3 +179,58 @@ function parsePlainText(literal: string): string | undefined {
   const rest = literal.replaceAll(/\\([\\'])/g, "");
   return rest.includes("\\") ? undefined : literal.replaceAll(/\\([\\'])/g, "$1");
 }
+
+/**
+ * Returns the audience of a cluster's API server, for tokens that only this cluster accepts. A token that
+ * another cluster has seen is useless there.
+ */
+export function formatAudience(clusterName: string): string {
+  return `serverless-ccm:${clusterName}`;
+}
+
+/**
+ * Returns why a text cannot be an audience; undefined if it can. sts:GetWebIdentityToken accepts up to 1,000
+ * characters.
+ */
+export function checkAudience(text: string): string | undefined {
+  if (text === "") return "is empty";
+  if (text.length > 1_000) return "is longer than 1000 characters";
+  return /[\p{Cc}\p{Z}]/u.test(text) ? "has blanks or control characters" : undefined;
+}
+
+/**
+ * Returns why kube-apiserver would reject a URL as an issuer's, or as that of its discovery document;
+ * undefined if it accepts it.
+ */
+export function checkIssuerUrl(url: string): string | undefined {
+  if (!/^https:\/\/[^/?#]/i.test(url)) return "is no https URL";
+  if (/[\p{Cc}\p{Z}]/u.test(url)) return "has blanks or control characters";
+  if (/^https:\/\/[^/?#]*@/i.test(url)) return "has a user name in it";
+  if (/[?#]/.test(url)) return "has a query or a fragment";
+  return undefined;
+}
+
+/** An IAM role, as the subject of a token from sts:GetWebIdentityToken names it. */
+interface RoleArn {
+  readonly partition: string;
+  /** Twelve digits. */
+  readonly account: string;
+}
+
+/** Parses the ARN of an IAM role; undefined for any other text, such as a role session's ARN. */
+export function parseRoleArn(text: string): RoleArn | undefined {
+  const [, partition, account] = ROLE.exec(text) ?? [];
+  if (partition === undefined || account === undefined) return undefined;
+  return { partition, account };
+}
+
+/**
+ * Returns whether an ARN names a role session, as sts:GetCallerIdentity does. The session's token has the
+ * role's own ARN.
+ */
+export function isSessionArn(text: string): boolean {
+  return /^arn:[a-z-]+:sts::\d{12}:assumed-role\//.test(text);
+}
+
+// A path may contain any visible ASCII character, quotes included.
+const ROLE = /^arn:(aws[a-z-]*):iam::(\d{12}):role\/(?:[\x21-\x7e]{1,510}\/)?[\w+=,.@-]{1,64}$/;

@@ -1,4 +1,9 @@
-import { NODES_GROUP } from "#core/csr/requestor.ts";
+import {
+  type CertificateSigningRequest,
+  getRequestingNode,
+  KUBELET_SERVING_SIGNER,
+  NODES_GROUP,
+} from "#core/csr/csr.ts";
 import { type Fact, type FactName, type MessageTemplate, renderMessage } from "#core/message-template.ts";
 import type { Reason } from "#core/reason.ts";
 
@@ -68,4 +73,18 @@ export function buildCondition({ code, facts }: ApprovalResult): {
 } {
   const { type, sentence } = CONDITIONS[code];
   return { type, because: { code, message: renderMessage(sentence, facts) } };
+}
+
+/**
+ * Returns whether a request is a kubelet's own for its serving certificate and has no decision yet. Requests
+ * of others, even in a node's name, are left to their approvers.
+ */
+export function needsWork({ metadata, spec, status }: CertificateSigningRequest): boolean {
+  return (
+    spec.signerName === KUBELET_SERVING_SIGNER &&
+    metadata.deletionTimestamp === undefined &&
+    (status.conditions ?? []).length === 0 &&
+    status.certificate === undefined &&
+    getRequestingNode({ spec }) !== undefined
+  );
 }

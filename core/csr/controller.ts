@@ -1,8 +1,12 @@
 import type { InstanceController } from "#core/controller.ts";
-import { buildApproval } from "#core/csr/approval.ts";
-import type { CertificateRequest, ParseCertificateRequest } from "#core/csr/certificate-request.ts";
-import { type ApprovalResult, buildCondition, type DenialCode } from "#core/csr/conditions.ts";
-import { type CertificateSigningRequest, MAX_REQUEST_LENGTH } from "#core/csr/csr.ts";
+import { type ApprovalResult, buildCondition, type DenialCode, needsWork } from "#core/csr/conditions.ts";
+import {
+  type CertificateRequest,
+  type CertificateSigningRequest,
+  MAX_REQUEST_LENGTH,
+  NODES_GROUP,
+  type ParseCertificateRequest,
+} from "#core/csr/csr.ts";
 import { buildRequestWarnings, limitRequestWarnings } from "#core/csr/events.ts";
 import {
   getAgeSeconds,
@@ -11,14 +15,13 @@ import {
   MAX_AGE_SECONDS,
   retryAfterIssue,
 } from "#core/csr/issues.ts";
-import { needsWork } from "#core/csr/needs-work.ts";
 import { findRequestingNode } from "#core/csr/related-node.ts";
-import { NODES_GROUP } from "#core/csr/requestor.ts";
 import { csrWatch } from "#core/csr/watch.ts";
-import type { ClusterEvent, Decision } from "#core/decision.ts";
+import type { ApproveWrite, ClusterEvent, Decision } from "#core/decision.ts";
 import { leaveUnchanged, planEach, skip, toReference } from "#core/decisions.ts";
 import type { Instance, InstanceAnswer } from "#core/instance.ts";
 import { isSameIp, parseIp } from "#core/ip.ts";
+import { add, test } from "#core/json-patch.ts";
 import type { Node } from "#core/node/node.ts";
 import { CERTIFICATE_SIGNING_REQUESTS } from "#core/resources/resource.ts";
 import {
@@ -251,4 +254,27 @@ function denyRequest(code: DenialCode): Review {
 
 function holdRequest(code: IssueCode, message: string): Review {
   return { kind: "unusual", because: { code, message } };
+}
+
+/**
+ * Returns the one patch that approves or denies a request. It is rejected if the name now belongs to another
+ * request, or if a decision already exists: conditions of these types can never be removed.
+ */
+export function buildApproval(
+  { metadata: { name, uid } }: CertificateSigningRequest,
+  verdict: ApprovalResult,
+  now: Date,
+): ApproveWrite {
+  const lastUpdateTime = `${now.toISOString().slice(0, 19)}Z`;
+  const { type, because } = buildCondition(verdict);
+  const condition = { type, status: "True", reason: because.code, message: because.message, lastUpdateTime };
+  return {
+    on: "cluster",
+    apiVersion: CERTIFICATE_SIGNING_REQUESTS.apiVersion,
+    resource: CERTIFICATE_SIGNING_REQUESTS.name,
+    name,
+    verb: "approve",
+    precondition: [test("/metadata/uid", uid), test("/status/conditions", null)],
+    patch: [add("/status/conditions", [condition])],
+  };
 }

@@ -1,7 +1,6 @@
 import * as z from "zod";
 import type { Related, RelatedObjects } from "#core/controller.ts";
-import type { CertificateSigningRequest } from "#core/csr/csr.ts";
-import { getRequestingNode } from "#core/csr/requestor.ts";
+import { type CertificateSigningRequest, getRequestingNode } from "#core/csr/csr.ts";
 import { Node } from "#core/node/node.ts";
 import { NODES } from "#core/resources/resource.ts";
 

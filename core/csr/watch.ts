@@ -1,6 +1,6 @@
 import type { ParsedObject, Watch } from "#core/controller.ts";
+import { needsWork } from "#core/csr/conditions.ts";
 import { CertificateSigningRequest } from "#core/csr/csr.ts";
-import { needsWork } from "#core/csr/needs-work.ts";
 import { relatedNodes } from "#core/csr/related-node.ts";
 import { parseObject } from "#core/parse-object.ts";
 import { CERTIFICATE_SIGNING_REQUESTS } from "#core/resources/resource.ts";

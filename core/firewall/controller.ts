@@ -11,7 +11,6 @@ import {
 } from "#core/firewall/desired-rules.ts";
 import { selectServices } from "#core/firewall/exposed-service.ts";
 import { normalizeRules, OUTBOUND } from "#core/firewall/rules.ts";
-import { AUDIT_SECONDS, type FirewallSettings, parseFirewallSettings } from "#core/firewall/settings.ts";
 import {
   CREATE,
   type DesiredFirewall,
@@ -21,7 +20,12 @@ import {
   FirewallState,
   UPDATE,
 } from "#core/firewall/state.ts";
-import { firewallWatch } from "#core/firewall/watch.ts";
+import {
+  AUDIT_SECONDS,
+  type FirewallSettings,
+  firewallWatch,
+  parseFirewallSettings,
+} from "#core/firewall/watch.ts";
 import { formatCanonicalJson } from "#core/hash.ts";
 import type { ObjectReference, Reason } from "#core/reason.ts";
 import { NAMESPACES, SERVICES } from "#core/resources/resource.ts";

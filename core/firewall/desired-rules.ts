@@ -5,8 +5,8 @@ import {
   type Port,
 } from "#core/firewall/exposed-service.ts";
 import { EVERYWHERE, normalizeRules } from "#core/firewall/rules.ts";
-import type { FirewallSettings } from "#core/firewall/settings.ts";
 import type { FirewallRule } from "#core/firewall/state.ts";
+import type { FirewallSettings } from "#core/firewall/watch.ts";
 import { parseGoBoolean } from "#core/go-boolean.ts";
 
 /** An annotation of a Service with an invalid value. Its ports are those without the annotation. */

@@ -1,8 +1,22 @@
+import * as z from "zod";
 import { CLUSTER, type ClusterObject } from "#core/cluster-object.ts";
 import type { Watch } from "#core/controller.ts";
 import { exposedServices } from "#core/firewall/exposed-service.ts";
-import { AUDIT_SECONDS, parseFirewallSettings } from "#core/firewall/settings.ts";
 import { serviceWatch } from "#core/service/watch.ts";
+import type { Settings } from "#core/settings.ts";
+
+/** Seconds between two checks of a firewall without changes. */
+export const AUDIT_SECONDS = 300;
+
+/** The type of load balancers whose Service does not set one. */
+const LoadBalancerType = z.enum(["REGIONAL", "REGIONAL_NETWORK"]);
+
+/** The firewall settings in a cloud's configuration; absent for clouds without firewalls. */
+const FirewallSettings = z.object({
+  publicAccessFirewall: z.object({ name: z.string().min(1), tags: z.array(z.string().min(1)).min(1) }),
+  defaultLoadBalancerType: LoadBalancerType.prefault("REGIONAL_NETWORK"),
+});
+export type FirewallSettings = z.output<typeof FirewallSettings>;
 
 /**
  * The watch half of the firewall-controller: a cluster as a whole, whenever what its Services expose changes.
@@ -26,3 +40,8 @@ export const firewallWatch: Watch<ClusterObject> = {
     whenRelatedChange: true,
   },
 };
+
+/** Parses the configuration of a cluster's firewall; undefined if it should have none. */
+export function parseFirewallSettings({ cloud }: Pick<Settings, "cloud">): FirewallSettings | undefined {
+  return FirewallSettings.safeParse(cloud).data;
+}

@@ -1,5 +1,5 @@
 import type { Node } from "#core/node/node.ts";
-import { getNotReadySince } from "#core/node-lifecycle/monitor.ts";
+import { getNotReadySince } from "#core/node-lifecycle/needs-work.ts";
 import {
   type Absence,
   CLOCK_SECONDS,

@@ -2,7 +2,7 @@ import type { ObjectCount, ReadState } from "#core/controller.ts";
 import { isSameJson } from "#core/json-patch.ts";
 import { Node } from "#core/node/node.ts";
 import { checkBrake, pruneDeletions } from "#core/node-lifecycle/brake.ts";
-import { parseObservedInstance } from "#core/node-lifecycle/identity.ts";
+import { parseObservedInstance } from "#core/node-lifecycle/location.ts";
 import { isReady } from "#core/node-lifecycle/needs-work.ts";
 import {
   CLOCK_SECONDS,

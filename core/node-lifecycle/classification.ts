@@ -2,8 +2,12 @@ import { TO_BE_DELETED_TAINT } from "#core/contracts.ts";
 import type { Subject } from "#core/controller.ts";
 import type { InstanceAnswer, VisibilityProbe } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
-import { parseObservedInstance } from "#core/node-lifecycle/identity.ts";
-import { findDifference, type LocationDifference, readLocation } from "#core/node-lifecycle/location.ts";
+import {
+  findDifference,
+  type LocationDifference,
+  parseObservedInstance,
+  readLocation,
+} from "#core/node-lifecycle/location.ts";
 import { findReadyCondition } from "#core/node-lifecycle/needs-work.ts";
 import type { DeletionSettings } from "#core/settings.ts";
 import { getReplacementFact, type TenantFact } from "#core/tenant-fact.ts";

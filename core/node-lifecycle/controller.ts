@@ -5,11 +5,10 @@ import type { Decision, DeleteWrite, Plan } from "#core/decision.ts";
 import { planEach } from "#core/decisions.ts";
 import type { Instance, InstanceAnswer } from "#core/instance.ts";
 import { changeOr, leaveUnchanged, patchNode, retry, skip } from "#core/node/decisions.ts";
-import { isBeingDeleted } from "#core/node/needs-work.ts";
 import type { Node } from "#core/node/node.ts";
+import { isBeingDeleted } from "#core/node/watch.ts";
 import { classifyAnswer, type NodeClassification } from "#core/node-lifecycle/classification.ts";
-import { getMonitorDelay } from "#core/node-lifecycle/monitor.ts";
-import { isMonitored, isReady } from "#core/node-lifecycle/needs-work.ts";
+import { getMonitorDelay, isMonitored, isReady } from "#core/node-lifecycle/needs-work.ts";
 import { type ClassifiedNode, type DeletionDecision, planDeletions } from "#core/node-lifecycle/plan.ts";
 import {
   BRAKE_EVENTS,

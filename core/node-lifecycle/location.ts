@@ -1,6 +1,5 @@
-import { REGION_LABELS } from "#core/contracts.ts";
+import { INSTANCE_ANNOTATION, REGION_LABELS } from "#core/contracts.ts";
 import type { Node } from "#core/node/node.ts";
-import { parseObservedInstance } from "#core/node-lifecycle/identity.ts";
 
 /**
  * The place of an instance. An absent or empty part is unknown, and so is a segment `-` of a network. If a
@@ -69,3 +68,26 @@ function isKnown(segment: string | undefined): boolean {
 }
 
 const UNKNOWN: ReadonlySet<string | undefined> = new Set([undefined, "", "-"]);
+
+/** The instance with which a node was observed. */
+interface ObservedInstance {
+  readonly account: string;
+  /** In the cloud's format, such as `vpc-0123`, `fsn1/4711` or, if unknown, `-`. */
+  readonly network: string;
+  readonly id: string;
+}
+
+/**
+ * Returns the instance with which a node was observed, if its provider ID still names it. Otherwise
+ * undefined. Accounts and IDs contain no slash; networks may.
+ */
+export function parseObservedInstance({ metadata, spec }: Node): ObservedInstance | undefined {
+  const [account, ...rest] = metadata.annotations?.[INSTANCE_ANNOTATION]?.split("/") ?? [];
+  const id = rest.at(-1);
+  if (account === undefined || id === undefined || id === "" || rest.length < 2) return undefined;
+  const { providerID = "" } = spec;
+  // Some kubelets, such as those of Oracle's own clusters, write the ID alone.
+  return providerID === id || providerID.endsWith(`/${id}`)
+    ? { account, network: rest.slice(0, -1).join("/"), id }
+    : undefined;
+}

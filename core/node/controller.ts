@@ -2,9 +2,8 @@ import { NODE_EVENT_SOURCE } from "#core/contracts.ts";
 import type { InstanceController } from "#core/controller.ts";
 import { planEach } from "#core/decisions.ts";
 import { decideNode } from "#core/node/decide.ts";
-import { needsInstance } from "#core/node/needs-work.ts";
 import type { Node } from "#core/node/node.ts";
-import { nodeWatch } from "#core/node/watch.ts";
+import { needsInstance, nodeWatch } from "#core/node/watch.ts";
 import type { LabelSettings } from "#core/settings.ts";
 import { getManagerFact } from "#core/tenant-fact.ts";
 

@@ -13,10 +13,10 @@ import {
   planLabelCorrections,
   reconcileLabels,
 } from "#core/node/labels.ts";
-import { isBeingDeleted, needsInstance } from "#core/node/needs-work.ts";
 import type { Node } from "#core/node/node.ts";
 import { testProvidedNodeIpUnchanged } from "#core/node/provided-node-ip.ts";
 import { isUninitialized, removeUninitialized } from "#core/node/taints.ts";
+import { isBeingDeleted, needsInstance } from "#core/node/watch.ts";
 import type { Reason } from "#core/reason.ts";
 import { DEFAULT_SETTINGS, type LabelSettings, type Settings } from "#core/settings.ts";
 import { getProviderIDFact, getReplacementFact, type TenantFact } from "#core/tenant-fact.ts";

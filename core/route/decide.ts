@@ -1,17 +1,17 @@
-import type { ClusterObject } from "#core/cluster-object.ts";
-import { CLUSTER } from "#core/cluster-object.ts";
+import { CLUSTER, type ClusterObject } from "#core/cluster-object.ts";
 import type { AskContext, DecisionContext } from "#core/controller.ts";
 import type { CloudAction, ClusterEvent, Decision, PatchWrite } from "#core/decision.ts";
-import { change, leaveUnchanged, retry, skip, toReference } from "#core/decisions.ts";
+import { change, leaveUnchanged, patchObject, retry, skip, toReference } from "#core/decisions.ts";
 import type { ObjectHint } from "#core/event.ts";
+import { add, type Edit, formatPointer, test } from "#core/json-patch.ts";
 import type { ObjectReference, Reason } from "#core/reason.ts";
-import { buildConditionPatch } from "#core/route/condition.ts";
+import { NODES } from "#core/resources/resource.ts";
 import { collectDesiredRoutes, isConfigured, parseClusterNetworks } from "#core/route/desired-routes.ts";
 import { buildIssueEvent, createLastingIssue, DELETED, type Issue, toIssue } from "#core/route/issues.ts";
 import { describePass, formatConditionKey, hasDeleted, NO_PASS, type Pass } from "#core/route/pass.ts";
 import { type NodePhase, type Plan, planRoutes } from "#core/route/plan.ts";
 import { type NodeProof, proveNodes } from "#core/route/proof.ts";
-import { type RouteNode, selectRouteNodes } from "#core/route/related-node.ts";
+import { NETWORK_UNAVAILABLE, type RouteNode, selectRouteNodes } from "#core/route/related-node.ts";
 import { isStopped } from "#core/route/stale-routes.ts";
 import { QUOTA_CODE, type RouteState, type RouteTables, type Step } from "#core/route/state.ts";
 import { describeStop, type Stop } from "#core/stop.ts";
@@ -92,6 +92,7 @@ const NOT_CONFIGURED = {
   code: "NotConfigured",
   message: "no routes are to be configured (routes.configure, routes.clusterCIDRs)",
 };
+
 const NODES_UNKNOWN = { code: "NodesUnknown", message: "the event brings no list of nodes" };
 
 function decidePlan(
@@ -222,4 +223,51 @@ function decideWithoutTables(
   const { code, afterSeconds } = createLastingIssue("RouteTableMissing", message);
   const events = waiting.slice(0, MAX_EVENTS).map((node) => buildIssueEvent(node, "RouteTableMissing", []));
   return retry(reference, { code, message }, afterSeconds, events);
+}
+
+/** The condition's fields, with the stock controller's sentences. */
+const SAYS = {
+  routed: { status: "False", reason: "RouteCreated", message: "RouteController created a route" },
+  unrouted: {
+    status: "True",
+    reason: "NoRouteCreated",
+    message: "RouteController failed to create a route",
+  },
+} as const;
+
+/** Returns the patch that sets a node's condition about its routes; undefined if it is already correct. */
+function buildConditionPatch(node: RouteNode, isRouted: boolean, now: Date): PatchWrite | undefined {
+  const says = isRouted ? SAYS.routed : SAYS.unrouted;
+  const { condition } = node;
+  if (condition?.status === says.status && condition.reason === says.reason) return undefined;
+  const at = now.toISOString().replace(/\.\d+Z$/, "Z");
+  const fields = { ...says, lastTransitionTime: at, lastHeartbeatTime: at };
+  const metadata = { name: node.name, uid: node.uid };
+  return patchObject(NODES, { metadata }, [buildEdit(node, fields)], "status");
+}
+
+const CONDITIONS = formatPointer("status", "conditions");
+
+/**
+ * An existing condition is changed field by field: `add` before an index would insert a second one, and
+ * others' fields stay. A new one is appended after the last, which must still be the last, because
+ * kube-apiserver counts a negative index from the end.
+ */
+function buildEdit({ condition, lastCondition }: RouteNode, fields: Readonly<Record<string, string>>): Edit {
+  if (condition !== undefined) {
+    const path = `${CONDITIONS}${formatPointer(condition.at)}`;
+    return {
+      tests: [test(`${path}/type`, NETWORK_UNAVAILABLE), test(`${path}/status`, condition.status ?? null)],
+      operations: Object.entries(fields).map(([field, value]) => add(`${path}/${field}`, value)),
+    };
+  }
+  const whole = { type: NETWORK_UNAVAILABLE, ...fields };
+  if (typeof lastCondition !== "string") {
+    const testedValue = lastCondition === null ? [] : null;
+    return { tests: [test(CONDITIONS, testedValue)], operations: [add(CONDITIONS, [whole])] };
+  }
+  return {
+    tests: [test(`${CONDITIONS}/-1/type`, lastCondition)],
+    operations: [add(`${CONDITIONS}/-`, whole)],
+  };
 }

@@ -16,7 +16,7 @@ export interface TargetNode {
   readonly name: string;
   /** Absent before the node is initialized. */
   readonly providerID?: string | undefined;
-  /** The label hashes of `core/service/label-hashes.ts`; absent when the labels are unknown. */
+  /** The label hashes of `core/service/state-annotation.ts`; absent when the labels are unknown. */
   readonly labels?: string | undefined;
 }
 

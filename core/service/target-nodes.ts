@@ -4,10 +4,10 @@ import type { Related, RelatedObjects } from "#core/controller.ts";
 import { parseGoBoolean } from "#core/go-boolean.ts";
 import { Node } from "#core/node/node.ts";
 import { NODES } from "#core/resources/resource.ts";
-import { hashLabels } from "#core/service/label-hashes.ts";
 import type { TargetNode } from "#core/service/model.ts";
 import { isLoadBalancerService } from "#core/service/needs-work.ts";
 import type { Service } from "#core/service/service.ts";
+import { hashLabels } from "#core/service/state-annotation.ts";
 
 /** The fields of a node that load balancers use; other changes of nodes wake no Service. */
 const Projection = z.object({

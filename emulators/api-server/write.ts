@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import { getErrorMessage } from "#core/error-message.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import { authorizeSigner } from "#emulators/api-server/authorize.ts";
 import { applyApproval, buildRequest } from "#emulators/api-server/certificate-requests.ts";
 import { applyJsonPatch } from "#emulators/api-server/json-patch.ts";

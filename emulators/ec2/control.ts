@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { getErrorMessage } from "#core/error-message.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import { Behaviour } from "./behaviour.ts";
 import { InstanceStateName } from "./instance.ts";
 import { InstanceSpec, ManagedInterfaceSpec } from "./instance-spec.ts";

@@ -2,11 +2,10 @@ import type { Cloud, CloudCall } from "#clouds/cloud.ts";
 import type { Cluster } from "#config/cluster.ts";
 import type { Observation } from "#core/capability.ts";
 import type { ApiObject, AskContext, Question } from "#core/controller.ts";
-import { getErrorMessage } from "#core/error-message.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { isSameJson } from "#core/json-patch.ts";
-import type { CloudUsage } from "#core/report.ts";
-import { addUsage, NO_CLOUD_USAGE } from "#core/usage.ts";
+import { addUsage, type CloudUsage, NO_CLOUD_USAGE } from "#core/report.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
 import { buildAskContext, getQuotaShare, type Invocation } from "#functions/parts/invocation.ts";
 

@@ -1,13 +1,12 @@
 import type { Cluster } from "#config/cluster.ts";
 import type { ApiObject } from "#core/controller.ts";
 import type { Decision, Plan } from "#core/decision.ts";
-import { getErrorMessage } from "#core/error-message.ts";
 import type { FleetBrakeState } from "#core/node-lifecycle/fleet-record.ts";
 import { applyDryRun, selectLabelWrites } from "#core/policies.ts";
 import type { Reason } from "#core/reason.ts";
-import type { ClusterUsage, ObjectReport } from "#core/report.ts";
+import { addClusterUsage, type ClusterUsage, NO_CLUSTER_USAGE, type ObjectReport } from "#core/report.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import type { Stop } from "#core/stop.ts";
-import { addClusterUsage, NO_CLUSTER_USAGE } from "#core/usage.ts";
 import type { Batch, BatchState } from "#functions/parts/batch.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
 import { createFleetBrakeGuard } from "#functions/parts/fleet-brake-guard.ts";

@@ -1,10 +1,9 @@
 import type { Observation } from "#core/capability.ts";
-import { getErrorMessage } from "#core/error-message.ts";
-import type { CloudUsage } from "#core/report.ts";
+import { type CloudUsage, NO_CLOUD_USAGE } from "#core/report.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import type { HoldingsQuestion } from "#core/service/holdings.ts";
 import type { Reservations } from "#core/service/load-balancer-quota.ts";
 import { LOAD_BALANCERS } from "#core/service/model.ts";
-import { NO_CLOUD_USAGE } from "#core/usage.ts";
 import type { Batch } from "#functions/parts/batch.ts";
 import { buildAskContext, getQuotaShare, type Invocation } from "#functions/parts/invocation.ts";
 import type { ReservationLedger } from "#functions/parts/quota-ledger.ts";

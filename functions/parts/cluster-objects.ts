@@ -2,8 +2,8 @@ import * as z from "zod";
 import type { ClusterObjects, ObjectFault, ObjectKind } from "#clouds/cluster-objects.ts";
 import type { CapabilityErrorCode } from "#core/capability.ts";
 import { FIELD_MANAGER } from "#core/contracts.ts";
-import { getErrorMessage } from "#core/error-message.ts";
 import { formatCollectionPath, formatObjectKey, formatObjectPath } from "#core/resources/resource.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import {
   type Answer,
   classifyAnswer,

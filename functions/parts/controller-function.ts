@@ -6,26 +6,29 @@ import type { Cluster } from "#config/cluster.ts";
 import { type ConfigError, listFaults } from "#core/config-errors.ts";
 import type { Controller } from "#core/controller.ts";
 import { type ControllerName, Event, MAX_EVENT_BYTES } from "#core/event.ts";
-import type { ObjectReport, Report } from "#core/report.ts";
+import { NO_CLUSTER_USAGE, type ObjectReport, type Report } from "#core/report.ts";
 import { isLasting } from "#core/rounds.ts";
-import { NO_CLUSTER_USAGE } from "#core/usage.ts";
 import { type Answers, askCloud, NO_ANSWERS } from "#functions/parts/ask-cloud.ts";
 import { type Batch, createBatch } from "#functions/parts/batch.ts";
 import { carryOut } from "#functions/parts/carry-out.ts";
 import { claimReservations } from "#functions/parts/claim-quota.ts";
-import { createDeadline, type FunctionContext } from "#functions/parts/deadline.ts";
+import {
+  createDeadline,
+  createPlatformFunction,
+  type FunctionContext,
+  type PlatformFunction,
+} from "#functions/parts/deadline.ts";
 import { type DeferredBatch, deferWrites } from "#functions/parts/defer-writes.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
 import { findCluster, type Rejection } from "#functions/parts/find-cluster.ts";
-import { formatFaults } from "#functions/parts/format-faults.ts";
 import { logReport } from "#functions/parts/log-report.ts";
 import {
   type Entry,
+  formatFaults,
   type MalformedEntry,
   parseObjects,
   selectObjects,
 } from "#functions/parts/parse-objects.ts";
-import { createPlatformFunction, type PlatformFunction } from "#functions/parts/platform-function.ts";
 import { createReservationLedger } from "#functions/parts/quota-ledger.ts";
 import { readStop } from "#functions/parts/read-stop.ts";
 import { traceInvocations } from "#functions/parts/trace-invocations.ts";

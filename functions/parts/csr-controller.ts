@@ -4,9 +4,9 @@ import {
   Pkcs10CertificateRequest,
   SubjectAlternativeNameExtension,
 } from "@peculiar/x509";
-import type { CertificateRequest, ParsedRequest } from "#core/csr/certificate-request.ts";
 import { createCsrController } from "#core/csr/controller.ts";
-import { getErrorMessage } from "#core/error-message.ts";
+import type { CertificateRequest, ParsedRequest } from "#core/csr/csr.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 
 /** Text before, between or after the block could be read as the request by another parser. */
 const ONE_BLOCK =

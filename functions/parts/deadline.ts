@@ -1,3 +1,7 @@
+import type { Context } from "aws-lambda";
+import type { Event } from "#core/event.ts";
+import type { Report } from "#core/report.ts";
+
 /**
  * Milliseconds before the platform's end at which no new work starts; half of them are for requests in
  * flight.
@@ -32,4 +36,20 @@ export function createDeadline(context: FunctionContext): Deadline {
   const timeout = leftMs > 0 ? AbortSignal.timeout(Math.floor(leftMs)) : AbortSignal.abort();
   const signal = context.signal ? AbortSignal.any([timeout, context.signal]) : timeout;
   return { signal, settleMs: RESERVE_MS / 2 };
+}
+
+/**
+ * The handler that a platform calls: Lambda or an invoker in the same process. Rejects with `EventRejected`.
+ */
+export type PlatformFunction = (event: unknown, context: FunctionContext) => Promise<Report>;
+
+/**
+ * Converts a middy handler to the signature that every platform calls. Its first middleware turns the input
+ * into an `Event` and reads only the fields of `FunctionContext`, so both can be cast to the types of middy.
+ */
+export function createPlatformFunction(
+  handler: (event: Event, context: Context) => Promise<Report>,
+): PlatformFunction {
+  // Exactly two parameters: Lambda on Node 24 refuses functions that could take a callback.
+  return (event, context) => handler(event as Event, context as Context);
 }

@@ -1,7 +1,7 @@
 import type { Cluster, Clusters } from "#config/cluster.ts";
-import { getErrorMessage } from "#core/error-message.ts";
 import type { Event } from "#core/event.ts";
 import type { Reason } from "#core/reason.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 
 /** The event's cluster, or why nothing may be done for it now. */
 export type FoundCluster = { readonly kind: "cluster"; readonly cluster: Cluster } | Rejection;

@@ -1,6 +1,5 @@
 import type { Log } from "#functions/parts/log-report.ts";
-import { openTracer } from "#tracing/open-tracer.ts";
-import { createDroppedLine } from "#tracing/say-dropped.ts";
+import { createDroppedLine, openTracer } from "#tracing/open-tracer.ts";
 import type { Environment } from "#tracing/settings.ts";
 import type { Tracer } from "#tracing/tracer.ts";
 

@@ -8,7 +8,7 @@ import { createConnectionCache } from "#functions/parts/connection-cache.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
 import { openDeployedClusters } from "#functions/parts/deployed-clusters.ts";
 import { logToStandardOutput } from "#functions/parts/log-report.ts";
-import { openStopReader } from "#functions/parts/open-stop-reader.ts";
+import { openStopReader } from "#functions/parts/read-stop.ts";
 
 /** Cached connections and clouds of a warm function. */
 const MAX_KEPT = 32;
@@ -60,4 +60,11 @@ export function createLambdaDependencies(
 /** Loading a provider's code takes time; a further cluster of the same cloud takes none. */
 function selectOnePerProvider(clusters: readonly Cluster[]): Cluster[] {
   return [...new Map(clusters.map((cluster) => [cluster.cloud.provider, cluster])).values()];
+}
+
+/** Returns the deployed name of another function in the same deployment, which has the same prefix. */
+export function getSiblingName(deployedName: string, ownName: string, functionName: string): string {
+  return deployedName.endsWith(ownName)
+    ? `${deployedName.slice(0, -ownName.length)}${functionName}`
+    : functionName;
 }

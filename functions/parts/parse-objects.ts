@@ -1,6 +1,6 @@
+import type { ConfigError } from "#core/config-errors.ts";
 import type { ApiObject, Controller } from "#core/controller.ts";
 import type { Reason } from "#core/reason.ts";
-import { formatFaults } from "#functions/parts/format-faults.ts";
 
 /** An object of the event; `index` is its position. */
 export type Entry = ObjectEntry | MalformedEntry;
@@ -43,4 +43,17 @@ export function parseObjects(
 /** Returns the entries that the controller handles. */
 export function selectObjects(entries: readonly Entry[]): ObjectEntry[] {
   return entries.filter((entry) => entry.kind === "object");
+}
+
+/** Limits of named faults and of their characters; untrusted input may have any number. */
+const MAX_NAMED = 10;
+
+const MAX_CHARACTERS = 1_000;
+
+/** Formats faults in one line of bounded length; quotes only field names. */
+export function formatFaults(faults: readonly ConfigError[], whole: string): string {
+  const named = faults.slice(0, MAX_NAMED).map(({ path, message }) => `${path || whole}: ${message}`);
+  const more = faults.length > MAX_NAMED ? [`and ${faults.length - MAX_NAMED} more`] : [];
+  const sentence = [...named, ...more].join("; ");
+  return sentence.length > MAX_CHARACTERS ? `${sentence.slice(0, MAX_CHARACTERS)}…` : sentence;
 }

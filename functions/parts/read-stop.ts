@@ -1,3 +1,5 @@
+import { openSwitch } from "#config/switch/open-switch.ts";
+import { createStopReader } from "#config/switch/stop-reader.ts";
 import type { Controller } from "#core/controller.ts";
 import type { Write } from "#core/decision.ts";
 import type { Event } from "#core/event.ts";
@@ -5,6 +7,7 @@ import type { Reason } from "#core/reason.ts";
 import { describeStop, isDeleting, isHeldSince, type Stop, selectTightestStop } from "#core/stop.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
 import type { Invocation } from "#functions/parts/invocation.ts";
+import { logToStandardOutput } from "#functions/parts/log-report.ts";
 
 /**
  * How long the sender's read of the stop is valid; after that the function reads the switch itself, whatever
@@ -49,4 +52,22 @@ export async function checkSharedHold(invocation: Invocation, what: string): Pro
   const { dependencies, event, stop } = invocation;
   const current = selectTightestStop(stop, await dependencies.readStop?.(event.cluster));
   return current === undefined || current === stop ? undefined : describeStop(current, what);
+}
+
+/**
+ * Opens the stop reader of a deployed function for the switch that STOP_SWITCH names; the function may only
+ * read it. `readsAll` is for callers that ask for many clusters.
+ */
+export function openStopReader(
+  environment: Readonly<Record<string, string | undefined>>,
+  { readsAll = false }: { readonly readsAll?: boolean } = {},
+): ((cluster: string) => Promise<Stop | undefined>) | undefined {
+  const { STOP_SWITCH: reference } = environment;
+  if (!reference) return undefined;
+  return createStopReader({
+    stopSwitch: openSwitch(reference),
+    now: Date.now,
+    log: logToStandardOutput,
+    readsAll,
+  });
 }

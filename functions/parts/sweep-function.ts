@@ -1,4 +1,4 @@
-import { getErrorMessage } from "#core/error-message.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import { createDeadline, type FunctionContext } from "#functions/parts/deadline.ts";
 import type { LogLine } from "#functions/parts/log-report.ts";
 import { type DispatchDependencies, type SweepResult, sweep } from "#sweep/dispatch.ts";

@@ -1,5 +1,5 @@
-import { createAbortPatience } from "#kube/client/on-abort.ts";
 import { createSemaphore } from "#kube/client/semaphore.ts";
+import { createAbortPatience } from "#kube/client/time-limit.ts";
 
 /** Permission to send one request. Call exactly one of its methods, once. */
 export interface Permit {

@@ -1,15 +1,14 @@
 import type { ApiObject, DoneWrite } from "#core/controller.ts";
 import type { Change, Decision, Write } from "#core/decision.ts";
-import { getErrorMessage } from "#core/error-message.ts";
 import { isApplied } from "#core/json-patch.ts";
 import type { Reason } from "#core/reason.ts";
-import type { ChangePermit } from "#kube/apply/change-permits.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import type { ApplyContext, ApplyItem, CarryOutResult, Progress } from "#kube/apply/context.ts";
 import { type AppliedObject, reportChanged, reportSettled, reportStopped } from "#kube/apply/outcome.ts";
 import { act, guard, readNow, type SentWrite, send } from "#kube/apply/steps.ts";
-import { DEADLINE_REACHED, type Stop } from "#kube/apply/stop.ts";
-import { createAbortPatience } from "#kube/client/on-abort.ts";
+import { type ChangePermit, DEADLINE_REACHED, type Stop } from "#kube/apply/stop.ts";
 import { createSemaphore, type Semaphore } from "#kube/client/semaphore.ts";
+import { createAbortPatience } from "#kube/client/time-limit.ts";
 
 /**
  * Carries out a decision and those that follow: the next step after each change, and a new decision if the

@@ -5,10 +5,10 @@ import type { Reason } from "#core/reason.ts";
 import type { ClusterUsage, ObjectReport } from "#core/report.ts";
 import { createAdaptiveConcurrency } from "#kube/apply/adaptive-concurrency.ts";
 import { applyDecision } from "#kube/apply/apply-decision.ts";
-import { createChangePermits } from "#kube/apply/change-permits.ts";
 import type { AppliedController, ApplyContext, ApplyItem, Decider } from "#kube/apply/context.ts";
 import type { AppliedObject } from "#kube/apply/outcome.ts";
 import { type RecordedEvents, recordEvents } from "#kube/apply/record-events.ts";
+import { createChangePermits } from "#kube/apply/stop.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
 /** A batch of decisions and how to carry them out. */

@@ -4,8 +4,7 @@ import type { Change, CloudAction, Decision, Write } from "#core/decision.ts";
 import type { Reason } from "#core/reason.ts";
 import type { ClusterUsage } from "#core/report.ts";
 import type { AdaptiveConcurrency } from "#kube/apply/adaptive-concurrency.ts";
-import type { ChangePermit } from "#kube/apply/change-permits.ts";
-import type { Stop } from "#kube/apply/stop.ts";
+import type { ChangePermit, Stop } from "#kube/apply/stop.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
 /** An object of a batch, what was read of it, and its decision. */

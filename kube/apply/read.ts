@@ -14,8 +14,8 @@ import { formatCollectionPath, type Resource } from "#core/resources/resource.ts
 import { readObject } from "#kube/apply/requests.ts";
 import { classifyAnswer, classifyFailure, parseJson } from "#kube/client/answer.ts";
 import type { UnreachableCode } from "#kube/client/errors.ts";
-import { createAbortPatience } from "#kube/client/on-abort.ts";
 import { createSemaphore } from "#kube/client/semaphore.ts";
+import { createAbortPatience } from "#kube/client/time-limit.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { listAll } from "#kube/follow/list.ts";
 

@@ -1,9 +1,9 @@
+import * as z from "zod";
 import type { ApiObject, RejectedAction } from "#core/controller.ts";
 import type { CloudAction, ClusterWrite } from "#core/decision.ts";
 import { applyOperations, hasOtherValue, isSameJson } from "#core/json-patch.ts";
 import { formatObjectKey } from "#core/resources/resource.ts";
 import type { ApplyContext, Progress } from "#kube/apply/context.ts";
-import { checkGuard } from "#kube/apply/guard.ts";
 import { type ObjectRead, readObject, sendWrite } from "#kube/apply/requests.ts";
 import { createConflict, DEADLINE_REACHED, isUnanswered, type Stop, stopFor } from "#kube/apply/stop.ts";
 import { type Answer, type FailedAnswer, getAnswerCode } from "#kube/client/answer.ts";
@@ -94,6 +94,7 @@ export async function guard(
 
 /** An answer that took longer is too old for an action. */
 const FRESH_MS = 5_000;
+
 const OUTDATED: Stop = {
   kind: "retry",
   because: {
@@ -233,4 +234,40 @@ function isAbout(
     write.name === metadata.name &&
     write.namespace === metadata.namespace
   );
+}
+
+/** The fields that must equal those that the decision read. */
+const Guarded = z.object({
+  metadata: z.object({
+    uid: z.string(),
+    generation: z.int().optional(),
+    deletionTimestamp: z.string().optional(),
+  }),
+});
+
+/** A freshly read object with the hash of its content; `content` is absent if it was not requested. */
+interface GuardedObject {
+  readonly raw: unknown;
+  readonly content: string | undefined;
+}
+
+/**
+ * Returns why a freshly read object is not the one for which a cloud action was decided; undefined if it is.
+ */
+function checkGuard(
+  { raw, content }: GuardedObject,
+  precondition: CloudAction["precondition"],
+): string | undefined {
+  const parsed = Guarded.safeParse(raw);
+  if (!parsed.success) return "the object has no uid by which to know it";
+  const { uid, generation, deletionTimestamp } = parsed.data.metadata;
+  if (uid !== precondition.uid) return `the object is another one by now, uid ${uid}`;
+  if (precondition.generation !== undefined && generation !== precondition.generation) {
+    return `the object is of generation ${generation} by now, not ${precondition.generation}`;
+  }
+  if ((deletionTimestamp !== undefined) !== precondition.deleting)
+    return precondition.deleting ? "the object is not being deleted" : "the object is being deleted by now";
+  return precondition.content === undefined || precondition.content === content
+    ? undefined
+    : "the object has another content by now than the action was decided on";
 }

@@ -6,6 +6,8 @@ import type { Reason } from "#core/reason.ts";
 import { NODES, type Resource } from "#core/resources/resource.ts";
 import { getKindFact, getNameFact, getServerMessageFact } from "#core/tenant-fact.ts";
 import type { Answer, FailedAnswer } from "#kube/client/answer.ts";
+import { createSemaphore } from "#kube/client/semaphore.ts";
+import { createAbortPatience } from "#kube/client/time-limit.ts";
 
 /** Why an object is left unchanged. */
 export type Stop =
@@ -71,6 +73,7 @@ export function stopFor(answer: FailedAnswer, subject: Subject): Stop {
 
 /** A server with such answers is unhealthy or hostile. */
 const UNREADABLE_WAIT_SECONDS = 30;
+
 /** As long as the answer was awaited. */
 const UNANSWERED_WAIT_SECONDS = 10;
 
@@ -122,4 +125,42 @@ function createRejectionStop(
 function getRejectionBackoff({ metadata }: ApiObject, now: Date): number {
   const ageSeconds = (now.getTime() - Date.parse(metadata.creationTimestamp)) / 1_000;
   return Number.isFinite(ageSeconds) ? Math.round(Math.min(600, Math.max(30, ageSeconds))) : 30;
+}
+
+/** An object's permit for cloud changes, which it acquires once and keeps to its end. */
+export interface ChangePermit {
+  /**
+   * Resolves to whether the permit came at once or was already held, came after others changed the cloud, or
+   * never comes because the time is up.
+   */
+  acquire(): Promise<"now" | "after others" | "never">;
+  /** Ends the permit, whether it was granted or not. */
+  release(): void;
+}
+
+/**
+ * Creates the change permits of a batch, `most` at a time. The account's quotas then finish some objects
+ * instead of leaving all half done, which would observe each of them again.
+ */
+export function createChangePermits(most: number, deadline: AbortSignal): () => ChangePermit {
+  const semaphore = createSemaphore(() => most, Number.POSITIVE_INFINITY);
+  let ended = 0;
+  return () => {
+    let hasCome = false;
+    return {
+      async acquire() {
+        if (hasCome) return "now";
+        const before = ended;
+        if ((await semaphore.acquire(createAbortPatience(deadline))) !== "entered") return "never";
+        hasCome = true;
+        return ended === before ? "now" : "after others";
+      },
+      release() {
+        if (!hasCome) return;
+        hasCome = false;
+        ended += 1;
+        semaphore.release();
+      },
+    };
+  };
 }

@@ -1,7 +1,7 @@
 import * as http2 from "node:http2";
 import * as net from "node:net";
 import * as tls from "node:tls";
-import { getErrorMessage } from "#core/error-message.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import { ApiUnreachable, connectCode, getSystemCode } from "#kube/client/errors.ts";
 import { checkLiteralAddress, createJudgedLookup, type JudgeAddress } from "#kube/client/judged-lookup.ts";
 

@@ -1,10 +1,12 @@
 import type { Readable } from "node:stream";
+import type { Transport } from "#kube/client/transport.ts";
 
 /**
  * Mean bytes per chunk below which a body is abandoned: one watch event has more, and a chunk costs as much
  * as hundreds of bytes.
  */
 const SMALLEST_MEAN_BYTES = 64;
+
 const PIECES_AT_A_TIME = 1_000;
 
 /**
@@ -39,5 +41,17 @@ export function watchSmallChunks(stream: Readable, listener: () => void): void {
       return false;
     }
     return push.call(stream, piece, encoding);
+  };
+}
+
+/** For one small object, from any server. */
+const BOUNDS = { maxBytes: 64 * 1024, maxValues: 10_000, timeoutMs: 10_000 };
+
+/** Wraps a transport for requests with small answers: `send` rejects larger ones and has a short timeout. */
+export function withSmallAnswers(transport: Transport): Transport {
+  return {
+    send: (request) => transport.send({ ...request, ...BOUNDS }),
+    stream: (request) => transport.stream(request),
+    close: () => transport.close(),
   };
 }

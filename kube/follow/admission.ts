@@ -1,8 +1,7 @@
 import type { FollowBounds } from "#kube/follow/bounds.ts";
-import { type Clock, pause } from "#kube/follow/clock.ts";
+import { type Clock, createYieldToEventLoop, pause } from "#kube/follow/clock.ts";
 import type { LimitsInForce } from "#kube/follow/limits-in-force.ts";
 import type { WatchRateLimiter } from "#kube/follow/watch-rate-limiter.ts";
-import { createYieldToEventLoop } from "#kube/follow/yield-to-event-loop.ts";
 
 export interface AdmissionOptions {
   readonly pace: WatchRateLimiter;

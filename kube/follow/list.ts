@@ -6,9 +6,8 @@ import { formatNamespacedPath } from "#kube/client/resource-path.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { DEFAULT_BOUNDS, type FollowBounds } from "#kube/follow/bounds.ts";
 import type { Clock } from "#kube/follow/clock.ts";
-import { createListBudget } from "#kube/follow/list-budget.ts";
 import { getMetadata, isVersion } from "#kube/follow/object-key.ts";
-import { createPageSize, type PageSize } from "#kube/follow/page-size.ts";
+import { createListBudget, createPageSize, type PageSize } from "#kube/follow/page-size.ts";
 import {
   createFailure,
   limitMet,

@@ -1,6 +1,5 @@
-import { formatFullName, type ObjectKey } from "#kube/follow/object-key.ts";
-import { isOlderVersion } from "#kube/follow/resource-version.ts";
-import { createYieldToEventLoop } from "#kube/follow/yield-to-event-loop.ts";
+import { createYieldToEventLoop } from "#kube/follow/clock.ts";
+import { formatFullName, isOlderVersion, type ObjectKey } from "#kube/follow/object-key.ts";
 
 /** An object of a list. */
 export interface ListedObject<T> {

@@ -1,5 +1,5 @@
-import { createAbortPatience } from "#kube/client/on-abort.ts";
 import { createSemaphore, NO_LIMIT } from "#kube/client/semaphore.ts";
+import { createAbortPatience } from "#kube/client/time-limit.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 

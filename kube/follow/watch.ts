@@ -12,11 +12,10 @@ import {
 } from "#kube/follow/limits-in-force.ts";
 import { listAll, listVersion } from "#kube/follow/list.ts";
 import type { MalformedNote } from "#kube/follow/malformed-objects.ts";
-import type { ObjectKey } from "#kube/follow/object-key.ts";
+import { isOlderVersion, type ObjectKey } from "#kube/follow/object-key.ts";
 import type { ObjectStoreHandler } from "#kube/follow/object-store.ts";
 import { createPageSize } from "#kube/follow/page-size.ts";
 import { createFailure, type FailureCode, type RequestFailure } from "#kube/follow/request-failure.ts";
-import { isOlderVersion } from "#kube/follow/resource-version.ts";
 import { createWatchRateLimiter, type WatchRateLimiter } from "#kube/follow/watch-rate-limiter.ts";
 import { SILENCE_MS, type WindowEnd, watchWindow } from "#kube/follow/watch-window.ts";
 

@@ -1,6 +1,5 @@
 import type { Event } from "#core/event.ts";
-import { type Invocation, type Invoker, isRefusal } from "#delivery/invoker.ts";
-import { readPlatformSign } from "#delivery/platform-failure.ts";
+import { type Invocation, type Invoker, isRefusal, readPlatformSign } from "#delivery/invoker.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import type { PlatformHealth } from "#relay/delivery/platform-health.ts";
 

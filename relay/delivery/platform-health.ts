@@ -1,5 +1,5 @@
 import type { ControllerName, Event } from "#core/event.ts";
-import type { PlatformSign } from "#delivery/platform-failure.ts";
+import type { PlatformSign } from "#delivery/invoker.ts";
 import { type Clock, pause } from "#kube/follow/clock.ts";
 
 /** An invocation that the platform did not answer. */

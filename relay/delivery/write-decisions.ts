@@ -4,7 +4,7 @@ import { retry } from "#core/decisions.ts";
 import type { DeferredWrites } from "#core/deferred-writes.ts";
 import type { Event } from "#core/event.ts";
 import { applyPolicies } from "#core/policies.ts";
-import type { RelayWriter } from "#core/relay-writers.ts";
+import type { RelayWriter } from "#core/relay-lease.ts";
 import {
   applyStop,
   describeStop,

@@ -4,11 +4,18 @@ import type { StateReference, Watch } from "#core/controller.ts";
 import type { DeferredWrites } from "#core/deferred-writes.ts";
 import type { Event } from "#core/event.ts";
 import type { Reason } from "#core/reason.ts";
-import type { RelayWriter } from "#core/relay-writers.ts";
-import type { ClusterUsage, ObjectReport, Report } from "#core/report.ts";
+import type { RelayWriter } from "#core/relay-lease.ts";
+import {
+  addClusterUsage,
+  addUsage,
+  type ClusterUsage,
+  NO_CLOUD_USAGE,
+  NO_CLUSTER_USAGE,
+  type ObjectReport,
+  type Report,
+} from "#core/report.ts";
 import type { Moment, Round } from "#core/rounds.ts";
 import { describeStop, type Stop, selectTightestStop } from "#core/stop.ts";
-import { addClusterUsage, addUsage, NO_CLOUD_USAGE, NO_CLUSTER_USAGE } from "#core/usage.ts";
 import type { Invocation, Invoker } from "#delivery/invoker.ts";
 import { applyShared } from "#kube/apply/apply-shared.ts";
 import { countObjects, readAgain, readState, type StateUnavailable } from "#kube/apply/read.ts";

@@ -4,8 +4,8 @@ import {
   type ObjectName,
   type Resource,
 } from "#core/resources/resource.ts";
-import { createAbortPatience } from "#kube/client/on-abort.ts";
 import { createSemaphore } from "#kube/client/semaphore.ts";
+import { createAbortPatience } from "#kube/client/time-limit.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { FollowBounds } from "#kube/follow/bounds.ts";
 import { listByName } from "#kube/follow/list.ts";

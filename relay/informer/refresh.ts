@@ -2,9 +2,8 @@ import type { Transport } from "#kube/client/transport.ts";
 import type { FollowBounds } from "#kube/follow/bounds.ts";
 import { type Clock, pause } from "#kube/follow/clock.ts";
 import { listPage } from "#kube/follow/list.ts";
-import { createListBudget } from "#kube/follow/list-budget.ts";
 import { type ObjectKey, parseObjectKey } from "#kube/follow/object-key.ts";
-import { createPageSize, type PageSize } from "#kube/follow/page-size.ts";
+import { createListBudget, createPageSize, type PageSize } from "#kube/follow/page-size.ts";
 
 export interface RefreshOptions {
   readonly transport: Transport;

@@ -3,8 +3,7 @@ import type { ApiObject, Related, Watch } from "#core/controller.ts";
 import { formatObjectKey, type Resource } from "#core/resources/resource.ts";
 import type { Projection } from "#delivery/related-batch.ts";
 import type { Clock } from "#kube/follow/clock.ts";
-import type { ObjectKey } from "#kube/follow/object-key.ts";
-import { isOlderVersion } from "#kube/follow/resource-version.ts";
+import { isOlderVersion, type ObjectKey } from "#kube/follow/object-key.ts";
 import type { InformerSubscriber } from "#relay/informer/informer.ts";
 
 /** What a controller reads of other resources, and which of its objects depend on that. */

@@ -1,9 +1,9 @@
-import { getErrorMessage } from "#core/error-message.ts";
 import type { Reason } from "#core/reason.ts";
 import { buildRenewal } from "#core/relay-lease.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import { sendWrite } from "#kube/apply/requests.ts";
 import { getAnswerCode } from "#kube/client/answer.ts";
-import { withSmallAnswers } from "#kube/client/small-answers.ts";
+import { withSmallAnswers } from "#kube/client/small-chunks.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { type Clock, pause } from "#kube/follow/clock.ts";
 

@@ -1,5 +1,4 @@
-import { formatJsonLine } from "#core/json-line.ts";
-import { sanitizeFacts } from "#core/log-text.ts";
+import { formatJsonLine, sanitizeFacts } from "#core/log-text.ts";
 import type { LimitInForce } from "#kube/client/limit-name.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import type { OutcomeLine } from "#relay/report/outcome-line.ts";

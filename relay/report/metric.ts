@@ -1,3 +1,5 @@
+import type { ClusterUsage } from "#core/report.ts";
+
 /** A metric as the reference documents it. */
 export interface MetricDefinition {
   readonly name: string;
@@ -8,3 +10,30 @@ export interface MetricDefinition {
 
 /** The buckets of all histograms, in seconds; they resolve work below a second. */
 export const DELAY_BUCKETS: readonly number[] = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 1024];
+
+/** A code in this project's format; anything else may be text from outside. */
+const CODE = /^[\w:.-]{1,100}$/;
+
+/**
+ * Returns a function that passes the first `maxValues` different codes and maps all other values to `other`,
+ * because each value is a series of its own.
+ */
+export function createLabelLimit(maxValues: number): (value: string) => string {
+  const values = new Set<string>();
+  return (value) => {
+    if (values.has(value)) return value;
+    if (values.size >= maxValues || !CODE.test(value)) return "other";
+    values.add(value);
+    return value;
+  };
+}
+
+/** Requests of functions to an API server, by the value of the label `kind`. */
+export const USAGE_KINDS: readonly (readonly [string, (usage: ClusterUsage) => number])[] = [
+  ["write", (usage) => usage.writes],
+  ["read", (usage) => usage.reads],
+  ["conflict", (usage) => usage.conflicts],
+  ["throttled", (usage) => usage.throttled],
+  ["event", (usage) => usage.events],
+  ["event-dropped", (usage) => usage.eventsDropped],
+];

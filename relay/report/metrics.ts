@@ -16,12 +16,10 @@ import type { ControllerStatus } from "#relay/cluster-relay.ts";
 import type { PlatformState } from "#relay/delivery/check-platform.ts";
 import type { InvocationLimiterStatus } from "#relay/delivery/create-invocation-limiter.ts";
 import type { FollowedCluster } from "#relay/followed-cluster.ts";
-import { createLabelLimit } from "#relay/report/label-limit.ts";
 import { addLimiterMetrics } from "#relay/report/limiter-metrics.ts";
-import { DELAY_BUCKETS, type MetricDefinition } from "#relay/report/metric.ts";
+import { createLabelLimit, DELAY_BUCKETS, type MetricDefinition, USAGE_KINDS } from "#relay/report/metric.ts";
 import type { RelayNote } from "#relay/report/relay-note.ts";
 import { addStockMetrics } from "#relay/report/stock-metrics.ts";
-import { USAGE_KINDS } from "#relay/report/usage-kinds.ts";
 
 /** The metrics of one relay, with its own registry. */
 export interface RelayMetrics {

@@ -1,6 +1,6 @@
 import { REPLICA_LABEL } from "#core/contracts.ts";
-import { getErrorMessage } from "#core/error-message.ts";
 import { formatCreationPath, formatObjectPath, LEASES, withQuery } from "#core/resources/resource.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { type Clock, pause } from "#kube/follow/clock.ts";
 import type { ObjectKey } from "#kube/follow/object-key.ts";

@@ -1,5 +1,5 @@
-import { getErrorMessage } from "#core/error-message.ts";
 import { formatCreationPath, formatObjectPath, LEASES } from "#core/resources/resource.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import { type Answer, classifyAnswer, type FailedAnswer, parseJson } from "#kube/client/answer.ts";
 import type { ApiRequest, ApiResponse, Transport } from "#kube/client/transport.ts";
 import { getMetadata } from "#kube/follow/object-key.ts";

@@ -29,3 +29,18 @@ export type MembershipNote =
   | { readonly kind: "back" }
   /** Another process uses the name of this one. */
   | { readonly kind: "name-taken"; readonly holder: string };
+
+/**
+ * Creates a membership from a fixed list that every replica was started with. No replica detects that another
+ * is gone.
+ */
+export function createStaticMembership(self: string, replicas: readonly string[]): Membership {
+  const names = [...new Set(replicas)].sort();
+  return {
+    self,
+    replicas: () => names,
+    isCutOff: () => false,
+    onChange: () => () => {},
+    leave: () => Promise.resolve(),
+  };
+}

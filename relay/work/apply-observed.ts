@@ -1,5 +1,5 @@
 import type { ApiObject } from "#core/controller.ts";
-import { compareResourceVersions, isOlderVersion } from "#kube/follow/resource-version.ts";
+import { compareResourceVersions, isOlderVersion } from "#kube/follow/object-key.ts";
 import { addConflictRound, clearConflictRounds, isUndone } from "#relay/work/conflict-detection.ts";
 import {
   createFreePhase,
@@ -11,8 +11,7 @@ import {
 } from "#relay/work/entry.ts";
 import type { ObservedObject } from "#relay/work/observed.ts";
 import { requeue } from "#relay/work/requeue.ts";
-import type { WorkRules } from "#relay/work/resync.ts";
-import { isDrift, planDriftResync, planSecondResync } from "#relay/work/resync.ts";
+import { isDrift, planDriftResync, planSecondResync, type WorkRules } from "#relay/work/resync.ts";
 import { getWaitEnd } from "#relay/work/waits.ts";
 
 /** An object that changed in a field that decisions read is tried again this soon after the last time. */

@@ -1,6 +1,6 @@
 import type { ConfigError } from "#core/config-errors.ts";
 import type { ApiObject, Watch, WatchContext } from "#core/controller.ts";
-import { isRelatedFollower } from "#delivery/follows-related.ts";
+import { isRelatedFollower } from "#delivery/related-batch.ts";
 
 /** An object as a controller's watch half sees it. */
 export interface ObservedObject {

@@ -1,7 +1,7 @@
 import { ABANDONED } from "#delivery/invoker.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import type { InvocationLimiter, InvocationPermit } from "#relay/delivery/invocation-limiter.ts";
-import type { LimiterFromWorker, LimiterToWorker } from "#relay/workers/limiter-messages.ts";
+import type { LimiterFromWorker, LimiterToWorker } from "#relay/workers/messages.ts";
 
 /** Connects one worker to the shared invocation limiter. */
 export interface LimiterServer {

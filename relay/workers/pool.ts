@@ -1,6 +1,6 @@
 import type { Cluster } from "#config/cluster.ts";
 import type { Stops } from "#config/switch/follow-stops.ts";
-import { getErrorMessage } from "#core/error-message.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import type { ConfigurationFault, FollowedCluster } from "#relay/followed-cluster.ts";
 import { createAssignment } from "#relay/workers/assignment.ts";

@@ -3,7 +3,7 @@ import type {
   InvocationPermit,
   PermitRequest,
 } from "#relay/delivery/invocation-limiter.ts";
-import type { LimiterFromWorker, LimiterToWorker } from "#relay/workers/limiter-messages.ts";
+import type { LimiterFromWorker, LimiterToWorker } from "#relay/workers/messages.ts";
 
 /**
  * A worker's view of the invocation limiter. It asks the main thread, so no permit is available before an

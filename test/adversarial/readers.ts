@@ -1,26 +1,25 @@
 import { isMainThread, parentPort, workerData } from "node:worker_threads";
 import { ANNOTATIONS as AWS_ANNOTATIONS } from "#clouds/aws/load-balancers/annotations/table.ts";
 import { parseProviderID as parseAws } from "#clouds/aws/provider-id.ts";
+import { parseProviderID as parseDigitalOcean } from "#clouds/digitalocean/droplet.ts";
 import { ANNOTATIONS as DIGITALOCEAN_ANNOTATIONS } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
-import { parseProviderID as parseDigitalOcean } from "#clouds/digitalocean/provider-id.ts";
-import { parseProviderID as parseHcloud } from "#clouds/hcloud/provider-id.ts";
+import { parseProviderID as parseHcloud } from "#clouds/hcloud/server.ts";
 import { METHOD_ANNOTATION } from "#clouds/keepalived/load-balancers/model.ts";
 import {
   ADDRESSES_ANNOTATION,
   CHOSEN_ANNOTATION,
   INTERFACE_ANNOTATION,
-} from "#clouds/kubevip/load-balancers/keys.ts";
+} from "#clouds/kubevip/load-balancers/holders.ts";
 import { ANNOTATIONS as OCI_ANNOTATIONS } from "#clouds/oci/load-balancers/annotations/table.ts";
 import { parseProviderID as parseOci } from "#clouds/oci/provider-id.ts";
-import { parseProviderID as parseOpenStack } from "#clouds/openstack/provider-id.ts";
+import { parseProviderID as parseOpenStack } from "#clouds/openstack/server.ts";
 import { LOAD_BALANCER_MODELS } from "#clouds/providers.ts";
 import { createAddressJudge } from "#config/address-rules.ts";
 import { Cluster } from "#config/cluster.ts";
 import { parseKubeconfig } from "#config/registry/kubernetes/administrator-kubeconfig.ts";
 import { canonicalizeCidr, canonicalizeIp } from "#core/cidr.ts";
 import { LOAD_BALANCER_ANNOTATION, SOURCE_RANGES_ANNOTATION } from "#core/contracts.ts";
-import { getErrorMessage } from "#core/error-message.ts";
-import { sanitizeText } from "#core/sanitize-text.ts";
+import { getErrorMessage, sanitizeText } from "#core/sanitize-text.ts";
 import { Service } from "#core/service/service.ts";
 import { readSourceRanges } from "#core/service/source-ranges.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";

@@ -29,7 +29,7 @@ test("tenant facts are created in only one file", async () => {
 test("Events and conditions are each written in only one file", async () => {
   // The third describes deferred writes of functions, and writes nothing itself.
   expect(await filesWith(WRITES_BY_HAND)).toEqual([
-    "core/csr/approval.ts",
+    "core/csr/controller.ts",
     "core/deferred-fields.ts",
     "kube/apply/record-events.ts",
   ]);

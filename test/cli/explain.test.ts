@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { explain } from "#cli/explain/explain.ts";
-import { findRemedy } from "#cli/explain/remedies.ts";
+import { findRemedy } from "#cli/explain/explanation.ts";
 import { INSTANCE_ANNOTATION } from "#core/contracts.ts";
 import { buildJoiningNode } from "#emulators/harness/joining-node.ts";
 import { type ClusterInReach, startClusterInReach } from "#test/cli/cluster-in-reach.ts";

@@ -19,15 +19,15 @@ import {
   readAnnotations as readOnAws,
 } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
 import { ANNOTATIONS as AWS } from "#clouds/aws/load-balancers/annotations/table.ts";
+import { readAnnotations as readOnDigitalOcean } from "#clouds/digitalocean/load-balancers/annotations/read-annotations.ts";
 import {
+  ANNOTATIONS as DIGITALOCEAN,
   ANNOTATION_PREFIX as DIGITALOCEAN_PREFIX,
   DISOWN_ANNOTATION,
   ID_ANNOTATION,
-} from "#clouds/digitalocean/load-balancers/annotations/names.ts";
-import { readAnnotations as readOnDigitalOcean } from "#clouds/digitalocean/load-balancers/annotations/read-annotations.ts";
-import { ANNOTATIONS as DIGITALOCEAN } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
+} from "#clouds/digitalocean/load-balancers/annotations/table.ts";
 import { METHOD_ANNOTATION } from "#clouds/keepalived/load-balancers/model.ts";
-import { ADDRESSES_ANNOTATION } from "#clouds/kubevip/load-balancers/keys.ts";
+import { ADDRESSES_ANNOTATION } from "#clouds/kubevip/load-balancers/holders.ts";
 import { readAnnotations as readOnOci } from "#clouds/oci/load-balancers/annotations/read-annotations.ts";
 import { ANNOTATIONS as OCI } from "#clouds/oci/load-balancers/annotations/table.ts";
 import { getFieldFact } from "#core/tenant-fact.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { INSTANCE_ANNOTATION, LABEL_PAIRS, SHUTDOWN_TAINT, UNINITIALIZED_TAINT } from "#core/contracts.ts";
-import { buildApproval } from "#core/csr/approval.ts";
+import { buildApproval } from "#core/csr/controller.ts";
 import { ApproveWrite, PatchWrite } from "#core/decision.ts";
 import { type CloudKeys, findForeignField } from "#core/deferred-fields.ts";
 import type { FunctionIdentity } from "#core/identities.ts";

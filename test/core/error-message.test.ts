@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { getErrorMessage } from "#core/error-message.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 
 test.each([
   ["an error", new Error("it broke"), "it broke"],

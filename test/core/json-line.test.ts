@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { formatJsonLine } from "#core/json-line.ts";
+import { formatJsonLine } from "#core/log-text.ts";
 import { checkProperty } from "./check-property.ts";
 
 test.each([

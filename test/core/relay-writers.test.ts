@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { findRelayWriter, WRITABLE_BY_RELAY } from "#core/relay-writers.ts";
+import { findRelayWriter, WRITABLE_BY_RELAY } from "#core/relay-lease.ts";
 import { WATCHES } from "#core/watches.ts";
 
 test("a relay writes with the identity of the controller's function, and for no other controller", () => {

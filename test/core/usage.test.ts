@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { addClusterUsage, addUsage, NO_CLOUD_USAGE, NO_CLUSTER_USAGE } from "#core/usage.ts";
+import { addClusterUsage, addUsage, NO_CLOUD_USAGE, NO_CLUSTER_USAGE } from "#core/report.ts";
 
 test("adds the usage of two parts by operation", () => {
   const one = { calls: { DescribeInstances: 2 }, throttled: 1, waitedMs: 10 };

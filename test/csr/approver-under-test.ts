@@ -1,13 +1,12 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { createInProcessInvoker } from "#cli/invoke-in-process.ts";
+import { createInProcessInvoker } from "#cli/in-process-functions.ts";
 import { loadCloud } from "#clouds/providers.ts";
 import { Cluster } from "#config/cluster.ts";
 import { KUBELET_SERVING_SIGNER } from "#core/csr/csr.ts";
 import { csrWatch } from "#core/csr/watch.ts";
 import { Event, MAX_BATCH_OBJECTS } from "#core/event.ts";
-import type { ObjectReport } from "#core/report.ts";
-import { Report } from "#core/report.ts";
+import { type ObjectReport, Report } from "#core/report.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
 import type { InstanceSpec } from "#emulators/ec2/instance-spec.ts";

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { NEWEST_MINOR, OLDEST_MINOR } from "#cli/doctor/api-server.ts";
 import { listChecks } from "#cli/doctor/checks.ts";
 import { CHECK_TIMEOUT_MS } from "#cli/doctor/run-checks.ts";
-import { findRemedy, REMEDY_CODES } from "#cli/explain/remedies.ts";
+import { findRemedy, REMEDY_CODES } from "#cli/explain/explanation.ts";
 import { runProgram } from "#test/cli/program.ts";
 import { ROOT } from "../../build/bundle.ts";
 import { insertHelp } from "../../build/commands-page.ts";
@@ -83,8 +83,8 @@ test("the page of codes has every known code, with the text of explain", async (
   expect(rows(section)).toEqual(REMEDY_CODES.map((code) => [code, findRemedy(code)]));
   const refusals = text.split("## Of whole invocations\n")[1]?.split("\n## ", 1)[0] ?? "";
   const sources = await Promise.all(
-    ["functions/parts/find-cluster.ts", "cli/invoke-in-process.ts", "delivery/invoke-lambda.ts"].map((file) =>
-      readFile(join(ROOT, file), "utf8"),
+    ["functions/parts/find-cluster.ts", "cli/in-process-functions.ts", "delivery/invoke-lambda.ts"].map(
+      (file) => readFile(join(ROOT, file), "utf8"),
     ),
   );
   const codes = rows(refusals).map(([code]) => code);

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import type { Cloud } from "#clouds/cloud.ts";
 import type { Cluster } from "#config/cluster.ts";
-import { getErrorMessage } from "#core/error-message.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import { WATCHES } from "#core/watches.ts";
 import { type ManagedProcess, startProcess } from "#emulators/harness/managed-process.ts";
 import { createControllerFunction } from "#functions/parts/controller-function.ts";

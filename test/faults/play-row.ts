@@ -1,4 +1,4 @@
-import { getErrorMessage } from "#core/error-message.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import { checkInvariants, type Verdict } from "#test/faults/invariants.ts";
 import { createRandom } from "#test/faults/random.ts";
 import type { PreparedOptions, Row } from "#test/faults/row.ts";

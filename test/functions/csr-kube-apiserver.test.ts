@@ -1,7 +1,7 @@
 import "reflect-metadata";
 import * as x509 from "@peculiar/x509";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { buildApproval } from "#core/csr/approval.ts";
+import { buildApproval } from "#core/csr/controller.ts";
 import { CertificateSigningRequest } from "#core/csr/csr.ts";
 import { sendWrite } from "#kube/apply/requests.ts";
 import { type Answered, type ApproverUnderTest, startApprover } from "#test/csr/approver-under-test.ts";

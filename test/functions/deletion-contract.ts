@@ -1,12 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { createInProcessInvoker, type FunctionHandler } from "#cli/invoke-in-process.ts";
+import { createInProcessInvoker, type FunctionHandler } from "#cli/in-process-functions.ts";
 import { createMemoryCloud, type MemoryInstance, type MemoryInstances } from "#clouds/memory/cloud.ts";
 import { Cluster } from "#config/cluster.ts";
-import { createFleetBrake, type FleetBrake } from "#config/fleet-brake/fleet-brake.ts";
+import { createFleetBrake, type FleetBrake, type RecordStore } from "#config/fleet-brake/fleet-brake.ts";
 import { createMemoryRecord } from "#config/fleet-brake/open-record.ts";
-import type { RecordStore } from "#config/fleet-brake/record-store.ts";
 import { INSTANCE_ANNOTATION, NODE_LIFECYCLE_EVENT_SOURCE } from "#core/contracts.ts";
 import { Event } from "#core/event.ts";
 import type { Node } from "#core/node/node.ts";

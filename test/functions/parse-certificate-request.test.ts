@@ -2,7 +2,7 @@ import "reflect-metadata";
 import * as x509 from "@peculiar/x509";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { CertificateRequest } from "#core/csr/certificate-request.ts";
+import type { CertificateRequest } from "#core/csr/csr.ts";
 import { parseCertificateRequest } from "#functions/parts/csr-controller.ts";
 import { createSigningRequest, type SigningRequestSpec, toBase64 } from "#test/csr/signing-request.ts";
 import { SEED } from "#test/seed.ts";

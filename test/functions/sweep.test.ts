@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { writeClustersFile } from "#emulators/harness/clusters-file.ts";
-import { getSiblingName } from "#functions/parts/sibling-name.ts";
+import { getSiblingName } from "#functions/parts/lambda-dependencies.ts";
 import { createSweepDependencies } from "#functions/parts/sweep-dependencies.ts";
 import { createSweepFunction, withMetric } from "#functions/parts/sweep-function.ts";
 import type { DispatchDependencies } from "#sweep/dispatch.ts";

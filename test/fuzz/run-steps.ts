@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import type { Controller } from "#core/controller.ts";
-import { getErrorMessage } from "#core/error-message.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import { findFewestSteps } from "#test/fuzz/fewest-steps.ts";
 import { performStep } from "#test/fuzz/perform-step.ts";
 import type { PlantedDefect } from "#test/fuzz/planted-defects.ts";

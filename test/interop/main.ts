@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { getErrorMessage } from "#core/error-message.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import { getNeighbourPrograms, type NeighbourPrograms } from "#test/interop/programs.ts";
 import { getControlPlaneBinaries } from "#test/setup/control-plane-binaries.ts";
 

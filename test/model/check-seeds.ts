@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { getErrorMessage } from "#core/error-message.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import { createHistoryArbitrary, describeStep, type HistoryOptions, type Step } from "./history.ts";
 import { type Outcome, runHistory } from "./run-history.ts";
 import type { Scenario } from "./scenario.ts";

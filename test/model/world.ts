@@ -1,7 +1,7 @@
 import type { ActionResult, Capability, Cloud, ObservationsResult } from "#clouds/cloud.ts";
-import { getErrorMessage } from "#core/error-message.ts";
 import type { EventReason } from "#core/event.ts";
 import type { Report } from "#core/report.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import { CONTROL_PLANE_USERS } from "#emulators/harness/control-plane.ts";
 import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import { ApiUnreachable } from "#kube/client/errors.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { getErrorMessage } from "#core/error-message.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import type { ControlPlaneBinaries } from "#emulators/harness/kube-apiserver.ts";
 import { buildOnce, getBuildFolder, getChosenMinor } from "#test/setup/control-plane-build.ts";
 import { findProgram, isExecutable } from "#test/setup/find-program.ts";

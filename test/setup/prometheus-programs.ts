@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { getErrorMessage } from "#core/error-message.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import { findProgram, isExecutable } from "#test/setup/find-program.ts";
 import { getCacheFolder, makeOnce } from "#test/setup/make-once.ts";
 import type { Part } from "#test/setup/parts.ts";

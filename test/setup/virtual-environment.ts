@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { getErrorMessage } from "#core/error-message.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import { findProgram } from "#test/setup/find-program.ts";
 import { getCacheFolder, makeOnce } from "#test/setup/make-once.ts";
 import type { Part } from "#test/setup/parts.ts";

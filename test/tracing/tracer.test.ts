@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { buildTree, type OtlpReceiver, startOtlpReceiver } from "#test/tracing/otlp-receiver.ts";
-import { openTracer } from "#tracing/open-tracer.ts";
+import { createDroppedLine, openTracer } from "#tracing/open-tracer.ts";
 import { createRequestSpans } from "#tracing/request-spans.ts";
-import { createDroppedLine } from "#tracing/say-dropped.ts";
 import type { Tracer } from "#tracing/tracer.ts";
 
 const LONG_MS = 10_000;

@@ -10,7 +10,7 @@ import { Event } from "#core/event.ts";
 import { nodeController } from "#core/node/controller.ts";
 import { Node } from "#core/node/node.ts";
 import { nodeLifecycleController } from "#core/node-lifecycle/controller.ts";
-import { parseObservedInstance } from "#core/node-lifecycle/identity.ts";
+import { parseObservedInstance } from "#core/node-lifecycle/location.ts";
 import { DeletionState, readState, STATE_KEY } from "#core/node-lifecycle/state.ts";
 import { Report } from "#core/report.ts";
 import { parseStateAnnotation } from "#core/service/state-annotation.ts";

@@ -3,7 +3,7 @@ import { hasHeldWrite } from "#cli/explain/explanation.ts";
 import { findServiceRemedy } from "#cli/explain/service/remedies.ts";
 import { findServiceOwner, type ServiceOwner } from "#cli/explain/service/service-owner.ts";
 import { type StopStatus, stopAdvice } from "#cli/stop-status.ts";
-import type { DescribedLoadBalancer } from "#clouds/described-load-balancer.ts";
+import type { DescribedLoadBalancer } from "#clouds/diagnosis.ts";
 import type { Observation } from "#core/capability.ts";
 import type { Reason } from "#core/reason.ts";
 import type { Service } from "#core/service/service.ts";

@@ -1,7 +1,6 @@
 import { toActionAnswer } from "#clouds/aws/actions/answer-error.ts";
-import type { Api } from "#clouds/aws/actions/api.ts";
+import { type Api, toJson } from "#clouds/aws/actions/api.ts";
 import { parseAwsError } from "#clouds/aws/actions/parse-aws-error.ts";
-import { toJson } from "#clouds/aws/actions/to-json.ts";
 import type { Operation } from "#clouds/aws/quotas.ts";
 import type { Session } from "#clouds/aws/session.ts";
 import type { ActionResult } from "#clouds/cloud.ts";

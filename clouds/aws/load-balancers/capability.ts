@@ -1,5 +1,4 @@
-import { ACCOUNT_LIMIT_READS } from "#clouds/aws/account-limits.ts";
-import { createAccountQuotas } from "#clouds/aws/account-quotas.ts";
+import { ACCOUNT_LIMIT_READS, createAccountQuotas } from "#clouds/aws/account-limits.ts";
 import { type Api, createApi } from "#clouds/aws/actions/api.ts";
 import { perform, type SentAction } from "#clouds/aws/actions/perform.ts";
 import { type Budget, MAX_TOKEN_WAIT_MS } from "#clouds/aws/budget.ts";
@@ -14,7 +13,7 @@ import { createNodeGroupProofs } from "#clouds/aws/load-balancers/observe/node-g
 import { observeLoadBalancers } from "#clouds/aws/load-balancers/observe/observe.ts";
 import { createReader } from "#clouds/aws/load-balancers/observe/reads.ts";
 import type { ObserveContext } from "#clouds/aws/load-balancers/observe/shared-state.ts";
-import { createZoneTypes } from "#clouds/aws/load-balancers/observe/zone-types.ts";
+import { createZoneTypes } from "#clouds/aws/load-balancers/observe/vpc.ts";
 import { countBalancers, observeHoldings } from "#clouds/aws/load-balancers/orphans/observe-holdings.ts";
 import { observeOrphans } from "#clouds/aws/load-balancers/orphans/observe-orphans.ts";
 import { createSession, type Session } from "#clouds/aws/session.ts";
@@ -23,8 +22,8 @@ import { createInvocationShares } from "#clouds/invocation-shares.ts";
 import type { ClosableCapability } from "#clouds/lazy-capability.ts";
 import type { Sleep } from "#clouds/sleep.ts";
 import type { Observation } from "#core/capability.ts";
-import { getErrorMessage } from "#core/error-message.ts";
 import type { CloudUsage } from "#core/report.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import { HoldingsQuestion, type HoldingsState } from "#core/service/holdings.ts";
 
 /**

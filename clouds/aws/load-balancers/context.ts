@@ -6,7 +6,7 @@ import {
   getConfiguration,
   type LoadBalancerConfiguration,
 } from "#clouds/aws/load-balancers/configuration.ts";
-import { formatLoadBalancerName } from "#clouds/aws/load-balancers/load-balancer-name.ts";
+import { formatLoadBalancerName } from "#clouds/aws/load-balancers/names.ts";
 import type { AwsLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
 import type { Owner } from "#clouds/aws/load-balancers/types.ts";
 import type { Service } from "#core/service/service.ts";

@@ -11,7 +11,7 @@ import type {
   VpcState,
 } from "#clouds/aws/load-balancers/state.ts";
 import type { Owner } from "#clouds/aws/load-balancers/types.ts";
-import type { DescribedLoadBalancer } from "#clouds/described-load-balancer.ts";
+import type { DescribedLoadBalancer } from "#clouds/diagnosis.ts";
 import type { Service } from "#core/service/service.ts";
 import type { Settings } from "#core/settings.ts";
 

@@ -7,7 +7,7 @@ import { buildClassicContext, type ClassicContext } from "#clouds/aws/load-balan
 import { chooseInstances, planInstances } from "#clouds/aws/load-balancers/classic/instances.ts";
 import { isOwnClassicBalancer } from "#clouds/aws/load-balancers/classic/remove.ts";
 import { contextFor, type LoadBalancerContext } from "#clouds/aws/load-balancers/context.ts";
-import { isOwnBalancer } from "#clouds/aws/load-balancers/network/name-taken.ts";
+import { isOwnBalancer } from "#clouds/aws/load-balancers/network/context.ts";
 import { spreadRules } from "#clouds/aws/load-balancers/network/node-rules.ts";
 import { listUsedTargetGroups } from "#clouds/aws/load-balancers/network/target-groups.ts";
 import {

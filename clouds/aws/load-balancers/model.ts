@@ -14,7 +14,7 @@ import { followNodesOnAws } from "#clouds/aws/load-balancers/follow-nodes.ts";
 import { getLoadBalancerKind, TYPE } from "#clouds/aws/load-balancers/kind.ts";
 import { measureBalancer } from "#clouds/aws/load-balancers/measure.ts";
 import { applyNetworkResult } from "#clouds/aws/load-balancers/network/apply-result.ts";
-import { isOwnBalancer } from "#clouds/aws/load-balancers/network/name-taken.ts";
+import { isOwnBalancer } from "#clouds/aws/load-balancers/network/context.ts";
 import { planNetwork } from "#clouds/aws/load-balancers/network/plan.ts";
 import { createOrphanModel } from "#clouds/aws/load-balancers/orphans/model.ts";
 import { precheck } from "#clouds/aws/load-balancers/precheck.ts";

@@ -5,7 +5,7 @@ import {
   type LoadBalancerConfiguration,
 } from "#clouds/aws/load-balancers/configuration.ts";
 import { getLoadBalancerKind } from "#clouds/aws/load-balancers/kind.ts";
-import { formatLoadBalancerName } from "#clouds/aws/load-balancers/load-balancer-name.ts";
+import { formatLoadBalancerName } from "#clouds/aws/load-balancers/names.ts";
 import { readNetwork } from "#clouds/aws/load-balancers/network/desired-state.ts";
 import type { Issue, LoadBalancerQuestion, LoadBalancerStep } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";

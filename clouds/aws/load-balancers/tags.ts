@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
+import type { Tag } from "@aws-sdk/client-ec2";
 import { isReserved } from "#clouds/aws/load-balancers/annotations/additional-tags.ts";
-import { ORPHANED_TAG } from "#clouds/aws/load-balancers/orphans/tag.ts";
+import { ORPHANED_TAG } from "#clouds/aws/load-balancers/orphans/orphaned-service.ts";
+import { CLUSTER_TAG_PREFIX, LEGACY_TAG, SERVICE_TAG } from "#clouds/aws/load-balancers/ownership.ts";
 import type { Pairs } from "#clouds/aws/load-balancers/state.ts";
 import type { Owner } from "#clouds/aws/load-balancers/types.ts";
-import { buildOwnerTags } from "#clouds/aws/load-balancers/vpc/tags.ts";
 
 /**
  * The tag that records which other tags came from the annotation `additional-resource-tags`: six hexadecimal
@@ -46,4 +47,19 @@ export function toTagList(tags: Pairs): { Key: string; Value: string }[] {
 
 function hashTagKey(key: string): string {
   return createHash("sha1").update(key).digest("hex").slice(0, 6);
+}
+
+/** Builds the tags of resources created for a Service, as the stock controller does. */
+function buildOwnerTags({ namespace, name, clusterTag, legacy, additionalTags }: Owner): Pairs {
+  return {
+    ...additionalTags,
+    [SERVICE_TAG]: `${namespace}/${name}`,
+    [`${CLUSTER_TAG_PREFIX}${clusterTag}`]: "owned",
+    ...(legacy ? { [LEGACY_TAG]: clusterTag } : {}),
+  };
+}
+
+/** Converts tags of AWS's APIs to pairs. */
+export function toPairs(tags: readonly Tag[] = []): Pairs {
+  return Object.fromEntries(tags.flatMap(({ Key: key, Value: value = "" }) => (key ? [[key, value]] : [])));
 }

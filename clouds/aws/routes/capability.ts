@@ -18,10 +18,10 @@ import { createSession, type Session } from "#clouds/aws/session.ts";
 import type { ActionCall } from "#clouds/cloud.ts";
 import { createInvocationShares } from "#clouds/invocation-shares.ts";
 import type { ClosableCapability } from "#clouds/lazy-capability.ts";
-import { toObservation } from "#clouds/observation.ts";
+import { toObservation } from "#clouds/outcome.ts";
 import type { ActionAnswer, Observation } from "#core/capability.ts";
-import { getErrorMessage } from "#core/error-message.ts";
-import { addUsage } from "#core/usage.ts";
+import { addUsage } from "#core/report.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 
 /**
  * Creates the routes capability, for routes to the pods of nodes. `ec2` is shared with nodes; without `api`

@@ -3,7 +3,7 @@ import type { Outcome } from "#clouds/aws/errors.ts";
 import type { AwsCluster } from "#clouds/aws/ownership.ts";
 import { type FoundTables, findTables, getRouteTargetId } from "#clouds/aws/routes/tables.ts";
 import type { Session } from "#clouds/aws/session.ts";
-import { toFailure } from "#clouds/observation.ts";
+import { toFailure } from "#clouds/outcome.ts";
 import type { ActionAnswer } from "#core/capability.ts";
 import { canonicalizeCidr, parseCidr } from "#core/cidr.ts";
 

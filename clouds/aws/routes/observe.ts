@@ -5,10 +5,10 @@ import {
   countFreeFilterValues,
   describeInstances,
   type FoundInstance,
+  isLive,
   splitIntoChunks,
 } from "#clouds/aws/describe-instances.ts";
 import type { Fault, Outcome } from "#clouds/aws/errors.ts";
-import { isLive } from "#clouds/aws/live-filters.ts";
 import { parseInstanceId } from "#clouds/aws/locate-instance.ts";
 import type { AwsCluster } from "#clouds/aws/ownership.ts";
 import { isClusterInstance, isForgotten } from "#clouds/aws/resolution.ts";

@@ -10,23 +10,23 @@ import { type Api, createApi } from "#clouds/aws/actions/api.ts";
 import { perform } from "#clouds/aws/actions/perform.ts";
 import { type AwsDependencies, MAX_WAIT_MS } from "#clouds/aws/capability.ts";
 import {
+  buildLiveFilters,
   countFreeFilterValues,
   describeInstances,
   type FoundInstance,
+  isLive,
   MAX_PAGES,
   splitIntoChunks,
 } from "#clouds/aws/describe-instances.ts";
 import type { Ec2 } from "#clouds/aws/ec2.ts";
 import type { Outcome } from "#clouds/aws/errors.ts";
-import { buildLiveFilters, isLive } from "#clouds/aws/live-filters.ts";
 import type { AwsCluster } from "#clouds/aws/ownership.ts";
 import { isClusterInstance } from "#clouds/aws/resolution.ts";
 import { createSession, type Session } from "#clouds/aws/session.ts";
 import type { ActionResult } from "#clouds/cloud.ts";
 import { createInvocationShares } from "#clouds/invocation-shares.ts";
 import type { ClosableCapability } from "#clouds/lazy-capability.ts";
-import { toFailure } from "#clouds/observation.ts";
-import { fault, ok } from "#clouds/outcome.ts";
+import { fault, ok, toFailure } from "#clouds/outcome.ts";
 import type { Observation } from "#core/capability.ts";
 import type { CloudAction } from "#core/decision.ts";
 import {

@@ -5,12 +5,11 @@ import { listLoadBalancers } from "#clouds/digitalocean/load-balancers/requests.
 import { readList } from "#clouds/digitalocean/read-list.ts";
 import type { Api, ApiRequest } from "#clouds/http/api.ts";
 import type { Budget } from "#clouds/http/budget.ts";
-import type { CallContext } from "#clouds/http/call-context.ts";
 import { answerInOrder } from "#clouds/http/capability-calls.ts";
+import type { CallContext } from "#clouds/http/meter.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import type { ClosableCapability } from "#clouds/lazy-capability.ts";
-import { buildInvalid, toFailure } from "#clouds/observation.ts";
-import { fault, ok } from "#clouds/outcome.ts";
+import { buildInvalid, fault, ok, toFailure } from "#clouds/outcome.ts";
 import type { ActionAnswer, Observation } from "#core/capability.ts";
 import type { CloudAction } from "#core/decision.ts";
 import {

@@ -10,10 +10,10 @@ import { listLoadBalancers } from "#clouds/digitalocean/load-balancers/requests.
 import { tagLoadBalancers } from "#clouds/digitalocean/tag-requests.ts";
 import type { Api } from "#clouds/http/api.ts";
 import type { Budget } from "#clouds/http/budget.ts";
-import type { CallContext } from "#clouds/http/call-context.ts";
 import { answerInOrder } from "#clouds/http/capability-calls.ts";
+import type { CallContext } from "#clouds/http/meter.ts";
 import type { ClosableCapability } from "#clouds/lazy-capability.ts";
-import { buildInvalid, toFailure } from "#clouds/observation.ts";
+import { buildInvalid, toFailure } from "#clouds/outcome.ts";
 import type { ActionAnswer, Observation } from "#core/capability.ts";
 import type { CloudAction } from "#core/decision.ts";
 import type { Service } from "#core/service/service.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { createCalls, toActionAnswer } from "#clouds/digitalocean/capability-call.ts";
 import type { DigitalOceanCloudConfig } from "#clouds/digitalocean/config.ts";
-import type { Droplet } from "#clouds/digitalocean/droplet.ts";
+import { type Droplet, isDropletId } from "#clouds/digitalocean/droplet.ts";
 import { UUID } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
 import type { LoadBalancer } from "#clouds/digitalocean/load-balancers/balancer.ts";
 import { observeAll } from "#clouds/digitalocean/load-balancers/observe.ts";
@@ -20,13 +20,12 @@ import {
   replaceLoadBalancer,
 } from "#clouds/digitalocean/load-balancers/requests.ts";
 import type { DigitalOceanState } from "#clouds/digitalocean/load-balancers/state.ts";
-import { isDropletId } from "#clouds/digitalocean/provider-id.ts";
 import type { Api } from "#clouds/http/api.ts";
 import type { Budget } from "#clouds/http/budget.ts";
-import type { CallContext } from "#clouds/http/call-context.ts";
+import type { CallContext } from "#clouds/http/meter.ts";
 import type { ClosableCapability } from "#clouds/lazy-capability.ts";
 import type { Sources } from "#clouds/listed/sources.ts";
-import { buildInvalid, toFailure } from "#clouds/observation.ts";
+import { buildInvalid, toFailure } from "#clouds/outcome.ts";
 import type { ActionAnswer, Observation } from "#core/capability.ts";
 import type { CloudAction } from "#core/decision.ts";
 import { type Holding, HoldingsQuestion, type HoldingsState } from "#core/service/holdings.ts";

@@ -1,9 +1,11 @@
-import { formatAnnotationName } from "#clouds/digitalocean/load-balancers/annotations/names.ts";
-import type { AnnotationSuffix } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
+import {
+  type AnnotationSuffix,
+  formatAnnotationName,
+} from "#clouds/digitalocean/load-balancers/annotations/table.ts";
 import type { Certificate, LoadBalancer } from "#clouds/digitalocean/load-balancers/balancer.ts";
-import { isAllowed } from "#clouds/digitalocean/load-balancers/configuration.ts";
 import type { ServiceReading } from "#clouds/digitalocean/load-balancers/desired-state.ts";
 import { type Built, reject } from "#clouds/digitalocean/load-balancers/forwarding.ts";
+import { isAllowed } from "#clouds/digitalocean/load-balancers/state.ts";
 
 /** The certificate for a load balancer. */
 export interface UsedCertificate {

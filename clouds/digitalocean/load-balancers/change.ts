@@ -1,29 +1,25 @@
-import { formatAnnotationName } from "#clouds/digitalocean/load-balancers/annotations/names.ts";
+import { formatAnnotationName } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
 import type { LoadBalancer } from "#clouds/digitalocean/load-balancers/balancer.ts";
-import { buildReplaceBody } from "#clouds/digitalocean/load-balancers/body.ts";
-import { listDifferences } from "#clouds/digitalocean/load-balancers/compare.ts";
-import type { LoadBalancerConfiguration } from "#clouds/digitalocean/load-balancers/configuration.ts";
-import type { ServiceReading } from "#clouds/digitalocean/load-balancers/desired-state.ts";
-import { type Kind, selectEligible } from "#clouds/digitalocean/load-balancers/eligible-targets.ts";
+import { type Body, buildReplaceBody, listDifferences } from "#clouds/digitalocean/load-balancers/body.ts";
+import type { DesiredState, ServiceReading } from "#clouds/digitalocean/load-balancers/desired-state.ts";
 import {
+  type Kind,
   rejectUnreachable,
   reportExcludedNodes,
-} from "#clouds/digitalocean/load-balancers/excluded-nodes.ts";
+  selectEligible,
+} from "#clouds/digitalocean/load-balancers/eligible-targets.ts";
 import { planUnmark } from "#clouds/digitalocean/load-balancers/orphans/model.ts";
 import {
   classifyOwnership,
+  formatClusterTag,
   formatDefaultName,
   isTagged,
 } from "#clouds/digitalocean/load-balancers/ownership.ts";
-import {
-  act,
-  listOwnTags,
-  NODES_UNKNOWN,
-  type PlanContext,
-  PROVISIONING,
-  sortIds,
-} from "#clouds/digitalocean/load-balancers/plan-context.ts";
-import type { TargetDroplet } from "#clouds/digitalocean/load-balancers/state.ts";
+import type {
+  DigitalOceanState,
+  LoadBalancerConfiguration,
+  TargetDroplet,
+} from "#clouds/digitalocean/load-balancers/state.ts";
 import { formatCanonicalJson } from "#core/hash.ts";
 import type { Issue, LoadBalancerStep } from "#core/service/model.ts";
 import type { Ingress } from "#core/service/service.ts";
@@ -120,3 +116,57 @@ function listImmutableChanges(
     return [{ code: "LoadBalancerImmutable", field, value: service.metadata.annotations?.[field] }];
   });
 }
+
+/** The desired load balancer, existing or not. */
+export interface PlanContext {
+  readonly reading: ServiceReading;
+  readonly kind: Kind;
+  readonly desired: DesiredState;
+  readonly state: DigitalOceanState;
+  readonly configuration: LoadBalancerConfiguration;
+}
+
+/** Builds a step with one request. */
+export function act(
+  action: string,
+  target: string,
+  body: Body,
+  message: string,
+): Extract<LoadBalancerStep, { readonly kind: "act" }> {
+  return {
+    kind: "act",
+    because: { code: action, message },
+    actions: [{ action, target, parameters: { body } }],
+  };
+}
+
+/** The tags of all load balancers of the cluster. */
+export function listOwnTags({ clusterID }: LoadBalancerConfiguration): readonly string[] {
+  return clusterID === undefined ? [] : [formatClusterTag(clusterID)];
+}
+
+/** Sorts ids as numbers, independent of their arrival. */
+export function sortIds(ids: readonly string[]): readonly string[] {
+  return [...new Set(ids)].sort((one, other) => one.length - other.length || (one < other ? -1 : 1));
+}
+
+/** It is observed again until it is active. */
+const PROVISIONING: LoadBalancerStep = {
+  kind: "wait",
+  because: { code: "Provisioning", message: "DigitalOcean is making the load balancer" },
+  afterSeconds: 15,
+};
+
+/** Existing targets stay until the nodes are known. */
+export const NODES_UNKNOWN: LoadBalancerStep = {
+  kind: "wait",
+  because: { code: "TargetsUnknown", message: "the droplets of all nodes are unknown" },
+  afterSeconds: 30,
+};
+
+/** A new node causes its own event. */
+export const NO_NODES: LoadBalancerStep = {
+  kind: "wait",
+  because: { code: "NoTargets", message: "there is no node that the load balancer could send to" },
+  afterSeconds: 300,
+};

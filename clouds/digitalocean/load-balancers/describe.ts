@@ -1,9 +1,7 @@
-import type { DescribedLoadBalancer } from "#clouds/described-load-balancer.ts";
+import type { DescribedLoadBalancer } from "#clouds/diagnosis.ts";
 import type { LoadBalancer } from "#clouds/digitalocean/load-balancers/balancer.ts";
-import { getConfiguration } from "#clouds/digitalocean/load-balancers/configuration.ts";
-import { findLoadBalancer } from "#clouds/digitalocean/load-balancers/find-load-balancer.ts";
-import { classifyOwnership } from "#clouds/digitalocean/load-balancers/ownership.ts";
-import type { DigitalOceanState } from "#clouds/digitalocean/load-balancers/state.ts";
+import { classifyOwnership, findLoadBalancer } from "#clouds/digitalocean/load-balancers/ownership.ts";
+import { type DigitalOceanState, getConfiguration } from "#clouds/digitalocean/load-balancers/state.ts";
 import type { Service } from "#core/service/service.ts";
 import type { Settings } from "#core/settings.ts";
 

@@ -2,13 +2,22 @@ import {
   buildInvalidAnnotation,
   readAnnotations,
 } from "#clouds/digitalocean/load-balancers/annotations/read-annotations.ts";
-import type { Annotations, LoadBalancerType } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
+import {
+  ANNOTATION_PREFIX,
+  type Annotations,
+  DISOWN_ANNOTATION,
+  ID_ANNOTATION,
+  type LoadBalancerType,
+} from "#clouds/digitalocean/load-balancers/annotations/table.ts";
 import type { ForwardingRule, HealthCheck } from "#clouds/digitalocean/load-balancers/balancer.ts";
 import { type Built, buildRules, reject } from "#clouds/digitalocean/load-balancers/forwarding.ts";
 import { formatDefaultName, isDefaultName } from "#clouds/digitalocean/load-balancers/ownership.ts";
+import { getConfiguration } from "#clouds/digitalocean/load-balancers/state.ts";
+import { formatCanonicalJson } from "#core/hash.ts";
 import type { Issue } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
 import { readSourceRanges } from "#core/service/source-ranges.ts";
+import type { Settings } from "#core/settings.ts";
 
 /** The desired state of a load balancer in the API's terms, without targets and fixed settings. */
 export interface DesiredState {
@@ -137,3 +146,22 @@ function selectHealthCheckPort({ metadata, spec }: Service, annotations: Annotat
 }
 
 const KUBE_PROXY_PORT = 10_256;
+
+/**
+ * Returns all parts of a Service and of the configuration that determine its load balancer, except targets.
+ */
+export function describeDesired(service: Service, settings: Settings): string {
+  const { metadata, spec } = service;
+  const { region, vpc, clusterID, defaultLoadBalancerType, allow } = getConfiguration(settings);
+  const annotations = Object.entries(metadata.annotations ?? {}).filter(
+    ([name]) => name.startsWith(ANNOTATION_PREFIX) || name === ID_ANNOTATION || name === DISOWN_ANNOTATION,
+  );
+  const ranges = readSourceRanges(service);
+  return formatCanonicalJson({
+    annotations: Object.fromEntries(annotations),
+    ports: spec.ports?.map(({ protocol, port, nodePort }) => ({ protocol, port, nodePort })),
+    local: spec.externalTrafficPolicy === "Local" ? spec.healthCheckNodePort : false,
+    ranges: ranges.kind === "read" ? ranges.ranges : undefined,
+    cloud: { region, vpc, clusterID, defaultLoadBalancerType, allow },
+  });
+}

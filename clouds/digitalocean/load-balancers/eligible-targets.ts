@@ -2,7 +2,7 @@ import { buildInvalidAnnotation } from "#clouds/digitalocean/load-balancers/anno
 import type { LoadBalancerType } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
 import type { LoadBalancer } from "#clouds/digitalocean/load-balancers/balancer.ts";
 import type { TargetDroplet } from "#clouds/digitalocean/load-balancers/state.ts";
-import type { Issue } from "#core/service/model.ts";
+import type { Issue, LoadBalancerStep } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
 
 /** Properties of a load balancer that are fixed at creation. */
@@ -85,3 +85,29 @@ function formatNames(names: readonly string[]): string {
 }
 
 const MAX_NAMES = 3;
+
+/** Reports nodes that are not droplets of the cluster as one issue of the Service that cannot reach them. */
+export function reportExcludedNodes(targets: readonly TargetDroplet[]): readonly Issue[] {
+  const messages = targets.flatMap((target) => (target.kind === "not-ours" ? [target.message] : []));
+  const [first] = messages;
+  if (first === undefined) return [];
+  return [
+    {
+      code: "NodeNotUsable",
+      detail: messages.length === 1 ? first : `${first}, and ${messages.length - 1} more`,
+    },
+  ];
+}
+
+/**
+ * Returns what a person must fix if there are nodes but no reachable target; undefined if it is unknown or
+ * temporary.
+ */
+export function rejectUnreachable(
+  targets: readonly TargetDroplet[],
+  kind: Kind,
+): Extract<LoadBalancerStep, { readonly kind: "refused" }> | undefined {
+  const isUnknown = targets.some((target) => target.kind === "unknown");
+  const issue = checkReachable(targets, kind) ?? (isUnknown ? undefined : reportExcludedNodes(targets)[0]);
+  return issue === undefined ? undefined : { kind: "refused", issue };
+}

@@ -1,6 +1,9 @@
-import { formatAnnotationName } from "#clouds/digitalocean/load-balancers/annotations/names.ts";
 import { buildInvalidAnnotation } from "#clouds/digitalocean/load-balancers/annotations/read-annotations.ts";
-import type { Annotations, LoadBalancerType } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
+import {
+  type Annotations,
+  formatAnnotationName,
+  type LoadBalancerType,
+} from "#clouds/digitalocean/load-balancers/annotations/table.ts";
 import type { ForwardingRule } from "#clouds/digitalocean/load-balancers/balancer.ts";
 import type { Issue } from "#core/service/model.ts";
 import type { Service, ServicePort } from "#core/service/service.ts";

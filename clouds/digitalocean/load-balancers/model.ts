@@ -1,22 +1,18 @@
-import { isDisowned, readDisowned } from "#clouds/digitalocean/load-balancers/annotations/names.ts";
+import { parseProviderID } from "#clouds/digitalocean/droplet.ts";
+import { isDisowned, readDisowned } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
 import type { LoadBalancer } from "#clouds/digitalocean/load-balancers/balancer.ts";
 import { chooseTargets } from "#clouds/digitalocean/load-balancers/change.ts";
-import { getConfiguration } from "#clouds/digitalocean/load-balancers/configuration.ts";
-import { describeDesired } from "#clouds/digitalocean/load-balancers/desired-hash.ts";
 import {
   buildDesiredState,
+  describeDesired,
   hasCertificate,
   readService,
 } from "#clouds/digitalocean/load-balancers/desired-state.ts";
 import { readKind } from "#clouds/digitalocean/load-balancers/eligible-targets.ts";
-import {
-  findLoadBalancer,
-  selectLoadBalancers,
-} from "#clouds/digitalocean/load-balancers/find-load-balancer.ts";
 import { orphanModel } from "#clouds/digitalocean/load-balancers/orphans/model.ts";
+import { findLoadBalancer, selectLoadBalancers } from "#clouds/digitalocean/load-balancers/ownership.ts";
 import { planEnsure, planRemoval } from "#clouds/digitalocean/load-balancers/plan.ts";
-import type { DigitalOceanState } from "#clouds/digitalocean/load-balancers/state.ts";
-import { parseProviderID } from "#clouds/digitalocean/provider-id.ts";
+import { type DigitalOceanState, getConfiguration } from "#clouds/digitalocean/load-balancers/state.ts";
 import { formatCanonicalJson } from "#core/hash.ts";
 import type { LoadBalancerAction, LoadBalancerModel, TargetNode } from "#core/service/model.ts";
 

@@ -1,11 +1,15 @@
 import { isIPv4, isIPv6 } from "node:net";
-import type { Droplet } from "#clouds/digitalocean/droplet.ts";
-import { formatAnnotationName, isDisowned } from "#clouds/digitalocean/load-balancers/annotations/names.ts";
-import { ANNOTATIONS, UUID } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
+import type { DigitalOceanCloudConfig } from "#clouds/digitalocean/config.ts";
+import { type Droplet, parseProviderID } from "#clouds/digitalocean/droplet.ts";
+import {
+  ANNOTATIONS,
+  formatAnnotationName,
+  isDisowned,
+  UUID,
+} from "#clouds/digitalocean/load-balancers/annotations/table.ts";
 import type { Certificate, LoadBalancer } from "#clouds/digitalocean/load-balancers/balancer.ts";
 import { getCertificateId } from "#clouds/digitalocean/load-balancers/certificate.ts";
-import { getAnnotatedId, listNames } from "#clouds/digitalocean/load-balancers/find-load-balancer.ts";
-import type { ObserveContext } from "#clouds/digitalocean/load-balancers/observe-context.ts";
+import { getAnnotatedId, listNames } from "#clouds/digitalocean/load-balancers/ownership.ts";
 import {
   findCertificates,
   listLoadBalancers,
@@ -13,12 +17,13 @@ import {
   readLoadBalancer,
 } from "#clouds/digitalocean/load-balancers/requests.ts";
 import type { DigitalOceanState, TargetDroplet } from "#clouds/digitalocean/load-balancers/state.ts";
-import { parseProviderID } from "#clouds/digitalocean/provider-id.ts";
+import type { Api } from "#clouds/http/api.ts";
+import type { CallContext } from "#clouds/http/meter.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
 import { buildQuery, type Queried, type Query } from "#clouds/listed/query.ts";
 import { type Resolution, resolve } from "#clouds/listed/resolve.ts";
-import { toFailure } from "#clouds/observation.ts";
-import { ok } from "#clouds/outcome.ts";
+import type { Sources } from "#clouds/listed/sources.ts";
+import { ok, toFailure } from "#clouds/outcome.ts";
 import type { Observation } from "#core/capability.ts";
 import type { LoadBalancerQuestion, TargetNode } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
@@ -256,4 +261,12 @@ function buildDropletTarget(node: string, { id, networks }: Droplet): TargetDrop
 /** Whether the API is the cause, not the node. */
 function isApiError({ code }: Fault): boolean {
   return code === "Throttled" || code === "Unavailable" || code === "Aborted" || code === "Denied";
+}
+
+/** Inputs of an observation of load balancers. */
+interface ObserveContext {
+  readonly config: DigitalOceanCloudConfig;
+  readonly api: Api;
+  readonly sources: Sources<Droplet>;
+  readonly callContext: CallContext;
 }

@@ -2,17 +2,21 @@ import {
   DISOWN_ANNOTATION,
   formatAnnotationName,
   ID_ANNOTATION,
+  type LoadBalancerType,
   readDisowned,
-} from "#clouds/digitalocean/load-balancers/annotations/names.ts";
-import type { LoadBalancerType } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
+} from "#clouds/digitalocean/load-balancers/annotations/table.ts";
 import type { LoadBalancer } from "#clouds/digitalocean/load-balancers/balancer.ts";
 import { buildCreateBody } from "#clouds/digitalocean/load-balancers/body.ts";
 import { selectCertificate } from "#clouds/digitalocean/load-balancers/certificate.ts";
-import { planChange } from "#clouds/digitalocean/load-balancers/change.ts";
 import {
-  isAllowed,
-  type LoadBalancerConfiguration,
-} from "#clouds/digitalocean/load-balancers/configuration.ts";
+  act,
+  listOwnTags,
+  NO_NODES,
+  NODES_UNKNOWN,
+  type PlanContext,
+  planChange,
+  sortIds,
+} from "#clouds/digitalocean/load-balancers/change.ts";
 import {
   buildDesiredState,
   type DesiredState,
@@ -22,30 +26,24 @@ import {
 import {
   type Kind,
   readKind,
+  rejectUnreachable,
   selectEligible,
   selectNetworkStack,
 } from "#clouds/digitalocean/load-balancers/eligible-targets.ts";
-import { rejectUnreachable } from "#clouds/digitalocean/load-balancers/excluded-nodes.ts";
-import {
-  findLoadBalancer,
-  selectLoadBalancers,
-} from "#clouds/digitalocean/load-balancers/find-load-balancer.ts";
 import { formatNameTag } from "#clouds/digitalocean/load-balancers/orphans/tags.ts";
 import {
+  findLoadBalancer,
   formatDefaultName,
   formatServiceTag,
   isNamedByUid,
   isTagged,
+  selectLoadBalancers,
 } from "#clouds/digitalocean/load-balancers/ownership.ts";
 import {
-  act,
-  listOwnTags,
-  NO_NODES,
-  NODES_UNKNOWN,
-  type PlanContext,
-  sortIds,
-} from "#clouds/digitalocean/load-balancers/plan-context.ts";
-import type { DigitalOceanState } from "#clouds/digitalocean/load-balancers/state.ts";
+  type DigitalOceanState,
+  isAllowed,
+  type LoadBalancerConfiguration,
+} from "#clouds/digitalocean/load-balancers/state.ts";
 import type { Issue, LoadBalancerStep } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
 

@@ -9,7 +9,7 @@ import {
 import type { Body } from "#clouds/digitalocean/load-balancers/body.ts";
 import { readList } from "#clouds/digitalocean/read-list.ts";
 import type { Api, ApiRequest } from "#clouds/http/api.ts";
-import type { CallContext } from "#clouds/http/call-context.ts";
+import type { CallContext } from "#clouds/http/meter.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 

@@ -3,10 +3,10 @@ import type { DigitalOceanCloudConfig } from "#clouds/digitalocean/config.ts";
 import { validate } from "#clouds/digitalocean/service-validation/validate.ts";
 import type { Api } from "#clouds/http/api.ts";
 import type { Budget } from "#clouds/http/budget.ts";
-import type { CallContext } from "#clouds/http/call-context.ts";
 import { answerInOrder } from "#clouds/http/capability-calls.ts";
+import type { CallContext } from "#clouds/http/meter.ts";
 import type { ClosableCapability } from "#clouds/lazy-capability.ts";
-import { buildInvalid, toObservation } from "#clouds/observation.ts";
+import { buildInvalid, toObservation } from "#clouds/outcome.ts";
 import type { Observation } from "#core/capability.ts";
 import { ValidationQuestion } from "#core/service/validation.ts";
 

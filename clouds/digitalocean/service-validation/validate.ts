@@ -1,33 +1,34 @@
 import type { DigitalOceanCloudConfig } from "#clouds/digitalocean/config.ts";
-import { formatAnnotationName, isDisowned } from "#clouds/digitalocean/load-balancers/annotations/names.ts";
-import type {
-  AnnotationSuffix,
-  LoadBalancerType,
+import {
+  type AnnotationSuffix,
+  formatAnnotationName,
+  isDisowned,
+  type LoadBalancerType,
 } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
 import type { Certificate, LoadBalancer } from "#clouds/digitalocean/load-balancers/balancer.ts";
 import { type Body, buildCreateBody, buildReplaceBody } from "#clouds/digitalocean/load-balancers/body.ts";
 import { getCertificateId, selectCertificate } from "#clouds/digitalocean/load-balancers/certificate.ts";
 import {
-  isAllowed,
-  type LoadBalancerConfiguration,
-} from "#clouds/digitalocean/load-balancers/configuration.ts";
-import { describeDesired } from "#clouds/digitalocean/load-balancers/desired-hash.ts";
-import {
   buildDesiredState,
+  describeDesired,
   readService,
   type ServiceReading,
 } from "#clouds/digitalocean/load-balancers/desired-state.ts";
 import { type Kind, selectNetworkStack } from "#clouds/digitalocean/load-balancers/eligible-targets.ts";
-import { findLoadBalancer, getAnnotatedId } from "#clouds/digitalocean/load-balancers/find-load-balancer.ts";
 import { type Built, reject } from "#clouds/digitalocean/load-balancers/forwarding.ts";
-import { formatDefaultName } from "#clouds/digitalocean/load-balancers/ownership.ts";
+import {
+  findLoadBalancer,
+  formatDefaultName,
+  getAnnotatedId,
+} from "#clouds/digitalocean/load-balancers/ownership.ts";
 import {
   findCertificates,
   readCertificate,
   readLoadBalancer,
 } from "#clouds/digitalocean/load-balancers/requests.ts";
+import { isAllowed, type LoadBalancerConfiguration } from "#clouds/digitalocean/load-balancers/state.ts";
 import type { Api } from "#clouds/http/api.ts";
-import type { CallContext } from "#clouds/http/call-context.ts";
+import type { CallContext } from "#clouds/http/meter.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
 import { ok } from "#clouds/outcome.ts";
 import { needsLoadBalancer } from "#core/service/needs-work.ts";

@@ -1,4 +1,4 @@
-import type { DescribedLoadBalancer } from "#clouds/described-load-balancer.ts";
+import type { DescribedLoadBalancer } from "#clouds/diagnosis.ts";
 import { Observed } from "#clouds/keepalived/load-balancers/model.ts";
 
 /** Describes a Service's entry in the ConfigMap for people. */

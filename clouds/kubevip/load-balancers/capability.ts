@@ -4,8 +4,12 @@ import { type ClusterObjects, NO_CLUSTER_OBJECTS, type ObjectFault } from "#clou
 import { createMeter, type Meter } from "#clouds/http/meter.ts";
 import type { KubeVipCloudConfig } from "#clouds/kubevip/config.ts";
 import { choose } from "#clouds/kubevip/load-balancers/choose.ts";
-import { type Holder, parseHolder } from "#clouds/kubevip/load-balancers/holders.ts";
-import { IMPLEMENTATION_LABEL, KUBE_VIP } from "#clouds/kubevip/load-balancers/keys.ts";
+import {
+  type Holder,
+  IMPLEMENTATION_LABEL,
+  KUBE_VIP,
+  parseHolder,
+} from "#clouds/kubevip/load-balancers/holders.ts";
 import {
   CHOOSE,
   type ChosenAddresses,

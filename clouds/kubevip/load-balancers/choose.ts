@@ -1,6 +1,10 @@
 import { buildAddressSet, findFreeAddress, isIn } from "#clouds/addresses/ranges.ts";
-import { createSharingCheck, type Holder, type Sharer } from "#clouds/kubevip/load-balancers/holders.ts";
-import { DHCP_ADDRESS } from "#clouds/kubevip/load-balancers/keys.ts";
+import {
+  createSharingCheck,
+  DHCP_ADDRESS,
+  type Holder,
+  type Sharer,
+} from "#clouds/kubevip/load-balancers/holders.ts";
 import {
   canShare,
   isGiven,

@@ -1,6 +1,10 @@
-import type { DescribedLoadBalancer } from "#clouds/described-load-balancer.ts";
-import { isChosen, parseAddresses } from "#clouds/kubevip/load-balancers/holders.ts";
-import { ADDRESSES_ANNOTATION, INTERFACE_ANNOTATION } from "#clouds/kubevip/load-balancers/keys.ts";
+import type { DescribedLoadBalancer } from "#clouds/diagnosis.ts";
+import {
+  ADDRESSES_ANNOTATION,
+  INTERFACE_ANNOTATION,
+  isChosen,
+  parseAddresses,
+} from "#clouds/kubevip/load-balancers/holders.ts";
 import { selectPool } from "#clouds/kubevip/load-balancers/pool.ts";
 import type { PoolState } from "#clouds/kubevip/load-balancers/pool-state.ts";
 import type { Service } from "#core/service/service.ts";

@@ -1,23 +1,21 @@
 import type { KubeVipCloudConfig } from "#clouds/kubevip/config.ts";
 import { choose, isOfPool } from "#clouds/kubevip/load-balancers/choose.ts";
 import {
+  ADDRESSES_ANNOTATION,
   arePortsApart,
+  CHOSEN_ANNOTATION,
   createSharingCheck,
   findConflict,
   type Holder,
+  IMPLEMENTATION_LABEL,
+  INTERFACE_ANNOTATION,
   isChosen,
   isYounger,
+  KUBE_VIP,
+  LEGACY_LABEL,
   MAX_ADDRESSES,
   parseAddresses,
 } from "#clouds/kubevip/load-balancers/holders.ts";
-import {
-  ADDRESSES_ANNOTATION,
-  CHOSEN_ANNOTATION,
-  IMPLEMENTATION_LABEL,
-  INTERFACE_ANNOTATION,
-  KUBE_VIP,
-  LEGACY_LABEL,
-} from "#clouds/kubevip/load-balancers/keys.ts";
 import {
   buildAddressRequest,
   CHOOSE,

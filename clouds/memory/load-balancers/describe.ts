@@ -1,4 +1,4 @@
-import type { DescribedLoadBalancer } from "#clouds/described-load-balancer.ts";
+import type { DescribedLoadBalancer } from "#clouds/diagnosis.ts";
 import { MemoryLoadBalancer } from "#clouds/memory/load-balancers/model.ts";
 
 /** Describes a Service's load balancer in the memory cloud. */

@@ -1,10 +1,9 @@
 import type { ActionCall } from "#clouds/cloud.ts";
 import type { Api, ApiAnswer, ApiRequest } from "#clouds/http/api.ts";
-import type { CallContext } from "#clouds/http/call-context.ts";
 import { type ActionOutcome, createCapabilityCalls } from "#clouds/http/capability-calls.ts";
+import type { CallContext } from "#clouds/http/meter.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
 import type { ClosableCapability } from "#clouds/lazy-capability.ts";
-import { buildInvalid, toFailure, toObservation } from "#clouds/observation.ts";
 import type { OciApis } from "#clouds/oci/api.ts";
 import { listCompartments, type OciCloudConfig } from "#clouds/oci/config.ts";
 import { findAddresses, type ReadInstances } from "#clouds/oci/load-balancers/observe/addresses.ts";
@@ -16,10 +15,11 @@ import { buildRequest, RETRY_TOKEN } from "#clouds/oci/load-balancers/operations
 import { observeOrphans } from "#clouds/oci/load-balancers/orphans/observe-orphans.ts";
 import { writeMark } from "#clouds/oci/load-balancers/orphans/write-mark.ts";
 import { isNotFound } from "#clouds/oci/read-error.ts";
+import { buildInvalid, toFailure, toObservation } from "#clouds/outcome.ts";
 import type { ActionAnswer } from "#core/capability.ts";
 import type { CloudAction } from "#core/decision.ts";
+import { addUsage, NO_CLOUD_USAGE } from "#core/report.ts";
 import { HoldingsQuestion } from "#core/service/holdings.ts";
-import { addUsage, NO_CLOUD_USAGE } from "#core/usage.ts";
 
 /** Dependencies for context and changing a cluster's load balancers. */
 export interface LoadBalancerDependencies {

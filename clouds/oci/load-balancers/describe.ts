@@ -1,4 +1,4 @@
-import type { DescribedLoadBalancer } from "#clouds/described-load-balancer.ts";
+import type { DescribedLoadBalancer } from "#clouds/diagnosis.ts";
 import { KINDS } from "#clouds/oci/load-balancers/names.ts";
 import type { ObservedBalancer, OciState } from "#clouds/oci/load-balancers/state.ts";
 import { isOfCluster } from "#clouds/oci/load-balancers/tags.ts";

@@ -1,12 +1,10 @@
 import * as z from "zod";
-import { OCI_ERROR_CODES } from "#clouds/oci/error-codes.ts";
 import { getLoadBalancerKind } from "#clouds/oci/load-balancers/annotations/read-annotations.ts";
 import { findAnnotation, getReader, PREFIXES } from "#clouds/oci/load-balancers/annotations/table.ts";
 import { buildBackend, formatBackendKey } from "#clouds/oci/load-balancers/bodies.ts";
 import { buildAction } from "#clouds/oci/load-balancers/changes.ts";
 import { getConfiguration } from "#clouds/oci/load-balancers/configuration.ts";
-import { readDesiredState } from "#clouds/oci/load-balancers/desired-state/desired-state.ts";
-import { selectFamilies } from "#clouds/oci/load-balancers/desired-state/families.ts";
+import { readDesiredState, selectFamilies } from "#clouds/oci/load-balancers/desired-state/desired-state.ts";
 import { type DesiredPort, readPorts } from "#clouds/oci/load-balancers/desired-state/ports.ts";
 import { ociOrphanModel } from "#clouds/oci/load-balancers/orphans/model.ts";
 import { isOurs, wait, waitWhileBusy } from "#clouds/oci/load-balancers/phase.ts";
@@ -21,6 +19,7 @@ import {
 } from "#clouds/oci/load-balancers/state.ts";
 import { isOfCluster } from "#clouds/oci/load-balancers/tags.ts";
 import { selectBackends, selectTarget } from "#clouds/oci/load-balancers/targets.ts";
+import { OCI_ERROR_CODES } from "#clouds/oci/read-error.ts";
 import { SOURCE_RANGES_ANNOTATION } from "#core/contracts.ts";
 import { formatCanonicalJson } from "#core/hash.ts";
 import type { Issue, LoadBalancerAction, LoadBalancerModel } from "#core/service/model.ts";

@@ -1,9 +1,8 @@
-import type * as z from "zod";
+import * as z from "zod";
 import type { Api, ApiAnswer, ApiRequest } from "#clouds/http/api.ts";
-import type { CallContext } from "#clouds/http/call-context.ts";
+import type { CallContext } from "#clouds/http/meter.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { fault, ok } from "#clouds/outcome.ts";
-import { Collection, Schema } from "#clouds/rancher/cattle/resources.ts";
 
 /**
  * The API of a Rancher 1.x environment. It names its own URLs: links are followed, on the configured host
@@ -28,7 +27,9 @@ export interface Cattle {
 }
 
 const PAGE_SIZE = 1_000;
+
 const MAX_PAGES = 20;
+
 /** Maximum length of a link, so that a server with endless links is not followed forever. */
 const MAX_LINK = 4_096;
 
@@ -134,3 +135,31 @@ function getApiRoot(server: string): string {
   const project = /\/projects\/([\w-]+)/.exec(new URL(server).pathname)?.[1];
   return project === undefined ? "/v2-beta" : `/v2-beta/projects/${project}`;
 }
+
+/** Links and actions of a resource: URLs by name. */
+const Urls = z.record(z.string(), z.string());
+
+/** A collection; items are parsed one by one. */
+const Collection = z.object({
+  type: z.literal("collection"),
+  data: z.array(z.unknown()),
+  pagination: z.object({ next: z.string().nullish() }).nullish(),
+});
+
+/** A type of resources and its links. */
+const Schema = z.object({ id: z.string(), links: Urls.nullish() });
+
+/** An environment. */
+export const Project = z.object({ id: z.string().min(1).max(64), name: z.string().max(255).nullish() });
+
+/** A machine of an environment. */
+export const Host = z.object({
+  id: z.string().min(1),
+  uuid: z.string().min(1).max(128),
+  hostname: z.string().nullish(),
+  state: z.string().nullish(),
+  links: Urls,
+});
+export type Host = z.output<typeof Host>;
+
+export const IpAddress = z.object({ address: z.string().nullish() });

@@ -1,22 +1,24 @@
 import type { Cloud } from "#clouds/cloud.ts";
 import { createApi, type Sign } from "#clouds/http/api.ts";
 import { createBudget } from "#clouds/http/budget.ts";
-import type { CallContext } from "#clouds/http/call-context.ts";
 import { createHttpClient } from "#clouds/http/client.ts";
-import { buildDependencies, formatUserAgent, type HttpCloudOptions } from "#clouds/http/cloud-options.ts";
-import { toConfigurationCheck } from "#clouds/http/configuration-check.ts";
-import { createMeter } from "#clouds/http/meter.ts";
+import {
+  buildDependencies,
+  formatUserAgent,
+  type HttpCloudOptions,
+  toConfigurationCheck,
+} from "#clouds/http/cloud-options.ts";
+import { type CallContext, createMeter } from "#clouds/http/meter.ts";
 import { createAbortedAnswer, type Fault, type Outcome, toErrorAnswer } from "#clouds/http/outcome.ts";
 import { createLazyCapability } from "#clouds/lazy-capability.ts";
 import type { Environment } from "#clouds/provider.ts";
-import { type Cattle, createCattle } from "#clouds/rancher/cattle/client.ts";
+import { type Cattle, createCattle, Host, Project } from "#clouds/rancher/cattle/client.ts";
 import { ACCOUNT, buildInstance, readIpAddresses } from "#clouds/rancher/cattle/instance.ts";
-import { Host, Project } from "#clouds/rancher/cattle/resources.ts";
 import { CATTLE_VARIABLES, type CattleServer } from "#clouds/rancher/config.ts";
 import { readError } from "#clouds/rancher/read-error.ts";
-import { getErrorMessage } from "#core/error-message.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import { readAuthority } from "#platforms/secrets/read-authority.ts";
 import { readSecret } from "#platforms/secrets/read-secret.ts";
 

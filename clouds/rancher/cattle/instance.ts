@@ -1,8 +1,7 @@
-import type { CallContext } from "#clouds/http/call-context.ts";
+import type { CallContext } from "#clouds/http/meter.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { fault, ok } from "#clouds/outcome.ts";
-import type { Cattle } from "#clouds/rancher/cattle/client.ts";
-import { type Host, IpAddress } from "#clouds/rancher/cattle/resources.ts";
+import { type Cattle, type Host, IpAddress } from "#clouds/rancher/cattle/client.ts";
 import { formatIp } from "#core/cidr.ts";
 import type { Instance } from "#core/instance.ts";
 import { parseIp } from "#core/ip.ts";

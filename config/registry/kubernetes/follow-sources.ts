@@ -3,7 +3,7 @@ import { buildEntries } from "#config/registry/kubernetes/build-entries.ts";
 import type { BuildEntryOptions } from "#config/registry/kubernetes/build-entry.ts";
 import { type FoundObject, isServed, type Source } from "#config/registry/kubernetes/sources.ts";
 import type { FollowRegistryOptions } from "#config/registry/registry.ts";
-import { getErrorMessage } from "#core/error-message.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { type Clock, pause, systemClock } from "#kube/follow/clock.ts";
 import { formatFullName } from "#kube/follow/object-key.ts";

@@ -5,7 +5,7 @@ import type { BuildEntryOptions } from "#config/registry/kubernetes/build-entry.
 import { followFound } from "#config/registry/kubernetes/follow-sources.ts";
 import { type FoundObject, isServed, listSources, type Source } from "#config/registry/kubernetes/sources.ts";
 import type { ClusterRegistry, RegistryClusters } from "#config/registry/registry.ts";
-import { getErrorMessage } from "#core/error-message.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import { listAll } from "#kube/follow/list.ts";

@@ -7,8 +7,8 @@ import {
   MAX_NAMES_AT_ONCE,
   type Parameter,
   type ParameterStore,
+  toParametersError,
 } from "#config/registry/ssm/parameter-store.ts";
-import { toParametersError } from "#config/registry/ssm/parameters-error.ts";
 import { ClusterName } from "#core/event.ts";
 
 export interface ParametersByNameOptions {

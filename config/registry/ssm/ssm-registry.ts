@@ -1,13 +1,15 @@
 import { type ClustersFile, ClustersFileError } from "#config/clusters-file.ts";
 import { createOwnershipGuard } from "#config/ownership.ts";
 import { type AllowedSecrets, NO_SECRETS } from "#config/registry/entry-references.ts";
-import { keepMissing } from "#config/registry/keep-missing.ts";
 import type { ClusterRegistry, FollowRegistryOptions } from "#config/registry/registry.ts";
 import { buildEntries } from "#config/registry/ssm/build-entries.ts";
-import { listParameters } from "#config/registry/ssm/list-parameters.ts";
 import { createParameterReader } from "#config/registry/ssm/parameter-reader.ts";
-import type { ParameterStore } from "#config/registry/ssm/parameter-store.ts";
-import { createNoParametersError, toParametersError } from "#config/registry/ssm/parameters-error.ts";
+import {
+  createNoParametersError,
+  listParameters,
+  type ParameterStore,
+  toParametersError,
+} from "#config/registry/ssm/parameter-store.ts";
 import { pause, systemClock } from "#kube/follow/clock.ts";
 
 /** The dependencies of the registry. */
@@ -145,4 +147,28 @@ async function followParameters(options: FollowParametersOptions): Promise<void>
       return undefined;
     }
   }
+}
+
+/** The last content, which keeps a missing entry until two reads in a row lack it. */
+interface MissingEntryCache {
+  take(read: ClustersFile): { readonly content: ClustersFile; readonly isDoubted: boolean };
+}
+
+/**
+ * Keeps entries that are missing for the first time: an eventually consistent store may not list all of them.
+ */
+function keepMissing(): MissingEntryCache {
+  let last: ClustersFile = { clusters: [], faulty: [] };
+  let doubted: ReadonlySet<string> = new Set();
+  return {
+    take(read) {
+      const names = new Set([...read.clusters, ...read.faulty].flatMap(({ name }) => name ?? []));
+      const isMissing = ({ name }: { readonly name: string | undefined }): boolean =>
+        name !== undefined && !names.has(name) && !doubted.has(name);
+      const [clusters, faulty] = [last.clusters.filter(isMissing), last.faulty.filter(isMissing)];
+      doubted = new Set([...clusters, ...faulty].flatMap(({ name }) => name ?? []));
+      last = { clusters: [...read.clusters, ...clusters], faulty: [...read.faulty, ...faulty] };
+      return { content: last, isDoubted: doubted.size > 0 };
+    },
+  };
 }

@@ -26,7 +26,7 @@ import {
   INCOMPLETE,
   INCOMPLETE_SECONDS,
   isServiceListComplete,
-} from "#core/service/orphans/list-completeness.ts";
+} from "#core/service/orphans/living-services.ts";
 import {
   formatOrphanMark,
   isPending,

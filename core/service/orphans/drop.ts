@@ -12,7 +12,7 @@ import {
   INCOMPLETE,
   INCOMPLETE_SECONDS,
   isServiceListComplete,
-} from "#core/service/orphans/list-completeness.ts";
+} from "#core/service/orphans/living-services.ts";
 import { formatOrphanMark, parseOrphanMark } from "#core/service/orphans/mark.ts";
 
 /**

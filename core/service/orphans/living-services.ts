@@ -1,7 +1,8 @@
 import * as z from "zod";
 import { LOAD_BALANCER_ANNOTATION, LOAD_BALANCER_FINALIZER } from "#core/contracts.ts";
-import type { Related, RelatedObjects } from "#core/controller.ts";
+import type { DecisionContext, Related, RelatedObjects } from "#core/controller.ts";
 import { ANNOTATIONS } from "#core/firewall/exposed-service.ts";
+import type { Reason } from "#core/reason.ts";
 import { formatObjectKey, SERVICES } from "#core/resources/resource.ts";
 
 /** An existing Service of any type, in any state. */
@@ -91,3 +92,23 @@ function isBare(object: unknown): boolean {
 function normalizeUid(uid: string): string {
   return uid.replaceAll("-", "");
 }
+
+/**
+ * Returns whether the event contains all existing Services: a Service missing from a list is not proven to be
+ * gone.
+ */
+export function isServiceListComplete({
+  related,
+  count,
+}: Pick<DecisionContext, "related" | "count">): boolean {
+  return count?.kind === "count" && count.count === related[SERVICES.name]?.items.length;
+}
+
+export const INCOMPLETE: Reason = {
+  code: "ServicesIncomplete",
+  message:
+    "the API server has another number of Services than are known: nothing counts as orphaned before they agree",
+};
+
+/** Seconds until an audit without a complete list of Services is repeated. */
+export const INCOMPLETE_SECONDS = 60;

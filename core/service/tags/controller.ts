@@ -5,9 +5,8 @@ import type { CloudAction, Decision } from "#core/decision.ts";
 import { change, leaveUnchanged, planEach, retry, skip, toReference } from "#core/decisions.ts";
 import { selectServices } from "#core/firewall/exposed-service.ts";
 import { NAMESPACES } from "#core/resources/resource.ts";
-import { formatClusterTag } from "#core/service/tags/settings.ts";
 import { LOAD_BALANCER_TAGS, TAG, type TagsQuestion, TagsState } from "#core/service/tags/state.ts";
-import { tagsWatch } from "#core/service/tags/watch.ts";
+import { formatClusterTag, tagsWatch } from "#core/service/tags/watch.ts";
 
 /** The cloud's answer about tags. */
 type TagsAnswer =

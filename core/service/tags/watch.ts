@@ -1,8 +1,12 @@
+import * as z from "zod";
 import { CLUSTER, type ClusterObject } from "#core/cluster-object.ts";
 import type { Watch } from "#core/controller.ts";
 import { exposedServices } from "#core/firewall/exposed-service.ts";
-import { formatClusterTag } from "#core/service/tags/settings.ts";
 import { serviceWatch } from "#core/service/watch.ts";
+import type { Settings } from "#core/settings.ts";
+
+/** Only for DigitalOcean: other clouds tag load balancers at creation, or not at all. */
+const TagsSettings = z.object({ provider: z.literal("digitalocean"), clusterID: z.string().min(1) });
 
 /** The watch half of the tags controller: it checks a cluster as a whole at intervals. */
 export const tagsWatch: Watch<ClusterObject> = {
@@ -20,3 +24,9 @@ export const tagsWatch: Watch<ClusterObject> = {
     everySeconds: 900,
   },
 };
+
+/** Returns the tag of a cluster's load balancers; undefined if they have no tag. */
+export function formatClusterTag({ cloud }: Pick<Settings, "cloud">): string | undefined {
+  const settings = TagsSettings.safeParse(cloud).data;
+  return settings === undefined ? undefined : `k8s:${settings.clusterID}`;
+}

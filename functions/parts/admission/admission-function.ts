@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { Cloud } from "#clouds/cloud.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { renderEvent } from "#core/cluster-events.ts";
-import { getErrorMessage } from "#core/error-message.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import { buildWarning, describeIssue } from "#core/service/issue-decisions.ts";
 import { Service } from "#core/service/service.ts";
 import { SERVICE_VALIDATION, ValidationResult } from "#core/service/validation.ts";

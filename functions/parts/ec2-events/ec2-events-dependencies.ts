@@ -4,9 +4,9 @@ import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
 import { createConnectionCache } from "#functions/parts/connection-cache.ts";
 import { openDeployedClusters } from "#functions/parts/deployed-clusters.ts";
 import type { Ec2EventsDependencies } from "#functions/parts/ec2-events/request-resync.ts";
+import { getSiblingName } from "#functions/parts/lambda-dependencies.ts";
 import { logToStandardOutput } from "#functions/parts/log-report.ts";
-import { openStopReader } from "#functions/parts/open-stop-reader.ts";
-import { getSiblingName } from "#functions/parts/sibling-name.ts";
+import { openStopReader } from "#functions/parts/read-stop.ts";
 
 /** Clusters with a cached connection in a warm function. */
 const MAX_KEPT = 32;

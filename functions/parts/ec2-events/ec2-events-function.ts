@@ -1,4 +1,4 @@
-import { getErrorMessage } from "#core/error-message.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import { createDeadline, type FunctionContext } from "#functions/parts/deadline.ts";
 import {
   type Ec2EventResult,

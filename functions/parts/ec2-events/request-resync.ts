@@ -1,12 +1,12 @@
 import type { InstanceLocation, Locator } from "#clouds/aws/locate-instance.ts";
 import { buildWatchContext, type Cluster } from "#config/cluster.ts";
 import { INSTANCE_ANNOTATION } from "#core/contracts.ts";
-import { getErrorMessage } from "#core/error-message.ts";
 import type { Node } from "#core/node/node.ts";
 import { parseNode } from "#core/node/snapshot.ts";
 import { nodeLifecycleWatch } from "#core/node-lifecycle/watch.ts";
 import type { Reason } from "#core/reason.ts";
 import { formatCollectionPath, NODES } from "#core/resources/resource.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import type { Stop } from "#core/stop.ts";
 import { buildBatchEvent } from "#delivery/batch-event.ts";
 import type { Invoker } from "#delivery/invoker.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { computeBill } from "#cli/cost/bill.ts";
-import type { Workload } from "#cli/cost/workload.ts";
+import type { Workload } from "#cli/cost/prices.ts";
 import { buildMeasured, buildPrices, buildWorkload } from "#test/cli/cost/builders.ts";
 
 // Computed by hand with the given prices, warm: initializing one node is $0.002 and refreshing one $0.0015;

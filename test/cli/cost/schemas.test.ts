@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { Measured } from "#cli/cost/measured.ts";
-import { Prices } from "#cli/cost/prices.ts";
-import { Workload } from "#cli/cost/workload.ts";
+import { Prices, Workload } from "#cli/cost/prices.ts";
 import { listFaults } from "#core/config-errors.ts";
 import { buildInvocation, buildMeasured, buildPrices, buildWorkload } from "#test/cli/cost/builders.ts";
 

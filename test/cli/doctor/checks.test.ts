@@ -1,21 +1,23 @@
 import { expect, test } from "vitest";
-import { apiServer } from "#cli/doctor/api-server.ts";
+import { apiServer, clock, createIdentityCheck } from "#cli/doctor/api-server.ts";
 import type { Check, CheckContext, ListedNode } from "#cli/doctor/check.ts";
-import { clock } from "#cli/doctor/clock.ts";
-import { cloudCredentials, cloudNetwork, cloudPermissions } from "#cli/doctor/cloud.ts";
-import { deletionState } from "#cli/doctor/deletion-state.ts";
-import { formatFindings } from "#cli/doctor/finding-lines.ts";
-import { createIdentityCheck } from "#cli/doctor/identity.ts";
-import { kubelets } from "#cli/doctor/kubelets.ts";
+import {
+  accountLimits,
+  cloudCredentials,
+  cloudNetwork,
+  cloudPermissions,
+  loadBalancers,
+  nodeSecurityGroups,
+  routeTables,
+  subnets,
+  tags,
+} from "#cli/doctor/cloud.ts";
+import { listServices } from "#cli/doctor/context.ts";
+import { formatFindings } from "#cli/doctor/doctor.ts";
 import { lambdaConcurrency } from "#cli/doctor/lambda.ts";
-import { listServices } from "#cli/doctor/list-services.ts";
-import { loadBalancers } from "#cli/doctor/load-balancers.ts";
-import { accountLimits, nodeSecurityGroups, routeTables, subnets } from "#cli/doctor/network.ts";
 import { createPermissionsCheck } from "#cli/doctor/permissions.ts";
-import { relayLease } from "#cli/doctor/relay-lease.ts";
+import { deletionState, kubelets, relayLease, secondCcm } from "#cli/doctor/relay-lease.ts";
 import { runChecks } from "#cli/doctor/run-checks.ts";
-import { secondCcm } from "#cli/doctor/second-ccm.ts";
-import { tags } from "#cli/doctor/tags.ts";
 import type { ReachableCluster } from "#cli/reach-cluster.ts";
 import type { Diagnosis, NetworkDiagnosis } from "#clouds/diagnosis.ts";
 import { Cluster } from "#config/cluster.ts";

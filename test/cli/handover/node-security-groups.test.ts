@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { describeNodeSecurityGroups } from "#cli/handover/node-security-groups.ts";
+import { describeNodeSecurityGroups } from "#cli/handover/one-at-a-time.ts";
 import type { Diagnosis, NetworkDiagnosis } from "#clouds/diagnosis.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { type CheckResult, reportFailure, reportOk, reportSkipped } from "#core/check-result.ts";

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import { createBudget } from "#clouds/aws/budget.ts";
 import { AwsCloudConfig } from "#clouds/aws/config.ts";
-import { buildQuotas } from "#clouds/aws/quota-settings.ts";
-import type { Operation } from "#clouds/aws/quotas.ts";
+import { buildQuotas, type Operation } from "#clouds/aws/quotas.ts";
 
 const BASE = { provider: "aws", region: "eu-central-1", vpc: "vpc-1" };
 

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
-import type { CallContext } from "#clouds/http/call-context.ts";
 import { answerInOrder, createCapabilityCalls } from "#clouds/http/capability-calls.ts";
+import type { CallContext } from "#clouds/http/meter.ts";
 import { createInvocationShares } from "#clouds/invocation-shares.ts";
 import type { Observation } from "#core/capability.ts";
 import type { CloudAction } from "#core/decision.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readError as readDigitalOceanError } from "#clouds/digitalocean/read-error.ts";
+import { readError as readDigitalOceanError } from "#clouds/digitalocean/read-list.ts";
 import { readError as readHetznerError } from "#clouds/hcloud/read-error.ts";
 import { type ApiErrorReader, classify } from "#clouds/http/classify.ts";
 import type { ErrorMeaning } from "#clouds/http/error-meaning.ts";

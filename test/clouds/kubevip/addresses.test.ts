@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import {
   ADDRESSES_ANNOTATION as ADDRESSES,
   CHOSEN_ANNOTATION as CHOSEN,
-} from "#clouds/kubevip/load-balancers/keys.ts";
+} from "#clouds/kubevip/load-balancers/holders.ts";
 import { createPlay, type Difference } from "#test/clouds/kubevip/play.ts";
 import { SEED } from "#test/seed.ts";
 

@@ -1,6 +1,6 @@
 import { createKubeVipCloud } from "#clouds/kubevip/cloud.ts";
 import { KubeVipCloudConfig } from "#clouds/kubevip/config.ts";
-import { ADDRESSES_ANNOTATION } from "#clouds/kubevip/load-balancers/keys.ts";
+import { ADDRESSES_ANNOTATION } from "#clouds/kubevip/load-balancers/holders.ts";
 import { kubeVipModel } from "#clouds/kubevip/load-balancers/model.ts";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
 import { createClusterObjects } from "#functions/parts/cluster-objects.ts";

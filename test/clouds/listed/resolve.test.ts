@@ -1,10 +1,8 @@
 import { expect, test } from "vitest";
-import type { CallContext } from "#clouds/http/call-context.ts";
-import { createMeter } from "#clouds/http/meter.ts";
+import { type CallContext, createMeter } from "#clouds/http/meter.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { createListing, type Listing } from "#clouds/listed/listing.ts";
-import type { Machine } from "#clouds/listed/machine.ts";
-import type { Query } from "#clouds/listed/query.ts";
+import type { Machine, Query } from "#clouds/listed/query.ts";
 import { resolve } from "#clouds/listed/resolve.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 import { buildNode } from "#test/clouds/builders.ts";

@@ -1,6 +1,6 @@
-import { createFixedToken } from "#clouds/http/token-file.ts";
+import { createFixedToken } from "#clouds/http/create-authorizer.ts";
 import { createRancherCloud } from "#clouds/rancher/cloud.ts";
-import type { Distribution } from "#clouds/rancher/node-keys.ts";
+import type { Distribution } from "#clouds/rancher/config.ts";
 import { createFakedWorld, type FakedWorld } from "#test/clouds/faked-world.ts";
 import {
   CLUSTER,

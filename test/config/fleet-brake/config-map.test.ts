@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { createConfigMapRecord } from "#config/fleet-brake/config-map-record.ts";
-import { impersonate } from "#kube/client/impersonate.ts";
+import { impersonate } from "#kube/client/transport.ts";
 import { describeRecord } from "#test/config/fleet-brake/record-contract.ts";
 import { type ManagementStage, startManagement } from "#test/config/registry/kubernetes/management-stage.ts";
 import { describeWithPart } from "#test/setup/parts.ts";

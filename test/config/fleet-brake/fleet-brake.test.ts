@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { createFleetBrake } from "#config/fleet-brake/fleet-brake.ts";
+import { createFleetBrake, type RecordStore } from "#config/fleet-brake/fleet-brake.ts";
 import { createMemoryRecord, createUnreadableRecord, openRecord } from "#config/fleet-brake/open-record.ts";
-import type { RecordStore } from "#config/fleet-brake/record-store.ts";
 import { readFleetRecord } from "#core/node-lifecycle/fleet-record.ts";
 import { openDeployedFleetBrake } from "#functions/parts/deployed-fleet-brake.ts";
 import { buildClaim } from "#test/config/fleet-brake/record-contract.ts";

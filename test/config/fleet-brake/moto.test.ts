@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { RecordStore } from "#config/fleet-brake/fleet-brake.ts";
 import { openRecord } from "#config/fleet-brake/open-record.ts";
-import type { RecordStore } from "#config/fleet-brake/record-store.ts";
 import { describeRecord } from "#test/config/fleet-brake/record-contract.ts";
 import { type Moto, startMoto } from "#test/setup/moto.ts";
 import { describeWithPart } from "#test/setup/parts.ts";

@@ -1,6 +1,10 @@
 import { expect, test } from "vitest";
-import { createFleetBrake, type FleetAnswer } from "#config/fleet-brake/fleet-brake.ts";
-import type { RecordStore, StoredRecord } from "#config/fleet-brake/record-store.ts";
+import {
+  createFleetBrake,
+  type FleetAnswer,
+  type RecordStore,
+  type StoredRecord,
+} from "#config/fleet-brake/fleet-brake.ts";
 import { createFleetRecord, formatFleetRecord, readFleetRecord } from "#core/node-lifecycle/fleet-record.ts";
 
 /** Opens a test's own record, which does not exist yet unless it always does. */

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { ClusterEntry } from "#config/cluster.ts";
-import { hashOfEntry } from "#config/cluster-hash.ts";
+import { type ClusterEntry, hashOfEntry } from "#config/cluster.ts";
 import { ClustersFileError } from "#config/clusters-file.ts";
 import type { ClusterRegistry } from "#config/registry/registry.ts";
 import { waitUntilTrue } from "#test/wait-until-true.ts";

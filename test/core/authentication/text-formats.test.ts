@@ -1,9 +1,16 @@
 import { describe, expect, test } from "vitest";
-import { checkAudience, formatAudience } from "#core/authentication/audience.ts";
 import { getApiVersion, listUnknownKeys } from "#core/authentication/configuration.ts";
-import { checkIssuerUrl } from "#core/authentication/issuer-url.ts";
-import { isSessionArn, parseRoleArn } from "#core/authentication/role-arn.ts";
-import { formatCelList, formatCelMap, formatCelString, readCelMap } from "#core/authentication/trust.ts";
+import {
+  checkAudience,
+  checkIssuerUrl,
+  formatAudience,
+  formatCelList,
+  formatCelMap,
+  formatCelString,
+  isSessionArn,
+  parseRoleArn,
+  readCelMap,
+} from "#core/authentication/trust.ts";
 
 describe("text in CEL", () => {
   test.each([

@@ -1,7 +1,11 @@
 import type { RelatedObjects } from "#core/controller.ts";
-import type { CertificateRequest, ParsedRequest } from "#core/csr/certificate-request.ts";
 import { createCsrController } from "#core/csr/controller.ts";
-import { type CertificateSigningRequest, KUBELET_SERVING_SIGNER } from "#core/csr/csr.ts";
+import {
+  type CertificateRequest,
+  type CertificateSigningRequest,
+  KUBELET_SERVING_SIGNER,
+  type ParsedRequest,
+} from "#core/csr/csr.ts";
 import { getCreationTime } from "#test/core/node/builders.ts";
 
 export const NODE_NAME = "ip-10-0-1-17.eu-central-1.compute.internal";

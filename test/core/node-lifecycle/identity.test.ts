@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseObservedInstance } from "#core/node-lifecycle/identity.ts";
+import { parseObservedInstance } from "#core/node-lifecycle/location.ts";
 import { buildNode } from "#test/core/node/builders.ts";
 
 const ID = "ocid1.instance.oc1.phx.a";

@@ -3,9 +3,9 @@ import { describe, expect, test } from "vitest";
 import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
 import { Decision } from "#core/decision.ts";
 import { decideNode } from "#core/node/decide.ts";
-import { needsInstance, needsWork } from "#core/node/needs-work.ts";
 import type { Node, Taint } from "#core/node/node.ts";
 import { parseNode, projectNode } from "#core/node/snapshot.ts";
+import { needsInstance, needsWork } from "#core/node/watch.ts";
 import { applyPolicies } from "#core/policies.ts";
 import { checkProperty } from "#test/core/check-property.ts";
 import {

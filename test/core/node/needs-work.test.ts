@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { EventReason } from "#core/event.ts";
-import { needsInstance, needsWork } from "#core/node/needs-work.ts";
+import { needsInstance, needsWork } from "#core/node/watch.ts";
 import { buildInitializedNode, buildNode, TAINT } from "#test/core/node/builders.ts";
 
 const DELETED = { deletionTimestamp: "2026-03-01T11:59:59Z" };

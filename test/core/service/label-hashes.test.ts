@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { hashLabels, hasLabel } from "#core/service/label-hashes.ts";
+import { hashLabels, hasLabel } from "#core/service/state-annotation.ts";
 
 const labels = { "eks.amazonaws.com/nodegroup": "edge", "kubernetes.io/os": "linux", empty: "" };
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { hashLabels } from "#core/service/label-hashes.ts";
+import { hashLabels } from "#core/service/state-annotation.ts";
 import { relatedNodes, selectTargetNodes } from "#core/service/target-nodes.ts";
 import { buildRelated, buildService } from "#test/core/service/builders.ts";
 

@@ -1,4 +1,8 @@
-import { ADDRESSES_ANNOTATION, IMPLEMENTATION_LABEL, KUBE_VIP } from "#clouds/kubevip/load-balancers/keys.ts";
+import {
+  ADDRESSES_ANNOTATION,
+  IMPLEMENTATION_LABEL,
+  KUBE_VIP,
+} from "#clouds/kubevip/load-balancers/holders.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { askForJson } from "#test/ask.ts";
 import { createPlainMachines } from "#test/e2e/clouds/plain-machines.ts";

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { getErrorMessage } from "#core/error-message.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import { type CloudResult, playCloud, WHOLE_LIFE } from "#test/e2e/clouds/play-cloud.ts";
 import { startRealCluster } from "#test/e2e/clouds/stage-plane.ts";
 import { STAGED_CLOUDS } from "#test/e2e/clouds/staged-clouds.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { ADDRESSES_ANNOTATION, CHOSEN_ANNOTATION } from "#clouds/kubevip/load-balancers/keys.ts";
+import { ADDRESSES_ANNOTATION, CHOSEN_ANNOTATION } from "#clouds/kubevip/load-balancers/holders.ts";
 import { CONTROL_PLANE_USERS, type ControlPlane } from "#emulators/harness/control-plane.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";

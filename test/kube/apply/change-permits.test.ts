@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createChangePermits } from "#kube/apply/change-permits.ts";
+import { createChangePermits } from "#kube/apply/stop.ts";
 
 const ENDLESS = new AbortController().signal;
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { listenForAbort } from "#kube/client/on-abort.ts";
+import { listenForAbort } from "#kube/client/time-limit.ts";
 
 describe("onAbort", () => {
   test("calls every listener once, in order", () => {

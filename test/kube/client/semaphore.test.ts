@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { createAbortPatience } from "#kube/client/on-abort.ts";
 import { createSemaphore, type Semaphore } from "#kube/client/semaphore.ts";
+import { createAbortPatience } from "#kube/client/time-limit.ts";
 
 const FOR_EVER = createAbortPatience(new AbortController().signal);
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { compareResourceVersions, isOlderVersion } from "#kube/follow/resource-version.ts";
+import { compareResourceVersions, isOlderVersion } from "#kube/follow/object-key.ts";
 
 const huge = "9".repeat(40);
 

@@ -1,7 +1,7 @@
 import type { LoadBalancer } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { toActionAnswer } from "#clouds/aws/actions/answer-error.ts";
 import { formatAnnotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
-import { formatLoadBalancerName } from "#clouds/aws/load-balancers/load-balancer-name.ts";
+import { formatLoadBalancerName } from "#clouds/aws/load-balancers/names.ts";
 import { isMadeForCluster } from "#clouds/aws/load-balancers/ownership.ts";
 import type { AwsLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
 import { buildPermissions, parsePermissions } from "#clouds/aws/load-balancers/vpc/rules.ts";

@@ -7,7 +7,7 @@ import {
   DescribeListenersCommand,
   DescribeLoadBalancersCommand,
 } from "@aws-sdk/client-elastic-load-balancing-v2";
-import { formatLoadBalancerName } from "#clouds/aws/load-balancers/load-balancer-name.ts";
+import { formatLoadBalancerName } from "#clouds/aws/load-balancers/names.ts";
 import type { Capability } from "#clouds/cloud.ts";
 import { Cluster } from "#config/cluster.ts";
 import { formatCanonicalJson } from "#core/hash.ts";

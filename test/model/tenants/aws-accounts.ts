@@ -1,8 +1,11 @@
-import { formatLoadBalancerName } from "#clouds/aws/load-balancers/load-balancer-name.ts";
 import { NETWORK_KIND } from "#clouds/aws/load-balancers/measure.ts";
-import { buildOrphanedService, parseUidPrefix } from "#clouds/aws/load-balancers/orphans/orphaned-service.ts";
+import { formatLoadBalancerName } from "#clouds/aws/load-balancers/names.ts";
+import {
+  buildOrphanedService,
+  ORPHANED_TAG,
+  parseUidPrefix,
+} from "#clouds/aws/load-balancers/orphans/orphaned-service.ts";
 import { readSharedRules } from "#clouds/aws/load-balancers/orphans/shared-rules.ts";
-import { ORPHANED_TAG } from "#clouds/aws/load-balancers/orphans/tag.ts";
 import {
   isMadeForCluster,
   isOfAnotherCluster,

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { getErrorMessage } from "#core/error-message.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import { createTenantHistoryArbitrary, describeTenantStep, type TenantStep } from "./history.ts";
 import { runTenants, type TenantOutcome } from "./run-tenants.ts";
 import type { TenantScenario } from "./tenant-scenarios.ts";

@@ -4,9 +4,8 @@ import type { ClustersFile } from "#config/clusters-file.ts";
 import type { ClusterRegistry } from "#config/registry/registry.ts";
 import { createInvocationLimiter } from "#relay/delivery/create-invocation-limiter.ts";
 import type { InvocationEnd, InvocationPermit } from "#relay/delivery/invocation-limiter.ts";
-import type { Membership } from "#relay/sharding/membership.ts";
+import { createStaticMembership, type Membership } from "#relay/sharding/membership.ts";
 import { createShardedRegistry, selectOwner } from "#relay/sharding/shard.ts";
-import { createStaticMembership } from "#relay/sharding/static-membership.ts";
 import { createManualClock, type ManualClock } from "#test/kube/follow/manual-clock.ts";
 
 const REPLICAS = ["relay-a", "relay-b", "relay-c"];

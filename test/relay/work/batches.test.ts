@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { fillBatch } from "#delivery/fill-batch.ts";
+import { fillBatch } from "#delivery/batch-event.ts";
 import { getCloseDelayMs, LINGER, type Linger } from "#relay/work/batches.ts";
 
 describe("closesInMs", () => {

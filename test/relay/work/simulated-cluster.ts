@@ -1,4 +1,4 @@
-import { fillBatch } from "#delivery/fill-batch.ts";
+import { fillBatch } from "#delivery/batch-event.ts";
 import { getCloseDelayMs, LINGER } from "#relay/work/batches.ts";
 import type { Pending } from "#relay/work/pending.ts";
 import type { Queue, ReadyObject, Settlement } from "#relay/work/types.ts";

@@ -1,7 +1,7 @@
 import { accept, type Reader, reject } from "#clouds/annotations/readers.ts";
 import { parsePairs } from "#clouds/aws/load-balancers/annotations/readers.ts";
 import { checkLabelKey, checkLabelValue } from "#core/label-syntax.ts";
-import { hasLabel } from "#core/service/label-hashes.ts";
+import { hasLabel } from "#core/service/state-annotation.ts";
 
 /** Labels that a node must have; an empty value matches any value. */
 export type TargetNodeLabels = Readonly<Record<string, string>>;
@@ -19,7 +19,7 @@ export const readTargetNodeLabels: Reader<TargetNodeLabels | undefined> = (writt
 };
 
 /**
- * Whether a node has all of the labels; `marks` are its label hashes as `core/service/label-hashes.ts` writes
+ * Whether a node has all of the labels; `marks` are its label hashes as `core/service/state-annotation.ts` writes
  * them.
  */
 export function hasLabels(hashes: string | undefined, required: TargetNodeLabels | undefined): boolean {

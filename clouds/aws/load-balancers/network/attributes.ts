@@ -1,12 +1,13 @@
 import { buildAction } from "#clouds/aws/load-balancers/actions.ts";
+import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
 import {
   ATTRIBUTE_DEFAULTS,
   buildAttributeTag,
+  getTargetGroupArn,
+  type MatchedPort,
   parseAttributeTag,
   SET_ATTRIBUTES,
-} from "#clouds/aws/load-balancers/network/attribute-tag.ts";
-import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
-import { getTargetGroupArn, type MatchedPort } from "#clouds/aws/load-balancers/network/target-groups.ts";
+} from "#clouds/aws/load-balancers/network/target-groups.ts";
 import type { NetworkLoadBalancerState, Pairs } from "#clouds/aws/load-balancers/state.ts";
 import { buildServiceTags, planTagChanges, toTagList } from "#clouds/aws/load-balancers/tags.ts";
 import type { LoadBalancerAction } from "#core/service/model.ts";

@@ -12,9 +12,13 @@ import {
   getClusterTag,
   getConfiguration,
 } from "#clouds/aws/load-balancers/configuration.ts";
-import { type Families, selectFamilies } from "#clouds/aws/load-balancers/network/families.ts";
 import { type HealthCheck, readHealthCheck } from "#clouds/aws/load-balancers/network/health-check.ts";
-import { type DesiredPort, readPorts } from "#clouds/aws/load-balancers/network/ports.ts";
+import {
+  type DesiredPort,
+  type Families,
+  readPorts,
+  selectFamilies,
+} from "#clouds/aws/load-balancers/network/ports.ts";
 import type { Pairs } from "#clouds/aws/load-balancers/state.ts";
 import type { Issue } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";

@@ -4,7 +4,7 @@ import { getAllowedResources } from "#clouds/aws/load-balancers/configuration.ts
 import type { LoadBalancerContext } from "#clouds/aws/load-balancers/context.ts";
 import { formatManagedGroupName } from "#clouds/aws/load-balancers/names.ts";
 import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
-import { type Families, listAllClients } from "#clouds/aws/load-balancers/network/families.ts";
+import { type Families, listAllClients } from "#clouds/aws/load-balancers/network/ports.ts";
 import { findSharedGroupId, planSharedGroup } from "#clouds/aws/load-balancers/network/shared-group.ts";
 import { isAllowed, isOwned } from "#clouds/aws/load-balancers/ownership.ts";
 import type { Opening, PlanResult } from "#clouds/aws/load-balancers/types.ts";

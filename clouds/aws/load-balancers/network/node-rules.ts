@@ -2,9 +2,9 @@ import { getIdentity } from "#clouds/aws/load-balancers/configuration.ts";
 import type { LoadBalancerContext } from "#clouds/aws/load-balancers/context.ts";
 import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
 import type { NetworkDesiredState } from "#clouds/aws/load-balancers/network/desired-state.ts";
-import { type Families, listAllClients } from "#clouds/aws/load-balancers/network/families.ts";
 import { buildPathMtuOpenings, listTransports } from "#clouds/aws/load-balancers/network/groups.ts";
 import { KUBE_PROXY } from "#clouds/aws/load-balancers/network/health-check.ts";
+import { type Families, listAllClients } from "#clouds/aws/load-balancers/network/ports.ts";
 import {
   buildSharedGroupOpenings,
   isInNodePortRange,

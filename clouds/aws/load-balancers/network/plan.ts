@@ -12,13 +12,16 @@ import {
   changeBalancer,
   createBalancer,
 } from "#clouds/aws/load-balancers/network/balancer.ts";
-import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
+import {
+  buildNameTakenIssue,
+  isOwnBalancer,
+  type NetworkContext,
+} from "#clouds/aws/load-balancers/network/context.ts";
 import { readNetwork } from "#clouds/aws/load-balancers/network/desired-state.ts";
-import { IPV4 } from "#clouds/aws/load-balancers/network/families.ts";
 import { attachGroups, hasFrontGroups, planFrontGroups } from "#clouds/aws/load-balancers/network/groups.ts";
 import { planListeners } from "#clouds/aws/load-balancers/network/listeners.ts";
-import { buildNameTakenIssue, isOwnBalancer } from "#clouds/aws/load-balancers/network/name-taken.ts";
 import { planRules } from "#clouds/aws/load-balancers/network/node-rules.ts";
+import { IPV4 } from "#clouds/aws/load-balancers/network/ports.ts";
 import { planRemoval } from "#clouds/aws/load-balancers/network/remove.ts";
 import { type Placement, placeBalancer } from "#clouds/aws/load-balancers/network/subnets.ts";
 import {
@@ -41,7 +44,7 @@ import { isNameForeign } from "#clouds/aws/load-balancers/ownership.ts";
 import { buildTargetWait } from "#clouds/aws/load-balancers/select-target.ts";
 import type { NetworkLoadBalancerState, SubnetState } from "#clouds/aws/load-balancers/state.ts";
 import type { PlanResult } from "#clouds/aws/load-balancers/types.ts";
-import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/remove-groups.ts";
+import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/front-group.ts";
 import type {
   Issue,
   LoadBalancerAction,

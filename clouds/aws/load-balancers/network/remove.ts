@@ -1,13 +1,13 @@
 import { buildAction } from "#clouds/aws/load-balancers/actions.ts";
 import { getIdentity } from "#clouds/aws/load-balancers/configuration.ts";
 import type { LoadBalancerContext } from "#clouds/aws/load-balancers/context.ts";
+import { isOwnBalancer } from "#clouds/aws/load-balancers/network/context.ts";
 import { listOwnPorts } from "#clouds/aws/load-balancers/network/desired-state.ts";
 import { listOwnGroups } from "#clouds/aws/load-balancers/network/groups.ts";
-import { isOwnBalancer } from "#clouds/aws/load-balancers/network/name-taken.ts";
 import { removeRules } from "#clouds/aws/load-balancers/network/node-rules.ts";
 import { getTargetGroupArn, listOwnTargetGroups } from "#clouds/aws/load-balancers/network/target-groups.ts";
 import { isNameForeign } from "#clouds/aws/load-balancers/ownership.ts";
-import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/remove-groups.ts";
+import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/front-group.ts";
 import type { Issue, LoadBalancerAction, LoadBalancerStep } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
 

@@ -2,12 +2,10 @@ import type { TargetGroup } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { buildAction } from "#clouds/aws/load-balancers/actions.ts";
 import type { LoadBalancerContext } from "#clouds/aws/load-balancers/context.ts";
 import { formatTargetGroupName, formatTargetGroupPrefix } from "#clouds/aws/load-balancers/names.ts";
-import { buildAttributeTag } from "#clouds/aws/load-balancers/network/attribute-tag.ts";
-import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
-import { isOwnBalancer } from "#clouds/aws/load-balancers/network/name-taken.ts";
+import { isOwnBalancer, type NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
 import type { DesiredPort } from "#clouds/aws/load-balancers/network/ports.ts";
 import { checkOwnership } from "#clouds/aws/load-balancers/ownership.ts";
-import type { TargetGroupState } from "#clouds/aws/load-balancers/state.ts";
+import type { Pairs, TargetGroupState } from "#clouds/aws/load-balancers/state.ts";
 import { buildServiceTags, toTagList } from "#clouds/aws/load-balancers/tags.ts";
 import type { LoadBalancerAction } from "#core/service/model.ts";
 
@@ -199,3 +197,26 @@ function getChange<Key extends string, Value>(
 ): { readonly [_ in Key]?: Value } {
   return desired === undefined || actual === desired ? {} : ({ [key]: desired } as { [_ in Key]: Value });
 }
+
+/**
+ * The tag that names the attributes set by the annotation `target-group-attributes`. Only these return to
+ * AWS's default when the annotation no longer names them; attributes that others set stay.
+ */
+export const SET_ATTRIBUTES = "serverless-ccm.io/target-group-attributes";
+
+/** Builds the tag for attributes that are set; empty without any. */
+export function buildAttributeTag(attributes: Pairs): Pairs {
+  const keys = Object.keys(attributes).sort();
+  return keys.length === 0 ? {} : { [SET_ATTRIBUTES]: keys.join(" ") };
+}
+
+/** Parses the names of attributes in the tag. */
+export function parseAttributeTag(tags: Pairs): readonly string[] {
+  return (tags[SET_ATTRIBUTES] ?? "").split(" ").filter((key) => Object.hasOwn(ATTRIBUTE_DEFAULTS, key));
+}
+
+/** AWS's defaults for target groups of instances. */
+export const ATTRIBUTE_DEFAULTS: Pairs = {
+  "preserve_client_ip.enabled": "true",
+  "proxy_protocol_v2.enabled": "false",
+};

@@ -8,7 +8,7 @@ import {
 } from "#clouds/aws/load-balancers/annotations/target-node-labels.ts";
 import type { LoadBalancerContext } from "#clouds/aws/load-balancers/context.ts";
 import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
-import type { Families } from "#clouds/aws/load-balancers/network/families.ts";
+import type { Families } from "#clouds/aws/load-balancers/network/ports.ts";
 import { getTargetGroupArn } from "#clouds/aws/load-balancers/network/target-groups.ts";
 import { getTargetInstanceId } from "#clouds/aws/load-balancers/select-target.ts";
 import type {

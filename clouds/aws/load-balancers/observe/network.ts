@@ -4,10 +4,9 @@ import type {
   TargetDescription,
   TargetGroup,
 } from "@aws-sdk/client-elastic-load-balancing-v2";
-import { toJson } from "#clouds/aws/actions/to-json.ts";
+import { toJson } from "#clouds/aws/actions/api.ts";
 import type { Outcome } from "#clouds/aws/errors.ts";
-import { combineOutcomes } from "#clouds/aws/load-balancers/observe/combine-outcomes.ts";
-import { type Reader, readAllPages } from "#clouds/aws/load-balancers/observe/reads.ts";
+import { combineOutcomes, type Reader, readAllPages } from "#clouds/aws/load-balancers/observe/reads.ts";
 import type { Depth } from "#clouds/aws/load-balancers/observe/service-query.ts";
 import { isNotFound, readNetworkTags } from "#clouds/aws/load-balancers/observe/tags.ts";
 import type { NetworkLoadBalancerState, Pairs, TargetGroupState } from "#clouds/aws/load-balancers/state.ts";

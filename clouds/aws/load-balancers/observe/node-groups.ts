@@ -10,8 +10,8 @@ import {
   isOwned,
 } from "#clouds/aws/load-balancers/ownership.ts";
 import type { SecurityGroupState } from "#clouds/aws/load-balancers/state.ts";
+import { toPairs } from "#clouds/aws/load-balancers/tags.ts";
 import { parsePermissions, type Rule } from "#clouds/aws/load-balancers/vpc/rules.ts";
-import { toPairs } from "#clouds/aws/load-balancers/vpc/tags.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
 /** Criteria for the security groups that must be proven to be on the cluster's instances alone. */

@@ -4,15 +4,14 @@ import type {
   PolicyDescription,
 } from "@aws-sdk/client-elastic-load-balancing";
 import type { LoadBalancer, TargetGroup } from "@aws-sdk/client-elastic-load-balancing-v2";
-import { toJson } from "#clouds/aws/actions/to-json.ts";
+import { toJson } from "#clouds/aws/actions/api.ts";
 import type { Outcome } from "#clouds/aws/errors.ts";
-import { combineOutcomes } from "#clouds/aws/load-balancers/observe/combine-outcomes.ts";
 import {
   type ObserveOptions,
   readNetworkState,
   readTargetGroupState,
 } from "#clouds/aws/load-balancers/observe/network.ts";
-import type { Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
+import { combineOutcomes, type Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
 import { parseServiceQuery, type ServiceQuery } from "#clouds/aws/load-balancers/observe/service-query.ts";
 import {
   getTargetGroupArn,
@@ -34,8 +33,7 @@ import type {
   VpcState,
 } from "#clouds/aws/load-balancers/state.ts";
 import type { AwsCluster } from "#clouds/aws/ownership.ts";
-import { toObservation } from "#clouds/observation.ts";
-import { fault, ok } from "#clouds/outcome.ts";
+import { fault, ok, toObservation } from "#clouds/outcome.ts";
 import type { Observation } from "#core/capability.ts";
 
 /** Services whose details are read in parallel: each is completed before the quota is spent on the next. */

@@ -1,8 +1,7 @@
 import * as z from "zod";
 import { formatAnnotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
 import { ANNOTATIONS } from "#clouds/aws/load-balancers/annotations/table.ts";
-import { formatLoadBalancerName } from "#clouds/aws/load-balancers/load-balancer-name.ts";
-import { formatTargetGroupPrefix } from "#clouds/aws/load-balancers/names.ts";
+import { formatLoadBalancerName, formatTargetGroupPrefix } from "#clouds/aws/load-balancers/names.ts";
 import { parseProviderID } from "#clouds/aws/provider-id.ts";
 import { LOAD_BALANCER_ANNOTATION } from "#core/contracts.ts";
 

@@ -4,7 +4,6 @@ import { splitIntoChunks } from "#clouds/aws/describe-instances.ts";
 import type { Outcome } from "#clouds/aws/errors.ts";
 import { getAllowedResources } from "#clouds/aws/load-balancers/configuration.ts";
 import type { BalancerLists } from "#clouds/aws/load-balancers/observe/all-load-balancers.ts";
-import { combineOutcomes } from "#clouds/aws/load-balancers/observe/combine-outcomes.ts";
 import { readTargetInstances, type TargetInstances } from "#clouds/aws/load-balancers/observe/instances.ts";
 import type { GroupsRequest, NodeGroupProofs } from "#clouds/aws/load-balancers/observe/node-groups.ts";
 import {
@@ -12,11 +11,10 @@ import {
   readClassicByName,
   readNetworkByName,
 } from "#clouds/aws/load-balancers/observe/read-by-name.ts";
-import type { Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
+import { combineOutcomes, type Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
 import type { ServiceQuery } from "#clouds/aws/load-balancers/observe/service-query.ts";
 import { readClassicTags, readNetworkTags, type TagsById } from "#clouds/aws/load-balancers/observe/tags.ts";
-import { readSecurityGroups, readSubnets } from "#clouds/aws/load-balancers/observe/vpc.ts";
-import type { ZoneTypes } from "#clouds/aws/load-balancers/observe/zone-types.ts";
+import { readSecurityGroups, readSubnets, type ZoneTypes } from "#clouds/aws/load-balancers/observe/vpc.ts";
 import { type ClusterIdentity, isMadeForCluster } from "#clouds/aws/load-balancers/ownership.ts";
 import type {
   AddressState,
@@ -25,8 +23,8 @@ import type {
   SubnetState,
   VpcState,
 } from "#clouds/aws/load-balancers/state.ts";
+import { toPairs } from "#clouds/aws/load-balancers/tags.ts";
 import { CLIENT_RULE, HEALTH_RULE } from "#clouds/aws/load-balancers/vpc/node-rules.ts";
-import { toPairs } from "#clouds/aws/load-balancers/vpc/tags.ts";
 import type { AwsCluster } from "#clouds/aws/ownership.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 

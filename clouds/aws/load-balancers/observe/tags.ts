@@ -4,7 +4,7 @@ import type { Fault, Outcome } from "#clouds/aws/errors.ts";
 
 import type { Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
 import type { Pairs } from "#clouds/aws/load-balancers/state.ts";
-import { toPairs } from "#clouds/aws/load-balancers/vpc/tags.ts";
+import { toPairs } from "#clouds/aws/load-balancers/tags.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
 /** AWS's maximum of resources per request for tags. */

@@ -1,13 +1,11 @@
 import type { Filter, RouteTable, Subnet } from "@aws-sdk/client-ec2";
-import { toJson } from "#clouds/aws/actions/to-json.ts";
+import { toJson } from "#clouds/aws/actions/api.ts";
 import type { Outcome } from "#clouds/aws/errors.ts";
-import { combineOutcomes } from "#clouds/aws/load-balancers/observe/combine-outcomes.ts";
-import { type Reader, readAllPages } from "#clouds/aws/load-balancers/observe/reads.ts";
-import type { ZoneTypes } from "#clouds/aws/load-balancers/observe/zone-types.ts";
+import { combineOutcomes, type Reader, readAllPages } from "#clouds/aws/load-balancers/observe/reads.ts";
 import type { SecurityGroupState, SubnetState } from "#clouds/aws/load-balancers/state.ts";
-import { toPairs } from "#clouds/aws/load-balancers/vpc/tags.ts";
+import { toPairs } from "#clouds/aws/load-balancers/tags.ts";
 import { listClusterTagKeys } from "#clouds/aws/ownership.ts";
-import { ok } from "#clouds/outcome.ts";
+import { fault, ok } from "#clouds/outcome.ts";
 
 /** Reads the subnets of a VPC, with their route to the internet and zone type. */
 export async function readSubnets(
@@ -112,3 +110,38 @@ function isPublic(id: string | undefined, tables: readonly RouteTable[]): boolea
     ownTable ?? tables.find(({ Associations: all = [] }) => all.some(({ Main: isMain }) => isMain === true));
   return table?.Routes?.some(({ GatewayId: gateway }) => gateway?.startsWith("igw") === true) ?? undefined;
 }
+
+/** The type of each zone by name, cached for the life of the process. */
+export interface ZoneTypes {
+  /**
+   * Returns the types of the known names. AWS is called for new names; an unknown name or a refusal is cached
+   * for a minute.
+   */
+  read(names: readonly string[], read: Reader): Promise<Outcome<ReadonlyMap<string, string>>>;
+}
+
+/** Creates an empty cache. `now` is a monotonic clock in milliseconds. */
+export function createZoneTypes(now: () => number): ZoneTypes {
+  const typesByZone = new Map<string, string>();
+  let freshUntilMs = Number.NEGATIVE_INFINITY;
+  return {
+    async read(names, read) {
+      if (names.some((name) => !typesByZone.has(name)) && now() >= freshUntilMs) {
+        const answer = await read("ec2:DescribeAvailabilityZones", {});
+        if (answer.kind === "fault" && answer.fault.refused !== true) return answer;
+        const zones = answer.kind === "fault" ? [] : answer.value.AvailabilityZones;
+        if (zones === undefined)
+          return fault("Unavailable", "DescribeAvailabilityZones: the answer is not a list");
+        freshUntilMs = now() + FRESH_MS;
+        for (const { ZoneName: name, ZoneType: type } of zones) {
+          if (name && type && typesByZone.size < MAX_ZONES) typesByZone.set(name, type);
+        }
+      }
+      return ok(typesByZone);
+    },
+  };
+}
+
+const FRESH_MS = 60_000;
+
+const MAX_ZONES = 1_000;

@@ -5,14 +5,14 @@ import { contextFor } from "#clouds/aws/load-balancers/context.ts";
 import {
   buildOrphanedService,
   listGroupNames,
+  ORPHANED_TAG,
   restoreLastDigit,
 } from "#clouds/aws/load-balancers/orphans/orphaned-service.ts";
-import { ORPHANED_TAG } from "#clouds/aws/load-balancers/orphans/tag.ts";
 import { planUnusedRules } from "#clouds/aws/load-balancers/orphans/unused-rules.ts";
 import { isOwned, SERVICE_TAG } from "#clouds/aws/load-balancers/ownership.ts";
 import type { AwsLoadBalancerState, Pairs } from "#clouds/aws/load-balancers/state.ts";
 import { toTagList } from "#clouds/aws/load-balancers/tags.ts";
-import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/remove-groups.ts";
+import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/front-group.ts";
 import type { Holding } from "#core/service/holdings.ts";
 import type {
   LoadBalancerAction,

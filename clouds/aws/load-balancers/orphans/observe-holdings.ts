@@ -9,9 +9,8 @@ import {
 } from "#clouds/aws/load-balancers/measure.ts";
 import { findSharedGroupId, formatSharedGroupName } from "#clouds/aws/load-balancers/network/shared-group.ts";
 import { listClassic, listNetwork } from "#clouds/aws/load-balancers/observe/all-load-balancers.ts";
-import { combineOutcomes } from "#clouds/aws/load-balancers/observe/combine-outcomes.ts";
 import { listTargetGroups } from "#clouds/aws/load-balancers/observe/network.ts";
-import type { Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
+import { combineOutcomes, type Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
 import type { ObserveContext } from "#clouds/aws/load-balancers/observe/shared-state.ts";
 import { readClassicTags, readNetworkTags, type TagsById } from "#clouds/aws/load-balancers/observe/tags.ts";
 import { readSecurityGroups } from "#clouds/aws/load-balancers/observe/vpc.ts";
@@ -19,8 +18,7 @@ import { parseUidPrefix } from "#clouds/aws/load-balancers/orphans/orphaned-serv
 import { isOwned, SERVICE_TAG } from "#clouds/aws/load-balancers/ownership.ts";
 import type { Pairs } from "#clouds/aws/load-balancers/state.ts";
 import type { AwsCluster } from "#clouds/aws/ownership.ts";
-import { toFailure } from "#clouds/observation.ts";
-import { ok } from "#clouds/outcome.ts";
+import { ok, toFailure } from "#clouds/outcome.ts";
 import type { Observation } from "#core/capability.ts";
 import type { Holding, HoldingsState } from "#core/service/holdings.ts";
 

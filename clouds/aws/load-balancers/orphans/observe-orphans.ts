@@ -6,24 +6,23 @@ import {
   NETWORK_KIND,
 } from "#clouds/aws/load-balancers/measure.ts";
 import { listClassic, listNetwork } from "#clouds/aws/load-balancers/observe/all-load-balancers.ts";
-import { combineOutcomes } from "#clouds/aws/load-balancers/observe/combine-outcomes.ts";
 import { listTargetGroups } from "#clouds/aws/load-balancers/observe/network.ts";
 import { observeLoadBalancers } from "#clouds/aws/load-balancers/observe/observe.ts";
+import { combineOutcomes } from "#clouds/aws/load-balancers/observe/reads.ts";
 import { getClusterIdentity, type ObserveContext } from "#clouds/aws/load-balancers/observe/shared-state.ts";
 import { readClassicTags, readNetworkTags, type TagsById } from "#clouds/aws/load-balancers/observe/tags.ts";
 import { readSecurityGroups } from "#clouds/aws/load-balancers/observe/vpc.ts";
 import {
   buildOrphanedService,
+  ORPHANED_TAG,
   parseGroupUidPrefix,
   parseUidPrefix,
 } from "#clouds/aws/load-balancers/orphans/orphaned-service.ts";
 import { readSharedRules, type SharedRulesState } from "#clouds/aws/load-balancers/orphans/shared-rules.ts";
-import { ORPHANED_TAG } from "#clouds/aws/load-balancers/orphans/tag.ts";
 import { isOfAnotherCluster, isOwned, SERVICE_TAG } from "#clouds/aws/load-balancers/ownership.ts";
 import type { Pairs, SecurityGroupState } from "#clouds/aws/load-balancers/state.ts";
 import type { Rule } from "#clouds/aws/load-balancers/vpc/rules.ts";
-import { toFailure } from "#clouds/observation.ts";
-import { ok } from "#clouds/outcome.ts";
+import { ok, toFailure } from "#clouds/outcome.ts";
 import type { Observation } from "#core/capability.ts";
 import type { Holding, HoldingsState } from "#core/service/holdings.ts";
 import { selectOldestMark } from "#core/service/orphans/mark.ts";

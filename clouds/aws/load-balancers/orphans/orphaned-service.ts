@@ -1,5 +1,4 @@
-import { formatLoadBalancerName } from "#clouds/aws/load-balancers/load-balancer-name.ts";
-import { formatManagedGroupName } from "#clouds/aws/load-balancers/names.ts";
+import { formatLoadBalancerName, formatManagedGroupName } from "#clouds/aws/load-balancers/names.ts";
 import type { Holding } from "#core/service/holdings.ts";
 import type { Service } from "#core/service/service.ts";
 
@@ -64,9 +63,16 @@ export function listGroupNames({ metadata }: Service, clusterName: string): read
 }
 
 const UID_DIGITS = 32;
+
 const HEXADECIMAL = "0123456789abcdef";
 
 function formatUid(digits: string): string {
   const parts = [digits.slice(0, 8), digits.slice(8, 12), digits.slice(12, 16), digits.slice(16, 20)];
   return [...parts, digits.slice(20)].join("-");
 }
+
+/**
+ * The tag with which an audit marks resources without a Service, if the operator has orphans deleted: since
+ * when, and when they are deleted. A load balancer that is kept for an existing Service loses it.
+ */
+export const ORPHANED_TAG = "serverless-ccm.io/orphaned";

@@ -1,8 +1,8 @@
 import type { AwsRequests } from "#clouds/aws/load-balancers/actions.ts";
 import type { Pairs, SecurityGroupState, VpcState } from "#clouds/aws/load-balancers/state.ts";
+import { toPairs } from "#clouds/aws/load-balancers/tags.ts";
 import type { ApplyVpcResult } from "#clouds/aws/load-balancers/types.ts";
 import { buildPermissions, parsePermissions, subtractRules } from "#clouds/aws/load-balancers/vpc/rules.ts";
-import { toPairs } from "#clouds/aws/load-balancers/vpc/tags.ts";
 
 /** Returns the VPC's state after an action, without reading it again. */
 export const applyVpcResult: ApplyVpcResult = (vpc, { action, parameters }, result) => {

@@ -7,14 +7,12 @@ import {
 } from "#clouds/annotations/readers.ts";
 import {
   ANNOTATION_PREFIX,
-  DISOWN_ANNOTATION,
-  formatAnnotationName,
-  ID_ANNOTATION,
-} from "#clouds/digitalocean/load-balancers/annotations/names.ts";
-import {
   ANNOTATIONS,
   type AnnotationSuffix,
   type Annotations,
+  DISOWN_ANNOTATION,
+  formatAnnotationName,
+  ID_ANNOTATION,
   UUID,
 } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
 import { findNearest } from "#core/nearest.ts";

@@ -1,12 +1,11 @@
 import type { LoadBalancer } from "#clouds/digitalocean/load-balancers/balancer.ts";
-import { getConfiguration } from "#clouds/digitalocean/load-balancers/configuration.ts";
 import {
   formatOrphanTag,
   listOrphanMarks,
   parseServiceTag,
 } from "#clouds/digitalocean/load-balancers/orphans/tags.ts";
 import { isOfClusterAlone } from "#clouds/digitalocean/load-balancers/ownership.ts";
-import type { DigitalOceanState } from "#clouds/digitalocean/load-balancers/state.ts";
+import { type DigitalOceanState, getConfiguration } from "#clouds/digitalocean/load-balancers/state.ts";
 import type { LoadBalancerAction, LoadBalancerStep, OrphanModel } from "#core/service/model.ts";
 
 /**

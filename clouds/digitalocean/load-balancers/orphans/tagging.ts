@@ -4,7 +4,7 @@ import { UUID } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
 import { isNameTag, isOrphanTag } from "#clouds/digitalocean/load-balancers/orphans/tags.ts";
 import { deleteTag, tagLoadBalancers, untagLoadBalancer } from "#clouds/digitalocean/tag-requests.ts";
 import type { Api } from "#clouds/http/api.ts";
-import type { CallContext } from "#clouds/http/call-context.ts";
+import type { CallContext } from "#clouds/http/meter.ts";
 import type { ActionAnswer } from "#core/capability.ts";
 import type { CloudAction } from "#core/decision.ts";
 

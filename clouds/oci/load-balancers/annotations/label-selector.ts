@@ -1,6 +1,6 @@
 import { accept, type Reader, reject } from "#clouds/annotations/readers.ts";
 import { checkLabelKey, checkLabelValue } from "#core/label-syntax.ts";
-import { hasLabel } from "#core/service/label-hashes.ts";
+import { hasLabel } from "#core/service/state-annotation.ts";
 
 /** One requirement on a node's labels. */
 export type Requirement =
@@ -16,7 +16,7 @@ export const readLabelSelector: Reader<readonly Requirement[]> = (written) => {
 };
 
 /**
- * Whether a node's labels match a selector; `marks` are its label hashes as `core/service/label-hashes.ts`
+ * Whether a node's labels match a selector; `marks` are its label hashes as `core/service/state-annotation.ts`
  * writes them.
  */
 export function isSelected(marks: string | undefined, selector: readonly Requirement[]): boolean {

@@ -1,12 +1,13 @@
 import * as z from "zod";
 import { accept, type Reader, reject } from "#clouds/annotations/readers.ts";
-import { parseJson } from "#clouds/oci/load-balancers/annotations/parse-json.ts";
 
 const Text = z.string().max(4_096);
+
 const Conditions = z
   .array(z.strictObject({ attributeName: Text, attributeValue: Text, operator: Text.optional() }))
   .min(1)
   .max(20);
+
 const Uri = z.strictObject({
   ...{ protocol: Text.optional(), host: Text.optional(), path: Text.optional(), query: Text.optional() },
   port: z.union([Text, z.int()]).optional(),
@@ -55,6 +56,9 @@ const RuleSets = z
 
 const MAX_SETS = 20;
 
+/** Maximum length of JSON, so that a tenant's text is cheap to read. */
+const MAX_JSON_CHARACTERS = 32_768;
+
 /** Reads `oci-load-balancer-rule-sets`: JSON with rule sets by name. */
 export const readRuleSets: Reader<Readonly<Record<string, RuleSet>>> = (written) => {
   const sets = RuleSets.safeParse(parseJson(written)).data;
@@ -80,4 +84,14 @@ export function normalizeItems(items: unknown): unknown {
     if (value === null || (DEFAULTS.has(key) && DEFAULTS.get(key) === value)) return undefined;
     return key === "redirectUri" && Object.keys(Object(value)).length === 0 ? undefined : value;
   });
+}
+
+/** Parses JSON; undefined if the text is invalid. */
+export function parseJson(written: string): unknown {
+  if (written.length > MAX_JSON_CHARACTERS) return undefined;
+  try {
+    return JSON.parse(written);
+  } catch {
+    return undefined;
+  }
 }

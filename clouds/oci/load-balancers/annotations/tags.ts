@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { accept, type Reader, reject } from "#clouds/annotations/readers.ts";
-import { parseJson } from "#clouds/oci/load-balancers/annotations/parse-json.ts";
+import { parseJson } from "#clouds/oci/load-balancers/annotations/rule-sets.ts";
 import { isReservedKey } from "#clouds/oci/load-balancers/tags.ts";
 
 /** Free-form tags by key. */

@@ -13,7 +13,6 @@ import {
   type LoadBalancerConfiguration,
   listCompartments,
 } from "#clouds/oci/load-balancers/configuration.ts";
-import { selectFamilies } from "#clouds/oci/load-balancers/desired-state/families.ts";
 import {
   type DesiredPort,
   type IpFamily,
@@ -200,4 +199,19 @@ function buildHealthCheck(
     timeoutInMillis: annotationSettings.healthCheckTimeout ?? 3_000,
     returnCode: 200,
   };
+}
+
+/**
+ * Selects the IP families of a load balancer from those of a Service; undefined if unsupported. The type `lb`
+ * has one family: the first one if the Service only prefers two.
+ */
+export function selectFamilies(
+  kind: LoadBalancerKind,
+  { spec }: Pick<Service, "spec">,
+): readonly IpFamily[] | undefined {
+  const { ipFamilies = ["IPv4"], ipFamilyPolicy } = spec;
+  const families = ipFamilies.filter((family) => family === "IPv4" || family === "IPv6");
+  const [first = "IPv4"] = families;
+  if (kind === "nlb") return families.length === 0 ? [first] : families;
+  return families.length > 1 && ipFamilyPolicy === "RequireDualStack" ? undefined : [first];
 }

@@ -6,8 +6,7 @@ import type { InstanceAddresses } from "#clouds/oci/load-balancers/state.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 import type { Instance } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
-import type { CloudUsage } from "#core/report.ts";
-import { NO_CLOUD_USAGE } from "#core/usage.ts";
+import { type CloudUsage, NO_CLOUD_USAGE } from "#core/report.ts";
 
 /**
  * The instance requests of a cloud: they check that instances belong to the cluster, with one call per page.

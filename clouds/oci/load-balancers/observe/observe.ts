@@ -1,5 +1,4 @@
 import type { Outcome } from "#clouds/http/outcome.ts";
-import { toObservation } from "#clouds/observation.ts";
 import type { LoadBalancerKind } from "#clouds/oci/load-balancers/annotations/table.ts";
 import { observeNetwork } from "#clouds/oci/load-balancers/observe/network.ts";
 import type { ObserveContext, ServiceQuery } from "#clouds/oci/load-balancers/observe/service-query.ts";
@@ -10,7 +9,7 @@ import type {
   OciState,
 } from "#clouds/oci/load-balancers/state.ts";
 import { isOfCluster } from "#clouds/oci/load-balancers/tags.ts";
-import { ok } from "#clouds/outcome.ts";
+import { ok, toObservation } from "#clouds/outcome.ts";
 import type { Observation } from "#core/capability.ts";
 
 /** Services whose details are read in parallel. */

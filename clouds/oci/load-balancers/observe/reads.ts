@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { CallContext } from "#clouds/http/call-context.ts";
+import type { CallContext } from "#clouds/http/meter.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import type { OciApis } from "#clouds/oci/api.ts";
 import type { OciService } from "#clouds/oci/hosts.ts";

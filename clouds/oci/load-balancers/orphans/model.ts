@@ -1,9 +1,10 @@
 import { GROUP, KINDS } from "#clouds/oci/load-balancers/names.ts";
-import { buildOrphanedService } from "#clouds/oci/load-balancers/orphans/orphaned-service.ts";
 import { plan } from "#clouds/oci/load-balancers/plan.ts";
 import type { OciState } from "#clouds/oci/load-balancers/state.ts";
 import { isOfCluster, ORPHANED_TAG, SERVICE_TAG } from "#clouds/oci/load-balancers/tags.ts";
+import type { Holding } from "#core/service/holdings.ts";
 import type { LoadBalancerAction, LoadBalancerStep, OrphanModel } from "#core/service/model.ts";
+import type { Service } from "#core/service/service.ts";
 
 /**
  * Marks and removes orphans on OCI: only resources that carry the tags of the cluster and of that very
@@ -45,4 +46,26 @@ function buildMark(kind: string, target: string, text?: string): LoadBalancerAct
   const parameters = text === undefined ? {} : { orphaned: text };
   if (kind === GROUP) return { action: "vcn:MarkNetworkSecurityGroup", target, parameters };
   return { action: `${kind === KINDS.nlb ? "nlb" : "lb"}:MarkLoadBalancer`, target, parameters };
+}
+
+const UID = /(?:^|[-/])([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})$/;
+
+/**
+ * Returns the uid in the name of a load balancer or group, without dashes; undefined if the name holds none.
+ */
+export function parseUid(name: string): string | undefined {
+  return UID.exec(name)?.[1]?.replaceAll("-", "");
+}
+
+/** Builds a Service that no longer exists from its remains. */
+export function buildOrphanedService({ service = "", uid = "" }: Pick<Holding, "service" | "uid">): Service {
+  const [namespace = "", name = ""] = service.split("/");
+  return {
+    metadata: {
+      ...{ namespace, name, uid: uid.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5") },
+      resourceVersion: "0",
+      creationTimestamp: new Date(0).toISOString(),
+    },
+    spec: {},
+  };
 }

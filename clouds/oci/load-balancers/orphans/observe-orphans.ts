@@ -1,11 +1,10 @@
-import { toObservation } from "#clouds/observation.ts";
 import { formatDisplayName, KINDS } from "#clouds/oci/load-balancers/names.ts";
 import { listHoldings } from "#clouds/oci/load-balancers/observe/holdings.ts";
 import { observeLoadBalancers } from "#clouds/oci/load-balancers/observe/observe.ts";
 import type { ObserveContext, ServiceQuery } from "#clouds/oci/load-balancers/observe/service-query.ts";
-import { buildOrphanedService, parseUid } from "#clouds/oci/load-balancers/orphans/orphaned-service.ts";
+import { buildOrphanedService, parseUid } from "#clouds/oci/load-balancers/orphans/model.ts";
 import { ORPHANED_TAG, SERVICE_TAG, SERVICE_UID_TAG } from "#clouds/oci/load-balancers/tags.ts";
-import { ok } from "#clouds/outcome.ts";
+import { ok, toObservation } from "#clouds/outcome.ts";
 import type { Observation } from "#core/capability.ts";
 import type { Holding, HoldingsState } from "#core/service/holdings.ts";
 import { selectOldestMark } from "#core/service/orphans/mark.ts";

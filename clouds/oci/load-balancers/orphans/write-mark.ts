@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Api, ApiAnswer, ApiRequest } from "#clouds/http/api.ts";
-import type { CallContext } from "#clouds/http/call-context.ts";
+import type { CallContext } from "#clouds/http/meter.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { ORPHANED_TAG } from "#clouds/oci/load-balancers/tags.ts";
 import { fault } from "#clouds/outcome.ts";

@@ -1,12 +1,11 @@
 import * as z from "zod";
 import type { Budget } from "#clouds/http/budget.ts";
-import type { CallContext } from "#clouds/http/call-context.ts";
 import { createCapabilityCalls } from "#clouds/http/capability-calls.ts";
+import type { CallContext } from "#clouds/http/meter.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { createInvocationShares } from "#clouds/invocation-shares.ts";
 import type { ClosableCapability } from "#clouds/lazy-capability.ts";
-import { buildInvalid, toFailure, toObservation } from "#clouds/observation.ts";
-import { fault, ok } from "#clouds/outcome.ts";
+import { buildInvalid, fault, ok, toFailure, toObservation } from "#clouds/outcome.ts";
 import type { Cattle } from "#clouds/rancher/cattle/client.ts";
 import {
   type Environment,

@@ -1,4 +1,4 @@
-import type { DescribedLoadBalancer } from "#clouds/described-load-balancer.ts";
+import type { DescribedLoadBalancer } from "#clouds/diagnosis.ts";
 import { CattleState } from "#clouds/rancher/cattle/load-balancers/state.ts";
 
 /** Describes a Service's resources in a Rancher 1.x environment for people. */

@@ -1,13 +1,11 @@
 import {
-  formatBalancerName,
-  formatExternalName,
-  STACK,
-} from "#clouds/rancher/cattle/load-balancers/names.ts";
-import {
   Balancer,
   CattleState,
   External,
+  formatBalancerName,
+  formatExternalName,
   type PortRule,
+  STACK,
 } from "#clouds/rancher/cattle/load-balancers/state.ts";
 import { formatCanonicalJson } from "#core/hash.ts";
 import type {

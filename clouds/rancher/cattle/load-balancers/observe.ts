@@ -1,14 +1,8 @@
-import type { CallContext } from "#clouds/http/call-context.ts";
+import type { CallContext } from "#clouds/http/meter.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { fault, ok } from "#clouds/outcome.ts";
-import type { Cattle } from "#clouds/rancher/cattle/client.ts";
+import { type Cattle, Host } from "#clouds/rancher/cattle/client.ts";
 import { parseIps, readAddresses } from "#clouds/rancher/cattle/instance.ts";
-import {
-  formatBalancerName,
-  formatExternalName,
-  IMAGE_SETTING,
-  STACK,
-} from "#clouds/rancher/cattle/load-balancers/names.ts";
 import {
   Consumer,
   ExternalService,
@@ -16,8 +10,14 @@ import {
   Setting,
   Stack,
 } from "#clouds/rancher/cattle/load-balancers/resources.ts";
-import type { CattleState, External } from "#clouds/rancher/cattle/load-balancers/state.ts";
-import { Host } from "#clouds/rancher/cattle/resources.ts";
+import {
+  type CattleState,
+  type External,
+  formatBalancerName,
+  formatExternalName,
+  IMAGE_SETTING,
+  STACK,
+} from "#clouds/rancher/cattle/load-balancers/state.ts";
 import type { LoadBalancerQuestion } from "#core/service/model.ts";
 
 /** Facts that all Services of a batch share. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { parsePermissions } from "#clouds/aws/load-balancers/vpc/rules.ts";
-import { hashLabels } from "#core/service/label-hashes.ts";
 import type { Service } from "#core/service/service.ts";
+import { hashLabels } from "#core/service/state-annotation.ts";
 import * as classic from "#test/clouds/aws/load-balancers/classic/classic-world.ts";
 import type { FakeElb } from "#test/clouds/aws/load-balancers/classic/fake-elb.ts";
 import { type ControlledAws, control } from "#test/clouds/aws/load-balancers/controlled.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { formatLoadBalancerName } from "#clouds/aws/load-balancers/load-balancer-name.ts";
 import {
+  formatLoadBalancerName,
   formatManagedGroupName,
   formatTargetGroupName,
   type TargetGroupNaming,

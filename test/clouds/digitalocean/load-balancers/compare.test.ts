@@ -1,7 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { LoadBalancer } from "#clouds/digitalocean/load-balancers/balancer.ts";
-import { buildReplaceBody } from "#clouds/digitalocean/load-balancers/body.ts";
-import { type DesiredTarget, listDifferences } from "#clouds/digitalocean/load-balancers/compare.ts";
+import {
+  buildReplaceBody,
+  type DesiredTarget,
+  listDifferences,
+} from "#clouds/digitalocean/load-balancers/body.ts";
 
 const rule = (port: number) => ({
   entry_protocol: "tcp",

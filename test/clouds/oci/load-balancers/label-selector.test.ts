@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { isSelected, readLabelSelector } from "#clouds/oci/load-balancers/annotations/label-selector.ts";
-import { hashLabels } from "#core/service/label-hashes.ts";
+import { hashLabels } from "#core/service/state-annotation.ts";
 
 const LABELS = { pool: "front", tier: "a", "example.com/gpu": "" };
 

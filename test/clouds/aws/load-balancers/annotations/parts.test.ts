@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { hasLabels } from "#clouds/aws/load-balancers/annotations/target-node-labels.ts";
 import { isAmong } from "#clouds/aws/load-balancers/annotations/tls-ports.ts";
-import { hashLabels } from "#core/service/label-hashes.ts";
+import { hashLabels } from "#core/service/state-annotation.ts";
 
 test.each([
   [undefined, { port: 80, name: "http" }, true],

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { hashLabels } from "#core/service/label-hashes.ts";
+import { hashLabels } from "#core/service/state-annotation.ts";
 import {
   buildAnnotations,
   buildQuestion,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { awsLoadBalancerModel as model } from "#clouds/aws/load-balancers/model.ts";
 import type { AwsLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
-import { hashLabels } from "#core/service/label-hashes.ts";
 import type { Issue } from "#core/service/model.ts";
+import { hashLabels } from "#core/service/state-annotation.ts";
 import type { FakeElbv2 } from "#test/clouds/aws/load-balancers/fake-elbv2.ts";
 import {
   buildNodes,

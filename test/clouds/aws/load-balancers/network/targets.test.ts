@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { awsLoadBalancerModel as model } from "#clouds/aws/load-balancers/model.ts";
-import { hashLabels } from "#core/service/label-hashes.ts";
+import { hashLabels } from "#core/service/state-annotation.ts";
 import {
   buildInstance,
   buildNodes,

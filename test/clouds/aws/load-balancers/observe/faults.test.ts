@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Api } from "#clouds/aws/actions/api.ts";
 import { createBudget } from "#clouds/aws/budget.ts";
 import { createLoadBalancers } from "#clouds/aws/load-balancers/capability.ts";
-import { formatLoadBalancerName } from "#clouds/aws/load-balancers/load-balancer-name.ts";
+import { formatLoadBalancerName } from "#clouds/aws/load-balancers/names.ts";
 import type { AwsRead } from "#clouds/aws/load-balancers/observe/reads.ts";
 import type { Observation } from "#core/capability.ts";
 import { LOAD_BALANCER_ANNOTATION } from "#core/contracts.ts";
